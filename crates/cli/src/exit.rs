@@ -1,0 +1,100 @@
+//! How the program ends: the one place that turns outcomes into exit codes and error lines.
+//!
+//! | code | meaning |
+//! |---|---|
+//! | 0 | done |
+//! | 1 | done, and what was asked for was found (a mismatch, a stall with `--fail-on`) |
+//! | 2 | unusable input or arguments; nothing was done |
+
+use std::process::ExitCode;
+
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+
+/// What a verb reports when it could do its work.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Done {
+    /// Exit code 0.
+    Well,
+}
+
+/// Why a verb could not do its work.
+#[derive(Debug)]
+pub(crate) enum Failure {
+    /// The command line did not parse, or asked for help or the version.
+    Typed(clap::Error),
+    /// One line: what was wrong with the input and what is accepted.
+    Input(String),
+    /// Reading or writing failed; a closed pipe on standard output ends quietly.
+    Io {
+        doing: String,
+        error: std::io::Error,
+    },
+}
+
+impl From<clap::Error> for Failure {
+    fn from(error: clap::Error) -> Self {
+        Self::Typed(error)
+    }
+}
+
+/// Shows a failure, if there is one, and gives the process's exit code.
+pub(crate) fn code(outcome: Result<Done, Failure>) -> ExitCode {
+    match outcome {
+        Ok(Done::Well) => ExitCode::SUCCESS,
+        Err(Failure::Typed(error)) if !error.use_stderr() => {
+            // Help and version are results: a reader that went away is no failure.
+            let _ = error.print();
+            ExitCode::SUCCESS
+        }
+        Err(Failure::Typed(error))
+            if error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand =>
+        {
+            let _ = error.print();
+            ExitCode::from(2)
+        }
+        Err(Failure::Typed(error)) => refuse(&one_line(&error)),
+        Err(Failure::Input(line)) => refuse(&line),
+        Err(Failure::Io { error, .. }) if error.kind() == std::io::ErrorKind::BrokenPipe => {
+            ExitCode::SUCCESS
+        }
+        Err(Failure::Io { doing, error }) => refuse(&format!("{doing}: {error}")),
+    }
+}
+
+fn refuse(line: &str) -> ExitCode {
+    eprintln!("tinygram: {line}");
+    ExitCode::from(2)
+}
+
+/// Clap explains over several lines; a script's log wants one.
+fn one_line(error: &clap::Error) -> String {
+    let text = |kind| match error.get(kind) {
+        Some(ContextValue::String(s)) => Some(s.clone()),
+        Some(ContextValue::Strings(list)) => Some(list.join(", ")),
+        _ => None,
+    };
+    let rendered = error.to_string();
+    let mut line = rendered
+        .lines()
+        .take_while(|l| !l.starts_with("Usage:") && !l.contains("[possible values:"))
+        .map(str::trim)
+        .filter(|l| !l.is_empty() && !l.starts_with("tip:"))
+        .collect::<Vec<_>>()
+        .join(" ");
+    if let Some(stripped) = line.strip_prefix("error: ") {
+        line = stripped.to_owned();
+    }
+    for kind in [
+        ContextKind::SuggestedValue,
+        ContextKind::SuggestedSubcommand,
+        ContextKind::SuggestedArg,
+    ] {
+        if let Some(near) = text(kind) {
+            line += &format!("; did you mean {near}?");
+        }
+    }
+    if let Some(accepted) = text(ContextKind::ValidValue) {
+        line += &format!(" (accepted: {accepted})");
+    }
+    line
+}

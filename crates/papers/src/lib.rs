@@ -1,0 +1,1 @@
+//! The experiments of the five papers as data, with their published numbers.

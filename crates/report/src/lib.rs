@@ -1,0 +1,1 @@
+//! Rows in; text, JSON, CSV, Markdown, SVG and HTML out.

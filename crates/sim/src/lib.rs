@@ -1,0 +1,1 @@
+//! Virtual-time hosts, links and workloads around the tinygram engine.
