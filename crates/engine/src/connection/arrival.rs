@@ -1,0 +1,169 @@
+//! A segment arrives (RFC 9293, section 3.10.7).
+
+use super::handshake::reset;
+use super::{Connection, State};
+use crate::outbox::{Events, Outbox};
+use crate::segment::{Flags, Segment};
+use crate::time::Instant;
+
+impl Connection {
+    /// A segment arrived. Whatever it carries, the engine takes it or leaves it; it never panics.
+    pub fn on_segment(&mut self, now: Instant, segment: &Segment, out: &mut Outbox) {
+        let usual = self.state == State::Established
+            && !segment
+                .flags
+                .any(Flags::SYN.with(Flags::FIN).with(Flags::RST))
+            && segment.flags.has(Flags::ACK);
+        if usual && segment.seq == self.receiver.nxt() && segment.ack <= self.sender.vars().max {
+            self.on_acceptable(now, segment, out);
+            return;
+        }
+        match self.state {
+            State::Closed => reset(segment, out),
+            State::Listen => self.on_segment_in_listen(now, segment, out),
+            State::SynSent => self.on_segment_in_syn_sent(now, segment, out),
+            _ => self.on_segment_checked(now, segment, out),
+        }
+    }
+
+    /// The ordered checks of section 3.10.7.4.
+    fn on_segment_checked(&mut self, now: Instant, segment: &Segment, out: &mut Outbox) {
+        // First, the sequence number. A SYN-ACK whose own ACK was lost comes again; so does a FIN.
+        if !self.receiver.acceptable(segment) {
+            if !segment.flags.has(Flags::RST) {
+                self.on_unacceptable(now, segment, out);
+            }
+            return;
+        }
+        // Second, RST: only one that is exactly in place; others are challenged (RFC 5961, 3.2).
+        if segment.flags.has(Flags::RST) {
+            if segment.seq == self.receiver.nxt() {
+                self.on_reset(out);
+            } else {
+                self.challenge(now, out);
+            }
+            return;
+        }
+        // Fourth, SYN in the window: challenged (RFC 5961, section 4.2).
+        if segment.flags.has(Flags::SYN) {
+            self.challenge(now, out);
+            return;
+        }
+        // Fifth, ACK.
+        if !segment.flags.has(Flags::ACK) {
+            return;
+        }
+        if segment.ack > self.sender.vars().max {
+            // It acknowledges what was never sent.
+            if self.state == State::SynReceived {
+                reset(segment, out);
+            } else {
+                self.challenge(now, out);
+            }
+            return;
+        }
+        if self.state == State::SynReceived && !self.complete_handshake(segment, out) {
+            return;
+        }
+        self.on_acceptable(now, segment, out);
+    }
+
+    /// Acceptable, with an ACK in range: fifth check onwards.
+    #[inline]
+    fn on_acceptable(&mut self, now: Instant, segment: &Segment, out: &mut Outbox) {
+        let pure = segment.is_pure_ack();
+        let window = u64::from(segment.window);
+        let acked = self
+            .sender
+            .on_ack(now, segment.seq, segment.ack, window, pure);
+        if acked.released > 0 {
+            out.events.add(Events::WRITABLE);
+        }
+        if acked.advanced && self.sender.fin_acked() {
+            self.on_fin_acked(now, out);
+        }
+        if !pure {
+            self.take_data(now, segment, out);
+        }
+        self.output(now, out);
+    }
+
+    /// Seventh and eighth: data and FIN.
+    #[inline]
+    pub(super) fn take_data(&mut self, now: Instant, segment: &Segment, out: &mut Outbox) {
+        if segment.len == 0 && !segment.flags.has(Flags::FIN) {
+            return;
+        }
+        if !self.state.receives() {
+            // A FIN sent again, or data after a FIN: acknowledge, take nothing.
+            self.receiver.demand_ack();
+            if self.state == State::TimeWait {
+                self.time_wait_until = now + self.time_wait;
+            }
+            return;
+        }
+        let arrived = self.receiver.on_data(segment, now);
+        if arrived.data {
+            out.events.add(Events::READABLE);
+        }
+        if arrived.fin {
+            out.events.add(Events::PEER_CLOSED);
+            self.on_fin(now);
+        }
+    }
+
+    /// First check failed: "an acknowledgment should be sent in reply".
+    fn on_unacceptable(&mut self, now: Instant, segment: &Segment, out: &mut Outbox) {
+        if self.state == State::TimeWait && segment.flags.has(Flags::FIN) {
+            self.time_wait_until = now + self.time_wait;
+        }
+        // With a closed window valid ACKs are still taken (section 3.10.7.4).
+        let old_enough = segment.flags.has(Flags::ACK)
+            && segment.ack <= self.sender.vars().max
+            && segment.seq <= self.receiver.nxt() + 1
+            && !segment.flags.has(Flags::SYN)
+            && self.state.synchronised();
+        if old_enough {
+            let window = u64::from(segment.window);
+            let acked = self
+                .sender
+                .on_ack(now, segment.seq, segment.ack, window, false);
+            if acked.released > 0 {
+                out.events.add(Events::WRITABLE);
+            }
+            if acked.advanced && self.sender.fin_acked() {
+                self.on_fin_acked(now, out);
+            }
+        }
+        if self.state == State::SynReceived && segment.flags.has(Flags::SYN) {
+            self.resend_syn(now, out);
+            return;
+        }
+        // Two ends that each answer what they cannot use must not answer each other for ever:
+        // only what takes sequence space is answered, or what is out of place.
+        if segment.sequence_len() > 0 || segment.seq != self.receiver.nxt() {
+            self.challenge(now, out);
+        }
+    }
+
+    fn on_reset(&mut self, out: &mut Outbox) {
+        if self.state == State::SynReceived && self.passive {
+            // Back to LISTEN; nobody is told.
+            self.state = State::Listen;
+            self.sender.stop_timers();
+            return;
+        }
+        self.vanish(Events::RESET, out);
+    }
+
+    /// An ACK that says where this side stands.
+    fn challenge(&mut self, now: Instant, out: &mut Outbox) {
+        if self.state.synchronised() {
+            self.receiver.demand_ack();
+            self.output(now, out);
+        } else {
+            let stamp = self.stamp();
+            self.send_ack(now, stamp, out);
+        }
+    }
+}

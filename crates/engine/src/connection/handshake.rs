@@ -1,0 +1,136 @@
+//! Opening: active, passive and simultaneous (RFC 9293, sections 3.5 and 3.10.7.2 to 3.10.7.4).
+
+use super::{Connection, State};
+use crate::offset::Offset;
+use crate::outbox::{Events, Outbox};
+use crate::segment::{Flags, Segment};
+use crate::time::Instant;
+
+impl Connection {
+    /// Waits for a SYN.
+    pub fn listen(&mut self) {
+        self.state = State::Listen;
+        self.passive = true;
+    }
+
+    /// Sends a SYN.
+    pub fn connect(&mut self, now: Instant, out: &mut Outbox) {
+        self.state = State::SynSent;
+        self.passive = false;
+        let mss = self.receiver.mss();
+        self.sender.send_syn(now, mss, None, out);
+    }
+
+    /// The SYN was lost, or its answer was.
+    pub(super) fn resend_syn(&mut self, now: Instant, out: &mut Outbox) {
+        let stamp = (self.state == State::SynReceived).then(|| self.stamp());
+        let mss = self.receiver.mss();
+        self.sender.send_syn(now, mss, stamp, out);
+    }
+
+    /// LISTEN (section 3.10.7.2).
+    pub(super) fn on_segment_in_listen(
+        &mut self,
+        now: Instant,
+        segment: &Segment,
+        out: &mut Outbox,
+    ) {
+        if segment.flags.has(Flags::RST) {
+            return;
+        }
+        if segment.flags.has(Flags::ACK) {
+            reset(segment, out);
+        } else if segment.flags.has(Flags::SYN) {
+            self.accept_syn(segment);
+            self.state = State::SynReceived;
+            self.resend_syn(now, out);
+            self.note_syn_acknowledged(now);
+        }
+    }
+
+    /// SYN-SENT (section 3.10.7.3).
+    pub(super) fn on_segment_in_syn_sent(
+        &mut self,
+        now: Instant,
+        segment: &Segment,
+        out: &mut Outbox,
+    ) {
+        let has_ack = segment.flags.has(Flags::ACK);
+        if has_ack && segment.ack != Offset::FIRST {
+            reset(segment, out);
+            return;
+        }
+        if segment.flags.has(Flags::RST) {
+            if has_ack {
+                self.vanish(Events::RESET, out);
+            }
+            return;
+        }
+        if !segment.flags.has(Flags::SYN) {
+            return;
+        }
+        self.accept_syn(segment);
+        if has_ack {
+            self.sender.on_ack(
+                now,
+                segment.seq,
+                segment.ack,
+                u64::from(segment.window),
+                false,
+            );
+            self.state = State::Established;
+            out.events.add(Events::CONNECTED);
+            self.receiver.demand_ack();
+            self.take_data(now, segment, out);
+            self.output(now, out);
+        } else {
+            // Both sides opened at once.
+            self.state = State::SynReceived;
+            self.resend_syn(now, out);
+            self.note_syn_acknowledged(now);
+        }
+    }
+
+    /// SYN-RECEIVED gets the ACK of its SYN (section 3.10.7.4, fifth check). Gives whether to go on.
+    pub(super) fn complete_handshake(&mut self, segment: &Segment, out: &mut Outbox) -> bool {
+        if segment.ack != Offset::FIRST && segment.ack > self.sender.vars().max {
+            reset(segment, out);
+            return false;
+        }
+        self.state = State::Established;
+        out.events.add(Events::CONNECTED);
+        true
+    }
+
+    fn accept_syn(&mut self, segment: &Segment) {
+        self.receiver.synchronise();
+        self.sender.learn_mss(segment.mss);
+        self.sender
+            .learn_window(segment.seq, u64::from(segment.window));
+    }
+
+    fn note_syn_acknowledged(&mut self, now: Instant) {
+        let window = self.receiver.window();
+        self.receiver.acknowledged(window, false, now);
+    }
+}
+
+/// Answers a segment that belongs to no connection (RFC 9293, section 3.10.7.1).
+pub fn reset(segment: &Segment, out: &mut Outbox) {
+    if segment.flags.has(Flags::RST) {
+        return;
+    }
+    let (seq, ack, flags) = if segment.flags.has(Flags::ACK) {
+        (segment.ack, Offset::SYN, Flags::RST)
+    } else {
+        (Offset::SYN, segment.end(), Flags::RST.with(Flags::ACK))
+    };
+    out.segments.push(Segment {
+        seq,
+        ack,
+        len: 0,
+        window: 0,
+        mss: 0,
+        flags,
+    });
+}

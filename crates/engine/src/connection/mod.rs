@@ -1,0 +1,416 @@
+//! A connection: the two halves joined, with its state machine (RFC 9293, section 3.3.2).
+//!
+//! Three families of entry, each with the time and an [`Outbox`]: the application calls, a segment
+//! arrives, time passes. One query, [`Connection::next_wakeup`], reads what the halves have stored.
+
+mod arrival;
+mod handshake;
+mod teardown;
+
+pub use handshake::reset;
+
+use crate::outbox::{Events, Outbox};
+use crate::receiver::ack_policy::{AckPolicy, AckTimer};
+use crate::receiver::{Receiver, ReceiverConfig};
+use crate::segment::{Flags, Segment};
+use crate::sender::send_policy::{BlockedOn, Moment, SendPolicy};
+use crate::sender::{Expired, Sender, SenderConfig, Stamp};
+use crate::socket::copy_rule::CopyRule;
+use crate::socket::{Piece, WriteCall};
+use crate::time::{Duration, Instant};
+
+/// What a connection is made of.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// The sending half's rules.
+    pub sender: SenderConfig,
+    /// The receiving half's rules.
+    pub receiver: ReceiverConfig,
+    /// How writes reach the send buffer.
+    pub copy_rule: CopyRule,
+    /// How long TIME-WAIT lasts: twice the maximum segment lifetime (RFC 9293, section 3.4.2).
+    pub time_wait: Duration,
+}
+
+/// The states of RFC 9293, section 3.3.2.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs)] // the RFC's names say it all
+pub enum State {
+    Closed,
+    Listen,
+    SynSent,
+    SynReceived,
+    Established,
+    FinWait1,
+    FinWait2,
+    CloseWait,
+    Closing,
+    LastAck,
+    TimeWait,
+}
+
+impl State {
+    /// Whether the handshake is complete and the connection not gone.
+    #[must_use]
+    pub fn synchronised(self) -> bool {
+        !matches!(
+            self,
+            Self::Closed | Self::Listen | Self::SynSent | Self::SynReceived
+        )
+    }
+
+    /// Whether the peer may still send data.
+    #[must_use]
+    pub fn receives(self) -> bool {
+        matches!(self, Self::Established | Self::FinWait1 | Self::FinWait2)
+    }
+
+    /// Whether the application may still write.
+    #[must_use]
+    pub fn sends(self) -> bool {
+        matches!(self, Self::Established | Self::CloseWait)
+    }
+}
+
+/// How a step of a write ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wrote {
+    /// This many octets were copied; there is more to do.
+    Piece(u64),
+    /// This many octets were copied and that was the last of them.
+    Last(u64),
+    /// Nothing was copied: the writer sleeps until [`Events::WRITABLE`].
+    Sleeps,
+    /// Nothing can be written: this side has closed, or the connection is gone.
+    Refused,
+}
+
+/// Why the next wake-up is wanted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reason {
+    /// One of the sender's timers.
+    Sender(crate::sender::TimerReason),
+    /// A delayed acknowledgment.
+    DelayedAck,
+    /// The end of TIME-WAIT.
+    TimeWait,
+}
+
+/// One end of a TCP connection.
+#[derive(Clone, Debug)]
+pub struct Connection {
+    state: State,
+    sender: Sender,
+    receiver: Receiver,
+    copy_rule: CopyRule,
+    write: Option<WriteCall>,
+    time_wait: Duration,
+    time_wait_until: Instant,
+    /// The connection was opened by a SYN that came in, so a refused one goes back to LISTEN.
+    passive: bool,
+}
+
+impl Connection {
+    /// A closed connection; [`Connection::connect`] or [`Connection::listen`] opens it.
+    #[must_use]
+    pub fn new(config: &Config) -> Self {
+        Self {
+            state: State::Closed,
+            sender: Sender::new(&config.sender),
+            receiver: Receiver::new(&config.receiver),
+            copy_rule: config.copy_rule,
+            write: None,
+            time_wait: config.time_wait,
+            time_wait_until: Instant::FAR_FUTURE,
+            passive: false,
+        }
+    }
+
+    /// A connection whose handshake is taken as done, with a peer that offers `peer_window` octets.
+    ///
+    /// Simulations start here where the handshake is not what is measured.
+    #[must_use]
+    pub fn established(config: &Config, peer_window: u64) -> Self {
+        let mut connection = Self::new(config);
+        connection.state = State::Established;
+        connection.sender.establish(peer_window);
+        connection.receiver.establish();
+        connection
+    }
+
+    /// The state.
+    #[must_use]
+    pub fn state(&self) -> State {
+        self.state
+    }
+
+    /// The sending half.
+    #[must_use]
+    #[inline]
+    pub fn sender(&self) -> &Sender {
+        &self.sender
+    }
+
+    /// The receiving half.
+    #[must_use]
+    #[inline]
+    pub fn receiver(&self) -> &Receiver {
+        &self.receiver
+    }
+
+    /// Chooses another send policy from here on.
+    pub fn set_send_policy(&mut self, policy: SendPolicy) {
+        self.sender.set_policy(policy);
+    }
+
+    /// Chooses another ACK policy from here on.
+    pub fn set_ack_policy(&mut self, policy: AckPolicy, timer: AckTimer) {
+        self.receiver.set_policy(policy, timer);
+    }
+
+    /// TCP_NODELAY. Switched on, it sends what was held.
+    pub fn set_nodelay(&mut self, now: Instant, on: bool, out: &mut Outbox) {
+        self.sender.set_nodelay(on);
+        self.output(now, out);
+    }
+
+    /// TCP_CORK. Taken off, it sends what was held.
+    pub fn set_cork(&mut self, now: Instant, on: bool, out: &mut Outbox) {
+        self.sender.set_corked(on);
+        self.output(now, out);
+    }
+
+    /// Whether segments of this connection wait in the local device's queue; once none do,
+    /// what waited for that may go.
+    pub fn set_device_busy(&mut self, now: Instant, busy: bool, out: &mut Outbox) {
+        self.sender.set_device_busy(busy);
+        if !busy {
+            self.output(now, out);
+        }
+    }
+
+    /// A write of `len` octets (at least one) begins. [`Connection::write_step`] does the work.
+    ///
+    /// # Panics
+    ///
+    /// If a write is already under way: the caller keeps writers apart, as `sblock` does in BSD.
+    pub fn write_begin(&mut self, now: Instant, len: u64) {
+        assert!(self.write.is_none(), "a write is under way");
+        assert!(len > 0, "a write of nothing");
+        self.write = Some(WriteCall::new(len, self.sender.space()));
+        self.sender.observe(Moment::WriteBegan, now);
+    }
+
+    /// The writer that slept looks at the buffer again.
+    pub fn write_resume(&mut self, now: Instant) {
+        if let Some(write) = &mut self.write {
+            write.begin_round(self.sender.space());
+            self.sender.set_writer_blocked(false);
+            self.sender.observe(Moment::WriteBegan, now);
+        }
+    }
+
+    /// Octets of the write under way that are still to be copied.
+    #[must_use]
+    pub fn write_remaining(&self) -> u64 {
+        self.write.map_or(0, |write| write.remaining())
+    }
+
+    /// How many octets the next step would copy; `None` if it would sleep.
+    #[must_use]
+    pub fn peek_write(&self) -> Option<u64> {
+        let mut write = self.write?;
+        match write.next(
+            &self.copy_rule,
+            self.sender.buffered(),
+            self.sender.capacity(),
+        ) {
+            Piece::Copy(octets) => Some(octets),
+            Piece::Sleep => None,
+        }
+    }
+
+    /// Copies the next piece of the write and lets the sender decide, or says that the writer must
+    /// sleep. `more` is the caller's own MORE (MSG_MORE): another write follows.
+    pub fn write_step(&mut self, now: Instant, more: bool, out: &mut Outbox) -> Wrote {
+        if !self.state.sends() && self.state != State::SynReceived && self.state != State::SynSent {
+            self.write = None;
+            return Wrote::Refused;
+        }
+        let Some(write) = &mut self.write else {
+            return Wrote::Refused;
+        };
+        let octets = match write.next(
+            &self.copy_rule,
+            self.sender.buffered(),
+            self.sender.capacity(),
+        ) {
+            Piece::Copy(octets) => octets,
+            Piece::Sleep => return Wrote::Sleeps,
+        };
+        let pieces_before = write.pieces();
+        write.copied(octets);
+        let last = write.remaining() == 0;
+        let more_to_come = !last || more;
+        let more_on_entry = self.sender.vars().more_to_come;
+        self.sender.append(octets);
+        self.sender.set_more_to_come(more_to_come);
+        self.sender.observe(
+            Moment::ChunkCopied {
+                more_to_come,
+                pieces_before,
+                more_on_entry,
+            },
+            now,
+        );
+        if last {
+            self.write = None;
+        }
+        self.output(now, out);
+        if last {
+            Wrote::Last(octets)
+        } else {
+            Wrote::Piece(octets)
+        }
+    }
+
+    /// Writes as much of `len` octets as the copy rule takes without sleeping; gives how much.
+    /// For callers to whom the instants of the single pieces do not matter.
+    pub fn write(&mut self, now: Instant, len: u64, more: bool, out: &mut Outbox) -> u64 {
+        if len == 0 {
+            return 0;
+        }
+        self.write_begin(now, len);
+        let mut copied = 0;
+        loop {
+            match self.write_step(now, more, out) {
+                Wrote::Piece(octets) => copied += octets,
+                Wrote::Last(octets) => return copied + octets,
+                Wrote::Refused => return copied,
+                Wrote::Sleeps => {
+                    // Given up, not slept on: what was announced as more does not come.
+                    self.write = None;
+                    self.sender.set_more_to_come(more);
+                    self.output(now, out);
+                    return copied;
+                }
+            }
+        }
+    }
+
+    /// The application takes up to `max` octets; gives how many it got.
+    pub fn read(&mut self, now: Instant, max: u64, out: &mut Outbox) -> u64 {
+        let octets = self.receiver.read(max, now);
+        if self.receiver.wants_ack() {
+            self.output(now, out);
+        }
+        octets
+    }
+
+    /// A thread is about to sleep; `wrote` says whether it wrote to this socket since it last slept.
+    pub fn app_blocks(&mut self, now: Instant, on: BlockedOn, wrote: bool, out: &mut Outbox) {
+        match on {
+            BlockedOn::Read => self.sender.set_reader_blocked(true),
+            BlockedOn::Write => self.sender.set_writer_blocked(true),
+            BlockedOn::Elsewhere => {}
+        }
+        self.sender.observe(Moment::AppBlocks { on, wrote }, now);
+        self.output(now, out);
+    }
+
+    /// The thread that slept in a read on this socket runs again.
+    pub fn reader_resumes(&mut self) {
+        self.sender.set_reader_blocked(false);
+    }
+
+    /// When to call [`Connection::on_wakeup`]; `FAR_FUTURE` if no timer runs.
+    #[must_use]
+    #[inline]
+    pub fn next_wakeup(&self) -> Instant {
+        self.next_wakeup_reason().0
+    }
+
+    /// When, and what for.
+    #[must_use]
+    #[inline]
+    pub fn next_wakeup_reason(&self) -> (Instant, Reason) {
+        let (at, reason) = self.sender.next_timer();
+        let mut first = (at, Reason::Sender(reason));
+        if self.receiver.delayed_until() < first.0 {
+            first = (self.receiver.delayed_until(), Reason::DelayedAck);
+        }
+        if self.time_wait_until < first.0 {
+            first = (self.time_wait_until, Reason::TimeWait);
+        }
+        first
+    }
+
+    /// Time has passed: expires what is due.
+    pub fn on_wakeup(&mut self, now: Instant, out: &mut Outbox) {
+        if self.time_wait_until <= now {
+            self.vanish(Events::CLOSED, out);
+            return;
+        }
+        self.receiver.on_wakeup(now);
+        match self.sender.on_wakeup(now) {
+            Expired::GiveUp => {
+                self.vanish(Events::TIMED_OUT, out);
+                return;
+            }
+            Expired::Probe => {
+                let stamp = self.stamp();
+                self.sender.probe(now, stamp, out);
+                self.receiver.acknowledged(stamp.window, true, now);
+            }
+            Expired::Pass if !self.state.synchronised() => self.resend_syn(now, out),
+            Expired::Pass | Expired::Nothing => {}
+        }
+        self.output(now, out);
+    }
+
+    /// Runs the sender, and sends a bare acknowledgment if one is wanted and nothing carried it.
+    #[inline]
+    fn output(&mut self, now: Instant, out: &mut Outbox) {
+        if !self.state.synchronised() {
+            return;
+        }
+        let stamp = self.stamp();
+        if self.sender.pass(now, stamp, out) > 0 {
+            let with_data = out.segments.last().is_some_and(|segment| segment.len > 0);
+            self.receiver.acknowledged(stamp.window, with_data, now);
+        } else if self.receiver.wants_ack() {
+            self.send_ack(now, stamp, out);
+        }
+    }
+
+    #[inline]
+    fn send_ack(&mut self, now: Instant, stamp: Stamp, out: &mut Outbox) {
+        out.segments.push(Segment {
+            seq: self.sender.vars().max,
+            ack: stamp.ack,
+            len: 0,
+            window: stamp.window,
+            mss: 0,
+            flags: Flags::ACK,
+        });
+        self.receiver.acknowledged(stamp.window, false, now);
+    }
+
+    #[inline]
+    fn stamp(&self) -> Stamp {
+        Stamp {
+            ack: self.receiver.nxt(),
+            window: self.receiver.window(),
+        }
+    }
+
+    /// The connection is gone.
+    fn vanish(&mut self, news: Events, out: &mut Outbox) {
+        self.state = State::Closed;
+        self.write = None;
+        self.time_wait_until = Instant::FAR_FUTURE;
+        self.sender.stop_timers();
+        self.receiver.forget();
+        out.events.add(news);
+    }
+}

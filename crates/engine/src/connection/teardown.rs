@@ -1,0 +1,74 @@
+//! Closing, in every order (RFC 9293, section 3.6).
+
+use super::{Connection, State};
+use crate::outbox::{Events, Outbox};
+use crate::segment::{Flags, Segment};
+use crate::time::Instant;
+
+impl Connection {
+    /// The application will write no more; a FIN follows what is in the buffer. Reading goes on.
+    pub fn close(&mut self, now: Instant, out: &mut Outbox) {
+        self.write = None;
+        match self.state {
+            State::Closed | State::Listen | State::SynSent => {
+                self.vanish(Events::CLOSED, out);
+                return;
+            }
+            State::SynReceived | State::Established => self.state = State::FinWait1,
+            State::CloseWait => self.state = State::LastAck,
+            // Closed already; once is enough.
+            State::FinWait1
+            | State::FinWait2
+            | State::Closing
+            | State::LastAck
+            | State::TimeWait => {
+                return;
+            }
+        }
+        self.sender.finish();
+        self.output(now, out);
+    }
+
+    /// The application gives up: a RST, and nothing more (section 3.10.5).
+    pub fn abort(&mut self, out: &mut Outbox) {
+        let reset_is_due = self.state.synchronised() && self.state != State::TimeWait
+            || self.state == State::SynReceived;
+        if reset_is_due {
+            out.segments.push(Segment {
+                seq: self.sender.vars().nxt,
+                ack: self.receiver.nxt(),
+                len: 0,
+                window: 0,
+                mss: 0,
+                flags: Flags::RST.with(Flags::ACK),
+            });
+        }
+        self.vanish(Events::CLOSED, out);
+    }
+
+    /// The peer's FIN is in order (section 3.10.7.4, eighth check).
+    pub(super) fn on_fin(&mut self, now: Instant) {
+        self.receiver.demand_ack();
+        match self.state {
+            State::Established | State::SynReceived => self.state = State::CloseWait,
+            State::FinWait1 => self.state = State::Closing,
+            State::FinWait2 => self.enter_time_wait(now),
+            _ => {}
+        }
+    }
+
+    /// Our FIN is acknowledged (section 3.10.7.4, fifth check).
+    pub(super) fn on_fin_acked(&mut self, now: Instant, out: &mut Outbox) {
+        match self.state {
+            State::FinWait1 => self.state = State::FinWait2,
+            State::Closing => self.enter_time_wait(now),
+            State::LastAck => self.vanish(Events::CLOSED, out),
+            _ => {}
+        }
+    }
+
+    fn enter_time_wait(&mut self, now: Instant) {
+        self.state = State::TimeWait;
+        self.time_wait_until = now + self.time_wait;
+    }
+}

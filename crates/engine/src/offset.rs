@@ -1,0 +1,100 @@
+//! Positions in a stream of octets, and ranges of them.
+
+use std::fmt;
+use std::ops::{Add, AddAssign, Sub};
+
+/// A sequence number that never wraps (RFC 9293, section 3.4, without the modulus).
+///
+/// The SYN occupies offset 0, the first octet of data offset 1, and the FIN the offset after the
+/// last octet. Adding the initial sequence number and cutting to 32 bits is the wire's business.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Offset(u64);
+
+impl Offset {
+    /// Where the SYN stands.
+    pub const SYN: Self = Self(0);
+    /// Where the first octet of data stands.
+    pub const FIRST: Self = Self(1);
+
+    /// The offset `position` after the SYN.
+    #[must_use]
+    pub const fn new(position: u64) -> Self {
+        Self(position)
+    }
+
+    /// How far after the SYN.
+    #[must_use]
+    pub const fn get(self) -> u64 {
+        self.0
+    }
+
+    /// The distance from `earlier` to here; 0 if `earlier` is in truth later.
+    #[must_use]
+    pub const fn since(self, earlier: Self) -> u64 {
+        self.0.saturating_sub(earlier.0)
+    }
+}
+
+impl Add<u64> for Offset {
+    type Output = Self;
+    fn add(self, octets: u64) -> Self {
+        Self(self.0 + octets)
+    }
+}
+
+impl AddAssign<u64> for Offset {
+    fn add_assign(&mut self, octets: u64) {
+        self.0 += octets;
+    }
+}
+
+impl Sub for Offset {
+    type Output = u64;
+    /// The distance between two offsets; the right one must not be the later.
+    fn sub(self, earlier: Self) -> u64 {
+        debug_assert!(self >= earlier, "{self} lies before {earlier}");
+        self.0.wrapping_sub(earlier.0)
+    }
+}
+
+impl fmt::Display for Offset {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+/// A range of octets: `start` belongs to it, `end` does not.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Span {
+    /// The first octet.
+    pub start: Offset,
+    /// One past the last octet.
+    pub end: Offset,
+}
+
+impl Span {
+    /// The range from `start` up to but not including `end`.
+    #[must_use]
+    pub const fn new(start: Offset, end: Offset) -> Self {
+        Self { start, end }
+    }
+
+    /// The number of octets.
+    #[must_use]
+    pub const fn len(self) -> u64 {
+        self.end.since(self.start)
+    }
+
+    /// Whether there is no octet in it.
+    #[must_use]
+    pub const fn is_empty(self) -> bool {
+        self.len() == 0
+    }
+}
+
+impl fmt::Display for Span {
+    /// As tcpdump prints sequence numbers: `1:1461`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}", self.start, self.end)
+    }
+}

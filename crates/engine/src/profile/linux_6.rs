@@ -1,0 +1,52 @@
+//! Linux 6: Minshall's test, quick ACKs, an initial window of ten segments.
+
+use super::{Profile, Sizes};
+use crate::connection::Config;
+use crate::receiver::ReceiverConfig;
+use crate::receiver::ack_policy::{AckPolicy, AckTimer};
+use crate::sender::congestion::{Congestion, Reno, restart::IdleRestart};
+use crate::sender::send_policy::SendPolicy;
+use crate::sender::{RtoRules, SenderConfig};
+use crate::socket::copy_rule::{CopyRule, WholeWrite};
+use crate::time::Duration;
+
+pub(super) const PROFILE: Profile = Profile {
+    name: "linux_6",
+    summary: "Linux 6: Minshall's test with CORK and MORE, quick ACKs then 40 ms, 10 segments at first",
+    config,
+};
+
+fn config(sizes: &Sizes) -> Config {
+    let mss = u64::from(sizes.mss);
+    Config {
+        sender: SenderConfig {
+            mss: u32::from(sizes.mss),
+            buffer: sizes.send_buffer,
+            policy: SendPolicy::named("linux").expect("LINUX is registered"),
+            more_in_every_variant: false,
+            cluster: mss,
+            congestion: Congestion::Reno(Reno),
+            // `tcp_slow_start_after_idle` is on as shipped.
+            idle_restart: IdleRestart::Decay,
+            // RFC 6928.
+            initial_cwnd: 10 * mss,
+            cwnd_cap: 1 << 30,
+            rto: RtoRules {
+                min: Duration::from_millis(200),
+                max: Duration::from_secs(120),
+                granularity: Duration::from_millis(4),
+                give_up_after: 15,
+                ..RtoRules::RFC_6298
+            },
+        },
+        receiver: ReceiverConfig {
+            buffer: sizes.receive_buffer,
+            window_cap: 1 << 30,
+            mss: sizes.mss,
+            policy: AckPolicy::named("linux").expect("linux is registered"),
+            timer: AckTimer::PerConnection(Duration::from_millis(40)),
+        },
+        copy_rule: CopyRule::WholeWrite(WholeWrite),
+        time_wait: Duration::from_secs(60),
+    }
+}

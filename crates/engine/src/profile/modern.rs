@@ -1,0 +1,48 @@
+//! What we recommend to a stack author today: flush-on-block at the sender, and a receiver that
+//! acknowledges every second segment and never later than 40 ms.
+
+use super::{Profile, Sizes};
+use crate::connection::Config;
+use crate::receiver::ReceiverConfig;
+use crate::receiver::ack_policy::{AckPolicy, AckTimer};
+use crate::sender::congestion::{Congestion, Reno, restart::IdleRestart};
+use crate::sender::send_policy::SendPolicy;
+use crate::sender::{RtoRules, SenderConfig};
+use crate::socket::copy_rule::{CopyRule, WholeWrite};
+use crate::time::Duration;
+
+pub(super) const PROFILE: Profile = Profile {
+    name: "modern",
+    summary: "our recommendation: flush-on-block, every second segment acknowledged, 40 ms at the most",
+    config,
+};
+
+fn config(sizes: &Sizes) -> Config {
+    let mss = u64::from(sizes.mss);
+    Config {
+        sender: SenderConfig {
+            mss: u32::from(sizes.mss),
+            buffer: sizes.send_buffer,
+            policy: SendPolicy::named("flush-on-block").expect("FLUSH-ON-BLOCK is registered"),
+            more_in_every_variant: false,
+            cluster: mss,
+            congestion: Congestion::Reno(Reno),
+            idle_restart: IdleRestart::Reset,
+            initial_cwnd: 10 * mss,
+            cwnd_cap: 1 << 30,
+            rto: RtoRules {
+                min: Duration::from_millis(200),
+                ..RtoRules::RFC_6298
+            },
+        },
+        receiver: ReceiverConfig {
+            buffer: sizes.receive_buffer,
+            window_cap: 1 << 30,
+            mss: sizes.mss,
+            policy: AckPolicy::named("every-second").expect("every-second is registered"),
+            timer: AckTimer::PerConnection(Duration::from_millis(40)),
+        },
+        copy_rule: CopyRule::WholeWrite(WholeWrite),
+        time_wait: Duration::from_secs(60),
+    }
+}

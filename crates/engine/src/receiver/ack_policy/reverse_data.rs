@@ -1,0 +1,50 @@
+//! REVERSE-DATA: Nagle's proposal, delay only where data flows back
+//! (Mogul & Minshall, section 9, second item).
+
+use super::{AckMoment, AckVerdict, AckView, Arrival, Rule, reopening};
+
+/// After this many ACKs that a data segment could have carried, ACKs are delayed. The paper leaves
+/// the number open; one would follow every coincidence.
+const THRESHOLD: u32 = 2;
+
+/// Acknowledges every full-sized segment, until it has learnt that its ACKs could have waited for
+/// data of its own; a timer that fires means that it learnt wrongly.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct ReverseData {
+    /// Times that data followed an ACK-only segment directly.
+    wasted: u32,
+    last_was_only_ack: bool,
+    unacknowledged: u64,
+}
+
+impl Rule for ReverseData {
+    fn on_arrival(&mut self, arrival: &Arrival, view: &AckView) -> AckVerdict {
+        self.unacknowledged += u64::from(arrival.len);
+        let patience = if self.wasted >= THRESHOLD { 2 } else { 1 };
+        let enough = patience * u64::from(view.mss);
+        if self.unacknowledged >= enough {
+            AckVerdict::Now
+        } else {
+            AckVerdict::Delay
+        }
+    }
+
+    fn on_read(&mut self, view: &AckView) -> AckVerdict {
+        reopening(view)
+    }
+
+    fn observe(&mut self, moment: AckMoment, _: &AckView) {
+        match moment {
+            AckMoment::AckSent { with_data: true } => {
+                self.wasted += u32::from(self.last_was_only_ack);
+                self.last_was_only_ack = false;
+                self.unacknowledged = 0;
+            }
+            AckMoment::AckSent { with_data: false } => {
+                self.last_was_only_ack = true;
+                self.unacknowledged = 0;
+            }
+            AckMoment::TimerFired => self.wasted = 0,
+        }
+    }
+}

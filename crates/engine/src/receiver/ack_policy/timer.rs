@@ -1,0 +1,78 @@
+//! How long an acknowledgment may wait.
+
+use crate::time::{Duration, Instant};
+
+/// The clock of delayed ACKs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AckTimer {
+    /// BSD's fast timer: a tick that runs freely, whatever the connection does; a delayed ACK
+    /// leaves at the next one (Mogul & Minshall, section 3.2).
+    Cyclic {
+        /// Between two ticks; 200 ms in BSD.
+        period: Duration,
+        /// When the first tick falls, after the epoch.
+        phase: Duration,
+        /// A slower tick in phase with it that flushes, too.
+        slow: Option<SlowTick>,
+    },
+    /// A timer for each connection, started when the ACK is first delayed.
+    PerConnection(
+        /// Its length.
+        Duration,
+    ),
+}
+
+/// BSD's slow timer as far as it flushes delayed ACKs (footnote 2 of Mogul & Minshall).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SlowTick {
+    /// Between two ticks; 500 ms in BSD.
+    pub period: Duration,
+    /// Of 1000 ticks, how many flush.
+    pub share_per_mille: u32,
+    /// Which ones do is drawn from this seed, so that the same run gives the same ticks.
+    pub seed: u64,
+}
+
+impl AckTimer {
+    /// When an ACK that is first delayed at `now` leaves at the latest.
+    #[must_use]
+    pub fn deadline(&self, now: Instant) -> Instant {
+        match self {
+            Self::PerConnection(length) => now + *length,
+            Self::Cyclic {
+                period,
+                phase,
+                slow,
+            } => {
+                let fast = next_tick(now, *period, *phase);
+                slow.and_then(|slow| slow.next_before(fast, now, *phase))
+                    .unwrap_or(fast)
+            }
+        }
+    }
+}
+
+/// The first tick after `now`.
+fn next_tick(now: Instant, period: Duration, phase: Duration) -> Instant {
+    let period = period.as_nanos().max(1);
+    let phase = phase.as_nanos() % period;
+    let since_phase = now.as_nanos() + period - phase;
+    Instant::from_nanos(now.as_nanos() + period - since_phase % period)
+}
+
+impl SlowTick {
+    /// The first flushing tick after `now` and before `fast`.
+    fn next_before(&self, fast: Instant, now: Instant, phase: Duration) -> Option<Instant> {
+        let tick = next_tick(now, self.period, phase);
+        (tick < fast && self.flushes(tick)).then_some(tick)
+    }
+
+    /// Whether the tick at this time flushes: a hash of seed and time (SplitMix64's finaliser).
+    fn flushes(&self, tick: Instant) -> bool {
+        let mut x = self.seed ^ tick.as_nanos();
+        x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        x ^= x >> 31;
+        x % 1000 < u64::from(self.share_per_mille)
+    }
+}

@@ -1,0 +1,62 @@
+//! Ranges that arrived ahead of a hole (RFC 9293, section 3.10.7.4: "segments with higher
+//! beginning sequence numbers SHOULD be held").
+
+use crate::offset::{Offset, Span};
+
+/// More separate ranges than this are not remembered; their octets must be sent again. Bounds what
+/// a hostile peer can make a receiver keep.
+pub const MAX_RANGES: usize = 64;
+
+/// Ordered, disjoint, non-touching ranges.
+#[derive(Clone, Debug, Default)]
+pub struct Assembler {
+    ranges: Vec<Span>,
+}
+
+impl Assembler {
+    /// Whether nothing waits for a hole to be filled.
+    #[must_use]
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.ranges.is_empty()
+    }
+
+    /// The ranges, lowest first.
+    #[must_use]
+    pub fn ranges(&self) -> &[Span] {
+        &self.ranges
+    }
+
+    /// Remembers `span`, unless there are too many ranges already. Gives whether it is remembered.
+    pub fn insert(&mut self, span: Span) -> bool {
+        if span.is_empty() {
+            return true;
+        }
+        // Those from `first` up to `last` overlap or touch the new one and become part of it.
+        let first = self.ranges.partition_point(|r| r.end < span.start);
+        let last = self.ranges.partition_point(|r| r.start <= span.end);
+        if first == last {
+            if self.ranges.len() >= MAX_RANGES {
+                return false;
+            }
+            self.ranges.insert(first, span);
+            return true;
+        }
+        let start = span.start.min(self.ranges[first].start);
+        let end = span.end.max(self.ranges[last - 1].end);
+        self.ranges[first] = Span::new(start, end);
+        self.ranges.drain(first + 1..last);
+        true
+    }
+
+    /// Takes out what has become contiguous with `next`, and gives the new end of the stream.
+    pub fn advance(&mut self, next: Offset) -> Offset {
+        let reached = self.ranges.partition_point(|r| r.start <= next);
+        let end = self.ranges[..reached]
+            .iter()
+            .map(|r| r.end)
+            .fold(next, Offset::max);
+        self.ranges.drain(..reached);
+        end
+    }
+}

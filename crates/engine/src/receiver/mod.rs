@@ -1,0 +1,328 @@
+//! The receiving half: what has arrived, what was read, and what was said about it.
+
+pub mod ack_policy;
+pub mod assembler;
+
+use crate::offset::{Offset, Span};
+use crate::segment::{Flags, Segment};
+use crate::time::Instant;
+use ack_policy::{AckMoment, AckPolicy, AckTimer, AckVerdict, AckView, Arrival, Rule};
+use assembler::Assembler;
+
+/// The rules a receiver follows.
+#[derive(Clone, Copy, Debug)]
+pub struct ReceiverConfig {
+    /// The receive buffer (`so_rcv.sb_hiwat`), in octets.
+    pub buffer: u64,
+    /// The largest window that can be advertised, in octets: 65,535 without window scaling.
+    pub window_cap: u64,
+    /// The largest segment to accept, in octets; goes out as the MSS option.
+    pub mss: u16,
+    /// When to acknowledge.
+    pub policy: AckPolicy,
+    /// How long an acknowledgment may wait.
+    pub timer: AckTimer,
+}
+
+/// The receiving half of a connection.
+#[derive(Clone, Debug)]
+pub struct Receiver {
+    nxt: Offset,
+    /// The acknowledgment number last sent.
+    acked: Offset,
+    /// The right edge last advertised; it never moves back (RFC 9293, section 3.8.6).
+    advertised: Offset,
+    /// How far the application has read.
+    read: Offset,
+    capacity: u64,
+    window_cap: u64,
+    mss: u16,
+    assembler: Assembler,
+    /// Where the peer's FIN stands, once it has been seen.
+    fin: Option<Offset>,
+    policy: AckPolicy,
+    timer: AckTimer,
+    /// When a delayed acknowledgment leaves; `FAR_FUTURE` if none waits.
+    delayed_until: Instant,
+    ack_now: bool,
+}
+
+/// What the arrival of a segment's data meant.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Arrived {
+    /// There is more to read.
+    pub data: bool,
+    /// The peer's FIN is now in order.
+    pub fin: bool,
+}
+
+impl Receiver {
+    /// A receiver that has heard nothing yet.
+    #[must_use]
+    pub fn new(config: &ReceiverConfig) -> Self {
+        let edge = Offset::SYN + config.buffer.min(config.window_cap);
+        Self {
+            nxt: Offset::SYN,
+            acked: Offset::SYN,
+            advertised: edge,
+            read: Offset::SYN,
+            capacity: config.buffer,
+            window_cap: config.window_cap,
+            mss: config.mss,
+            assembler: Assembler::default(),
+            fin: None,
+            policy: config.policy,
+            timer: config.timer,
+            delayed_until: Instant::FAR_FUTURE,
+            ack_now: false,
+        }
+    }
+
+    /// The peer's SYN arrived.
+    pub(crate) fn synchronise(&mut self) {
+        self.nxt = Offset::FIRST;
+        self.acked = Offset::SYN;
+        self.read = Offset::FIRST;
+        self.advertised = Offset::FIRST + self.capacity.min(self.window_cap);
+    }
+
+    /// Goes straight to an established connection.
+    pub(crate) fn establish(&mut self) {
+        self.synchronise();
+        self.acked = Offset::FIRST;
+    }
+
+    /// RCV.NXT.
+    #[must_use]
+    pub fn nxt(&self) -> Offset {
+        self.nxt
+    }
+
+    /// Octets that the application can read now.
+    #[must_use]
+    #[inline]
+    pub fn readable(&self) -> u64 {
+        self.data_end().since(self.read)
+    }
+
+    /// How far the application has read.
+    #[must_use]
+    pub fn read_up_to(&self) -> Offset {
+        self.read
+    }
+
+    /// Whether all the peer will ever send has been read.
+    #[must_use]
+    pub fn at_end(&self) -> bool {
+        self.fin_received() && self.readable() == 0
+    }
+
+    /// Whether the peer's FIN is in order.
+    #[must_use]
+    pub fn fin_received(&self) -> bool {
+        self.fin.is_some_and(|fin| self.nxt > fin)
+    }
+
+    /// What to advertise: never less than before (no shrinking), and not by driblets
+    /// (receiver's silly window avoidance, RFC 9293, section 3.8.6.2.2).
+    #[must_use]
+    #[inline]
+    pub fn window(&self) -> u32 {
+        let edge = self.could_advertise();
+        let offer = edge.since(self.nxt);
+        let promised = self.advertised.since(self.nxt);
+        let step = u64::from(self.mss).min(self.capacity / 4);
+        if offer < step {
+            promised as u32
+        } else {
+            offer.max(promised) as u32
+        }
+    }
+
+    /// The MSS to announce.
+    #[must_use]
+    pub fn mss(&self) -> u16 {
+        self.mss
+    }
+
+    /// Ranges that wait for a hole to be filled.
+    #[must_use]
+    pub fn out_of_order(&self) -> &[Span] {
+        self.assembler.ranges()
+    }
+
+    pub(crate) fn set_policy(&mut self, policy: AckPolicy, timer: AckTimer) {
+        self.policy = policy;
+        self.timer = timer;
+    }
+
+    /// RFC 9293, section 3.10.7.4, first check: does the segment touch the window?
+    pub(crate) fn acceptable(&self, segment: &Segment) -> bool {
+        let end = self.advertised.max(self.nxt);
+        match (segment.sequence_len(), end > self.nxt) {
+            (0, false) => segment.seq == self.nxt,
+            (0, true) => self.nxt <= segment.seq && segment.seq < end,
+            (_, false) => false,
+            (_, true) => segment.seq < end && segment.end() > self.nxt,
+        }
+    }
+
+    /// Takes in a segment's data and FIN.
+    #[inline]
+    pub(crate) fn on_data(&mut self, segment: &Segment, now: Instant) -> Arrived {
+        let span = segment.data();
+        let in_order = span.start == self.nxt && self.assembler.is_empty();
+        if in_order && span.end <= self.advertised && !segment.flags.any(Flags::FIN) {
+            self.nxt = span.end;
+            self.in_order(segment, now);
+            return Arrived {
+                data: true,
+                fin: false,
+            };
+        }
+        self.on_unusual_data(segment, now)
+    }
+
+    fn on_unusual_data(&mut self, segment: &Segment, now: Instant) -> Arrived {
+        // Only what lies in the window; the FIN only if nothing before it was cut off.
+        let all = segment.data();
+        let span = Span::new(all.start.max(self.nxt), all.end.min(self.advertised));
+        let has_fin = segment.flags.has(Flags::FIN) && span.end >= all.end;
+        if has_fin && self.fin.is_none() {
+            self.fin = Some(all.end);
+        }
+        let before = self.nxt;
+        let remembered = span.is_empty() || self.assembler.insert(span);
+        self.nxt = self.assembler.advance(self.nxt);
+        let fin_before = before > self.fin.unwrap_or(before);
+        if self.fin == Some(self.nxt) {
+            self.nxt += 1;
+        }
+        let advanced = self.nxt > before;
+        let fin = self.fin_received() && !fin_before && advanced;
+        let filled_a_hole = !self.assembler.is_empty() || all.start < before || all.start > before;
+        if fin || filled_a_hole || !advanced || !remembered {
+            // RFC 5681, section 4.2: out-of-order data, and data that fills a hole, at once.
+            self.ack_now = true;
+        } else {
+            self.in_order(segment, now);
+        }
+        Arrived {
+            data: advanced,
+            fin,
+        }
+    }
+
+    #[inline]
+    fn in_order(&mut self, segment: &Segment, now: Instant) {
+        let arrival = Arrival {
+            len: segment.len,
+            end: segment.data().end,
+            push: segment.flags.has(Flags::PSH),
+        };
+        let view = self.view(now);
+        let verdict = self.policy.on_arrival(&arrival, &view);
+        self.heed(verdict, now);
+    }
+
+    /// The application takes up to `max` octets.
+    #[inline]
+    pub(crate) fn read(&mut self, max: u64, now: Instant) -> u64 {
+        let octets = self.readable().min(max);
+        if octets > 0 {
+            self.read += octets;
+            let view = self.view(now);
+            let verdict = self.policy.on_read(&view);
+            self.heed(verdict, now);
+        }
+        octets
+    }
+
+    #[inline]
+    fn heed(&mut self, verdict: AckVerdict, now: Instant) {
+        match verdict {
+            AckVerdict::Now => self.ack_now = true,
+            AckVerdict::Nothing => {}
+            AckVerdict::Delay if self.delayed_until == Instant::FAR_FUTURE => {
+                self.delayed_until = self.timer.deadline(now);
+            }
+            AckVerdict::Delay => {}
+            AckVerdict::DelayUntil(until) => self.delayed_until = self.delayed_until.min(until),
+        }
+    }
+
+    /// The connection is gone; no acknowledgment is owed any more.
+    pub(crate) fn forget(&mut self) {
+        self.delayed_until = Instant::FAR_FUTURE;
+        self.ack_now = false;
+    }
+
+    /// Whether an acknowledgment is to leave at once.
+    #[must_use]
+    #[inline]
+    pub(crate) fn wants_ack(&self) -> bool {
+        self.ack_now
+    }
+
+    /// An acknowledgment is to leave at once.
+    pub(crate) fn demand_ack(&mut self) {
+        self.ack_now = true;
+    }
+
+    /// When a delayed acknowledgment leaves; `FAR_FUTURE` if none waits.
+    #[must_use]
+    #[inline]
+    pub fn delayed_until(&self) -> Instant {
+        self.delayed_until
+    }
+
+    /// Time has passed.
+    pub(crate) fn on_wakeup(&mut self, now: Instant) {
+        if self.delayed_until <= now {
+            self.delayed_until = Instant::FAR_FUTURE;
+            self.ack_now = true;
+            let view = self.view(now);
+            self.policy.observe(AckMoment::TimerFired, &view);
+        }
+    }
+
+    /// A segment with RCV.NXT and `window` left.
+    #[inline]
+    pub(crate) fn acknowledged(&mut self, window: u32, with_data: bool, now: Instant) {
+        self.acked = self.nxt;
+        self.advertised = self.advertised.max(self.nxt + u64::from(window));
+        self.delayed_until = Instant::FAR_FUTURE;
+        self.ack_now = false;
+        let view = self.view(now);
+        self.policy.observe(AckMoment::AckSent { with_data }, &view);
+    }
+
+    #[inline]
+    fn view(&self, now: Instant) -> AckView {
+        AckView {
+            now,
+            nxt: self.nxt,
+            acked: self.acked,
+            advertised: self.advertised,
+            could_advertise: self.could_advertise(),
+            unread: self.readable(),
+            capacity: self.capacity,
+            mss: u32::from(self.mss),
+        }
+    }
+
+    #[inline]
+    fn could_advertise(&self) -> Offset {
+        let free = self.capacity.saturating_sub(self.readable());
+        self.nxt + free.min(self.window_cap)
+    }
+
+    /// The end of the data in order: the FIN takes a sequence number but is nothing to read.
+    #[inline]
+    fn data_end(&self) -> Offset {
+        match self.fin {
+            Some(fin) => self.nxt.min(fin),
+            None => self.nxt,
+        }
+    }
+}

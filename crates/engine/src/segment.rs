@@ -1,0 +1,140 @@
+//! What travels between two engines: a segment's header and the range it carries.
+
+use std::fmt;
+
+use crate::offset::{Offset, Span};
+
+/// A TCP segment (RFC 9293, section 3.1) without its octets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Segment {
+    /// SEG.SEQ.
+    pub seq: Offset,
+    /// SEG.ACK; means nothing without [`Flags::ACK`].
+    pub ack: Offset,
+    /// Octets of data, without SYN and FIN.
+    pub len: u32,
+    /// SEG.WND in octets, any scaling undone.
+    pub window: u32,
+    /// The maximum segment size option in octets, 0 where absent; only on a SYN.
+    pub mss: u16,
+    /// The control bits.
+    pub flags: Flags,
+}
+
+/// Control bits (RFC 9293, section 3.1).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Flags(u8);
+
+impl Flags {
+    /// No more data from the sender.
+    pub const FIN: Self = Self(0x01);
+    /// Synchronise sequence numbers.
+    pub const SYN: Self = Self(0x02);
+    /// Reset the connection.
+    pub const RST: Self = Self(0x04);
+    /// Push: the sender's buffer was emptied.
+    pub const PSH: Self = Self(0x08);
+    /// The acknowledgment field is significant.
+    pub const ACK: Self = Self(0x10);
+    /// None of them.
+    pub const NONE: Self = Self(0);
+
+    /// Both sets together.
+    #[must_use]
+    pub const fn with(self, more: Self) -> Self {
+        Self(self.0 | more.0)
+    }
+
+    /// `more` as well, where `wanted`.
+    #[must_use]
+    pub const fn with_if(self, wanted: bool, more: Self) -> Self {
+        if wanted { self.with(more) } else { self }
+    }
+
+    /// Whether all bits of `wanted` are set.
+    #[must_use]
+    pub const fn has(self, wanted: Self) -> bool {
+        self.0 & wanted.0 == wanted.0
+    }
+
+    /// Whether any bit of `wanted` is set.
+    #[must_use]
+    pub const fn any(self, wanted: Self) -> bool {
+        self.0 & wanted.0 != 0
+    }
+
+    /// The low six bits of the header's flag octet.
+    #[must_use]
+    pub const fn bits(self) -> u8 {
+        self.0
+    }
+
+    /// From the header's flag octet; bits the engine does not know are dropped.
+    #[must_use]
+    pub const fn from_bits(bits: u8) -> Self {
+        Self(bits & 0x1f)
+    }
+}
+
+impl Segment {
+    /// The range of data.
+    #[must_use]
+    pub fn data(&self) -> Span {
+        let start = self.seq + u64::from(self.flags.has(Flags::SYN));
+        Span::new(start, start + u64::from(self.len))
+    }
+
+    /// SEG.LEN: octets of sequence space, SYN and FIN counted.
+    #[must_use]
+    pub fn sequence_len(&self) -> u64 {
+        u64::from(self.len)
+            + u64::from(self.flags.has(Flags::SYN))
+            + u64::from(self.flags.has(Flags::FIN))
+    }
+
+    /// One past the last sequence number it occupies.
+    #[must_use]
+    pub fn end(&self) -> Offset {
+        self.seq + self.sequence_len()
+    }
+
+    /// Whether it carries nothing that takes sequence space and no RST.
+    #[must_use]
+    pub fn is_pure_ack(&self) -> bool {
+        self.len == 0 && !self.flags.any(Flags::SYN.with(Flags::FIN).with(Flags::RST))
+    }
+}
+
+impl fmt::Display for Segment {
+    /// tcpdump's notation: `Flags [P.], seq 1:101, ack 1, win 65535, length 100`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let letters = [
+            (Flags::SYN, 'S'),
+            (Flags::FIN, 'F'),
+            (Flags::RST, 'R'),
+            (Flags::PSH, 'P'),
+            (Flags::ACK, '.'),
+        ];
+        f.write_str("Flags [")?;
+        for (flag, letter) in letters {
+            if self.flags.has(flag) {
+                write!(f, "{letter}")?;
+            }
+        }
+        f.write_str("]")?;
+        if self.sequence_len() > 0 {
+            write!(f, ", seq {}", self.seq)?;
+            if self.len > 0 {
+                write!(f, ":{}", self.seq + u64::from(self.len))?;
+            }
+        }
+        if self.flags.has(Flags::ACK) {
+            write!(f, ", ack {}", self.ack)?;
+        }
+        write!(f, ", win {}", self.window)?;
+        if self.mss != 0 {
+            write!(f, ", options [mss {}]", self.mss)?;
+        }
+        write!(f, ", length {}", self.len)
+    }
+}

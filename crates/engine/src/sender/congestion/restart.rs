@@ -1,0 +1,79 @@
+//! What a sender does with its old `cwnd` when it has been idle (Heidemann, section 5).
+
+use crate::time::{Duration, Instant};
+
+/// The rule for the first burst after an idle time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum IdleRestart {
+    /// The old window stands: the burst may fill it at once (BSD before 1990, Tru64 here).
+    None,
+    /// After one retransmission time-out, back to the initial window (RFC 5681, section 4.1).
+    Reset,
+    /// Halved for every retransmission time-out that passed (RFC 2861).
+    Decay,
+    /// The old window stands but its first flight is spread over a round trip
+    /// (Visweswaraiah & Heidemann, rate-based pacing).
+    Paced,
+}
+
+/// What the rule asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Restarted {
+    /// The window to go on with, in octets.
+    pub cwnd: u64,
+    /// The time between two segments of the first flight; zero where they may leave at once.
+    pub pace: Duration,
+}
+
+/// How the sender stood when it became busy again.
+#[derive(Clone, Copy, Debug)]
+pub struct Idle {
+    /// When the last segment was sent.
+    pub last_sent: Instant,
+    /// Now.
+    pub now: Instant,
+    /// The retransmission time-out.
+    pub rto: Duration,
+    /// The smoothed round-trip time, if there is one yet.
+    pub srtt: Option<Duration>,
+    /// The window before, in octets.
+    pub cwnd: u64,
+    /// The initial window, in octets.
+    pub initial: u64,
+    /// The maximum segment size, in octets.
+    pub mss: u64,
+}
+
+impl IdleRestart {
+    /// What to do, if the idle time was long enough (one RTO) for the rule to matter.
+    #[must_use]
+    pub fn apply(self, idle: &Idle) -> Option<Restarted> {
+        let slept = idle.now.since(idle.last_sent);
+        if self == Self::None || slept < idle.rto {
+            return None;
+        }
+        Some(match self {
+            Self::None => unreachable!("left above"),
+            Self::Reset => Restarted {
+                cwnd: idle.cwnd.min(idle.initial),
+                pace: Duration::ZERO,
+            },
+            Self::Decay => {
+                let halvings = (slept.as_nanos() / idle.rto.as_nanos().max(1)).min(63);
+                let cwnd = (idle.cwnd >> halvings).max(idle.initial.min(idle.cwnd));
+                Restarted {
+                    cwnd,
+                    pace: Duration::ZERO,
+                }
+            }
+            Self::Paced => {
+                let segments = (idle.cwnd / idle.mss.max(1)).max(1);
+                let round_trip = idle.srtt.unwrap_or(Duration::ZERO).as_nanos();
+                Restarted {
+                    cwnd: idle.cwnd,
+                    pace: Duration::from_nanos(round_trip / segments),
+                }
+            }
+        })
+    }
+}

@@ -1,0 +1,337 @@
+//! The sending half: its variables, the output pass, and what an acknowledgment changes.
+//!
+//! [`Sender::pass`] is the paper's `tcp_output`: it looks at the buffer and the window, sends what
+//! must go, and asks the policy about what is left. It is the only place where data leaves.
+
+pub mod congestion;
+mod counters;
+mod pass;
+mod recovery;
+mod rtt;
+pub mod send_policy;
+mod timers;
+
+pub use counters::Counters;
+pub use pass::Stamp;
+pub use rtt::{RtoRules, RttEstimator};
+pub use timers::{Expired, TimerReason};
+
+use crate::offset::Offset;
+use crate::time::Instant;
+use congestion::{Congestion, Control, Window, restart::IdleRestart};
+use recovery::Recovery;
+use send_policy::{Moment, Rule, SendPolicy, Vars, Why};
+
+/// The rules a sender follows. Octets, unless said otherwise.
+#[derive(Clone, Debug)]
+pub struct SenderConfig {
+    /// The largest segment to send; the peer's MSS option may lower it.
+    pub mss: u32,
+    /// The send buffer (`so_snd.sb_hiwat`).
+    pub buffer: u64,
+    /// Who decides about runts.
+    pub policy: SendPolicy,
+    /// MORE applies whatever the policy (Mogul & Minshall's kernel, as its results show).
+    pub more_in_every_variant: bool,
+    /// MCLBYTES, which some policies look at.
+    pub cluster: u64,
+    /// The congestion control algorithm.
+    pub congestion: Congestion,
+    /// What an idle time does to the congestion window.
+    pub idle_restart: IdleRestart,
+    /// The congestion window after the handshake.
+    pub initial_cwnd: u64,
+    /// `cwnd` and the initial `ssthresh` never exceed this.
+    pub cwnd_cap: u64,
+    /// Bounds of the retransmission time-out.
+    pub rto: RtoRules,
+}
+
+/// The sending half of a connection.
+#[derive(Clone, Debug)]
+pub struct Sender {
+    /// What policies see.
+    vars: Vars,
+    policy: SendPolicy,
+    more_in_every_variant: bool,
+    capacity: u64,
+    cwnd_cap: u64,
+    initial_cwnd: u64,
+    congestion: Congestion,
+    idle_restart: IdleRestart,
+    rtt: RttEstimator,
+    recovery: Recovery,
+    timers: timers::Timers,
+    hold: Option<Hold>,
+    /// The segment numbers of the last window update: SND.WL1 and SND.WL2.
+    wl1: Offset,
+    wl2: Offset,
+    last_sent: Instant,
+    /// While a paced restart lasts: its interval and when the next segment may leave.
+    pace: Option<pass::Pace>,
+    /// Nothing follows what is in the buffer: a FIN is to be sent behind it.
+    finishing: bool,
+    counters: Counters,
+}
+
+/// A runt that is being kept back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Hold {
+    /// Where it starts.
+    pub start: Offset,
+    /// The reason.
+    pub why: Why,
+    /// Since when.
+    pub since: Instant,
+    /// When to ask again even if nothing else happens.
+    pub until: Option<Instant>,
+}
+
+/// What an acknowledgment did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Acked {
+    /// Octets of data that left the send buffer.
+    pub released: u64,
+    /// SYN or FIN acknowledged, or data.
+    pub advanced: bool,
+}
+
+impl Sender {
+    /// A sender before its SYN.
+    #[must_use]
+    pub fn new(config: &SenderConfig) -> Self {
+        let vars = Vars {
+            now: Instant::ZERO,
+            una: Offset::SYN,
+            nxt: Offset::SYN,
+            max: Offset::SYN,
+            written: Offset::FIRST,
+            mss: config.mss,
+            wnd: 0,
+            max_wnd: 0,
+            cwnd: config.initial_cwnd,
+            ssthresh: config.cwnd_cap,
+            cluster: config.cluster,
+            more_to_come: false,
+            nodelay: false,
+            corked: false,
+            reader_blocked: false,
+            writer_blocked: false,
+            device_busy: false,
+        };
+        Self {
+            vars,
+            policy: config.policy.clone(),
+            more_in_every_variant: config.more_in_every_variant,
+            capacity: config.buffer,
+            cwnd_cap: config.cwnd_cap,
+            initial_cwnd: config.initial_cwnd,
+            congestion: config.congestion,
+            idle_restart: config.idle_restart,
+            rtt: RttEstimator::new(config.rto),
+            recovery: Recovery::default(),
+            timers: timers::Timers::default(),
+            hold: None,
+            wl1: Offset::SYN,
+            wl2: Offset::SYN,
+            last_sent: Instant::ZERO,
+            pace: None,
+            finishing: false,
+            counters: Counters::default(),
+        }
+    }
+
+    /// Goes straight to an established connection whose peer offers `window` octets.
+    pub(crate) fn establish(&mut self, window: u64) {
+        self.vars.una = Offset::FIRST;
+        self.vars.nxt = Offset::FIRST;
+        self.vars.max = Offset::FIRST;
+        self.vars.wnd = window;
+        self.vars.max_wnd = window;
+    }
+
+    /// The variables, as a policy sees them.
+    #[must_use]
+    pub fn vars(&self) -> &Vars {
+        &self.vars
+    }
+
+    /// What was counted.
+    #[must_use]
+    pub fn counters(&self) -> &Counters {
+        &self.counters
+    }
+
+    /// The runt that is being kept back, if one is.
+    #[must_use]
+    pub fn hold(&self) -> Option<&Hold> {
+        self.hold.as_ref()
+    }
+
+    /// The round-trip time estimator.
+    #[must_use]
+    pub fn rtt(&self) -> &RttEstimator {
+        &self.rtt
+    }
+
+    /// Octets in the send buffer, the FIN not counted.
+    #[must_use]
+    pub fn buffered(&self) -> u64 {
+        self.vars.buffered()
+    }
+
+    /// The size of the send buffer, in octets.
+    #[must_use]
+    pub fn capacity(&self) -> u64 {
+        self.capacity
+    }
+
+    /// Free space in the send buffer, in octets.
+    #[must_use]
+    pub fn space(&self) -> u64 {
+        self.capacity.saturating_sub(self.buffered())
+    }
+
+    /// Whether everything, the FIN included, is acknowledged.
+    #[must_use]
+    pub fn fin_acked(&self) -> bool {
+        self.finishing && self.vars.una > self.vars.written
+    }
+
+    pub(crate) fn set_nodelay(&mut self, on: bool) {
+        self.vars.nodelay = on;
+    }
+
+    pub(crate) fn set_corked(&mut self, on: bool) {
+        self.vars.corked = on;
+    }
+
+    pub(crate) fn set_more_to_come(&mut self, on: bool) {
+        self.vars.more_to_come = on;
+    }
+
+    pub(crate) fn set_device_busy(&mut self, busy: bool) {
+        self.vars.device_busy = busy;
+    }
+
+    pub(crate) fn set_reader_blocked(&mut self, blocked: bool) {
+        self.vars.reader_blocked = blocked;
+    }
+
+    pub(crate) fn set_writer_blocked(&mut self, blocked: bool) {
+        self.vars.writer_blocked = blocked;
+    }
+
+    pub(crate) fn set_policy(&mut self, policy: SendPolicy) {
+        self.policy = policy;
+        self.hold = None;
+    }
+
+    /// The peer's MSS option bounds the segments (RFC 9293, section 3.7.1).
+    pub(crate) fn learn_mss(&mut self, offered: u16) {
+        // Absent, the default is 536 octets; but a simulated SYN always carries it.
+        if offered != 0 {
+            self.vars.mss = self.vars.mss.min(u32::from(offered)).max(1);
+        }
+    }
+
+    /// The peer's SYN carries its first window, never scaled (RFC 7323, section 2.2).
+    pub(crate) fn learn_window(&mut self, seq: Offset, window: u64) {
+        self.vars.wnd = window;
+        self.vars.max_wnd = window;
+        self.wl1 = seq;
+        self.wl2 = self.vars.una;
+    }
+
+    /// Nothing follows what is in the buffer.
+    pub(crate) fn finish(&mut self) {
+        self.finishing = true;
+        self.vars.more_to_come = false;
+    }
+
+    pub(crate) fn observe(&mut self, moment: Moment, now: Instant) {
+        self.vars.now = now;
+        self.policy.observe(moment, &self.vars);
+    }
+
+    /// `octets` of the application's reach the buffer.
+    pub(crate) fn append(&mut self, octets: u64) {
+        self.vars.written += octets;
+    }
+
+    /// An acceptable ACK with its window arrived (RFC 9293, section 3.10.7.4, fifth check).
+    /// `pure` says that the segment carried nothing else, as duplicate ACKs do.
+    pub(crate) fn on_ack(
+        &mut self,
+        now: Instant,
+        seq: Offset,
+        ack: Offset,
+        window: u64,
+        pure: bool,
+    ) -> Acked {
+        self.vars.now = now;
+        let duplicate =
+            ack == self.vars.una && pure && window == self.vars.wnd && !self.vars.idle();
+        let advanced = ack > self.vars.una;
+        let mut acked = Acked {
+            released: 0,
+            advanced,
+        };
+        if advanced {
+            acked.released = self.release(ack);
+            self.rtt.acked(ack, now);
+            self.grow_or_recover(ack, acked.released);
+            self.timers.progress(now, &self.vars, &self.rtt);
+            self.pace = None;
+            self.policy.observe(Moment::AckArrived, &self.vars);
+        } else if duplicate {
+            self.duplicate_ack(now);
+        }
+        self.update_window(seq, ack, window);
+        acked
+    }
+
+    /// Takes what is acknowledged out of the buffer; gives the octets of data among it.
+    #[inline]
+    fn release(&mut self, ack: Offset) -> u64 {
+        // SYN and FIN are no data.
+        let data_end = ack.min(self.vars.written);
+        let data_start = self.vars.una.max(Offset::FIRST);
+        self.vars.una = ack;
+        self.vars.nxt = self.vars.nxt.max(ack);
+        if let Some(hold) = self.hold
+            && hold.start < ack
+        {
+            self.hold = None;
+        }
+        data_end.since(data_start)
+    }
+
+    /// SND.WND follows the newest segment (SND.WL1, SND.WL2).
+    #[inline]
+    fn update_window(&mut self, seq: Offset, ack: Offset, window: u64) {
+        let newer = self.wl1 < seq || (self.wl1 == seq && self.wl2 <= ack);
+        if newer {
+            self.vars.wnd = window;
+            self.vars.max_wnd = self.vars.max_wnd.max(window);
+            self.wl1 = seq;
+            self.wl2 = ack;
+        }
+    }
+
+    fn window(&mut self) -> (Window<'_>, &mut Congestion) {
+        let window = Window {
+            cwnd: &mut self.vars.cwnd,
+            ssthresh: &mut self.vars.ssthresh,
+            mss: u64::from(self.vars.mss),
+            cap: self.cwnd_cap,
+        };
+        (window, &mut self.congestion)
+    }
+
+    #[inline]
+    fn grow(&mut self, octets: u64) {
+        let (window, congestion) = self.window();
+        congestion.on_ack(window, octets);
+    }
+}

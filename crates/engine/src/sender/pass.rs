@@ -1,0 +1,343 @@
+//! The output pass: BSD's `tcp_output`, one run of it.
+
+use super::congestion::restart::Idle;
+use super::send_policy::{Because, Moment, Offer, Rule, Verdict, Why};
+use super::{Hold, Sender};
+use crate::offset::{Offset, Span};
+use crate::outbox::Outbox;
+use crate::segment::{Flags, Segment};
+use crate::time::{Duration, Instant};
+
+/// The receiving half's news, which every segment carries.
+#[derive(Clone, Copy, Debug)]
+pub struct Stamp {
+    /// RCV.NXT.
+    pub ack: Offset,
+    /// The window to advertise, in octets.
+    pub window: u32,
+}
+
+/// A flight that is being spread over a round trip.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Pace {
+    interval: Duration,
+    pub(super) next: Instant,
+    /// A segment stands ready and waits for `next`.
+    pub(super) waiting: bool,
+}
+
+/// The state of the connection when the pass began.
+struct Entry {
+    idle: bool,
+    outstanding: u64,
+    over_mss: bool,
+}
+
+impl Sender {
+    /// Sends all that may go now. Gives the number of segments that left.
+    pub(crate) fn pass(&mut self, now: Instant, stamp: Stamp, out: &mut Outbox) -> usize {
+        self.vars.now = now;
+        if self.recovery.resend_first {
+            self.resend_first(stamp, out);
+            return 1 + self.pass(now, stamp, out);
+        }
+        let nothing_unsent = self.vars.nxt >= self.vars.written + u64::from(self.finishing);
+        if nothing_unsent {
+            return 0;
+        }
+        self.restart_after_idle();
+        // BSD's quirk: idle is tested here, once, above `again:`.
+        let entry = Entry {
+            idle: self.vars.idle(),
+            outstanding: self.vars.outstanding(),
+            over_mss: self.sendable() > u64::from(self.vars.mss),
+        };
+        let before = out.segments.len();
+        while let Some((len, because)) = self.next_segment(&entry) {
+            self.send(len, because, stamp, out);
+        }
+        let sent = out.segments.len() - before;
+        self.mind_the_persist_timer();
+        sent
+    }
+
+    /// Octets that window and buffer allow now (`len` in figure 3).
+    #[inline]
+    fn sendable(&self) -> u64 {
+        let vars = &self.vars;
+        let window = vars.wnd.min(vars.cwnd);
+        let end = vars.written.min(vars.una + window);
+        end.since(vars.nxt)
+    }
+
+    /// The deciding place: how much of what stands at SND.NXT leaves now, and why.
+    #[inline]
+    fn next_segment(&mut self, entry: &Entry) -> Option<(u32, Because)> {
+        let mss = u64::from(self.vars.mss);
+        let len = self.sendable();
+        if len >= mss {
+            return self
+                .paced()
+                .then_some((self.vars.mss, self.because(Because::Full)));
+        }
+        let end = self.vars.nxt + len;
+        let empties = end == self.vars.written;
+        let resending = self.vars.nxt < self.vars.max;
+        if empties && self.finishing {
+            // The FIN goes with the last data, and on its own if the data has gone.
+            let fin_unsent = self.vars.nxt <= self.vars.written;
+            return fin_unsent.then_some((len as u32, self.because(Because::Fin)));
+        }
+        if len == 0 {
+            return None;
+        }
+        if resending {
+            return Some((len as u32, Because::Retransmission));
+        }
+        let because = match self.verdict(Span::new(self.vars.nxt, end), empties, entry) {
+            Verdict::Send(because) => because,
+            // 4.4BSD: half of the largest window ever offered is enough for a segment.
+            Verdict::Hold { .. } if len >= self.vars.max_wnd / 2 => Because::HalfWindow,
+            Verdict::Hold { why, until } => {
+                self.keep(why, until);
+                return None;
+            }
+        };
+        self.paced().then_some((len as u32, because))
+    }
+
+    fn because(&self, otherwise: Because) -> Because {
+        if self.vars.nxt < self.vars.max {
+            Because::Retransmission
+        } else {
+            otherwise
+        }
+    }
+
+    /// What becomes of a runt: first the rules that hold for every policy, then the policy.
+    fn verdict(&self, span: Span, empties: bool, entry: &Entry) -> Verdict {
+        if !empties && !self.policy.takes_window_cuts() {
+            return Verdict::hold(Why::WindowCuts);
+        }
+        let more = self.more_in_every_variant || self.policy.includes_more();
+        if more && self.vars.more_to_come && !self.more_would_deadlock() {
+            return Verdict::hold(Why::MoreToCome);
+        }
+        let offer = Offer {
+            span,
+            empties,
+            idle_on_entry: entry.idle,
+            pass_over_mss: entry.over_mss,
+            outstanding_on_entry: entry.outstanding,
+            held_since: self
+                .hold
+                .filter(|hold| hold.start == span.start)
+                .map(|hold| hold.since),
+        };
+        match self.policy.decide(&offer, &self.vars) {
+            Verdict::Hold { why, .. } if self.vars.nodelay && !why.outranks_nodelay() => {
+                Verdict::Send(Because::NoDelay)
+            }
+            verdict => verdict,
+        }
+    }
+
+    /// More is to come only once an acknowledgment frees space; with nothing outstanding none will.
+    fn more_would_deadlock(&self) -> bool {
+        self.vars.writer_blocked && self.vars.idle()
+    }
+
+    fn keep(&mut self, why: Why, until: Option<Instant>) {
+        let start = self.vars.nxt;
+        match &mut self.hold {
+            Some(hold) if hold.start == start && hold.why == why => hold.until = until,
+            hold => {
+                let since = hold
+                    .filter(|h| h.start == start)
+                    .map_or(self.vars.now, |h| h.since);
+                *hold = Some(Hold {
+                    start,
+                    why,
+                    since,
+                    until,
+                });
+                self.counters.holds[why as usize] += 1;
+            }
+        }
+    }
+
+    /// Sends `len` octets at SND.NXT, and the FIN if they are the last.
+    #[inline]
+    fn send(&mut self, len: u32, because: Because, stamp: Stamp, out: &mut Outbox) {
+        let now = self.vars.now;
+        let seq = self.vars.nxt;
+        let data_end = seq + u64::from(len);
+        let empties = data_end == self.vars.written;
+        let fin = empties && self.finishing;
+        let flags = Flags::ACK
+            .with_if(empties && len > 0, Flags::PSH)
+            .with_if(fin, Flags::FIN);
+        out.segments.push(Segment {
+            seq,
+            ack: stamp.ack,
+            len,
+            window: stamp.window,
+            mss: 0,
+            flags,
+        });
+        let end = data_end + u64::from(fin);
+        self.vars.nxt = end;
+        self.hold = None;
+        self.last_sent = now;
+        if end > self.vars.max {
+            self.vars.max = end;
+            self.rtt.sent(end, now);
+        }
+        self.timers.sent(now, &self.rtt);
+        if len > 0 {
+            let short = len < self.vars.mss;
+            self.counters.data_segments += 1;
+            self.counters.data_octets += u64::from(len);
+            self.counters.short_segments += u64::from(short);
+            self.counters.retransmitted_segments += u64::from(because == Because::Retransmission);
+            let span = Span::new(seq, data_end);
+            self.policy.observe(
+                Moment::Sent {
+                    span,
+                    short,
+                    because,
+                },
+                &self.vars,
+            );
+        } else {
+            self.counters.empty_segments += 1;
+        }
+    }
+
+    /// Fast retransmit: the segment at SND.UNA, whatever the window (RFC 5681, section 3.2).
+    fn resend_first(&mut self, stamp: Stamp, out: &mut Outbox) {
+        self.recovery.resend_first = false;
+        let (nxt, written) = (self.vars.nxt, self.vars.written);
+        self.vars.nxt = self.vars.una;
+        let len = written.since(self.vars.una).min(u64::from(self.vars.mss));
+        self.send(len as u32, Because::Retransmission, stamp, out);
+        self.vars.nxt = nxt.max(self.vars.nxt);
+    }
+
+    /// One octet beyond a closed window (RFC 9293, section 3.8.6.1).
+    pub(crate) fn probe(&mut self, now: Instant, stamp: Stamp, out: &mut Outbox) {
+        self.vars.now = now;
+        let seq = self.vars.nxt;
+        let unsent = self.vars.written.since(seq);
+        // What the window has room for and was held until now, or else a single octet.
+        let len = self
+            .sendable()
+            .max(1)
+            .min(u64::from(self.vars.mss))
+            .min(unsent);
+        let fin = self.finishing && unsent == len;
+        let flags = Flags::ACK.with_if(fin, Flags::FIN);
+        let (ack, window) = (stamp.ack, stamp.window);
+        out.segments.push(Segment {
+            seq,
+            ack,
+            len: len as u32,
+            window,
+            mss: 0,
+            flags,
+        });
+        // SND.NXT stays: until it is acknowledged, what was probed with counts as unsent, and the
+        // persist timer and not the retransmission timer watches over it.
+        self.vars.max = self.vars.max.max(seq + len + u64::from(fin));
+        self.last_sent = now;
+        self.counters.data_segments += 1;
+        self.counters.short_segments += u64::from((len as u32) < self.vars.mss);
+        self.counters.data_octets += len;
+        self.timers.start_persist(now, &self.rtt);
+    }
+
+    fn restart_after_idle(&mut self) {
+        if !self.vars.idle() || self.last_sent == Instant::ZERO {
+            return;
+        }
+        let idle = Idle {
+            last_sent: self.last_sent,
+            now: self.vars.now,
+            rto: self.rtt.rto(),
+            srtt: self.rtt.srtt(),
+            cwnd: self.vars.cwnd,
+            initial: self.initial_cwnd,
+            mss: u64::from(self.vars.mss),
+        };
+        if self.pace.is_none()
+            && let Some(restarted) = self.idle_restart.apply(&idle)
+        {
+            self.vars.cwnd = restarted.cwnd;
+            if restarted.pace > Duration::ZERO {
+                let (interval, next) = (restarted.pace, self.vars.now);
+                self.pace = Some(Pace {
+                    interval,
+                    next,
+                    waiting: false,
+                });
+            }
+        }
+    }
+
+    /// Whether a paced flight lets a segment go now; if so, the next one waits its turn.
+    #[inline]
+    fn paced(&mut self) -> bool {
+        let Some(pace) = &mut self.pace else {
+            return true;
+        };
+        pace.waiting = pace.next > self.vars.now;
+        if !pace.waiting {
+            pace.next = self.vars.now + pace.interval;
+        }
+        !pace.waiting
+    }
+
+    /// Unsent data with no retransmission timer and no deadline of its own must be brought out by
+    /// the persist timer; this is also what keeps any policy from holding for ever.
+    #[inline]
+    fn mind_the_persist_timer(&mut self) {
+        if self.timers.retransmitting() {
+            return;
+        }
+        let unsent = self.vars.nxt < self.vars.written + u64::from(self.finishing);
+        let has_deadline = self.hold.is_some_and(|hold| hold.until.is_some())
+            || self.pace.is_some_and(|pace| pace.waiting);
+        if unsent && !has_deadline {
+            self.timers.start_persist(self.vars.now, &self.rtt);
+        } else {
+            self.timers.stop_persist();
+        }
+    }
+
+    /// The SYN, or the SYN that answers one.
+    pub(crate) fn send_syn(
+        &mut self,
+        now: Instant,
+        own_mss: u16,
+        stamp: Option<Stamp>,
+        out: &mut Outbox,
+    ) {
+        let flags = Flags::SYN.with_if(stamp.is_some(), Flags::ACK);
+        let (ack, window) = stamp.map_or((Offset::SYN, 0), |stamp| (stamp.ack, stamp.window));
+        out.segments.push(Segment {
+            seq: Offset::SYN,
+            ack,
+            len: 0,
+            window,
+            mss: own_mss,
+            flags,
+        });
+        self.vars.now = now;
+        self.vars.nxt = Offset::FIRST;
+        self.vars.max = self.vars.max.max(Offset::FIRST);
+        self.last_sent = now;
+        self.rtt.sent(Offset::FIRST, now);
+        self.timers.sent(now, &self.rtt);
+        self.counters.empty_segments += 1;
+    }
+}

@@ -1,0 +1,82 @@
+//! Fast retransmit and fast recovery (RFC 5681, section 3.2, with RFC 6582's partial ACKs).
+
+use super::Sender;
+use super::congestion::Control;
+use crate::offset::Offset;
+use crate::time::Instant;
+
+/// Duplicate ACKs that mean a loss.
+const DUPLICATE_THRESHOLD: u32 = 3;
+
+/// The memory of a recovery.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Recovery {
+    duplicates: u32,
+    /// While recovering: SND.MAX when the loss was noticed.
+    recover: Option<Offset>,
+    /// The pass is to send the segment at SND.UNA again.
+    pub(super) resend_first: bool,
+}
+
+impl Sender {
+    /// New data was acknowledged.
+    #[inline]
+    pub(super) fn grow_or_recover(&mut self, ack: Offset, released: u64) {
+        self.recovery.duplicates = 0;
+        match self.recovery.recover {
+            None => {
+                if released > 0 {
+                    self.grow(released);
+                }
+            }
+            Some(recover) if ack >= recover => self.leave_recovery(),
+            Some(_) => {
+                // RFC 6582, section 3.2, step 3: the next hole; deflate by what was acknowledged.
+                self.recovery.resend_first = true;
+                let mss = u64::from(self.vars.mss);
+                let back = if released >= mss { mss } else { 0 };
+                self.vars.cwnd = (self.vars.cwnd.saturating_sub(released) + back).max(mss);
+            }
+        }
+    }
+
+    fn leave_recovery(&mut self) {
+        let mss = u64::from(self.vars.mss);
+        self.recovery.recover = None;
+        // RFC 6582, section 3.2, step 3, full acknowledgment, option 1.
+        self.vars.cwnd = self
+            .vars
+            .ssthresh
+            .min(self.vars.outstanding().max(mss) + mss);
+    }
+
+    /// A duplicate ACK arrived (RFC 5681, section 2).
+    pub(super) fn duplicate_ack(&mut self, _now: Instant) {
+        if self.recovery.recover.is_some() {
+            self.vars.cwnd += u64::from(self.vars.mss);
+            return;
+        }
+        self.recovery.duplicates += 1;
+        if self.recovery.duplicates == DUPLICATE_THRESHOLD {
+            self.recovery.recover = Some(self.vars.max);
+            self.recovery.resend_first = true;
+            self.rtt.distrust();
+            self.counters.fast_retransmits += 1;
+            let flight = self.vars.outstanding();
+            let (window, congestion) = self.window();
+            congestion.on_loss(window, flight);
+        }
+    }
+
+    /// The retransmission timer expired: go back to SND.UNA (RFC 6298, section 5; RFC 5681,
+    /// equation 4).
+    pub(super) fn go_back(&mut self) {
+        let flight = self.vars.outstanding();
+        self.recovery = Recovery::default();
+        self.rtt.timed_out();
+        self.counters.timeouts += 1;
+        let (window, congestion) = self.window();
+        congestion.on_timeout(window, flight);
+        self.vars.nxt = self.vars.una;
+    }
+}

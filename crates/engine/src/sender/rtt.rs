@@ -1,0 +1,128 @@
+//! Round-trip time and retransmission time-out (RFC 6298), one timed segment at a time.
+
+use crate::offset::Offset;
+use crate::time::{Duration, Instant};
+
+/// Bounds of the time-out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RtoRules {
+    /// Before the first measurement (RFC 6298, section 2.1: 1 s).
+    pub initial: Duration,
+    /// Never less than this (section 2.4: 1 s; Linux: 200 ms).
+    pub min: Duration,
+    /// Never more than this (section 2.5: at least 60 s).
+    pub max: Duration,
+    /// The clock's granularity G (section 2.3).
+    pub granularity: Duration,
+    /// Give up after this many retransmissions in a row (RFC 9293's R2, as BSD counts it).
+    pub give_up_after: u32,
+}
+
+impl RtoRules {
+    /// As the RFC recommends.
+    pub const RFC_6298: Self = Self {
+        initial: Duration::from_secs(1),
+        min: Duration::from_secs(1),
+        max: Duration::from_secs(60),
+        granularity: Duration::from_millis(1),
+        give_up_after: 12,
+    };
+}
+
+/// The estimator.
+#[derive(Clone, Copy, Debug)]
+pub struct RttEstimator {
+    rules: RtoRules,
+    srtt: Option<Duration>,
+    rttvar: Duration,
+    rto: Duration,
+    /// Retransmissions in a row; each doubles the time-out (section 5.5).
+    backoff: u32,
+    /// The segment being timed: where it ends and when it left.
+    timed: Option<(Offset, Instant)>,
+}
+
+impl RttEstimator {
+    /// An estimator that has measured nothing.
+    #[must_use]
+    pub fn new(rules: RtoRules) -> Self {
+        Self {
+            rules,
+            srtt: None,
+            rttvar: Duration::ZERO,
+            rto: rules.initial,
+            backoff: 0,
+            timed: None,
+        }
+    }
+
+    /// SRTT, once there is one.
+    #[must_use]
+    pub fn srtt(&self) -> Option<Duration> {
+        self.srtt
+    }
+
+    /// The time-out with its backoff.
+    #[must_use]
+    pub fn rto(&self) -> Duration {
+        self.rto
+            .times(1 << self.backoff.min(20))
+            .min(self.rules.max)
+    }
+
+    /// Whether to give up rather than to retransmit once more.
+    #[must_use]
+    pub fn exhausted(&self) -> bool {
+        self.backoff >= self.rules.give_up_after
+    }
+
+    /// New data left at `now`, ending at `end`. Times it, if nothing else is being timed.
+    #[inline]
+    pub fn sent(&mut self, end: Offset, now: Instant) {
+        if self.timed.is_none() {
+            self.timed = Some((end, now));
+        }
+    }
+
+    /// An ACK of new data up to `ack` arrived at `now`.
+    #[inline]
+    pub fn acked(&mut self, ack: Offset, now: Instant) {
+        self.backoff = 0;
+        if let Some((end, sent_at)) = self.timed
+            && ack >= end
+        {
+            self.timed = None;
+            self.measure(now.since(sent_at));
+        }
+    }
+
+    /// The timer expired: back off, and let no retransmitted segment be timed (Karn's algorithm,
+    /// section 3).
+    pub fn timed_out(&mut self) {
+        self.backoff += 1;
+        self.timed = None;
+    }
+
+    /// Something is being retransmitted: an ACK would be ambiguous.
+    pub fn distrust(&mut self) {
+        self.timed = None;
+    }
+
+    fn measure(&mut self, rtt: Duration) {
+        let (srtt, rttvar) = match self.srtt {
+            // Section 2.2.
+            None => (rtt, Duration::from_nanos(rtt.as_nanos() / 2)),
+            // Section 2.3, alpha 1/8 and beta 1/4.
+            Some(srtt) => {
+                let error = srtt.as_nanos().abs_diff(rtt.as_nanos());
+                let var = (3 * self.rttvar.as_nanos() + error) / 4;
+                let smooth = (7 * srtt.as_nanos() + rtt.as_nanos()) / 8;
+                (Duration::from_nanos(smooth), Duration::from_nanos(var))
+            }
+        };
+        self.srtt = Some(srtt);
+        self.rttvar = rttvar;
+        let margin = self.rules.granularity.max(rttvar.times(4));
+        self.rto = (srtt + margin).max(self.rules.min).min(self.rules.max);
+    }
+}

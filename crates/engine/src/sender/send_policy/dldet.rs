@@ -1,0 +1,33 @@
+//! DLDET: a runt goes when a thread is about to wait, or waits, for what it will bring
+//! (Mogul & Minshall, section 5.6, figure 6).
+
+use super::memory::BlockCredit;
+use super::{Because, Moment, Offer, Rule, Vars, Verdict, Why};
+
+/// Deadlock detection. A multi-threaded Telnet client, whose reader always waits, gets one short
+/// segment out per block and not one per keystroke.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Dldet {
+    credit: BlockCredit,
+}
+
+impl Rule for Dldet {
+    fn decide(&self, offer: &Offer, vars: &Vars) -> Verdict {
+        if offer.idle_on_entry {
+            Verdict::Send(Because::Idle)
+        } else if self.credit.covers(vars) {
+            Verdict::Send(Because::Blocked)
+        } else {
+            Verdict::hold(Why::Unacknowledged)
+        }
+    }
+
+    fn observe(&mut self, moment: Moment, _: &Vars) {
+        self.credit.observe(moment);
+    }
+
+    /// "With this mechanism, we must also use the TF_MORE flag."
+    fn includes_more(&self) -> bool {
+        true
+    }
+}

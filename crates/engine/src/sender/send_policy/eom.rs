@@ -1,0 +1,70 @@
+//! EOM and its combinations: the socket layer says where a large message ends
+//! (Mogul & Minshall, sections 5.3 and 5.4, figure 4).
+
+use super::memory::{BlockCredit, EndOfMessage, PreviousSmall};
+use super::{Because, Moment, Offer, Rule, Vars, Verdict, Why};
+
+/// EOM alone or joined with MORE, MSMV or DLDET.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Eom {
+    end: EndOfMessage,
+    more: bool,
+    msmv: Option<PreviousSmall>,
+    dldet: Option<BlockCredit>,
+}
+
+impl Eom {
+    /// E+M.
+    pub(super) fn with_more() -> Self {
+        Self {
+            more: true,
+            ..Self::default()
+        }
+    }
+
+    /// E+M+M: EOM, MORE and MSMV.
+    pub(super) fn with_more_and_msmv() -> Self {
+        Self {
+            msmv: Some(PreviousSmall::default()),
+            ..Self::with_more()
+        }
+    }
+
+    /// E+M+D: EOM, MORE and DLDET.
+    pub(super) fn with_more_and_dldet() -> Self {
+        Self {
+            dldet: Some(BlockCredit::default()),
+            ..Self::with_more()
+        }
+    }
+}
+
+impl Rule for Eom {
+    fn decide(&self, offer: &Offer, vars: &Vars) -> Verdict {
+        if offer.idle_on_entry {
+            Verdict::Send(Because::Idle)
+        } else if self.end.is_set() {
+            Verdict::Send(Because::EndOfData)
+        } else if self.msmv.is_some_and(|previous| !previous.is_set()) {
+            Verdict::Send(Because::PreviousFull)
+        } else if self.dldet.is_some_and(|credit| credit.covers(vars)) {
+            Verdict::Send(Because::Blocked)
+        } else {
+            Verdict::hold(Why::Unacknowledged)
+        }
+    }
+
+    fn observe(&mut self, moment: Moment, vars: &Vars) {
+        self.end.observe(moment);
+        if let Some(previous) = &mut self.msmv {
+            previous.observe(moment, vars);
+        }
+        if let Some(credit) = &mut self.dldet {
+            credit.observe(moment);
+        }
+    }
+
+    fn includes_more(&self) -> bool {
+        self.more
+    }
+}

@@ -1,0 +1,27 @@
+//! Liberal Nagle: the size that counts is that of everything sendable, so a runt may follow the
+//! full segments of its own pass (Doupnik, section 1.5).
+
+use super::{Because, Offer, Rule, Vars, Verdict, Why};
+
+/// Nagle with a size test on the whole pass. It remembers nothing.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct LiberalNagle;
+
+impl Rule for LiberalNagle {
+    fn decide(&self, offer: &Offer, vars: &Vars) -> Verdict {
+        if offer.pass_over_mss {
+            Verdict::Send(Because::BehindFull)
+        } else if vars.idle() && offer.empties {
+            Verdict::Send(Because::Idle)
+        } else if offer.empties {
+            Verdict::hold(Why::Unacknowledged)
+        } else {
+            Verdict::hold(Why::WindowCuts)
+        }
+    }
+
+    /// "In the process it may send small segments within application data" (section 1.5).
+    fn takes_window_cuts(&self) -> bool {
+        true
+    }
+}

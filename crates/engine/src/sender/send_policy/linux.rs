@@ -1,0 +1,59 @@
+//! LINUX: Minshall's test on the last small segment sent, under TCP_CORK, MSG_MORE and
+//! autocorking (net/ipv4/tcp_output.c: `tcp_nagle_test`; tcp.c: `tcp_should_autocork`).
+
+use super::{Because, Moment, Offer, Rule, Vars, Verdict, Why};
+use crate::offset::Offset;
+use crate::time::Duration;
+
+/// How long a cork holds at the most: 200 ms, or the retransmission time-out where that is
+/// longer, by tcp(7) and measurement; here the 200 ms.
+const CORK_LIMIT: Duration = Duration::from_millis(200);
+
+/// Linux's rule.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Linux {
+    /// `snd_sml`: the end of the last small segment sent.
+    sml: Offset,
+}
+
+impl Rule for Linux {
+    fn decide(&self, offer: &Offer, vars: &Vars) -> Verdict {
+        let since = offer.held_since.unwrap_or(vars.now);
+        let limit = since + CORK_LIMIT;
+        if vars.corked || vars.more_to_come {
+            if vars.now >= limit {
+                return Verdict::Send(Because::HeldLongEnough);
+            }
+            let why = if vars.corked {
+                Why::Corked
+            } else {
+                Why::MoreToCome
+            };
+            return Verdict::Hold {
+                why,
+                until: Some(limit),
+            };
+        }
+        if vars.device_busy && !vars.idle() {
+            return Verdict::hold(Why::DeviceBusy);
+        }
+        if vars.nodelay {
+            Verdict::Send(Because::NoDelay)
+        } else if vars.idle() {
+            Verdict::Send(Because::Idle)
+        } else if self.sml <= vars.una {
+            Verdict::Send(Because::NoSmallOutstanding)
+        } else {
+            Verdict::hold(Why::SmallUnacknowledged)
+        }
+    }
+
+    fn observe(&mut self, moment: Moment, _: &Vars) {
+        if let Moment::Sent {
+            span, short: true, ..
+        } = moment
+        {
+            self.sml = span.end;
+        }
+    }
+}

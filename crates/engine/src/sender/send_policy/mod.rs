@@ -1,0 +1,286 @@
+//! Send policies: what becomes of a segment that is smaller than it could be.
+//!
+//! The sender ([`super`]) asks only about *runts*: segments below the MSS that no other rule
+//! forces out (full segments, retransmissions, FINs, window probes and BSD's
+//! half-of-the-largest-window rule never come here). A policy reads the sender's [`Vars`] and owns
+//! its memory; it never names the sender or another policy.
+//!
+//! To add one: write a file beside this one with a type that implements [`Rule`], and give it a
+//! line in `registry.rs`. CONTRIBUTING.md shows it step by step.
+
+mod memory;
+mod registry;
+
+mod borman;
+mod custom;
+mod dldet;
+mod doupnik;
+mod eom;
+mod flush_on_block;
+mod liberal_nagle;
+mod linux;
+mod minshall;
+mod msmv;
+mod mss_outstanding;
+mod nagle;
+mod naglim;
+mod off;
+mod strict_nagle;
+
+use crate::offset::{Offset, Span};
+use crate::time::Instant;
+
+pub use custom::{Custom, Decide};
+pub use naglim::DEFAULT_LIMIT as NAGLIM_DEFAULT;
+pub use registry::{Needs, Origin, Registered, SendPolicy};
+
+/// The sender's variables as a policy sees them. Octets, unless said otherwise.
+#[derive(Clone, Copy, Debug)]
+pub struct Vars {
+    /// The time of this call.
+    pub now: Instant,
+    /// SND.UNA.
+    pub una: Offset,
+    /// SND.NXT.
+    pub nxt: Offset,
+    /// The highest SND.NXT so far (BSD's `snd_max`); above `nxt` while data is being resent.
+    pub max: Offset,
+    /// One past the last octet the application handed over.
+    pub written: Offset,
+    /// The maximum segment size.
+    pub mss: u32,
+    /// SND.WND.
+    pub wnd: u64,
+    /// The largest SND.WND the peer ever offered (BSD's `max_sndwnd`).
+    pub max_wnd: u64,
+    /// The congestion window.
+    pub cwnd: u64,
+    /// The slow start threshold.
+    pub ssthresh: u64,
+    /// MCLBYTES, the kernel's copying unit.
+    pub cluster: u64,
+    /// The write under way has more to copy (`TF_MORE`, or Linux's `MSG_MORE`).
+    pub more_to_come: bool,
+    /// The application set TCP_NODELAY.
+    pub nodelay: bool,
+    /// The application set TCP_CORK.
+    pub corked: bool,
+    /// A thread sleeps in a read on this socket (`SB_WAIT` on `so_rcv`).
+    pub reader_blocked: bool,
+    /// A thread sleeps in a write on this socket (`SB_WAIT` on `so_snd`).
+    pub writer_blocked: bool,
+    /// Segments of this connection wait in the local device queue.
+    pub device_busy: bool,
+}
+
+impl Vars {
+    /// Whether nothing sent is unacknowledged.
+    #[must_use]
+    pub fn idle(&self) -> bool {
+        self.max == self.una
+    }
+
+    /// Octets sent and not acknowledged.
+    #[must_use]
+    pub fn outstanding(&self) -> u64 {
+        self.max.since(self.una)
+    }
+
+    /// Octets in the send buffer, unacknowledged ones included (BSD's `so_snd.sb_cc`).
+    #[must_use]
+    pub fn buffered(&self) -> u64 {
+        self.written.since(self.una)
+    }
+}
+
+/// A runt that could leave now.
+#[derive(Clone, Copy, Debug)]
+pub struct Offer {
+    /// What it would carry: less than the MSS, and all that the window allows.
+    pub span: Span,
+    /// Whether it would leave nothing unsent in the buffer. Where it would not, the window cut it.
+    pub empties: bool,
+    /// Whether the connection was idle when this output pass began (BSD's quirk, section 3 of
+    /// Mogul & Minshall).
+    pub idle_on_entry: bool,
+    /// Whether this pass began with more than one MSS to send (Doupnik's liberal rule).
+    pub pass_over_mss: bool,
+    /// Octets unacknowledged when this pass began.
+    pub outstanding_on_entry: u64,
+    /// Since when the runt that starts here has been held, if it has been.
+    pub held_since: Option<Instant>,
+}
+
+/// What a policy says about a runt.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// Let it go.
+    Send(Because),
+    /// Keep it until something changes, or until `until` at the latest.
+    Hold {
+        /// The reason.
+        why: Why,
+        /// When to ask again even if nothing changed.
+        until: Option<Instant>,
+    },
+}
+
+impl Verdict {
+    /// Holds until something changes.
+    #[must_use]
+    pub const fn hold(why: Why) -> Self {
+        Self::Hold { why, until: None }
+    }
+}
+
+/// Why a segment went.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Because {
+    /// It is full-sized.
+    Full,
+    /// It is at least half of the largest window the peer ever offered (BSD).
+    HalfWindow,
+    /// It was sent before.
+    Retransmission,
+    /// It probes a closed window.
+    Probe,
+    /// It carries the FIN.
+    Fin,
+    /// Nothing was outstanding.
+    Idle,
+    /// TCP_NODELAY, or a policy that never holds.
+    NoDelay,
+    /// It ends the application's data.
+    EndOfData,
+    /// No small segment is outstanding.
+    NoSmallOutstanding,
+    /// The previous segment was full-sized.
+    PreviousFull,
+    /// It follows full-sized segments of the same pass.
+    BehindFull,
+    /// A thread waits, or is about to wait, for the answer to it.
+    Blocked,
+    /// Enough is outstanding or enough has been gathered.
+    Enough,
+    /// It was held as long as the policy allows.
+    HeldLongEnough,
+}
+
+/// Why a segment was held. Counters, traces and the diagnosis share these.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Why {
+    /// Something sent is not acknowledged (Nagle).
+    Unacknowledged,
+    /// A small segment sent is not acknowledged (Minshall).
+    SmallUnacknowledged,
+    /// The previous segment was small (MSMV).
+    PreviousSmall,
+    /// The application's write has more to come (MORE).
+    MoreToCome,
+    /// The application corked the socket.
+    Corked,
+    /// Less than the threshold has been gathered (naglim).
+    BelowLimit,
+    /// It does not end the application's data (Doupnik).
+    NotEndOfData,
+    /// Less than an MSS is outstanding (Moldeklev & Gunningberg).
+    LessThanMssOutstanding,
+    /// The thread that wrote has not blocked yet (flush-on-block).
+    WriterRuns,
+    /// Segments of the connection still wait in the device (Linux's autocorking).
+    DeviceBusy,
+    /// The window cuts it short (sender's silly window avoidance, RFC 1122 section 4.2.3.4).
+    WindowCuts,
+    /// Held back to spread a burst (rate-based pacing after idle).
+    Pacing,
+}
+
+impl Why {
+    /// All of them, in order of their discriminants.
+    pub const ALL: [Self; 12] = [
+        Self::Unacknowledged,
+        Self::SmallUnacknowledged,
+        Self::PreviousSmall,
+        Self::MoreToCome,
+        Self::Corked,
+        Self::BelowLimit,
+        Self::NotEndOfData,
+        Self::LessThanMssOutstanding,
+        Self::WriterRuns,
+        Self::DeviceBusy,
+        Self::WindowCuts,
+        Self::Pacing,
+    ];
+
+    /// Whether the hold stands although the application set TCP_NODELAY: it asked for this one too.
+    #[must_use]
+    pub const fn outranks_nodelay(self) -> bool {
+        matches!(self, Self::Corked | Self::MoreToCome | Self::WindowCuts)
+    }
+}
+
+/// On what a thread is about to sleep.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BlockedOn {
+    /// A read on this socket.
+    Read,
+    /// A write on this socket.
+    Write,
+    /// Anything else: poll, sleep, another socket.
+    Elsewhere,
+}
+
+/// Where a policy may take note of what happens. A new moment is one that some variant reads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Moment {
+    /// A write begins, or goes on after it slept for space.
+    WriteBegan,
+    /// A piece of a write reached the send buffer; the sender is asked next.
+    ChunkCopied {
+        /// Whether the write has more to copy (`resid` is not zero).
+        more_to_come: bool,
+        /// Pieces of this write copied before this one (`outcount`).
+        pieces_before: u32,
+        /// Whether the piece before this one left the write unfinished (`TF_MORE` on entry).
+        more_on_entry: bool,
+    },
+    /// A thread is about to sleep.
+    AppBlocks {
+        /// On what.
+        on: BlockedOn,
+        /// Whether this thread wrote to this socket since it last slept.
+        wrote: bool,
+    },
+    /// An acknowledgment of new data arrived.
+    AckArrived,
+    /// A segment with data left.
+    Sent {
+        /// What it carried.
+        span: Span,
+        /// Whether it was below the MSS.
+        short: bool,
+        /// Why it went.
+        because: Because,
+    },
+}
+
+/// A send policy's two methods.
+pub trait Rule {
+    /// Whether the runt may go. Pure: asked twice, it answers the same.
+    fn decide(&self, offer: &Offer, vars: &Vars) -> Verdict;
+
+    /// Takes note of what happened.
+    fn observe(&mut self, moment: Moment, vars: &Vars) {
+        let _ = (moment, vars);
+    }
+
+    /// Whether to be asked, too, about runts that the window cut short of the buffer's end.
+    fn takes_window_cuts(&self) -> bool {
+        false
+    }
+
+    /// Whether the rule includes MORE: a runt is kept while the write under way has more to come.
+    fn includes_more(&self) -> bool {
+        false
+    }
+}

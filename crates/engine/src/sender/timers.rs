@@ -1,0 +1,151 @@
+//! The sender's timers: retransmission, persist, and the bound of a hold.
+
+use super::{RttEstimator, Sender, Vars};
+use crate::time::{Duration, Instant};
+
+/// Probes of a closed window come no faster and no slower than this (4.4BSD: 5 s and 60 s;
+/// RFC 9293, section 3.8.6.1 asks for the first after a retransmission time-out).
+const PERSIST_MAX: Duration = Duration::from_secs(60);
+
+/// Deadlines; `FAR_FUTURE` where a timer is off.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Timers {
+    retransmit: Instant,
+    persist: Instant,
+    persist_backoff: u32,
+}
+
+/// Which timer comes first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TimerReason {
+    /// Something sent was not acknowledged in time.
+    Retransmit,
+    /// A closed window is to be probed.
+    Persist,
+    /// A held runt is to be asked about again.
+    Hold,
+    /// The next segment of a paced flight may leave.
+    Pace,
+}
+
+/// What an expired timer asks of the connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Expired {
+    /// Nothing had expired.
+    Nothing,
+    /// Run a pass.
+    Pass,
+    /// Send a window probe.
+    Probe,
+    /// The peer did not answer: give up.
+    GiveUp,
+}
+
+impl Default for Timers {
+    fn default() -> Self {
+        Self {
+            retransmit: Instant::FAR_FUTURE,
+            persist: Instant::FAR_FUTURE,
+            persist_backoff: 0,
+        }
+    }
+}
+
+impl Timers {
+    /// Something that must be acknowledged left (RFC 6298, section 5.1).
+    #[inline]
+    pub(super) fn sent(&mut self, now: Instant, rtt: &RttEstimator) {
+        self.persist = Instant::FAR_FUTURE;
+        self.persist_backoff = 0;
+        if self.retransmit == Instant::FAR_FUTURE {
+            self.retransmit = now + rtt.rto();
+        }
+    }
+
+    /// New data was acknowledged (sections 5.2 and 5.3).
+    #[inline]
+    pub(super) fn progress(&mut self, now: Instant, vars: &Vars, rtt: &RttEstimator) {
+        if vars.idle() {
+            self.retransmit = Instant::FAR_FUTURE;
+            self.stop_persist();
+        } else {
+            self.retransmit = now + rtt.rto();
+        }
+    }
+
+    /// Whether something in flight is being watched over.
+    #[inline]
+    pub(super) fn retransmitting(&self) -> bool {
+        self.retransmit != Instant::FAR_FUTURE
+    }
+
+    /// Data waits, nothing is in flight and nothing else will wake the sender: probe.
+    pub(super) fn start_persist(&mut self, now: Instant, rtt: &RttEstimator) {
+        if self.persist == Instant::FAR_FUTURE {
+            let interval = rtt
+                .rto()
+                .times(1 << self.persist_backoff.min(6))
+                .min(PERSIST_MAX);
+            self.persist = now + interval;
+        }
+    }
+
+    pub(super) fn stop_persist(&mut self) {
+        self.persist = Instant::FAR_FUTURE;
+        self.persist_backoff = 0;
+    }
+}
+
+impl Sender {
+    /// The earliest deadline and what it is for.
+    #[must_use]
+    #[inline]
+    pub fn next_timer(&self) -> (Instant, TimerReason) {
+        let mut first = (self.timers.retransmit, TimerReason::Retransmit);
+        if self.timers.persist < first.0 {
+            first = (self.timers.persist, TimerReason::Persist);
+        }
+        if let Some(until) = self.hold.and_then(|hold| hold.until)
+            && until < first.0
+        {
+            first = (until, TimerReason::Hold);
+        }
+        if let Some(pace) = self.pace
+            && pace.waiting
+            && pace.next < first.0
+        {
+            first = (pace.next, TimerReason::Pace);
+        }
+        first
+    }
+
+    /// Time has passed.
+    pub(crate) fn on_wakeup(&mut self, now: Instant) -> Expired {
+        self.vars.now = now;
+        let (deadline, reason) = self.next_timer();
+        if deadline > now {
+            return Expired::Nothing;
+        }
+        match reason {
+            TimerReason::Hold | TimerReason::Pace => Expired::Pass,
+            TimerReason::Persist => {
+                self.timers.persist = Instant::FAR_FUTURE;
+                self.timers.persist_backoff += 1;
+                Expired::Probe
+            }
+            TimerReason::Retransmit if self.rtt.exhausted() => Expired::GiveUp,
+            TimerReason::Retransmit => {
+                self.timers.retransmit = Instant::FAR_FUTURE;
+                self.go_back();
+                Expired::Pass
+            }
+        }
+    }
+
+    /// Turns every timer off: the connection is gone.
+    pub(crate) fn stop_timers(&mut self) {
+        self.timers = Timers::default();
+        self.hold = None;
+        self.pace = None;
+    }
+}

@@ -1,0 +1,69 @@
+//! How a kernel moves a `write` into the send buffer: in which pieces, and when it sleeps instead.
+//!
+//! The pieces matter because the sender decides after every one of them; this is where buffers
+//! are torn (Mogul & Minshall, section 3.1; Crowcroft et al. 1992).
+
+mod mclbytes;
+mod sunos;
+mod whole_write;
+
+pub use mclbytes::Mclbytes;
+pub use sunos::SunOs;
+pub use whole_write::WholeWrite;
+
+/// What a copy rule may look at. All in octets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CopyView {
+    /// What the application still wants to write.
+    pub remaining: u64,
+    /// What is in the send buffer now, sent or not.
+    pub buffered: u64,
+    /// The size of the send buffer.
+    pub capacity: u64,
+    /// What was copied since the rule was last asked from the start (after a sleep, say).
+    pub copied_this_round: u64,
+    /// The free space when this round began; kernels do not look again before it is used up.
+    pub space_at_round: u64,
+}
+
+impl CopyView {
+    /// Free space now.
+    #[must_use]
+    pub fn space(&self) -> u64 {
+        self.capacity.saturating_sub(self.buffered)
+    }
+}
+
+/// What a kernel does next with a write.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// Copy this many octets (at least one) and let the sender decide.
+    Copy(u64),
+    /// This round's space is used up: look at the buffer afresh.
+    NewRound,
+    /// Sleep until an acknowledgment frees space.
+    Sleep,
+}
+
+/// A kernel's habit. Each file of this folder is one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CopyRule {
+    /// BSD's `sosend`: clusters of MCLBYTES.
+    Mclbytes(Mclbytes),
+    /// SunOS 4.1: pieces of at most 4096 octets, in clusters of 1 KiB.
+    SunOs(SunOs),
+    /// The whole write at once, as far as there is space.
+    WholeWrite(WholeWrite),
+}
+
+impl CopyRule {
+    /// What happens next. `view.remaining` must be positive.
+    #[must_use]
+    pub fn step(&self, view: &CopyView) -> Step {
+        match self {
+            Self::Mclbytes(rule) => rule.step(view),
+            Self::SunOs(rule) => rule.step(view),
+            Self::WholeWrite(rule) => rule.step(view),
+        }
+    }
+}

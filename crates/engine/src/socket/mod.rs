@@ -1,0 +1,88 @@
+//! The application's edge: a `write` under way and the copy rule that cuts it into pieces.
+
+pub mod copy_rule;
+
+use copy_rule::{CopyRule, CopyView, Step};
+
+/// A `write` that is being copied into the send buffer.
+#[derive(Clone, Copy, Debug)]
+pub struct WriteCall {
+    /// Octets still to be copied.
+    remaining: u64,
+    /// Pieces copied so far, over all rounds (`outcount` in Mogul & Minshall's figure 4).
+    pieces: u32,
+    space_at_round: u64,
+    copied_this_round: u64,
+}
+
+/// One piece of a write.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Piece {
+    /// Copy this many octets.
+    Copy(u64),
+    /// Sleep until space is free.
+    Sleep,
+}
+
+impl WriteCall {
+    /// A write of `len` octets (at least one) into a buffer with `space` octets free.
+    #[must_use]
+    pub fn new(len: u64, space: u64) -> Self {
+        Self {
+            remaining: len,
+            pieces: 0,
+            space_at_round: space,
+            copied_this_round: 0,
+        }
+    }
+
+    /// Octets still to be copied.
+    #[must_use]
+    pub fn remaining(&self) -> u64 {
+        self.remaining
+    }
+
+    /// Pieces copied so far.
+    #[must_use]
+    pub fn pieces(&self) -> u32 {
+        self.pieces
+    }
+
+    /// The writer looks at the buffer afresh, having slept or used up the round's space.
+    pub fn begin_round(&mut self, space: u64) {
+        self.space_at_round = space;
+        self.copied_this_round = 0;
+    }
+
+    /// What `rule` does next, given the send buffer's fill and size in octets.
+    #[must_use]
+    pub fn next(&mut self, rule: &CopyRule, buffered: u64, capacity: u64) -> Piece {
+        loop {
+            let view = CopyView {
+                remaining: self.remaining,
+                buffered,
+                capacity,
+                copied_this_round: self.copied_this_round,
+                space_at_round: self.space_at_round,
+            };
+            match rule.step(&view) {
+                Step::Copy(octets) => return Piece::Copy(octets),
+                Step::Sleep => return Piece::Sleep,
+                Step::NewRound => self.begin_round(view.space()),
+            }
+        }
+    }
+
+    /// Records that `octets` were copied.
+    pub fn copied(&mut self, octets: u64) {
+        self.remaining -= octets;
+        self.copied_this_round += octets;
+        self.pieces += 1;
+    }
+
+    /// Whether this round has used up the space it began with.
+    #[must_use]
+    pub fn space_used_up(&self) -> bool {
+        self.copied_this_round >= self.space_at_round
+    }
+}
