@@ -13,7 +13,8 @@ impl Table {
     /// Renders the table within `width` columns, with a final newline.
     ///
     /// A table that is too wide is broken between groups of columns into panels, one beneath the
-    /// other, each repeating the first column. A single group is never broken.
+    /// other, each repeating the first column. A single group that is still too wide has its widest
+    /// columns wrapped between words.
     pub fn to_text(&self, width: usize, ink: Ink) -> String {
         let mut text = String::new();
         if !self.title.is_empty() {
@@ -23,7 +24,7 @@ impl Table {
         let panels = self.panels(width);
         text += &panels
             .iter()
-            .map(|panel| self.panel(panel, ink))
+            .map(|panel| self.panel(panel, width, ink))
             .collect::<Vec<_>>()
             .join("\n");
         for note in &self.notes {
@@ -48,11 +49,7 @@ impl Table {
         for (_, start, end) in self.groups() {
             let mut wider = current.clone();
             wider.extend(start..end);
-            let fits = self
-                .panel(&wider, Ink::Plain)
-                .lines()
-                .all(|line| line.chars().count() <= width);
-            if !fits && current.len() > 1 {
+            if current.len() > 1 && !fits(&self.draw(&wider, usize::MAX, Ink::Plain), width) {
                 panels.push(std::mem::replace(&mut current, vec![0]));
                 current.extend(start..end);
             } else {
@@ -63,7 +60,18 @@ impl Table {
         panels
     }
 
-    fn panel(&self, columns: &[usize], ink: Ink) -> String {
+    /// One panel, its widest entries wrapped as far as it needs to fit.
+    fn panel(&self, columns: &[usize], width: usize, ink: Ink) -> String {
+        let narrow_enough = |&limit: &usize| fits(&self.draw(columns, limit, Ink::Plain), width);
+        let limit = [usize::MAX]
+            .into_iter()
+            .chain((NARROWEST..WIDEST).rev())
+            .find(narrow_enough);
+        self.draw(columns, limit.unwrap_or(NARROWEST), ink)
+    }
+
+    /// The columns as they are, no entry wider than `limit`.
+    fn draw(&self, columns: &[usize], limit: usize, ink: Ink) -> String {
         let mut builder = Builder::default();
         if self.is_grouped() {
             builder.push_record(
@@ -85,7 +93,8 @@ impl Table {
                 } else {
                     Style::new()
                 };
-                let mut text = styled(&entry.text, style, ink);
+                let text = textwrap::fill(&entry.text, limit);
+                let mut text = styled(&text, style, ink);
                 if let Some(beside) = &entry.beside {
                     text += "\n";
                     text += &styled(beside, DIM, ink);
@@ -136,6 +145,10 @@ impl Table {
     }
 }
 
+fn fits(drawn: &str, width: usize) -> bool {
+    drawn.lines().all(|line| line.chars().count() <= width)
+}
+
 fn styled(text: &str, style: Style, ink: Ink) -> String {
     if ink == Ink::Plain || text.is_empty() {
         return text.to_owned();
@@ -143,6 +156,9 @@ fn styled(text: &str, style: Style, ink: Ink) -> String {
     format!("{style}{text}{style:#}")
 }
 
+/// Entries are wrapped to less than this where they must be, and no further than the other.
+const WIDEST: usize = 100;
+const NARROWEST: usize = 12;
 /// From this weight on an entry is bold.
 const HEAVY: f64 = 0.5;
 const BOLD: Style = Style::new().effects(Effects::BOLD);
