@@ -198,7 +198,8 @@ impl Connection {
         assert!(self.write.is_none(), "a write is under way");
         assert!(len > 0, "a write of nothing");
         self.write = Some(WriteCall::new(len, self.sender.space()));
-        self.sender.observe(Moment::WriteBegan, now);
+        self.sender
+            .observe(Moment::WriteBegan { resumed: false }, now);
     }
 
     /// The writer that slept looks at the buffer again.
@@ -206,7 +207,8 @@ impl Connection {
         if let Some(write) = &mut self.write {
             write.begin_round(self.sender.space());
             self.sender.set_writer_blocked(false);
-            self.sender.observe(Moment::WriteBegan, now);
+            self.sender
+                .observe(Moment::WriteBegan { resumed: true }, now);
         }
     }
 

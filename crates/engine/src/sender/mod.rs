@@ -54,7 +54,6 @@ pub struct Sender {
     vars: Vars,
     policy: SendPolicy,
     more_in_every_variant: bool,
-    capacity: u64,
     cwnd_cap: u64,
     initial_cwnd: u64,
     congestion: Congestion,
@@ -112,6 +111,7 @@ impl Sender {
             cwnd: config.initial_cwnd,
             ssthresh: config.cwnd_cap,
             cluster: config.cluster,
+            capacity: config.buffer,
             more_to_come: false,
             nodelay: false,
             corked: false,
@@ -123,7 +123,6 @@ impl Sender {
             vars,
             policy: config.policy.clone(),
             more_in_every_variant: config.more_in_every_variant,
-            capacity: config.buffer,
             cwnd_cap: config.cwnd_cap,
             initial_cwnd: config.initial_cwnd,
             congestion: config.congestion,
@@ -183,13 +182,13 @@ impl Sender {
     /// The size of the send buffer, in octets.
     #[must_use]
     pub fn capacity(&self) -> u64 {
-        self.capacity
+        self.vars.capacity
     }
 
     /// Free space in the send buffer, in octets.
     #[must_use]
     pub fn space(&self) -> u64 {
-        self.capacity.saturating_sub(self.buffered())
+        self.vars.capacity.saturating_sub(self.buffered())
     }
 
     /// Whether everything, the FIN included, is acknowledged.
