@@ -11,8 +11,6 @@ use std::process::ExitCode;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
-use crate::interrupt;
-
 /// What a verb reports when it could do its work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Done {
@@ -32,8 +30,6 @@ pub(crate) enum Failure {
         doing: String,
         error: std::io::Error,
     },
-    /// Ctrl-C stopped the work.
-    Interrupted,
 }
 
 impl From<clap::Error> for Failure {
@@ -63,10 +59,6 @@ pub(crate) fn code(outcome: Result<Done, Failure>) -> ExitCode {
             ExitCode::SUCCESS
         }
         Err(Failure::Io { doing, error }) => refuse(&format!("{doing}: {}", plain(&error))),
-        Err(Failure::Interrupted) => {
-            eprintln!("tinygram: interrupted; nothing was written");
-            ExitCode::from(interrupt::CODE)
-        }
     }
 }
 

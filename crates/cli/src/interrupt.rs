@@ -1,33 +1,25 @@
-//! Ctrl-C: the work stops at the next safe place, and nothing half-written stays.
+//! Ctrl-C: ends the work at once, except while files are being given their names.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::Mutex;
 
-/// Somebody pressed Ctrl-C.
-static REQUESTED: AtomicBool = AtomicBool::new(false);
-/// Every file has its name: from here on the process may end anywhere.
-static HARMLESS: AtomicBool = AtomicBool::new(false);
+/// Held while files are written; never poisoned for good, because nothing is behind it.
+static WRITING: Mutex<()> = Mutex::new(());
 
-/// From now on Ctrl-C only sets the flag that [`requested`] reads.
+/// From now on Ctrl-C exits with [`CODE`] as soon as no file is being written.
 pub(crate) fn watch() {
-    let pressed = || {
-        REQUESTED.store(true, Ordering::Relaxed);
-        if HARMLESS.load(Ordering::Relaxed) {
-            std::process::exit(CODE.into());
-        }
-    };
-    // Where no handler can be set, Ctrl-C ends the process as ever; staged files are hidden ones.
-    let _ = ctrlc::set_handler(pressed);
+    // Where no handler can be set, Ctrl-C ends the process as ever.
+    let _ = ctrlc::set_handler(|| {
+        let _writing = WRITING.lock();
+        eprintln!("tinygram: interrupted; nothing half-written was left");
+        std::process::exit(CODE);
+    });
 }
 
-/// Whether to stop: asked between two pieces of work, each of them short.
-pub(crate) fn requested() -> bool {
-    REQUESTED.load(Ordering::Relaxed)
-}
-
-/// Nothing is left that ending could spoil, and the reader of the output may be slow.
-pub(crate) fn harmless() {
-    HARMLESS.store(true, Ordering::Relaxed);
+/// Does what must not be cut short: a moment's work.
+pub(crate) fn shielded<T>(write: impl FnOnce() -> T) -> T {
+    let _writing = WRITING.lock();
+    write()
 }
 
 /// 128 and SIGINT's number, as shells have it.
-pub(crate) const CODE: u8 = 130;
+const CODE: i32 = 130;

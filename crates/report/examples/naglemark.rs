@@ -17,6 +17,7 @@ fn main() {
                     ("repetitions".into(), "10".into()),
                 ],
                 published: true,
+                appendix: Vec::new(),
             };
             page(&panels, &contents).to_html()
         }

@@ -1,8 +1,7 @@
 //! Where results go: a file that appears whole or not at all.
 //!
-//! Opening a [`Destination`] proves that it can be written before any work starts. The bytes go to
-//! a temporary file beside it, which takes its name in one step at the end; dropping the
-//! destination before that, on whatever way, leaves nothing behind.
+//! Opening a [`Destination`] proves that it can be written, before any work, and leaves nothing on
+//! the disk. Writing goes to a temporary file beside it, which takes its name in one step.
 
 use std::fs;
 use std::io::{self, Write};
@@ -12,54 +11,38 @@ use tempfile::{Builder, NamedTempFile};
 
 /// A file to be written once.
 #[derive(Debug)]
-pub struct Destination(Kind);
-
-#[derive(Debug)]
-enum Kind {
-    /// A regular file, new or to be replaced.
-    Replace {
-        path: PathBuf,
-        staged: NamedTempFile,
-    },
-    /// A device, pipe or socket: replacing it would destroy it, so it is written in place.
-    Through(fs::File),
+pub struct Destination {
+    path: PathBuf,
+    /// Devices, pipes and sockets are written in place: replacing one would destroy it.
+    in_place: bool,
 }
 
 impl Destination {
-    /// Claims `path` for one result.
+    /// Makes sure that `path` can be written.
     ///
     /// # Errors
     /// Whatever keeps the file from being written: a missing or read-only directory, a directory
     /// in its place, a read-only file.
     pub fn open(path: &Path) -> io::Result<Self> {
-        match fs::metadata(path) {
-            Ok(meta) if meta.is_dir() => Err(io::ErrorKind::IsADirectory.into()),
-            Ok(meta) if meta.is_file() => {
-                // Renaming would get round the file's own protection.
+        let in_place = match fs::metadata(path) {
+            Ok(meta) if meta.is_dir() => return Err(io::ErrorKind::IsADirectory.into()),
+            Ok(meta) => {
+                // Renaming would get round a read-only file's protection.
                 fs::OpenOptions::new().append(true).open(path)?;
-                // What a symbolic link points to is replaced, not the link.
-                Self::replace(&fs::canonicalize(path)?)
+                !meta.is_file()
             }
-            Ok(_) => Ok(Self(Kind::Through(
-                fs::OpenOptions::new().write(true).open(path)?,
-            ))),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Self::replace(path),
-            Err(error) => Err(error),
-        }
-    }
-
-    fn replace(path: &Path) -> io::Result<Self> {
-        let parent = match path.parent() {
-            Some(parent) if parent != Path::new("") => parent,
-            _ => Path::new("."),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => false,
+            Err(error) => return Err(error),
         };
-        if path.file_name().is_none() {
-            return Err(io::ErrorKind::InvalidFilename.into());
+        let destination = Self {
+            // What a symbolic link points to is replaced, not the link.
+            path: fs::canonicalize(path).unwrap_or_else(|_| path.to_owned()),
+            in_place,
+        };
+        if !in_place {
+            stage(destination.directory()?)?;
         }
-        Ok(Self(Kind::Replace {
-            path: path.to_owned(),
-            staged: stage(parent)?,
-        }))
+        Ok(destination)
     }
 
     /// Writes the whole result and gives it its name.
@@ -67,13 +50,23 @@ impl Destination {
     /// # Errors
     /// A full disk, or a directory that went away in the meantime; then nothing is left behind.
     pub fn write(self, contents: &[u8]) -> io::Result<()> {
-        match self.0 {
-            Kind::Replace { path, mut staged } => {
-                staged.write_all(contents)?;
-                staged.persist(path).map_err(|error| error.error)?;
-                Ok(())
-            }
-            Kind::Through(mut file) => file.write_all(contents),
+        if self.in_place {
+            let mut file = fs::OpenOptions::new().write(true).open(&self.path)?;
+            return file.write_all(contents);
+        }
+        let mut staged = stage(self.directory()?)?;
+        staged.write_all(contents)?;
+        staged.persist(&self.path).map_err(|error| error.error)?;
+        Ok(())
+    }
+
+    fn directory(&self) -> io::Result<&Path> {
+        if self.path.file_name().is_none() {
+            return Err(io::ErrorKind::InvalidFilename.into());
+        }
+        match self.path.parent() {
+            Some(parent) if parent != Path::new("") => Ok(parent),
+            _ => Ok(Path::new(".")),
         }
     }
 }
@@ -82,47 +75,40 @@ impl Destination {
 #[derive(Debug)]
 pub struct Folder {
     path: PathBuf,
-    /// The directories made for it, innermost first; removed again if nothing came of it.
-    made: Vec<PathBuf>,
 }
 
 impl Folder {
-    /// Claims `path`, making it and its parents where they are missing.
+    /// Makes sure that files can be written into `path`, which need not exist yet.
     ///
     /// # Errors
-    /// Whatever keeps files from being written there.
+    /// Whatever keeps them from being written: a file in its place, a read-only parent.
     pub fn open(path: &Path) -> io::Result<Self> {
-        let missing = path
+        let existing = path
             .ancestors()
-            .take_while(|p| *p != Path::new("") && !p.exists());
-        let folder = Self {
-            made: missing.map(Path::to_owned).collect(),
-            path: path.to_owned(),
+            .map(|p| {
+                if p == Path::new("") {
+                    Path::new(".")
+                } else {
+                    p
+                }
+            })
+            .find(|p| p.exists());
+        match existing {
+            Some(place) if place.is_dir() => stage(place)?,
+            _ => return Err(io::ErrorKind::NotADirectory.into()),
         };
-        fs::create_dir_all(path)?;
-        stage(path)?;
-        Ok(folder)
+        Ok(Self {
+            path: path.to_owned(),
+        })
     }
 
-    /// Writes one file of the folder.
+    /// Writes one file of the folder, making the folder if it is missing.
     ///
     /// # Errors
     /// As [`Destination::open`] and [`Destination::write`].
-    pub fn write(&mut self, name: &str, contents: &[u8]) -> io::Result<()> {
-        Destination::open(&self.path.join(name))?.write(contents)?;
-        self.made.clear();
-        Ok(())
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        for directory in &self.made {
-            // One that holds something is somebody's by now, and stays.
-            if fs::remove_dir(directory).is_err() {
-                break;
-            }
-        }
+    pub fn write(&self, name: &str, contents: &[u8]) -> io::Result<()> {
+        fs::create_dir_all(&self.path)?;
+        Destination::open(&self.path.join(name))?.write(contents)
     }
 }
 
@@ -167,17 +153,16 @@ mod tests {
     #[test]
     fn a_run_that_is_given_up_leaves_nothing() {
         let home = tempfile::tempdir().unwrap();
-        drop(Destination::open(&home.path().join("out.json")).unwrap());
-        drop(Folder::open(&home.path().join("deep/figures")).unwrap());
+        Destination::open(&home.path().join("out.json")).unwrap();
+        Folder::open(&home.path().join("deep/figures")).unwrap();
         assert_eq!(names(home.path()), [""; 0]);
     }
 
     #[test]
     fn a_folder_keeps_what_was_written() {
         let home = tempfile::tempdir().unwrap();
-        let mut folder = Folder::open(&home.path().join("deep/figures")).unwrap();
+        let folder = Folder::open(&home.path().join("deep/figures")).unwrap();
         folder.write("a.svg", b"<svg/>").unwrap();
-        drop(folder);
         assert_eq!(names(&home.path().join("deep/figures")), ["a.svg"]);
     }
 

@@ -5,11 +5,14 @@ use crate::figure::{Figure, Line, Point};
 use crate::units::size;
 
 impl Panel {
-    /// One figure per trace, with a file stem that says which: lower case, no character that a
-    /// shell or file system reads specially.
+    /// One figure per entry of the scores, of its worst trial type where that was kept, with a file
+    /// stem that says which: lower case, no character that a shell or file system reads specially.
     pub fn figures(&self) -> Vec<(String, Figure)> {
+        let entries = self.scores(false).rows.into_iter().flatten();
+        let shown: Vec<_> = entries.filter_map(|entry| entry.opens).collect();
         self.traces
             .iter()
+            .filter(|trace| shown.contains(&self.id(trace)))
             .map(|trace| (self.stem(trace), self.figure(trace)))
             .collect()
     }

@@ -3,6 +3,7 @@
 use super::{Panel, Trace};
 use crate::figure::Line;
 use crate::page::{Axis, Page, Plot, Section, Series};
+use crate::table::Table;
 use crate::units::size;
 
 /// What the page tells besides the panels.
@@ -12,6 +13,8 @@ pub struct Contents {
     pub parameters: Vec<(String, String)>,
     /// Whether to print the paper's scores beside ours.
     pub published: bool,
+    /// Tables after the panels: what was fitted, and to what.
+    pub appendix: Vec<Table>,
 }
 
 /// Lays out the page of a run.
@@ -24,6 +27,7 @@ pub fn page(panels: &[Panel], contents: &Contents) -> Page {
         }
         sections.push(Section::Table(panel.distances()));
     }
+    sections.extend(contents.appendix.iter().cloned().map(Section::Table));
     sections.push(Section::Facts {
         summary: "Parameters of this run".into(),
         facts: contents.parameters.clone(),
@@ -40,7 +44,7 @@ pub fn page(panels: &[Panel], contents: &Contents) -> Page {
 
 impl Panel {
     /// The scores, each opening its transfers where they were kept.
-    fn linked_scores(&self, published: bool) -> crate::Table {
+    fn linked_scores(&self, published: bool) -> Table {
         let mut table = self.scores(published);
         let ids: Vec<_> = self.traces.iter().map(|trace| self.id(trace)).collect();
         for entry in table.rows.iter_mut().flatten() {
@@ -61,9 +65,7 @@ impl Panel {
             title: format!("Elapsed time against message length, {}", self.medium()),
             x: axis("message length", "bytes"),
             y: axis("elapsed time", "ms"),
-            facets: ["Variant", "App buffer", "Socket buffer", "Trial"]
-                .map(Into::into)
-                .into(),
+            facets: FACETS.map(Into::into).into(),
             compare: 0,
             marked: "delayed".into(),
             lines: vec![
@@ -92,8 +94,8 @@ impl Panel {
         }
     }
 
-    /// As [`Cell::id`](super::Cell).
-    fn id(&self, trace: &Trace) -> String {
+    /// As [`Cell::id`](super::Cell), for the cell that the trace belongs to.
+    pub(super) fn id(&self, trace: &Trace) -> String {
         format!(
             "{}/{}/{}/{}/{}",
             self.medium(),
@@ -104,6 +106,8 @@ impl Panel {
         )
     }
 }
+
+const FACETS: [&str; 4] = ["Variant", "App buffer", "Socket buffer", "Trial"];
 
 fn axis(name: &str, unit: &str) -> Axis {
     Axis {

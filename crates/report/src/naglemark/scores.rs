@@ -95,8 +95,7 @@ impl Panel {
 }
 
 impl Cell {
-    /// Names the cell on a page: the buffers and the variant, not the trial type, so that an entry
-    /// of the table and its figure agree.
+    /// Names the cell on a page, as [`Panel::id`] names its transfers.
     pub(super) fn id(&self) -> String {
         format!(
             "{}/{}/{}/{}/{}",

@@ -82,7 +82,7 @@ class Explorer {
 
   choose(series) {
     this.chosen = series;
-    this.data.facets.forEach((_, facet) => (this.selects[facet].value = series.keys[facet]));
+    this.selects.forEach((select, facet) => (select.value = series.keys[facet]));
     for (const [id, button] of this.buttons) button.setAttribute("aria-pressed", id === series.id);
     this.compareWith(this.compareSelect.value);
   }
