@@ -25,7 +25,8 @@ pub(crate) struct Args {
     )]
     pub(crate) variant: Vec<Chosen>,
 
-    /// Receiver's rule for acknowledging [default: bytes-consumed, as 4.4BSD]
+    /// Receiver's rule for acknowledging [default: the model's: bytes-consumed, or every-second to
+    /// the letter]
     #[arg(
         long, value_name = "NAME", value_parser = ack_policy_names(), hide_possible_values = true,
         help_heading = POLICIES
@@ -33,7 +34,7 @@ pub(crate) struct Args {
     pub(crate) ack_policy: Option<&'static AckEntry>,
 
     /// How long an ACK may be delayed: cyclic:200ms is a tick that always runs, 40ms a timer
-    /// started when the ACK is first delayed [default: cyclic:200ms]
+    /// started when the ACK is first delayed [default: the model's: BSD's tick of 200 ms]
     #[arg(long, value_name = "TIMER", value_parser = ack_timer, help_heading = POLICIES)]
     pub(crate) ack_timer: Option<AckTimer>,
 
@@ -66,12 +67,9 @@ pub(crate) struct Args {
     )]
     pub(crate) socket_buffer: Vec<u64>,
 
-    /// Size of the receiver's socket buffer
-    #[arg(
-        long, value_name = "SIZE", value_parser = size, default_value = "32K",
-        help_heading = WORKLOAD
-    )]
-    pub(crate) receive_buffer: u64,
+    /// Size of the receiver's socket buffer [default: the model's: 64 KB, or 32 KB to the letter]
+    #[arg(long, value_name = "SIZE", value_parser = size, help_heading = WORKLOAD)]
+    pub(crate) receive_buffer: Option<u64>,
 
     /// Trial types: s, S sequential lengths; r, R random; s, r one connection per request; S, R
     /// one for all [default: all that the lengths allow]
@@ -118,7 +116,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "RATE", value_parser = rate, help_heading = PATH)]
     pub(crate) rate: Option<u64>,
 
-    /// One-way delay of the point-to-point link [default: 10us]
+    /// One-way delay added to the point-to-point link [default: 0ms]
     #[arg(long, value_name = "TIME", value_parser = duration, help_heading = PATH)]
     pub(crate) delay: Option<Duration>,
 
@@ -128,10 +126,10 @@ pub(crate) struct Args {
 
     /// Maximum segment size [default: 1460; FDDI 4312]
     #[arg(
-        long, value_name = "BYTES", value_parser = count(1_u32..=65_495),
+        long, value_name = "BYTES", value_parser = count(1_u16..=65_495),
         help_heading = PATH
     )]
-    pub(crate) mss: Option<u32>,
+    pub(crate) mss: Option<u16>,
 
     /// Share of segments that are lost
     #[arg(long, value_name = "SHARE", value_parser = share, default_value = "0%", help_heading = PATH)]

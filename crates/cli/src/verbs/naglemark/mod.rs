@@ -3,6 +3,8 @@
 
 mod args;
 mod bench;
+mod experiment;
+mod model;
 mod outputs;
 mod plan;
 mod workload;
@@ -14,15 +16,15 @@ use crate::{interrupt, terminal};
 
 pub(crate) fn run(args: &Args) -> Result<Done, Failure> {
     let plan = plan::Plan::from(args)?;
-    interrupt::watch();
     let outputs = outputs::Outputs::open(args)?;
-    let outcome = {
+    interrupt::watch();
+    let measured = {
         let progress = terminal::Progress::over(plan.cells() as u64, "measuring");
         bench::measure(&plan, args.threads, outputs.shows_transfers(), &progress)?
     };
-    let done = outputs.show(&outcome);
+    let done = outputs.show(&plan, &measured.panels);
     if args.stats {
-        terminal::remark(&outcome.stats.to_string());
+        terminal::remark(&measured.stats.to_string());
     }
     done
 }

@@ -5,10 +5,11 @@ use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 use tinygram_report::naglemark::{Cell, Contents, Panel, SCHEMA, page};
-use tinygram_report::{Destination, Document, Folder, Ink, csv, json};
+use tinygram_report::{Destination, Document, Folder, Ink, Table, csv, json};
 
 use super::args::{Args, Format};
-use super::bench::Outcome;
+use super::model;
+use super::plan::Plan;
 use crate::exit::{Done, Failure};
 use crate::{interrupt, terminal};
 
@@ -44,10 +45,35 @@ impl Outputs {
     }
 
     /// Shows what came out: files first, so that a reader who goes away spoils nothing.
-    pub(crate) fn show(self, outcome: &Outcome) -> Result<Done, Failure> {
-        let panels = &outcome.panels;
-        if let Some((path, mut folder)) = self.svg {
-            for (stem, figure) in panels.iter().flat_map(Panel::figures) {
+    pub(crate) fn show(self, plan: &Plan, panels: &[Panel]) -> Result<Done, Failure> {
+        let parameters = Parameters {
+            plan,
+            model_details: model::details(plan.model),
+        };
+        let shown = Shown {
+            panels,
+            parameters: &parameters,
+            model: model::table(plan.model),
+            published: self.published,
+        };
+        // A file is read by an editor or a pager, whatever the terminal is.
+        let canvas = match self.results {
+            Some(_) => (Ink::Plain, terminal::WIDTH),
+            None => terminal::canvas(terminal::WIDTH),
+        };
+        let text = shown.rendered(self.format, canvas);
+        let in_file = interrupt::shielded(|| self.write_files(&shown, &text))?;
+        if in_file {
+            Ok(Done::Well)
+        } else {
+            terminal::print(text.as_bytes())
+        }
+    }
+
+    /// Writes every file; says whether the results are in one of them.
+    fn write_files(self, shown: &Shown<'_>, text: &str) -> Result<bool, Failure> {
+        if let Some((path, folder)) = self.svg {
+            for (stem, figure) in shown.panels.iter().flat_map(Panel::figures) {
                 let name = format!("{stem}.svg");
                 folder
                     .write(&name, figure.to_svg().as_bytes())
@@ -55,67 +81,79 @@ impl Outputs {
             }
         }
         if let Some((path, file)) = self.html {
-            let contents = Contents {
-                parameters: flat(&outcome.parameters),
-                published: self.published,
-            };
-            file.write(page(panels, &contents).to_html().as_bytes())
+            file.write(shown.page().as_bytes())
                 .map_err(|error| failed(&path, error))?;
         }
-        // A file is read by an editor or a pager, whatever the terminal is.
-        let canvas = if self.results.is_some() {
-            (Ink::Plain, terminal::WIDTH)
-        } else {
-            terminal::canvas(terminal::WIDTH)
-        };
-        let text = rendered(outcome, self.format, self.published, canvas);
         match self.results {
             Some((path, file)) => {
                 file.write(text.as_bytes())
                     .map_err(|error| failed(&path, error))?;
-                interrupt::harmless();
-                Ok(Done::Well)
+                Ok(true)
             }
-            None => {
-                interrupt::harmless();
-                terminal::print(text.as_bytes())
-            }
+            None => Ok(false),
         }
     }
 }
 
-fn rendered(
-    outcome: &Outcome,
-    format: Format,
+/// What every exporter shows.
+struct Shown<'a> {
+    panels: &'a [Panel],
+    parameters: &'a Parameters<'a>,
+    model: Table,
     published: bool,
-    (ink, width): (Ink, usize),
-) -> String {
-    #[derive(Serialize)]
-    struct Results<'a> {
-        cells: Vec<&'a Cell>,
+}
+
+/// Everything that the results depend on.
+#[derive(Serialize)]
+struct Parameters<'a> {
+    #[serde(flatten)]
+    plan: &'a Plan,
+    model_details: Vec<model::Detail>,
+}
+
+#[derive(Serialize)]
+struct Results<'a> {
+    cells: Vec<&'a Cell>,
+}
+
+impl Shown<'_> {
+    fn rendered(&self, format: Format, (ink, width): (Ink, usize)) -> String {
+        let cells = self.panels.iter().flat_map(|panel| &panel.cells);
+        match format {
+            Format::Table => self.tables(|table| table.to_text(width, ink)),
+            Format::Markdown => self.tables(Table::to_markdown),
+            Format::Csv => csv(cells),
+            Format::Json => json(&Document {
+                schema: SCHEMA,
+                parameters: self.parameters,
+                results: Results {
+                    cells: cells.collect(),
+                },
+            }),
+        }
     }
-    let cells = outcome.panels.iter().flat_map(|panel| &panel.cells);
-    let tables = outcome
-        .panels
-        .iter()
-        .flat_map(|panel| [panel.scores(published), panel.distances()]);
-    match format {
-        Format::Table => tables
-            .map(|table| table.to_text(width, ink))
-            .collect::<Vec<_>>()
-            .join("\n"),
-        Format::Markdown => tables
-            .map(|table| table.to_markdown())
-            .collect::<Vec<_>>()
-            .join("\n"),
-        Format::Csv => csv(cells),
-        Format::Json => json(&Document {
-            schema: SCHEMA,
-            parameters: &outcome.parameters,
-            results: Results {
-                cells: cells.collect(),
-            },
-        }),
+
+    fn tables(&self, rendered: impl Fn(&Table) -> String) -> String {
+        let of_panels = self
+            .panels
+            .iter()
+            .flat_map(|panel| [panel.scores(self.published), panel.distances()]);
+        let all: Vec<_> = of_panels
+            .chain([self.model.clone()])
+            .map(|table| rendered(&table))
+            .collect();
+        all.join("\n")
+    }
+
+    fn page(&self) -> String {
+        let parameters =
+            serde_json::to_value(self.parameters).expect("parameters serialise as JSON");
+        let contents = Contents {
+            parameters: flat(&parameters),
+            published: self.published,
+            appendix: vec![self.model.clone()],
+        };
+        page(self.panels, &contents).to_html()
     }
 }
 

@@ -3,7 +3,9 @@
 use std::time::Duration;
 
 use serde::Serialize;
+use tinygram_engine::receiver::ack_policy::Registered as AckEntry;
 use tinygram_engine::sender::send_policy::{Registered, SendPolicy};
+use tinygram_papers::mogul::tables::VARIANTS;
 
 use super::args::{Args, Chosen, CopyRule, LengthChoice, Medium, Model, Trial};
 use super::workload::{Drawn, Sequential, Workload};
@@ -23,8 +25,8 @@ pub(crate) struct Plan {
     pub(crate) app_buffers: Vec<u64>,
     /// Bytes.
     pub(crate) socket_buffers: Vec<u64>,
-    /// Bytes.
-    pub(crate) receive_buffer: u64,
+    /// Bytes; the model's own if absent.
+    pub(crate) receive_buffer: Option<u64>,
     pub(crate) trials: Vec<Trial>,
     /// For the trial types s and S; present if one of them is run.
     pub(crate) sequential: Option<Sequential>,
@@ -36,12 +38,13 @@ pub(crate) struct Plan {
     pub(crate) copy_rule: CopyRule,
     /// Bytes; absent where the copy rule knows no clusters of this kind.
     pub(crate) mclbytes: Option<u64>,
-    /// The name in the engine's list.
-    pub(crate) ack_policy: &'static str,
-    pub(crate) ack_timer: AckTimer,
-    /// Added to every medium.
-    #[serde(rename = "rtt_ms", serialize_with = "milliseconds")]
-    pub(crate) rtt: Duration,
+    /// The model's own if absent.
+    #[serde(serialize_with = "maybe_name")]
+    pub(crate) ack_policy: Option<&'static AckEntry>,
+    /// The model's own if absent.
+    pub(crate) ack_timer: Option<AckTimer>,
+    /// Whether the receiver infers the sender's buffer size.
+    pub(crate) infer: bool,
     /// Share of segments, 0 to 1.
     pub(crate) loss: f64,
     /// Share of segments, 0 to 1.
@@ -58,14 +61,17 @@ pub(crate) struct Plan {
 pub(crate) struct Link {
     pub(crate) medium: Medium,
     pub(crate) rate_bits_per_second: u64,
-    /// One way; absent where the medium's model knows its own.
-    #[serde(rename = "delay_ms", serialize_with = "maybe_milliseconds")]
-    pub(crate) delay: Option<Duration>,
+    /// Added to what the medium itself takes, both ways together.
+    #[serde(rename = "rtt_ms", serialize_with = "milliseconds")]
+    pub(crate) rtt: Duration,
     /// Bytes.
-    pub(crate) mss: u32,
+    pub(crate) mss: u16,
 }
 
 impl Plan {
+    /// Section 7: "On this system, MCLBYTES = 8192."
+    pub(super) const PAPER_MCLBYTES: u64 = 8192;
+
     /// Says what the arguments mean, or which of them contradict each other.
     pub(crate) fn from(args: &Args) -> Result<Self, Failure> {
         let Workload {
@@ -92,14 +98,10 @@ impl Plan {
             length_choice: args.length_choice.unwrap_or(LengthChoice::PerRequest),
             copy_rule: args.copy_rule,
             mclbytes: (args.copy_rule == CopyRule::Mclbytes)
-                .then(|| args.mclbytes.unwrap_or(PAPER_MCLBYTES)),
-            ack_policy: match args.ack_policy {
-                Some(entry) => entry.name,
-                None if args.infer => INFERENCE,
-                None => PAPER_ACK_POLICY,
-            },
-            ack_timer: args.ack_timer.unwrap_or(PAPER_ACK_TIMER),
-            rtt: args.rtt.unwrap_or_default(),
+                .then(|| args.mclbytes.unwrap_or(Self::PAPER_MCLBYTES)),
+            ack_policy: args.ack_policy,
+            ack_timer: args.ack_timer,
+            infer: args.infer,
             loss: args.loss,
             reorder: args.reorder,
             duplicate: args.duplicate,
@@ -158,7 +160,7 @@ fn variants(chosen: &[Chosen]) -> Vec<&'static Registered> {
     let all = || SendPolicy::LIST.iter();
     if chosen.is_empty() {
         return all()
-            .filter(|entry| TABLE_3.contains(&entry.label))
+            .filter(|entry| VARIANTS.contains(&entry.label))
             .collect();
     }
     let named = chosen.iter().flat_map(|choice| match *choice {
@@ -184,11 +186,11 @@ fn link(medium: Medium, args: &Args) -> Link {
     Link {
         medium,
         rate_bits_per_second,
-        delay: (medium == Medium::PointToPoint).then(|| match args.rtt {
-            // The round trip that was asked for is the whole of it.
-            Some(_) => Duration::ZERO,
-            None => args.delay.unwrap_or(Duration::from_micros(10)),
-        }),
+        rtt: match (args.rtt, args.delay) {
+            (Some(rtt), _) => rtt,
+            (None, Some(one_way)) if medium == Medium::PointToPoint => 2 * one_way,
+            _ => Duration::ZERO,
+        },
         mss: args.mss.unwrap_or(mss),
     }
 }
@@ -216,28 +218,16 @@ fn milliseconds<S: serde::Serializer>(time: &Duration, serializer: S) -> Result<
     serializer.serialize_f64(time.as_secs_f64() * 1e3)
 }
 
-fn maybe_milliseconds<S: serde::Serializer>(
-    time: &Option<Duration>,
+fn maybe_name<S: serde::Serializer>(
+    entry: &Option<&AckEntry>,
     serializer: S,
 ) -> Result<S::Ok, S::Error> {
-    match time {
-        Some(time) => milliseconds(time, serializer),
-        None => serializer.serialize_none(),
-    }
+    entry.map(|entry| entry.name).serialize(serializer)
 }
 
-/// Mogul & Minshall, Table 3.
-const TABLE_3: [&str; 11] = [
-    "NAGLE", "OFF", "MINSHALL", "MSMV", "EOM", "E+M", "MIN+MORE", "DLDET", "E+M+M", "E+M+D",
-    "BORMAN",
-];
-/// Section 7: "On this system, MCLBYTES = 8192."
-const PAPER_MCLBYTES: u64 = 8192;
-const PAPER_ACK_POLICY: &str = "bytes-consumed";
 /// Section 9.
 const INFERENCE: &str = "tru64-inference";
-/// BSD's fast timer.
-const PAPER_ACK_TIMER: AckTimer = AckTimer::Cyclic(Duration::from_millis(200));
+
 #[cfg(test)]
 mod tests {
     use clap::Parser;
@@ -266,7 +256,6 @@ mod tests {
         assert_eq!(plan.app_buffers, [4096, 32_768, 131_072]);
         assert_eq!(plan.sequential.unwrap().transfers, 1000);
         assert_eq!(plan.random.unwrap().transfers, 1000);
-        assert_eq!(plan.ack_policy, "bytes-consumed");
         assert_eq!(plan.mclbytes, Some(8192));
         let mss: Vec<_> = plan.media.iter().map(|link| link.mss).collect();
         assert_eq!(mss, [1460, 4312]);
@@ -274,10 +263,8 @@ mod tests {
 
     #[test]
     fn every_name_of_table_3_is_in_the_registry() {
-        assert_eq!(plan("").unwrap().variants.len(), TABLE_3.len());
-        for name in [PAPER_ACK_POLICY, INFERENCE] {
-            assert!(plan(&format!("--ack-policy {name}")).is_ok());
-        }
+        assert_eq!(plan("").unwrap().variants.len(), VARIANTS.len());
+        assert!(plan(&format!("--ack-policy {INFERENCE}")).is_ok());
     }
 
     #[test]
@@ -357,10 +344,10 @@ mod tests {
         let echoed = |line| serde_json::to_value(plan(line).unwrap()).unwrap();
         assert_eq!(echoed("--threads 1 --stats"), echoed("--threads 2"));
         let parameters = echoed("--rtt 80ms --loss 1% --seed 7 --medium fddi");
-        assert_eq!(parameters["rtt_ms"], 80.0);
+        assert_eq!(parameters["media"][0]["rtt_ms"], 80.0);
         assert_eq!(parameters["loss"], 0.01);
         assert_eq!(parameters["seed"], 7);
-        assert_eq!(parameters["ack_timer"], "cyclic:200ms");
+        assert_eq!(parameters["ack_timer"], serde_json::Value::Null);
         assert_eq!(parameters["media"][0]["medium"], "fddi");
         assert_eq!(parameters["sequential"]["step"], 100);
     }
