@@ -78,19 +78,11 @@ pub fn cell(
 ) -> Cell {
     let mut sums = Sums::default();
     for repetition in 0..repetitions {
-        let mut parameters = parameters.clone();
-        parameters.seed = seed_of(parameters.seed, repetition);
+        let parameters = parameters.repetition(repetition);
         let measured = parameters.run();
         sums.add(&parameters, &measured, multiplier);
     }
     sums.cell(table, variant, parameters)
-}
-
-/// A repetition's own seed. The same for every variant and buffer size, so that all of them meet
-/// the same lengths and the same clocks.
-fn seed_of(seed: u64, repetition: u32) -> u64 {
-    seed.wrapping_add(u64::from(repetition))
-        .wrapping_mul(0xd134_2543_de82_ef95)
 }
 
 /// "The length divided by the LAN's raw transfer rate, plus an arbitrary 10 msec".

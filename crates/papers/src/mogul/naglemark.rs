@@ -44,15 +44,38 @@ pub enum Trial {
 
 /// How the answers' lengths are chosen, in octets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct LengthRange {
+pub struct Lengths {
+    /// In the trial types `s` and `S`.
+    pub series: Series,
+    /// In the trial types `r` and `R`.
+    pub random: Random,
+}
+
+/// Fixed increments.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Series {
+    /// The shortest.
+    pub from: u32,
+    /// The longest, if a step hits it.
+    pub to: u32,
+    /// Between one length and the next; at least 1.
+    pub step: u32,
+    /// How many transfers; the series begins again when it is used up.
+    pub transfers: u32,
+}
+
+/// A uniform distribution, both ends included.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Random {
     /// The shortest.
     pub from: u32,
     /// The longest.
     pub to: u32,
-    /// Between one length and the next in a sequential trial; a random trial has as many lengths.
-    pub step: u32,
-    /// How many a random trial draws.
-    pub random_count: u32,
+    /// How many transfers.
+    pub transfers: u32,
+    /// So many transfers in a row share a length; at least 1. "The length can be chosen either once
+    /// per request, or once for all the requests" (section 6).
+    pub run: u32,
 }
 
 /// All parameters of a trial. Sizes are in octets.
@@ -79,7 +102,7 @@ pub struct Parameters {
     /// Requests that share a connection, where the trial type's number is not wanted.
     pub requests_per_connection: Option<usize>,
     /// The lengths.
-    pub lengths: LengthRange,
+    pub lengths: Lengths,
     /// The client's ACK policy, where the model's is not wanted.
     pub ack_policy: Option<AckPolicy>,
     /// The client's ACK timer, where the model's is not wanted.
@@ -234,37 +257,64 @@ impl Trial {
         Self::ALL.into_iter().find(|trial| trial.letter() == letter)
     }
 
-    fn is_random(self) -> bool {
+    /// Whether lengths are drawn.
+    #[must_use]
+    pub const fn is_random(self) -> bool {
         matches!(self, Self::RandomOne | Self::RandomEach)
     }
 
-    fn one_connection(self) -> bool {
+    /// Whether all requests share a connection.
+    #[must_use]
+    pub const fn one_connection(self) -> bool {
         matches!(self, Self::SequentialOne | Self::RandomOne)
     }
 }
 
-impl LengthRange {
-    /// The paper's: 100 to 100,000 octets by 100, or 1000 random ones from 1 to 100,000.
+impl Lengths {
+    /// The paper's: 100 to 100,000 octets by 100, or 1000 random ones from 1 to 100,000 (section 7).
     pub const PAPER: Self = Self {
-        from: 100,
-        to: 100_000,
-        step: 100,
-        random_count: 1000,
+        series: Series {
+            from: 100,
+            to: 100_000,
+            step: 100,
+            transfers: 1000,
+        },
+        random: Random {
+            from: 1,
+            to: 100_000,
+            transfers: 1000,
+            run: 1,
+        },
     };
 
     fn draw(&self, trial: Trial, seed: u64) -> Arc<[u32]> {
-        if !trial.is_random() {
-            return (self.from..=self.to)
-                .step_by(self.step.max(1) as usize)
-                .collect();
+        if trial.is_random() {
+            self.random.draw(seed)
+        } else {
+            self.series.draw()
         }
+    }
+}
+
+impl Series {
+    fn draw(&self) -> Arc<[u32]> {
+        let once = (self.from..=self.to).step_by(self.step as usize);
+        once.cycle().take(self.transfers as usize).collect()
+    }
+}
+
+impl Random {
+    fn draw(&self, seed: u64) -> Arc<[u32]> {
         let mut dice = Dice::new(seed, Purpose::Lengths);
-        // "A uniform random distribution between 1 and 100,000 bytes" (section 7): a series from
-        // one step on means lengths from 1 on.
-        let least = if self.from == self.step { 1 } else { self.from };
-        let choices = u64::from(self.to - least) + 1;
-        (0..self.random_count)
-            .map(|_| least + dice.below(choices) as u32)
+        let choices = u64::from(self.to - self.from) + 1;
+        let mut length = 0;
+        (0..self.transfers)
+            .map(|transfer| {
+                if transfer % self.run == 0 {
+                    length = self.from + dice.below(choices) as u32;
+                }
+                length
+            })
             .collect()
     }
 }
@@ -291,7 +341,7 @@ impl Parameters {
             receive_buffer: None,
             trial,
             requests_per_connection: None,
-            lengths: LengthRange::PAPER,
+            lengths: Lengths::PAPER,
             ack_policy: None,
             ack_timer: None,
             copy_rule: None,
@@ -301,6 +351,17 @@ impl Parameters {
             reorder: 0.0,
             duplicate: 0.0,
             seed: 0,
+        }
+    }
+
+    /// The same trial with a repetition's own seed: the same for every variant and buffer size, so
+    /// that all of them meet the same lengths and the same clocks.
+    #[must_use]
+    pub fn repetition(&self, repetition: u32) -> Self {
+        let seed = self.seed.wrapping_add(u64::from(repetition));
+        Self {
+            seed: seed.wrapping_mul(0xd134_2543_de82_ef95),
+            ..self.clone()
         }
     }
 
