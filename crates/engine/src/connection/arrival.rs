@@ -136,7 +136,7 @@ impl Connection {
             }
         }
         if self.state == State::SynReceived && segment.flags.has(Flags::SYN) {
-            self.resend_syn(now, out);
+            self.send_syn(now, out);
             return;
         }
         // Two ends that each answer what they cannot use must not answer each other for ever:

@@ -17,15 +17,15 @@ impl Connection {
     pub fn connect(&mut self, now: Instant, out: &mut Outbox) {
         self.state = State::SynSent;
         self.passive = false;
-        let mss = self.receiver.mss();
-        self.sender.send_syn(now, mss, None, out);
+        self.send_syn(now, out);
     }
 
-    /// The SYN was lost, or its answer was.
-    pub(super) fn resend_syn(&mut self, now: Instant, out: &mut Outbox) {
-        let stamp = (self.state == State::SynReceived).then(|| self.stamp());
+    /// The SYN, with an ACK once the peer's own has come; also where one of them was lost.
+    pub(super) fn send_syn(&mut self, now: Instant, out: &mut Outbox) {
+        let stamp = self.stamp();
+        let ack = (self.state == State::SynReceived).then_some(stamp.ack);
         let mss = self.receiver.mss();
-        self.sender.send_syn(now, mss, stamp, out);
+        self.sender.send_syn(now, mss, ack, stamp.window, out);
     }
 
     /// LISTEN (section 3.10.7.2).
@@ -43,7 +43,7 @@ impl Connection {
         } else if segment.flags.has(Flags::SYN) {
             self.accept_syn(segment);
             self.state = State::SynReceived;
-            self.resend_syn(now, out);
+            self.send_syn(now, out);
             self.note_syn_acknowledged(now);
         }
     }
@@ -86,7 +86,7 @@ impl Connection {
         } else {
             // Both sides opened at once.
             self.state = State::SynReceived;
-            self.resend_syn(now, out);
+            self.send_syn(now, out);
             self.note_syn_acknowledged(now);
         }
     }

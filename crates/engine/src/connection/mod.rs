@@ -362,7 +362,7 @@ impl Connection {
                 self.sender.probe(now, stamp, out);
                 self.receiver.acknowledged(stamp.window, true, now);
             }
-            Expired::Pass if !self.state.synchronised() => self.resend_syn(now, out),
+            Expired::Pass if !self.state.synchronised() => self.send_syn(now, out),
             Expired::Pass | Expired::Nothing => {}
         }
         self.output(now, out);

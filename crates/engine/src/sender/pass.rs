@@ -314,29 +314,32 @@ impl Sender {
         }
     }
 
-    /// The SYN, or the SYN that answers one.
+    /// The SYN, or the SYN that answers one: then `ack` is what it acknowledges. `window` is the
+    /// whole window; a SYN shows of it what fits into 16 bits (RFC 7323, section 2.2).
     pub(crate) fn send_syn(
         &mut self,
         now: Instant,
         own_mss: u16,
-        stamp: Option<Stamp>,
+        ack: Option<Offset>,
+        window: u32,
         out: &mut Outbox,
     ) {
-        let flags = Flags::SYN.with_if(stamp.is_some(), Flags::ACK);
-        let (ack, window) = stamp.map_or((Offset::SYN, 0), |stamp| (stamp.ack, stamp.window));
         out.segments.push(Segment {
             seq: Offset::SYN,
-            ack,
+            ack: ack.unwrap_or_default(),
             len: 0,
-            window,
+            window: window.min(u32::from(u16::MAX)),
             mss: own_mss,
-            flags,
+            flags: Flags::SYN.with_if(ack.is_some(), Flags::ACK),
         });
         self.vars.now = now;
         self.vars.nxt = Offset::FIRST;
-        self.vars.max = self.vars.max.max(Offset::FIRST);
         self.last_sent = now;
-        self.rtt.sent(Offset::FIRST, now);
+        // Karn: the ACK of a SYN that went twice measures nothing.
+        if self.vars.max < Offset::FIRST {
+            self.vars.max = Offset::FIRST;
+            self.rtt.sent(Offset::FIRST, now);
+        }
         self.timers.sent(now, &self.rtt);
         self.counters.empty_segments += 1;
     }
