@@ -91,15 +91,24 @@ impl Connection {
         }
     }
 
-    /// SYN-RECEIVED gets the ACK of its SYN (section 3.10.7.4, fifth check). Gives whether to go on.
-    pub(super) fn complete_handshake(&mut self, segment: &Segment, out: &mut Outbox) -> bool {
-        if segment.ack != Offset::FIRST && segment.ack > self.sender.vars().max {
-            reset(segment, out);
-            return false;
-        }
-        self.state = State::Established;
+    /// SYN-RECEIVED gets the ACK of its SYN (section 3.10.7.4, fifth check). A close that came
+    /// before takes effect now (section 3.10.4).
+    pub(super) fn complete_handshake(&mut self, out: &mut Outbox) {
+        self.state = if self.sender.is_finishing() {
+            State::FinWait1
+        } else {
+            State::Established
+        };
         out.events.add(Events::CONNECTED);
-        true
+    }
+
+    /// Whether this is the SYN that was answered before, with an ACK of this side's own.
+    pub(super) fn answers_our_syn(&self, segment: &Segment) -> bool {
+        let both = Flags::SYN.with(Flags::ACK);
+        segment.flags.has(both)
+            && !segment.flags.has(Flags::RST)
+            && segment.seq == Offset::SYN
+            && segment.ack == Offset::FIRST
     }
 
     fn accept_syn(&mut self, segment: &Segment) {

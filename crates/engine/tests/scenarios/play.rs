@@ -331,7 +331,8 @@ impl Player {
             Call::Policy(ref name) => {
                 let policy = SendPolicy::named(name)
                     .ok_or_else(|| Parted::new("a registered policy", name.as_str()))?;
-                self.connection.set_send_policy(policy);
+                self.connection
+                    .set_send_policy(now, policy, &mut self.outbox);
                 self.collect()
             }
             Call::Listen => {
