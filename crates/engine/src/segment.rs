@@ -51,6 +51,12 @@ impl Flags {
         if wanted { self.with(more) } else { self }
     }
 
+    /// The set without `less`.
+    #[must_use]
+    pub const fn without(self, less: Self) -> Self {
+        Self(self.0 & !less.0)
+    }
+
     /// Whether all bits of `wanted` are set.
     #[must_use]
     pub const fn has(self, wanted: Self) -> bool {
@@ -63,7 +69,7 @@ impl Flags {
         self.0 & wanted.0 != 0
     }
 
-    /// The low six bits of the header's flag octet.
+    /// The low five bits of the header's flag octet.
     #[must_use]
     pub const fn bits(self) -> u8 {
         self.0

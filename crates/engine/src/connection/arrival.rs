@@ -4,7 +4,10 @@ use super::handshake::reset;
 use super::{Connection, State};
 use crate::outbox::{Events, Outbox};
 use crate::segment::{Flags, Segment};
-use crate::time::Instant;
+use crate::time::{Duration, Instant};
+
+/// Between two answers to bare ACKs outside the window (Linux's `tcp_invalid_ratelimit`).
+const BARE_ACK_ANSWERS: Duration = Duration::from_millis(500);
 
 impl Connection {
     /// A segment arrived. Whatever it carries, the engine takes it or leaves it; it never panics.
@@ -28,6 +31,17 @@ impl Connection {
 
     /// The ordered checks of section 3.10.7.4.
     fn on_segment_checked(&mut self, now: Instant, segment: &Segment, out: &mut Outbox) {
+        // Both opened at once: the peer's SYN comes again, now with the ACK of ours (figure 7).
+        if self.state == State::SynReceived && self.answers_our_syn(segment) {
+            self.complete_handshake(out);
+            let bare = Segment {
+                seq: segment.seq + 1,
+                flags: segment.flags.without(Flags::SYN),
+                ..*segment
+            };
+            self.on_acceptable(now, &bare, out);
+            return;
+        }
         // First, the sequence number. A SYN-ACK whose own ACK was lost comes again; so does a FIN.
         if !self.receiver.acceptable(segment) {
             if !segment.flags.has(Flags::RST) {
@@ -53,16 +67,16 @@ impl Connection {
         if !segment.flags.has(Flags::ACK) {
             return;
         }
-        if segment.ack > self.sender.vars().max {
-            // It acknowledges what was never sent.
-            if self.state == State::SynReceived {
+        let vars = self.sender.vars();
+        if self.state == State::SynReceived {
+            if segment.ack <= vars.una || segment.ack > vars.max {
                 reset(segment, out);
-            } else {
-                self.challenge(now, out);
+                return;
             }
-            return;
-        }
-        if self.state == State::SynReceived && !self.complete_handshake(segment, out) {
+            self.complete_handshake(out);
+        } else if segment.ack > vars.max {
+            // It acknowledges what was never sent.
+            self.challenge(now, out);
             return;
         }
         self.on_acceptable(now, segment, out);
@@ -136,12 +150,15 @@ impl Connection {
             }
         }
         if self.state == State::SynReceived && segment.flags.has(Flags::SYN) {
-            self.resend_syn(now, out);
+            self.send_syn(now, out);
             return;
         }
-        // Two ends that each answer what they cannot use must not answer each other for ever:
-        // only what takes sequence space is answered, or what is out of place.
-        if segment.sequence_len() > 0 || segment.seq != self.receiver.nxt() {
+        // Two ends that each answer what they cannot use must not answer each other for ever: a
+        // bare ACK is answered only now and then (RFC 5961, section 7).
+        if segment.sequence_len() > 0 {
+            self.challenge(now, out);
+        } else if now >= self.next_answer {
+            self.next_answer = now + BARE_ACK_ANSWERS;
             self.challenge(now, out);
         }
     }
@@ -150,7 +167,8 @@ impl Connection {
         if self.state == State::SynReceived && self.passive {
             // Back to LISTEN; nobody is told.
             self.state = State::Listen;
-            self.sender.stop_timers();
+            self.sender.forget_peer();
+            self.receiver.forget();
             return;
         }
         self.vanish(Events::RESET, out);

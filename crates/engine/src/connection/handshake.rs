@@ -17,15 +17,15 @@ impl Connection {
     pub fn connect(&mut self, now: Instant, out: &mut Outbox) {
         self.state = State::SynSent;
         self.passive = false;
-        let mss = self.receiver.mss();
-        self.sender.send_syn(now, mss, None, out);
+        self.send_syn(now, out);
     }
 
-    /// The SYN was lost, or its answer was.
-    pub(super) fn resend_syn(&mut self, now: Instant, out: &mut Outbox) {
-        let stamp = (self.state == State::SynReceived).then(|| self.stamp());
+    /// The SYN, with an ACK once the peer's own has come; also where one of them was lost.
+    pub(super) fn send_syn(&mut self, now: Instant, out: &mut Outbox) {
+        let stamp = self.stamp();
+        let ack = (self.state == State::SynReceived).then_some(stamp.ack);
         let mss = self.receiver.mss();
-        self.sender.send_syn(now, mss, stamp, out);
+        self.sender.send_syn(now, mss, ack, stamp.window, out);
     }
 
     /// LISTEN (section 3.10.7.2).
@@ -43,7 +43,7 @@ impl Connection {
         } else if segment.flags.has(Flags::SYN) {
             self.accept_syn(segment);
             self.state = State::SynReceived;
-            self.resend_syn(now, out);
+            self.send_syn(now, out);
             self.note_syn_acknowledged(now);
         }
     }
@@ -86,20 +86,29 @@ impl Connection {
         } else {
             // Both sides opened at once.
             self.state = State::SynReceived;
-            self.resend_syn(now, out);
+            self.send_syn(now, out);
             self.note_syn_acknowledged(now);
         }
     }
 
-    /// SYN-RECEIVED gets the ACK of its SYN (section 3.10.7.4, fifth check). Gives whether to go on.
-    pub(super) fn complete_handshake(&mut self, segment: &Segment, out: &mut Outbox) -> bool {
-        if segment.ack != Offset::FIRST && segment.ack > self.sender.vars().max {
-            reset(segment, out);
-            return false;
-        }
-        self.state = State::Established;
+    /// SYN-RECEIVED gets the ACK of its SYN (section 3.10.7.4, fifth check). A close that came
+    /// before takes effect now (section 3.10.4).
+    pub(super) fn complete_handshake(&mut self, out: &mut Outbox) {
+        self.state = if self.sender.is_finishing() {
+            State::FinWait1
+        } else {
+            State::Established
+        };
         out.events.add(Events::CONNECTED);
-        true
+    }
+
+    /// Whether this is the SYN that was answered before, with an ACK of this side's own.
+    pub(super) fn answers_our_syn(&self, segment: &Segment) -> bool {
+        let both = Flags::SYN.with(Flags::ACK);
+        segment.flags.has(both)
+            && !segment.flags.has(Flags::RST)
+            && segment.seq == Offset::SYN
+            && segment.ack == Offset::FIRST
     }
 
     fn accept_syn(&mut self, segment: &Segment) {

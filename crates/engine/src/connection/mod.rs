@@ -108,6 +108,8 @@ pub struct Connection {
     time_wait_until: Instant,
     /// The connection was opened by a SYN that came in, so a refused one goes back to LISTEN.
     passive: bool,
+    /// Before this, no bare ACK outside the window is answered.
+    next_answer: Instant,
 }
 
 impl Connection {
@@ -123,6 +125,7 @@ impl Connection {
             time_wait: config.time_wait,
             time_wait_until: Instant::FAR_FUTURE,
             passive: false,
+            next_answer: Instant::ZERO,
         }
     }
 
@@ -158,9 +161,10 @@ impl Connection {
         &self.receiver
     }
 
-    /// Chooses another send policy from here on.
-    pub fn set_send_policy(&mut self, policy: SendPolicy) {
+    /// Chooses another send policy from here on; it is asked at once about what the old one held.
+    pub fn set_send_policy(&mut self, now: Instant, policy: SendPolicy, out: &mut Outbox) {
         self.sender.set_policy(policy);
+        self.output(now, out);
     }
 
     /// Chooses another ACK policy from here on.
@@ -235,7 +239,8 @@ impl Connection {
     /// Copies the next piece of the write and lets the sender decide, or says that the writer must
     /// sleep. `more` is the caller's own MORE (MSG_MORE): another write follows.
     pub fn write_step(&mut self, now: Instant, more: bool, out: &mut Outbox) -> Wrote {
-        if !self.state.sends() && self.state != State::SynReceived && self.state != State::SynSent {
+        let opening = matches!(self.state, State::SynSent | State::SynReceived);
+        if !(self.state.sends() || opening) || self.sender.is_finishing() {
             self.write = None;
             return Wrote::Refused;
         }
@@ -365,7 +370,7 @@ impl Connection {
                 self.sender.probe(now, stamp, out);
                 self.receiver.acknowledged(stamp.window, true, now);
             }
-            Expired::Pass if !self.state.synchronised() => self.resend_syn(now, out),
+            Expired::Pass if !self.state.synchronised() => self.send_syn(now, out),
             Expired::Pass | Expired::Nothing => {}
         }
         self.output(now, out);
@@ -393,7 +398,7 @@ impl Connection {
     #[inline]
     fn send_ack(&mut self, now: Instant, stamp: Stamp, out: &mut Outbox) {
         out.segments.push(Segment {
-            seq: self.sender.vars().max,
+            seq: self.sender.bare_ack_seq(),
             ack: stamp.ack,
             len: 0,
             window: stamp.window,

@@ -14,7 +14,9 @@ impl Connection {
                 self.vanish(Events::CLOSED, out);
                 return;
             }
-            State::SynReceived | State::Established => self.state = State::FinWait1,
+            // The FIN waits for the handshake, as data does.
+            State::SynReceived => {}
+            State::Established => self.state = State::FinWait1,
             State::CloseWait => self.state = State::LastAck,
             // Closed already; once is enough.
             State::FinWait1
@@ -35,7 +37,7 @@ impl Connection {
             || self.state == State::SynReceived;
         if reset_is_due {
             out.segments.push(Segment {
-                seq: self.sender.vars().nxt,
+                seq: self.sender.bare_ack_seq(),
                 ack: self.receiver.nxt(),
                 len: 0,
                 window: 0,

@@ -159,11 +159,11 @@ impl Receiver {
     /// RFC 9293, section 3.10.7.4, first check: does the segment touch the window?
     pub(crate) fn acceptable(&self, segment: &Segment) -> bool {
         let end = self.advertised.max(self.nxt);
-        match (segment.sequence_len(), end > self.nxt) {
-            (0, false) => segment.seq == self.nxt,
-            (0, true) => self.nxt <= segment.seq && segment.seq < end,
-            (_, false) => false,
-            (_, true) => segment.seq < end && segment.end() > self.nxt,
+        match segment.sequence_len() {
+            // The RFC's table excludes the right edge itself; but there stands every bare ACK of a
+            // peer whose data fills the window and is partly lost.
+            0 => self.nxt <= segment.seq && segment.seq <= end,
+            _ => segment.seq < end && segment.end() > self.nxt,
         }
     }
 
@@ -192,8 +192,15 @@ impl Receiver {
             self.fin = Some(all.end);
         }
         let before = self.nxt;
-        let remembered = span.is_empty() || self.assembler.insert(span);
-        self.nxt = self.assembler.advance(self.nxt);
+        // What is in order needs no place among the ranges, of which there may be too many.
+        let in_order = span.start == self.nxt;
+        let remembered = in_order || self.assembler.insert(span);
+        let solid = if in_order {
+            span.end.max(self.nxt)
+        } else {
+            self.nxt
+        };
+        self.nxt = self.assembler.advance(solid);
         let fin_before = before > self.fin.unwrap_or(before);
         if self.fin == Some(self.nxt) {
             self.nxt += 1;
@@ -229,8 +236,9 @@ impl Receiver {
     #[inline]
     pub(crate) fn read(&mut self, max: u64, now: Instant) -> u64 {
         let octets = self.readable().min(max);
-        if octets > 0 {
-            self.read += octets;
+        self.read += octets;
+        // A peer that has sent its FIN needs no window; all it sent was acknowledged with that.
+        if octets > 0 && self.fin.is_none() {
             let view = self.view(now);
             let verdict = self.policy.on_read(&view);
             self.heed(verdict, now);

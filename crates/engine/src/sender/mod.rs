@@ -47,11 +47,16 @@ pub struct SenderConfig {
     pub rto: RtoRules,
 }
 
+/// What a peer takes that sends no MSS option, in octets (RFC 9293, section 3.7.1, for IPv4).
+const MSS_WITHOUT_OPTION: u32 = 536;
+
 /// The sending half of a connection.
 #[derive(Clone, Debug)]
 pub struct Sender {
     /// What policies see.
     vars: Vars,
+    /// The largest segment to send, before the peer said anything about it.
+    own_mss: u32,
     policy: SendPolicy,
     more_in_every_variant: bool,
     cwnd_cap: u64,
@@ -65,6 +70,7 @@ pub struct Sender {
     /// The segment numbers of the last window update: SND.WL1 and SND.WL2.
     wl1: Offset,
     wl2: Offset,
+    /// When a segment last left; means nothing before the first one.
     last_sent: Instant,
     /// While a paced restart lasts: its interval and when the next segment may leave.
     pace: Option<pass::Pace>,
@@ -121,6 +127,7 @@ impl Sender {
         };
         Self {
             vars,
+            own_mss: config.mss,
             policy: config.policy.clone(),
             more_in_every_variant: config.more_in_every_variant,
             cwnd_cap: config.cwnd_cap,
@@ -191,6 +198,22 @@ impl Sender {
         self.vars.capacity.saturating_sub(self.buffered())
     }
 
+    /// Whether nothing may be written any more.
+    pub(crate) fn is_finishing(&self) -> bool {
+        self.finishing
+    }
+
+    /// Where a segment without data stands: behind all that was sent; but not behind what only
+    /// probed a closed window, which the peer had to leave outside (BSD: `snd_nxt` while the
+    /// persist timer runs).
+    pub(crate) fn bare_ack_seq(&self) -> Offset {
+        if self.timers.retransmitting() {
+            self.vars.max
+        } else {
+            self.vars.nxt
+        }
+    }
+
     /// Whether everything, the FIN included, is acknowledged.
     #[must_use]
     pub fn fin_acked(&self) -> bool {
@@ -226,12 +249,25 @@ impl Sender {
         self.hold = None;
     }
 
-    /// The peer's MSS option bounds the segments (RFC 9293, section 3.7.1).
+    /// The peer's MSS option bounds the segments; 0 stands for none (RFC 9293, section 3.7.1).
     pub(crate) fn learn_mss(&mut self, offered: u16) {
-        // Absent, the default is 536 octets; but a simulated SYN always carries it.
-        if offered != 0 {
-            self.vars.mss = self.vars.mss.min(u32::from(offered)).max(1);
-        }
+        let bound = match offered {
+            0 => MSS_WITHOUT_OPTION,
+            offered => u32::from(offered),
+        };
+        self.vars.mss = self.own_mss.min(bound).max(1);
+    }
+
+    /// The handshake came to nothing: what is written waits for another one.
+    pub(crate) fn forget_peer(&mut self) {
+        self.vars.una = Offset::SYN;
+        self.vars.nxt = Offset::SYN;
+        self.vars.max = Offset::SYN;
+        self.vars.cwnd = self.initial_cwnd;
+        self.vars.ssthresh = self.cwnd_cap;
+        self.rtt.restart();
+        self.recovery = Recovery::default();
+        self.stop_timers();
     }
 
     /// The peer's SYN carries its first window, never scaled (RFC 7323, section 2.2).
@@ -284,7 +320,7 @@ impl Sender {
             self.pace = None;
             self.policy.observe(Moment::AckArrived, &self.vars);
         } else if duplicate {
-            self.duplicate_ack(now);
+            self.duplicate_ack();
         }
         self.update_window(seq, ack, window);
         acked
@@ -310,7 +346,7 @@ impl Sender {
     #[inline]
     fn update_window(&mut self, seq: Offset, ack: Offset, window: u64) {
         let newer = self.wl1 < seq || (self.wl1 == seq && self.wl2 <= ack);
-        if newer {
+        if newer && ack >= self.vars.una {
             self.vars.wnd = window;
             self.vars.max_wnd = self.vars.max_wnd.max(window);
             self.wl1 = seq;

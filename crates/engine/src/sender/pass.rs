@@ -87,9 +87,8 @@ impl Sender {
         let mss = u64::from(self.vars.mss);
         let len = self.sendable();
         if len >= mss {
-            return self
-                .paced()
-                .then_some((self.vars.mss, self.because(Because::Full)));
+            let because = self.because(Because::Full);
+            return self.in_its_turn(self.vars.mss, because);
         }
         let end = self.vars.nxt + len;
         let empties = end == self.vars.written;
@@ -97,7 +96,8 @@ impl Sender {
         if empties && self.finishing {
             // The FIN goes with the last data, and on its own if the data has gone.
             let fin_unsent = self.vars.nxt <= self.vars.written;
-            return fin_unsent.then_some((len as u32, self.because(Because::Fin)));
+            let goes = fin_unsent && (len > 0 || self.fin_fits());
+            return goes.then_some((len as u32, self.because(Because::Fin)));
         }
         if len == 0 {
             return None;
@@ -114,7 +114,23 @@ impl Sender {
                 return None;
             }
         };
-        self.paced().then_some((len as u32, because))
+        self.in_its_turn(len as u32, because)
+    }
+
+    /// The segment, unless a paced flight makes it wait.
+    #[inline]
+    fn in_its_turn(&mut self, len: u32, because: Because) -> Option<(u32, Because)> {
+        if self.paced() {
+            return Some((len, because));
+        }
+        self.keep(Why::Pacing, None);
+        None
+    }
+
+    /// Whether the peer's window has room for the FIN, which takes a sequence number; outside it
+    /// would be dropped (RFC 9293, section 3.10.7.4, first check). `cwnd` does not count it.
+    fn fin_fits(&self) -> bool {
+        self.vars.written < self.vars.una + self.vars.wnd
     }
 
     fn because(&self, otherwise: Because) -> Because {
@@ -160,6 +176,8 @@ impl Sender {
 
     fn keep(&mut self, why: Why, until: Option<Instant>) {
         let start = self.vars.nxt;
+        // A deadline that has passed (a user's policy may say one) would wake us for ever.
+        let until = until.filter(|until| *until > self.vars.now);
         match &mut self.hold {
             Some(hold) if hold.start == start && hold.why == why => hold.until = until,
             hold => {
@@ -184,7 +202,7 @@ impl Sender {
         let seq = self.vars.nxt;
         let data_end = seq + u64::from(len);
         let empties = data_end == self.vars.written;
-        let fin = empties && self.finishing;
+        let fin = empties && self.finishing && self.fin_fits();
         let flags = Flags::ACK
             .with_if(empties && len > 0, Flags::PSH)
             .with_if(fin, Flags::FIN);
@@ -228,24 +246,27 @@ impl Sender {
     /// Fast retransmit: the segment at SND.UNA, whatever the window (RFC 5681, section 3.2).
     fn resend_first(&mut self, stamp: Stamp, out: &mut Outbox) {
         self.recovery.resend_first = false;
-        let (nxt, written) = (self.vars.nxt, self.vars.written);
+        let (nxt, written, hold) = (self.vars.nxt, self.vars.written, self.hold);
         self.vars.nxt = self.vars.una;
         let len = written.since(self.vars.una).min(u64::from(self.vars.mss));
         self.send(len as u32, Because::Retransmission, stamp, out);
         self.vars.nxt = nxt.max(self.vars.nxt);
+        // What waits behind the flight waits on.
+        self.hold = hold.filter(|hold| hold.start >= self.vars.nxt);
     }
 
-    /// One octet beyond a closed window (RFC 9293, section 3.8.6.1).
+    /// The persist timer expired: what the window has room for and was held until now goes;
+    /// otherwise one octet beyond a closed window (RFC 9293, section 3.8.6.1).
     pub(crate) fn probe(&mut self, now: Instant, stamp: Stamp, out: &mut Outbox) {
         self.vars.now = now;
+        let held = self.sendable().min(u64::from(self.vars.mss));
+        if held > 0 {
+            self.send(held as u32, self.because(Because::Probe), stamp, out);
+            return;
+        }
         let seq = self.vars.nxt;
         let unsent = self.vars.written.since(seq);
-        // What the window has room for and was held until now, or else a single octet.
-        let len = self
-            .sendable()
-            .max(1)
-            .min(u64::from(self.vars.mss))
-            .min(unsent);
+        let len = unsent.min(1);
         let fin = self.finishing && unsent == len;
         let flags = Flags::ACK.with_if(fin, Flags::FIN);
         let (ack, window) = (stamp.ack, stamp.window);
@@ -261,14 +282,16 @@ impl Sender {
         // persist timer and not the retransmission timer watches over it.
         self.vars.max = self.vars.max.max(seq + len + u64::from(fin));
         self.last_sent = now;
-        self.counters.data_segments += 1;
-        self.counters.short_segments += u64::from((len as u32) < self.vars.mss);
+        self.counters.data_segments += len;
+        self.counters.short_segments += len;
         self.counters.data_octets += len;
+        self.counters.empty_segments += 1 - len;
         self.timers.start_persist(now, &self.rtt);
     }
 
     fn restart_after_idle(&mut self) {
-        if !self.vars.idle() || self.last_sent == Instant::ZERO {
+        let nothing_sent_yet = self.vars.max <= Offset::FIRST;
+        if !self.vars.idle() || nothing_sent_yet {
             return;
         }
         let idle = Idle {
@@ -277,6 +300,7 @@ impl Sender {
             rto: self.rtt.rto(),
             srtt: self.rtt.srtt(),
             cwnd: self.vars.cwnd,
+            ssthresh: self.vars.ssthresh,
             initial: self.initial_cwnd,
             mss: u64::from(self.vars.mss),
         };
@@ -284,6 +308,7 @@ impl Sender {
             && let Some(restarted) = self.idle_restart.apply(&idle)
         {
             self.vars.cwnd = restarted.cwnd;
+            self.vars.ssthresh = restarted.ssthresh;
             if restarted.pace > Duration::ZERO {
                 let (interval, next) = (restarted.pace, self.vars.now);
                 self.pace = Some(Pace {
@@ -325,29 +350,32 @@ impl Sender {
         }
     }
 
-    /// The SYN, or the SYN that answers one.
+    /// The SYN, or the SYN that answers one: then `ack` is what it acknowledges. `window` is the
+    /// whole window; a SYN shows of it what fits into 16 bits (RFC 7323, section 2.2).
     pub(crate) fn send_syn(
         &mut self,
         now: Instant,
         own_mss: u16,
-        stamp: Option<Stamp>,
+        ack: Option<Offset>,
+        window: u32,
         out: &mut Outbox,
     ) {
-        let flags = Flags::SYN.with_if(stamp.is_some(), Flags::ACK);
-        let (ack, window) = stamp.map_or((Offset::SYN, 0), |stamp| (stamp.ack, stamp.window));
         out.segments.push(Segment {
             seq: Offset::SYN,
-            ack,
+            ack: ack.unwrap_or_default(),
             len: 0,
-            window,
+            window: window.min(u32::from(u16::MAX)),
             mss: own_mss,
-            flags,
+            flags: Flags::SYN.with_if(ack.is_some(), Flags::ACK),
         });
         self.vars.now = now;
         self.vars.nxt = Offset::FIRST;
-        self.vars.max = self.vars.max.max(Offset::FIRST);
         self.last_sent = now;
-        self.rtt.sent(Offset::FIRST, now);
+        // Karn: the ACK of a SYN that went twice measures nothing.
+        if self.vars.max < Offset::FIRST {
+            self.vars.max = Offset::FIRST;
+            self.rtt.sent(Offset::FIRST, now);
+        }
         self.timers.sent(now, &self.rtt);
         self.counters.empty_segments += 1;
     }

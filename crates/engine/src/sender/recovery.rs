@@ -3,7 +3,6 @@
 use super::Sender;
 use super::congestion::Control;
 use crate::offset::Offset;
-use crate::time::Instant;
 
 /// Duplicate ACKs that mean a loss.
 const DUPLICATE_THRESHOLD: u32 = 3;
@@ -12,8 +11,10 @@ const DUPLICATE_THRESHOLD: u32 = 3;
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Recovery {
     duplicates: u32,
-    /// While recovering: SND.MAX when the loss was noticed.
-    recover: Option<Offset>,
+    recovering: bool,
+    /// SND.MAX when the last loss was noticed. Duplicate ACKs up to there are the echo of what was
+    /// resent and no new loss (RFC 6582, section 3.2, steps 2 and 4, and section 4).
+    recover: Offset,
     /// The pass is to send the segment at SND.UNA again.
     pub(super) resend_first: bool,
 }
@@ -23,26 +24,24 @@ impl Sender {
     #[inline]
     pub(super) fn grow_or_recover(&mut self, ack: Offset, released: u64) {
         self.recovery.duplicates = 0;
-        match self.recovery.recover {
-            None => {
-                if released > 0 {
-                    self.grow(released);
-                }
+        if !self.recovery.recovering {
+            if released > 0 {
+                self.grow(released);
             }
-            Some(recover) if ack >= recover => self.leave_recovery(),
-            Some(_) => {
-                // RFC 6582, section 3.2, step 3: the next hole; deflate by what was acknowledged.
-                self.recovery.resend_first = true;
-                let mss = u64::from(self.vars.mss);
-                let back = if released >= mss { mss } else { 0 };
-                self.vars.cwnd = (self.vars.cwnd.saturating_sub(released) + back).max(mss);
-            }
+        } else if ack >= self.recovery.recover {
+            self.leave_recovery();
+        } else {
+            // RFC 6582, section 3.2, step 3: the next hole; deflate by what was acknowledged.
+            self.recovery.resend_first = true;
+            let mss = u64::from(self.vars.mss);
+            let back = if released >= mss { mss } else { 0 };
+            self.vars.cwnd = (self.vars.cwnd.saturating_sub(released) + back).max(mss);
         }
     }
 
     fn leave_recovery(&mut self) {
         let mss = u64::from(self.vars.mss);
-        self.recovery.recover = None;
+        self.recovery.recovering = false;
         // RFC 6582, section 3.2, step 3, full acknowledgment, option 1.
         self.vars.cwnd = self
             .vars
@@ -51,14 +50,16 @@ impl Sender {
     }
 
     /// A duplicate ACK arrived (RFC 5681, section 2).
-    pub(super) fn duplicate_ack(&mut self, _now: Instant) {
-        if self.recovery.recover.is_some() {
+    pub(super) fn duplicate_ack(&mut self) {
+        if self.recovery.recovering {
             self.vars.cwnd += u64::from(self.vars.mss);
             return;
         }
         self.recovery.duplicates += 1;
-        if self.recovery.duplicates == DUPLICATE_THRESHOLD {
-            self.recovery.recover = Some(self.vars.max);
+        let new_loss = self.vars.una > self.recovery.recover;
+        if self.recovery.duplicates == DUPLICATE_THRESHOLD && new_loss {
+            self.recovery.recovering = true;
+            self.recovery.recover = self.vars.max;
             self.recovery.resend_first = true;
             self.rtt.distrust();
             self.counters.fast_retransmits += 1;
@@ -72,7 +73,10 @@ impl Sender {
     /// equation 4).
     pub(super) fn go_back(&mut self) {
         let flight = self.vars.outstanding();
-        self.recovery = Recovery::default();
+        self.recovery = Recovery {
+            recover: self.vars.max,
+            ..Recovery::default()
+        };
         self.rtt.timed_out();
         self.counters.timeouts += 1;
         let (window, congestion) = self.window();

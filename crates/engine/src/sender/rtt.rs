@@ -29,6 +29,9 @@ impl RtoRules {
     };
 }
 
+/// Data after a handshake whose SYN timed out begins with this (section 5.7).
+const AFTER_A_LOST_SYN: Duration = Duration::from_secs(3);
+
 /// The estimator.
 #[derive(Clone, Copy, Debug)]
 pub struct RttEstimator {
@@ -36,8 +39,11 @@ pub struct RttEstimator {
     srtt: Option<Duration>,
     rttvar: Duration,
     rto: Duration,
-    /// Retransmissions in a row; each doubles the time-out (section 5.5).
+    /// How often the time-out is doubled (section 5.5); a measurement ends it, an ACK alone does
+    /// not (section 5, the note on rule 5.5).
     backoff: u32,
+    /// Time-outs in a row without any progress.
+    unanswered: u32,
     /// The segment being timed: where it ends and when it left.
     timed: Option<(Offset, Instant)>,
 }
@@ -52,8 +58,14 @@ impl RttEstimator {
             rttvar: Duration::ZERO,
             rto: rules.initial,
             backoff: 0,
+            unanswered: 0,
             timed: None,
         }
+    }
+
+    /// Forgets all measurements.
+    pub(super) fn restart(&mut self) {
+        *self = Self::new(self.rules);
     }
 
     /// SRTT, once there is one.
@@ -73,7 +85,7 @@ impl RttEstimator {
     /// Whether to give up rather than to retransmit once more.
     #[must_use]
     pub fn exhausted(&self) -> bool {
-        self.backoff >= self.rules.give_up_after
+        self.unanswered >= self.rules.give_up_after
     }
 
     /// New data left at `now`, ending at `end`. Times it, if nothing else is being timed.
@@ -87,12 +99,16 @@ impl RttEstimator {
     /// An ACK of new data up to `ack` arrived at `now`.
     #[inline]
     pub fn acked(&mut self, ack: Offset, now: Instant) {
-        self.backoff = 0;
+        self.unanswered = 0;
         if let Some((end, sent_at)) = self.timed
             && ack >= end
         {
             self.timed = None;
+            self.backoff = 0;
             self.measure(now.since(sent_at));
+        } else if self.backoff > 0 && ack == Offset::FIRST {
+            self.backoff = 0;
+            self.rto = self.rto.max(AFTER_A_LOST_SYN);
         }
     }
 
@@ -100,6 +116,7 @@ impl RttEstimator {
     /// section 3).
     pub fn timed_out(&mut self) {
         self.backoff += 1;
+        self.unanswered += 1;
         self.timed = None;
     }
 

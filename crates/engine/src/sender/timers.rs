@@ -146,7 +146,20 @@ impl Sender {
             return Expired::Nothing;
         }
         match reason {
-            TimerReason::Hold | TimerReason::Pace => Expired::Pass,
+            TimerReason::Hold => {
+                // Asked again once; if the window has closed meanwhile, an ACK asks next.
+                if let Some(hold) = &mut self.hold {
+                    hold.until = None;
+                }
+                Expired::Pass
+            }
+            TimerReason::Pace => {
+                // The pass finds out anew whether anything waits its turn.
+                if let Some(pace) = &mut self.pace {
+                    pace.waiting = false;
+                }
+                Expired::Pass
+            }
             TimerReason::Persist => {
                 self.timers.persist = Instant::FAR_FUTURE;
                 self.timers.persist_backoff += 1;

@@ -9,7 +9,8 @@ pub enum IdleRestart {
     None,
     /// After one retransmission time-out, back to the initial window (RFC 5681, section 4.1).
     Reset,
-    /// Halved for every retransmission time-out that passed (RFC 2861).
+    /// Halved for every retransmission time-out that passed; the slow start threshold remembers
+    /// three quarters of the old window (RFC 2861, section 3).
     Decay,
     /// The old window stands but its first flight is spread over a round trip
     /// (Visweswaraiah & Heidemann, rate-based pacing).
@@ -21,6 +22,8 @@ pub enum IdleRestart {
 pub struct Restarted {
     /// The window to go on with, in octets.
     pub cwnd: u64,
+    /// The slow start threshold to go on with, in octets.
+    pub ssthresh: u64,
     /// The time between two segments of the first flight; zero where they may leave at once.
     pub pace: Duration,
 }
@@ -38,6 +41,8 @@ pub struct Idle {
     pub srtt: Option<Duration>,
     /// The window before, in octets.
     pub cwnd: u64,
+    /// The slow start threshold before, in octets.
+    pub ssthresh: u64,
     /// The initial window, in octets.
     pub initial: u64,
     /// The maximum segment size, in octets.
@@ -56,6 +61,7 @@ impl IdleRestart {
             Self::None => unreachable!("left above"),
             Self::Reset => Restarted {
                 cwnd: idle.cwnd.min(idle.initial),
+                ssthresh: idle.ssthresh,
                 pace: Duration::ZERO,
             },
             Self::Decay => {
@@ -63,6 +69,7 @@ impl IdleRestart {
                 let cwnd = (idle.cwnd >> halvings).max(idle.initial.min(idle.cwnd));
                 Restarted {
                     cwnd,
+                    ssthresh: idle.ssthresh.max(idle.cwnd / 4 * 3),
                     pace: Duration::ZERO,
                 }
             }
@@ -71,6 +78,7 @@ impl IdleRestart {
                 let round_trip = idle.srtt.unwrap_or(Duration::ZERO).as_nanos();
                 Restarted {
                     cwnd: idle.cwnd,
+                    ssthresh: idle.ssthresh,
                     pace: Duration::from_nanos(round_trip / segments),
                 }
             }

@@ -28,8 +28,10 @@ impl Rule for Doupnik {
         // nothing else would bring it out.
         } else if offer.empties && vars.writer_blocked && vars.idle() {
             Verdict::Send(Because::Blocked)
-        } else {
+        } else if offer.empties {
             Verdict::hold(Why::NotEndOfData)
+        } else {
+            Verdict::hold(Why::WindowCuts)
         }
     }
 

@@ -21,6 +21,10 @@ impl Rule for Linux {
         let since = offer.held_since.unwrap_or(vars.now);
         let limit = since + CORK_LIMIT;
         if vars.corked || vars.more_to_come {
+            // Before it sleeps for space, tcp_sendmsg pushes all there is (TCP_NAGLE_PUSH).
+            if vars.writer_blocked {
+                return Verdict::Send(Because::Blocked);
+            }
             if vars.now >= limit {
                 return Verdict::Send(Because::HeldLongEnough);
             }

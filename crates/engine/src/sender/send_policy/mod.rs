@@ -88,10 +88,11 @@ impl Vars {
         self.max.since(self.una)
     }
 
-    /// Octets in the send buffer, unacknowledged ones included (BSD's `so_snd.sb_cc`).
+    /// Octets in the send buffer, unacknowledged ones included (BSD's `so_snd.sb_cc`). A SYN that
+    /// is not acknowledged takes no room there.
     #[must_use]
     pub fn buffered(&self) -> u64 {
-        self.written.since(self.una)
+        self.written.since(self.una.max(Offset::FIRST))
     }
 }
 

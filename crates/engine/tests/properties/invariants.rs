@@ -1,0 +1,39 @@
+//! What holds of every connection after every call, whatever its peer sends. The fuzz target uses
+//! this file, too.
+
+use tinygram_engine::receiver::assembler::MAX_RANGES;
+use tinygram_engine::{Connection, Instant, Offset};
+
+/// Panics where one is broken.
+pub(crate) fn check(connection: &Connection, receive_buffer: u64) {
+    let sender = connection.sender();
+    let vars = sender.vars();
+    assert!(vars.una <= vars.nxt, "una {} nxt {}", vars.una, vars.nxt);
+    assert!(vars.nxt <= vars.max, "nxt {} max {}", vars.nxt, vars.max);
+    let fin_end = vars.written + 1;
+    assert!(vars.max <= fin_end, "max {} of {fin_end}", vars.max);
+    assert!(vars.cwnd >= 1 && vars.mss >= 1, "{vars:?}");
+    if let Some(hold) = sender.hold() {
+        assert!(hold.start >= vars.una, "{hold:?} una {}", vars.una);
+        assert!(hold.start < fin_end, "{hold:?} of {fin_end}");
+    }
+
+    let receiver = connection.receiver();
+    let (nxt, read) = (receiver.nxt(), receiver.read_up_to());
+    assert!(read <= nxt, "read {read} of {nxt}");
+    assert!(receiver.readable() <= receive_buffer);
+    let ranges = receiver.out_of_order();
+    assert!(ranges.len() <= MAX_RANGES, "{} ranges", ranges.len());
+    let mut end = nxt;
+    for range in ranges {
+        assert!(range.start > end || end == Offset::SYN, "{ranges:?} {nxt}");
+        assert!(!range.is_empty(), "{ranges:?}");
+        end = range.end;
+    }
+    assert!(end.since(read) <= receive_buffer + 1, "{ranges:?} {read}");
+
+    if connection.state() == tinygram_engine::State::Closed {
+        let at = connection.next_wakeup();
+        assert!(at == Instant::FAR_FUTURE, "closed, and a timer at {at}");
+    }
+}

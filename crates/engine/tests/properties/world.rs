@@ -1,0 +1,501 @@
+//! Two connections, the threads that use them, and a network between them that loses, repeats,
+//! reorders and delays by dice of its own.
+
+use std::cell::Cell;
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BinaryHeap, VecDeque};
+
+use tinygram_engine::connection::{Config, Connection, Reason, Wrote};
+use tinygram_engine::sender::send_policy::{BlockedOn, Vars, Why};
+use tinygram_engine::{Duration, Events, Flags, Instant, Offset, Outbox, Segment, State};
+
+use crate::invariants;
+
+/// More steps than this and a run does not end.
+const MAX_STEPS: u64 = 100_000;
+/// More wake-ups than this at one instant are a busy loop: the engine has six timers.
+const WAKEUPS_AT_ONE_INSTANT: u32 = 6;
+
+thread_local! {
+    /// Whether the worlds of this thread tell what happens: for the smallest case that fails.
+    pub(crate) static TELLING: Cell<bool> = const { Cell::new(false) };
+}
+
+/// What the network does to a segment. Shares are per mille.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Network {
+    pub(crate) delay: Duration,
+    pub(crate) loss: u64,
+    pub(crate) duplication: u64,
+    /// Takes up to four times as long as it should.
+    pub(crate) reordering: u64,
+}
+
+/// What a thread does next.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Op {
+    Write {
+        len: u64,
+        more: bool,
+    },
+    /// Reads until `total` octets have come, or the end of the stream.
+    Read {
+        total: u64,
+        max: u64,
+        pause: Duration,
+    },
+    /// Sleeps on something else.
+    Sleep(Duration),
+    Close,
+}
+
+/// How both ends begin.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Opening {
+    Active,
+    Simultaneous,
+}
+
+pub(crate) struct World {
+    now: Instant,
+    ends: [End; 2],
+    network: Network,
+    dice: Dice,
+    flying: BinaryHeap<Reverse<(Instant, u64, usize)>>,
+    segments: BTreeMap<u64, Segment>,
+    /// Timers that fired, other than those of delayed ACKs and of TIME-WAIT.
+    pub(crate) fired: Vec<(Instant, usize, Reason)>,
+    /// The longest time without an arrival while nothing but the engines' timers was awaited.
+    pub(crate) longest_silence: Duration,
+    /// Segments sent by both.
+    pub(crate) sent: u64,
+    /// Copies that the network has carried; the number of each breaks ties.
+    carried: u64,
+    /// Which hold an idle sender may have.
+    pub(crate) may_hold_idle: fn(Why, &Vars) -> bool,
+}
+
+struct End {
+    connection: Connection,
+    receive_buffer: u64,
+    outbox: Outbox,
+    threads: Vec<Thread>,
+    written: u64,
+    read: u64,
+    /// The right edge of the window as last told.
+    edge: Offset,
+    /// What arrived, as ranges; the first one begins at the first octet.
+    arrived: Vec<(u64, u64)>,
+}
+
+struct Thread {
+    ops: VecDeque<Op>,
+    state: Awaits,
+    wrote: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Awaits {
+    Nothing,
+    Time(Instant),
+    Data,
+    Space {
+        more: bool,
+    },
+    /// There may be space now: the write goes on.
+    Processor {
+        more: bool,
+    },
+}
+
+impl World {
+    /// Both ends, with the ops of their threads.
+    pub(crate) fn new(
+        configs: [Config; 2],
+        programs: [Vec<Vec<Op>>; 2],
+        network: Network,
+        seed: u64,
+    ) -> Self {
+        let mut programs = programs.into_iter();
+        let ends = configs.map(|config| End {
+            connection: Connection::new(&config),
+            receive_buffer: config.receiver.buffer,
+            outbox: Outbox::new(),
+            threads: programs
+                .next()
+                .expect("two programs")
+                .into_iter()
+                .map(|ops| Thread {
+                    ops: ops.into(),
+                    state: Awaits::Nothing,
+                    wrote: false,
+                })
+                .collect(),
+            written: 0,
+            read: 0,
+            edge: Offset::SYN,
+            arrived: Vec::new(),
+        });
+        Self {
+            now: Instant::ZERO + Duration::from_millis(1),
+            ends,
+            network,
+            dice: Dice(seed),
+            flying: BinaryHeap::new(),
+            segments: BTreeMap::new(),
+            fired: Vec::new(),
+            longest_silence: Duration::ZERO,
+            sent: 0,
+            carried: 0,
+            may_hold_idle: |_, _| true,
+        }
+    }
+
+    /// Runs until nothing is left to happen.
+    pub(crate) fn run(&mut self, opening: Opening) {
+        match opening {
+            Opening::Active => self.ends[1].connection.listen(),
+            Opening::Simultaneous => self.connect(1),
+        }
+        self.connect(0);
+        let mut last_arrival = self.now;
+        for _ in 0..MAX_STEPS {
+            for index in 0..2 {
+                self.run_threads(index);
+            }
+            let arrival = self.flying.peek().map(|Reverse((at, ..))| *at);
+            let sleepers = self.ends.iter().flat_map(|end| &end.threads);
+            let slept = sleepers.filter_map(|thread| match thread.state {
+                Awaits::Time(at) => Some(at),
+                _ => None,
+            });
+            let slept = slept.min();
+            let timer = self.ends.iter().map(|end| end.connection.next_wakeup());
+            let timer = timer.min().filter(|at| *at != Instant::FAR_FUTURE);
+            let Some(next) = [arrival, slept, timer].into_iter().flatten().min() else {
+                return;
+            };
+            if slept == Some(next) {
+                last_arrival = next;
+            }
+            self.now = next;
+            if arrival == Some(next) {
+                let done = self.ends.iter().all(End::threads_done);
+                if !done {
+                    let silence = next.since(last_arrival);
+                    self.longest_silence = self.longest_silence.max(silence);
+                }
+                last_arrival = next;
+                self.arrive();
+            } else if timer == Some(next) {
+                self.wake_up();
+            }
+        }
+        panic!(
+            "no end in sight after {MAX_STEPS} steps and {} segments",
+            self.sent
+        );
+    }
+
+    /// Both are closed, and each has read all that the other wrote.
+    pub(crate) fn assert_delivered(&self) {
+        for (end, peer) in [(0, 1), (1, 0)] {
+            let (end, peer) = (&self.ends[end], &self.ends[peer]);
+            assert_eq!(end.connection.state(), State::Closed);
+            assert_eq!(end.read, peer.written, "read, of what was written");
+            assert!(end.threads_done(), "a thread still sleeps");
+        }
+    }
+
+    fn tell(&self, index: usize, what: &str) {
+        if TELLING.get() {
+            let state = self.ends[index].connection.state();
+            eprintln!("{} {} {state:?}: {what}", self.now, ["A", "B"][index]);
+        }
+    }
+
+    fn connect(&mut self, index: usize) {
+        let end = &mut self.ends[index];
+        end.connection.connect(self.now, &mut end.outbox);
+        self.settle(index);
+    }
+
+    fn arrive(&mut self) {
+        let Reverse((_, number, index)) = self.flying.pop().expect("something flies");
+        let segment = self.segments.remove(&number).expect("it flew");
+        self.tell(index, &format!("< {segment}"));
+        let end = &mut self.ends[index];
+        let (start, data) = (segment.data().start.get(), u64::from(segment.len));
+        note_range(&mut end.arrived, (start, start + data));
+        end.connection
+            .on_segment(self.now, &segment, &mut end.outbox);
+        end.nothing_invented();
+        self.settle(index);
+    }
+
+    fn wake_up(&mut self) {
+        for index in 0..2 {
+            for attempt in 0.. {
+                let connection = &mut self.ends[index].connection;
+                let (at, reason) = connection.next_wakeup_reason();
+                if at > self.now {
+                    break;
+                }
+                assert!(
+                    attempt < WAKEUPS_AT_ONE_INSTANT,
+                    "{reason:?} at {at} wants to be woken for ever"
+                );
+                self.tell(index, &format!("{reason:?}"));
+                if !matches!(reason, Reason::DelayedAck | Reason::TimeWait) {
+                    self.fired.push((self.now, index, reason));
+                }
+                let end = &mut self.ends[index];
+                end.connection.on_wakeup(self.now, &mut end.outbox);
+                self.settle(index);
+            }
+        }
+    }
+
+    /// After every call: sends what is to be sent, wakes who waits, and checks.
+    fn settle(&mut self, index: usize) {
+        let end = &mut self.ends[index];
+        let segments: Vec<_> = end.outbox.segments.drain(..).collect();
+        for segment in segments {
+            self.ends[index].check_sent(&segment);
+            self.transmit(1 - index, segment);
+        }
+        let end = &mut self.ends[index];
+        end.wake(end.outbox.events);
+        end.outbox.take_events();
+        invariants::check(&end.connection, end.receive_buffer);
+        let (vars, hold) = (
+            end.connection.sender().vars(),
+            end.connection.sender().hold(),
+        );
+        // What the window lets nothing of through is not the policy's to hold.
+        let window = vars.wnd.min(vars.cwnd);
+        if let Some(hold) = hold
+            && vars.idle()
+            && window > 0
+        {
+            let (why, start) = (hold.why, hold.start);
+            assert!(
+                (self.may_hold_idle)(why, vars),
+                "{why:?} holds what starts at {start} with nothing outstanding, {vars:?}"
+            );
+        }
+    }
+
+    fn transmit(&mut self, to: usize, segment: Segment) {
+        self.sent += 1;
+        let lost = self.dice.per_mille(self.network.loss);
+        let fate = if lost { "lost" } else { "" };
+        self.tell(1 - to, &format!("> {segment} {fate}"));
+        if lost {
+            return;
+        }
+        let copies = 1 + u64::from(self.dice.per_mille(self.network.duplication));
+        for _ in 0..copies {
+            let times = if self.dice.per_mille(self.network.reordering) {
+                1 + self.dice.roll() % 4
+            } else {
+                1
+            };
+            self.carried += 1;
+            let number = self.carried;
+            let at = self.now + self.network.delay.times(times);
+            self.flying.push(Reverse((at, number, to)));
+            self.segments.insert(number, segment);
+        }
+    }
+
+    fn run_threads(&mut self, index: usize) {
+        // Before, there is nothing to write to, and closing would end it.
+        let state = self.ends[index].connection.state();
+        if matches!(state, State::Listen | State::SynSent) {
+            return;
+        }
+        let count = self.ends[index].threads.len();
+        // Until none of them can go on.
+        while (0..count).any(|thread| self.run_thread(index, thread)) {}
+    }
+
+    /// Does one op of a thread, or a step of it; gives whether something was done.
+    fn run_thread(&mut self, index: usize, thread: usize) -> bool {
+        let now = self.now;
+        let end = &mut self.ends[index];
+        let state = end.threads[thread].state;
+        match state {
+            Awaits::Nothing => {}
+            Awaits::Time(at) if at <= now => end.threads[thread].state = Awaits::Nothing,
+            Awaits::Processor { more } => {
+                end.threads[thread].state = Awaits::Nothing;
+                end.connection.write_resume(now);
+                self.write_on(index, thread, more);
+                self.settle(index);
+                return true;
+            }
+            Awaits::Time(_) | Awaits::Data | Awaits::Space { .. } => return false,
+        }
+        let Some(op) = end.threads[thread].ops.pop_front() else {
+            return false;
+        };
+        self.tell(index, &format!("{op:?}"));
+        let end = &mut self.ends[index];
+        match op {
+            Op::Write { len, more } => {
+                end.connection.write_begin(now, len);
+                self.write_on(index, thread, more);
+            }
+            Op::Read { total, max, pause } => self.read(index, thread, total, max, pause),
+            Op::Sleep(length) => {
+                self.block(index, thread, BlockedOn::Elsewhere);
+                self.ends[index].threads[thread].state = Awaits::Time(now + length);
+            }
+            Op::Close => end.connection.close(now, &mut end.outbox),
+        }
+        self.settle(index);
+        true
+    }
+
+    fn write_on(&mut self, index: usize, thread: usize, more: bool) {
+        loop {
+            let end = &mut self.ends[index];
+            let wrote = end.connection.write_step(self.now, more, &mut end.outbox);
+            end.threads[thread].wrote = true;
+            match wrote {
+                Wrote::Piece(octets) => end.written += octets,
+                Wrote::Last(octets) => {
+                    end.written += octets;
+                    return;
+                }
+                Wrote::Sleeps => {
+                    self.block(index, thread, BlockedOn::Write);
+                    self.ends[index].threads[thread].state = Awaits::Space { more };
+                    return;
+                }
+                Wrote::Refused => panic!("a write refused in {:?}", end.connection.state()),
+            }
+            self.settle(index);
+        }
+    }
+
+    fn read(&mut self, index: usize, thread: usize, total: u64, max: u64, pause: Duration) {
+        let end = &mut self.ends[index];
+        let max = max.min(total);
+        let octets = end.connection.read(self.now, max, &mut end.outbox);
+        end.read += octets;
+        let gone = octets == 0 && end.connection.state() == State::Closed;
+        let over = gone || end.connection.receiver().at_end();
+        let left = total - octets;
+        if left > 0 && !over {
+            let again = Op::Read {
+                total: left,
+                max,
+                pause,
+            };
+            end.threads[thread].ops.push_front(again);
+            if octets == 0 {
+                self.block(index, thread, BlockedOn::Read);
+                self.ends[index].threads[thread].state = Awaits::Data;
+            } else if pause > Duration::ZERO {
+                end.threads[thread].ops.push_front(Op::Sleep(pause));
+            }
+        }
+    }
+
+    fn block(&mut self, index: usize, thread: usize, on: BlockedOn) {
+        let end = &mut self.ends[index];
+        let wrote = std::mem::take(&mut end.threads[thread].wrote);
+        end.connection
+            .app_blocks(self.now, on, wrote, &mut end.outbox);
+    }
+}
+
+impl End {
+    fn threads_done(&self) -> bool {
+        self.threads
+            .iter()
+            .all(|thread| thread.ops.is_empty() && thread.state == Awaits::Nothing)
+    }
+
+    /// Wakes the threads that the news concern.
+    fn wake(&mut self, news: Events) {
+        let over =
+            news.has(Events::RESET) || news.has(Events::CLOSED) || news.has(Events::TIMED_OUT);
+        for thread in &mut self.threads {
+            match thread.state {
+                Awaits::Data
+                    if over || news.has(Events::READABLE) || news.has(Events::PEER_CLOSED) =>
+                {
+                    self.connection.reader_resumes();
+                    thread.state = Awaits::Nothing;
+                }
+                Awaits::Space { more } if over || news.has(Events::WRITABLE) => {
+                    thread.state = Awaits::Processor { more };
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// The window's right edge never moves back, and only what was written is sent.
+    fn check_sent(&mut self, segment: &Segment) {
+        let flags = segment.flags;
+        if flags.has(Flags::ACK) && !flags.has(Flags::RST) {
+            let edge = segment.ack + u64::from(segment.window);
+            assert!(edge >= self.edge, "{segment} takes back {}", self.edge);
+            self.edge = edge;
+        }
+        let end = segment.data().end.get();
+        let (written, empty) = (self.written, segment.len == 0);
+        assert!(empty || end <= written + 1, "{segment} of {written}");
+    }
+
+    /// RCV.NXT does not stand beyond what arrived without a gap, but for the FIN.
+    fn nothing_invented(&self) {
+        let solid = self
+            .arrived
+            .first()
+            .map_or(1, |first| if first.0 <= 1 { first.1 } else { 1 });
+        let nxt = self.connection.receiver().nxt().get();
+        assert!(
+            nxt <= solid.max(1) + 1,
+            "RCV.NXT {nxt}, arrived up to {solid}"
+        );
+    }
+}
+
+/// Adds a range to sorted, separate ones.
+fn note_range(ranges: &mut Vec<(u64, u64)>, new: (u64, u64)) {
+    if new.0 == new.1 {
+        return;
+    }
+    ranges.push(new);
+    ranges.sort_unstable();
+    let mut merged: Vec<(u64, u64)> = Vec::new();
+    for range in ranges.drain(..) {
+        match merged.last_mut() {
+            Some(last) if range.0 <= last.1 => last.1 = last.1.max(range.1),
+            _ => merged.push(range),
+        }
+    }
+    *ranges = merged;
+}
+
+/// SplitMix64: the same seed, the same run.
+struct Dice(u64);
+
+impl Dice {
+    fn roll(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut x = self.0;
+        x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        x ^ (x >> 31)
+    }
+
+    fn per_mille(&mut self, share: u64) -> bool {
+        self.roll() % 1000 < share
+    }
+}

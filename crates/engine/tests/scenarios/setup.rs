@@ -1,0 +1,158 @@
+//! From a script's settings to a connection. Sizes are octets, times carry their unit.
+
+use tinygram_engine::connection::{Config, Connection};
+use tinygram_engine::receiver::ReceiverConfig;
+use tinygram_engine::receiver::ack_policy::{AckPolicy, AckTimer};
+use tinygram_engine::sender::congestion::restart::IdleRestart;
+use tinygram_engine::sender::congestion::{Congestion, Reno};
+use tinygram_engine::sender::send_policy::SendPolicy;
+use tinygram_engine::sender::{RtoRules, SenderConfig};
+use tinygram_engine::socket::copy_rule::{CopyRule, Mclbytes, SunOs, WholeWrite};
+use tinygram_engine::{Duration, Offset};
+
+use crate::script::{Setup, Unreadable, number};
+
+/// The policies to run a script with in place of its own.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Instead<'a> {
+    pub(crate) send: Option<&'a str>,
+    pub(crate) ack: Option<&'a str>,
+}
+
+/// What a script starts from.
+pub(crate) struct Stage {
+    pub(crate) connection: Connection,
+    /// The window of segments that arrive and name none.
+    pub(crate) peer_window: u32,
+}
+
+/// Round numbers, so that scripts can be checked by eye: an MSS of 1000, buffers and windows that
+/// are in nobody's way, RFC 6298's time-outs and no rule that a script did not ask for.
+fn round_numbers() -> Config {
+    Config {
+        sender: SenderConfig {
+            mss: 1000,
+            buffer: 60_000,
+            policy: SendPolicy::named("nagle").expect("registered"),
+            more_in_every_variant: false,
+            cluster: 8192,
+            congestion: Congestion::Reno(Reno),
+            idle_restart: IdleRestart::None,
+            initial_cwnd: 60_000,
+            cwnd_cap: 60_000,
+            rto: RtoRules::RFC_6298,
+        },
+        receiver: ReceiverConfig {
+            buffer: 60_000,
+            window_cap: 60_000,
+            mss: 1000,
+            policy: AckPolicy::named("every-second").expect("registered"),
+            timer: AckTimer::PerConnection(Duration::from_millis(200)),
+        },
+        copy_rule: CopyRule::WholeWrite(WholeWrite),
+        time_wait: Duration::from_secs(60),
+    }
+}
+
+/// Builds what `setup` asks for, with the policies of `instead` where they are given.
+pub(crate) fn stage(setup: &Setup, instead: Instead<'_>) -> Result<Stage, Unreadable> {
+    let mut config = round_numbers();
+    let mut peer_window = 60_000;
+    let mut closed = false;
+    for setting in &setup.settings {
+        let values: Vec<_> = setting.values.iter().map(String::as_str).collect();
+        let (sender, receiver) = (&mut config.sender, &mut config.receiver);
+        (|| -> Result<(), String> {
+            match (setting.key.as_str(), values.as_slice()) {
+                ("policy", ["naglim", limit]) => {
+                    sender.policy = SendPolicy::naglim(number(limit)? as u32);
+                }
+                ("policy", [name]) => sender.policy = send_policy(name)?,
+                ("ack", [name]) => receiver.policy = ack_policy(name)?,
+                ("timer", [length]) => receiver.timer = AckTimer::PerConnection(time(length)?),
+                ("timer", ["cyclic", period, "phase", phase]) => {
+                    receiver.timer = AckTimer::Cyclic {
+                        period: time(period)?,
+                        phase: time(phase)?,
+                        slow: None,
+                    };
+                }
+                ("mss", [octets]) => {
+                    sender.mss = number(octets)? as u32;
+                    receiver.mss = number(octets)? as u16;
+                }
+                ("peer-window", [octets]) => peer_window = number(octets)? as u32,
+                ("send-buffer", [octets]) => sender.buffer = number(octets)?,
+                ("receive-buffer", [octets]) => receiver.buffer = number(octets)?,
+                ("cwnd", [octets]) => sender.initial_cwnd = number(octets)?,
+                ("copy", ["whole-write"]) => config.copy_rule = CopyRule::WholeWrite(WholeWrite),
+                ("copy", ["sunos"]) => config.copy_rule = CopyRule::SunOs(SunOs::AS_SHIPPED),
+                ("copy", ["mclbytes", cluster]) => {
+                    sender.cluster = number(cluster)?;
+                    config.copy_rule = CopyRule::Mclbytes(Mclbytes {
+                        cluster: sender.cluster,
+                        low_water: Mclbytes::LOW_WATER,
+                    });
+                }
+                ("restart", [rule]) => sender.idle_restart = restart(rule)?,
+                ("rto", [length]) => {
+                    sender.rto.initial = time(length)?;
+                    sender.rto.min = time(length)?;
+                }
+                ("give-up-after", [times]) => sender.rto.give_up_after = number(times)? as u32,
+                ("time-wait", [length]) => config.time_wait = time(length)?,
+                ("more", ["in-every-variant"]) => sender.more_in_every_variant = true,
+                ("open", ["closed"]) => closed = true,
+                (key, values) => return Err(format!("no setting `{key} {}`", values.join(" "))),
+            }
+            Ok(())
+        })()
+        .map_err(|why| Unreadable {
+            line: setting.line,
+            why,
+        })?;
+    }
+    if let Some(name) = instead.send {
+        config.sender.policy = SendPolicy::named(name).expect("a registered send policy");
+    }
+    if let Some(name) = instead.ack {
+        config.receiver.policy = AckPolicy::named(name).expect("a registered ACK policy");
+    }
+    let connection = if closed {
+        Connection::new(&config)
+    } else {
+        Connection::established(&config, u64::from(peer_window))
+    };
+    debug_assert!(connection.sender().vars().una <= Offset::FIRST);
+    Ok(Stage {
+        connection,
+        peer_window,
+    })
+}
+
+fn send_policy(name: &str) -> Result<SendPolicy, String> {
+    SendPolicy::named(name).ok_or_else(|| format!("no send policy `{name}`"))
+}
+
+fn ack_policy(name: &str) -> Result<AckPolicy, String> {
+    AckPolicy::named(name).ok_or_else(|| format!("no ACK policy `{name}`"))
+}
+
+fn restart(name: &str) -> Result<IdleRestart, String> {
+    Ok(match name {
+        "none" => IdleRestart::None,
+        "reset" => IdleRestart::Reset,
+        "decay" => IdleRestart::Decay,
+        "paced" => IdleRestart::Paced,
+        _ => return Err(format!("no idle restart rule `{name}`")),
+    })
+}
+
+/// `200ms` or `1s`.
+fn time(text: &str) -> Result<Duration, String> {
+    match (text.strip_suffix("ms"), text.strip_suffix('s')) {
+        (Some(millis), _) => Ok(Duration::from_millis(number(millis)?)),
+        (_, Some(secs)) => Ok(Duration::from_secs(number(secs)?)),
+        _ => Err(format!("`{text}` is not a time such as 200ms or 1s")),
+    }
+}
