@@ -277,10 +277,10 @@ mod tests {
                 .map(|t| t.letter())
                 .collect()
         };
-        assert_eq!(letters(""), "SsrR");
+        assert_eq!(letters(""), "SsRr");
         assert_eq!(letters("--lengths 12289"), "Ss");
-        assert_eq!(letters("--lengths random:1..500"), "rR");
-        assert_eq!(letters("--lengths random:1..500,1..9"), "SsrR");
+        assert_eq!(letters("--lengths random:1..500"), "Rr");
+        assert_eq!(letters("--lengths random:1..500,1..9"), "SsRr");
         assert_eq!(letters("--trial R,s,R"), "sR");
     }
 
