@@ -37,7 +37,12 @@ impl Sockets {
 
     /// The numbers, lowest first.
     pub fn iter(self) -> impl Iterator<Item = u32> {
-        (0..64).filter(move |socket| self.has(*socket))
+        let mut left = self.0;
+        std::iter::from_fn(move || {
+            let lowest = left.trailing_zeros();
+            left &= left.wrapping_sub(1);
+            (lowest < 64).then_some(lowest)
+        })
     }
 }
 

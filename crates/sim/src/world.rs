@@ -147,12 +147,8 @@ impl<P: Program, O: Observer> World<P, O> {
     /// Runs until a program stops it, nothing is left to happen, or the time is `until`.
     pub fn run(&mut self, until: Instant) -> Ended {
         loop {
-            let arrival = |side: usize| match self.carried.arrivals[side].front() {
-                Some(frame) => frame.at,
-                None => Instant::FAR_FUTURE,
-            };
-            let client = self.hosts[0].next_event(arrival(0));
-            let server = self.hosts[1].next_event(arrival(1));
+            let client = self.next_of(Side::Client);
+            let server = self.next_of(Side::Server);
             let medium = self.medium.next_event();
             let next = client.min(server).min(medium);
             if next > until {
@@ -180,28 +176,73 @@ impl<P: Program, O: Observer> World<P, O> {
         }
     }
 
+    /// When the host's processor has done its job, or has something to begin.
+    ///
+    /// What comes in goes before anything else, so a frame that is on its way, with nothing before
+    /// it, is begun here: what it will meet is known. (Where frames overtake, it is not.)
+    #[inline]
+    fn next_of(&mut self, side: Side) -> Instant {
+        let host = &mut self.hosts[side.index()];
+        if host.is_busy() {
+            return host.job_done;
+        }
+        let own = host.next_own();
+        let wanted = match self.carried.next_arrival(side) {
+            Some(arrival) if arrival <= own => {
+                let start = arrival.max(host.free_at);
+                if !self.carried.overtakes() {
+                    self.begin_input(side, start);
+                    return self.hosts[side.index()].job_done;
+                }
+                return start;
+            }
+            _ => own,
+        };
+        if wanted == Instant::FAR_FUTURE {
+            wanted
+        } else {
+            wanted.max(host.free_at)
+        }
+    }
+
+    #[inline]
+    fn begin_input(&mut self, side: Side, start: Instant) {
+        if let Some(frame) = self.carried.arrivals[side.index()].front() {
+            self.observer.received(start, side, frame);
+        }
+        self.hosts[side.index()].begin_input(start);
+    }
+
+    /// Ends the host's job if it has one, and begins the next if one can begin now.
     #[inline]
     fn run_host(&mut self, side: Side) -> Wish {
         let now = self.now;
         let host = &mut self.hosts[side.index()];
-        if host.job.is_some() {
-            host.finish(now);
+        if host.is_busy() {
+            host.finish(now, &mut self.carried.arrivals[side.index()]);
             self.flush(side);
+            let host = &mut self.hosts[side.index()];
+            host.plan();
+            if host.free_at > now {
+                return Wish::Nothing;
+            }
+        }
+        if self
+            .carried
+            .next_arrival(side)
+            .is_some_and(|arrival| arrival <= now)
+        {
+            self.begin_input(side, now);
             return Wish::Nothing;
         }
-        let arrivals = &mut self.carried.arrivals[side.index()];
-        let arrived = arrivals.front().is_some_and(|frame| frame.at <= now);
-        let input = if arrived { arrivals.pop_front() } else { None };
-        if let Some(frame) = &input {
-            self.observer.received(now, side, frame);
-        }
-        let wish = host.begin(now, input);
-        if host.job.is_none() {
+        let wish = self.hosts[side.index()].begin(now);
+        if !self.hosts[side.index()].is_busy() {
             self.flush(side);
         }
         if let Wish::Renew(socket) = wish {
             self.renew(socket);
         }
+        self.hosts[side.index()].plan();
         wish
     }
 
@@ -209,15 +250,16 @@ impl<P: Program, O: Observer> World<P, O> {
     #[inline]
     fn flush(&mut self, side: Side) {
         let host = &mut self.hosts[side.index()];
+        if host.leaving.is_empty() {
+            return;
+        }
+        let (cost, percent) = (host.costs.output, host.costs.jitter_percent);
         for mut frame in host.leaving.drain(..) {
-            host.free_at += host
-                .dice
-                .jitter(host.costs.output, host.costs.jitter_percent);
+            host.free_at += host.dice.jitter(cost, percent);
             frame.at = host.free_at;
             self.observer.sent(side, &frame);
             self.medium.enqueue(side, frame, &mut self.carried);
         }
-        host.plan_timer();
     }
 
     fn renew(&mut self, socket: u32) {
@@ -226,7 +268,8 @@ impl<P: Program, O: Observer> World<P, O> {
             Side::BOTH.map(|side| offered(&self.hosts[side.other().index()].sockets[index].config));
         for (host, window) in self.hosts.iter_mut().zip(windows) {
             host.sockets[index].renew(window);
-            host.plan_timer();
+            host.asked = true;
+            host.plan();
         }
     }
 }

@@ -329,7 +329,8 @@ impl Connection {
     #[must_use]
     #[inline]
     pub fn next_wakeup(&self) -> Instant {
-        self.next_wakeup_reason().0
+        let own = self.receiver.delayed_until().min(self.time_wait_until);
+        self.sender.next_deadline().min(own)
     }
 
     /// When, and what for.
@@ -373,7 +374,8 @@ impl Connection {
     /// Runs the sender, and sends a bare acknowledgment if one is wanted and nothing carried it.
     #[inline]
     fn output(&mut self, now: Instant, out: &mut Outbox) {
-        if !self.state.synchronised() {
+        let idle = !self.sender.has_unsent() && !self.receiver.wants_ack();
+        if idle || !self.state.synchronised() {
             return;
         }
         let stamp = self.stamp();
@@ -395,6 +397,7 @@ impl Connection {
             mss: 0,
             flags: Flags::ACK,
         });
+        self.sender.count_empty();
         self.receiver.acknowledged(stamp.window, false, now);
     }
 

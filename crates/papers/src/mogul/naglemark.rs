@@ -434,12 +434,17 @@ impl Parameters {
     }
 
     fn impairment(&self) -> ImpairmentRules {
+        // Long enough for the next few segments to overtake.
+        let overtaking = self.medium.wire().occupies(u32::from(self.mss)).times(4);
         ImpairmentRules {
             delay: Duration::from_nanos(self.rtt.as_nanos() / 2),
             loss: self.loss,
             reorder: self.reorder,
-            // Long enough for the next few segments to overtake.
-            reorder_by: self.medium.wire().occupies(u32::from(self.mss)).times(4),
+            reorder_by: if self.reorder > 0.0 {
+                overtaking
+            } else {
+                Duration::ZERO
+            },
             duplicate: self.duplicate,
         }
     }

@@ -1,9 +1,11 @@
 //! Jobs: what the processor does, how long it takes, and what comes of it.
 
+use std::collections::VecDeque;
 use tinygram_engine::sender::send_policy::BlockedOn;
-use tinygram_engine::{Connection, Duration, Instant, Outbox, State as Tcp, Wrote};
 
-use super::thread::{State, Then, Wait};
+use tinygram_engine::{Connection, Duration, Instant, Outbox, Segment, State as Tcp, Wrote};
+
+use super::thread::{Then, Wait};
 use super::{Host, Socket};
 use crate::medium::Frame;
 use crate::program::{Call, Outcome, Program, Sockets};
@@ -11,8 +13,10 @@ use crate::program::{Call, Outcome, Program, Sockets};
 /// What the processor is busy with.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Job {
-    /// A segment is taken in.
-    Input(Frame),
+    /// Nothing.
+    None,
+    /// The first of the frames that have arrived is taken in.
+    Input,
     /// A thread's work.
     Thread(usize, Work),
 }
@@ -24,12 +28,18 @@ pub(crate) enum Work {
     Wake(Wait),
     /// Takes octets out of the receive buffer.
     Take { socket: u32, octets: u64 },
-    /// Finds that it must sleep.
-    Sleep(Wait),
     /// Copies a piece into the send buffer.
     Put { socket: u32, len: u64, more: bool },
     /// Something whose outcome is known.
     Finish(Outcome),
+}
+
+/// How a thread goes on.
+enum Step {
+    /// It keeps the processor busy for so long, and then this comes of it.
+    Busy(Duration, Work),
+    /// It sleeps at once.
+    Sleeps(Wait),
 }
 
 /// What the world, and not the host alone, must see to.
@@ -41,33 +51,35 @@ pub(crate) enum Wish {
 }
 
 impl<P: Program> Host<P> {
-    /// The processor is free: begins the most urgent job that is there. `input` is the frame that
-    /// has arrived, if one has.
-    pub(crate) fn begin(&mut self, now: Instant, input: Option<Frame>) -> Wish {
-        if let Some(frame) = input {
-            let cost = self
-                .dice
-                .jitter(self.costs.input, self.costs.jitter_percent);
-            self.start(now, cost, Job::Input(frame));
-            return Wish::Nothing;
-        }
+    /// Begins to take in the first frame that has arrived.
+    #[inline]
+    pub(crate) fn begin_input(&mut self, now: Instant) {
+        let cost = self
+            .dice
+            .jitter(self.costs.input, self.costs.jitter_percent);
+        self.start(now, cost, Job::Input);
+    }
+
+    /// Nothing has arrived and the processor is free: begins what is most urgent.
+    #[inline]
+    pub(crate) fn begin(&mut self, now: Instant) -> Wish {
         if self.next_timer <= now {
             self.run_timers(now);
             return Wish::Nothing;
         }
+        let first = self.next_thread;
         let ready = self
             .threads
             .iter()
-            .enumerate()
-            .min_by_key(|(_, thread)| thread.ready_at());
+            .position(|thread| thread.wants_at() == first);
         match ready {
-            Some((index, thread)) if thread.ready_at() <= now => self.begin_thread(now, index),
+            Some(index) if first <= now => self.begin_thread(now, index),
             _ => Wish::Nothing,
         }
     }
 
     fn start(&mut self, now: Instant, cost: Duration, job: Job) {
-        self.job = Some(job);
+        self.job = job;
         self.job_done = now + cost;
     }
 
@@ -86,14 +98,12 @@ impl<P: Program> Host<P> {
 
     /// The thread gets the processor.
     fn begin_thread(&mut self, now: Instant, index: usize) -> Wish {
-        let then = match self.threads[index].state {
-            State::Ready { then, .. } => then,
-            State::Asleep { on, .. } => Then::Woken(on),
-            State::Running | State::Exited => return Wish::Nothing,
-        };
-        self.threads[index].state = State::Running;
-        let (cost, work) = match then {
-            Then::Woken(on) => (self.wakeup_cost(), Work::Wake(on)),
+        let then = self.threads[index].run();
+        let step = match then {
+            Then::Woken(on) => {
+                let owed = std::mem::take(&mut self.threads[index].owes);
+                Step::Busy(owed + self.wakeup_cost(), Work::Wake(on))
+            }
             Then::Look(Wait::Renewal { socket, .. }) => {
                 self.thread_goes_on(index, now, Outcome::Done);
                 return Wish::Renew(socket);
@@ -103,19 +113,19 @@ impl<P: Program> Host<P> {
             Then::Fetch(outcome) => {
                 let call = self.threads[index].program.next(now, outcome);
                 match call {
-                    Call::Exit => {
-                        self.threads[index].state = State::Exited;
-                        self.plan_threads();
-                        return Wish::Nothing;
-                    }
+                    Call::Exit => return Wish::Nothing,
                     Call::Stop => return Wish::Stop,
                     call => self.begin_call(now, index, call),
                 }
             }
         };
-        let cost = self.dice.jitter(cost, self.costs.jitter_percent);
-        self.plan_threads();
-        self.start(now, cost, Job::Thread(index, work));
+        match step {
+            Step::Busy(cost, work) => {
+                let cost = self.dice.jitter(cost, self.costs.jitter_percent);
+                self.start(now, cost, Job::Thread(index, work));
+            }
+            Step::Sleeps(on) => self.sleep(now, index, on),
+        }
         Wish::Nothing
     }
 
@@ -127,32 +137,32 @@ impl<P: Program> Host<P> {
         self.costs.wakeup + hiccup
     }
 
-    /// The cost of entering a call, and the work it leads to.
-    fn begin_call(&mut self, now: Instant, index: usize, call: Call) -> (Duration, Work) {
-        match call {
-            Call::Read { socket, max } => {
-                let (cost, work) = self.look(now, Wait::Read { socket, max });
-                (self.costs.read + cost, work)
-            }
+    /// What a call leads to. What entering it costs is owed until the thread runs on: now, or
+    /// once it has slept.
+    fn begin_call(&mut self, now: Instant, index: usize, call: Call) -> Step {
+        let costs = self.costs;
+        let (entering, step) = match call {
+            Call::Read { socket, max } => (costs.read, self.look(now, Wait::Read { socket, max })),
             Call::Write { socket, len, more } => {
                 self.threads[index].wrote = self.threads[index].wrote.and(socket);
-                if !self.sockets[socket as usize].connection.state().sends() {
-                    return (self.costs.write, Work::Finish(Outcome::Gone));
+                let connection = &mut self.sockets[socket as usize].connection;
+                if connection.state().sends() {
+                    connection.write_begin(now, len);
+                    (costs.write, self.piece(socket, len, more))
+                } else {
+                    (costs.write, done(Outcome::Gone))
                 }
-                self.sockets[socket as usize]
-                    .connection
-                    .write_begin(now, len);
-                let (cost, work) = self.piece(socket, len, more);
-                (self.costs.write + cost, work)
             }
             Call::TryWrite { socket, len } => {
                 self.threads[index].wrote = self.threads[index].wrote.and(socket);
                 let wrote = self.ask(socket, |connection, out| {
                     connection.write(now, len, false, out)
                 });
-                self.announce(socket, now);
-                let cost = self.costs.write + self.costs.chunk + self.costs.copying(wrote);
-                (cost, Work::Finish(Outcome::Wrote(wrote)))
+                let work = Work::Finish(Outcome::Wrote(wrote));
+                (
+                    costs.write,
+                    Step::Busy(costs.chunk + costs.copying(wrote), work),
+                )
             }
             Call::Poll {
                 read,
@@ -160,94 +170,93 @@ impl<P: Program> Host<P> {
                 timeout,
             } => {
                 let until = timeout.map_or(Instant::FAR_FUTURE, |timeout| now + timeout);
-                let (cost, work) = self.look(now, Wait::Ready { read, write, until });
-                (self.costs.read + cost, work)
+                (
+                    costs.read,
+                    self.look(now, Wait::Ready { read, write, until }),
+                )
             }
-            Call::Compute(time) => (time, Work::Finish(Outcome::Done)),
+            Call::Compute(time) => (time, done(Outcome::Done)),
             Call::Sleep(time) => (
                 Duration::ZERO,
-                Work::Sleep(Wait::Clock { until: now + time }),
+                Step::Sleeps(Wait::Clock { until: now + time }),
             ),
             Call::Renew { socket, takes } => (
                 Duration::ZERO,
-                Work::Sleep(Wait::Renewal {
+                Step::Sleeps(Wait::Renewal {
                     socket,
                     until: now + takes,
                 }),
             ),
             Call::Connect(socket) => {
                 self.ask(socket, |connection, out| connection.connect(now, out));
-                (self.costs.write, Work::Sleep(Wait::Open(socket)))
+                (costs.write, Step::Sleeps(Wait::Open(socket)))
             }
             Call::Accept(socket) => {
                 let connection = &mut self.sockets[socket as usize].connection;
                 if connection.state() == Tcp::Closed {
                     connection.listen();
                 }
-                self.look(now, Wait::Open(socket))
+                (costs.read, self.look(now, Wait::Open(socket)))
             }
             Call::Close(socket) => {
                 self.ask(socket, |connection, out| connection.close(now, out));
                 self.announce(socket, now);
-                (self.costs.write, Work::Finish(Outcome::Done))
+                (costs.write, done(Outcome::Done))
             }
             Call::NoDelay(socket, on) => {
                 self.ask(socket, |connection, out| {
                     connection.set_nodelay(now, on, out)
                 });
-                (self.costs.write, Work::Finish(Outcome::Done))
+                (costs.write, done(Outcome::Done))
             }
             Call::Cork(socket, on) => {
                 self.ask(socket, |connection, out| connection.set_cork(now, on, out));
-                (self.costs.write, Work::Finish(Outcome::Done))
+                (costs.write, done(Outcome::Done))
             }
             Call::Exit | Call::Stop => unreachable!("seen to before"),
+        };
+        match step {
+            Step::Busy(cost, work) => Step::Busy(entering + cost, work),
+            Step::Sleeps(on) => {
+                self.threads[index].owes = entering;
+                Step::Sleeps(on)
+            }
         }
     }
 
     /// Is what the thread waits for there?
-    fn look(&mut self, now: Instant, on: Wait) -> (Duration, Work) {
+    fn look(&mut self, now: Instant, on: Wait) -> Step {
         match on {
             Wait::Read { socket, max } => {
                 let connection = &mut self.sockets[socket as usize].connection;
                 let octets = connection.receiver().readable().min(max);
-                let over = connection.receiver().at_end() || !connection.state().synchronised();
-                if octets > 0 || over {
-                    connection.reader_resumes();
-                    (self.costs.copying(octets), Work::Take { socket, octets })
-                } else {
-                    (Duration::ZERO, Work::Sleep(on))
+                if octets == 0
+                    && !connection.receiver().at_end()
+                    && connection.state().synchronised()
+                {
+                    return Step::Sleeps(on);
                 }
+                connection.reader_resumes();
+                Step::Busy(self.costs.copying(octets), Work::Take { socket, octets })
             }
             Wait::Space { socket, len, more } => {
                 self.sockets[socket as usize].connection.write_resume(now);
                 self.piece(socket, len, more)
             }
-            Wait::Ready { read, write, until } => {
-                let ready = self.ready(read, write);
-                let none = ready
-                    == Outcome::Ready {
-                        read: Sockets::NONE,
-                        write: Sockets::NONE,
-                    };
-                if none && now < until {
-                    (Duration::ZERO, Work::Sleep(on))
-                } else {
-                    (Duration::ZERO, Work::Finish(ready))
-                }
-            }
-            Wait::Open(socket) => match self.sockets[socket as usize].connection.state() {
-                Tcp::Closed => (Duration::ZERO, Work::Finish(Outcome::Gone)),
-                state if state.synchronised() => (Duration::ZERO, Work::Finish(Outcome::Done)),
-                _ => (Duration::ZERO, Work::Sleep(on)),
+            Wait::Ready { read, write, until } => match self.ready(read, write) {
+                (Sockets::NONE, Sockets::NONE) if now < until => Step::Sleeps(on),
+                (read, write) => done(Outcome::Ready { read, write }),
             },
-            Wait::Renewal { .. } | Wait::Clock { .. } => {
-                (Duration::ZERO, Work::Finish(Outcome::Done))
-            }
+            Wait::Open(socket) => match self.sockets[socket as usize].connection.state() {
+                Tcp::Closed => done(Outcome::Gone),
+                state if state.synchronised() => done(Outcome::Done),
+                _ => Step::Sleeps(on),
+            },
+            Wait::Renewal { .. } | Wait::Clock { .. } => done(Outcome::Done),
         }
     }
 
-    fn ready(&self, read: Sockets, write: Sockets) -> Outcome {
+    fn ready(&self, read: Sockets, write: Sockets) -> (Sockets, Sockets) {
         let mut ready = (Sockets::NONE, Sockets::NONE);
         for (number, socket) in (0..).zip(&self.sockets) {
             let connection = &socket.connection;
@@ -260,36 +269,36 @@ impl<P: Program> Host<P> {
                 ready.1 = ready.1.and(number);
             }
         }
-        Outcome::Ready {
-            read: ready.0,
-            write: ready.1,
-        }
+        ready
     }
 
     /// The next piece of a write, or sleep for space.
-    fn piece(&self, socket: u32, len: u64, more: bool) -> (Duration, Work) {
+    fn piece(&self, socket: u32, len: u64, more: bool) -> Step {
         match self.sockets[socket as usize].connection.peek_write() {
-            Some(octets) => (
-                self.costs.chunk + self.costs.copying(octets),
-                Work::Put { socket, len, more },
-            ),
-            None => (
-                Duration::ZERO,
-                Work::Sleep(Wait::Space { socket, len, more }),
-            ),
+            Some(octets) => {
+                let cost = self.costs.chunk + self.costs.copying(octets);
+                Step::Busy(cost, Work::Put { socket, len, more })
+            }
+            None => Step::Sleeps(Wait::Space { socket, len, more }),
         }
     }
 
-    /// The job's time is over: lets it take effect.
-    pub(crate) fn finish(&mut self, now: Instant) {
+    /// The job's time is over: lets it take effect. `arrivals` are the frames that have come in.
+    #[inline]
+    pub(crate) fn finish(&mut self, now: Instant, arrivals: &mut VecDeque<Frame>) {
         self.free_at = now;
-        match self.job.take() {
-            Some(Job::Input(frame)) => self.finish_input(now, &frame),
-            Some(Job::Thread(index, work)) => self.finish_work(now, index, work),
-            None => {}
+        match std::mem::replace(&mut self.job, Job::None) {
+            Job::None => {}
+            Job::Thread(index, work) => self.finish_work(now, index, work),
+            Job::Input => {
+                if let Some(frame) = arrivals.pop_front() {
+                    self.finish_input(now, &frame);
+                }
+            }
         }
     }
 
+    #[inline]
     fn finish_input(&mut self, now: Instant, frame: &Frame) {
         if self.sockets[frame.socket as usize].generation == frame.generation {
             self.ask(frame.socket, |connection, out| {
@@ -308,13 +317,17 @@ impl<P: Program> Host<P> {
             ..
         } = &mut self.sockets[socket as usize];
         let answer = call(connection, &mut self.outbox);
-        for segment in self.outbox.segments.drain(..) {
-            self.leaving.push(Frame {
+        self.asked = true;
+        if !self.outbox.segments.is_empty() {
+            let generation = *generation;
+            let frame = |segment: &Segment| Frame {
                 at: Instant::ZERO,
                 socket,
-                generation: *generation,
-                segment,
-            });
+                generation,
+                segment: *segment,
+            };
+            self.leaving.extend(self.outbox.segments.iter().map(frame));
+            self.outbox.segments.clear();
         }
         answer
     }
@@ -326,17 +339,14 @@ impl<P: Program> Host<P> {
         if news.is_empty() {
             return;
         }
-        let mut woken = false;
         for thread in &mut self.threads {
-            woken |= thread.hear(socket, news, now);
-        }
-        if woken {
-            self.plan_threads();
+            thread.hear(socket, news, now);
         }
     }
 
     fn finish_work(&mut self, now: Instant, index: usize, work: Work) {
         match work {
+            Work::Wake(Wait::Clock { .. }) => self.thread_goes_on(index, now, Outcome::Done),
             Work::Wake(on) => self.thread_does(index, now, Then::Look(on)),
             Work::Finish(outcome) => self.thread_goes_on(index, now, outcome),
             Work::Take { socket, octets } => {
@@ -355,7 +365,6 @@ impl<P: Program> Host<P> {
                     Wrote::Refused => self.thread_goes_on(index, now, Outcome::Gone),
                 }
             }
-            Work::Sleep(on) => self.sleep(now, index, on),
         }
     }
 
@@ -365,8 +374,7 @@ impl<P: Program> Host<P> {
 
     #[inline]
     fn thread_does(&mut self, index: usize, now: Instant, then: Then) {
-        self.threads[index].state = State::Ready { at: now, then };
-        self.plan_threads();
+        self.threads[index].will(now, then);
     }
 
     /// The thread sleeps. First every socket it wrote to, and the one it sleeps on, is told.
@@ -377,8 +385,7 @@ impl<P: Program> Host<P> {
             }
             _ => Instant::FAR_FUTURE,
         };
-        self.threads[index].state = State::Asleep { on, until };
-        self.plan_threads();
+        self.threads[index].sleep(on, until);
         let wrote = std::mem::take(&mut self.threads[index].wrote);
         let own = match on {
             Wait::Read { socket, .. } => Some((socket, BlockedOn::Read)),
@@ -402,4 +409,9 @@ impl<P: Program> Host<P> {
             }
         }
     }
+}
+
+/// Nothing more to do for the call.
+const fn done(outcome: Outcome) -> Step {
+    Step::Busy(Duration::ZERO, Work::Finish(outcome))
 }

@@ -66,7 +66,7 @@ pub struct Host<P> {
     pub(crate) sockets: Vec<Socket>,
     pub(crate) threads: Vec<Thread<P>>,
     /// What the processor does now, and when it will have done it.
-    pub(crate) job: Option<Job>,
+    pub(crate) job: Job,
     pub(crate) job_done: Instant,
     /// When the processor is free for the next job.
     pub(crate) free_at: Instant,
@@ -77,6 +77,8 @@ pub struct Host<P> {
     outbox: Outbox,
     /// Frames that the engine has produced and the device has not got yet.
     pub(crate) leaving: Vec<Frame>,
+    /// A connection was asked something since the timers were last looked up.
+    pub(crate) asked: bool,
 }
 
 impl<P: Program> Host<P> {
@@ -92,13 +94,14 @@ impl<P: Program> Host<P> {
             dice,
             sockets: Vec::new(),
             threads,
-            job: None,
+            job: Job::None,
             job_done: Instant::FAR_FUTURE,
             free_at: Instant::ZERO,
             next_timer: Instant::FAR_FUTURE,
             next_thread,
             outbox: Outbox::new(),
             leaving: Vec::new(),
+            asked: false,
         }
     }
 
@@ -113,32 +116,29 @@ impl<P: Program> Host<P> {
         self.threads.iter().map(|thread| &thread.program)
     }
 
-    /// When the processor has something to do: the end of its job, or the beginning of the next.
+    /// Whether the processor is busy with a job.
     #[inline]
-    pub(crate) fn next_event(&self, next_arrival: Instant) -> Instant {
-        if self.job.is_some() {
-            return self.job_done;
-        }
-        let wanted = next_arrival.min(self.next_timer).min(self.next_thread);
-        if wanted == Instant::FAR_FUTURE {
-            wanted
-        } else {
-            wanted.max(self.free_at)
-        }
+    pub(crate) fn is_busy(&self) -> bool {
+        !matches!(self.job, Job::None)
     }
 
+    /// When the first timer or thread wants the processor.
     #[inline]
-    pub(crate) fn plan_timer(&mut self) {
-        let wakeups = self
-            .sockets
-            .iter()
-            .map(|socket| socket.connection.next_wakeup());
-        self.next_timer = wakeups.min().unwrap_or(Instant::FAR_FUTURE);
+    pub(crate) fn next_own(&self) -> Instant {
+        self.next_timer.min(self.next_thread)
     }
 
+    /// Looks up the earliest timer and the first ready thread, after the host has changed.
     #[inline]
-    pub(crate) fn plan_threads(&mut self) {
-        let ready = self.threads.iter().map(Thread::ready_at);
+    pub(crate) fn plan(&mut self) {
+        if std::mem::take(&mut self.asked) {
+            let wakeups = self
+                .sockets
+                .iter()
+                .map(|socket| socket.connection.next_wakeup());
+            self.next_timer = wakeups.min().unwrap_or(Instant::FAR_FUTURE);
+        }
+        let ready = self.threads.iter().map(Thread::wants_at);
         self.next_thread = ready.min().unwrap_or(Instant::FAR_FUTURE);
     }
 }

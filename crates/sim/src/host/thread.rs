@@ -1,6 +1,6 @@
 //! Threads: what each waits for, and what it does when it gets the processor.
 
-use tinygram_engine::{Events, Instant};
+use tinygram_engine::{Duration, Events, Instant};
 
 use crate::program::{Outcome, Sockets};
 
@@ -8,22 +8,16 @@ use crate::program::{Outcome, Sockets};
 #[derive(Clone, Debug)]
 pub(crate) struct Thread<P> {
     pub(crate) program: P,
-    pub(crate) state: State,
+    /// Since when, or from when on, it wants the processor; `FAR_FUTURE` if only news or the end of
+    /// its job will make it want it.
+    wants_at: Instant,
+    /// What it does once it has got it.
+    then: Then,
     /// The sockets it wrote to since it last slept.
     pub(crate) wrote: Sockets,
-}
-
-/// Where a thread is.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum State {
-    /// Wants the processor since `at` (or from then on).
-    Ready { at: Instant, then: Then },
-    /// Has the processor, or what it asked for is being done.
-    Running,
-    /// Waits for something, or for `until`.
-    Asleep { on: Wait, until: Instant },
-    /// Has ended.
-    Exited,
+    /// What entering the call it sleeps in costs.
+    pub(crate) owes: Duration,
+    asleep: bool,
 }
 
 /// What a thread does next.
@@ -68,41 +62,54 @@ pub(crate) enum Wait {
 
 impl<P> Thread<P> {
     pub(crate) fn new(program: P) -> Self {
-        let state = State::Ready {
-            at: Instant::ZERO,
-            then: Then::Fetch(Outcome::Started),
-        };
         Self {
             program,
-            state,
+            wants_at: Instant::ZERO,
+            then: Then::Fetch(Outcome::Started),
             wrote: Sockets::NONE,
+            owes: Duration::ZERO,
+            asleep: false,
         }
     }
 
     /// When it next wants the processor.
     #[inline]
-    pub(crate) fn ready_at(&self) -> Instant {
-        match self.state {
-            State::Ready { at, .. } => at,
-            State::Asleep { until, .. } => until,
-            State::Running | State::Exited => Instant::FAR_FUTURE,
-        }
+    pub(crate) fn wants_at(&self) -> Instant {
+        self.wants_at
     }
 
-    /// Wakes it if `news` of `socket` is what it waits for. Gives whether it does.
+    /// It gets the processor: what it does.
     #[inline]
-    pub(crate) fn hear(&mut self, socket: u32, news: Events, now: Instant) -> bool {
-        let State::Asleep { on, .. } = self.state else {
-            return false;
-        };
-        if on.answered_by(socket, news) {
-            self.state = State::Ready {
-                at: now,
-                then: Then::Woken(on),
-            };
-            return true;
+    pub(crate) fn run(&mut self) -> Then {
+        self.wants_at = Instant::FAR_FUTURE;
+        self.asleep = false;
+        self.then
+    }
+
+    /// It wants the processor from `at` on, for `then`.
+    #[inline]
+    pub(crate) fn will(&mut self, at: Instant, then: Then) {
+        self.wants_at = at;
+        self.then = then;
+    }
+
+    /// It sleeps until there is news, or until `until`.
+    #[inline]
+    pub(crate) fn sleep(&mut self, on: Wait, until: Instant) {
+        self.asleep = true;
+        self.will(until, Then::Woken(on));
+    }
+
+    /// Wakes it if `news` of `socket` is what it waits for.
+    #[inline]
+    pub(crate) fn hear(&mut self, socket: u32, news: Events, now: Instant) {
+        if let Then::Woken(on) = &self.then
+            && self.asleep
+            && on.answered_by(socket, news)
+        {
+            self.asleep = false;
+            self.wants_at = now;
         }
-        false
     }
 }
 

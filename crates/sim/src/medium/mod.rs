@@ -169,6 +169,20 @@ impl Carried {
         }
     }
 
+    /// When the next frame arrives at this host.
+    #[inline]
+    #[must_use]
+    pub fn next_arrival(&self, side: Side) -> Option<Instant> {
+        self.arrivals[side.index()].front().map(|frame| frame.at)
+    }
+
+    /// Whether a frame may arrive before one that is already on its way.
+    #[inline]
+    #[must_use]
+    pub fn overtakes(&self) -> bool {
+        self.impairment.is_some()
+    }
+
     /// `frame` comes out of the medium at `frame.at`.
     #[inline]
     pub fn deliver(&mut self, to: Side, frame: Frame) {
