@@ -3,13 +3,14 @@
 use std::fmt;
 use std::time::{Duration, Instant};
 
+use clap::ValueEnum;
 use rayon::prelude::*;
 use tinygram_papers::mogul::aggregate::{self, Work};
 use tinygram_papers::mogul::tables::{Wanted, entries, mean_distance};
 use tinygram_report::naglemark::{Cell, Panel, Trace, Transfer, Yardstick};
 use tinygram_report::units::grouped;
 
-use super::args::Medium;
+use super::args::{Medium, Trial};
 use super::experiment::{medium, table, wanted};
 use super::plan::{Link, Plan};
 use crate::exit::Failure;
