@@ -2,6 +2,7 @@
 
 use anstyle::{Effects, Style};
 use tabled::builder::Builder;
+use tabled::settings::formatting::AlignmentStrategy;
 use tabled::settings::object::{Columns, Object, Rows};
 use tabled::settings::style::{HorizontalLine, VerticalLine};
 use tabled::settings::themes::Theme;
@@ -120,7 +121,10 @@ impl Table {
             }
             previous = group;
         }
-        table.with(theme).with(Padding::new(1, 1, 0, 0));
+        table
+            .with(theme)
+            .with(Padding::new(1, 1, 0, 0))
+            .with(AlignmentStrategy::PerLine);
         for (at, &c) in columns.iter().enumerate() {
             if self.columns[c].align == Align::Right {
                 table.with(Modify::new(Columns::one(at)).with(Alignment::right()));
