@@ -249,17 +249,21 @@ impl<P: Program, O: Observer> World<P, O> {
     /// Hands what the engine produced to the device, one segment after the other.
     #[inline]
     fn flush(&mut self, side: Side) {
-        let host = &mut self.hosts[side.index()];
-        if host.leaving.is_empty() {
-            return;
+        if !self.hosts[side.index()].leaving.is_empty() {
+            self.flush_frames(side);
         }
+    }
+
+    fn flush_frames(&mut self, side: Side) {
+        let host = &mut self.hosts[side.index()];
         let (cost, percent) = (host.costs.output, host.costs.jitter_percent);
-        for mut frame in host.leaving.drain(..) {
+        for frame in &mut host.leaving {
             host.free_at += host.dice.jitter(cost, percent);
             frame.at = host.free_at;
-            self.observer.sent(side, &frame);
-            self.medium.enqueue(side, frame, &mut self.carried);
+            self.observer.sent(side, frame);
+            self.medium.enqueue(side, *frame, &mut self.carried);
         }
+        host.leaving.clear();
     }
 
     fn renew(&mut self, socket: u32) {

@@ -375,9 +375,12 @@ impl Connection {
     #[inline]
     fn output(&mut self, now: Instant, out: &mut Outbox) {
         let idle = !self.sender.has_unsent() && !self.receiver.wants_ack();
-        if idle || !self.state.synchronised() {
-            return;
+        if !idle && self.state.synchronised() {
+            self.output_something(now, out);
         }
+    }
+
+    fn output_something(&mut self, now: Instant, out: &mut Outbox) {
         let stamp = self.stamp();
         if self.sender.pass(now, stamp, out) > 0 {
             let with_data = out.segments.last().is_some_and(|segment| segment.len > 0);
