@@ -23,6 +23,12 @@ impl Sockets {
         Self(self.0 | 1 << socket)
     }
 
+    /// Without this one.
+    #[must_use]
+    pub const fn without(self, socket: u32) -> Self {
+        Self(self.0 & !(1 << socket))
+    }
+
     /// Whether this one is among them.
     #[must_use]
     pub const fn has(self, socket: u32) -> bool {
