@@ -67,7 +67,7 @@ fn the_document_has_the_promised_fields() {
 }
 
 #[test]
-fn equal_scores_go_to_the_first_of_s_s_r_r_and_ranks_to_the_name() {
+fn equal_scores_go_to_the_first_trial_type_and_equal_ranks_to_the_name() {
     let mut panel = ethernet();
     for cell in &mut panel.cells {
         // Both are printed as 3.1%.

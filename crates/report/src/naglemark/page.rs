@@ -36,7 +36,7 @@ pub fn page(panels: &[Panel], contents: &Contents) -> Page {
         title: "Naglemark".into(),
         lead:
             "Which small-segment transmission policy stalls, on which message lengths, how often, \
-               and at what price in packets. A score opens the transfers behind it."
+               and at what price in packets. A score opens the transfers of its first repetition."
                 .into(),
         sections,
     }

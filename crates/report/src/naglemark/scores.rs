@@ -87,7 +87,10 @@ impl Panel {
             self.yardstick.multiplier, self.yardstick.startup_ms
         )];
         if published {
-            notes.push("The second score of each entry is the paper's.".into());
+            notes.push(
+                "The second score of each entry is the paper's, the worst of all four trial types."
+                    .into(),
+            );
         }
         notes.extend(self.notes.iter().cloned());
         notes

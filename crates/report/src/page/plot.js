@@ -184,7 +184,7 @@ class Explorer {
       const share = number.format((100 * marked) / sorted.length);
       const name = series.keys.map((key, f) => (f === this.data.compare ? key : `${this.data.facets[f].toLowerCase()} ${key}`)).join(", ");
       return `${name}: ${number.format(marked)} of ${number.format(sorted.length)} ${this.data.marked} (${share}%), ` +
-        `median ${number.format(sorted[sorted.length >> 1])}, longest ${number.format(sorted.at(-1))} ${this.data.y.unit}`;
+        `median ${number.format(sorted[sorted.length >> 1])} ${this.data.y.unit}, longest ${number.format(sorted.at(-1))} ${this.data.y.unit}`;
     });
     const mark = ['<circle cx="7" cy="7" r="4" fill="var(--near)"/>',
       '<rect x="3" y="3" width="8" height="8" fill="none" stroke="var(--far)" stroke-width="1.6"/>'];

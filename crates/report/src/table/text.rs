@@ -2,6 +2,7 @@
 
 use anstyle::{Effects, Style};
 use tabled::builder::Builder;
+use tabled::settings::formatting::AlignmentStrategy;
 use tabled::settings::object::{Columns, Object, Rows};
 use tabled::settings::style::{HorizontalLine, VerticalLine};
 use tabled::settings::themes::Theme;
@@ -19,9 +20,13 @@ impl Table {
         let mut text = String::new();
         if !self.title.is_empty() {
             text += &styled(&self.title, BOLD, ink);
-            text += "\n\n";
+            text += "\n";
         }
         let panels = self.panels(width);
+        if !text.is_empty() && !panels.is_empty() {
+            text += "
+";
+        }
         text += &panels
             .iter()
             .map(|panel| self.panel(panel, width, ink))
@@ -29,12 +34,10 @@ impl Table {
             .join("\n");
         for note in &self.notes {
             text += "\n";
-            text += &textwrap::fill(
-                note,
-                textwrap::Options::new(width)
-                    .initial_indent(" ")
-                    .subsequent_indent("   "),
-            );
+            let hanging = between_words(width)
+                .initial_indent(" ")
+                .subsequent_indent("   ");
+            text += &textwrap::fill(note, hanging);
         }
         if !self.notes.is_empty() {
             text += "\n";
@@ -44,6 +47,9 @@ impl Table {
 
     /// Which columns go into which panel so that each fits, as runs of column numbers.
     fn panels(&self, width: usize) -> Vec<Vec<usize>> {
+        if self.columns.is_empty() {
+            return Vec::new();
+        }
         let mut panels: Vec<Vec<usize>> = Vec::new();
         let mut current = vec![0];
         for (_, start, end) in self.groups() {
@@ -93,7 +99,7 @@ impl Table {
                 } else {
                     Style::new()
                 };
-                let text = textwrap::fill(&entry.text, limit);
+                let text = textwrap::fill(&entry.text, between_words(limit));
                 let mut text = styled(&text, style, ink);
                 if let Some(beside) = &entry.beside {
                     text += "\n";
@@ -115,7 +121,10 @@ impl Table {
             }
             previous = group;
         }
-        table.with(theme).with(Padding::new(1, 1, 0, 0));
+        table
+            .with(theme)
+            .with(Padding::new(1, 1, 0, 0))
+            .with(AlignmentStrategy::PerLine);
         for (at, &c) in columns.iter().enumerate() {
             if self.columns[c].align == Align::Right {
                 table.with(Modify::new(Columns::one(at)).with(Alignment::right()));
@@ -143,6 +152,14 @@ impl Table {
         let lines: Vec<_> = drawn.lines().map(str::trim_end).collect();
         lines.join("\n") + "\n"
     }
+}
+
+/// Lines end between words and nowhere else: names keep their hyphens and slashes together.
+fn between_words<'a>(width: usize) -> textwrap::Options<'a> {
+    textwrap::Options::new(width)
+        .word_separator(textwrap::WordSeparator::AsciiSpace)
+        .word_splitter(textwrap::WordSplitter::NoHyphenation)
+        .break_words(false)
 }
 
 fn fits(drawn: &str, width: usize) -> bool {

@@ -226,8 +226,8 @@ pub(crate) enum CopyRule {
 pub(crate) enum Trial {
     SequentialOne,
     SequentialEach,
-    RandomEach,
     RandomOne,
+    RandomEach,
 }
 
 impl Trial {
@@ -258,8 +258,8 @@ impl ValueEnum for Trial {
         &[
             Self::SequentialOne,
             Self::SequentialEach,
-            Self::RandomEach,
             Self::RandomOne,
+            Self::RandomEach,
         ]
     }
 

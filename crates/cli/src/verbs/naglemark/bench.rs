@@ -3,13 +3,14 @@
 use std::fmt;
 use std::time::{Duration, Instant};
 
+use clap::ValueEnum;
 use rayon::prelude::*;
 use tinygram_papers::mogul::aggregate::{self, Work};
 use tinygram_papers::mogul::tables::{Wanted, entries, mean_distance};
 use tinygram_report::naglemark::{Cell, Panel, Trace, Transfer, Yardstick};
 use tinygram_report::units::grouped;
 
-use super::args::Medium;
+use super::args::{Medium, Model, Trial};
 use super::experiment::{medium, table, wanted};
 use super::plan::{Link, Plan};
 use crate::exit::Failure;
@@ -30,16 +31,40 @@ pub(crate) struct Stats {
     threads: usize,
 }
 
-/// Measures every cell of the plan on `threads` threads (all cores if absent), one step of
-/// `progress` per cell; keeps single transfers only if they will be shown.
+/// How a plan is run, as far as its results do not depend on it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Manner {
+    /// All cores if absent.
+    pub(crate) threads: Option<u16>,
+    /// Single transfers will be shown.
+    pub(crate) keeps_transfers: bool,
+    /// The other model's distance from the paper is measured as well, with one repetition.
+    pub(crate) compares_models: bool,
+}
+
+impl Manner {
+    /// The steps of progress that running `plan` takes.
+    pub(crate) fn steps(self, plan: &Plan) -> u64 {
+        let compared = if self.compares_models {
+            plan.media
+                .iter()
+                .filter(|link| is_whole_table(plan, link))
+                .count()
+        } else {
+            0
+        };
+        (plan.cells() / plan.media.len() * (plan.media.len() + compared)) as u64
+    }
+}
+
+/// Measures every cell of the plan, one step of `progress` per cell.
 pub(crate) fn measure(
     plan: &Plan,
-    threads: Option<u16>,
-    keeps_transfers: bool,
+    manner: Manner,
     progress: &Progress,
 ) -> Result<Measured, Failure> {
     let pool = rayon::ThreadPoolBuilder::new()
-        .num_threads(threads.unwrap_or(0).into())
+        .num_threads(manner.threads.unwrap_or(0).into())
         .build()
         .map_err(|error| Failure::Input(format!("--threads: {error}")))?;
     #[allow(clippy::disallowed_methods)] // how long the machine takes is about the real world
@@ -48,17 +73,17 @@ pub(crate) fn measure(
     let mut panels = Vec::new();
     for link in &plan.media {
         let wanted = wanted(plan, link);
-        let cells: Vec<_> = pool.install(|| {
-            let measured = wanted.par_iter().map(|wanted| {
-                let cell = cell(plan, wanted);
-                progress.step();
-                cell
-            });
-            measured.collect()
-        });
+        let cells = pool.install(|| cells(plan, &wanted, progress));
         work = cells.iter().fold(work, |work, cell| work.and(cell.work));
         let mut panel = panel(plan, link, &cells);
-        if keeps_transfers {
+        panel.notes.extend(distance(plan, link, &cells));
+        if manner.compares_models && is_whole_table(plan, link) {
+            let other = plan.with_other_model();
+            let cells = pool.install(|| cells_of(&other, link, progress));
+            work = cells.iter().fold(work, |work, cell| work.and(cell.work));
+            panel.notes.extend(distance(&other, link, &cells));
+        }
+        if manner.keeps_transfers {
             panel.traces = pool.install(|| wanted.par_iter().map(trace).collect());
         }
         panels.push(panel);
@@ -69,6 +94,20 @@ pub(crate) fn measure(
         threads: pool.current_num_threads(),
     };
     Ok(Measured { panels, stats })
+}
+
+fn cells_of(plan: &Plan, link: &Link, progress: &Progress) -> Vec<aggregate::Cell> {
+    cells(plan, &wanted(plan, link), progress)
+}
+
+/// In the order in which they are wanted, whatever thread measures which.
+fn cells(plan: &Plan, wanted: &[Wanted], progress: &Progress) -> Vec<aggregate::Cell> {
+    let measured = wanted.par_iter().map(|wanted| {
+        let cell = cell(plan, wanted);
+        progress.step();
+        cell
+    });
+    measured.collect()
 }
 
 fn cell(plan: &Plan, wanted: &Wanted) -> aggregate::Cell {
@@ -84,13 +123,8 @@ fn cell(plan: &Plan, wanted: &Wanted) -> aggregate::Cell {
 fn panel(plan: &Plan, link: &Link, cells: &[aggregate::Cell]) -> Panel {
     let published = table(plan, link);
     let mut title = format!("Scores for {} (MSS {})", name(link.medium), link.mss);
-    let mut notes = Vec::new();
     if let Some(table) = published {
         title = format!("Table {}: {}", table.number, table.caption);
-        let mean = mean_distance(table, &entries(cells));
-        notes.push(format!(
-            "Mean distance from the paper's scores: {mean:.2} points."
-        ));
     } else if plan.infer {
         title += ", receiver inferring the sender's buffer size";
     }
@@ -121,10 +155,31 @@ fn panel(plan: &Plan, link: &Link, cells: &[aggregate::Cell]) -> Panel {
     Panel {
         title,
         cells: cells.collect(),
-        notes,
+        notes: Vec::new(),
         yardstick: yardstick(plan, link),
         traces: Vec::new(),
     }
+}
+
+/// How far the cells are from the paper's, where they can be compared.
+fn distance(plan: &Plan, link: &Link, cells: &[aggregate::Cell]) -> Option<String> {
+    let table = table(plan, link).filter(|_| is_whole_table(plan, link))?;
+    let mean = mean_distance(table, &entries(cells));
+    let model = match plan.model {
+        Model::Literal => "literal",
+        Model::Fitted => "fitted",
+    };
+    Some(format!(
+        "Mean distance of the {model} model from the paper's scores: {mean:.2} points \
+         (repetitions: {}).",
+        plan.repetitions
+    ))
+}
+
+/// Whether one of the paper's tables is measured with all four trial types, of which its scores
+/// are the worst.
+fn is_whole_table(plan: &Plan, link: &Link) -> bool {
+    table(plan, link).is_some() && plan.trials.len() == Trial::value_variants().len()
 }
 
 /// The line that [`aggregate::is_delayed`] draws.

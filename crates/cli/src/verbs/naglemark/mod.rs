@@ -18,9 +18,14 @@ pub(crate) fn run(args: &Args) -> Result<Done, Failure> {
     let plan = plan::Plan::from(args)?;
     let outputs = outputs::Outputs::open(args)?;
     interrupt::watch();
+    let manner = bench::Manner {
+        threads: args.threads,
+        keeps_transfers: outputs.shows_transfers(),
+        compares_models: args.paper,
+    };
     let measured = {
-        let progress = terminal::Progress::over(plan.cells() as u64, "measuring");
-        bench::measure(&plan, args.threads, outputs.shows_transfers(), &progress)?
+        let progress = terminal::Progress::over(manner.steps(&plan), "measuring");
+        bench::measure(&plan, manner, &progress)?
     };
     let done = outputs.show(&plan, &measured.panels);
     if args.stats {

@@ -36,7 +36,23 @@ pub(crate) fn details(model: Model) -> Vec<Detail> {
     PARAMETERS.iter().map(detail).collect()
 }
 
-/// The details as a table.
+/// The details in a paragraph, for the end of a terminal's page.
+pub(crate) fn paragraph(model: Model) -> Table {
+    let details = details(model).into_iter();
+    let listed: Vec<_> = details
+        .map(|detail| format!("{}: {}", detail.name, detail.value))
+        .collect();
+    Table {
+        title: match model {
+            Model::Literal => "Model: literal, what the paper's text says".into(),
+            Model::Fitted => "Model: fitted; these values were fitted to the paper's tables".into(),
+        },
+        notes: vec![format!("{}.", listed.join("; "))],
+        ..Table::default()
+    }
+}
+
+/// The details as a table, with the reason for each.
 pub(crate) fn table(model: Model) -> Table {
     let (title, heads): (_, &[&str]) = match model {
         Model::Literal => (

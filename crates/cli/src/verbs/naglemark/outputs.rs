@@ -7,7 +7,7 @@ use serde::Serialize;
 use tinygram_report::naglemark::{Cell, Contents, Panel, SCHEMA, page};
 use tinygram_report::{Destination, Document, Folder, Ink, Table, csv, json};
 
-use super::args::{Args, Format};
+use super::args::{Args, Format, Model};
 use super::model;
 use super::plan::Plan;
 use crate::exit::{Done, Failure};
@@ -53,7 +53,7 @@ impl Outputs {
         let shown = Shown {
             panels,
             parameters: &parameters,
-            model: model::table(plan.model),
+            model: plan.model,
             published: self.published,
         };
         // A file is read by an editor or a pager, whatever the terminal is.
@@ -99,7 +99,7 @@ impl Outputs {
 struct Shown<'a> {
     panels: &'a [Panel],
     parameters: &'a Parameters<'a>,
-    model: Table,
+    model: Model,
     published: bool,
 }
 
@@ -120,8 +120,10 @@ impl Shown<'_> {
     fn rendered(&self, format: Format, (ink, width): (Ink, usize)) -> String {
         let cells = self.panels.iter().flat_map(|panel| &panel.cells);
         match format {
-            Format::Table => self.tables(|table| table.to_text(width, ink)),
-            Format::Markdown => self.tables(Table::to_markdown),
+            Format::Table => self.tables(model::paragraph(self.model), |table| {
+                table.to_text(width, ink)
+            }),
+            Format::Markdown => self.tables(model::table(self.model), Table::to_markdown),
             Format::Csv => csv(cells),
             Format::Json => json(&Document {
                 schema: SCHEMA,
@@ -133,16 +135,20 @@ impl Shown<'_> {
         }
     }
 
-    fn tables(&self, rendered: impl Fn(&Table) -> String) -> String {
+    /// The tables of every panel, and what the model assumes.
+    fn tables(&self, model: Table, rendered: impl Fn(&Table) -> String) -> String {
         let of_panels = self
             .panels
             .iter()
             .flat_map(|panel| [panel.scores(self.published), panel.distances()]);
         let all: Vec<_> = of_panels
-            .chain([self.model.clone()])
+            .chain([model])
             .map(|table| rendered(&table))
             .collect();
-        all.join("\n")
+        all.join(
+            "
+",
+        )
     }
 
     fn page(&self) -> String {
@@ -151,7 +157,7 @@ impl Shown<'_> {
         let contents = Contents {
             parameters: flat(&parameters),
             published: self.published,
-            appendix: vec![self.model.clone()],
+            appendix: vec![model::table(self.model)],
         };
         page(self.panels, &contents).to_html()
     }

@@ -111,7 +111,19 @@ impl Plan {
         })
     }
 
-    /// How many cells the run has; each is one step of the progress bar.
+    /// The same on the other model, once: enough for its distance from the paper.
+    pub(crate) fn with_other_model(&self) -> Self {
+        Self {
+            model: match self.model {
+                Model::Literal => Model::Fitted,
+                Model::Fitted => Model::Literal,
+            },
+            repetitions: 1,
+            ..self.clone()
+        }
+    }
+
+    /// How many cells the run has.
     pub(crate) fn cells(&self) -> usize {
         let buffers = self.app_buffers.len() * self.socket_buffers.len();
         self.media.len() * self.variants.len() * buffers * self.trials.len()
@@ -277,10 +289,10 @@ mod tests {
                 .map(|t| t.letter())
                 .collect()
         };
-        assert_eq!(letters(""), "SsrR");
+        assert_eq!(letters(""), "SsRr");
         assert_eq!(letters("--lengths 12289"), "Ss");
-        assert_eq!(letters("--lengths random:1..500"), "rR");
-        assert_eq!(letters("--lengths random:1..500,1..9"), "SsrR");
+        assert_eq!(letters("--lengths random:1..500"), "Rr");
+        assert_eq!(letters("--lengths random:1..500,1..9"), "SsRr");
         assert_eq!(letters("--trial R,s,R"), "sR");
     }
 
