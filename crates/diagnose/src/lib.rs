@@ -14,6 +14,7 @@ mod flow;
 pub mod hold;
 pub mod lookalikes;
 mod parameters;
+pub mod recipes;
 mod report;
 mod story;
 

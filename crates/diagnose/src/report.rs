@@ -227,3 +227,26 @@ impl Summary {
         self.cost_ns += finding.cost_ns;
     }
 }
+
+impl std::ops::AddAssign<&Summary> for Summary {
+    fn add_assign(&mut self, other: &Self) {
+        if other.segments > 0 {
+            self.first_ns = match self.segments {
+                0 => other.first_ns,
+                _ => self.first_ns.min(other.first_ns),
+            };
+            self.last_ns = match self.segments {
+                0 => other.last_ns,
+                _ => self.last_ns.max(other.last_ns),
+            };
+        }
+        self.frames += other.frames;
+        self.segments += other.segments;
+        self.connections += other.connections;
+        self.stalls += other.stalls;
+        self.cost_ns += other.cost_ns;
+        self.floods += other.floods;
+        self.dropped_findings += other.dropped_findings;
+        self.unlisted_connections += other.unlisted_connections;
+    }
+}

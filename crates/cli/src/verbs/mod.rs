@@ -1,6 +1,7 @@
 //! One module per verb; this list is the only place that knows them all.
 
 mod completions;
+mod diagnose;
 mod man;
 
 use clap::Subcommand;
@@ -9,6 +10,7 @@ use crate::exit::{Done, Failure};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Verb {
+    Diagnose(diagnose::Args),
     /// Print a completion script for a shell
     Completions(completions::Args),
     /// Print the manual page, in roff
@@ -18,6 +20,7 @@ pub(crate) enum Verb {
 impl Verb {
     pub(crate) fn run(self) -> Result<Done, Failure> {
         match self {
+            Self::Diagnose(args) => diagnose::run(args),
             Self::Completions(args) => completions::run(&args),
             Self::Man(args) => man::run(&args),
         }
