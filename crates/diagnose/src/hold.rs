@@ -31,8 +31,8 @@ pub struct Hold {
     pub reaction_ns: i64,
     /// Round trip from the capture point to the sender, in nanoseconds, if known.
     pub sender_distance_ns: Option<i64>,
-    /// How often a segment unrelated to the release would fall this close to it.
-    pub chance: f32,
+    /// From where the release alone puts the segment to where it was seen, in nanoseconds.
+    pub off_ns: i64,
     /// The trigger carried PSH: the sender's buffer was empty behind it.
     pub pushed: bool,
     /// Largest segment the sender may send, in bytes.
@@ -49,9 +49,8 @@ pub struct Hold {
 pub(crate) enum Pause {
     /// The segment left right upon the release.
     Held(Hold),
-    /// A late ACK came, and the sender took its own time after it: a segment unrelated to the
-    /// ACK would have looked held with this chance.
-    Thought { chance: f32 },
+    /// A late ACK came, and the sender took its own time after it.
+    Thought,
     /// Nothing was waited for.
     None,
 }
@@ -86,11 +85,9 @@ pub(crate) fn pause(
         (Some(stamp), Some(own)) => (own.echo.wrapping_sub(stamp) as i32) < 0,
         _ => false,
     };
-    let tolerance_ns = TOLERANCE_NS.max(sender_distance_ns.unwrap_or(0) / 2);
-    let chance = |off_ns: i64| {
-        let blur_ns = BLUR_NS.max(sender_distance_ns.unwrap_or(0) / 4);
-        (2 * off_ns.max(blur_ns)) as f32 / hold_ns.max(1) as f32
-    };
+    let tolerance_ns = TOLERANCE_NS
+        .max(sender_distance_ns.unwrap_or(0) / 2)
+        .max(hold_ns / 10);
     match off_ns {
         Some(off_ns) if off_ns <= tolerance_ns && !unaware => Pause::Held(Hold {
             trigger: sender.sent,
@@ -102,14 +99,14 @@ pub(crate) fn pause(
             ack_wait_ns: release.wait_ns,
             reaction_ns,
             sender_distance_ns,
-            chance: chance(off_ns),
+            off_ns,
             pushed: sender.pushed,
             mss,
             room: release.room,
             fresh: sender.tally.bytes == u64::from(sender.released_flight) || sender.restarted,
             defied: sender.tally.defied,
         }),
-        _ => Pause::Thought { chance: chance(0) },
+        _ => Pause::Thought,
     }
 }
 
@@ -132,8 +129,6 @@ pub(crate) fn timer_pause(
     if !(plain && shape && released_earlier && (least_ns..=most_ns).contains(&hold_ns)) {
         return Pause::None;
     }
-    // An ordinary write ends in PSH; without it the sender had said that more was to come.
-    let unsaid = if sender.pushed { 1.0 } else { 0.1 };
     Pause::Held(Hold {
         trigger: sender.sent,
         release: None,
@@ -144,7 +139,9 @@ pub(crate) fn timer_pause(
         ack_wait_ns: 0,
         reaction_ns: 0,
         sender_distance_ns: None,
-        chance: unsaid * (most_ns - least_ns) as f32 / hold_ns as f32,
+        // An ordinary write ends in PSH; without it the sender had said that more was to come,
+        // and the timer is a finer witness by as much.
+        off_ns: (most_ns - least_ns) / if sender.pushed { 1 } else { 32 },
         pushed: sender.pushed,
         mss,
         room: sender.release.room,
@@ -170,12 +167,12 @@ fn off_by(reaction_ns: i64, sender_distance_ns: Option<i64>, exact: bool) -> Opt
     }
 }
 
-/// A released sender needs to be woken and scheduled; busy hosts take up to this long.
+/// A released sender needs to be scheduled. Busy hosts take this long, and more now and then:
+/// a tenth of the hold is looked at, and the odds decide.
 const TOLERANCE_NS: i64 = 1_000_000;
 /// Linux's least retransmission timeout, `TCP_RTO_MIN`.
 const RTO_NS: i64 = 200_000_000;
 /// One jiffy at HZ 250.
 const TICK_NS: i64 = 4_000_000;
-/// How sharply a prompt reaction can be told from an accident: timestamping and scheduling.
-/// Far from the sender a quarter of the distance is added, for queues on the way.
+/// Two clocks, or two queues of one, may disagree by this much about what came first.
 const BLUR_NS: i64 = 50_000;

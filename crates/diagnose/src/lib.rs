@@ -13,6 +13,7 @@ pub mod findings;
 mod flow;
 pub mod hold;
 pub mod lookalikes;
+mod odds;
 mod parameters;
 pub mod recipes;
 mod report;

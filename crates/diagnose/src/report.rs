@@ -175,8 +175,8 @@ fn capture_point(connection: &Connection, client: usize) -> CapturePoint {
     let to_server = connection.halves[client].receiver_distance_ns();
     let to_client = connection.halves[1 - client].receiver_distance_ns();
     match (to_client, to_server) {
-        (Some(c), Some(s)) if c * 4 < s => CapturePoint::NearClient,
-        (Some(c), Some(s)) if s * 4 < c => CapturePoint::NearServer,
+        (Some(c), Some(s)) if c * 2 < s => CapturePoint::NearClient,
+        (Some(c), Some(s)) if s * 2 < c => CapturePoint::NearServer,
         (Some(_), Some(_)) => CapturePoint::Between,
         _ => CapturePoint::Unknown,
     }
@@ -209,7 +209,7 @@ fn direction(connection: &Connection, from: usize) -> Direction {
 fn policy(connection: &Connection, from: usize) -> &'static str {
     let half = &connection.halves[from];
     let tally = &half.tally;
-    let stalled = connection.story.as_ref().is_some_and(|s| s.stalls > 0) && half.hits > 0;
+    let stalled = connection.story.as_ref().is_some_and(|s| s.stalls > 0) && half.odds.hits() > 0;
     match (stalled, tally.defied, tally.past_full) {
         (false, 3.., _) => "nodelay",
         (true, _, 1..) => "minshall",

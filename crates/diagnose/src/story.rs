@@ -4,7 +4,7 @@
 //! turn passes: the peer answers, or the connection is closed behind it. A sender that goes on by
 //! its own clock kept nobody waiting.
 
-use crate::findings::{self, Finding, Kind};
+use crate::findings::{self, Confidence, Finding, Kind};
 use crate::flow::half::{Half, LATE_NS, Mark, Turn};
 use crate::hold::Hold;
 use crate::lookalikes::{Lookalike, RuledOut};
@@ -38,6 +38,8 @@ struct Direction {
 pub(crate) struct Judge<'a> {
     /// The direction that held.
     pub(crate) half: &'a Half,
+    /// Round trip from the capture point to the sender, in nanoseconds, if known.
+    pub(crate) sender_distance_ns: Option<i64>,
     /// When the peer answered, if it did; none if the connection was closed or goes on.
     pub(crate) answered_ns: Option<i64>,
 }
@@ -87,7 +89,11 @@ impl Story {
     }
 
     /// Judges the holds of a turn that has passed; gives those beyond reasonable doubt.
-    pub(crate) fn resolve(&mut self, from: usize, judge: &Judge<'_>) -> Vec<(Kind, Hold)> {
+    pub(crate) fn resolve(
+        &mut self,
+        from: usize,
+        judge: &Judge<'_>,
+    ) -> (Vec<(Kind, Hold)>, Confidence) {
         let direction = &mut self.directions[from];
         let holds = std::mem::take(&mut direction.pending);
         let bulk = direction.same_flight >= BULK;
@@ -97,7 +103,7 @@ impl Story {
         for hold in holds {
             let verdict = match streaming {
                 true => Verdict::RuledOut(Lookalike::PeriodicSender),
-                false => judge.verdict(&hold, bulk),
+                false => judge.verdict(&hold),
             };
             match verdict {
                 Verdict::RuledOut(kind) => {
@@ -110,10 +116,19 @@ impl Story {
                 }
             }
         }
-        if !direction.suspects.is_empty() && beyond_chance(judge.half) {
-            accepted.append(&mut direction.suspects);
+        let accident = judge.accident();
+        if accident < DOUBT {
+            let odds = &judge.half.odds;
+            let sure = |(kind, hold): &mut (Kind, Hold)| {
+                (bulk || *kind != Kind::SmallBuffer) && odds.vouches_for(hold.off_ns)
+            };
+            accepted.extend(direction.suspects.extract_if(.., sure));
         }
-        accepted
+        let confidence = match accident < DOUBT / 10.0 {
+            true => Confidence::Certain,
+            false => Confidence::Likely,
+        };
+        (accepted, confidence)
     }
 
     /// Those that stayed suspects, as what they are: uncorroborated.
@@ -157,23 +172,23 @@ impl Direction {
 }
 
 impl Judge<'_> {
-    fn verdict(&self, hold: &Hold, bulk: bool) -> Verdict {
+    fn verdict(&self, hold: &Hold) -> Verdict {
         let half = self.half;
         if hold.release.is_some()
             && let Some(lookalike) = self.not_delayed(hold)
         {
             return Verdict::RuledOut(lookalike);
         }
-        if hold.defied > half.hits {
+        if hold.defied > half.odds.hits() {
             return Verdict::RuledOut(Lookalike::ThinkTime);
         }
         if half.turn == Turn::SelfClocked && !self.answered_at_once(hold) {
             return Verdict::RuledOut(Lookalike::NobodyWaited);
         }
-        if half.tally.self_clocked > half.tally.answers + half.hits {
+        if half.tally.self_clocked > half.tally.answers + half.odds.hits() {
             return Verdict::RuledOut(Lookalike::PeriodicSender);
         }
-        match findings::classify(hold, bulk) {
+        match findings::classify(hold) {
             Some(kind) => Verdict::Accused(kind),
             None => Verdict::RuledOut(Lookalike::ZeroWindow),
         }
@@ -200,6 +215,13 @@ impl Judge<'_> {
         None
     }
 
+    /// The probability that what was seen of this direction is an accident.
+    fn accident(&self) -> f64 {
+        // Queues on the way blur the round trip to a sender far off.
+        let blur_ns = self.sender_distance_ns.unwrap_or(0) / 4;
+        self.half.odds.accident(blur_ns)
+    }
+
     fn answered_at_once(&self, hold: &Hold) -> bool {
         let Some(answered_ns) = self.answered_ns else {
             return false;
@@ -207,25 +229,6 @@ impl Judge<'_> {
         let distance_ns = self.half.receiver_distance_ns().unwrap_or(0);
         answered_ns - hold.held.time_ns < AT_ONCE_NS.max(4 * distance_ns)
     }
-}
-
-/// Is it improbable that this many segments left right upon a late ACK by accident?
-///
-/// Every late ACK followed by data is an occasion; the sum of their chances is what accident
-/// alone would bring, and the upper tail of a Poisson distribution around it answers.
-fn beyond_chance(half: &Half) -> bool {
-    tail(f64::from(half.expected), half.hits) < DOUBT
-}
-
-/// P(N >= k) for a Poisson variable with mean `expected`.
-pub(crate) fn tail(expected: f64, k: u32) -> f64 {
-    let mut term = (-expected).exp();
-    let mut below = 0.0;
-    for i in 0..k.min(200) {
-        below += term;
-        term *= expected / f64::from(i + 1);
-    }
-    (1.0 - below).max(0.0)
 }
 
 /// What a hold cost: its segment could have left with the trigger.

@@ -4,7 +4,7 @@
 use super::{Words, ms};
 use crate::hold::Hold;
 
-pub(super) fn is(hold: &Hold, _bulk: bool) -> bool {
+pub(super) fn is(hold: &Hold) -> bool {
     hold.release.is_none()
 }
 

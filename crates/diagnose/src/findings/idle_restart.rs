@@ -38,7 +38,7 @@ pub(crate) fn pause(
             ack_wait_ns: half.release.wait_ns,
             reaction_ns: mark.time_ns - half.release.mark.time_ns,
             sender_distance_ns: None,
-            chance: 0.0,
+            off_ns: 0,
             pushed: half.pushed,
             mss,
             room: half.release.room,

@@ -101,19 +101,19 @@ impl Kind {
 }
 
 /// The kind of a hold released by a late ACK or by a timer; none if the window explains it.
-pub(crate) fn classify(hold: &Hold, bulk: bool) -> Option<Kind> {
-    let rules: [(Kind, fn(&Hold, bool) -> bool); 7] = [
+pub(crate) fn classify(hold: &Hold) -> Option<Kind> {
+    let rules: [(Kind, fn(&Hold) -> bool); 7] = [
         (Kind::CorkHeld, cork_held::is),
-        (Kind::SmallBuffer, small_buffer::is),
         (Kind::ShortInitialSegment, short_initial_segment::is),
         (Kind::SlowStartDelayedAck, slow_start_delayed_ack::is),
+        (Kind::SmallBuffer, small_buffer::is),
         (Kind::OddFullShortFinal, odd_full_short_final::is),
         (Kind::BufferTearing, buffer_tearing::is),
         (Kind::WriteWriteRead, write_write_read::is),
     ];
     rules
         .into_iter()
-        .find(|(_, is)| is(hold, bulk))
+        .find(|(_, is)| is(hold))
         .map(|(kind, _)| kind)
 }
 
@@ -202,7 +202,7 @@ impl Finding {
         from: usize,
         kind: Kind,
         hold: &Hold,
-        chance: f32,
+        confidence: Confidence,
     ) -> Self {
         let sender = connection.side(from);
         let rtt_ns = connection.rtt_ns().unwrap_or(0);
@@ -219,10 +219,7 @@ impl Finding {
             frames: frames.into_iter().flatten().collect(),
             start_ns: hold.trigger.time_ns,
             cost_ns: cost_ns(kind, hold, rtt_ns),
-            confidence: match chance < 0.01 && connection.halves[from].hits > 1 || chance < 0.001 {
-                true => Confidence::Certain,
-                false => Confidence::Likely,
-            },
+            confidence,
             facts: Facts::Hold(hold.clone()),
         }
     }

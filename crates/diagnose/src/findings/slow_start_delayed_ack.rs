@@ -4,7 +4,7 @@
 use super::{Words, release_evidence};
 use crate::hold::Hold;
 
-pub(super) fn is(hold: &Hold, _bulk: bool) -> bool {
+pub(super) fn is(hold: &Hold) -> bool {
     hold.release.is_some()
         && hold.held_len >= hold.mss
         && hold.fresh

@@ -5,9 +5,13 @@
 use super::{Words, release_evidence};
 use crate::hold::Hold;
 
-pub(super) fn is(hold: &Hold, bulk: bool) -> bool {
-    let small = hold.flight <= 4 * hold.mss;
-    hold.release.is_some() && small && (is_receivers(hold) || bulk && hold.held_len >= hold.mss)
+/// The window of the sender alone does not tell a buffer from congestion: only flights of the
+/// same size, again and again, do, and the story waits for those.
+pub(super) fn is(hold: &Hold) -> bool {
+    hold.release.is_some()
+        && hold.held_len >= hold.mss
+        && hold.flight <= 4 * hold.mss
+        && (is_receivers(hold) || hold.room >= hold.held_len)
 }
 
 /// The receiver's window was full: it is the receive buffer that is small.

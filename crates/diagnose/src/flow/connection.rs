@@ -3,7 +3,7 @@
 use tinygram_wire::decode::{Endpoint, Flags, Segment};
 
 use super::half::{Arrival, Half, Mark, Turn, saturate};
-use crate::findings::{self, Finding, Side};
+use crate::findings::{self, Confidence, Finding, Side};
 use crate::hold::{self, Pause};
 use crate::story::{Judge, Story};
 
@@ -244,16 +244,15 @@ impl Connection {
         match pause {
             Pause::Held(hold) => {
                 let half = &mut self.halves[from];
-                half.expected += hold.chance;
-                half.hits += 1;
+                half.odds.hit(hold.off_ns, mark.time_ns - half.sent.time_ns);
                 half.restarted = false;
                 if self.story().hold(from, hold) {
                     self.resolve(from, None, found);
                 }
             }
-            Pause::Thought { chance } => {
+            Pause::Thought => {
                 let half = &mut self.halves[from];
-                half.expected += chance;
+                half.odds.miss(mark.time_ns - half.sent.time_ns);
                 half.tally.think += 1;
                 self.self_clocked(from, mark);
             }
@@ -310,7 +309,7 @@ impl Connection {
         half.restarted = false;
         let hold = findings::idle_restart::pause(half, segment, mark, mss, rtt_ns);
         if let Some(hold) = hold {
-            let finding = self.finding(from, findings::Kind::IdleRestart, &hold, 0.0);
+            let finding = Finding::of_hold(self, from, findings::Kind::IdleRestart, &hold, Confidence::Likely);
             self.story().count(&finding);
             found.push(finding);
         }
@@ -379,25 +378,15 @@ impl Connection {
         }
         let judge = Judge {
             half: &self.halves[from],
+            sender_distance_ns: self.halves[1 - from].receiver_distance_ns(),
             answered_ns,
         };
-        let accepted = story.resolve(from, &judge);
+        let (accepted, confidence) = story.resolve(from, &judge);
         for (kind, hold) in accepted {
-            let chance = hold.chance;
-            let finding = self.finding(from, kind, &hold, chance);
+            let finding = Finding::of_hold(self, from, kind, &hold, confidence);
             self.story().count(&finding);
             found.push(finding);
         }
-    }
-
-    fn finding(
-        &self,
-        from: usize,
-        kind: findings::Kind,
-        hold: &hold::Hold,
-        chance: f32,
-    ) -> Finding {
-        Finding::of_hold(self, from, kind, hold, chance)
     }
 
     pub(crate) fn story(&mut self) -> &mut Story {

@@ -1,5 +1,6 @@
 //! One direction of a connection: the data one host sends, and how the other acknowledges it.
 
+use crate::odds::Odds;
 use tinygram_wire::decode::{Flags, Segment};
 
 /// A moment in the capture.
@@ -45,9 +46,7 @@ pub(crate) struct Half {
     /// Typical wait of pure acknowledgements that came late.
     pub(crate) delayed_ns: u32,
     pub(crate) tally: Tally,
-    /// How often a segment left right upon a late ACK, and how often that would be so by chance.
-    pub(crate) hits: u32,
-    pub(crate) expected: f32,
+    pub(crate) odds: Odds,
     pub(crate) mss_option: u16,
     pub(crate) window_scale: Option<u8>,
     /// What the sender's run of data began with.
@@ -145,8 +144,7 @@ impl Default for Half {
             prompt_ns: 0,
             delayed_ns: 0,
             tally: Tally::default(),
-            hits: 0,
-            expected: 0.0,
+            odds: Odds::default(),
             mss_option: 0,
             window_scale: None,
             turn: Turn::None,
@@ -233,14 +231,15 @@ impl Half {
         };
         if whole && !self.disturbed {
             self.ack_min_ns = self.ack_min_ns.min(saturate(wait_ns));
-            if self.flight >= 2 * mss && self.last_len >= mss {
+            // The odd segment of a flight may wait; what acknowledges two may not.
+            if advance.unsigned_abs() >= 2 * mss && self.last_len >= mss {
                 self.prompt_ns = smooth(self.prompt_ns, wait_ns);
             }
         }
         if pure {
             self.tally.acks += 1;
             self.tally.acked_segments += self.flight_segments;
-            if wait_ns >= LATE_NS {
+            if (LATE_NS..LATEST_NS).contains(&wait_ns) && !self.finished {
                 self.tally.delayed_acks += 1;
                 self.delayed_ns = smooth(self.delayed_ns, wait_ns);
             }
@@ -323,5 +322,7 @@ pub(crate) fn saturate(ns: i64) -> u32 {
 /// An acknowledgement that took this long is worth a question. The shortest delayed-ACK timers
 /// in use are 10 ms (Windows Server); Linux has 40 ms, BSD 100 ms, Windows and Solaris up to 200.
 pub(crate) const LATE_NS: i64 = 10_000_000;
+/// RFC 1122, section 4.2.3.2: an ACK must not be delayed by more than half a second.
+const LATEST_NS: i64 = 500_000_000;
 /// Writes closer than this would be merged by any policy that waits for the writer to block.
 const MERGE_NS: i64 = 10_000_000;

@@ -138,3 +138,6 @@ struct Record {
 /// The longest frame believed in bytes: BIG TCP's super-segments stay below half of it.
 /// A longer one is damage, and must not make us allocate what its length field says.
 const FRAME_LIMIT: usize = 1 << 20;
+
+#[cfg(test)]
+mod tests;
