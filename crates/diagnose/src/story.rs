@@ -120,7 +120,8 @@ impl Story {
         if accident < DOUBT {
             let odds = &judge.half.odds;
             let sure = |(kind, hold): &mut (Kind, Hold)| {
-                (bulk || *kind != Kind::SmallBuffer) && odds.vouches_for(hold.off_ns)
+                (bulk || *kind != Kind::SmallBuffer)
+                    && (hold.release.is_none() || odds.vouches_for(hold.off_ns))
             };
             accepted.extend(direction.suspects.extract_if(.., sure));
         }

@@ -221,7 +221,6 @@ impl Connection {
         mss: u32,
         found: &mut Vec<Finding>,
     ) {
-        let peer = &self.halves[1 - from];
         let half = &self.halves[from];
         if half.tally.segments == 0 || half.peer_spoke {
             let fresh = half.tally.segments == 0;
@@ -230,9 +229,12 @@ impl Connection {
             self.halves[from].tally.answers += u32::from(!fresh);
             return;
         }
-        // Inside a flight nobody waits, except for the window at its end.
+        if half.restarted && self.ends_first_flight(segment, from, mark, mss, found) {
+            return;
+        }
+        let (half, peer) = (&self.halves[from], &self.halves[1 - from]);
+        // Inside a flight nobody waits.
         if !half.idle() {
-            self.inside_flight(segment, from, mark, mss, found);
             return;
         }
         let distance_ns = peer.receiver_distance_ns();
@@ -260,8 +262,6 @@ impl Connection {
                 let rest_ns = mark.time_ns - half.sent.time_ns.max(half.release.mark.time_ns);
                 if rest_ns > REST_NS + distance_ns.unwrap_or(0) {
                     self.self_clocked(from, mark);
-                } else {
-                    self.inside_flight(segment, from, mark, mss, found);
                 }
             }
         }
@@ -288,31 +288,32 @@ impl Connection {
         half.restarted = half.tally.segments > 0 && idle_ns > findings::idle_restart::LEAST_IDLE_NS;
     }
 
-    fn inside_flight(
+    /// The first flight after an idle period ends with its first acknowledgement; true if the
+    /// window that idleness had cut is what it waited for.
+    fn ends_first_flight(
         &mut self,
         segment: &Segment,
         from: usize,
         mark: Mark,
         mss: u32,
         found: &mut Vec<Finding>,
-    ) {
-        if !self.halves[from].restarted {
-            return;
-        }
-        let rtt_ns = self.rtt_ns();
+    ) -> bool {
+        let rtt_ns = self.rtt_ns().unwrap_or(0);
         let half = &mut self.halves[from];
-        let Some(rtt_ns) = rtt_ns else { return };
-        // The pause ends with the first acknowledgement of the flight.
         if half.release.mark.frame < half.sent.frame {
-            return;
+            return false;
         }
         half.restarted = false;
-        let hold = findings::idle_restart::pause(half, segment, mark, mss, rtt_ns);
-        if let Some(hold) = hold {
-            let finding = Finding::of_hold(self, from, findings::Kind::IdleRestart, &hold, Confidence::Likely);
-            self.story().count(&finding);
-            found.push(finding);
-        }
+        let Some(hold) = findings::idle_restart::pause(half, segment, mark, mss, rtt_ns) else {
+            // Later rules ask whether this was the first flight.
+            half.restarted = half.idle();
+            return false;
+        };
+        let confidence = Confidence::Likely;
+        let finding = Finding::of_hold(self, from, findings::Kind::IdleRestart, &hold, confidence);
+        self.story().count(&finding);
+        found.push(finding);
+        true
     }
 
     fn on_retransmission(&mut self, from: usize, mark: Mark) {
