@@ -14,7 +14,10 @@ use tinygram_wire::capture::{Frame, LinkType, PcapWriter};
 
 fn main() -> std::io::Result<()> {
     let args: Vec<String> = std::env::args().skip(1).collect();
-    let number = |at: usize, default: u64| args.get(at).map_or(default, |a| a.parse().expect("a number"));
+    let number = |at: usize, default: u64| {
+        args.get(at)
+            .map_or(default, |a| a.parse().expect("a number"))
+    };
     let out = args.first().expect("OUT.pcap PACKETS CONNECTIONS [ALIVE]");
     let (packets, connections, alive) = (number(1, 4_000_000), number(2, 25_000), number(3, 2_000));
     let mut into = BufWriter::with_capacity(1 << 20, File::create(out)?);
@@ -88,7 +91,11 @@ impl Talk {
     }
 
     /// Writes the next packet and says how long it is until the one behind it.
-    fn step(&mut self, into: &mut PcapWriter<impl Write>, now_ns: i64) -> std::io::Result<Option<i64>> {
+    fn step(
+        &mut self,
+        into: &mut PcapWriter<impl Write>,
+        now_ns: i64,
+    ) -> std::io::Result<Option<i64>> {
         let (from, flags, payload, pause_us) = match (self.left, self.step) {
             (1..=3, _) => CLOSE[3 - self.left as usize],
             (_, step @ 0..3) => OPEN[step],

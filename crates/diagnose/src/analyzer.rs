@@ -22,7 +22,7 @@ impl Analyzer {
     #[must_use]
     pub fn new(parameters: Parameters) -> Self {
         Self {
-            table: Table::new(parameters.connection_limit),
+            table: Table::new(parameters.connection_limit, parameters.first_connection),
             parameters,
             report: Report::default(),
         }
@@ -47,7 +47,9 @@ impl Analyzer {
         };
         let (ends, from) = Ends::of(&segment);
         let mut left = None;
-        let slot = self.table.slot(&ends, mark, |connection| left = Some(connection));
+        let slot = self
+            .table
+            .slot(&ends, mark, |connection| left = Some(connection));
         if let Some(connection) = left {
             self.let_go(connection);
         }

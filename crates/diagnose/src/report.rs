@@ -134,7 +134,11 @@ impl ConnectionReport {
             ruled_out = story.ruled_out.clone();
             (stalls, cost_ns) = (story.stalls, story.cost_ns);
             for (_, (_, hold)) in story.suspects() {
-                ruled_out.add(Lookalike::Uncorroborated, hold.held.frame, story::cost_ns(hold));
+                ruled_out.add(
+                    Lookalike::Uncorroborated,
+                    hold.held.frame,
+                    story::cost_ns(hold),
+                );
             }
         }
         Self {
@@ -147,7 +151,10 @@ impl ConnectionReport {
             last_ns: connection.last_ns,
             rtt_ns: connection.rtt_ns(),
             capture_point: capture_point(connection, client),
-            directions: [direction(connection, client), direction(connection, 1 - client)],
+            directions: [
+                direction(connection, client),
+                direction(connection, 1 - client),
+            ],
             stalls,
             cost_ns,
             ruled_out,

@@ -134,7 +134,12 @@ impl Story {
 
     /// Those that stayed suspects, as what they are: uncorroborated.
     pub(crate) fn suspects(&self) -> impl Iterator<Item = (usize, &(Kind, Hold))> {
-        let of = |from: usize| self.directions[from].suspects.iter().map(move |s| (from, s));
+        let of = |from: usize| {
+            self.directions[from]
+                .suspects
+                .iter()
+                .map(move |s| (from, s))
+        };
         of(0).chain(of(1))
     }
 

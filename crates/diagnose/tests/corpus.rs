@@ -94,7 +94,14 @@ fn score(truth: &Truth, log: &mut String) -> Score {
         score.right += 1;
         match finding.kind.name() == stall.kind {
             true => score.right_kind += 1,
-            false => *log += &format!("{}: {} found as {}\n", truth.pattern, stall.kind, finding.kind.name()),
+            false => {
+                *log += &format!(
+                    "{}: {} found as {}\n",
+                    truth.pattern,
+                    stall.kind,
+                    finding.kind.name()
+                )
+            }
         }
         match stall.cost_agrees(finding) {
             true => score.right_cost += 1,

@@ -50,7 +50,10 @@ fn write_write_read_agrees_with_its_ground_truth() {
     let mut wrote_body = None;
     let mut waits_ms = Vec::new();
     for line in text.lines() {
-        let Some(seconds) = line.split_whitespace().next().and_then(|t| t.parse::<f64>().ok())
+        let Some(seconds) = line
+            .split_whitespace()
+            .next()
+            .and_then(|t| t.parse::<f64>().ok())
         else {
             continue;
         };
@@ -124,7 +127,10 @@ fn ssh_has_four_of_41() {
     };
     let costs = costs(&report);
     assert_eq!(costs.len(), 4);
-    assert!(costs.iter().all(|&(_, ms)| (40..=42).contains(&ms)), "{costs:?}");
+    assert!(
+        costs.iter().all(|&(_, ms)| (40..=42).contains(&ms)),
+        "{costs:?}"
+    );
 }
 
 #[test]

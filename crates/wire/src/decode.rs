@@ -237,11 +237,7 @@ fn ipv6(packet: &[u8], on_wire: usize) -> Option<Segment> {
 }
 
 #[inline]
-fn tcp(
-    header: &[u8],
-    on_wire: usize,
-    endpoint: impl Fn(bool, u16) -> Endpoint,
-) -> Option<Segment> {
+fn tcp(header: &[u8], on_wire: usize, endpoint: impl Fn(bool, u16) -> Endpoint) -> Option<Segment> {
     // Up to the window: what a 54-byte snap of Ethernet and IPv4 leaves.
     if header.len() < 16 {
         return None;

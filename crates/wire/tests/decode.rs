@@ -26,8 +26,7 @@ fn shape() -> impl Strategy<Value = Shape> {
         any::<u16>().prop_map(TcpOptionElement::MaximumSegmentSize),
         any::<u8>().prop_map(TcpOptionElement::WindowScale),
         Just(TcpOptionElement::SelectiveAcknowledgementPermitted),
-        any::<(u32, u32)>()
-            .prop_map(|b| TcpOptionElement::SelectiveAcknowledgement(b, [None; 3])),
+        any::<(u32, u32)>().prop_map(|b| TcpOptionElement::SelectiveAcknowledgement(b, [None; 3])),
         any::<(u32, u32)>().prop_map(|(v, e)| TcpOptionElement::Timestamp(v, e)),
     ];
     let options = proptest::collection::vec(option, 0..4);
@@ -40,8 +39,8 @@ fn shape() -> impl Strategy<Value = Shape> {
         0..1400_usize,
         14..200_usize,
     )
-        .prop_map(|((v6, raw), tags, ports, (seq, ack, window, flags), options, payload, snap)| {
-            Shape {
+        .prop_map(
+            |((v6, raw), tags, ports, (seq, ack, window, flags), options, payload, snap)| Shape {
                 v6,
                 raw,
                 tags: if raw { 0 } else { tags },
@@ -53,8 +52,8 @@ fn shape() -> impl Strategy<Value = Shape> {
                 options,
                 payload,
                 snap,
-            }
-        })
+            },
+        )
 }
 
 impl Shape {
@@ -76,13 +75,27 @@ impl Shape {
         };
         let mut tcp = ip.tcp(self.ports.0, self.ports.1, self.seq, self.window);
         let on = |bit: Flags| self.flags & bit.0 != 0;
-        if on(Flags::FIN) { tcp = tcp.fin(); }
-        if on(Flags::SYN) { tcp = tcp.syn(); }
-        if on(Flags::RST) { tcp = tcp.rst(); }
-        if on(Flags::PSH) { tcp = tcp.psh(); }
-        if on(Flags::ACK) { tcp = tcp.ack(self.ack); }
-        if on(Flags::URG) { tcp = tcp.urg(0); }
-        let tcp = tcp.options(&self.options).expect("at most 40 bytes of options");
+        if on(Flags::FIN) {
+            tcp = tcp.fin();
+        }
+        if on(Flags::SYN) {
+            tcp = tcp.syn();
+        }
+        if on(Flags::RST) {
+            tcp = tcp.rst();
+        }
+        if on(Flags::PSH) {
+            tcp = tcp.psh();
+        }
+        if on(Flags::ACK) {
+            tcp = tcp.ack(self.ack);
+        }
+        if on(Flags::URG) {
+            tcp = tcp.urg(0);
+        }
+        let tcp = tcp
+            .options(&self.options)
+            .expect("at most 40 bytes of options");
         let payload = vec![0; self.payload];
         let mut bytes = Vec::new();
         tcp.write(&mut bytes, &payload).unwrap();
@@ -90,7 +103,11 @@ impl Shape {
     }
 
     fn link(&self) -> LinkType {
-        if self.raw { LinkType::RAW } else { LinkType::ETHERNET }
+        if self.raw {
+            LinkType::RAW
+        } else {
+            LinkType::ETHERNET
+        }
     }
 }
 
@@ -170,7 +187,12 @@ fn cooked_loopback_and_offload_frames_are_read() {
     let sll = [&[0; 14][..], &[8, 0], &ip].concat();
     let sll2 = [&[8, 0][..], &[0; 18], &ip].concat();
     let null = [&[2, 0, 0, 0][..], &ip].concat();
-    let pppoe = [&[0; 12][..], &[0x88, 0x64, 0x11, 0, 0, 1, 0, 52, 0, 0x21], &ip].concat();
+    let pppoe = [
+        &[0; 12][..],
+        &[0x88, 0x64, 0x11, 0, 0, 1, 0, 52, 0, 0x21],
+        &ip,
+    ]
+    .concat();
     for (link, bytes) in [
         (LinkType::LINUX_SLL, sll),
         (LinkType::LINUX_SLL2, sll2),

@@ -24,6 +24,12 @@ pub(super) static WORDS: Words = Words {
         ),
         None => String::new(),
     },
+    cure: |f| {
+        format!(
+            "a larger stream buffer on the {}, or TCP_NODELAY there",
+            f.sender
+        )
+    },
     evidence: |f| {
         let Some(h) = f.hold() else { return Vec::new() };
         release_evidence(

@@ -12,9 +12,13 @@ pub(super) static WORDS: Words = Words {
     name: "cork-held",
     title: "corked until the timer",
     habit: |f| match f.hold() {
-        Some(h) => format!("corks its message and does not uncork the last {} bytes", h.held_len),
+        Some(h) => format!(
+            "corks its message and does not uncork the last {} bytes",
+            h.held_len
+        ),
         None => String::new(),
     },
+    cure: |f| format!("uncork after each message on the {}", f.sender),
     evidence: |f| {
         let Some(h) = f.hold() else { return Vec::new() };
         let mut said = vec![format!(

@@ -24,7 +24,8 @@ pub(crate) fn pause(
     let full = segment.payload >= mss && half.last_len >= mss && half.last_len.is_multiple_of(mss);
     // The window was cut to RFC 6928's ten segments or less, and had been twice that.
     let cut = (2 * mss..=10 * mss).contains(&flight) && half.peak_flight >= 2 * flight;
-    let a_round_trip = rtt_ns >= LEAST_RTT_NS && wait_ns >= rtt_ns / 2 && wait_ns < rtt_ns + rtt_ns / 2;
+    let a_round_trip =
+        rtt_ns >= LEAST_RTT_NS && wait_ns >= rtt_ns / 2 && wait_ns < rtt_ns + rtt_ns / 2;
     let upon_ack = mark.time_ns - half.release.mark.time_ns < rtt_ns / 2;
     let room = half.release.room >= segment.payload;
     (full && cut && a_round_trip && upon_ack && room && !half.peer_spoke && !half.disturbed).then(
@@ -63,6 +64,7 @@ pub(super) static WORDS: Words = Words {
         ),
         None => String::new(),
     },
+    cure: |f| format!("tcp_slow_start_after_idle=0 on the {}", f.sender),
     evidence: |f| {
         let Some(h) = f.hold() else { return Vec::new() };
         vec![

@@ -47,6 +47,8 @@ pub(crate) struct Words {
     pub(crate) title: &'static str,
     /// What the sender does, as the verb of the first sentence.
     pub(crate) habit: fn(&Finding) -> String,
+    /// The cure, as short as the first sentence wants it.
+    pub(crate) cure: fn(&Finding) -> String,
     /// The reasons, one sentence each.
     pub(crate) evidence: fn(&Finding) -> Vec<String>,
     /// Which side should change what.
@@ -102,7 +104,8 @@ impl Kind {
 
 /// The kind of a hold released by a late ACK or by a timer; none if the window explains it.
 pub(crate) fn classify(hold: &Hold) -> Option<Kind> {
-    let rules: [(Kind, fn(&Hold) -> bool); 7] = [
+    type Rule = fn(&Hold) -> bool;
+    let rules: [(Kind, Rule); 7] = [
         (Kind::CorkHeld, cork_held::is),
         (Kind::ShortInitialSegment, short_initial_segment::is),
         (Kind::SlowStartDelayedAck, slow_start_delayed_ack::is),
@@ -234,6 +237,12 @@ impl Finding {
     #[must_use]
     pub fn habit(&self) -> String {
         (self.kind.words().habit)(self)
+    }
+
+    /// The cure in few words, for the first sentence.
+    #[must_use]
+    pub fn cure(&self) -> String {
+        (self.kind.words().cure)(self)
     }
 
     /// Which side should change what.

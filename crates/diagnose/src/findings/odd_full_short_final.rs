@@ -23,6 +23,12 @@ pub(super) static WORDS: Words = Words {
         ),
         None => String::new(),
     },
+    cure: |f| {
+        format!(
+            "TCP_NODELAY on the {}, or a stack with Minshall's rule",
+            f.sender
+        )
+    },
     evidence: |f| {
         let Some(h) = f.hold() else { return Vec::new() };
         release_evidence(

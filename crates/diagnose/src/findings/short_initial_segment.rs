@@ -23,6 +23,12 @@ pub(super) static WORDS: Words = Words {
         ),
         None => String::new(),
     },
+    cure: |f| {
+        format!(
+            "a larger initial window on the {}, and a full first segment",
+            f.sender
+        )
+    },
     evidence: |f| {
         let Some(h) = f.hold() else { return Vec::new() };
         release_evidence(

@@ -26,6 +26,12 @@ pub(super) static WORDS: Words = Words {
         Some(h) => format!("can send only {} bytes at a time", h.flight),
         None => String::new(),
     },
+    cure: |f| {
+        format!(
+            "a larger buffer on the {}; TCP_NODELAY does not help",
+            f.blame
+        )
+    },
     evidence: |f| {
         let Some(h) = f.hold() else { return Vec::new() };
         let whose = match is_receivers(h) {

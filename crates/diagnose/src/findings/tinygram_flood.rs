@@ -77,8 +77,16 @@ pub(crate) fn find(connection: &Connection, from: usize, mss: u32) -> Option<Fin
 
 /// Timestamps and IPv6 add to Davids' forty bytes of headers.
 fn extra(connection: &Connection, from: usize) -> f64 {
-    let stamps = if connection.halves[from].timestamps { 12.0 } else { 0.0 };
-    let v6 = if connection.ends.ends[0].address().is_ipv6() { 20.0 } else { 0.0 };
+    let stamps = if connection.halves[from].timestamps {
+        12.0
+    } else {
+        0.0
+    };
+    let v6 = if connection.ends.ends[0].address().is_ipv6() {
+        20.0
+    } else {
+        0.0
+    };
     stamps + v6
 }
 
@@ -100,6 +108,12 @@ pub(super) static WORDS: Words = Words {
             flood.saved
         ),
         Facts::Hold(_) => String::new(),
+    },
+    cure: |f| {
+        format!(
+            "gather and write once on the {}; TCP_NODELAY makes a flood and does not cure it",
+            f.sender
+        )
     },
     evidence: |f| match &f.facts {
         Facts::Flood(flood) => vec![

@@ -18,6 +18,7 @@ pub(super) static WORDS: Words = Words {
         ),
         None => String::new(),
     },
+    cure: |f| format!("write once, or TCP_NODELAY on the {}", f.sender),
     evidence: |f| {
         let Some(h) = f.hold() else { return Vec::new() };
         release_evidence(
@@ -30,9 +31,10 @@ pub(super) static WORDS: Words = Words {
     },
     advice: |f| {
         format!(
-            "{}: write the message once (one buffer, writev, or cork and uncork); \
-             if it cannot be, TCP_NODELAY on the {}",
-            f.sender, f.sender
+            "{0}: write the message once (one buffer, writev, or cork and uncork around it); if it \
+             cannot be, TCP_NODELAY on the {0}, which sends each write as a packet of its own and \
+             is the wrong cure where a message is many small writes",
+            f.sender
         )
     },
 };

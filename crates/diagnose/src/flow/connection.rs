@@ -180,13 +180,7 @@ impl Connection {
         half.on_ack(segment, mark, peer_window, mss);
     }
 
-    fn on_payload(
-        &mut self,
-        segment: &Segment,
-        from: usize,
-        mark: Mark,
-        found: &mut Vec<Finding>,
-    ) {
+    fn on_payload(&mut self, segment: &Segment, from: usize, mark: Mark, found: &mut Vec<Finding>) {
         let mss = self.mss(from);
         match self.halves[from].arrival(segment) {
             Arrival::KeepAlive => return,

@@ -220,8 +220,7 @@ impl Half {
         self.acked = ack;
         let wait_ns = mark.time_ns - self.sent.time_ns;
         let whole = ack == self.next && self.sent.frame != 0;
-        let pure =
-            whole && segment.payload == 0 && !segment.flags.any(Flags::SYN | Flags::FIN);
+        let pure = whole && segment.payload == 0 && !segment.flags.any(Flags::SYN | Flags::FIN);
         self.release = Release {
             mark,
             wait_ns,
@@ -269,9 +268,7 @@ impl Half {
         self.flight = self.flight.saturating_add(len);
         self.flight_segments += len.div_ceil(mss);
         self.max_len = self.max_len.max(len);
-        self.peak_flight = self
-            .peak_flight
-            .max(self.next.wrapping_sub(self.acked));
+        self.peak_flight = self.peak_flight.max(self.next.wrapping_sub(self.acked));
         self.last_len = len;
         self.sent = mark;
         self.pushed = segment.flags.any(Flags::PSH);

@@ -18,11 +18,12 @@ pub(crate) struct Table {
     closed: VecDeque<u32>,
     hand: usize,
     limit: usize,
+    first_id: u32,
     next_id: u32,
 }
 
 impl Table {
-    pub(crate) fn new(limit: usize) -> Self {
+    pub(crate) fn new(limit: usize, first_id: u32) -> Self {
         Self {
             slots: Vec::new(),
             free: Vec::new(),
@@ -30,18 +31,14 @@ impl Table {
             closed: VecDeque::new(),
             hand: 0,
             limit: limit.max(1),
-            next_id: 0,
+            first_id,
+            next_id: first_id,
         }
     }
 
     /// The slot of a connection, made if there is none; `left` gets one that had to go for it.
     #[inline]
-    pub(crate) fn slot(
-        &mut self,
-        ends: &Ends,
-        mark: Mark,
-        left: impl FnOnce(Connection),
-    ) -> usize {
+    pub(crate) fn slot(&mut self, ends: &Ends, mark: Mark, left: impl FnOnce(Connection)) -> usize {
         let hash = hash(ends);
         let slots = &self.slots;
         let known = self
@@ -87,7 +84,7 @@ impl Table {
     }
 
     pub(crate) fn connections(&self) -> u32 {
-        self.next_id
+        self.next_id - self.first_id
     }
 
     /// Takes all connections out, in order of appearance.
@@ -126,7 +123,9 @@ impl Table {
         };
         let slots = &self.slots;
         self.index.insert_unique(hash, slot, |&slot| {
-            slots[slot as usize].as_ref().map_or(0, |c| self::hash(&c.ends))
+            slots[slot as usize]
+                .as_ref()
+                .map_or(0, |c| self::hash(&c.ends))
         });
         slot as usize
     }
@@ -174,7 +173,10 @@ fn hash(ends: &Ends) -> u64 {
     let [a, b] = &ends.ends;
     let ports = u64::from(a.port) << 16 | u64::from(b.port);
     let key = key();
-    let x = fold(a.low ^ key, b.low ^ ports.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+    let x = fold(
+        a.low ^ key,
+        b.low ^ ports.wrapping_mul(0x9e37_79b9_7f4a_7c15),
+    );
     fold(x ^ a.high, b.high ^ key)
 }
 

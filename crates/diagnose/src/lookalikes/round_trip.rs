@@ -2,4 +2,5 @@
 
 pub(super) const NAME: &str = "round-trip";
 
-pub(super) const REASON: &str = "the ACK came as fast as the path allows: one round trip, no delayed-ACK timer";
+pub(super) const REASON: &str =
+    "the ACK came as fast as the path allows: one round trip, no delayed-ACK timer";

@@ -2,4 +2,5 @@
 
 pub(super) const NAME: &str = "think-time";
 
-pub(super) const REASON: &str = "the application produced the data later: this sender is seen not to hold small segments";
+pub(super) const REASON: &str =
+    "the application produced the data later: this sender is seen not to hold small segments";

@@ -2,4 +2,5 @@
 
 pub(super) const NAME: &str = "zero-window";
 
-pub(super) const REASON: &str = "the receiver advertised too small a window; its application did not read";
+pub(super) const REASON: &str =
+    "the receiver advertised too small a window; its application did not read";

@@ -40,7 +40,10 @@ impl Read for Zstd {
                 if read > 0 || into.is_empty() {
                     return Ok(read);
                 }
-                self.packed = self.frame.take().map(|frame| frame.into_inner());
+                self.packed = self
+                    .frame
+                    .take()
+                    .map(ruzstd::decoding::StreamingDecoder::into_inner);
             }
             let Some(mut packed) = self.packed.take() else {
                 return Ok(0);

@@ -213,11 +213,7 @@ impl Section {
                 9 if len == 1 => resolution = value[0],
                 14 if len == 8 => {
                     let halves = [u32_at(value, 0, be), u32_at(value, 4, be)];
-                    let [high, low] = if be {
-                        halves
-                    } else {
-                        [halves[1], halves[0]]
-                    };
+                    let [high, low] = if be { halves } else { [halves[1], halves[0]] };
                     offset_s = (u64::from(high) << 32 | u64::from(low)) as i64;
                 }
                 _ => {}

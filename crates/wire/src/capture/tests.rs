@@ -5,7 +5,12 @@ use super::*;
 /// Three frames: an Ethernet one of 60 bytes, a raw one of 1, an empty one snapped from 1500.
 fn frames() -> Vec<(i64, LinkType, Vec<u8>, u32)> {
     vec![
-        (1_700_000_000_123_456_789, LinkType::ETHERNET, (0..60).collect(), 60),
+        (
+            1_700_000_000_123_456_789,
+            LinkType::ETHERNET,
+            (0..60).collect(),
+            60,
+        ),
         (1_700_000_000_123_456_790, LinkType::ETHERNET, vec![7], 1),
         (1_700_000_001_000_000_000, LinkType::ETHERNET, vec![], 1500),
     ]
@@ -47,7 +52,12 @@ fn read(source: impl Read + 'static) -> Vec<(i64, LinkType, Vec<u8>, u32)> {
     let mut reader = Reader::new(source).unwrap();
     let mut all = Vec::new();
     while let Some(frame) = reader.next_frame().unwrap() {
-        all.push((frame.time_ns, frame.link, frame.data.to_vec(), frame.wire_len));
+        all.push((
+            frame.time_ns,
+            frame.link,
+            frame.data.to_vec(),
+            frame.wire_len,
+        ));
     }
     all
 }
@@ -90,7 +100,11 @@ fn every_magic_of_classic_pcap_is_read() {
     let little = |words: [u32; 4]| words.map(u32::to_le_bytes).concat();
     let record = [1_700_000_000, 5, 2, 100];
     let header = |magic: [u8; 4], big_endian: bool| {
-        let network = if big_endian { [0, 0, 0, 101] } else { [101, 0, 0, 0] };
+        let network = if big_endian {
+            [0, 0, 0, 101]
+        } else {
+            [101, 0, 0, 0]
+        };
         [&magic[..], &[0; 16], &network].concat()
     };
     let second = 1_700_000_000_000_000_000;
@@ -113,14 +127,35 @@ fn every_magic_of_classic_pcap_is_read() {
 fn interfaces_have_their_own_link_and_clock() {
     let block = |kind: u32, body: &[u8]| {
         let len = body.len() as u32 + 12;
-        [&kind.to_be_bytes(), &len.to_be_bytes(), body, &len.to_be_bytes()].concat()
+        [
+            &kind.to_be_bytes(),
+            &len.to_be_bytes(),
+            body,
+            &len.to_be_bytes(),
+        ]
+        .concat()
     };
-    let section = block(0x0a0d_0d0a, &[&[0x1a, 0x2b, 0x3c, 0x4d, 0, 1, 0, 0][..], &[0xff; 8]].concat());
+    let section = block(
+        0x0a0d_0d0a,
+        &[&[0x1a, 0x2b, 0x3c, 0x4d, 0, 1, 0, 0][..], &[0xff; 8]].concat(),
+    );
     // if_tsresol 2^-10; if_tsoffset 100 s.
-    let slow = block(1, &[0, 113, 0, 0, 0, 0, 0, 96, 0, 9, 0, 1, 0x8a, 0, 0, 0, 0, 14, 0, 8, 0, 0, 0, 0, 0, 0, 0, 100, 0, 0, 0, 0]);
+    let slow = block(
+        1,
+        &[
+            0, 113, 0, 0, 0, 0, 0, 96, 0, 9, 0, 1, 0x8a, 0, 0, 0, 0, 14, 0, 8, 0, 0, 0, 0, 0, 0, 0,
+            100, 0, 0, 0, 0,
+        ],
+    );
     let plain = block(1, &[0, 101, 0, 0, 0, 0, 0, 0]);
     let packet = |interface: u8, ticks: u8| {
-        block(6, &[0, 0, 0, interface, 0, 0, 0, 0, 0, 0, 0, ticks, 0, 0, 0, 1, 0, 0, 0, 1, 0xaa, 0, 0, 0])
+        block(
+            6,
+            &[
+                0, 0, 0, interface, 0, 0, 0, 0, 0, 0, 0, ticks, 0, 0, 0, 1, 0, 0, 0, 1, 0xaa, 0, 0,
+                0,
+            ],
+        )
     };
     let statistics = block(5, &[0; 12]);
     let bytes = [section, slow, plain, packet(1, 3), statistics, packet(0, 2)].concat();
@@ -148,12 +183,18 @@ fn damage_is_named_and_what_came_before_is_kept() {
     }
     let refused = |bytes: &[u8]| Reader::new(Cursor::new(bytes.to_vec())).err().unwrap();
     assert!(matches!(refused(b""), CaptureError::Empty));
-    assert!(matches!(refused(b"GIF89a.."), CaptureError::NotACapture { .. }));
+    assert!(matches!(
+        refused(b"GIF89a.."),
+        CaptureError::NotACapture { .. }
+    ));
     // A length field alone must not make us allocate.
     let mut greedy = pcap();
     greedy[24 + 8..24 + 12].fill(0xff);
     let mut reader = Reader::new(Cursor::new(greedy)).unwrap();
-    assert!(matches!(reader.next_frame(), Err(CaptureError::Damaged { at: 24, .. })));
+    assert!(matches!(
+        reader.next_frame(),
+        Err(CaptureError::Damaged { at: 24, .. })
+    ));
 }
 
 #[test]
@@ -166,7 +207,10 @@ fn comments_reach_the_frames_and_all_else_stays() {
         assert_eq!(comments(&once), ["", "held", ""]);
         // A second comment joins the first.
         let mut twice = Vec::new();
-        annotate(Cursor::new(once), &mut twice, |n| (n > 1).then(|| "late".to_owned())).unwrap();
+        annotate(Cursor::new(once), &mut twice, |n| {
+            (n > 1).then(|| "late".to_owned())
+        })
+        .unwrap();
         assert_eq!(comments(&twice), ["", "late|held", "late"]);
     }
 }
@@ -185,7 +229,9 @@ fn comments(bytes: &[u8]) -> Vec<String> {
                         .options
                         .iter()
                         .filter(|o| o.code == OptionCode::Comment)
-                        .map(|o| String::from_utf8_lossy(&o.value[..usize::from(o.len)]).into_owned())
+                        .map(|o| {
+                            String::from_utf8_lossy(&o.value[..usize::from(o.len)]).into_owned()
+                        })
                         .collect();
                     all.push(texts.join("|"));
                 }

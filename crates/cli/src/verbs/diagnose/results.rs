@@ -2,7 +2,7 @@
 
 use std::fs::File;
 
-use tinygram_diagnose::{Analyzer, ConnectionReport, Finding, Report, Summary};
+use tinygram_diagnose::{Analyzer, ConnectionReport, Finding, Parameters, Report, Summary};
 use tinygram_wire::capture::{CaptureError, Reader};
 
 use super::live;
@@ -24,11 +24,11 @@ pub(super) struct Capture {
 
 impl Results {
     pub(super) fn of(plan: &Plan) -> Result<Self, Failure> {
-        let captures = plan
-            .inputs
-            .iter()
-            .map(|input| analyse(input, plan))
-            .collect::<Result<_, _>>()?;
+        let mut captures: Vec<Capture> = Vec::new();
+        for input in &plan.inputs {
+            let seen = captures.iter().map(|c| c.report.summary.connections).sum();
+            captures.push(analyse(input, plan, seen)?);
+        }
         Ok(Self { captures })
     }
 
@@ -55,7 +55,7 @@ impl Capture {
     }
 }
 
-fn analyse(input: &Input, plan: &Plan) -> Result<Capture, Failure> {
+fn analyse(input: &Input, plan: &Plan, first_connection: u32) -> Result<Capture, Failure> {
     let name = input.name();
     let unusable = |error: CaptureError| Failure::Input(format!("{name} {error}"));
     let mut reader = match input {
@@ -69,7 +69,10 @@ fn analyse(input: &Input, plan: &Plan) -> Result<Capture, Failure> {
         Input::Stdin => Reader::new(live::stdin()?).map_err(unusable)?,
     };
     let telling = matches!(input, Input::Stdin) && !plan.json;
-    let mut analyzer = Analyzer::new(plan.parameters.clone());
+    let mut analyzer = Analyzer::new(Parameters {
+        first_connection,
+        ..plan.parameters.clone()
+    });
     let mut told = 0;
     let broken = loop {
         match reader.next_frame() {

@@ -55,7 +55,10 @@ fn marks(finding: &Finding) -> Vec<(u64, String)> {
     let Facts::Hold(hold) = &finding.facts else {
         let (first, last) = (finding.frames[0].frame, finding.frames[1].frame);
         return vec![
-            (first, format!("begins; the {} {}", finding.sender, finding.habit())),
+            (
+                first,
+                format!("begins; the {} {}", finding.sender, finding.habit()),
+            ),
             (last, "ends".to_owned()),
         ];
     };
@@ -70,16 +73,15 @@ fn marks(finding: &Finding) -> Vec<(u64, String)> {
     if let Some(release) = hold.release {
         marks.push((
             release.frame,
-            format!("this ACK came {} late and released it", ms(hold.ack_wait_ns)),
+            format!(
+                "this ACK came {} late and released it",
+                ms(hold.ack_wait_ns)
+            ),
         ));
     }
     marks.push((
         hold.held.frame,
-        format!(
-            "held for {}. {}",
-            ms(finding.cost_ns),
-            finding.advice()
-        ),
+        format!("held for {}. {}", ms(finding.cost_ns), finding.advice()),
     ));
     marks
 }

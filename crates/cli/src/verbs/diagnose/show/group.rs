@@ -57,14 +57,12 @@ impl<'a> Group<'a> {
             .into_iter()
             .filter_map(|id| capture.connection(id))
             .collect();
-        let first = connections.iter().map(|c| c.first_ns).min().unwrap_or(0);
-        let last = connections.iter().map(|c| c.last_ns).max().unwrap_or(0);
         Self {
             capture,
             kind: findings[0].kind,
             cost_ns: findings.iter().map(|f| f.cost_ns).sum(),
+            duration_ns: connections.iter().map(|c| c.duration_ns()).sum(),
             connections,
-            duration_ns: last - first,
             findings,
         }
     }
@@ -91,11 +89,11 @@ impl<'a> Group<'a> {
             false => "a tinygram flood".to_owned(),
         };
         format!(
-            "client {client} -> server {}{many}: {cost}; the {} {}. {}",
+            "client {client} -> server {}{many}: {cost}; the {} {}; {}",
             c.server,
             finding.sender,
             finding.habit(),
-            capital(&finding.advice())
+            finding.cure()
         )
     }
 
@@ -133,12 +131,4 @@ pub(super) fn seconds(ns: i64) -> String {
         1_000_000_000.. => format!("{:.1} s", ns as f64 / 1e9),
         _ => ms(ns),
     }
-}
-
-fn capital(text: &str) -> String {
-    let mut chars = text.chars();
-    chars
-        .next()
-        .map(|c| c.to_uppercase().collect::<String>() + chars.as_str())
-        .unwrap_or_default()
 }

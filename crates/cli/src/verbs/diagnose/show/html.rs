@@ -48,7 +48,11 @@ fn page(plan: &Plan, results: &Results) -> std::io::Result<String> {
 fn verdict(out: &mut String, results: &Results, groups: &[Group<'_>]) {
     let total = results.total();
     for group in groups.iter().take(5) {
-        let _ = write!(out, "<p class=\"verdict\">{}</p>", escape(&group.sentence()));
+        let _ = write!(
+            out,
+            "<p class=\"verdict\">{}</p>",
+            escape(&group.sentence())
+        );
     }
     if total.stalls == 0 {
         let _ = write!(
@@ -94,13 +98,21 @@ fn connections(out: &mut String, results: &Results) {
             r.rtt_ns.map_or("-".to_owned(), ms),
             r.capture_point.name(),
             r.stalls,
-            if r.stalls > 0 { seconds(r.cost_ns) } else { "-".to_owned() },
+            if r.stalls > 0 {
+                seconds(r.cost_ns)
+            } else {
+                "-".to_owned()
+            },
             innocent.join(", ")
         );
     }
     *out += "</tbody></table></div>";
     if rows.len() > ROWS {
-        let _ = write!(out, "<p>... and {} more.</p>", plural(rows.len() - ROWS, "connection"));
+        let _ = write!(
+            out,
+            "<p>... and {} more.</p>",
+            plural(rows.len() - ROWS, "connection")
+        );
     }
 }
 
@@ -112,7 +124,11 @@ fn section(out: &mut String, plan: &Plan, group: &Group<'_>) -> std::io::Result<
         group.kind.title(),
         typical.sender,
         match group.kind.is_stall() {
-            true => format!("{}, {}", plural(group.findings.len(), "stall"), seconds(group.cost_ns)),
+            true => format!(
+                "{}, {}",
+                plural(group.findings.len(), "stall"),
+                seconds(group.cost_ns)
+            ),
             false => plural(group.findings.len(), "connection"),
         }
     );
@@ -120,7 +136,11 @@ fn section(out: &mut String, plan: &Plan, group: &Group<'_>) -> std::io::Result<
     for reason in typical.evidence() {
         let _ = write!(out, "<li>{}</li>", escape(&reason));
     }
-    let _ = write!(out, "</ul><p class=\"advice\">{}</p>", escape(&typical.advice()));
+    let _ = write!(
+        out,
+        "</ul><p class=\"advice\">{}</p>",
+        escape(&typical.advice())
+    );
     let port = group.connections[0].end(Side::Server).port;
     for recipe in recipes::for_port(port) {
         let _ = write!(
@@ -134,7 +154,11 @@ fn section(out: &mut String, plan: &Plan, group: &Group<'_>) -> std::io::Result<
     if group.kind.is_stall() {
         plots(out, plan, group)?;
     }
-    let _ = write!(out, "<p>Wireshark: <code>{}</code></p></section>", escape(&group.filter(20)));
+    let _ = write!(
+        out,
+        "<p>Wireshark: <code>{}</code></p></section>",
+        escape(&group.filter(20))
+    );
     Ok(())
 }
 
@@ -154,6 +178,12 @@ fn plots(out: &mut String, plan: &Plan, group: &Group<'_>) -> std::io::Result<()
         for trace in &traces {
             *out += &plot::svg(trace);
         }
+        let peer = typical.sender.other();
+        let _ = write!(
+            out,
+            "<p class=\"name\">Bars: data, the held segment in red. Line: what is acknowledged; the \
+             dot is the ACK that released. Triangles: data of the {peer}.</p>"
+        );
     }
     Ok(())
 }

@@ -3,14 +3,14 @@
 use serde::Serialize;
 use tinygram_diagnose::{ConnectionReport, Direction, Finding, Side};
 
-use super::super::plan::Plan;
+use super::super::plan::{Input, Plan};
 use super::super::results::{Capture, Results};
 
 pub(super) fn document(plan: &Plan, results: &Results) -> String {
     let document = Document {
         schema: "tinygram.diagnose/1",
         parameters: Parameters {
-            captures: plan.inputs.iter().map(|i| i.name()).collect(),
+            captures: plan.inputs.iter().map(Input::name).collect(),
             fail_on: plan.fail_on.iter().map(|c| c.text().to_owned()).collect(),
             connection_limit: plan.parameters.connection_limit,
             finding_limit: plan.parameters.finding_limit,

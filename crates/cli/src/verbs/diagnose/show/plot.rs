@@ -144,7 +144,10 @@ fn acks(out: &mut String, trace: &Trace<'_>, scale: &Scale, late: Option<u64>) {
                 false => write!(path, "H{x:.1}V{y:.1}"),
             };
             if Some(dot.frame) == late {
-                let _ = write!(out, "<circle class=\"late\" cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"5\"/>");
+                let _ = write!(
+                    out,
+                    "<circle class=\"late\" cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"5\"/>"
+                );
             }
         }
         if dot.len > 0 {
@@ -177,7 +180,12 @@ fn data(out: &mut String, trace: &Trace<'_>, scale: &Scale, held: u64) {
     }
 }
 
-fn labels(out: &mut String, trace: &Trace<'_>, scale: &Scale, hold: &tinygram_diagnose::hold::Hold) {
+fn labels(
+    out: &mut String,
+    trace: &Trace<'_>,
+    scale: &Scale,
+    hold: &tinygram_diagnose::hold::Hold,
+) {
     let sender = trace.sender_side();
     let middle = f64::midpoint(scale.x(hold.trigger.time_ns), scale.x(hold.held.time_ns));
     let mut text = |x: f64, y: f64, class: &str, anchor: &str, said: &str| {
@@ -187,16 +195,28 @@ fn labels(out: &mut String, trace: &Trace<'_>, scale: &Scale, hold: &tinygram_di
         );
     };
     let held_ns = hold.held.time_ns - hold.trigger.time_ns;
-    text(middle, TOP + 24.0, "heldtext", "middle", &format!(
-        "{} bytes held for {} (frame {})",
-        hold.held_len,
-        ms(held_ns),
-        hold.held.frame
-    ));
-    text(middle, TOP + 44.0, "", "middle", &format!(
-        "{} bytes unacknowledged (frame {})",
-        hold.trigger_len, hold.trigger.frame
-    ));
+    text(
+        middle,
+        TOP + 24.0,
+        "heldtext",
+        "middle",
+        &format!(
+            "{} bytes held for {} (frame {})",
+            hold.held_len,
+            ms(held_ns),
+            hold.held.frame
+        ),
+    );
+    text(
+        middle,
+        TOP + 44.0,
+        "",
+        "middle",
+        &format!(
+            "{} bytes unacknowledged (frame {})",
+            hold.trigger_len, hold.trigger.frame
+        ),
+    );
     let released = match hold.release {
         Some(release) => format!(
             "ACK of the {} after {} (frame {})",

@@ -31,7 +31,11 @@ fn verdict(out: &mut String, results: &Results, groups: &[Group<'_>]) {
         let _ = writeln!(out, "{}", group.sentence());
     }
     if groups.len() > SENTENCES {
-        let _ = writeln!(out, "... and {} more habits below", groups.len() - SENTENCES);
+        let _ = writeln!(
+            out,
+            "... and {} more habits below",
+            groups.len() - SENTENCES
+        );
     }
     if total.stalls == 0 {
         let _ = writeln!(
@@ -43,7 +47,11 @@ fn verdict(out: &mut String, results: &Results, groups: &[Group<'_>]) {
         );
     }
     if total.segments == 0 {
-        let _ = writeln!(out, "None of the {} frames holds a TCP segment.", total.frames);
+        let _ = writeln!(
+            out,
+            "None of the {} frames holds a TCP segment.",
+            total.frames
+        );
     }
     if total.dropped_findings > 0 {
         let _ = writeln!(
@@ -61,14 +69,25 @@ fn connections(out: &mut String, results: &Results) {
         .flat_map(|c| c.report.connections.iter().map(move |r| (c, r)))
         .collect();
     rows.sort_by_key(|(_, r)| (std::cmp::Reverse(r.cost_ns), std::cmp::Reverse(r.frames)));
-    let shown = rows.iter().take_while(|(_, r)| r.stalls > 0).count().clamp(ROWS, MOST_ROWS);
+    let shown = rows
+        .iter()
+        .take_while(|(_, r)| r.stalls > 0)
+        .count()
+        .clamp(ROWS, MOST_ROWS);
     let total = results.total().connections as usize;
     if rows.is_empty() {
         return;
     }
     let table: Vec<[String; 9]> = rows.iter().take(shown).map(|(_, r)| row(r)).collect();
     let head = [
-        "conn", "client -> server", "frames", "RTT", "captured", "MSS", "ACK timer", "stalls",
+        "conn",
+        "client -> server",
+        "frames",
+        "RTT",
+        "captured",
+        "MSS",
+        "ACK timer",
+        "stalls",
         "cost",
     ]
     .map(str::to_owned);
@@ -92,13 +111,16 @@ fn connections(out: &mut String, results: &Results) {
         let _ = writeln!(out, "{}", cells.join("  ").trim_end());
     }
     if total > table.len() {
-        let _ = writeln!(out, "... and {} more", plural(total - table.len(), "connection"));
+        let _ = writeln!(out, "... and {} more", total - table.len());
     }
     ruled_out(out, &rows);
 }
 
 fn row(r: &ConnectionReport) -> [String; 9] {
-    let timer = |d: &tinygram_diagnose::Direction| d.ack_timer_ns.map_or("-".to_owned(), |ns| format!("{:.0}", ns as f64 / 1e6));
+    let timer = |d: &tinygram_diagnose::Direction| {
+        d.ack_timer_ns
+            .map_or("-".to_owned(), |ns| format!("{:.0}", ns as f64 / 1e6))
+    };
     // The client's data is acknowledged by the server, and the other way round.
     let [by_server, by_client] = [timer(&r.directions[0]), timer(&r.directions[1])];
     let timers = match (by_client.as_str(), by_server.as_str()) {
@@ -175,7 +197,11 @@ fn findings(out: &mut String, plan: &Plan, results: &Results, group: &Group<'_>)
         let _ = writeln!(out, "  {}", line(group.capture, finding));
     }
     if group.findings.len() > limit {
-        let _ = writeln!(out, "  ... and {} more (--verbose)", group.findings.len() - limit);
+        let _ = writeln!(
+            out,
+            "  ... and {} more (--verbose)",
+            group.findings.len() - limit
+        );
     }
     let typical = group.typical();
     let _ = writeln!(out, "  Why, by {}:", frames(typical));
@@ -184,7 +210,13 @@ fn findings(out: &mut String, plan: &Plan, results: &Results, group: &Group<'_>)
     }
     let _ = writeln!(out, "  Change: {}", typical.advice());
     for recipe in recipes::for_port(c.end(Side::Server).port).take(2) {
-        let _ = writeln!(out, "    {} ({}): {}", recipe.place, recipe.cure.name(), recipe.text);
+        let _ = writeln!(
+            out,
+            "    {} ({}): {}",
+            recipe.place,
+            recipe.cure.name(),
+            recipe.text
+        );
     }
     let _ = writeln!(out, "  Wireshark: {}", group.filter(limit.min(FILTERED)));
 }
@@ -208,7 +240,7 @@ fn line(capture: &Capture, finding: &Finding) -> String {
 
 fn frames(finding: &Finding) -> String {
     let numbers: Vec<_> = finding.frames.iter().map(|m| m.frame.to_string()).collect();
-    format!("frames {}", numbers.join(" "))
+    format!("frames {}", numbers.join(", "))
 }
 
 /// One line per new finding while a live capture runs.

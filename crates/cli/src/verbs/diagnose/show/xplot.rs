@@ -31,7 +31,11 @@ pub(super) fn write(capture: &Capture, source: &Path, folder: &Path) -> Result<(
     trace::fill(source, &mut traces).map_err(failure)?;
     for trace in &traces {
         let side = trace.sender_side();
-        let name = format!("{}-{side}-to-{}.xpl", trace.finding.connection, side.other());
+        let name = format!(
+            "{}-{side}-to-{}.xpl",
+            trace.finding.connection,
+            side.other()
+        );
         std::fs::write(folder.join(name), graph(capture, trace)).map_err(failure)?;
     }
     Ok(())
@@ -49,11 +53,18 @@ fn graph(capture: &Capture, trace: &Trace<'_>) -> String {
         let t = time(dot.time_ns);
         if dot.by_sender && dot.len > 0 {
             let end = dot.seq.wrapping_add(dot.len);
-            let _ = writeln!(out, "white\ndarrow {t} {}\nuarrow {t} {end}\nline {t} {} {t} {end}", dot.seq, dot.seq);
+            let _ = writeln!(
+                out,
+                "white\ndarrow {t} {}\nuarrow {t} {end}\nline {t} {} {t} {end}",
+                dot.seq, dot.seq
+            );
         }
         if let (false, Some(ack)) = (dot.by_sender, dot.ack) {
             if let Some((before, level)) = acked {
-                let _ = writeln!(out, "green\nline {before} {level} {t} {level}\nline {t} {level} {t} {ack}");
+                let _ = writeln!(
+                    out,
+                    "green\nline {before} {level} {t} {level}\nline {t} {level} {t} {ack}"
+                );
             }
             acked = Some((t, ack));
         }
@@ -80,7 +91,11 @@ fn graph(capture: &Capture, trace: &Trace<'_>) -> String {
 }
 
 fn time(ns: i64) -> String {
-    format!("{}.{:06}", ns.div_euclid(1_000_000_000), ns.rem_euclid(1_000_000_000) / 1_000)
+    format!(
+        "{}.{:06}",
+        ns.div_euclid(1_000_000_000),
+        ns.rem_euclid(1_000_000_000) / 1_000
+    )
 }
 
 /// Graphs of one capture.
