@@ -158,18 +158,21 @@ fn off_by(reaction_ns: i64, sender_distance_ns: Option<i64>, exact: bool) -> Opt
         return Some(off_ns);
     }
     let early = -off_ns > BLUR_NS.max(distance_ns * 3 / 10);
-    match (early, exact) {
-        (false, _) => Some(-off_ns),
+    match early {
+        false => Some(-off_ns),
         // The segment was on its way before the ACK could have arrived.
-        (true, true) => None,
-        // The distance is only an upper bound: acknowledgements may all have been late.
-        (true, false) => Some(reaction_ns),
+        true if exact && distance_ns > LAN_NS => None,
+        // The distance is an upper bound: acknowledgements may all have been late, and a
+        // handshake may have waited for ARP.
+        true => Some(reaction_ns),
     }
 }
 
 /// A released sender needs to be scheduled. Busy hosts take this long, and more now and then:
 /// a tenth of the hold is looked at, and the odds decide.
 const TOLERANCE_NS: i64 = 1_000_000;
+/// Round trips below this are a local network's, and a handshake's measure of them is rough.
+const LAN_NS: i64 = 2_000_000;
 /// Linux's least retransmission timeout, `TCP_RTO_MIN`.
 const RTO_NS: i64 = 200_000_000;
 /// One jiffy at HZ 250.

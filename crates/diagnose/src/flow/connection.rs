@@ -182,8 +182,8 @@ impl Connection {
 
     fn on_payload(&mut self, segment: &Segment, from: usize, mark: Mark, found: &mut Vec<Finding>) {
         let mss = self.mss(from);
-        match self.halves[from].arrival(segment) {
-            Arrival::KeepAlive => return,
+        match self.halves[from].arrival(segment, mark.time_ns) {
+            Arrival::KeepAlive | Arrival::Copy => return,
             Arrival::Retransmission => {
                 self.on_retransmission(from, mark);
                 return;

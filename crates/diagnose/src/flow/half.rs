@@ -121,6 +121,8 @@ pub(crate) enum Arrival {
     /// The capture begins with it, or misses what came before.
     Hole,
     Retransmission,
+    /// The same frame again, captured twice.
+    Copy,
     KeepAlive,
 }
 
@@ -175,7 +177,7 @@ impl Half {
     }
 
     #[inline]
-    pub(crate) fn arrival(&self, segment: &Segment) -> Arrival {
+    pub(crate) fn arrival(&self, segment: &Segment, time_ns: i64) -> Arrival {
         if !self.seen {
             return Arrival::Hole;
         }
@@ -187,7 +189,13 @@ impl Half {
             -1 if segment.payload <= 1 => Arrival::KeepAlive,
             // A sender does not go back by sixteen megabytes: these are other numbers.
             ..-0x0100_0000 => Arrival::Hole,
-            _ if (ahead as i64) + i64::from(segment.payload) <= 0 => Arrival::Retransmission,
+            _ if i64::from(ahead) + i64::from(segment.payload) <= 0 => {
+                // No sender repeats itself so soon: mirrored ports and `-i any` show frames twice.
+                match time_ns - self.sent.time_ns < COPY_NS {
+                    true => Arrival::Copy,
+                    false => Arrival::Retransmission,
+                }
+            }
             _ => Arrival::Hole,
         }
     }
@@ -230,8 +238,8 @@ impl Half {
         };
         if whole && !self.disturbed {
             self.ack_min_ns = self.ack_min_ns.min(saturate(wait_ns));
-            // The odd segment of a flight may wait; what acknowledges two may not.
-            if advance.unsigned_abs() >= 2 * mss && self.last_len >= mss {
+            // The odd segment of a flight may wait, and a short one; what covers two full may not.
+            if advance.unsigned_abs() >= 2 * mss && self.last_len.is_multiple_of(mss) {
                 self.prompt_ns = smooth(self.prompt_ns, wait_ns);
             }
         }
@@ -319,6 +327,8 @@ pub(crate) fn saturate(ns: i64) -> u32 {
 /// An acknowledgement that took this long is worth a question. The shortest delayed-ACK timers
 /// in use are 10 ms (Windows Server); Linux has 40 ms, BSD 100 ms, Windows and Solaris up to 200.
 pub(crate) const LATE_NS: i64 = 10_000_000;
+/// A frame on its way through a host or a switch passes its two capture points within this time.
+const COPY_NS: i64 = 500_000;
 /// RFC 1122, section 4.2.3.2: an ACK must not be delayed by more than half a second.
 const LATEST_NS: i64 = 500_000_000;
 /// Writes closer than this would be merged by any policy that waits for the writer to block.
