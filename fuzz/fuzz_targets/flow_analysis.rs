@@ -24,7 +24,8 @@ fuzz_target!(|bytes: &[u8]| {
         let step = i64::from(u16::from_be_bytes([record[1], record[2]])) * 8_000;
         time_ns += if record[0] & 0x80 != 0 { -step } else { step };
         let payload = u32::from(record[3]) * if record[4] & 1 != 0 { 12 } else { 1 };
-        let seq = next[pair][from].wrapping_add(i32::from(record[5] as i8 / 32) as u32 * 100);
+        let jump = i32::from(record[5] as i8 / 32) * 100;
+        let seq = next[pair][from].wrapping_add(jump as u32);
         let ack = next[pair][1 - from].wrapping_sub(u32::from(record[6] & 3) * 40);
         let packet = packet(pair as u8, from, seq, ack, record[7] & 0x3f, payload);
         if record[5] < 32 {

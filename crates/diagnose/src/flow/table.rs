@@ -87,14 +87,16 @@ impl Table {
         self.next_id - self.first_id
     }
 
-    /// Takes all connections out, in order of appearance.
-    pub(crate) fn drain(&mut self) -> Vec<Connection> {
+    /// Takes all connections out, one by one, in order of appearance.
+    pub(crate) fn drain(&mut self) -> impl Iterator<Item = Connection> + use<> {
+        let id = |slot: &Option<Connection>| slot.as_ref().map(|c| c.id);
+        let mut order: Vec<usize> = (0..self.slots.len()).collect();
+        order.sort_unstable_by_key(|&slot| id(&self.slots[slot]));
+        let mut slots = std::mem::take(&mut self.slots);
         self.index.clear();
         self.free.clear();
         self.closed.clear();
-        let mut all: Vec<_> = self.slots.drain(..).flatten().collect();
-        all.sort_unstable_by_key(|c| c.id);
-        all
+        order.into_iter().filter_map(move |slot| slots[slot].take())
     }
 
     #[cold]
