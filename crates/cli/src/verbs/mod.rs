@@ -2,6 +2,7 @@
 
 mod completions;
 mod man;
+mod run;
 
 use clap::Subcommand;
 
@@ -13,6 +14,8 @@ pub(crate) enum Verb {
     Completions(completions::Args),
     /// Print the manual page, in roff
     Man(man::Args),
+    /// Run a program that coalesces its small writes and flushes when it waits
+    Run(run::Args),
 }
 
 impl Verb {
@@ -20,6 +23,7 @@ impl Verb {
         match self {
             Self::Completions(args) => completions::run(&args),
             Self::Man(args) => man::run(&args),
+            Self::Run(args) => run::run(&args),
         }
     }
 }
