@@ -78,7 +78,9 @@ fn one_line(error: &clap::Error) -> String {
         .lines()
         .take_while(|l| !l.starts_with("Usage:") && !l.contains("[possible values:"))
         .map(str::trim)
-        .filter(|l| !l.is_empty() && !l.starts_with("tip:"))
+        .filter(|l| {
+            !l.is_empty() && !l.starts_with("tip:") && !l.starts_with("For more information")
+        })
         .collect::<Vec<_>>()
         .join(" ");
     if let Some(stripped) = line.strip_prefix("error: ") {

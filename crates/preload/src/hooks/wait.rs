@@ -221,7 +221,7 @@ impl Sets {
             if !set.is_null() {
                 // SAFETY: a set for `count` descriptors has that many bytes.
                 unsafe {
-                    std::ptr::copy_nonoverlapping(set.cast(), copy.as_mut_ptr(), self.bytes())
+                    std::ptr::copy_nonoverlapping(set.cast(), copy.as_mut_ptr(), self.bytes());
                 };
             }
             copy

@@ -203,7 +203,7 @@ mod tests {
                 policy,
                 ..Rules::default()
             };
-            let mut decide = |len| {
+            let decide = |len| {
                 Memory::default().on_write(
                     &rules,
                     Write {
