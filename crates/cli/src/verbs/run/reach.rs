@@ -108,7 +108,7 @@ fn script_interpreters(bytes: &[u8]) -> Option<Vec<PathBuf>> {
         .split(|byte| *byte == b'\n')
         .next()?;
     let mut words = line
-        .split(|byte| byte.is_ascii_whitespace())
+        .split(u8::is_ascii_whitespace)
         .filter(|word| !word.is_empty())
         .map(OsStr::from_bytes);
     let first = PathBuf::from(words.next()?);
