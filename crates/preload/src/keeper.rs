@@ -94,6 +94,15 @@ fn outgoing_tcp(fd: c_int, mut identity: Identity, len: usize) -> Outgoing {
         return Outgoing::Pass;
     };
     if identity.masked(Identity::BOOKED | Identity::ALONE | Identity::STREAM) != Identity::BOOKED {
+        ledger::wrote(
+            orders,
+            identity,
+            ledger::Wrote {
+                len,
+                held: false,
+                joined: false,
+            },
+        );
         return Outgoing::Pass;
     }
     let thread = thread::this();

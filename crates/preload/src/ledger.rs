@@ -69,8 +69,8 @@ pub(crate) fn open(orders: &Orders, fd: c_int, row: usize) {
 
 /// A descriptor is about to close: reads how many segments its connection sent.
 ///
-/// A connection that two descriptors or two processes share is settled by each, with what was sent
-/// since each came to know it.
+/// A connection that two processes share after a fork is settled by each: mostly the parent closes it
+/// at once, with nothing sent, and the child does the work.
 pub(crate) fn settle(orders: &Orders, fd: c_int) {
     let identity = table::identity(fd);
     let (Some(row), Some(holding)) = (row(orders, identity), table::holding(fd)) else {

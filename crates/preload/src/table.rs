@@ -48,6 +48,8 @@ impl Identity {
     pub(crate) const BOOKED: u64 = 1 << 9;
     /// The connection was accepted, not opened.
     pub(crate) const ACCEPTED: u64 = 1 << 10;
+    /// A duplicate: another descriptor settles the connection's account.
+    pub(crate) const COPY: u64 = 1 << 11;
     const ROW_SHIFT: u32 = 32;
 
     pub(crate) fn new(kind: Kind) -> Self {

@@ -21,7 +21,7 @@ use crate::{keeper, kernel, table};
 #[repr(C)]
 struct Watchdog {
     state: AtomicU32,
-    /// A write wanted to be held while no watchdog ran.
+    /// A write wanted to be held, or will, while no watchdog runs.
     wanted: AtomicU32,
     thread: AtomicU64,
 }
@@ -75,7 +75,16 @@ pub(crate) fn alert() {
     }
 }
 
-/// Starts the watchdog if a write has wanted one. Called where the program may wait.
+/// A connection that may be held exists: the next call that may wait starts the watchdog.
+pub(crate) fn expect() {
+    if let Some(dog) = watchdog()
+        && dog.state.load(Relaxed) == NONE
+    {
+        dog.wanted.store(1, Relaxed);
+    }
+}
+
+/// Starts the watchdog if it is wanted. Called where the program may wait.
 #[inline(always)]
 pub(crate) fn start_if_wanted() {
     if let Some(dog) = watchdog()

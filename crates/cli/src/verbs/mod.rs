@@ -2,6 +2,7 @@
 
 mod completions;
 mod man;
+mod ps;
 mod run;
 
 use clap::Subcommand;
@@ -14,6 +15,8 @@ pub(crate) enum Verb {
     Completions(completions::Args),
     /// Print the manual page, in roff
     Man(man::Args),
+    /// Show every TCP connection with its process and its live options
+    Ps(ps::Args),
     /// Run a program that coalesces its small writes and flushes when it waits
     Run(run::Args),
 }
@@ -23,6 +26,7 @@ impl Verb {
         match self {
             Self::Completions(args) => completions::run(&args),
             Self::Man(args) => man::run(&args),
+            Self::Ps(args) => ps::run(&args),
             Self::Run(args) => run::run(&args),
         }
     }

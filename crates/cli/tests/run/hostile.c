@@ -512,14 +512,17 @@ static void streams(void) {
     }
 }
 
-/* More than the buffers take, on a socket that must not wait. */
+/* More than the buffers take, on sockets that must not wait: one with room for megabytes, and one
+ * whose buffer the program made so small that it lives on early acknowledgments. */
 static void floods(void) {
-    int fd = dial(SOCK_NONBLOCK), small = 4096;
-    setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &small, sizeof small);
-    struct pollfd p = {fd, POLLOUT, 0};
-    MUST(poll(&p, 1, 10000) == 1);
-    stream_out(fd, 1, 20000);
-    close(fd);
+    for (int with_small_buffer = 0; with_small_buffer < 2; with_small_buffer++) {
+        int fd = dial(SOCK_NONBLOCK), small = 4096;
+        if (with_small_buffer) setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &small, sizeof small);
+        struct pollfd p = {fd, POLLOUT, 0};
+        MUST(poll(&p, 1, 10000) == 1);
+        stream_out(fd, 1, 20000);
+        close(fd);
+    }
 }
 
 /* The program's own word on Nagle and the cork is kept, and shown to it. */

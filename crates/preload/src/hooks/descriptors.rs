@@ -13,6 +13,7 @@ use crate::page::Cause;
 use crate::policy::Wait;
 use crate::sockets;
 use crate::table::{self, Identity, Kind};
+use crate::thread;
 
 interpose! {
     fn socket(domain: c_int, kind: c_int, protocol: c_int) -> c_int {
@@ -153,6 +154,8 @@ pub(crate) fn settle_all() {
 fn settle(fd: c_int) {
     if let Some(orders) = keeper::orders()
         && orders.page.is_some()
+        && !table::identity(fd).has(Identity::COPY)
+        && !thread::this().is_borrowed()
     {
         ledger::settle(orders, fd);
     }
@@ -198,7 +201,8 @@ pub(crate) fn after_copy(fd: c_int, copy: c_int) {
     table::forget(copy);
     if table::identity(fd).kind() == Kind::Tcp {
         table::amend(fd, Identity::ALIASED, true);
-        table::know(copy, table::identity(fd));
+        // The account stays with the original: one connection is counted once.
+        table::know(copy, table::identity(fd).with(Identity::COPY, true));
     }
 }
 

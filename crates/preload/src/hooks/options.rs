@@ -13,9 +13,13 @@ interpose! {
     fn setsockopt(fd: c_int, level: c_int, name: c_int, value: *const c_void, len: socklen_t) -> c_int {
         let result = unsafe { setsockopt::next(fd, level, name, value, len) };
         if result == 0 && table::identity(fd).kind() == Kind::Tcp {
-            // SAFETY: the kernel has just read the same bytes.
-            let on = len as usize >= size_of::<c_int>() && unsafe { value.cast::<c_int>().read_unaligned() } != 0;
-            note(fd, level, name, on);
+            let value = if len as usize >= size_of::<c_int>() {
+                // SAFETY: the kernel has just read the same bytes.
+                unsafe { value.cast::<c_int>().read_unaligned() }
+            } else {
+                0
+            };
+            note(fd, level, name, value);
         }
         result
     }
@@ -53,7 +57,8 @@ interpose! {
 }
 
 /// A program set an option of a TCP socket.
-fn note(fd: c_int, level: c_int, name: c_int, on: bool) {
+fn note(fd: c_int, level: c_int, name: c_int, value: c_int) {
+    let on = value != 0;
     match (level, name) {
         (libc::IPPROTO_TCP, libc::TCP_NODELAY) => {
             table::amend(fd, Identity::PROGRAM_NODELAY, on);
@@ -67,6 +72,12 @@ fn note(fd: c_int, level: c_int, name: c_int, on: bool) {
         }
         (libc::IPPROTO_TCP, libc::TCP_CORK | libc::TCP_ULP | libc::TCP_REPAIR)
         | (libc::SOL_SOCKET, libc::SO_TIMESTAMPING | libc::SO_ZEROCOPY) => {
+            keeper::flush(fd, Cause::Program);
+            table::amend(fd, Identity::ALONE, true);
+        }
+        // A buffer that has no room for two segments depends on the acknowledgments that many small
+        // ones draw: coalesced into one, they would wait for the receiver's delayed acknowledgment.
+        (libc::SOL_SOCKET, libc::SO_SNDBUF | libc::SO_SNDBUFFORCE) if value < TWO_SEGMENTS => {
             keeper::flush(fd, Cause::Program);
             table::amend(fd, Identity::ALONE, true);
         }
@@ -96,3 +107,6 @@ unsafe fn control(fd: c_int, command: c_int, argument: usize, ask: impl Fn() -> 
         _ => ask(),
     }
 }
+
+/// Twice the largest segment there is, that of the loopback interface.
+const TWO_SEGMENTS: c_int = 2 * 65_536;

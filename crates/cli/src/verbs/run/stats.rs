@@ -61,7 +61,7 @@ impl Counted {
                 service_port: peer.port,
                 accepted: peer.accepted,
                 connections: get(&row.connections),
-                connections_settled: get(&row.settled),
+                connections_ended_unseen: get(&row.connections).saturating_sub(get(&row.settled)),
                 writes: get(&row.writes),
                 bytes: get(&row.bytes),
                 writes_held: get(&row.held),
@@ -109,7 +109,7 @@ struct Peer {
     service_port: u16,
     accepted: bool,
     connections: u64,
-    connections_settled: u64,
+    connections_ended_unseen: u64,
     writes: u64,
     bytes: u64,
     writes_held: u64,
@@ -123,7 +123,7 @@ struct Peer {
 impl Peer {
     fn add(&mut self, other: &Self) {
         self.connections += other.connections;
-        self.connections_settled += other.connections_settled;
+        self.connections_ended_unseen += other.connections_ended_unseen;
         self.writes += other.writes;
         self.bytes += other.bytes;
         self.writes_held += other.writes_held;
@@ -197,7 +197,7 @@ pub(crate) fn text(settings: &Settings<'_>, counts: &Counts) -> String {
         "remote", "conns", "writes", "segments", "merged", "longest", "rescues"
     );
     for peer in counts.peers.iter().take(SHOWN) {
-        let segments = if peer.connections_settled > 0 {
+        let segments = if peer.connections_ended_unseen < peer.connections {
             peer.segments_sent.to_string()
         } else {
             "?".into()
@@ -247,16 +247,13 @@ fn causes(counts: &Counts) -> String {
 
 fn remarks(counts: &Counts) -> String {
     let sum = |count: fn(&Peer) -> u64| counts.peers.iter().map(count).sum::<u64>();
-    let (connections, settled) = (
-        sum(|peer| peer.connections),
-        sum(|peer| peer.connections_settled),
-    );
     let mut out = String::new();
-    if settled < connections {
+    let unseen = sum(|peer| peer.connections_ended_unseen);
+    if unseen > 0 {
         let _ = writeln!(
             out,
-            "segments: {} of {connections} connections ended unseen (the process died, or handed them on); theirs are not counted",
-            connections - settled
+            "segments: {unseen} of {} connections ended unseen (the process died, or handed them on); theirs are not counted",
+            sum(|peer| peer.connections)
         );
     }
     if counts.unlisted_connections > 0 {

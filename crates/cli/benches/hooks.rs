@@ -1,0 +1,178 @@
+//! What a hook costs, in nanoseconds a call: this program measures itself alone and under
+//! `tinygram run`, in turn, and shows the difference of the medians.
+//!
+//! `cargo bench -p tinygram --bench hooks`. Exits with 1 if a limit is passed.
+
+use std::io::Write;
+use std::net::{TcpListener, TcpStream};
+use std::os::fd::AsRawFd;
+use std::process::{Command, ExitCode};
+use std::time::Instant;
+
+/// One measurement: its name, what it may cost at most, and how it is taken.
+struct Measure {
+    name: &'static str,
+    limit_ns: f64,
+    take: fn() -> f64,
+}
+
+const MEASURES: [Measure; 4] = [
+    Measure {
+        name: "write to /dev/null, passed through",
+        limit_ns: 10.0,
+        take: write_elsewhere,
+    },
+    Measure {
+        name: "read from /dev/zero, passed through",
+        limit_ns: 10.0,
+        take: read_elsewhere,
+    },
+    Measure {
+        name: "poll with timeout 0, nothing held",
+        limit_ns: 10.0,
+        take: poll_nothing,
+    },
+    Measure {
+        name: "a lone write held, with its flush",
+        limit_ns: 400.0,
+        take: lone_write,
+    },
+];
+const ROUNDS: usize = 15;
+
+fn main() -> ExitCode {
+    if let Ok(index) = std::env::var(CHILD) {
+        let measure = &MEASURES[index.parse::<usize>().expect("an index")];
+        println!("{}", (measure.take)());
+        return ExitCode::SUCCESS;
+    }
+    println!(
+        "{:38} {:>9} {:>9} {:>9} {:>7}",
+        "ns a call, medians", "plain", "hooked", "cost", "limit"
+    );
+    let mut kept = true;
+    for (index, measure) in MEASURES.iter().enumerate() {
+        // In turn, so that a noisy minute of the machine hits both.
+        let pairs: Vec<_> = (0..ROUNDS)
+            .map(|_| (child(index, false), child(index, true)))
+            .collect();
+        let plain = median(pairs.iter().map(|(plain, _)| *plain));
+        let hooked = median(pairs.iter().map(|(_, hooked)| *hooked));
+        let cost = median(pairs.iter().map(|(plain, hooked)| hooked - plain));
+        kept &= cost < measure.limit_ns;
+        println!(
+            "{:38} {plain:9.1} {hooked:9.1} {cost:9.1} {:7.0}",
+            measure.name, measure.limit_ns
+        );
+    }
+    if kept {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
+    }
+}
+
+fn child(index: usize, hooked: bool) -> f64 {
+    let this = std::env::current_exe().expect("our own program");
+    let mut command = if hooked {
+        let mut run = Command::new(env!("CARGO_BIN_EXE_tinygram"));
+        run.args(["run", "--"]).arg(this);
+        run
+    } else {
+        // Both have Nagle off: what is measured is the hold, not the stall it cures.
+        Command::new(this)
+    };
+    let output = command
+        .env(CHILD, index.to_string())
+        .output()
+        .expect("the child runs");
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    text.trim()
+        .parse()
+        .unwrap_or_else(|_| panic!("{text}{}", String::from_utf8_lossy(&output.stderr)))
+}
+
+fn median(values: impl Iterator<Item = f64>) -> f64 {
+    let mut sorted: Vec<_> = values.collect();
+    sorted.sort_by(f64::total_cmp);
+    sorted[sorted.len() / 2]
+}
+
+fn per_call(calls: u32, mut call: impl FnMut()) -> f64 {
+    #[allow(clippy::disallowed_methods, reason = "a benchmark measures real time")]
+    let begun = Instant::now();
+    for _ in 0..calls {
+        call();
+    }
+    begun.elapsed().as_nanos() as f64 / f64::from(calls)
+}
+
+fn write_elsewhere() -> f64 {
+    let null = std::fs::File::create("/dev/null").expect("/dev/null");
+    // SAFETY: one byte of our own.
+    per_call(3_000_000, || unsafe {
+        libc::write(null.as_raw_fd(), [0_u8].as_ptr().cast(), 1);
+    })
+}
+
+fn read_elsewhere() -> f64 {
+    let zero = std::fs::File::open("/dev/zero").expect("/dev/zero");
+    let mut byte = [0_u8];
+    // SAFETY: as above.
+    per_call(3_000_000, || unsafe {
+        libc::read(zero.as_raw_fd(), byte.as_mut_ptr().cast(), 1);
+    })
+}
+
+fn poll_nothing() -> f64 {
+    // SAFETY: no descriptors.
+    per_call(3_000_000, || unsafe {
+        libc::poll(std::ptr::null_mut(), 0, 0);
+    })
+}
+
+/// Write, then find nothing to read: the loop of an event-driven program. Every eighth interval has
+/// a second write, so that the predictor goes on holding; only the lone ones are timed.
+fn lone_write() -> f64 {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("loopback");
+    let mut client = TcpStream::connect(listener.local_addr().expect("bound")).expect("loopback");
+    let (mut server, _) = listener.accept().expect("loopback");
+    client.set_nodelay(true).expect("an option");
+    client.set_nonblocking(true).expect("a flag");
+    let mut times = Vec::new();
+    for round in 0..40_000 {
+        let took = per_call(1, || exchange(&mut client, 1));
+        if round > 100 {
+            times.push(took);
+        }
+        if round % 7 == 6 {
+            exchange(&mut client, 2);
+        }
+        drain(&mut server);
+    }
+    median(times.into_iter())
+}
+
+fn exchange(client: &mut TcpStream, writes: usize) {
+    for _ in 0..writes {
+        client.write_all(&[7; 100]).expect("room");
+    }
+    let mut byte = [0_u8];
+    // SAFETY: one byte of our own.
+    unsafe { libc::recv(client.as_raw_fd(), byte.as_mut_ptr().cast(), 1, 0) };
+}
+
+fn drain(server: &mut TcpStream) {
+    let mut buffer = [0_u8; 4096];
+    // SAFETY: a buffer of our own.
+    unsafe {
+        libc::recv(
+            server.as_raw_fd(),
+            buffer.as_mut_ptr().cast(),
+            buffer.len(),
+            libc::MSG_DONTWAIT,
+        )
+    };
+}
+
+const CHILD: &str = "TINYGRAM_BENCH_CHILD";
