@@ -10,7 +10,9 @@ use std::sync::atomic::{Ordering::Relaxed, Ordering::SeqCst};
 use libc::{c_int, ssize_t};
 
 use crate::page::{Cause, Page};
-use crate::policy::{AfterRead, BeforeRead, BeforeWait, Memory, Policy, Read, Rules, Wait, Write};
+use crate::policy::{
+    AfterRead, BeforeRead, BeforeWait, Found, Held, Memory, Policy, Read, Rules, Wait, Write,
+};
 use crate::settings::{MAX_ONLY, Only, Settings};
 use crate::table::{self, Holding, Identity, Kind};
 use crate::thread::{self, Thread};
@@ -278,16 +280,22 @@ pub(crate) enum Incoming {
     Go,
     /// Read as asked, then call [`found`].
     Report,
-    /// Read with `MSG_DONTWAIT`; if nothing is there, [`flush_thread`] and read as asked.
+    /// Read with `MSG_DONTWAIT`, then call [`found`]; if nothing was there, read as asked.
     Try,
 }
 
-/// The question before every read. `flags` are those of `recv`, 0 for `read`.
+/// A read that is no affair of ours: not of TCP, by a thread that holds nothing.
+#[inline(always)]
+pub(crate) fn cares_not(fd: c_int) -> bool {
+    table::identity(fd).kind() != Kind::Tcp && thread::this().is_clean() && !watchdog::is_wanted()
+}
+
+/// The question before every other read. `flags` are those of `recv`, 0 for `read`.
 #[inline(always)]
 pub(crate) fn incoming(fd: c_int, flags: c_int) -> Incoming {
     let thread = thread::this();
     if !thread.is_clean() {
-        return incoming_while_dirty(thread, fd, flags);
+        return incoming_while_dirty(fd, flags);
     }
     watchdog::start_if_wanted();
     let identity = table::identity(fd);
@@ -302,14 +310,14 @@ pub(crate) fn incoming(fd: c_int, flags: c_int) -> Incoming {
 }
 
 #[cold]
-fn incoming_while_dirty(thread: &Thread, fd: c_int, flags: c_int) -> Incoming {
+fn incoming_while_dirty(fd: c_int, flags: c_int) -> Incoming {
     let mut identity = table::identity(fd);
     if identity.kind() == Kind::Unknown && table::has_room_for(fd) {
         identity = errno::kept(|| sockets::classify(fd));
     }
     match identity.kind() {
         Kind::File => Incoming::Go,
-        Kind::Tcp => incoming_tcp(thread, identity, flags),
+        Kind::Tcp => incoming_tcp(identity, flags),
         Kind::Waits | Kind::Unknown => {
             if errno::kept(|| sockets::would_wait(fd)) {
                 flush_thread(Cause::Wait);
@@ -319,7 +327,7 @@ fn incoming_while_dirty(thread: &Thread, fd: c_int, flags: c_int) -> Incoming {
     }
 }
 
-fn incoming_tcp(thread: &Thread, identity: Identity, flags: c_int) -> Incoming {
+fn incoming_tcp(identity: Identity, flags: c_int) -> Incoming {
     let Some(orders) = orders() else {
         return Incoming::Go;
     };
@@ -330,7 +338,7 @@ fn incoming_tcp(thread: &Thread, identity: Identity, flags: c_int) -> Incoming {
         nonblocking,
         all_or_nothing,
     };
-    match policy::before_read(&orders.rules, thread.held(kernel::now_ns), read) {
+    match policy::before_read(&orders.rules, read) {
         BeforeRead::Go => Incoming::Report,
         BeforeRead::Try if orders.rules.policy != Policy::Observe => Incoming::Try,
         BeforeRead::Try | BeforeRead::Flush => {
@@ -340,21 +348,28 @@ fn incoming_tcp(thread: &Thread, identity: Identity, flags: c_int) -> Incoming {
     }
 }
 
-/// After a non-blocking read.
+/// After a read that did not wait.
 #[inline(always)]
 pub(crate) fn found(result: ssize_t) {
-    if result < 0 {
-        found_nothing();
+    let thread = thread::this();
+    if result < 0 && errno::get() == libc::EAGAIN {
+        if thread.is_clean() {
+            thread.end_interval();
+        } else {
+            consider(thread, Found::Nothing);
+        }
+    } else if !thread.is_clean() {
+        consider(thread, Found::Something);
     }
 }
 
 #[cold]
-fn found_nothing() {
-    let thread = thread::this();
-    let empty = errno::get() == libc::EAGAIN;
-    if policy::after_read(thread.held(kernel::now_ns), empty) == AfterRead::Flush {
+fn consider(thread: &Thread, found: Found) {
+    let age_ns = || match thread.held(kernel::now_ns) {
+        Held::For { age_ns } => age_ns,
+        Held::Nothing => 0,
+    };
+    if policy::after_read(found, age_ns) == AfterRead::Flush {
         flush_thread(Cause::Read);
-    } else if empty {
-        thread.end_interval();
     }
 }

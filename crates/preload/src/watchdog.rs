@@ -84,12 +84,16 @@ pub(crate) fn expect() {
     }
 }
 
+/// Whether a watchdog is to be started, see [`start_if_wanted`].
+#[inline(always)]
+pub(crate) fn is_wanted() -> bool {
+    watchdog().is_some_and(|dog| dog.wanted.load(Relaxed) != 0)
+}
+
 /// Starts the watchdog if it is wanted. Called where the program may wait.
 #[inline(always)]
 pub(crate) fn start_if_wanted() {
-    if let Some(dog) = watchdog()
-        && dog.wanted.load(Relaxed) != 0
-    {
+    if let Some(dog) = watchdog().filter(|_| is_wanted()) {
         dog.start();
     }
 }

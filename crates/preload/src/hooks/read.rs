@@ -8,24 +8,23 @@ use crate::errno;
 use crate::hooks::descriptors;
 use crate::keeper::{self, Incoming};
 use crate::next::interpose;
-use crate::page::Cause;
 
 interpose! {
     fn read(fd: c_int, buffer: *mut c_void, len: size_t) -> ssize_t {
         unsafe {
-            around(fd, 0, || read::next(fd, buffer, len), || recv::next(fd, buffer, len, libc::MSG_DONTWAIT))
+            around(fd, 0, move || read::next(fd, buffer, len), move || recv::next(fd, buffer, len, libc::MSG_DONTWAIT))
         }
     }
 
     fn __read_chk(fd: c_int, buffer: *mut c_void, len: size_t, room: size_t) -> ssize_t {
         unsafe {
-            around(fd, 0, || __read_chk::next(fd, buffer, len, room), || recv_checked(fd, buffer, len, room, libc::MSG_DONTWAIT))
+            around(fd, 0, move || __read_chk::next(fd, buffer, len, room), move || recv_checked(fd, buffer, len, room, libc::MSG_DONTWAIT))
         }
     }
 
     fn readv(fd: c_int, pieces: *const iovec, count: c_int) -> ssize_t {
         unsafe {
-            around(fd, 0, || readv::next(fd, pieces, count), || {
+            around(fd, 0, move || readv::next(fd, pieces, count), move || {
                 let mut message: msghdr = std::mem::zeroed();
                 message.msg_iov = pieces.cast_mut();
                 message.msg_iovlen = count as size_t;
@@ -36,13 +35,13 @@ interpose! {
 
     fn recv(fd: c_int, buffer: *mut c_void, len: size_t, flags: c_int) -> ssize_t {
         unsafe {
-            around(fd, flags, || recv::next(fd, buffer, len, flags), || recv::next(fd, buffer, len, flags | libc::MSG_DONTWAIT))
+            around(fd, flags, move || recv::next(fd, buffer, len, flags), move || recv::next(fd, buffer, len, flags | libc::MSG_DONTWAIT))
         }
     }
 
     fn __recv_chk(fd: c_int, buffer: *mut c_void, len: size_t, room: size_t, flags: c_int) -> ssize_t {
         unsafe {
-            around(fd, flags, || __recv_chk::next(fd, buffer, len, room, flags), || {
+            around(fd, flags, move || __recv_chk::next(fd, buffer, len, room, flags), move || {
                 recv_checked(fd, buffer, len, room, flags | libc::MSG_DONTWAIT)
             })
         }
@@ -52,7 +51,7 @@ interpose! {
         fd: c_int, buffer: *mut c_void, len: size_t, flags: c_int, from: *mut sockaddr, from_len: *mut socklen_t,
     ) -> ssize_t {
         unsafe {
-            around(fd, flags, || recvfrom::next(fd, buffer, len, flags, from, from_len), || {
+            around(fd, flags, move || recvfrom::next(fd, buffer, len, flags, from, from_len), move || {
                 recvfrom::next(fd, buffer, len, flags | libc::MSG_DONTWAIT, from, from_len)
             })
         }
@@ -63,7 +62,7 @@ interpose! {
         from: *mut sockaddr, from_len: *mut socklen_t,
     ) -> ssize_t {
         unsafe {
-            around(fd, flags, || __recvfrom_chk::next(fd, buffer, len, room, flags, from, from_len), || {
+            around(fd, flags, move || __recvfrom_chk::next(fd, buffer, len, room, flags, from, from_len), move || {
                 __recvfrom_chk::next(fd, buffer, len, room, flags | libc::MSG_DONTWAIT, from, from_len)
             })
         }
@@ -71,7 +70,7 @@ interpose! {
 
     fn recvmsg(fd: c_int, message: *mut msghdr, flags: c_int) -> ssize_t {
         unsafe {
-            let result = around(fd, flags, || recvmsg::next(fd, message, flags), || {
+            let result = around(fd, flags, move || recvmsg::next(fd, message, flags), move || {
                 recvmsg::next(fd, message, flags | libc::MSG_DONTWAIT)
             });
             if result >= 0 {
@@ -103,6 +102,20 @@ fn around(
     ask: impl Fn() -> ssize_t,
     try_first: impl Fn() -> ssize_t,
 ) -> ssize_t {
+    if keeper::cares_not(fd) {
+        return ask();
+    }
+    around_tcp(fd, flags, ask, try_first)
+}
+
+/// Apart, so that a read of anything else stays short enough to need no stack.
+#[inline(never)]
+fn around_tcp(
+    fd: c_int,
+    flags: c_int,
+    ask: impl Fn() -> ssize_t,
+    try_first: impl Fn() -> ssize_t,
+) -> ssize_t {
     match keeper::incoming(fd, flags) {
         Incoming::Go => ask(),
         Incoming::Report => {
@@ -113,12 +126,12 @@ fn around(
         Incoming::Try => {
             let before = errno::get();
             let result = try_first();
+            keeper::found(result);
             // ENOTSOCK: the descriptor leads elsewhere by now; the program's own call knows.
             if result >= 0 || !matches!(errno::get(), libc::EAGAIN | libc::ENOTSOCK) {
                 return result;
             }
             errno::set(before);
-            keeper::flush_thread(Cause::Read);
             ask()
         }
     }

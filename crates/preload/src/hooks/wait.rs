@@ -13,19 +13,19 @@ use crate::policy::Wait;
 interpose! {
     fn poll(fds: *mut pollfd, count: nfds_t, timeout_ms: c_int) -> c_int {
         unsafe {
-            peeking(timeout_ms == 0, || poll::next(fds, count, 0), || poll::next(fds, count, timeout_ms))
+            peeking(timeout_ms == 0, move || poll::next(fds, count, 0), move || poll::next(fds, count, timeout_ms))
         }
     }
 
     fn __poll_chk(fds: *mut pollfd, count: nfds_t, timeout_ms: c_int, room: usize) -> c_int {
         unsafe {
-            peeking(timeout_ms == 0, || __poll_chk::next(fds, count, 0, room), || __poll_chk::next(fds, count, timeout_ms, room))
+            peeking(timeout_ms == 0, move || __poll_chk::next(fds, count, 0, room), move || __poll_chk::next(fds, count, timeout_ms, room))
         }
     }
 
     fn ppoll(fds: *mut pollfd, count: nfds_t, timeout: *const timespec, mask: *const sigset_t) -> c_int {
         unsafe {
-            peeking(is_zero(timeout), || ppoll::next(fds, count, &raw const ZERO, mask), || ppoll::next(fds, count, timeout, mask))
+            peeking(is_zero(timeout), move || ppoll::next(fds, count, &raw const ZERO, mask), move || ppoll::next(fds, count, timeout, mask))
         }
     }
 
@@ -33,8 +33,8 @@ interpose! {
         unsafe {
             peeking(
                 is_zero(timeout),
-                || __ppoll_chk::next(fds, count, &raw const ZERO, mask, room),
-                || __ppoll_chk::next(fds, count, timeout, mask, room),
+                move || __ppoll_chk::next(fds, count, &raw const ZERO, mask, room),
+                move || __ppoll_chk::next(fds, count, timeout, mask, room),
             )
         }
     }
@@ -45,11 +45,11 @@ interpose! {
             let never = !timeout.is_null() && (*timeout).tv_sec == 0 && (*timeout).tv_usec == 0;
             sets.peeking(
                 never,
-                || {
+                move || {
                     let mut zero = timeval { tv_sec: 0, tv_usec: 0 };
                     select::next(count, reads, writes, errors, &raw mut zero)
                 },
-                || select::next(count, reads, writes, errors, timeout),
+                move || select::next(count, reads, writes, errors, timeout),
             )
         }
     }
@@ -62,15 +62,15 @@ interpose! {
             let sets = Sets { count, all: [reads, writes, errors] };
             sets.peeking(
                 is_zero(timeout),
-                || pselect::next(count, reads, writes, errors, &raw const ZERO, mask),
-                || pselect::next(count, reads, writes, errors, timeout, mask),
+                move || pselect::next(count, reads, writes, errors, &raw const ZERO, mask),
+                move || pselect::next(count, reads, writes, errors, timeout, mask),
             )
         }
     }
 
     fn epoll_wait(epoll: c_int, events: *mut epoll_event, room: c_int, timeout_ms: c_int) -> c_int {
         unsafe {
-            peeking(timeout_ms == 0, || epoll_wait::next(epoll, events, room, 0), || {
+            peeking(timeout_ms == 0, move || epoll_wait::next(epoll, events, room, 0), move || {
                 epoll_wait::next(epoll, events, room, timeout_ms)
             })
         }
@@ -78,7 +78,7 @@ interpose! {
 
     fn epoll_pwait(epoll: c_int, events: *mut epoll_event, room: c_int, timeout_ms: c_int, mask: *const sigset_t) -> c_int {
         unsafe {
-            peeking(timeout_ms == 0, || epoll_pwait::next(epoll, events, room, 0, mask), || {
+            peeking(timeout_ms == 0, move || epoll_pwait::next(epoll, events, room, 0, mask), move || {
                 epoll_pwait::next(epoll, events, room, timeout_ms, mask)
             })
         }
@@ -88,7 +88,7 @@ interpose! {
         epoll: c_int, events: *mut epoll_event, room: c_int, timeout: *const timespec, mask: *const sigset_t,
     ) -> c_int {
         unsafe {
-            peeking(is_zero(timeout), || epoll_pwait2::next(epoll, events, room, &raw const ZERO, mask), || {
+            peeking(is_zero(timeout), move || epoll_pwait2::next(epoll, events, room, &raw const ZERO, mask), move || {
                 epoll_pwait2::next(epoll, events, room, timeout, mask)
             })
         }
@@ -203,7 +203,7 @@ impl Sets {
         }
         peeking(
             never_waits,
-            || {
+            move || {
                 let saved = self.save();
                 let ready = peek();
                 if ready == 0 {

@@ -17,5 +17,6 @@ mod wait;
 pub use memory::{Memory, Write};
 pub use rules::{Policy, Rules};
 pub use wait::{
-    AfterRead, BeforeRead, BeforeWait, Held, Read, Wait, after_read, before_read, before_wait,
+    AfterRead, BeforeRead, BeforeWait, Found, Held, Read, Wait, after_read, before_read,
+    before_wait,
 };

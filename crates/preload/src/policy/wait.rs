@@ -74,45 +74,54 @@ pub enum BeforeRead {
     Flush,
 }
 
-/// The question before every read on a TCP socket.
+/// The question before every read on a TCP socket by a thread that holds bytes.
 ///
-/// A read that finds data does not wait: requests that came together are answered together. But a
-/// thread that turns to other work keeps nobody waiting for long: what is older than 100 us goes.
+/// A read that finds data does not wait: requests that came together are answered together.
 #[must_use]
-pub fn before_read(rules: &Rules, held: Held, read: Read) -> BeforeRead {
-    match held {
-        Held::Nothing => BeforeRead::Go,
-        Held::For { age_ns } if age_ns >= READ_PATIENCE_NS => BeforeRead::Flush,
-        Held::For { .. } if read.nonblocking => BeforeRead::Go,
-        Held::For { .. } if read.all_or_nothing || rules.policy == Policy::CorkUntilBlock => {
-            BeforeRead::Flush
-        }
-        Held::For { .. } => BeforeRead::Try,
+pub fn before_read(rules: &Rules, read: Read) -> BeforeRead {
+    if read.nonblocking {
+        BeforeRead::Go
+    } else if read.all_or_nothing || rules.policy == Policy::CorkUntilBlock {
+        BeforeRead::Flush
+    } else {
+        BeforeRead::Try
     }
 }
 
-/// What to do after a read on a non-blocking TCP socket.
+/// What a read that did not wait came back with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Found {
+    /// `EAGAIN`: this is where a blocking program would have waited.
+    Nothing,
+    /// Data (or its end, or an error): the program goes on.
+    Something,
+}
+
+/// What to do after a read that did not wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AfterRead {
     /// Nothing.
     Go,
-    /// Flush: there is nothing to read, which is where a blocking program would have waited.
+    /// Flush.
     Flush,
 }
 
-/// The question after a read: `empty` if it failed with `EAGAIN`.
+/// The question after a read that did not wait; `age_ns` is asked for only where it matters.
+///
+/// A thread that turns to other work keeps nobody waiting for long: what is older than 100 us goes.
+/// Asked after the read and not before it, because most reads find nothing and need no clock.
 #[must_use]
-pub fn after_read(held: Held, empty: bool) -> AfterRead {
-    if empty && held != Held::Nothing {
-        AfterRead::Flush
-    } else {
-        AfterRead::Go
+pub fn after_read(found: Found, age_ns: impl FnOnce() -> u64) -> AfterRead {
+    match found {
+        Found::Nothing => AfterRead::Flush,
+        Found::Something if age_ns() >= READ_PATIENCE_NS => AfterRead::Flush,
+        Found::Something => AfterRead::Go,
     }
 }
 
 /// Bytes younger than this survive a poll that finds work. Between 100 and 500 us measured alike.
 const PEEK_NS: u64 = 200_000;
-/// Bytes older than this leave before the next read, even one that would find data.
+/// Bytes older than this leave with the next read, even one that finds data.
 const READ_PATIENCE_NS: u64 = 100_000;
 
 #[cfg(test)]
@@ -132,8 +141,6 @@ mod tests {
         for wait in [Wait::Never, Wait::Peekable, Wait::Blind] {
             assert_eq!(before_wait(&rules, Held::Nothing, wait), BeforeWait::Go);
         }
-        assert_eq!(before_read(&rules, Held::Nothing, BLOCKING), BeforeRead::Go);
-        assert_eq!(after_read(Held::Nothing, true), AfterRead::Go);
     }
 
     #[test]
@@ -156,14 +163,17 @@ mod tests {
             all_or_nothing: true,
             ..BLOCKING
         };
-        assert_eq!(before_read(&rules, YOUNG, BLOCKING), BeforeRead::Try);
-        assert_eq!(before_read(&rules, YOUNG, nonblocking), BeforeRead::Go);
-        assert_eq!(before_read(&rules, YOUNG, whole), BeforeRead::Flush);
-        for read in [BLOCKING, nonblocking, whole] {
-            assert_eq!(before_read(&rules, OLD, read), BeforeRead::Flush);
-        }
-        assert_eq!(after_read(YOUNG, true), AfterRead::Flush);
-        assert_eq!(after_read(YOUNG, false), AfterRead::Go);
+        assert_eq!(before_read(&rules, BLOCKING), BeforeRead::Try);
+        assert_eq!(before_read(&rules, nonblocking), BeforeRead::Go);
+        assert_eq!(before_read(&rules, whole), BeforeRead::Flush);
+    }
+
+    #[test]
+    fn an_empty_read_flushes_and_a_full_one_only_what_is_old() {
+        let never = || -> u64 { panic!("an empty read needs no clock") };
+        assert_eq!(after_read(Found::Nothing, never), AfterRead::Flush);
+        assert_eq!(after_read(Found::Something, || 99_999), AfterRead::Go);
+        assert_eq!(after_read(Found::Something, || 100_000), AfterRead::Flush);
     }
 
     #[test]
@@ -176,6 +186,6 @@ mod tests {
             before_wait(&rules, YOUNG, Wait::Peekable),
             BeforeWait::Flush
         );
-        assert_eq!(before_read(&rules, YOUNG, BLOCKING), BeforeRead::Flush);
+        assert_eq!(before_read(&rules, BLOCKING), BeforeRead::Flush);
     }
 }
