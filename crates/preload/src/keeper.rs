@@ -217,12 +217,15 @@ pub(crate) fn flush(fd: c_int, cause: Cause) {
         Policy::CorkUntilBlock => kernel::set_option(fd, libc::IPPROTO_TCP, libc::TCP_CORK, 0),
         Policy::Nodelay | Policy::Observe => true,
     };
-    if cause == Cause::Watchdog {
-        let mut memory = Memory::unpack(holding.memory.load(Relaxed));
-        memory.on_rescue();
-        holding.memory.store(memory.pack(), Relaxed);
-    }
     ledger::flushed(orders, fd, since_ns, cause);
+}
+
+/// Sends what was held too long on `fd`, and remembers that it had to be.
+pub(crate) fn rescue(fd: c_int, holding: &Holding, contended: bool) {
+    let mut memory = Memory::unpack(holding.memory.load(Relaxed));
+    memory.on_rescue(contended);
+    holding.memory.store(memory.pack(), Relaxed);
+    flush(fd, Cause::Watchdog);
 }
 
 /// Sends everything the calling thread holds; `errno` is kept.

@@ -21,6 +21,7 @@ pub mod page;
 pub mod policy;
 pub mod settings;
 
+mod contention;
 mod errno;
 mod hooks;
 mod keeper;

@@ -16,7 +16,7 @@ use crate::policy::Held;
 pub(crate) struct Thread {
     /// How many entries of `fds` are in use.
     count: AtomicU32,
-    /// A number no other thread of the process has; 0 until asked for.
+    /// The kernel's id of the thread; 0 until asked for.
     number: AtomicU32,
     /// Flush points passed; with `number` it names an interval.
     flushes: AtomicU32,
@@ -111,6 +111,11 @@ impl Thread {
         }
     }
 
+    /// This thread is the only one of a process just forked: it has another id than its parent.
+    pub(crate) fn begin_anew(&self) {
+        self.number.store(0, Relaxed);
+    }
+
     /// This thread is about to lend its memory, its stack and this very record to a child.
     pub(crate) fn lend(&self, lender: libc::pid_t) {
         self.lender.store(lender, Relaxed);
@@ -132,12 +137,12 @@ impl Thread {
     }
 
     fn number(&self) -> u32 {
-        static LAST: AtomicU32 = AtomicU32::new(0);
         let known = self.number.load(Relaxed);
         if known != 0 {
             return known;
         }
-        let fresh = LAST.fetch_add(1, Relaxed) + 1;
+        // SAFETY: no argument, cannot fail.
+        let fresh = unsafe { libc::gettid() } as u32;
         self.number.store(fresh, Relaxed);
         fresh
     }

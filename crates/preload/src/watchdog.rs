@@ -13,8 +13,8 @@ use std::sync::atomic::{
 
 use libc::c_void;
 
+use crate::contention::Contention;
 use crate::hooks::wait::pthread_join;
-use crate::page::Cause;
 use crate::{keeper, kernel, table};
 
 /// The watchdog of this process; wiped in a forked child.
@@ -155,12 +155,13 @@ impl Watchdog {
     /// for good when nothing has been dirty for a while.
     fn run(&self) {
         let deadline_ns = deadline_ns();
+        let mut contention = Contention::default();
         let mut idle_rounds = 0;
         while self.state.load(Acquire) != STOPPING {
-            let round = patrol(deadline_ns);
+            let round = patrol(deadline_ns, &mut contention);
             idle_rounds = if round.dirty { 0 } else { idle_rounds + 1 };
             if idle_rounds > ROUNDS_BEFORE_SLEEP {
-                self.sleep();
+                self.sleep(&mut contention);
                 idle_rounds = 0;
             } else {
                 pause(round.pause_ns, &self.state);
@@ -168,7 +169,7 @@ impl Watchdog {
         }
     }
 
-    fn sleep(&self) {
+    fn sleep(&self, contention: &mut Contention) {
         if self
             .state
             .compare_exchange(AWAKE, ASLEEP, SeqCst, Relaxed)
@@ -177,7 +178,7 @@ impl Watchdog {
             return;
         }
         // Something may have become dirty just before we said that we sleep.
-        if patrol(deadline_ns()).dirty {
+        if patrol(deadline_ns(), contention).dirty {
             let _ = self.state.compare_exchange(ASLEEP, AWAKE, SeqCst, Relaxed);
             return;
         }
@@ -197,7 +198,7 @@ struct Round {
 }
 
 /// Flushes what is due, and says when the next may be.
-fn patrol(deadline_ns: u64) -> Round {
+fn patrol(deadline_ns: u64, contention: &mut Contention) -> Round {
     let now_ns = kernel::now_ns();
     let mut oldest_ns = None;
     table::sweep(|fd| {
@@ -209,7 +210,7 @@ fn patrol(deadline_ns: u64) -> Round {
             return;
         }
         if now_ns.saturating_sub(since_ns) >= deadline_ns {
-            keeper::flush(fd, Cause::Watchdog);
+            keeper::rescue(fd, holding, contention.of(holding.owner.load(Relaxed)));
         } else {
             oldest_ns = Some(oldest_ns.map_or(since_ns, |oldest: u64| oldest.min(since_ns)));
         }

@@ -409,7 +409,7 @@ static void closed(void) {
 
 /* Never waits: only the watchdog can help. The sink's answers must come meanwhile. */
 static void spins(void) {
-    int fd = dial(0);
+    int fd = dial(0), slow = 0;
     converse(fd, 1, 2);
     for (unsigned i = 0; i < 30; i++) {
         struct timespec begun, now;
@@ -421,9 +421,10 @@ static void spins(void) {
             clock_gettime(CLOCK_MONOTONIC, &now);
         } while (ready < 4);
         double ms = (now.tv_sec - begun.tv_sec) * 1e3 + (now.tv_nsec - begun.tv_nsec) / 1e6;
-        MUST(ms < 150);
+        slow += ms > 150;
         expect_answer(fd, 3 + i);
     }
+    MUST(slow < 5); /* a loaded machine may be slow now and then; the kernel's bound would be slow always */
     close(fd);
 }
 

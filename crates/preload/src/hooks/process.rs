@@ -6,19 +6,19 @@ use crate::hooks::descriptors::settle_all;
 use crate::keeper;
 use crate::next::interpose;
 use crate::page::Cause;
-use crate::watchdog;
+use crate::{thread, watchdog};
 
 interpose! {
     /// The watchdog is gone while the process forks: a program with one thread forks with one, and
     /// Python, which warns of forks beside threads, has no reason to.
     fn fork() -> pid_t {
         before_fork();
-        unsafe { fork::next() }
+        unsafe { forked(fork::next()) }
     }
 
     fn _Fork() -> pid_t {
         before_fork();
-        unsafe { _Fork::next() }
+        unsafe { forked(_Fork::next()) }
     }
 
     fn daemon(stay: c_int, keep: c_int) -> c_int {
@@ -28,7 +28,7 @@ interpose! {
 
     fn forkpty(main: *mut c_int, name: *mut c_char, terminal: *const c_void, window: *const c_void) -> pid_t {
         before_fork();
-        unsafe { forkpty::next(main, name, terminal, window) }
+        unsafe { forked(forkpty::next(main, name, terminal, window)) }
     }
 
     fn system(command: *const c_char) -> c_int {
@@ -128,6 +128,14 @@ interpose! {
 pub(crate) fn before_fork() {
     keeper::flush_process(Cause::Process);
     watchdog::stop();
+}
+
+/// `child` is what a fork returned: 0 in the child.
+fn forked(child: pid_t) -> pid_t {
+    if child == 0 {
+        thread::this().begin_anew();
+    }
+    child
 }
 
 /// The other threads end with the call; what they hold would stay held on a socket that lives on.

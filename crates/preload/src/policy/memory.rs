@@ -47,9 +47,12 @@ impl Memory {
 
     /// The watchdog had to flush this socket: its program computes, or spins, with bytes held.
     ///
-    /// Being rescued now and then is the price of a preempted thread. Being rescued more often than
-    /// not is a habit, and for such a socket `NODELAY` is the better policy.
-    pub fn on_rescue(&mut self) {
+    /// A thread that had no CPU (`contended`) tells nothing of its program. One that had, and is
+    /// rescued more often than not, has a habit for which `NODELAY` is the better policy.
+    pub fn on_rescue(&mut self, contended: bool) {
+        if contended {
+            return;
+        }
         self.strikes = self.strikes.saturating_add(STRIKES_PER_RESCUE);
         if self.strikes >= STRIKES_TO_PENANCE {
             self.strikes = 0;
@@ -169,7 +172,7 @@ mod tests {
         let mut memory = Memory::default();
         for _ in 0..3 {
             assert!(held(&mut memory, &rules, &[2])[0][0]);
-            memory.on_rescue();
+            memory.on_rescue(false);
         }
         let after = held(&mut memory, &rules, &[2; 70]);
         let freed = after
@@ -187,8 +190,19 @@ mod tests {
         for _ in 0..100 {
             let all = held(&mut memory, &rules, &[2; 5]);
             assert!(all.into_iter().flatten().all(|held| held));
-            memory.on_rescue();
+            memory.on_rescue(false);
         }
+    }
+
+    #[test]
+    fn a_rescue_for_want_of_a_cpu_changes_nothing() {
+        let mut memory = Memory::default();
+        held(&mut memory, &Rules::default(), &[2]);
+        let before = memory;
+        for _ in 0..100 {
+            memory.on_rescue(true);
+        }
+        assert_eq!(memory, before);
     }
 
     #[test]
