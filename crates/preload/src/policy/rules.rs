@@ -9,7 +9,8 @@ pub enum Policy {
     /// Only set `TCP_NODELAY`: the conservative choice, no write is ever held.
     Nodelay,
     /// Cork at the first write, uncork at the next wait, whatever the length and the habit of the
-    /// socket: the naive rule, kept for comparison (libautocork did the same in 2008).
+    /// socket: the naive rule, kept for comparison. libautocork (2008) did this until the program
+    /// read, polled or selected the same socket.
     CorkUntilBlock,
     /// Change nothing, and count what flush-on-block would have changed.
     Observe,
