@@ -95,36 +95,8 @@ fn outgoing_tcp(fd: c_int, mut identity: Identity, len: usize) -> Outgoing {
     let (Some(orders), Some(holding)) = (orders(), table::holding(fd)) else {
         return Outgoing::Pass;
     };
-    if identity.masked(Identity::BOOKED | Identity::ALONE | Identity::STREAM) != Identity::BOOKED {
-        ledger::wrote(
-            orders,
-            identity,
-            ledger::Wrote {
-                len,
-                held: false,
-                joined: false,
-            },
-        );
-        return Outgoing::Pass;
-    }
+    let Entry { hold, dirty } = enter(orders, identity, holding, Sent::Bytes(len));
     let thread = thread::this();
-    let interval = thread.interval();
-    let dirty = holding.since_ns.load(Relaxed) != 0;
-    let mut memory = Memory::unpack(holding.memory.load(Relaxed));
-    // Bytes another thread left held make one interval with ours: one flush sends both.
-    let same_interval = dirty || holding.interval.load(Relaxed) == interval;
-    let hold = len > 0 && memory.on_write(&orders.rules, Write { len, same_interval });
-    holding.memory.store(memory.pack(), Relaxed);
-    holding.interval.store(interval, Relaxed);
-    ledger::wrote(
-        orders,
-        identity,
-        ledger::Wrote {
-            len,
-            held: hold,
-            joined: dirty,
-        },
-    );
     match (hold, orders.rules.policy) {
         (true, Policy::Observe) => {
             mark(fd, holding, thread);
@@ -143,6 +115,83 @@ fn outgoing_tcp(fd: c_int, mut identity: Identity, len: usize) -> Outgoing {
         }
         _ if dirty => Outgoing::Push,
         _ => Outgoing::Pass,
+    }
+}
+
+/// What went out, for the predictor.
+#[derive(Clone, Copy)]
+enum Sent {
+    /// A write of so many bytes, which may be held.
+    Bytes(usize),
+    /// Bytes that left by a call that cannot hold them.
+    Unholdable(usize),
+}
+
+/// What is to be done about it.
+struct Entry {
+    hold: bool,
+    /// Bytes were held before.
+    dirty: bool,
+}
+
+/// Enters a write into the predictor's memory and into the books, and asks the policy.
+fn enter(orders: &Orders, identity: Identity, holding: &Holding, sent: Sent) -> Entry {
+    let (len, judged_len) = match sent {
+        Sent::Bytes(len) => (len, len),
+        Sent::Unholdable(len) => (len, usize::MAX),
+    };
+    let covered = Identity::BOOKED | Identity::ALONE | Identity::STREAM;
+    if identity.masked(covered) != Identity::BOOKED {
+        ledger::wrote(
+            orders,
+            identity,
+            ledger::Wrote {
+                len,
+                held: false,
+                joined: false,
+            },
+        );
+        return Entry {
+            hold: false,
+            dirty: false,
+        };
+    }
+    let interval = thread::this().interval();
+    let dirty = holding.since_ns.load(Relaxed) != 0;
+    let mut memory = Memory::unpack(holding.memory.load(Relaxed));
+    // Bytes another thread left held make one interval with ours: one flush sends both.
+    let same_interval = dirty || holding.interval.load(Relaxed) == interval;
+    let write = Write {
+        len: judged_len,
+        same_interval,
+    };
+    let hold = len > 0 && memory.on_write(&orders.rules, write);
+    holding.memory.store(memory.pack(), Relaxed);
+    holding.interval.store(interval, Relaxed);
+    ledger::wrote(
+        orders,
+        identity,
+        ledger::Wrote {
+            len,
+            held: hold,
+            joined: dirty,
+        },
+    );
+    Entry { hold, dirty }
+}
+
+/// After bytes left by a call that cannot hold them (`sendfile`, a batch of messages): company for
+/// the writes around them, and `whole` if they took along what was held.
+pub(crate) fn sent_alongside(fd: c_int, sent: usize, whole: bool, cause: Cause) {
+    let identity = table::identity(fd);
+    if identity.kind() != Kind::Tcp || sent == 0 {
+        return;
+    }
+    if let (Some(orders), Some(holding)) = (orders(), table::holding(fd)) {
+        enter(orders, identity, holding, Sent::Unholdable(sent));
+    }
+    if whole {
+        took_along(fd, cause);
     }
 }
 
@@ -207,6 +256,10 @@ pub(crate) fn flush(fd: c_int, cause: Cause) {
     let (Some(orders), Some(holding)) = (orders(), table::holding(fd)) else {
         return;
     };
+    // A `vfork`ed child sees its parent's holdings, but its descriptors may lead elsewhere.
+    if holding.since_ns.load(Relaxed) == 0 || thread::this().is_borrowed() {
+        return;
+    }
     let since_ns = holding.since_ns.swap(0, SeqCst);
     if since_ns == 0 {
         return;

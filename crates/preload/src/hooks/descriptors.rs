@@ -174,7 +174,11 @@ fn after_accept(listener: c_int, fd: c_int, flags: c_int) {
         return;
     }
     table::forget(fd);
-    let listening = table::identity(listener);
+    let mut listening = table::identity(listener);
+    if listening.kind() == Kind::Unknown && table::has_room_for(listener) {
+        // A listener from before our time, as systemd or a parent hands it on.
+        listening = sockets::classify(listener);
+    }
     if listening.kind() != Kind::Tcp {
         return;
     }

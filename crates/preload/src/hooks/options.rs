@@ -65,7 +65,6 @@ fn note(fd: c_int, level: c_int, name: c_int, value: c_int) {
             if on {
                 // Setting it flushes, as the program may have meant it to.
                 keeper::took_along(fd, Cause::Program);
-                table::amend(fd, Identity::NODELAY_SET, true);
             } else if table::identity(fd).has(Identity::NODELAY_SET) {
                 errno::kept(|| kernel::set_option(fd, libc::IPPROTO_TCP, libc::TCP_NODELAY, 1));
             }

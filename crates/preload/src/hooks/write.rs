@@ -81,9 +81,9 @@ interpose! {
     fn sendmmsg(fd: c_int, messages: *mut mmsghdr, count: c_uint, flags: c_int) -> c_int {
         unsafe {
             let result = sendmmsg::next(fd, messages, count, flags);
-            if result > 0 && table::identity(fd).kind() == Kind::Tcp {
-                keeper::took_along(fd, Cause::LargeWrite);
-            }
+            let messages = messages.cast_const();
+            let sent = (0..usize::try_from(result).unwrap_or(0)).map(|nth| (*messages.add(nth)).msg_len as usize);
+            keeper::sent_alongside(fd, sent.sum(), true, Cause::LargeWrite);
             result
         }
     }
@@ -120,9 +120,8 @@ fn pushing(fd: c_int, result: ssize_t) -> ssize_t {
 }
 
 fn sent_file(to: c_int, asked: size_t, result: ssize_t) -> ssize_t {
-    if usize::try_from(result) == Ok(asked) && table::identity(to).kind() == Kind::Tcp {
-        keeper::took_along(to, Cause::Sendfile);
-    }
+    let sent = usize::try_from(result).unwrap_or(0);
+    keeper::sent_alongside(to, sent, sent == asked, Cause::Sendfile);
     result
 }
 
