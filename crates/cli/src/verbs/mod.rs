@@ -5,6 +5,8 @@ mod diagnose;
 mod man;
 mod naglemark;
 mod policies;
+mod ps;
+mod run;
 
 use clap::Subcommand;
 
@@ -21,6 +23,10 @@ pub(crate) enum Verb {
     /// List the send and ACK policies: one line each, their source, what they need to know
     Policies(policies::Args),
     Diagnose(diagnose::Args),
+    /// Run a program that coalesces its small writes and flushes when it waits
+    Run(run::Args),
+    /// Show every TCP connection with its process and its live options
+    Ps(ps::Args),
     /// Print a completion script for a shell
     Completions(completions::Args),
     /// Print the manual page, in roff
@@ -35,6 +41,8 @@ impl Verb {
             Self::Diagnose(args) => diagnose::run(args),
             Self::Completions(args) => completions::run(&args),
             Self::Man(args) => man::run(&args),
+            Self::Ps(args) => ps::run(&args),
+            Self::Run(args) => run::run(&args),
         }
     }
 }
