@@ -192,6 +192,7 @@ impl Receiver {
             self.fin = Some(all.end);
         }
         let before = self.nxt;
+        let beside_a_hole = !self.assembler.is_empty() || all.start != before;
         // What is in order needs no place among the ranges, of which there may be too many.
         let in_order = span.start == self.nxt;
         let remembered = in_order || self.assembler.insert(span);
@@ -207,9 +208,9 @@ impl Receiver {
         }
         let advanced = self.nxt > before;
         let fin = self.fin_received() && !fin_before && advanced;
-        let filled_a_hole = !self.assembler.is_empty() || all.start < before || all.start > before;
-        if fin || filled_a_hole || !advanced || !remembered {
-            // RFC 5681, section 4.2: out-of-order data, and data that fills a hole, at once.
+        if fin || beside_a_hole || !advanced || !remembered {
+            // RFC 5681, section 4.2: out-of-order data, and data that fills all or part of a hole,
+            // at once.
             self.ack_now = true;
         } else {
             self.in_order(segment, now);
@@ -332,5 +333,44 @@ impl Receiver {
             Some(fin) => self.nxt.min(fin),
             None => self.nxt,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::ack_policy::{AckPolicy, AckTimer};
+    use super::assembler::MAX_RANGES;
+    use super::*;
+    use crate::time::Duration;
+
+    #[test]
+    fn what_is_in_order_needs_no_place_among_the_ranges() {
+        let mut receiver = Receiver::new(&ReceiverConfig {
+            buffer: 60_000,
+            window_cap: 60_000,
+            mss: 1000,
+            policy: AckPolicy::named("every-second").expect("registered"),
+            timer: AckTimer::PerConnection(Duration::from_millis(200)),
+        });
+        receiver.establish();
+        let mut arrive = |start: u64, len: u32| {
+            let segment = Segment {
+                seq: Offset::new(start),
+                ack: Offset::FIRST,
+                len,
+                window: 1000,
+                mss: 0,
+                flags: Flags::ACK,
+            };
+            receiver.on_data(&segment, Instant::ZERO);
+            (receiver.nxt(), receiver.out_of_order().len())
+        };
+        // Every other octet from the 11th on, until no more ranges are kept.
+        for range in 0..=MAX_RANGES as u64 {
+            arrive(11 + 2 * range, 1);
+        }
+        assert_eq!(arrive(1, 5), (Offset::new(6), MAX_RANGES));
+        // The next one fills the hole before the first range.
+        assert_eq!(arrive(6, 5), (Offset::new(12), MAX_RANGES - 1));
     }
 }
