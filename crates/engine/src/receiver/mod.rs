@@ -187,38 +187,46 @@ impl Receiver {
         // Only what lies in the window; the FIN only if nothing before it was cut off.
         let all = segment.data();
         let span = Span::new(all.start.max(self.nxt), all.end.min(self.advertised));
-        let has_fin = segment.flags.has(Flags::FIN) && span.end >= all.end;
-        if has_fin && self.fin.is_none() {
-            self.fin = Some(all.end);
+        if segment.flags.has(Flags::FIN) && span.end >= all.end {
+            self.learn_fin(all.end);
         }
         let before = self.nxt;
         let beside_a_hole = !self.assembler.is_empty() || all.start != before;
-        // What is in order needs no place among the ranges, of which there may be too many.
-        let in_order = span.start == self.nxt;
-        let remembered = in_order || self.assembler.insert(span);
-        let solid = if in_order {
-            span.end.max(self.nxt)
-        } else {
-            self.nxt
-        };
-        self.nxt = self.assembler.advance(solid);
-        let fin_before = before > self.fin.unwrap_or(before);
-        if self.fin == Some(self.nxt) {
+        let remembered = self.remember(span);
+        let fin = self.fin == Some(self.nxt);
+        if fin {
             self.nxt += 1;
         }
-        let advanced = self.nxt > before;
-        let fin = self.fin_received() && !fin_before && advanced;
-        if fin || beside_a_hole || !advanced || !remembered {
+        let data = self.nxt > before;
+        if fin || beside_a_hole || !data || !remembered {
             // RFC 5681, section 4.2: out-of-order data, and data that fills all or part of a hole,
             // at once.
             self.ack_now = true;
         } else {
             self.in_order(segment, now);
         }
-        Arrived {
-            data: advanced,
-            fin,
+        Arrived { data, fin }
+    }
+
+    /// Where the stream ends; a FIN that contradicts an earlier one, or data already here, is none.
+    fn learn_fin(&mut self, end: Offset) {
+        let here = self.assembler.end().unwrap_or(self.nxt);
+        if self.fin.is_none() && end >= here {
+            self.fin = Some(end);
         }
+    }
+
+    /// Puts `span`, which begins at RCV.NXT or later, in its place; gives whether it is kept.
+    fn remember(&mut self, span: Span) -> bool {
+        // Nothing follows a FIN.
+        let end = self.fin.map_or(span.end, |fin| span.end.min(fin));
+        let span = Span::new(span.start, end);
+        if span.start > self.nxt {
+            return self.assembler.insert(span);
+        }
+        // What is in order needs no place among the ranges, of which there may be too many.
+        self.nxt = self.assembler.advance(self.nxt.max(span.end));
+        true
     }
 
     #[inline]
