@@ -171,7 +171,8 @@ impl Receiver {
     #[inline]
     pub(crate) fn on_data(&mut self, segment: &Segment, now: Instant) -> Arrived {
         let span = segment.data();
-        let in_order = span.start == self.nxt && self.assembler.is_empty();
+        let nothing_waits = self.assembler.is_empty() && self.fin.is_none();
+        let in_order = span.start == self.nxt && nothing_waits;
         if in_order && span.end <= self.advertised && !segment.flags.any(Flags::FIN) {
             self.nxt = span.end;
             self.in_order(segment, now);
