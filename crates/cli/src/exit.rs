@@ -4,7 +4,8 @@
 //! |---|---|
 //! | 0 | done |
 //! | 1 | done, and what was asked for was found (a mismatch, a stall with `--fail-on`) |
-//! | 2 | unusable input or arguments; nothing was done |
+//! | 2 | unusable input or arguments, refused before any work; or a result that could not be written |
+//! | 130 | interrupted by Ctrl-C; nothing half-written was left |
 
 use std::process::ExitCode;
 
@@ -57,13 +58,22 @@ pub(crate) fn code(outcome: Result<Done, Failure>) -> ExitCode {
         Err(Failure::Io { error, .. }) if error.kind() == std::io::ErrorKind::BrokenPipe => {
             ExitCode::SUCCESS
         }
-        Err(Failure::Io { doing, error }) => refuse(&format!("{doing}: {error}")),
+        Err(Failure::Io { doing, error }) => refuse(&format!("{doing}: {}", plain(&error))),
     }
 }
 
 fn refuse(line: &str) -> ExitCode {
     eprintln!("tinygram: {line}");
     ExitCode::from(2)
+}
+
+/// The system's words without its number: people know `Permission denied`, not `os error 13`.
+fn plain(error: &std::io::Error) -> String {
+    let text = error.to_string();
+    match text.split_once(" (os error ") {
+        Some((words, _)) => words.to_owned(),
+        None => text,
+    }
 }
 
 /// Clap explains over several lines; a script's log wants one.
@@ -78,7 +88,7 @@ fn one_line(error: &clap::Error) -> String {
         .lines()
         .take_while(|l| !l.starts_with("Usage:") && !l.contains("[possible values:"))
         .map(str::trim)
-        .filter(|l| !l.is_empty() && !l.starts_with("tip:"))
+        .filter(|l| !l.is_empty() && !l.starts_with("tip:") && !l.starts_with("For more info"))
         .collect::<Vec<_>>()
         .join(" ");
     if let Some(stripped) = line.strip_prefix("error: ") {
@@ -93,7 +103,7 @@ fn one_line(error: &clap::Error) -> String {
             line += &format!("; did you mean {near}?");
         }
     }
-    if let Some(accepted) = text(ContextKind::ValidValue) {
+    if let Some(accepted) = text(ContextKind::ValidValue).filter(|list| !list.is_empty()) {
         line += &format!(" (accepted: {accepted})");
     }
     line

@@ -4,6 +4,9 @@
 //! -> done (results as data) -> shown (an exporter of `tinygram-report`).
 
 mod exit;
+mod interrupt;
+mod terminal;
+mod values;
 mod verbs;
 
 use std::process::ExitCode;

@@ -1,1 +1,30 @@
 //! Rows in; text, JSON, CSV, Markdown, SVG and HTML out.
+//!
+//! What is shown is data first: a [`Table`], a [`Figure`] or rows that serde knows. Exporters
+//! turn that data into bytes, and nothing here prints, asks the terminal or knows TCP.
+//!
+//! | to write | call |
+//! |---|---|
+//! | a table for a terminal | [`Table::to_text`] |
+//! | a table for a document | [`Table::to_markdown`] |
+//! | one versioned JSON document | [`json`] with a [`Document`] |
+//! | rows as CSV | [`csv()`] |
+//! | a figure as SVG | [`Figure::to_svg`] |
+//! | tables and plots as one HTML page | [`Page::to_html`] |
+//! | any of them into a file, whole or not at all | [`Destination`], [`Folder`] |
+//!
+//! [`naglemark`] lays out that benchmark's cells as Mogul & Minshall did.
+
+mod destination;
+mod figure;
+pub mod naglemark;
+mod page;
+mod rows;
+mod table;
+pub mod units;
+
+pub use destination::{Destination, Folder};
+pub use figure::{Figure, Line, Point};
+pub use page::{Axis, Page, Plot, Section, Series};
+pub use rows::{Document, csv, json};
+pub use table::{Align, Column, Entry, Ink, Row, Table};

@@ -2,6 +2,8 @@
 
 mod completions;
 mod man;
+mod naglemark;
+mod policies;
 
 use clap::Subcommand;
 
@@ -9,6 +11,14 @@ use crate::exit::{Done, Failure};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Verb {
+    /// Measure which small-segment policy stalls, on which lengths, how often, at what price
+    ///
+    /// Without arguments: Tables 4 and 5 of Mogul & Minshall, "Rethinking the TCP Nagle algorithm".
+    /// Sizes are bytes (4096, 4K, 4KiB), lengths of time have a unit (40ms, 0.5s), lists are
+    /// separated by commas.
+    Naglemark(Box<naglemark::Args>),
+    /// List the send and ACK policies: one line each, their source, what they need to know
+    Policies(policies::Args),
     /// Print a completion script for a shell
     Completions(completions::Args),
     /// Print the manual page, in roff
@@ -18,6 +28,8 @@ pub(crate) enum Verb {
 impl Verb {
     pub(crate) fn run(self) -> Result<Done, Failure> {
         match self {
+            Self::Naglemark(args) => naglemark::run(&args),
+            Self::Policies(args) => policies::run(&args),
             Self::Completions(args) => completions::run(&args),
             Self::Man(args) => man::run(&args),
         }
@@ -26,12 +38,5 @@ impl Verb {
 
 /// Results go to standard output, whole or not at all.
 fn print(bytes: &[u8]) -> Result<Done, Failure> {
-    use std::io::Write;
-    std::io::stdout()
-        .write_all(bytes)
-        .map_err(|error| Failure::Io {
-            doing: "writing to standard output".into(),
-            error,
-        })?;
-    Ok(Done::Well)
+    crate::terminal::print(bytes)
 }

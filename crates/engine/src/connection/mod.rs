@@ -213,7 +213,8 @@ impl Connection {
         assert!(self.write.is_none(), "a write is under way");
         assert!(len > 0, "a write of nothing");
         self.write = Some(WriteCall::new(len, self.sender.space()));
-        self.sender.observe(Moment::WriteBegan, now);
+        self.sender
+            .observe(Moment::WriteBegan { resumed: false }, now);
     }
 
     /// The writer that slept looks at the buffer again.
@@ -221,7 +222,8 @@ impl Connection {
         if let Some(write) = &mut self.write {
             write.begin_round(self.sender.space());
             self.sender.set_writer_blocked(false);
-            self.sender.observe(Moment::WriteBegan, now);
+            self.sender
+                .observe(Moment::WriteBegan { resumed: true }, now);
         }
     }
 
@@ -343,7 +345,8 @@ impl Connection {
     #[must_use]
     #[inline]
     pub fn next_wakeup(&self) -> Instant {
-        self.next_wakeup_reason().0
+        let own = self.receiver.delayed_until().min(self.time_wait_until);
+        self.sender.next_deadline().min(own)
     }
 
     /// When, and what for.
@@ -387,9 +390,13 @@ impl Connection {
     /// Runs the sender, and sends a bare acknowledgment if one is wanted and nothing carried it.
     #[inline]
     fn output(&mut self, now: Instant, out: &mut Outbox) {
-        if !self.state.synchronised() {
-            return;
+        let idle = !self.sender.has_unsent() && !self.receiver.wants_ack();
+        if !idle && self.state.synchronised() {
+            self.output_something(now, out);
         }
+    }
+
+    fn output_something(&mut self, now: Instant, out: &mut Outbox) {
         let stamp = self.stamp();
         if self.sender.pass(now, stamp, out) > 0 {
             let with_data = out.segments.last().is_some_and(|segment| segment.len > 0);
@@ -409,6 +416,7 @@ impl Connection {
             mss: 0,
             flags: Flags::ACK,
         });
+        self.sender.count_empty();
         self.receiver.acknowledged(stamp.window, false, now);
     }
 

@@ -24,6 +24,25 @@ pub struct Counters {
 }
 
 impl Counters {
+    /// Both added up.
+    #[must_use]
+    pub fn and(&self, other: &Self) -> Self {
+        let mut holds = self.holds;
+        for (sum, more) in holds.iter_mut().zip(other.holds) {
+            *sum += more;
+        }
+        Self {
+            data_segments: self.data_segments + other.data_segments,
+            short_segments: self.short_segments + other.short_segments,
+            data_octets: self.data_octets + other.data_octets,
+            retransmitted_segments: self.retransmitted_segments + other.retransmitted_segments,
+            empty_segments: self.empty_segments + other.empty_segments,
+            timeouts: self.timeouts + other.timeouts,
+            fast_retransmits: self.fast_retransmits + other.fast_retransmits,
+            holds,
+        }
+    }
+
     /// How often a runt was kept back for this reason.
     #[must_use]
     pub fn held(&self, why: Why) -> u64 {

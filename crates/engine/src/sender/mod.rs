@@ -59,7 +59,6 @@ pub struct Sender {
     own_mss: u32,
     policy: SendPolicy,
     more_in_every_variant: bool,
-    capacity: u64,
     cwnd_cap: u64,
     initial_cwnd: u64,
     congestion: Congestion,
@@ -118,6 +117,7 @@ impl Sender {
             cwnd: config.initial_cwnd,
             ssthresh: config.cwnd_cap,
             cluster: config.cluster,
+            capacity: config.buffer,
             more_to_come: false,
             nodelay: false,
             corked: false,
@@ -130,7 +130,6 @@ impl Sender {
             own_mss: config.mss,
             policy: config.policy.clone(),
             more_in_every_variant: config.more_in_every_variant,
-            capacity: config.buffer,
             cwnd_cap: config.cwnd_cap,
             initial_cwnd: config.initial_cwnd,
             congestion: config.congestion,
@@ -190,13 +189,13 @@ impl Sender {
     /// The size of the send buffer, in octets.
     #[must_use]
     pub fn capacity(&self) -> u64 {
-        self.capacity
+        self.vars.capacity
     }
 
     /// Free space in the send buffer, in octets.
     #[must_use]
     pub fn space(&self) -> u64 {
-        self.capacity.saturating_sub(self.buffered())
+        self.vars.capacity.saturating_sub(self.buffered())
     }
 
     /// Whether nothing may be written any more.

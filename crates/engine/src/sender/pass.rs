@@ -41,8 +41,7 @@ impl Sender {
             self.resend_first(stamp, out);
             return 1 + self.pass(now, stamp, out);
         }
-        let nothing_unsent = self.vars.nxt >= self.vars.written + u64::from(self.finishing);
-        if nothing_unsent {
+        if !self.has_unsent() {
             return 0;
         }
         self.restart_after_idle();
@@ -59,6 +58,18 @@ impl Sender {
         let sent = out.segments.len() - before;
         self.mind_the_persist_timer();
         sent
+    }
+
+    /// Whether there is anything that a pass could send: data, a FIN or a retransmission.
+    #[inline]
+    pub(crate) fn has_unsent(&self) -> bool {
+        self.vars.nxt < self.vars.written + u64::from(self.finishing) || self.recovery.resend_first
+    }
+
+    /// A segment without data left past the sender: a bare acknowledgment.
+    #[inline]
+    pub(crate) fn count_empty(&mut self) {
+        self.counters.empty_segments += 1;
     }
 
     /// Octets that window and buffer allow now (`len` in figure 3).

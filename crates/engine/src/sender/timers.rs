@@ -97,6 +97,25 @@ impl Timers {
 }
 
 impl Sender {
+    /// The earliest deadline.
+    #[must_use]
+    #[inline]
+    pub fn next_deadline(&self) -> Instant {
+        let hold = self
+            .hold
+            .and_then(|hold| hold.until)
+            .unwrap_or(Instant::FAR_FUTURE);
+        let pace = self
+            .pace
+            .filter(|pace| pace.waiting)
+            .map_or(Instant::FAR_FUTURE, |pace| pace.next);
+        self.timers
+            .retransmit
+            .min(self.timers.persist)
+            .min(hold)
+            .min(pace)
+    }
+
     /// The earliest deadline and what it is for.
     #[must_use]
     #[inline]

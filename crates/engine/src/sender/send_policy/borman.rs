@@ -12,6 +12,18 @@ pub struct Borman {
     more_on_entry: bool,
     /// `TF_NODELAY` as this variant sets it at the end of a buffer.
     exempt: bool,
+    /// The two are evaluated on entry to the write only, and not again after it slept.
+    once: bool,
+}
+
+impl Borman {
+    /// To the letter of figure 5: "at entry to sosend()".
+    pub(super) fn once() -> Self {
+        Self {
+            once: true,
+            ..Self::default()
+        }
+    }
 }
 
 impl Rule for Borman {
@@ -27,8 +39,7 @@ impl Rule for Borman {
 
     fn observe(&mut self, moment: Moment, vars: &Vars) {
         match moment {
-            // Evaluated again after each sleep for space.
-            Moment::WriteBegan => {
+            Moment::WriteBegan { resumed } if !(resumed && self.once) => {
                 self.idle_on_entry = vars.idle();
                 self.more_on_entry = vars.more_to_come;
                 self.exempt = false;

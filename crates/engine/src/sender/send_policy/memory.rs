@@ -29,19 +29,34 @@ impl EndOfMessage {
 
 /// `TF_SMALL_PREV`: the last segment sent was small (section 5.2).
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct PreviousSmall(bool);
+pub(super) struct PreviousSmall {
+    set: bool,
+    /// To the letter of section 5.2, "the socket buffer size" decides whether a buffer was torn.
+    by_buffer_size: bool,
+}
 
 impl PreviousSmall {
+    pub(super) fn to_the_letter() -> Self {
+        Self {
+            set: false,
+            by_buffer_size: true,
+        }
+    }
+
     pub(super) fn is_set(self) -> bool {
-        self.0
+        self.set
     }
 
     pub(super) fn observe(&mut self, moment: Moment, vars: &Vars) {
         if let Moment::Sent { short, .. } = moment {
             // Not set where tearing at a multiple of MCLBYTES made it small. The paper says "the
             // socket buffer size"; its results want the octets in the buffer (misprint).
-            let torn = vars.buffered().is_multiple_of(vars.cluster);
-            self.0 = short && !torn;
+            let size = if self.by_buffer_size {
+                vars.capacity
+            } else {
+                vars.buffered()
+            };
+            self.set = short && !size.is_multiple_of(vars.cluster);
         }
     }
 }
@@ -54,9 +69,18 @@ pub(super) struct SmallMark {
     added: Offset,
     /// The end of the last segment sent that ended there.
     sent: Offset,
+    /// To the letter of section 5.1, any segment below the MSS is small.
+    any_short: bool,
 }
 
 impl SmallMark {
+    pub(super) fn to_the_letter() -> Self {
+        Self {
+            any_short: true,
+            ..Self::default()
+        }
+    }
+
     /// Whether a small segment is unacknowledged.
     pub(super) fn outstanding(&self, vars: &Vars) -> bool {
         self.sent > vars.una
@@ -69,7 +93,7 @@ impl SmallMark {
             }
             Moment::Sent {
                 span, short: true, ..
-            } if span.end == self.added => {
+            } if self.any_short || span.end == self.added => {
                 self.sent = span.end;
             }
             _ => {}

@@ -59,6 +59,8 @@ pub struct Vars {
     pub ssthresh: u64,
     /// MCLBYTES, the kernel's copying unit.
     pub cluster: u64,
+    /// The size of the send buffer (BSD's `so_snd.sb_hiwat`).
+    pub capacity: u64,
     /// The write under way has more to copy (`TF_MORE`, or Linux's `MSG_MORE`).
     pub more_to_come: bool,
     /// The application set TCP_NODELAY.
@@ -239,7 +241,10 @@ pub enum BlockedOn {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Moment {
     /// A write begins, or goes on after it slept for space.
-    WriteBegan,
+    WriteBegan {
+        /// It goes on.
+        resumed: bool,
+    },
     /// A piece of a write reached the send buffer; the sender is asked next.
     ChunkCopied {
         /// Whether the write has more to copy (`resid` is not zero).

@@ -126,6 +126,19 @@ impl SendPolicy {
         Registered::named(name).map(|entry| (entry.make)())
     }
 
+    /// The same variant as Mogul & Minshall's text has it, where their results ask for another
+    /// reading (sections 5.1, 5.2 and 5.5); all others as they are.
+    #[must_use]
+    pub fn to_the_letter(self) -> Self {
+        match self {
+            Self::Minshall(minshall) => Self::Minshall(minshall.to_the_letter()),
+            Self::Msmv(msmv) => Self::Msmv(msmv.to_the_letter()),
+            Self::Eom(eom) => Self::Eom(eom.to_the_letter()),
+            Self::Borman(_) => Self::Borman(Borman::once()),
+            other => other,
+        }
+    }
+
     /// NAGLIM with a limit in octets.
     #[must_use]
     pub fn naglim(limit: u32) -> Self {

@@ -1,0 +1,68 @@
+//! The one place that touches the terminal: results on standard output, progress on standard error.
+
+use std::io::{IsTerminal, Write};
+
+use indicatif::{ProgressBar, ProgressStyle};
+use tinygram_report::Ink;
+
+use crate::exit::{Done, Failure};
+
+/// Writes results to standard output, whole or not at all. Styles reach only a terminal that wants
+/// them (NO_COLOR, CLICOLOR and TERM are heeded).
+pub(crate) fn print(bytes: &[u8]) -> Result<Done, Failure> {
+    let mut out = anstream::stdout().lock();
+    out.write_all(bytes)
+        .and_then(|()| out.flush())
+        .map_err(|error| Failure::Io {
+            doing: "writing to standard output".into(),
+            error,
+        })?;
+    Ok(Done::Well)
+}
+
+/// Says something that is not a result.
+pub(crate) fn remark(line: &str) {
+    eprintln!("{line}");
+}
+
+/// Styles and width for tables on standard output: the terminal's own, or plain and `otherwise`.
+pub(crate) fn canvas(otherwise: usize) -> (Ink, usize) {
+    if !std::io::stdout().is_terminal() {
+        return (Ink::Plain, otherwise);
+    }
+    let width = terminal_size::terminal_size().map_or(WIDTH, |(width, _)| width.0.into());
+    (Ink::Styled, width.max(NARROWEST))
+}
+
+/// A progress bar on standard error, where that is a terminal; nothing elsewhere.
+pub(crate) struct Progress(ProgressBar);
+
+impl Progress {
+    /// A bar over `total` pieces of work.
+    pub(crate) fn over(total: u64, what: &'static str) -> Self {
+        let bar = ProgressBar::new(total).with_message(what);
+        let style = ProgressStyle::with_template(
+            "{msg} [{bar:40}] {pos}/{len}  {elapsed} elapsed, {eta} to go",
+        )
+        .expect("the template is well formed")
+        .progress_chars("=> ");
+        bar.set_style(style);
+        Self(bar)
+    }
+
+    /// One more piece is done. Any thread may say so.
+    pub(crate) fn step(&self) {
+        self.0.inc(1);
+    }
+}
+
+impl Drop for Progress {
+    fn drop(&mut self) {
+        self.0.finish_and_clear();
+    }
+}
+
+/// The width of a page where there is no terminal to ask.
+pub(crate) const WIDTH: usize = 120;
+/// Below this, breaking lines only makes it worse.
+const NARROWEST: usize = 60;

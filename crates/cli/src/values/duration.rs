@@ -1,0 +1,119 @@
+//! Lengths of time: `40ms`, `0.5s`, `200us`; and the delayed ACK's timer, which is one of a kind.
+
+use std::time::Duration;
+
+use serde::{Serialize, Serializer};
+
+/// Reads a length of time; a bare number has no unit and is refused.
+pub(crate) fn duration(typed: &str) -> Result<Duration, String> {
+    let refused = || {
+        "not a length of time; accepted: a number with ns, us, ms or s, such as 40ms or 0.5s"
+            .to_owned()
+    };
+    let digits = typed.trim_end_matches(|c: char| !c.is_ascii_digit());
+    let seconds_per_unit = match typed[digits.len()..].to_ascii_lowercase().as_str() {
+        "ns" => 1e-9,
+        "us" | "µs" => 1e-6,
+        "ms" => 1e-3,
+        "s" => 1.0,
+        _ => return Err(refused()),
+    };
+    if !digits.chars().all(|c| c.is_ascii_digit() || c == '.') {
+        return Err(refused());
+    }
+    let count: f64 = digits.parse().map_err(|_| refused())?;
+    Duration::try_from_secs_f64(count * seconds_per_unit)
+        .ok()
+        .filter(|d| *d <= MAX)
+        .ok_or_else(|| "longer than 60s".to_owned())
+}
+
+/// How long the receiver may delay an ACK.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum AckTimer {
+    /// BSD's fast timer: a tick that runs whatever the connection does.
+    Cyclic(Duration),
+    /// Started when the ACK is first delayed.
+    PerConnection(Duration),
+}
+
+/// Reads `cyclic:200ms` or `40ms`.
+pub(crate) fn ack_timer(typed: &str) -> Result<AckTimer, String> {
+    let (timer, length): (fn(Duration) -> AckTimer, _) = match typed.split_once(':') {
+        Some(("cyclic", length)) => (AckTimer::Cyclic, length),
+        Some(("per-connection", length)) => (AckTimer::PerConnection, length),
+        Some(_) => return Err(refused_timer("not a kind of timer")),
+        None => (AckTimer::PerConnection, typed),
+    };
+    match duration(length) {
+        Ok(Duration::ZERO) => Err(refused_timer("a timer of no length")),
+        Ok(length) => Ok(timer(length)),
+        Err(_) => Err(refused_timer("not a length of time")),
+    }
+}
+
+fn refused_timer(why: &str) -> String {
+    format!(
+        "{why}; accepted: cyclic:200ms (a tick that always runs) or per-connection:40ms, for short \
+         40ms (started when an ACK is first delayed)"
+    )
+}
+
+impl std::fmt::Display for AckTimer {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let (kind, length) = match self {
+            Self::Cyclic(length) => ("cyclic", length),
+            Self::PerConnection(length) => ("per-connection", length),
+        };
+        // Several units would not read back: 1s 500ms is 1500ms here.
+        write!(f, "{kind}:{}ms", length.as_secs_f64() * 1e3)
+    }
+}
+
+impl Serialize for AckTimer {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+/// Longer paths and timers are not TCP's business: RFC 9293's largest retransmission timeout.
+const MAX: Duration = Duration::from_secs(60);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn spellings_of_a_length_of_time() {
+        assert_eq!(duration("40ms"), Ok(Duration::from_millis(40)));
+        assert_eq!(duration("0.5s"), Ok(Duration::from_millis(500)));
+        assert_eq!(duration("10us"), Ok(Duration::from_micros(10)));
+        assert_eq!(duration("0ms"), Ok(Duration::ZERO));
+    }
+
+    #[test]
+    fn a_refusal_says_what_is_accepted() {
+        for typed in ["", "40", "ms", "-1ms", "1e3ms", "inf s", "nans", "1.2.3s"] {
+            let line = duration(typed).unwrap_err();
+            assert!(line.contains("such as 40ms or 0.5s"), "{typed}: {line}");
+        }
+        assert_eq!(duration("61s").unwrap_err(), "longer than 60s");
+    }
+
+    #[test]
+    fn a_timer_reads_back_as_it_is_shown() {
+        for typed in [
+            "cyclic:200ms",
+            "per-connection:40ms",
+            "per-connection:0.5ms",
+        ] {
+            let timer = ack_timer(typed).unwrap();
+            assert_eq!(timer.to_string(), typed);
+        }
+        assert_eq!(
+            ack_timer("40ms"),
+            Ok(AckTimer::PerConnection(Duration::from_millis(40)))
+        );
+        assert!(ack_timer("0ms").is_err() && ack_timer("tick:40ms").is_err());
+    }
+}

@@ -1,0 +1,17 @@
+//! How values are typed on the command line: one file per kind, each saying what it accepts.
+
+mod count;
+mod duration;
+mod lengths;
+mod names;
+mod rate;
+mod share;
+mod size;
+
+pub(crate) use count::count;
+pub(crate) use duration::{AckTimer, ack_timer, duration};
+pub(crate) use lengths::{Lengths, Random, Series, lengths};
+pub(crate) use names::Names;
+pub(crate) use rate::rate;
+pub(crate) use share::share;
+pub(crate) use size::size;

@@ -1,0 +1,361 @@
+//! What is typed: every flag, its help and its spelling. What it means is the plan's business.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::ValueEnum;
+use clap::builder::PossibleValue;
+use serde::Serialize;
+use tinygram_engine::receiver::ack_policy::{AckPolicy, Registered as AckEntry};
+use tinygram_engine::sender::send_policy::{Registered, SendPolicy};
+
+use super::workload::MAX_TRANSFERS;
+use crate::values::{
+    AckTimer, Lengths, Names, ack_timer, count, duration, lengths, rate, share, size,
+};
+
+#[derive(Clone, Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Args {
+    /// Policies to measure, in the paper's spelling or the project's; `all` for every one
+    /// [default: the eleven of the paper's Table 3; see `tinygram policies`]
+    #[arg(
+        long, visible_alias = "policy", value_name = "NAME,...", value_delimiter = ',',
+        value_parser = policy_names(), hide_possible_values = true, help_heading = POLICIES
+    )]
+    pub(crate) variant: Vec<Chosen>,
+
+    /// Receiver's rule for acknowledging [default: the model's: bytes-consumed, or every-second to
+    /// the letter]
+    #[arg(
+        long, value_name = "NAME", value_parser = ack_policy_names(), hide_possible_values = true,
+        help_heading = POLICIES
+    )]
+    pub(crate) ack_policy: Option<&'static AckEntry>,
+
+    /// How long an ACK may be delayed: cyclic:200ms is a tick that always runs, 40ms a timer
+    /// started when the ACK is first delayed [default: the model's: BSD's tick of 200 ms]
+    #[arg(long, value_name = "TIMER", value_parser = ack_timer, help_heading = POLICIES)]
+    pub(crate) ack_timer: Option<AckTimer>,
+
+    /// Let the receiver infer the sender's buffer size, as Tru64 did: the paper's Tables 6 and 7
+    #[arg(long, help_heading = POLICIES)]
+    pub(crate) infer: bool,
+
+    /// How the sender's kernel copies a write into the socket buffer
+    #[arg(
+        long, value_enum, default_value_t = CopyRule::Mclbytes, value_name = "RULE",
+        help_heading = POLICIES
+    )]
+    pub(crate) copy_rule: CopyRule,
+
+    /// Cluster size of the copy rule mclbytes [default: 8192]
+    #[arg(long, value_name = "SIZE", value_parser = size, help_heading = POLICIES)]
+    pub(crate) mclbytes: Option<u64>,
+
+    /// Sizes of the application's writes, from 1 byte on
+    #[arg(
+        long, visible_alias = "write-size", value_name = "SIZE,...", value_delimiter = ',',
+        value_parser = size, default_value = "4K,32K,128K", help_heading = WORKLOAD
+    )]
+    pub(crate) app_buffer: Vec<u64>,
+
+    /// Sizes of the sender's socket buffer
+    #[arg(
+        long, value_name = "SIZE,...", value_delimiter = ',', value_parser = size,
+        default_value = "16K,64K,128K", help_heading = WORKLOAD
+    )]
+    pub(crate) socket_buffer: Vec<u64>,
+
+    /// Size of the receiver's socket buffer [default: the model's: 64 KB, or 32 KB to the letter]
+    #[arg(long, value_name = "SIZE", value_parser = size, help_heading = WORKLOAD)]
+    pub(crate) receive_buffer: Option<u64>,
+
+    /// Trial types: s, S sequential lengths; r, R random; s, r one connection per request; S, R
+    /// one for all [default: all that the lengths allow]
+    #[arg(
+        long, value_enum, value_name = "TYPE,...", value_delimiter = ',', help_heading = WORKLOAD
+    )]
+    pub(crate) trial: Vec<Trial>,
+
+    /// Message lengths: a series, one length, random ones, or a series and random ones
+    /// [default: 100..100000/100,random:1..100000]
+    #[arg(
+        long, value_name = "LENGTHS", value_delimiter = ',', value_parser = lengths,
+        help_heading = WORKLOAD
+    )]
+    pub(crate) lengths: Vec<Lengths>,
+
+    /// Transfers per trial; a series begins again when it is used up
+    /// [default: the series' own number; 1000 random ones]
+    #[arg(
+        long, value_name = "N", value_parser = count(1_u64..=MAX_TRANSFERS),
+        help_heading = WORKLOAD
+    )]
+    pub(crate) transfers: Option<u64>,
+
+    /// Requests per connection in the trial types S and R [default: all on one connection]
+    #[arg(
+        long, value_name = "N", value_parser = count(1_u64..=MAX_TRANSFERS),
+        help_heading = WORKLOAD
+    )]
+    pub(crate) requests_per_connection: Option<u64>,
+
+    /// How often the trial type R draws a length [default: per-request]
+    #[arg(long, value_enum, value_name = "HOW", help_heading = WORKLOAD)]
+    pub(crate) length_choice: Option<LengthChoice>,
+
+    /// Media: 10 Mbit/s Ethernet, 100 Mbit/s FDDI, or a link of any rate and delay
+    #[arg(
+        long, value_enum, value_name = "NAME,...", value_delimiter = ',',
+        default_value = "ethernet,fddi", help_heading = PATH
+    )]
+    pub(crate) medium: Vec<Medium>,
+
+    /// Rate of the point-to-point link, bits per second [default: 1G]
+    #[arg(long, value_name = "RATE", value_parser = rate, help_heading = PATH)]
+    pub(crate) rate: Option<u64>,
+
+    /// One-way delay added to the point-to-point link [default: 0ms]
+    #[arg(long, value_name = "TIME", value_parser = duration, help_heading = PATH)]
+    pub(crate) delay: Option<Duration>,
+
+    /// Round-trip time added to the path on every medium, half of it each way [default: 0ms]
+    #[arg(long, value_name = "TIME", value_parser = duration, help_heading = PATH)]
+    pub(crate) rtt: Option<Duration>,
+
+    /// Maximum segment size [default: 1460; FDDI 4312]
+    #[arg(
+        long, value_name = "BYTES", value_parser = count(1_u16..=65_495),
+        help_heading = PATH
+    )]
+    pub(crate) mss: Option<u16>,
+
+    /// Share of segments that are lost
+    #[arg(long, value_name = "SHARE", value_parser = share, default_value = "0%", help_heading = PATH)]
+    pub(crate) loss: f64,
+
+    /// Share of segments that arrive after their successor
+    #[arg(long, value_name = "SHARE", value_parser = share, default_value = "0%", help_heading = PATH)]
+    pub(crate) reorder: f64,
+
+    /// Share of segments that arrive twice
+    #[arg(long, value_name = "SHARE", value_parser = share, default_value = "0%", help_heading = PATH)]
+    pub(crate) duplicate: f64,
+
+    /// What to simulate: what the paper's text says, or that with the details fitted to its tables
+    #[arg(long, value_enum, default_value_t = Model::Fitted, value_name = "MODEL", help_heading = RUN)]
+    pub(crate) model: Model,
+
+    /// A transfer is delayed if it takes more than this many times the estimate
+    #[arg(
+        long, value_name = "2|3|4", value_parser = count(2_u8..=4),
+        default_value_t = 3, help_heading = RUN
+    )]
+    pub(crate) multiplier: u8,
+
+    /// How often each trial is repeated, each time with other random numbers
+    #[arg(
+        long, value_name = "N", value_parser = count(1_u32..=100_000),
+        default_value_t = 10, help_heading = RUN
+    )]
+    pub(crate) repetitions: u32,
+
+    /// Where the random numbers begin: the same seed gives the same output
+    #[arg(
+        long, value_name = "N", value_parser = count(0..=u64::MAX), default_value_t = 1,
+        help_heading = RUN
+    )]
+    pub(crate) seed: u64,
+
+    /// Threads to compute on; the output does not depend on it [default: all cores]
+    #[arg(
+        long, value_name = "N", value_parser = count(1_u16..=1024),
+        help_heading = RUN
+    )]
+    pub(crate) threads: Option<u16>,
+
+    /// Print the paper's score with each of ours
+    #[arg(long, help_heading = OUTPUT)]
+    pub(crate) paper: bool,
+
+    /// How results are written
+    #[arg(long, value_enum, default_value_t = Format::Table, value_name = "FORMAT", help_heading = OUTPUT)]
+    pub(crate) format: Format,
+
+    /// Write the results here instead of standard output
+    #[arg(short, long, value_name = "FILE", help_heading = OUTPUT)]
+    pub(crate) output: Option<PathBuf>,
+
+    /// Write one self-contained page too: the tables, and plots to hover over and zoom into
+    #[arg(long, value_name = "FILE", help_heading = OUTPUT)]
+    pub(crate) html: Option<PathBuf>,
+
+    /// Write the plots too, one SVG file each, as the paper's Figures 7 to 12
+    #[arg(long, value_name = "DIR", help_heading = OUTPUT)]
+    pub(crate) svg: Option<PathBuf>,
+
+    /// End with a line on standard error: transfers and segments per second, memory
+    #[arg(long, help_heading = OUTPUT)]
+    pub(crate) stats: bool,
+}
+
+/// A policy, or all of them.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Chosen {
+    All,
+    One(&'static Registered),
+}
+
+/// How a write becomes pieces in the socket buffer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ValueEnum)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum CopyRule {
+    /// BSD: clusters of MCLBYTES
+    Mclbytes,
+    /// SunOS 4.1: pieces of 4096 bytes in clusters of 1 KiB
+    #[value(name = "sunos")]
+    #[serde(rename = "sunos")]
+    SunOs,
+    /// The whole write at once, as far as there is space
+    WholeWrite,
+}
+
+/// The paper's Table 2. The order is the one in which equal scores are reported.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Trial {
+    SequentialOne,
+    SequentialEach,
+    RandomOne,
+    RandomEach,
+}
+
+impl Trial {
+    /// Table 2's letter.
+    pub(crate) const fn letter(self) -> char {
+        match self {
+            Self::SequentialOne => 'S',
+            Self::SequentialEach => 's',
+            Self::RandomEach => 'r',
+            Self::RandomOne => 'R',
+        }
+    }
+
+    /// Whether lengths are drawn, not counted up.
+    pub(crate) const fn is_random(self) -> bool {
+        matches!(self, Self::RandomEach | Self::RandomOne)
+    }
+
+    /// Whether requests share a connection.
+    pub(crate) const fn shares_connection(self) -> bool {
+        matches!(self, Self::SequentialOne | Self::RandomOne)
+    }
+}
+
+/// Clap's derive would spell the letters in lower case.
+impl ValueEnum for Trial {
+    fn value_variants<'a>() -> &'a [Self] {
+        &[
+            Self::SequentialOne,
+            Self::SequentialEach,
+            Self::RandomOne,
+            Self::RandomEach,
+        ]
+    }
+
+    fn to_possible_value(&self) -> Option<PossibleValue> {
+        Some(match self {
+            Self::SequentialOne => {
+                PossibleValue::new("S").help("sequential lengths, one connection for all")
+            }
+            Self::SequentialEach => {
+                PossibleValue::new("s").help("sequential lengths, a connection per request")
+            }
+            Self::RandomEach => {
+                PossibleValue::new("r").help("random lengths, a connection per request")
+            }
+            Self::RandomOne => {
+                PossibleValue::new("R").help("random lengths, one connection for all")
+            }
+        })
+    }
+}
+
+impl Serialize for Trial {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_char(self.letter())
+    }
+}
+
+/// How often a random length is drawn on a shared connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ValueEnum)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum LengthChoice {
+    /// A new length for each request
+    PerRequest,
+    /// One length for all requests of a connection
+    PerConnection,
+}
+
+/// What carries the segments.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ValueEnum)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Medium {
+    /// 10 Mbit/s, CSMA/CD
+    Ethernet,
+    /// 100 Mbit/s token ring
+    Fddi,
+    /// Full duplex, of any rate and delay
+    PointToPoint,
+}
+
+/// Which description of the paper's hosts is simulated.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ValueEnum)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Model {
+    /// What the paper's text says
+    Literal,
+    /// With the details found by fitting the paper's tables; the output marks them
+    Fitted,
+}
+
+/// How results are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Format {
+    /// For reading in a terminal
+    Table,
+    /// One document, schema tinygram.naglemark/1
+    Json,
+    /// One line per cell
+    Csv,
+    /// For a document
+    Markdown,
+}
+
+fn policy_names() -> Names<Chosen> {
+    let one = |entry: &'static Registered| (entry.name, entry.summary, Chosen::One(entry));
+    let all = ("all", "every policy", Chosen::All);
+    Names::new(SendPolicy::LIST.iter().map(one).chain([all]))
+}
+
+fn ack_policy_names() -> Names<&'static AckEntry> {
+    Names::new(
+        AckPolicy::LIST
+            .iter()
+            .map(|entry| (entry.name, entry.summary, entry)),
+    )
+}
+
+const POLICIES: &str = "Policies";
+const WORKLOAD: &str = "Workload";
+const PATH: &str = "Path";
+const RUN: &str = "Run";
+const OUTPUT: &str = "Output";
+
+const EXAMPLES: &str = "\
+Examples:
+  tinygram naglemark --paper                        Tables 4 and 5, ours and the paper's
+  tinygram naglemark --infer --medium fddi          Table 7
+  tinygram naglemark --policy off,dldet,flush-on-block --write-size 1,256,4K --trial S
+  tinygram naglemark --medium point-to-point --rate 100M --rtt 80ms --loss 1%
+  tinygram naglemark --html naglemark.html --format json --output naglemark.json";

@@ -1,0 +1,215 @@
+//! What is shown, and where: opened before the work, filled after it.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use serde::Serialize;
+use tinygram_report::naglemark::{Cell, Contents, Panel, SCHEMA, page};
+use tinygram_report::{Destination, Document, Folder, Ink, Table, csv, json};
+
+use super::args::{Args, Format, Model};
+use super::model;
+use super::plan::Plan;
+use crate::exit::{Done, Failure};
+use crate::{interrupt, terminal};
+
+/// Every place that a run writes to, known to be writable.
+pub(crate) struct Outputs {
+    format: Format,
+    published: bool,
+    /// Standard output if absent.
+    results: Option<(PathBuf, Destination)>,
+    html: Option<(PathBuf, Destination)>,
+    svg: Option<(PathBuf, Folder)>,
+}
+
+impl Outputs {
+    /// Opens what the arguments name, or says what cannot be written.
+    pub(crate) fn open(args: &Args) -> Result<Self, Failure> {
+        if args.output.is_some() && args.output == args.html {
+            let line = "--output and --html name the same file; each needs its own";
+            return Err(Failure::Input(line.into()));
+        }
+        Ok(Self {
+            format: args.format,
+            published: args.paper,
+            results: opened(args.output.as_deref(), Destination::open)?,
+            html: opened(args.html.as_deref(), Destination::open)?,
+            svg: opened(args.svg.as_deref(), Folder::open)?,
+        })
+    }
+
+    /// Whether single transfers are shown, so that they must be kept.
+    pub(crate) fn shows_transfers(&self) -> bool {
+        self.html.is_some() || self.svg.is_some()
+    }
+
+    /// Shows what came out: files first, so that a reader who goes away spoils nothing.
+    pub(crate) fn show(self, plan: &Plan, panels: &[Panel]) -> Result<Done, Failure> {
+        let parameters = Parameters {
+            plan,
+            model_details: model::details(plan.model),
+        };
+        let shown = Shown {
+            panels,
+            parameters: &parameters,
+            model: plan.model,
+            published: self.published,
+        };
+        // A file is read by an editor or a pager, whatever the terminal is.
+        let canvas = match self.results {
+            Some(_) => (Ink::Plain, terminal::WIDTH),
+            None => terminal::canvas(terminal::WIDTH),
+        };
+        let text = shown.rendered(self.format, canvas);
+        let in_file = interrupt::shielded(|| self.write_files(&shown, &text))?;
+        if in_file {
+            Ok(Done::Well)
+        } else {
+            terminal::print(text.as_bytes())
+        }
+    }
+
+    /// Writes every file; says whether the results are in one of them.
+    fn write_files(self, shown: &Shown<'_>, text: &str) -> Result<bool, Failure> {
+        if let Some((path, folder)) = self.svg {
+            for (stem, figure) in shown.panels.iter().flat_map(Panel::figures) {
+                let name = format!("{stem}.svg");
+                folder
+                    .write(&name, figure.to_svg().as_bytes())
+                    .map_err(|error| failed(&path.join(&name), error))?;
+            }
+        }
+        if let Some((path, file)) = self.html {
+            file.write(shown.page().as_bytes())
+                .map_err(|error| failed(&path, error))?;
+        }
+        match self.results {
+            Some((path, file)) => {
+                file.write(text.as_bytes())
+                    .map_err(|error| failed(&path, error))?;
+                Ok(true)
+            }
+            None => Ok(false),
+        }
+    }
+}
+
+/// What every exporter shows.
+struct Shown<'a> {
+    panels: &'a [Panel],
+    parameters: &'a Parameters<'a>,
+    model: Model,
+    published: bool,
+}
+
+/// Everything that the results depend on.
+#[derive(Serialize)]
+struct Parameters<'a> {
+    #[serde(flatten)]
+    plan: &'a Plan,
+    model_details: Vec<model::Detail>,
+}
+
+#[derive(Serialize)]
+struct Results<'a> {
+    cells: Vec<&'a Cell>,
+}
+
+impl Shown<'_> {
+    fn rendered(&self, format: Format, (ink, width): (Ink, usize)) -> String {
+        let cells = self.panels.iter().flat_map(|panel| &panel.cells);
+        match format {
+            Format::Table => self.tables(model::paragraph(self.model), |table| {
+                table.to_text(width, ink)
+            }),
+            Format::Markdown => self.tables(model::table(self.model), Table::to_markdown),
+            Format::Csv => csv(cells),
+            Format::Json => json(&Document {
+                schema: SCHEMA,
+                parameters: self.parameters,
+                results: Results {
+                    cells: cells.collect(),
+                },
+            }),
+        }
+    }
+
+    /// The tables of every panel, and what the model assumes.
+    fn tables(&self, model: Table, rendered: impl Fn(&Table) -> String) -> String {
+        let of_panels = self
+            .panels
+            .iter()
+            .flat_map(|panel| [panel.scores(self.published), panel.distances()]);
+        let all: Vec<_> = of_panels
+            .chain([model])
+            .map(|table| rendered(&table))
+            .collect();
+        all.join(
+            "
+",
+        )
+    }
+
+    fn page(&self) -> String {
+        let parameters =
+            serde_json::to_value(self.parameters).expect("parameters serialise as JSON");
+        let contents = Contents {
+            parameters: flat(&parameters),
+            published: self.published,
+            appendix: vec![model::table(self.model)],
+        };
+        page(self.panels, &contents).to_html()
+    }
+}
+
+/// The parameters one by one, nested names joined by dots.
+fn flat(parameters: &serde_json::Value) -> Vec<(String, String)> {
+    fn walk(name: &str, value: &serde_json::Value, facts: &mut Vec<(String, String)>) {
+        match value {
+            serde_json::Value::Object(fields) => {
+                for (field, value) in fields {
+                    let dot = if name.is_empty() { "" } else { "." };
+                    walk(&format!("{name}{dot}{field}"), value, facts);
+                }
+            }
+            serde_json::Value::Array(items) if items.iter().any(serde_json::Value::is_object) => {
+                for (at, item) in items.iter().enumerate() {
+                    walk(&format!("{name}.{}", at + 1), item, facts);
+                }
+            }
+            serde_json::Value::Array(items) => {
+                let items: Vec<_> = items.iter().map(word).collect();
+                facts.push((name.to_owned(), items.join(", ")));
+            }
+            value => facts.push((name.to_owned(), word(value))),
+        }
+    }
+    fn word(value: &serde_json::Value) -> String {
+        match value {
+            serde_json::Value::String(text) => text.clone(),
+            serde_json::Value::Null => "-".to_owned(),
+            other => other.to_string(),
+        }
+    }
+    let mut facts = Vec::new();
+    walk("", parameters, &mut facts);
+    facts
+}
+
+type Opened<T> = Result<Option<(PathBuf, T)>, Failure>;
+
+fn opened<T>(path: Option<&Path>, open: impl Fn(&Path) -> io::Result<T>) -> Opened<T> {
+    path.map(|path| match open(path) {
+        Ok(place) => Ok((path.to_owned(), place)),
+        Err(error) => Err(failed(path, error)),
+    })
+    .transpose()
+}
+
+fn failed(path: &Path, error: io::Error) -> Failure {
+    Failure::Io {
+        doing: format!("cannot write {}", path.display()),
+        error,
+    }
+}

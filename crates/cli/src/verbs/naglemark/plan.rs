@@ -1,0 +1,366 @@
+//! What is meant: every parameter checked against the others and filled in, before any work.
+
+use std::time::Duration;
+
+use serde::Serialize;
+use tinygram_engine::receiver::ack_policy::Registered as AckEntry;
+use tinygram_engine::sender::send_policy::{Registered, SendPolicy};
+use tinygram_papers::mogul::tables::VARIANTS;
+
+use super::args::{Args, Chosen, CopyRule, LengthChoice, Medium, Model, Trial};
+use super::workload::{Drawn, Sequential, Workload};
+use crate::exit::Failure;
+use crate::values::AckTimer;
+
+/// One run of the benchmark. It serialises as the `parameters` of the JSON document: everything
+/// that the results depend on, and nothing else.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct Plan {
+    pub(crate) model: Model,
+    /// In the paper's spelling.
+    #[serde(serialize_with = "labels")]
+    pub(crate) variants: Vec<&'static Registered>,
+    pub(crate) media: Vec<Link>,
+    /// Bytes.
+    pub(crate) app_buffers: Vec<u64>,
+    /// Bytes.
+    pub(crate) socket_buffers: Vec<u64>,
+    /// Bytes; the model's own if absent.
+    pub(crate) receive_buffer: Option<u64>,
+    pub(crate) trials: Vec<Trial>,
+    /// For the trial types s and S; present if one of them is run.
+    pub(crate) sequential: Option<Sequential>,
+    /// For the trial types r and R; present if one of them is run.
+    pub(crate) random: Option<Drawn>,
+    /// In the trial types S and R; all on one connection if absent.
+    pub(crate) requests_per_connection: Option<u64>,
+    pub(crate) length_choice: LengthChoice,
+    pub(crate) copy_rule: CopyRule,
+    /// Bytes; absent where the copy rule knows no clusters of this kind.
+    pub(crate) mclbytes: Option<u64>,
+    /// The model's own if absent.
+    #[serde(serialize_with = "maybe_name")]
+    pub(crate) ack_policy: Option<&'static AckEntry>,
+    /// The model's own if absent.
+    pub(crate) ack_timer: Option<AckTimer>,
+    /// Whether the receiver infers the sender's buffer size.
+    pub(crate) infer: bool,
+    /// Share of segments, 0 to 1.
+    pub(crate) loss: f64,
+    /// Share of segments, 0 to 1.
+    pub(crate) reorder: f64,
+    /// Share of segments, 0 to 1.
+    pub(crate) duplicate: f64,
+    pub(crate) multiplier: u8,
+    pub(crate) repetitions: u32,
+    pub(crate) seed: u64,
+}
+
+/// A medium with its numbers.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct Link {
+    pub(crate) medium: Medium,
+    pub(crate) rate_bits_per_second: u64,
+    /// Added to what the medium itself takes, both ways together.
+    #[serde(rename = "rtt_ms", serialize_with = "milliseconds")]
+    pub(crate) rtt: Duration,
+    /// Bytes.
+    pub(crate) mss: u16,
+}
+
+impl Plan {
+    /// Section 7: "On this system, MCLBYTES = 8192."
+    pub(super) const PAPER_MCLBYTES: u64 = 8192;
+
+    /// Says what the arguments mean, or which of them contradict each other.
+    pub(crate) fn from(args: &Args) -> Result<Self, Failure> {
+        let Workload {
+            trials,
+            sequential,
+            random,
+        } = Workload::from(args)?;
+        check_media(args)?;
+        check_rules(args, &trials)?;
+        Ok(Self {
+            model: args.model,
+            variants: variants(&args.variant),
+            media: distinct(&args.medium)
+                .into_iter()
+                .map(|medium| link(medium, args))
+                .collect(),
+            app_buffers: distinct(&args.app_buffer),
+            socket_buffers: distinct(&args.socket_buffer),
+            receive_buffer: args.receive_buffer,
+            trials,
+            sequential,
+            random,
+            requests_per_connection: args.requests_per_connection,
+            length_choice: args.length_choice.unwrap_or(LengthChoice::PerRequest),
+            copy_rule: args.copy_rule,
+            mclbytes: (args.copy_rule == CopyRule::Mclbytes)
+                .then(|| args.mclbytes.unwrap_or(Self::PAPER_MCLBYTES)),
+            ack_policy: args.ack_policy,
+            ack_timer: args.ack_timer,
+            infer: args.infer,
+            loss: args.loss,
+            reorder: args.reorder,
+            duplicate: args.duplicate,
+            multiplier: args.multiplier,
+            repetitions: args.repetitions,
+            seed: args.seed,
+        })
+    }
+
+    /// The same on the other model, once: enough for its distance from the paper.
+    pub(crate) fn with_other_model(&self) -> Self {
+        Self {
+            model: match self.model {
+                Model::Literal => Model::Fitted,
+                Model::Fitted => Model::Literal,
+            },
+            repetitions: 1,
+            ..self.clone()
+        }
+    }
+
+    /// How many cells the run has.
+    pub(crate) fn cells(&self) -> usize {
+        let buffers = self.app_buffers.len() * self.socket_buffers.len();
+        self.media.len() * self.variants.len() * buffers * self.trials.len()
+    }
+}
+
+fn check_media(args: &Args) -> Result<(), Failure> {
+    let point_to_point = args.medium.contains(&Medium::PointToPoint);
+    for (flag, given) in [
+        ("--rate", args.rate.is_some()),
+        ("--delay", args.delay.is_some()),
+    ] {
+        if given && !point_to_point {
+            return refused(format!(
+                "{flag} belongs to --medium point-to-point, which is not measured"
+            ));
+        }
+    }
+    if args.rtt.is_some() && args.delay.is_some() {
+        return refused("--rtt and --delay both set the path's latency; give one of them".into());
+    }
+    Ok(())
+}
+
+fn check_rules(args: &Args, trials: &[Trial]) -> Result<(), Failure> {
+    if args.infer && args.ack_policy.is_some() {
+        return refused(format!(
+            "--infer is --ack-policy {INFERENCE}; give one of them"
+        ));
+    }
+    if args.mclbytes.is_some() && args.copy_rule != CopyRule::Mclbytes {
+        return refused("--mclbytes belongs to --copy-rule mclbytes".into());
+    }
+    if args.requests_per_connection.is_some() && !trials.iter().any(|t| t.shares_connection()) {
+        return refused(
+            "--requests-per-connection belongs to the trial types S and R; s and r have one request each".into(),
+        );
+    }
+    if args.length_choice.is_some() && !trials.contains(&Trial::RandomOne) {
+        return refused("--length-choice belongs to the trial type R, which is not run".into());
+    }
+    Ok(())
+}
+
+fn variants(chosen: &[Chosen]) -> Vec<&'static Registered> {
+    let all = || SendPolicy::LIST.iter();
+    if chosen.is_empty() {
+        return all()
+            .filter(|entry| VARIANTS.contains(&entry.label))
+            .collect();
+    }
+    let named = chosen.iter().flat_map(|choice| match *choice {
+        Chosen::All => all().collect(),
+        Chosen::One(entry) => vec![entry],
+    });
+    let mut variants: Vec<&Registered> = Vec::new();
+    for entry in named {
+        if !variants.iter().any(|v| v.name == entry.name) {
+            variants.push(entry);
+        }
+    }
+    variants
+}
+
+/// Section 7: the media's rates and segment sizes.
+fn link(medium: Medium, args: &Args) -> Link {
+    let (rate_bits_per_second, mss) = match medium {
+        Medium::Ethernet => (10_000_000, 1460),
+        Medium::Fddi => (100_000_000, 4312),
+        Medium::PointToPoint => (args.rate.unwrap_or(1_000_000_000), 1460),
+    };
+    Link {
+        medium,
+        rate_bits_per_second,
+        rtt: match (args.rtt, args.delay) {
+            (Some(rtt), _) => rtt,
+            (None, Some(one_way)) if medium == Medium::PointToPoint => 2 * one_way,
+            _ => Duration::ZERO,
+        },
+        mss: args.mss.unwrap_or(mss),
+    }
+}
+
+pub(super) fn refused<T>(line: String) -> Result<T, Failure> {
+    Err(Failure::Input(line))
+}
+
+/// Keeps the first of equals, in order.
+pub(super) fn distinct<T: Copy + PartialEq>(items: &[T]) -> Vec<T> {
+    let mut kept = Vec::new();
+    for item in items {
+        if !kept.contains(item) {
+            kept.push(*item);
+        }
+    }
+    kept
+}
+
+fn labels<S: serde::Serializer>(entries: &[&Registered], serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_seq(entries.iter().map(|entry| entry.label))
+}
+
+fn milliseconds<S: serde::Serializer>(time: &Duration, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_f64(time.as_secs_f64() * 1e3)
+}
+
+fn maybe_name<S: serde::Serializer>(
+    entry: &Option<&AckEntry>,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    entry.map(|entry| entry.name).serialize(serializer)
+}
+
+/// Section 9.
+const INFERENCE: &str = "tru64-inference";
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+
+    #[derive(Debug, Parser)]
+    struct Typed {
+        #[command(flatten)]
+        args: Args,
+    }
+
+    fn plan(line: &str) -> Result<Plan, String> {
+        let words = std::iter::once("naglemark").chain(line.split_whitespace());
+        let typed = Typed::try_parse_from(words).map_err(|error| error.to_string())?;
+        Plan::from(&typed.args).map_err(|failure| match failure {
+            Failure::Input(line) => line,
+            other => panic!("{other:?}"),
+        })
+    }
+
+    #[test]
+    fn without_arguments_it_is_the_papers_experiment() {
+        let plan = plan("").unwrap();
+        assert_eq!(plan.cells(), 2 * 11 * 9 * 4);
+        assert_eq!(plan.app_buffers, [4096, 32_768, 131_072]);
+        assert_eq!(plan.sequential.unwrap().transfers, 1000);
+        assert_eq!(plan.random.unwrap().transfers, 1000);
+        assert_eq!(plan.mclbytes, Some(8192));
+        let mss: Vec<_> = plan.media.iter().map(|link| link.mss).collect();
+        assert_eq!(mss, [1460, 4312]);
+    }
+
+    #[test]
+    fn every_name_of_table_3_is_in_the_registry() {
+        assert_eq!(plan("").unwrap().variants.len(), VARIANTS.len());
+        assert!(plan(&format!("--ack-policy {INFERENCE}")).is_ok());
+    }
+
+    #[test]
+    fn lengths_choose_the_trial_types_that_use_them() {
+        let letters = |line| -> String {
+            plan(line)
+                .unwrap()
+                .trials
+                .iter()
+                .map(|t| t.letter())
+                .collect()
+        };
+        assert_eq!(letters(""), "SsRr");
+        assert_eq!(letters("--lengths 12289"), "Ss");
+        assert_eq!(letters("--lengths random:1..500"), "Rr");
+        assert_eq!(letters("--lengths random:1..500,1..9"), "SsRr");
+        assert_eq!(letters("--trial R,s,R"), "sR");
+    }
+
+    #[test]
+    fn names_are_read_in_any_case_and_kept_once() {
+        let labels = |line| -> Vec<_> {
+            plan(line)
+                .unwrap()
+                .variants
+                .iter()
+                .map(|v| v.label)
+                .collect()
+        };
+        assert_eq!(labels("--policy E+M,nagle,e+m"), ["E+M", "NAGLE"]);
+        assert_eq!(labels("--variant all").len(), SendPolicy::LIST.len());
+    }
+
+    #[test]
+    fn write_size_and_app_buffer_are_one() {
+        assert_eq!(plan("--write-size 1,256").unwrap().app_buffers, [1, 256]);
+    }
+
+    #[test]
+    fn contradictions_are_named() {
+        for (line, told) in [
+            (
+                "--trial S --lengths random:1..9",
+                "--trial S needs a series",
+            ),
+            ("--trial r --lengths 1..9", "--trial r needs random lengths"),
+            (
+                "--trial r --lengths 1..9,random:1..9",
+                "no trial type uses it",
+            ),
+            ("--lengths 1..9,2..8", "one series, not two"),
+            ("--rate 10M", "--rate belongs to --medium point-to-point"),
+            (
+                "--medium point-to-point --delay 1ms --rtt 1ms",
+                "give one of them",
+            ),
+            ("--infer --ack-policy linux", "--infer is --ack-policy"),
+            ("--copy-rule sunos --mclbytes 4K", "--mclbytes belongs to"),
+            (
+                "--trial s --requests-per-connection 10",
+                "--requests-per-connection belongs to",
+            ),
+            (
+                "--trial S --length-choice per-connection",
+                "--length-choice belongs to",
+            ),
+            ("--lengths 1..1G", "more than 100000000"),
+        ] {
+            let refusal = plan(line).unwrap_err();
+            assert!(refusal.contains(told), "{line}: {refusal}");
+            assert!(!refusal.contains('\n'), "{line}");
+        }
+    }
+
+    #[test]
+    fn parameters_echo_what_results_depend_on_and_not_the_threads() {
+        let echoed = |line| serde_json::to_value(plan(line).unwrap()).unwrap();
+        assert_eq!(echoed("--threads 1 --stats"), echoed("--threads 2"));
+        let parameters = echoed("--rtt 80ms --loss 1% --seed 7 --medium fddi");
+        assert_eq!(parameters["media"][0]["rtt_ms"], 80.0);
+        assert_eq!(parameters["loss"], 0.01);
+        assert_eq!(parameters["seed"], 7);
+        assert_eq!(parameters["ack_timer"], serde_json::Value::Null);
+        assert_eq!(parameters["media"][0]["medium"], "fddi");
+        assert_eq!(parameters["sequential"]["step"], 100);
+    }
+}

@@ -1,0 +1,133 @@
+//! `tinygram policies`: the engine's own lists, so that they cannot fall behind it.
+
+use serde::Serialize;
+use tinygram_engine::receiver::ack_policy::AckPolicy;
+use tinygram_engine::sender::send_policy::{Needs, SendPolicy};
+use tinygram_report::{Align, Column, Document, Entry, Table, csv, json};
+
+use crate::exit::{Done, Failure};
+use crate::terminal;
+
+/// The policies that `tinygram naglemark --variant` and `--ack-policy` know.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// How the list is written
+    #[arg(long, value_enum, default_value_t = Format::Table, value_name = "FORMAT")]
+    format: Format,
+}
+
+#[derive(Clone, Copy, Debug, clap::ValueEnum)]
+enum Format {
+    /// For reading in a terminal
+    Table,
+    /// One document, schema tinygram.policies/1
+    Json,
+    /// One line per policy
+    Csv,
+    /// For a document
+    Markdown,
+}
+
+/// One policy.
+#[derive(Debug, Serialize)]
+struct Listed {
+    /// `send` or `ack`.
+    side: &'static str,
+    name: &'static str,
+    /// The spelling of the papers' tables; ACK policies have none.
+    label: Option<&'static str>,
+    summary: &'static str,
+    source: String,
+    needs: Option<&'static str>,
+}
+
+pub(crate) fn run(args: &Args) -> Result<Done, Failure> {
+    let listed = listed();
+    // Without a terminal each policy keeps to its line, for grep.
+    let (ink, width) = terminal::canvas(usize::MAX);
+    let tables = || {
+        ["send", "ack"].map(|side| table(side, listed.iter().filter(|policy| policy.side == side)))
+    };
+    let text = match args.format {
+        Format::Table => tables().map(|table| table.to_text(width, ink)).join("\n"),
+        Format::Markdown => tables().map(|table| table.to_markdown()).join("\n"),
+        Format::Csv => csv(&listed),
+        Format::Json => json(&Document {
+            schema: "tinygram.policies/1",
+            parameters: NoParameters {},
+            results: Results { policies: listed },
+        }),
+    };
+    terminal::print(text.as_bytes())
+}
+
+#[derive(Serialize)]
+struct NoParameters {}
+
+#[derive(Serialize)]
+struct Results {
+    policies: Vec<Listed>,
+}
+
+fn listed() -> Vec<Listed> {
+    let send = SendPolicy::LIST.iter().map(|entry| Listed {
+        side: "send",
+        name: entry.name,
+        label: Some(entry.label),
+        summary: entry.summary,
+        source: format!("{}, {}", entry.origin.label(), entry.section),
+        needs: match entry.needs {
+            Needs::Nothing => None,
+            Needs::State(what) | Needs::Hints(what) => Some(what),
+        },
+    });
+    let ack = AckPolicy::LIST.iter().map(|entry| Listed {
+        side: "ack",
+        name: entry.name,
+        label: None,
+        summary: entry.summary,
+        source: entry.source.to_owned(),
+        needs: None,
+    });
+    send.chain(ack).collect()
+}
+
+fn table<'a>(side: &str, policies: impl Iterator<Item = &'a Listed>) -> Table {
+    let send = side == "send";
+    let heads = [
+        "Policy",
+        "What it does",
+        "Where it is from",
+        "What it needs to know",
+    ];
+    let heads = &heads[..if send { 4 } else { 3 }];
+    Table {
+        title: if send {
+            "Send policies: when a segment below the MSS may leave (--variant)".into()
+        } else {
+            "ACK policies: when the receiver acknowledges (--ack-policy)".into()
+        },
+        columns: heads
+            .iter()
+            .map(|&head| Column {
+                group: String::new(),
+                head: head.into(),
+                align: Align::Left,
+            })
+            .collect(),
+        rows: policies
+            .map(|policy| {
+                let mut row = vec![
+                    Entry::new(policy.label.unwrap_or(policy.name)),
+                    Entry::new(policy.summary),
+                    Entry::new(&*policy.source),
+                ];
+                if send {
+                    row.push(Entry::new(policy.needs.unwrap_or("nothing more")));
+                }
+                row
+            })
+            .collect(),
+        notes: Vec::new(),
+    }
+}

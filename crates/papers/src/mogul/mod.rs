@@ -1,0 +1,7 @@
+//! Mogul & Minshall, "Rethinking the TCP Nagle algorithm", ACM Computer Communication Review 2001.
+
+pub mod aggregate;
+pub mod model;
+pub mod naglemark;
+pub mod published;
+pub mod tables;

@@ -1,0 +1,208 @@
+//! Where results go: a file that appears whole or not at all.
+//!
+//! Opening a [`Destination`] proves that it can be written, before any work, and leaves nothing on
+//! the disk. Writing goes to a temporary file beside it, which takes its name in one step.
+
+use std::fs;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use tempfile::{Builder, NamedTempFile};
+
+/// A file to be written once.
+#[derive(Debug)]
+pub struct Destination {
+    path: PathBuf,
+    /// Devices, pipes and sockets are written in place: replacing one would destroy it.
+    in_place: bool,
+}
+
+impl Destination {
+    /// Makes sure that `path` can be written.
+    ///
+    /// # Errors
+    /// Whatever keeps the file from being written: a missing or read-only directory, a directory
+    /// in its place, a read-only file.
+    pub fn open(path: &Path) -> io::Result<Self> {
+        let in_place = match fs::metadata(path) {
+            Ok(meta) if meta.is_dir() => return Err(io::ErrorKind::IsADirectory.into()),
+            Ok(meta) => {
+                // Renaming would get round a read-only file's protection.
+                fs::OpenOptions::new().append(true).open(path)?;
+                !meta.is_file()
+            }
+            Err(error) if error.kind() == io::ErrorKind::NotFound => false,
+            Err(error) => return Err(error),
+        };
+        let destination = Self {
+            // What a symbolic link points to is replaced, not the link.
+            path: fs::canonicalize(path).unwrap_or_else(|_| path.to_owned()),
+            in_place,
+        };
+        if !in_place {
+            stage(destination.directory()?)?;
+        }
+        Ok(destination)
+    }
+
+    /// Writes the whole result and gives it its name.
+    ///
+    /// # Errors
+    /// A full disk, or a directory that went away in the meantime; then nothing is left behind.
+    pub fn write(self, contents: &[u8]) -> io::Result<()> {
+        if self.in_place {
+            let mut file = fs::OpenOptions::new().write(true).open(&self.path)?;
+            return file.write_all(contents);
+        }
+        let mut staged = stage(self.directory()?)?;
+        staged.write_all(contents)?;
+        staged.persist(&self.path).map_err(|error| error.error)?;
+        Ok(())
+    }
+
+    fn directory(&self) -> io::Result<&Path> {
+        if self.path.file_name().is_none() {
+            return Err(io::ErrorKind::InvalidFilename.into());
+        }
+        match self.path.parent() {
+            Some(parent) if parent != Path::new("") => Ok(parent),
+            _ => Ok(Path::new(".")),
+        }
+    }
+}
+
+/// A directory to be filled with files, each whole or absent.
+#[derive(Debug)]
+pub struct Folder {
+    path: PathBuf,
+}
+
+impl Folder {
+    /// Makes sure that files can be written into `path`, which need not exist yet.
+    ///
+    /// # Errors
+    /// Whatever keeps them from being written: a file in its place, a read-only parent.
+    pub fn open(path: &Path) -> io::Result<Self> {
+        let existing = path
+            .ancestors()
+            .map(|p| {
+                if p == Path::new("") {
+                    Path::new(".")
+                } else {
+                    p
+                }
+            })
+            .find(|p| p.exists());
+        match existing {
+            Some(place) if place.is_dir() => stage(place)?,
+            _ => return Err(io::ErrorKind::NotADirectory.into()),
+        };
+        Ok(Self {
+            path: path.to_owned(),
+        })
+    }
+
+    /// Writes one file of the folder, making the folder if it is missing.
+    ///
+    /// # Errors
+    /// As [`Destination::open`] and [`Destination::write`].
+    pub fn write(&self, name: &str, contents: &[u8]) -> io::Result<()> {
+        fs::create_dir_all(&self.path)?;
+        Destination::open(&self.path.join(name))?.write(contents)
+    }
+}
+
+/// A hidden file in `directory` that goes away unless it is given a name.
+fn stage(directory: &Path) -> io::Result<NamedTempFile> {
+    let mut builder = Builder::new();
+    builder.prefix(".tinygram-");
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        // What any new file gets; the user's umask takes its part away.
+        builder.permissions(fs::Permissions::from_mode(0o666));
+    }
+    builder.tempfile_in(directory)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(directory: &Path) -> Vec<String> {
+        let mut names: Vec<_> = fs::read_dir(directory)
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .collect();
+        names.sort();
+        names
+    }
+
+    #[test]
+    fn a_result_replaces_the_old_one_in_one_step() {
+        let home = tempfile::tempdir().unwrap();
+        let path = home.path().join("out.json");
+        fs::write(&path, "old").unwrap();
+        let destination = Destination::open(&path).unwrap();
+        assert_eq!(fs::read_to_string(&path).unwrap(), "old");
+        destination.write(b"new").unwrap();
+        assert_eq!(fs::read_to_string(&path).unwrap(), "new");
+        assert_eq!(names(home.path()), ["out.json"]);
+    }
+
+    #[test]
+    fn a_run_that_is_given_up_leaves_nothing() {
+        let home = tempfile::tempdir().unwrap();
+        Destination::open(&home.path().join("out.json")).unwrap();
+        Folder::open(&home.path().join("deep/figures")).unwrap();
+        assert_eq!(names(home.path()), [""; 0]);
+    }
+
+    #[test]
+    fn a_folder_keeps_what_was_written() {
+        let home = tempfile::tempdir().unwrap();
+        let folder = Folder::open(&home.path().join("deep/figures")).unwrap();
+        folder.write("a.svg", b"<svg/>").unwrap();
+        assert_eq!(names(&home.path().join("deep/figures")), ["a.svg"]);
+    }
+
+    #[test]
+    fn the_unwritable_is_refused_before_any_work() {
+        let home = tempfile::tempdir().unwrap();
+        let refused = |path: &Path| Destination::open(path).unwrap_err().kind();
+        assert_eq!(refused(home.path()), io::ErrorKind::IsADirectory);
+        assert_eq!(
+            refused(&home.path().join("missing/out")),
+            io::ErrorKind::NotFound
+        );
+        assert!(Folder::open(Path::new("/dev/null/figures")).is_err());
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_device_is_written_through_not_replaced() {
+        use std::os::unix::fs::FileTypeExt;
+        Destination::open(Path::new("/dev/null"))
+            .unwrap()
+            .write(b"gone")
+            .unwrap();
+        assert!(
+            fs::metadata("/dev/null")
+                .unwrap()
+                .file_type()
+                .is_char_device()
+        );
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_link_stays_a_link() {
+        let home = tempfile::tempdir().unwrap();
+        let (file, link) = (home.path().join("file"), home.path().join("link"));
+        fs::write(&file, "old").unwrap();
+        std::os::unix::fs::symlink(&file, &link).unwrap();
+        Destination::open(&link).unwrap().write(b"new").unwrap();
+        assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
+        assert_eq!(fs::read_to_string(&file).unwrap(), "new");
+    }
+}

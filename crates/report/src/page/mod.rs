@@ -1,0 +1,92 @@
+//! One self-contained HTML page: no request leaves it, and its policy forbids any.
+
+mod plot;
+
+pub use plot::{Axis, Plot, Series};
+
+use crate::table::Table;
+
+/// A page as data.
+#[derive(Clone, Debug, Default)]
+pub struct Page {
+    /// The heading and the window's title.
+    pub title: String,
+    /// A paragraph beneath the heading: what this is and how to read it.
+    pub lead: String,
+    /// What follows, in order.
+    pub sections: Vec<Section>,
+}
+
+/// A part of a page.
+#[derive(Clone, Debug)]
+pub enum Section {
+    /// A table under its title, with its notes.
+    Table(Table),
+    /// A plot in which one can hover and zoom; entries of the tables above may open its series.
+    Plot(Plot),
+    /// Names and values behind a summary that unfolds.
+    Facts {
+        /// What stands there when it is folded.
+        summary: String,
+        /// The names and values.
+        facts: Vec<(String, String)>,
+    },
+}
+
+impl Page {
+    /// Renders the page as one HTML document.
+    pub fn to_html(&self) -> String {
+        let title = escaped(&self.title);
+        let lead = escaped(&self.lead);
+        let body: String = self.sections.iter().map(Section::to_html).collect();
+        format!(
+            "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+             <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
+             <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; \
+             style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:\">\n\
+             <meta name=\"color-scheme\" content=\"light dark\">\n\
+             <link rel=\"icon\" href=\"data:,\">\n<title>{title}</title>\n<style>\n{STYLE}</style>\n\
+             </head>\n<body>\n<main>\n<header>\n<h1>{title}</h1>\n<p class=\"lead\">{lead}</p>\n\
+             </header>\n{body}</main>\n<script>\n{SCRIPT}</script>\n</body>\n</html>\n"
+        )
+    }
+}
+
+impl Section {
+    fn to_html(&self) -> String {
+        match self {
+            Self::Table(table) => table.to_html(),
+            Self::Plot(plot) => plot.to_html(),
+            Self::Facts { summary, facts } => {
+                let rows: String = facts
+                    .iter()
+                    .map(|(name, value)| {
+                        format!("<dt>{}</dt><dd>{}</dd>\n", escaped(name), escaped(value))
+                    })
+                    .collect();
+                format!(
+                    "<details>\n<summary>{}</summary>\n<dl>\n{rows}</dl>\n</details>\n",
+                    escaped(summary)
+                )
+            }
+        }
+    }
+}
+
+/// Keeps text from being read as markup, inside elements and attributes alike.
+pub(crate) fn escaped(text: &str) -> String {
+    let mut safe = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '&' => safe += "&amp;",
+            '<' => safe += "&lt;",
+            '>' => safe += "&gt;",
+            '"' => safe += "&quot;",
+            c => safe.push(c),
+        }
+    }
+    safe
+}
+
+const STYLE: &str = include_str!("page.css");
+const SCRIPT: &str = include_str!("plot.js");

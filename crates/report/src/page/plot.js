@@ -1,0 +1,518 @@
+"use strict";
+
+// Draws each .plot section from the JSON inside it. Two series at most are shown: the chosen one as
+// dots, the one compared with as open squares. Where a point stands says whether it is marked, so
+// nothing depends on colour.
+
+const MARGIN = { left: 58, right: 30, top: 12, bottom: 46 };
+const REACH = 28; // how far from a point the pointer still means it, in pixels
+const MIN_BAND = 8; // a shorter drag is a click
+
+const number = new Intl.NumberFormat("en-US", { maximumFractionDigits: 1 });
+const exact = new Intl.NumberFormat("en-US", { maximumFractionDigits: 3 });
+
+function element(tag, attributes = {}, ...children) {
+  const made = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
+  made.append(...children);
+  return made;
+}
+
+function axisTitle({ name, unit }) {
+  return `${name} (${unit})`;
+}
+
+/** Round values that divide [low, high] into about `count` parts. */
+function ticks(low, high, count) {
+  const rough = (high - low) / count;
+  const power = 10 ** Math.floor(Math.log10(rough));
+  const step = power * ([1, 2, 5].find((m) => m * power >= rough) ?? 10);
+  const values = [];
+  for (let k = Math.ceil(low / step); k * step <= high + step * 1e-9; k++) values.push(k * step);
+  return values;
+}
+
+class Explorer {
+  constructor(section) {
+    this.section = section;
+    const data = JSON.parse(section.querySelector("script").textContent);
+    this.data = data;
+    for (const series of data.series) {
+      const xs = data.xs[series.x];
+      series.points = xs.map((x, i) => ({ x, y: series.y[i] / 1000 })).sort((a, b) => a.x - b.x);
+    }
+    this.chosen = data.series[0];
+    this.other = null;
+    this.hovered = null; // { which: 0 or 1, at: index into points }
+    this.build();
+    this.adoptButtons();
+    this.listen();
+    this.choose(this.chosen);
+  }
+
+  // What is shown
+
+  get shown() {
+    return this.other ? [this.chosen, this.other] : [this.chosen];
+  }
+
+  lineAt(line, x) {
+    return line.at_zero + line.slope * x;
+  }
+
+  get cutoff() {
+    return this.data.lines.at(-1);
+  }
+
+  isMarked(point) {
+    return this.cutoff !== undefined && point.y > this.lineAt(this.cutoff, point.x);
+  }
+
+  /** The series that answers `facet` with `key` and agrees with `keys` on most other facets. */
+  nearest(keys, facet, key) {
+    let best = null;
+    let agreed = -1;
+    for (const series of this.data.series) {
+      if (series.keys[facet] !== key) continue;
+      const count = series.keys.filter((k, f) => k === keys[f]).length;
+      if (count > agreed) [best, agreed] = [series, count];
+    }
+    return best;
+  }
+
+  choose(series) {
+    this.chosen = series;
+    this.selects.forEach((select, facet) => (select.value = series.keys[facet]));
+    for (const [id, button] of this.buttons) button.setAttribute("aria-pressed", id === series.id);
+    this.compareWith(this.compareSelect.value);
+  }
+
+  compareWith(key) {
+    const { compare } = this.data;
+    this.other = key && key !== this.chosen.keys[compare] ? this.nearest(this.chosen.keys, compare, key) : null;
+    this.describe();
+    this.reset();
+  }
+
+  reset() {
+    const points = this.shown.flatMap((series) => series.points);
+    const x1 = Math.max(1, ...points.map((p) => p.x)) * 1.01;
+    const tops = this.data.lines.map((line) => this.lineAt(line, x1));
+    const y1 = Math.max(0.001, ...points.map((p) => p.y), ...tops) * 1.12;
+    this.full = { x0: 0, x1, y0: 0, y1 };
+    this.look({ ...this.full });
+  }
+
+  look(view) {
+    const { full } = this;
+    view.x0 = Math.max(full.x0, view.x0);
+    view.x1 = Math.min(full.x1, view.x1);
+    view.y0 = Math.max(full.y0, view.y0);
+    view.y1 = Math.min(full.y1, view.y1);
+    if (view.x1 - view.x0 < full.x1 * 1e-5 || view.y1 - view.y0 < full.y1 * 1e-5) return;
+    this.view = view;
+    this.hover(null);
+    const whole = ["x0", "x1", "y0", "y1"].every((k) => view[k] === full[k]);
+    this.zoomOut.disabled = whole;
+    this.zoomReset.disabled = whole;
+  }
+
+  zoom(factor, centre) {
+    const { x0, x1, y0, y1 } = this.view;
+    const x = centre?.x ?? (x0 + x1) / 2;
+    const y = centre?.y ?? (y0 + y1) / 2;
+    this.look({
+      x0: x - (x - x0) * factor, x1: x + (x1 - x) * factor,
+      y0: y - (y - y0) * factor, y1: y + (y1 - y) * factor,
+    });
+  }
+
+  // The parts of the section
+
+  build() {
+    const { data } = this;
+    const controls = element("div", { class: "controls" });
+    const select = (label, keys) => {
+      const made = element("select", {}, ...keys.map((key) => element("option", { value: key }, key || "nothing")));
+      controls.append(element("label", {}, label, made));
+      return made;
+    };
+    const answers = data.facets.map((_, facet) => [...new Set(data.series.map((s) => s.keys[facet]))]);
+    this.selects = data.facets.map((name, facet) => select(name, answers[facet]));
+    this.compareSelect = select("Compare with", ["", ...answers[data.compare]]);
+
+    const button = (text, label, action) => {
+      const made = element("button", { type: "button", "aria-label": label, title: label }, text);
+      made.addEventListener("click", action);
+      return made;
+    };
+    this.zoomOut = button("\u2212", "Zoom out", () => this.zoom(2));
+    this.zoomReset = button("Reset", "Show everything", () => this.reset());
+    controls.append(element("div", { class: "zoom" },
+      button("+", "Zoom in", () => this.zoom(0.5)), this.zoomOut, this.zoomReset));
+
+    this.canvas = element("canvas", { tabindex: "0", role: "img" });
+    this.tip = element("div", { class: "tip", hidden: "" });
+    this.band = element("div", { class: "band", hidden: "" });
+    this.stage = element("div", { class: "stage" }, this.canvas, this.band, this.tip);
+    this.legend = element("ul", { class: "legend" });
+    this.spoken = element("div", { class: "unseen", "aria-live": "polite" });
+    const hint = element("p", { class: "hint" },
+      "Drag to zoom, Shift and drag to move, double-click to see everything; Ctrl and the wheel zoom too. " +
+      "With the plot in focus, the arrow keys walk from transfer to transfer, + and \u2212 zoom, 0 resets.");
+    this.section.append(controls, this.stage, this.legend, hint, this.spoken);
+  }
+
+  /** Entries of the page's tables that name a series of this plot open it. */
+  adoptButtons() {
+    const mine = new Map(this.data.series.map((series) => [series.id, series]));
+    this.buttons = [...document.querySelectorAll("button[data-opens]")]
+      .map((button) => [button.dataset.opens, button])
+      .filter(([id]) => mine.has(id));
+    for (const [id, button] of this.buttons) {
+      button.addEventListener("click", () => {
+        this.choose(mine.get(id));
+        this.section.scrollIntoView({ block: "nearest", behavior: "smooth" });
+      });
+    }
+  }
+
+  describe() {
+    const told = this.shown.map((series) => {
+      const marked = series.points.filter((p) => this.isMarked(p)).length;
+      const sorted = series.points.map((p) => p.y).sort((a, b) => a - b);
+      const share = number.format((100 * marked) / sorted.length);
+      const name = series.keys.map((key, f) => (f === this.data.compare ? key : `${this.data.facets[f].toLowerCase()} ${key}`)).join(", ");
+      return `${name}: ${number.format(marked)} of ${number.format(sorted.length)} ${this.data.marked} (${share}%), ` +
+        `median ${number.format(sorted[sorted.length >> 1])} ${this.data.y.unit}, longest ${number.format(sorted.at(-1))} ${this.data.y.unit}`;
+    });
+    const mark = ['<circle cx="7" cy="7" r="4" fill="var(--near)"/>',
+      '<rect x="3" y="3" width="8" height="8" fill="none" stroke="var(--far)" stroke-width="1.6"/>'];
+    this.legend.replaceChildren(...told.map((text, which) => {
+      const item = element("li", {}, element("span", {}, text));
+      item.insertAdjacentHTML("afterbegin", `<svg width="14" height="14" aria-hidden="true">${mark[which]}</svg>`);
+      return item;
+    }));
+    this.canvas.setAttribute("aria-label", `${this.section.getAttribute("aria-label")}. ${told.join(". ")}`);
+  }
+
+  // What the reader does
+
+  listen() {
+    this.selects.forEach((select, facet) => select.addEventListener("change", () => {
+      this.choose(this.nearest(this.chosen.keys, facet, select.value));
+    }));
+    this.compareSelect.addEventListener("change", () => this.compareWith(this.compareSelect.value));
+    new ResizeObserver(() => this.draw()).observe(this.canvas);
+    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.draw());
+
+    const { canvas } = this;
+    let drag = null;
+    canvas.addEventListener("pointerdown", (event) => {
+      if (event.button !== 0) return;
+      drag = { from: this.where(event), moves: event.shiftKey, view: this.view };
+      canvas.setPointerCapture(event.pointerId);
+    });
+    canvas.addEventListener("pointermove", (event) => {
+      const to = this.where(event);
+      if (!drag) return this.hover(this.closest(to));
+      if (drag.moves) return this.pan(drag, to);
+      this.showBand(drag.from, to);
+    });
+    canvas.addEventListener("pointerup", (event) => {
+      if (!drag) return;
+      const { from, moves } = drag;
+      const to = this.where(event);
+      drag = null;
+      this.band.hidden = true;
+      if (moves) return;
+      if (Math.abs(to.px - from.px) < MIN_BAND) return this.hover(this.closest(to));
+      this.lookAt(from, to);
+    });
+    canvas.addEventListener("pointercancel", () => {
+      drag = null;
+      this.band.hidden = true;
+    });
+    canvas.addEventListener("pointerleave", (event) => {
+      if (event.pointerType === "mouse" && !drag) this.hover(null);
+    });
+    canvas.addEventListener("dblclick", () => this.reset());
+    canvas.addEventListener("blur", () => this.hover(null));
+    canvas.addEventListener("wheel", (event) => {
+      // The plain wheel belongs to the page.
+      if (!event.ctrlKey && !event.metaKey) return;
+      event.preventDefault();
+      this.zoom(event.deltaY < 0 ? 0.8 : 1.25, this.where(event));
+    }, { passive: false });
+    canvas.addEventListener("keydown", (event) => this.key(event));
+  }
+
+  key(event) {
+    const actions = {
+      ArrowRight: () => this.walk(1), ArrowLeft: () => this.walk(-1),
+      ArrowUp: () => this.hop(), ArrowDown: () => this.hop(),
+      "+": () => this.zoom(0.5), "=": () => this.zoom(0.5), "-": () => this.zoom(2),
+      0: () => this.reset(), Escape: () => this.hover(null),
+    };
+    const action = actions[event.key];
+    if (!action || event.ctrlKey || event.metaKey || event.altKey) return;
+    event.preventDefault();
+    action();
+  }
+
+  /** To the next point of the same series that can be seen. */
+  walk(step) {
+    const which = this.hovered?.which ?? 0;
+    const { points } = this.shown[which];
+    let at = this.hovered ? this.hovered.at + step : step > 0 ? 0 : points.length - 1;
+    while (points[at] && !this.isSeen(points[at])) at += step;
+    if (points[at]) this.hover({ which, at }, true);
+  }
+
+  /** To the other series, at about the same place. */
+  hop() {
+    if (!this.other || !this.hovered) return;
+    const { x } = this.shown[this.hovered.which].points[this.hovered.at];
+    const which = 1 - this.hovered.which;
+    const at = this.shown[which].points.findIndex((p) => p.x >= x);
+    if (at >= 0) this.hover({ which, at }, true);
+  }
+
+  pan({ from, view }, to) {
+    const dx = Math.min(Math.max(((from.px - to.px) / this.plot.width) * (view.x1 - view.x0),
+      this.full.x0 - view.x0), this.full.x1 - view.x1);
+    const dy = Math.min(Math.max(((to.py - from.py) / this.plot.height) * (view.y1 - view.y0),
+      this.full.y0 - view.y0), this.full.y1 - view.y1);
+    this.look({ x0: view.x0 + dx, x1: view.x1 + dx, y0: view.y0 + dy, y1: view.y1 + dy });
+  }
+
+  /** Zooms to what was dragged over; a flat drag keeps the whole height. */
+  lookAt(from, to) {
+    const flat = Math.abs(to.py - from.py) < MIN_BAND;
+    this.look({
+      x0: Math.min(from.x, to.x), x1: Math.max(from.x, to.x),
+      y0: flat ? this.view.y0 : Math.min(from.y, to.y), y1: flat ? this.view.y1 : Math.max(from.y, to.y),
+    });
+  }
+
+  showBand(from, to) {
+    const { left, top, width, height } = this.plot;
+    const inside = (v, low, size) => Math.min(Math.max(v, low), low + size);
+    const flat = Math.abs(to.py - from.py) < MIN_BAND;
+    const [xa, xb] = [from.px, to.px].map((v) => inside(v, left, width)).sort((a, b) => a - b);
+    const [ya, yb] = flat ? [top, top + height] : [from.py, to.py].map((v) => inside(v, top, height)).sort((a, b) => a - b);
+    Object.assign(this.band.style, { left: `${xa}px`, width: `${xb - xa}px`, top: `${ya}px`, height: `${yb - ya}px` });
+    this.band.hidden = false;
+    this.tip.hidden = true;
+  }
+
+  hover(hovered, speak = false) {
+    this.hovered = hovered;
+    this.draw();
+    this.tip.hidden = !hovered;
+    if (!hovered) return;
+    const series = this.shown[hovered.which];
+    const point = series.points[hovered.at];
+    const verdict = this.isMarked(point) ? this.data.marked : `not ${this.data.marked}`;
+    const lines = this.data.lines.map((line) => `${line.name}: ${exact.format(this.lineAt(line, point.x))} ${this.data.y.unit}`);
+    this.tip.textContent = [
+      `${series.keys[this.data.compare]}, ${exact.format(point.x)} ${this.data.x.unit}`,
+      `${exact.format(point.y)} ${this.data.y.unit}: ${verdict}`, ...lines].join("\n");
+    const { px, py } = this.pixel(point);
+    const beyond = px + 14 + this.tip.offsetWidth > this.stage.clientWidth;
+    this.tip.style.left = `${Math.max(0, beyond ? px - 14 - this.tip.offsetWidth : px + 14)}px`;
+    this.tip.style.top = `${Math.min(Math.max(0, py - 20), this.canvas.clientHeight - this.tip.offsetHeight)}px`;
+    if (speak) this.spoken.textContent = this.tip.textContent;
+  }
+
+  closest({ px, py }) {
+    let best = null;
+    let nearest = REACH ** 2;
+    this.shown.forEach((series, which) => series.points.forEach((point, at) => {
+      if (!this.isSeen(point)) return;
+      const on = this.pixel(point);
+      const distance = (on.px - px) ** 2 + (on.py - py) ** 2;
+      if (distance < nearest) [best, nearest] = [{ which, at }, distance];
+    }));
+    return best;
+  }
+
+  // Places
+
+  get plot() {
+    return {
+      left: MARGIN.left, top: MARGIN.top,
+      width: Math.max(1, this.canvas.clientWidth - MARGIN.left - MARGIN.right),
+      height: Math.max(1, this.canvas.clientHeight - MARGIN.top - MARGIN.bottom),
+    };
+  }
+
+  isSeen({ x, y }) {
+    const { x0, x1, y0, y1 } = this.view;
+    return x >= x0 && x <= x1 && y >= y0 && y <= y1;
+  }
+
+  pixel({ x, y }) {
+    const { left, top, width, height } = this.plot;
+    const { x0, x1, y0, y1 } = this.view;
+    return { px: left + ((x - x0) / (x1 - x0)) * width, py: top + ((y1 - y) / (y1 - y0)) * height };
+  }
+
+  where(event) {
+    const { left, top, width, height } = this.plot;
+    const { x0, x1, y0, y1 } = this.view;
+    const box = this.canvas.getBoundingClientRect();
+    const [px, py] = [event.clientX - box.left, event.clientY - box.top];
+    return { px, py, x: x0 + ((px - left) / width) * (x1 - x0), y: y1 - ((py - top) / height) * (y1 - y0) };
+  }
+
+  // The drawing
+
+  draw() {
+    if (!this.view || !this.canvas.clientWidth) return;
+    const scale = window.devicePixelRatio || 1;
+    this.canvas.width = Math.round(this.canvas.clientWidth * scale);
+    this.canvas.height = Math.round(this.canvas.clientHeight * scale);
+    const pen = this.canvas.getContext("2d");
+    pen.scale(scale, scale);
+    const style = getComputedStyle(this.section);
+    const colour = (name) => style.getPropertyValue(`--${name}`).trim();
+    const font = `12px ${style.fontFamily}`;
+    pen.font = font;
+
+    this.drawAxes(pen, colour);
+    pen.save();
+    const { left, top, width, height } = this.plot;
+    pen.beginPath();
+    pen.rect(left, top, width, height);
+    pen.clip();
+    this.drawMarkedArea(pen, colour);
+    this.shown.forEach((series, which) => this.drawPoints(pen, colour, series, which));
+    this.drawLines(pen, colour);
+    this.drawHovered(pen, colour);
+    pen.restore();
+  }
+
+  drawAxes(pen, colour) {
+    const { left, top, width, height } = this.plot;
+    const { x0, x1, y0, y1 } = this.view;
+    pen.lineWidth = 1;
+    pen.strokeStyle = colour("rule");
+    pen.fillStyle = colour("soft");
+    pen.textBaseline = "middle";
+    pen.textAlign = "right";
+    for (const y of ticks(y0, y1, height / 60)) {
+      const py = Math.round(this.pixel({ x: x0, y }).py) + 0.5;
+      pen.beginPath();
+      pen.moveTo(left, py);
+      pen.lineTo(left + width, py);
+      pen.stroke();
+      pen.fillText(exact.format(y), left - 8, py);
+    }
+    pen.textBaseline = "top";
+    pen.textAlign = "center";
+    for (const x of ticks(x0, x1, width / 110)) {
+      const px = Math.round(this.pixel({ x, y: y0 }).px) + 0.5;
+      pen.beginPath();
+      pen.moveTo(px, top + height);
+      pen.lineTo(px, top + height + 5);
+      pen.stroke();
+      pen.fillText(exact.format(x), px, top + height + 8);
+    }
+    pen.fillStyle = colour("ink");
+    pen.fillText(axisTitle(this.data.x), left + width / 2, top + height + 28);
+    pen.save();
+    pen.translate(10, top + height / 2);
+    pen.rotate(-Math.PI / 2);
+    pen.textBaseline = "middle";
+    pen.fillText(axisTitle(this.data.y), 0, 0);
+    pen.restore();
+  }
+
+  drawMarkedArea(pen, colour) {
+    if (!this.cutoff) return;
+    const { x0, x1, y1 } = this.view;
+    const corners = [{ x: x0, y: y1 }, { x: x0, y: this.lineAt(this.cutoff, x0) },
+      { x: x1, y: this.lineAt(this.cutoff, x1) }, { x: x1, y: y1 }].map((p) => this.pixel(p));
+    pen.globalAlpha = 0.07;
+    pen.fillStyle = colour("far");
+    pen.beginPath();
+    corners.forEach(({ px, py }) => pen.lineTo(px, py));
+    if (this.lineAt(this.cutoff, x0) < y1 || this.lineAt(this.cutoff, x1) < y1) pen.fill();
+    pen.globalAlpha = 1;
+  }
+
+  drawPoints(pen, colour, series, which) {
+    pen.fillStyle = colour("near");
+    pen.strokeStyle = colour("far");
+    pen.lineWidth = 1.3;
+    pen.globalAlpha = 0.75;
+    for (const point of series.points) {
+      if (!this.isSeen(point)) continue;
+      const { px, py } = this.pixel(point);
+      if (which === 0) {
+        pen.beginPath();
+        pen.arc(px, py, 2.3, 0, 2 * Math.PI);
+        pen.fill();
+      } else {
+        pen.strokeRect(px - 2.5, py - 2.5, 5, 5);
+      }
+    }
+    pen.globalAlpha = 1;
+  }
+
+  drawLines(pen, colour) {
+    const { left, top, width } = this.plot;
+    const { x0, x1, y1 } = this.view;
+    pen.lineWidth = 1.5;
+    pen.lineJoin = "round";
+    for (const line of this.data.lines) {
+      const from = this.pixel({ x: x0, y: this.lineAt(line, x0) });
+      const to = this.pixel({ x: x1, y: this.lineAt(line, x1) });
+      pen.strokeStyle = colour("ink");
+      pen.setLineDash(line.dashed ? [7, 5] : []);
+      pen.beginPath();
+      pen.moveTo(from.px, from.py);
+      pen.lineTo(to.px, to.py);
+      pen.stroke();
+      pen.setLineDash([]);
+
+      // The name stands on the line's right end, or where the line leaves through the top.
+      const exit = to.py < top && line.slope > 0 ? (y1 - line.at_zero) / line.slope : x1;
+      if (exit < x0) continue;
+      const at = this.pixel({ x: exit, y: this.lineAt(line, exit) });
+      const name = line === this.cutoff ? `${line.name}: above it, ${this.data.marked}` : line.name;
+      pen.textAlign = "right";
+      pen.textBaseline = "bottom";
+      const px = Math.max(Math.min(at.px, left + width) - 6, left + pen.measureText(name).width + 6);
+      const py = Math.max(at.py - 5, top + 16);
+      pen.strokeStyle = colour("paper");
+      pen.lineWidth = 4;
+      pen.strokeText(name, px, py);
+      pen.lineWidth = 1.5;
+      pen.fillStyle = colour("ink");
+      pen.fillText(name, px, py);
+    }
+  }
+
+  drawHovered(pen, colour) {
+    if (!this.hovered) return;
+    const { left, top, height } = this.plot;
+    const { px, py } = this.pixel(this.shown[this.hovered.which].points[this.hovered.at]);
+    pen.strokeStyle = colour("soft");
+    pen.lineWidth = 1;
+    pen.beginPath();
+    pen.moveTo(px, py);
+    pen.lineTo(px, top + height);
+    pen.moveTo(px, py);
+    pen.lineTo(left, py);
+    pen.stroke();
+    pen.strokeStyle = colour("ink");
+    pen.lineWidth = 2;
+    pen.beginPath();
+    pen.arc(px, py, 6, 0, 2 * Math.PI);
+    pen.stroke();
+  }
+}
+
+for (const section of document.querySelectorAll(".plot")) new Explorer(section);

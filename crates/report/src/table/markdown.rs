@@ -1,0 +1,51 @@
+//! A table for a document: a GitHub-flavoured Markdown pipe table.
+
+use super::{Align, Table};
+
+impl Table {
+    /// Renders the table as Markdown, with a final newline.
+    ///
+    /// Pipe tables have one line of headings, so a group stands before each of its heads.
+    pub fn to_markdown(&self) -> String {
+        let mut text = String::new();
+        if !self.title.is_empty() {
+            text += &format!("### {}\n\n", escaped(&self.title));
+        }
+        let heads = self.columns.iter().map(|column| {
+            let both = [column.group.as_str(), &column.head];
+            escaped(both.join(" / ").trim_start_matches(" / "))
+        });
+        text += &line(heads);
+        text += &line(self.columns.iter().map(|column| match column.align {
+            Align::Left => "---".to_owned(),
+            Align::Right => "---:".to_owned(),
+        }));
+        for row in &self.rows {
+            text += &line(row.iter().map(|entry| match &entry.beside {
+                Some(beside) => format!("{} ({})", escaped(&entry.text), escaped(beside)),
+                None => escaped(&entry.text),
+            }));
+        }
+        for note in &self.notes {
+            text += &format!("\n{}\n", escaped(note));
+        }
+        text
+    }
+}
+
+fn line(cells: impl Iterator<Item = String>) -> String {
+    format!("| {} |\n", cells.collect::<Vec<_>>().join(" | "))
+}
+
+/// Keeps what Markdown would read as markup from being read so.
+fn escaped(text: &str) -> String {
+    let mut safe = String::with_capacity(text.len());
+    for c in text.chars() {
+        if matches!(c, '|' | '*' | '_' | '`' | '<' | '[' | '\\' | '#') {
+            safe.push('\\');
+        }
+        safe.push(c);
+    }
+    // What lines up digits in a terminal is noise here.
+    safe.split_whitespace().collect::<Vec<_>>().join(" ")
+}

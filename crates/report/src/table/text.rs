@@ -1,0 +1,182 @@
+//! A table for a terminal: rules only where they separate something.
+
+use anstyle::{Effects, Style};
+use tabled::builder::Builder;
+use tabled::settings::formatting::AlignmentStrategy;
+use tabled::settings::object::{Columns, Object, Rows};
+use tabled::settings::style::{HorizontalLine, VerticalLine};
+use tabled::settings::themes::Theme;
+use tabled::settings::{Alignment, Modify, Padding, Span, Style as Rules};
+
+use super::{Align, Ink, Table};
+
+impl Table {
+    /// Renders the table within `width` columns, with a final newline.
+    ///
+    /// A table that is too wide is broken between groups of columns into panels, one beneath the
+    /// other, each repeating the first column. A single group that is still too wide has its widest
+    /// columns wrapped between words.
+    pub fn to_text(&self, width: usize, ink: Ink) -> String {
+        let mut text = String::new();
+        if !self.title.is_empty() {
+            text += &styled(&self.title, BOLD, ink);
+            text += "\n";
+        }
+        let panels = self.panels(width);
+        if !text.is_empty() && !panels.is_empty() {
+            text += "
+";
+        }
+        text += &panels
+            .iter()
+            .map(|panel| self.panel(panel, width, ink))
+            .collect::<Vec<_>>()
+            .join("\n");
+        for note in &self.notes {
+            text += "\n";
+            let hanging = between_words(width)
+                .initial_indent(" ")
+                .subsequent_indent("   ");
+            text += &textwrap::fill(note, hanging);
+        }
+        if !self.notes.is_empty() {
+            text += "\n";
+        }
+        text
+    }
+
+    /// Which columns go into which panel so that each fits, as runs of column numbers.
+    fn panels(&self, width: usize) -> Vec<Vec<usize>> {
+        if self.columns.is_empty() {
+            return Vec::new();
+        }
+        let mut panels: Vec<Vec<usize>> = Vec::new();
+        let mut current = vec![0];
+        for (_, start, end) in self.groups() {
+            let mut wider = current.clone();
+            wider.extend(start..end);
+            if current.len() > 1 && !fits(&self.draw(&wider, usize::MAX, Ink::Plain), width) {
+                panels.push(std::mem::replace(&mut current, vec![0]));
+                current.extend(start..end);
+            } else {
+                current = wider;
+            }
+        }
+        panels.push(current);
+        panels
+    }
+
+    /// One panel, its widest entries wrapped as far as it needs to fit.
+    fn panel(&self, columns: &[usize], width: usize, ink: Ink) -> String {
+        let narrow_enough = |&limit: &usize| fits(&self.draw(columns, limit, Ink::Plain), width);
+        let limit = [usize::MAX]
+            .into_iter()
+            .chain((NARROWEST..WIDEST).rev())
+            .find(narrow_enough);
+        self.draw(columns, limit.unwrap_or(NARROWEST), ink)
+    }
+
+    /// The columns as they are, no entry wider than `limit`.
+    fn draw(&self, columns: &[usize], limit: usize, ink: Ink) -> String {
+        let mut builder = Builder::default();
+        if self.is_grouped() {
+            builder.push_record(
+                columns
+                    .iter()
+                    .map(|&c| styled(&self.columns[c].group, BOLD, ink)),
+            );
+        }
+        builder.push_record(
+            columns
+                .iter()
+                .map(|&c| styled(&self.columns[c].head, BOLD, ink)),
+        );
+        for row in &self.rows {
+            builder.push_record(columns.iter().map(|&c| {
+                let entry = &row[c];
+                let style = if entry.weight >= HEAVY {
+                    BOLD
+                } else {
+                    Style::new()
+                };
+                let text = textwrap::fill(&entry.text, between_words(limit));
+                let mut text = styled(&text, style, ink);
+                if let Some(beside) = &entry.beside {
+                    text += "\n";
+                    text += &styled(beside, DIM, ink);
+                }
+                text
+            }));
+        }
+
+        let heads = if self.is_grouped() { 2 } else { 1 };
+        let mut table = builder.build();
+        let mut theme = Theme::from_style(Rules::empty());
+        theme.insert_horizontal_line(heads, HorizontalLine::full('─', '┼', '─', '─'));
+        let mut previous = None;
+        for (at, &c) in columns.iter().enumerate() {
+            let group = (c > 0).then(|| self.columns[c].group.as_str());
+            if at > 0 && group != previous {
+                theme.insert_vertical_line(at, VerticalLine::new('│').intersection('┼'));
+            }
+            previous = group;
+        }
+        table
+            .with(theme)
+            .with(Padding::new(1, 1, 0, 0))
+            .with(AlignmentStrategy::PerLine);
+        for (at, &c) in columns.iter().enumerate() {
+            if self.columns[c].align == Align::Right {
+                table.with(Modify::new(Columns::one(at)).with(Alignment::right()));
+            }
+        }
+        if self.is_grouped() {
+            let mut at = 1;
+            while at < columns.len() {
+                let group = &self.columns[columns[at]].group;
+                let run = columns[at..]
+                    .iter()
+                    .take_while(|&&c| self.columns[c].group == *group)
+                    .count();
+                if !group.is_empty() {
+                    table.with(
+                        Modify::new(Rows::first().intersect(Columns::one(at)))
+                            .with(Span::column(run as isize))
+                            .with(Alignment::center()),
+                    );
+                }
+                at += run;
+            }
+        }
+        let drawn = table.to_string();
+        let lines: Vec<_> = drawn.lines().map(str::trim_end).collect();
+        lines.join("\n") + "\n"
+    }
+}
+
+/// Lines end between words and nowhere else: names keep their hyphens and slashes together.
+fn between_words<'a>(width: usize) -> textwrap::Options<'a> {
+    textwrap::Options::new(width)
+        .word_separator(textwrap::WordSeparator::AsciiSpace)
+        .word_splitter(textwrap::WordSplitter::NoHyphenation)
+        .break_words(false)
+}
+
+fn fits(drawn: &str, width: usize) -> bool {
+    drawn.lines().all(|line| line.chars().count() <= width)
+}
+
+fn styled(text: &str, style: Style, ink: Ink) -> String {
+    if ink == Ink::Plain || text.is_empty() {
+        return text.to_owned();
+    }
+    format!("{style}{text}{style:#}")
+}
+
+/// Entries are wrapped to less than this where they must be, and no further than the other.
+const WIDEST: usize = 100;
+const NARROWEST: usize = 12;
+/// From this weight on an entry is bold.
+const HEAVY: f64 = 0.5;
+const BOLD: Style = Style::new().effects(Effects::BOLD);
+const DIM: Style = Style::new().effects(Effects::DIMMED);

@@ -1,0 +1,49 @@
+//! How quantities are spelled for people.
+
+/// A size in bytes as the papers print it: `4K` where it is whole kibibytes, else the number.
+pub fn size(bytes: u64) -> String {
+    const KIB: u64 = 1 << 10;
+    const MIB: u64 = 1 << 20;
+    match bytes {
+        b if b >= MIB && b % MIB == 0 => format!("{}M", b / MIB),
+        b if b >= KIB && b % KIB == 0 => format!("{}K", b / KIB),
+        b => b.to_string(),
+    }
+}
+
+/// A count with its thousands apart: `1,234,567`.
+pub fn grouped(count: u64) -> String {
+    let digits = count.to_string();
+    let mut text = String::with_capacity(digits.len() + digits.len() / 3);
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_read_as_in_the_papers() {
+        let spelled: Vec<_> = [1, 1023, 1024, 1460, 4096, 131_072, 1 << 20, 0]
+            .map(size)
+            .into();
+        assert_eq!(
+            spelled,
+            ["1", "1023", "1K", "1460", "4K", "128K", "1M", "0"]
+        );
+    }
+
+    #[test]
+    fn thousands_stand_apart() {
+        assert_eq!(
+            [0, 999, 1000, 1_234_567].map(grouped),
+            ["0", "999", "1,000", "1,234,567"]
+        );
+    }
+}

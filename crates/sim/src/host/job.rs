@@ -1,0 +1,417 @@
+//! Jobs: what the processor does, how long it takes, and what comes of it.
+
+use std::collections::VecDeque;
+use tinygram_engine::sender::send_policy::BlockedOn;
+
+use tinygram_engine::{Connection, Duration, Instant, Outbox, Segment, State as Tcp, Wrote};
+
+use super::thread::{Then, Wait};
+use super::{Host, Socket};
+use crate::medium::Frame;
+use crate::program::{Call, Outcome, Program, Sockets};
+
+/// What the processor is busy with.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Job {
+    /// Nothing.
+    None,
+    /// The first of the frames that have arrived is taken in.
+    Input,
+    /// A thread's work.
+    Thread(usize, Work),
+}
+
+/// A piece of a thread's work; takes effect when its time is over.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Work {
+    /// Back on the processor.
+    Wake(Wait),
+    /// Takes octets out of the receive buffer.
+    Take { socket: u32, octets: u64 },
+    /// Copies a piece into the send buffer.
+    Put { socket: u32, len: u64, more: bool },
+    /// Something whose outcome is known.
+    Finish(Outcome),
+}
+
+/// How a thread goes on.
+enum Step {
+    /// It keeps the processor busy for so long, and then this comes of it.
+    Busy(Duration, Work),
+    /// It sleeps at once.
+    Sleeps(Wait),
+}
+
+/// What the world, and not the host alone, must see to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Wish {
+    Nothing,
+    Renew(u32),
+    Stop,
+}
+
+impl<P: Program> Host<P> {
+    /// Begins to take in the first frame that has arrived.
+    #[inline]
+    pub(crate) fn begin_input(&mut self, now: Instant) {
+        let cost = self
+            .dice
+            .jitter(self.costs.input, self.costs.jitter_percent);
+        self.start(now, cost, Job::Input);
+    }
+
+    /// Nothing has arrived and the processor is free: begins what is most urgent.
+    #[inline]
+    pub(crate) fn begin(&mut self, now: Instant) -> Wish {
+        if self.next_timer <= now {
+            self.run_timers(now);
+            return Wish::Nothing;
+        }
+        let first = self.next_thread;
+        let ready = self
+            .threads
+            .iter()
+            .position(|thread| thread.wants_at() == first);
+        match ready {
+            Some(index) if first <= now => self.begin_thread(now, index),
+            _ => Wish::Nothing,
+        }
+    }
+
+    fn start(&mut self, now: Instant, cost: Duration, job: Job) {
+        self.job = job;
+        self.job_done = now + cost;
+    }
+
+    fn run_timers(&mut self, now: Instant) {
+        self.free_at = now;
+        for index in 0..self.sockets.len() {
+            if self.sockets[index].connection.next_wakeup() <= now {
+                self.ask(index as u32, |connection, out| {
+                    connection.on_wakeup(now, out)
+                });
+                self.announce(index as u32, now);
+                return;
+            }
+        }
+    }
+
+    /// The thread gets the processor.
+    fn begin_thread(&mut self, now: Instant, index: usize) -> Wish {
+        let then = self.threads[index].run();
+        let step = match then {
+            Then::Woken(on) => {
+                let owed = std::mem::take(&mut self.threads[index].owes);
+                Step::Busy(owed + self.wakeup_cost(), Work::Wake(on))
+            }
+            Then::Look(Wait::Renewal { socket, .. }) => {
+                self.thread_goes_on(index, now, Outcome::Done);
+                return Wish::Renew(socket);
+            }
+            Then::Look(on) => self.look(now, on),
+            Then::Piece { socket, len, more } => self.piece(socket, len, more),
+            Then::Fetch(outcome) => {
+                let call = self.threads[index].program.next(now, outcome);
+                match call {
+                    Call::Exit => return Wish::Nothing,
+                    Call::Stop => return Wish::Stop,
+                    call => self.begin_call(now, index, call),
+                }
+            }
+        };
+        match step {
+            Step::Busy(cost, work) => {
+                let cost = self.dice.jitter(cost, self.costs.jitter_percent);
+                self.start(now, cost, Job::Thread(index, work));
+            }
+            Step::Sleeps(on) => self.sleep(now, index, on),
+        }
+        Wish::Nothing
+    }
+
+    fn wakeup_cost(&mut self) -> Duration {
+        let hiccup = match self.costs.hiccup {
+            Some(hiccup) if self.dice.below(1_000_000) < hiccup.per_million => hiccup.length,
+            _ => Duration::ZERO,
+        };
+        self.costs.wakeup + hiccup
+    }
+
+    /// What a call leads to. What entering it costs is owed until the thread runs on: now, or
+    /// once it has slept.
+    fn begin_call(&mut self, now: Instant, index: usize, call: Call) -> Step {
+        let costs = self.costs;
+        let (entering, step) = match call {
+            Call::Read { socket, max } => (costs.read, self.look(now, Wait::Read { socket, max })),
+            Call::Write { socket, len, more } => {
+                self.threads[index].wrote = self.threads[index].wrote.and(socket);
+                let connection = &mut self.sockets[socket as usize].connection;
+                if connection.state().sends() {
+                    connection.write_begin(now, len);
+                    (costs.write, self.piece(socket, len, more))
+                } else {
+                    (costs.write, done(Outcome::Gone))
+                }
+            }
+            Call::TryWrite { socket, len } => {
+                self.threads[index].wrote = self.threads[index].wrote.and(socket);
+                let wrote = self.ask(socket, |connection, out| {
+                    connection.write(now, len, false, out)
+                });
+                let work = Work::Finish(Outcome::Wrote(wrote));
+                (
+                    costs.write,
+                    Step::Busy(costs.chunk + costs.copying(wrote), work),
+                )
+            }
+            Call::Poll {
+                read,
+                write,
+                timeout,
+            } => {
+                let until = timeout.map_or(Instant::FAR_FUTURE, |timeout| now + timeout);
+                (
+                    costs.read,
+                    self.look(now, Wait::Ready { read, write, until }),
+                )
+            }
+            Call::Compute(time) => (time, done(Outcome::Done)),
+            Call::Sleep(time) => (
+                Duration::ZERO,
+                Step::Sleeps(Wait::Clock { until: now + time }),
+            ),
+            Call::Renew { socket, takes } => (
+                Duration::ZERO,
+                Step::Sleeps(Wait::Renewal {
+                    socket,
+                    until: now + takes,
+                }),
+            ),
+            Call::Connect(socket) => {
+                self.ask(socket, |connection, out| connection.connect(now, out));
+                (costs.write, Step::Sleeps(Wait::Open(socket)))
+            }
+            Call::Accept(socket) => {
+                let connection = &mut self.sockets[socket as usize].connection;
+                if connection.state() == Tcp::Closed {
+                    connection.listen();
+                }
+                (costs.read, self.look(now, Wait::Open(socket)))
+            }
+            Call::Close(socket) => {
+                self.ask(socket, |connection, out| connection.close(now, out));
+                self.announce(socket, now);
+                (costs.write, done(Outcome::Done))
+            }
+            Call::NoDelay(socket, on) => {
+                self.ask(socket, |connection, out| {
+                    connection.set_nodelay(now, on, out)
+                });
+                (costs.write, done(Outcome::Done))
+            }
+            Call::Cork(socket, on) => {
+                self.ask(socket, |connection, out| connection.set_cork(now, on, out));
+                (costs.write, done(Outcome::Done))
+            }
+            Call::Exit | Call::Stop => unreachable!("seen to before"),
+        };
+        match step {
+            Step::Busy(cost, work) => Step::Busy(entering + cost, work),
+            Step::Sleeps(on) => {
+                self.threads[index].owes = entering;
+                Step::Sleeps(on)
+            }
+        }
+    }
+
+    /// Is what the thread waits for there?
+    fn look(&mut self, now: Instant, on: Wait) -> Step {
+        match on {
+            Wait::Read { socket, max } => {
+                let connection = &mut self.sockets[socket as usize].connection;
+                let octets = connection.receiver().readable().min(max);
+                if octets == 0
+                    && !connection.receiver().at_end()
+                    && connection.state().synchronised()
+                {
+                    return Step::Sleeps(on);
+                }
+                connection.reader_resumes();
+                Step::Busy(self.costs.copying(octets), Work::Take { socket, octets })
+            }
+            Wait::Space { socket, len, more } => {
+                self.sockets[socket as usize].connection.write_resume(now);
+                self.piece(socket, len, more)
+            }
+            Wait::Ready { read, write, until } => match self.ready(read, write) {
+                (Sockets::NONE, Sockets::NONE) if now < until => Step::Sleeps(on),
+                (read, write) => done(Outcome::Ready { read, write }),
+            },
+            Wait::Open(socket) => match self.sockets[socket as usize].connection.state() {
+                Tcp::Closed => done(Outcome::Gone),
+                state if state.synchronised() => done(Outcome::Done),
+                _ => Step::Sleeps(on),
+            },
+            Wait::Renewal { .. } | Wait::Clock { .. } => done(Outcome::Done),
+        }
+    }
+
+    fn ready(&self, read: Sockets, write: Sockets) -> (Sockets, Sockets) {
+        let mut ready = (Sockets::NONE, Sockets::NONE);
+        for (number, socket) in (0..).zip(&self.sockets) {
+            let connection = &socket.connection;
+            let gone = connection.state() == Tcp::Closed;
+            let readable = connection.receiver().readable() > 0 || connection.receiver().at_end();
+            if read.has(number) && (readable || gone) {
+                ready.0 = ready.0.and(number);
+            }
+            if write.has(number) && (connection.sender().space() > 0 || gone) {
+                ready.1 = ready.1.and(number);
+            }
+        }
+        ready
+    }
+
+    /// The next piece of a write, or sleep for space.
+    fn piece(&self, socket: u32, len: u64, more: bool) -> Step {
+        match self.sockets[socket as usize].connection.peek_write() {
+            Some(octets) => {
+                let cost = self.costs.chunk + self.costs.copying(octets);
+                Step::Busy(cost, Work::Put { socket, len, more })
+            }
+            None => Step::Sleeps(Wait::Space { socket, len, more }),
+        }
+    }
+
+    /// The job's time is over: lets it take effect. `arrivals` are the frames that have come in.
+    #[inline]
+    pub(crate) fn finish(&mut self, now: Instant, arrivals: &mut VecDeque<Frame>) {
+        self.free_at = now;
+        match std::mem::replace(&mut self.job, Job::None) {
+            Job::None => {}
+            Job::Thread(index, work) => self.finish_work(now, index, work),
+            Job::Input => {
+                if let Some(frame) = arrivals.pop_front() {
+                    self.finish_input(now, &frame);
+                }
+            }
+        }
+    }
+
+    #[inline]
+    fn finish_input(&mut self, now: Instant, frame: &Frame) {
+        if self.sockets[frame.socket as usize].generation == frame.generation {
+            self.ask(frame.socket, |connection, out| {
+                connection.on_segment(now, &frame.segment, out)
+            });
+            self.announce(frame.socket, now);
+        }
+    }
+
+    /// Calls a connection; what it sends is put down under its socket's number.
+    #[inline]
+    fn ask<R>(&mut self, socket: u32, call: impl FnOnce(&mut Connection, &mut Outbox) -> R) -> R {
+        let Socket {
+            connection,
+            generation,
+            ..
+        } = &mut self.sockets[socket as usize];
+        let answer = call(connection, &mut self.outbox);
+        self.asked = true;
+        if !self.outbox.segments.is_empty() {
+            let generation = *generation;
+            let frame = |segment: &Segment| Frame {
+                at: Instant::ZERO,
+                socket,
+                generation,
+                segment: *segment,
+            };
+            self.leaving.extend(self.outbox.segments.iter().map(frame));
+            self.outbox.segments.clear();
+        }
+        answer
+    }
+
+    /// Passes a connection's news to the threads that wait for it.
+    #[inline]
+    fn announce(&mut self, socket: u32, now: Instant) {
+        let news = self.outbox.take_events();
+        if news.is_empty() {
+            return;
+        }
+        for thread in &mut self.threads {
+            thread.hear(socket, news, now);
+        }
+    }
+
+    fn finish_work(&mut self, now: Instant, index: usize, work: Work) {
+        match work {
+            Work::Wake(Wait::Clock { .. }) => self.thread_goes_on(index, now, Outcome::Done),
+            Work::Wake(on) => self.thread_does(index, now, Then::Look(on)),
+            Work::Finish(outcome) => self.thread_goes_on(index, now, outcome),
+            Work::Take { socket, octets } => {
+                let octets = self.ask(socket, |connection, out| connection.read(now, octets, out));
+                self.thread_goes_on(index, now, Outcome::Read(octets));
+            }
+            Work::Put { socket, len, more } => {
+                match self.ask(socket, |connection, out| {
+                    connection.write_step(now, more, out)
+                }) {
+                    Wrote::Piece(_) => {
+                        self.thread_does(index, now, Then::Piece { socket, len, more })
+                    }
+                    Wrote::Last(_) => self.thread_goes_on(index, now, Outcome::Wrote(len)),
+                    Wrote::Sleeps => self.sleep(now, index, Wait::Space { socket, len, more }),
+                    Wrote::Refused => self.thread_goes_on(index, now, Outcome::Gone),
+                }
+            }
+        }
+    }
+
+    fn thread_goes_on(&mut self, index: usize, now: Instant, outcome: Outcome) {
+        self.thread_does(index, now, Then::Fetch(outcome));
+    }
+
+    #[inline]
+    fn thread_does(&mut self, index: usize, now: Instant, then: Then) {
+        self.threads[index].will(now, then);
+    }
+
+    /// The thread sleeps. First every socket it wrote to, and the one it sleeps on, is told.
+    fn sleep(&mut self, now: Instant, index: usize, on: Wait) {
+        let until = match on {
+            Wait::Ready { until, .. } | Wait::Clock { until } | Wait::Renewal { until, .. } => {
+                until
+            }
+            _ => Instant::FAR_FUTURE,
+        };
+        self.threads[index].sleep(on, until);
+        let wrote = std::mem::take(&mut self.threads[index].wrote);
+        let own = match on {
+            Wait::Read { socket, .. } => Some((socket, BlockedOn::Read)),
+            Wait::Space { socket, .. } => Some((socket, BlockedOn::Write)),
+            _ => None,
+        };
+        if let Some((socket, blocked_on)) = own {
+            let wrote = wrote.has(socket);
+            self.ask(socket, |connection, out| {
+                connection.app_blocks(now, blocked_on, wrote, out)
+            });
+        }
+        if !wrote.is_empty() {
+            for socket in wrote
+                .iter()
+                .filter(|socket| own.is_none_or(|(own, _)| own != *socket))
+            {
+                self.ask(socket, |connection, out| {
+                    connection.app_blocks(now, BlockedOn::Elsewhere, true, out);
+                });
+            }
+        }
+    }
+}
+
+/// Nothing more to do for the call.
+const fn done(outcome: Outcome) -> Step {
+    Step::Busy(Duration::ZERO, Work::Finish(outcome))
+}

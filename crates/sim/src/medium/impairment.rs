@@ -1,0 +1,81 @@
+//! What may befall a frame between the medium and the host: delay, loss, reordering, duplication.
+
+use tinygram_engine::Duration;
+
+use super::Frame;
+use crate::dice::Dice;
+
+/// The chances, each between 0 and 1, and the delay.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ImpairmentRules {
+    /// Added to every frame: half of an RTT that lies beyond the medium.
+    pub delay: Duration,
+    /// The chance that a frame is lost.
+    pub loss: f64,
+    /// The chance that a frame is held back by `reorder_by`.
+    pub reorder: f64,
+    /// How long a reordered frame is held back.
+    pub reorder_by: Duration,
+    /// The chance that a frame arrives twice.
+    pub duplicate: f64,
+}
+
+impl ImpairmentRules {
+    /// Nothing befalls anything.
+    pub const NONE: Self = Self {
+        delay: Duration::ZERO,
+        loss: 0.0,
+        reorder: 0.0,
+        reorder_by: Duration::ZERO,
+        duplicate: 0.0,
+    };
+
+    /// Whether nothing befalls anything.
+    #[must_use]
+    pub fn is_none(&self) -> bool {
+        *self == Self::NONE
+    }
+}
+
+/// The rules with their dice.
+#[derive(Clone, Debug)]
+pub struct Impairment {
+    rules: ImpairmentRules,
+    dice: Dice,
+}
+
+/// What becomes of one frame: none, one or two arrive.
+pub(super) struct Fate {
+    frames: [Frame; 2],
+    count: usize,
+}
+
+impl Fate {
+    pub(super) fn frames(&self) -> &[Frame] {
+        &self.frames[..self.count]
+    }
+}
+
+impl Impairment {
+    /// Draws from `dice` by `rules`.
+    #[must_use]
+    pub fn new(rules: ImpairmentRules, dice: Dice) -> Self {
+        Self { rules, dice }
+    }
+
+    pub(super) fn befall(&mut self, mut frame: Frame) -> Fate {
+        let lost = self.dice.happens(self.rules.loss);
+        let late = self.dice.happens(self.rules.reorder);
+        let twice = self.dice.happens(self.rules.duplicate);
+        frame.at = frame.at + self.rules.delay;
+        let copy = frame;
+        if late {
+            frame.at += self.rules.reorder_by;
+        }
+        let count = if lost { 0 } else { 1 + usize::from(twice) };
+        Fate {
+            frames: [frame, copy],
+            count,
+        }
+    }
+}

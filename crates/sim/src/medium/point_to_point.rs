@@ -1,0 +1,56 @@
+//! Full duplex: each direction has its own wire and its own queue.
+
+use tinygram_engine::{Duration, Instant};
+
+use super::{Carried, Frame, Side, Wire};
+
+/// Two wires with a rate, a delay and a bounded queue before each.
+#[derive(Clone, Debug)]
+pub struct PointToPoint {
+    wire: Wire,
+    /// Frames that would wait longer than this for the wire are dropped.
+    longest_wait: Duration,
+    free_at: [Instant; 2],
+}
+
+impl PointToPoint {
+    /// Frames queue without bound.
+    #[must_use]
+    pub fn new(wire: Wire) -> Self {
+        Self::with_queue(wire, u64::MAX)
+    }
+
+    /// At most `queue_octets` wait for the wire.
+    #[must_use]
+    pub fn with_queue(wire: Wire, queue_octets: u64) -> Self {
+        let nanos = u128::from(queue_octets) * 8_000_000_000 / u128::from(wire.bits_per_second);
+        let longest_wait = Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX));
+        Self {
+            wire,
+            longest_wait,
+            free_at: [Instant::ZERO; 2],
+        }
+    }
+
+    pub(super) fn wire(&self) -> &Wire {
+        &self.wire
+    }
+
+    /// A wire of its own is never contended for: when the frame will arrive is known at once.
+    #[inline]
+    pub(super) fn enqueue(&mut self, from: Side, mut frame: Frame, carried: &mut Carried) {
+        let free_at = &mut self.free_at[from.index()];
+        let start = frame.at.max(*free_at);
+        if start.since(frame.at) > self.longest_wait {
+            carried.lost += 1;
+            return;
+        }
+        *free_at = start + self.wire.occupies(frame.segment.len);
+        frame.at = *free_at + self.wire.propagation;
+        carried.deliver(from.other(), frame);
+    }
+
+    pub(super) fn backlog(&self, side: Side, now: Instant) -> bool {
+        self.free_at[side.index()] > now
+    }
+}

@@ -1,0 +1,37 @@
+//! Who watches a run: traces, captures and plots are made of what an observer is told.
+
+use tinygram_engine::Instant;
+
+use crate::medium::{Frame, Side};
+
+/// Told of every frame. All methods may be left out.
+pub trait Observer {
+    /// `from`'s kernel hands `frame` to its device; it leaves at `frame.at` at the earliest.
+    fn sent(&mut self, from: Side, frame: &Frame) {
+        let _ = (from, frame);
+    }
+
+    /// `to`'s kernel takes `frame` in, which arrived at `frame.at`.
+    fn received(&mut self, now: Instant, to: Side, frame: &Frame) {
+        let _ = (now, to, frame);
+    }
+}
+
+/// Nobody watches; costs nothing.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Nobody;
+
+impl Observer for Nobody {}
+
+/// Keeps every frame that was sent, in order.
+#[derive(Clone, Debug, Default)]
+pub struct Trace {
+    /// Who sent what; the time is in the frame.
+    pub sent: Vec<(Side, Frame)>,
+}
+
+impl Observer for Trace {
+    fn sent(&mut self, from: Side, frame: &Frame) {
+        self.sent.push((from, *frame));
+    }
+}

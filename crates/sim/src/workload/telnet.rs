@@ -1,0 +1,62 @@
+//! Telnet with two threads: one writes keystrokes, the other one always waits in a read
+//! (Mogul & Minshall, section 5.6).
+
+use tinygram_engine::{Duration, Instant};
+
+use crate::program::{Call, Outcome, Program};
+
+/// A thread of the client, or the server that echoes.
+#[derive(Clone, Debug)]
+pub enum Telnet {
+    /// Types one octet after the other.
+    Typist {
+        /// On this socket.
+        socket: u32,
+        /// Octets that are left to type.
+        left: u32,
+        /// Between two octets.
+        pause: Duration,
+        /// Has just typed and now pauses.
+        typed: bool,
+    },
+    /// Reads what comes until everything was echoed.
+    Screen {
+        /// On this socket.
+        socket: u32,
+        /// Octets that are still to come.
+        missing: u64,
+    },
+    /// Sends back what it reads.
+    Echo {
+        /// On this socket.
+        socket: u32,
+    },
+}
+
+impl Program for Telnet {
+    fn next(&mut self, _: Instant, last: Outcome) -> Call {
+        match self {
+            Self::Typist { left: 0, .. } => Call::Exit,
+            Self::Typist { pause, typed: typed @ true, .. } => {
+                *typed = false;
+                Call::Sleep(*pause)
+            }
+            Self::Typist { socket, left, typed, .. } => {
+                *left -= 1;
+                *typed = true;
+                Call::Write { socket: *socket, len: 1, more: false }
+            }
+            Self::Screen { socket, missing } => {
+                if let Outcome::Read(octets) = last {
+                    *missing = missing.saturating_sub(octets);
+                }
+                if *missing == 0 { Call::Stop } else { Call::Read { socket: *socket, max: 4096 } }
+            }
+            Self::Echo { socket } => match last {
+                Outcome::Read(0) | Outcome::Gone => Call::Exit,
+                Outcome::Read(len) => Call::Write { socket: *socket, len, more: false },
+                _ => Call::Read { socket: *socket, max: 4096 },
+            },
+        }
+    }
+}

@@ -1,0 +1,284 @@
+//! Two hosts, what lies between them, and the time.
+
+use tinygram_engine::connection::Config;
+use tinygram_engine::{Connection, Instant};
+
+use crate::costs::HostCosts;
+use crate::dice::{Dice, Purpose};
+use crate::host::{Host, Socket, Wish};
+use crate::medium::{Carried, Impairment, ImpairmentRules, Medium, Side};
+use crate::observer::{Nobody, Observer};
+use crate::program::Program;
+
+/// How a connection comes to be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Opening {
+    /// It is open when the run begins.
+    Established,
+    /// The programs open it with `Connect` and `Accept`.
+    Handshake,
+}
+
+/// What a world is made of.
+#[derive(Clone, Debug)]
+pub struct WorldConfig {
+    /// The medium.
+    pub medium: Medium,
+    /// What befalls frames beyond it.
+    pub impairment: ImpairmentRules,
+    /// What work costs, by host.
+    pub costs: [HostCosts; 2],
+    /// The seed of all chance.
+    pub seed: u64,
+}
+
+/// How a run ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ended {
+    /// A program stopped it.
+    Stopped,
+    /// Nothing is left to happen.
+    Quiet,
+    /// The time given was up.
+    TimeUp,
+}
+
+/// Two hosts joined by a medium.
+#[derive(Clone, Debug)]
+pub struct World<P, O = Nobody> {
+    now: Instant,
+    hosts: [Host<P>; 2],
+    medium: Medium,
+    carried: Carried,
+    observer: O,
+    events: u64,
+}
+
+impl<P: Program> World<P> {
+    /// A world that nobody watches. `programs` are the threads of each host.
+    #[must_use]
+    pub fn new(config: WorldConfig, programs: [Vec<P>; 2]) -> Self {
+        Self::watched(config, programs, Nobody)
+    }
+}
+
+impl<P: Program, O: Observer> World<P, O> {
+    /// A world with an observer.
+    #[must_use]
+    pub fn watched(config: WorldConfig, programs: [Vec<P>; 2], observer: O) -> Self {
+        let WorldConfig {
+            medium,
+            impairment,
+            costs,
+            seed,
+        } = config;
+        let [of_client, of_server] = programs;
+        let dice = |purpose| Dice::new(seed, purpose);
+        let impaired = !impairment.is_none();
+        let impairment = impaired.then(|| Impairment::new(impairment, dice(Purpose::Impairment)));
+        Self {
+            now: Instant::ZERO,
+            hosts: [
+                Host::new(costs[0], dice(Purpose::Host0), of_client),
+                Host::new(costs[1], dice(Purpose::Host1), of_server),
+            ],
+            medium,
+            carried: Carried::new(impairment),
+            observer,
+            events: 0,
+        }
+    }
+
+    /// Adds a connection between the hosts, with the rules of each end; gives its socket's number.
+    pub fn connect(&mut self, opening: Opening, ends: [Config; 2]) -> u32 {
+        let windows = Side::BOTH.map(|side| offered(&ends[side.other().index()]));
+        for ((host, config), window) in self.hosts.iter_mut().zip(ends).zip(windows) {
+            let connection = match opening {
+                Opening::Established => Connection::established(&config, window),
+                Opening::Handshake => Connection::new(&config),
+            };
+            host.sockets.push(Socket::new(config, connection));
+        }
+        self.hosts[0].sockets.len() as u32 - 1
+    }
+
+    /// The time.
+    #[must_use]
+    pub fn now(&self) -> Instant {
+        self.now
+    }
+
+    /// A host.
+    #[must_use]
+    pub fn host(&self, side: Side) -> &Host<P> {
+        &self.hosts[side.index()]
+    }
+
+    /// Frames that never arrived.
+    #[must_use]
+    pub fn frames_lost(&self) -> u64 {
+        self.carried.lost
+    }
+
+    /// How many events were handled.
+    #[must_use]
+    pub fn events(&self) -> u64 {
+        self.events
+    }
+
+    /// The observer.
+    #[must_use]
+    pub fn observer(&self) -> &O {
+        &self.observer
+    }
+
+    /// Takes the programs out, by host, with the observer.
+    #[must_use]
+    pub fn into_parts(self) -> ([Vec<P>; 2], O) {
+        let programs = self.hosts.map(|host| {
+            host.threads
+                .into_iter()
+                .map(|thread| thread.program)
+                .collect()
+        });
+        (programs, self.observer)
+    }
+
+    /// Runs until a program stops it, nothing is left to happen, or the time is `until`.
+    pub fn run(&mut self, until: Instant) -> Ended {
+        loop {
+            let client = self.next_of(Side::Client);
+            let server = self.next_of(Side::Server);
+            let medium = self.medium.next_event();
+            let next = client.min(server).min(medium);
+            if next > until {
+                self.now = until;
+                return Ended::TimeUp;
+            }
+            if next == Instant::FAR_FUTURE {
+                return Ended::Quiet;
+            }
+            self.now = next;
+            self.events += 1;
+            // At one instant the medium goes first: what it brings was there before.
+            if medium == next {
+                self.medium.run(next, &mut self.carried);
+                continue;
+            }
+            let side = if client == next {
+                Side::Client
+            } else {
+                Side::Server
+            };
+            if self.run_host(side) == Wish::Stop {
+                return Ended::Stopped;
+            }
+        }
+    }
+
+    /// When the host's processor has done its job, or has something to begin.
+    ///
+    /// What comes in goes before anything else, so a frame that is on its way, with nothing before
+    /// it, is begun here: what it will meet is known. (Where frames overtake, it is not.)
+    #[inline]
+    fn next_of(&mut self, side: Side) -> Instant {
+        let host = &mut self.hosts[side.index()];
+        if host.is_busy() {
+            return host.job_done;
+        }
+        let own = host.next_own();
+        let wanted = match self.carried.next_arrival(side) {
+            Some(arrival) if arrival <= own => {
+                let start = arrival.max(host.free_at);
+                if !self.carried.overtakes() {
+                    self.begin_input(side, start);
+                    return self.hosts[side.index()].job_done;
+                }
+                return start;
+            }
+            _ => own,
+        };
+        if wanted == Instant::FAR_FUTURE {
+            wanted
+        } else {
+            wanted.max(host.free_at)
+        }
+    }
+
+    #[inline]
+    fn begin_input(&mut self, side: Side, start: Instant) {
+        if let Some(frame) = self.carried.arrivals[side.index()].front() {
+            self.observer.received(start, side, frame);
+        }
+        self.hosts[side.index()].begin_input(start);
+    }
+
+    /// Ends the host's job if it has one, and begins the next if one can begin now.
+    #[inline]
+    fn run_host(&mut self, side: Side) -> Wish {
+        let now = self.now;
+        let host = &mut self.hosts[side.index()];
+        if host.is_busy() {
+            host.finish(now, &mut self.carried.arrivals[side.index()]);
+            self.flush(side);
+            let host = &mut self.hosts[side.index()];
+            host.plan();
+            if host.free_at > now {
+                return Wish::Nothing;
+            }
+        }
+        if self
+            .carried
+            .next_arrival(side)
+            .is_some_and(|arrival| arrival <= now)
+        {
+            self.begin_input(side, now);
+            return Wish::Nothing;
+        }
+        let wish = self.hosts[side.index()].begin(now);
+        if !self.hosts[side.index()].is_busy() {
+            self.flush(side);
+        }
+        if let Wish::Renew(socket) = wish {
+            self.renew(socket);
+        }
+        self.hosts[side.index()].plan();
+        wish
+    }
+
+    /// Hands what the engine produced to the device, one segment after the other.
+    #[inline]
+    fn flush(&mut self, side: Side) {
+        if !self.hosts[side.index()].leaving.is_empty() {
+            self.flush_frames(side);
+        }
+    }
+
+    fn flush_frames(&mut self, side: Side) {
+        let host = &mut self.hosts[side.index()];
+        let (cost, percent) = (host.costs.output, host.costs.jitter_percent);
+        for frame in &mut host.leaving {
+            host.free_at += host.dice.jitter(cost, percent);
+            frame.at = host.free_at;
+            self.observer.sent(side, frame);
+            self.medium.enqueue(side, *frame, &mut self.carried);
+        }
+        host.leaving.clear();
+    }
+
+    fn renew(&mut self, socket: u32) {
+        let index = socket as usize;
+        let windows =
+            Side::BOTH.map(|side| offered(&self.hosts[side.other().index()].sockets[index].config));
+        for (host, window) in self.hosts.iter_mut().zip(windows) {
+            host.sockets[index].renew(window);
+            host.asked = true;
+            host.plan();
+        }
+    }
+}
+
+/// The window that an end offers when nothing has arrived.
+fn offered(config: &Config) -> u64 {
+    config.receiver.buffer.min(config.receiver.window_cap)
+}

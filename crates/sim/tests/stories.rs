@@ -1,0 +1,142 @@
+//! Stories that the papers tell, told by the simulator.
+
+use tinygram_engine::profile::{Profile, Sizes};
+use tinygram_engine::receiver::ack_policy::AckTimer;
+use tinygram_engine::sender::send_policy::SendPolicy;
+use tinygram_engine::{Duration, Instant};
+use tinygram_sim::costs::HostCosts;
+use tinygram_sim::medium::{ImpairmentRules, Medium, PointToPoint, Side, Wire};
+use tinygram_sim::program::{Call, Outcome, Program, Sockets};
+use tinygram_sim::workload::event_loop::EventLoop;
+use tinygram_sim::workload::exchange::Exchange;
+use tinygram_sim::workload::telnet::Telnet;
+use tinygram_sim::{Ended, Opening, World, WorldConfig};
+
+const LATE: Instant = Instant::from_nanos(600_000_000_000);
+
+fn millis(ms: u64) -> Duration {
+    Duration::from_millis(ms)
+}
+
+fn path(rtt: Duration) -> WorldConfig {
+    let propagation = Duration::from_nanos(rtt.as_nanos() / 2);
+    let wire = Wire { bits_per_second: 100_000_000, overhead: 78, least: 84, propagation };
+    WorldConfig {
+        medium: Medium::PointToPoint(PointToPoint::new(wire)),
+        impairment: ImpairmentRules::NONE,
+        costs: [HostCosts::NONE; 2],
+        seed: 1,
+    }
+}
+
+/// An end with BSD's receiver, a 200 ms timer of its own and this send policy.
+fn end(policy: &str) -> tinygram_engine::Config {
+    let profile = Profile::named("tru64_4").expect("registered");
+    let sizes = Sizes { mss: 1460, send_buffer: 65_536, receive_buffer: 65_535 };
+    let mut config = (profile.config)(&sizes);
+    config.sender.policy = SendPolicy::named(policy).expect(policy);
+    config.receiver.timer = AckTimer::PerConnection(millis(200));
+    config
+}
+
+/// A program of any of the kinds that a story needs.
+#[derive(Clone, Debug)]
+enum Actor {
+    Exchange(Exchange),
+    EventLoop(Box<EventLoop>),
+    Telnet(Telnet),
+}
+
+impl Program for Actor {
+    fn next(&mut self, now: Instant, last: Outcome) -> Call {
+        match self {
+            Self::Exchange(program) => program.next(now, last),
+            Self::EventLoop(program) => program.next(now, last),
+            Self::Telnet(program) => program.next(now, last),
+        }
+    }
+}
+
+/// Mean time of ten exchanges after the first: a request in one write, an answer in two, from a
+/// server that is built like `server`.
+fn answers_in_two_writes(policy: &str, server: Actor) -> Duration {
+    let client = Actor::Exchange(Exchange::asks(0, vec![100], 600, 11));
+    let mut world = World::new(path(millis(1)), [vec![client], vec![server]]);
+    world.connect(Opening::Established, [end("nagle"), end(policy)]);
+    assert_eq!(world.run(LATE), Ended::Stopped);
+    let Some(Actor::Exchange(client)) = world.host(Side::Client).programs().next() else { unreachable!() };
+    let total = client.elapsed()[1..].iter().fold(Duration::ZERO, |sum, elapsed| sum + *elapsed);
+    Duration::from_nanos(total.as_nanos() / 10)
+}
+
+fn blocking_server() -> Actor {
+    Actor::Exchange(Exchange::answers(0, vec![200, 400], 100))
+}
+
+fn polling_server() -> Actor {
+    Actor::EventLoop(Box::new(EventLoop::new(Sockets::one(0), 100, vec![200, 400])))
+}
+
+#[test]
+fn a_blocking_server_is_freed_by_dldet_and_by_flush_on_block() {
+    assert!(answers_in_two_writes("nagle", blocking_server()) > millis(190));
+    assert!(answers_in_two_writes("dldet", blocking_server()) < millis(2));
+    assert!(answers_in_two_writes("flush-on-block", blocking_server()) < millis(2));
+}
+
+/// "Our DLDET solution does not work for event-driven applications" (section 5.6.1).
+#[test]
+fn an_event_driven_server_defeats_dldet_but_not_flush_on_block() {
+    assert!(answers_in_two_writes("dldet", polling_server()) > millis(190));
+    assert!(answers_in_two_writes("flush-on-block", polling_server()) < millis(2));
+}
+
+/// Data segments of the client that types `keys` octets, one every `pause`.
+fn typed(policy: &str, keys: u32, pause: Duration, rtt: Duration) -> u64 {
+    let typist = Telnet::Typist { socket: 0, left: keys, pause, typed: false };
+    let screen = Telnet::Screen { socket: 0, missing: u64::from(keys) };
+    let client = vec![Actor::Telnet(typist), Actor::Telnet(screen)];
+    let server = vec![Actor::Telnet(Telnet::Echo { socket: 0 })];
+    let mut world = World::new(path(rtt), [client, server]);
+    world.connect(Opening::Established, [end(policy), end("nagle")]);
+    assert_eq!(world.run(LATE), Ended::Stopped);
+    world.host(Side::Client).sockets()[0].counters().data_segments
+}
+
+/// "The DLDET variant as described so far will violate this requirement for a multi-threaded
+/// Telnet client": the one-bit counter keeps it from doing so (section 5.6).
+#[test]
+fn a_reader_that_always_waits_does_not_make_dldet_flood() {
+    let (keys, pause, rtt) = (200, millis(10), millis(200));
+    let nagle = typed("nagle", keys, pause, rtt);
+    let dldet = typed("dldet", keys, pause, rtt);
+    let off = typed("off", keys, pause, rtt);
+    assert_eq!(off, u64::from(keys));
+    assert!(nagle < u64::from(keys) / 10, "{nagle}");
+    assert!(dldet < u64::from(keys) / 4, "{dldet}");
+}
+
+/// What flush-on-block cannot do: a typist who pauses after every key blocks after every key.
+#[test]
+fn a_typist_makes_flush_on_block_send_every_key_like_off() {
+    let keys = 50;
+    assert_eq!(typed("flush-on-block", keys, millis(10), millis(200)), u64::from(keys));
+}
+
+/// The same seed gives the same run, to the last event.
+#[test]
+fn a_run_is_a_function_of_its_seed() {
+    let run = || {
+        let client = Actor::Exchange(Exchange::asks(0, vec![100, 3000], 50_000, 50));
+        let server = Actor::Exchange(Exchange::answers(0, vec![20_000, 30_000], 3100));
+        let mut config = path(millis(5));
+        config.impairment = ImpairmentRules { loss: 0.05, ..ImpairmentRules::NONE };
+        let mut world = World::new(config, [vec![client], vec![server]]);
+        world.connect(Opening::Established, [end("minshall"), end("nagle")]);
+        assert_eq!(world.run(LATE), Ended::Stopped);
+        (world.now(), world.events(), world.frames_lost())
+    };
+    let first = run();
+    assert!(first.2 > 0, "nothing was lost");
+    assert_eq!(first, run());
+}
