@@ -370,7 +370,8 @@ fn no_stall_outlasts_the_ack_timer() {
 ///
 /// - what the application said is followed by more (a write under way, MSG_MORE), in the variants
 ///   with MORE, DOUPNIK and LINUX; never while that writer sleeps for space;
-/// - FLUSH-ON-BLOCK's runt of a writer that runs, for a millisecond at the most;
+/// - FLUSH-ON-BLOCK's runt of a writer that runs: for a millisecond after its last write, and for
+///   ten in all at the most;
 /// - a runt that the window cuts short, in policies that leave those to the sender's silly window
 ///   avoidance: not the policy's decision, and the persist timer's to end;
 /// - what TCP_CORK corks, under LINUX (no case here corks; `scenarios/linux` does).
