@@ -1,6 +1,6 @@
 //! The sending half: its variables, the output pass, and what an acknowledgment changes.
 //!
-//! [`Sender::pass`] is the paper's `tcp_output`: it looks at the buffer and the window, sends what
+//! `Sender::pass` is the paper's `tcp_output`: it looks at the buffer and the window, sends what
 //! must go, and asks the policy about what is left. It is the only place where data leaves.
 
 pub mod congestion;
