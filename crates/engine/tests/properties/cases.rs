@@ -130,8 +130,9 @@ pub(crate) struct Program {
 
 pub(crate) fn storm() -> impl Strategy<Value = Storm> {
     let program = || {
+        let length = prop_oneof![1 => 1_u64..4, 3 => 1_u64..12_000];
         (
-            vec((1_u64..12_000, any::<bool>(), 0_u64..400), 0..8),
+            vec((length, any::<bool>(), 0_u64..400), 0..8),
             200_u64..20_000,
             prop_oneof![3 => Just(0_u64), 1 => 1_u64..3000],
         )

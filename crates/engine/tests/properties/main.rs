@@ -13,8 +13,10 @@ use proptest::collection::vec;
 use proptest::prelude::any;
 use tinygram_engine::connection::Reason;
 use tinygram_engine::receiver::ack_policy::{self, AckPolicy};
+use tinygram_engine::receiver::assembler::Assembler;
 use tinygram_engine::sender::TimerReason;
 use tinygram_engine::sender::send_policy::{self, Rule, SendPolicy, Vars, Why};
+use tinygram_engine::{Offset, Span};
 
 use cases::{ACK_TIMER, storm, talk};
 use questions::{moment, offer, vars};
@@ -156,4 +158,42 @@ fn asking_changes_nothing() {
             },
         );
     }
+}
+
+/// The assembler is a set of octets: what it remembers, and how far a stream gets, is what a plain
+/// list of them says.
+#[test]
+fn the_assembler_is_a_set() {
+    let spans = vec((0_u64..120, 1_u64..12, any::<bool>()), 1..40);
+    check(
+        "the_assembler_is_a_set",
+        "assembler",
+        2000,
+        &spans,
+        |spans| {
+            let mut assembler = Assembler::default();
+            let (mut here, mut next) = ([false; 140], 0_usize);
+            for &(start, len, advances) in spans {
+                let (start, end) = (start.max(next as u64), start + len);
+                if start < end {
+                    let span = Span::new(Offset::new(start), Offset::new(end));
+                    assert!(assembler.insert(span), "fewer ranges than it keeps");
+                    here[start as usize..end as usize].fill(true);
+                }
+                if advances {
+                    next = assembler.advance(Offset::new(next as u64)).get() as usize;
+                    let gap = here[next..].first();
+                    assert_eq!(gap, Some(&false), "stopped at {next} too early");
+                    assert!(
+                        here[..next].iter().all(|&octet| octet),
+                        "no gap before {next}"
+                    );
+                    here[..next].fill(true);
+                }
+                let kept: u64 = assembler.ranges().iter().map(|range| range.len()).sum();
+                let ahead = here[next..].iter().filter(|&&octet| octet).count();
+                assert_eq!(kept, ahead as u64);
+            }
+        },
+    );
 }
