@@ -1,6 +1,7 @@
 //! One module per verb; this list is the only place that knows them all.
 
 mod completions;
+mod diagnose;
 mod man;
 mod naglemark;
 mod policies;
@@ -19,6 +20,7 @@ pub(crate) enum Verb {
     Naglemark(Box<naglemark::Args>),
     /// List the send and ACK policies: one line each, their source, what they need to know
     Policies(policies::Args),
+    Diagnose(diagnose::Args),
     /// Print a completion script for a shell
     Completions(completions::Args),
     /// Print the manual page, in roff
@@ -30,6 +32,7 @@ impl Verb {
         match self {
             Self::Naglemark(args) => naglemark::run(&args),
             Self::Policies(args) => policies::run(&args),
+            Self::Diagnose(args) => diagnose::run(args),
             Self::Completions(args) => completions::run(&args),
             Self::Man(args) => man::run(&args),
         }
