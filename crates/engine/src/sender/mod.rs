@@ -117,6 +117,7 @@ impl Sender {
             max_wnd: 0,
             cwnd: config.initial_cwnd,
             ssthresh: config.cwnd_cap,
+            rto: config.rto.initial,
             cluster: config.cluster,
             capacity: config.buffer,
             more_to_come: false,
@@ -316,6 +317,7 @@ impl Sender {
         if advanced {
             acked.released = self.release(ack);
             self.rtt.acked(ack, now);
+            self.vars.rto = self.rtt.rto();
             self.grow_or_recover(ack, acked.released);
             self.timers.progress(now, &self.vars, &self.rtt);
             self.pace = None;

@@ -78,6 +78,7 @@ impl Sender {
             ..Recovery::default()
         };
         self.rtt.timed_out();
+        self.vars.rto = self.rtt.rto();
         self.counters.timeouts += 1;
         let (window, congestion) = self.window();
         congestion.on_timeout(window, flight);

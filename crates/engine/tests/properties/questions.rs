@@ -57,6 +57,7 @@ pub(crate) fn vars() -> impl Strategy<Value = Vars> {
                 max_wnd: window,
                 cwnd: window,
                 ssthresh: window,
+                rto: Duration::from_secs(1),
                 cluster: 512,
                 capacity: 8192,
                 more_to_come: flags[0],

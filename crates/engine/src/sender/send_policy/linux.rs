@@ -3,11 +3,6 @@
 
 use super::{Because, Moment, Offer, Rule, Vars, Verdict, Why};
 use crate::offset::Offset;
-use crate::time::Duration;
-
-/// How long a cork holds at the most: 200 ms, or the retransmission time-out where that is
-/// longer, by tcp(7) and measurement; here the 200 ms.
-const CORK_LIMIT: Duration = Duration::from_millis(200);
 
 /// Linux's rule.
 #[derive(Clone, Copy, Debug, Default)]
@@ -22,7 +17,9 @@ pub struct Linux {
 impl Rule for Linux {
     fn decide(&self, offer: &Offer, vars: &Vars) -> Verdict {
         let since = offer.held_since.unwrap_or(vars.now);
-        let limit = since + CORK_LIMIT;
+        // tcp(7) says 200 ms; measured, it is the retransmission time-out, which is at least that
+        // on Linux: the hold ends with the timer of `tcp_check_probe_timer`.
+        let limit = since + vars.rto;
         if vars.corked || (vars.more_to_come && !self.more_forgotten) {
             // Before it sleeps for space, tcp_sendmsg pushes all there is (TCP_NAGLE_PUSH).
             if vars.writer_blocked {

@@ -28,7 +28,7 @@ mod off;
 mod strict_nagle;
 
 use crate::offset::{Offset, Span};
-use crate::time::Instant;
+use crate::time::{Duration, Instant};
 
 pub use custom::{Custom, Decide};
 pub use naglim::DEFAULT_LIMIT as NAGLIM_DEFAULT;
@@ -57,6 +57,8 @@ pub struct Vars {
     pub cwnd: u64,
     /// The slow start threshold.
     pub ssthresh: u64,
+    /// The retransmission time-out, its backoff included.
+    pub rto: Duration,
     /// MCLBYTES, the kernel's copying unit.
     pub cluster: u64,
     /// The size of the send buffer (BSD's `so_snd.sb_hiwat`).
