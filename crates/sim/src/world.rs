@@ -49,6 +49,8 @@ pub struct World<P, O = Nobody> {
     now: Instant,
     hosts: [Host<P>; 2],
     medium: Medium,
+    /// When something happens on the medium, as last looked up.
+    medium_next: Instant,
     carried: Carried,
     observer: O,
     events: u64,
@@ -82,6 +84,7 @@ impl<P: Program, O: Observer> World<P, O> {
                 Host::new(costs[0], dice(Purpose::Host0), of_client),
                 Host::new(costs[1], dice(Purpose::Host1), of_server),
             ],
+            medium_next: medium.next_event(),
             medium,
             carried: Carried::new(impairment),
             observer,
@@ -148,7 +151,7 @@ impl<P: Program, O: Observer> World<P, O> {
     pub fn run(&mut self, until: Instant) -> Ended {
         let mut next = Side::BOTH.map(|side| self.next_of(side));
         loop {
-            let medium = self.medium.next_event();
+            let medium = self.medium_next;
             let [client, server] = next;
             let first = client.min(server).min(medium);
             if first > until {
@@ -163,6 +166,7 @@ impl<P: Program, O: Observer> World<P, O> {
             // At one instant the medium goes first: what it brings was there before.
             if medium == first {
                 self.medium.run(first, &mut self.carried);
+                self.medium_next = self.medium.next_event();
                 next = Side::BOTH.map(|side| self.next_of(side));
                 continue;
             }
@@ -234,10 +238,10 @@ impl<P: Program, O: Observer> World<P, O> {
             }
             self.flush(side);
             let host = &mut self.hosts[side.index()];
-            host.plan();
             if host.free_at > now {
                 return Wish::Nothing;
             }
+            host.next_own();
         }
         if self.carried.next_arrival(side) <= now {
             self.begin_input(side, now);
@@ -250,7 +254,6 @@ impl<P: Program, O: Observer> World<P, O> {
         if let Wish::Renew(socket) = wish {
             self.renew(socket);
         }
-        self.hosts[side.index()].plan();
         wish
     }
 
@@ -272,6 +275,7 @@ impl<P: Program, O: Observer> World<P, O> {
             self.medium.enqueue(side, *frame, &mut self.carried);
         }
         host.leaving.clear();
+        self.medium_next = self.medium.next_event();
     }
 
     fn renew(&mut self, socket: u32) {
@@ -281,7 +285,6 @@ impl<P: Program, O: Observer> World<P, O> {
         for (host, window) in self.hosts.iter_mut().zip(windows) {
             host.sockets[index].renew(window);
             host.asked = true;
-            host.plan();
         }
     }
 }

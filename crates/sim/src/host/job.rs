@@ -24,7 +24,7 @@ pub(crate) enum Job {
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Work {
     /// Back on the processor.
-    Wake(Wait),
+    Wake,
     /// Takes octets out of the receive buffer.
     Take { socket: u32, octets: u64 },
     /// Copies a piece into the send buffer.
@@ -101,7 +101,8 @@ impl<P: Program> Host<P> {
         let step = match then {
             Then::Woken(on) => {
                 let owed = std::mem::take(&mut self.threads[index].owes);
-                Step::Busy(owed + self.wakeup_cost(), Work::Wake(on))
+                self.threads[index].woken(on);
+                Step::Busy(owed + self.wakeup_cost(), Work::Wake)
             }
             Then::Look(Wait::Renewal { socket, .. }) => {
                 self.thread_goes_on(index, now, Outcome::Done);
@@ -339,8 +340,7 @@ impl<P: Program> Host<P> {
     /// A thread's piece of work is done.
     pub(crate) fn finish_work(&mut self, now: Instant, index: usize, work: Work) {
         match work {
-            Work::Wake(Wait::Clock { .. }) => self.thread_goes_on(index, now, Outcome::Done),
-            Work::Wake(on) => self.thread_does(index, now, Then::Look(on)),
+            Work::Wake => self.threads[index].wants_now(now),
             Work::Finish(outcome) => self.thread_goes_on(index, now, outcome),
             Work::Take { socket, octets } => {
                 let octets = self.ask(socket, |connection, out| connection.read(now, octets, out));

@@ -70,9 +70,9 @@ pub struct Host<P> {
     pub(crate) job_done: Instant,
     /// When the processor is free for the next job.
     pub(crate) free_at: Instant,
-    /// The earliest timer of all sockets.
+    /// The earliest timer of all sockets, as last looked up.
     pub(crate) next_timer: Instant,
-    /// When the first thread is ready, or wakes by the clock.
+    /// When the first thread is ready, or wakes by the clock, as last looked up.
     pub(crate) next_thread: Instant,
     outbox: Outbox,
     /// Frames that the engine has produced and the device has not got yet.
@@ -124,13 +124,7 @@ impl<P: Program> Host<P> {
 
     /// When the first timer or thread wants the processor.
     #[inline]
-    pub(crate) fn next_own(&self) -> Instant {
-        self.next_timer.min(self.next_thread)
-    }
-
-    /// Looks up the earliest timer and the first ready thread, after the host has changed.
-    #[inline]
-    pub(crate) fn plan(&mut self) {
+    pub(crate) fn next_own(&mut self) -> Instant {
         if std::mem::take(&mut self.asked) {
             let wakeups = self
                 .sockets
@@ -140,5 +134,6 @@ impl<P: Program> Host<P> {
         }
         let ready = self.threads.iter().map(Thread::wants_at);
         self.next_thread = ready.min().unwrap_or(Instant::FAR_FUTURE);
+        self.next_timer.min(self.next_thread)
     }
 }

@@ -86,6 +86,21 @@ impl<P> Thread<P> {
         self.then
     }
 
+    /// It is being woken: what it does next.
+    #[inline]
+    pub(crate) fn woken(&mut self, on: Wait) {
+        self.then = match on {
+            Wait::Clock { .. } => Then::Fetch(Outcome::Done),
+            on => Then::Look(on),
+        };
+    }
+
+    /// It wants the processor, for what it already knows.
+    #[inline]
+    pub(crate) fn wants_now(&mut self, now: Instant) {
+        self.wants_at = now;
+    }
+
     /// It wants the processor from `at` on, for `then`.
     #[inline]
     pub(crate) fn will(&mut self, at: Instant, then: Then) {
