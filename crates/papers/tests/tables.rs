@@ -13,7 +13,12 @@ const MULTIPLIER: u32 = 3;
 const SEED: u64 = 1;
 
 fn measured(table: u8, model: Model, repetitions: u32) -> Vec<Cell> {
-    measure(&wanted(table, model, SEED), repetitions, MULTIPLIER, &|_| {})
+    measure(
+        &wanted(table, model, SEED),
+        repetitions,
+        MULTIPLIER,
+        &|_| {},
+    )
 }
 
 /// Our entries beside the paper's score.
@@ -26,8 +31,12 @@ fn beside<'a>(table: &'a Table, ours: &'a [Entry]) -> impl Iterator<Item = (&'a 
 
 fn is_known(table: u8, entry: &Entry) -> bool {
     KNOWN_MISMATCHES.iter().any(|known| {
-        (known.table, known.variant, known.app_buffer, known.socket_buffer)
-            == (table, entry.variant, entry.app_buffer, entry.socket_buffer)
+        (
+            known.table,
+            known.variant,
+            known.app_buffer,
+            known.socket_buffer,
+        ) == (table, entry.variant, entry.app_buffer, entry.socket_buffer)
     })
 }
 
@@ -40,14 +49,18 @@ fn agrees(number: u8) {
     let allowed = tolerance(number);
     let mut misses = Vec::new();
     for (entry, published) in beside(table, &ours) {
-        let off = (entry.score_percent - published).abs() > entry_tolerance(number, entry.variant, published);
+        let off = (entry.score_percent - published).abs()
+            > entry_tolerance(number, entry.variant, published);
         if off != is_known(number, entry) {
             misses.push(format!("{entry:?}, published {published}"));
         }
     }
     assert!(misses.is_empty(), "Table {number}:\n{}", misses.join("\n"));
     let mean = mean_distance(table, &ours);
-    println!("Table {number}: mean distance {mean:.2} points, tolerance {}", allowed.mean);
+    println!(
+        "Table {number}: mean distance {mean:.2} points, tolerance {}",
+        allowed.mean
+    );
     assert!(mean <= allowed.mean, "Table {number}: mean distance {mean}");
     keeps_the_papers_order(table, &ours, allowed.order_beyond);
     no_cell_beats_a_bound(&cells);
@@ -59,12 +72,22 @@ fn keeps_the_papers_order(table: &Table, ours: &[Entry], beyond: f64) {
         let of_it = ours.iter().filter(|entry| entry.variant == variant);
         of_it.map(|entry| entry.score_percent).fold(0.0, f64::max)
     };
-    let published = |row: usize| table.rows[row].cells.iter().map(|cell| cell.1).fold(0.0, f64::max);
+    let published = |row: usize| {
+        table.rows[row]
+            .cells
+            .iter()
+            .map(|cell| cell.1)
+            .fold(0.0, f64::max)
+    };
     for better in 0..table.rows.len() {
         for worse in 0..table.rows.len() {
             if published(worse) - published(better) > beyond {
                 let (good, bad) = (table.rows[better].variant, table.rows[worse].variant);
-                assert!(worst(good) < worst(bad), "Table {}: {good} before {bad}", table.number);
+                assert!(
+                    worst(good) < worst(bad),
+                    "Table {}: {good} before {bad}",
+                    table.number
+                );
             }
         }
     }
@@ -105,6 +128,9 @@ fn the_literal_model_is_further_away() {
         let table = Table::numbered(number).expect("a table of the paper");
         let literal = mean_distance(table, &entries(&measured(number, Model::Literal, 2)));
         println!("Table {number}: literal model, mean distance {literal:.2} points");
-        assert!(literal > tolerance(number).mean, "Table {number}: {literal}");
+        assert!(
+            literal > tolerance(number).mean,
+            "Table {number}: {literal}"
+        );
     }
 }

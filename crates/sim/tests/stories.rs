@@ -20,7 +20,12 @@ fn millis(ms: u64) -> Duration {
 
 fn path(rtt: Duration) -> WorldConfig {
     let propagation = Duration::from_nanos(rtt.as_nanos() / 2);
-    let wire = Wire { bits_per_second: 100_000_000, overhead: 78, least: 84, propagation };
+    let wire = Wire {
+        bits_per_second: 100_000_000,
+        overhead: 78,
+        least: 84,
+        propagation,
+    };
     WorldConfig {
         medium: Medium::PointToPoint(PointToPoint::new(wire)),
         impairment: ImpairmentRules::NONE,
@@ -32,7 +37,11 @@ fn path(rtt: Duration) -> WorldConfig {
 /// An end with BSD's receiver, a 200 ms timer of its own and this send policy.
 fn end(policy: &str) -> tinygram_engine::Config {
     let profile = Profile::named("tru64_4").expect("registered");
-    let sizes = Sizes { mss: 1460, send_buffer: 65_536, receive_buffer: 65_535 };
+    let sizes = Sizes {
+        mss: 1460,
+        send_buffer: 65_536,
+        receive_buffer: 65_535,
+    };
     let mut config = (profile.config)(&sizes);
     config.sender.policy = SendPolicy::named(policy).expect(policy);
     config.receiver.timer = AckTimer::PerConnection(millis(200));
@@ -64,8 +73,12 @@ fn answers_in_two_writes(policy: &str, server: Actor) -> Duration {
     let mut world = World::new(path(millis(1)), [vec![client], vec![server]]);
     world.connect(Opening::Established, [end("nagle"), end(policy)]);
     assert_eq!(world.run(LATE), Ended::Stopped);
-    let Some(Actor::Exchange(client)) = world.host(Side::Client).programs().next() else { unreachable!() };
-    let total = client.elapsed()[1..].iter().fold(Duration::ZERO, |sum, elapsed| sum + *elapsed);
+    let Some(Actor::Exchange(client)) = world.host(Side::Client).programs().next() else {
+        unreachable!()
+    };
+    let total = client.elapsed()[1..]
+        .iter()
+        .fold(Duration::ZERO, |sum, elapsed| sum + *elapsed);
     Duration::from_nanos(total.as_nanos() / 10)
 }
 
@@ -74,7 +87,11 @@ fn blocking_server() -> Actor {
 }
 
 fn polling_server() -> Actor {
-    Actor::EventLoop(Box::new(EventLoop::new(Sockets::one(0), 100, vec![200, 400])))
+    Actor::EventLoop(Box::new(EventLoop::new(
+        Sockets::one(0),
+        100,
+        vec![200, 400],
+    )))
 }
 
 #[test]
@@ -93,14 +110,24 @@ fn an_event_driven_server_defeats_dldet_but_not_flush_on_block() {
 
 /// Data segments of the client that types `keys` octets, one every `pause`.
 fn typed(policy: &str, keys: u32, pause: Duration, rtt: Duration) -> u64 {
-    let typist = Telnet::Typist { socket: 0, left: keys, pause, typed: false };
-    let screen = Telnet::Screen { socket: 0, missing: u64::from(keys) };
+    let typist = Telnet::Typist {
+        socket: 0,
+        left: keys,
+        pause,
+        typed: false,
+    };
+    let screen = Telnet::Screen {
+        socket: 0,
+        missing: u64::from(keys),
+    };
     let client = vec![Actor::Telnet(typist), Actor::Telnet(screen)];
     let server = vec![Actor::Telnet(Telnet::Echo { socket: 0 })];
     let mut world = World::new(path(rtt), [client, server]);
     world.connect(Opening::Established, [end(policy), end("nagle")]);
     assert_eq!(world.run(LATE), Ended::Stopped);
-    world.host(Side::Client).sockets()[0].counters().data_segments
+    world.host(Side::Client).sockets()[0]
+        .counters()
+        .data_segments
 }
 
 /// "The DLDET variant as described so far will violate this requirement for a multi-threaded
@@ -120,7 +147,10 @@ fn a_reader_that_always_waits_does_not_make_dldet_flood() {
 #[test]
 fn a_typist_makes_flush_on_block_send_every_key_like_off() {
     let keys = 50;
-    assert_eq!(typed("flush-on-block", keys, millis(10), millis(200)), u64::from(keys));
+    assert_eq!(
+        typed("flush-on-block", keys, millis(10), millis(200)),
+        u64::from(keys)
+    );
 }
 
 /// The same seed gives the same run, to the last event.
@@ -130,7 +160,10 @@ fn a_run_is_a_function_of_its_seed() {
         let client = Actor::Exchange(Exchange::asks(0, vec![100, 3000], 50_000, 50));
         let server = Actor::Exchange(Exchange::answers(0, vec![20_000, 30_000], 3100));
         let mut config = path(millis(5));
-        config.impairment = ImpairmentRules { loss: 0.05, ..ImpairmentRules::NONE };
+        config.impairment = ImpairmentRules {
+            loss: 0.05,
+            ..ImpairmentRules::NONE
+        };
         let mut world = World::new(config, [vec![client], vec![server]]);
         world.connect(Opening::Established, [end("minshall"), end("nagle")]);
         assert_eq!(world.run(LATE), Ended::Stopped);

@@ -141,10 +141,22 @@ pub struct Tolerance {
 #[must_use]
 pub fn tolerance(table: u8) -> Tolerance {
     match table {
-        4 => Tolerance { mean: 0.8, order_beyond: 3.0 },
-        5 => Tolerance { mean: 0.3, order_beyond: 3.0 },
-        6 => Tolerance { mean: 1.5, order_beyond: 3.0 },
-        _ => Tolerance { mean: 2.5, order_beyond: 10.0 },
+        4 => Tolerance {
+            mean: 0.8,
+            order_beyond: 3.0,
+        },
+        5 => Tolerance {
+            mean: 0.3,
+            order_beyond: 3.0,
+        },
+        6 => Tolerance {
+            mean: 1.5,
+            order_beyond: 3.0,
+        },
+        _ => Tolerance {
+            mean: 2.5,
+            order_beyond: 10.0,
+        },
     }
 }
 

@@ -25,11 +25,21 @@ impl EventLoop {
     #[must_use]
     pub fn new(sockets: Sockets, request: u64, writes: Vec<u64>) -> Self {
         let (readable, answering, reading) = (Sockets::NONE, None, None);
-        Self { sockets, request, writes, readable, answering, reading, got: [0; 64] }
+        Self {
+            sockets,
+            request,
+            writes,
+            readable,
+            answering,
+            reading,
+            got: [0; 64],
+        }
     }
 
     fn take(&mut self, octets: u64) {
-        let Some(socket) = self.reading.take() else { return };
+        let Some(socket) = self.reading.take() else {
+            return;
+        };
         if octets == 0 {
             self.sockets = self.sockets.without(socket);
             return;
@@ -60,8 +70,15 @@ impl Program for EventLoop {
         if let Some(socket) = self.readable.iter().next() {
             self.readable = self.readable.without(socket);
             self.reading = Some(socket);
-            return Call::Read { socket, max: self.request };
+            return Call::Read {
+                socket,
+                max: self.request,
+            };
         }
-        Call::Poll { read: self.sockets, write: Sockets::NONE, timeout: None }
+        Call::Poll {
+            read: self.sockets,
+            write: Sockets::NONE,
+            timeout: None,
+        }
     }
 }

@@ -26,7 +26,16 @@ impl Exchange {
     #[must_use]
     pub fn asks(socket: u32, writes: Vec<u64>, expects: u64, times: u32) -> Self {
         let began = Instant::ZERO;
-        Self { socket, writes, expects, left: times, next_write: 0, missing: 0, began, elapsed: Vec::new() }
+        Self {
+            socket,
+            writes,
+            expects,
+            left: times,
+            next_write: 0,
+            missing: 0,
+            began,
+            elapsed: Vec::new(),
+        }
     }
 
     /// The end that answers.
@@ -71,8 +80,15 @@ impl Program for Exchange {
             if self.next_write == self.writes.len() {
                 self.missing = self.expects;
             }
-            return Call::Write { socket: self.socket, len: *len, more: false };
+            return Call::Write {
+                socket: self.socket,
+                len: *len,
+                more: false,
+            };
         }
-        Call::Read { socket: self.socket, max: self.missing }
+        Call::Read {
+            socket: self.socket,
+            max: self.missing,
+        }
     }
 }

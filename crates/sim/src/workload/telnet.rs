@@ -37,25 +37,52 @@ impl Program for Telnet {
     fn next(&mut self, _: Instant, last: Outcome) -> Call {
         match self {
             Self::Typist { left: 0, .. } => Call::Exit,
-            Self::Typist { pause, typed: typed @ true, .. } => {
+            Self::Typist {
+                pause,
+                typed: typed @ true,
+                ..
+            } => {
                 *typed = false;
                 Call::Sleep(*pause)
             }
-            Self::Typist { socket, left, typed, .. } => {
+            Self::Typist {
+                socket,
+                left,
+                typed,
+                ..
+            } => {
                 *left -= 1;
                 *typed = true;
-                Call::Write { socket: *socket, len: 1, more: false }
+                Call::Write {
+                    socket: *socket,
+                    len: 1,
+                    more: false,
+                }
             }
             Self::Screen { socket, missing } => {
                 if let Outcome::Read(octets) = last {
                     *missing = missing.saturating_sub(octets);
                 }
-                if *missing == 0 { Call::Stop } else { Call::Read { socket: *socket, max: 4096 } }
+                if *missing == 0 {
+                    Call::Stop
+                } else {
+                    Call::Read {
+                        socket: *socket,
+                        max: 4096,
+                    }
+                }
             }
             Self::Echo { socket } => match last {
                 Outcome::Read(0) | Outcome::Gone => Call::Exit,
-                Outcome::Read(len) => Call::Write { socket: *socket, len, more: false },
-                _ => Call::Read { socket: *socket, max: 4096 },
+                Outcome::Read(len) => Call::Write {
+                    socket: *socket,
+                    len,
+                    more: false,
+                },
+                _ => Call::Read {
+                    socket: *socket,
+                    max: 4096,
+                },
             },
         }
     }
