@@ -285,7 +285,7 @@ impl Engine {
 impl Rules {
     fn forbid(&self, from: &Module, to: &Module) -> Option<String> {
         let folder = module(self.folder);
-        let [rest @ ..] = from.strip_prefix(folder.as_slice())?;
+        let rest = from.strip_prefix(folder.as_slice())?;
         let [rule, ..] = rest else {
             return None;
         };

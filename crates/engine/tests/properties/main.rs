@@ -419,7 +419,7 @@ fn moment() -> impl Strategy<Value = Moment> {
         BlockedOn::Elsewhere,
     ]);
     prop_oneof![
-        Just(Moment::WriteBegan),
+        Just(Moment::WriteBegan { resumed: false }),
         Just(Moment::AckArrived),
         (any::<bool>(), 0_u32..3, any::<bool>()).prop_map(|(more, pieces_before, before)| {
             Moment::ChunkCopied {
@@ -458,6 +458,7 @@ fn vars() -> impl Strategy<Value = Vars> {
                 cwnd: window,
                 ssthresh: window,
                 cluster: 512,
+                capacity: 8192,
                 more_to_come: flags[0],
                 nodelay: flags[1],
                 corked: flags[2],

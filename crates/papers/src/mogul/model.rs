@@ -34,9 +34,9 @@ pub struct Parameter {
 pub const PARAMETERS: &[Parameter] = &[
     Parameter {
         name: "cwnd after the handshake",
-        literal: "2 MSS (section 3)",
+        literal: "no limit (section 7 gives none; section 3 assumes 2 MSS for its figures)",
         fitted: "3 MSS",
-        why: "EOM's 2.3 % in the type s trials on Ethernet; 2 MSS holds for the paper's figures only",
+        why: "EOM's 2.3 % in the type s trials on Ethernet; with 2 MSS even OFF would stall on FDDI",
     },
     Parameter {
         name: "acknowledgments",
@@ -120,10 +120,11 @@ impl Model {
         self == Self::Fitted
     }
 
-    pub(super) fn initial_cwnd_segments(self) -> u64 {
+    /// The server's congestion window after the handshake, in octets.
+    pub(super) fn initial_cwnd(self, mss: u64) -> u64 {
         match self {
-            Self::Literal => 2,
-            Self::Fitted => 3,
+            Self::Literal => 65_535,
+            Self::Fitted => 3 * mss,
         }
     }
 

@@ -499,8 +499,7 @@ impl Parameters {
             Model::Literal => self.policy.clone().to_the_letter(),
             Model::Fitted => self.policy.clone(),
         };
-        sender.more_in_every_variant = self.model.is_fitted();
-        sender.initial_cwnd = self.model.initial_cwnd_segments() * u64::from(self.mss);
+        sender.initial_cwnd = self.model.initial_cwnd(u64::from(self.mss));
         sender.cwnd_cap = if self.model.is_fitted() {
             65_536
         } else {
@@ -518,6 +517,8 @@ impl Parameters {
             receive_buffer,
         });
         config.sender.cluster = self.mclbytes;
+        // "The client host ran the same kernel" (section 7).
+        config.sender.more_in_every_variant = self.model.is_fitted();
         config.copy_rule = self.copy_rule.unwrap_or(CopyRule::Mclbytes(Mclbytes {
             cluster: self.mclbytes,
             low_water: Mclbytes::LOW_WATER,

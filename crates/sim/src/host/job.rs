@@ -88,7 +88,7 @@ impl<P: Program> Host<P> {
         for index in 0..self.sockets.len() {
             if self.sockets[index].connection.next_wakeup() <= now {
                 self.ask(index as u32, |connection, out| {
-                    connection.on_wakeup(now, out)
+                    connection.on_wakeup(now, out);
                 });
                 self.announce(index as u32, now);
                 return;
@@ -205,7 +205,7 @@ impl<P: Program> Host<P> {
             }
             Call::NoDelay(socket, on) => {
                 self.ask(socket, |connection, out| {
-                    connection.set_nodelay(now, on, out)
+                    connection.set_nodelay(now, on, out);
                 });
                 (costs.write, done(Outcome::Done))
             }
@@ -302,7 +302,7 @@ impl<P: Program> Host<P> {
     fn finish_input(&mut self, now: Instant, frame: &Frame) {
         if self.sockets[frame.socket as usize].generation == frame.generation {
             self.ask(frame.socket, |connection, out| {
-                connection.on_segment(now, &frame.segment, out)
+                connection.on_segment(now, &frame.segment, out);
             });
             self.announce(frame.socket, now);
         }
@@ -358,7 +358,7 @@ impl<P: Program> Host<P> {
                     connection.write_step(now, more, out)
                 }) {
                     Wrote::Piece(_) => {
-                        self.thread_does(index, now, Then::Piece { socket, len, more })
+                        self.thread_does(index, now, Then::Piece { socket, len, more });
                     }
                     Wrote::Last(_) => self.thread_goes_on(index, now, Outcome::Wrote(len)),
                     Wrote::Sleeps => self.sleep(now, index, Wait::Space { socket, len, more }),
@@ -395,7 +395,7 @@ impl<P: Program> Host<P> {
         if let Some((socket, blocked_on)) = own {
             let wrote = wrote.has(socket);
             self.ask(socket, |connection, out| {
-                connection.app_blocks(now, blocked_on, wrote, out)
+                connection.app_blocks(now, blocked_on, wrote, out);
             });
         }
         if !wrote.is_empty() {

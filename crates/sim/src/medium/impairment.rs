@@ -67,7 +67,7 @@ impl Impairment {
         let lost = self.dice.happens(self.rules.loss);
         let late = self.dice.happens(self.rules.reorder);
         let twice = self.dice.happens(self.rules.duplicate);
-        frame.at = frame.at + self.rules.delay;
+        frame.at += self.rules.delay;
         let copy = frame;
         if late {
             frame.at += self.rules.reorder_by;

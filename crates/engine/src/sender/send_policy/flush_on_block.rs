@@ -8,21 +8,25 @@
 
 use super::{Because, BlockedOn, Moment, Offer, Rule, Vars, Verdict, Why};
 use crate::offset::Offset;
-use crate::time::Duration;
+use crate::time::{Duration, Instant};
 
-/// A thread that computes without blocking holds its data back no longer than this.
+/// A thread that neither writes nor blocks for this long computes: its data goes.
 const WATCHDOG: Duration = Duration::from_millis(1);
+/// A thread that goes on writing driblets has its data held no longer than this.
+const PATIENCE: Duration = Duration::from_millis(10);
 
 /// Our own variant.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct FlushOnBlock {
     /// All that was written before this offset is to go.
     flushed: Offset,
+    last_write: Instant,
 }
 
 impl Rule for FlushOnBlock {
     fn decide(&self, offer: &Offer, vars: &Vars) -> Verdict {
-        let until = offer.held_since.unwrap_or(vars.now) + WATCHDOG;
+        let since = offer.held_since.unwrap_or(vars.now);
+        let until = (self.last_write + WATCHDOG).min(since + PATIENCE);
         if offer.span.start < self.flushed {
             Verdict::Send(Because::Blocked)
         } else if vars.now >= until {
@@ -37,6 +41,7 @@ impl Rule for FlushOnBlock {
 
     fn observe(&mut self, moment: Moment, vars: &Vars) {
         match moment {
+            Moment::ChunkCopied { .. } => self.last_write = vars.now,
             // A writer without space has not finished: full segments will go as space comes
             // free, and a runt now would tear its message.
             Moment::AppBlocks {
