@@ -207,3 +207,35 @@ pub fn mean_distance(table: &Table, entries: &[Entry]) -> f64 {
         .collect();
     differences.iter().sum::<f64>() / differences.len().max(1) as f64
 }
+
+/// An entry further from the published score than its tolerance.
+#[derive(Clone, Copy, Debug)]
+pub struct Miss<'a> {
+    /// Ours.
+    pub entry: &'a Entry,
+    /// The paper's trial type and score in percent.
+    pub published: (char, f64),
+    /// Why, if it is one of [`KNOWN_MISMATCHES`].
+    pub known: Option<&'static str>,
+}
+
+/// The entries that are out of tolerance. Tolerances are for the fitted model at 10 repetitions.
+#[must_use]
+pub fn misses<'a>(table: &Table, entries: &'a [Entry]) -> Vec<Miss<'a>> {
+    let miss = |entry: &'a Entry| {
+        let (app, socket) = (entry.app_buffer, entry.socket_buffer);
+        let published = table.published(entry.variant, app, socket)?;
+        let allowed = entry_tolerance(table.number, entry.variant, published.1);
+        let known = KNOWN_MISMATCHES.iter().find(|known| {
+            (known.table, known.variant) == (table.number, entry.variant)
+                && (known.app_buffer, known.socket_buffer) == (app, socket)
+        });
+        let is_off = (entry.score_percent - published.1).abs() > allowed;
+        is_off.then_some(Miss {
+            entry,
+            published,
+            known: known.map(|known| known.why),
+        })
+    };
+    entries.iter().filter_map(miss).collect()
+}

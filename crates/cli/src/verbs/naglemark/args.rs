@@ -25,6 +25,11 @@ pub(crate) struct Args {
     )]
     pub(crate) variant: Vec<Chosen>,
 
+    /// Limit of the policy naglim: a runt of at least this many bytes goes; 1 is TCP_NODELAY
+    /// [default: 65535, which makes it strict-nagle]
+    #[arg(long, value_name = "BYTES", value_parser = size, help_heading = POLICIES)]
+    pub(crate) naglim: Option<u64>,
+
     /// Receiver's rule for acknowledging [default: the model's: bytes-consumed, or every-second to
     /// the letter]
     #[arg(

@@ -6,9 +6,9 @@ use std::time::{Duration, Instant};
 use clap::ValueEnum;
 use rayon::prelude::*;
 use tinygram_papers::mogul::aggregate::{self, Work};
-use tinygram_papers::mogul::tables::{Wanted, entries, mean_distance};
+use tinygram_papers::mogul::tables::{Entry, Wanted, entries, mean_distance, misses};
 use tinygram_report::naglemark::{Cell, Panel, Trace, Transfer, Yardstick};
-use tinygram_report::units::grouped;
+use tinygram_report::units::{grouped, size};
 
 use super::args::{Medium, Model, Trial};
 use super::experiment::{medium, table, wanted};
@@ -78,6 +78,7 @@ pub(crate) fn measure(
         let mut panel = panel(plan, link, &cells);
         panel.notes.extend(distance(plan, link, &cells));
         if manner.compares_models && is_whole_table(plan, link) {
+            panel.notes.extend(verdict(plan, link, &cells));
             let other = plan.with_other_model();
             let cells = pool.install(|| cells_of(&other, link, progress));
             work = cells.iter().fold(work, |work, cell| work.and(cell.work));
@@ -174,6 +175,46 @@ fn distance(plan: &Plan, link: &Link, cells: &[aggregate::Cell]) -> Option<Strin
          (repetitions: {}).",
         plan.repetitions
     ))
+}
+
+/// Which entries are further from the paper's than the tolerance that the fitted model is held to.
+fn verdict(plan: &Plan, link: &Link, cells: &[aggregate::Cell]) -> Vec<String> {
+    let Some(table) = table(plan, link).filter(|_| plan.model == Model::Fitted) else {
+        return Vec::new();
+    };
+    let entries = entries(cells);
+    let published = |entry: &&Entry| {
+        table
+            .published(entry.variant, entry.app_buffer, entry.socket_buffer)
+            .is_some()
+    };
+    let compared = entries.iter().filter(published).count();
+    let misses = misses(table, &entries);
+    let mut lines = vec![if misses.is_empty() {
+        format!("All {compared} entries are within tolerance of the paper's.")
+    } else {
+        let off = misses.len();
+        format!(
+            "Within tolerance of the paper's: {} of {compared} entries. Not so:",
+            compared - off
+        )
+    }];
+    lines.extend(misses.iter().map(|miss| {
+        let entry = miss.entry;
+        format!(
+            "{} {}/{}: {} {:.1}%, the paper's {} {:.1}%{}.",
+            entry.variant,
+            size(entry.app_buffer),
+            size(entry.socket_buffer),
+            entry.trial.letter(),
+            entry.score_percent,
+            miss.published.0,
+            miss.published.1,
+            miss.known
+                .map_or_else(String::new, |why| format!("; known mismatch: {why}")),
+        )
+    }));
+    lines
 }
 
 /// Whether one of the paper's tables is measured with all four trial types, of which its scores
