@@ -15,7 +15,7 @@ use crate::values::{
 };
 
 #[derive(Clone, Debug, clap::Args)]
-#[command(after_help = EXAMPLES)]
+#[command(after_help = EXAMPLES, allow_negative_numbers = true)]
 pub(crate) struct Args {
     /// Policies to measure, in the paper's spelling or the project's; `all` for every one
     /// [default: the eleven of the paper's Table 3; see `tinygram policies`]

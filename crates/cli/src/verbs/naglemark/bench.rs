@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use clap::ValueEnum;
 use rayon::prelude::*;
 use tinygram_papers::mogul::aggregate::{self, Work};
-use tinygram_papers::mogul::tables::{Entry, Wanted, entries, mean_distance, misses};
+use tinygram_papers::mogul::tables::{Entry, Miss, Wanted, entries, mean_distance, misses};
 use tinygram_report::naglemark::{Cell, Panel, Trace, Transfer, Yardstick};
 use tinygram_report::units::{grouped, size};
 
@@ -178,43 +178,47 @@ fn distance(plan: &Plan, link: &Link, cells: &[aggregate::Cell]) -> Option<Strin
 }
 
 /// Which entries are further from the paper's than the tolerance that the fitted model is held to.
-fn verdict(plan: &Plan, link: &Link, cells: &[aggregate::Cell]) -> Vec<String> {
-    let Some(table) = table(plan, link).filter(|_| plan.model == Model::Fitted) else {
-        return Vec::new();
-    };
+fn verdict(plan: &Plan, link: &Link, cells: &[aggregate::Cell]) -> Option<String> {
+    let table = table(plan, link).filter(|_| plan.model == Model::Fitted)?;
     let entries = entries(cells);
-    let published = |entry: &&Entry| {
+    let is_published = |it: &&Entry| {
         table
-            .published(entry.variant, entry.app_buffer, entry.socket_buffer)
+            .published(it.variant, it.app_buffer, it.socket_buffer)
             .is_some()
     };
-    let compared = entries.iter().filter(published).count();
+    let compared = entries.iter().filter(is_published).count();
     let misses = misses(table, &entries);
-    let mut lines = vec![if misses.is_empty() {
-        format!("All {compared} entries are within tolerance of the paper's.")
+    let far: Vec<_> = misses.iter().map(far).collect();
+    let mut line = if far.is_empty() {
+        format!("All {compared} entries are within tolerance of the paper's")
     } else {
-        let off = misses.len();
-        format!(
-            "Within tolerance of the paper's: {} of {compared} entries. Not so:",
-            compared - off
-        )
-    }];
-    lines.extend(misses.iter().map(|miss| {
-        let entry = miss.entry;
-        format!(
-            "{} {}/{}: {} {:.1}%, the paper's {} {:.1}%{}.",
-            entry.variant,
-            size(entry.app_buffer),
-            size(entry.socket_buffer),
-            entry.trial.letter(),
-            entry.score_percent,
-            miss.published.0,
-            miss.published.1,
-            miss.known
-                .map_or_else(String::new, |why| format!("; known mismatch: {why}")),
-        )
-    }));
-    lines
+        let within = compared - far.len();
+        format!("{within} of {compared} entries are within tolerance of the paper's")
+    };
+    if plan.repetitions != PAPER_REPETITIONS {
+        line += &format!(" (which is for {PAPER_REPETITIONS} repetitions)");
+    }
+    if !far.is_empty() {
+        line += &format!("; not so: {}", far.join("; "));
+    }
+    Some(line + ".")
+}
+
+/// An entry that is out of tolerance, by name.
+fn far(miss: &Miss<'_>) -> String {
+    let (entry, (letter, percent)) = (miss.entry, miss.published);
+    let mut text = format!(
+        "{} {}/{} {} {:.1}% (paper {letter} {percent:.1}%",
+        entry.variant,
+        size(entry.app_buffer),
+        size(entry.socket_buffer),
+        entry.trial.letter(),
+        entry.score_percent,
+    );
+    if let Some(why) = miss.known {
+        text += &format!("; known mismatch: {why}");
+    }
+    text + ")"
 }
 
 /// Whether one of the paper's tables is measured with all four trial types, of which its scores
@@ -293,5 +297,7 @@ fn peak_memory_kib() -> Option<u64> {
     line.trim().strip_suffix("kB")?.trim().parse().ok()
 }
 
+/// What the tolerances of the paper's tables are for.
+const PAPER_REPETITIONS: u32 = 10;
 /// More points than this show nothing more in a figure, and make a page slow.
 const SHOWN: usize = 2000;
