@@ -16,6 +16,8 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 pub(crate) enum Done {
     /// Exit code 0.
     Well,
+    /// Exit code 1: done, and what was asked for was found.
+    Found,
 }
 
 /// Why a verb could not do its work.
@@ -42,6 +44,7 @@ impl From<clap::Error> for Failure {
 pub(crate) fn code(outcome: Result<Done, Failure>) -> ExitCode {
     match outcome {
         Ok(Done::Well) => ExitCode::SUCCESS,
+        Ok(Done::Found) => ExitCode::from(1),
         Err(Failure::Typed(error)) if !error.use_stderr() => {
             // Help and version are results: a reader that went away is no failure.
             let _ = error.print();

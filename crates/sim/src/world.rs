@@ -5,7 +5,7 @@ use tinygram_engine::{Connection, Instant};
 
 use crate::costs::HostCosts;
 use crate::dice::{Dice, Purpose};
-use crate::host::{Host, Socket, Wish};
+use crate::host::{Host, Job, Socket, Wish};
 use crate::medium::{Carried, Impairment, ImpairmentRules, Medium, Side};
 use crate::observer::{Nobody, Observer};
 use crate::program::Program;
@@ -146,32 +146,38 @@ impl<P: Program, O: Observer> World<P, O> {
 
     /// Runs until a program stops it, nothing is left to happen, or the time is `until`.
     pub fn run(&mut self, until: Instant) -> Ended {
+        let mut next = Side::BOTH.map(|side| self.next_of(side));
         loop {
-            let client = self.next_of(Side::Client);
-            let server = self.next_of(Side::Server);
             let medium = self.medium.next_event();
-            let next = client.min(server).min(medium);
-            if next > until {
+            let [client, server] = next;
+            let first = client.min(server).min(medium);
+            if first > until {
                 self.now = until;
                 return Ended::TimeUp;
             }
-            if next == Instant::FAR_FUTURE {
+            if first == Instant::FAR_FUTURE {
                 return Ended::Quiet;
             }
-            self.now = next;
+            self.now = first;
             self.events += 1;
             // At one instant the medium goes first: what it brings was there before.
-            if medium == next {
-                self.medium.run(next, &mut self.carried);
+            if medium == first {
+                self.medium.run(first, &mut self.carried);
+                next = Side::BOTH.map(|side| self.next_of(side));
                 continue;
             }
-            let side = if client == next {
+            let side = if client == first {
                 Side::Client
             } else {
                 Side::Server
             };
-            if self.run_host(side) == Wish::Stop {
+            let wish = self.run_host(side);
+            if wish == Wish::Stop {
                 return Ended::Stopped;
+            }
+            next[side.index()] = self.next_of(side);
+            if wish != Wish::Nothing || self.medium.carries_at_once() {
+                next[side.other().index()] = self.next_of(side.other());
             }
         }
     }
@@ -187,27 +193,25 @@ impl<P: Program, O: Observer> World<P, O> {
             return host.job_done;
         }
         let own = host.next_own();
-        let wanted = match self.carried.next_arrival(side) {
-            Some(arrival) if arrival <= own => {
-                let start = arrival.max(host.free_at);
-                if !self.carried.overtakes() {
-                    self.begin_input(side, start);
-                    return self.hosts[side.index()].job_done;
-                }
+        let arrival = self.carried.next_arrival(side);
+        if arrival <= own && arrival != Instant::FAR_FUTURE {
+            let start = arrival.max(host.free_at);
+            if self.carried.overtakes() {
                 return start;
             }
-            _ => own,
-        };
-        if wanted == Instant::FAR_FUTURE {
-            wanted
+            self.begin_input(side, start);
+            return self.hosts[side.index()].job_done;
+        }
+        if own == Instant::FAR_FUTURE {
+            own
         } else {
-            wanted.max(host.free_at)
+            own.max(host.free_at)
         }
     }
 
     #[inline]
     fn begin_input(&mut self, side: Side, start: Instant) {
-        if let Some(frame) = self.carried.arrivals[side.index()].front() {
+        if let Some(frame) = self.carried.first(side) {
             self.observer.received(start, side, frame);
         }
         self.hosts[side.index()].begin_input(start);
@@ -219,7 +223,15 @@ impl<P: Program, O: Observer> World<P, O> {
         let now = self.now;
         let host = &mut self.hosts[side.index()];
         if host.is_busy() {
-            host.finish(now, &mut self.carried.arrivals[side.index()]);
+            match host.end_job(now) {
+                Job::Input => {
+                    if let Some(frame) = self.carried.take(side) {
+                        host.take_in(now, &frame);
+                    }
+                }
+                Job::Thread(index, work) => host.finish_work(now, index, work),
+                Job::None => {}
+            }
             self.flush(side);
             let host = &mut self.hosts[side.index()];
             host.plan();
@@ -227,11 +239,7 @@ impl<P: Program, O: Observer> World<P, O> {
                 return Wish::Nothing;
             }
         }
-        if self
-            .carried
-            .next_arrival(side)
-            .is_some_and(|arrival| arrival <= now)
-        {
+        if self.carried.next_arrival(side) <= now {
             self.begin_input(side, now);
             return Wish::Nothing;
         }

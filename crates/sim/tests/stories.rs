@@ -20,12 +20,7 @@ fn millis(ms: u64) -> Duration {
 
 fn path(rtt: Duration) -> WorldConfig {
     let propagation = Duration::from_nanos(rtt.as_nanos() / 2);
-    let wire = Wire {
-        bits_per_second: 100_000_000,
-        overhead: 78,
-        least: 84,
-        propagation,
-    };
+    let wire = Wire::new(100_000_000, 78, 84, propagation);
     WorldConfig {
         medium: Medium::PointToPoint(PointToPoint::new(wire)),
         impairment: ImpairmentRules::NONE,

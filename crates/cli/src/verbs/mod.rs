@@ -1,9 +1,12 @@
 //! One module per verb; this list is the only place that knows them all.
 
 mod completions;
+mod diagnose;
 mod man;
 mod naglemark;
 mod policies;
+mod ps;
+mod run;
 
 use clap::Subcommand;
 
@@ -19,6 +22,11 @@ pub(crate) enum Verb {
     Naglemark(Box<naglemark::Args>),
     /// List the send and ACK policies: one line each, their source, what they need to know
     Policies(policies::Args),
+    Diagnose(diagnose::Args),
+    /// Run a program that coalesces its small writes and flushes when it waits
+    Run(run::Args),
+    /// Show every TCP connection with its process and its live options
+    Ps(ps::Args),
     /// Print a completion script for a shell
     Completions(completions::Args),
     /// Print the manual page, in roff
@@ -30,8 +38,11 @@ impl Verb {
         match self {
             Self::Naglemark(args) => naglemark::run(&args),
             Self::Policies(args) => policies::run(&args),
+            Self::Diagnose(args) => diagnose::run(args),
             Self::Completions(args) => completions::run(&args),
             Self::Man(args) => man::run(&args),
+            Self::Ps(args) => ps::run(&args),
+            Self::Run(args) => run::run(&args),
         }
     }
 }

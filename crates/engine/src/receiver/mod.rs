@@ -42,6 +42,8 @@ pub struct Receiver {
     fin: Option<Offset>,
     policy: AckPolicy,
     timer: AckTimer,
+    /// The last deadline that was looked up, and when.
+    tick: (Instant, Instant),
     /// When a delayed acknowledgment leaves; `FAR_FUTURE` if none waits.
     delayed_until: Instant,
     ack_now: bool,
@@ -73,6 +75,7 @@ impl Receiver {
             fin: None,
             policy: config.policy,
             timer: config.timer,
+            tick: (Instant::ZERO, Instant::ZERO),
             delayed_until: Instant::FAR_FUTURE,
             ack_now: false,
         }
@@ -154,6 +157,7 @@ impl Receiver {
     pub(crate) fn set_policy(&mut self, policy: AckPolicy, timer: AckTimer) {
         self.policy = policy;
         self.timer = timer;
+        self.tick = (Instant::ZERO, Instant::ZERO);
     }
 
     /// RFC 9293, section 3.10.7.4, first check: does the segment touch the window?
@@ -252,7 +256,7 @@ impl Receiver {
             AckVerdict::Now => self.ack_now = true,
             AckVerdict::Nothing => {}
             AckVerdict::Delay if self.delayed_until == Instant::FAR_FUTURE => {
-                self.delayed_until = self.timer.deadline(now);
+                self.delayed_until = self.deadline(now);
             }
             AckVerdict::Delay => {}
             AckVerdict::DelayUntil(until) => self.delayed_until = self.delayed_until.min(until),
@@ -263,6 +267,18 @@ impl Receiver {
     pub(crate) fn forget(&mut self) {
         self.delayed_until = Instant::FAR_FUTURE;
         self.ack_now = false;
+    }
+
+    /// When an ACK that is first delayed now leaves. A free-running tick that has not come yet is
+    /// still the next one, and most segments find it so.
+    #[inline]
+    fn deadline(&mut self, now: Instant) -> Instant {
+        let (since, tick) = self.tick;
+        if since <= now && now < tick && self.timer.is_cyclic() {
+            return tick;
+        }
+        self.tick = (now, self.timer.deadline(now));
+        self.tick.1
     }
 
     /// Whether an acknowledgment is to leave at once.

@@ -211,12 +211,7 @@ impl MediumKind {
             // trailer 4.
             Self::Fddi => (40 + 36, 0),
         };
-        Wire {
-            bits_per_second: self.bits_per_second(),
-            overhead,
-            least,
-            propagation: PROPAGATION,
-        }
+        Wire::new(self.bits_per_second(), overhead, least, PROPAGATION)
     }
 
     fn build(&self, model: Model, seed: u64) -> Medium {

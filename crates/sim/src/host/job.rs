@@ -1,6 +1,5 @@
 //! Jobs: what the processor does, how long it takes, and what comes of it.
 
-use std::collections::VecDeque;
 use tinygram_engine::sender::send_policy::BlockedOn;
 
 use tinygram_engine::{Connection, Duration, Instant, Outbox, Segment, State as Tcp, Wrote};
@@ -283,23 +282,16 @@ impl<P: Program> Host<P> {
         }
     }
 
-    /// The job's time is over: lets it take effect. `arrivals` are the frames that have come in.
+    /// The job's time is over: what it was, for the caller to let it take effect.
     #[inline]
-    pub(crate) fn finish(&mut self, now: Instant, arrivals: &mut VecDeque<Frame>) {
+    pub(crate) fn end_job(&mut self, now: Instant) -> Job {
         self.free_at = now;
-        match std::mem::replace(&mut self.job, Job::None) {
-            Job::None => {}
-            Job::Thread(index, work) => self.finish_work(now, index, work),
-            Job::Input => {
-                if let Some(frame) = arrivals.pop_front() {
-                    self.finish_input(now, &frame);
-                }
-            }
-        }
+        std::mem::replace(&mut self.job, Job::None)
     }
 
+    /// A segment is taken in.
     #[inline]
-    fn finish_input(&mut self, now: Instant, frame: &Frame) {
+    pub(crate) fn take_in(&mut self, now: Instant, frame: &Frame) {
         if self.sockets[frame.socket as usize].generation == frame.generation {
             self.ask(frame.socket, |connection, out| {
                 connection.on_segment(now, &frame.segment, out);
@@ -344,7 +336,8 @@ impl<P: Program> Host<P> {
         }
     }
 
-    fn finish_work(&mut self, now: Instant, index: usize, work: Work) {
+    /// A thread's piece of work is done.
+    pub(crate) fn finish_work(&mut self, now: Instant, index: usize, work: Work) {
         match work {
             Work::Wake(Wait::Clock { .. }) => self.thread_goes_on(index, now, Outcome::Done),
             Work::Wake(on) => self.thread_does(index, now, Then::Look(on)),

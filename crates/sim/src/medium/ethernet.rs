@@ -12,10 +12,10 @@ use tinygram_engine::{Duration, Instant};
 use super::{Carried, Frame, Side, Wire};
 use crate::dice::Dice;
 
-/// 512 bit times at 10 Mbit/s.
-const SLOT_BITS: u64 = 512;
+/// `slotTime`: 512 bit times.
+const SLOT_OCTETS: u64 = 64;
 /// A jam lasts 32 bit times after a preamble of 64.
-const COLLISION_BITS: u64 = 96;
+const COLLISION_OCTETS: u64 = 12;
 /// `backoffLimit`.
 const BACKOFF_LIMIT: u32 = 10;
 /// `attemptLimit`: after this many collisions a frame is given up.
@@ -56,15 +56,14 @@ impl Ethernet {
     /// A silent cable.
     #[must_use]
     pub fn new(wire: Wire, dice: Dice) -> Self {
-        let bits = |bits: u64| Duration::from_nanos(bits * 1_000_000_000 / wire.bits_per_second);
         Self {
             wire,
             stations: [Station::default(), Station::default()],
             idle_from: Instant::ZERO,
             next_event: Instant::FAR_FUTURE,
             dice,
-            slot: bits(SLOT_BITS),
-            collision: bits(COLLISION_BITS),
+            slot: wire.takes(SLOT_OCTETS),
+            collision: wire.takes(COLLISION_OCTETS),
         }
     }
 

@@ -61,23 +61,41 @@ pub struct Frame {
 /// A physical medium's numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Wire {
-    /// Bits per second.
-    pub bits_per_second: u64,
-    /// Octets around a TCP segment's data: TCP, IP and link headers, trailer, preamble, gap.
-    pub overhead: u64,
-    /// The least that a frame takes, in octets, gap and preamble included.
-    pub least: u64,
+    /// A division for each frame would cost more than the rest of its journey over the medium.
+    picos_per_octet: u64,
+    overhead: u64,
+    least: u64,
     /// From one host to the other.
     pub propagation: Duration,
 }
 
 impl Wire {
+    /// A wire of this rate (at least 1 bit per second), with `overhead` octets around a segment's
+    /// data (TCP, IP and link headers, trailer, preamble, gap); no frame takes less than `least`
+    /// octets, gap and preamble included.
+    #[must_use]
+    pub fn new(bits_per_second: u64, overhead: u64, least: u64, propagation: Duration) -> Self {
+        let picos_per_octet = 8_000_000_000_000 / bits_per_second.max(1);
+        Self {
+            picos_per_octet,
+            overhead,
+            least,
+            propagation,
+        }
+    }
+
     /// How long a segment with `len` octets of data occupies the medium.
     #[must_use]
     #[inline]
     pub fn occupies(&self, len: u32) -> Duration {
-        let octets = (u64::from(len) + self.overhead).max(self.least);
-        Duration::from_nanos(octets * 8_000_000_000 / self.bits_per_second)
+        self.takes((u64::from(len) + self.overhead).max(self.least))
+    }
+
+    /// How long so many octets take.
+    #[must_use]
+    #[inline]
+    pub fn takes(&self, octets: u64) -> Duration {
+        Duration::from_nanos(octets.saturating_mul(self.picos_per_octet) / 1000)
     }
 }
 
@@ -92,9 +110,6 @@ pub enum Medium {
     PointToPoint(PointToPoint),
 }
 
-/// Where arriving frames go: one queue per host, ordered by time of arrival.
-pub type Arrivals = [VecDeque<Frame>; 2];
-
 impl Medium {
     /// `frame` is ready to leave at `frame.at`, no earlier than any frame before it.
     #[inline]
@@ -104,6 +119,13 @@ impl Medium {
             Self::Fddi(medium) => medium.enqueue(from, frame),
             Self::PointToPoint(medium) => medium.enqueue(from, frame, carried),
         }
+    }
+
+    /// Whether a frame's arrival is known when it is enqueued, rather than when it is its turn.
+    #[must_use]
+    #[inline]
+    pub fn carries_at_once(&self) -> bool {
+        matches!(self, Self::PointToPoint(_))
     }
 
     /// When something happens on the medium; `FAR_FUTURE` if nothing is under way.
@@ -148,32 +170,61 @@ impl Medium {
     }
 }
 
-/// What the medium has carried: the arrivals, after whatever befell them.
+/// What the medium has carried: the frames that arrive, after whatever befell them.
 #[derive(Clone, Debug)]
 pub struct Carried {
-    /// Frames by receiving host.
-    pub arrivals: Arrivals,
+    arrivals: [Arrivals; 2],
     /// Frames that never arrive.
     pub lost: u64,
     impairment: Option<Impairment>,
+}
+
+/// The frames on their way to one host, ordered by the time of their arrival.
+#[derive(Clone, Debug)]
+struct Arrivals {
+    queue: VecDeque<Frame>,
+    /// When the first of them arrives; looked at far more often than it changes.
+    first_at: Instant,
 }
 
 impl Carried {
     /// Nothing carried yet.
     #[must_use]
     pub fn new(impairment: Option<Impairment>) -> Self {
+        let none = || Arrivals {
+            queue: VecDeque::new(),
+            first_at: Instant::FAR_FUTURE,
+        };
         Self {
-            arrivals: [VecDeque::new(), VecDeque::new()],
+            arrivals: [none(), none()],
             lost: 0,
             impairment,
         }
     }
 
-    /// When the next frame arrives at this host.
+    /// When the next frame arrives at this host; `FAR_FUTURE` if none is on its way.
     #[inline]
     #[must_use]
-    pub fn next_arrival(&self, side: Side) -> Option<Instant> {
-        self.arrivals[side.index()].front().map(|frame| frame.at)
+    pub fn next_arrival(&self, side: Side) -> Instant {
+        self.arrivals[side.index()].first_at
+    }
+
+    /// The next frame that arrives at this host.
+    #[must_use]
+    pub fn first(&self, side: Side) -> Option<&Frame> {
+        self.arrivals[side.index()].queue.front()
+    }
+
+    /// Takes the next frame that arrives at this host.
+    #[inline]
+    pub fn take(&mut self, side: Side) -> Option<Frame> {
+        let arrivals = &mut self.arrivals[side.index()];
+        let frame = arrivals.queue.pop_front();
+        arrivals.first_at = arrivals
+            .queue
+            .front()
+            .map_or(Instant::FAR_FUTURE, |frame| frame.at);
+        frame
     }
 
     /// Whether a frame may arrive before one that is already on its way.
@@ -186,21 +237,29 @@ impl Carried {
     /// `frame` comes out of the medium at `frame.at`.
     #[inline]
     pub fn deliver(&mut self, to: Side, frame: Frame) {
+        let arrivals = &mut self.arrivals[to.index()];
+        arrivals.first_at = arrivals.first_at.min(frame.at);
         match &mut self.impairment {
-            None => self.arrivals[to.index()].push_back(frame),
+            None => arrivals.queue.push_back(frame),
             Some(impairment) => {
                 let fate = impairment.befall(frame);
                 self.lost += u64::from(fate.frames().is_empty());
-                for frame in fate.frames() {
-                    insert_by_time(&mut self.arrivals[to.index()], *frame);
-                }
+                arrivals.insert(fate.frames());
             }
         }
     }
 }
 
-/// Keeps the queue ordered; frames that arrive at the same time keep their order.
-fn insert_by_time(queue: &mut VecDeque<Frame>, frame: Frame) {
-    let place = queue.partition_point(|other| other.at <= frame.at);
-    queue.insert(place, frame);
+impl Arrivals {
+    /// Keeps the order; frames that arrive at the same time keep theirs.
+    fn insert(&mut self, frames: &[Frame]) {
+        for frame in frames {
+            let place = self.queue.partition_point(|other| other.at <= frame.at);
+            self.queue.insert(place, *frame);
+        }
+        self.first_at = self
+            .queue
+            .front()
+            .map_or(Instant::FAR_FUTURE, |frame| frame.at);
+    }
 }

@@ -23,8 +23,7 @@ impl PointToPoint {
     /// At most `queue_octets` wait for the wire.
     #[must_use]
     pub fn with_queue(wire: Wire, queue_octets: u64) -> Self {
-        let nanos = u128::from(queue_octets) * 8_000_000_000 / u128::from(wire.bits_per_second);
-        let longest_wait = Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX));
+        let longest_wait = wire.takes(queue_octets);
         Self {
             wire,
             longest_wait,

@@ -46,7 +46,7 @@ impl Rule for BytesConsumed {
         let segments = self.two_segments
             && advance >= 2 * u64::from(view.mss)
             && (!self.only_when_drained || view.unread == 0);
-        if segments || advance * 100 / view.capacity.max(1) >= self.percent {
+        if segments || advance * 100 >= self.percent * view.capacity.max(1) {
             AckVerdict::Now
         } else {
             AckVerdict::Nothing

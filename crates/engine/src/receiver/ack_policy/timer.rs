@@ -34,6 +34,13 @@ pub struct SlowTick {
 }
 
 impl AckTimer {
+    /// Whether it runs freely.
+    #[must_use]
+    #[inline]
+    pub fn is_cyclic(&self) -> bool {
+        matches!(self, Self::Cyclic { .. })
+    }
+
     /// When an ACK that is first delayed at `now` leaves at the latest.
     #[must_use]
     pub fn deadline(&self, now: Instant) -> Instant {

@@ -9,6 +9,9 @@ pub struct Reno;
 impl Control for Reno {
     #[inline]
     fn on_ack(&mut self, window: Window<'_>, acked: u64) {
+        if *window.cwnd >= window.cap {
+            return;
+        }
         let growth = if *window.cwnd < *window.ssthresh {
             // RFC 5681, section 3.1, equation 2: min(N, SMSS), so that splitting ACKs gains nothing.
             acked.min(window.mss)

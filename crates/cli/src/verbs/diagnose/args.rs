@@ -1,0 +1,42 @@
+use std::path::PathBuf;
+
+use super::fail_on::Condition;
+
+/// Names each stall in a capture, the side to blame, what it cost, and the fix.
+///
+/// Reads pcap and pcapng, plain or in gzip or zstd, told by their content. Several files are
+/// analysed one after the other, each for itself. `-` reads standard input and reports as it
+/// goes: tcpdump -U -w - | tinygram diagnose -
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// Captures, or - for standard input
+    #[arg(required_unless_present = "recipes", value_name = "CAPTURE")]
+    pub(super) captures: Vec<PathBuf>,
+    /// Print one JSON document (schema tinygram.diagnose/1) instead of text
+    #[arg(long)]
+    pub(super) json: bool,
+    /// Write a self-contained page with time-sequence plots of the stalls
+    #[arg(long, value_name = "FILE")]
+    pub(super) html: Option<PathBuf>,
+    /// Write the capture with comments on the frames of each finding, for Wireshark
+    #[arg(long, value_name = "OUT.pcapng")]
+    pub(super) annotate: Option<PathBuf>,
+    /// Write a time-sequence plot for xplot per direction with stalls, into this folder
+    #[arg(long, value_name = "DIR")]
+    pub(super) xplot: Option<PathBuf>,
+    /// Exit with code 1 if this holds, for example 'stalls>0' or 'cost_ms>=100'
+    #[arg(long, value_name = "CONDITION")]
+    pub(super) fail_on: Vec<Condition>,
+    /// Show every finding, not the first few of each kind
+    #[arg(short, long)]
+    pub(super) verbose: bool,
+    /// Most connections kept in memory at once (about 0.5 kB each); the longest silent go first
+    #[arg(long, value_name = "N", default_value_t = 131_072, value_parser = clap::value_parser!(u32).range(1..))]
+    pub(super) connection_limit: u32,
+    /// Most findings kept with their details (about 0.3 kB each); more are only counted
+    #[arg(long, value_name = "N", default_value_t = 100_000, value_parser = clap::value_parser!(u32).range(1..))]
+    pub(super) finding_limit: u32,
+    /// Print how to make the change in common languages and servers, and stop
+    #[arg(long)]
+    pub(super) recipes: bool,
+}

@@ -1,0 +1,104 @@
+//! The work: each capture through an analyzer of its own.
+
+use std::fs::File;
+
+use tinygram_diagnose::{Analyzer, ConnectionReport, Finding, Parameters, Report, Summary};
+use tinygram_wire::capture::{CaptureError, Reader};
+
+use super::live;
+use super::plan::{Input, Plan};
+use super::show;
+use crate::exit::Failure;
+
+pub(super) struct Results {
+    pub(super) captures: Vec<Capture>,
+}
+
+/// One capture and what was found in it.
+pub(super) struct Capture {
+    pub(super) name: String,
+    pub(super) report: Report,
+    /// Why reading ended before the end, if it did.
+    pub(super) broken: Option<CaptureError>,
+}
+
+impl Results {
+    pub(super) fn of(plan: &Plan) -> Result<Self, Failure> {
+        let mut captures: Vec<Capture> = Vec::new();
+        for input in &plan.inputs {
+            let seen = captures.iter().map(|c| c.report.summary.connections).sum();
+            captures.push(analyse(input, plan, seen)?);
+        }
+        Ok(Self { captures })
+    }
+
+    pub(super) fn total(&self) -> Summary {
+        let mut total = Summary::default();
+        for Capture { report, .. } in &self.captures {
+            total += &report.summary;
+        }
+        total
+    }
+
+    pub(super) fn findings(&self) -> impl Iterator<Item = (&Capture, &Finding)> {
+        self.captures
+            .iter()
+            .flat_map(|c| c.report.findings.iter().map(move |f| (c, f)))
+    }
+}
+
+impl Capture {
+    pub(super) fn connection(&self, id: u32) -> Option<&ConnectionReport> {
+        let connections = &self.report.connections;
+        let at = connections.binary_search_by_key(&id, |c| c.id).ok()?;
+        Some(&connections[at])
+    }
+}
+
+fn analyse(input: &Input, plan: &Plan, first_connection: u32) -> Result<Capture, Failure> {
+    let name = input.name();
+    let unusable = |error: CaptureError| Failure::Input(format!("{name} {error}"));
+    let mut reader = match input {
+        Input::File(path) => {
+            let file = File::open(path).map_err(|error| Failure::Io {
+                doing: format!("reading {name}"),
+                error,
+            })?;
+            Reader::new(file).map_err(unusable)?
+        }
+        Input::Stdin => Reader::new(live::stdin()?).map_err(unusable)?,
+    };
+    let telling = matches!(input, Input::Stdin) && !plan.json;
+    let mut analyzer = Analyzer::new(Parameters {
+        first_connection,
+        ..plan.parameters.clone()
+    });
+    let mut told = 0;
+    let broken = loop {
+        match reader.next_frame() {
+            Ok(Some(frame)) => analyzer.frame(&frame),
+            Ok(None) => break None,
+            // A live capture that is stopped may end inside a record.
+            Err(CaptureError::CutOff { .. }) if live::stopped() => break None,
+            Err(error) => break Some(error),
+        }
+        if telling && analyzer.findings().len() > told {
+            show::terminal::tell(&analyzer, told)?;
+            told = analyzer.findings().len();
+        }
+    };
+    if let Some(error) = &broken {
+        if reader.frames() == 0 {
+            return Err(Failure::Input(format!("{name} {error}")));
+        }
+        eprintln!(
+            "tinygram: {name} {error}; the {} frames before are reported",
+            reader.frames()
+        );
+    }
+    Ok(Capture {
+        name,
+        report: analyzer.finish(),
+        broken,
+    })
+}

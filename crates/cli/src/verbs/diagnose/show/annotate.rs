@@ -1,0 +1,87 @@
+//! `--annotate`: the same capture with packet comments, for Wireshark.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{BufWriter, Write};
+use std::path::Path;
+
+use tinygram_diagnose::findings::ms;
+use tinygram_diagnose::{Facts, Finding};
+use tinygram_wire::capture;
+
+use super::super::results::Capture;
+use crate::exit::Failure;
+
+pub(super) fn write(capture: &Capture, source: &Path, out: &Path) -> Result<(), Failure> {
+    let comments = comments(&capture.report.findings);
+    let failure = |doing: &str, path: &Path, error| Failure::Io {
+        doing: format!("{doing} {}", path.display()),
+        error,
+    };
+    let from = File::open(source).map_err(|e| failure("reading", source, e))?;
+    let into = File::create(out).map_err(|e| failure("writing", out, e))?;
+    let mut into = BufWriter::new(into);
+    let copied = capture::annotate(from, &mut into, |number| comments.get(&number).cloned());
+    into.flush().map_err(|e| failure("writing", out, e))?;
+    match copied {
+        // What could be read was analysed and is copied; the reader has been told why it ends.
+        Err(_) if capture.broken.is_some() => Ok(()),
+        Err(capture::CaptureError::Io(error)) => Err(failure("writing", out, error)),
+        Err(error) => Err(Failure::Input(format!("{} {error}", source.display()))),
+        Ok(()) => Ok(()),
+    }
+}
+
+/// One comment per frame; a frame of several findings gets a line for each.
+fn comments(findings: &[Finding]) -> BTreeMap<u64, String> {
+    let mut comments: BTreeMap<u64, String> = BTreeMap::new();
+    for (number, finding) in findings.iter().enumerate() {
+        for (frame, said) in marks(finding) {
+            let comment = comments.entry(frame).or_default();
+            if !comment.is_empty() {
+                comment.push('\n');
+            }
+            *comment += &format!(
+                "tinygram finding {} ({}): {said}",
+                number + 1,
+                finding.kind.name()
+            );
+        }
+    }
+    comments
+}
+
+fn marks(finding: &Finding) -> Vec<(u64, String)> {
+    let Facts::Hold(hold) = &finding.facts else {
+        let (first, last) = (finding.frames[0].frame, finding.frames[1].frame);
+        return vec![
+            (
+                first,
+                format!("begins; the {} {}", finding.sender, finding.habit()),
+            ),
+            (last, "ends".to_owned()),
+        ];
+    };
+    let mut marks = vec![(
+        hold.trigger.frame,
+        format!(
+            "the {} {}; what follows this is held",
+            finding.sender,
+            finding.habit()
+        ),
+    )];
+    if let Some(release) = hold.release {
+        marks.push((
+            release.frame,
+            format!(
+                "this ACK came {} late and released it",
+                ms(hold.ack_wait_ns)
+            ),
+        ));
+    }
+    marks.push((
+        hold.held.frame,
+        format!("held for {}. {}", ms(finding.cost_ns), finding.advice()),
+    ));
+    marks
+}

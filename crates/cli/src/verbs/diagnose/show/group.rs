@@ -1,0 +1,134 @@
+//! Findings that one sentence covers: the same habit of the same hosts.
+
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+
+use tinygram_diagnose::findings::ms;
+use tinygram_diagnose::{ConnectionReport, Finding, Kind, Side};
+
+use super::super::results::{Capture, Results};
+
+/// Findings of one kind, of one sending side, between a client and a service.
+pub(super) struct Group<'a> {
+    pub(super) capture: &'a Capture,
+    pub(super) kind: Kind,
+    pub(super) findings: Vec<&'a Finding>,
+    pub(super) cost_ns: i64,
+    /// The connections concerned, and how long they lasted together.
+    pub(super) connections: Vec<&'a ConnectionReport>,
+    pub(super) duration_ns: i64,
+}
+
+/// The groups, the costliest first.
+pub(super) fn groups(results: &Results) -> Vec<Group<'_>> {
+    let mut all = Vec::new();
+    for capture in &results.captures {
+        let mut found: BTreeMap<(IpAddr, IpAddr, u16, Side, Kind), Vec<&Finding>> = BTreeMap::new();
+        for finding in &capture.report.findings {
+            let Some(c) = capture.connection(finding.connection) else {
+                continue;
+            };
+            let server = (c.server.address(), c.server.port);
+            let key = (
+                c.client.address(),
+                server.0,
+                server.1,
+                finding.sender,
+                finding.kind,
+            );
+            found.entry(key).or_default().push(finding);
+        }
+        all.extend(
+            found
+                .into_values()
+                .map(|findings| Group::of(capture, findings)),
+        );
+    }
+    all.sort_by_key(|g| (std::cmp::Reverse(g.cost_ns), g.kind, g.findings[0].start_ns));
+    all
+}
+
+impl<'a> Group<'a> {
+    fn of(capture: &'a Capture, findings: Vec<&'a Finding>) -> Self {
+        let mut ids: Vec<_> = findings.iter().map(|f| f.connection).collect();
+        ids.sort_unstable();
+        ids.dedup();
+        let connections: Vec<_> = ids
+            .into_iter()
+            .filter_map(|id| capture.connection(id))
+            .collect();
+        Self {
+            capture,
+            kind: findings[0].kind,
+            cost_ns: findings.iter().map(|f| f.cost_ns).sum(),
+            duration_ns: connections.iter().map(|c| c.duration_ns()).sum(),
+            connections,
+            findings,
+        }
+    }
+
+    /// The verdict, in one sentence.
+    pub(super) fn sentence(&self) -> String {
+        let finding = self.typical();
+        let c = self.connections[0];
+        let many = match self.connections.len() {
+            1 => String::new(),
+            n => format!(" ({n} connections)"),
+        };
+        let client = match self.connections.len() {
+            1 => c.client.to_string(),
+            _ => c.client.address().to_string(),
+        };
+        let cost = match self.kind.is_stall() {
+            true => format!(
+                "{} cost {} of {}",
+                plural(self.findings.len(), "stall"),
+                seconds(self.cost_ns),
+                seconds(self.duration_ns)
+            ),
+            false => "a tinygram flood".to_owned(),
+        };
+        format!(
+            "client {client} -> server {}{many}: {cost}; the {} {}; {}",
+            c.server,
+            finding.sender,
+            finding.habit(),
+            finding.cure()
+        )
+    }
+
+    /// The finding whose habit is most frequent in the group.
+    pub(super) fn typical(&self) -> &'a Finding {
+        let mut counts: BTreeMap<String, (usize, usize)> = BTreeMap::new();
+        for (at, finding) in self.findings.iter().enumerate() {
+            counts.entry(finding.habit()).or_insert((0, at)).0 += 1;
+        }
+        let most = counts.values().max_by_key(|(n, at)| (*n, usize::MAX - at));
+        self.findings[most.map_or(0, |(_, at)| *at)]
+    }
+
+    /// A Wireshark display filter for up to `limit` of the findings.
+    pub(super) fn filter(&self, limit: usize) -> String {
+        let frames: Vec<_> = self
+            .findings
+            .iter()
+            .take(limit)
+            .flat_map(|f| f.frames.iter().map(|m| m.frame.to_string()))
+            .collect();
+        format!("frame.number in {{{}}}", frames.join(", "))
+    }
+}
+
+pub(super) fn plural(count: usize, noun: &str) -> String {
+    match count {
+        1 => format!("1 {noun}"),
+        n => format!("{n} {noun}s"),
+    }
+}
+
+pub(super) fn seconds(ns: i64) -> String {
+    match ns {
+        1_000_000_000.. => format!("{:.1} s", ns as f64 / 1e9),
+        _ => ms(ns),
+    }
+}

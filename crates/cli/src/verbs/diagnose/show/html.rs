@@ -1,0 +1,232 @@
+//! `--html`: one self-contained page.
+
+use std::fmt::Write;
+use std::path::Path;
+
+use tinygram_diagnose::Side;
+use tinygram_diagnose::findings::ms;
+use tinygram_diagnose::recipes;
+
+use super::super::plan::{Input, Plan};
+use super::super::results::Results;
+use super::group::{Group, groups, plural, seconds};
+use super::plot;
+use super::trace::{self, Trace};
+use crate::exit::Failure;
+
+pub(super) fn write(plan: &Plan, results: &Results, out: &Path) -> Result<(), Failure> {
+    let failure = |error| Failure::Io {
+        doing: format!("writing {}", out.display()),
+        error,
+    };
+    let page = page(plan, results).map_err(failure)?;
+    std::fs::write(out, page).map_err(failure)
+}
+
+fn page(plan: &Plan, results: &Results) -> std::io::Result<String> {
+    let groups = groups(results);
+    let names: Vec<_> = results.captures.iter().map(|c| c.name.clone()).collect();
+    let mut out = String::new();
+    let _ = write!(
+        out,
+        "<!doctype html><html lang=\"en\"><head><meta charset=\"utf-8\">\
+         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\
+         <title>tinygram diagnose: {0}</title><style>{STYLE}</style></head><body><main>\
+         <p class=\"name\">tinygram diagnose</p><h1>{0}</h1>",
+        escape(&names.join(", "))
+    );
+    verdict(&mut out, results, &groups);
+    connections(&mut out, results);
+    for group in groups.iter().take(GROUPS) {
+        section(&mut out, plan, group)?;
+    }
+    recipe_table(&mut out);
+    out += "</main></body></html>\n";
+    Ok(out)
+}
+
+fn verdict(out: &mut String, results: &Results, groups: &[Group<'_>]) {
+    let total = results.total();
+    for group in groups.iter().take(5) {
+        let _ = write!(
+            out,
+            "<p class=\"verdict\">{}</p>",
+            escape(&group.sentence())
+        );
+    }
+    if total.stalls == 0 {
+        let _ = write!(
+            out,
+            "<p class=\"verdict\">No stalls in {} with {}.</p>",
+            plural(total.connections as usize, "connection"),
+            plural(total.segments as usize, "segment")
+        );
+    }
+}
+
+fn connections(out: &mut String, results: &Results) {
+    let mut rows: Vec<_> = results
+        .captures
+        .iter()
+        .flat_map(|c| &c.report.connections)
+        .collect();
+    rows.sort_by_key(|r| (std::cmp::Reverse(r.cost_ns), std::cmp::Reverse(r.frames)));
+    *out += "<h2>Connections</h2><div class=\"wide\"><table><thead><tr><th>no.</th>\
+             <th>client &rarr; server</th><th>frames</th><th>RTT</th><th>captured</th>\
+             <th>stalls</th><th>cost</th><th>looked like a stall and is not</th></tr></thead><tbody>";
+    for r in rows.iter().take(ROWS) {
+        let innocent: Vec<_> = r
+            .ruled_out
+            .iter()
+            .map(|(kind, tally)| {
+                format!(
+                    "<span title=\"{}\">{} &times;{}</span>",
+                    escape(kind.reason()),
+                    kind.name(),
+                    tally.count
+                )
+            })
+            .collect();
+        let _ = write!(
+            out,
+            "<tr><td>{}</td><td>{} &rarr; {}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td>\
+             <td>{}</td><td>{}</td></tr>",
+            r.id,
+            r.client,
+            r.server,
+            r.frames,
+            r.rtt_ns.map_or("-".to_owned(), ms),
+            r.capture_point.name(),
+            r.stalls,
+            if r.stalls > 0 {
+                seconds(r.cost_ns)
+            } else {
+                "-".to_owned()
+            },
+            innocent.join(", ")
+        );
+    }
+    *out += "</tbody></table></div>";
+    if rows.len() > ROWS {
+        let _ = write!(
+            out,
+            "<p>... and {} more.</p>",
+            plural(rows.len() - ROWS, "connection")
+        );
+    }
+}
+
+fn section(out: &mut String, plan: &Plan, group: &Group<'_>) -> std::io::Result<()> {
+    let typical = group.typical();
+    let _ = write!(
+        out,
+        "<section><h2>{} by the {}: {}</h2>",
+        group.kind.title(),
+        typical.sender,
+        match group.kind.is_stall() {
+            true => format!(
+                "{}, {}",
+                plural(group.findings.len(), "stall"),
+                seconds(group.cost_ns)
+            ),
+            false => plural(group.findings.len(), "connection"),
+        }
+    );
+    *out += "<ul>";
+    for reason in typical.evidence() {
+        let _ = write!(out, "<li>{}</li>", escape(&reason));
+    }
+    let _ = write!(
+        out,
+        "</ul><p class=\"advice\">{}</p>",
+        escape(&typical.advice())
+    );
+    let port = group.connections[0].end(Side::Server).port;
+    for recipe in recipes::for_port(port) {
+        let _ = write!(
+            out,
+            "<p>{} ({}): <code>{}</code></p>",
+            recipe.place,
+            recipe.cure.name(),
+            escape(recipe.text)
+        );
+    }
+    if group.kind.is_stall() {
+        plots(out, plan, group)?;
+    }
+    let _ = write!(
+        out,
+        "<p>Wireshark: <code>{}</code></p></section>",
+        escape(&group.filter(20))
+    );
+    Ok(())
+}
+
+/// The typical stall, and the costliest if it is another.
+fn plots(out: &mut String, plan: &Plan, group: &Group<'_>) -> std::io::Result<()> {
+    let typical = group.typical();
+    let costliest = group.findings.iter().copied().max_by_key(|f| f.cost_ns);
+    let mut chosen = vec![typical];
+    chosen.extend(costliest.filter(|f| f.start_ns != typical.start_ns));
+    let mut traces: Vec<_> = chosen
+        .into_iter()
+        .filter_map(|f| Trace::around(group.capture, f))
+        .collect();
+    let source = plan.inputs.iter().find(|i| i.name() == group.capture.name);
+    if let Some(Input::File(path)) = source {
+        trace::fill(path, &mut traces)?;
+        for trace in &traces {
+            *out += &plot::svg(trace);
+        }
+        let peer = typical.sender.other();
+        let _ = write!(
+            out,
+            "<p class=\"name\">Bars: data, the held segment in red. Line: what is acknowledged; the \
+             dot is the ACK that released. Triangles: data of the {peer}.</p>"
+        );
+    }
+    Ok(())
+}
+
+fn recipe_table(out: &mut String) {
+    *out += "<h2>How to make the change</h2><p>Where many small writes follow each other, write \
+             once: TCP_NODELAY turns them into as many packets.</p><div class=\"wide\"><table><tbody>";
+    for recipe in recipes::TABLE {
+        let _ = write!(
+            out,
+            "<tr><td>{}</td><td>{}</td><td><code>{}</code></td></tr>",
+            recipe.place,
+            recipe.cure.name(),
+            escape(recipe.text)
+        );
+    }
+    *out += "</tbody></table></div>";
+}
+
+pub(super) fn escape(text: &str) -> String {
+    text.replace('&', "&amp;")
+        .replace('<', "&lt;")
+        .replace('>', "&gt;")
+        .replace('"', "&quot;")
+}
+
+/// Groups with plots, and connections in the table.
+const GROUPS: usize = 20;
+const ROWS: usize = 100;
+
+const STYLE: &str = ":root{--ink:#1d2330;--dim:#667085;--paper:#fff;--line:#d8dce5;--held:#c0362c;\
+--late:#b7791f;--data:#2b5fb3;--band:#fdecea}\
+@media(prefers-color-scheme:dark){:root{--ink:#e6e9f0;--dim:#9aa3b5;--paper:#14171f;--line:#333a48;\
+--held:#ff7b72;--late:#e3b341;--data:#79a8ff;--band:#3a1d1b}}\
+body{background:var(--paper);color:var(--ink);font:16px/1.5 system-ui,sans-serif;margin:0}\
+main{max-width:62rem;margin:0 auto;padding:2rem 1rem}.name{color:var(--dim);margin:0}\
+h1{font-size:1.5rem;margin:.2rem 0 1rem;overflow-wrap:anywhere}h2{font-size:1.15rem;margin:2rem 0 .5rem}\
+.verdict{font-size:1.1rem;border-left:4px solid var(--held);padding-left:.8rem}\
+.advice{font-weight:600}.wide{overflow-x:auto}\
+table{border-collapse:collapse;font-size:.85rem;width:100%}th,td{text-align:left;padding:.3rem .6rem;\
+border-bottom:1px solid var(--line);vertical-align:top}code{font-size:.85em;overflow-wrap:anywhere}\
+svg{width:100%;height:auto;margin:.8rem 0}svg text{fill:var(--ink);font:13px system-ui,sans-serif}\
+svg .dim{fill:var(--dim)}svg .axis{stroke:var(--line)}svg .data{stroke:var(--data);stroke-width:3}\
+svg .held{stroke:var(--held);stroke-width:4}svg .ack{stroke:var(--dim);fill:none;stroke-width:1.5}\
+svg .late{fill:var(--late)}svg .peer{fill:var(--dim)}svg .band{fill:var(--band)}\
+svg .heldtext{fill:var(--held);font-weight:600}svg .latetext{fill:var(--late);font-weight:600}";

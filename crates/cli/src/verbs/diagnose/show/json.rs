@@ -1,0 +1,213 @@
+//! `--json`: one document, schema `tinygram.diagnose/1` (docs/diagnose.md names every field).
+
+use serde::Serialize;
+use tinygram_diagnose::{ConnectionReport, Direction, Finding, Side};
+
+use super::super::plan::{Input, Plan};
+use super::super::results::{Capture, Results};
+
+pub(super) fn document(plan: &Plan, results: &Results) -> String {
+    let document = Document {
+        schema: "tinygram.diagnose/1",
+        parameters: Parameters {
+            captures: plan.inputs.iter().map(Input::name).collect(),
+            fail_on: plan.fail_on.iter().map(|c| c.text().to_owned()).collect(),
+            connection_limit: plan.parameters.connection_limit,
+            finding_limit: plan.parameters.finding_limit,
+        },
+        summary: summary(results),
+        connections: results
+            .captures
+            .iter()
+            .flat_map(|c| c.report.connections.iter().map(move |r| connection(c, r)))
+            .collect(),
+        findings: results.findings().map(|(c, f)| finding(c, f)).collect(),
+    };
+    let mut text = serde_json::to_string_pretty(&document).expect("plain data serialises");
+    text.push('\n');
+    text
+}
+
+#[derive(Serialize)]
+struct Document {
+    schema: &'static str,
+    parameters: Parameters,
+    summary: Summary,
+    connections: Vec<Connection>,
+    findings: Vec<FindingRow>,
+}
+
+#[derive(Serialize)]
+struct Parameters {
+    captures: Vec<String>,
+    fail_on: Vec<String>,
+    connection_limit: usize,
+    finding_limit: usize,
+}
+
+#[derive(Serialize)]
+struct Summary {
+    verdict: Vec<String>,
+    frames: u64,
+    segments: u64,
+    connections: u32,
+    stalls: u64,
+    cost_ms: f64,
+    floods: u64,
+    dropped_findings: u64,
+    unlisted_connections: u64,
+    /// Captures that could not be read to their end, and why.
+    incomplete: Vec<String>,
+}
+
+#[derive(Serialize)]
+struct Connection {
+    id: u32,
+    capture: String,
+    client: String,
+    server: String,
+    handshake: bool,
+    start: f64,
+    duration_ms: f64,
+    frames: u32,
+    rtt_ms: Option<f64>,
+    capture_point: &'static str,
+    client_data: DirectionRow,
+    server_data: DirectionRow,
+    stalls: u32,
+    cost_ms: f64,
+    ruled_out: Vec<RuledOut>,
+}
+
+#[derive(Serialize)]
+struct DirectionRow {
+    bytes: u64,
+    segments: u32,
+    short_segments: u32,
+    retransmitted: u32,
+    mss: u32,
+    mss_source: &'static str,
+    offload: bool,
+    sender_policy: &'static str,
+    ack_timer_ms: Option<f64>,
+    ack_every: Option<f64>,
+}
+
+#[derive(Serialize)]
+struct RuledOut {
+    kind: &'static str,
+    count: u32,
+    time_ms: f64,
+    first_frame: u64,
+    reason: &'static str,
+}
+
+#[derive(Serialize)]
+struct FindingRow {
+    kind: &'static str,
+    connection: u32,
+    capture: String,
+    direction: String,
+    frames: Vec<u64>,
+    start: f64,
+    end: f64,
+    cost_ms: f64,
+    blame: String,
+    confidence: String,
+    evidence: Vec<String>,
+    advice: String,
+    filter: String,
+}
+
+fn summary(results: &Results) -> Summary {
+    let total = results.total();
+    Summary {
+        verdict: super::group::groups(results)
+            .iter()
+            .map(super::group::Group::sentence)
+            .collect(),
+        frames: total.frames,
+        segments: total.segments,
+        connections: total.connections,
+        stalls: total.stalls,
+        cost_ms: ms(total.cost_ns),
+        floods: total.floods,
+        dropped_findings: total.dropped_findings,
+        unlisted_connections: total.unlisted_connections,
+        incomplete: results
+            .captures
+            .iter()
+            .filter_map(|c| c.broken.as_ref().map(|e| format!("{} {e}", c.name)))
+            .collect(),
+    }
+}
+
+fn connection(capture: &Capture, r: &ConnectionReport) -> Connection {
+    Connection {
+        id: r.id,
+        capture: capture.name.clone(),
+        client: r.client.to_string(),
+        server: r.server.to_string(),
+        handshake: r.handshake,
+        start: r.first_ns as f64 / 1e9,
+        duration_ms: ms(r.duration_ns()),
+        frames: r.frames,
+        rtt_ms: r.rtt_ns.map(ms),
+        capture_point: r.capture_point.name(),
+        client_data: direction(&r.directions[Side::Client as usize]),
+        server_data: direction(&r.directions[Side::Server as usize]),
+        stalls: r.stalls,
+        cost_ms: ms(r.cost_ns),
+        ruled_out: r
+            .ruled_out
+            .iter()
+            .map(|(kind, tally)| RuledOut {
+                kind: kind.name(),
+                count: tally.count,
+                time_ms: ms(tally.time_ns),
+                first_frame: tally.first_frame,
+                reason: kind.reason(),
+            })
+            .collect(),
+    }
+}
+
+fn direction(d: &Direction) -> DirectionRow {
+    DirectionRow {
+        bytes: d.bytes,
+        segments: d.segments,
+        short_segments: d.short,
+        retransmitted: d.retransmitted,
+        mss: d.mss,
+        mss_source: d.mss_source,
+        offload: d.offload,
+        sender_policy: d.policy,
+        ack_timer_ms: d.ack_timer_ns.map(ms),
+        ack_every: d.ack_every.map(|n| (n * 100.0).round() / 100.0),
+    }
+}
+
+fn finding(capture: &Capture, f: &Finding) -> FindingRow {
+    let frames: Vec<_> = f.frames.iter().map(|m| m.frame).collect();
+    let list: Vec<_> = frames.iter().map(u64::to_string).collect();
+    FindingRow {
+        kind: f.kind.name(),
+        connection: f.connection,
+        capture: capture.name.clone(),
+        direction: format!("{}->{}", f.sender, f.sender.other()),
+        start: f.start_ns as f64 / 1e9,
+        end: f.frames.last().map_or(f.start_ns, |m| m.time_ns) as f64 / 1e9,
+        cost_ms: ms(f.cost_ns),
+        blame: f.blame.to_string(),
+        confidence: f.confidence.to_string(),
+        evidence: f.evidence(),
+        advice: f.advice(),
+        filter: format!("frame.number in {{{}}}", list.join(", ")),
+        frames,
+    }
+}
+
+/// Milliseconds, to the microsecond.
+fn ms(ns: i64) -> f64 {
+    (ns as f64 / 1e3).round() / 1e3
+}

@@ -1,0 +1,106 @@
+//! The second reading: the segments around a finding, for plots.
+
+use std::fs::File;
+use std::path::Path;
+
+use tinygram_diagnose::{Finding, Side};
+use tinygram_wire::capture::Reader;
+use tinygram_wire::decode::{self, Endpoint, Flags};
+
+use super::super::results::Capture;
+
+/// The segments of one connection in a span of time.
+pub(super) struct Trace<'a> {
+    pub(super) finding: &'a Finding,
+    pub(super) from_ns: i64,
+    pub(super) to_ns: i64,
+    sender: Endpoint,
+    receiver: Endpoint,
+    pub(super) dots: Vec<Dot>,
+}
+
+/// One segment.
+pub(super) struct Dot {
+    pub(super) frame: u64,
+    pub(super) time_ns: i64,
+    /// Sent by the finding's sender, or else by its peer.
+    pub(super) by_sender: bool,
+    pub(super) seq: u32,
+    pub(super) len: u32,
+    /// Acknowledgement number, if it has one.
+    pub(super) ack: Option<u32>,
+}
+
+impl<'a> Trace<'a> {
+    /// Around a stall, a third of its length before and behind.
+    pub(super) fn around(capture: &Capture, finding: &'a Finding) -> Option<Self> {
+        let connection = capture.connection(finding.connection)?;
+        let end_ns = finding.frames.last()?.time_ns;
+        let margin_ns = ((end_ns - finding.start_ns) / 3).max(1_000_000);
+        Some(Self {
+            finding,
+            from_ns: finding.start_ns - margin_ns,
+            to_ns: end_ns + margin_ns,
+            sender: connection.end(finding.sender),
+            receiver: connection.end(finding.sender.other()),
+            dots: Vec::new(),
+        })
+    }
+
+    /// The whole of a direction of a connection.
+    pub(super) fn whole(capture: &Capture, finding: &'a Finding) -> Option<Self> {
+        let connection = capture.connection(finding.connection)?;
+        Some(Self {
+            finding,
+            from_ns: connection.first_ns,
+            to_ns: connection.last_ns,
+            sender: connection.end(finding.sender),
+            receiver: connection.end(finding.sender.other()),
+            dots: Vec::new(),
+        })
+    }
+
+    pub(super) fn sender_side(&self) -> Side {
+        self.finding.sender
+    }
+
+    fn takes(&self, source: Endpoint, destination: Endpoint, time_ns: i64) -> Option<bool> {
+        if !(self.from_ns..=self.to_ns).contains(&time_ns) || self.dots.len() >= DOTS {
+            return None;
+        }
+        match (source, destination) {
+            ends if ends == (self.sender, self.receiver) => Some(true),
+            ends if ends == (self.receiver, self.sender) => Some(false),
+            _ => None,
+        }
+    }
+}
+
+/// Fills the traces from the capture. Damage ends the reading; it was reported the first time.
+pub(super) fn fill(source: &Path, traces: &mut [Trace<'_>]) -> std::io::Result<()> {
+    let Ok(mut reader) = Reader::new(File::open(source)?) else {
+        return Ok(());
+    };
+    while let Ok(Some(frame)) = reader.next_frame() {
+        let Some(segment) = decode::segment(&frame) else {
+            continue;
+        };
+        for trace in &mut *traces {
+            let taken = trace.takes(segment.source, segment.destination, frame.time_ns);
+            if let Some(by_sender) = taken {
+                trace.dots.push(Dot {
+                    frame: frame.number,
+                    time_ns: frame.time_ns,
+                    by_sender,
+                    seq: segment.seq,
+                    len: segment.payload,
+                    ack: segment.flags.any(Flags::ACK).then_some(segment.ack),
+                });
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Segments in a plot; more would be a black page.
+const DOTS: usize = 20_000;

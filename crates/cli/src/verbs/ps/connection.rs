@@ -1,0 +1,194 @@
+//! A connection as it is shown, and where its two halves come from: the owner's descriptor, which
+//! alone knows the options, and the kernel's own list, which knows every socket but not whose it is.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::SocketAddr;
+
+use serde::Serialize;
+
+use super::verdict::{self, Verdict};
+use super::{diag, live};
+
+/// One TCP connection.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct Connection {
+    /// Who holds it open; empty where that may not be seen.
+    pub(crate) owners: Vec<Owner>,
+    pub(crate) local: SocketAddr,
+    pub(crate) remote: SocketAddr,
+    pub(crate) state: &'static str,
+    /// Unknown where the owner's descriptor could not be had.
+    pub(crate) options: Option<Options>,
+    pub(crate) counts: Counts,
+    pub(crate) verdict: Option<Verdict>,
+}
+
+/// A process with the connection open.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub(crate) struct Owner {
+    pub(crate) pid: i32,
+    pub(crate) name: String,
+    pub(crate) fd: i32,
+}
+
+/// What the program, or the system, set on the socket.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub(crate) struct Options {
+    pub(crate) nodelay: bool,
+    pub(crate) cork: bool,
+    /// The receiver acknowledges at once; false is "pingpong" mode, in which it waits for data to
+    /// carry the acknowledgment.
+    pub(crate) quickack: bool,
+    /// The longest an acknowledgment is delayed (`TCP_DELACK_MAX_US`, Linux 6.15).
+    pub(crate) delayed_ack_max_us: Option<u32>,
+    /// The least retransmission timeout, which also bounds a cork (`TCP_RTO_MIN_US`, Linux 6.15).
+    pub(crate) rto_min_us: Option<u32>,
+    pub(crate) send_buffer: u32,
+    pub(crate) receive_buffer: u32,
+}
+
+/// What the kernel counted (`struct tcp_info`).
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub(crate) struct Counts {
+    pub(crate) mss: u32,
+    pub(crate) rtt_us: u32,
+    pub(crate) min_rtt_us: u32,
+    /// The delayed-acknowledgment timer's present length.
+    pub(crate) ack_timeout_us: u32,
+    pub(crate) congestion_window: u32,
+    pub(crate) data_segments_sent: u32,
+    pub(crate) data_segments_received: u32,
+    pub(crate) bytes_sent: u64,
+    pub(crate) bytes_received: u64,
+    pub(crate) segments_unacknowledged: u32,
+    pub(crate) bytes_not_sent: u32,
+    /// Time with data on the way.
+    pub(crate) busy_us: u64,
+}
+
+impl Counts {
+    /// Payload per data segment; nothing where none was sent.
+    pub(crate) fn bytes_per_segment(&self) -> Option<f64> {
+        (self.data_segments_sent > 0)
+            .then(|| self.bytes_sent as f64 / f64::from(self.data_segments_sent))
+    }
+}
+
+/// What was found, and what could not be.
+#[derive(Debug, Default)]
+pub(crate) struct Table {
+    pub(crate) connections: Vec<Connection>,
+    /// Processes whose descriptors may not be listed or copied.
+    pub(crate) hidden_processes: BTreeSet<i32>,
+}
+
+/// What the command line asks for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Target {
+    /// A process id or a port: whichever exists.
+    Number(u32),
+    Name(String),
+}
+
+impl Target {
+    pub(crate) fn parse(text: &str) -> Result<Self, String> {
+        if text.is_empty() {
+            return Err(
+                "an empty name: accepted are a process id, a process name or a port".to_owned(),
+            );
+        }
+        if !text.bytes().all(|byte| byte.is_ascii_digit()) {
+            return Ok(Self::Name(text.to_owned()));
+        }
+        let number = text
+            .parse()
+            .ok()
+            .filter(|number| (1..=MAX_PID).contains(number));
+        number.map(Self::Number).ok_or_else(|| {
+            format!("{text}: accepted are a process id up to {MAX_PID} or a port up to 65535")
+        })
+    }
+
+    fn is_met_by(&self, connection: &Connection) -> bool {
+        match self {
+            Self::Name(name) => connection.owners.iter().any(|owner| owner.name == *name),
+            Self::Number(number) => {
+                let ports = [connection.local.port(), connection.remote.port()];
+                ports.iter().any(|port| u32::from(*port) == *number)
+                    || connection
+                        .owners
+                        .iter()
+                        .any(|owner| owner.pid as u32 == *number)
+            }
+        }
+    }
+}
+
+/// `PID_MAX_LIMIT` of a 64-bit kernel.
+const MAX_PID: u32 = 1 << 22;
+
+/// Everything there is, or what `target` asks for.
+pub(crate) fn gather(target: Option<&Target>) -> std::io::Result<Table> {
+    let mut table = Table::default();
+    // By inode: a socket that several processes have open is one connection.
+    let mut found: BTreeMap<u64, Connection> = BTreeMap::new();
+    live::each_socket(&mut table.hidden_processes, |inode, owner, read| {
+        if let Some(known) = found.get_mut(&inode) {
+            known.owners.push(owner);
+        } else if let Some(mut connection) = read() {
+            connection.owners.push(owner);
+            found.insert(inode, connection);
+        }
+    });
+    // What no descriptor told of: other users' connections, and those whose process has ended.
+    for (inode, connection) in diag::connections()? {
+        found.entry(inode).or_insert(connection);
+    }
+    table.connections = found
+        .into_values()
+        .filter(|connection| target.is_none_or(|t| t.is_met_by(connection)))
+        .collect();
+    for connection in &mut table.connections {
+        connection.verdict = verdict::judge(connection.options.as_ref(), &connection.counts);
+    }
+    table.connections.sort_by_key(|c| {
+        (
+            c.owners.first().map_or(i32::MAX, |owner| owner.pid),
+            c.local,
+            c.remote,
+        )
+    });
+    Ok(table)
+}
+
+/// The states in which a connection exists, by the kernel's number; listening is none of them.
+pub(crate) fn state_name(number: u8) -> Option<&'static str> {
+    Some(match number {
+        1 => "established",
+        2 => "syn-sent",
+        3 => "syn-received",
+        4 => "fin-wait-1",
+        5 => "fin-wait-2",
+        8 => "close-wait",
+        9 => "last-ack",
+        11 => "closing",
+        _ => return None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_target_is_a_number_or_a_name() {
+        assert_eq!(Target::parse("80"), Ok(Target::Number(80)));
+        assert_eq!(
+            Target::parse("redis-server"),
+            Ok(Target::Name("redis-server".into()))
+        );
+        for bad in ["", "0", "4194305", "99999999999999999999"] {
+            assert!(Target::parse(bad).is_err(), "{bad}");
+        }
+    }
+}

@@ -1,0 +1,98 @@
+//! The kernel's own list of TCP sockets (`sock_diag`): every user's, but only of this network
+//! namespace, and without their owners or options.
+
+use std::io;
+use std::net::SocketAddr;
+
+use netlink_packet_core::{
+    NLM_F_DUMP, NLM_F_REQUEST, NetlinkHeader, NetlinkMessage, NetlinkPayload,
+};
+use netlink_packet_sock_diag::SockDiagMessage;
+use netlink_packet_sock_diag::constants::{AF_INET, AF_INET6, IPPROTO_TCP};
+use netlink_packet_sock_diag::inet::nlas::Nla;
+use netlink_packet_sock_diag::inet::{
+    ExtensionFlags, InetRequest, InetResponse, SocketId, StateFlags,
+};
+use netlink_sys::protocols::NETLINK_SOCK_DIAG;
+use netlink_sys::{Socket, SocketAddr as NetlinkAddress};
+
+use super::connection::{Connection, Counts, state_name};
+use super::live;
+
+/// Every connection with its inode, 0 where its process has ended.
+pub(crate) fn connections() -> io::Result<Vec<(u64, Connection)>> {
+    let mut all = Vec::new();
+    for (family, socket_id) in [
+        (AF_INET, SocketId::new_v4()),
+        (AF_INET6, SocketId::new_v6()),
+    ] {
+        let request = InetRequest {
+            family,
+            protocol: IPPROTO_TCP,
+            extensions: ExtensionFlags::INFO,
+            states: StateFlags::all(),
+            socket_id,
+        };
+        dump(request, |response| all.extend(connection(&response)))?;
+    }
+    // Connections without a process all bear inode 0: tell them apart by numbers no inode has.
+    for (index, (inode, _)) in all
+        .iter_mut()
+        .enumerate()
+        .filter(|(_, (inode, _))| *inode == 0)
+    {
+        *inode = u64::MAX - index as u64;
+    }
+    Ok(all)
+}
+
+fn dump(request: InetRequest, mut each: impl FnMut(InetResponse)) -> io::Result<()> {
+    let mut socket = Socket::new(NETLINK_SOCK_DIAG)?;
+    socket.bind_auto()?;
+    socket.connect(&NetlinkAddress::new(0, 0))?;
+    let mut header = NetlinkHeader::default();
+    header.flags = NLM_F_REQUEST | NLM_F_DUMP;
+    let mut message = NetlinkMessage::new(header, SockDiagMessage::InetRequest(request).into());
+    message.finalize();
+    let mut bytes = vec![0; message.buffer_len()];
+    message.serialize(&mut bytes);
+    socket.send(&bytes, 0)?;
+    loop {
+        let (datagram, _) = socket.recv_from_full()?;
+        let mut rest = datagram.as_slice();
+        while !rest.is_empty() {
+            let message = NetlinkMessage::<SockDiagMessage>::deserialize(rest)
+                .map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error.to_string()))?;
+            // Each message is padded to four bytes.
+            rest = rest
+                .get((message.header.length as usize).next_multiple_of(4)..)
+                .unwrap_or(&[]);
+            match message.payload {
+                NetlinkPayload::InnerMessage(SockDiagMessage::InetResponse(response)) => {
+                    each(*response);
+                }
+                NetlinkPayload::Done(_) => return Ok(()),
+                NetlinkPayload::Error(error) => return Err(error.to_io()),
+                _ => {}
+            }
+        }
+    }
+}
+
+fn connection(response: &InetResponse) -> Option<(u64, Connection)> {
+    let id = &response.header.socket_id;
+    let info = response.nlas.iter().find_map(|attribute| match attribute {
+        Nla::TcpInfo(info) => Some(live::counts(info)),
+        _ => None,
+    });
+    let connection = Connection {
+        owners: Vec::new(),
+        local: SocketAddr::new(id.source_address.to_canonical(), id.source_port),
+        remote: SocketAddr::new(id.destination_address.to_canonical(), id.destination_port),
+        state: state_name(response.header.state)?,
+        options: None,
+        counts: info.unwrap_or_else(Counts::default),
+        verdict: None,
+    };
+    Some((u64::from(response.header.inode), connection))
+}

@@ -1,0 +1,149 @@
+//! The table of connections as text and as JSON.
+
+use std::fmt::Write;
+
+use super::connection::{Connection, Table, Target};
+
+/// The versioned document.
+pub(crate) fn json(table: &Table, target: Option<&str>) -> serde_json::Value {
+    let connections: Vec<_> = table
+        .connections
+        .iter()
+        .map(|connection| {
+            let mut value = serde_json::to_value(connection).expect("plain data");
+            value["counts"]["bytes_per_segment"] = connection.counts.bytes_per_segment().into();
+            value
+        })
+        .collect();
+    serde_json::json!({
+        "schema": "tinygram.ps/1",
+        "target": target,
+        "processes_not_readable": table.hidden_processes,
+        "connections": connections,
+    })
+}
+
+/// A line per connection, and one beneath it where it looks like trouble.
+pub(crate) fn text(table: &Table) -> String {
+    if table.connections.is_empty() {
+        return String::new();
+    }
+    let rows: Vec<[String; COLUMNS]> = table.connections.iter().map(row).collect();
+    let mut widths = HEADINGS.map(str::len);
+    for row in &rows {
+        for (width, cell) in widths.iter_mut().zip(row) {
+            *width = (*width).max(cell.len());
+        }
+    }
+    let mut out = line(&HEADINGS.map(str::to_owned), &widths);
+    for (row, connection) in rows.iter().zip(&table.connections) {
+        out += &line(row, &widths);
+        if let Some(verdict) = &connection.verdict {
+            let _ = writeln!(out, "    ^ {}", verdict.explain());
+        }
+    }
+    out
+}
+
+/// What the reader should know besides, for standard error.
+pub(crate) fn remarks(table: &Table, target: Option<&Target>) -> Vec<String> {
+    let mut lines = Vec::new();
+    if table.connections.is_empty() {
+        lines.push(match target {
+            None => "there is no TCP connection".to_owned(),
+            Some(Target::Number(number)) => {
+                format!("no TCP connection of process {number} or with port {number}")
+            }
+            Some(Target::Name(name)) => format!("no TCP connection of a process named {name}"),
+        });
+    }
+    let hidden = table.hidden_processes.len();
+    if hidden > 0 {
+        lines.push(format!(
+            "{hidden} process{} may not be looked into: their connections show no process, and ? for options. \
+             It takes root or CAP_SYS_PTRACE{}",
+            if hidden == 1 { "" } else { "es" },
+            yama()
+        ));
+    }
+    lines
+}
+
+/// A user may look into processes of their own, unless Yama forbids it.
+fn yama() -> String {
+    let scope = std::fs::read_to_string("/proc/sys/kernel/yama/ptrace_scope").unwrap_or_default();
+    match scope.trim() {
+        "" | "0" => String::new(),
+        scope => {
+            format!(" (for processes of your own too, as kernel.yama.ptrace_scope is {scope})")
+        }
+    }
+}
+
+const COLUMNS: usize = 13;
+const HEADINGS: [&str; COLUMNS] = [
+    "PID", "PROCESS", "LOCAL", "REMOTE", "NAGLE", "CORK", "ACKS", "MSS", "CWND", "RTT ms",
+    "BUFFERS", "SEGMENTS", "B/SEG",
+];
+/// Words stand left, numbers right.
+const LEFT: [bool; COLUMNS] = [
+    false, true, true, true, true, true, true, false, false, false, false, false, false,
+];
+
+fn row(connection: &Connection) -> [String; COLUMNS] {
+    let counts = &connection.counts;
+    let unknown = || "?".to_owned();
+    let (pid, process) = match connection.owners.as_slice() {
+        [] => (unknown(), unknown()),
+        [owner] => (owner.pid.to_string(), owner.name.clone()),
+        [owner, others @ ..] => (
+            owner.pid.to_string(),
+            format!("{} +{}", owner.name, others.len()),
+        ),
+    };
+    let options = connection.options.as_ref();
+    let told = |tell: fn(&super::connection::Options) -> String| options.map_or_else(unknown, tell);
+    [
+        pid,
+        process,
+        connection.local.to_string(),
+        connection.remote.to_string(),
+        told(|o| if o.nodelay { "off" } else { "on" }.to_owned()),
+        told(|o| if o.cork { "on" } else { "-" }.to_owned()),
+        told(|o| {
+            let mode = if o.quickack { "quick" } else { "pingpong" };
+            o.delayed_ack_max_us
+                .map_or(mode.to_owned(), |max| format!("{mode} <={}ms", max / 1000))
+        }),
+        counts.mss.to_string(),
+        counts.congestion_window.to_string(),
+        format!("{:.2}", f64::from(counts.rtt_us) / 1e3),
+        told(|o| {
+            format!(
+                "{}/{}",
+                kibibytes(o.send_buffer),
+                kibibytes(o.receive_buffer)
+            )
+        }),
+        counts.data_segments_sent.to_string(),
+        counts
+            .bytes_per_segment()
+            .map_or_else(|| "-".to_owned(), |bytes| format!("{bytes:.0}")),
+    ]
+}
+
+fn kibibytes(bytes: u32) -> String {
+    format!("{}K", bytes / 1024)
+}
+
+fn line(cells: &[String; COLUMNS], widths: &[usize; COLUMNS]) -> String {
+    let mut out = String::new();
+    for ((cell, width), left) in cells.iter().zip(widths).zip(LEFT) {
+        let _ = if left {
+            write!(out, "{cell:<width$}  ")
+        } else {
+            write!(out, "{cell:>width$}  ")
+        };
+    }
+    format!("{}\n", out.trim_end())
+}

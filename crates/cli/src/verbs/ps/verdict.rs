@@ -1,0 +1,204 @@
+//! What a connection's counts and options look like: a stall, a flood, or nothing in particular.
+//!
+//! These are signs, not proofs: a capture proves (`tinygram diagnose`).
+
+use serde::Serialize;
+
+use super::connection::{Counts, Options};
+
+/// A sign of trouble, with the figures it rests on.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+pub(crate) enum Verdict {
+    /// Bytes wait for an acknowledgment at this instant: Nagle's algorithm holds a runt.
+    HeldNow { bytes: u32 },
+    /// The program's own cork holds a runt at this instant.
+    CorkedNow { bytes: u32 },
+    /// Small segments that stay unacknowledged far longer than the path takes: writes waiting for
+    /// delayed acknowledgments.
+    LooksLikeStall {
+        bytes_per_segment: f64,
+        busy_ms_per_segment: f64,
+    },
+    /// Nagle off and segments far smaller than they need be, several for each that comes back.
+    LooksLikeFlood {
+        bytes_per_segment: f64,
+        segments_per_received: f64,
+    },
+}
+
+impl Verdict {
+    /// One line for a person.
+    pub(crate) fn explain(&self) -> String {
+        match self {
+            Self::HeldNow { bytes } => {
+                format!("stall: {bytes} bytes wait for an acknowledgment now (Nagle)")
+            }
+            Self::CorkedNow { bytes } => {
+                format!("stall: {bytes} bytes are corked by the program now")
+            }
+            Self::LooksLikeStall {
+                bytes_per_segment,
+                busy_ms_per_segment,
+            } => format!(
+                "looks like a stall: {bytes_per_segment:.0} bytes a segment, each {busy_ms_per_segment:.0} ms on the way \
+                 (writes waiting for delayed acknowledgments)"
+            ),
+            Self::LooksLikeFlood {
+                bytes_per_segment,
+                segments_per_received,
+            } => format!(
+                "looks like a flood: {bytes_per_segment:.0} bytes a segment, {segments_per_received:.1} segments for \
+                 each received (writes that one writev could send)"
+            ),
+        }
+    }
+}
+
+/// The first sign that fits, the surest first.
+pub(crate) fn judge(options: Option<&Options>, counts: &Counts) -> Option<Verdict> {
+    let bytes_per_segment = counts.bytes_per_segment();
+    let runt = counts.bytes_not_sent > 0 && counts.bytes_not_sent < counts.mss;
+    // Zero window and a full congestion window hold bytes too, but those of a runt only by chance.
+    let window_open = counts.segments_unacknowledged < counts.congestion_window;
+    if let Some(options) = options.filter(|_| runt && window_open) {
+        let bytes = counts.bytes_not_sent;
+        if options.cork {
+            return Some(Verdict::CorkedNow { bytes });
+        }
+        if !options.nodelay && counts.segments_unacknowledged > 0 {
+            return Some(Verdict::HeldNow { bytes });
+        }
+    }
+    let bytes_per_segment = bytes_per_segment?;
+    let small = bytes_per_segment < f64::from(counts.mss) * SMALL;
+    if !small || counts.data_segments_sent < ENOUGH_SEGMENTS {
+        return None;
+    }
+    let nodelay = options?.nodelay;
+    let sent = f64::from(counts.data_segments_sent);
+    let segments_per_received = sent / f64::from(counts.data_segments_received.max(1));
+    let several = segments_per_received >= SEVERAL;
+    if nodelay {
+        return several.then_some(Verdict::LooksLikeFlood {
+            bytes_per_segment,
+            segments_per_received,
+        });
+    }
+    // The smoothed round trip contains the delayed acknowledgments themselves; the least does not.
+    let busy_ms_per_segment = counts.busy_us as f64 / sent / 1e3;
+    let path_ms = f64::from(counts.min_rtt_us) / 1e3;
+    let waits = busy_ms_per_segment > path_ms * ROUND_TRIPS + LEAST_STALL_MS;
+    (several && waits).then_some(Verdict::LooksLikeStall {
+        bytes_per_segment,
+        busy_ms_per_segment,
+    })
+}
+
+/// Of an MSS: below this a segment could have carried several times as much.
+const SMALL: f64 = 0.25;
+/// Fewer segments tell nothing.
+const ENOUGH_SEGMENTS: u32 = 16;
+/// More segments than answers: one a message is as good as it gets.
+const SEVERAL: f64 = 1.5;
+/// On the way so many times the path's own time, and so many milliseconds besides. A stall of 40 ms
+/// spread over an exchange of two or three segments is 13 to 20 ms a segment.
+const ROUND_TRIPS: f64 = 2.0;
+const LEAST_STALL_MS: f64 = 5.0;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn options(nodelay: bool, cork: bool) -> Options {
+        Options {
+            nodelay,
+            cork,
+            quickack: true,
+            delayed_ack_max_us: None,
+            rto_min_us: None,
+            send_buffer: 1,
+            receive_buffer: 1,
+        }
+    }
+
+    /// 100 exchanges of two writes of 100 bytes and one answer, as a stalled sender counts them.
+    fn two_writes(busy_us: u64) -> Counts {
+        Counts {
+            mss: 1448,
+            min_rtt_us: 20,
+            congestion_window: 10,
+            data_segments_sent: 200,
+            data_segments_received: 100,
+            bytes_sent: 20_000,
+            busy_us,
+            ..Counts::default()
+        }
+    }
+
+    #[test]
+    fn a_stall_is_small_segments_long_on_the_way() {
+        let stalled = two_writes(100 * 40_000);
+        assert!(matches!(
+            judge(Some(&options(false, false)), &stalled),
+            Some(Verdict::LooksLikeStall { .. })
+        ));
+        let quick = two_writes(100 * 60);
+        assert_eq!(judge(Some(&options(false, false)), &quick), None);
+    }
+
+    #[test]
+    fn a_long_path_is_no_stall() {
+        let far = Counts {
+            min_rtt_us: 40_000,
+            ..two_writes(100 * 60_000)
+        };
+        assert_eq!(judge(Some(&options(false, false)), &far), None);
+    }
+
+    #[test]
+    fn a_flood_is_several_small_segments_an_answer() {
+        let counts = two_writes(0);
+        assert!(matches!(
+            judge(Some(&options(true, false)), &counts),
+            Some(Verdict::LooksLikeFlood { .. })
+        ));
+        let one_each = Counts {
+            data_segments_received: 200,
+            ..counts.clone()
+        };
+        assert_eq!(judge(Some(&options(true, false)), &one_each), None);
+        let full = Counts {
+            bytes_sent: 200 * 1448,
+            ..counts
+        };
+        assert_eq!(judge(Some(&options(true, false)), &full), None);
+    }
+
+    #[test]
+    fn bytes_held_at_this_instant_are_named_after_who_holds_them() {
+        let held = Counts {
+            bytes_not_sent: 100,
+            segments_unacknowledged: 1,
+            ..two_writes(0)
+        };
+        assert_eq!(
+            judge(Some(&options(false, false)), &held),
+            Some(Verdict::HeldNow { bytes: 100 })
+        );
+        assert_eq!(
+            judge(Some(&options(false, true)), &held),
+            Some(Verdict::CorkedNow { bytes: 100 })
+        );
+        let window_full = Counts {
+            congestion_window: 1,
+            ..held
+        };
+        assert_eq!(judge(Some(&options(false, false)), &window_full), None);
+    }
+
+    #[test]
+    fn without_options_nothing_is_said() {
+        assert_eq!(judge(None, &two_writes(100 * 40_000)), None);
+    }
+}

@@ -1,0 +1,229 @@
+//! Whether a preloaded library can reach a program, read from the program's file before it runs.
+
+use std::ffi::{CString, OsStr};
+use std::fmt;
+use std::fs;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+
+use object::elf;
+use object::read::elf::{Dyn, ElfFile64, FileHeader, ProgramHeader};
+use object::{Endianness, Object, ObjectSection, ObjectSymbol};
+
+/// Why the hooks would see nothing, or would do harm.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Unreachable {
+    /// No dynamic linker runs, so nothing is preloaded.
+    Static,
+    /// Its network calls go to the kernel directly, not through the C library.
+    Go,
+    /// The library is made for glibc.
+    OtherLibc(String),
+    /// The library is a 64-bit one.
+    Bits32,
+    /// The library is made for another machine.
+    OtherMachine,
+    /// The sanitizer must come first among preloaded libraries, and intercepts the same calls.
+    Sanitizer(&'static str),
+    /// The dynamic linker ignores `LD_PRELOAD` where a program gains privileges.
+    GainsPrivileges(&'static str),
+}
+
+impl fmt::Display for Unreachable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Static => {
+                f.write_str("is statically linked, so nothing can be preloaded into it")
+            }
+            Self::Go => {
+                f.write_str("is a Go program, which calls the kernel without the C library")
+            }
+            Self::OtherLibc(linker) => {
+                write!(
+                    f,
+                    "uses another C library ({linker}); the preloaded library is made for glibc"
+                )
+            }
+            Self::Bits32 => {
+                f.write_str("is a 32-bit program; the preloaded library is a 64-bit one")
+            }
+            Self::OtherMachine => {
+                f.write_str("is built for another machine than the preloaded library")
+            }
+            Self::Sanitizer(name) => {
+                write!(
+                    f,
+                    "is built with {name}, which must be loaded first and hooks the same calls"
+                )
+            }
+            Self::GainsPrivileges(how) => {
+                write!(
+                    f,
+                    "{how}, and the dynamic linker preloads nothing into a program that gains privileges"
+                )
+            }
+        }
+    }
+}
+
+/// The file a shell would run for `program`: searched for in `PATH` unless it has a slash.
+pub(crate) fn locate(program: &OsStr) -> Option<PathBuf> {
+    let is_program = |path: &Path| {
+        fs::metadata(path)
+            .is_ok_and(|meta| meta.is_file() && meta.permissions().mode() & 0o111 != 0)
+    };
+    if program.as_bytes().contains(&b'/') {
+        return Some(PathBuf::from(program)).filter(|path| is_program(path));
+    }
+    let path = std::env::var_os("PATH").unwrap_or_else(|| "/bin:/usr/bin".into());
+    std::env::split_paths(&path)
+        .map(|folder| folder.join(program))
+        .find(|path| is_program(path))
+}
+
+/// Nothing if the library reaches `file`, or what a script's first line names in its place; the
+/// reason and the file it is about otherwise.
+pub(crate) fn obstacle(file: &Path) -> Option<(PathBuf, Unreachable)> {
+    obstacle_within(file, SCRIPTS_DEEP)
+}
+
+fn obstacle_within(file: &Path, depth: usize) -> Option<(PathBuf, Unreachable)> {
+    let bytes = fs::read(file).ok()?;
+    if let Some(interpreters) = script_interpreters(&bytes) {
+        return interpreters
+            .iter()
+            .filter(|_| depth > 0)
+            .find_map(|next| obstacle_within(next, depth - 1));
+    }
+    gained_privileges(file)
+        .or_else(|| read_elf(&bytes))
+        .map(|reason| (file.to_path_buf(), reason))
+}
+
+/// What `#!` names, and what `env` after it would run.
+fn script_interpreters(bytes: &[u8]) -> Option<Vec<PathBuf>> {
+    let line = bytes
+        .strip_prefix(b"#!")?
+        .split(|byte| *byte == b'\n')
+        .next()?;
+    let mut words = line
+        .split(u8::is_ascii_whitespace)
+        .filter(|word| !word.is_empty())
+        .map(OsStr::from_bytes);
+    let first = PathBuf::from(words.next()?);
+    let is_env = first.file_name() == Some(OsStr::new("env"));
+    let behind =
+        words.find(|word| !word.as_bytes().starts_with(b"-") && !word.as_bytes().contains(&b'='));
+    Some(
+        std::iter::once(first)
+            .chain(behind.filter(|_| is_env).and_then(locate))
+            .collect(),
+    )
+}
+
+fn gained_privileges(file: &Path) -> Option<Unreachable> {
+    let meta = fs::metadata(file).ok()?;
+    // SAFETY: no arguments, cannot fail.
+    let (uid, gid) = unsafe { (libc::getuid(), libc::getgid()) };
+    let gains = |how| Some(Unreachable::GainsPrivileges(how));
+    if meta.mode() & libc::S_ISUID != 0 && meta.uid() != uid {
+        return gains("is setuid");
+    }
+    if meta.mode() & libc::S_ISGID != 0 && meta.gid() != gid {
+        return gains("is setgid");
+    }
+    let path = CString::new(file.as_os_str().as_bytes()).ok()?;
+    // SAFETY: two C strings and an empty buffer, which asks for the length.
+    let length = unsafe {
+        libc::getxattr(
+            path.as_ptr(),
+            c"security.capability".as_ptr(),
+            std::ptr::null_mut(),
+            0,
+        )
+    };
+    if length > 0 && uid != 0 {
+        gains("has file capabilities")
+    } else {
+        None
+    }
+}
+
+fn read_elf(bytes: &[u8]) -> Option<Unreachable> {
+    match object::FileKind::parse(bytes) {
+        Ok(object::FileKind::Elf32) => return Some(Unreachable::Bits32),
+        Ok(object::FileKind::Elf64) => {}
+        // Not a program: running it will tell.
+        _ => return None,
+    }
+    let file = ElfFile64::<Endianness>::parse(bytes).ok()?;
+    let endian = file.endian();
+    if file.elf_header().e_machine(endian) != elf::EM_X86_64 {
+        return Some(Unreachable::OtherMachine);
+    }
+    if file
+        .sections()
+        .any(|section| matches!(section.name(), Ok(".go.buildinfo" | ".note.go.buildid")))
+    {
+        return Some(Unreachable::Go);
+    }
+    let Some(linker) = interpreter(&file, bytes) else {
+        return Some(Unreachable::Static);
+    };
+    if linker.rsplit('/').next() != Some("ld-linux-x86-64.so.2") {
+        return Some(Unreachable::OtherLibc(linker));
+    }
+    sanitizer(&file, bytes)
+}
+
+fn interpreter(file: &ElfFile64<'_>, bytes: &[u8]) -> Option<String> {
+    let endian = file.endian();
+    let header = file
+        .elf_program_headers()
+        .iter()
+        .find(|header| header.p_type(endian) == elf::PT_INTERP)?;
+    let path = header.data(endian, bytes).ok()?;
+    Some(
+        String::from_utf8_lossy(path)
+            .trim_end_matches('\0')
+            .to_owned(),
+    )
+}
+
+/// By the run-time library it needs, or by the symbol of one linked into it.
+fn sanitizer(file: &ElfFile64<'_>, bytes: &[u8]) -> Option<Unreachable> {
+    let needed = needed_libraries(file, bytes).unwrap_or_default();
+    let defines = |symbol: &str| file.dynamic_symbols().any(|s| s.name() == Ok(symbol));
+    SANITIZERS
+        .iter()
+        .find(|(_, library, symbol)| {
+            needed.iter().any(|name| name.contains(library)) || defines(symbol)
+        })
+        .map(|(name, ..)| Unreachable::Sanitizer(name))
+}
+
+fn needed_libraries(file: &ElfFile64<'_>, bytes: &[u8]) -> Option<Vec<String>> {
+    let endian = file.endian();
+    let sections = file.elf_section_table();
+    let (dynamic, strings) = sections.dynamic(endian, bytes).ok()??;
+    let strings = sections.strings(endian, bytes, strings).ok()?;
+    let needed = dynamic
+        .iter()
+        .filter(|entry| entry.tag(endian) == elf::DT_NEEDED);
+    Some(
+        needed
+            .filter_map(|entry| entry.string(endian, strings).ok())
+            .map(|name| String::from_utf8_lossy(name).into_owned())
+            .collect(),
+    )
+}
+
+/// The sanitizer, a part of its library's name, and a symbol it defines.
+const SANITIZERS: [(&str, &str, &str); 3] = [
+    ("AddressSanitizer", "asan", "__asan_init"),
+    ("ThreadSanitizer", "tsan", "__tsan_init"),
+    ("MemorySanitizer", "msan", "__msan_init"),
+];
+/// How many scripts may run one another: the kernel's own limit (`BINPRM_BUF` recursion of 5).
+const SCRIPTS_DEEP: usize = 5;

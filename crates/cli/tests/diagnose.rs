@@ -1,0 +1,281 @@
+//! `tinygram diagnose` as a user runs it, on the recorded corpus.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+use serde_json::Value;
+
+fn corpus(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../diagnose/corpus")
+        .join(name)
+}
+
+fn scratch(name: &str) -> PathBuf {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("diagnose");
+    std::fs::create_dir_all(&folder).unwrap();
+    folder.join(name)
+}
+
+fn command() -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_tinygram"));
+    command.arg("diagnose").stdin(Stdio::null());
+    command
+}
+
+fn diagnose(args: &[&str], captures: &[&Path]) -> Output {
+    command().args(args).args(captures).output().unwrap()
+}
+
+fn json(output: &Output) -> Value {
+    serde_json::from_slice(&output.stdout).expect("one JSON document")
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+fn with_input(args: &[&str], input: &[u8]) -> Output {
+    let mut child = command()
+        .args(args)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    child.stdin.take().unwrap().write_all(input).unwrap();
+    child.wait_with_output().unwrap()
+}
+
+#[test]
+fn the_first_line_is_the_verdict() {
+    let output = diagnose(&[], &[&corpus("wwr-client-v6.pcap")]);
+    assert_eq!(output.status.code(), Some(0));
+    let out = text(&output.stdout);
+    let first = out.lines().next().unwrap();
+    assert!(first.starts_with("client [fd77::1]:"), "{first}");
+    assert!(first.contains("7 stalls cost"), "{first}");
+    assert!(
+        first.ends_with("the client writes 46 + 50 bytes separately and waits; write once, or TCP_NODELAY on the client"),
+        "{first}"
+    );
+    assert!(out.contains("Wireshark: frame.number in {"));
+}
+
+#[test]
+fn json_has_the_fields_of_its_schema() {
+    let output = diagnose(
+        &["--json", "--fail-on", "cost_ms>1e9"],
+        &[&corpus("wwr-server.pcap")],
+    );
+    assert_eq!(output.status.code(), Some(0));
+    let document = json(&output);
+    assert_eq!(document["schema"], "tinygram.diagnose/1");
+    assert_eq!(document["parameters"]["fail_on"][0], "cost_ms>1e9");
+    assert_eq!(document["summary"]["stalls"], 11);
+    let findings = document["findings"].as_array().unwrap();
+    assert_eq!(findings.len(), 11);
+    for finding in findings {
+        assert_eq!(finding["kind"], "write-write-read");
+        assert_eq!(finding["direction"], "server->client");
+        assert_eq!(finding["blame"], "server");
+        assert_eq!(finding["frames"].as_array().unwrap().len(), 3);
+        assert!(finding["cost_ms"].as_f64().unwrap() > 35.0);
+        assert!(finding["start"].is_f64());
+        for field in ["confidence", "advice", "filter"] {
+            assert!(!finding[field].as_str().unwrap().is_empty(), "{field}");
+        }
+        assert!(finding["evidence"].as_array().unwrap().len() >= 3);
+    }
+    let sum: f64 = findings
+        .iter()
+        .map(|f| f["cost_ms"].as_f64().unwrap())
+        .sum();
+    assert!((sum - document["summary"]["cost_ms"].as_f64().unwrap()).abs() < 0.1);
+}
+
+#[test]
+fn fail_on_sets_the_exit_code() {
+    let stalls = corpus("wwr-client.pcap");
+    let clean = corpus("clean-writev.pcap");
+    let code = |condition: &str, capture: &Path| {
+        diagnose(&["--fail-on", condition], &[capture])
+            .status
+            .code()
+    };
+    assert_eq!(code("stalls>0", &stalls), Some(1));
+    assert_eq!(code("stalls>0", &clean), Some(0));
+    assert_eq!(code("cost_ms > 100", &stalls), Some(1));
+    assert_eq!(code("cost_ms>100000", &stalls), Some(0));
+    assert_eq!(code("write-write-read>=7", &stalls), Some(1));
+    assert_eq!(code("tinygram-flood!=0", &stalls), Some(0));
+    assert_eq!(code("floods==1", &corpus("flood-server.pcap")), Some(1));
+    assert_eq!(code("stalls", &stalls), Some(2));
+    assert_eq!(code("stalks>0", &stalls), Some(2));
+    assert_eq!(code("stalls>many", &stalls), Some(2));
+}
+
+#[test]
+fn unusable_input_is_one_line_and_code_2() {
+    let rubbish = scratch("rubbish");
+    std::fs::write(&rubbish, "no capture at all").unwrap();
+    let empty = scratch("empty");
+    std::fs::write(&empty, "").unwrap();
+    let folder = scratch(".");
+    let missing = scratch("missing");
+    for (capture, said) in [
+        (&rubbish, "is not a capture"),
+        (&empty, "is empty"),
+        (&folder, "is a folder"),
+        (&missing, "No such file"),
+    ] {
+        let output = diagnose(&[], &[capture]);
+        let error = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{error}");
+        assert_eq!(error.lines().count(), 1, "{error}");
+        assert!(error.contains(said), "{error}");
+        assert!(output.stdout.is_empty());
+    }
+}
+
+#[test]
+fn a_cut_capture_is_reported_up_to_the_cut() {
+    let whole = std::fs::read(corpus("wwr-client.pcap")).unwrap();
+    let cut = scratch("cut.pcap");
+    std::fs::write(&cut, &whole[..whole.len() / 2]).unwrap();
+    let output = diagnose(&["--json"], &[&cut]);
+    assert_eq!(output.status.code(), Some(0));
+    assert!(text(&output.stderr).contains("is cut off inside the record"));
+    let document = json(&output);
+    assert_eq!(
+        document["summary"]["incomplete"].as_array().unwrap().len(),
+        1
+    );
+    assert!(document["summary"]["stalls"].as_u64().unwrap() >= 2);
+}
+
+#[test]
+fn standard_input_and_compression_give_the_same_findings() {
+    let plain = corpus("wwr-both-sides.pcap");
+    let bytes = std::fs::read(&plain).unwrap();
+    let expected = json(&diagnose(&["--json"], &[&plain]))["summary"]["cost_ms"].clone();
+    let piped = json(&with_input(&["--json", "-"], &bytes));
+    assert_eq!(piped["summary"]["cost_ms"], expected);
+    let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
+    gzip.write_all(&bytes).unwrap();
+    // Chosen by content: the name says nothing.
+    let packed = scratch("packed.dat");
+    std::fs::write(&packed, gzip.finish().unwrap()).unwrap();
+    let unpacked = json(&diagnose(&["--json"], &[&packed]));
+    assert_eq!(unpacked["summary"]["cost_ms"], expected);
+}
+
+#[test]
+fn a_live_capture_is_told_as_it_goes_and_ends_on_ctrl_c() {
+    use std::io::{BufRead, BufReader, Read};
+    let bytes = std::fs::read(corpus("wwr-client.pcap")).unwrap();
+    let mut child = command()
+        .arg("-")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut input = child.stdin.take().unwrap();
+    // Two thirds of the capture: a record is cut, and the pipe stays open.
+    input.write_all(&bytes[..bytes.len() * 2 / 3]).unwrap();
+    let mut output = BufReader::new(child.stdout.take().unwrap());
+    let mut told = String::new();
+    output.read_line(&mut told).unwrap();
+    assert!(told.starts_with("write-write-read "), "{told}");
+    let interrupted = Command::new("kill")
+        .args(["-INT", &child.id().to_string()])
+        .status()
+        .unwrap();
+    assert!(interrupted.success());
+    let mut rest = String::new();
+    output.read_to_string(&mut rest).unwrap();
+    assert!(rest.contains("stalls cost"), "{rest}");
+    assert_eq!(child.wait().unwrap().code(), Some(0));
+    drop(input);
+}
+
+#[test]
+fn the_annotated_copy_gives_the_same_findings() {
+    let out = scratch("annotated.pcapng");
+    let source = corpus("odd-full-short-final.pcap");
+    let first = diagnose(&["--json", "--annotate", out.to_str().unwrap()], &[&source]);
+    let second = diagnose(&["--json"], &[&out]);
+    assert_eq!(
+        json(&first)["findings"][0]["frames"],
+        json(&second)["findings"][0]["frames"]
+    );
+    let bytes = std::fs::read(&out).unwrap();
+    let needle = b"tinygram finding 1 (odd-full-short-final): held for";
+    assert!(bytes.windows(needle.len()).any(|w| w == needle));
+    // The capture itself is never overwritten.
+    let same = diagnose(&["--annotate", out.to_str().unwrap()], &[&out]);
+    assert_eq!(same.status.code(), Some(2));
+}
+
+#[test]
+fn the_page_is_self_contained_and_has_plots() {
+    let out = scratch("page.html");
+    let capture = corpus("cork-held.pcap");
+    let output = diagnose(&["--html", out.to_str().unwrap()], &[&capture]);
+    assert_eq!(output.status.code(), Some(0));
+    let page = std::fs::read_to_string(&out).unwrap();
+    assert!(page.matches("<svg").count() >= 1);
+    assert!(page.contains("bytes held for"));
+    for outside in ["http://", "https://", "<script", "src="] {
+        assert!(!page.contains(outside), "{outside}");
+    }
+}
+
+#[test]
+fn xplot_graphs_are_written_per_direction() {
+    let folder = scratch("xplot");
+    let capture = corpus("wwr-client.pcap");
+    let output = diagnose(&["--xplot", folder.to_str().unwrap()], &[&capture]);
+    assert_eq!(output.status.code(), Some(0));
+    let graph = std::fs::read_to_string(folder.join("0-client-to-server.xpl")).unwrap();
+    assert!(graph.starts_with("timeval unsigned\n"));
+    assert_eq!(graph.matches("\nred\n").count(), 7);
+    assert!(graph.ends_with("go\n"));
+}
+
+#[test]
+fn several_captures_count_their_connections_on() {
+    let (a, b) = (corpus("wwr-client.pcap"), corpus("wwr-server.pcap"));
+    let document = json(&diagnose(&["--json"], &[&a, &b]));
+    assert_eq!(document["summary"]["stalls"], 18);
+    let ids: Vec<_> = document["connections"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|c| c["id"].as_u64().unwrap())
+        .collect();
+    assert_eq!(ids, [0, 1]);
+}
+
+#[test]
+fn recipes_name_the_places_people_ask_for() {
+    let out = text(&command().arg("--recipes").output().unwrap().stdout);
+    for place in [
+        "C ",
+        "Go ",
+        "Java",
+        "Python",
+        "Node",
+        ".NET",
+        "Rust",
+        "nginx",
+        "HAProxy",
+        "Redis",
+        "gRPC",
+        "Windows registry",
+        "quickack 1",
+    ] {
+        assert!(out.contains(place), "{place}");
+    }
+}

@@ -1,0 +1,133 @@
+//! `tinygram ps` on connections of this very process: what it shows is what was set.
+
+#![cfg(target_os = "linux")]
+
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::os::fd::AsRawFd;
+use std::process::{Command, Output};
+
+use serde_json::Value;
+
+fn ps(arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_tinygram"))
+        .arg("ps")
+        .args(arguments)
+        .output()
+        .unwrap()
+}
+
+/// A connection, both ends ours; and its client's port.
+fn connection() -> (TcpStream, TcpStream, String) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let client = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+    let (server, _) = listener.accept().unwrap();
+    let port = client.local_addr().unwrap().port().to_string();
+    (client, server, port)
+}
+
+/// The client's end as `ps` shows it; nothing where this process may not be looked into.
+fn shown(port: &str) -> Option<Value> {
+    let output = ps(&["--json", port]);
+    assert!(output.status.success());
+    let document: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(document["schema"], "tinygram.ps/1");
+    let local = format!("127.0.0.1:{port}");
+    let found = document["connections"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .find(|c| c["local"] == *local)
+        .cloned();
+    let found = found.expect("the connection is listed");
+    if found["options"].is_null() {
+        eprintln!("skipped: this user may not copy descriptors of its own processes");
+        return None;
+    }
+    assert_eq!(found["owners"][0]["pid"], std::process::id());
+    Some(found)
+}
+
+#[test]
+fn options_are_those_that_were_set() {
+    let (client, _server, port) = connection();
+    let Some(before) = shown(&port) else { return };
+    assert_eq!(
+        (&before["options"]["nodelay"], &before["options"]["cork"]),
+        (&false.into(), &false.into())
+    );
+    client.set_nodelay(true).unwrap();
+    cork(&client);
+    let after = shown(&port).unwrap();
+    assert_eq!(
+        (&after["options"]["nodelay"], &after["options"]["cork"]),
+        (&true.into(), &true.into())
+    );
+}
+
+#[test]
+fn bytes_per_segment_are_counted_and_a_corked_runt_is_named() {
+    let (mut client, mut server, port) = connection();
+    for _ in 0..10 {
+        client.write_all(&[7; 100]).unwrap();
+        server.read_exact(&mut [0; 100]).unwrap();
+    }
+    let Some(quiet) = shown(&port) else { return };
+    assert_eq!(quiet["counts"]["data_segments_sent"], 10);
+    assert_eq!(quiet["counts"]["bytes_per_segment"], 100.0);
+    assert_eq!(quiet["verdict"], Value::Null);
+    cork(&client);
+    client.write_all(&[7; 100]).unwrap();
+    let corked = shown(&port).unwrap();
+    assert_eq!(corked["verdict"]["kind"], "corked-now");
+    assert_eq!(corked["verdict"]["bytes"], 100);
+}
+
+#[test]
+fn text_names_the_process_and_a_target_that_is_not_there() {
+    let (_client, _server, port) = connection();
+    let text = String::from_utf8(ps(&[&port]).stdout).unwrap();
+    let mut lines = text.lines();
+    assert!(lines.next().unwrap().contains("NAGLE"));
+    assert!(lines.all(|line| line.contains(&format!(":{port}"))));
+    let missing = ps(&["no-such-process"]);
+    assert!(missing.status.success() && missing.stdout.is_empty());
+    assert!(
+        String::from_utf8_lossy(&missing.stderr)
+            .contains("no TCP connection of a process named no-such-process")
+    );
+}
+
+#[test]
+fn bad_arguments_are_one_line() {
+    for arguments in [
+        &["0"][..],
+        &["99999999"],
+        &["--watch=0"],
+        &["--watch=x"],
+        &[""],
+    ] {
+        let output = ps(arguments);
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}: {said}");
+        assert!(
+            output.stdout.is_empty() && said.lines().count() == 1 && said.contains("accepted"),
+            "{said}"
+        );
+    }
+}
+
+fn cork(stream: &TcpStream) {
+    let on: libc::c_int = 1;
+    // SAFETY: one integer, on a socket of our own.
+    let failed = unsafe {
+        libc::setsockopt(
+            stream.as_raw_fd(),
+            libc::IPPROTO_TCP,
+            libc::TCP_CORK,
+            (&raw const on).cast(),
+            4,
+        )
+    };
+    assert_eq!(failed, 0);
+}

@@ -1,0 +1,570 @@
+/* Programs that do to their sockets what real programs do, and worse. Each scenario connects to a
+ * sink (crates/cli/tests/run.rs) and sends frames:
+ *
+ *     stream (1) | flags (1) | length (2) | sequence (4) | payload, each byte (stream*31 + sequence*7 + index)
+ *
+ * The sink checks that every stream is whole and in order, and answers a frame that asks for it with
+ * the number of frames it has seen on the connection. Small writes on purpose: a frame is written in
+ * up to three pieces, each of which may be held. */
+#define _GNU_SOURCE
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <pthread.h>
+#include <sched.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/select.h>
+#include <sys/sendfile.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/time.h>
+#include <sys/uio.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { ANSWER = 1, LAST = 2, HEADER = 8 };
+static int port;
+
+#define MUST(condition) ((condition) ? (void)0 : fail(#condition, __LINE__))
+static void fail(const char *what, int line) {
+    fprintf(stderr, "hostile.c:%d: %s (%s)\n", line, what, strerror(errno));
+    _exit(99);
+}
+
+static struct sockaddr_in sink_address(void) {
+    struct sockaddr_in a = {.sin_family = AF_INET, .sin_port = htons(port)};
+    a.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    return a;
+}
+
+static int dial(int flags) {
+    struct sockaddr_in a = sink_address();
+    int fd = socket(AF_INET, SOCK_STREAM | flags, 0);
+    MUST(fd >= 0);
+    MUST(connect(fd, (struct sockaddr *)&a, sizeof a) == 0 || errno == EINPROGRESS);
+    return fd;
+}
+
+static void put(int fd, const void *bytes, size_t len) {
+    const char *at = bytes;
+    while (len > 0) {
+        ssize_t n = write(fd, at, len);
+        if (n < 0 && errno == EINTR) continue;
+        if (n < 0 && errno == EAGAIN) {
+            struct pollfd p = {fd, POLLOUT, 0};
+            MUST(poll(&p, 1, 10000) == 1);
+            continue;
+        }
+        MUST(n > 0);
+        at += n, len -= n;
+    }
+}
+
+static size_t build(unsigned char *frame, int stream, int flags, unsigned sequence, size_t len) {
+    frame[0] = stream, frame[1] = flags, frame[2] = len, frame[3] = len >> 8;
+    memcpy(frame + 4, &sequence, 4);
+    for (size_t i = 0; i < len; i++) frame[HEADER + i] = stream * 31 + sequence * 7 + i;
+    return HEADER + len;
+}
+
+/* One frame in three writes. */
+static void send_frame(int fd, int stream, int flags, unsigned sequence, size_t len) {
+    unsigned char frame[HEADER + 65535];
+    size_t whole = build(frame, stream, flags, sequence, len), half = HEADER + len / 2;
+    put(fd, frame, HEADER);
+    put(fd, frame + HEADER, half - HEADER);
+    put(fd, frame + half, whole - half);
+}
+
+static void expect_answer(int fd, unsigned frames) {
+    unsigned seen;
+    size_t got = 0;
+    while (got < sizeof seen) {
+        ssize_t n = read(fd, (char *)&seen + got, sizeof seen - got);
+        if (n < 0 && errno == EINTR) continue;
+        if (n < 0 && errno == EAGAIN) {
+            struct pollfd p = {fd, POLLIN, 0};
+            MUST(poll(&p, 1, 10000) == 1);
+            continue;
+        }
+        MUST(n > 0);
+        got += n;
+    }
+    MUST(seen == frames);
+}
+
+/* Request and answer, so often that a hold of 200 ms would show. */
+static void converse(int fd, int stream, int rounds) {
+    for (int i = 0; i < rounds; i++) {
+        send_frame(fd, stream, ANSWER | (i == rounds - 1 ? LAST : 0), i, i % 300);
+        expect_answer(fd, i + 1);
+    }
+}
+
+static void stream_out(int fd, int stream, int frames) {
+    for (int i = 0; i < frames; i++) send_frame(fd, stream, i == frames - 1 ? LAST : 0, i, i % 500);
+}
+
+static void reap(pid_t child, int signal) {
+    int status;
+    MUST(waitpid(child, &status, 0) == child);
+    MUST(signal ? WIFSIGNALED(status) && WTERMSIG(status) == signal : WIFEXITED(status) && WEXITSTATUS(status) == 0);
+}
+
+static void plain(void) {
+    int fd = dial(0);
+    converse(fd, 1, 500);
+    close(fd);
+}
+
+static void nonblocking(void) {
+    int fd = dial(SOCK_NONBLOCK);
+    struct pollfd p = {fd, POLLOUT, 0};
+    MUST(poll(&p, 1, 10000) == 1);
+    converse(fd, 1, 500);
+    close(fd);
+}
+
+/* Parent and child in turn on one socket, each with bytes held as the other begins. */
+static void forked(void) {
+    int fd = dial(0), turn[2][2];
+    MUST(pipe(turn[0]) == 0 && pipe(turn[1]) == 0);
+    char token = 0;
+    send_frame(fd, 1, 0, 0, 10);
+    pid_t child = fork();
+    int me = child == 0;
+    for (int i = 0; i < 200; i++) {
+        if (me || i > 0) MUST(read(turn[me][0], &token, 1) == 1);
+        send_frame(fd, 1 + me, i == 199 ? LAST : 0, me ? i : i + 1, 30);
+        MUST(write(turn[!me][1], &token, 1) == 1);
+    }
+    if (me) _exit(0);
+    reap(child, 0);
+    close(fd);
+}
+
+/* Bytes held, then the whole memory is gone, with the knowledge of them. */
+static void executed(void) {
+    int fd = dial(0);
+    char number[16];
+    send_frame(fd, 1, 0, 0, 10);
+    send_frame(fd, 1, 0, 1, 10);
+    snprintf(number, sizeof number, "%d", fd);
+    char where[16];
+    snprintf(where, sizeof where, "%d", port);
+    execl("/proc/self/exe", "hostile", "executed-after", where, number, (char *)NULL);
+    fail("execl", __LINE__);
+}
+
+static void executed_after(int fd) {
+    for (int i = 2; i < 300; i++) send_frame(fd, 1, i == 299 ? LAST : 0, i, 40);
+    close(fd);
+}
+
+/* A child in its parent's memory moves descriptors about; the parent's must stay what they are. */
+static void vforked(void) {
+    int fd = dial(0);
+    for (int i = 0; i < 200; i++) {
+        send_frame(fd, 1, i == 199 ? LAST : 0, i, 20);
+        pid_t child = vfork();
+        if (child == 0) {
+            dup2(fd, 0);
+            close(fd);
+            execl("/bin/true", "true", (char *)NULL);
+            _exit(1);
+        }
+        reap(child, 0);
+    }
+    close(fd);
+}
+
+struct shared {
+    int fd, stream, frames;
+    pthread_mutex_t *lock;
+};
+
+static void *sharer(void *argument) {
+    struct shared *s = argument;
+    for (int i = 0; i < s->frames; i++) {
+        pthread_mutex_lock(s->lock);
+        send_frame(s->fd, s->stream, i == s->frames - 1 ? LAST : 0, i, i % 100);
+        pthread_mutex_unlock(s->lock);
+        if (i % 7 == 0) sched_yield();
+    }
+    return NULL;
+}
+
+static void threads(void) {
+    enum { N = 8 };
+    int fd = dial(0);
+    pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    pthread_t thread[N];
+    struct shared s[N];
+    for (int i = 0; i < N; i++) {
+        s[i] = (struct shared){fd, i + 1, 500, &lock};
+        MUST(pthread_create(&thread[i], NULL, sharer, &s[i]) == 0);
+    }
+    for (int i = 0; i < N; i++) pthread_join(thread[i], NULL);
+    close(fd);
+}
+
+/* The papers' Telnet client: one thread reads, blocked for ever, while another writes. */
+static void *answers(void *argument) {
+    int fd = *(int *)argument;
+    for (unsigned i = 0; i < 500; i++) expect_answer(fd, i + 1);
+    return NULL;
+}
+
+static void reader_writer(void) {
+    int fd = dial(0);
+    pthread_t reader;
+    MUST(pthread_create(&reader, NULL, answers, &fd) == 0);
+    for (int i = 0; i < 500; i++) {
+        send_frame(fd, 1, ANSWER | (i == 499 ? LAST : 0), i, 50);
+        if (i % 50 == 0) usleep(1000);
+    }
+    pthread_join(reader, NULL);
+    close(fd);
+}
+
+static void duplicated(void) {
+    int fd[4] = {dial(0)};
+    fd[1] = dup(fd[0]), fd[2] = fcntl(fd[0], F_DUPFD_CLOEXEC, 100), fd[3] = dup2(fd[0], 77);
+    for (int i = 0; i < 400; i++) {
+        if (i == 300) close(fd[0]), fd[0] = fd[3];
+        if (i % 40 == 0) fcntl(fd[1], F_SETFL, i % 80 ? O_NONBLOCK : 0);
+        send_frame(fd[i % 4], 1, ANSWER | (i == 399 ? LAST : 0), i, 60);
+        expect_answer(fd[(i + 1) % 4], i + 1);
+    }
+    for (int i = 1; i < 4; i++) close(fd[i]);
+}
+
+/* The socket goes to another process with bytes held, and the sender forgets it. */
+static void handed_on(void) {
+    int fd = dial(0), pair[2];
+    MUST(socketpair(AF_UNIX, SOCK_STREAM, 0, pair) == 0);
+    pid_t child = fork();
+    char byte = 0, room[CMSG_SPACE(sizeof(int))] = {0};
+    struct iovec piece = {&byte, 1};
+    struct msghdr message = {.msg_iov = &piece, .msg_iovlen = 1, .msg_control = room, .msg_controllen = sizeof room};
+    if (child == 0) {
+        close(fd);
+        MUST(recvmsg(pair[1], &message, 0) == 1);
+        memcpy(&fd, CMSG_DATA(CMSG_FIRSTHDR(&message)), sizeof fd);
+        for (int i = 2; i < 300; i++) send_frame(fd, 1, i == 299 ? LAST : 0, i, 20);
+        _exit(0);
+    }
+    send_frame(fd, 1, 0, 0, 10);
+    send_frame(fd, 1, 0, 1, 10);
+    struct cmsghdr *control = CMSG_FIRSTHDR(&message);
+    control->cmsg_level = SOL_SOCKET, control->cmsg_type = SCM_RIGHTS, control->cmsg_len = CMSG_LEN(sizeof fd);
+    memcpy(CMSG_DATA(control), &fd, sizeof fd);
+    MUST(sendmsg(pair[0], &message, 0) == 1);
+    close(fd);
+    reap(child, 0);
+}
+
+/* A handler writes to one socket whatever the program is doing to another. */
+static int handler_fd;
+static volatile sig_atomic_t handled;
+static void handler(int signal) {
+    (void)signal;
+    int before = errno;
+    unsigned char frame[HEADER + 20];
+    size_t len = build(frame, 2, 0, handled++, 20);
+    MUST(write(handler_fd, frame, len) == (ssize_t)len);
+    errno = before;
+}
+
+static void signals(void) {
+    int fd = dial(0);
+    handler_fd = dial(0);
+    struct sigaction action = {.sa_handler = handler, .sa_flags = SA_RESTART};
+    sigaction(SIGALRM, &action, NULL);
+    struct itimerval often = {{0, 300}, {0, 300}}, never = {{0, 0}, {0, 0}};
+    setitimer(ITIMER_REAL, &often, NULL);
+    converse(fd, 1, 1000);
+    setitimer(ITIMER_REAL, &never, NULL);
+    send_frame(handler_fd, 2, LAST, handled, 5);
+    close(fd);
+    close(handler_fd);
+}
+
+static sigjmp_buf out;
+static void jump(int signal) {
+    (void)signal;
+    siglongjmp(out, 1);
+}
+
+/* Out of every wait by longjmp, over the hook's frames. */
+static void jumps(void) {
+    int fd = dial(0), silent[2];
+    MUST(pipe(silent) == 0);
+    signal(SIGALRM, jump);
+    for (volatile int i = 0; i < 300; i++) {
+        send_frame(fd, 1, ANSWER | (i == 299 ? LAST : 0), i, 30);
+        struct itimerval soon = {{0, 0}, {0, 300}};
+        if (sigsetjmp(out, 1) == 0) {
+            struct pollfd p = {silent[0], POLLIN, 0};
+            char byte;
+            setitimer(ITIMER_REAL, &soon, NULL);
+            if (i % 2) poll(&p, 1, 10000);
+            else MUST(read(silent[0], &byte, 1) == 1);
+        }
+        expect_answer(fd, i + 1);
+    }
+    close(fd);
+}
+
+/* A thread is cancelled while it waits in a hook, with bytes held. */
+static void *cancelled(void *argument) {
+    struct shared *s = argument;
+    send_frame(s->fd, s->stream, LAST, 0, 30);
+    char byte;
+    MUST(recv(s->frames, &byte, 1, 0) == 1);
+    return NULL;
+}
+
+static void cancels(void) {
+    int quiet = dial(0);
+    for (int i = 0; i < 50; i++) {
+        struct shared s = {dial(0), 1, quiet, NULL};
+        pthread_t thread;
+        void *result;
+        MUST(pthread_create(&thread, NULL, cancelled, &s) == 0);
+        usleep(i % 5 * 300);
+        pthread_cancel(thread);
+        MUST(pthread_join(thread, &result) == 0 && result == PTHREAD_CANCELED);
+        /* Cancelled before it wrote, it left the stream empty. */
+        close(s.fd);
+    }
+    close(quiet);
+}
+
+/* A filter that kills for every call that our own program does not need: setsockopt among them. */
+static void sandboxed(void) {
+    int fd = dial(0);
+    converse(fd, 1, 20);
+    send_frame(fd, 2, 0, 0, 10);
+    struct sock_filter filter[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_write, 5, 0),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_read, 4, 0),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_exit_group, 3, 0),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_close, 2, 0),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_clock_nanosleep, 1, 0),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+    };
+    struct sock_fprog program = {sizeof filter / sizeof *filter, filter};
+    MUST(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0);
+    MUST(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0);
+    for (int i = 1; i < 300; i++) send_frame(fd, 2, i == 299 ? LAST : 0, i, 30);
+    struct timespec while_ = {0, 5000000};
+    nanosleep(&while_, NULL);
+    close(fd);
+    _exit(0);
+}
+
+static void many(void) {
+    enum { N = 2000 };
+    struct rlimit limit;
+    getrlimit(RLIMIT_NOFILE, &limit);
+    int n = limit.rlim_cur > N + 100 ? N : (int)limit.rlim_cur - 100, fd[N];
+    for (int i = 0; i < n; i++) fd[i] = dial(0);
+    for (int round = 0; round < 4; round++)
+        for (int i = 0; i < n; i++) send_frame(fd[i], 1, ANSWER | (round == 3 ? LAST : 0), round, 20);
+    for (int i = n - 1; i >= 0; i--)
+        for (unsigned round = 0; round < 4; round++) expect_answer(fd[i], round + 1);
+    for (int i = 0; i < n; i++) close(fd[i]);
+}
+
+/* Closed with bytes held: plainly, after a shutdown, beside a duplicate that stays open. */
+static void closed(void) {
+    for (int i = 0; i < 300; i++) {
+        int fd = dial(0);
+        send_frame(fd, 1, 0, 0, 10);
+        send_frame(fd, 1, LAST, 1, 10);
+        if (i % 3 == 1) shutdown(fd, SHUT_WR);
+        int other = i % 3 == 2 ? dup(fd) : -1;
+        close(fd);
+        if (other >= 0) usleep(100), close(other);
+    }
+}
+
+/* Never waits: only the watchdog can help. The sink's answers must come meanwhile. */
+static void spins(void) {
+    int fd = dial(0), slow = 0;
+    converse(fd, 1, 2);
+    for (unsigned i = 0; i < 30; i++) {
+        struct timespec begun, now;
+        clock_gettime(CLOCK_MONOTONIC, &begun);
+        send_frame(fd, 2, ANSWER | (i == 29 ? LAST : 0), i, 30);
+        int ready = 0;
+        do {
+            ioctl(fd, 0x541B /* FIONREAD */, &ready);
+            clock_gettime(CLOCK_MONOTONIC, &now);
+        } while (ready < 4);
+        double ms = (now.tv_sec - begun.tv_sec) * 1e3 + (now.tv_nsec - begun.tv_nsec) / 1e6;
+        slow += ms > 150;
+        expect_answer(fd, 3 + i);
+    }
+    MUST(slow < 5); /* a loaded machine may be slow now and then; the kernel's bound would be slow always */
+    close(fd);
+}
+
+/* Killed with bytes held: the kernel's own close sends them. */
+static void killed(void) {
+    for (int i = 0; i < 50; i++) {
+        pid_t child = fork();
+        if (child == 0) {
+            int fd = dial(0);
+            converse(fd, 2, 3);
+            send_frame(fd, 1, 0, 0, 10);
+            send_frame(fd, 1, LAST, 1, 10);
+            kill(getpid(), i % 2 ? SIGKILL : SIGTERM);
+        }
+        reap(child, i % 2 ? SIGKILL : SIGTERM);
+    }
+}
+
+/* Every way to write, and the events through every way to wait. */
+static void every_call(void) {
+    int fd = dial(0), epoll = epoll_create1(0);
+    struct epoll_event event = {.events = EPOLLIN};
+    MUST(epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &event) == 0);
+    int file = memfd_create("frame", 0);
+    for (unsigned i = 0; i < 700; i++) {
+        unsigned char frame[HEADER + 5000];
+        size_t payload = i % 11 == 0 ? 3000 : i % 200, len = build(frame, 1, ANSWER | (i == 699 ? LAST : 0), i, payload);
+        struct iovec pieces[2] = {{frame + HEADER, payload / 2}, {frame + HEADER + payload / 2, payload - payload / 2}};
+        struct mmsghdr batch[1] = {{.msg_hdr = {.msg_iov = pieces, .msg_iovlen = 2}}};
+        off_t at = HEADER;
+        put(fd, frame, HEADER);
+        switch (payload == 0 ? 99 : i % 7) {
+        case 0: MUST(writev(fd, pieces, 2) == (ssize_t)payload); break;
+        case 1: MUST(send(fd, frame + HEADER, payload, MSG_NOSIGNAL) == (ssize_t)payload); break;
+        case 2: MUST(sendto(fd, frame + HEADER, payload, 0, NULL, 0) == (ssize_t)payload); break;
+        case 3: MUST(sendmsg(fd, &batch->msg_hdr, 0) == (ssize_t)payload); break;
+        case 4: MUST(sendmmsg(fd, batch, 1, 0) == 1 && batch->msg_len == payload); break;
+        case 5:
+            MUST(pwrite(file, frame, len, 0) == (ssize_t)len);
+            MUST(sendfile(fd, file, &at, payload) == (ssize_t)payload);
+            break;
+        case 6: MUST(syscall(SYS_write, fd, frame + HEADER, payload) == (ssize_t)payload); break;
+        }
+        struct pollfd p = {fd, POLLIN, 0};
+        fd_set set;
+        FD_ZERO(&set);
+        FD_SET(fd, &set);
+        struct timeval ten = {10, 0};
+        struct timespec ten_too = {10, 0};
+        switch (i % 6) {
+        case 0: MUST(poll(&p, 1, 10000) == 1 && p.revents & POLLIN); break;
+        case 1: MUST(select(fd + 1, &set, NULL, NULL, &ten) == 1 && FD_ISSET(fd, &set)); break;
+        case 2: MUST(epoll_wait(epoll, &event, 1, 10000) == 1); break;
+        case 3: MUST(pselect(fd + 1, &set, NULL, NULL, &ten_too, NULL) == 1 && FD_ISSET(fd, &set)); break;
+        case 4: MUST(ppoll(&p, 1, &ten_too, NULL) == 1); break;
+        case 5: break;
+        }
+        expect_answer(fd, i + 1);
+    }
+    close(fd);
+}
+
+/* A stream over the socket: buffered writes inside the C library, closed inside it too; the number
+ * comes back as a datagram socket, which must never be corked. */
+static void streams(void) {
+    for (int i = 0; i < 100; i++) {
+        int fd = dial(0);
+        send_frame(fd, 1, 0, 0, 10);
+        FILE *stream = fdopen(fd, "r+");
+        unsigned char frame[HEADER + 300];
+        for (int j = 1; j < 5; j++) {
+            size_t len = build(frame, 1, j == 4 ? LAST : 0, j, 60 * j);
+            MUST(fwrite(frame, 1, len, stream) == len);
+            if (j % 2) fflush(stream);
+        }
+        fclose(stream);
+        int receiver = socket(AF_INET, SOCK_DGRAM, 0), sender = socket(AF_INET, SOCK_DGRAM, 0);
+        struct sockaddr_in a = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+        socklen_t len = sizeof a;
+        MUST(bind(receiver, (struct sockaddr *)&a, len) == 0 && getsockname(receiver, (struct sockaddr *)&a, &len) == 0);
+        MUST(connect(sender, (struct sockaddr *)&a, len) == 0);
+        MUST(write(sender, "one", 3) == 3 && send(sender, "three", 5, 0) == 5);
+        char room[16];
+        MUST(read(receiver, room, sizeof room) == 3 && recv(receiver, room, sizeof room, 0) == 5);
+        close(receiver), close(sender);
+    }
+}
+
+/* More than the buffers take, on sockets that must not wait: one with room for megabytes, and one
+ * whose buffer the program made so small that it lives on early acknowledgments. */
+static void floods(void) {
+    for (int with_small_buffer = 0; with_small_buffer < 2; with_small_buffer++) {
+        int fd = dial(SOCK_NONBLOCK), small = 4096;
+        if (with_small_buffer) setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &small, sizeof small);
+        struct pollfd p = {fd, POLLOUT, 0};
+        MUST(poll(&p, 1, 10000) == 1);
+        stream_out(fd, 1, 20000);
+        close(fd);
+    }
+}
+
+/* The program's own word on Nagle and the cork is kept, and shown to it. */
+static void options(void) {
+    int fd = dial(0), value = -1;
+    socklen_t len = sizeof value;
+    MUST(getsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &value, &len) == 0 && value == 0);
+    for (int on = 1; on >= 0; on--) {
+        MUST(setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on) == 0);
+        MUST(getsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &value, &len) == 0 && !!value == on);
+    }
+    converse(fd, 1, 20);
+    int on = 1, off = 0;
+    MUST(setsockopt(fd, IPPROTO_TCP, TCP_CORK, &on, sizeof on) == 0);
+    send_frame(fd, 2, ANSWER, 0, 30);
+    struct pollfd p = {fd, POLLIN, 0};
+    MUST(poll(&p, 1, 20) == 0); /* corked by the program: not ours to flush */
+    MUST(setsockopt(fd, IPPROTO_TCP, TCP_CORK, &off, sizeof off) == 0);
+    expect_answer(fd, 21);
+    send_frame(fd, 2, ANSWER | LAST, 1, 30);
+    expect_answer(fd, 22);
+    close(fd);
+}
+
+static const struct { const char *name; void (*run)(void); } scenarios[] = {
+    {"plain", plain}, {"nonblocking", nonblocking}, {"forked", forked}, {"executed", executed},
+    {"vforked", vforked}, {"threads", threads}, {"reader-writer", reader_writer}, {"duplicated", duplicated},
+    {"handed-on", handed_on}, {"signals", signals}, {"jumps", jumps}, {"cancels", cancels},
+    {"sandboxed", sandboxed}, {"many", many}, {"closed", closed}, {"spins", spins}, {"killed", killed},
+    {"every-call", every_call}, {"streams", streams}, {"floods", floods}, {"options", options},
+};
+
+int main(int count, char **arguments) {
+    signal(SIGPIPE, SIG_IGN);
+    if (count < 3) {
+        for (size_t i = 0; i < sizeof scenarios / sizeof *scenarios; i++) puts(scenarios[i].name);
+        return 0;
+    }
+    port = atoi(arguments[2]);
+    if (strcmp(arguments[1], "executed-after") == 0) return executed_after(atoi(arguments[3])), 0;
+    for (size_t i = 0; i < sizeof scenarios / sizeof *scenarios; i++)
+        if (strcmp(arguments[1], scenarios[i].name) == 0) return scenarios[i].run(), 0;
+    return 98;
+}

@@ -1,0 +1,53 @@
+#!/usr/bin/env bash
+# Packets a second and memory of `tinygram diagnose` beside tcptrace and tshark, over the same
+# capture, in one run, each on one core. Prints a Markdown table with the ratios.
+#
+#     crates/diagnose/bench.sh [PACKETS] [CONNECTIONS] [ROUNDS]
+#
+# Needs tcptrace, tshark, GNU time and taskset (Debian: tcptrace tshark time util-linux).
+# Each program runs ROUNDS times (tshark once); the fastest user + system time counts, for this
+# machine may be shared.
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+
+packets=${1:-4000000} connections=${2:-25000} rounds=${3:-5}
+for tool in tcptrace tshark taskset /usr/bin/time; do
+    command -v "$tool" >/dev/null || { echo "bench: $tool is missing (apt-get install tcptrace tshark time)" >&2; exit 2; }
+done
+cargo build --release --quiet
+cargo build --release --quiet -p tinygram-diagnose --example many_connections
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+capture=$work/capture.pcap
+./target/release/examples/many_connections "$capture" "$packets" "$connections"
+cat "$capture" >/dev/null # into the page cache, for all alike
+
+# best NAME ROUNDS COMMAND...: "seconds KiB" of the fastest round
+best() {
+    local name=$1 rounds=$2
+    shift 2
+    for _ in $(seq "$rounds"); do
+        /usr/bin/time -o "$work/$name" -a -f '%U %S %M' taskset -c 0 "$@" >/dev/null 2>&1
+    done
+    awk '{ s = $1 + $2; if (NR == 1 || s < least) least = s; if ($3 > most) most = $3 }
+         END { print least, most }' "$work/$name"
+}
+
+ours=$(best tinygram "$rounds" ./target/release/tinygram diagnose --json "$capture")
+theirs=$(best tcptrace "$rounds" tcptrace -n "$capture")
+shark=$(best tshark 1 tshark -n -q -z conv,tcp -r "$capture")
+found=$(./target/release/tinygram diagnose --json "$capture" |
+    python3 -c 'import json,sys; s = json.load(sys.stdin)["summary"]; print(s["segments"], s["stalls"], s["connections"])')
+
+awk -v packets="$packets" -v ours="$ours" -v theirs="$theirs" -v shark="$shark" -v found="$found" '
+function row(name, figures,    f) {
+    split(figures, f, " ")
+    printf("| %s | %.2f | %.0f | %.1f |\n", name, packets / f[1] / 1e6, f[2] / 1024, f[1] / ours_s)
+}
+BEGIN {
+    split(ours, o, " "); ours_s = o[1]; split(found, n, " ")
+    printf "%d packets, %d connections, %d stalls found\n\n", n[1], n[3], n[2]
+    print "| program | M packets/s | MiB | tinygram is faster by |"
+    print "|---|---|---|---|"
+    row("tinygram diagnose", ours); row("tcptrace", theirs); row("tshark", shark)
+}'

@@ -1,0 +1,129 @@
+use tinygram_wire::capture::Frame;
+use tinygram_wire::decode;
+
+use crate::findings::Finding;
+use crate::flow::connection::{Connection, Ends};
+use crate::flow::half::Mark;
+use crate::flow::table::Table;
+use crate::parameters::Parameters;
+use crate::report::{ConnectionReport, Report, Summary};
+
+/// Takes frames in, in capture order, and gives a report at the end.
+///
+/// Memory is bounded by the [`Parameters`]; nothing is kept of a frame.
+pub struct Analyzer {
+    parameters: Parameters,
+    table: Table,
+    report: Report,
+}
+
+impl Analyzer {
+    /// An analysis of nothing so far.
+    #[must_use]
+    pub fn new(parameters: Parameters) -> Self {
+        Self {
+            table: Table::new(parameters.connection_limit, parameters.first_connection),
+            parameters,
+            report: Report::default(),
+        }
+    }
+
+    /// Takes the next frame.
+    #[inline]
+    pub fn frame(&mut self, frame: &Frame<'_>) {
+        let summary = &mut self.report.summary;
+        summary.frames += 1;
+        let Some(segment) = decode::segment(frame) else {
+            return;
+        };
+        if summary.segments == 0 {
+            summary.first_ns = frame.time_ns;
+        }
+        summary.segments += 1;
+        summary.last_ns = summary.last_ns.max(frame.time_ns);
+        let mark = Mark {
+            frame: summary.frames,
+            time_ns: frame.time_ns,
+        };
+        let (ends, from) = Ends::of(&segment);
+        let mut left = None;
+        let slot = self
+            .table
+            .slot(&ends, mark, |connection| left = Some(connection));
+        if let Some(connection) = left {
+            self.let_go(connection);
+        }
+        if self.table.get(slot).is_reuse(&segment, from) {
+            let old = self.table.replace(slot, mark);
+            self.let_go(old);
+        }
+        let connection = self.table.get(slot);
+        let was_closed = connection.closed;
+        let before = self.report.findings.len();
+        connection.segment(&segment, from, mark, &mut self.report.findings);
+        let closes = connection.closed && !was_closed;
+        if self.report.findings.len() > before {
+            self.note_findings(before);
+        }
+        if closes && let Some(connection) = self.table.close(slot) {
+            self.let_go(connection);
+        }
+    }
+
+    /// What has been found so far, in order of discovery.
+    #[must_use]
+    pub fn findings(&self) -> &[Finding] {
+        &self.report.findings
+    }
+
+    /// The connection of a finding, as it stands, if it is still there.
+    pub fn connection(&self, id: u32) -> Option<ConnectionReport> {
+        self.table.find(id).map(ConnectionReport::of)
+    }
+
+    /// Judges what is still open and gives the report.
+    #[must_use]
+    pub fn finish(mut self) -> Report {
+        for connection in self.table.drain() {
+            self.let_go(connection);
+        }
+        self.report.summary.connections = self.table.connections();
+        let Report { connections, .. } = &mut self.report;
+        connections.sort_unstable_by_key(|c| c.id);
+        self.report
+    }
+
+    fn let_go(&mut self, mut connection: Connection) {
+        let before = self.report.findings.len();
+        connection.end(&mut self.report.findings);
+        self.note_findings(before);
+        let found = connection.story.as_ref().is_some_and(|s| s.stalls > 0)
+            || self.report.findings.len() > before;
+        let listed = self.report.connections.len();
+        let room = match found {
+            true => 2 * self.parameters.listed_limit,
+            false => self.parameters.listed_limit,
+        };
+        match listed < room {
+            true => self
+                .report
+                .connections
+                .push(ConnectionReport::of(&connection)),
+            false => self.report.summary.unlisted_connections += 1,
+        }
+    }
+
+    fn note_findings(&mut self, before: usize) {
+        let Report {
+            summary, findings, ..
+        } = &mut self.report;
+        for finding in &findings[before..] {
+            Summary::count(summary, finding);
+        }
+        let kept = self.parameters.finding_limit.max(before);
+        if findings.len() > kept {
+            summary.dropped_findings += (findings.len() - kept) as u64;
+            findings.truncate(kept);
+        }
+    }
+}

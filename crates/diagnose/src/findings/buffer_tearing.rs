@@ -1,0 +1,51 @@
+//! A message torn by a buffer whose size is no multiple of the MSS (Mogul and Minshall, section
+//! 3.1): 4100 bytes through a buffer of 4096 leave as 1460, 1460, 1176, and 4 that are held.
+
+use super::{Words, release_evidence};
+use crate::hold::Hold;
+
+pub(super) fn is(hold: &Hold) -> bool {
+    hold.release.is_some()
+        && hold.held_len < hold.mss
+        && hold.flight > hold.mss
+        && hold.flight.is_multiple_of(BUFFER_UNIT)
+}
+
+/// Stream buffers are powers of two, or a few of them; 512 is the smallest in use.
+const BUFFER_UNIT: u32 = 512;
+
+pub(super) static WORDS: Words = Words {
+    name: "buffer-tearing",
+    title: "buffer tearing",
+    habit: |f| match f.hold() {
+        Some(h) => format!(
+            "tears its message at a buffer of {} bytes and holds the last {}",
+            h.flight, h.held_len
+        ),
+        None => String::new(),
+    },
+    cure: |f| {
+        format!(
+            "a larger stream buffer on the {}, or TCP_NODELAY there",
+            f.sender
+        )
+    },
+    evidence: |f| {
+        let Some(h) = f.hold() else { return Vec::new() };
+        release_evidence(
+            f,
+            format!(
+                "The {} sent {} bytes, a buffer's size, ending in a short segment (frame {}); \
+                 the other {} stayed behind.",
+                f.sender, h.flight, h.trigger.frame, h.held_len
+            ),
+        )
+    },
+    advice: |f| {
+        format!(
+            "{}: give the stream a buffer that holds the whole message, or cork and uncork around \
+             it; else TCP_NODELAY",
+            f.sender
+        )
+    },
+};

@@ -1,0 +1,49 @@
+//! TCP_CORK, MSG_MORE or autocorking that nobody ended: the tail of a message stays behind until
+//! the kernel's own limit, one retransmission timeout (200 ms and the round trip on Linux).
+
+use super::{Words, ms};
+use crate::hold::Hold;
+
+pub(super) fn is(hold: &Hold) -> bool {
+    hold.release.is_none()
+}
+
+pub(super) static WORDS: Words = Words {
+    name: "cork-held",
+    title: "corked until the timer",
+    habit: |f| match f.hold() {
+        Some(h) => format!(
+            "corks its message and does not uncork the last {} bytes",
+            h.held_len
+        ),
+        None => String::new(),
+    },
+    cure: |f| format!("uncork after each message on the {}", f.sender),
+    evidence: |f| {
+        let Some(h) = f.hold() else { return Vec::new() };
+        let mut said = vec![format!(
+            "The {} sent full segments up to frame {}, and the last {} bytes {} later (frame {}): \
+             the retransmission timeout that bounds TCP_CORK and MSG_MORE.",
+            f.sender,
+            h.trigger.frame,
+            h.held_len,
+            ms(h.held.time_ns - h.trigger.time_ns),
+            h.held.frame
+        )];
+        if !h.pushed {
+            said.push(format!(
+                "Frame {} carries no PSH: its sender had said that more was to come.",
+                h.trigger.frame
+            ));
+        }
+        said.push("No ACK arrived at that moment, and the peer was silent.".to_owned());
+        said
+    },
+    advice: |f| {
+        format!(
+            "{}: end each message: TCP_CORK off, or send its last piece without MSG_MORE; \
+             nginx: tcp_nodelay on with tcp_nopush",
+            f.sender
+        )
+    },
+};

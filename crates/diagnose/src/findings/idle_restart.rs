@@ -1,0 +1,91 @@
+//! Slow start again after an idle period (RFC 5681, section 4.1; Linux
+//! `tcp_slow_start_after_idle`): a window that had grown is cut to the initial one, and a message
+//! that used to leave at once takes more round trips.
+
+use tinygram_wire::decode::Segment;
+
+use super::{Words, ms};
+use crate::flow::half::{Half, Mark};
+use crate::hold::Hold;
+
+/// The pause that ends the first flight after an idle period, if it is the window's.
+pub(crate) fn pause(
+    half: &Half,
+    segment: &Segment,
+    mark: Mark,
+    mss: u32,
+    rtt_ns: i64,
+) -> Option<Hold> {
+    let wait_ns = mark.time_ns - half.sent.time_ns;
+    let flight = match half.idle() {
+        true => half.released_flight,
+        false => half.flight,
+    };
+    let full = segment.payload >= mss && half.last_len >= mss && half.last_len.is_multiple_of(mss);
+    // The window was cut to RFC 6928's ten segments or less, and had been twice that.
+    let cut = (2 * mss..=10 * mss).contains(&flight) && half.peak_flight >= 2 * flight;
+    let a_round_trip =
+        rtt_ns >= LEAST_RTT_NS && wait_ns >= rtt_ns / 2 && wait_ns < rtt_ns + rtt_ns / 2;
+    let upon_ack = mark.time_ns - half.release.mark.time_ns < rtt_ns / 2;
+    let room = half.release.room >= segment.payload;
+    (full && cut && a_round_trip && upon_ack && room && !half.peer_spoke && !half.disturbed).then(
+        || Hold {
+            trigger: half.sent,
+            release: Some(half.release.mark),
+            held: mark,
+            trigger_len: half.last_len,
+            held_len: segment.payload,
+            flight,
+            ack_wait_ns: half.release.wait_ns,
+            reaction_ns: mark.time_ns - half.release.mark.time_ns,
+            sender_distance_ns: None,
+            off_ns: 0,
+            pushed: half.pushed,
+            mss,
+            room: half.release.room,
+            fresh: true,
+            defied: 0,
+        },
+    )
+}
+
+/// The shortest retransmission timeout in use; a shorter silence cuts no window.
+pub(crate) const LEAST_IDLE_NS: i64 = 200_000_000;
+/// Below this nobody notices a round trip.
+const LEAST_RTT_NS: i64 = 5_000_000;
+
+pub(super) static WORDS: Words = Words {
+    name: "idle-restart",
+    title: "slow start after idle",
+    habit: |f| match f.hold() {
+        Some(h) => format!(
+            "starts over with {} segments after an idle period",
+            h.flight.div_ceil(h.mss)
+        ),
+        None => String::new(),
+    },
+    cure: |f| format!("tcp_slow_start_after_idle=0 on the {}", f.sender),
+    evidence: |f| {
+        let Some(h) = f.hold() else { return Vec::new() };
+        vec![
+            format!(
+                "After an idle period the {} sent {} segments (last: frame {}) and stopped with more to send.",
+                f.sender,
+                h.flight.div_ceil(h.mss),
+                h.trigger.frame
+            ),
+            "Before the idle period it had sent at least twice as many at once.".to_owned(),
+            format!(
+                "It went on a round trip later, {} (frame {}).",
+                ms(h.held.time_ns - h.trigger.time_ns),
+                h.held.frame
+            ),
+        ]
+    },
+    advice: |f| {
+        format!(
+            "{}: `sysctl net.ipv4.tcp_slow_start_after_idle=0`, or keep the connection busy",
+            f.sender
+        )
+    },
+};

@@ -1,0 +1,50 @@
+//! A short first segment under a congestion window of one or two segments (Heidemann 1997,
+//! section 3.2): the window counts it as a whole segment, and what follows waits for its ACK.
+
+use super::{Words, release_evidence};
+use crate::hold::Hold;
+
+pub(super) fn is(hold: &Hold) -> bool {
+    hold.release.is_some()
+        && hold.held_len >= hold.mss
+        && hold.fresh
+        && !hold.trigger_len.is_multiple_of(hold.mss)
+        && hold.flight < 3 * hold.mss
+        && hold.room >= hold.held_len
+}
+
+pub(super) static WORDS: Words = Words {
+    name: "short-initial-segment",
+    title: "short initial segment",
+    habit: |f| match f.hold() {
+        Some(h) => format!(
+            "opens with a short segment of {} bytes under a small congestion window",
+            h.trigger_len
+        ),
+        None => String::new(),
+    },
+    cure: |f| {
+        format!(
+            "a larger initial window on the {}, and a full first segment",
+            f.sender
+        )
+    },
+    evidence: |f| {
+        let Some(h) = f.hold() else { return Vec::new() };
+        release_evidence(
+            f,
+            format!(
+                "The {} began with {} bytes (frame {}); full segments were ready, \
+                 but its congestion window allowed no more.",
+                f.sender, h.trigger_len, h.trigger.frame
+            ),
+        )
+    },
+    advice: |f| {
+        format!(
+            "{}: write header and body together so that the first segment is full, and raise the \
+             initial window (`ip route change ... initcwnd 10`, RFC 6928)",
+            f.sender
+        )
+    },
+};

@@ -1,0 +1,47 @@
+//! Slow start with a window of one segment, or an odd number, and a receiver that waits for the
+//! second (RFC 5681, section 4.2): the first flight costs a delayed ACK.
+
+use super::{Words, release_evidence};
+use crate::hold::Hold;
+
+pub(super) fn is(hold: &Hold) -> bool {
+    hold.release.is_some()
+        && hold.held_len >= hold.mss
+        && hold.fresh
+        && hold.trigger_len.is_multiple_of(hold.mss)
+        && hold.flight < 4 * hold.mss
+        && hold.room >= hold.held_len
+}
+
+pub(super) static WORDS: Words = Words {
+    name: "slow-start-delayed-ack",
+    title: "delayed ACK in slow start",
+    habit: |f| match f.hold() {
+        Some(h) => format!(
+            "starts with {} full segment(s), which the other side acknowledges late",
+            h.flight.div_ceil(h.mss)
+        ),
+        None => String::new(),
+    },
+    cure: |f| format!("a larger initial window on the {}", f.sender),
+    evidence: |f| {
+        let Some(h) = f.hold() else { return Vec::new() };
+        release_evidence(
+            f,
+            format!(
+                "The {} sent {} full segment(s) (last: frame {}) and had no window for more.",
+                f.sender,
+                h.flight.div_ceil(h.mss),
+                h.trigger.frame
+            ),
+        )
+    },
+    advice: |f| {
+        format!(
+            "{}: raise the initial window (`ip route change ... initcwnd 10`, RFC 6928); or on the \
+             {}: `ip route change ... quickack 1`",
+            f.sender,
+            f.sender.other()
+        )
+    },
+};

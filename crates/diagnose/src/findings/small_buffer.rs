@@ -1,0 +1,62 @@
+//! A send or receive buffer too small for the MSS (Moldeklev and Gunningberg; Mogul 1993): the
+//! sender has filled it and waits for the ACK, the receiver has less than two segments to
+//! acknowledge or too little freed to say so, and only the delayed-ACK timer ends the deadlock.
+
+use super::{Words, release_evidence};
+use crate::hold::Hold;
+
+/// The window of the sender alone does not tell a buffer from congestion: only flights of the
+/// same size, again and again, do, and the story waits for those.
+pub(super) fn is(hold: &Hold) -> bool {
+    hold.release.is_some()
+        && hold.held_len >= hold.mss
+        && hold.flight <= 4 * hold.mss
+        && (is_receivers(hold) || hold.room >= hold.held_len)
+}
+
+/// The receiver's window was full: it is the receive buffer that is small.
+pub(crate) fn is_receivers(hold: &Hold) -> bool {
+    hold.room < hold.held_len && hold.room.saturating_add(hold.flight) < 2 * hold.mss
+}
+
+pub(super) static WORDS: Words = Words {
+    name: "small-buffer",
+    title: "buffer too small for the MSS",
+    habit: |f| match f.hold() {
+        Some(h) => format!("can send only {} bytes at a time", h.flight),
+        None => String::new(),
+    },
+    cure: |f| {
+        format!(
+            "a larger buffer on the {}; TCP_NODELAY does not help",
+            f.blame
+        )
+    },
+    evidence: |f| {
+        let Some(h) = f.hold() else { return Vec::new() };
+        let whose = match is_receivers(h) {
+            true => format!("the {}'s receive window was full", f.blame),
+            false => format!(
+                "again after {} bytes, so its send buffer was full",
+                h.flight
+            ),
+        };
+        release_evidence(
+            f,
+            format!(
+                "The {} stopped after frame {}: {whose}.",
+                f.sender, h.trigger.frame
+            ),
+        )
+    },
+    advice: |f| {
+        let option = match f.blame == f.sender {
+            true => "SO_SNDBUF",
+            false => "SO_RCVBUF",
+        };
+        format!(
+            "{}: do not set {option}, or set it to three segments at least; NODELAY does not help",
+            f.blame
+        )
+    },
+};

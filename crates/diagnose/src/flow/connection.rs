@@ -1,0 +1,452 @@
+//! A connection: two halves, whose turn it is, and what has been found so far.
+
+use tinygram_wire::decode::{Endpoint, Flags, Segment};
+
+use super::half::{Arrival, Half, Mark, Turn, saturate};
+use crate::findings::{self, Confidence, Finding, Side};
+use crate::hold::{self, Pause};
+use crate::story::{Judge, Story};
+
+/// The two ends of a connection, the smaller first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Ends {
+    pub(crate) ends: [Endpoint; 2],
+}
+
+impl Ends {
+    /// The ends of a segment's connection, and which of them sent it.
+    #[inline]
+    pub(crate) fn of(segment: &Segment) -> (Self, usize) {
+        let (source, destination) = (segment.source, segment.destination);
+        match source <= destination {
+            true => (
+                Self {
+                    ends: [source, destination],
+                },
+                0,
+            ),
+            false => (
+                Self {
+                    ends: [destination, source],
+                },
+                1,
+            ),
+        }
+    }
+}
+
+/// One connection's state while it lives.
+#[derive(Clone, Debug)]
+pub(crate) struct Connection {
+    pub(crate) ends: Ends,
+    /// Counted from 0 in order of appearance.
+    pub(crate) id: u32,
+    pub(crate) frames: u32,
+    pub(crate) first: Mark,
+    pub(crate) last_ns: i64,
+    /// `halves[i]` is the data sent by `ends[i]`.
+    pub(crate) halves: [Half; 2],
+    /// Present once something worth telling happened.
+    pub(crate) story: Option<Box<Story>>,
+    /// Which end opened the connection; a guess unless a SYN was seen.
+    pub(crate) client: Option<u8>,
+    pub(crate) handshake: bool,
+    pub(crate) closed: bool,
+    /// Seen since the table last looked for idle connections.
+    pub(crate) recent: bool,
+}
+
+impl Connection {
+    pub(crate) fn new(ends: Ends, id: u32, first: Mark) -> Self {
+        Self {
+            ends,
+            id,
+            frames: 0,
+            first,
+            last_ns: first.time_ns,
+            halves: [Half::default(), Half::default()],
+            story: None,
+            client: None,
+            handshake: false,
+            closed: false,
+            recent: true,
+        }
+    }
+
+    /// True if the segment opens another connection on the same four-tuple.
+    #[inline]
+    pub(crate) fn is_reuse(&self, segment: &Segment, from: usize) -> bool {
+        segment.flags.any(Flags::SYN)
+            && !segment.flags.any(Flags::ACK)
+            && (self.closed
+                || (self.halves[from].seen
+                    && segment.seq.wrapping_add(1) != self.halves[from].next))
+    }
+
+    /// Takes a segment into account; what it brings to light goes to `found`.
+    #[inline]
+    pub(crate) fn segment(
+        &mut self,
+        segment: &Segment,
+        from: usize,
+        mut mark: Mark,
+        found: &mut Vec<Finding>,
+    ) {
+        mark.time_ns = self.straighten(mark.time_ns);
+        self.frames += 1;
+        self.recent = true;
+        if segment.flags.any(Flags::SYN | Flags::RST) {
+            if segment.flags.any(Flags::RST) {
+                self.end(found);
+                return;
+            }
+            self.on_syn(segment, from, mark);
+            return;
+        }
+        if segment.flags.any(Flags::ACK) {
+            self.on_ack(segment, from, mark);
+        }
+        if segment.payload > 0 {
+            self.on_payload(segment, from, mark, found);
+        }
+        self.note_window(segment, from, mark);
+        if segment.flags.any(Flags::FIN) {
+            self.on_fin(from, mark, found);
+        }
+    }
+
+    /// Clocks of several queues disagree a little: time stands still rather than run back.
+    /// A large step is a new clock, and nothing is known about waits across it.
+    fn straighten(&mut self, time_ns: i64) -> i64 {
+        let back_ns = self.last_ns - time_ns;
+        if back_ns > STEP_NS {
+            for half in &mut self.halves {
+                half.disturbed = true;
+                half.sent.time_ns = time_ns;
+                half.release.pure = false;
+            }
+        } else if back_ns > 0 {
+            return self.last_ns;
+        }
+        self.last_ns = time_ns;
+        time_ns
+    }
+
+    fn on_syn(&mut self, segment: &Segment, from: usize, mark: Mark) {
+        let answer = segment.flags.any(Flags::ACK);
+        self.client = Some(if answer { 1 - from } else { from } as u8);
+        let half = &mut self.halves[from];
+        half.seen = true;
+        half.next = segment.seq.wrapping_add(1);
+        half.acked = half.next;
+        half.short_end = half.next;
+        half.sent = Mark { frame: 0, ..mark };
+        half.mss_option = segment.options.mss.unwrap_or(536);
+        half.window_scale = segment.options.window_scale;
+        half.timestamps = segment.options.timestamps.is_some();
+        half.window = u32::from(segment.window);
+        if !answer {
+            self.first = if self.frames <= 1 { mark } else { self.first };
+            return;
+        }
+        self.handshake = true;
+        // Scaling counts only if both offer it (RFC 7323, section 2.2).
+        if self.halves.iter().any(|h| h.window_scale.is_none()) {
+            for half in &mut self.halves {
+                half.window_scale = Some(0);
+            }
+        }
+        let opener = &mut self.halves[1 - from];
+        if opener.seen && opener.sent.frame == 0 {
+            opener.handshake_ns = saturate(mark.time_ns - opener.sent.time_ns);
+        }
+    }
+
+    #[inline]
+    fn on_ack(&mut self, segment: &Segment, from: usize, mark: Mark) {
+        let peer_window = self.halves[from].window;
+        let mss = self.mss(1 - from);
+        let half = &mut self.halves[1 - from];
+        // The third step of the handshake measures the way to the opener.
+        if half.handshake_ns == u32::MAX
+            && half.seen
+            && self.handshake
+            && half.sent.frame == 0
+            && segment.ack == half.next
+            && self.client == Some(from as u8)
+        {
+            half.handshake_ns = saturate(mark.time_ns - half.sent.time_ns);
+        }
+        half.on_ack(segment, mark, peer_window, mss);
+    }
+
+    fn on_payload(&mut self, segment: &Segment, from: usize, mark: Mark, found: &mut Vec<Finding>) {
+        let mss = self.mss(from);
+        match self.halves[from].arrival(segment, mark.time_ns) {
+            Arrival::KeepAlive | Arrival::Copy => return,
+            Arrival::Retransmission => {
+                self.on_retransmission(from, mark);
+                return;
+            }
+            Arrival::Hole => {
+                let half = &mut self.halves[from];
+                let first = !half.seen || half.tally.segments == 0;
+                if !half.seen || half.idle() {
+                    half.acked = segment.seq;
+                    half.short_end = segment.seq;
+                }
+                half.seen = true;
+                half.disturbed = true;
+                self.begin_turn(from, if first { Turn::Answer } else { Turn::None });
+            }
+            Arrival::InOrder => self.on_new_data(segment, from, mark, mss, found),
+        }
+        self.halves[from].on_data(segment, mark, mss);
+        self.halves[1 - from].peer_spoke = true;
+        self.resolve(1 - from, Some(mark.time_ns), found);
+    }
+
+    #[inline]
+    fn on_new_data(
+        &mut self,
+        segment: &Segment,
+        from: usize,
+        mark: Mark,
+        mss: u32,
+        found: &mut Vec<Finding>,
+    ) {
+        let half = &self.halves[from];
+        if half.tally.segments == 0 || half.peer_spoke {
+            let fresh = half.tally.segments == 0;
+            self.idle_restart(from, mark);
+            self.begin_turn(from, Turn::Answer);
+            self.halves[from].tally.answers += u32::from(!fresh);
+            return;
+        }
+        if half.restarted && self.ends_first_flight(segment, from, mark, mss, found) {
+            return;
+        }
+        let (half, peer) = (&self.halves[from], &self.halves[1 - from]);
+        // Inside a flight nobody waits.
+        if !half.idle() {
+            return;
+        }
+        let distance_ns = peer.receiver_distance_ns();
+        let exact = peer.handshake_ns != u32::MAX;
+        let pause = match hold::timer_pause(half, self.rtt_ns().unwrap_or(0), segment, mark, mss) {
+            Pause::None => hold::pause(half, distance_ns, exact, segment, mark, mss),
+            held => held,
+        };
+        match pause {
+            Pause::Held(hold) => {
+                let half = &mut self.halves[from];
+                half.odds.hit(hold.off_ns, mark.time_ns - half.sent.time_ns);
+                half.restarted = false;
+                if self.story().hold(from, hold) {
+                    self.resolve(from, None, found);
+                }
+            }
+            Pause::Thought => {
+                let half = &mut self.halves[from];
+                half.odds.miss(mark.time_ns - half.sent.time_ns);
+                half.tally.think += 1;
+                self.self_clocked(from, mark);
+            }
+            Pause::None => {
+                let rest_ns = mark.time_ns - half.sent.time_ns.max(half.release.mark.time_ns);
+                if rest_ns > REST_NS + distance_ns.unwrap_or(0) {
+                    self.self_clocked(from, mark);
+                }
+            }
+        }
+    }
+
+    /// The sender took up sending again without having been asked.
+    fn self_clocked(&mut self, from: usize, mark: Mark) {
+        self.idle_restart(from, mark);
+        self.begin_turn(from, Turn::SelfClocked);
+        self.halves[from].tally.self_clocked += 1;
+    }
+
+    fn begin_turn(&mut self, from: usize, turn: Turn) {
+        self.halves[from].turn = turn;
+        if let Some(story) = &mut self.story {
+            story.abandon(from);
+        }
+    }
+
+    /// RFC 5681, section 4.1: after more than a retransmission timeout the window starts over.
+    fn idle_restart(&mut self, from: usize, mark: Mark) {
+        let half = &mut self.halves[from];
+        let idle_ns = mark.time_ns - half.sent.time_ns;
+        half.restarted = half.tally.segments > 0 && idle_ns > findings::idle_restart::LEAST_IDLE_NS;
+    }
+
+    /// The first flight after an idle period ends with its first acknowledgement; true if the
+    /// window that idleness had cut is what it waited for.
+    fn ends_first_flight(
+        &mut self,
+        segment: &Segment,
+        from: usize,
+        mark: Mark,
+        mss: u32,
+        found: &mut Vec<Finding>,
+    ) -> bool {
+        let rtt_ns = self.rtt_ns().unwrap_or(0);
+        let half = &mut self.halves[from];
+        if half.release.mark.frame < half.sent.frame {
+            return false;
+        }
+        half.restarted = false;
+        let Some(hold) = findings::idle_restart::pause(half, segment, mark, mss, rtt_ns) else {
+            // Later rules ask whether this was the first flight.
+            half.restarted = half.idle();
+            return false;
+        };
+        let confidence = Confidence::Likely;
+        let finding = Finding::of_hold(self, from, findings::Kind::IdleRestart, &hold, confidence);
+        self.story().count(&finding);
+        found.push(finding);
+        true
+    }
+
+    fn on_retransmission(&mut self, from: usize, mark: Mark) {
+        let half = &mut self.halves[from];
+        half.tally.retransmitted += 1;
+        half.disturbed = true;
+        let lost_ns = mark.time_ns - half.sent.time_ns;
+        self.story().lost(mark, lost_ns);
+    }
+
+    #[inline]
+    fn note_window(&mut self, segment: &Segment, from: usize, mark: Mark) {
+        let half = &mut self.halves[from];
+        let shift = half.window_scale.unwrap_or(0).min(14);
+        let known = half.window_scale.is_some();
+        let was_closed = half.window == 0;
+        // Without the handshake the scale is unknown: only zero is certain.
+        half.window = match (segment.window, known) {
+            (0, _) => 0,
+            (window, true) => u32::from(window) << shift,
+            (_, false) => u32::MAX,
+        };
+        let closed = half.window == 0;
+        if closed != was_closed {
+            self.story().window(from, closed, mark);
+        }
+    }
+
+    fn on_fin(&mut self, from: usize, _mark: Mark, found: &mut Vec<Finding>) {
+        let half = &mut self.halves[from];
+        if !half.finished {
+            half.finished = true;
+            // The FIN takes a sequence number of its own.
+            half.next = half.next.wrapping_add(1);
+        }
+        self.resolve(0, None, found);
+        self.resolve(1, None, found);
+        self.closed = self.halves.iter().all(|h| h.finished);
+    }
+
+    /// Nothing more will come: judges what is still open.
+    pub(crate) fn end(&mut self, found: &mut Vec<Finding>) {
+        self.closed = true;
+        self.resolve(0, None, found);
+        self.resolve(1, None, found);
+        for from in 0..2 {
+            let mss = self.mss(from);
+            if let Some(finding) = findings::tinygram_flood::find(self, from, mss) {
+                self.story().count(&finding);
+                found.push(finding);
+            }
+        }
+    }
+
+    /// The turn passes: `from`'s holds kept somebody waiting, or they did not.
+    #[inline]
+    fn resolve(&mut self, from: usize, answered_ns: Option<i64>, found: &mut Vec<Finding>) {
+        let Some(story) = &mut self.story else {
+            return;
+        };
+        if !story.is_open(from) {
+            return;
+        }
+        let judge = Judge {
+            half: &self.halves[from],
+            sender_distance_ns: self.halves[1 - from].receiver_distance_ns(),
+            answered_ns,
+        };
+        let (accepted, confidence) = story.resolve(from, &judge);
+        for (kind, hold) in accepted {
+            let finding = Finding::of_hold(self, from, kind, &hold, confidence);
+            self.story().count(&finding);
+            found.push(finding);
+        }
+    }
+
+    pub(crate) fn story(&mut self) -> &mut Story {
+        self.story.get_or_insert_with(Box::default)
+    }
+
+    /// Round trip between the hosts, if both parts of it are known.
+    pub(crate) fn rtt_ns(&self) -> Option<i64> {
+        let [a, b] = &self.halves;
+        Some(a.receiver_distance_ns()? + b.receiver_distance_ns()?)
+    }
+
+    /// Largest payload of a segment sent by `ends[from]`, in bytes.
+    #[inline]
+    pub(crate) fn mss(&self, from: usize) -> u32 {
+        let (own, peer) = (&self.halves[from], &self.halves[1 - from]);
+        // RFC 6691: the option does not count TCP options; timestamps take twelve bytes of each.
+        let stamps = if own.timestamps { 12 } else { 0 };
+        let offered = match (own.mss_option, peer.mss_option) {
+            (0, 0) => self.guessed_mss(own),
+            (mss, 0) | (0, mss) => u32::from(mss),
+            (a, b) => u32::from(a.min(b)),
+        };
+        offered.saturating_sub(stamps).max(88)
+    }
+
+    /// Without a handshake: Ethernet's, unless the address is the host's own.
+    fn guessed_mss(&self, half: &Half) -> u32 {
+        if self.ends.ends[0].address().is_loopback() {
+            return 65_483;
+        }
+        let v6 = self.ends.ends[0].address().is_ipv6();
+        let ethernet = if v6 { 1_440 } else { 1_460 };
+        let stamps = if half.timestamps { 12 } else { 0 };
+        // Jumbo frames: a length between Ethernet's and 9000 that is no multiple of Ethernet's.
+        match half.max_len + stamps {
+            len @ (8_900..=8_960) => len,
+            _ => ethernet,
+        }
+    }
+
+    /// Which end is the client: by the SYN, else by the ports, else by who spoke first.
+    pub(crate) fn client(&self) -> usize {
+        if let Some(client) = self.client {
+            return usize::from(client);
+        }
+        let [a, b] = self.ends.ends;
+        let service = |port: u16| port < 1024;
+        match (service(a.port), service(b.port)) {
+            (true, false) => 1,
+            (false, true) => 0,
+            _ if a.port.abs_diff(b.port) > 0 => usize::from(a.port < b.port),
+            _ => 0,
+        }
+    }
+
+    pub(crate) fn side(&self, end: usize) -> Side {
+        match end == self.client() {
+            true => Side::Client,
+            false => Side::Server,
+        }
+    }
+}
+
+/// More than this backwards is another clock, not a queue that lags.
+const STEP_NS: i64 = 1_000_000_000;
+/// Longer than a burst takes to leave; after it the sender has begun anew.
+const REST_NS: i64 = 5_000_000;

@@ -1,0 +1,5 @@
+//! Connections and their two directions, kept as small as their story allows.
+
+pub(crate) mod connection;
+pub(crate) mod half;
+pub(crate) mod table;

@@ -1,0 +1,197 @@
+//! All connections that live, in bounded memory.
+
+use std::collections::VecDeque;
+use std::hash::{BuildHasher, Hasher};
+
+use hashbrown::HashTable;
+
+use super::connection::{Connection, Ends};
+use super::half::Mark;
+
+/// Connections by their ends. The table holds at most `limit`; beyond it those go first that
+/// have been silent longest, roughly (a clock hand, as page caches have it).
+pub(crate) struct Table {
+    slots: Vec<Option<Connection>>,
+    free: Vec<u32>,
+    index: HashTable<u32>,
+    /// Ended ones stay for their last acknowledgements, which would else look like new ones.
+    closed: VecDeque<u32>,
+    hand: usize,
+    limit: usize,
+    first_id: u32,
+    next_id: u32,
+}
+
+impl Table {
+    pub(crate) fn new(limit: usize, first_id: u32) -> Self {
+        Self {
+            slots: Vec::new(),
+            free: Vec::new(),
+            index: HashTable::new(),
+            closed: VecDeque::new(),
+            hand: 0,
+            limit: limit.max(1),
+            first_id,
+            next_id: first_id,
+        }
+    }
+
+    /// The slot of a connection, made if there is none; `left` gets one that had to go for it.
+    #[inline]
+    pub(crate) fn slot(&mut self, ends: &Ends, mark: Mark, left: impl FnOnce(Connection)) -> usize {
+        let hash = hash(ends);
+        let slots = &self.slots;
+        let known = self
+            .index
+            .find(hash, |&slot| is(slots, slot, ends))
+            .copied();
+        match known {
+            Some(slot) => slot as usize,
+            None => self.insert(ends, hash, mark, left),
+        }
+    }
+
+    #[inline]
+    pub(crate) fn get(&mut self, slot: usize) -> &mut Connection {
+        self.slots[slot].as_mut().expect("slots in use are filled")
+    }
+
+    /// Notes that a connection has ended; another that ended before may leave for good.
+    pub(crate) fn close(&mut self, slot: usize) -> Option<Connection> {
+        self.closed.push_back(slot as u32);
+        if self.closed.len() <= LINGER {
+            return None;
+        }
+        let oldest = self.closed.pop_front()?;
+        // The slot may have passed to a newcomer, or its ports to a new connection.
+        match &self.slots[oldest as usize] {
+            Some(connection) if connection.closed => self.remove(oldest as usize),
+            _ => None,
+        }
+    }
+
+    /// Another connection begins on the same ports.
+    pub(crate) fn replace(&mut self, slot: usize, mark: Mark) -> Connection {
+        let id = self.take_id();
+        let old = self.get(slot);
+        let fresh = Connection::new(old.ends, id, mark);
+        std::mem::replace(old, fresh)
+    }
+
+    /// A live connection by its number.
+    pub(crate) fn find(&self, id: u32) -> Option<&Connection> {
+        self.slots.iter().flatten().find(|c| c.id == id)
+    }
+
+    pub(crate) fn connections(&self) -> u32 {
+        self.next_id - self.first_id
+    }
+
+    /// Takes all connections out, one by one, in order of appearance.
+    pub(crate) fn drain(&mut self) -> impl Iterator<Item = Connection> + use<> {
+        let id = |slot: &Option<Connection>| slot.as_ref().map(|c| c.id);
+        let mut order: Vec<usize> = (0..self.slots.len()).collect();
+        order.sort_unstable_by_key(|&slot| id(&self.slots[slot]));
+        let mut slots = std::mem::take(&mut self.slots);
+        self.index.clear();
+        self.free.clear();
+        self.closed.clear();
+        order.into_iter().filter_map(move |slot| slots[slot].take())
+    }
+
+    #[cold]
+    fn insert(
+        &mut self,
+        ends: &Ends,
+        hash: u64,
+        mark: Mark,
+        left: impl FnOnce(Connection),
+    ) -> usize {
+        if self.index.len() >= self.limit
+            && let Some(victim) = self.victim()
+        {
+            left(victim);
+        }
+        let connection = Connection::new(*ends, self.take_id(), mark);
+        let slot = match self.free.pop() {
+            Some(slot) => {
+                self.slots[slot as usize] = Some(connection);
+                slot
+            }
+            None => {
+                self.slots.push(Some(connection));
+                (self.slots.len() - 1) as u32
+            }
+        };
+        let slots = &self.slots;
+        self.index.insert_unique(hash, slot, |&slot| {
+            slots[slot as usize]
+                .as_ref()
+                .map_or(0, |c| self::hash(&c.ends))
+        });
+        slot as usize
+    }
+
+    fn take_id(&mut self) -> u32 {
+        self.next_id += 1;
+        self.next_id - 1
+    }
+
+    fn victim(&mut self) -> Option<Connection> {
+        loop {
+            self.hand = (self.hand + 1) % self.slots.len();
+            match &mut self.slots[self.hand] {
+                Some(connection) if connection.recent => connection.recent = false,
+                Some(_) => return self.remove(self.hand),
+                None => {}
+            }
+        }
+    }
+
+    fn remove(&mut self, slot: usize) -> Option<Connection> {
+        let connection = self.slots[slot].take()?;
+        if let Ok(entry) = self
+            .index
+            .find_entry(hash(&connection.ends), |&s| s as usize == slot)
+        {
+            entry.remove();
+        }
+        self.free.push(slot as u32);
+        Some(connection)
+    }
+}
+
+fn is(slots: &[Option<Connection>], slot: u32, ends: &Ends) -> bool {
+    slots[slot as usize]
+        .as_ref()
+        .is_some_and(|c| c.ends == *ends)
+}
+
+/// Two rounds of folded multiplication: enough to spread addresses and ports.
+///
+/// The key is random per process so that a hostile capture cannot aim at one bucket.
+#[inline]
+fn hash(ends: &Ends) -> u64 {
+    let [a, b] = &ends.ends;
+    let ports = u64::from(a.port) << 16 | u64::from(b.port);
+    let key = key();
+    let x = fold(
+        a.low ^ key,
+        b.low ^ ports.wrapping_mul(0x9e37_79b9_7f4a_7c15),
+    );
+    fold(x ^ a.high, b.high ^ key)
+}
+
+#[inline]
+fn fold(a: u64, b: u64) -> u64 {
+    let product = u128::from(a) * u128::from(b | 1);
+    (product >> 64) as u64 ^ product as u64
+}
+
+fn key() -> u64 {
+    static KEY: std::sync::OnceLock<u64> = std::sync::OnceLock::new();
+    *KEY.get_or_init(|| std::hash::RandomState::new().build_hasher().finish())
+}
+
+/// How many ended connections are kept for their stragglers.
+const LINGER: usize = 1024;

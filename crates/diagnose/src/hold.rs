@@ -1,0 +1,181 @@
+//! Was this segment held, and what let it go?
+//!
+//! Three moments make a hold: the *trigger* (small data sent and not yet acknowledged), the
+//! *release* (what the sender was waiting for) and the *held* segment, which leaves at once when
+//! the release reaches its sender. Seen from anywhere on the path, the held segment passes one
+//! round trip between capture point and sender after the release did, and the time from trigger
+//! to held segment is what the sender waited.
+
+use tinygram_wire::decode::Segment;
+
+use crate::flow::half::{Half, LATE_NS, Mark};
+
+/// A segment that left when something released it.
+#[derive(Clone, Debug)]
+pub struct Hold {
+    /// The last data sent before.
+    pub trigger: Mark,
+    /// The acknowledgement that released it; none if a timer did.
+    pub release: Option<Mark>,
+    /// The segment that was held.
+    pub held: Mark,
+    /// Bytes in the trigger and in the held segment.
+    pub trigger_len: u32,
+    /// See `trigger_len`.
+    pub held_len: u32,
+    /// Bytes sent since the sender was last idle, trigger included.
+    pub flight: u32,
+    /// From trigger to acknowledgement, in nanoseconds, at the capture point.
+    pub ack_wait_ns: i64,
+    /// From release to held segment, in nanoseconds, at the capture point.
+    pub reaction_ns: i64,
+    /// Round trip from the capture point to the sender, in nanoseconds, if known.
+    pub sender_distance_ns: Option<i64>,
+    /// From where the release alone puts the segment to where it was seen, in nanoseconds.
+    pub off_ns: i64,
+    /// The trigger carried PSH: the sender's buffer was empty behind it.
+    pub pushed: bool,
+    /// Largest segment the sender may send, in bytes.
+    pub mss: u32,
+    /// Bytes the receiver's window allowed while the segment was held.
+    pub room: u32,
+    /// The flight was the first of the connection, or after an idle period.
+    pub fresh: bool,
+    /// Short segments this sender had sent although small data was unacknowledged.
+    pub(crate) defied: u32,
+}
+
+/// What a pause before new data looks like.
+pub(crate) enum Pause {
+    /// The segment left right upon the release.
+    Held(Hold),
+    /// A late ACK came, and the sender took its own time after it.
+    Thought,
+    /// Nothing was waited for.
+    None,
+}
+
+/// Judges the pause before a new in-order segment of `sender`.
+///
+/// `sender_distance_ns` is the round trip from the capture point to the sender; `exact` says
+/// that it comes from a handshake and cannot be smaller.
+pub(crate) fn pause(
+    sender: &Half,
+    sender_distance_ns: Option<i64>,
+    exact: bool,
+    segment: &Segment,
+    mark: Mark,
+    mss: u32,
+) -> Pause {
+    let release = &sender.release;
+    let waited_for_ack = sender.idle()
+        && release.pure
+        && release.wait_ns >= LATE_NS
+        && release.mark.frame > sender.sent.frame
+        && !sender.peer_spoke
+        && !sender.disturbed;
+    if !waited_for_ack {
+        return Pause::None;
+    }
+    let hold_ns = mark.time_ns - sender.sent.time_ns;
+    let reaction_ns = mark.time_ns - release.mark.time_ns;
+    let off_ns = off_by(reaction_ns, sender_distance_ns, exact);
+    // A sender that has not seen the ACK cannot have been released by it (RFC 7323, section 4).
+    let unaware = match (release.stamp, segment.options.timestamps) {
+        (Some(stamp), Some(own)) => (own.echo.wrapping_sub(stamp) as i32) < 0,
+        _ => false,
+    };
+    let tolerance_ns = TOLERANCE_NS
+        .max(sender_distance_ns.unwrap_or(0) / 2)
+        .max(hold_ns / 10);
+    match off_ns {
+        Some(off_ns) if off_ns <= tolerance_ns && !unaware => Pause::Held(Hold {
+            trigger: sender.sent,
+            release: Some(release.mark),
+            held: mark,
+            trigger_len: sender.last_len,
+            held_len: segment.payload,
+            flight: sender.released_flight,
+            ack_wait_ns: release.wait_ns,
+            reaction_ns,
+            sender_distance_ns,
+            off_ns,
+            pushed: sender.pushed,
+            mss,
+            room: release.room,
+            fresh: sender.tally.bytes == u64::from(sender.released_flight) || sender.restarted,
+            defied: sender.tally.defied,
+        }),
+        _ => Pause::Thought,
+    }
+}
+
+/// A segment that nothing released but the sender's own clock, one retransmission timeout after
+/// a full segment: TCP_CORK, MSG_MORE or autocorking held it (Linux: `icsk_rto`, 200 ms and the
+/// round trip, in steps of the kernel's tick).
+pub(crate) fn timer_pause(
+    sender: &Half,
+    rtt_ns: i64,
+    segment: &Segment,
+    mark: Mark,
+    mss: u32,
+) -> Pause {
+    let hold_ns = mark.time_ns - sender.sent.time_ns;
+    let least_ns = RTO_NS - TICK_NS / 2;
+    let most_ns = RTO_NS + rtt_ns + rtt_ns / 2 + 3 * TICK_NS;
+    let plain = !sender.peer_spoke && !sender.disturbed;
+    let shape = segment.payload < mss && sender.last_len.is_multiple_of(mss);
+    let released_earlier = mark.time_ns - sender.release.mark.time_ns > hold_ns / 4;
+    if !(plain && shape && released_earlier && (least_ns..=most_ns).contains(&hold_ns)) {
+        return Pause::None;
+    }
+    Pause::Held(Hold {
+        trigger: sender.sent,
+        release: None,
+        held: mark,
+        trigger_len: sender.last_len,
+        held_len: segment.payload,
+        flight: sender.released_flight,
+        ack_wait_ns: 0,
+        reaction_ns: 0,
+        sender_distance_ns: None,
+        // An ordinary write ends in PSH; without it the sender had said that more was to come,
+        // and the timer is a finer witness by as much.
+        off_ns: (most_ns - least_ns) / if sender.pushed { 1 } else { 32 },
+        pushed: sender.pushed,
+        mss,
+        room: sender.release.room,
+        fresh: false,
+        defied: 0,
+    })
+}
+
+/// How far the reaction is from what the release alone explains; none if it came too early.
+fn off_by(reaction_ns: i64, sender_distance_ns: Option<i64>, exact: bool) -> Option<i64> {
+    let distance_ns = sender_distance_ns.unwrap_or(0);
+    let off_ns = reaction_ns - distance_ns;
+    if off_ns >= 0 {
+        return Some(off_ns);
+    }
+    let early = -off_ns > BLUR_NS.max(distance_ns * 3 / 10);
+    match early {
+        false => Some(-off_ns),
+        // The segment was on its way before the ACK could have arrived.
+        true if exact && distance_ns > LAN_NS => None,
+        // The distance is an upper bound: acknowledgements may all have been late, and a
+        // handshake may have waited for ARP.
+        true => Some(reaction_ns),
+    }
+}
+
+/// A released sender needs to be scheduled. Busy hosts take this long, and more now and then:
+/// a tenth of the hold is looked at, and the odds decide.
+const TOLERANCE_NS: i64 = 1_000_000;
+/// Round trips below this are a local network's, and a handshake's measure of them is rough.
+const LAN_NS: i64 = 2_000_000;
+/// Linux's least retransmission timeout, `TCP_RTO_MIN`.
+const RTO_NS: i64 = 200_000_000;
+/// One jiffy at HZ 250.
+const TICK_NS: i64 = 4_000_000;
+/// Two clocks, or two queues of one, may disagree by this much about what came first.
+const BLUR_NS: i64 = 50_000;

@@ -1,0 +1,27 @@
+//! From captured segments to named stalls.
+//!
+//! The road of a capture: a frame becomes a segment (`tinygram-wire`), which finds its
+//! connection in a bounded table ([`Analyzer`]); the connection's half that sent it asks why it
+//! left now and not before ([`hold`]); a segment that left right upon a late ACK is a hold, and
+//! stays pending until the turn passes and shows whether anybody waited for it; then it is a
+//! finding of one kind ([`findings`]) or one of the lookalikes ([`lookalikes`]).
+//!
+//! A false accusation costs more than a miss: whatever is not told apart is counted, not accused.
+
+mod analyzer;
+pub mod findings;
+mod flow;
+pub mod hold;
+pub mod lookalikes;
+mod odds;
+mod parameters;
+pub mod recipes;
+mod report;
+mod story;
+
+pub use analyzer::Analyzer;
+pub use findings::{Confidence, Facts, Finding, Kind, Side};
+pub use flow::half::Mark;
+pub use lookalikes::Lookalike;
+pub use parameters::Parameters;
+pub use report::{CapturePoint, ConnectionReport, Direction, Report, Summary};

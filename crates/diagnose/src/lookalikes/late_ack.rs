@@ -1,0 +1,5 @@
+//! Every ACK is late, those too that no receiver may delay: a middlebox, a VPN or a slow path.
+
+pub(super) const NAME: &str = "late-ack";
+
+pub(super) const REASON: &str = "ACKs that no receiver delays were as late: the path or a middlebox is slow, not a delayed-ACK timer";

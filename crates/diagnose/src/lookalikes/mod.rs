@@ -1,0 +1,115 @@
+//! What looks like a stall of small segments and is not; one file per kind.
+//!
+//! These are told apart so that nobody is accused; they are counted per connection, with what
+//! they took, because a person who came for a slow service wants to know.
+
+mod late_ack;
+mod loss;
+mod nobody_waited;
+mod periodic_sender;
+mod round_trip;
+mod think_time;
+mod uncorroborated;
+mod zero_window;
+
+/// What a pause turned out to be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Lookalike {
+    /// See [`periodic_sender`].
+    PeriodicSender,
+    /// See [`nobody_waited`].
+    NobodyWaited,
+    /// See [`think_time`].
+    ThinkTime,
+    /// See [`zero_window`].
+    ZeroWindow,
+    /// See [`loss`].
+    Loss,
+    /// See [`late_ack`].
+    LateAck,
+    /// See [`round_trip`].
+    RoundTrip,
+    /// See [`uncorroborated`].
+    Uncorroborated,
+}
+
+impl Lookalike {
+    /// All of them, in the order of their tallies.
+    pub const ALL: [Self; 8] = [
+        Self::PeriodicSender,
+        Self::NobodyWaited,
+        Self::ThinkTime,
+        Self::ZeroWindow,
+        Self::Loss,
+        Self::LateAck,
+        Self::RoundTrip,
+        Self::Uncorroborated,
+    ];
+
+    fn text(self) -> (&'static str, &'static str) {
+        match self {
+            Self::PeriodicSender => (periodic_sender::NAME, periodic_sender::REASON),
+            Self::NobodyWaited => (nobody_waited::NAME, nobody_waited::REASON),
+            Self::ThinkTime => (think_time::NAME, think_time::REASON),
+            Self::ZeroWindow => (zero_window::NAME, zero_window::REASON),
+            Self::Loss => (loss::NAME, loss::REASON),
+            Self::LateAck => (late_ack::NAME, late_ack::REASON),
+            Self::RoundTrip => (round_trip::NAME, round_trip::REASON),
+            Self::Uncorroborated => (uncorroborated::NAME, uncorroborated::REASON),
+        }
+    }
+
+    /// The name in JSON and in tables, equal to the file's.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        self.text().0
+    }
+
+    /// Why it is not a stall of small segments, in plain words.
+    #[must_use]
+    pub fn reason(self) -> &'static str {
+        self.text().1
+    }
+}
+
+/// How often each was met, and the time it took.
+#[derive(Clone, Debug, Default)]
+pub struct RuledOut {
+    tallies: [Tally; 8],
+}
+
+/// One kind's tally.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Tally {
+    /// Occurrences.
+    pub count: u32,
+    /// Time they took in all, in nanoseconds.
+    pub time_ns: i64,
+    /// The frame of the first, 0 if unknown.
+    pub first_frame: u64,
+}
+
+impl RuledOut {
+    pub(crate) fn add(&mut self, kind: Lookalike, frame: u64, time_ns: i64) {
+        let tally = &mut self.tallies[kind as usize];
+        if tally.count == 0 {
+            tally.first_frame = frame;
+        }
+        tally.count += 1;
+        tally.time_ns += time_ns;
+    }
+
+    pub(crate) fn add_many(&mut self, kind: Lookalike, count: u32, time_ns: i64) {
+        let tally = &mut self.tallies[kind as usize];
+        tally.count += count;
+        tally.time_ns += time_ns;
+    }
+
+    /// Those that occurred.
+    pub fn iter(&self) -> impl Iterator<Item = (Lookalike, Tally)> + '_ {
+        Lookalike::ALL
+            .into_iter()
+            .zip(self.tallies)
+            .filter(|(_, tally)| tally.count > 0)
+    }
+}

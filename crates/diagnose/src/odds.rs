@@ -1,0 +1,137 @@
+//! Could it be an accident?
+//!
+//! Every late ACK after which its receiver sends data is an occasion: unrelated data would leave
+//! at any time, and fall close behind the ACK now and then. An occasion on which the next data
+//! came a time T after the last brings such an accident within w of the release with a chance of
+//! about 2w/T; over all occasions the number of accidents is a Poisson variable.
+
+/// The occasions of one direction, and how close behind the ACK the data left on each.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Odds {
+    /// Sum of 1/T over the occasions, per second.
+    density: f32,
+    /// Occasions on which the data came close, by how close: a bucket per power of two.
+    hits: [u16; WIDTHS],
+    /// Occasions on which it did not.
+    misses: u16,
+}
+
+impl Odds {
+    /// Data left `off_ns` from where the release explains it, `since_ns` after the last data.
+    pub(crate) fn hit(&mut self, off_ns: i64, since_ns: i64) {
+        self.occasion(since_ns);
+        let hits = &mut self.hits[bucket(off_ns)];
+        *hits = hits.saturating_add(1);
+    }
+
+    /// Data left at a time of its own.
+    pub(crate) fn miss(&mut self, since_ns: i64) {
+        self.occasion(since_ns);
+        self.misses = self.misses.saturating_add(1);
+    }
+
+    pub(crate) fn hits(&self) -> u32 {
+        self.hits.iter().map(|&n| u32::from(n)).sum()
+    }
+
+    /// The probability of as many hits, as close, by accident alone.
+    ///
+    /// `blur_ns` is how sharply the release can be placed from the capture point. The widths are
+    /// tried one by one; they are nested, so that the best of them is little better than each.
+    pub(crate) fn accident(&self, blur_ns: i64) -> f64 {
+        let mut least = 1.0_f64;
+        let mut close = 0;
+        for (at, &hits) in self.hits.iter().enumerate() {
+            close += u32::from(hits);
+            if hits > 0 {
+                let width_ns = (FINEST_NS << at).max(blur_ns);
+                let expected = 2e-9 * width_ns as f64 * f64::from(self.density);
+                least = least.min(tail(expected, close));
+            }
+        }
+        least
+    }
+
+    /// Is even a loose fit one of the habit? Only if hardly any occasion goes against it.
+    pub(crate) fn vouches_for(&self, off_ns: i64) -> bool {
+        let sharp: u32 = self.hits[..SHARP].iter().map(|&n| u32::from(n)).sum();
+        bucket(off_ns) < SHARP || sharp >= 4 * u32::from(self.misses).max(1) / 2
+    }
+
+    fn occasion(&mut self, since_ns: i64) {
+        self.density += 1e9 / since_ns.max(1) as f32;
+    }
+}
+
+fn bucket(off_ns: i64) -> usize {
+    let mut at = 0;
+    while at + 1 < WIDTHS && off_ns > FINEST_NS << at {
+        at += 1;
+    }
+    at
+}
+
+/// P(N >= k) for a Poisson variable with mean `expected`.
+fn tail(expected: f64, k: u32) -> f64 {
+    let mut term = (-expected).exp();
+    let mut below = 0.0;
+    for i in 0..k.min(200) {
+        below += term;
+        term *= expected / f64::from(i + 1);
+    }
+    (1.0 - below).max(0.0)
+}
+
+/// The finest width in nanoseconds: timestamping and scheduling blur what is closer.
+const FINEST_NS: i64 = 60_000;
+/// Up to 15 ms.
+const WIDTHS: usize = 9;
+/// Widths below this bucket (1 ms) are a prompt reaction by themselves.
+const SHARP: usize = 5;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: i64 = 1_000_000;
+
+    #[test]
+    fn one_sharp_hit_convinces_and_a_loose_one_does_not() {
+        let mut sharp = Odds::default();
+        sharp.hit(50_000, 41 * MS);
+        assert!(sharp.accident(0) < 0.01);
+        let mut loose = Odds::default();
+        loose.hit(2 * MS, 41 * MS);
+        assert!(loose.accident(0) > 0.05);
+    }
+
+    #[test]
+    fn far_from_the_sender_it_takes_several() {
+        let mut odds = Odds::default();
+        let blur_ns = 5 * MS;
+        let mut needed = 0;
+        while odds.accident(blur_ns) >= 0.01 {
+            odds.hit(100_000, 60 * MS);
+            needed += 1;
+        }
+        assert!((2..=6).contains(&needed), "{needed}");
+    }
+
+    #[test]
+    fn occasions_without_a_hit_make_a_hit_less_telling() {
+        let mut odds = Odds::default();
+        odds.hit(50_000, 41 * MS);
+        let alone = odds.accident(0);
+        for _ in 0..20 {
+            odds.miss(60 * MS);
+        }
+        assert!(odds.accident(0) > 5.0 * alone);
+    }
+
+    #[test]
+    fn the_tail_is_poissons() {
+        assert!((tail(1.0, 1) - 0.632_120_558).abs() < 1e-6);
+        assert!((tail(2.0, 3) - 0.323_323_583).abs() < 1e-6);
+        assert!((tail(0.5, 0) - 1.0).abs() < 1e-12);
+    }
+}

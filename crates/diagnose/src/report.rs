@@ -1,0 +1,259 @@
+//! The result of an analysis, as data.
+
+use tinygram_wire::decode::Endpoint;
+
+use crate::findings::{Finding, Kind, Side};
+use crate::flow::connection::Connection;
+use crate::lookalikes::{Lookalike, RuledOut};
+use crate::story;
+
+/// Everything found.
+#[derive(Clone, Debug, Default)]
+pub struct Report {
+    /// Totals; exact also where details were dropped.
+    pub summary: Summary,
+    /// Connections, in order of appearance; beyond the limit only those with findings.
+    pub connections: Vec<ConnectionReport>,
+    /// Findings in order of discovery.
+    pub findings: Vec<Finding>,
+}
+
+/// Totals over the capture.
+#[derive(Clone, Debug, Default)]
+pub struct Summary {
+    /// Frames read, and those that carried a TCP segment.
+    pub frames: u64,
+    /// See `frames`.
+    pub segments: u64,
+    /// Connections seen, counting reused ports anew.
+    pub connections: u32,
+    /// Stalls, and their cost in nanoseconds.
+    pub stalls: u64,
+    /// See `stalls`.
+    pub cost_ns: i64,
+    /// Floods.
+    pub floods: u64,
+    /// Findings and connections that were counted but not kept.
+    pub dropped_findings: u64,
+    /// See `dropped_findings`.
+    pub unlisted_connections: u64,
+    /// First and last time in the capture, in nanoseconds since the epoch.
+    pub first_ns: i64,
+    /// See `first_ns`.
+    pub last_ns: i64,
+}
+
+/// One connection.
+#[derive(Clone, Debug)]
+pub struct ConnectionReport {
+    /// Number, from 0 in order of appearance.
+    pub id: u32,
+    /// The end that opened it.
+    pub client: Endpoint,
+    /// The other end.
+    pub server: Endpoint,
+    /// A handshake was seen; without one the sides are told by their ports.
+    pub handshake: bool,
+    /// Segments in both directions.
+    pub frames: u32,
+    /// First and last segment, in nanoseconds since the epoch.
+    pub first_ns: i64,
+    /// See `first_ns`.
+    pub last_ns: i64,
+    /// Round trip between the hosts, in nanoseconds, if both parts were seen.
+    pub rtt_ns: Option<i64>,
+    /// Where on the path the capture was taken.
+    pub capture_point: CapturePoint,
+    /// Data sent by the client, then by the server.
+    pub directions: [Direction; 2],
+    /// Stalls and their cost in nanoseconds.
+    pub stalls: u32,
+    /// See `stalls`.
+    pub cost_ns: i64,
+    /// What looked like a stall and is not.
+    pub ruled_out: RuledOut,
+}
+
+/// Where the capture was taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CapturePoint {
+    /// At the client or close to it.
+    NearClient,
+    /// At the server or close to it.
+    NearServer,
+    /// On the way, or both ends are equally close.
+    Between,
+    /// Too little was seen.
+    Unknown,
+}
+
+impl CapturePoint {
+    /// The name in JSON.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::NearClient => "near-client",
+            Self::NearServer => "near-server",
+            Self::Between => "between",
+            Self::Unknown => "unknown",
+        }
+    }
+}
+
+/// One direction of a connection.
+#[derive(Clone, Debug)]
+pub struct Direction {
+    /// Payload bytes sent.
+    pub bytes: u64,
+    /// Data segments sent, in frames of the capture.
+    pub segments: u32,
+    /// Of these, those below the MSS.
+    pub short: u32,
+    /// Segments sent again.
+    pub retransmitted: u32,
+    /// Largest payload of one segment, in bytes.
+    pub mss: u32,
+    /// How the MSS is known.
+    pub mss_source: &'static str,
+    /// A frame held more than one segment: captured before segmentation offload.
+    pub offload: bool,
+    /// The sender's policy on small segments, as far as it shows.
+    pub policy: &'static str,
+    /// The receiver's delayed-ACK timer as seen, in nanoseconds: a running mean of late ACKs.
+    pub ack_timer_ns: Option<i64>,
+    /// MSS-sized units per pure ACK, on average.
+    pub ack_every: Option<f64>,
+}
+
+impl ConnectionReport {
+    pub(crate) fn of(connection: &Connection) -> Self {
+        let client = connection.client();
+        let mut ruled_out = RuledOut::default();
+        let (mut stalls, mut cost_ns) = (0, 0);
+        if let Some(story) = &connection.story {
+            ruled_out = story.ruled_out.clone();
+            (stalls, cost_ns) = (story.stalls, story.cost_ns);
+            for (_, (_, hold)) in story.suspects() {
+                ruled_out.add(
+                    Lookalike::Uncorroborated,
+                    hold.held.frame,
+                    story::cost_ns(hold),
+                );
+            }
+        }
+        Self {
+            id: connection.id,
+            client: connection.ends.ends[client],
+            server: connection.ends.ends[1 - client],
+            handshake: connection.handshake,
+            frames: connection.frames,
+            first_ns: connection.first.time_ns,
+            last_ns: connection.last_ns,
+            rtt_ns: connection.rtt_ns(),
+            capture_point: capture_point(connection, client),
+            directions: [
+                direction(connection, client),
+                direction(connection, 1 - client),
+            ],
+            stalls,
+            cost_ns,
+            ruled_out,
+        }
+    }
+
+    /// The end on a side.
+    #[must_use]
+    pub fn end(&self, side: Side) -> Endpoint {
+        match side {
+            Side::Client => self.client,
+            Side::Server => self.server,
+        }
+    }
+
+    /// How long it lasted in the capture, in nanoseconds.
+    #[must_use]
+    pub fn duration_ns(&self) -> i64 {
+        self.last_ns - self.first_ns
+    }
+}
+
+fn capture_point(connection: &Connection, client: usize) -> CapturePoint {
+    // The data of one end is acknowledged by the other: that measures the way to the other.
+    let to_server = connection.halves[client].receiver_distance_ns();
+    let to_client = connection.halves[1 - client].receiver_distance_ns();
+    match (to_client, to_server) {
+        (Some(c), Some(s)) if c * 2 < s => CapturePoint::NearClient,
+        (Some(c), Some(s)) if s * 2 < c => CapturePoint::NearServer,
+        (Some(_), Some(_)) => CapturePoint::Between,
+        _ => CapturePoint::Unknown,
+    }
+}
+
+fn direction(connection: &Connection, from: usize) -> Direction {
+    let half = &connection.halves[from];
+    let peer = &connection.halves[1 - from];
+    let mss = connection.mss(from);
+    let tally = &half.tally;
+    Direction {
+        bytes: tally.bytes,
+        segments: tally.segments,
+        short: tally.short,
+        retransmitted: tally.retransmitted,
+        mss,
+        mss_source: match (half.mss_option, peer.mss_option) {
+            (0, 0) => "assumed",
+            (0, _) | (_, 0) => "one SYN",
+            _ => "handshake",
+        },
+        offload: half.max_len > mss,
+        policy: policy(connection, from),
+        ack_timer_ns: (tally.delayed_acks > 0).then(|| i64::from(half.delayed_ns)),
+        ack_every: (tally.acks > 0)
+            .then(|| f64::from(tally.acked_segments) / f64::from(tally.acks)),
+    }
+}
+
+fn policy(connection: &Connection, from: usize) -> &'static str {
+    let half = &connection.halves[from];
+    let tally = &half.tally;
+    let stalled = connection.story.as_ref().is_some_and(|s| s.stalls > 0) && half.odds.hits() > 0;
+    match (stalled, tally.defied, tally.past_full) {
+        (false, 3.., _) => "nodelay",
+        (true, _, 1..) => "minshall",
+        (true, _, 0) => "nagle",
+        (false, _, _) => "unknown",
+    }
+}
+
+impl Summary {
+    pub(crate) fn count(&mut self, finding: &Finding) {
+        match finding.kind {
+            Kind::TinygramFlood => self.floods += 1,
+            _ => self.stalls += 1,
+        }
+        self.cost_ns += finding.cost_ns;
+    }
+}
+
+impl std::ops::AddAssign<&Summary> for Summary {
+    fn add_assign(&mut self, other: &Self) {
+        if other.segments > 0 {
+            self.first_ns = match self.segments {
+                0 => other.first_ns,
+                _ => self.first_ns.min(other.first_ns),
+            };
+            self.last_ns = match self.segments {
+                0 => other.last_ns,
+                _ => self.last_ns.max(other.last_ns),
+            };
+        }
+        self.frames += other.frames;
+        self.segments += other.segments;
+        self.connections += other.connections;
+        self.stalls += other.stalls;
+        self.cost_ns += other.cost_ns;
+        self.floods += other.floods;
+        self.dropped_findings += other.dropped_findings;
+        self.unlisted_connections += other.unlisted_connections;
+    }
+}

@@ -1,0 +1,162 @@
+//! The recorded corpus: what is found against what the applications logged.
+//!
+//! `corpus/record.py` made the captures and `truth.json`; every stall in it is a part of a
+//! message that its reader waited for and that came late, by the two programs' own clocks.
+
+mod common;
+
+use std::path::PathBuf;
+
+use serde::Deserialize;
+use tinygram_diagnose::{Finding, Kind, Report};
+
+#[derive(Deserialize)]
+struct Truth {
+    pattern: String,
+    stalls: Vec<Stall>,
+    floods: u64,
+}
+
+#[derive(Deserialize)]
+struct Stall {
+    client_port: u16,
+    sender: String,
+    kind: String,
+    written_ns: i64,
+    read_ns: i64,
+    cost_ms: f64,
+}
+
+#[derive(Default)]
+struct Score {
+    true_stalls: usize,
+    found: usize,
+    right: usize,
+    right_kind: usize,
+    right_cost: usize,
+}
+
+impl Truth {
+    fn all() -> Vec<Self> {
+        let text = std::fs::read_to_string(folder().join("truth.json")).expect("the truth is kept");
+        serde_json::from_str(&text).expect("the truth is JSON")
+    }
+
+    fn report(&self) -> Report {
+        common::diagnose(&folder().join(format!("{}.pcap", self.pattern)))
+    }
+}
+
+impl Stall {
+    /// The held segment passed the capture between its write and its read.
+    fn is(&self, report: &Report, finding: &Finding) -> bool {
+        let connection = &report.connections[finding.connection as usize];
+        let held_ns = finding.frames.last().expect("stalls have frames").time_ns;
+        connection.client.port == self.client_port
+            && finding.sender.to_string() == self.sender
+            && (self.written_ns..=self.read_ns + CLOCK_NS).contains(&held_ns)
+    }
+
+    fn cost_agrees(&self, finding: &Finding) -> bool {
+        let found_ms = finding.cost_ns as f64 / 1e6;
+        let off_ms = (found_ms - self.cost_ms).abs();
+        off_ms <= 1.0 || off_ms <= 0.02 * self.cost_ms
+    }
+}
+
+/// The reader is woken and reads its clock some time after the frame was stamped.
+const CLOCK_NS: i64 = 2_000_000;
+
+fn folder() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("corpus")
+}
+
+fn score(truth: &Truth, log: &mut String) -> Score {
+    let report = truth.report();
+    let mut score = Score {
+        true_stalls: truth.stalls.len(),
+        ..Score::default()
+    };
+    let mut open: Vec<&Stall> = truth.stalls.iter().collect();
+    for finding in report.findings.iter().filter(|f| f.kind.is_stall()) {
+        score.found += 1;
+        let Some(at) = open.iter().position(|s| s.is(&report, finding)) else {
+            *log += &format!(
+                "{}: false {} by the {}, frames {:?}\n",
+                truth.pattern,
+                finding.kind.name(),
+                finding.sender,
+                finding.frames.iter().map(|m| m.frame).collect::<Vec<_>>()
+            );
+            continue;
+        };
+        let stall = open.remove(at);
+        score.right += 1;
+        match finding.kind.name() == stall.kind {
+            true => score.right_kind += 1,
+            false => {
+                *log += &format!(
+                    "{}: {} found as {}\n",
+                    truth.pattern,
+                    stall.kind,
+                    finding.kind.name()
+                )
+            }
+        }
+        match stall.cost_agrees(finding) {
+            true => score.right_cost += 1,
+            false => {
+                *log += &format!(
+                    "{}: cost {:.2} ms found as {:.2} ms\n",
+                    truth.pattern,
+                    stall.cost_ms,
+                    finding.cost_ns as f64 / 1e6
+                );
+            }
+        }
+    }
+    for missed in open {
+        *log += &format!(
+            "{}: missed {} of {:.1} ms by the {}\n",
+            truth.pattern, missed.kind, missed.cost_ms, missed.sender
+        );
+    }
+    score
+}
+
+#[test]
+fn stalls_are_found_and_nothing_else() {
+    let mut total = Score::default();
+    let mut log = String::new();
+    for truth in Truth::all() {
+        let score = score(&truth, &mut log);
+        total.true_stalls += score.true_stalls;
+        total.found += score.found;
+        total.right += score.right;
+        total.right_kind += score.right_kind;
+        total.right_cost += score.right_cost;
+    }
+    let recall = total.right as f64 / total.true_stalls as f64;
+    println!(
+        "{log}{} true stalls, {} found, {} right (recall {recall:.4}), {} of the right kind, {} within 1 ms or 2 %",
+        total.true_stalls, total.found, total.right, total.right_kind, total.right_cost
+    );
+    assert!(total.true_stalls >= 150, "the corpus has shrunk");
+    assert_eq!(total.right, total.found, "false accusations:\n{log}");
+    assert!(recall >= 0.98, "recall {recall:.4}:\n{log}");
+    assert_eq!(total.right_kind, total.right, "kinds:\n{log}");
+    assert_eq!(total.right_cost, total.right, "costs:\n{log}");
+}
+
+#[test]
+fn floods_are_found_and_nothing_else() {
+    for truth in Truth::all() {
+        let report = truth.report();
+        let floods = report
+            .findings
+            .iter()
+            .filter(|f| f.kind == Kind::TinygramFlood)
+            .count() as u64;
+        assert_eq!(floods, truth.floods, "{}", truth.pattern);
+    }
+}

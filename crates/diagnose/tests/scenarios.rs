@@ -1,0 +1,388 @@
+//! Conversations written out, and what is found in them.
+//!
+//! A script has a line per segment: the time in milliseconds, who sends (`c`lient or `s`erver),
+//! and what: `S`, `S.`, `F`, `R`, `.` (a pure ACK), `P 100` (100 bytes), with `again` for a
+//! repetition of the sender's last data, `keepalive`, and `win N`. Numbers of both directions are
+//! kept by the reader of the script; an ACK acknowledges all that was sent before it.
+
+use tinygram_diagnose::{Analyzer, Kind, Lookalike, Parameters, Report};
+use tinygram_wire::capture::{Frame, LinkType};
+
+const OPEN: &str = "
+    0.0   c S
+    0.1   s S.
+    0.15  c .
+";
+
+const STALL: &str = "
+    10.0  c P 100
+    51.0  s .
+    51.05 c P 200
+    51.20 s P 300
+    51.25 c .
+";
+
+struct Player {
+    analyzer: Analyzer,
+    frames: u64,
+    next: [u32; 2],
+    last: [(u32, u32); 2],
+    ports: [u16; 2],
+    start_ns: i64,
+}
+
+impl Player {
+    fn new() -> Self {
+        Self {
+            analyzer: Analyzer::new(Parameters::default()),
+            frames: 0,
+            // The client's numbers wrap soon.
+            next: [u32::MAX - 250, 77],
+            last: [(0, 0); 2],
+            ports: [40_000, 80],
+            start_ns: 1_700_000_000_000_000_000,
+        }
+    }
+
+    fn play(&mut self, script: &str) -> &mut Self {
+        for line in script.lines().map(str::trim).filter(|l| !l.is_empty()) {
+            self.line(line, 1);
+        }
+        self
+    }
+
+    /// Every frame is captured twice.
+    fn play_doubled(&mut self, script: &str) -> &mut Self {
+        for line in script.lines().map(str::trim).filter(|l| !l.is_empty()) {
+            self.line(line, 2);
+        }
+        self
+    }
+
+    fn line(&mut self, line: &str, copies: i64) {
+        let words: Vec<_> = line.split_whitespace().collect();
+        let time_ms: f64 = words[0].parse().expect(line);
+        let from = usize::from(words[1] == "s");
+        let flags = match words[2] {
+            "S" => 0x02,
+            "S." => 0x12,
+            "F" => 0x11,
+            "R" => 0x14,
+            "." | "keepalive" => 0x10,
+            _ => 0x18,
+        };
+        let len: u32 = match words[2] {
+            "P" => words[3].parse().expect(line),
+            _ => 0,
+        };
+        let window = match words.iter().position(|w| *w == "win") {
+            Some(at) => words[at + 1].parse().expect(line),
+            None => 60_000,
+        };
+        let (seq, len) = match words.last() {
+            Some(&"again") => self.last[from],
+            Some(&"keepalive") => (self.next[from].wrapping_sub(1), 0),
+            _ => (self.next[from], len),
+        };
+        let ack = self.next[1 - from];
+        let bytes = packet(from, self.ports, seq, ack, flags, window, len);
+        for copy in 0..copies {
+            self.frames += 1;
+            self.analyzer.frame(&Frame {
+                number: self.frames,
+                time_ns: self.start_ns + (time_ms * 1e6) as i64 + copy * 3_000,
+                link: LinkType::RAW,
+                data: &bytes,
+                wire_len: bytes.len() as u32 + len,
+            });
+        }
+        if len > 0 {
+            self.last[from] = (seq, len);
+        }
+        let end = seq.wrapping_add(len + u32::from(flags & 3 != 0));
+        if (end.wrapping_sub(self.next[from]) as i32) > 0 {
+            self.next[from] = end;
+        }
+    }
+
+    /// The next script plays this much later.
+    fn later(&mut self, ms: i64) -> &mut Self {
+        self.start_ns += ms * 1_000_000;
+        self
+    }
+
+    fn report(&mut self) -> Report {
+        std::mem::replace(self, Self::new()).analyzer.finish()
+    }
+}
+
+fn packet(
+    from: usize,
+    ports: [u16; 2],
+    seq: u32,
+    ack: u32,
+    flags: u8,
+    window: u16,
+    len: u32,
+) -> Vec<u8> {
+    let options: &[u8] = if flags & 2 != 0 {
+        &[2, 4, 5, 0xb4]
+    } else {
+        &[]
+    };
+    let mut p = vec![0; 40 + options.len()];
+    p[0] = 0x45;
+    let total = p.len() as u32 + len;
+    p[2..4].copy_from_slice(&(total as u16).to_be_bytes());
+    p[9] = 6;
+    let hosts = [[10, 0, 0, 1], [10, 0, 0, 2]];
+    p[12..16].copy_from_slice(&hosts[from]);
+    p[16..20].copy_from_slice(&hosts[1 - from]);
+    p[20..22].copy_from_slice(&ports[from].to_be_bytes());
+    p[22..24].copy_from_slice(&ports[1 - from].to_be_bytes());
+    p[24..28].copy_from_slice(&seq.to_be_bytes());
+    p[28..32].copy_from_slice(&ack.to_be_bytes());
+    p[32] = (5 + options.len() as u8 / 4) << 4;
+    p[33] = flags;
+    p[34..36].copy_from_slice(&window.to_be_bytes());
+    p[40..].copy_from_slice(options);
+    p
+}
+
+fn stalls(report: &Report) -> Vec<(Kind, i64)> {
+    let ms = |ns: i64| (ns + 500_000) / 1_000_000;
+    report
+        .findings
+        .iter()
+        .map(|f| (f.kind, ms(f.cost_ns)))
+        .collect()
+}
+
+fn innocent(report: &Report) -> Vec<Lookalike> {
+    let of = |c: &tinygram_diagnose::ConnectionReport| {
+        c.ruled_out.iter().map(|(l, _)| l).collect::<Vec<_>>()
+    };
+    report.connections.iter().flat_map(of).collect()
+}
+
+const WWR_41: (Kind, i64) = (Kind::WriteWriteRead, 41);
+
+#[test]
+fn a_stall_is_found_also_where_sequence_numbers_wrap() {
+    let report = Player::new().play(OPEN).play(STALL).report();
+    assert_eq!(stalls(&report), [WWR_41]);
+    let finding = &report.findings[0];
+    let frames: Vec<_> = finding.frames.iter().map(|m| m.frame).collect();
+    assert_eq!(frames, [4, 5, 6]);
+}
+
+#[test]
+fn a_capture_may_begin_anywhere() {
+    let report = Player::new().play(STALL).report();
+    assert_eq!(stalls(&report), [WWR_41]);
+    // The trigger was before the capture: nothing to go by.
+    let tail = "51.0 s .\n51.05 c P 200\n51.20 s P 300";
+    assert_eq!(stalls(&Player::new().play(tail).report()), []);
+}
+
+#[test]
+fn ports_are_used_again() {
+    let mut player = Player::new();
+    for _ in 0..3 {
+        player.next = [
+            player.next[0].wrapping_mul(31),
+            player.next[1].wrapping_mul(37),
+        ];
+        player.play(OPEN).play(STALL).play("52 c R").later(1_000);
+    }
+    let report = player.report();
+    assert_eq!(report.summary.connections, 3);
+    assert_eq!(stalls(&report), [WWR_41; 3]);
+}
+
+#[test]
+fn stragglers_of_an_ended_connection_are_no_new_one() {
+    let close = "60 c F\n60.1 s F\n60.2 c .\n60.3 c .";
+    let report = Player::new().play(OPEN).play(STALL).play(close).report();
+    assert_eq!(report.summary.connections, 1);
+}
+
+#[test]
+fn the_clock_may_step_back_a_little() {
+    let jitter = "
+        10.0  c P 100
+        51.00 s .
+        50.98 c P 200
+        51.20 s P 300
+    ";
+    assert_eq!(
+        stalls(&Player::new().play(OPEN).play(jitter).report()),
+        [WWR_41]
+    );
+}
+
+#[test]
+fn waits_across_a_large_step_are_not_believed() {
+    let mut player = Player::new();
+    player.play(OPEN).play("10.0 c P 100").later(-3_600_000);
+    let report = player
+        .play("51.0 s .\n51.05 c P 200\n51.20 s P 300")
+        .play(STALL)
+        .report();
+    assert!(
+        report
+            .findings
+            .iter()
+            .all(|f| (0..1_000_000_000).contains(&f.cost_ns))
+    );
+}
+
+#[test]
+fn frames_captured_twice_count_once() {
+    let report = Player::new()
+        .play_doubled(OPEN)
+        .play_doubled(STALL)
+        .report();
+    assert_eq!(stalls(&report), [WWR_41]);
+    assert_eq!(report.connections[0].directions[0].retransmitted, 0);
+}
+
+#[test]
+fn a_retransmission_excuses_the_sender() {
+    let lost = "
+        10.0  c P 100
+        40.0  c P 100 again
+        51.0  s .
+        51.05 c P 200
+        51.20 s P 300
+    ";
+    let report = Player::new().play(OPEN).play(lost).report();
+    assert_eq!(stalls(&report), []);
+    assert_eq!(innocent(&report), [Lookalike::Loss]);
+}
+
+#[test]
+fn keepalives_change_nothing() {
+    let quiet = "
+        1000  c keepalive
+        1000.1 s .
+        2000  c keepalive
+        2000.1 s .
+    ";
+    let mut player = Player::new();
+    let report = player
+        .play(OPEN)
+        .play(STALL)
+        .play(quiet)
+        .later(3_000)
+        .play(STALL)
+        .report();
+    assert_eq!(stalls(&report), [WWR_41; 2]);
+}
+
+#[test]
+fn a_closed_window_is_the_receivers_applications_doing() {
+    let full = "
+        10.0  c P 100
+        51.0  s . win 0
+        151.0 s . win 60000
+        151.1 c P 200
+        151.2 s P 300
+    ";
+    let report = Player::new().play(OPEN).play(full).report();
+    assert_eq!(stalls(&report), []);
+    assert_eq!(innocent(&report), [Lookalike::ZeroWindow]);
+}
+
+#[test]
+fn an_ack_with_data_is_an_answer_and_holds_nothing() {
+    let answer = "
+        10.0  c P 100
+        51.0  s P 50
+        51.05 c P 200
+        51.20 s P 300
+    ";
+    assert_eq!(stalls(&Player::new().play(OPEN).play(answer).report()), []);
+}
+
+#[test]
+fn super_segments_of_offload_end_in_a_short_one() {
+    let offload = "
+        10.0  c P 1560
+        51.0  s .
+        51.05 c P 200
+        51.20 s P 300
+    ";
+    let report = Player::new().play(OPEN).play(offload).report();
+    assert_eq!(stalls(&report), [WWR_41]);
+    assert!(report.connections[0].directions[0].offload);
+}
+
+#[test]
+fn whole_segments_before_the_tail_are_odd_full_short_final() {
+    let tail = "
+        10.0  c P 1460
+        51.0  s .
+        51.05 c P 200
+        51.20 s P 300
+    ";
+    let report = Player::new().play(OPEN).play(tail).report();
+    assert_eq!(stalls(&report), [(Kind::OddFullShortFinal, 41)]);
+}
+
+#[test]
+fn a_typist_is_not_accused() {
+    // Keys at odd times behind delayed ACKs, each echoed late enough for the ACK to go first.
+    let mut player = Player::new();
+    player.play(OPEN);
+    let mut dice = 12_345_u32;
+    for _ in 0..400 {
+        dice = dice.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        let wait_us = 100 + (dice >> 8) % 150_000;
+        let key = 40.0 + f64::from(wait_us) / 1e3;
+        let script = format!(
+            "0 c P 1\n40.0 s .\n{key} c P 1\n{} s P 2\n{} c .",
+            key + 2.0,
+            key + 2.1
+        );
+        player.play(&script).later(400);
+    }
+    assert_eq!(stalls(&player.report()), []);
+}
+
+#[test]
+fn a_sender_that_does_not_hold_is_not_accused_of_holding() {
+    let mut player = Player::new();
+    player.play(OPEN);
+    for _ in 0..20 {
+        player
+            .play("0 c P 50\n0.02 c P 60\n0.1 s .\n0.2 s P 10\n0.3 c .")
+            .later(10);
+    }
+    // By accident right behind a delayed ACK.
+    player.play("0 c P 50\n40 s .\n40.05 c P 60\n40.2 s P 10");
+    assert_eq!(stalls(&player.report()), []);
+}
+
+#[test]
+fn memory_is_bounded_by_the_limits() {
+    let mut player = Player::new();
+    player.analyzer = Analyzer::new(Parameters {
+        connection_limit: 10,
+        finding_limit: 20,
+        listed_limit: 30,
+        ..Parameters::default()
+    });
+    for port in 1_000..2_000 {
+        player.ports[0] = port;
+        player.play(OPEN).play(STALL).later(100);
+    }
+    let report = player.report();
+    assert_eq!(report.summary.connections, 1_000);
+    assert_eq!(report.summary.stalls, 1_000);
+    assert_eq!(report.findings.len(), 20);
+    assert_eq!(report.summary.dropped_findings, 980);
+    assert!(report.connections.len() <= 60);
+    let listed = report.connections.len() as u64;
+    assert_eq!(report.summary.unlisted_connections, 1_000 - listed);
+}

@@ -1,0 +1,156 @@
+//! Real captures that nobody here made, in the folder `shared` beside the repository; each gives
+//! what its name says. Skipped where the folder is absent.
+
+mod common;
+
+use std::path::PathBuf;
+
+use tinygram_diagnose::{Finding, Kind, Report, Side};
+
+fn report(name: &str) -> Option<Report> {
+    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../shared/captures");
+    let path = folder.join(name);
+    if !path.exists() {
+        println!("skipped: ../shared/captures/{name} is not there");
+        return None;
+    }
+    Some(common::diagnose(&path))
+}
+
+fn stalls(report: &Report) -> Vec<&Finding> {
+    report
+        .findings
+        .iter()
+        .filter(|f| f.kind.is_stall())
+        .collect()
+}
+
+/// Sender and cost in whole milliseconds of each stall.
+fn costs(report: &Report) -> Vec<(Side, i64)> {
+    let ms = |f: &&Finding| (f.sender, (f.cost_ns + 500_000) / 1_000_000);
+    stalls(report).iter().map(ms).collect()
+}
+
+use Side::{Client, Server};
+
+#[test]
+fn write_write_read_agrees_with_its_ground_truth() {
+    let Some(report) = report("write-write-read-41ms.pcap") else {
+        return;
+    };
+    assert_eq!(
+        costs(&report),
+        [(Client, 41), (Client, 40), (Client, 41), (Client, 40)]
+    );
+    // The log has a line per event: the client reads when the held body has gone, and the server
+    // says when it has read the body.
+    let log = PathBuf::from(env!("CARGO_MANIFEST_DIR"))
+        .join("../../../shared/captures/write-write-read-41ms.ground-truth.log");
+    let text = std::fs::read_to_string(log).expect("the log lies beside the capture");
+    let mut wrote_body = None;
+    let mut waits_ms = Vec::new();
+    for line in text.lines() {
+        let Some(seconds) = line
+            .split_whitespace()
+            .next()
+            .and_then(|t| t.parse::<f64>().ok())
+        else {
+            continue;
+        };
+        if line.ends_with("client: will write body") {
+            wrote_body = Some(seconds);
+        } else if line.ends_with("server: read body packet")
+            && let Some(began) = wrote_body.take()
+        {
+            waits_ms.push((seconds - began) * 1e3);
+        }
+    }
+    let late: Vec<_> = waits_ms.into_iter().filter(|ms| *ms > 20.0).collect();
+    assert_eq!(late.len(), 4, "{late:?}");
+    for (finding, waited_ms) in stalls(&report).into_iter().zip(late) {
+        let found_ms = finding.cost_ns as f64 / 1e6;
+        assert!(
+            (found_ms - waited_ms).abs() <= 1.0,
+            "{found_ms} and {waited_ms}"
+        );
+        assert_eq!(finding.kind, Kind::WriteWriteRead);
+    }
+}
+
+#[test]
+fn plc_has_35_of_200_ms() {
+    let Some(report) = report("plc-windows-200ms.pcapng") else {
+        return;
+    };
+    let costs = costs(&report);
+    assert_eq!(costs.len(), 35);
+    assert!(
+        costs
+            .iter()
+            .all(|&(side, ms)| side == Server && (190..=215).contains(&ms)),
+        "{costs:?}"
+    );
+}
+
+#[test]
+fn dnp3_has_one_of_40_and_one_of_200_on_opposite_sides() {
+    let Some(report) = report("dnp3-40ms-and-200ms.pcap") else {
+        return;
+    };
+    assert_eq!(costs(&report), [(Client, 40), (Server, 201)]);
+}
+
+#[test]
+fn smtp_has_one_of_40_before_three_bytes() {
+    let Some(report) = report("smtp-short-final-segment-40ms.pcap") else {
+        return;
+    };
+    assert_eq!(costs(&report), [(Client, 40)]);
+    let tinygram_diagnose::Facts::Hold(hold) = &report.findings[0].facts else {
+        panic!("a stall has a hold");
+    };
+    assert_eq!(hold.held_len, 3);
+}
+
+#[test]
+fn rsync_has_three_in_both_directions() {
+    let Some(report) = report("rsync-both-directions-40ms.pcap") else {
+        return;
+    };
+    assert_eq!(costs(&report), [(Client, 38), (Server, 40), (Server, 38)]);
+}
+
+#[test]
+fn ssh_has_four_of_41() {
+    let Some(report) = report("ssh-41ms.pcap") else {
+        return;
+    };
+    let costs = costs(&report);
+    assert_eq!(costs.len(), 4);
+    assert!(
+        costs.iter().all(|&(_, ms)| (40..=42).contains(&ms)),
+        "{costs:?}"
+    );
+}
+
+#[test]
+fn vnc_is_a_flood_without_a_stall() {
+    let Some(report) = report("vnc-tinygram-flood.pcap") else {
+        return;
+    };
+    assert_eq!(costs(&report), []);
+    assert!(report.summary.floods > 0);
+    assert!(report.findings.iter().all(|f| f.blame == Client));
+}
+
+#[test]
+fn the_controls_have_nothing() {
+    for name in [
+        "control-no-stall.pcap",
+        "control-periodic-sender-not-nagle.pcap",
+    ] {
+        if let Some(report) = report(name) {
+            assert_eq!(report.findings.len(), 0, "{name}");
+        }
+    }
+}

@@ -1,0 +1,111 @@
+//! Socket options and descriptor flags: noted where they matter, and one of them shadowed.
+
+use libc::{c_int, c_ulong, c_void, socklen_t};
+
+use crate::hooks::descriptors::fcntl_dup;
+use crate::keeper;
+use crate::next::interpose;
+use crate::page::Cause;
+use crate::table::{self, Identity, Kind};
+use crate::{errno, kernel};
+
+interpose! {
+    fn setsockopt(fd: c_int, level: c_int, name: c_int, value: *const c_void, len: socklen_t) -> c_int {
+        let result = unsafe { setsockopt::next(fd, level, name, value, len) };
+        if result == 0 && table::identity(fd).kind() == Kind::Tcp {
+            let value = if len as usize >= size_of::<c_int>() {
+                // SAFETY: the kernel has just read the same bytes.
+                unsafe { value.cast::<c_int>().read_unaligned() }
+            } else {
+                0
+            };
+            note(fd, level, name, value);
+        }
+        result
+    }
+
+    /// The program is told of `TCP_NODELAY` what it would be told without us.
+    fn getsockopt(fd: c_int, level: c_int, name: c_int, value: *mut c_void, len: *mut socklen_t) -> c_int {
+        let result = unsafe { getsockopt::next(fd, level, name, value, len) };
+        if result == 0 && (level, name) == (libc::IPPROTO_TCP, libc::TCP_NODELAY) {
+            let identity = table::identity(fd);
+            // SAFETY: the kernel has just written there, and says how much.
+            if identity.has(Identity::NODELAY_SET) && unsafe { *len } as usize == size_of::<c_int>() {
+                let shown = c_int::from(identity.has(Identity::PROGRAM_NODELAY));
+                unsafe { value.cast::<c_int>().write_unaligned(shown) };
+            }
+        }
+        result
+    }
+
+    fn fcntl(fd: c_int, command: c_int, argument: usize) -> c_int {
+        unsafe { control(fd, command, argument, || fcntl::next(fd, command, argument)) }
+    }
+
+    fn fcntl64(fd: c_int, command: c_int, argument: usize) -> c_int {
+        unsafe { control(fd, command, argument, || fcntl64::next(fd, command, argument)) }
+    }
+
+    fn ioctl(fd: c_int, request: c_ulong, argument: *mut c_void) -> c_int {
+        let result = unsafe { ioctl::next(fd, request, argument) };
+        if request == libc::FIONBIO && result == 0 && table::identity(fd).kind() == Kind::Tcp {
+            // SAFETY: the kernel has just read the same integer.
+            table::amend(fd, Identity::NONBLOCKING, unsafe { argument.cast::<c_int>().read_unaligned() } != 0);
+        }
+        result
+    }
+}
+
+/// A program set an option of a TCP socket.
+fn note(fd: c_int, level: c_int, name: c_int, value: c_int) {
+    let on = value != 0;
+    match (level, name) {
+        (libc::IPPROTO_TCP, libc::TCP_NODELAY) => {
+            table::amend(fd, Identity::PROGRAM_NODELAY, on);
+            if on {
+                // Setting it flushes, as the program may have meant it to.
+                keeper::took_along(fd, Cause::Program);
+            } else if table::identity(fd).has(Identity::NODELAY_SET) {
+                errno::kept(|| kernel::set_option(fd, libc::IPPROTO_TCP, libc::TCP_NODELAY, 1));
+            }
+        }
+        (libc::IPPROTO_TCP, libc::TCP_CORK | libc::TCP_ULP | libc::TCP_REPAIR)
+        | (libc::SOL_SOCKET, libc::SO_TIMESTAMPING | libc::SO_ZEROCOPY) => {
+            keeper::flush(fd, Cause::Program);
+            table::amend(fd, Identity::ALONE, true);
+        }
+        // A buffer that has no room for two segments depends on the acknowledgments that many small
+        // ones draw: coalesced into one, they would wait for the receiver's delayed acknowledgment.
+        (libc::SOL_SOCKET, libc::SO_SNDBUF | libc::SO_SNDBUFFORCE) if value < TWO_SEGMENTS => {
+            keeper::flush(fd, Cause::Program);
+            table::amend(fd, Identity::ALONE, true);
+        }
+        (libc::SOL_SOCKET, libc::SO_RCVLOWAT) => table::amend(fd, Identity::ALL_OR_NOTHING, true),
+        _ => {}
+    }
+}
+
+unsafe fn control(fd: c_int, command: c_int, argument: usize, ask: impl Fn() -> c_int) -> c_int {
+    match command {
+        libc::F_DUPFD | libc::F_DUPFD_CLOEXEC => unsafe { fcntl_dup(fd, command, argument) },
+        libc::F_SETFL => {
+            let result = ask();
+            if result == 0 && table::identity(fd).kind() == Kind::Tcp {
+                table::amend(
+                    fd,
+                    Identity::NONBLOCKING,
+                    argument & libc::O_NONBLOCK as usize != 0,
+                );
+            }
+            result
+        }
+        libc::F_SETLKW | libc::F_OFD_SETLKW => {
+            keeper::before_sleep();
+            ask()
+        }
+        _ => ask(),
+    }
+}
+
+/// Twice the largest segment there is, that of the loopback interface.
+const TWO_SEGMENTS: c_int = 2 * 65_536;

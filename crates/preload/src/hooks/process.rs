@@ -1,0 +1,150 @@
+//! The process itself: forks, executes, ends, or shuts itself in.
+
+use libc::{c_char, c_int, c_ulong, c_void, pid_t};
+
+use crate::hooks::descriptors::settle_all;
+use crate::keeper;
+use crate::next::interpose;
+use crate::page::Cause;
+use crate::{thread, watchdog};
+
+interpose! {
+    /// The watchdog is gone while the process forks: a program with one thread forks with one, and
+    /// Python, which warns of forks beside threads, has no reason to.
+    fn fork() -> pid_t {
+        before_fork();
+        unsafe { forked(fork::next()) }
+    }
+
+    fn _Fork() -> pid_t {
+        before_fork();
+        unsafe { forked(_Fork::next()) }
+    }
+
+    fn daemon(stay: c_int, keep: c_int) -> c_int {
+        before_fork();
+        unsafe { daemon::next(stay, keep) }
+    }
+
+    fn forkpty(main: *mut c_int, name: *mut c_char, terminal: *const c_void, window: *const c_void) -> pid_t {
+        before_fork();
+        unsafe { forked(forkpty::next(main, name, terminal, window)) }
+    }
+
+    fn system(command: *const c_char) -> c_int {
+        keeper::before_sleep();
+        unsafe { system::next(command) }
+    }
+
+    fn popen(command: *const c_char, mode: *const c_char) -> *mut c_void {
+        keeper::before_sleep();
+        unsafe { popen::next(command, mode) }
+    }
+
+    fn posix_spawn(
+        child: *mut pid_t, path: *const c_char, actions: *const c_void, attributes: *const c_void,
+        arguments: *const *mut c_char, environment: *const *mut c_char,
+    ) -> c_int {
+        keeper::before_sleep();
+        unsafe { posix_spawn::next(child, path, actions, attributes, arguments, environment) }
+    }
+
+    fn posix_spawnp(
+        child: *mut pid_t, file: *const c_char, actions: *const c_void, attributes: *const c_void,
+        arguments: *const *mut c_char, environment: *const *mut c_char,
+    ) -> c_int {
+        keeper::before_sleep();
+        unsafe { posix_spawnp::next(child, file, actions, attributes, arguments, environment) }
+    }
+
+    fn execve(path: *const c_char, arguments: *const *const c_char, environment: *const *const c_char) -> c_int {
+        before_exec();
+        unsafe { execve::next(path, arguments, environment) }
+    }
+
+    fn execv(path: *const c_char, arguments: *const *const c_char) -> c_int {
+        before_exec();
+        unsafe { execv::next(path, arguments) }
+    }
+
+    fn execvp(file: *const c_char, arguments: *const *const c_char) -> c_int {
+        before_exec();
+        unsafe { execvp::next(file, arguments) }
+    }
+
+    fn execvpe(file: *const c_char, arguments: *const *const c_char, environment: *const *const c_char) -> c_int {
+        before_exec();
+        unsafe { execvpe::next(file, arguments, environment) }
+    }
+
+    fn fexecve(fd: c_int, arguments: *const *const c_char, environment: *const *const c_char) -> c_int {
+        before_exec();
+        unsafe { fexecve::next(fd, arguments, environment) }
+    }
+
+    fn execveat(
+        dir: c_int, path: *const c_char, arguments: *const *const c_char, environment: *const *const c_char,
+        flags: c_int,
+    ) -> c_int {
+        before_exec();
+        unsafe { execveat::next(dir, path, arguments, environment, flags) }
+    }
+
+    fn _exit(status: c_int) -> ! {
+        before_end();
+        unsafe { _exit::next(status) }
+    }
+
+    fn _Exit(status: c_int) -> ! {
+        before_end();
+        unsafe { _Exit::next(status) }
+    }
+
+    fn quick_exit(status: c_int) -> ! {
+        before_end();
+        unsafe { quick_exit::next(status) }
+    }
+
+    fn prctl(option: c_int, a: c_ulong, b: c_ulong, c: c_ulong, d: c_ulong) -> c_int {
+        if option == libc::PR_SET_SECCOMP {
+            keeper::become_inert();
+        }
+        unsafe { prctl::next(option, a, b, c, d) }
+    }
+
+    /// Both refuse a process with several threads for some namespaces.
+    fn unshare(flags: c_int) -> c_int {
+        watchdog::stop();
+        unsafe { unshare::next(flags) }
+    }
+
+    fn setns(fd: c_int, kind: c_int) -> c_int {
+        watchdog::stop();
+        unsafe { setns::next(fd, kind) }
+    }
+}
+
+/// What the parent holds leaves before a child could hold the same socket open.
+pub(crate) fn before_fork() {
+    keeper::flush_process(Cause::Process);
+    watchdog::stop();
+}
+
+/// `child` is what a fork returned: 0 in the child.
+fn forked(child: pid_t) -> pid_t {
+    if child == 0 {
+        thread::this().begin_anew();
+    }
+    child
+}
+
+/// The other threads end with the call; what they hold would stay held on a socket that lives on.
+pub(crate) fn before_exec() {
+    keeper::flush_process(Cause::Process);
+}
+
+/// The last thing the process does.
+pub(crate) fn before_end() {
+    keeper::flush_process(Cause::Process);
+    settle_all();
+}

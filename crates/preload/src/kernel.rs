@@ -1,0 +1,78 @@
+//! The few system calls the library makes on its own account, none through a hook.
+
+use std::sync::atomic::AtomicU32;
+
+use libc::{c_int, c_long, c_void, socklen_t};
+
+use crate::hooks::options::{getsockopt, setsockopt};
+use crate::next::Symbol;
+
+/// Nanoseconds of the monotonic clock; never 0, which stands for "not held".
+pub(crate) fn now_ns() -> u64 {
+    let mut now = libc::timespec {
+        tv_sec: 0,
+        tv_nsec: 0,
+    };
+    // SAFETY: writes into a local; no system call, the kernel maps the clock into the process.
+    unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &raw mut now) };
+    (now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64).max(1)
+}
+
+/// Sets an integer socket option; whether that worked.
+pub(crate) fn set_option(fd: c_int, level: c_int, name: c_int, value: c_int) -> bool {
+    // SAFETY: the kernel reads one integer.
+    unsafe {
+        setsockopt::next(
+            fd,
+            level,
+            name,
+            (&raw const value).cast(),
+            size_of::<c_int>() as socklen_t,
+        ) == 0
+    }
+}
+
+/// Reads a socket option into `value`; its length, or nothing if there is none.
+pub(crate) fn read_option<T>(fd: c_int, level: c_int, name: c_int, value: &mut T) -> Option<usize> {
+    let mut length = size_of::<T>() as socklen_t;
+    // SAFETY: the kernel writes at most `length` bytes, and every caller passes plain integers.
+    let failed = unsafe {
+        getsockopt::next(
+            fd,
+            level,
+            name,
+            std::ptr::from_mut(value).cast(),
+            &raw mut length,
+        )
+    };
+    (failed == 0).then_some(length as usize)
+}
+
+/// Reads an integer socket option.
+pub(crate) fn option(fd: c_int, level: c_int, name: c_int) -> Option<c_int> {
+    let mut value = 0;
+    read_option(fd, level, name, &mut value).map(|_| value)
+}
+
+/// `FUTEX_WAIT` or `FUTEX_WAKE` within this process.
+pub(crate) fn futex(
+    word: &AtomicU32,
+    operation: c_int,
+    value: u32,
+    timeout: Option<&libc::timespec>,
+) {
+    type Syscall = unsafe extern "C" fn(c_long, ...) -> c_long;
+    static SYSCALL: Symbol = Symbol::new(c"syscall", None);
+    let timeout: *const libc::timespec = timeout.map_or(std::ptr::null(), std::ptr::from_ref);
+    // SAFETY: the symbol has that type, and the pointers outlive the call.
+    unsafe {
+        let syscall = std::mem::transmute::<*mut c_void, Syscall>(SYSCALL.address());
+        syscall(
+            libc::SYS_futex,
+            word.as_ptr(),
+            operation | libc::FUTEX_PRIVATE_FLAG,
+            value,
+            timeout,
+        );
+    }
+}

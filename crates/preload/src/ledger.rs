@@ -1,0 +1,88 @@
+//! The books: what `--stats` shows. Without a page to write in, every entry is one branch.
+
+use std::sync::atomic::Ordering::Relaxed;
+
+use libc::c_int;
+
+use crate::keeper::Orders;
+use crate::page::{Cause, Row};
+use crate::policy::Policy;
+use crate::table::{self, Identity};
+use crate::{kernel, sockets};
+
+/// One write, as the books see it.
+#[derive(Clone, Copy)]
+pub(crate) struct Wrote {
+    pub(crate) len: usize,
+    pub(crate) held: bool,
+    /// Bytes were held before it.
+    pub(crate) joined: bool,
+}
+
+#[inline(always)]
+pub(crate) fn wrote(orders: &Orders, identity: Identity, write: Wrote) {
+    if orders.page.is_some() {
+        enter_write(orders, identity, write);
+    }
+}
+
+fn enter_write(orders: &Orders, identity: Identity, write: Wrote) {
+    let Some(row) = row(orders, identity) else {
+        return;
+    };
+    row.writes.fetch_add(1, Relaxed);
+    row.bytes.fetch_add(write.len as u64, Relaxed);
+    row.held.fetch_add(u64::from(write.held), Relaxed);
+    row.merged.fetch_add(u64::from(write.joined), Relaxed);
+}
+
+/// Bytes held since `since_ns` have left.
+pub(crate) fn flushed(orders: &Orders, fd: c_int, since_ns: u64, cause: Cause) {
+    let Some(row) = row(orders, table::identity(fd)) else {
+        return;
+    };
+    let held_ns = kernel::now_ns().saturating_sub(since_ns);
+    let rules = &orders.rules;
+    // Nobody watches under `observe`, where nothing is held; the watchdog would have come by now.
+    let overdue = rules.policy == Policy::Observe && held_ns >= rules.watchdog_ns;
+    let (cause, held_ns) = if overdue {
+        (Cause::Watchdog, rules.watchdog_ns)
+    } else {
+        (cause, held_ns)
+    };
+    row.flushes[cause as usize].fetch_add(1, Relaxed);
+    row.longest_hold_ns.fetch_max(held_ns, Relaxed);
+}
+
+/// A connection enters the books: finds its row, and notes how many segments it has sent before.
+pub(crate) fn open(orders: &Orders, fd: c_int, row: usize) {
+    let (Some(page), Some(holding)) = (orders.page, table::holding(fd)) else {
+        return;
+    };
+    if let Some(row) = page.row(row) {
+        row.connections.fetch_add(1, Relaxed);
+    }
+    holding
+        .segments_before
+        .store(sockets::data_segments(fd).unwrap_or(0), Relaxed);
+}
+
+/// A descriptor is about to close: reads how many segments its connection sent.
+///
+/// A connection that two processes share after a fork is settled by each: mostly the parent closes it
+/// at once, with nothing sent, and the child does the work.
+pub(crate) fn settle(orders: &Orders, fd: c_int) {
+    let identity = table::identity(fd);
+    let (Some(row), Some(holding)) = (row(orders, identity), table::holding(fd)) else {
+        return;
+    };
+    if let Some(segments) = sockets::data_segments(fd) {
+        let sent = segments.wrapping_sub(holding.segments_before.swap(segments, Relaxed));
+        row.segments.fetch_add(u64::from(sent), Relaxed);
+        row.settled.fetch_add(1, Relaxed);
+    }
+}
+
+fn row(orders: &Orders, identity: Identity) -> Option<&'static Row> {
+    orders.page?.row(identity.row()?)
+}

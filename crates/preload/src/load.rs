@@ -1,0 +1,80 @@
+//! From being loaded to the program's `main`, and its end.
+
+use std::ffi::CStr;
+
+use libc::{c_char, c_int};
+
+use crate::hooks::descriptors::close;
+use crate::hooks::process::before_end;
+use crate::keeper;
+use crate::page::Page;
+use crate::settings::{Settings, VARIABLE};
+
+#[cfg_attr(interpose, used)]
+#[cfg_attr(interpose, unsafe(link_section = ".init_array"))]
+pub(crate) static LOAD: extern "C" fn(c_int, *const *const c_char, *const *const c_char) = load;
+
+#[cfg_attr(interpose, used)]
+#[cfg_attr(interpose, unsafe(link_section = ".fini_array"))]
+pub(crate) static UNLOAD: extern "C" fn() = unload;
+
+/// The C library passes constructors what it passes `main`.
+extern "C" fn load(_: c_int, _: *const *const c_char, environment: *const *const c_char) {
+    // SAFETY: the environment is a null-terminated list of C strings.
+    let Some(text) = (unsafe { variable(environment) }) else {
+        return;
+    };
+    if let Some(settings) = text.to_str().ok().and_then(Settings::decode) {
+        keeper::begin(&settings, settings.stats.and_then(map_page));
+    }
+}
+
+/// After the program's own exit handlers, which may still write.
+extern "C" fn unload() {
+    before_end();
+}
+
+unsafe fn variable(environment: *const *const c_char) -> Option<&'static CStr> {
+    // SAFETY: as the caller says.
+    unsafe {
+        let mut entry = environment;
+        while !entry.is_null() && !(*entry).is_null() {
+            let bytes = CStr::from_ptr(*entry).to_bytes_with_nul();
+            if let Some(value) = bytes
+                .strip_prefix(VARIABLE.as_bytes())
+                .and_then(|rest| rest.strip_prefix(b"="))
+            {
+                return CStr::from_bytes_with_nul(value).ok();
+            }
+            entry = entry.add(1);
+        }
+        None
+    }
+}
+
+/// Maps the statistics file; nothing if this process may not, or is shut in where it is not.
+fn map_page(path: &str) -> Option<&'static Page> {
+    let mut name = [0_u8; libc::PATH_MAX as usize];
+    name.get_mut(..path.len())?.copy_from_slice(path.as_bytes());
+    // SAFETY: the name ends in NUL, as the array is longer; the file is as long as a page, and a
+    // page of any content is valid.
+    unsafe {
+        let fd = libc::open(name.as_ptr().cast(), libc::O_RDWR | libc::O_CLOEXEC);
+        if fd < 0 || name.last() != Some(&0) {
+            return None;
+        }
+        let shared = libc::mmap(
+            std::ptr::null_mut(),
+            size_of::<Page>(),
+            libc::PROT_READ | libc::PROT_WRITE,
+            libc::MAP_SHARED,
+            fd,
+            0,
+        );
+        close::next(fd);
+        let page = (shared != libc::MAP_FAILED).then(|| &*shared.cast::<Page>())?;
+        page.processes
+            .fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+        Some(page)
+    }
+}

@@ -1,0 +1,104 @@
+//! The next definition of a hooked function: the C library's, or another preloaded library's.
+
+use std::ffi::CStr;
+use std::sync::atomic::{AtomicPtr, Ordering::Relaxed};
+
+use libc::c_void;
+
+/// A symbol looked up once, on its first use: other libraries' constructors may call a hook before
+/// ours has run.
+pub(crate) struct Symbol {
+    name: &'static CStr,
+    /// Where one name has two meanings, an unversioned lookup may find the older one: the condition
+    /// variables of before 2003 have another layout.
+    version: Option<&'static CStr>,
+    address: AtomicPtr<c_void>,
+}
+
+impl Symbol {
+    pub(crate) const fn new(name: &'static CStr, version: Option<&'static CStr>) -> Self {
+        Self {
+            name,
+            version,
+            address: AtomicPtr::new(std::ptr::null_mut()),
+        }
+    }
+
+    #[inline(always)]
+    pub(crate) fn address(&self) -> *mut c_void {
+        let known = self.address.load(Relaxed);
+        if known.is_null() { self.find() } else { known }
+    }
+
+    #[cold]
+    fn find(&self) -> *mut c_void {
+        // SAFETY: both names are C strings; RTLD_NEXT is valid in any object.
+        let found = unsafe {
+            let versioned = self
+                .version
+                .map(|v| libc::dlvsym(libc::RTLD_NEXT, self.name.as_ptr(), v.as_ptr()));
+            match versioned {
+                Some(address) if !address.is_null() => address,
+                _ => libc::dlsym(libc::RTLD_NEXT, self.name.as_ptr()),
+            }
+        };
+        // A program that probes for a newer function finds our hook where the C library has none.
+        let address = if found.is_null() {
+            absent as *mut c_void
+        } else {
+            found
+        };
+        self.address.store(address, Relaxed);
+        address
+    }
+}
+
+extern "C" fn absent() -> isize {
+    crate::errno::set(libc::ENOSYS);
+    -1
+}
+
+/// Defines hooks. Each `fn name(..) -> ..` becomes the function the program calls instead of the C
+/// library's, beside `name::next(..)`, which calls the C library's.
+///
+/// The ABI is `C-unwind` because cancelling a thread unwinds through a hook that waits; for the
+/// same reason, and for `longjmp`, no hook keeps a value that needs dropping across `next`.
+macro_rules! interpose {
+    ($(
+        $(#[$meta:meta])*
+        fn $name:ident $(@ $version:literal)? ( $($arg:ident : $type:ty),* $(,)? ) $(-> $result:ty)? $body:block
+    )*) => { $(
+        #[allow(non_snake_case, reason = "the C library's names")]
+        pub(crate) mod $name {
+            #[allow(unused_imports)]
+            use super::*;
+
+            static SYMBOL: $crate::next::Symbol = $crate::next::Symbol::new(
+                // SAFETY: ends in NUL and has no other.
+                unsafe { std::ffi::CStr::from_bytes_with_nul_unchecked(concat!(stringify!($name), "\0").as_bytes()) },
+                interpose!(@version $($version)?),
+            );
+
+            type Next = unsafe extern "C-unwind" fn($($type),*) $(-> $result)?;
+
+            /// The definition after ours.
+            #[inline(always)]
+            pub(crate) unsafe fn next($($arg: $type),*) $(-> $result)? {
+                // SAFETY: the symbol of that name has that type.
+                unsafe { std::mem::transmute::<*mut libc::c_void, Next>(SYMBOL.address())($($arg),*) }
+            }
+        }
+
+        $(#[$meta])*
+        #[allow(non_snake_case, reason = "the C library's names")]
+        #[cfg_attr(interpose, unsafe(no_mangle))]
+        pub(crate) unsafe extern "C-unwind" fn $name($($arg: $type),*) $(-> $result)? $body
+    )* };
+    (@version) => { None };
+    (@version $version:literal) => {
+        // SAFETY: ends in NUL and has no other.
+        Some(unsafe { std::ffi::CStr::from_bytes_with_nul_unchecked(concat!($version, "\0").as_bytes()) })
+    };
+}
+
+pub(crate) use interpose;

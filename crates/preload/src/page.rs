@@ -1,0 +1,217 @@
+//! The statistics page: a file that every process of a run maps and counts in, read at the end.
+//!
+//! One row per remote address and service. Rows are claimed with one compare-and-swap and counted
+//! in with relaxed additions, so a hook never waits and a process may die at any instant.
+
+use std::sync::atomic::{
+    AtomicU32, AtomicU64, Ordering::Acquire, Ordering::Relaxed, Ordering::Release,
+};
+
+use crate::settings::Peer;
+
+/// Why bytes that were held left.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(usize)]
+pub enum Cause {
+    /// The writing thread was about to wait.
+    Wait,
+    /// A read found nothing, or the program turned to other work for too long.
+    Read,
+    /// A write too long to hold took them along (no extra system call).
+    LargeWrite,
+    /// `sendfile` or `shutdown` took them along.
+    Sendfile,
+    /// The descriptor was closed, duplicated or handed on.
+    Close,
+    /// The process forked, executed another program, sandboxed itself or ended.
+    Process,
+    /// The program set `TCP_NODELAY` or `TCP_CORK` itself.
+    Program,
+    /// More sockets were dirty than a thread remembers.
+    Overflow,
+    /// The watchdog: the program ran on for too long.
+    Watchdog,
+}
+
+impl Cause {
+    /// All causes with their names in results, by index.
+    pub const ALL: [(Self, &'static str); 9] = [
+        (Self::Wait, "wait"),
+        (Self::Read, "read"),
+        (Self::LargeWrite, "large-write"),
+        (Self::Sendfile, "sendfile"),
+        (Self::Close, "close"),
+        (Self::Process, "process"),
+        (Self::Program, "program"),
+        (Self::Overflow, "overflow"),
+        (Self::Watchdog, "watchdog"),
+    ];
+}
+
+/// What is counted for one remote address and service.
+#[derive(Debug, Default)]
+#[repr(C)]
+pub struct Row {
+    state: AtomicU32,
+    service: AtomicU32,
+    address: [AtomicU64; 2],
+    /// Connections that were seen.
+    pub connections: AtomicU64,
+    /// Connections whose segments could be read before they were closed.
+    pub settled: AtomicU64,
+    /// Writes by the program.
+    pub writes: AtomicU64,
+    /// Writes that were held (under `observe`: would have been).
+    pub held: AtomicU64,
+    /// Writes that joined bytes already held instead of making a segment of their own.
+    pub merged: AtomicU64,
+    /// Data segments sent, retransmissions included (`tcpi_data_segs_out`).
+    pub segments: AtomicU64,
+    /// Bytes handed to the socket layer by the counted writes.
+    pub bytes: AtomicU64,
+    /// Flushes by [`Cause`].
+    pub flushes: [AtomicU64; Cause::ALL.len()],
+    /// The longest a byte was held, in nanoseconds.
+    pub longest_hold_ns: AtomicU64,
+}
+
+/// The page. All zero is a valid, empty page.
+#[derive(Debug)]
+#[repr(C)]
+pub struct Page {
+    /// Processes that mapped the page.
+    pub processes: AtomicU64,
+    /// Connections that found no free row.
+    pub unlisted: AtomicU64,
+    rows: [Row; ROWS],
+}
+
+/// How many addresses a page can tell apart.
+pub const ROWS: usize = 1024;
+
+const FREE: u32 = 0;
+const CLAIMED: u32 = 1;
+const READY: u32 = 2;
+
+impl Page {
+    /// The row for `peer`, a new one if need be; nothing if the page is full.
+    #[must_use]
+    pub fn row_of(&self, peer: &Peer) -> Option<usize> {
+        let key = Row::key(peer);
+        for (index, row) in self.rows.iter().enumerate() {
+            if row.state.load(Acquire) == FREE
+                && row
+                    .state
+                    .compare_exchange(FREE, CLAIMED, Acquire, Acquire)
+                    .is_ok()
+            {
+                row.service.store(key.0, Relaxed);
+                row.address[0].store(key.1[0], Relaxed);
+                row.address[1].store(key.1[1], Relaxed);
+                row.state.store(READY, Release);
+                return Some(index);
+            }
+            // A row being claimed by another thread this instant may turn out to be for the same
+            // peer; two rows for one peer are added up by the reader, waiting would be worse.
+            if row.state.load(Acquire) == READY && row.holds(key) {
+                return Some(index);
+            }
+        }
+        self.unlisted.fetch_add(1, Relaxed);
+        None
+    }
+
+    /// The row with that index.
+    #[must_use]
+    pub fn row(&self, index: usize) -> Option<&Row> {
+        self.rows.get(index)
+    }
+
+    /// The rows in use with the peer each is about.
+    pub fn in_use(&self) -> impl Iterator<Item = (Peer, &Row)> {
+        self.rows
+            .iter()
+            .filter(|row| row.state.load(Acquire) == READY)
+            .map(|row| (row.peer(), row))
+    }
+}
+
+impl Row {
+    fn key(peer: &Peer) -> (u32, [u64; 2]) {
+        let service = u32::from(peer.port) << 1 | u32::from(peer.accepted);
+        (service, [(peer.address >> 64) as u64, peer.address as u64])
+    }
+
+    fn holds(&self, (service, address): (u32, [u64; 2])) -> bool {
+        self.service.load(Relaxed) == service
+            && self.address[0].load(Relaxed) == address[0]
+            && self.address[1].load(Relaxed) == address[1]
+    }
+
+    fn peer(&self) -> Peer {
+        let service = self.service.load(Relaxed);
+        let [high, low] =
+            [&self.address[0], &self.address[1]].map(|half| u128::from(half.load(Relaxed)));
+        Peer {
+            address: high << 64 | low,
+            port: (service >> 1) as u16,
+            accepted: service & 1 == 1,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn page() -> Box<Page> {
+        // SAFETY: the page is made of atomic integers, for which all zero is a value.
+        unsafe { Box::<Page>::new_zeroed().assume_init() }
+    }
+
+    #[test]
+    fn a_peer_finds_its_row_again_and_the_row_knows_its_peer() {
+        let page = page();
+        let peer = |port, accepted| Peer {
+            address: 7 << 64 | 9,
+            port,
+            accepted,
+        };
+        let rows = [peer(80, false), peer(80, true), peer(65535, true)].map(|p| page.row_of(&p));
+        assert_eq!(rows, [Some(0), Some(1), Some(2)]);
+        assert_eq!(page.row_of(&peer(80, true)), Some(1));
+        let peers: Vec<_> = page.in_use().map(|(peer, _)| peer).collect();
+        assert_eq!(peers, [peer(80, false), peer(80, true), peer(65535, true)]);
+    }
+
+    #[test]
+    fn a_full_page_counts_what_it_cannot_list() {
+        let page = page();
+        for port in 0..ROWS {
+            assert!(
+                page.row_of(&Peer {
+                    address: 0,
+                    port: port as u16,
+                    accepted: false
+                })
+                .is_some()
+            );
+        }
+        assert_eq!(
+            page.row_of(&Peer {
+                address: 1,
+                port: 0,
+                accepted: false
+            }),
+            None
+        );
+        assert_eq!(page.unlisted.load(Relaxed), 1);
+    }
+
+    #[test]
+    fn causes_are_listed_by_index() {
+        for (index, (cause, _)) in Cause::ALL.iter().enumerate() {
+            assert_eq!(*cause as usize, index);
+        }
+    }
+}

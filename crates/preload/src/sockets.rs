@@ -1,0 +1,234 @@
+//! What the kernel says of a descriptor: asked once, at first use, and kept in the table.
+
+use std::mem::MaybeUninit;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+use libc::{c_int, sockaddr, sockaddr_storage, socklen_t};
+
+use crate::hooks::options::fcntl;
+use crate::hooks::wait::poll;
+use crate::keeper::Orders;
+use crate::settings::{Peer, mapped};
+use crate::table::{self, Identity, Kind};
+use crate::{errno, keeper, kernel, ledger, watchdog};
+
+/// Finds out what an unknown descriptor is. Its call must not disturb `errno`.
+pub(crate) fn classify(fd: c_int) -> Identity {
+    errno::kept(|| {
+        let identity = match kernel::option(fd, libc::SOL_SOCKET, libc::SO_PROTOCOL) {
+            Some(libc::IPPROTO_TCP) => inspect_tcp(fd),
+            Some(_) => Identity::new(Kind::Waits),
+            None => Identity::new(if is_file(fd) { Kind::File } else { Kind::Waits }),
+        };
+        table::know(fd, identity);
+        identity
+    })
+}
+
+/// A TCP socket that came from elsewhere: inherited, received, or from before our time.
+fn inspect_tcp(fd: c_int) -> Identity {
+    let tcp = |name| kernel::option(fd, libc::IPPROTO_TCP, name).unwrap_or(0);
+    // SAFETY: reads the descriptor's flags.
+    let flags = unsafe { fcntl::next(fd, libc::F_GETFL, 0) };
+    let alone = tcp(libc::TCP_CORK) != 0 || has_upper_protocol(fd) || tcp(libc::TCP_REPAIR) != 0;
+    Identity::new(Kind::Tcp)
+        .with(Identity::NONBLOCKING, flags & libc::O_NONBLOCK != 0)
+        // Where it came from somebody else may still hold it.
+        .with(Identity::ALIASED, true)
+        .with(Identity::PROGRAM_NODELAY, tcp(libc::TCP_NODELAY) != 0)
+        .with(Identity::ALONE, alone)
+        .with(
+            Identity::ALL_OR_NOTHING,
+            kernel::option(fd, libc::SOL_SOCKET, libc::SO_RCVLOWAT) != Some(1),
+        )
+}
+
+/// Kernel TLS and its like: there `MSG_MORE` holds a record open that no option of TCP closes.
+fn has_upper_protocol(fd: c_int) -> bool {
+    let mut name = [0_u8; 16];
+    kernel::read_option(fd, libc::IPPROTO_TCP, libc::TCP_ULP, &mut name)
+        .is_some_and(|len| len > 0 && name[0] != 0)
+}
+
+/// Decides once whether the connection on `fd` is covered, sets it, and opens its account.
+///
+/// At connect and accept rather than at the first write: a stdio stream writes from inside the C
+/// library, where no hook sees it.
+pub(crate) fn book(fd: c_int, identity: Identity) -> Identity {
+    let Some(orders) = keeper::orders() else {
+        return identity;
+    };
+    errno::kept(|| {
+        let peer = needs_peer(orders).then(|| peer_of(fd, identity));
+        // Not connected (yet): what follows is decided when it is.
+        if peer == Some(None) {
+            return identity;
+        }
+        enter(orders, fd, identity, peer.flatten())
+    })
+}
+
+/// As [`book`], for a socket about to be connected to `address`.
+pub(crate) fn book_connect(fd: c_int, address: *const sockaddr, len: socklen_t) {
+    let identity = table::identity(fd);
+    let Some(orders) = keeper::orders().filter(|_| identity.kind() == Kind::Tcp) else {
+        return;
+    };
+    errno::kept(|| {
+        // SAFETY: the program passes `len` bytes of address to the kernel.
+        let Some((address, port)) = (unsafe { parse(address, len) }) else {
+            return;
+        };
+        let peer = Peer {
+            address: mapped(address),
+            port,
+            accepted: false,
+        };
+        enter(
+            orders,
+            fd,
+            identity.with(Identity::ACCEPTED, false),
+            Some(peer),
+        );
+    });
+}
+
+/// Sets `TCP_NODELAY` on a listener: what it accepts inherits it without a call of its own.
+pub(crate) fn book_listener(fd: c_int) {
+    let mut identity = table::identity(fd);
+    if identity.kind() == Kind::Unknown && table::has_room_for(fd) {
+        identity = classify(fd);
+    }
+    if let Some(orders) = keeper::orders()
+        && identity.kind() == Kind::Tcp
+        && orders.only[0].is_none()
+    {
+        errno::kept(|| table::know(fd, set_nodelay(orders, fd, identity)));
+    }
+}
+
+fn enter(orders: &Orders, fd: c_int, identity: Identity, peer: Option<Peer>) -> Identity {
+    let covered = peer.is_none_or(|peer| crate::settings::covers(&orders.only, &peer));
+    let row = peer
+        .filter(|_| covered)
+        .and_then(|peer| orders.page?.row_of(&peer));
+    let mut identity = identity.with(Identity::BOOKED, true).with_row(row);
+    identity = if covered {
+        set_nodelay(orders, fd, identity)
+    } else {
+        identity.with(Identity::ALONE, true)
+    };
+    table::know(fd, identity);
+    if covered && orders.rules.policy.holds() {
+        watchdog::expect();
+    }
+    if let Some(row) = row {
+        ledger::open(orders, fd, row);
+    }
+    identity
+}
+
+fn set_nodelay(orders: &Orders, fd: c_int, identity: Identity) -> Identity {
+    if !orders.rules.policy.sets_nodelay() || identity.has(Identity::NODELAY_SET) {
+        return identity;
+    }
+    let set = kernel::set_option(fd, libc::IPPROTO_TCP, libc::TCP_NODELAY, 1);
+    identity.with(Identity::NODELAY_SET, set)
+}
+
+fn needs_peer(orders: &Orders) -> bool {
+    orders.page.is_some() || orders.only[0].is_some()
+}
+
+fn peer_of(fd: c_int, identity: Identity) -> Option<Peer> {
+    let (address, remote) = name_of(fd, libc::getpeername)?;
+    let (_, local) = name_of(fd, libc::getsockname)?;
+    // Of a connection that came from elsewhere the lower port is taken for the service's.
+    let accepted =
+        identity.has(Identity::ACCEPTED) || (identity.has(Identity::ALIASED) && local < remote);
+    let port = if accepted { local } else { remote };
+    Some(Peer {
+        address: mapped(address),
+        port,
+        accepted,
+    })
+}
+
+type NameCall = unsafe extern "C" fn(c_int, *mut sockaddr, *mut socklen_t) -> c_int;
+
+fn name_of(fd: c_int, call: NameCall) -> Option<(IpAddr, u16)> {
+    let mut storage = MaybeUninit::<sockaddr_storage>::zeroed();
+    let mut len = size_of::<sockaddr_storage>() as socklen_t;
+    // SAFETY: the kernel writes at most `len` bytes, and says how many.
+    unsafe {
+        let address = storage.as_mut_ptr().cast::<sockaddr>();
+        (call(fd, address, &raw mut len) == 0)
+            .then(|| parse(address, len))
+            .flatten()
+    }
+}
+
+/// # Safety
+/// `address` leads to `len` bytes.
+unsafe fn parse(address: *const sockaddr, len: socklen_t) -> Option<(IpAddr, u16)> {
+    let has = |bytes: usize| !address.is_null() && len as usize >= bytes;
+    // SAFETY: each read is of as many bytes as were checked to be there, aligned or not.
+    unsafe {
+        if !has(size_of::<libc::sa_family_t>()) {
+            return None;
+        }
+        match c_int::from((&raw const (*address).sa_family).read_unaligned()) {
+            libc::AF_INET if has(size_of::<libc::sockaddr_in>()) => {
+                let v4 = address.cast::<libc::sockaddr_in>().read_unaligned();
+                Some((
+                    Ipv4Addr::from(u32::from_be(v4.sin_addr.s_addr)).into(),
+                    u16::from_be(v4.sin_port),
+                ))
+            }
+            libc::AF_INET6 if has(size_of::<libc::sockaddr_in6>()) => {
+                let v6 = address.cast::<libc::sockaddr_in6>().read_unaligned();
+                Some((
+                    Ipv6Addr::from(v6.sin6_addr.s6_addr).into(),
+                    u16::from_be(v6.sin6_port),
+                ))
+            }
+            _ => None,
+        }
+    }
+}
+
+/// Whether reading `fd`, which is neither TCP nor a file, would wait now.
+pub(crate) fn would_wait(fd: c_int) -> bool {
+    let mut asked = libc::pollfd {
+        fd,
+        events: libc::POLLIN,
+        revents: 0,
+    };
+    // SAFETY: one entry, one descriptor's flags.
+    unsafe {
+        poll::next(&raw mut asked, 1, 0) == 0
+            && fcntl::next(fd, libc::F_GETFL, 0) & libc::O_NONBLOCK == 0
+    }
+}
+
+/// Data segments sent so far, retransmissions included.
+pub(crate) fn data_segments(fd: c_int) -> Option<u32> {
+    let mut info = [0_u32; TCP_INFO_DATA_SEGS_OUT + 1];
+    let len = kernel::read_option(fd, libc::IPPROTO_TCP, libc::TCP_INFO, &mut info)?;
+    (len == size_of_val(&info)).then_some(info[TCP_INFO_DATA_SEGS_OUT])
+}
+
+fn is_file(fd: c_int) -> bool {
+    let mut status = MaybeUninit::<libc::stat>::uninit();
+    // SAFETY: filled by a call that succeeded.
+    unsafe {
+        libc::fstat(fd, status.as_mut_ptr()) == 0
+            && matches!(
+                status.assume_init().st_mode & libc::S_IFMT,
+                libc::S_IFREG | libc::S_IFDIR | libc::S_IFBLK
+            )
+    }
+}
+
+/// `tcpi_data_segs_out` in `struct tcp_info` (include/uapi/linux/tcp.h), as an index of 32-bit words.
+const TCP_INFO_DATA_SEGS_OUT: usize = 39;

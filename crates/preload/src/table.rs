@@ -1,0 +1,326 @@
+//! What is known of each descriptor, indexed by its number.
+//!
+//! Two tables. *Identity* is what a descriptor is and how the program set it: true in a forked child
+//! as well. *Holding* is what the kernel holds back for us on it, and who watches over that: not true
+//! in a child, whose kernel wipes these pages (`MADV_WIPEONFORK`) however the fork came about.
+//!
+//! The tables are reserved, not filled: a process pays for the pages its descriptors touch.
+//! Forgetting an entry is always safe: what is unknown is asked of the kernel at the next use.
+
+use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering::Relaxed};
+
+use libc::c_int;
+
+/// What a descriptor is: bits over a kind. Copied whole, compared never.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Identity(u64);
+
+/// The kind of a descriptor.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Unknown,
+    /// TCP over IPv4 or IPv6: the only kind that is ever held.
+    Tcp,
+    /// Something whose read may wait: a pipe, a terminal, another kind of socket.
+    Waits,
+    /// A file: reading it is no reason to flush.
+    File,
+}
+
+impl Identity {
+    const KIND: u64 = 0b11;
+    /// `O_NONBLOCK` is set, as far as this process knows.
+    pub(crate) const NONBLOCKING: u64 = 1 << 2;
+    /// Another descriptor leads to the same socket: `NONBLOCKING` may be out of date.
+    pub(crate) const ALIASED: u64 = 1 << 3;
+    /// The program set `TCP_NODELAY`: what `getsockopt` must tell it.
+    pub(crate) const PROGRAM_NODELAY: u64 = 1 << 4;
+    /// The program coalesces itself (cork, `MSG_MORE`), or bytes are not bytes here (kernel TLS,
+    /// repair mode): left alone.
+    pub(crate) const ALONE: u64 = 1 << 5;
+    /// A stdio stream writes here from inside the C library, where no hook sees it.
+    pub(crate) const STREAM: u64 = 1 << 6;
+    /// `SO_RCVLOWAT` was changed: trying a read first could return too little.
+    pub(crate) const ALL_OR_NOTHING: u64 = 1 << 7;
+    /// `TCP_NODELAY` is set in the kernel.
+    pub(crate) const NODELAY_SET: u64 = 1 << 8;
+    /// It was decided whether `--only` covers the connection, and where it is counted.
+    pub(crate) const BOOKED: u64 = 1 << 9;
+    /// The connection was accepted, not opened.
+    pub(crate) const ACCEPTED: u64 = 1 << 10;
+    /// A duplicate: another descriptor settles the connection's account.
+    pub(crate) const COPY: u64 = 1 << 11;
+    const ROW_SHIFT: u32 = 32;
+
+    pub(crate) fn new(kind: Kind) -> Self {
+        Self(kind as u64)
+    }
+
+    #[inline(always)]
+    pub(crate) fn kind(self) -> Kind {
+        match self.0 & Self::KIND {
+            1 => Kind::Tcp,
+            2 => Kind::Waits,
+            3 => Kind::File,
+            _ => Kind::Unknown,
+        }
+    }
+
+    #[inline(always)]
+    pub(crate) fn has(self, bit: u64) -> bool {
+        self.0 & bit != 0
+    }
+
+    /// What a connection accepted on a listener like this has from it.
+    pub(crate) fn inherited_by_accepted(listener: Self) -> Self {
+        Self(
+            listener.0
+                & (Self::KIND
+                    | Self::PROGRAM_NODELAY
+                    | Self::ALONE
+                    | Self::ALL_OR_NOTHING
+                    | Self::NODELAY_SET),
+        )
+    }
+
+    /// All of `bits` at once: one comparison on the fast path.
+    #[inline(always)]
+    pub(crate) fn masked(self, bits: u64) -> u64 {
+        self.0 & bits
+    }
+
+    #[must_use]
+    pub(crate) fn with(self, bit: u64, on: bool) -> Self {
+        Self(if on { self.0 | bit } else { self.0 & !bit })
+    }
+
+    /// The statistics row, if the connection has one.
+    pub(crate) fn row(self) -> Option<usize> {
+        ((self.0 >> Self::ROW_SHIFT) as usize).checked_sub(1)
+    }
+
+    #[must_use]
+    pub(crate) fn with_row(self, row: Option<usize>) -> Self {
+        let number = row.map_or(0, |index| index as u64 + 1);
+        Self(self.0 & (u64::MAX >> Self::ROW_SHIFT) | number << Self::ROW_SHIFT)
+    }
+}
+
+/// What the kernel holds back on a socket for us.
+#[repr(C)]
+pub(crate) struct Holding {
+    /// When the oldest held byte was written; 0 when nothing is held.
+    pub(crate) since_ns: AtomicU64,
+    /// The interval of the last write, see [`crate::thread::Thread::interval`].
+    pub(crate) interval: AtomicU64,
+    /// The predictor's memory, packed.
+    pub(crate) memory: AtomicU32,
+    /// Data segments the socket had sent when it was booked, for the statistics.
+    pub(crate) segments_before: AtomicU32,
+    /// The thread whose list names the socket.
+    pub(crate) owner: AtomicU32,
+}
+
+static IDENTITIES: AtomicPtr<AtomicU64> = AtomicPtr::new(std::ptr::null_mut());
+static HOLDINGS: AtomicPtr<Holding> = AtomicPtr::new(std::ptr::null_mut());
+static DIRTY: AtomicPtr<AtomicU64> = AtomicPtr::new(std::ptr::null_mut());
+/// Descriptors the tables have room for: 0 before [`reserve`] and where it failed.
+static LIMIT: AtomicUsize = AtomicUsize::new(0);
+/// One more than the highest descriptor that was ever TCP: where nobody need look further.
+static HIGHEST: AtomicUsize = AtomicUsize::new(0);
+
+/// Reserves the tables. Without them every descriptor stays unknown and every call passes through.
+pub(crate) fn reserve() {
+    let limit = DESCRIPTORS;
+    let identities = map(limit * size_of::<AtomicU64>(), false);
+    let holdings = map(limit * size_of::<Holding>(), true);
+    let dirty = map(limit / 8, true);
+    let (Some(identities), Some(holdings), Some(dirty)) = (identities, holdings, dirty) else {
+        return;
+    };
+    IDENTITIES.store(identities.cast(), Relaxed);
+    HOLDINGS.store(holdings.cast(), Relaxed);
+    DIRTY.store(dirty.cast(), Relaxed);
+    LIMIT.store(limit, Relaxed);
+}
+
+/// From here on every descriptor is unknown and every call passes through.
+pub(crate) fn close() {
+    LIMIT.store(0, Relaxed);
+}
+
+/// Anonymous zeroes; `wiped` ones are zeroes again in every forked child.
+pub(crate) fn map(bytes: usize, wiped: bool) -> Option<*mut libc::c_void> {
+    // SAFETY: a fresh private mapping, and advice on it.
+    unsafe {
+        let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
+        let pages = libc::mmap(
+            std::ptr::null_mut(),
+            bytes,
+            libc::PROT_READ | libc::PROT_WRITE,
+            flags,
+            -1,
+            0,
+        );
+        if pages == libc::MAP_FAILED
+            || (wiped && libc::madvise(pages, bytes, libc::MADV_WIPEONFORK) != 0)
+        {
+            return None;
+        }
+        Some(pages)
+    }
+}
+
+#[inline(always)]
+fn cell(fd: c_int) -> Option<&'static AtomicU64> {
+    let index = fd as usize;
+    if index >= LIMIT.load(Relaxed) {
+        return None;
+    }
+    // SAFETY: below the limit, so inside the mapping, which is never unmapped. A negative
+    // descriptor is a huge index.
+    Some(unsafe { &*IDENTITIES.load(Relaxed).add(index) })
+}
+
+/// What is known of `fd`; unknown too where there is no room to know.
+#[inline(always)]
+pub(crate) fn identity(fd: c_int) -> Identity {
+    cell(fd).map_or(Identity(0), |cell| Identity(cell.load(Relaxed)))
+}
+
+/// Whether a write on `fd` may be held, as far as is known.
+#[inline(always)]
+pub(crate) fn may_hold(fd: c_int) -> bool {
+    matches!(identity(fd).kind(), Kind::Tcp | Kind::Unknown) && has_room_for(fd)
+}
+
+/// Whether anything can be known of `fd`.
+#[inline(always)]
+pub(crate) fn has_room_for(fd: c_int) -> bool {
+    (fd as usize) < LIMIT.load(Relaxed)
+}
+
+/// Sets what is known of `fd`.
+pub(crate) fn know(fd: c_int, identity: Identity) {
+    if let Some(cell) = cell(fd).filter(|_| !borrowed()) {
+        cell.store(identity.0, Relaxed);
+        if identity.kind() == Kind::Tcp {
+            HIGHEST.fetch_max(fd as usize + 1, Relaxed);
+        }
+    }
+}
+
+/// Sets or clears one bit of a known descriptor.
+pub(crate) fn amend(fd: c_int, bit: u64, on: bool) {
+    if let Some(cell) = cell(fd).filter(|_| !borrowed()) {
+        if on {
+            cell.fetch_or(bit, Relaxed);
+        } else {
+            cell.fetch_and(!bit, Relaxed);
+        }
+    }
+}
+
+/// Forgets a descriptor that is about to lead elsewhere. Its dirt must have been flushed.
+pub(crate) fn forget(fd: c_int) {
+    let known = identity(fd);
+    if known == Identity(0) || borrowed() {
+        return;
+    }
+    know(fd, Identity(0));
+    if let Some(holding) = holding(fd) {
+        holding.since_ns.store(0, Relaxed);
+        holding.memory.store(0, Relaxed);
+        holding.interval.store(0, Relaxed);
+    }
+}
+
+/// The descriptors worth looking at: those below the highest that was ever TCP.
+pub(crate) fn in_use() -> std::ops::Range<c_int> {
+    0..HIGHEST.load(Relaxed) as c_int
+}
+
+/// What is held on `fd`.
+#[inline(always)]
+pub(crate) fn holding(fd: c_int) -> Option<&'static Holding> {
+    if !has_room_for(fd) {
+        return None;
+    }
+    // SAFETY: as in `cell`.
+    Some(unsafe { &*HOLDINGS.load(Relaxed).add(fd as usize) })
+}
+
+/// Puts `fd` on the watchdog's list; its `since_ns` must have been set by a locked instruction
+/// before, so that either we see the bit or the watchdog sees the time.
+#[inline(always)]
+pub(crate) fn watch(fd: c_int) {
+    let (word, bit) = dirty_bit(fd);
+    if word.load(Relaxed) & bit == 0 {
+        word.fetch_or(bit, Relaxed);
+    }
+}
+
+/// Calls `look` for each watched descriptor and strikes those off that it finds clean.
+///
+/// A hook leaves the bit of a busy socket set; only this sweep, once in a while, clears it.
+pub(crate) fn sweep(mut look: impl FnMut(c_int)) {
+    let words = HIGHEST.load(Relaxed).div_ceil(64);
+    for index in 0..words {
+        // SAFETY: HIGHEST never exceeds the limit.
+        let word = unsafe { &*DIRTY.load(Relaxed).add(index) };
+        let mut bits = word.load(Relaxed);
+        while bits != 0 {
+            let fd = (index * 64) as c_int + bits.trailing_zeros() as c_int;
+            bits &= bits - 1;
+            if is_held(fd) {
+                look(fd);
+                continue;
+            }
+            let (_, bit) = dirty_bit(fd);
+            word.fetch_and(!bit, std::sync::atomic::Ordering::SeqCst);
+            if is_held(fd) {
+                word.fetch_or(bit, Relaxed);
+                look(fd);
+            }
+        }
+    }
+}
+
+fn is_held(fd: c_int) -> bool {
+    holding(fd).is_some_and(|h| h.since_ns.load(std::sync::atomic::Ordering::SeqCst) != 0)
+}
+
+fn dirty_bit(fd: c_int) -> (&'static AtomicU64, u64) {
+    // SAFETY: called for descriptors that have a holding, so below the limit.
+    let word = unsafe { &*DIRTY.load(Relaxed).add(fd as usize / 64) };
+    (word, 1 << (fd as usize % 64))
+}
+
+/// What a `vfork`ed child does to its descriptors must not be recorded: the memory is its parent's.
+fn borrowed() -> bool {
+    crate::thread::this().is_borrowed()
+}
+
+/// The kernel's own ceiling for `RLIMIT_NOFILE` by default; a descriptor above it passes through.
+const DESCRIPTORS: usize = 1 << 20;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_identity_keeps_its_kind_its_bits_and_its_row() {
+        let identity = Identity::new(Kind::Tcp)
+            .with(Identity::NONBLOCKING, true)
+            .with(Identity::ALIASED, true)
+            .with_row(Some(1023))
+            .with(Identity::ALIASED, false);
+        assert_eq!(identity.kind(), Kind::Tcp);
+        assert!(identity.has(Identity::NONBLOCKING) && !identity.has(Identity::ALIASED));
+        assert_eq!(identity.row(), Some(1023));
+        assert_eq!(identity.with_row(None).row(), None);
+        for kind in [Kind::Unknown, Kind::Tcp, Kind::Waits, Kind::File] {
+            assert_eq!(Identity::new(kind).with(Identity::ALONE, true).kind(), kind);
+        }
+    }
+}

@@ -1,0 +1,275 @@
+//! The watchdog: a thread that flushes what was held for too long while its program ran on.
+//!
+//! It must exist: the kernel's own bound on held bytes is the retransmission timeout, 200 ms and
+//! more. It sleeps on a futex while nothing is dirty, and is gone altogether around a fork or a
+//! sandbox, so that the program sees as few threads of its own as it made.
+//!
+//! Nothing is held unless the watchdog runs; a forked child, whose pages of state are wiped, starts
+//! its own.
+
+use std::sync::atomic::{
+    AtomicPtr, AtomicU32, AtomicU64, Ordering::Acquire, Ordering::Relaxed, Ordering::SeqCst,
+};
+
+use libc::c_void;
+
+use crate::contention::Contention;
+use crate::hooks::wait::pthread_join;
+use crate::{keeper, kernel, table};
+
+/// The watchdog of this process; wiped in a forked child.
+#[repr(C)]
+struct Watchdog {
+    state: AtomicU32,
+    /// A write wanted to be held, or will, while no watchdog runs.
+    wanted: AtomicU32,
+    thread: AtomicU64,
+}
+
+const NONE: u32 = 0;
+const STARTING: u32 = 1;
+const AWAKE: u32 = 2;
+const ASLEEP: u32 = 3;
+const STOPPING: u32 = 4;
+/// No thread could be made: this process holds nothing.
+const FAILED: u32 = 5;
+
+static WATCHDOG: AtomicPtr<Watchdog> = AtomicPtr::new(std::ptr::null_mut());
+
+/// Makes room for the watchdog's state; without it none ever runs and nothing is held.
+pub(crate) fn reserve() {
+    if let Some(state) = table::map(size_of::<Watchdog>(), true) {
+        WATCHDOG.store(state.cast(), Relaxed);
+    }
+}
+
+#[inline(always)]
+fn watchdog() -> Option<&'static Watchdog> {
+    // SAFETY: null or a mapping that is never unmapped.
+    unsafe { WATCHDOG.load(Relaxed).as_ref() }
+}
+
+/// Whether a write may be held. If not for want of a watchdog, one will be started by the next
+/// call that may wait: a write may come from a signal handler, where no thread can be made.
+#[inline(always)]
+pub(crate) fn guards() -> bool {
+    let Some(dog) = watchdog() else { return false };
+    let state = dog.state.load(Relaxed);
+    if state == AWAKE || state == ASLEEP {
+        return true;
+    }
+    if state == NONE {
+        dog.wanted.store(1, Relaxed);
+    }
+    false
+}
+
+/// Tells the watchdog that something is dirty. `since_ns` of the socket must have been set by a
+/// locked instruction before, so that a watchdog falling asleep sees it or we see it asleep.
+#[inline(always)]
+pub(crate) fn alert() {
+    if let Some(dog) = watchdog()
+        && dog.state.load(Relaxed) == ASLEEP
+    {
+        dog.wake_if_asleep();
+    }
+}
+
+/// A connection that may be held exists: the next call that may wait starts the watchdog.
+pub(crate) fn expect() {
+    if let Some(dog) = watchdog()
+        && dog.state.load(Relaxed) == NONE
+    {
+        dog.wanted.store(1, Relaxed);
+    }
+}
+
+/// Whether a watchdog is to be started, see [`start_if_wanted`].
+#[inline(always)]
+pub(crate) fn is_wanted() -> bool {
+    watchdog().is_some_and(|dog| dog.wanted.load(Relaxed) != 0)
+}
+
+/// Starts the watchdog if it is wanted. Called where the program may wait.
+#[inline(always)]
+pub(crate) fn start_if_wanted() {
+    if let Some(dog) = watchdog().filter(|_| is_wanted()) {
+        dog.start();
+    }
+}
+
+/// Ends the watchdog and waits until its thread is gone. It is started again when wanted.
+pub(crate) fn stop() {
+    if let Some(dog) = watchdog() {
+        dog.stop();
+    }
+}
+
+impl Watchdog {
+    #[cold]
+    fn start(&self) {
+        self.wanted.store(0, Relaxed);
+        if self
+            .state
+            .compare_exchange(NONE, STARTING, SeqCst, Relaxed)
+            .is_err()
+        {
+            return;
+        }
+        let state = match spawn() {
+            Some(thread) => {
+                self.thread.store(thread, Relaxed);
+                AWAKE
+            }
+            None => FAILED,
+        };
+        self.state.store(state, SeqCst);
+    }
+
+    #[cold]
+    fn wake_if_asleep(&self) {
+        if self
+            .state
+            .compare_exchange(ASLEEP, AWAKE, SeqCst, Relaxed)
+            .is_ok()
+        {
+            crate::errno::kept(|| kernel::futex(&self.state, libc::FUTEX_WAKE, 1, None));
+        }
+    }
+
+    fn stop(&self) {
+        self.wanted.store(0, Relaxed);
+        let before = self.state.fetch_update(SeqCst, SeqCst, |state| {
+            matches!(state, AWAKE | ASLEEP).then_some(STOPPING)
+        });
+        let Ok(_) = before else { return };
+        crate::errno::kept(|| {
+            kernel::futex(&self.state, libc::FUTEX_WAKE, 1, None);
+            // SAFETY: the thread was made joinable, and only the one who stopped it joins it.
+            unsafe { pthread_join::next(self.thread.load(Relaxed), std::ptr::null_mut()) };
+        });
+        self.state.store(NONE, SeqCst);
+    }
+
+    /// The thread's life: sleep until the oldest held byte is due, flush what is, and go to sleep
+    /// for good when nothing has been dirty for a while.
+    fn run(&self) {
+        let deadline_ns = deadline_ns();
+        let mut contention = Contention::default();
+        let mut idle_rounds = 0;
+        while self.state.load(Acquire) != STOPPING {
+            let round = patrol(deadline_ns, &mut contention);
+            idle_rounds = if round.dirty { 0 } else { idle_rounds + 1 };
+            if idle_rounds > ROUNDS_BEFORE_SLEEP {
+                self.sleep(&mut contention);
+                idle_rounds = 0;
+            } else {
+                pause(round.pause_ns, &self.state);
+            }
+        }
+    }
+
+    fn sleep(&self, contention: &mut Contention) {
+        if self
+            .state
+            .compare_exchange(AWAKE, ASLEEP, SeqCst, Relaxed)
+            .is_err()
+        {
+            return;
+        }
+        // Something may have become dirty just before we said that we sleep.
+        if patrol(deadline_ns(), contention).dirty {
+            let _ = self.state.compare_exchange(ASLEEP, AWAKE, SeqCst, Relaxed);
+            return;
+        }
+        while self.state.load(Acquire) == ASLEEP {
+            kernel::futex(&self.state, libc::FUTEX_WAIT, ASLEEP, None);
+        }
+    }
+}
+
+fn deadline_ns() -> u64 {
+    keeper::orders().map_or(0, |orders| orders.rules.watchdog_ns)
+}
+
+struct Round {
+    dirty: bool,
+    pause_ns: u64,
+}
+
+/// Flushes what is due, and says when the next may be.
+fn patrol(deadline_ns: u64, contention: &mut Contention) -> Round {
+    let now_ns = kernel::now_ns();
+    let mut oldest_ns = None;
+    table::sweep(|fd| {
+        let Some(holding) = table::holding(fd) else {
+            return;
+        };
+        let since_ns = holding.since_ns.load(Relaxed);
+        if since_ns == 0 {
+            return;
+        }
+        if now_ns.saturating_sub(since_ns) >= deadline_ns {
+            keeper::rescue(fd, holding, contention.of(holding.owner.load(Relaxed)));
+        } else {
+            oldest_ns = Some(oldest_ns.map_or(since_ns, |oldest: u64| oldest.min(since_ns)));
+        }
+    });
+    let pause_ns = oldest_ns.map_or(deadline_ns, |oldest| {
+        (oldest + deadline_ns).saturating_sub(now_ns)
+    });
+    Round {
+        dirty: oldest_ns.is_some(),
+        pause_ns,
+    }
+}
+
+/// A joinable thread with every signal blocked: the program's handlers must not run on it.
+fn spawn() -> Option<u64> {
+    extern "C" fn main(_: *mut c_void) -> *mut c_void {
+        if let Some(dog) = watchdog() {
+            dog.run();
+        }
+        std::ptr::null_mut()
+    }
+    // SAFETY: plain calls on locals; the thread touches only memory that is never unmapped.
+    unsafe {
+        let mut all: libc::sigset_t = std::mem::zeroed();
+        let mut before: libc::sigset_t = std::mem::zeroed();
+        let mut attributes: libc::pthread_attr_t = std::mem::zeroed();
+        let mut thread: libc::pthread_t = 0;
+        libc::sigfillset(&raw mut all);
+        if libc::pthread_attr_init(&raw mut attributes) != 0 {
+            return None;
+        }
+        libc::pthread_attr_setstacksize(&raw mut attributes, STACK_BYTES);
+        libc::pthread_sigmask(libc::SIG_SETMASK, &raw const all, &raw mut before);
+        let failed = libc::pthread_create(
+            &raw mut thread,
+            &raw const attributes,
+            main,
+            std::ptr::null_mut(),
+        );
+        libc::pthread_sigmask(libc::SIG_SETMASK, &raw const before, std::ptr::null_mut());
+        libc::pthread_attr_destroy(&raw mut attributes);
+        (failed == 0).then(|| {
+            libc::pthread_setname_np(thread, c"tinygram".as_ptr());
+            thread
+        })
+    }
+}
+
+/// Waits so long, or until the watchdog is to stop.
+fn pause(nanoseconds: u64, state: &AtomicU32) {
+    let timeout = libc::timespec {
+        tv_sec: (nanoseconds / 1_000_000_000) as libc::time_t,
+        tv_nsec: (nanoseconds % 1_000_000_000) as libc::c_long,
+    };
+    kernel::futex(state, libc::FUTEX_WAIT, AWAKE, Some(&timeout));
+}
+
+/// Rounds that found nothing before the watchdog sleeps for good: waking it costs the waker a
+/// system call, so it stays awake through the pauses of a busy program.
+const ROUNDS_BEFORE_SLEEP: u32 = 16;
+/// Enough for a handful of calls and the thread-local storage of a large program.
+const STACK_BYTES: usize = 256 * 1024;

@@ -1,0 +1,104 @@
+//! A window that slides over a stream: what is needed is in memory, what is done with is gone.
+
+use std::io::{ErrorKind, Read};
+use std::ops::Range;
+
+use super::CaptureError;
+
+pub(super) struct Window {
+    source: Box<dyn Read>,
+    buffer: Vec<u8>,
+    start: usize,
+    end: usize,
+    /// Offset of `start` in the stream, for messages.
+    offset: u64,
+}
+
+impl Window {
+    pub(super) fn new(source: Box<dyn Read>) -> Self {
+        Self {
+            source,
+            buffer: vec![0; CAPACITY],
+            start: 0,
+            end: 0,
+            offset: 0,
+        }
+    }
+
+    /// Makes at least `count` bytes available; false if the stream ends before.
+    ///
+    /// Never asks the source for more once it has enough, so a live pipe is not waited for.
+    #[inline]
+    pub(super) fn need(&mut self, count: usize) -> Result<bool, CaptureError> {
+        if self.end - self.start >= count {
+            return Ok(true);
+        }
+        self.fill(count)
+    }
+
+    #[cold]
+    fn fill(&mut self, count: usize) -> Result<bool, CaptureError> {
+        if self.start + count > self.buffer.len() {
+            self.buffer.copy_within(self.start..self.end, 0);
+            self.end -= self.start;
+            self.start = 0;
+            if count > self.buffer.len() {
+                self.buffer.resize(count.next_power_of_two(), 0);
+            }
+        }
+        while self.end - self.start < count {
+            match self.source.read(&mut self.buffer[self.end..]) {
+                Ok(0) => return Ok(false),
+                Ok(read) => self.end += read,
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) => return Err(CaptureError::Io(error)),
+            }
+        }
+        Ok(true)
+    }
+
+    /// What is available now.
+    #[inline]
+    pub(super) fn available(&self) -> &[u8] {
+        &self.buffer[self.start..self.end]
+    }
+
+    /// Steps over `count` available bytes and says where they are until the next `need`.
+    #[inline]
+    pub(super) fn advance(&mut self, count: usize) -> Range<usize> {
+        let taken = self.start..self.start + count;
+        debug_assert!(taken.end <= self.end);
+        self.start = taken.end;
+        self.offset += count as u64;
+        taken
+    }
+
+    #[inline]
+    pub(super) fn lent(&self, range: Range<usize>) -> &[u8] {
+        &self.buffer[range]
+    }
+
+    pub(super) fn offset(&self) -> u64 {
+        self.offset
+    }
+
+    /// True if the stream has ended and nothing is left.
+    pub(super) fn at_end(&mut self) -> Result<bool, CaptureError> {
+        Ok(!self.need(1)?)
+    }
+}
+
+/// Large enough that reads are rare, small enough to stay in the second-level cache.
+const CAPACITY: usize = 256 * 1024;
+
+impl Read for Window {
+    fn read(&mut self, into: &mut [u8]) -> std::io::Result<usize> {
+        if self.start == self.end {
+            return self.source.read(into);
+        }
+        let count = into.len().min(self.end - self.start);
+        into[..count].copy_from_slice(&self.buffer[self.start..self.start + count]);
+        self.start += count;
+        Ok(count)
+    }
+}
