@@ -239,3 +239,28 @@ pub fn misses<'a>(table: &Table, entries: &'a [Entry]) -> Vec<Miss<'a>> {
     };
     entries.iter().filter_map(miss).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_entry_is_a_miss_only_beyond_its_tolerance() {
+        let table = Table::numbered(5).expect("a table of the paper");
+        let (app_buffer, socket_buffer) = (APP_BUFFERS[0], SOCKET_BUFFERS[0]);
+        let (trial, published) = table
+            .published("NAGLE", app_buffer, socket_buffer)
+            .expect("an entry of the paper");
+        let allowed = entry_tolerance(5, "NAGLE", published);
+        let off_by = |points: f64| Entry {
+            variant: "NAGLE",
+            app_buffer,
+            socket_buffer,
+            trial: Trial::with_letter(trial).expect("a trial type"),
+            score_percent: published + points,
+        };
+        assert!(misses(table, &[off_by(0.0), off_by(allowed - 0.1)]).is_empty());
+        let far = [off_by(allowed + 0.1), off_by(-allowed - 0.1)];
+        assert_eq!(misses(table, &far).len(), 2);
+    }
+}

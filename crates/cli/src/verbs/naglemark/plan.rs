@@ -259,6 +259,7 @@ pub(super) const NAGLIM: &str = "naglim";
 mod tests {
     use clap::Parser;
 
+    use super::super::model::InForce;
     use super::*;
 
     #[derive(Debug, Parser)]
@@ -368,6 +369,26 @@ mod tests {
             assert!(refusal.contains(told), "{line}: {refusal}");
             assert!(!refusal.contains('\n'), "{line}");
         }
+    }
+
+    #[test]
+    fn what_is_in_force_is_echoed_where_nothing_was_typed() {
+        let in_force = |line| serde_json::to_value(InForce::of(&plan(line).unwrap())).unwrap();
+        let fitted = in_force("--socket-buffer 64K,128K");
+        assert_eq!(
+            fitted["receive_buffers"],
+            serde_json::json!([65_535, 65_536])
+        );
+        assert_eq!(fitted["ack_policy"], "bytes-consumed");
+        assert_eq!(fitted["ack_timer"], "cyclic:200ms");
+        assert_eq!(fitted["ack_slow_timer_ms"], 500.0);
+        assert_eq!(fitted["requests_per_connection"], "all");
+        assert_eq!(in_force("--model literal")["ack_policy"], "every-second");
+        assert_eq!(in_force("--infer")["ack_policy"], INFERENCE);
+        let typed = in_force("--ack-timer 40ms --receive-buffer 8K --socket-buffer 16K");
+        assert_eq!(typed["ack_timer"], "per-connection:40ms");
+        assert_eq!(typed["ack_slow_timer_ms"], serde_json::Value::Null);
+        assert_eq!(typed["receive_buffers"], serde_json::json!([8192]));
     }
 
     #[test]
