@@ -334,6 +334,17 @@ impl<'ast> Visit<'ast> for Paths {
     /// `pub(crate)` and `pub(super)` say who may look in; they name nothing.
     fn visit_visibility(&mut self, _: &'ast syn::Visibility) {}
 
+    /// Tests may name what they like.
+    fn visit_item_mod(&mut self, item: &'ast syn::ItemMod) {
+        let of_tests = item.attrs.iter().any(|attribute| {
+            let list = attribute.meta.require_list();
+            list.is_ok_and(|list| list.path.is_ident("cfg") && list.tokens.to_string() == "test")
+        });
+        if !of_tests {
+            syn::visit::visit_item_mod(self, item);
+        }
+    }
+
     fn visit_path(&mut self, path: &'ast syn::Path) {
         let names = path
             .segments

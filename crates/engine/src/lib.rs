@@ -7,12 +7,12 @@
 //!
 //! 1. The application writes. A [copy rule](socket::copy_rule) cuts the write into pieces and says
 //!    when the writer sleeps ([`socket`]).
-//! 2. After every piece the [sender](sender) runs an output pass: full segments go, and so does
+//! 2. After every piece the [sender] runs an output pass: full segments go, and so does
 //!    what must go; a *runt* is put before the [send policy](sender::send_policy), which reads the
 //!    sender's variables and says [`Send`](sender::send_policy::Verdict::Send) or
 //!    [`Hold`](sender::send_policy::Verdict::Hold), and why.
-//! 3. Segments land in the [outbox](outbox) and from there on a link or a wire.
-//! 4. The peer's [receiver](receiver) puts them in order, and its
+//! 3. Segments land in the [outbox] and from there on a link or a wire.
+//! 4. The peer's [receiver] puts them in order, and its
 //!    [ACK policy](receiver::ack_policy) says when to acknowledge: on arrival, after the
 //!    application has read, or when a timer says so.
 //! 5. A [connection] joins the two halves: it opens and closes, lets data carry acknowledgments,

@@ -148,6 +148,9 @@ impl Connection {
             if acked.advanced && self.sender.fin_acked() {
                 self.on_fin_acked(now, out);
             }
+            if self.state == State::Closed {
+                return;
+            }
         }
         if self.state == State::SynReceived && segment.flags.has(Flags::SYN) {
             self.send_syn(now, out);
@@ -160,6 +163,9 @@ impl Connection {
         } else if now >= self.next_answer {
             self.next_answer = now + BARE_ACK_ANSWERS;
             self.challenge(now, out);
+        } else {
+            // Its window may have let something go.
+            self.output(now, out);
         }
     }
 

@@ -172,16 +172,27 @@ impl Connection {
         self.receiver.set_policy(policy, timer);
     }
 
-    /// TCP_NODELAY. Switched on, it sends what was held.
+    /// TCP_NODELAY. Switched on, even if it was, it sends what was held: what MSG_MORE announced
+    /// is waited for no longer, and a cork stays but lets pass what is there (tcp(7)).
     pub fn set_nodelay(&mut self, now: Instant, on: bool, out: &mut Outbox) {
         self.sender.set_nodelay(on);
+        if !on {
+            return;
+        }
+        let corked = self.sender.vars().corked;
+        self.sender.set_corked(false);
+        self.sender.set_more_to_come(false);
         self.output(now, out);
+        self.sender.set_corked(corked);
     }
 
-    /// TCP_CORK. Taken off, it sends what was held.
+    /// TCP_CORK. Taken off, even if it was not on, it sends what was held; MSG_MORE with it.
     pub fn set_cork(&mut self, now: Instant, on: bool, out: &mut Outbox) {
         self.sender.set_corked(on);
-        self.output(now, out);
+        if !on {
+            self.sender.set_more_to_come(false);
+            self.output(now, out);
+        }
     }
 
     /// Whether segments of this connection wait in the local device's queue; once none do,

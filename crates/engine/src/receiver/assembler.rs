@@ -27,6 +27,12 @@ impl Assembler {
         &self.ranges
     }
 
+    /// One past the last octet remembered, if there is one.
+    #[must_use]
+    pub fn end(&self) -> Option<Offset> {
+        self.ranges.last().map(|range| range.end)
+    }
+
     /// Remembers `span`, unless there are too many ranges already. Gives whether it is remembered.
     pub fn insert(&mut self, span: Span) -> bool {
         if span.is_empty() {

@@ -175,7 +175,8 @@ impl Receiver {
     #[inline]
     pub(crate) fn on_data(&mut self, segment: &Segment, now: Instant) -> Arrived {
         let span = segment.data();
-        let in_order = span.start == self.nxt && self.assembler.is_empty();
+        let nothing_waits = self.assembler.is_empty() && self.fin.is_none();
+        let in_order = span.start == self.nxt && nothing_waits;
         if in_order && span.end <= self.advertised && !segment.flags.any(Flags::FIN) {
             self.nxt = span.end;
             self.in_order(segment, now);
@@ -191,37 +192,46 @@ impl Receiver {
         // Only what lies in the window; the FIN only if nothing before it was cut off.
         let all = segment.data();
         let span = Span::new(all.start.max(self.nxt), all.end.min(self.advertised));
-        let has_fin = segment.flags.has(Flags::FIN) && span.end >= all.end;
-        if has_fin && self.fin.is_none() {
-            self.fin = Some(all.end);
+        if segment.flags.has(Flags::FIN) && span.end >= all.end {
+            self.learn_fin(all.end);
         }
         let before = self.nxt;
-        // What is in order needs no place among the ranges, of which there may be too many.
-        let in_order = span.start == self.nxt;
-        let remembered = in_order || self.assembler.insert(span);
-        let solid = if in_order {
-            span.end.max(self.nxt)
-        } else {
-            self.nxt
-        };
-        self.nxt = self.assembler.advance(solid);
-        let fin_before = before > self.fin.unwrap_or(before);
-        if self.fin == Some(self.nxt) {
+        let beside_a_hole = !self.assembler.is_empty() || all.start != before;
+        let remembered = self.remember(span);
+        let fin = self.fin == Some(self.nxt);
+        if fin {
             self.nxt += 1;
         }
-        let advanced = self.nxt > before;
-        let fin = self.fin_received() && !fin_before && advanced;
-        let filled_a_hole = !self.assembler.is_empty() || all.start < before || all.start > before;
-        if fin || filled_a_hole || !advanced || !remembered {
-            // RFC 5681, section 4.2: out-of-order data, and data that fills a hole, at once.
+        let data = self.nxt > before;
+        if fin || beside_a_hole || !data || !remembered {
+            // RFC 5681, section 4.2: out-of-order data, and data that fills all or part of a hole,
+            // at once.
             self.ack_now = true;
         } else {
             self.in_order(segment, now);
         }
-        Arrived {
-            data: advanced,
-            fin,
+        Arrived { data, fin }
+    }
+
+    /// Where the stream ends; a FIN that contradicts an earlier one, or data already here, is none.
+    fn learn_fin(&mut self, end: Offset) {
+        let here = self.assembler.end().unwrap_or(self.nxt);
+        if self.fin.is_none() && end >= here {
+            self.fin = Some(end);
         }
+    }
+
+    /// Puts `span`, which begins at RCV.NXT or later, in its place; gives whether it is kept.
+    fn remember(&mut self, span: Span) -> bool {
+        // Nothing follows a FIN.
+        let end = self.fin.map_or(span.end, |fin| span.end.min(fin));
+        let span = Span::new(span.start, end);
+        if span.start > self.nxt {
+            return self.assembler.insert(span);
+        }
+        // What is in order needs no place among the ranges, of which there may be too many.
+        self.nxt = self.assembler.advance(self.nxt.max(span.end));
+        true
     }
 
     #[inline]
@@ -348,5 +358,44 @@ impl Receiver {
             Some(fin) => self.nxt.min(fin),
             None => self.nxt,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::ack_policy::{AckPolicy, AckTimer};
+    use super::assembler::MAX_RANGES;
+    use super::*;
+    use crate::time::Duration;
+
+    #[test]
+    fn what_is_in_order_needs_no_place_among_the_ranges() {
+        let mut receiver = Receiver::new(&ReceiverConfig {
+            buffer: 60_000,
+            window_cap: 60_000,
+            mss: 1000,
+            policy: AckPolicy::named("every-second").expect("registered"),
+            timer: AckTimer::PerConnection(Duration::from_millis(200)),
+        });
+        receiver.establish();
+        let mut arrive = |start: u64, len: u32| {
+            let segment = Segment {
+                seq: Offset::new(start),
+                ack: Offset::FIRST,
+                len,
+                window: 1000,
+                mss: 0,
+                flags: Flags::ACK,
+            };
+            receiver.on_data(&segment, Instant::ZERO);
+            (receiver.nxt(), receiver.out_of_order().len())
+        };
+        // Every other octet from the 11th on, until no more ranges are kept.
+        for range in 0..=MAX_RANGES as u64 {
+            arrive(11 + 2 * range, 1);
+        }
+        assert_eq!(arrive(1, 5), (Offset::new(6), MAX_RANGES));
+        // The next one fills the hole before the first range.
+        assert_eq!(arrive(6, 5), (Offset::new(12), MAX_RANGES - 1));
     }
 }

@@ -1,6 +1,6 @@
 //! The sending half: its variables, the output pass, and what an acknowledgment changes.
 //!
-//! [`Sender::pass`] is the paper's `tcp_output`: it looks at the buffer and the window, sends what
+//! `Sender::pass` is the paper's `tcp_output`: it looks at the buffer and the window, sends what
 //! must go, and asks the policy about what is left. It is the only place where data leaves.
 
 pub mod congestion;
@@ -41,7 +41,8 @@ pub struct SenderConfig {
     pub idle_restart: IdleRestart,
     /// The congestion window after the handshake.
     pub initial_cwnd: u64,
-    /// `cwnd` and the initial `ssthresh` never exceed this.
+    /// The initial `ssthresh`; `cwnd` does not grow beyond it (fast recovery may inflate it for as
+    /// long as it lasts, RFC 5681, section 3.2).
     pub cwnd_cap: u64,
     /// Bounds of the retransmission time-out.
     pub rto: RtoRules,
@@ -79,7 +80,7 @@ pub struct Sender {
     counters: Counters,
 }
 
-/// A runt that is being kept back.
+/// What is being kept back: a runt, or any segment of a paced flight that waits its turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Hold {
     /// Where it starts.
@@ -168,7 +169,7 @@ impl Sender {
         &self.counters
     }
 
-    /// The runt that is being kept back, if one is.
+    /// What is being kept back, if anything is.
     #[must_use]
     pub fn hold(&self) -> Option<&Hold> {
         self.hold.as_ref()

@@ -32,8 +32,10 @@ pub(crate) fn check(connection: &Connection, receive_buffer: u64) {
     }
     assert!(end.since(read) <= receive_buffer + 1, "{ranges:?} {read}");
 
+    let (first, reason) = connection.next_wakeup_reason();
+    let at = connection.next_wakeup();
+    assert!(at == first, "next_wakeup {at}, for {reason:?} {first}");
     if connection.state() == tinygram_engine::State::Closed {
-        let at = connection.next_wakeup();
         assert!(at == Instant::FAR_FUTURE, "closed, and a timer at {at}");
     }
 }

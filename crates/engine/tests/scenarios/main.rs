@@ -1,6 +1,7 @@
 //! Plays every script of `scenarios/`: each is a test of its own, named as its file is.
 //!
-//! A script of a policy must also fail under the plain rules, or it would prove nothing.
+//! A script of a policy must also fail under the plain rules, or it would prove nothing; and all
+//! scripts of a policy together tell it from every other one.
 
 mod play;
 mod script;
@@ -42,7 +43,12 @@ fn main() -> ExitCode {
             return ExitCode::FAILURE;
         }
     };
-    let trials: Vec<_> = scripts.iter().cloned().map(one_script).collect();
+    let mut trials: Vec<_> = scripts.iter().cloned().map(one_script).collect();
+    let sends = SendPolicy::LIST.iter().map(|entry| entry.name);
+    let acks = AckPolicy::LIST.iter().map(|entry| entry.name);
+    for subject in sends.map(Subject::Send).chain(acks.map(Subject::Ack)) {
+        trials.push(told_apart(subject, &scripts));
+    }
     libtest_mimic::run(&arguments, trials).exit_code()
 }
 
@@ -103,6 +109,14 @@ impl Subject {
             Self::Send(name) => Some(("policy", name)),
             Self::Ack(name) => Some(("ack", name)),
             Self::Protocol => None,
+        }
+    }
+
+    fn folder(&self) -> String {
+        match self {
+            Self::Send(name) => (*name).into(),
+            Self::Ack(name) => format!("ack/{name}"),
+            Self::Protocol => "protocol".into(),
         }
     }
 
@@ -167,5 +181,31 @@ fn one_script((subject, script): (Subject, Script)) -> Trial {
             return Err(format!("{path} holds under {plain}, too: it proves nothing").into());
         }
         Ok(())
+    })
+}
+
+/// No other policy holds to all scripts of this one.
+fn told_apart(subject: Subject, scripts: &[(Subject, Script)]) -> Trial {
+    let name = format!("{} differs from every other", subject.folder());
+    let mine = scripts.iter().filter(|(other, _)| *other == subject);
+    let mine: Vec<_> = mine.map(|(_, script)| script.clone()).collect();
+    Trial::test(name, move || {
+        if mine.is_empty() {
+            return Err(format!("no script in scenarios/{}", subject.folder()).into());
+        }
+        let passes = |name: &&str| {
+            mine.iter()
+                .all(|script| play(script, subject.instead(name)).is_ok())
+        };
+        let same: Vec<_> = subject.others().into_iter().filter(passes).collect();
+        match same.as_slice() {
+            [] => Ok(()),
+            same => Err(format!(
+                "the scripts of scenarios/{} hold under {}, too",
+                subject.folder(),
+                same.join(", ")
+            )
+            .into()),
+        }
     })
 }

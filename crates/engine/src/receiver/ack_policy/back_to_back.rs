@@ -1,5 +1,5 @@
 //! BACK-TO-BACK: wait a little longer than segments that follow each other closely are apart
-//! (Heidemann, section 2: one-way traffic).
+//! (Heidemann, section 2.2: one-way traffic).
 
 use super::{AckMoment, AckVerdict, AckView, Arrival, Rule, reopening};
 use crate::time::{Duration, Instant};

@@ -121,7 +121,7 @@ const LIST: &[Registered] = &[
     },
     Registered {
         name: "back-to-back",
-        source: "Heidemann, section 2",
+        source: "Heidemann, section 2.2",
         summary: "every second segment, or a little later than back-to-back segments arrive",
         make: || AckPolicy::BackToBack(BackToBack::default()),
     },

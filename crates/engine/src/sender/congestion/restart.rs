@@ -1,4 +1,4 @@
-//! What a sender does with its old `cwnd` when it has been idle (Heidemann, section 5).
+//! What a sender does with its old `cwnd` when it has been idle (Heidemann, section 2.4).
 
 use crate::time::{Duration, Instant};
 
@@ -10,7 +10,7 @@ pub enum IdleRestart {
     /// After one retransmission time-out, back to the initial window (RFC 5681, section 4.1).
     Reset,
     /// Halved for every retransmission time-out that passed; the slow start threshold remembers
-    /// three quarters of the old window (RFC 2861, section 3).
+    /// three quarters of the old window (RFC 2861).
     Decay,
     /// The old window stands but its first flight is spread over a round trip
     /// (Visweswaraiah & Heidemann, rate-based pacing).

@@ -14,13 +14,16 @@ const CORK_LIMIT: Duration = Duration::from_millis(200);
 pub struct Linux {
     /// `snd_sml`: the end of the last small segment sent.
     sml: Offset,
+    /// An ACK has come since the last piece was copied. MSG_MORE is a flag of the call: what an
+    /// ACK pushes knows nothing of it any more (measured: the tail of a large send leaks out).
+    more_forgotten: bool,
 }
 
 impl Rule for Linux {
     fn decide(&self, offer: &Offer, vars: &Vars) -> Verdict {
         let since = offer.held_since.unwrap_or(vars.now);
         let limit = since + CORK_LIMIT;
-        if vars.corked || vars.more_to_come {
+        if vars.corked || (vars.more_to_come && !self.more_forgotten) {
             // Before it sleeps for space, tcp_sendmsg pushes all there is (TCP_NAGLE_PUSH).
             if vars.writer_blocked {
                 return Verdict::Send(Because::Blocked);
@@ -53,11 +56,13 @@ impl Rule for Linux {
     }
 
     fn observe(&mut self, moment: Moment, _: &Vars) {
-        if let Moment::Sent {
-            span, short: true, ..
-        } = moment
-        {
-            self.sml = span.end;
+        match moment {
+            Moment::Sent {
+                span, short: true, ..
+            } => self.sml = span.end,
+            Moment::ChunkCopied { .. } => self.more_forgotten = false,
+            Moment::AckArrived => self.more_forgotten = true,
+            _ => {}
         }
     }
 }

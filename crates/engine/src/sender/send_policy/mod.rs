@@ -215,10 +215,14 @@ impl Why {
         Self::Pacing,
     ];
 
-    /// Whether the hold stands although the application set TCP_NODELAY: it asked for this one too.
+    /// Whether the hold stands although the application set TCP_NODELAY: it asked for this one,
+    /// too, or the hold is not Nagle's kind (autocorking).
     #[must_use]
     pub const fn outranks_nodelay(self) -> bool {
-        matches!(self, Self::Corked | Self::MoreToCome | Self::WindowCuts)
+        matches!(
+            self,
+            Self::Corked | Self::MoreToCome | Self::WindowCuts | Self::DeviceBusy
+        )
     }
 }
 

@@ -1,0 +1,289 @@
+//! A connection under arbitrary segments, calls and times: it never panics, its invariants hold
+//! after every step, and what it keeps is bounded.
+
+#![no_main]
+
+#[path = "../../crates/engine/tests/properties/invariants.rs"]
+mod invariants;
+
+use arbitrary::Arbitrary;
+use libfuzzer_sys::fuzz_target;
+use tinygram_engine::connection::{Config, Wrote};
+use tinygram_engine::receiver::ReceiverConfig;
+use tinygram_engine::receiver::ack_policy::{AckPolicy, AckTimer};
+use tinygram_engine::sender::congestion::restart::IdleRestart;
+use tinygram_engine::sender::congestion::{Congestion, Reno};
+use tinygram_engine::sender::send_policy::{BlockedOn, SendPolicy};
+use tinygram_engine::sender::{RtoRules, SenderConfig};
+use tinygram_engine::socket::copy_rule::{CopyRule, Mclbytes, SunOs, WholeWrite};
+use tinygram_engine::{Connection, Duration, Flags, Instant, Offset, Outbox, Segment};
+
+/// One call may answer with at most this many segments: a buffer of one-octet segments, and a few.
+const MAX_SEGMENTS_PER_CALL: usize = 70_000;
+/// More wake-ups than this at one instant are a busy loop: the engine has six timers.
+const WAKEUPS_AT_ONE_INSTANT: u32 = 6;
+
+#[derive(Arbitrary, Debug)]
+struct Input {
+    setup: Setup,
+    steps: Vec<Step>,
+}
+
+#[derive(Arbitrary, Debug)]
+struct Setup {
+    policy: u8,
+    ack_policy: u8,
+    copy_rule: u8,
+    idle_restart: u8,
+    mss: u16,
+    send_buffer: u16,
+    receive_buffer: u16,
+    cwnd_segments: u8,
+    peer_window: u16,
+    more_in_every_variant: bool,
+    opening: u8,
+}
+
+#[derive(Arbitrary, Debug)]
+enum Step {
+    Segment(Arrival),
+    Write {
+        len: u16,
+        more: bool,
+    },
+    WriteBegin {
+        len: u16,
+    },
+    WriteStep {
+        more: bool,
+    },
+    Read {
+        max: u16,
+    },
+    Blocks {
+        on: u8,
+        wrote: bool,
+    },
+    Resumes,
+    Options {
+        nodelay: bool,
+        corked: bool,
+        device_busy: bool,
+    },
+    Policy {
+        send: u8,
+        ack: u8,
+    },
+    Pass {
+        micros: u32,
+    },
+    NextTimer,
+    Close,
+    Abort,
+}
+
+/// A segment; its numbers count from where the connection stands, so that most come near.
+#[derive(Arbitrary, Debug)]
+struct Arrival {
+    seq: i16,
+    ack: i16,
+    len: u16,
+    window: u16,
+    mss: u16,
+    flags: u8,
+    anywhere: Option<(u32, u32)>,
+}
+
+fuzz_target!(|input: Input| {
+    let config = config(&input.setup);
+    let mut world = World {
+        receive_buffer: config.receiver.buffer,
+        connection: match input.setup.opening % 3 {
+            0 => Connection::established(&config, u64::from(input.setup.peer_window)),
+            _ => Connection::new(&config),
+        },
+        now: Instant::ZERO,
+        out: Outbox::new(),
+        writing: false,
+    };
+    match input.setup.opening % 3 {
+        1 => world.connection.listen(),
+        2 => world.connection.connect(world.now, &mut world.out),
+        _ => {}
+    }
+    world.check();
+    for step in &input.steps {
+        world.step(step);
+        world.check();
+    }
+});
+
+struct World {
+    connection: Connection,
+    receive_buffer: u64,
+    now: Instant,
+    out: Outbox,
+    /// A write that began has not ended.
+    writing: bool,
+}
+
+impl World {
+    fn step(&mut self, step: &Step) {
+        let (connection, now, out) = (&mut self.connection, self.now, &mut self.out);
+        match *step {
+            Step::Segment(ref arrival) => {
+                let segment = arrival.segment(connection);
+                connection.on_segment(now, &segment, out);
+            }
+            Step::Write { len, more } if !self.writing => {
+                let copied = connection.write(now, u64::from(len), more, out);
+                assert!(copied <= u64::from(len));
+            }
+            Step::WriteBegin { len } if !self.writing && len > 0 => {
+                connection.write_begin(now, u64::from(len));
+                self.writing = true;
+            }
+            Step::WriteStep { more } if self.writing => {
+                let wrote = connection.write_step(now, more, out);
+                self.writing = !matches!(wrote, Wrote::Last(_) | Wrote::Refused);
+                if wrote == Wrote::Sleeps {
+                    connection.app_blocks(now, BlockedOn::Write, true, out);
+                    connection.write_resume(now);
+                }
+            }
+            Step::Read { max } => {
+                let octets = connection.read(now, u64::from(max), out);
+                assert!(octets <= u64::from(max));
+            }
+            Step::Blocks { on, wrote } => {
+                let all = [BlockedOn::Read, BlockedOn::Write, BlockedOn::Elsewhere];
+                connection.app_blocks(now, *pick(&all, on), wrote, out);
+            }
+            Step::Resumes => connection.reader_resumes(),
+            Step::Options {
+                nodelay,
+                corked,
+                device_busy,
+            } => {
+                connection.set_nodelay(now, nodelay, out);
+                connection.set_cork(now, corked, out);
+                connection.set_device_busy(now, device_busy, out);
+            }
+            Step::Policy { send, ack } => {
+                connection.set_send_policy(now, send_policy(send), out);
+                connection.set_ack_policy(ack_policy(ack), TIMER);
+            }
+            Step::Pass { micros } => {
+                self.now += Duration::from_micros(u64::from(micros));
+                self.wake_up();
+            }
+            Step::NextTimer => {
+                let at = connection.next_wakeup();
+                if at != Instant::FAR_FUTURE {
+                    self.now = self.now.max(at);
+                    self.wake_up();
+                }
+            }
+            Step::Close => connection.close(now, out),
+            Step::Abort => connection.abort(out),
+            Step::Write { .. } | Step::WriteBegin { .. } | Step::WriteStep { .. } => {}
+        }
+    }
+
+    fn wake_up(&mut self) {
+        for _ in 0..WAKEUPS_AT_ONE_INSTANT {
+            if self.connection.next_wakeup() > self.now {
+                return;
+            }
+            self.connection.on_wakeup(self.now, &mut self.out);
+            self.check();
+        }
+        let (at, reason) = self.connection.next_wakeup_reason();
+        assert!(at > self.now, "{reason:?} wants to be woken for ever");
+    }
+
+    fn check(&mut self) {
+        let sent = self.out.segments.len();
+        assert!(sent <= MAX_SEGMENTS_PER_CALL, "{sent} segments in one call");
+        self.out.segments.clear();
+        self.out.take_events();
+        invariants::check(&self.connection, self.receive_buffer);
+    }
+}
+
+impl Arrival {
+    fn segment(&self, connection: &Connection) -> Segment {
+        let near =
+            |stands: Offset, by: i16| Offset::new(stands.get().saturating_add_signed(by.into()));
+        let (seq, ack) = match self.anywhere {
+            Some((seq, ack)) => (Offset::new(seq.into()), Offset::new(ack.into())),
+            None => (
+                near(connection.receiver().nxt(), self.seq),
+                near(connection.sender().vars().una, self.ack),
+            ),
+        };
+        Segment {
+            seq,
+            ack,
+            len: self.len.into(),
+            window: self.window.into(),
+            mss: self.mss,
+            flags: Flags::from_bits(self.flags),
+        }
+    }
+}
+
+const TIMER: AckTimer = AckTimer::PerConnection(Duration::from_millis(200));
+
+fn config(setup: &Setup) -> Config {
+    let mss = setup.mss.max(1);
+    let rules = [
+        IdleRestart::None,
+        IdleRestart::Reset,
+        IdleRestart::Decay,
+        IdleRestart::Paced,
+    ];
+    let copy_rules = [
+        CopyRule::WholeWrite(WholeWrite),
+        CopyRule::SunOs(SunOs::AS_SHIPPED),
+        CopyRule::Mclbytes(Mclbytes {
+            cluster: 2048,
+            low_water: Mclbytes::LOW_WATER,
+        }),
+    ];
+    Config {
+        sender: SenderConfig {
+            mss: mss.into(),
+            buffer: u64::from(setup.send_buffer).max(1),
+            policy: send_policy(setup.policy),
+            more_in_every_variant: setup.more_in_every_variant,
+            cluster: 2048,
+            congestion: Congestion::Reno(Reno),
+            idle_restart: *pick(&rules, setup.idle_restart),
+            initial_cwnd: u64::from(setup.cwnd_segments.max(1)) * u64::from(mss),
+            cwnd_cap: 1 << 20,
+            rto: RtoRules::RFC_6298,
+        },
+        receiver: ReceiverConfig {
+            buffer: u64::from(setup.receive_buffer).max(1),
+            window_cap: 65_535,
+            mss,
+            policy: ack_policy(setup.ack_policy),
+            timer: TIMER,
+        },
+        copy_rule: *pick(&copy_rules, setup.copy_rule),
+        time_wait: Duration::from_secs(60),
+    }
+}
+
+fn send_policy(index: u8) -> SendPolicy {
+    (pick(SendPolicy::LIST, index).make)()
+}
+
+fn ack_policy(index: u8) -> AckPolicy {
+    (pick(AckPolicy::LIST, index).make)()
+}
+
+fn pick<T>(all: &[T], index: u8) -> &T {
+    &all[usize::from(index) % all.len()]
+}
