@@ -102,7 +102,12 @@ fn one_line(error: &clap::Error) -> String {
         ContextKind::SuggestedSubcommand,
         ContextKind::SuggestedArg,
     ] {
-        if let Some(near) = text(kind) {
+        let nearest = match error.get(kind) {
+            // Clap has the likeliest last.
+            Some(ContextValue::Strings(list)) => list.last().cloned(),
+            _ => text(kind),
+        };
+        if let Some(near) = nearest {
             line += &format!("; did you mean {near}?");
         }
     }

@@ -106,6 +106,12 @@ pub const PARAMETERS: &[Parameter] = &[
     },
 ];
 
+/// BSD's fast timer, which both models' clients delay ACKs by (section 1).
+pub const ACK_TICK: Duration = Duration::from_millis(200);
+
+/// The ACK policy of a client that infers the sender's buffer, by name (section 9).
+pub const INFERENCE: &str = "tru64-inference";
+
 impl Model {
     /// Its name, as typed.
     #[must_use]
@@ -128,14 +134,18 @@ impl Model {
         }
     }
 
-    pub(super) fn ack_policy(self) -> &'static str {
+    /// The client's ACK policy, by name.
+    #[must_use]
+    pub const fn ack_policy(self) -> &'static str {
         match self {
             Self::Literal => "every-second",
             Self::Fitted => "bytes-consumed",
         }
     }
 
-    pub(super) fn slow_tick(self, seed: u64) -> Option<SlowTick> {
+    /// The tick that flushes delayed ACKs beside the one of [`ACK_TICK`].
+    #[must_use]
+    pub fn slow_tick(self, seed: u64) -> Option<SlowTick> {
         self.is_fitted().then_some(SlowTick {
             period: Duration::from_millis(500),
             share_per_mille: 600,
@@ -143,8 +153,9 @@ impl Model {
         })
     }
 
-    /// The window that the client can offer, in octets.
-    pub(super) fn receive_window(self, socket_buffer: u64) -> u64 {
+    /// The window that the client can offer, in octets, to a server with this socket buffer.
+    #[must_use]
+    pub const fn receive_window(self, socket_buffer: u64) -> u64 {
         match self {
             Self::Literal => 32_768,
             Self::Fitted if socket_buffer >= 128 * 1024 => 65_536,

@@ -13,7 +13,7 @@ use tinygram_sim::medium::{Ethernet, Fddi, ImpairmentRules, Medium, PointToPoint
 use tinygram_sim::workload::naglemark::{Naglemark, Plan};
 use tinygram_sim::{Ended, Opening, World, WorldConfig};
 
-use super::model::Model;
+use super::model::{ACK_TICK, INFERENCE, Model};
 
 /// What joins the hosts.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -453,7 +453,7 @@ impl Parameters {
         config.receiver.window_cap = window;
         config.receiver.policy = self.ack_policy.unwrap_or_else(|| {
             let name = if self.infer {
-                "tru64-inference"
+                INFERENCE
             } else {
                 self.model.ack_policy()
             };
@@ -469,7 +469,7 @@ impl Parameters {
             kind => {
                 let period = match kind {
                     Some(AckTimerKind::Cyclic(period)) => period,
-                    _ => Duration::from_millis(200),
+                    _ => ACK_TICK,
                 };
                 let slow = if kind.is_none() {
                     self.model.slow_tick(self.seed)

@@ -207,3 +207,60 @@ pub fn mean_distance(table: &Table, entries: &[Entry]) -> f64 {
         .collect();
     differences.iter().sum::<f64>() / differences.len().max(1) as f64
 }
+
+/// An entry further from the published score than its tolerance.
+#[derive(Clone, Copy, Debug)]
+pub struct Miss<'a> {
+    /// Ours.
+    pub entry: &'a Entry,
+    /// The paper's trial type and score in percent.
+    pub published: (char, f64),
+    /// Why, if it is one of [`KNOWN_MISMATCHES`].
+    pub known: Option<&'static str>,
+}
+
+/// The entries that are out of tolerance. Tolerances are for the fitted model at 10 repetitions.
+#[must_use]
+pub fn misses<'a>(table: &Table, entries: &'a [Entry]) -> Vec<Miss<'a>> {
+    let miss = |entry: &'a Entry| {
+        let (app, socket) = (entry.app_buffer, entry.socket_buffer);
+        let published = table.published(entry.variant, app, socket)?;
+        let allowed = entry_tolerance(table.number, entry.variant, published.1);
+        let known = KNOWN_MISMATCHES.iter().find(|known| {
+            (known.table, known.variant) == (table.number, entry.variant)
+                && (known.app_buffer, known.socket_buffer) == (app, socket)
+        });
+        let is_off = (entry.score_percent - published.1).abs() > allowed;
+        is_off.then_some(Miss {
+            entry,
+            published,
+            known: known.map(|known| known.why),
+        })
+    };
+    entries.iter().filter_map(miss).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_entry_is_a_miss_only_beyond_its_tolerance() {
+        let table = Table::numbered(5).expect("a table of the paper");
+        let (app_buffer, socket_buffer) = (APP_BUFFERS[0], SOCKET_BUFFERS[0]);
+        let (trial, published) = table
+            .published("NAGLE", app_buffer, socket_buffer)
+            .expect("an entry of the paper");
+        let allowed = entry_tolerance(5, "NAGLE", published);
+        let off_by = |points: f64| Entry {
+            variant: "NAGLE",
+            app_buffer,
+            socket_buffer,
+            trial: Trial::with_letter(trial).expect("a trial type"),
+            score_percent: published + points,
+        };
+        assert!(misses(table, &[off_by(0.0), off_by(allowed - 0.1)]).is_empty());
+        let far = [off_by(allowed + 0.1), off_by(-allowed - 0.1)];
+        assert_eq!(misses(table, &far).len(), 2);
+    }
+}

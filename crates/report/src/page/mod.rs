@@ -89,4 +89,5 @@ pub(crate) fn escaped(text: &str) -> String {
 }
 
 const STYLE: &str = include_str!("page.css");
-const SCRIPT: &str = include_str!("plot.js");
+/// The picture and, built on it, what the reader does with it.
+const SCRIPT: &str = concat!(include_str!("picture.js"), "\n", include_str!("plot.js"));

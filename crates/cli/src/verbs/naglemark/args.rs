@@ -15,7 +15,7 @@ use crate::values::{
 };
 
 #[derive(Clone, Debug, clap::Args)]
-#[command(after_help = EXAMPLES)]
+#[command(after_help = EXAMPLES, allow_negative_numbers = true)]
 pub(crate) struct Args {
     /// Policies to measure, in the paper's spelling or the project's; `all` for every one
     /// [default: the eleven of the paper's Table 3; see `tinygram policies`]
@@ -24,6 +24,11 @@ pub(crate) struct Args {
         value_parser = policy_names(), hide_possible_values = true, help_heading = POLICIES
     )]
     pub(crate) variant: Vec<Chosen>,
+
+    /// Limit of the policy naglim: a runt of at least this many bytes goes; 1 is TCP_NODELAY
+    /// [default: 65535, which makes it strict-nagle]
+    #[arg(long, value_name = "BYTES", value_parser = size, help_heading = POLICIES)]
+    pub(crate) naglim: Option<u64>,
 
     /// Receiver's rule for acknowledging [default: the model's: bytes-consumed, or every-second to
     /// the letter]

@@ -6,9 +6,9 @@ use std::time::{Duration, Instant};
 use clap::ValueEnum;
 use rayon::prelude::*;
 use tinygram_papers::mogul::aggregate::{self, Work};
-use tinygram_papers::mogul::tables::{Wanted, entries, mean_distance};
+use tinygram_papers::mogul::tables::{Entry, Miss, Wanted, entries, mean_distance, misses};
 use tinygram_report::naglemark::{Cell, Panel, Trace, Transfer, Yardstick};
-use tinygram_report::units::grouped;
+use tinygram_report::units::{grouped, size};
 
 use super::args::{Medium, Model, Trial};
 use super::experiment::{medium, table, wanted};
@@ -78,6 +78,7 @@ pub(crate) fn measure(
         let mut panel = panel(plan, link, &cells);
         panel.notes.extend(distance(plan, link, &cells));
         if manner.compares_models && is_whole_table(plan, link) {
+            panel.notes.extend(verdict(plan, link, &cells));
             let other = plan.with_other_model();
             let cells = pool.install(|| cells_of(&other, link, progress));
             work = cells.iter().fold(work, |work, cell| work.and(cell.work));
@@ -176,6 +177,50 @@ fn distance(plan: &Plan, link: &Link, cells: &[aggregate::Cell]) -> Option<Strin
     ))
 }
 
+/// Which entries are further from the paper's than the tolerance that the fitted model is held to.
+fn verdict(plan: &Plan, link: &Link, cells: &[aggregate::Cell]) -> Option<String> {
+    let table = table(plan, link).filter(|_| plan.model == Model::Fitted)?;
+    let entries = entries(cells);
+    let is_published = |it: &&Entry| {
+        table
+            .published(it.variant, it.app_buffer, it.socket_buffer)
+            .is_some()
+    };
+    let compared = entries.iter().filter(is_published).count();
+    let misses = misses(table, &entries);
+    let far: Vec<_> = misses.iter().map(far).collect();
+    let mut line = if far.is_empty() {
+        format!("All {compared} entries are within tolerance of the paper's")
+    } else {
+        let within = compared - far.len();
+        format!("{within} of {compared} entries are within tolerance of the paper's")
+    };
+    if plan.repetitions != PAPER_REPETITIONS {
+        line += &format!(" (which is for {PAPER_REPETITIONS} repetitions)");
+    }
+    if !far.is_empty() {
+        line += &format!("; not so: {}", far.join("; "));
+    }
+    Some(line + ".")
+}
+
+/// An entry that is out of tolerance, by name.
+fn far(miss: &Miss<'_>) -> String {
+    let (entry, (letter, percent)) = (miss.entry, miss.published);
+    let mut text = format!(
+        "{} {}/{} {} {:.1}% (paper {letter} {percent:.1}%",
+        entry.variant,
+        size(entry.app_buffer),
+        size(entry.socket_buffer),
+        entry.trial.letter(),
+        entry.score_percent,
+    );
+    if let Some(why) = miss.known {
+        text += &format!("; known mismatch: {why}");
+    }
+    text + ")"
+}
+
 /// Whether one of the paper's tables is measured with all four trial types, of which its scores
 /// are the worst.
 fn is_whole_table(plan: &Plan, link: &Link) -> bool {
@@ -252,5 +297,7 @@ fn peak_memory_kib() -> Option<u64> {
     line.trim().strip_suffix("kB")?.trim().parse().ok()
 }
 
+/// What the tolerances of the paper's tables are for.
+const PAPER_REPETITIONS: u32 = 10;
 /// More points than this show nothing more in a figure, and make a page slow.
 const SHOWN: usize = 2000;

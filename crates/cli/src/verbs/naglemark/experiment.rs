@@ -4,6 +4,7 @@
 use std::time::Duration;
 
 use tinygram_engine::Duration as VirtualDuration;
+use tinygram_engine::sender::send_policy::{Registered, SendPolicy};
 use tinygram_engine::socket::copy_rule::{CopyRule as EngineCopyRule, SunOs, WholeWrite};
 use tinygram_papers::mogul::model::Model as PaperModel;
 use tinygram_papers::mogul::naglemark::{
@@ -13,7 +14,7 @@ use tinygram_papers::mogul::published::{APP_BUFFERS, SOCKET_BUFFERS, Table};
 use tinygram_papers::mogul::tables::{VARIANTS, Wanted};
 
 use super::args::{CopyRule, LengthChoice, Medium, Model, Trial};
-use super::plan::{Link, Plan};
+use super::plan::{Link, NAGLIM, Plan};
 use crate::values::AckTimer;
 
 /// The trials of one medium, in the order in which they are shown.
@@ -30,7 +31,7 @@ pub(super) fn wanted(plan: &Plan, link: &Link) -> Vec<Wanted> {
                     let paper = Parameters::paper(
                         model(plan.model),
                         medium(link),
-                        (entry.make)(),
+                        policy(entry, plan),
                         app_buffer,
                         socket_buffer,
                         paper_trial(trial),
@@ -45,6 +46,13 @@ pub(super) fn wanted(plan: &Plan, link: &Link) -> Vec<Wanted> {
         }
     }
     all
+}
+
+fn policy(entry: &Registered, plan: &Plan) -> SendPolicy {
+    match plan.naglim {
+        Some(limit) if entry.name == NAGLIM => SendPolicy::naglim(limit),
+        _ => (entry.make)(),
+    }
 }
 
 /// The paper's table whose conditions this medium is measured under, if there is one. Model, seed
@@ -157,7 +165,7 @@ pub(super) fn medium(link: &Link) -> MediumKind {
     }
 }
 
-fn model(model: Model) -> PaperModel {
+pub(super) fn model(model: Model) -> PaperModel {
     match model {
         Model::Literal => PaperModel::Literal,
         Model::Fitted => PaperModel::Fitted,

@@ -1,10 +1,65 @@
-//! What the models assume beyond the plan, as it is echoed and shown.
+//! What the models assume beyond the plan, and what is in force where nothing was typed.
+
+use std::time::Duration;
 
 use serde::Serialize;
-use tinygram_papers::mogul::model::PARAMETERS;
+use tinygram_papers::mogul::model::{ACK_TICK, INFERENCE, PARAMETERS};
 use tinygram_report::{Align, Column, Entry, Table};
 
 use super::args::Model;
+use super::experiment;
+use super::plan::Plan;
+use crate::values::AckTimer;
+
+/// The values in force of parameters that depend on the model if they are not typed.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct InForce {
+    /// The window that the receiver can offer, bytes; one for each of the socket buffers.
+    receive_buffers: Vec<u64>,
+    ack_policy: &'static str,
+    ack_timer: AckTimer,
+    /// The fitted client's slow timer, which flushes delayed ACKs as well.
+    ack_slow_timer_ms: Option<f64>,
+    /// In the trial types S and R.
+    requests_per_connection: Requests,
+}
+
+/// How many requests share a connection.
+#[derive(Clone, Copy, Debug, Serialize)]
+#[serde(untagged)]
+enum Requests {
+    These(u64),
+    All(&'static str),
+}
+
+impl InForce {
+    pub(crate) fn of(plan: &Plan) -> Self {
+        let model = experiment::model(plan.model);
+        let window = |&socket_buffer| {
+            let own = model.receive_window(socket_buffer);
+            plan.receive_buffer.unwrap_or(own)
+        };
+        let own_policy = if plan.infer {
+            INFERENCE
+        } else {
+            model.ack_policy()
+        };
+        let own_timer = AckTimer::Cyclic(Duration::from_nanos(ACK_TICK.as_nanos()));
+        // A typed timer is the only one.
+        let slow = model
+            .slow_tick(plan.seed)
+            .filter(|_| plan.ack_timer.is_none());
+        Self {
+            receive_buffers: plan.socket_buffers.iter().map(window).collect(),
+            ack_policy: plan.ack_policy.map_or(own_policy, |entry| entry.name),
+            ack_timer: plan.ack_timer.unwrap_or(own_timer),
+            ack_slow_timer_ms: slow.map(|tick| tick.period.as_nanos() as f64 / 1e6),
+            requests_per_connection: plan
+                .requests_per_connection
+                .map_or(Requests::All("all"), Requests::These),
+        }
+    }
+}
 
 /// One detail of the simulated hosts and media.
 #[derive(Clone, Copy, Debug, Serialize)]

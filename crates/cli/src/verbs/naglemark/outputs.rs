@@ -8,7 +8,7 @@ use tinygram_report::naglemark::{Cell, Contents, Panel, SCHEMA, page};
 use tinygram_report::{Destination, Document, Folder, Ink, Table, csv, json};
 
 use super::args::{Args, Format, Model};
-use super::model;
+use super::model::{self, InForce};
 use super::plan::Plan;
 use crate::exit::{Done, Failure};
 use crate::{interrupt, terminal};
@@ -48,6 +48,7 @@ impl Outputs {
     pub(crate) fn show(self, plan: &Plan, panels: &[Panel]) -> Result<Done, Failure> {
         let parameters = Parameters {
             plan,
+            in_force: InForce::of(plan),
             model_details: model::details(plan.model),
         };
         let shown = Shown {
@@ -108,6 +109,8 @@ struct Shown<'a> {
 struct Parameters<'a> {
     #[serde(flatten)]
     plan: &'a Plan,
+    #[serde(flatten)]
+    in_force: InForce,
     model_details: Vec<model::Detail>,
 }
 

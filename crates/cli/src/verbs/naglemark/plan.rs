@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use serde::Serialize;
 use tinygram_engine::receiver::ack_policy::Registered as AckEntry;
-use tinygram_engine::sender::send_policy::{Registered, SendPolicy};
+use tinygram_engine::sender::send_policy::{NAGLIM_DEFAULT, Registered, SendPolicy};
+use tinygram_papers::mogul::model::INFERENCE;
 use tinygram_papers::mogul::tables::VARIANTS;
 
 use super::args::{Args, Chosen, CopyRule, LengthChoice, Medium, Model, Trial};
@@ -25,23 +26,28 @@ pub(crate) struct Plan {
     pub(crate) app_buffers: Vec<u64>,
     /// Bytes.
     pub(crate) socket_buffers: Vec<u64>,
-    /// Bytes; the model's own if absent.
+    /// As typed; what is in force is [`super::model::InForce`]'s to say.
+    #[serde(skip)]
     pub(crate) receive_buffer: Option<u64>,
     pub(crate) trials: Vec<Trial>,
     /// For the trial types s and S; present if one of them is run.
     pub(crate) sequential: Option<Sequential>,
     /// For the trial types r and R; present if one of them is run.
     pub(crate) random: Option<Drawn>,
-    /// In the trial types S and R; all on one connection if absent.
+    /// In the trial types S and R; as typed.
+    #[serde(skip)]
     pub(crate) requests_per_connection: Option<u64>,
     pub(crate) length_choice: LengthChoice,
     pub(crate) copy_rule: CopyRule,
     /// Bytes; absent where the copy rule knows no clusters of this kind.
     pub(crate) mclbytes: Option<u64>,
-    /// The model's own if absent.
-    #[serde(serialize_with = "maybe_name")]
+    /// Bytes; absent where NAGLIM is not measured.
+    pub(crate) naglim: Option<u32>,
+    /// As typed.
+    #[serde(skip)]
     pub(crate) ack_policy: Option<&'static AckEntry>,
-    /// The model's own if absent.
+    /// As typed.
+    #[serde(skip)]
     pub(crate) ack_timer: Option<AckTimer>,
     /// Whether the receiver infers the sender's buffer size.
     pub(crate) infer: bool,
@@ -81,9 +87,11 @@ impl Plan {
         } = Workload::from(args)?;
         check_media(args)?;
         check_rules(args, &trials)?;
+        let variants = variants(&args.variant);
         Ok(Self {
             model: args.model,
-            variants: variants(&args.variant),
+            naglim: naglim(args, &variants)?,
+            variants,
             media: distinct(&args.medium)
                 .into_iter()
                 .map(|medium| link(medium, args))
@@ -188,6 +196,20 @@ fn variants(chosen: &[Chosen]) -> Vec<&'static Registered> {
     variants
 }
 
+/// The limit, where NAGLIM is measured.
+fn naglim(args: &Args, variants: &[&Registered]) -> Result<Option<u32>, Failure> {
+    let is_measured = variants.iter().any(|variant| variant.name == NAGLIM);
+    match args.naglim {
+        Some(_) if !is_measured => {
+            refused("--naglim belongs to --policy naglim, which is not measured".into())
+        }
+        Some(limit) => u32::try_from(limit)
+            .map(Some)
+            .or_else(|_| refused("--naglim: more than 1G".into())),
+        None => Ok(is_measured.then_some(NAGLIM_DEFAULT)),
+    }
+}
+
 /// Section 7: the media's rates and segment sizes.
 fn link(medium: Medium, args: &Args) -> Link {
     let (rate_bits_per_second, mss) = match medium {
@@ -230,20 +252,14 @@ fn milliseconds<S: serde::Serializer>(time: &Duration, serializer: S) -> Result<
     serializer.serialize_f64(time.as_secs_f64() * 1e3)
 }
 
-fn maybe_name<S: serde::Serializer>(
-    entry: &Option<&AckEntry>,
-    serializer: S,
-) -> Result<S::Ok, S::Error> {
-    entry.map(|entry| entry.name).serialize(serializer)
-}
-
-/// Section 9.
-const INFERENCE: &str = "tru64-inference";
+/// The one policy with a number of its own.
+pub(super) const NAGLIM: &str = "naglim";
 
 #[cfg(test)]
 mod tests {
     use clap::Parser;
 
+    use super::super::model::InForce;
     use super::*;
 
     #[derive(Debug, Parser)]
@@ -343,12 +359,36 @@ mod tests {
                 "--trial S --length-choice per-connection",
                 "--length-choice belongs to",
             ),
+            (
+                "--policy nagle --naglim 30",
+                "--naglim belongs to --policy naglim",
+            ),
             ("--lengths 1..1G", "more than 100000000"),
         ] {
             let refusal = plan(line).unwrap_err();
             assert!(refusal.contains(told), "{line}: {refusal}");
             assert!(!refusal.contains('\n'), "{line}");
         }
+    }
+
+    #[test]
+    fn what_is_in_force_is_echoed_where_nothing_was_typed() {
+        let in_force = |line| serde_json::to_value(InForce::of(&plan(line).unwrap())).unwrap();
+        let fitted = in_force("--socket-buffer 64K,128K");
+        assert_eq!(
+            fitted["receive_buffers"],
+            serde_json::json!([65_535, 65_536])
+        );
+        assert_eq!(fitted["ack_policy"], "bytes-consumed");
+        assert_eq!(fitted["ack_timer"], "cyclic:200ms");
+        assert_eq!(fitted["ack_slow_timer_ms"], 500.0);
+        assert_eq!(fitted["requests_per_connection"], "all");
+        assert_eq!(in_force("--model literal")["ack_policy"], "every-second");
+        assert_eq!(in_force("--infer")["ack_policy"], INFERENCE);
+        let typed = in_force("--ack-timer 40ms --receive-buffer 8K --socket-buffer 16K");
+        assert_eq!(typed["ack_timer"], "per-connection:40ms");
+        assert_eq!(typed["ack_slow_timer_ms"], serde_json::Value::Null);
+        assert_eq!(typed["receive_buffers"], serde_json::json!([8192]));
     }
 
     #[test]
@@ -359,7 +399,9 @@ mod tests {
         assert_eq!(parameters["media"][0]["rtt_ms"], 80.0);
         assert_eq!(parameters["loss"], 0.01);
         assert_eq!(parameters["seed"], 7);
-        assert_eq!(parameters["ack_timer"], serde_json::Value::Null);
+        assert_eq!(parameters["naglim"], serde_json::Value::Null);
+        assert_eq!(echoed("--policy naglim")["naglim"], 65_535);
+        assert_eq!(echoed("--policy naglim --naglim 30")["naglim"], 30);
         assert_eq!(parameters["media"][0]["medium"], "fddi");
         assert_eq!(parameters["sequential"]["step"], 100);
     }

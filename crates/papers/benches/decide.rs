@@ -1,0 +1,76 @@
+//! What asking a policy costs: `decide`, through the enum that holds them all, on a runt that is
+//! offered while data is outstanding. Every registered policy is asked, and one of a library
+//! user's own ([`Custom`]), which is called through a pointer.
+//!
+//! ```console
+//! $ cargo bench --bench decide
+//! ```
+
+use std::hint::black_box;
+use std::time::Duration;
+
+use criterion::{Criterion, criterion_group, criterion_main};
+use tinygram_engine::profile::{Profile, Sizes};
+use tinygram_engine::sender::send_policy::{
+    Because, Custom, Offer, Rule, SendPolicy, Vars, Verdict,
+};
+use tinygram_engine::{Connection, Offset, Span};
+
+fn decide(criterion: &mut Criterion) {
+    let mut group = criterion.benchmark_group("decide");
+    let (offer, vars) = situation();
+    let custom = SendPolicy::Custom(Custom::new(|_, _| Verdict::Send(Because::NoDelay)));
+    let listed = SendPolicy::LIST
+        .iter()
+        .map(|entry| (entry.name, (entry.make)()));
+    for (name, policy) in listed.chain([("custom", custom)]) {
+        group.bench_function(name, |bencher| {
+            bencher.iter(|| black_box(&policy).decide(black_box(&offer), black_box(&vars)));
+        });
+    }
+}
+
+/// Two segments of an Ethernet are unacknowledged and 100 octets wait behind them: the situation in
+/// which policies differ.
+fn situation() -> (Offer, Vars) {
+    const MSS: u16 = 1460;
+    let sent = Offset::FIRST + 2 * u64::from(MSS);
+    let written = sent + 100;
+    let sizes = Sizes {
+        mss: MSS,
+        send_buffer: 64 * 1024,
+        receive_buffer: 64 * 1024,
+    };
+    let profile = Profile::named("tru64_4").expect("the paper's own stack");
+    let fresh = Connection::established(&(profile.config)(&sizes), sizes.receive_buffer);
+    let vars = Vars {
+        nxt: sent,
+        max: sent,
+        written,
+        ..*fresh.sender().vars()
+    };
+    let offer = Offer {
+        span: Span::new(sent, written),
+        empties: true,
+        idle_on_entry: false,
+        pass_over_mss: false,
+        outstanding_on_entry: vars.outstanding(),
+        held_since: None,
+    };
+    (offer, vars)
+}
+
+/// Nanoseconds each, and two dozen of them.
+fn config() -> Criterion {
+    Criterion::default()
+        .sample_size(20)
+        .warm_up_time(Duration::from_millis(200))
+        .measurement_time(Duration::from_millis(500))
+}
+
+criterion_group! {
+    name = benches;
+    config = config();
+    targets = decide
+}
+criterion_main!(benches);

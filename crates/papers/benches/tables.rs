@@ -1,0 +1,53 @@
+//! Tables 4 and 5 whole, as `tinygram naglemark` measures them: 2 x 396 trials of 1000 transfers,
+//! 10 repetitions, on all cores. Too long for a loop, so it is one pass, and prints what it took.
+//!
+//! ```console
+//! $ cargo bench --bench tables
+//! ```
+
+use std::time::Instant;
+
+use tinygram_papers::mogul::aggregate::Work;
+use tinygram_papers::mogul::model::Model;
+use tinygram_papers::mogul::tables::{measure, wanted};
+
+const REPETITIONS: u32 = 10;
+const MULTIPLIER: u32 = 3;
+const SEED: u64 = 1;
+
+fn main() {
+    // `cargo test --benches` only wants to know whether it starts.
+    if !std::env::args().any(|argument| argument == "--bench") {
+        return;
+    }
+    let (mut work, mut seconds) = (Work::default(), 0.0);
+    for table in [4, 5] {
+        let (of_table, took) = pass(table);
+        println!("Table {table}: {}", summary(&of_table, took));
+        work = work.and(of_table);
+        seconds += took;
+    }
+    println!("Both:    {}", summary(&work, seconds));
+}
+
+#[allow(clippy::disallowed_methods)] // a benchmark asks how long the machine takes
+fn pass(table: u8) -> (Work, f64) {
+    let trials = wanted(table, Model::Fitted, SEED);
+    let began = Instant::now();
+    let cells = measure(&trials, REPETITIONS, MULTIPLIER, &|_| {});
+    let seconds = began.elapsed().as_secs_f64();
+    let work = cells
+        .iter()
+        .fold(Work::default(), |work, cell| work.and(cell.work));
+    (work, seconds)
+}
+
+fn summary(work: &Work, seconds: f64) -> String {
+    let per_second = |count: u64| count as f64 / seconds;
+    format!(
+        "{seconds:.2} s on {} threads; {:.2} million data segments/s, {:.0} transfers/s",
+        rayon::current_num_threads(),
+        per_second(work.data_segments) / 1e6,
+        per_second(work.transfers),
+    )
+}

@@ -1,0 +1,94 @@
+//! How fast the simulator is on one core: a trial of 1000 transfers, in data segments and in
+//! transfers per second.
+//!
+//! ```console
+//! $ cargo bench --bench trials
+//! ```
+//!
+//! # What one data segment costs, and where it goes
+//!
+//! Time is noisy where a machine is shared; instructions are not:
+//!
+//! ```console
+//! $ crates/papers/benches/segment-cost fddi nagle
+//! ```
+//!
+//! counts those of `examples/one_trial.rs` under callgrind. In such a trial a data segment brings
+//! half a bare ACK with it and six events (it leaves, crosses the medium and arrives; its ACK does
+//! the same; the server copies a piece, the client reads), and costs about 3800 instructions:
+//!
+//! | share | where | what for |
+//! |---|---|---|
+//! | 58 % | hosts | whose turn it is, threads going to sleep and waking, system calls and their costs, the queues of frames |
+//! | 16 % | engine: connection, write calls, time | the checks of an arriving segment, pieces of a write, when to wake up |
+//! | 11 % | engine: sender | ACKs, window, the output pass, the policy's verdict |
+//! | 6 % | dice | jitter of every cost, one draw each |
+//! | 5 % | medium | the token's or the cable's turns |
+//! | 4 % | engine: receiver | order, the ACK policy and its timer |
+//!
+//! On Ethernet it is 3450, of which the medium with its collisions takes 5 %. Nothing is allocated
+//! per segment, and no table is looked up: what a segment touches are two connections, two hosts
+//! and three queues, which stay in the first-level cache.
+
+use std::hint::black_box;
+use std::time::Duration;
+
+use criterion::{Criterion, Throughput, criterion_group, criterion_main};
+use tinygram_engine::sender::send_policy::SendPolicy;
+use tinygram_papers::mogul::model::Model;
+use tinygram_papers::mogul::naglemark::{MediumKind, Parameters, Trial};
+
+/// The paper's cheapest and its most expensive road: a ring whose frames carry three times as much,
+/// and a cable on which frames collide.
+const MEDIA: [MediumKind; 2] = [MediumKind::Fddi, MediumKind::Ethernet];
+
+/// The policy that holds most and the one that holds nothing.
+const POLICIES: [&str; 2] = ["NAGLE", "OFF"];
+
+fn trials(criterion: &mut Criterion) {
+    for medium in MEDIA {
+        for policy in POLICIES {
+            let trial = trial(medium, policy);
+            let once = trial.run();
+            let name = |counted| format!("{} {policy}/{counted}", medium.name());
+            for (counted, count) in [
+                ("data segments", once.data_segments),
+                ("transfers", once.samples.len() as u64),
+            ] {
+                criterion
+                    .benchmark_group(name(counted))
+                    .throughput(Throughput::Elements(count))
+                    .bench_function("1000 transfers", |bencher| {
+                        bencher.iter(|| black_box(&trial).run());
+                    });
+            }
+        }
+    }
+}
+
+/// The middle one of section 7's buffer sizes; all requests on one connection.
+fn trial(medium: MediumKind, policy: &str) -> Parameters {
+    Parameters::paper(
+        Model::Fitted,
+        medium,
+        SendPolicy::named(policy).expect("a registered policy"),
+        32 * 1024,
+        64 * 1024,
+        Trial::SequentialOne,
+    )
+}
+
+/// A trial takes milliseconds, so that short measurements are steady enough.
+fn config() -> Criterion {
+    Criterion::default()
+        .sample_size(40)
+        .warm_up_time(Duration::from_millis(500))
+        .measurement_time(Duration::from_secs(2))
+}
+
+criterion_group! {
+    name = benches;
+    config = config();
+    targets = trials
+}
+criterion_main!(benches);
