@@ -20,6 +20,8 @@ use super::model::{ACK_TICK, INFERENCE, Model};
 pub enum MediumKind {
     /// 10 Mbit/s, MSS 1460.
     Ethernet,
+    /// The same through a switch: both ways at once, no collisions.
+    EthernetFullDuplex,
     /// 100 Mbit/s, MSS 4312.
     Fddi,
     /// A full-duplex line with this many bits per second.
@@ -175,6 +177,7 @@ impl MediumKind {
     pub fn name(&self) -> &'static str {
         match self {
             Self::Ethernet => "ethernet",
+            Self::EthernetFullDuplex => "ethernet-full-duplex",
             Self::Fddi => "fddi",
             Self::PointToPoint { .. } => "point-to-point",
         }
@@ -184,7 +187,7 @@ impl MediumKind {
     #[must_use]
     pub fn bits_per_second(&self) -> u64 {
         match self {
-            Self::Ethernet => 10_000_000,
+            Self::Ethernet | Self::EthernetFullDuplex => 10_000_000,
             Self::Fddi => 100_000_000,
             Self::PointToPoint { bits_per_second } => *bits_per_second,
         }
@@ -194,7 +197,7 @@ impl MediumKind {
     #[must_use]
     pub fn usual_mss(&self) -> u16 {
         match self {
-            Self::Ethernet | Self::PointToPoint { .. } => 1460,
+            Self::Ethernet | Self::EthernetFullDuplex | Self::PointToPoint { .. } => 1460,
             Self::Fddi => 4312,
         }
     }
@@ -206,7 +209,7 @@ impl MediumKind {
         let (overhead, least) = match self {
             // Preamble 8, header 14, trailer 4, gap 12; a frame has at least 64 octets besides
             // preamble and gap.
-            Self::Ethernet | Self::PointToPoint { .. } => (40 + 38, 84),
+            Self::Ethernet | Self::EthernetFullDuplex | Self::PointToPoint { .. } => (40 + 38, 84),
             // Preamble 8, delimiters and status 3, frame control 1, addresses 12, LLC and SNAP 8,
             // trailer 4.
             Self::Fddi => (40 + 36, 0),

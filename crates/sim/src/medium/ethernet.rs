@@ -81,10 +81,6 @@ impl Ethernet {
         self.plan();
     }
 
-    pub(super) fn backlog(&self, side: Side) -> bool {
-        !self.stations[side.index()].queue.is_empty()
-    }
-
     #[inline]
     fn plan(&mut self) {
         let first = self.stations[0]

@@ -47,10 +47,6 @@ impl Fddi {
         self.queues[from.index()].push_back(frame);
     }
 
-    pub(super) fn backlog(&self, side: Side) -> bool {
-        !self.queues[side.index()].is_empty()
-    }
-
     /// The holder goes on if it has something ready; otherwise the token moves on.
     #[inline]
     pub(super) fn run(&mut self, now: Instant, carried: &mut Carried) {

@@ -158,16 +158,6 @@ impl Medium {
             Self::PointToPoint(medium) => medium.wire(),
         }
     }
-
-    /// Whether frames of this side wait to be sent after `now`.
-    #[must_use]
-    pub fn backlog(&self, side: Side, now: Instant) -> bool {
-        match self {
-            Self::Ethernet(medium) => medium.backlog(side),
-            Self::Fddi(medium) => medium.backlog(side),
-            Self::PointToPoint(medium) => medium.backlog(side, now),
-        }
-    }
 }
 
 /// What the medium has carried: the frames that arrive, after whatever befell them.

@@ -48,8 +48,4 @@ impl PointToPoint {
         frame.at = *free_at + self.wire.propagation;
         carried.deliver(from.other(), frame);
     }
-
-    pub(super) fn backlog(&self, side: Side, now: Instant) -> bool {
-        self.free_at[side.index()] > now
-    }
 }

@@ -308,6 +308,8 @@ pub(crate) enum LengthChoice {
 pub(crate) enum Medium {
     /// 10 Mbit/s, CSMA/CD
     Ethernet,
+    /// 10 Mbit/s through a switch: both ways at once
+    EthernetFullDuplex,
     /// 100 Mbit/s token ring
     Fddi,
     /// Full duplex, of any rate and delay

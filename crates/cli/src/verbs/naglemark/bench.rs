@@ -257,6 +257,7 @@ fn trace(wanted: &Wanted) -> Trace {
 fn name(medium: Medium) -> &'static str {
     match medium {
         Medium::Ethernet => "Ethernet",
+        Medium::EthernetFullDuplex => "full-duplex Ethernet",
         Medium::Fddi => "FDDI",
         Medium::PointToPoint => "a point-to-point link",
     }

@@ -63,7 +63,7 @@ pub(super) fn table(plan: &Plan, link: &Link) -> Option<&'static Table> {
         (Medium::Fddi, false) => 5,
         (Medium::Ethernet, true) => 6,
         (Medium::Fddi, true) => 7,
-        (Medium::PointToPoint, _) => return None,
+        (Medium::EthernetFullDuplex | Medium::PointToPoint, _) => return None,
     };
     let as_in_the_paper = link.mss == medium(link).usual_mss()
         && link.rtt.is_zero()
@@ -158,6 +158,7 @@ fn octets(checked: u64) -> u32 {
 pub(super) fn medium(link: &Link) -> MediumKind {
     match link.medium {
         Medium::Ethernet => MediumKind::Ethernet,
+        Medium::EthernetFullDuplex => MediumKind::EthernetFullDuplex,
         Medium::Fddi => MediumKind::Fddi,
         Medium::PointToPoint => MediumKind::PointToPoint {
             bits_per_second: link.rate_bits_per_second,

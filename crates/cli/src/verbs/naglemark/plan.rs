@@ -213,7 +213,7 @@ fn naglim(args: &Args, variants: &[&Registered]) -> Result<Option<u32>, Failure>
 /// Section 7: the media's rates and segment sizes.
 fn link(medium: Medium, args: &Args) -> Link {
     let (rate_bits_per_second, mss) = match medium {
-        Medium::Ethernet => (10_000_000, 1460),
+        Medium::Ethernet | Medium::EthernetFullDuplex => (10_000_000, 1460),
         Medium::Fddi => (100_000_000, 4312),
         Medium::PointToPoint => (args.rate.unwrap_or(1_000_000_000), 1460),
     };
