@@ -5,7 +5,7 @@ use tinygram_engine::{Connection, Instant};
 
 use crate::costs::HostCosts;
 use crate::dice::{Dice, Purpose};
-use crate::host::{Host, Job, Socket, Wish};
+use crate::host::{Host, Socket, Wish};
 use crate::medium::{Carried, Impairment, ImpairmentRules, Medium, Side};
 use crate::observer::{Nobody, Observer};
 use crate::program::Program;
@@ -186,71 +186,31 @@ impl<P: Program, O: Observer> World<P, O> {
         }
     }
 
-    /// When the host's processor has done its job, or has something to begin.
-    ///
-    /// What comes in goes before anything else, so a frame that is on its way, with nothing before
-    /// it, is begun here: what it will meet is known. (Where frames overtake, it is not.)
+    /// When the host's processor has something to begin.
     #[inline]
     fn next_of(&mut self, side: Side) -> Instant {
         let host = &mut self.hosts[side.index()];
-        if host.is_busy() {
-            return host.job_done;
-        }
-        let own = host.next_own();
-        let arrival = self.carried.next_arrival(side);
-        if arrival <= own && arrival != Instant::FAR_FUTURE {
-            let start = arrival.max(host.free_at);
-            if self.carried.overtakes() {
-                return start;
-            }
-            self.begin_input(side, start);
-            return self.hosts[side.index()].job_done;
-        }
-        if own == Instant::FAR_FUTURE {
-            own
+        let wanted = host.next_own().min(self.carried.next_arrival(side));
+        if wanted == Instant::FAR_FUTURE {
+            wanted
         } else {
-            own.max(host.free_at)
+            wanted.max(host.free_at)
         }
     }
 
-    #[inline]
-    fn begin_input(&mut self, side: Side, start: Instant) {
-        if let Some(frame) = self.carried.first(side) {
-            self.observer.received(start, side, frame);
-        }
-        self.hosts[side.index()].begin_input(start);
-    }
-
-    /// Ends the host's job if it has one, and begins the next if one can begin now.
+    /// The processor is free and has something to begin: what came in goes before anything else.
     #[inline]
     fn run_host(&mut self, side: Side) -> Wish {
         let now = self.now;
         let host = &mut self.hosts[side.index()];
-        if host.is_busy() {
-            match host.end_job(now) {
-                Job::Input => {
-                    if let Some(frame) = self.carried.take(side) {
-                        host.take_in(now, &frame);
-                    }
-                }
-                Job::Thread(index, work) => host.finish_work(now, index, work),
-                Job::None => {}
-            }
-            self.flush(side);
-            let host = &mut self.hosts[side.index()];
-            if host.free_at > now {
-                return Wish::Nothing;
-            }
-            host.next_own();
+        let mut wish = Wish::Nothing;
+        if self.carried.next_arrival(side) > now {
+            wish = host.begin(now);
+        } else if let Some(frame) = self.carried.take(side) {
+            self.observer.received(now, side, &frame);
+            host.take_in(now, &frame);
         }
-        if self.carried.next_arrival(side) <= now {
-            self.begin_input(side, now);
-            return Wish::Nothing;
-        }
-        let wish = self.hosts[side.index()].begin(now);
-        if !self.hosts[side.index()].is_busy() {
-            self.flush(side);
-        }
+        self.flush(side);
         if let Wish::Renew(socket) = wish {
             self.renew(socket);
         }

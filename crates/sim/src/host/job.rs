@@ -9,20 +9,9 @@ use super::{Host, Socket};
 use crate::medium::Frame;
 use crate::program::{Call, Outcome, Program, Sockets};
 
-/// What the processor is busy with.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Job {
-    /// Nothing.
-    None,
-    /// The first of the frames that have arrived is taken in.
-    Input,
-    /// A thread's work.
-    Thread(usize, Work),
-}
-
 /// A piece of a thread's work; takes effect when its time is over.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Work {
+enum Work {
     /// Back on the processor.
     Wake,
     /// Takes octets out of the receive buffer.
@@ -50,18 +39,33 @@ pub(crate) enum Wish {
 }
 
 impl<P: Program> Host<P> {
-    /// Begins to take in the first frame that has arrived.
+    /// Keeps the processor busy for about `cost`; gives the time when it will be free.
+    ///
+    /// Between the beginning of a job and its end nobody sees the host: the other one meets it over
+    /// the medium alone, and what leaves bears the time of its leaving. So a job takes effect at
+    /// once, dated to its end.
     #[inline]
-    pub(crate) fn begin_input(&mut self, now: Instant) {
-        let cost = self
-            .dice
-            .jitter(self.costs.input, self.costs.jitter_percent);
-        self.start(now, cost, Job::Input);
+    fn spend(&mut self, now: Instant, cost: Duration) -> Instant {
+        self.free_at = now + self.dice.jitter(cost, self.costs.jitter_percent);
+        self.free_at
+    }
+
+    /// A segment is taken in.
+    #[inline]
+    pub(crate) fn take_in(&mut self, now: Instant, frame: &Frame) {
+        let done = self.spend(now, self.costs.input);
+        if self.sockets[frame.socket as usize].generation == frame.generation {
+            self.ask(frame.socket, |connection, out| {
+                connection.on_segment(done, &frame.segment, out);
+            });
+            self.announce(frame.socket, done);
+        }
     }
 
     /// Nothing has arrived and the processor is free: begins what is most urgent.
     #[inline]
     pub(crate) fn begin(&mut self, now: Instant) -> Wish {
+        self.free_at = now;
         if self.next_timer <= now {
             self.run_timers(now);
             return Wish::Nothing;
@@ -77,13 +81,7 @@ impl<P: Program> Host<P> {
         }
     }
 
-    fn start(&mut self, now: Instant, cost: Duration, job: Job) {
-        self.job = job;
-        self.job_done = now + cost;
-    }
-
     fn run_timers(&mut self, now: Instant) {
-        self.free_at = now;
         for index in 0..self.sockets.len() {
             if self.sockets[index].connection.next_wakeup() <= now {
                 self.ask(index as u32, |connection, out| {
@@ -121,8 +119,8 @@ impl<P: Program> Host<P> {
         };
         match step {
             Step::Busy(cost, work) => {
-                let cost = self.dice.jitter(cost, self.costs.jitter_percent);
-                self.start(now, cost, Job::Thread(index, work));
+                let done = self.spend(now, cost);
+                self.finish_work(done, index, work);
             }
             Step::Sleeps(on) => self.sleep(now, index, on),
         }
@@ -283,24 +281,6 @@ impl<P: Program> Host<P> {
         }
     }
 
-    /// The job's time is over: what it was, for the caller to let it take effect.
-    #[inline]
-    pub(crate) fn end_job(&mut self, now: Instant) -> Job {
-        self.free_at = now;
-        std::mem::replace(&mut self.job, Job::None)
-    }
-
-    /// A segment is taken in.
-    #[inline]
-    pub(crate) fn take_in(&mut self, now: Instant, frame: &Frame) {
-        if self.sockets[frame.socket as usize].generation == frame.generation {
-            self.ask(frame.socket, |connection, out| {
-                connection.on_segment(now, &frame.segment, out);
-            });
-            self.announce(frame.socket, now);
-        }
-    }
-
     /// Calls a connection; what it sends is put down under its socket's number.
     #[inline]
     fn ask<R>(&mut self, socket: u32, call: impl FnOnce(&mut Connection, &mut Outbox) -> R) -> R {
@@ -338,7 +318,7 @@ impl<P: Program> Host<P> {
     }
 
     /// A thread's piece of work is done.
-    pub(crate) fn finish_work(&mut self, now: Instant, index: usize, work: Work) {
+    fn finish_work(&mut self, now: Instant, index: usize, work: Work) {
         match work {
             Work::Wake => self.threads[index].wants_now(now),
             Work::Finish(outcome) => self.thread_goes_on(index, now, outcome),

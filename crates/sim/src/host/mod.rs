@@ -14,7 +14,7 @@ use crate::costs::HostCosts;
 use crate::dice::Dice;
 use crate::medium::Frame;
 use crate::program::Program;
-pub(crate) use job::{Job, Wish};
+pub(crate) use job::Wish;
 pub(crate) use thread::Thread;
 
 /// One end of a connection as a host keeps it.
@@ -65,9 +65,6 @@ pub struct Host<P> {
     pub(crate) dice: Dice,
     pub(crate) sockets: Vec<Socket>,
     pub(crate) threads: Vec<Thread<P>>,
-    /// What the processor does now, and when it will have done it.
-    pub(crate) job: Job,
-    pub(crate) job_done: Instant,
     /// When the processor is free for the next job.
     pub(crate) free_at: Instant,
     /// The earliest timer of all sockets, as last looked up.
@@ -94,8 +91,6 @@ impl<P: Program> Host<P> {
             dice,
             sockets: Vec::new(),
             threads,
-            job: Job::None,
-            job_done: Instant::FAR_FUTURE,
             free_at: Instant::ZERO,
             next_timer: Instant::FAR_FUTURE,
             next_thread,
@@ -114,12 +109,6 @@ impl<P: Program> Host<P> {
     /// The programs of its threads.
     pub fn programs(&self) -> impl Iterator<Item = &P> {
         self.threads.iter().map(|thread| &thread.program)
-    }
-
-    /// Whether the processor is busy with a job.
-    #[inline]
-    pub(crate) fn is_busy(&self) -> bool {
-        !matches!(self.job, Job::None)
     }
 
     /// When the first timer or thread wants the processor.

@@ -199,12 +199,6 @@ impl Carried {
         self.arrivals[side.index()].first_at
     }
 
-    /// The next frame that arrives at this host.
-    #[must_use]
-    pub fn first(&self, side: Side) -> Option<&Frame> {
-        self.arrivals[side.index()].queue.front()
-    }
-
     /// Takes the next frame that arrives at this host.
     #[inline]
     pub fn take(&mut self, side: Side) -> Option<Frame> {
@@ -215,13 +209,6 @@ impl Carried {
             .front()
             .map_or(Instant::FAR_FUTURE, |frame| frame.at);
         frame
-    }
-
-    /// Whether a frame may arrive before one that is already on its way.
-    #[inline]
-    #[must_use]
-    pub fn overtakes(&self) -> bool {
-        self.impairment.is_some()
     }
 
     /// `frame` comes out of the medium at `frame.at`.
