@@ -279,7 +279,10 @@ impl Connection {
     fn idle_restart(&mut self, from: usize, mark: Mark) {
         let half = &mut self.halves[from];
         let idle_ns = mark.time_ns - half.sent.time_ns;
-        half.restarted = half.tally.segments > 0 && idle_ns > findings::idle_restart::LEAST_IDLE_NS;
+        // After a loss it is the loss that has cut the window.
+        half.restarted = half.tally.segments > 0
+            && !half.disturbed
+            && idle_ns > findings::idle_restart::LEAST_IDLE_NS;
     }
 
     /// The first flight after an idle period ends with its first acknowledgement; true if the

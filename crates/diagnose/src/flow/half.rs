@@ -62,6 +62,8 @@ pub(crate) struct Half {
     pub(crate) finished: bool,
     /// The first flight after an idle period is under way (RFC 5681, section 4.1).
     pub(crate) restarted: bool,
+    /// A short segment of the last flight left while small data was unacknowledged.
+    pub(crate) flight_defied: bool,
 }
 
 /// What kind of acknowledgement last arrived, seen from the data sender.
@@ -157,6 +159,7 @@ impl Default for Half {
             pushed: false,
             finished: false,
             restarted: false,
+            flight_defied: false,
         }
     }
 }
@@ -265,6 +268,9 @@ impl Half {
         let tally = &mut self.tally;
         tally.bytes += u64::from(len);
         tally.segments += 1;
+        if self.acked == self.next {
+            self.flight_defied = false;
+        }
         if short {
             tally.short += 1;
             self.note_short(segment, mark, mss);
@@ -293,7 +299,10 @@ impl Half {
         let exempt = segment.flags.any(Flags::FIN | Flags::URG) || self.disturbed;
         if self.acked != self.next && !exempt {
             match (self.short_end.wrapping_sub(self.acked) as i32) > 0 {
-                true => tally.defied += 1,
+                true => {
+                    tally.defied += 1;
+                    self.flight_defied = true;
+                }
                 false => tally.past_full += 1,
             }
         }
