@@ -100,7 +100,7 @@ fn score(truth: &Truth, log: &mut String) -> Score {
                     truth.pattern,
                     stall.kind,
                     finding.kind.name()
-                )
+                );
             }
         }
         match stall.cost_agrees(finding) {

@@ -387,6 +387,13 @@ impl Connection {
         }
     }
 
+    /// What was suspected of a direction and not corroborated by the rest of the connection.
+    pub(crate) fn suspects(&self, from: usize) -> impl Iterator<Item = Finding> + '_ {
+        let story = self.story.iter();
+        let held = story.flat_map(move |story| story.suspects(from));
+        held.map(move |(kind, hold)| Finding::of_hold(self, from, *kind, hold, Confidence::Likely))
+    }
+
     pub(crate) fn story(&mut self) -> &mut Story {
         self.story.get_or_insert_with(Box::default)
     }
