@@ -194,7 +194,9 @@ impl Half {
             ..-0x0100_0000 => Arrival::Hole,
             _ if i64::from(ahead) + i64::from(segment.payload) <= 0 => {
                 // No sender repeats itself so soon: mirrored ports and `-i any` show frames twice.
-                match time_ns - self.sent.time_ns < COPY_NS {
+                let last =
+                    ahead.unsigned_abs() == segment.payload && segment.payload == self.last_len;
+                match last && time_ns - self.sent.time_ns < COPY_NS {
                     true => Arrival::Copy,
                     false => Arrival::Retransmission,
                 }
@@ -214,8 +216,8 @@ impl Half {
             return;
         }
         let advance = ack.wrapping_sub(self.acked) as i32;
+        self.disturbed |= segment.options.sack;
         if advance <= 0 {
-            self.disturbed |= segment.options.sack;
             return;
         }
         if (ack.wrapping_sub(self.next) as i32) > 0 {
