@@ -133,6 +133,10 @@ impl ConnectionReport {
             ruled_out = story.ruled_out.clone();
             (stalls, cost_ns) = (story.stalls, story.cost_ns);
         }
+        for half in &connection.halves {
+            let (count, time_ns) = (half.tally.thoughts, half.tally.thought_ns);
+            ruled_out.add_many(Lookalike::ThinkTime, count, time_ns);
+        }
         Self {
             id: connection.id,
             client: connection.ends.ends[client],

@@ -53,9 +53,11 @@ impl Story {
     /// Takes note of a hold; true if it need not wait for the turn to pass.
     pub(crate) fn hold(&mut self, from: usize, hold: Hold) -> bool {
         let direction = &mut self.directions[from];
-        match direction.flight == hold.flight {
+        // A short segment is held by policy; only a full one tells of a full buffer.
+        let full = hold.held_len >= hold.mss;
+        match direction.flight == hold.flight && full {
             true => direction.same_flight += 1,
-            false => (direction.flight, direction.same_flight) = (hold.flight, 1),
+            false => (direction.flight, direction.same_flight) = (hold.flight, u32::from(full)),
         }
         if direction.pending.len() >= PENDING_LIMIT {
             direction.overflow += 1;

@@ -9,7 +9,7 @@ mod common;
 use std::path::PathBuf;
 
 use serde::Deserialize;
-use tinygram_diagnose::{Finding, Kind, Report};
+use tinygram_diagnose::{Finding, Kind, Lookalike, Report};
 
 #[derive(Deserialize)]
 struct Truth {
@@ -162,5 +162,27 @@ fn floods_are_found_and_nothing_else() {
             .filter(|f| f.kind == Kind::TinygramFlood)
             .count() as u64;
         assert_eq!(floods, truth.floods, "{}", truth.pattern);
+    }
+}
+
+#[test]
+fn lookalikes_are_named() {
+    let truths = Truth::all();
+    for (pattern, lookalike) in [
+        ("periodic-with-heartbeat", Lookalike::NobodyWaited),
+        ("think-time", Lookalike::ThinkTime),
+        ("zero-window", Lookalike::ZeroWindow),
+        ("loss", Lookalike::Loss),
+        ("round-trip-only", Lookalike::RoundTrip),
+        ("vpn-late-acks", Lookalike::RoundTrip),
+    ] {
+        let truth = truths.iter().find(|t| t.pattern == pattern).expect(pattern);
+        let report = truth.report();
+        let named: Vec<_> = report
+            .connections
+            .iter()
+            .flat_map(|c| c.ruled_out.iter().map(|(kind, _)| kind))
+            .collect();
+        assert!(named.contains(&lookalike), "{pattern}: {named:?}");
     }
 }

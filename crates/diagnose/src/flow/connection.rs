@@ -249,7 +249,8 @@ impl Connection {
             Pause::Thought => {
                 let half = &mut self.halves[from];
                 half.odds.miss(mark.time_ns - half.sent.time_ns);
-                half.tally.think += 1;
+                half.tally.thoughts += 1;
+                half.tally.thought_ns += mark.time_ns - half.release.mark.time_ns;
                 self.self_clocked(from, mark);
             }
             Pause::None => {
@@ -335,6 +336,8 @@ impl Connection {
         };
         let closed = half.window == 0;
         if closed != was_closed {
+            // What the peer sends next waited for the window, whatever else it did.
+            self.halves[1 - from].disturbed = true;
             self.story().window(from, closed, mark);
         }
     }

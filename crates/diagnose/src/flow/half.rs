@@ -101,8 +101,9 @@ pub(crate) struct Tally {
     /// Turns begun after the peer spoke, and on the sender's own clock.
     pub(crate) answers: u32,
     pub(crate) self_clocked: u32,
-    /// Late acknowledgements after which the sender took its own time.
-    pub(crate) think: u32,
+    /// Late acknowledgements after which the sender took its own time, and that time.
+    pub(crate) thoughts: u32,
+    pub(crate) thought_ns: i64,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
