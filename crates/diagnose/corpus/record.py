@@ -10,7 +10,10 @@ difference. Patterns in which nobody waits, or in which something else is late, 
 
 Needs root, iproute2, ethtool and tcpdump. Touches nothing but its own namespaces.
 
-    record.py [PATTERN...]     records all patterns, or those named, into this folder
+    record.py [--into FOLDER] [PATTERN...]
+
+records all patterns, or those named, into this folder or another. With TINYGRAM_CORPUS=FOLDER the
+test judges that one: a recording it has never seen.
 """
 
 import ctypes
@@ -1102,10 +1105,10 @@ def restarts(log, path_ns):
     return found
 
 
-def record(name):
+def record(name, folder):
     function, kind, at, how, options = PATTERNS[name]
     lab, log = Lab(**options), Log()
-    path = os.path.join(HERE, f"{name}.pcap")
+    path = os.path.join(folder, f"{name}.pcap")
     way = options.get("way")
     path_ns = 0
     if way and kind:
@@ -1133,14 +1136,19 @@ def record(name):
 def main():
     # The logs should tell of the network and not of this machine's scheduler.
     os.setpriority(os.PRIO_PROCESS, 0, -15)
-    names = sys.argv[1:] or list(PATTERNS)
-    file = os.path.join(HERE, "truth.json")
+    arguments = sys.argv[1:]
+    folder = HERE
+    if arguments[:1] == ["--into"]:
+        folder, arguments = arguments[1], arguments[2:]
+        os.makedirs(folder, exist_ok=True)
+    names = arguments or list(PATTERNS)
+    file = os.path.join(folder, "truth.json")
     known = {}
     if os.path.exists(file):
         with open(file) as handle:
             known = {t["pattern"]: t for t in json.load(handle)}
     for name in names:
-        known[name] = record(name)
+        known[name] = record(name, folder)
         with open(file, "w") as handle:
             json.dump(list(known.values()), handle, indent=1)
         truth = known[name]

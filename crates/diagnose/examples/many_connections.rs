@@ -127,8 +127,8 @@ impl Talk {
         b[16..18].copy_from_slice(&(52 + payload as u16).to_be_bytes());
         (b[22], b[23]) = (64, 6);
         let hosts = [
-            0x0a00_0000 | (self.id as u32 / 50_000) << 8 | 1,
-            0xc0a8_0000 | self.id as u32 % 200,
+            0x0a00_0001 | ((self.id as u32 / 50_000) << 8),
+            0xc0a8_0000 | (self.id as u32 % 200),
         ];
         let ports = [10_000 + (self.id % 50_000) as u16, 80];
         b[26..30].copy_from_slice(&hosts[from].to_be_bytes());

@@ -6,6 +6,7 @@ use crate::flow::connection::{Connection, Ends};
 use crate::flow::half::Mark;
 use crate::flow::table::Table;
 use crate::parameters::Parameters;
+use crate::pool::Pools;
 use crate::report::{ConnectionReport, Report, Summary};
 
 /// Takes frames in, in capture order, and gives a report at the end.
@@ -14,6 +15,7 @@ use crate::report::{ConnectionReport, Report, Summary};
 pub struct Analyzer {
     parameters: Parameters,
     table: Table,
+    pools: Pools,
     report: Report,
 }
 
@@ -24,6 +26,7 @@ impl Analyzer {
         Self {
             table: Table::new(parameters.connection_limit, parameters.first_connection),
             parameters,
+            pools: Pools::default(),
             report: Report::default(),
         }
     }
@@ -90,7 +93,28 @@ impl Analyzer {
         self.report.summary.connections = self.table.connections();
         let Report { connections, .. } = &mut self.report;
         connections.sort_unstable_by_key(|c| c.id);
+        self.judge_suspects();
         self.report
+    }
+
+    /// What no connection shows often enough by itself, several may together.
+    fn judge_suspects(&mut self) {
+        let before = self.report.findings.len();
+        let Report {
+            connections,
+            findings,
+            ..
+        } = &mut self.report;
+        for (suspect, sure) in std::mem::take(&mut self.pools).judge() {
+            let row = connections.binary_search_by_key(&suspect.connection, |c| c.id);
+            if let Ok(at) = row {
+                connections[at].note_suspect(&suspect, sure);
+            }
+            if sure {
+                findings.push(suspect);
+            }
+        }
+        self.note_findings(before);
     }
 
     fn let_go(&mut self, mut connection: Connection) {
@@ -98,7 +122,9 @@ impl Analyzer {
         connection.end(&mut self.report.findings);
         self.note_findings(before);
         let found = connection.story.as_ref().is_some_and(|s| s.stalls > 0)
-            || self.report.findings.len() > before;
+            || self.report.findings.len() > before
+            || (0..2).any(|from| connection.suspects(from).next().is_some());
+        self.pools.add(&connection);
         let listed = self.report.connections.len();
         let room = match found {
             true => 2 * self.parameters.listed_limit,

@@ -73,7 +73,9 @@ pub(crate) fn pause(
         && release.wait_ns >= LATE_NS
         && release.mark.frame > sender.sent.frame
         && !sender.peer_spoke
-        && !sender.disturbed;
+        && !sender.disturbed
+        // One that holds would not have sent the trigger.
+        && !sender.flight_defied;
     if !waited_for_ack {
         return Pause::None;
     }

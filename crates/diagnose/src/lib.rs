@@ -15,6 +15,7 @@ pub mod hold;
 pub mod lookalikes;
 mod odds;
 mod parameters;
+mod pool;
 pub mod recipes;
 mod report;
 mod story;

@@ -30,6 +30,20 @@ impl Odds {
         self.misses = self.misses.saturating_add(1);
     }
 
+    /// There was an occasion at all.
+    pub(crate) fn any(&self) -> bool {
+        self.density > 0.0
+    }
+
+    /// Counts another direction's occasions with these.
+    pub(crate) fn join(&mut self, other: &Self) {
+        self.density += other.density;
+        self.misses = self.misses.saturating_add(other.misses);
+        for (hits, more) in self.hits.iter_mut().zip(other.hits) {
+            *hits = hits.saturating_add(more);
+        }
+    }
+
     pub(crate) fn hits(&self) -> u32 {
         self.hits.iter().map(|&n| u32::from(n)).sum()
     }
@@ -55,7 +69,7 @@ impl Odds {
     /// Is even a loose fit one of the habit? Only if hardly any occasion goes against it.
     pub(crate) fn vouches_for(&self, off_ns: i64) -> bool {
         let sharp: u32 = self.hits[..SHARP].iter().map(|&n| u32::from(n)).sum();
-        bucket(off_ns) < SHARP || sharp >= 4 * u32::from(self.misses).max(1) / 2
+        bucket(off_ns) < SHARP || sharp >= 2 * u32::from(self.misses).max(1)
     }
 
     fn occasion(&mut self, since_ns: i64) {

@@ -2,7 +2,7 @@
 #[derive(Clone, Debug)]
 pub struct Parameters {
     /// Most connections kept at once; beyond it the longest silent one is judged and let go.
-    /// About 550 bytes each.
+    /// About 580 bytes each.
     pub connection_limit: usize,
     /// Number of the first connection: several captures in one report count on.
     pub first_connection: u32,

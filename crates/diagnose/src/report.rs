@@ -5,7 +5,6 @@ use tinygram_wire::decode::Endpoint;
 use crate::findings::{Finding, Kind, Side};
 use crate::flow::connection::Connection;
 use crate::lookalikes::{Lookalike, RuledOut};
-use crate::story;
 
 /// Everything found.
 #[derive(Clone, Debug, Default)]
@@ -133,13 +132,10 @@ impl ConnectionReport {
         if let Some(story) = &connection.story {
             ruled_out = story.ruled_out.clone();
             (stalls, cost_ns) = (story.stalls, story.cost_ns);
-            for (_, (_, hold)) in story.suspects() {
-                ruled_out.add(
-                    Lookalike::Uncorroborated,
-                    hold.held.frame,
-                    story::cost_ns(hold),
-                );
-            }
+        }
+        for half in &connection.halves {
+            let (count, time_ns) = (half.tally.thoughts, half.tally.thought_ns);
+            ruled_out.add_many(Lookalike::ThinkTime, count, time_ns);
         }
         Self {
             id: connection.id,
@@ -158,6 +154,18 @@ impl ConnectionReport {
             stalls,
             cost_ns,
             ruled_out,
+        }
+    }
+
+    /// A suspect of this connection has been judged together with others.
+    pub(crate) fn note_suspect(&mut self, suspect: &Finding, sure: bool) {
+        if sure {
+            self.stalls += 1;
+            self.cost_ns += suspect.cost_ns;
+        } else {
+            let frame = suspect.frames.last().map_or(0, |m| m.frame);
+            self.ruled_out
+                .add(Lookalike::Uncorroborated, frame, suspect.cost_ns);
         }
     }
 

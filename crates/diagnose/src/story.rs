@@ -53,9 +53,11 @@ impl Story {
     /// Takes note of a hold; true if it need not wait for the turn to pass.
     pub(crate) fn hold(&mut self, from: usize, hold: Hold) -> bool {
         let direction = &mut self.directions[from];
-        match direction.flight == hold.flight {
+        // A short segment is held by policy; only a full one tells of a full buffer.
+        let full = hold.held_len >= hold.mss;
+        match direction.flight == hold.flight && full {
             true => direction.same_flight += 1,
-            false => (direction.flight, direction.same_flight) = (hold.flight, 1),
+            false => (direction.flight, direction.same_flight) = (hold.flight, u32::from(full)),
         }
         if direction.pending.len() >= PENDING_LIMIT {
             direction.overflow += 1;
@@ -132,15 +134,9 @@ impl Story {
         (accepted, confidence)
     }
 
-    /// Those that stayed suspects, as what they are: uncorroborated.
-    pub(crate) fn suspects(&self) -> impl Iterator<Item = (usize, &(Kind, Hold))> {
-        let of = |from: usize| {
-            self.directions[from]
-                .suspects
-                .iter()
-                .map(move |s| (from, s))
-        };
-        of(0).chain(of(1))
+    /// Those of a direction that stayed suspects.
+    pub(crate) fn suspects(&self, from: usize) -> &[(Kind, Hold)] {
+        &self.directions[from].suspects
     }
 
     pub(crate) fn count(&mut self, finding: &Finding) {
@@ -255,4 +251,4 @@ const SUSPECT_LIMIT: usize = 16;
 /// An answer within this time answers the segment before it.
 const AT_ONCE_NS: i64 = 5_000_000;
 /// One false accusation in a hundred suspicious connections is the most that is borne.
-const DOUBT: f64 = 0.01;
+pub(crate) const DOUBT: f64 = 0.01;

@@ -2,13 +2,14 @@
 //!
 //! `corpus/record.py` made the captures and `truth.json`; every stall in it is a part of a
 //! message that its reader waited for and that came late, by the two programs' own clocks.
+//! `TINYGRAM_CORPUS` names another recording to judge.
 
 mod common;
 
 use std::path::PathBuf;
 
 use serde::Deserialize;
-use tinygram_diagnose::{Finding, Kind, Report};
+use tinygram_diagnose::{Finding, Kind, Lookalike, Report};
 
 #[derive(Deserialize)]
 struct Truth {
@@ -68,7 +69,10 @@ impl Stall {
 const CLOCK_NS: i64 = 2_000_000;
 
 fn folder() -> PathBuf {
-    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("corpus")
+    match std::env::var_os("TINYGRAM_CORPUS") {
+        Some(folder) => folder.into(),
+        None => PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("corpus"),
+    }
 }
 
 fn score(truth: &Truth, log: &mut String) -> Score {
@@ -100,7 +104,7 @@ fn score(truth: &Truth, log: &mut String) -> Score {
                     truth.pattern,
                     stall.kind,
                     finding.kind.name()
-                )
+                );
             }
         }
         match stall.cost_agrees(finding) {
@@ -158,5 +162,27 @@ fn floods_are_found_and_nothing_else() {
             .filter(|f| f.kind == Kind::TinygramFlood)
             .count() as u64;
         assert_eq!(floods, truth.floods, "{}", truth.pattern);
+    }
+}
+
+#[test]
+fn lookalikes_are_named() {
+    let truths = Truth::all();
+    for (pattern, lookalike) in [
+        ("periodic-with-heartbeat", Lookalike::NobodyWaited),
+        ("think-time", Lookalike::ThinkTime),
+        ("zero-window", Lookalike::ZeroWindow),
+        ("loss", Lookalike::Loss),
+        ("round-trip-only", Lookalike::RoundTrip),
+        ("vpn-late-acks", Lookalike::RoundTrip),
+    ] {
+        let truth = truths.iter().find(|t| t.pattern == pattern).expect(pattern);
+        let report = truth.report();
+        let named: Vec<_> = report
+            .connections
+            .iter()
+            .flat_map(|c| c.ruled_out.iter().map(|(kind, _)| kind))
+            .collect();
+        assert!(named.contains(&lookalike), "{pattern}: {named:?}");
     }
 }

@@ -365,6 +365,36 @@ fn a_sender_that_does_not_hold_is_not_accused_of_holding() {
 }
 
 #[test]
+fn acks_that_no_receiver_delays_and_yet_are_late_tell_of_the_path() {
+    // The handshake is quick, as a middlebox makes it; two full segments wait as long as one short.
+    let late = "
+        10.0   c P 1460
+        10.01  c P 1460
+        70.0   s .
+        80.0   c P 100
+        140.0  s .
+        140.05 c P 200
+        205.0  s P 300
+    ";
+    let report = Player::new().play(OPEN).play(late).report();
+    assert_eq!(stalls(&report), []);
+    assert!(innocent(&report).contains(&Lookalike::LateAck));
+}
+
+#[test]
+fn a_sender_on_its_own_clock_keeps_nobody_waiting() {
+    // A sample every 20 ms under Nagle: every second one leaves upon the ACK of the first.
+    let mut player = Player::new();
+    player.play(OPEN).play("1 s P 20\n1.1 c P 48");
+    for _ in 0..100 {
+        player.play("41.1 s .\n41.15 c P 96").later(40);
+    }
+    let report = player.play("90 c F\n90.1 s F").report();
+    assert_eq!(stalls(&report), []);
+    assert_eq!(innocent(&report), [Lookalike::PeriodicSender]);
+}
+
+#[test]
 fn memory_is_bounded_by_the_limits() {
     let mut player = Player::new();
     player.analyzer = Analyzer::new(Parameters {

@@ -22,8 +22,10 @@ pub(crate) fn pause(
         false => half.flight,
     };
     let full = segment.payload >= mss && half.last_len >= mss && half.last_len.is_multiple_of(mss);
-    // The window was cut to RFC 6928's ten segments or less, and had been twice that.
-    let cut = (2 * mss..=10 * mss).contains(&flight) && half.peak_flight >= 2 * flight;
+    // The window was cut to an initial one, and had been twice that.
+    let cut = flight.is_multiple_of(mss)
+        && INITIAL_SEGMENTS.contains(&(flight / mss))
+        && half.peak_flight >= 2 * flight;
     let a_round_trip =
         rtt_ns >= LEAST_RTT_NS && wait_ns >= rtt_ns / 2 && wait_ns < rtt_ns + rtt_ns / 2;
     let upon_ack = mark.time_ns - half.release.mark.time_ns < rtt_ns / 2;
@@ -51,6 +53,8 @@ pub(crate) fn pause(
 
 /// The shortest retransmission timeout in use; a shorter silence cuts no window.
 pub(crate) const LEAST_IDLE_NS: i64 = 200_000_000;
+/// RFC 5681 allows two to four segments, RFC 6928 ten.
+const INITIAL_SEGMENTS: [u32; 4] = [2, 3, 4, 10];
 /// Below this nobody notices a round trip.
 const LEAST_RTT_NS: i64 = 5_000_000;
 

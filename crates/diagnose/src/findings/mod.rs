@@ -15,6 +15,7 @@ use std::fmt;
 use crate::flow::connection::Connection;
 use crate::flow::half::Mark;
 use crate::hold::Hold;
+use crate::odds::Odds;
 
 /// The kinds of findings, named as their files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -225,6 +226,15 @@ impl Finding {
             confidence,
             facts: Facts::Hold(hold.clone()),
         }
+    }
+
+    /// Does what others show make this one more than an accident too?
+    pub(crate) fn vouched_by(&self, odds: &Odds) -> bool {
+        // One flight is no buffer's size, however often it is seen.
+        self.kind != Kind::SmallBuffer
+            && self
+                .hold()
+                .is_some_and(|h| h.release.is_none() || odds.vouches_for(h.off_ns))
     }
 
     /// The reasons in plain words, one sentence each.

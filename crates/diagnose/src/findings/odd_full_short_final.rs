@@ -17,8 +17,7 @@ pub(super) static WORDS: Words = Words {
     title: "odd full segments, short final one",
     habit: |f| match f.hold() {
         Some(h) => format!(
-            "sends {} full segments and holds the final {} bytes",
-            h.flight.div_ceil(h.mss),
+            "sends full segments, an odd one last, and holds the final {} bytes",
             h.held_len
         ),
         None => String::new(),
@@ -34,13 +33,9 @@ pub(super) static WORDS: Words = Words {
         release_evidence(
             f,
             format!(
-                "The {} sent {} full segments of {} bytes, the last in frame {}; \
-                 the final {} bytes stayed behind.",
-                f.sender,
-                h.flight.div_ceil(h.mss),
-                h.mss,
-                h.trigger.frame,
-                h.held_len
+                "The {} sent full segments of {} bytes up to frame {}, the odd one; the final {} \
+                 bytes stayed behind.",
+                f.sender, h.mss, h.trigger.frame, h.held_len
             ),
         )
     },

@@ -46,6 +46,9 @@ pub(crate) fn find(connection: &Connection, from: usize, mss: u32) -> Option<Fin
         let bytes = f64::from(segments) * frame_bytes + f64::from(acks) * ack_bytes;
         100.0 * bytes / tally.bytes as f64
     };
+    if overhead(tally.segments, tally.acks) < LEAST_OVERHEAD_PERCENT {
+        return None;
+    }
     // ACKs go with the segments they cover.
     let kept = tally.segments - saved;
     let acks = f64::from(tally.acks) * f64::from(kept) / f64::from(tally.segments);
@@ -94,6 +97,8 @@ fn extra(connection: &Connection, from: usize) -> f64 {
 const DATA_OVERHEAD: f64 = 78.0;
 /// An ACK is padded by 6 more.
 const ACK_OVERHEAD: f64 = 84.0;
+/// A flood carries more headers than payload.
+const LEAST_OVERHEAD_PERCENT: f64 = 100.0;
 /// Fewer are no flood.
 const LEAST: u32 = 50;
 

@@ -3,7 +3,7 @@
 use tinygram_wire::decode::{Endpoint, Flags, Segment};
 
 use super::half::{Arrival, Half, Mark, Turn, saturate};
-use crate::findings::{self, Confidence, Finding, Side};
+use crate::findings::{self, Confidence, Finding};
 use crate::hold::{self, Pause};
 use crate::story::{Judge, Story};
 
@@ -111,7 +111,7 @@ impl Connection {
         }
         self.note_window(segment, from, mark);
         if segment.flags.any(Flags::FIN) {
-            self.on_fin(from, mark, found);
+            self.on_fin(from, found);
         }
     }
 
@@ -249,7 +249,8 @@ impl Connection {
             Pause::Thought => {
                 let half = &mut self.halves[from];
                 half.odds.miss(mark.time_ns - half.sent.time_ns);
-                half.tally.think += 1;
+                half.tally.thoughts += 1;
+                half.tally.thought_ns += mark.time_ns - half.release.mark.time_ns;
                 self.self_clocked(from, mark);
             }
             Pause::None => {
@@ -279,7 +280,10 @@ impl Connection {
     fn idle_restart(&mut self, from: usize, mark: Mark) {
         let half = &mut self.halves[from];
         let idle_ns = mark.time_ns - half.sent.time_ns;
-        half.restarted = half.tally.segments > 0 && idle_ns > findings::idle_restart::LEAST_IDLE_NS;
+        // After a loss it is the loss that has cut the window.
+        half.restarted = half.tally.segments > 0
+            && !half.disturbed
+            && idle_ns > findings::idle_restart::LEAST_IDLE_NS;
     }
 
     /// The first flight after an idle period ends with its first acknowledgement; true if the
@@ -332,11 +336,13 @@ impl Connection {
         };
         let closed = half.window == 0;
         if closed != was_closed {
+            // What the peer sends next waited for the window, whatever else it did.
+            self.halves[1 - from].disturbed = true;
             self.story().window(from, closed, mark);
         }
     }
 
-    fn on_fin(&mut self, from: usize, _mark: Mark, found: &mut Vec<Finding>) {
+    fn on_fin(&mut self, from: usize, found: &mut Vec<Finding>) {
         let half = &mut self.halves[from];
         if !half.finished {
             half.finished = true;
@@ -384,65 +390,15 @@ impl Connection {
         }
     }
 
+    /// What was suspected of a direction and not corroborated by the rest of the connection.
+    pub(crate) fn suspects(&self, from: usize) -> impl Iterator<Item = Finding> + '_ {
+        let story = self.story.iter();
+        let held = story.flat_map(move |story| story.suspects(from));
+        held.map(move |(kind, hold)| Finding::of_hold(self, from, *kind, hold, Confidence::Likely))
+    }
+
     pub(crate) fn story(&mut self) -> &mut Story {
         self.story.get_or_insert_with(Box::default)
-    }
-
-    /// Round trip between the hosts, if both parts of it are known.
-    pub(crate) fn rtt_ns(&self) -> Option<i64> {
-        let [a, b] = &self.halves;
-        Some(a.receiver_distance_ns()? + b.receiver_distance_ns()?)
-    }
-
-    /// Largest payload of a segment sent by `ends[from]`, in bytes.
-    #[inline]
-    pub(crate) fn mss(&self, from: usize) -> u32 {
-        let (own, peer) = (&self.halves[from], &self.halves[1 - from]);
-        // RFC 6691: the option does not count TCP options; timestamps take twelve bytes of each.
-        let stamps = if own.timestamps { 12 } else { 0 };
-        let offered = match (own.mss_option, peer.mss_option) {
-            (0, 0) => self.guessed_mss(own),
-            (mss, 0) | (0, mss) => u32::from(mss),
-            (a, b) => u32::from(a.min(b)),
-        };
-        offered.saturating_sub(stamps).max(88)
-    }
-
-    /// Without a handshake: Ethernet's, unless the address is the host's own.
-    fn guessed_mss(&self, half: &Half) -> u32 {
-        if self.ends.ends[0].address().is_loopback() {
-            return 65_483;
-        }
-        let v6 = self.ends.ends[0].address().is_ipv6();
-        let ethernet = if v6 { 1_440 } else { 1_460 };
-        let stamps = if half.timestamps { 12 } else { 0 };
-        // Jumbo frames: a length between Ethernet's and 9000 that is no multiple of Ethernet's.
-        match half.max_len + stamps {
-            len @ (8_900..=8_960) => len,
-            _ => ethernet,
-        }
-    }
-
-    /// Which end is the client: by the SYN, else by the ports, else by who spoke first.
-    pub(crate) fn client(&self) -> usize {
-        if let Some(client) = self.client {
-            return usize::from(client);
-        }
-        let [a, b] = self.ends.ends;
-        let service = |port: u16| port < 1024;
-        match (service(a.port), service(b.port)) {
-            (true, false) => 1,
-            (false, true) => 0,
-            _ if a.port.abs_diff(b.port) > 0 => usize::from(a.port < b.port),
-            _ => 0,
-        }
-    }
-
-    pub(crate) fn side(&self, end: usize) -> Side {
-        match end == self.client() {
-            true => Side::Client,
-            false => Side::Server,
-        }
     }
 }
 

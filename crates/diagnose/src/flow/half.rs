@@ -62,6 +62,8 @@ pub(crate) struct Half {
     pub(crate) finished: bool,
     /// The first flight after an idle period is under way (RFC 5681, section 4.1).
     pub(crate) restarted: bool,
+    /// A short segment of the last flight left while small data was unacknowledged.
+    pub(crate) flight_defied: bool,
 }
 
 /// What kind of acknowledgement last arrived, seen from the data sender.
@@ -99,8 +101,9 @@ pub(crate) struct Tally {
     /// Turns begun after the peer spoke, and on the sender's own clock.
     pub(crate) answers: u32,
     pub(crate) self_clocked: u32,
-    /// Late acknowledgements after which the sender took its own time.
-    pub(crate) think: u32,
+    /// Late acknowledgements after which the sender took its own time, and that time.
+    pub(crate) thoughts: u32,
+    pub(crate) thought_ns: i64,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -157,6 +160,7 @@ impl Default for Half {
             pushed: false,
             finished: false,
             restarted: false,
+            flight_defied: false,
         }
     }
 }
@@ -191,7 +195,9 @@ impl Half {
             ..-0x0100_0000 => Arrival::Hole,
             _ if i64::from(ahead) + i64::from(segment.payload) <= 0 => {
                 // No sender repeats itself so soon: mirrored ports and `-i any` show frames twice.
-                match time_ns - self.sent.time_ns < COPY_NS {
+                let last =
+                    ahead.unsigned_abs() == segment.payload && segment.payload == self.last_len;
+                match last && time_ns - self.sent.time_ns < COPY_NS {
                     true => Arrival::Copy,
                     false => Arrival::Retransmission,
                 }
@@ -211,8 +217,8 @@ impl Half {
             return;
         }
         let advance = ack.wrapping_sub(self.acked) as i32;
+        self.disturbed |= segment.options.sack;
         if advance <= 0 {
-            self.disturbed |= segment.options.sack;
             return;
         }
         if (ack.wrapping_sub(self.next) as i32) > 0 {
@@ -265,6 +271,9 @@ impl Half {
         let tally = &mut self.tally;
         tally.bytes += u64::from(len);
         tally.segments += 1;
+        if self.acked == self.next {
+            self.flight_defied = false;
+        }
         if short {
             tally.short += 1;
             self.note_short(segment, mark, mss);
@@ -293,7 +302,10 @@ impl Half {
         let exempt = segment.flags.any(Flags::FIN | Flags::URG) || self.disturbed;
         if self.acked != self.next && !exempt {
             match (self.short_end.wrapping_sub(self.acked) as i32) > 0 {
-                true => tally.defied += 1,
+                true => {
+                    tally.defied += 1;
+                    self.flight_defied = true;
+                }
                 false => tally.past_full += 1,
             }
         }

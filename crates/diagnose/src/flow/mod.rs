@@ -1,5 +1,6 @@
 //! Connections and their two directions, kept as small as their story allows.
 
 pub(crate) mod connection;
+mod facts;
 pub(crate) mod half;
 pub(crate) mod table;

@@ -2,5 +2,4 @@
 
 pub(super) const NAME: &str = "think-time";
 
-pub(super) const REASON: &str =
-    "the application produced the data later: this sender is seen not to hold small segments";
+pub(super) const REASON: &str = "the data left at a time of its own and not upon the late ACK: the application produced it later";

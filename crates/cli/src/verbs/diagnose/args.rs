@@ -30,7 +30,7 @@ pub(crate) struct Args {
     /// Show every finding, not the first few of each kind
     #[arg(short, long)]
     pub(super) verbose: bool,
-    /// Most connections kept in memory at once (about 0.5 kB each); the longest silent go first
+    /// Most connections kept in memory at once (about 0.6 kB each); the longest silent go first
     #[arg(long, value_name = "N", default_value_t = 131_072, value_parser = clap::value_parser!(u32).range(1..))]
     pub(super) connection_limit: u32,
     /// Most findings kept with their details (about 0.3 kB each); more are only counted

@@ -213,8 +213,15 @@ fn labels(
         "",
         "middle",
         &format!(
-            "{} bytes unacknowledged (frame {})",
-            hold.trigger_len, hold.trigger.frame
+            "{} bytes {} (frame {})",
+            hold.trigger_len,
+            // A timer releases what no ACK was waited for.
+            if hold.release.is_some() {
+                "unacknowledged"
+            } else {
+                "sent before"
+            },
+            hold.trigger.frame
         ),
     );
     let released = match hold.release {

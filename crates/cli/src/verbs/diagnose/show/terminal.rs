@@ -37,21 +37,24 @@ fn verdict(out: &mut String, results: &Results, groups: &[Group<'_>]) {
             groups.len() - SENTENCES
         );
     }
-    if total.stalls == 0 {
-        let _ = writeln!(
-            out,
-            "No stalls: {} with {} in {}.",
-            plural(total.connections as usize, "connection"),
-            plural(total.segments as usize, "segment"),
-            seconds(total.last_ns - total.first_ns)
-        );
-    }
-    if total.segments == 0 {
-        let _ = writeln!(
-            out,
-            "None of the {} frames holds a TCP segment.",
-            total.frames
-        );
+    match (total.frames, total.segments, total.stalls) {
+        (0, ..) => *out += "No stalls: the capture holds no frames.\n",
+        (frames, 0, _) => {
+            let _ = writeln!(
+                out,
+                "No stalls: none of the {frames} frames holds a TCP segment."
+            );
+        }
+        (_, segments, 0) => {
+            let _ = writeln!(
+                out,
+                "No stalls: {} with {} in {}.",
+                plural(total.connections as usize, "connection"),
+                plural(segments as usize, "segment"),
+                seconds(total.last_ns - total.first_ns)
+            );
+        }
+        _ => {}
     }
     if total.dropped_findings > 0 {
         let _ = writeln!(

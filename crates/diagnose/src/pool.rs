@@ -1,0 +1,86 @@
+//! Suspects of different connections that corroborate each other.
+//!
+//! A short connection shows an event once, and far from its sender once is not enough. The same
+//! program opens many such connections; what all of them show together is.
+
+use std::collections::BTreeMap;
+
+use tinygram_wire::decode::Endpoint;
+
+use crate::findings::{Confidence, Finding, Side};
+use crate::flow::connection::Connection;
+use crate::odds::Odds;
+use crate::story::DOUBT;
+
+/// Suspects by the program that sent them.
+#[derive(Default)]
+pub(crate) struct Pools {
+    pools: BTreeMap<Sender, Pool>,
+}
+
+/// A server is one program; a client is one as far as it talks to one server.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Sender {
+    side: Side,
+    server: Endpoint,
+    client: Option<(u64, u64)>,
+}
+
+#[derive(Default)]
+struct Pool {
+    odds: Odds,
+    blur_ns: i64,
+    suspects: Vec<Finding>,
+}
+
+impl Pools {
+    /// Takes in what a connection that goes has shown.
+    pub(crate) fn add(&mut self, connection: &Connection) {
+        let client = connection.client();
+        for from in 0..2 {
+            let odds = &connection.halves[from].odds;
+            if !odds.any() {
+                continue;
+            }
+            let side = connection.side(from);
+            let end = connection.ends.ends[client];
+            let sender = Sender {
+                side,
+                server: connection.ends.ends[1 - client],
+                client: (side == Side::Client).then_some((end.high, end.low)),
+            };
+            let mut suspects = connection.suspects(from).peekable();
+            // Occasions count for and against, but a pool begins with a suspect.
+            let known = self.pools.contains_key(&sender);
+            if !known && (suspects.peek().is_none() || self.pools.len() >= POOLS) {
+                continue;
+            }
+            let pool = self.pools.entry(sender).or_default();
+            pool.odds.join(odds);
+            let distance_ns = connection.halves[1 - from].receiver_distance_ns();
+            pool.blur_ns = pool.blur_ns.max(distance_ns.unwrap_or(0) / 4);
+            let room = SUSPECTS.saturating_sub(pool.suspects.len());
+            pool.suspects.extend(suspects.take(room));
+        }
+    }
+
+    /// The suspects, each with whether the others corroborate it.
+    pub(crate) fn judge(self) -> impl Iterator<Item = (Finding, bool)> {
+        self.pools.into_values().flat_map(|pool| {
+            let accident = pool.odds.accident(pool.blur_ns);
+            let confidence = match accident < DOUBT / 10.0 {
+                true => Confidence::Certain,
+                false => Confidence::Likely,
+            };
+            pool.suspects.into_iter().map(move |mut suspect| {
+                suspect.confidence = confidence;
+                let sure = accident < DOUBT && suspect.vouched_by(&pool.odds);
+                (suspect, sure)
+            })
+        })
+    }
+}
+
+/// Pools, and suspects in one: memory stays bounded.
+const POOLS: usize = 1_000;
+const SUSPECTS: usize = 256;
