@@ -29,7 +29,12 @@ fn peeks_while_dirty(thread: &Thread, wait: Wait) -> bool {
     let Some(orders) = orders() else { return false };
     match policy::before_wait(&orders.rules, thread.held(kernel::now_ns), wait) {
         BeforeWait::Go => false,
-        BeforeWait::Peek if orders.rules.policy != Policy::Observe => true,
+        BeforeWait::Peek if orders.rules.policy != Policy::Observe => {
+            // A round of the event loop has passed. What is held stays in its interval (it is dirty);
+            // a socket whose writes pass must not take the next round's answer for a second write.
+            thread.end_interval();
+            true
+        }
         BeforeWait::Peek | BeforeWait::Flush => {
             flush_thread(Cause::Wait);
             false
