@@ -127,13 +127,13 @@ fn incoming_tcp(identity: Identity, flags: c_int) -> Incoming {
 #[inline(always)]
 pub(crate) fn found(result: ssize_t) {
     let thread = thread::this();
-    if result < 0 && errno::get() == libc::EAGAIN {
-        if thread.is_clean() {
-            thread.end_interval();
-        } else {
-            consider(thread, Found::Nothing);
-        }
-    } else if !thread.is_clean() {
+    if thread.is_clean() {
+        // Either a wait, in a program that does not block, or an answer: in a fast one it may be
+        // there before the program has waited at all. What is written next is another message.
+        thread.end_interval();
+    } else if result < 0 && errno::get() == libc::EAGAIN {
+        consider(thread, Found::Nothing);
+    } else {
         consider(thread, Found::Something);
     }
 }
