@@ -2,7 +2,7 @@
 //!
 //! `load ADDRESS CONNECTIONS SECONDS REQUEST [HELLO]`: each connection writes the bytes of the file
 //! HELLO once, then the bytes of REQUEST over and over, each time after the whole answer has come.
-//! How long an answer is, is learned: the first one is read until nothing comes for 400 ms. Prints
+//! How long an answer is, is learned from the first one. Prints
 //! one JSON object.
 
 use std::io::{Read, Write};
@@ -90,14 +90,18 @@ fn converse(address: &str, request: &[u8], hello: Option<&Vec<u8>>, duration: Du
     }
 }
 
+/// Reads until nothing comes for 400 ms. The first byte may take longer: some servers warm up.
 fn until_quiet(stream: &mut TcpStream) -> usize {
-    stream
-        .set_read_timeout(Some(Duration::from_millis(400)))
-        .expect("an option");
     let mut buffer = [0; 65536];
     let mut bytes = 0;
-    while let Ok(more @ 1..) = stream.read(&mut buffer) {
+    let mut patience = Duration::from_secs(10);
+    loop {
+        stream.set_read_timeout(Some(patience)).expect("an option");
+        let Ok(more @ 1..) = stream.read(&mut buffer) else {
+            break;
+        };
         bytes += more;
+        patience = Duration::from_millis(400);
     }
     stream.set_read_timeout(None).expect("an option");
     bytes

@@ -76,11 +76,15 @@ fn bytes_per_segment_are_counted_and_a_corked_runt_is_named() {
     assert_eq!(quiet["counts"]["data_segments_sent"], 10);
     assert_eq!(quiet["counts"]["bytes_per_segment"], 100.0);
     assert_eq!(quiet["verdict"], Value::Null);
+    // The kernel lets a corked runt go after 200 ms, which a loaded machine may take to start `ps`.
     cork(&client);
-    client.write_all(&[7; 100]).unwrap();
-    let corked = shown(&port).unwrap();
+    let corked = (0..20).find_map(|_| {
+        client.write_all(&[7; 100]).unwrap();
+        shown(&port).filter(|seen| !seen["verdict"].is_null())
+    });
+    let corked = corked.expect("a corked runt is named");
     assert_eq!(corked["verdict"]["kind"], "corked-now");
-    assert_eq!(corked["verdict"]["bytes"], 100);
+    assert_eq!(corked["verdict"]["bytes"].as_u64().unwrap() % 100, 0);
 }
 
 #[test]

@@ -173,6 +173,20 @@ fn only_what_is_named_is_touched() {
 }
 
 #[test]
+fn observe_changes_nothing_and_counts_what_would_change() {
+    let sink = Sink::start();
+    let counts = hostile_counts("options", &["--policy", "observe"], &sink);
+    let peer = &counts["peers"][0];
+    let count = |name: &str| peer[name].as_u64().unwrap();
+    assert!(
+        count("writes_held") > 20 && count("writes_merged") > 20,
+        "{peer:#}"
+    );
+    // With Nagle's algorithm at work a frame takes two segments: the first write, then the rest.
+    assert!(count("segments_sent") > 40, "{peer:#}");
+}
+
+#[test]
 fn a_conversation_takes_one_segment_a_message() {
     // 500 frames of three writes each.
     best_of_three(|| {

@@ -65,7 +65,9 @@ interpose! {
         fd
     }
 
-    fn accept4(listener: c_int, address: *mut sockaddr, len: *mut socklen_t, flags: c_int) -> c_int {
+    fn accept4(
+        listener: c_int, address: *mut sockaddr, len: *mut socklen_t, flags: c_int,
+    ) -> c_int {
         before_accept(listener);
         let fd = unsafe { accept4::next(listener, address, len, flags) };
         after_accept(listener, fd, flags);

@@ -10,7 +10,9 @@ use crate::table::{self, Identity, Kind};
 use crate::{errno, kernel};
 
 interpose! {
-    fn setsockopt(fd: c_int, level: c_int, name: c_int, value: *const c_void, len: socklen_t) -> c_int {
+    fn setsockopt(
+        fd: c_int, level: c_int, name: c_int, value: *const c_void, len: socklen_t,
+    ) -> c_int {
         let result = unsafe { setsockopt::next(fd, level, name, value, len) };
         if result == 0 && table::identity(fd).kind() == Kind::Tcp {
             let value = if len as usize >= size_of::<c_int>() {
@@ -25,12 +27,15 @@ interpose! {
     }
 
     /// The program is told of `TCP_NODELAY` what it would be told without us.
-    fn getsockopt(fd: c_int, level: c_int, name: c_int, value: *mut c_void, len: *mut socklen_t) -> c_int {
+    fn getsockopt(
+        fd: c_int, level: c_int, name: c_int, value: *mut c_void, len: *mut socklen_t,
+    ) -> c_int {
         let result = unsafe { getsockopt::next(fd, level, name, value, len) };
         if result == 0 && (level, name) == (libc::IPPROTO_TCP, libc::TCP_NODELAY) {
             let identity = table::identity(fd);
             // SAFETY: the kernel has just written there, and says how much.
-            if identity.has(Identity::NODELAY_SET) && unsafe { *len } as usize == size_of::<c_int>() {
+            let whole = unsafe { *len } as usize == size_of::<c_int>();
+            if whole && identity.has(Identity::NODELAY_SET) {
                 let shown = c_int::from(identity.has(Identity::PROGRAM_NODELAY));
                 unsafe { value.cast::<c_int>().write_unaligned(shown) };
             }
@@ -50,7 +55,8 @@ interpose! {
         let result = unsafe { ioctl::next(fd, request, argument) };
         if request == libc::FIONBIO && result == 0 && table::identity(fd).kind() == Kind::Tcp {
             // SAFETY: the kernel has just read the same integer.
-            table::amend(fd, Identity::NONBLOCKING, unsafe { argument.cast::<c_int>().read_unaligned() } != 0);
+            let on = unsafe { argument.cast::<c_int>().read_unaligned() } != 0;
+            table::amend(fd, Identity::NONBLOCKING, on);
         }
         result
     }

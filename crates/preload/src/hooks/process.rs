@@ -26,7 +26,9 @@ interpose! {
         unsafe { daemon::next(stay, keep) }
     }
 
-    fn forkpty(main: *mut c_int, name: *mut c_char, terminal: *const c_void, window: *const c_void) -> pid_t {
+    fn forkpty(
+        main: *mut c_int, name: *mut c_char, terminal: *const c_void, window: *const c_void,
+    ) -> pid_t {
         before_fork();
         unsafe { forked(forkpty::next(main, name, terminal, window)) }
     }
@@ -57,7 +59,9 @@ interpose! {
         unsafe { posix_spawnp::next(child, file, actions, attributes, arguments, environment) }
     }
 
-    fn execve(path: *const c_char, arguments: *const *const c_char, environment: *const *const c_char) -> c_int {
+    fn execve(
+        path: *const c_char, arguments: *const *const c_char, environment: *const *const c_char,
+    ) -> c_int {
         before_exec();
         unsafe { execve::next(path, arguments, environment) }
     }
@@ -72,18 +76,23 @@ interpose! {
         unsafe { execvp::next(file, arguments) }
     }
 
-    fn execvpe(file: *const c_char, arguments: *const *const c_char, environment: *const *const c_char) -> c_int {
+    fn execvpe(
+        file: *const c_char, arguments: *const *const c_char, environment: *const *const c_char,
+    ) -> c_int {
         before_exec();
         unsafe { execvpe::next(file, arguments, environment) }
     }
 
-    fn fexecve(fd: c_int, arguments: *const *const c_char, environment: *const *const c_char) -> c_int {
+    fn fexecve(
+        fd: c_int, arguments: *const *const c_char, environment: *const *const c_char,
+    ) -> c_int {
         before_exec();
         unsafe { fexecve::next(fd, arguments, environment) }
     }
 
     fn execveat(
-        dir: c_int, path: *const c_char, arguments: *const *const c_char, environment: *const *const c_char,
+        dir: c_int, path: *const c_char, arguments: *const *const c_char, environment: *const
+        *const c_char,
         flags: c_int,
     ) -> c_int {
         before_exec();

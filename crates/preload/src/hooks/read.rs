@@ -12,13 +12,21 @@ use crate::next::interpose;
 interpose! {
     fn read(fd: c_int, buffer: *mut c_void, len: size_t) -> ssize_t {
         unsafe {
-            around(fd, 0, move || read::next(fd, buffer, len), move || recv::next(fd, buffer, len, libc::MSG_DONTWAIT))
+            around(
+                fd, 0,
+                move || read::next(fd, buffer, len),
+                move || recv::next(fd, buffer, len, libc::MSG_DONTWAIT),
+            )
         }
     }
 
     fn __read_chk(fd: c_int, buffer: *mut c_void, len: size_t, room: size_t) -> ssize_t {
         unsafe {
-            around(fd, 0, move || __read_chk::next(fd, buffer, len, room), move || recv_checked(fd, buffer, len, room, libc::MSG_DONTWAIT))
+            around(
+                fd, 0,
+                move || __read_chk::next(fd, buffer, len, room),
+                move || recv_checked(fd, buffer, len, room, libc::MSG_DONTWAIT),
+            )
         }
     }
 
@@ -35,11 +43,17 @@ interpose! {
 
     fn recv(fd: c_int, buffer: *mut c_void, len: size_t, flags: c_int) -> ssize_t {
         unsafe {
-            around(fd, flags, move || recv::next(fd, buffer, len, flags), move || recv::next(fd, buffer, len, flags | libc::MSG_DONTWAIT))
+            around(
+                fd, flags,
+                move || recv::next(fd, buffer, len, flags),
+                move || recv::next(fd, buffer, len, flags | libc::MSG_DONTWAIT),
+            )
         }
     }
 
-    fn __recv_chk(fd: c_int, buffer: *mut c_void, len: size_t, room: size_t, flags: c_int) -> ssize_t {
+    fn __recv_chk(
+        fd: c_int, buffer: *mut c_void, len: size_t, room: size_t, flags: c_int,
+    ) -> ssize_t {
         unsafe {
             around(fd, flags, move || __recv_chk::next(fd, buffer, len, room, flags), move || {
                 recv_checked(fd, buffer, len, room, flags | libc::MSG_DONTWAIT)
@@ -48,12 +62,17 @@ interpose! {
     }
 
     fn recvfrom(
-        fd: c_int, buffer: *mut c_void, len: size_t, flags: c_int, from: *mut sockaddr, from_len: *mut socklen_t,
+        fd: c_int, buffer: *mut c_void, len: size_t, flags: c_int, from: *mut sockaddr,
+        from_len: *mut socklen_t,
     ) -> ssize_t {
         unsafe {
-            around(fd, flags, move || recvfrom::next(fd, buffer, len, flags, from, from_len), move || {
-                recvfrom::next(fd, buffer, len, flags | libc::MSG_DONTWAIT, from, from_len)
-            })
+            around(
+                fd, flags,
+                move || recvfrom::next(fd, buffer, len, flags, from, from_len),
+                move || {
+                    recvfrom::next(fd, buffer, len, flags | libc::MSG_DONTWAIT, from, from_len)
+                },
+            )
         }
     }
 
@@ -62,9 +81,13 @@ interpose! {
         from: *mut sockaddr, from_len: *mut socklen_t,
     ) -> ssize_t {
         unsafe {
-            around(fd, flags, move || __recvfrom_chk::next(fd, buffer, len, room, flags, from, from_len), move || {
-                __recvfrom_chk::next(fd, buffer, len, room, flags | libc::MSG_DONTWAIT, from, from_len)
-            })
+            around(
+                fd, flags,
+                move || __recvfrom_chk::next(fd, buffer, len, room, flags, from, from_len),
+                move || {
+                    __recvfrom_chk::next(fd, buffer, len, room, flags | libc::MSG_DONTWAIT, from, from_len)
+                },
+            )
         }
     }
 
@@ -80,7 +103,9 @@ interpose! {
         }
     }
 
-    fn recvmmsg(fd: c_int, messages: *mut mmsghdr, count: c_uint, flags: c_int, timeout: *mut timespec) -> c_int {
+    fn recvmmsg(
+        fd: c_int, messages: *mut mmsghdr, count: c_uint, flags: c_int, timeout: *mut timespec,
+    ) -> c_int {
         unsafe {
             // It may return less when tried than when waiting: no try, only the flush before.
             keeper::before_sleep();

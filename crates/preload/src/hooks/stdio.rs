@@ -40,12 +40,16 @@ interpose! {
         unsafe { getline::next(line, room, stream) }
     }
 
-    fn getdelim(line: *mut *mut c_char, room: *mut size_t, end: c_int, stream: *mut FILE) -> ssize_t {
+    fn getdelim(
+        line: *mut *mut c_char, room: *mut size_t, end: c_int, stream: *mut FILE,
+    ) -> ssize_t {
         before_reading(stream);
         unsafe { getdelim::next(line, room, end, stream) }
     }
 
-    fn __getdelim(line: *mut *mut c_char, room: *mut size_t, end: c_int, stream: *mut FILE) -> ssize_t {
+    fn __getdelim(
+        line: *mut *mut c_char, room: *mut size_t, end: c_int, stream: *mut FILE,
+    ) -> ssize_t {
         before_reading(stream);
         unsafe { __getdelim::next(line, room, end, stream) }
     }

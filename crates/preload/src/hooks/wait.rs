@@ -13,23 +13,40 @@ use crate::policy::Wait;
 interpose! {
     fn poll(fds: *mut pollfd, count: nfds_t, timeout_ms: c_int) -> c_int {
         unsafe {
-            peeking(timeout_ms == 0, move || poll::next(fds, count, 0), move || poll::next(fds, count, timeout_ms))
+            peeking(
+                timeout_ms == 0,
+                move || poll::next(fds, count, 0),
+                move || poll::next(fds, count, timeout_ms),
+            )
         }
     }
 
     fn __poll_chk(fds: *mut pollfd, count: nfds_t, timeout_ms: c_int, room: usize) -> c_int {
         unsafe {
-            peeking(timeout_ms == 0, move || __poll_chk::next(fds, count, 0, room), move || __poll_chk::next(fds, count, timeout_ms, room))
+            peeking(
+                timeout_ms == 0,
+                move || __poll_chk::next(fds, count, 0, room),
+                move || __poll_chk::next(fds, count, timeout_ms, room),
+            )
         }
     }
 
-    fn ppoll(fds: *mut pollfd, count: nfds_t, timeout: *const timespec, mask: *const sigset_t) -> c_int {
+    fn ppoll(
+        fds: *mut pollfd, count: nfds_t, timeout: *const timespec, mask: *const sigset_t,
+    ) -> c_int {
         unsafe {
-            peeking(is_zero(timeout), move || ppoll::next(fds, count, &raw const ZERO, mask), move || ppoll::next(fds, count, timeout, mask))
+            peeking(
+                is_zero(timeout),
+                move || ppoll::next(fds, count, &raw const ZERO, mask),
+                move || ppoll::next(fds, count, timeout, mask),
+            )
         }
     }
 
-    fn __ppoll_chk(fds: *mut pollfd, count: nfds_t, timeout: *const timespec, mask: *const sigset_t, room: usize) -> c_int {
+    fn __ppoll_chk(
+        fds: *mut pollfd, count: nfds_t, timeout: *const timespec, mask: *const sigset_t, room:
+        usize,
+    ) -> c_int {
         unsafe {
             peeking(
                 is_zero(timeout),
@@ -39,7 +56,10 @@ interpose! {
         }
     }
 
-    fn select(count: c_int, reads: *mut fd_set, writes: *mut fd_set, errors: *mut fd_set, timeout: *mut timeval) -> c_int {
+    fn select(
+        count: c_int, reads: *mut fd_set, writes: *mut fd_set, errors: *mut fd_set, timeout:
+        *mut timeval,
+    ) -> c_int {
         unsafe {
             let sets = Sets { count, all: [reads, writes, errors] };
             let never = !timeout.is_null() && (*timeout).tv_sec == 0 && (*timeout).tv_usec == 0;
@@ -76,21 +96,33 @@ interpose! {
         }
     }
 
-    fn epoll_pwait(epoll: c_int, events: *mut epoll_event, room: c_int, timeout_ms: c_int, mask: *const sigset_t) -> c_int {
+    fn epoll_pwait(
+        epoll: c_int, events: *mut epoll_event, room: c_int, timeout_ms: c_int, mask: *const
+        sigset_t,
+    ) -> c_int {
         unsafe {
-            peeking(timeout_ms == 0, move || epoll_pwait::next(epoll, events, room, 0, mask), move || {
-                epoll_pwait::next(epoll, events, room, timeout_ms, mask)
-            })
+            peeking(
+                timeout_ms == 0,
+                move || epoll_pwait::next(epoll, events, room, 0, mask),
+                move || {
+                    epoll_pwait::next(epoll, events, room, timeout_ms, mask)
+                },
+            )
         }
     }
 
     fn epoll_pwait2(
-        epoll: c_int, events: *mut epoll_event, room: c_int, timeout: *const timespec, mask: *const sigset_t,
+        epoll: c_int, events: *mut epoll_event, room: c_int, timeout: *const timespec, mask:
+        *const sigset_t,
     ) -> c_int {
         unsafe {
-            peeking(is_zero(timeout), move || epoll_pwait2::next(epoll, events, room, &raw const ZERO, mask), move || {
-                epoll_pwait2::next(epoll, events, room, timeout, mask)
-            })
+            peeking(
+                is_zero(timeout),
+                move || epoll_pwait2::next(epoll, events, room, &raw const ZERO, mask),
+                move || {
+                    epoll_pwait2::next(epoll, events, room, timeout, mask)
+                },
+            )
         }
     }
 }
@@ -109,7 +141,9 @@ macro_rules! sleeps {
 
 sleeps! {
     fn nanosleep(time: *const timespec, left: *mut timespec) -> c_int;
-    fn clock_nanosleep(clock: c_int, flags: c_int, time: *const timespec, left: *mut timespec) -> c_int;
+    fn clock_nanosleep(
+        clock: c_int, flags: c_int, time: *const timespec, left: *mut timespec,
+    ) -> c_int;
     fn usleep(time: useconds_t) -> c_int;
     fn sleep(seconds: c_uint) -> c_uint;
     fn pause() -> c_int;
@@ -126,8 +160,12 @@ sleeps! {
 
     // A mutex is not here: it is taken too often and waited for too rarely. The watchdog bounds it.
     fn pthread_cond_wait @ "GLIBC_2.3.2" (condition: *mut c_void, mutex: *mut c_void) -> c_int;
-    fn pthread_cond_timedwait @ "GLIBC_2.3.2" (condition: *mut c_void, mutex: *mut c_void, until: *const timespec) -> c_int;
-    fn pthread_cond_clockwait(condition: *mut c_void, mutex: *mut c_void, clock: c_int, until: *const timespec) -> c_int;
+    fn pthread_cond_timedwait @ "GLIBC_2.3.2" (
+        condition: *mut c_void, mutex: *mut c_void, until: *const timespec,
+    ) -> c_int;
+    fn pthread_cond_clockwait(
+        condition: *mut c_void, mutex: *mut c_void, clock: c_int, until: *const timespec,
+    ) -> c_int;
     fn cnd_wait(condition: *mut c_void, mutex: *mut c_void) -> c_int;
     fn cnd_timedwait(condition: *mut c_void, mutex: *mut c_void, until: *const timespec) -> c_int;
     fn thrd_sleep(time: *const timespec, left: *mut timespec) -> c_int;
@@ -137,15 +175,21 @@ sleeps! {
     fn sem_clockwait(semaphore: *mut c_void, clock: c_int, until: *const timespec) -> c_int;
     fn pthread_barrier_wait(barrier: *mut c_void) -> c_int;
     fn pthread_join(thread: libc::pthread_t, result: *mut *mut c_void) -> c_int;
-    fn pthread_timedjoin_np(thread: libc::pthread_t, result: *mut *mut c_void, until: *const timespec) -> c_int;
+    fn pthread_timedjoin_np(
+        thread: libc::pthread_t, result: *mut *mut c_void, until: *const timespec,
+    ) -> c_int;
     fn pthread_clockjoin_np(
         thread: libc::pthread_t, result: *mut *mut c_void, clock: c_int, until: *const timespec,
     ) -> c_int;
     fn pthread_exit(result: *mut c_void) -> !;
 
-    fn msgrcv(queue: c_int, message: *mut c_void, len: usize, kind: libc::c_long, flags: c_int) -> isize;
+    fn msgrcv(
+        queue: c_int, message: *mut c_void, len: usize, kind: libc::c_long, flags: c_int,
+    ) -> isize;
     fn semop(semaphores: c_int, operations: *mut c_void, count: usize) -> c_int;
-    fn semtimedop(semaphores: c_int, operations: *mut c_void, count: usize, timeout: *const timespec) -> c_int;
+    fn semtimedop(
+        semaphores: c_int, operations: *mut c_void, count: usize, timeout: *const timespec,
+    ) -> c_int;
     fn flock(fd: c_int, operation: c_int) -> c_int;
     fn lockf(fd: c_int, command: c_int, len: libc::off_t) -> c_int;
 
@@ -155,7 +199,8 @@ sleeps! {
         found: *mut *mut libc::addrinfo,
     ) -> c_int;
     fn getnameinfo(
-        address: *const libc::sockaddr, len: libc::socklen_t, host: *mut libc::c_char, host_len: libc::socklen_t,
+        address: *const libc::sockaddr, len: libc::socklen_t, host: *mut libc::c_char, host_len:
+        libc::socklen_t,
         service: *mut libc::c_char, service_len: libc::socklen_t, flags: c_int,
     ) -> c_int;
     fn gethostbyname(name: *const libc::c_char) -> *mut c_void;

@@ -34,7 +34,10 @@ interpose! {
                     message.msg_iov = pieces.cast_mut();
                     message.msg_iovlen = count as size_t;
                     let result = sendmsg::next(fd, &raw const message, libc::MSG_MORE);
-                    if held_after_all(fd, result) { result } else { writev::next(fd, pieces, count) }
+                    if !held_after_all(fd, result) {
+                        return writev::next(fd, pieces, count);
+                    }
+                    result
                 }
                 Outgoing::Push => pushing(fd, writev::next(fd, pieces, count)),
             }
@@ -52,12 +55,16 @@ interpose! {
     }
 
     fn sendto(
-        fd: c_int, bytes: *const c_void, len: size_t, flags: c_int, to: *const sockaddr, to_len: socklen_t,
+        fd: c_int, bytes: *const c_void, len: size_t, flags: c_int, to: *const sockaddr, to_len:
+        socklen_t,
     ) -> ssize_t {
         unsafe {
             match outgoing_with(fd, len, flags) {
                 Outgoing::Pass => sendto::next(fd, bytes, len, flags, to, to_len),
-                Outgoing::Hold => holding(fd, sendto::next(fd, bytes, len, flags | libc::MSG_MORE, to, to_len)),
+                Outgoing::Hold => {
+                    let flags = flags | libc::MSG_MORE;
+                    holding(fd, sendto::next(fd, bytes, len, flags, to, to_len))
+                }
                 Outgoing::Push => pushing(fd, sendto::next(fd, bytes, len, flags, to, to_len)),
             }
         }
@@ -82,8 +89,9 @@ interpose! {
         unsafe {
             let result = sendmmsg::next(fd, messages, count, flags);
             let messages = messages.cast_const();
-            let sent = (0..usize::try_from(result).unwrap_or(0)).map(|nth| (*messages.add(nth)).msg_len as usize);
-            keeper::sent_alongside(fd, sent.sum(), true, Cause::LargeWrite);
+            let count = usize::try_from(result).unwrap_or(0);
+            let sent = (0..count).map(|nth| (*messages.add(nth)).msg_len as usize).sum();
+            keeper::sent_alongside(fd, sent, true, Cause::LargeWrite);
             result
         }
     }

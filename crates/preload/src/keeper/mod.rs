@@ -1,0 +1,141 @@
+//! Carries out what the policy decides: marks, flushes, and keeps the books.
+//!
+//! The bytes themselves are never kept here. A held write is in the kernel's send queue from the
+//! start, with `MSG_MORE`; all that is kept is the knowledge that it is there. So nothing this
+//! library does or fails to do can lose, repeat or reorder a byte: at worst one leaves later.
+
+mod waits;
+mod writes;
+
+use std::sync::OnceLock;
+use std::sync::atomic::{Ordering::Relaxed, Ordering::SeqCst};
+
+use libc::c_int;
+
+pub(crate) use self::waits::{Incoming, before_sleep, cares_not, found, incoming, peeks_before};
+pub(crate) use self::writes::{Outgoing, held, outgoing, pushed, sent_alongside};
+use crate::page::{Cause, Page};
+use crate::policy::{Memory, Policy, Rules};
+use crate::settings::{MAX_ONLY, Only, Settings};
+use crate::table::{self, Holding};
+use crate::thread::{self, Thread};
+use crate::{errno, kernel, ledger, watchdog};
+
+/// What this process was told, for good.
+pub(crate) struct Orders {
+    pub(crate) rules: Rules,
+    pub(crate) only: [Option<Only>; MAX_ONLY],
+    pub(crate) page: Option<&'static Page>,
+}
+
+static ORDERS: OnceLock<Orders> = OnceLock::new();
+
+/// Begins: from here on descriptors are known. Called once, before `main`.
+pub(crate) fn begin(settings: &Settings<'_>, page: Option<&'static Page>) {
+    let orders = Orders {
+        rules: settings.rules,
+        only: settings.only,
+        page,
+    };
+    if ORDERS.set(orders).is_ok() {
+        watchdog::reserve();
+        table::reserve();
+    }
+}
+
+/// What this process was told. Only asked about known descriptors, so never before [`begin`].
+#[inline(always)]
+pub(crate) fn orders() -> Option<&'static Orders> {
+    ORDERS.get()
+}
+
+/// Ends for good: everything leaves, and from here on every call passes through.
+///
+/// For a process that is about to sandbox itself: our own calls might be what its filter kills for,
+/// and a watchdog outside the filter would be a hole in it.
+pub(crate) fn become_inert() {
+    flush_process(Cause::Process);
+    watchdog::stop();
+    table::close();
+}
+
+/// The held bytes of `fd` have left with something else.
+pub(crate) fn took_along(fd: c_int, cause: Cause) {
+    let Some(orders) = orders() else { return };
+    if orders.rules.policy == Policy::CorkUntilBlock {
+        return flush(fd, cause);
+    }
+    if let Some(holding) = table::holding(fd) {
+        let since_ns = holding.since_ns.swap(0, SeqCst);
+        if since_ns != 0 {
+            ledger::flushed(orders, fd, since_ns, cause);
+        }
+    }
+}
+
+/// Records that `fd` is about to have bytes held.
+fn mark(fd: c_int, holding: &Holding, thread: &Thread) {
+    let owner = (thread.interval() >> 32) as u32;
+    if holding.since_ns.load(Relaxed) != 0 && holding.owner.load(Relaxed) == owner {
+        return;
+    }
+    let now_ns = kernel::now_ns();
+    // A locked instruction, as `table::watch` and `watchdog::alert` ask for.
+    let _ = holding
+        .since_ns
+        .compare_exchange(0, now_ns, SeqCst, Relaxed);
+    holding.owner.store(owner, Relaxed);
+    if !thread.remember(fd, now_ns) {
+        flush_thread(Cause::Overflow);
+        let _ = holding
+            .since_ns
+            .compare_exchange(0, now_ns, SeqCst, Relaxed);
+        thread.remember(fd, now_ns);
+    }
+    table::watch(fd);
+    watchdog::alert();
+}
+
+/// Sends what is held on `fd`, if anything is.
+pub(crate) fn flush(fd: c_int, cause: Cause) {
+    let (Some(orders), Some(holding)) = (orders(), table::holding(fd)) else {
+        return;
+    };
+    // A `vfork`ed child sees its parent's holdings, but its descriptors may lead elsewhere.
+    if holding.since_ns.load(Relaxed) == 0 || thread::this().is_borrowed() {
+        return;
+    }
+    let since_ns = holding.since_ns.swap(0, SeqCst);
+    if since_ns == 0 {
+        return;
+    }
+    match orders.rules.policy {
+        // Flushes whatever the socket was set to before, in one call; a zero-length send does not.
+        Policy::FlushOnBlock => kernel::set_option(fd, libc::IPPROTO_TCP, libc::TCP_NODELAY, 1),
+        Policy::CorkUntilBlock => kernel::set_option(fd, libc::IPPROTO_TCP, libc::TCP_CORK, 0),
+        Policy::Nodelay | Policy::Observe => true,
+    };
+    ledger::flushed(orders, fd, since_ns, cause);
+}
+
+/// Sends what was held too long on `fd`, and remembers that it had to be.
+pub(crate) fn rescue(fd: c_int, holding: &Holding, contended: bool) {
+    let mut memory = Memory::unpack(holding.memory.load(Relaxed));
+    memory.on_rescue(contended);
+    holding.memory.store(memory.pack(), Relaxed);
+    flush(fd, Cause::Watchdog);
+}
+
+/// Sends everything the calling thread holds; `errno` is kept.
+#[cold]
+pub(crate) fn flush_thread(cause: Cause) {
+    let thread = thread::this();
+    thread.end_interval();
+    errno::kept(|| thread.drain(|fd| flush(fd, cause)));
+}
+
+/// Sends everything the process holds.
+pub(crate) fn flush_process(cause: Cause) {
+    flush_thread(cause);
+    errno::kept(|| table::sweep(|fd| flush(fd, cause)));
+}

@@ -1,0 +1,150 @@
+//! Around the program's waits and reads: peek, try, or flush first.
+
+use libc::{c_int, ssize_t};
+
+use super::{flush_thread, orders};
+use crate::page::Cause;
+use crate::policy::{AfterRead, BeforeRead, BeforeWait, Found, Held, Policy, Read, Wait};
+use crate::table::{self, Identity, Kind};
+use crate::thread::{self, Thread};
+use crate::{errno, kernel, policy, sockets, watchdog};
+
+/// Before a call that may wait; true if the caller shall ask with timeout 0 first, and call
+/// [`flush_thread`] if nothing is ready.
+#[inline(always)]
+pub(crate) fn peeks_before(wait: Wait) -> bool {
+    watchdog::start_if_wanted();
+    let thread = thread::this();
+    if thread.is_clean() {
+        if wait != Wait::Never {
+            thread.end_interval();
+        }
+        return false;
+    }
+    peeks_while_dirty(thread, wait)
+}
+
+#[cold]
+fn peeks_while_dirty(thread: &Thread, wait: Wait) -> bool {
+    let Some(orders) = orders() else { return false };
+    match policy::before_wait(&orders.rules, thread.held(kernel::now_ns), wait) {
+        BeforeWait::Go => false,
+        BeforeWait::Peek if orders.rules.policy != Policy::Observe => {
+            // A round of the event loop has passed. What is held stays in its interval (it is dirty);
+            // a socket whose writes pass must not take the next round's answer for a second write.
+            thread.end_interval();
+            true
+        }
+        BeforeWait::Peek | BeforeWait::Flush => {
+            flush_thread(Cause::Wait);
+            false
+        }
+    }
+}
+
+/// Before a call that sleeps.
+#[inline(always)]
+pub(crate) fn before_sleep() {
+    peeks_before(Wait::Blind);
+}
+
+/// What to do around a read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Incoming {
+    /// Read as asked.
+    Go,
+    /// Read as asked, then call [`found`].
+    Report,
+    /// Read with `MSG_DONTWAIT`, then call [`found`]; if nothing was there, read as asked.
+    Try,
+}
+
+/// A read that is no affair of ours: not of TCP, by a thread that holds nothing.
+#[inline(always)]
+pub(crate) fn cares_not(fd: c_int) -> bool {
+    table::identity(fd).kind() != Kind::Tcp && thread::this().is_clean() && !watchdog::is_wanted()
+}
+
+/// The question before every other read. `flags` are those of `recv`, 0 for `read`.
+#[inline(always)]
+pub(crate) fn incoming(fd: c_int, flags: c_int) -> Incoming {
+    let thread = thread::this();
+    if !thread.is_clean() {
+        return incoming_while_dirty(fd, flags);
+    }
+    watchdog::start_if_wanted();
+    let identity = table::identity(fd);
+    if identity.kind() != Kind::Tcp {
+        return Incoming::Go;
+    }
+    if identity.has(Identity::NONBLOCKING) {
+        return Incoming::Report;
+    }
+    thread.end_interval();
+    Incoming::Go
+}
+
+#[cold]
+fn incoming_while_dirty(fd: c_int, flags: c_int) -> Incoming {
+    let mut identity = table::identity(fd);
+    if identity.kind() == Kind::Unknown && table::has_room_for(fd) {
+        identity = errno::kept(|| sockets::classify(fd));
+    }
+    match identity.kind() {
+        Kind::File => Incoming::Go,
+        Kind::Tcp => incoming_tcp(identity, flags),
+        Kind::Waits | Kind::Unknown => {
+            if errno::kept(|| sockets::would_wait(fd)) {
+                flush_thread(Cause::Wait);
+            }
+            Incoming::Go
+        }
+    }
+}
+
+fn incoming_tcp(identity: Identity, flags: c_int) -> Incoming {
+    let Some(orders) = orders() else {
+        return Incoming::Go;
+    };
+    let nonblocking = flags & libc::MSG_DONTWAIT != 0
+        || identity.masked(Identity::NONBLOCKING | Identity::ALIASED) == Identity::NONBLOCKING;
+    let all_or_nothing = flags & libc::MSG_WAITALL != 0 || identity.has(Identity::ALL_OR_NOTHING);
+    let read = Read {
+        nonblocking,
+        all_or_nothing,
+    };
+    match policy::before_read(&orders.rules, read) {
+        BeforeRead::Go => Incoming::Report,
+        BeforeRead::Try if orders.rules.policy != Policy::Observe => Incoming::Try,
+        BeforeRead::Try | BeforeRead::Flush => {
+            flush_thread(Cause::Read);
+            Incoming::Go
+        }
+    }
+}
+
+/// After a read that did not wait.
+#[inline(always)]
+pub(crate) fn found(result: ssize_t) {
+    let thread = thread::this();
+    if thread.is_clean() {
+        // Either a wait, in a program that does not block, or an answer: in a fast one it may be
+        // there before the program has waited at all. What is written next is another message.
+        thread.end_interval();
+    } else if result < 0 && errno::get() == libc::EAGAIN {
+        consider(thread, Found::Nothing);
+    } else {
+        consider(thread, Found::Something);
+    }
+}
+
+#[cold]
+fn consider(thread: &Thread, found: Found) {
+    let age_ns = || match thread.held(kernel::now_ns) {
+        Held::For { age_ns } => age_ns,
+        Held::Nothing => 0,
+    };
+    if policy::after_read(found, age_ns) == AfterRead::Flush {
+        flush_thread(Cause::Read);
+    }
+}

@@ -1,0 +1,169 @@
+//! Around the program's writes: hold, push or pass.
+
+use std::sync::atomic::{Ordering::Relaxed, Ordering::SeqCst};
+
+use libc::{c_int, ssize_t};
+
+use super::{Orders, mark, orders, took_along};
+use crate::page::Cause;
+use crate::policy::{Memory, Policy, Write};
+use crate::table::{self, Holding, Identity, Kind};
+use crate::{kernel, ledger, sockets, thread, watchdog};
+
+/// What to do with a write.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Outgoing {
+    /// Issue it as it is.
+    Pass,
+    /// Issue it with `MSG_MORE`, then call [`held`].
+    Hold,
+    /// Issue it as it is; it takes along what is held. Then call [`pushed`].
+    Push,
+}
+
+/// The question before every write of `len` bytes.
+#[inline(always)]
+pub(crate) fn outgoing(fd: c_int, len: usize) -> Outgoing {
+    let identity = table::identity(fd);
+    match identity.kind() {
+        Kind::Tcp => outgoing_tcp(fd, identity, len),
+        Kind::Unknown if table::has_room_for(fd) => outgoing_unknown(fd, len),
+        Kind::Unknown | Kind::Waits | Kind::File => Outgoing::Pass,
+    }
+}
+
+#[cold]
+fn outgoing_unknown(fd: c_int, len: usize) -> Outgoing {
+    let identity = sockets::classify(fd);
+    if identity.kind() == Kind::Tcp {
+        outgoing_tcp(fd, identity, len)
+    } else {
+        Outgoing::Pass
+    }
+}
+
+fn outgoing_tcp(fd: c_int, mut identity: Identity, len: usize) -> Outgoing {
+    if !identity.has(Identity::BOOKED) {
+        identity = sockets::book(fd, identity);
+    }
+    let (Some(orders), Some(holding)) = (orders(), table::holding(fd)) else {
+        return Outgoing::Pass;
+    };
+    let Entry { hold, dirty } = enter(orders, identity, holding, Sent::Bytes(len));
+    let thread = thread::this();
+    match (hold, orders.rules.policy) {
+        (true, Policy::Observe) => {
+            mark(fd, holding, thread);
+            Outgoing::Pass
+        }
+        (true, Policy::CorkUntilBlock) if watchdog::guards() => {
+            if holding.since_ns.load(Relaxed) == 0 {
+                kernel::set_option(fd, libc::IPPROTO_TCP, libc::TCP_CORK, 1);
+            }
+            mark(fd, holding, thread);
+            Outgoing::Pass
+        }
+        (true, _) if watchdog::guards() => {
+            mark(fd, holding, thread);
+            Outgoing::Hold
+        }
+        _ if dirty => Outgoing::Push,
+        _ => Outgoing::Pass,
+    }
+}
+
+/// What went out, for the predictor.
+#[derive(Clone, Copy)]
+enum Sent {
+    /// A write of so many bytes, which may be held.
+    Bytes(usize),
+    /// Bytes that left by a call that cannot hold them.
+    Unholdable(usize),
+}
+
+/// What is to be done about it.
+struct Entry {
+    hold: bool,
+    /// Bytes were held before.
+    dirty: bool,
+}
+
+/// Enters a write into the predictor's memory and into the books, and asks the policy.
+fn enter(orders: &Orders, identity: Identity, holding: &Holding, sent: Sent) -> Entry {
+    let (len, judged_len) = match sent {
+        Sent::Bytes(len) => (len, len),
+        Sent::Unholdable(len) => (len, usize::MAX),
+    };
+    let covered = Identity::BOOKED | Identity::ALONE | Identity::STREAM;
+    if identity.masked(covered) != Identity::BOOKED {
+        ledger::wrote(
+            orders,
+            identity,
+            ledger::Wrote {
+                len,
+                held: false,
+                joined: false,
+            },
+        );
+        return Entry {
+            hold: false,
+            dirty: false,
+        };
+    }
+    let interval = thread::this().interval();
+    let dirty = holding.since_ns.load(Relaxed) != 0;
+    let mut memory = Memory::unpack(holding.memory.load(Relaxed));
+    // Bytes another thread left held make one interval with ours: one flush sends both.
+    let same_interval = dirty || holding.interval.load(Relaxed) == interval;
+    let write = Write {
+        len: judged_len,
+        same_interval,
+    };
+    let hold = len > 0 && memory.on_write(&orders.rules, write);
+    holding.memory.store(memory.pack(), Relaxed);
+    holding.interval.store(interval, Relaxed);
+    ledger::wrote(
+        orders,
+        identity,
+        ledger::Wrote {
+            len,
+            held: hold,
+            joined: dirty,
+        },
+    );
+    Entry { hold, dirty }
+}
+
+/// After bytes left by a call that cannot hold them (`sendfile`, a batch of messages): company for
+/// the writes around them, and `whole` if they took along what was held.
+pub(crate) fn sent_alongside(fd: c_int, sent: usize, whole: bool, cause: Cause) {
+    let identity = table::identity(fd);
+    if identity.kind() != Kind::Tcp || sent == 0 {
+        return;
+    }
+    if let (Some(orders), Some(holding)) = (orders(), table::holding(fd)) {
+        enter(orders, identity, holding, Sent::Unholdable(sent));
+    }
+    if whole {
+        took_along(fd, cause);
+    }
+}
+
+/// After a held write. The watchdog may have flushed the socket between the mark and the bytes'
+/// arrival (a write can wait for room): then they need a mark of their own.
+#[inline(always)]
+pub(crate) fn held(fd: c_int) {
+    if let Some(holding) = table::holding(fd)
+        && holding.since_ns.load(SeqCst) == 0
+    {
+        mark(fd, holding, thread::this());
+    }
+}
+
+/// After a write that took along what was held. Even a partial one has: the kernel pushes whatever
+/// it queued before it returns.
+pub(crate) fn pushed(fd: c_int, result: ssize_t) {
+    if result > 0 {
+        took_along(fd, Cause::LargeWrite);
+    }
+}
