@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use clap::ValueEnum;
 use rayon::prelude::*;
 use tinygram_papers::mogul::aggregate::{self, Work};
-use tinygram_papers::mogul::tables::{Entry, Miss, Wanted, entries, mean_distance, misses};
+use tinygram_papers::mogul::tables::{self, Entry, Miss, Wanted, entries, mean_distance, misses};
 use tinygram_report::naglemark::{Cell, Panel, Trace, Transfer, Yardstick};
 use tinygram_report::units::{grouped, size};
 
@@ -103,22 +103,8 @@ fn cells_of(plan: &Plan, link: &Link, progress: &Progress) -> Vec<aggregate::Cel
 
 /// In the order in which they are wanted, whatever thread measures which.
 fn cells(plan: &Plan, wanted: &[Wanted], progress: &Progress) -> Vec<aggregate::Cell> {
-    let measured = wanted.par_iter().map(|wanted| {
-        let cell = cell(plan, wanted);
-        progress.step();
-        cell
-    });
-    measured.collect()
-}
-
-fn cell(plan: &Plan, wanted: &Wanted) -> aggregate::Cell {
-    aggregate::cell(
-        wanted.table,
-        wanted.variant,
-        &wanted.parameters,
-        plan.repetitions,
-        plan.multiplier.into(),
-    )
+    let step = |_: &aggregate::Cell| progress.step();
+    tables::measure(wanted, plan.repetitions, plan.multiplier.into(), &step)
 }
 
 fn panel(plan: &Plan, link: &Link, cells: &[aggregate::Cell]) -> Panel {

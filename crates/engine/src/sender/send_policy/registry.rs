@@ -139,6 +139,17 @@ impl SendPolicy {
         }
     }
 
+    /// What the policy comes to where MORE applies whatever the policy: a variant with MORE of its
+    /// own and the one without it are the same there.
+    #[must_use]
+    pub fn under_more(self) -> Self {
+        match self {
+            Self::Minshall(minshall) => Self::Minshall(minshall.under_more()),
+            Self::Eom(eom) => Self::Eom(eom.under_more()),
+            other => other,
+        }
+    }
+
     /// NAGLIM with a limit in octets.
     #[must_use]
     pub fn naglim(limit: u32) -> Self {
