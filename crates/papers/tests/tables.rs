@@ -1,7 +1,9 @@
 //! Tables 4 to 7, all 396 entries, at the paper's 10 repetitions.
 
+use tinygram_engine::sender::send_policy::SendPolicy;
 use tinygram_papers::mogul::aggregate::Cell;
 use tinygram_papers::mogul::model::Model;
+use tinygram_papers::mogul::naglemark::{MediumKind, Parameters, Trial};
 use tinygram_papers::mogul::published::Table;
 use tinygram_papers::mogul::tables::{
     Entry, KNOWN_MISMATCHES, entries, entry_tolerance, mean_distance, measure, tolerance, wanted,
@@ -132,5 +134,32 @@ fn the_literal_model_is_further_away() {
             literal > tolerance(number).mean,
             "Table {number}: {literal}"
         );
+    }
+}
+
+/// What lets one run serve two cells: under the fitted model's MORE these variants are one rule.
+#[test]
+fn variants_that_differ_only_in_more_run_alike() {
+    for (with, without) in [("MIN+MORE", "MINSHALL"), ("E+M", "EOM")] {
+        for trial in Trial::ALL {
+            let run = |variant: &str| {
+                let policy = SendPolicy::named(variant).expect("a registered policy");
+                let (app, socket) = (32 << 10, 16 << 10);
+                let fddi = MediumKind::Fddi;
+                let parameters = Parameters::paper(Model::Fitted, fddi, policy, app, socket, trial);
+                let measured = parameters.run();
+                (
+                    measured.samples,
+                    measured.data_segments,
+                    measured.short_segments,
+                )
+            };
+            assert_eq!(
+                run(with),
+                run(without),
+                "{with} and {without}, {}",
+                trial.letter()
+            );
+        }
     }
 }

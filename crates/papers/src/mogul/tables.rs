@@ -86,7 +86,9 @@ pub fn measure(
             cell
         })
     };
-    let cells: Vec<Option<Cell>> = wanted.par_iter().enumerate().map(run).collect();
+    // A cell is work enough to be shared out alone; longer pieces leave a thread idle at the end.
+    let alone = wanted.par_iter().enumerate().with_max_len(1);
+    let cells: Vec<Option<Cell>> = alone.map(run).collect();
     let whole = |(index, wanted): (usize, &Wanted)| {
         let original = cells[first_alike[index]]
             .clone()
