@@ -135,18 +135,6 @@ impl<P: Program, O: Observer> World<P, O> {
         &self.observer
     }
 
-    /// Takes the programs out, by host, with the observer.
-    #[must_use]
-    pub fn into_parts(self) -> ([Vec<P>; 2], O) {
-        let programs = self.hosts.map(|host| {
-            host.threads
-                .into_iter()
-                .map(|thread| thread.program)
-                .collect()
-        });
-        (programs, self.observer)
-    }
-
     /// Runs until a program stops it, nothing is left to happen, or the time is `until`.
     pub fn run(&mut self, until: Instant) -> Ended {
         let mut next = Side::BOTH.map(|side| self.next_of(side));
@@ -154,12 +142,12 @@ impl<P: Program, O: Observer> World<P, O> {
             let medium = self.medium_next;
             let [client, server] = next;
             let first = client.min(server).min(medium);
+            if first == Instant::FAR_FUTURE {
+                return Ended::Quiet;
+            }
             if first > until {
                 self.now = until;
                 return Ended::TimeUp;
-            }
-            if first == Instant::FAR_FUTURE {
-                return Ended::Quiet;
             }
             self.now = first;
             self.events += 1;

@@ -168,3 +168,11 @@ fn a_run_is_a_function_of_its_seed() {
     assert!(first.2 > 0, "nothing was lost");
     assert_eq!(first, run());
 }
+
+/// A world in which nothing is left to happen says so, however much time it was given.
+#[test]
+fn a_world_without_programs_is_quiet() {
+    let mut world: World<Actor> = World::new(path(millis(1)), [vec![], vec![]]);
+    world.connect(Opening::Established, [end("nagle"), end("nagle")]);
+    assert_eq!(world.run(LATE), Ended::Quiet);
+}
