@@ -5,3 +5,8 @@ pub mod model;
 pub mod naglemark;
 pub mod published;
 pub mod tables;
+
+use crate::Experiment;
+
+/// Its experiments.
+pub const EXPERIMENTS: &[Experiment] = &[];
