@@ -1,5 +1,6 @@
 //! A segment arrives (RFC 9293, section 3.10.7).
 
+use super::extensions::Agreed;
 use super::handshake::reset;
 use super::{Connection, State};
 use crate::outbox::{Events, Outbox};
@@ -12,6 +13,9 @@ const BARE_ACK_ANSWERS: Duration = Duration::from_millis(500);
 impl Connection {
     /// A segment arrived. Whatever it carries, the engine takes it or leaves it; it never panics.
     pub fn on_segment(&mut self, now: Instant, segment: &Segment, out: &mut Outbox) {
+        if self.agreed.timestamps && !self.heed_age(now, segment, out) {
+            return;
+        }
         let usual = self.state == State::Established
             && !segment
                 .flags
@@ -86,10 +90,8 @@ impl Connection {
     #[inline]
     fn on_acceptable(&mut self, now: Instant, segment: &Segment, out: &mut Outbox) {
         let pure = segment.is_pure_ack();
-        let window = u64::from(segment.window);
-        let acked = self
-            .sender
-            .on_ack(now, segment.seq, segment.ack, window, pure);
+        let echo_age = self.take_timestamps(now, segment);
+        let acked = self.sender.on_ack(now, segment, pure, echo_age);
         if acked.released > 0 {
             out.events.add(Events::WRITABLE);
         }
@@ -138,10 +140,7 @@ impl Connection {
             && !segment.flags.has(Flags::SYN)
             && self.state.synchronised();
         if old_enough {
-            let window = u64::from(segment.window);
-            let acked = self
-                .sender
-                .on_ack(now, segment.seq, segment.ack, window, false);
+            let acked = self.sender.on_ack(now, segment, false, None);
             if acked.released > 0 {
                 out.events.add(Events::WRITABLE);
             }
@@ -156,8 +155,14 @@ impl Connection {
             self.send_syn(now, out);
             return;
         }
-        // Two ends that each answer what they cannot use must not answer each other for ever: a
-        // bare ACK is answered only now and then (RFC 5961, section 7).
+        self.receiver.note_duplicate(segment);
+        self.answer_unusable(now, segment, out);
+    }
+
+    /// "An acknowledgment should be sent in reply." Two ends that each answer what they cannot use
+    /// must not answer each other for ever: a bare ACK is answered only now and then (RFC 5961,
+    /// section 7).
+    pub(super) fn answer_unusable(&mut self, now: Instant, segment: &Segment, out: &mut Outbox) {
         if segment.sequence_len() > 0 {
             self.challenge(now, out);
         } else if now >= self.next_answer {
@@ -173,6 +178,7 @@ impl Connection {
         if self.state == State::SynReceived && self.passive {
             // Back to LISTEN; nobody is told.
             self.state = State::Listen;
+            self.agreed = Agreed::default();
             self.sender.forget_peer();
             self.receiver.forget();
             return;
@@ -186,8 +192,8 @@ impl Connection {
             self.receiver.demand_ack();
             self.output(now, out);
         } else {
-            let stamp = self.stamp();
-            self.send_ack(now, stamp, out);
+            let stamp = self.stamp(now);
+            self.send_ack(now, &stamp, out);
         }
     }
 }

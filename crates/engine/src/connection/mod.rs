@@ -7,12 +7,12 @@ mod arrival;
 mod extensions;
 mod handshake;
 mod teardown;
+mod timestamps;
 
 use extensions::Agreed;
 pub use extensions::Extensions;
 pub use handshake::reset;
 
-use crate::options::Options;
 use crate::outbox::{Events, Outbox};
 use crate::receiver::ack_policy::{AckPolicy, AckTimer};
 use crate::receiver::{Receiver, ReceiverConfig};
@@ -22,6 +22,7 @@ use crate::sender::{Expired, Sender, SenderConfig, Stamp};
 use crate::socket::copy_rule::CopyRule;
 use crate::socket::{Piece, WriteCall};
 use crate::time::{Duration, Instant};
+use timestamps::Clock;
 
 /// What a connection is made of.
 #[derive(Clone, Debug)]
@@ -116,6 +117,7 @@ pub struct Connection {
     passive: bool,
     extensions: Extensions,
     agreed: Agreed,
+    clock: Clock,
     /// Before this, no bare ACK outside the window is answered.
     next_answer: Instant,
 }
@@ -126,7 +128,7 @@ impl Connection {
     pub fn new(config: &Config) -> Self {
         Self {
             state: State::Closed,
-            sender: Sender::new(&config.sender),
+            sender: Sender::new(&config.sender, &config.extensions),
             receiver: Receiver::new(&config.receiver),
             copy_rule: config.copy_rule,
             write: None,
@@ -135,6 +137,7 @@ impl Connection {
             passive: false,
             extensions: config.extensions,
             agreed: Agreed::default(),
+            clock: Clock::default(),
             next_answer: Instant::ZERO,
         }
     }
@@ -148,7 +151,7 @@ impl Connection {
         let mut connection = Self::new(config);
         connection.state = State::Established;
         connection.sender.establish(peer_window);
-        connection.agree(&connection.syn_options());
+        connection.agree(Instant::ZERO, &connection.syn_options(Instant::ZERO));
         connection.receiver.establish();
         connection
     }
@@ -403,8 +406,13 @@ impl Connection {
                 return;
             }
             Expired::Probe => {
-                let stamp = self.stamp();
-                self.sender.probe(now, stamp, out);
+                let stamp = self.stamp(now);
+                self.sender.probe(now, &stamp, out);
+                self.receiver.acknowledged(stamp.window, true, now);
+            }
+            Expired::TailProbe => {
+                let stamp = self.stamp(now);
+                self.sender.tail_probe(now, &stamp, out);
                 self.receiver.acknowledged(stamp.window, true, now);
             }
             Expired::Pass if !self.state.synchronised() => self.send_syn(now, out),
@@ -423,17 +431,17 @@ impl Connection {
     }
 
     fn output_something(&mut self, now: Instant, out: &mut Outbox) {
-        let stamp = self.stamp();
-        if self.sender.pass(now, stamp, out) > 0 {
+        let stamp = self.stamp(now);
+        if self.sender.pass(now, &stamp, out) > 0 {
             let with_data = out.segments.last().is_some_and(|segment| segment.len > 0);
             self.receiver.acknowledged(stamp.window, with_data, now);
         } else if self.receiver.wants_ack() {
-            self.send_ack(now, stamp, out);
+            self.send_ack(now, &stamp, out);
         }
     }
 
     #[inline]
-    fn send_ack(&mut self, now: Instant, stamp: Stamp, out: &mut Outbox) {
+    fn send_ack(&mut self, now: Instant, stamp: &Stamp, out: &mut Outbox) {
         out.segments.push(Segment {
             seq: self.sender.bare_ack_seq(),
             ack: stamp.ack,
@@ -441,23 +449,25 @@ impl Connection {
             window: stamp.window,
             mss: 0,
             flags: Flags::ACK,
-            options: Options::default(),
+            options: stamp.options,
         });
         self.sender.count_empty();
         self.receiver.acknowledged(stamp.window, false, now);
     }
 
     #[inline]
-    fn stamp(&self) -> Stamp {
+    fn stamp(&self, now: Instant) -> Stamp {
         Stamp {
             ack: self.receiver.nxt(),
             window: self.receiver.window(),
+            options: self.options(now),
         }
     }
 
     /// The connection is gone.
     fn vanish(&mut self, news: Events, out: &mut Outbox) {
         self.state = State::Closed;
+        self.agreed = Agreed::default();
         self.write = None;
         self.time_wait_until = Instant::FAR_FUTURE;
         self.sender.stop_timers();
