@@ -17,9 +17,9 @@ const MIN_RTT_LIFE: Duration = Duration::from_secs(300);
 /// The variables of section 5.3.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Rack {
-    /// When the segment left that was sent last among those delivered, and where it ends.
-    xmit_ts: Instant,
-    end_seq: Offset,
+    /// Which segment was sent last among those delivered. The RFC keeps RACK.xmit_ts and
+    /// RACK.end_seq and compares both (RACK_sent_after); a count of transmissions is exact.
+    newest: u64,
     /// The round trip of that segment.
     rtt: Duration,
     min_rtt: Option<(Duration, Instant)>,
@@ -35,8 +35,7 @@ pub(super) struct Rack {
 impl Default for Rack {
     fn default() -> Self {
         Self {
-            xmit_ts: Instant::ZERO,
-            end_seq: Offset::SYN,
+            newest: 0,
             rtt: Duration::ZERO,
             min_rtt: None,
             fack: Offset::SYN,
@@ -84,10 +83,9 @@ impl Rack {
             self.reordering_seen |= segment.span.end < self.fack;
         }
         self.fack = self.fack.max(segment.span.end);
-        if (segment.sent_at, segment.span.end) > (self.xmit_ts, self.end_seq) {
+        if segment.number > self.newest {
+            self.newest = segment.number;
             self.rtt = rtt;
-            self.xmit_ts = segment.sent_at;
-            self.end_seq = segment.span.end;
         }
     }
 
@@ -132,10 +130,9 @@ impl Rack {
         standing: &Standing,
     ) -> Option<Instant> {
         let patience = self.rtt + self.reo_wnd(board, standing);
-        let newest = (self.xmit_ts, self.end_seq);
         let mut again = None;
         board.judge(|segment| {
-            if newest <= (segment.sent_at, segment.span.end) {
+            if self.newest <= segment.number {
                 // First transmissions leave in order; what was sent again may stand anywhere.
                 return match segment.retransmitted {
                     true => Judged::InFlight,

@@ -11,6 +11,9 @@ use crate::time::Instant;
 pub(super) struct Transmission {
     /// The sequence numbers it takes; that of a FIN is one of them.
     pub(super) span: Span,
+    /// Its place in the order of all transmissions. Where several leave at one instant, the clock
+    /// does not tell which came first.
+    pub(super) number: u64,
     /// When it left the last time.
     pub(super) sent_at: Instant,
     /// It left more than once.
@@ -25,6 +28,8 @@ pub(super) struct Transmission {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Scoreboard {
     sent: VecDeque<Transmission>,
+    /// Transmissions so far.
+    count: u64,
     /// Octets in flight: neither SACKed nor lost (RFC 6675, section 4, SetPipe).
     pipe: u64,
     sacked_segments: u32,
@@ -71,8 +76,10 @@ impl Scoreboard {
                 .is_none_or(|last| last.span.end <= span.start)
         );
         self.pipe += span.len();
+        self.count += 1;
         self.sent.push_back(Transmission {
             span,
+            number: self.count,
             sent_at: now,
             retransmitted: false,
             sacked: false,
@@ -97,6 +104,8 @@ impl Scoreboard {
             self.lost_segments -= 1;
             self.pipe += span.len();
         }
+        self.count += 1;
+        entry.number = self.count;
         entry.span.end = span.end;
         entry.sent_at = now;
         entry.retransmitted = true;

@@ -256,16 +256,18 @@ impl Sender {
             && matches!(selective.phase, Phase::FastRecovery(_))
             && !selective.board.has_lost()
         {
-            let mut span = selective.board.first_doubtful();
-            if span.is_none() && !selective.rescued {
-                span = selective.board.last_unsacked();
-                selective.rescued = true;
-            }
+            let doubtful = selective.board.first_doubtful();
+            let rescue = doubtful.is_none() && !selective.rescued;
+            let span = match rescue {
+                true => selective.board.last_unsacked(),
+                false => doubtful,
+            };
             let room = self.vars.cwnd.saturating_sub(selective.board.pipe());
-            match span.map(|span| self.cut(span, stamp)) {
-                Some(span) if span.len() <= room => self.send_again(span, stamp, out),
-                _ => return,
-            }
+            let Some(span) = span.filter(|span| span.len() <= room) else {
+                return;
+            };
+            selective.rescued |= rescue;
+            self.send_again(self.cut(span, stamp), stamp, out);
         }
     }
 
