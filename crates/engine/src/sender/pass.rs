@@ -215,6 +215,9 @@ impl Sender {
                 .filter(|hold| hold.start == span.start)
                 .map(|hold| hold.since),
         };
+        if self.vars.corked {
+            return offer.corked(Why::Corked, &self.vars);
+        }
         match self.policy.decide(&offer, &self.vars) {
             Verdict::Hold { why, .. } if self.vars.nodelay && !why.outranks_nodelay() => {
                 Verdict::Send(Because::NoDelay)
