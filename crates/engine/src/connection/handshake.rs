@@ -79,8 +79,7 @@ impl Connection {
         if has_ack {
             let echo_age = self.take_timestamps(now, segment);
             self.sender.on_ack(now, segment, false, echo_age);
-            self.state = State::Established;
-            out.events.add(Events::CONNECTED);
+            self.complete_handshake(now, out);
             self.receiver.demand_ack();
             self.take_data(now, segment, out);
             self.output(now, out);
@@ -94,12 +93,14 @@ impl Connection {
 
     /// SYN-RECEIVED gets the ACK of its SYN (section 3.10.7.4, fifth check). A close that came
     /// before takes effect now (section 3.10.4).
-    pub(super) fn complete_handshake(&mut self, out: &mut Outbox) {
+    pub(super) fn complete_handshake(&mut self, now: Instant, out: &mut Outbox) {
         self.state = if self.sender.is_finishing() {
             State::FinWait1
         } else {
             State::Established
         };
+        self.liveness.heard = now;
+        self.watch(now);
         out.events.add(Events::CONNECTED);
     }
 

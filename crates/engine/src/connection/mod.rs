@@ -4,14 +4,17 @@
 //! arrives, time passes. One query, [`Connection::next_wakeup`], reads what the halves have stored.
 
 mod arrival;
+mod challenge;
 mod extensions;
 mod handshake;
+mod liveness;
 mod teardown;
 mod timestamps;
 
 use extensions::Agreed;
 pub use extensions::Extensions;
 pub use handshake::reset;
+pub use liveness::Keepalive;
 
 use crate::outbox::{Events, Outbox};
 use crate::receiver::ack_policy::{AckPolicy, AckTimer};
@@ -22,6 +25,8 @@ use crate::sender::{Expired, Sender, SenderConfig, Stamp};
 use crate::socket::copy_rule::CopyRule;
 use crate::socket::{Piece, WriteCall};
 use crate::time::{Duration, Instant};
+use challenge::Budget;
+use liveness::Liveness;
 use timestamps::Clock;
 
 /// What a connection is made of.
@@ -101,6 +106,10 @@ pub enum Reason {
     DelayedAck,
     /// The end of TIME-WAIT.
     TimeWait,
+    /// The end of a FIN-WAIT-2 in which nobody reads.
+    FinWait2,
+    /// A look at whether an idle peer is still there.
+    Keepalive,
 }
 
 /// One end of a TCP connection.
@@ -112,7 +121,11 @@ pub struct Connection {
     copy_rule: CopyRule,
     write: Option<WriteCall>,
     time_wait: Duration,
-    time_wait_until: Instant,
+    /// The end of TIME-WAIT or of an abandoned FIN-WAIT-2, or the next keepalive; the state says
+    /// which.
+    own_deadline: Instant,
+    liveness: Liveness,
+    challenges: Budget,
     /// The connection was opened by a SYN that came in, so a refused one goes back to LISTEN.
     passive: bool,
     extensions: Extensions,
@@ -133,7 +146,9 @@ impl Connection {
             copy_rule: config.copy_rule,
             write: None,
             time_wait: config.time_wait,
-            time_wait_until: Instant::FAR_FUTURE,
+            own_deadline: Instant::FAR_FUTURE,
+            liveness: Liveness::default(),
+            challenges: Budget::default(),
             passive: false,
             extensions: config.extensions,
             agreed: Agreed::default(),
@@ -153,6 +168,7 @@ impl Connection {
         connection.sender.establish(peer_window);
         connection.agree(Instant::ZERO, &connection.syn_options(Instant::ZERO));
         connection.receiver.establish();
+        connection.watch(Instant::ZERO);
         connection
     }
 
@@ -374,7 +390,7 @@ impl Connection {
     #[must_use]
     #[inline]
     pub fn next_wakeup(&self) -> Instant {
-        let own = self.receiver.delayed_until().min(self.time_wait_until);
+        let own = self.receiver.delayed_until().min(self.own_deadline);
         self.sender.next_deadline().min(own)
     }
 
@@ -387,16 +403,15 @@ impl Connection {
         if self.receiver.delayed_until() < first.0 {
             first = (self.receiver.delayed_until(), Reason::DelayedAck);
         }
-        if self.time_wait_until < first.0 {
-            first = (self.time_wait_until, Reason::TimeWait);
+        if self.own_deadline < first.0 {
+            first = (self.own_deadline, self.own_reason());
         }
         first
     }
 
     /// Time has passed: expires what is due.
     pub fn on_wakeup(&mut self, now: Instant, out: &mut Outbox) {
-        if self.time_wait_until <= now {
-            self.vanish(Events::CLOSED, out);
+        if self.own_deadline <= now && !self.on_own_deadline(now, out) {
             return;
         }
         self.receiver.on_wakeup(now);
@@ -469,7 +484,7 @@ impl Connection {
         self.state = State::Closed;
         self.agreed = Agreed::default();
         self.write = None;
-        self.time_wait_until = Instant::FAR_FUTURE;
+        self.own_deadline = Instant::FAR_FUTURE;
         self.sender.stop_timers();
         self.receiver.forget();
         out.events.add(news);

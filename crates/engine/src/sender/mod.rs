@@ -3,6 +3,7 @@
 //! `Sender::pass` is the paper's `tcp_output`: it looks at the buffer and the window, sends what
 //! must go, and asks the policy about what is left. It is the only place where data leaves.
 
+mod black_hole;
 pub mod congestion;
 mod counters;
 mod pass;
@@ -75,6 +76,7 @@ pub struct Sender {
     initial_cwnd: u64,
     /// RFC 3042.
     limited_transmit: bool,
+    black_hole_detection: bool,
     congestion: Congestion,
     idle_restart: IdleRestart,
     rtt: RttEstimator,
@@ -152,12 +154,13 @@ impl Sender {
             own_initial_cwnd: config.initial_cwnd,
             initial_cwnd: config.initial_cwnd,
             limited_transmit: extensions.limited_transmit,
+            black_hole_detection: extensions.black_hole_detection,
             congestion: config.congestion,
             idle_restart: config.idle_restart,
             rtt: RttEstimator::new(config.rto),
             recovery: Recovery::default(),
             selective: None,
-            timers: timers::Timers::default(),
+            timers: timers::Timers::new(extensions.user_timeout),
             hold: None,
             wl1: Offset::SYN,
             wl2: Offset::SYN,
@@ -266,6 +269,10 @@ impl Sender {
         self.finishing && self.vars.una > self.vars.written
     }
 
+    pub(crate) fn set_user_timeout(&mut self, limit: Option<Duration>) {
+        self.timers.set_user_timeout(limit);
+    }
+
     pub(crate) fn set_nodelay(&mut self, on: bool) {
         self.vars.nodelay = on;
     }
@@ -372,7 +379,7 @@ impl Sender {
             self.pace = None;
             self.policy.observe(Moment::AckArrived, &self.vars);
         } else {
-            self.timers.probe_answered();
+            self.timers.probe_answered(now);
             if window == 0 {
                 self.rtt.answered();
             }

@@ -92,6 +92,7 @@ impl Sender {
         self.rtt.timed_out();
         self.vars.rto = self.rtt.rto();
         self.counters.timeouts += 1;
+        self.suspect_a_black_hole();
         let mss = u64::from(self.vars.mss);
         if self.vars.una == Offset::SYN {
             // A SYN tells nothing about how fast data may leave: the initial window is one segment

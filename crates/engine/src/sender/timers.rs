@@ -19,6 +19,8 @@ pub(super) struct Timers {
     unanswered_probes: u32,
     /// Since when nothing was acknowledged although something is in flight.
     since: Instant,
+    /// How long that may last (RFC 5482).
+    user_timeout: Option<Duration>,
 }
 
 /// A deadline before the retransmission time-out.
@@ -67,9 +69,11 @@ pub enum Expired {
     GiveUp,
 }
 
-impl Default for Timers {
-    fn default() -> Self {
+impl Timers {
+    /// All of them off.
+    pub(super) fn new(user_timeout: Option<Duration>) -> Self {
         Self {
+            user_timeout,
             retransmit: Instant::FAR_FUTURE,
             persist: Instant::FAR_FUTURE,
             persist_backoff: 0,
@@ -78,19 +82,17 @@ impl Default for Timers {
             early: Early::OFF,
         }
     }
-}
 
-impl Timers {
     /// Something that must be acknowledged left (RFC 6298, section 5.1).
     #[inline]
     pub(super) fn sent(&mut self, now: Instant, rtt: &RttEstimator) {
         self.persist = Instant::FAR_FUTURE;
         self.persist_backoff = 0;
         if self.retransmit == Instant::FAR_FUTURE {
-            self.retransmit = now + rtt.rto();
             if rtt.unanswered() == 0 {
                 self.since = now;
             }
+            self.retransmit = self.at_most_user_timeout(now + rtt.rto());
         }
     }
 
@@ -103,7 +105,7 @@ impl Timers {
             self.retransmit = Instant::FAR_FUTURE;
             self.stop_persist();
         } else {
-            self.retransmit = now + rtt.rto();
+            self.retransmit = self.at_most_user_timeout(now + rtt.rto());
         }
     }
 
@@ -120,7 +122,10 @@ impl Timers {
                 .rto()
                 .times(1 << self.persist_backoff.min(6))
                 .min(PERSIST_MAX);
-            self.persist = now + interval;
+            if self.unanswered_probes == 0 {
+                self.since = now;
+            }
+            self.persist = self.at_most_user_timeout(now + interval);
         }
     }
 
@@ -132,8 +137,29 @@ impl Timers {
 
     /// The peer said something that acknowledges nothing new, as the answer to a window probe is.
     #[inline]
-    pub(super) fn probe_answered(&mut self) {
+    pub(super) fn probe_answered(&mut self, now: Instant) {
         self.unanswered_probes = 0;
+        if self.persist != Instant::FAR_FUTURE {
+            self.since = now;
+        }
+    }
+
+    pub(super) fn set_user_timeout(&mut self, limit: Option<Duration>) {
+        self.user_timeout = limit;
+    }
+
+    #[inline]
+    fn at_most_user_timeout(&self, at: Instant) -> Instant {
+        match self.user_timeout {
+            None => at,
+            Some(limit) => at.min(self.since + limit),
+        }
+    }
+
+    /// Whether the peer has been silent for longer than the user will have it.
+    fn user_timeout_over(&self, now: Instant) -> bool {
+        self.user_timeout
+            .is_some_and(|limit| now.since(self.since) >= limit)
     }
 
     /// What to be woken for before the retransmission time-out.
@@ -143,7 +169,7 @@ impl Timers {
 
     /// The time-out counts from now (RFC 8985, section 7.3: after a tail loss probe).
     pub(super) fn restart_retransmission(&mut self, now: Instant, rtt: &RttEstimator) {
-        self.retransmit = now + rtt.rto();
+        self.retransmit = self.at_most_user_timeout(now + rtt.rto());
     }
 }
 
@@ -227,7 +253,10 @@ impl Sender {
             }
             // RFC 9293, section 3.8.6.1: a peer that answers may keep its window closed for ever;
             // one that does not is gone.
-            TimerReason::Persist if self.timers.unanswered_probes >= self.rtt.patience() => {
+            TimerReason::Persist
+                if self.timers.unanswered_probes >= self.rtt.patience()
+                    || self.timers.unanswered_probes > 0 && self.timers.user_timeout_over(now) =>
+            {
                 Expired::GiveUp
             }
             TimerReason::Persist => {
@@ -236,7 +265,11 @@ impl Sender {
                 self.timers.persist_backoff += 1;
                 Expired::Probe
             }
-            TimerReason::Retransmit if self.rtt.exhausted() => Expired::GiveUp,
+            TimerReason::Retransmit
+                if self.rtt.exhausted() || self.timers.user_timeout_over(now) =>
+            {
+                Expired::GiveUp
+            }
             TimerReason::Retransmit => {
                 self.timers.retransmit = Instant::FAR_FUTURE;
                 self.go_back();
@@ -247,7 +280,7 @@ impl Sender {
 
     /// Turns every timer off: the connection is gone.
     pub(crate) fn stop_timers(&mut self) {
-        self.timers = Timers::default();
+        self.timers = Timers::new(self.timers.user_timeout);
         self.hold = None;
         self.pace = None;
     }

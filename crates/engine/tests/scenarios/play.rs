@@ -347,6 +347,10 @@ impl Player {
                 self.connection.close(now, &mut self.outbox);
                 self.collect()
             }
+            Call::Abandon => {
+                self.connection.abandon(now, &mut self.outbox);
+                self.collect()
+            }
             Call::Abort => {
                 self.connection.abort(&mut self.outbox);
                 self.collect()

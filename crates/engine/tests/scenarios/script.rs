@@ -94,6 +94,8 @@ pub(crate) enum Call {
     Connect,
     Close,
     Abort,
+    /// The application closes and has gone.
+    Abandon,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -285,6 +287,7 @@ fn call(words: &[&str], ends: Ends) -> Result<Call, String> {
         ["connect"] => Call::Connect,
         ["close"] => Call::Close,
         ["abort"] => Call::Abort,
+        ["abandon"] => Call::Abandon,
         _ => return Err(format!("`{}` is no call and no claim", words.join(" "))),
     };
     match result {

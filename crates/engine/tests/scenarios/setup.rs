@@ -1,6 +1,6 @@
 //! From a script's settings to a connection. Sizes are octets, times carry their unit.
 
-use tinygram_engine::connection::{Config, Connection, Extensions};
+use tinygram_engine::connection::{Config, Connection, Extensions, Keepalive};
 use tinygram_engine::receiver::ReceiverConfig;
 use tinygram_engine::receiver::ack_policy::{AckPolicy, AckTimer};
 use tinygram_engine::sender::congestion::restart::IdleRestart;
@@ -103,6 +103,17 @@ pub(crate) fn stage(setup: &Setup, instead: Instead<'_>) -> Result<Stage, Unread
                 }
                 ("give-up-after", [times]) => sender.rto.give_up_after = number(times)? as u32,
                 ("time-wait", [length]) => config.time_wait = time(length)?,
+                ("keepalive", [idle, interval, probes]) => {
+                    config.extensions.keepalive = Some(Keepalive {
+                        idle: time(idle)?,
+                        interval: time(interval)?,
+                        probes: number(probes)? as u32,
+                    });
+                }
+                ("user-timeout", [length]) => {
+                    config.extensions.user_timeout = Some(time(length)?);
+                }
+                ("fin-wait-2", [length]) => config.extensions.fin_wait_2 = Some(time(length)?),
                 ("congestion", [name]) => {
                     sender.congestion = Congestion::named(name)
                         .ok_or_else(|| format!("{name} is none of {:?}", Congestion::NAMES))?;
@@ -167,6 +178,8 @@ fn switch_on(extensions: &mut Extensions, name: &str) -> Result<(), String> {
         "sack" => &mut extensions.sack,
         "dsack" => &mut extensions.dsack,
         "rack-tlp" => &mut extensions.rack_tlp,
+        "black-hole-detection" => &mut extensions.black_hole_detection,
+        "blind-attack-defence" => &mut extensions.blind_attack_defence,
         "limited-transmit" => &mut extensions.limited_transmit,
         _ => return Err(format!("no extension `{name}`")),
     };
