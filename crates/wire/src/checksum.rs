@@ -13,7 +13,7 @@ impl Sum {
     /// Adds octets. All pieces but the last must have an even length.
     #[must_use]
     #[inline]
-    pub fn add(self, octets: &[u8]) -> Self {
+    pub fn with(self, octets: &[u8]) -> Self {
         let mut lanes = [0_u64; 8];
         let mut steps = octets.chunks_exact(32);
         for step in &mut steps {
@@ -35,7 +35,7 @@ impl Sum {
     /// Adds a number that stands in two octets.
     #[must_use]
     #[inline]
-    pub const fn add_u16(self, number: u16) -> Self {
+    pub const fn with_u16(self, number: u16) -> Self {
         Self(self.0 + number.to_be() as u64)
     }
 

@@ -9,7 +9,7 @@ use tinygram_engine::{Flags, Segment};
 
 use crate::checksum::Sum;
 use crate::decode::Endpoint;
-use crate::options::Options;
+use crate::options::{Options, SackBlocks};
 use crate::packet::Header;
 use crate::sequence::Sequence;
 
@@ -126,7 +126,7 @@ impl Path {
         header.options.write(&mut tcp[TCP_HEADER..header_len]);
         let pseudo = self.pseudo_header(tcp.len());
         let sum = match checksum {
-            Checksum::Full => pseudo.add(tcp).checksum(),
+            Checksum::Full => pseudo.with(tcp).checksum(),
             Checksum::PseudoHeader => pseudo.folded(),
         };
         tcp[16..18].copy_from_slice(&sum);
@@ -143,7 +143,7 @@ impl Path {
                 packet[..12].copy_from_slice(&[0x45, 0, high, low, 0, 0, 0x40, 0, TTL, TCP, 0, 0]);
                 packet[12..16].copy_from_slice(&self.source.v4_octets());
                 packet[16..20].copy_from_slice(&self.destination.v4_octets());
-                let sum = Sum::default().add(&packet[..20]).checksum();
+                let sum = Sum::default().with(&packet[..20]).checksum();
                 packet[10..12].copy_from_slice(&sum);
             }
             Version::V6 => {
@@ -170,9 +170,9 @@ pub(crate) fn pseudo_header(source: &Endpoint, destination: &Endpoint, tcp_len: 
     octets[..16].copy_from_slice(&source.v6_octets());
     octets[16..].copy_from_slice(&destination.v6_octets());
     Sum::default()
-        .add(&octets)
-        .add_u16(TCP.into())
-        .add_u16(tcp_len as u16)
+        .with(&octets)
+        .with_u16(TCP.into())
+        .with_u16(tcp_len as u16)
 }
 
 impl Version {
@@ -218,10 +218,24 @@ impl Numbering {
             ack,
             flags: segment.flags,
             window: (segment.window >> shift).min(u16::MAX.into()) as u16,
-            options: Options {
-                mss: (segment.mss != 0).then_some(segment.mss),
-                ..Options::default()
-            },
+            options: self.options(segment),
+        }
+    }
+
+    #[inline]
+    fn options(&self, segment: &Segment) -> Options {
+        let of_the_engine = &segment.options;
+        let mut sack = SackBlocks::default();
+        // They say what came the other way.
+        for block in of_the_engine.sack.iter() {
+            sack.push(self.acks.number(block.start), self.acks.number(block.end));
+        }
+        Options {
+            mss: (segment.mss != 0).then_some(segment.mss),
+            window_scale: of_the_engine.window_scale,
+            sack_permitted: of_the_engine.sack_permitted,
+            timestamps: of_the_engine.timestamps,
+            sack,
         }
     }
 }

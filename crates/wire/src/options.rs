@@ -2,14 +2,7 @@
 
 use std::ops::Deref;
 
-/// RFC 7323 timestamps, in the ticks of the host that made them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Timestamps {
-    /// TSval: the sender's clock.
-    pub value: u32,
-    /// TSecr: the latest of the peer's clock that the sender has seen.
-    pub echo: u32,
-}
+pub use tinygram_engine::Timestamps;
 
 /// The blocks of a SACK option: left edge, and right edge, which is not included. At most four
 /// fit (RFC 2018, section 3).

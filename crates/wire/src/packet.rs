@@ -3,7 +3,7 @@
 //! Stricter than [`crate::decode`], which reads what captures left: lengths must agree and the
 //! checksums be right, and nothing of a packet that fails is believed.
 
-use tinygram_engine::{Flags, Offset, Segment};
+use tinygram_engine::{Flags, Offset, Segment, Span};
 
 use crate::checksum::Sum;
 use crate::decode::Endpoint;
@@ -84,7 +84,7 @@ fn ipv4(packet: &[u8], verify: Verify) -> Result<Packet<'_>, Refused> {
     if header_len < 20 || total < header_len || packet.len() < total {
         return Err(Refused::Malformed);
     }
-    if !Sum::default().add(&packet[..header_len]).is_right() {
+    if !Sum::default().with(&packet[..header_len]).is_right() {
         return Err(Refused::Checksum);
     }
     // More fragments follow, or this is not the first.
@@ -156,7 +156,7 @@ fn tcp(
     let be32 = |at| u32::from_be_bytes([fixed[at], fixed[at + 1], fixed[at + 2], fixed[at + 3]]);
     let (source, destination) = ends(be16(0), be16(2));
     if verify == Verify::Checksum {
-        let sum = pseudo_header(&source, &destination, segment.len()).add(segment);
+        let sum = pseudo_header(&source, &destination, segment.len()).with(segment);
         if !sum.is_right() {
             return Err(Refused::Checksum);
         }
@@ -208,7 +208,24 @@ impl Numbering {
             window: u32::from(header.window) << shift,
             mss: header.options.mss.unwrap_or(0),
             flags: header.flags,
+            options: self.engine_options(&header.options, near),
         })
+    }
+
+    #[inline]
+    fn engine_options(&self, options: &Options, near: Near) -> tinygram_engine::Options {
+        // A block before the connection's first octet, or that ends before it begins, says nothing.
+        let block = |&(left, right): &(u32, u32)| {
+            let start = self.acks.offset(left, near.ack)?;
+            let end = self.acks.offset(right, near.ack)?;
+            (start < end).then_some(Span::new(start, end))
+        };
+        tinygram_engine::Options {
+            window_scale: options.window_scale,
+            sack_permitted: options.sack_permitted,
+            timestamps: options.timestamps,
+            sack: options.sack.iter().filter_map(block).collect(),
+        }
     }
 }
 
