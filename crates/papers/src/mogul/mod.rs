@@ -3,5 +3,6 @@
 pub mod aggregate;
 pub mod model;
 pub mod naglemark;
+pub mod prevalence;
 pub mod published;
 pub mod tables;
