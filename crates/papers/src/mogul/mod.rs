@@ -5,4 +5,5 @@ pub mod model;
 pub mod naglemark;
 pub mod prevalence;
 pub mod published;
+pub mod response;
 pub mod tables;
