@@ -9,7 +9,7 @@ use tinygram_engine::sender::send_policy::{Registered, SendPolicy};
 
 use crate::values::{Names, count, duration, rate, size};
 
-/// Tell which share of the responses in a web server's log Nagle would stall, and what it costs
+/// Tell how many of a web server's responses Nagle would stall, and what that costs
 ///
 /// Reads access logs in the Common or Combined Log Format, plain or in gzip, told by their content;
 /// several files are taken together, `-` is standard input. Table 1 of Mogul & Minshall for that
