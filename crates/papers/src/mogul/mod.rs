@@ -7,3 +7,8 @@ pub mod prevalence;
 pub mod published;
 pub mod response;
 pub mod tables;
+
+use crate::Experiment;
+
+/// Its experiments.
+pub const EXPERIMENTS: &[Experiment] = &[];
