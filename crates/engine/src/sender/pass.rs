@@ -305,11 +305,14 @@ impl Sender {
         }
         let idle = Idle {
             last_sent: self.last_sent,
+            last_acked: self.last_acked,
+            last_heard: self.last_heard,
             now: self.vars.now,
             rto: self.rtt.rto(),
             srtt: self.rtt.srtt(),
             cwnd: self.vars.cwnd,
             ssthresh: self.vars.ssthresh,
+            offered: self.vars.wnd,
             initial: self.initial_cwnd,
             mss: u64::from(self.vars.mss),
         };

@@ -8,7 +8,7 @@ use tinygram_engine::Duration;
 use tinygram_engine::connection::Config;
 use tinygram_engine::receiver::ReceiverConfig;
 use tinygram_engine::receiver::ack_policy::{self, AckPolicy, AckTimer};
-use tinygram_engine::sender::congestion::restart::IdleRestart;
+use tinygram_engine::sender::congestion::restart::{IdleAfter, IdleRestart};
 use tinygram_engine::sender::congestion::{Congestion, Reno};
 use tinygram_engine::sender::send_policy::{self, SendPolicy};
 use tinygram_engine::sender::{RtoRules, SenderConfig};
@@ -48,6 +48,9 @@ pub(crate) fn setting(longest_delay_ms: u64) -> impl Strategy<Value = Setting> {
     let restarts = [
         IdleRestart::None,
         IdleRestart::Reset,
+        IdleRestart::OneSegment(IdleAfter::TimeOut),
+        IdleRestart::OneSegment(IdleAfter::RoundTrip),
+        IdleRestart::OneSegment(IdleAfter::Silence),
         IdleRestart::Decay,
         IdleRestart::Paced,
     ];
