@@ -2,6 +2,7 @@
 
 mod linux_6;
 mod modern;
+mod sunos_4_1;
 mod tru64_4;
 
 use crate::connection::Config;
@@ -30,7 +31,12 @@ pub struct Profile {
 
 impl Profile {
     /// The list.
-    pub const LIST: &'static [Self] = &[tru64_4::PROFILE, linux_6::PROFILE, modern::PROFILE];
+    pub const LIST: &'static [Self] = &[
+        sunos_4_1::PROFILE,
+        tru64_4::PROFILE,
+        linux_6::PROFILE,
+        modern::PROFILE,
+    ];
 
     /// The profile with this name, whatever the case.
     #[must_use]
