@@ -27,7 +27,8 @@ fn config(sizes: &Sizes) -> Config {
             mss: u32::from(sizes.mss),
             buffer: sizes.send_buffer,
             // "Strict Nagle mode" (section 3.0), which the draft tests for every segment (1.4). The
-            // source tests idleness once per pass (`nagle`); Table 1 cannot tell the two apart.
+            // source tests idleness once per pass (`nagle`); what the draft measured of this server
+            // cannot tell the two apart.
             policy: SendPolicy::named("strict-nagle").expect("STRICT-NAGLE is registered"),
             more_in_every_variant: false,
             cluster: MCLBYTES,
