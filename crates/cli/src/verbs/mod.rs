@@ -6,6 +6,7 @@ mod man;
 mod naglemark;
 mod policies;
 mod ps;
+mod reproduce;
 mod run;
 
 use clap::Subcommand;
@@ -23,6 +24,8 @@ pub(crate) enum Verb {
     /// List the send and ACK policies: one line each, their source, what they need to know
     Policies(policies::Args),
     Diagnose(diagnose::Args),
+    /// Reproduce the five papers: every published table and trace beside ours
+    Reproduce(reproduce::Args),
     /// Run a program that coalesces its small writes and flushes when it waits
     Run(run::Args),
     /// Show every TCP connection with its process and its live options
@@ -42,6 +45,7 @@ impl Verb {
             Self::Completions(args) => completions::run(&args),
             Self::Man(args) => man::run(&args),
             Self::Ps(args) => ps::run(&args),
+            Self::Reproduce(args) => reproduce::run(&args),
             Self::Run(args) => run::run(&args),
         }
     }
