@@ -16,6 +16,7 @@ pub use extensions::Extensions;
 pub use handshake::reset;
 pub use liveness::Keepalive;
 
+use crate::options::Options;
 use crate::outbox::{Events, Outbox};
 use crate::receiver::ack_policy::{AckPolicy, AckTimer};
 use crate::receiver::{Receiver, ReceiverConfig};
@@ -472,11 +473,16 @@ impl Connection {
 
     #[inline]
     fn stamp(&self, now: Instant) -> Stamp {
-        Stamp {
+        let mut stamp = Stamp {
             ack: self.receiver.nxt(),
             window: self.receiver.window(),
-            options: self.options(now),
+            options: Options::default(),
+            sack_octets: 0,
+        };
+        if self.agreed.every_segment {
+            self.add_options(now, &mut stamp);
         }
+        stamp
     }
 
     /// The connection is gone.
