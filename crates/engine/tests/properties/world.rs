@@ -13,8 +13,8 @@ use crate::invariants;
 
 /// More steps than this and a run does not end.
 const MAX_STEPS: u64 = 100_000;
-/// More wake-ups than this at one instant are a busy loop: the engine has six timers.
-const WAKEUPS_AT_ONE_INSTANT: u32 = 6;
+/// More wake-ups than this at one instant are a busy loop: the engine has nine timers.
+const WAKEUPS_AT_ONE_INSTANT: u32 = 9;
 
 thread_local! {
     /// Whether the worlds of this thread tell what happens: for the smallest case that fails.

@@ -24,8 +24,8 @@ pub(crate) const NEWS: [(&str, Events); 7] = [
     ("TIMED-OUT", Events::TIMED_OUT),
 ];
 
-/// More wake-ups than this at one instant are a busy loop: the engine has six timers.
-const WAKEUPS_AT_ONE_INSTANT: u32 = 6;
+/// More wake-ups than this at one instant are a busy loop: the engine has nine timers.
+const WAKEUPS_AT_ONE_INSTANT: u32 = 9;
 
 /// Where script and connection part.
 #[derive(Clone, Debug)]
