@@ -116,8 +116,8 @@ impl Connection {
         }
     }
 
-    /// The peer's SYN offers `options`.
-    pub(super) fn agree(&mut self, now: Instant, options: &Options) {
+    /// The peer's SYN offers `options` and an MSS in octets, 0 where it says none.
+    pub(super) fn agree(&mut self, now: Instant, peer_mss: u16, options: &Options) {
         let own = self.extensions;
         if own.window_scaling {
             let shift = options.window_scale;
@@ -139,6 +139,7 @@ impl Connection {
             0
         };
         self.sender.set_option_octets(octets);
+        self.receiver.expect_segments(peer_mss, octets);
     }
 
     /// What a segment that leaves now carries.

@@ -167,7 +167,8 @@ impl Connection {
         let mut connection = Self::new(config);
         connection.state = State::Established;
         connection.sender.establish(peer_window);
-        connection.agree(Instant::ZERO, &connection.syn_options(Instant::ZERO));
+        let options = connection.syn_options(Instant::ZERO);
+        connection.agree(Instant::ZERO, config.receiver.mss, &options);
         connection.receiver.establish();
         connection.watch(Instant::ZERO);
         connection
