@@ -10,7 +10,8 @@ use tinygram_engine::connection::{Connection, Wrote};
 use tinygram_engine::sender::send_policy::{BlockedOn, SendPolicy};
 use tinygram_engine::{Duration, Events, Instant, Outbox, Segment};
 
-use crate::script::{Call, Claim, Ends, Event, Number, Returned, Script, What, Wire, notation};
+use crate::notation::{Wire, notation};
+use crate::script::{Call, Claim, Ends, Event, Number, Returned, Script, What};
 use crate::setup::{Instead, Stage, stage};
 
 /// The news a script can ask for.
