@@ -130,6 +130,7 @@ impl Connection {
             self.clock.learn(now, timestamps.value);
         }
         self.agreed.sack = own.sack && options.sack_permitted;
+        self.stamp = Stamp::default();
         self.agreed.every_segment = self.agreed.timestamps || self.agreed.sack;
         self.receiver.permit_sack(self.agreed.sack, own.dsack);
         self.sender.permit_sack(self.agreed.sack, own.rack_tlp);
@@ -142,12 +143,14 @@ impl Connection {
         self.receiver.expect_segments(peer_mss, octets);
     }
 
-    /// What a segment that leaves now carries.
+    /// The options of segments that leave now.
     #[inline(never)] // most connections of a simulation never come here
-    pub(super) fn add_options(&self, now: Instant, stamp: &mut Stamp) {
-        if self.agreed.timestamps {
-            stamp.options.timestamps = Some(self.timestamps(now));
-        }
+    pub(super) fn set_options(&mut self, now: Instant) {
+        let timestamps = self.agreed.timestamps.then(|| self.timestamps(now));
+        let stamp = &mut self.stamp;
+        stamp.options.timestamps = timestamps;
+        stamp.options.sack = SackBlocks::NONE;
+        stamp.sack_octets = 0;
         if self.receiver.has_sack_news() {
             // Forty octets of options have room for four blocks, or three beside timestamps.
             let room = SackBlocks::MAX - usize::from(self.agreed.timestamps);

@@ -10,7 +10,7 @@ use crate::segment::{Flags, Segment};
 use crate::time::{Duration, Instant};
 
 /// The receiving half's news, which every segment carries.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct Stamp {
     /// RCV.NXT.
     pub ack: Offset,
