@@ -55,12 +55,11 @@ pub(super) fn sweep(effort: &Effort) -> Outcome {
         notes: vec![
             "With the headers apart and Nagle, every first document stalls: a small one is itself \
              the small segment that waits behind the headers, a large one meets the initial window \
-             (section 2.2), and a third of them both problems in turn."
+             (section 2.2), and many meet both problems in turn."
                 .into(),
-            "With the headers in the data and the window open, stalls begin where a chunk of 4096 \
-             octets leaves an odd segment and the document goes on (3872 octets with its headers), \
-             and end where two more full segments make the client acknowledge; the ranges go on \
-             like that, half of all sizes."
+            "With the headers in the data and the window open, stalls begin where the answer \
+             outgrows a chunk of 4096 octets, which leaves an odd segment, and end where what \
+             follows makes the client acknowledge; and so on with every two segments more."
                 .into(),
             "Nagle's algorithm off ends all stalls but those of the initial window."
                 .into(),
