@@ -2,7 +2,7 @@
 //! application to read or for a tick of 200 ms.
 
 use super::{Profile, Sizes};
-use crate::connection::Config;
+use crate::connection::{Config, Extensions};
 use crate::receiver::ReceiverConfig;
 use crate::receiver::ack_policy::{AckPolicy, AckTimer, BytesConsumed};
 use crate::sender::congestion::{Congestion, Reno, restart::IdleRestart};
@@ -61,5 +61,7 @@ fn config(sizes: &Sizes) -> Config {
             low_water: Mclbytes::LOW_WATER,
         }),
         time_wait: Duration::from_secs(60),
+        // The draft mentions none.
+        extensions: Extensions::NONE,
     }
 }

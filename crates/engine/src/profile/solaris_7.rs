@@ -2,7 +2,7 @@
 //! window.
 
 use super::{Profile, Sizes};
-use crate::connection::Config;
+use crate::connection::{Config, Extensions};
 use crate::receiver::ReceiverConfig;
 use crate::receiver::ack_policy::{AckPolicy, AckTimer};
 use crate::sender::congestion::{Congestion, Reno, restart::IdleRestart};
@@ -51,5 +51,7 @@ fn config(sizes: &Sizes) -> Config {
         // buffer to the protocol stack" (section 2.0).
         copy_rule: CopyRule::WholeWrite(WholeWrite),
         time_wait: Duration::from_secs(240),
+        // The draft mentions none.
+        extensions: Extensions::NONE,
     }
 }

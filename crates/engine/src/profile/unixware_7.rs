@@ -2,7 +2,7 @@
 //! window. "Source code was not available."
 
 use super::{Profile, Sizes};
-use crate::connection::Config;
+use crate::connection::{Config, Extensions};
 use crate::receiver::ReceiverConfig;
 use crate::receiver::ack_policy::{AckPolicy, AckTimer};
 use crate::sender::congestion::{Congestion, Reno, restart::IdleRestart};
@@ -55,5 +55,7 @@ fn config(sizes: &Sizes) -> Config {
         // A System V stream head hands a write down as it is.
         copy_rule: CopyRule::WholeWrite(WholeWrite),
         time_wait: Duration::from_secs(60),
+        // The draft mentions none.
+        extensions: Extensions::NONE,
     }
 }
