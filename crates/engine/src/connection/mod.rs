@@ -378,7 +378,9 @@ impl Connection {
             BlockedOn::Elsewhere => {}
         }
         self.sender.observe(Moment::AppBlocks { on, wrote }, now);
-        self.output(now, out);
+        if self.sender.heeds_blocking() {
+            self.output(now, out);
+        }
     }
 
     /// The thread that slept in a read on this socket runs again.

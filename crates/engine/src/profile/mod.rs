@@ -6,6 +6,7 @@ mod linux_6;
 mod modern;
 mod solaris_7;
 mod solaris_8;
+mod sunos_4_1;
 mod tru64_4;
 mod unixware_7;
 
@@ -36,6 +37,7 @@ pub struct Profile {
 impl Profile {
     /// The list: the papers' stacks, then those of today.
     pub const LIST: &'static [Self] = &[
+        sunos_4_1::PROFILE,
         tru64_4::PROFILE,
         freebsd_3_2::PROFILE,
         unixware_7::PROFILE,

@@ -200,8 +200,7 @@ impl Sender {
         if !empties && !self.policy.takes_window_cuts() {
             return Verdict::hold(Why::WindowCuts);
         }
-        let more = self.more_in_every_variant || self.policy.includes_more();
-        if more && self.vars.more_to_come && !self.more_would_deadlock() {
+        if self.includes_more() && self.vars.more_to_come && !self.more_would_deadlock() {
             return Verdict::hold(Why::MoreToCome);
         }
         let offer = Offer {
@@ -224,6 +223,16 @@ impl Sender {
             }
             verdict => verdict,
         }
+    }
+
+    /// Whether a thread that is about to sleep may set free what is held; if not, there is no pass.
+    #[inline]
+    pub(crate) fn heeds_blocking(&self) -> bool {
+        self.includes_more() || self.policy.heeds_blocking()
+    }
+
+    fn includes_more(&self) -> bool {
+        self.more_in_every_variant || self.policy.includes_more()
     }
 
     /// More is to come only once an acknowledgment frees space; with nothing outstanding none will.
@@ -378,11 +387,14 @@ impl Sender {
         }
         let idle = Idle {
             last_sent: self.last_sent,
+            last_acked: self.last_acked,
+            last_heard: self.last_heard,
             now: self.vars.now,
             rto: self.rtt.rto(),
             srtt: self.rtt.srtt(),
             cwnd: self.vars.cwnd,
             ssthresh: self.vars.ssthresh,
+            offered: self.vars.wnd,
             initial: self.initial_cwnd,
             mss: u64::from(self.vars.mss),
         };
