@@ -228,7 +228,7 @@ impl Sender {
     /// Whether a thread that is about to sleep may set free what is held; if not, there is no pass.
     #[inline]
     pub(crate) fn heeds_blocking(&self) -> bool {
-        self.includes_more() || self.policy.heeds_blocking()
+        self.vars.corked || self.includes_more() || self.policy.heeds_blocking()
     }
 
     fn includes_more(&self) -> bool {
