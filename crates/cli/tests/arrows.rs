@@ -40,15 +40,19 @@ const CRATES: &[(&str, &[&str])] = &[
 const MODULES: &[(&str, &[&str])] = &[
     ("time", &[]),
     ("offset", &[]),
-    ("segment", &["offset"]),
+    ("options", &["offset"]),
+    ("segment", &["offset", "options"]),
     ("outbox", &["segment"]),
     ("socket", &[]),
-    ("sender", &["offset", "outbox", "segment", "time"]),
+    (
+        "sender",
+        &["offset", "options", "outbox", "segment", "time"],
+    ),
     ("receiver", &["offset", "segment", "time"]),
     (
         "connection",
         &[
-            "offset", "outbox", "receiver", "segment", "sender", "socket", "time",
+            "offset", "options", "outbox", "receiver", "segment", "sender", "socket", "time",
         ],
     ),
     (

@@ -2,6 +2,7 @@
 
 use super::{Connection, State};
 use crate::offset::Offset;
+use crate::options::Options;
 use crate::outbox::{Events, Outbox};
 use crate::segment::{Flags, Segment};
 use crate::time::Instant;
@@ -24,8 +25,10 @@ impl Connection {
     pub(super) fn send_syn(&mut self, now: Instant, out: &mut Outbox) {
         let stamp = self.stamp();
         let ack = (self.state == State::SynReceived).then_some(stamp.ack);
+        let options = self.syn_options();
         let mss = self.receiver.mss();
-        self.sender.send_syn(now, mss, ack, stamp.window, out);
+        self.sender
+            .send_syn(now, mss, ack, stamp.window, options, out);
     }
 
     /// LISTEN (section 3.10.7.2).
@@ -112,6 +115,7 @@ impl Connection {
     }
 
     fn accept_syn(&mut self, segment: &Segment) {
+        self.agree(&segment.options);
         self.receiver.synchronise();
         self.sender.learn_mss(segment.mss);
         self.sender
@@ -141,5 +145,6 @@ pub fn reset(segment: &Segment, out: &mut Outbox) {
         window: 0,
         mss: 0,
         flags,
+        options: Options::default(),
     });
 }

@@ -4,11 +4,15 @@
 //! arrives, time passes. One query, [`Connection::next_wakeup`], reads what the halves have stored.
 
 mod arrival;
+mod extensions;
 mod handshake;
 mod teardown;
 
+use extensions::Agreed;
+pub use extensions::Extensions;
 pub use handshake::reset;
 
+use crate::options::Options;
 use crate::outbox::{Events, Outbox};
 use crate::receiver::ack_policy::{AckPolicy, AckTimer};
 use crate::receiver::{Receiver, ReceiverConfig};
@@ -30,6 +34,8 @@ pub struct Config {
     pub copy_rule: CopyRule,
     /// How long TIME-WAIT lasts: twice the maximum segment lifetime (RFC 9293, section 3.4.2).
     pub time_wait: Duration,
+    /// What it may use beyond RFC 9293's core.
+    pub extensions: Extensions,
 }
 
 /// The states of RFC 9293, section 3.3.2.
@@ -108,6 +114,8 @@ pub struct Connection {
     time_wait_until: Instant,
     /// The connection was opened by a SYN that came in, so a refused one goes back to LISTEN.
     passive: bool,
+    extensions: Extensions,
+    agreed: Agreed,
     /// Before this, no bare ACK outside the window is answered.
     next_answer: Instant,
 }
@@ -125,18 +133,22 @@ impl Connection {
             time_wait: config.time_wait,
             time_wait_until: Instant::FAR_FUTURE,
             passive: false,
+            extensions: config.extensions,
+            agreed: Agreed::default(),
             next_answer: Instant::ZERO,
         }
     }
 
     /// A connection whose handshake is taken as done, with a peer that offers `peer_window` octets.
     ///
-    /// Simulations start here where the handshake is not what is measured.
+    /// The peer is one of the same kind: it agreed to every extension. Simulations start here where
+    /// the handshake is not what is measured.
     #[must_use]
     pub fn established(config: &Config, peer_window: u64) -> Self {
         let mut connection = Self::new(config);
         connection.state = State::Established;
         connection.sender.establish(peer_window);
+        connection.agree(&connection.syn_options());
         connection.receiver.establish();
         connection
     }
@@ -159,6 +171,20 @@ impl Connection {
     #[inline]
     pub fn receiver(&self) -> &Receiver {
         &self.receiver
+    }
+
+    /// Snd.Wind.Shift: by how much to shift the window field of what arrives, but for a SYN's, to
+    /// the left (RFC 7323, section 2.3).
+    #[must_use]
+    pub fn send_window_shift(&self) -> u8 {
+        self.agreed.send_window_shift
+    }
+
+    /// Rcv.Wind.Shift: by how much to shift the windows of what leaves, but for a SYN's, to the
+    /// right. What is announced is a multiple of `1 << shift`.
+    #[must_use]
+    pub fn receive_window_shift(&self) -> u8 {
+        self.receiver.window_shift()
     }
 
     /// Chooses another send policy from here on; it is asked at once about what the old one held.
@@ -415,6 +441,7 @@ impl Connection {
             window: stamp.window,
             mss: 0,
             flags: Flags::ACK,
+            options: Options::default(),
         });
         self.sender.count_empty();
         self.receiver.acknowledged(stamp.window, false, now);

@@ -1,6 +1,7 @@
 //! Closing, in every order (RFC 9293, section 3.6).
 
 use super::{Connection, State};
+use crate::options::Options;
 use crate::outbox::{Events, Outbox};
 use crate::segment::{Flags, Segment};
 use crate::time::Instant;
@@ -43,6 +44,7 @@ impl Connection {
                 window: 0,
                 mss: 0,
                 flags: Flags::RST.with(Flags::ACK),
+                options: Options::default(),
             });
         }
         self.vanish(Events::CLOSED, out);

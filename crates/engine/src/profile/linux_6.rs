@@ -1,7 +1,7 @@
 //! Linux 6: Minshall's test, quick ACKs, an initial window of ten segments.
 
 use super::{Profile, Sizes};
-use crate::connection::Config;
+use crate::connection::{Config, Extensions};
 use crate::receiver::ReceiverConfig;
 use crate::receiver::ack_policy::{AckPolicy, AckTimer};
 use crate::sender::congestion::{Congestion, Reno, restart::IdleRestart};
@@ -48,5 +48,6 @@ fn config(sizes: &Sizes) -> Config {
         },
         copy_rule: CopyRule::WholeWrite(WholeWrite),
         time_wait: Duration::from_secs(60),
+        extensions: Extensions::LINUX_6,
     }
 }

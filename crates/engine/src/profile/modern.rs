@@ -2,7 +2,7 @@
 //! acknowledges every second segment and never later than 40 ms.
 
 use super::{Profile, Sizes};
-use crate::connection::Config;
+use crate::connection::{Config, Extensions};
 use crate::receiver::ReceiverConfig;
 use crate::receiver::ack_policy::{AckPolicy, AckTimer};
 use crate::sender::congestion::{Congestion, Reno, restart::IdleRestart};
@@ -44,5 +44,6 @@ fn config(sizes: &Sizes) -> Config {
         },
         copy_rule: CopyRule::WholeWrite(WholeWrite),
         time_wait: Duration::from_secs(60),
+        extensions: Extensions::MODERN,
     }
 }

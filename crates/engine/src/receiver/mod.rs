@@ -14,7 +14,8 @@ use assembler::Assembler;
 pub struct ReceiverConfig {
     /// The receive buffer (`so_rcv.sb_hiwat`), in octets.
     pub buffer: u64,
-    /// The largest window that can be advertised, in octets: 65,535 without window scaling.
+    /// The largest window that can be advertised, in octets: at most 65,535 without window
+    /// scaling; where that was offered in vain, no more than those are used.
     pub window_cap: u64,
     /// The largest segment to accept, in octets; goes out as the MSS option.
     pub mss: u16,
@@ -35,7 +36,11 @@ pub struct Receiver {
     /// How far the application has read.
     read: Offset,
     capacity: u64,
+    /// As configured; `window_cap` is what the peer's SYN left of it.
+    own_window_cap: u64,
     window_cap: u64,
+    /// Rcv.Wind.Shift (RFC 7323, section 2.3).
+    window_shift: u8,
     mss: u16,
     assembler: Assembler,
     /// Where the peer's FIN stands, once it has been seen.
@@ -48,6 +53,9 @@ pub struct Receiver {
     delayed_until: Instant,
     ack_now: bool,
 }
+
+/// The largest window that the header's field holds.
+const UNSCALED: u64 = u16::MAX as u64;
 
 /// What the arrival of a segment's data meant.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -69,7 +77,9 @@ impl Receiver {
             advertised: edge,
             read: Offset::SYN,
             capacity: config.buffer,
+            own_window_cap: config.window_cap,
             window_cap: config.window_cap,
+            window_shift: 0,
             mss: config.mss,
             assembler: Assembler::default(),
             fin: None,
@@ -135,11 +145,39 @@ impl Receiver {
         let offer = edge.since(self.nxt);
         let promised = self.advertised.since(self.nxt);
         let step = u64::from(self.mss).min(self.capacity / 4);
-        if offer < step {
-            promised as u32
+        let window = if offer < step {
+            promised
         } else {
-            offer.max(promised) as u32
-        }
+            offer.max(promised)
+        };
+        // RFC 7323, section 2.3: the window field is shifted to the right. What that cuts off was
+        // promised and is still taken (section 2.4, "MUST honor").
+        (window >> self.window_shift << self.window_shift) as u32
+    }
+
+    /// Rcv.Wind.Shift.
+    #[must_use]
+    pub fn window_shift(&self) -> u8 {
+        self.window_shift
+    }
+
+    /// The least shift with which the whole buffer can be announced; 14 at the most (RFC 7323,
+    /// section 2.3).
+    pub(crate) fn wanted_window_shift(&self) -> u8 {
+        let largest = self.capacity.min(self.own_window_cap);
+        (0..14)
+            .find(|shift| largest >> shift <= UNSCALED)
+            .unwrap_or(14)
+    }
+
+    /// Both sides offered window scaling, or this side did in vain.
+    pub(crate) fn agree_on_scaling(&mut self, agreed: bool) {
+        self.window_shift = if agreed {
+            self.wanted_window_shift()
+        } else {
+            0
+        };
+        self.window_cap = self.own_window_cap.min(UNSCALED << self.window_shift);
     }
 
     /// The MSS to announce.
@@ -366,6 +404,7 @@ mod tests {
     use super::ack_policy::{AckPolicy, AckTimer};
     use super::assembler::MAX_RANGES;
     use super::*;
+    use crate::options::Options;
     use crate::time::Duration;
 
     #[test]
@@ -386,6 +425,7 @@ mod tests {
                 window: 1000,
                 mss: 0,
                 flags: Flags::ACK,
+                options: Options::default(),
             };
             receiver.on_data(&segment, Instant::ZERO);
             (receiver.nxt(), receiver.out_of_order().len())

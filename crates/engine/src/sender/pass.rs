@@ -4,6 +4,7 @@ use super::congestion::restart::Idle;
 use super::send_policy::{Because, Moment, Offer, Rule, Verdict, Why};
 use super::{Hold, Sender};
 use crate::offset::{Offset, Span};
+use crate::options::Options;
 use crate::outbox::Outbox;
 use crate::segment::{Flags, Segment};
 use crate::time::{Duration, Instant};
@@ -213,6 +214,7 @@ impl Sender {
             window: stamp.window,
             mss: 0,
             flags,
+            options: Options::default(),
         });
         let end = data_end + u64::from(fin);
         self.vars.nxt = end;
@@ -277,6 +279,7 @@ impl Sender {
             window,
             mss: 0,
             flags,
+            options: Options::default(),
         });
         // SND.NXT stays: until it is acknowledged, what was probed with counts as unsent, and the
         // persist timer and not the retransmission timer watches over it.
@@ -358,6 +361,7 @@ impl Sender {
         own_mss: u16,
         ack: Option<Offset>,
         window: u32,
+        options: Options,
         out: &mut Outbox,
     ) {
         out.segments.push(Segment {
@@ -367,6 +371,7 @@ impl Sender {
             window: window.min(u32::from(u16::MAX)),
             mss: own_mss,
             flags: Flags::SYN.with_if(ack.is_some(), Flags::ACK),
+            options,
         });
         self.vars.now = now;
         self.vars.nxt = Offset::FIRST;

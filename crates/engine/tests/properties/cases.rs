@@ -5,7 +5,7 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::select;
 use tinygram_engine::Duration;
-use tinygram_engine::connection::Config;
+use tinygram_engine::connection::{Config, Extensions};
 use tinygram_engine::receiver::ReceiverConfig;
 use tinygram_engine::receiver::ack_policy::{self, AckPolicy, AckTimer};
 use tinygram_engine::sender::congestion::restart::IdleRestart;
@@ -104,6 +104,7 @@ impl Setting {
             },
             copy_rule: self.copy_rule,
             time_wait: Duration::from_secs(60),
+            extensions: Extensions::NONE,
         }
     }
 }

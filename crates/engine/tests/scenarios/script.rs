@@ -4,7 +4,7 @@ use std::fmt;
 use std::path::Path;
 
 use tinygram_engine::sender::send_policy::Why;
-use tinygram_engine::{Duration, Flags, Offset, Segment, State};
+use tinygram_engine::{Duration, Flags, Offset, Options, Segment, State};
 
 /// A script as it was read.
 #[derive(Clone, Debug)]
@@ -377,6 +377,7 @@ impl Wire {
             window: self.window.unwrap_or(window),
             mss: self.mss.unwrap_or_default(),
             flags: self.flags,
+            options: Options::default(),
         }
     }
 

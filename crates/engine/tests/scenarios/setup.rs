@@ -1,6 +1,6 @@
 //! From a script's settings to a connection. Sizes are octets, times carry their unit.
 
-use tinygram_engine::connection::{Config, Connection};
+use tinygram_engine::connection::{Config, Connection, Extensions};
 use tinygram_engine::receiver::ReceiverConfig;
 use tinygram_engine::receiver::ack_policy::{AckPolicy, AckTimer};
 use tinygram_engine::sender::congestion::restart::IdleRestart;
@@ -51,6 +51,7 @@ fn round_numbers() -> Config {
         },
         copy_rule: CopyRule::WholeWrite(WholeWrite),
         time_wait: Duration::from_secs(60),
+        extensions: Extensions::NONE,
     }
 }
 
