@@ -35,3 +35,53 @@ impl Observer for Trace {
         self.sent.push((from, *frame));
     }
 }
+
+/// Keeps what a capture at one host sees: the frames that it hands to its device, and those that
+/// arrive from the other host.
+#[derive(Clone, Debug)]
+pub struct Tap {
+    at: Side,
+    seen: Vec<Seen>,
+}
+
+/// A frame that a [`Tap`] saw.
+#[derive(Clone, Copy, Debug)]
+pub struct Seen {
+    /// Who sent it.
+    pub from: Side,
+    /// The frame; its time is when it left here, or arrived here.
+    pub frame: Frame,
+}
+
+impl Tap {
+    /// A tap at this host.
+    #[must_use]
+    pub fn at(at: Side) -> Self {
+        let seen = Vec::new();
+        Self { at, seen }
+    }
+
+    /// What it saw, in the order of time. (A host is told of an arrival when its processor gets to
+    /// it, and a frame is handed over before it leaves.)
+    #[must_use]
+    pub fn into_seen(mut self) -> Vec<Seen> {
+        self.seen.sort_by_key(|seen| seen.frame.at);
+        self.seen
+    }
+}
+
+impl Observer for Tap {
+    fn sent(&mut self, from: Side, frame: &Frame) {
+        if from == self.at {
+            let frame = *frame;
+            self.seen.push(Seen { from, frame });
+        }
+    }
+
+    fn received(&mut self, _: Instant, to: Side, frame: &Frame) {
+        if to == self.at {
+            let (from, frame) = (to.other(), *frame);
+            self.seen.push(Seen { from, frame });
+        }
+    }
+}

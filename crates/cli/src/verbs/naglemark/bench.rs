@@ -9,10 +9,12 @@ use tinygram_papers::mogul::aggregate::{self, Work};
 use tinygram_papers::mogul::tables::{self, Entry, Miss, Wanted, entries, mean_distance, misses};
 use tinygram_report::naglemark::{Cell, Panel, Trace, Transfer, Yardstick};
 use tinygram_report::units::{grouped, size};
+use tinygram_sim::observer::Seen;
 
 use super::args::{Medium, Model, Trial};
 use super::experiment::{medium, table, wanted};
 use super::plan::{Link, Plan};
+use crate::capture::CaptureAt;
 use crate::exit::Failure;
 use crate::terminal::Progress;
 
@@ -20,6 +22,8 @@ use crate::terminal::Progress;
 pub(crate) struct Measured {
     /// One per medium.
     pub(crate) panels: Vec<Panel>,
+    /// What the plan's capture saw.
+    pub(crate) seen: Vec<Seen>,
     pub(crate) stats: Stats,
 }
 
@@ -71,6 +75,7 @@ pub(crate) fn measure(
     let began = Instant::now();
     let mut work = Work::default();
     let mut panels = Vec::new();
+    let mut seen = Vec::new();
     for link in &plan.media {
         let wanted = wanted(plan, link);
         let cells = pool.install(|| cells(plan, &wanted, progress));
@@ -88,13 +93,20 @@ pub(crate) fn measure(
             panel.traces = pool.install(|| wanted.par_iter().map(trace).collect());
         }
         panels.push(panel);
+        if let (Some(at), [only]) = (plan.capture, &wanted[..]) {
+            seen = only.parameters.repetition(0).captured(at.side());
+        }
     }
     let stats = Stats {
         work,
         elapsed: began.elapsed(),
         threads: pool.current_num_threads(),
     };
-    Ok(Measured { panels, stats })
+    Ok(Measured {
+        panels,
+        seen,
+        stats,
+    })
 }
 
 fn cells_of(plan: &Plan, link: &Link, progress: &Progress) -> Vec<aggregate::Cell> {
