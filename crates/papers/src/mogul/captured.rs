@@ -69,7 +69,7 @@ impl Parameters {
 
 fn later(seen: &Seen, by: Duration) -> Seen {
     let mut later = *seen;
-    later.frame.at = later.frame.at + by;
+    later.frame.at += by;
     later
 }
 

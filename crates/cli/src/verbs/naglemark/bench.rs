@@ -14,7 +14,6 @@ use tinygram_sim::observer::Seen;
 use super::args::{Medium, Model, Trial};
 use super::experiment::{medium, table, wanted};
 use super::plan::{Link, Plan};
-use crate::capture::CaptureAt;
 use crate::exit::Failure;
 use crate::terminal::Progress;
 
