@@ -11,7 +11,7 @@ use libfuzzer_sys::fuzz_target;
 use tinygram_engine::connection::{Config, Extensions, Wrote};
 use tinygram_engine::receiver::ReceiverConfig;
 use tinygram_engine::receiver::ack_policy::{AckPolicy, AckTimer};
-use tinygram_engine::sender::congestion::restart::IdleRestart;
+use tinygram_engine::sender::congestion::restart::{IdleAfter, IdleRestart};
 use tinygram_engine::sender::congestion::{Congestion, Reno};
 use tinygram_engine::sender::send_policy::{BlockedOn, SendPolicy};
 use tinygram_engine::sender::{RtoRules, SenderConfig};
@@ -241,6 +241,9 @@ fn config(setup: &Setup) -> Config {
     let rules = [
         IdleRestart::None,
         IdleRestart::Reset,
+        IdleRestart::OneSegment(IdleAfter::TimeOut),
+        IdleRestart::OneSegment(IdleAfter::RoundTrip),
+        IdleRestart::OneSegment(IdleAfter::Silence),
         IdleRestart::Decay,
         IdleRestart::Paced,
     ];

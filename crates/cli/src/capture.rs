@@ -10,7 +10,6 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use clap::ValueEnum;
 use tinygram_engine::{Flags, Instant};
 use tinygram_sim::medium::{Frame as Carried, Side};
-use tinygram_sim::observer::Seen;
 use tinygram_wire::capture::{Frame, LinkType, PcapngWriter};
 use tinygram_wire::encode::{Numbering, Path, encode};
 use tinygram_wire::sequence::Sequence;
@@ -35,13 +34,17 @@ impl CaptureAt {
     }
 }
 
-/// Writes what was seen as pcapng, raw IP with nanoseconds; the first frame carries `comment`.
-pub(crate) fn write_pcapng(seen: &[Seen], comment: &str, into: &mut dyn Write) -> io::Result<()> {
+/// Writes what was seen (who sent what) as pcapng, raw IP with nanoseconds; the first frame carries `comment`.
+pub(crate) fn write_pcapng(
+    seen: &[(Side, Carried)],
+    comment: &str,
+    into: &mut dyn Write,
+) -> io::Result<()> {
     let mut writer = PcapngWriter::new(into)?;
     let mut scales = Scales::default();
     let zeros = [0; u16::MAX as usize];
     let mut packet = Vec::new();
-    for (number, Seen { from, frame }) in seen.iter().enumerate() {
+    for (number, (from, frame)) in seen.iter().enumerate() {
         let ends = ends(frame).map(SocketAddr::from);
         let [source, destination] = [*from, from.other()].map(|side| ends[side.index()]);
         let path = Path::new(source, destination).expect("both are of IPv4");
@@ -65,8 +68,8 @@ pub(crate) fn write_pcapng(seen: &[Seen], comment: &str, into: &mut dyn Write) -
 }
 
 /// Writes what was seen as `tcpdump -n` would print it, a line per segment.
-pub(crate) fn write_text(seen: &[Seen], into: &mut dyn Write) -> io::Result<()> {
-    for Seen { from, frame } in seen {
+pub(crate) fn write_text(seen: &[(Side, Carried)], into: &mut dyn Write) -> io::Result<()> {
+    for (from, frame) in seen {
         let ends = ends(frame);
         let line = Line {
             time_ns: time_ns(frame.at),

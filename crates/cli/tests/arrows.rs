@@ -40,19 +40,15 @@ const CRATES: &[(&str, &[&str])] = &[
 const MODULES: &[(&str, &[&str])] = &[
     ("time", &[]),
     ("offset", &[]),
-    ("options", &["offset"]),
-    ("segment", &["offset", "options"]),
+    ("segment", &["offset"]),
     ("outbox", &["segment"]),
     ("socket", &[]),
-    (
-        "sender",
-        &["offset", "options", "outbox", "segment", "time"],
-    ),
+    ("sender", &["offset", "outbox", "segment", "time"]),
     ("receiver", &["offset", "segment", "time"]),
     (
         "connection",
         &[
-            "offset", "options", "outbox", "receiver", "segment", "sender", "socket", "time",
+            "offset", "outbox", "receiver", "segment", "sender", "socket", "time",
         ],
     ),
     (

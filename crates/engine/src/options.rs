@@ -3,6 +3,7 @@
 use std::fmt;
 
 use crate::offset::{Offset, Span};
+use crate::time::Duration;
 
 /// What stands behind the fixed header. A segment of a connection that agreed on nothing carries
 /// the default: none.
@@ -25,6 +26,11 @@ pub struct Timestamps {
     pub value: u32,
     /// TSecr: a TSval of the other side's that is being echoed; means nothing without an ACK.
     pub echo: u32,
+}
+
+impl Timestamps {
+    /// The clock's tick (RFC 7323, section 5.4: from 1 ms to 1 s).
+    pub const TICK: Duration = Duration::from_millis(1);
 }
 
 /// Up to four ranges, as many as the option space has room for (RFC 2018, section 3).

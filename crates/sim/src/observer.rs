@@ -36,52 +36,47 @@ impl Observer for Trace {
     }
 }
 
-/// Keeps what a capture at one host sees: the frames that it hands to its device, and those that
-/// arrive from the other host.
-#[derive(Clone, Debug)]
+/// Keeps what a capture sees: at one of the hosts the frames that it hands to its device and those that
+/// arrive; by default, as a third station on the cable, every frame that arrives anywhere, with the
+/// time at which it had passed.
+#[derive(Clone, Debug, Default)]
 pub struct Tap {
-    at: Side,
-    seen: Vec<Seen>,
-}
-
-/// A frame that a [`Tap`] saw.
-#[derive(Clone, Copy, Debug)]
-pub struct Seen {
-    /// Who sent it.
-    pub from: Side,
-    /// The frame; its time is when it left here, or arrived here.
-    pub frame: Frame,
+    /// The host; the cable if absent.
+    at: Option<Side>,
+    /// In the order in which the hosts told of them.
+    seen: Vec<(Side, Frame)>,
 }
 
 impl Tap {
     /// A tap at this host.
     #[must_use]
-    pub fn at(at: Side) -> Self {
-        let seen = Vec::new();
-        Self { at, seen }
+    pub fn at(host: Side) -> Self {
+        Self {
+            at: Some(host),
+            seen: Vec::new(),
+        }
     }
 
-    /// What it saw, in the order of time. (A host is told of an arrival when its processor gets to
-    /// it, and a frame is handed over before it leaves.)
+    /// Who sent what, in the order in which it passed; the time is in the frame. (A host is told of an
+    /// arrival when its processor gets to it, and of a frame before it leaves.)
     #[must_use]
-    pub fn into_seen(mut self) -> Vec<Seen> {
-        self.seen.sort_by_key(|seen| seen.frame.at);
-        self.seen
+    pub fn passed(&self) -> Vec<(Side, Frame)> {
+        let mut passed = self.seen.clone();
+        passed.sort_by_key(|(_, frame)| frame.at);
+        passed
     }
 }
 
 impl Observer for Tap {
     fn sent(&mut self, from: Side, frame: &Frame) {
-        if from == self.at {
-            let frame = *frame;
-            self.seen.push(Seen { from, frame });
+        if self.at == Some(from) {
+            self.seen.push((from, *frame));
         }
     }
 
     fn received(&mut self, _: Instant, to: Side, frame: &Frame) {
-        if to == self.at {
-            let (from, frame) = (to.other(), *frame);
-            self.seen.push(Seen { from, frame });
+        if self.at.is_none_or(|host| host == to) {
+            self.seen.push((to.other(), *frame));
         }
     }
 }

@@ -223,6 +223,7 @@ impl<P: Program, O: Observer> World<P, O> {
         let host = &mut self.hosts[side.index()];
         let (cost, percent) = (host.costs.output, host.costs.jitter_percent);
         for frame in &mut host.leaving {
+            let cost = cost.of(frame.segment.len);
             host.free_at += host.dice.jitter(cost, percent);
             frame.at = host.free_at;
             self.observer.sent(side, frame);

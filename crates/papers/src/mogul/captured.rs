@@ -9,48 +9,49 @@
 use std::collections::BTreeSet;
 
 use tinygram_engine::{Duration, Instant};
-use tinygram_sim::medium::{ImpairmentRules, Side};
-use tinygram_sim::observer::{Seen, Tap};
+use tinygram_sim::medium::{Frame, ImpairmentRules, Side};
+use tinygram_sim::observer::Tap;
 use tinygram_sim::workload::opening::Opening as Opener;
 use tinygram_sim::{Opening, World, WorldConfig};
 
 use super::naglemark::Parameters;
 
 impl Parameters {
-    /// Runs the trial and gives what a tap at this host saw, in the order of time. The trial begins
-    /// when the first connection's opening is done.
+    /// Runs the trial and gives what a tap at this host saw: who sent what, in the order of time. The
+    /// trial begins when the first connection's opening is done.
     #[must_use]
-    pub fn captured(&self, at: Side) -> Vec<Seen> {
+    pub fn captured(&self, at: Side) -> Vec<(Side, Frame)> {
         let (_, tap) = self.watched(Tap::at(at));
         let opening = self.opening(at);
-        let (Some(first), Some(last)) = (opening.first(), opening.last()) else {
-            return tap.into_seen();
+        let (Some((_, first)), Some((_, last))) = (opening.first(), opening.last()) else {
+            return tap.passed();
         };
-        let lasts = last.frame.at.since(first.frame.at) + self.model.think();
+        // The first request follows as any request follows an answer.
+        let lasts = last.at.since(first.at) + self.model.think();
         let mut seen = Vec::new();
         let mut opened = BTreeSet::new();
-        for of_trial in tap.into_seen() {
-            let of_trial = later(&of_trial, lasts);
-            let generation = of_trial.frame.generation;
-            if opened.insert(generation) {
-                // The first request follows as any request follows an answer.
-                let begin = Duration::from_nanos(of_trial.frame.at.as_nanos() - lasts.as_nanos());
-                seen.extend(opening.iter().map(|of_opening| {
-                    let since = of_opening.frame.at.since(first.frame.at);
-                    let mut renewed = *of_opening;
-                    renewed.frame.at = Instant::ZERO + begin + since;
-                    renewed.frame.generation = generation;
-                    renewed
+        for (from, mut frame) in tap.passed() {
+            // All of the trial is later by one opening, so that what opens a connection begins then.
+            let begins = frame.at;
+            frame.at += lasts;
+            if opened.insert(frame.generation) {
+                seen.extend(opening.iter().map(|(from, of_opening)| {
+                    let renewed = Frame {
+                        at: begins + of_opening.at.since(first.at),
+                        generation: frame.generation,
+                        ..*of_opening
+                    };
+                    (*from, renewed)
                 }));
             }
-            seen.push(of_trial);
+            seen.push((from, frame));
         }
-        seen.sort_by_key(|seen| seen.frame.at);
+        seen.sort_by_key(|(_, frame)| frame.at);
         seen
     }
 
     /// The three segments of an opening, as seen at this host.
-    fn opening(&self, at: Side) -> Vec<Seen> {
+    fn opening(&self, at: Side) -> Vec<(Side, Frame)> {
         let trial = self.world_config();
         let config = WorldConfig {
             impairment: ImpairmentRules {
@@ -63,14 +64,8 @@ impl Parameters {
         let mut world = World::watched(config, programs, Tap::at(at));
         world.connect(Opening::Handshake, self.ends());
         world.run(Instant::ZERO + LONGEST_OPENING);
-        world.into_observer().into_seen()
+        world.observer().passed()
     }
-}
-
-fn later(seen: &Seen, by: Duration) -> Seen {
-    let mut later = *seen;
-    later.frame.at += by;
-    later
 }
 
 /// Three segments take less over any path that carries a trial.
@@ -109,13 +104,12 @@ mod tests {
         for (trial, connections) in [(Trial::SequentialOne, 1), (Trial::SequentialEach, 3)] {
             for at in Side::BOTH {
                 let seen = parameters(trial).captured(at);
-                let syns = seen
-                    .iter()
-                    .filter(|it| it.frame.segment.flags.has(Flags::SYN));
-                let mss: Vec<_> = syns.map(|it| it.frame.segment.mss).collect();
+                let segments = seen.iter().map(|(_, frame)| frame.segment);
+                let syns = segments.filter(|segment| segment.flags.has(Flags::SYN));
+                let mss: Vec<_> = syns.map(|segment| segment.mss).collect();
                 assert_eq!(mss, vec![4312; 2 * connections], "{trial:?} {at:?}");
-                assert!(seen[0].frame.segment.flags.has(Flags::SYN));
-                assert!(seen.is_sorted_by_key(|it| it.frame.at));
+                assert!(seen[0].1.segment.flags.has(Flags::SYN));
+                assert!(seen.is_sorted_by_key(|(_, frame)| frame.at));
             }
         }
     }
@@ -124,13 +118,13 @@ mod tests {
     fn the_trial_itself_is_seen_as_it_ran() {
         let parameters = parameters(Trial::SequentialOne);
         let (_, tap) = parameters.watched(Tap::at(Side::Server));
-        let of_trial: Vec<_> = tap.into_seen();
+        let of_trial = tap.passed();
         let seen = parameters.captured(Side::Server);
         assert_eq!(seen.len(), 3 + of_trial.len());
-        let moved = seen[3].frame.at.since(of_trial[0].frame.at);
-        for (captured, ran) in seen[3..].iter().zip(&of_trial) {
-            assert_eq!(captured.frame.segment, ran.frame.segment);
-            assert_eq!(captured.frame.at.since(ran.frame.at), moved);
+        let moved = seen[3].1.at.since(of_trial[0].1.at);
+        for ((_, captured), (_, ran)) in seen[3..].iter().zip(&of_trial) {
+            assert_eq!(captured.segment, ran.segment);
+            assert_eq!(captured.at.since(ran.at), moved);
         }
     }
 }

@@ -9,7 +9,7 @@ use tinygram_papers::mogul::aggregate::{self, Work};
 use tinygram_papers::mogul::tables::{self, Entry, Miss, Wanted, entries, mean_distance, misses};
 use tinygram_report::naglemark::{Cell, Panel, Trace, Transfer, Yardstick};
 use tinygram_report::units::{grouped, size};
-use tinygram_sim::observer::Seen;
+use tinygram_sim::medium::{Frame, Side};
 
 use super::args::{Medium, Model, Trial};
 use super::experiment::{medium, table, wanted};
@@ -21,8 +21,8 @@ use crate::terminal::Progress;
 pub(crate) struct Measured {
     /// One per medium.
     pub(crate) panels: Vec<Panel>,
-    /// What the plan's capture saw.
-    pub(crate) seen: Vec<Seen>,
+    /// What the plan's capture saw: who sent what.
+    pub(crate) seen: Vec<(Side, Frame)>,
     pub(crate) stats: Stats,
 }
 

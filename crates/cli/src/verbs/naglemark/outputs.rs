@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 use tinygram_report::naglemark::{Cell, Contents, Panel, SCHEMA, page};
 use tinygram_report::{Destination, Document, Folder, Ink, Table, csv, facts, json};
-use tinygram_sim::observer::Seen;
+use tinygram_sim::medium::{Frame, Side};
 
 use super::args::{Args, Format, Model};
 use super::bench::Measured;
@@ -104,7 +104,12 @@ impl Outputs {
     }
 
     /// Writes every file; says whether the results are in one of them.
-    fn write_files(self, shown: &Shown<'_>, text: &str, seen: &[Seen]) -> Result<bool, Failure> {
+    fn write_files(
+        self,
+        shown: &Shown<'_>,
+        text: &str,
+        seen: &[(Side, Frame)],
+    ) -> Result<bool, Failure> {
         if let Some((path, folder)) = self.svg {
             for (stem, figure) in shown.panels.iter().flat_map(Panel::figures) {
                 let name = format!("{stem}.svg");
