@@ -5,6 +5,7 @@
 
 mod exit;
 mod interrupt;
+mod supervise;
 mod terminal;
 mod values;
 mod verbs;

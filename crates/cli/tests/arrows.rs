@@ -17,6 +17,7 @@ const CRATES: &[(&str, &[&str])] = &[
     ("tinygram-papers", &["tinygram-sim", "tinygram-engine"]),
     ("tinygram-stack", &["tinygram-engine", "tinygram-wire"]),
     ("tinygram-diagnose", &["tinygram-engine", "tinygram-wire"]),
+    ("tinygram-link", &[]),
     ("tinygram-preload", &[]),
     ("tinygram-report", &[]),
     (
@@ -28,6 +29,7 @@ const CRATES: &[(&str, &[&str])] = &[
             "tinygram-papers",
             "tinygram-stack",
             "tinygram-diagnose",
+            "tinygram-link",
             "tinygram-preload",
             "tinygram-report",
         ],
