@@ -7,6 +7,7 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 use tun_rs::{DeviceBuilder, Layer, SyncDevice};
 
 use crate::namespace::Namespace;
+use crate::netlink;
 
 /// A TUN device that is read and written without blocking.
 ///
@@ -46,7 +47,7 @@ impl Device {
                 .build_sync()?;
             // A burst that comes while the relay has no CPU waits in the device's queue. It must be
             // the emulator's queue that is full first.
-            device.set_tx_queue_len(DEVICE_QUEUE)?;
+            netlink::set_queue_length(device.if_index()?, DEVICE_QUEUE)?;
             device.set_nonblocking(true)?;
             Ok(Self(device))
         })

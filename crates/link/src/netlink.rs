@@ -7,7 +7,7 @@ use netlink_packet_core::{
     NLM_F_ACK, NLM_F_REQUEST, NetlinkHeader, NetlinkMessage, NetlinkPayload,
 };
 use netlink_packet_route::RouteNetlinkMessage;
-use netlink_packet_route::link::{LinkFlags, LinkMessage};
+use netlink_packet_route::link::{LinkAttribute, LinkFlags, LinkMessage};
 use netlink_sys::protocols::NETLINK_ROUTE;
 use netlink_sys::{Socket, SocketAddr};
 
@@ -20,6 +20,17 @@ pub fn loopback_up() -> io::Result<()> {
     message.header.index = LOOPBACK;
     message.header.flags = LinkFlags::Up;
     message.header.change_mask = LinkFlags::Up;
+    ask(RouteNetlinkMessage::SetLink(message), 0)
+}
+
+/// Sets how many packets may wait in a device's queue.
+///
+/// # Errors
+/// What the kernel says. (The older `SIOCSIFTXQLEN` wants root of the whole machine.)
+pub fn set_queue_length(device: u32, packets: u32) -> io::Result<()> {
+    let mut message = LinkMessage::default();
+    message.header.index = device;
+    message.attributes = vec![LinkAttribute::TxQueueLen(packets)];
     ask(RouteNetlinkMessage::SetLink(message), 0)
 }
 
