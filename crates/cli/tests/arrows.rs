@@ -20,6 +20,7 @@ const CRATES: &[(&str, &[&str])] = &[
     ("tinygram-link", &[]),
     ("tinygram-preload", &[]),
     ("tinygram-report", &[]),
+    ("tinygram-weblog", &[]),
     (
         "tinygram",
         &[
@@ -32,6 +33,7 @@ const CRATES: &[(&str, &[&str])] = &[
             "tinygram-link",
             "tinygram-preload",
             "tinygram-report",
+            "tinygram-weblog",
         ],
     ),
 ];

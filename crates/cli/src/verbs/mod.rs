@@ -6,6 +6,7 @@ mod link;
 mod man;
 mod naglemark;
 mod policies;
+mod prevalence;
 mod ps;
 mod run;
 
@@ -24,6 +25,7 @@ pub(crate) enum Verb {
     /// List the send and ACK policies: one line each, their source, what they need to know
     Policies(policies::Args),
     Diagnose(diagnose::Args),
+    Prevalence(Box<prevalence::Args>),
     /// Run a program that coalesces its small writes and flushes when it waits
     Run(run::Args),
     /// Show every TCP connection with its process and its live options
@@ -41,6 +43,7 @@ impl Verb {
             Self::Naglemark(args) => naglemark::run(&args),
             Self::Policies(args) => policies::run(&args),
             Self::Diagnose(args) => diagnose::run(args),
+            Self::Prevalence(args) => prevalence::run(&args),
             Self::Completions(args) => completions::run(&args),
             Self::Man(args) => man::run(&args),
             Self::Link(args) => link::run(&args),

@@ -3,5 +3,12 @@
 pub mod aggregate;
 pub mod model;
 pub mod naglemark;
+pub mod prevalence;
 pub mod published;
+pub mod response;
 pub mod tables;
+
+use crate::Experiment;
+
+/// Its experiments.
+pub const EXPERIMENTS: &[Experiment] = &[];
