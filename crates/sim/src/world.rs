@@ -199,6 +199,8 @@ impl<P: Program, O: Observer> World<P, O> {
             host.take_in(now, &frame);
         }
         self.flush(side);
+        let host = &self.hosts[side.index()];
+        self.observer.ran(host.free_at, side, host);
         if let Wish::Renew(socket) = wish {
             self.renew(socket);
         }

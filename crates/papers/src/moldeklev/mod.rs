@@ -1,5 +1,9 @@
 //! Moldeklev & Gunningberg, "Deadlock situations in TCP over ATM".
 
+pub mod hosts;
+pub mod published;
+pub mod transfer;
+
 use crate::Experiment;
 
 /// Its experiments.
