@@ -8,15 +8,15 @@ mod invariants;
 
 use arbitrary::Arbitrary;
 use libfuzzer_sys::fuzz_target;
-use tinygram_engine::connection::{Config, Wrote};
+use tinygram_engine::connection::{Config, Extensions, Wrote};
 use tinygram_engine::receiver::ReceiverConfig;
 use tinygram_engine::receiver::ack_policy::{AckPolicy, AckTimer};
-use tinygram_engine::sender::congestion::restart::IdleRestart;
+use tinygram_engine::sender::congestion::restart::{IdleAfter, IdleRestart};
 use tinygram_engine::sender::congestion::{Congestion, Reno};
 use tinygram_engine::sender::send_policy::{BlockedOn, SendPolicy};
 use tinygram_engine::sender::{RtoRules, SenderConfig};
 use tinygram_engine::socket::copy_rule::{CopyRule, Mclbytes, SunOs, WholeWrite};
-use tinygram_engine::{Connection, Duration, Flags, Instant, Offset, Outbox, Segment};
+use tinygram_engine::{Connection, Duration, Flags, Instant, Offset, Options, Outbox, Segment};
 
 /// One call may answer with at most this many segments: a buffer of one-octet segments, and a few.
 const MAX_SEGMENTS_PER_CALL: usize = 70_000;
@@ -229,6 +229,7 @@ impl Arrival {
             window: self.window.into(),
             mss: self.mss,
             flags: Flags::from_bits(self.flags),
+            options: Options::default(),
         }
     }
 }
@@ -240,6 +241,9 @@ fn config(setup: &Setup) -> Config {
     let rules = [
         IdleRestart::None,
         IdleRestart::Reset,
+        IdleRestart::OneSegment(IdleAfter::TimeOut),
+        IdleRestart::OneSegment(IdleAfter::RoundTrip),
+        IdleRestart::OneSegment(IdleAfter::Silence),
         IdleRestart::Decay,
         IdleRestart::Paced,
     ];
@@ -273,6 +277,7 @@ fn config(setup: &Setup) -> Config {
         },
         copy_rule: *pick(&copy_rules, setup.copy_rule),
         time_wait: Duration::from_secs(60),
+extensions: Extensions::NONE,
     }
 }
 

@@ -19,6 +19,7 @@ const CRATES: &[(&str, &[&str])] = &[
     ("tinygram-diagnose", &["tinygram-engine", "tinygram-wire"]),
     ("tinygram-preload", &[]),
     ("tinygram-report", &[]),
+    ("tinygram-weblog", &[]),
     (
         "tinygram",
         &[
@@ -30,6 +31,7 @@ const CRATES: &[(&str, &[&str])] = &[
             "tinygram-diagnose",
             "tinygram-preload",
             "tinygram-report",
+            "tinygram-weblog",
         ],
     ),
 ];

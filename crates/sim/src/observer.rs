@@ -41,3 +41,27 @@ impl Observer for Trace {
         self.sent.push((from, *frame));
     }
 }
+
+/// Keeps every frame that arrived, as a third station on the cable stamps it: with the time at which
+/// it had passed.
+#[derive(Clone, Debug, Default)]
+pub struct Tap {
+    /// In the order in which the hosts took them in.
+    taken_in: Vec<(Side, Frame)>,
+}
+
+impl Tap {
+    /// Who sent what, in the order in which it passed.
+    #[must_use]
+    pub fn passed(&self) -> Vec<(Side, Frame)> {
+        let mut passed = self.taken_in.clone();
+        passed.sort_by_key(|(_, frame)| frame.at);
+        passed
+    }
+}
+
+impl Observer for Tap {
+    fn received(&mut self, _: Instant, to: Side, frame: &Frame) {
+        self.taken_in.push((to.other(), *frame));
+    }
+}

@@ -2,7 +2,7 @@
 //! hosts ran it, too.
 
 use super::{Profile, Sizes};
-use crate::connection::Config;
+use crate::connection::{Config, Extensions};
 use crate::receiver::ReceiverConfig;
 use crate::receiver::ack_policy::{AckPolicy, AckTimer, BytesConsumed};
 use crate::sender::congestion::{Congestion, Reno, restart::IdleRestart};
@@ -53,5 +53,6 @@ fn config(sizes: &Sizes) -> Config {
         },
         copy_rule: CopyRule::SunOs(rule),
         time_wait: Duration::from_secs(60),
+        extensions: Extensions::NONE,
     }
 }

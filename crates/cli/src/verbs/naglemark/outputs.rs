@@ -1,16 +1,16 @@
 //! What is shown, and where: opened before the work, filled after it.
 
-use std::io;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use serde::Serialize;
 use tinygram_report::naglemark::{Cell, Contents, Panel, SCHEMA, page};
-use tinygram_report::{Destination, Document, Folder, Ink, Table, csv, json};
+use tinygram_report::{Destination, Document, Folder, Ink, Table, csv, facts, json};
 
 use super::args::{Args, Format, Model};
 use super::model::{self, InForce};
 use super::plan::Plan;
 use crate::exit::{Done, Failure};
+use crate::files::{failed, opened};
 use crate::{interrupt, terminal};
 
 /// Every place that a run writes to, known to be writable.
@@ -155,64 +155,11 @@ impl Shown<'_> {
     }
 
     fn page(&self) -> String {
-        let parameters =
-            serde_json::to_value(self.parameters).expect("parameters serialise as JSON");
         let contents = Contents {
-            parameters: flat(&parameters),
+            parameters: facts(self.parameters),
             published: self.published,
             appendix: vec![model::table(self.model)],
         };
         page(self.panels, &contents).to_html()
-    }
-}
-
-/// The parameters one by one, nested names joined by dots.
-fn flat(parameters: &serde_json::Value) -> Vec<(String, String)> {
-    fn walk(name: &str, value: &serde_json::Value, facts: &mut Vec<(String, String)>) {
-        match value {
-            serde_json::Value::Object(fields) => {
-                for (field, value) in fields {
-                    let dot = if name.is_empty() { "" } else { "." };
-                    walk(&format!("{name}{dot}{field}"), value, facts);
-                }
-            }
-            serde_json::Value::Array(items) if items.iter().any(serde_json::Value::is_object) => {
-                for (at, item) in items.iter().enumerate() {
-                    walk(&format!("{name}.{}", at + 1), item, facts);
-                }
-            }
-            serde_json::Value::Array(items) => {
-                let items: Vec<_> = items.iter().map(word).collect();
-                facts.push((name.to_owned(), items.join(", ")));
-            }
-            value => facts.push((name.to_owned(), word(value))),
-        }
-    }
-    fn word(value: &serde_json::Value) -> String {
-        match value {
-            serde_json::Value::String(text) => text.clone(),
-            serde_json::Value::Null => "-".to_owned(),
-            other => other.to_string(),
-        }
-    }
-    let mut facts = Vec::new();
-    walk("", parameters, &mut facts);
-    facts
-}
-
-type Opened<T> = Result<Option<(PathBuf, T)>, Failure>;
-
-fn opened<T>(path: Option<&Path>, open: impl Fn(&Path) -> io::Result<T>) -> Opened<T> {
-    path.map(|path| match open(path) {
-        Ok(place) => Ok((path.to_owned(), place)),
-        Err(error) => Err(failed(path, error)),
-    })
-    .transpose()
-}
-
-fn failed(path: &Path, error: io::Error) -> Failure {
-    Failure::Io {
-        doing: format!("cannot write {}", path.display()),
-        error,
     }
 }
