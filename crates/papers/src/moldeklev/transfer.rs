@@ -4,7 +4,7 @@ use tinygram_engine::connection::Config;
 use tinygram_engine::profile::Sizes;
 use tinygram_engine::receiver::ack_policy::AckTimer;
 use tinygram_engine::sender::send_policy::SendPolicy;
-use tinygram_engine::{Duration, Instant};
+use tinygram_engine::{Duration, Instant, Offset};
 use tinygram_sim::costs::HostCosts;
 use tinygram_sim::dice::{Dice, Purpose};
 use tinygram_sim::medium::{ImpairmentRules, Medium, PointToPoint, Side, Wire};
@@ -27,6 +27,8 @@ pub struct Transfer {
     pub costs: HostCosts,
     /// What joins them.
     pub wire: Wire,
+    /// The seed of the hosts' chance, where their costs leave anything to it.
+    pub seed: u64,
 }
 
 /// A transfer that is the timer's: from then on no ACK came but by it.
@@ -57,10 +59,11 @@ impl Transfer {
             octets: TRANSFER,
             costs: COSTS,
             wire: wire(),
+            seed: 0,
         }
     }
 
-    /// The paper's on its ATM network under another send policy.
+    /// The same under another send policy.
     #[must_use]
     pub fn with_policy(mut self, policy: SendPolicy) -> Self {
         self.rules.sender.policy = policy;
@@ -80,12 +83,15 @@ impl Transfer {
     pub fn at_random_phases(&self, runs: u32, seed: u64) -> impl Iterator<Item = Self> + use<> {
         let mut dice = Dice::new(seed, Purpose::Phase);
         let transfer = self.clone();
-        (0..runs).map(move |_| {
+        (0..runs).map(move |run| {
             let phase = match transfer.rules.receiver.timer {
                 AckTimer::Cyclic { period, .. } => dice.below(period.as_nanos().clamp(1, 1 << 32)),
                 AckTimer::PerConnection(_) => 0,
             };
-            transfer.clone().at_phase(Duration::from_nanos(phase))
+            Self {
+                seed: seed.wrapping_add(u64::from(run)),
+                ..transfer.clone().at_phase(Duration::from_nanos(phase))
+            }
         })
     }
 
@@ -96,7 +102,7 @@ impl Transfer {
             medium: Medium::PointToPoint(PointToPoint::new(self.wire)),
             impairment: ImpairmentRules::NONE,
             costs: [self.costs; 2],
-            seed: 0,
+            seed: self.seed,
         };
         let [writer, reader] = Bulk::ends(self.octets, self.call);
         let mut world = World::watched(config, [vec![writer], vec![reader]], observer);
@@ -127,15 +133,29 @@ impl Transfer {
         sum / f64::from(runs.max(1))
     }
 
-    /// Transfers without end until it has deadlocked: until no more than `most` octets get through
-    /// for each ACK that the timer can send. `None` if it has not within so long.
+    /// Transfers without end; gives the throughput in Mbit/s between two instants.
     #[must_use]
-    pub fn deadlock(&self, most: u64, within: Duration) -> Option<Deadlock> {
+    pub fn settled_mbit_per_s(&self, after: Duration, over: Duration) -> f64 {
+        let mut world = self.endless();
+        world.run(Instant::ZERO + after);
+        let before = octets_read(&world);
+        world.run(Instant::ZERO + after + over);
+        mbit_per_s(octets_read(&world) - before, over)
+    }
+
+    fn endless(&self) -> World<Bulk> {
         let endless = Self {
             octets: u64::MAX,
             ..self.clone()
         };
-        let mut world = endless.world(Nobody);
+        endless.world(Nobody)
+    }
+
+    /// Transfers without end until it has deadlocked: until no more than `most` octets get through
+    /// for each ACK that the timer can send. `None` if it has not within so long.
+    #[must_use]
+    pub fn deadlock(&self, most: u64, within: Duration) -> Option<Deadlock> {
+        let mut world = self.endless();
         let period = match self.rules.receiver.timer {
             AckTimer::Cyclic { period, .. } => period,
             AckTimer::PerConnection(length) => length,
@@ -165,10 +185,7 @@ impl Transfer {
 
 fn octets_read(world: &World<Bulk>) -> u64 {
     let reader = world.host(Side::Server).sockets()[0].connection();
-    reader
-        .receiver()
-        .read_up_to()
-        .since(tinygram_engine::Offset::FIRST)
+    reader.receiver().read_up_to().since(Offset::FIRST)
 }
 
 /// Throughput in Mbit/s, as the paper counts them (10^6).
