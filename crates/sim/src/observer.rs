@@ -2,7 +2,7 @@
 
 use tinygram_engine::Instant;
 
-use crate::host::Host;
+use crate::host::Socket;
 use crate::medium::{Frame, Side};
 
 /// Told of every frame and every job. All methods may be left out.
@@ -18,8 +18,8 @@ pub trait Observer {
     }
 
     /// `side`'s processor has done a job; it is free again at `at`, and until then nothing changes.
-    fn ran<P>(&mut self, at: Instant, side: Side, host: &Host<P>) {
-        let _ = (at, side, host);
+    fn ran(&mut self, at: Instant, side: Side, sockets: &[Socket]) {
+        let _ = (at, side, sockets);
     }
 }
 

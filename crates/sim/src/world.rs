@@ -200,7 +200,7 @@ impl<P: Program, O: Observer> World<P, O> {
         }
         self.flush(side);
         let host = &self.hosts[side.index()];
-        self.observer.ran(host.free_at, side, host);
+        self.observer.ran(host.free_at, side, &host.sockets);
         if let Wish::Renew(socket) = wish {
             self.renew(socket);
         }

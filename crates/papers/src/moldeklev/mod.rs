@@ -5,6 +5,7 @@ pub mod predict;
 pub mod published;
 mod tables;
 pub mod transfer;
+mod walk;
 
 use crate::Experiment;
 use crate::experiment::Paper;
@@ -45,5 +46,12 @@ pub const EXPERIMENTS: &[Experiment] = &[
         title: "throughput with an MSS of 8192 octets",
         source: "Table 3, lower values, section 4.2.2",
         run: |effort| tables::run(&tables::WITH_AN_MSS_OF_8192, effort),
+    },
+    Experiment {
+        id: "moldeklev-table-a1",
+        paper: Paper::Moldeklev,
+        title: "how S=16k R=32k deadlocks, step by step",
+        source: "Table A.1 and Figure A.1, appendix",
+        run: walk::table,
     },
 ];

@@ -98,14 +98,18 @@ impl Transfer {
     /// Its world, ready to run.
     #[must_use]
     pub fn world<O: Observer>(&self, observer: O) -> World<Bulk, O> {
+        self.between(Bulk::ends(self.octets, self.call), observer)
+    }
+
+    /// A world like its, with these programs at its ends: the writer's and the reader's.
+    pub(super) fn between<O: Observer>(&self, ends: [Bulk; 2], observer: O) -> World<Bulk, O> {
         let config = WorldConfig {
             medium: Medium::PointToPoint(PointToPoint::new(self.wire)),
             impairment: ImpairmentRules::NONE,
             costs: [self.costs; 2],
             seed: self.seed,
         };
-        let [writer, reader] = Bulk::ends(self.octets, self.call);
-        let mut world = World::watched(config, [vec![writer], vec![reader]], observer);
+        let mut world = World::watched(config, ends.map(|program| vec![program]), observer);
         world.connect(
             Opening::Established,
             [self.rules.clone(), self.rules.clone()],
