@@ -50,13 +50,27 @@ fn table_3_agrees() {
 #[test]
 fn table_a1_agrees_from_line_7_on() {
     let outcome = agrees("moldeklev-table-a1");
-    for row in &outcome.rows {
-        println!(
-            "{:?} {:?} {:?} {:?}",
-            row.cell[0].1,
-            row.status(),
-            row.published,
-            row.reproduced
-        );
+    let known = |row: &&Row| matches!(row.class, Class::KnownMismatch(_));
+    let lines = outcome
+        .rows
+        .iter()
+        .filter(known)
+        .map(|row| row.cell[0].1.clone());
+    assert_eq!(lines.collect::<Vec<_>>(), [4, 5, 6].map(Value::Count));
+}
+
+#[test]
+fn inequality_1_is_exact_and_inequality_2_an_outer_bound() {
+    for id in ["moldeklev-figure-4", "moldeklev-figure-7"] {
+        let outcome = agrees(id);
+        for row in &outcome.rows {
+            println!(
+                "{:?} {:?} {:?} {:?}",
+                row.cell[0].1,
+                row.status(),
+                row.published,
+                row.reproduced
+            );
+        }
     }
 }

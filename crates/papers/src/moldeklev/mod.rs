@@ -1,6 +1,7 @@
 //! Moldeklev & Gunningberg, "Deadlock situations in TCP over ATM".
 
 pub mod hosts;
+mod plane;
 pub mod predict;
 pub mod published;
 mod tables;
@@ -53,5 +54,19 @@ pub const EXPERIMENTS: &[Experiment] = &[
         title: "how S=16k R=32k deadlocks, step by step",
         source: "Table A.1 and Figure A.1, appendix",
         run: walk::table,
+    },
+    Experiment {
+        id: "moldeklev-figure-4",
+        paper: Paper::Moldeklev,
+        title: "which pairs of buffers deadlock on the ATM network, and the inequalities",
+        source: "Figure 4, section 3.1",
+        run: plane::figure_4,
+    },
+    Experiment {
+        id: "moldeklev-figure-7",
+        paper: Paper::Moldeklev,
+        title: "which pairs of buffers deadlock on Ethernet, and the inequalities",
+        source: "Figure 7, section 3.1.5",
+        run: plane::figure_7,
     },
 ];

@@ -127,7 +127,7 @@ impl Transfer {
         }
     }
 
-    /// The mean of `runs` runs at phases drawn from `seed`, in Mbit/s: "an average of 25 runs".
+    /// The mean of `runs` runs at phases drawn from `seed`, in Mbit/s.
     #[must_use]
     pub fn mean_mbit_per_s(&self, runs: u32, seed: u64) -> f64 {
         let sum: f64 = self
