@@ -1,5 +1,6 @@
 //! Moldeklev & Gunningberg, "Deadlock situations in TCP over ATM".
 
+mod copying;
 pub mod hosts;
 mod plane;
 pub mod predict;
@@ -54,6 +55,13 @@ pub const EXPERIMENTS: &[Experiment] = &[
         title: "how S=16k R=32k deadlocks, step by step",
         source: "Table A.1 and Figure A.1, appendix",
         run: walk::table,
+    },
+    Experiment {
+        id: "moldeklev-4.3",
+        paper: Paper::Moldeklev,
+        title: "which buffers deadlock without the limit of 4 KiB to a copy",
+        source: "Section 4.3",
+        run: copying::without_limit,
     },
     Experiment {
         id: "moldeklev-figure-4",

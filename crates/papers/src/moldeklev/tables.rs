@@ -116,7 +116,7 @@ const CELL_LOSS: &str =
     "cells were lost in the paper's receiving ATM interface (3.1), which is not modelled";
 
 /// At and above this, in Mbit/s, a published value is not a deadlock's.
-const FAST: f64 = 10.0;
+pub(super) const FAST: f64 = 10.0;
 /// How far the fast cells may be off all together, in percent (root of the mean square).
 const RMS_PERCENT: f64 = 3.0;
 
