@@ -4,8 +4,8 @@ use rayon::prelude::*;
 use tinygram_engine::Duration;
 use tinygram_engine::socket::copy_rule::{CopyRule, SunOs};
 
+use super::cures::most_per_timer;
 use super::hosts::{CALL, OTHER_WORK, RULES, parameters};
-use super::predict::Threshold;
 use super::published::{SIZES, TABLE_1};
 use super::tables::FAST;
 use super::transfer::{Deadlock, Transfer, on_atm};
@@ -129,9 +129,7 @@ impl Case {
     fn deadlock(self, effort: &Effort) -> Option<Deadlock> {
         let mut transfer = self.transfer();
         transfer.costs.hiccup = Some(OTHER_WORK);
-        let sender = &transfer.rules.sender;
-        let enough = Threshold::of(&transfer.rules.receiver).octets();
-        let most = sender.buffer.min(enough + u64::from(sender.mss));
+        let most = most_per_timer(&transfer);
         transfer
             .at_random_phases(1, effort.seed)
             .find_map(|run| run.deadlock(most, WATCHED))

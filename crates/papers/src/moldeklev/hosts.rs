@@ -111,6 +111,25 @@ pub fn wire() -> Wire {
     Wire::new(u64::MAX, 0, 0, Duration::from_micros(50))
 }
 
+/// Hosts of today, for which the paper has no costs: microseconds for what took hundreds. What a
+/// deadlock leaves does not depend on them.
+pub const TODAY: HostCosts = HostCosts {
+    input: SegmentCost::flat(Duration::from_micros(5)),
+    output: SegmentCost::flat(Duration::from_micros(5)),
+    wakeup: Duration::from_micros(5),
+    read: Duration::from_micros(1),
+    write: Duration::from_micros(1),
+    copy_ps_per_octet: 100,
+    jitter_percent: 10,
+    ..HostCosts::NONE
+};
+
+/// A link of 100 Mbit/s and 1 ms there and back, with Ethernet's 78 octets around each segment's data.
+#[must_use]
+pub fn link_today() -> Wire {
+    Wire::new(100_000_000, 78, 84, Duration::from_micros(500))
+}
+
 /// SunOS 4.1 between two hosts of one subnet, "where slow start is not an issue" (section 3).
 ///
 /// # Panics

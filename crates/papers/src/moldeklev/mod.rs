@@ -1,8 +1,9 @@
 //! Moldeklev & Gunningberg, "Deadlock situations in TCP over ATM".
 
 mod copying;
+pub mod cures;
 pub mod hosts;
-mod plane;
+pub mod plane;
 pub mod predict;
 pub mod published;
 mod tables;

@@ -3,6 +3,7 @@
 use rayon::prelude::*;
 use tinygram_engine::Duration;
 
+use super::cures::most_per_timer;
 use super::hosts::{ATM_MSS, ETHERNET_MSS, RULES, parameters};
 use super::predict::{Area, Threshold, predict};
 use super::transfer::Transfer;
@@ -10,23 +11,30 @@ use crate::experiment::{
     Class, Effort, Layout, Mark, Origin, Outcome, Parameter, Plot, Row, Series, Tolerance, Value,
 };
 
-/// A grid over the plane, in octets: the multiples of `step` up to the largest sizes.
+/// A grid over the plane, in octets: the multiples of `step` (at least 1) up to the largest sizes.
 #[derive(Clone, Copy, Debug)]
-struct Grid {
-    mss: u16,
-    step: u64,
-    send_to: u64,
-    receive_to: u64,
+pub struct Grid {
+    /// Between two sizes.
+    pub step: u64,
+    /// The largest send buffer.
+    pub send_to: u64,
+    /// The largest receive buffer.
+    pub receive_to: u64,
 }
 
 /// A pair of buffers in octets, where the inequalities have it, and what became of it.
 #[derive(Clone, Copy, Debug)]
-struct Pair {
-    send: u64,
-    receive: u64,
-    area: Area,
-    predicted: bool,
-    deadlocks: bool,
+pub struct Pair {
+    /// The send buffer.
+    pub send: u64,
+    /// The receive buffer.
+    pub receive: u64,
+    /// Where it lies.
+    pub area: Area,
+    /// The rules, played without time, can make it deadlock.
+    pub predicted: bool,
+    /// The simulated transfer deadlocked.
+    pub deadlocks: bool,
 }
 
 /// A pair that has not deadlocked within this time is taken not to.
@@ -37,12 +45,11 @@ const GLANCE: Duration = Duration::from_secs(2);
 /// Figure 4: the ATM network, up to SunOS's largest buffers.
 pub(super) fn figure_4(effort: &Effort) -> Outcome {
     let grid = Grid {
-        mss: ATM_MSS,
         step: 1 << 10,
         send_to: 51 << 10,
         receive_to: 51 << 10,
     };
-    let mut outcome = grid.outcome("Figure 4: S x R plane, MSS 9204", effort);
+    let mut outcome = grid.outcome("Figure 4: S x R plane, MSS 9204", ATM_MSS, effort);
     outcome.notes.push(format!(
         "Inequality (2) is an outer bound: what is between it and (1) deadlocks only where a flight \
          or a part of it is left that makes the receiver say nothing. The paper's boundary effects \
@@ -54,20 +61,19 @@ pub(super) fn figure_4(effort: &Effort) -> Outcome {
 /// Figure 7: Ethernet.
 pub(super) fn figure_7(effort: &Effort) -> Outcome {
     let grid = Grid {
-        mss: ETHERNET_MSS,
         step: 256,
         send_to: 6 << 10,
         receive_to: 12 << 10,
     };
-    grid.outcome("Figure 7: S x R plane, MSS 1460", effort)
+    grid.outcome("Figure 7: S x R plane, MSS 1460", ETHERNET_MSS, effort)
 }
 
 /// "The first segment being maximum 4 kbytes" (3.1.4), in octets.
 const FIRST_PIECE: u64 = 4096;
 
 impl Grid {
-    fn outcome(self, title: &str, effort: &Effort) -> Outcome {
-        let pairs = self.pairs(effort);
+    fn outcome(self, title: &str, mss: u16, effort: &Effort) -> Outcome {
+        let pairs = self.pairs(&Transfer::paper(1, 1, mss), effort.seed);
         let mut parameters = parameters();
         parameters.retain(|parameter| parameter.name != "transfer");
         parameters.push(Parameter {
@@ -80,42 +86,24 @@ impl Grid {
             parameters,
             rows: rows(&pairs),
             layout: Layout::List,
-            plots: vec![self.plot(title, &pairs)],
+            plots: vec![self.plot(title, mss, &pairs)],
             ..Outcome::default()
         }
     }
 
-    fn pairs(self, effort: &Effort) -> Vec<Pair> {
+    /// All pairs, each simulated as `transfer` with those buffers. Runs on the caller's thread pool.
+    #[must_use]
+    pub fn pairs(self, transfer: &Transfer, seed: u64) -> Vec<Pair> {
         let multiples = |to: u64| (1..=to / self.step).map(move |n| n * self.step);
         let places: Vec<(u64, u64)> = multiples(self.send_to)
             .flat_map(|send| multiples(self.receive_to).map(move |receive| (send, receive)))
             .collect();
-        let pair = |&(send, receive): &(u64, u64)| self.pair(send, receive, effort);
-        places.par_iter().with_max_len(16).map(pair).collect()
+        let places = places.par_iter().with_max_len(16);
+        places.map(|place| pair(transfer, *place, seed)).collect()
     }
 
-    fn pair(self, send: u64, receive: u64, effort: &Effort) -> Pair {
-        let transfer = Transfer::paper(send, receive, self.mss);
-        let threshold = Threshold::of(&transfer.rules.receiver);
-        let area = Area::of(send, self.mss.into(), &threshold);
-        let most = threshold.octets() + u64::from(self.mss);
-        // Outside the inequalities there is nothing to wait for; these pairs are the costly ones.
-        let within = if area == Area::Safe { GLANCE } else { WATCHED };
-        let watch = |run: Transfer| run.deadlock(most, within);
-        Pair {
-            send,
-            receive,
-            area,
-            predicted: area != Area::Safe
-                && predict(&transfer.rules, transfer.call).deadlock.is_some(),
-            deadlocks: transfer
-                .at_random_phases(1, effort.seed)
-                .any(|run| watch(run).is_some()),
-        }
-    }
-
-    fn plot(self, title: &str, pairs: &[Pair]) -> Plot {
-        let (mss, far) = (f64::from(self.mss), self.receive_to as f64);
+    fn plot(self, title: &str, mss: u16, pairs: &[Pair]) -> Plot {
+        let (mss, far) = (f64::from(mss), self.receive_to as f64);
         let squares = |name: &str, wanted: &dyn Fn(&Pair) -> bool| Series {
             name: name.into(),
             mark: Mark::Squares,
@@ -160,6 +148,30 @@ impl Grid {
                 ),
             ],
         }
+    }
+}
+
+fn pair(transfer: &Transfer, (send, receive): (u64, u64), seed: u64) -> Pair {
+    let mut transfer = transfer.clone();
+    transfer.rules.sender.buffer = send;
+    transfer.rules.receiver.buffer = receive;
+    let rules = &transfer.rules;
+    let area = Area::of(
+        send,
+        rules.sender.mss.into(),
+        &Threshold::of(&rules.receiver),
+    );
+    // Outside the inequalities there is nothing to wait for; these pairs are the costly ones.
+    let within = if area == Area::Safe { GLANCE } else { WATCHED };
+    let most = most_per_timer(&transfer);
+    Pair {
+        send,
+        receive,
+        area,
+        predicted: predict(rules, transfer.call).deadlock.is_some(),
+        deadlocks: transfer
+            .at_random_phases(1, seed)
+            .any(|run| run.deadlock(most, within).is_some()),
     }
 }
 

@@ -71,12 +71,14 @@ pub struct Prediction {
     pub deadlock: Option<Deadlock>,
 }
 
-/// Between two ACKs of the timer.
+/// Between two ACKs of the timer, once it alone moves the connection.
 #[must_use]
-pub fn timer_period(timer: &AckTimer) -> Duration {
-    match timer {
-        AckTimer::Cyclic { period, .. } => *period,
-        AckTimer::PerConnection(length) => *length,
+pub fn timer_period(receiver: &ReceiverConfig) -> Duration {
+    match (receiver.policy, receiver.timer) {
+        // Each time it fires, Linux waits twice as long the next time, up to TCP_DELACK_MAX.
+        (AckPolicy::Linux(_), _) => Duration::from_millis(200),
+        (_, AckTimer::Cyclic { period, .. }) => period,
+        (_, AckTimer::PerConnection(length)) => length,
     }
 }
 
@@ -136,6 +138,13 @@ pub fn predict(rules: &Config, call: u64) -> Prediction {
     let threshold = Threshold::of(&rules.receiver);
     let mss = u64::from(rules.sender.mss);
     let area = Area::of(rules.sender.buffer, mss, &threshold);
+    if area == Area::Safe {
+        return Prediction {
+            threshold,
+            area,
+            deadlock: None,
+        };
+    }
     let play = Play::new(rules, call.max(1), threshold.octets());
     let at_once = play.clone().rounds();
     let class = match area {
@@ -147,7 +156,7 @@ pub fn predict(rules: &Config, call: u64) -> Prediction {
         play.struck_by_the_timer()
             .map(|still| (Class::Timer, still))
     });
-    let period = timer_period(&rules.receiver.timer).as_nanos().max(1);
+    let period = timer_period(&rules.receiver).as_nanos().max(1);
     let deadlock = stands.map(|(class, still)| Deadlock {
         class,
         sent: still.sent,
@@ -192,6 +201,10 @@ const SETTLING: usize = 8;
 const LASTING: usize = 12;
 /// Rounds in which the timer is let strike at every instant.
 const STRUCK: usize = 4;
+/// Instants of a round, and segments of a flight, at which it is.
+const TRIED: usize = 16;
+/// What kernels copy at a time, or less; in octets.
+const USUAL_PIECE: u64 = 4096;
 
 impl Play {
     fn new(rules: &Config, call: u64, enough: u64) -> Self {
@@ -200,7 +213,7 @@ impl Play {
             sender: Connection::established(rules, window),
             outbox: Outbox::new(),
             now: Instant::ZERO,
-            period: timer_period(&rules.receiver.timer),
+            period: timer_period(&rules.receiver),
             call,
             enough,
             window: u32::try_from(window).unwrap_or(u32::MAX),
@@ -249,19 +262,29 @@ impl Play {
     }
 
     /// Inequality (4): whether there is an instant at which a timer's ACK of a part of the flight makes
-    /// it stand still from then on.
+    /// it stand still from then on. Of many instants and many segments, some are tried.
     fn struck_by_the_timer(mut self) -> Option<StandsStill> {
+        let pieces = self.sender.sender().capacity() / self.call.min(USUAL_PIECE);
+        let every = pieces as usize / TRIED + 1;
         let mut instants = Vec::new();
         for _ in 0..STRUCK {
-            self.fill(&mut |play| instants.push(play.clone()));
+            let mut seen = 0;
+            self.fill(&mut |play| {
+                if seen % every == 0 {
+                    instants.push(play.clone());
+                }
+                seen += 1;
+            });
+            instants.push(self.clone());
             self.round();
             instants.push(self.clone());
         }
         instants.iter().find_map(|play| {
-            let ends = play.flight.iter().copied();
-            ends.into_iter().find_map(|end| {
+            let apart = play.flight.len() / TRIED + 1;
+            let mut ends = play.flight.iter().rev().step_by(apart);
+            ends.find_map(|end| {
                 let mut struck = play.clone();
-                struck.acknowledge(end);
+                struck.acknowledge(*end);
                 struck.rounds()
             })
         })
@@ -286,7 +309,6 @@ impl Play {
         self.sender
             .app_blocks(self.now, BlockedOn::Write, true, &mut self.outbox);
         self.gather();
-        instant(self);
     }
 
     fn acknowledge(&mut self, end: Offset) {

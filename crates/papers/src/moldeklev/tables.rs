@@ -4,8 +4,8 @@ use rayon::prelude::*;
 use tinygram_engine::Duration;
 use tinygram_engine::sender::send_policy::SendPolicy;
 
+use super::cures::most_per_timer;
 use super::hosts::{ATM_MSS, OTHER_WORK, RULES, parameters};
-use super::predict::Threshold;
 use super::published::{SIZES, TABLE_1, TABLE_2A, TABLE_2B, TABLE_3A, TABLE_3B, Table};
 use super::transfer::{Deadlock, Transfer};
 use crate::experiment::{Class, Effort, Layout, Origin, Outcome, Parameter, Row, Tolerance, Value};
@@ -235,9 +235,7 @@ impl Measured {
     fn after_the_deadlock(&self, known: &Known, effort: &Effort) -> Vec<Row> {
         let mut transfer = self.transfer(known.s, known.r);
         transfer.costs.hiccup = Some(OTHER_WORK);
-        let most = known
-            .s
-            .min(Threshold::of(&transfer.rules.receiver).octets() + u64::from(self.mss));
+        let most = most_per_timer(&transfer);
         let runs = effort.repetitions.div_ceil(2);
         let seen: Vec<Deadlock> = transfer
             .at_random_phases(runs, effort.seed)

@@ -13,6 +13,7 @@ use tinygram_sim::workload::bulk::Bulk;
 use tinygram_sim::{Ended, Opening, World, WorldConfig};
 
 use super::hosts::{ATM_MSS, CALL, COSTS, TRANSFER, sun_os, wire};
+use super::predict::timer_period;
 
 /// A bulk transfer between two hosts of one kind.
 #[derive(Clone, Debug)]
@@ -160,10 +161,7 @@ impl Transfer {
     #[must_use]
     pub fn deadlock(&self, most: u64, within: Duration) -> Option<Deadlock> {
         let mut world = self.endless();
-        let period = match self.rules.receiver.timer {
-            AckTimer::Cyclic { period, .. } => period,
-            AckTimer::PerConnection(length) => length,
-        };
+        let period = timer_period(&self.rules.receiver);
         let timer_acks = WATCHED.as_nanos() / period.as_nanos().max(1) + 1;
         let mut begin = Duration::ZERO;
         let mut before = 0;
