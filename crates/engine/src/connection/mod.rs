@@ -20,6 +20,7 @@ pub use liveness::Keepalive;
 use crate::outbox::{Events, Outbox};
 use crate::receiver::ack_policy::{AckPolicy, AckTimer};
 use crate::receiver::{Receiver, ReceiverConfig};
+use crate::sender::congestion::Congestion;
 use crate::sender::send_policy::{BlockedOn, Moment, SendPolicy};
 use crate::sender::{Expired, Sender, SenderConfig, Stamp};
 use crate::socket::copy_rule::CopyRule;
@@ -214,6 +215,11 @@ impl Connection {
     pub fn set_send_policy(&mut self, now: Instant, policy: SendPolicy, out: &mut Outbox) {
         self.sender.set_policy(policy);
         self.output(now, out);
+    }
+
+    /// Chooses another congestion control from here on; the window stays as it is.
+    pub fn set_congestion(&mut self, congestion: Congestion) {
+        self.sender.set_congestion(congestion);
     }
 
     /// Chooses another ACK policy from here on.

@@ -308,6 +308,10 @@ impl Sender {
         self.hold = None;
     }
 
+    pub(crate) fn set_congestion(&mut self, congestion: Congestion) {
+        self.congestion = congestion;
+    }
+
     /// The peer's MSS option bounds the segments; 0 stands for none (RFC 9293, section 3.7.1).
     pub(crate) fn learn_mss(&mut self, offered: u16) {
         let bound = match offered {
