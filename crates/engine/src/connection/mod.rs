@@ -3,19 +3,17 @@
 //! Three families of entry, each with the time and an [`Outbox`]: the application calls, a segment
 //! arrives, time passes. One query, [`Connection::next_wakeup`], reads what the halves have stored.
 
+mod agreement;
 mod arrival;
 mod challenge;
-mod extensions;
 mod handshake;
 mod liveness;
 mod output;
 mod teardown;
 mod timestamps;
 
-use extensions::Agreed;
-pub use extensions::Extensions;
+pub use crate::extensions::{Extensions, Keepalive};
 pub use handshake::reset;
-pub use liveness::Keepalive;
 
 use crate::outbox::{Events, Outbox};
 use crate::receiver::ack_policy::{AckPolicy, AckTimer};
@@ -26,6 +24,7 @@ use crate::sender::{Expired, Sender, SenderConfig, Stamp};
 use crate::socket::copy_rule::CopyRule;
 use crate::socket::{Piece, WriteCall};
 use crate::time::{Duration, Instant};
+use agreement::Agreed;
 use challenge::Budget;
 use liveness::Liveness;
 use timestamps::Clock;

@@ -21,7 +21,7 @@ pub use pass::{Stamp, Syn};
 pub use rtt::{Echo, RtoRules, RttEstimator};
 pub use timers::{Expired, TimerReason};
 
-use crate::connection::Extensions;
+use crate::extensions::Extensions;
 use crate::offset::Offset;
 use crate::segment::Segment;
 use crate::time::{Duration, Instant};
