@@ -135,6 +135,12 @@ impl<P: Program, O: Observer> World<P, O> {
         &self.observer
     }
 
+    /// The observer, when the run is over.
+    #[must_use]
+    pub fn into_observer(self) -> O {
+        self.observer
+    }
+
     /// Runs until a program stops it, nothing is left to happen, or the time is `until`.
     pub fn run(&mut self, until: Instant) -> Ended {
         let mut next = Side::BOTH.map(|side| self.next_of(side));
