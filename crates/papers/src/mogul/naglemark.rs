@@ -10,6 +10,7 @@ use tinygram_engine::socket::copy_rule::{CopyRule, Mclbytes};
 use tinygram_engine::{Duration, Instant};
 use tinygram_sim::dice::{Dice, Purpose};
 use tinygram_sim::medium::{Ethernet, Fddi, ImpairmentRules, Medium, PointToPoint, Side, Wire};
+use tinygram_sim::observer::{Nobody, Observer};
 use tinygram_sim::workload::naglemark::{Naglemark, Plan};
 use tinygram_sim::{Ended, Opening, World, WorldConfig};
 
@@ -366,6 +367,12 @@ impl Parameters {
     /// Runs the trial.
     #[must_use]
     pub fn run(&self) -> Measured {
+        self.run_watched(Nobody).0
+    }
+
+    /// Runs the trial, and gives back the observer that watched it.
+    #[must_use]
+    pub fn run_watched<O: Observer + Clone>(&self, observer: O) -> (Measured, O) {
         let lengths = self.lengths.draw(self.trial, self.seed);
         let plan = self.plan(&lengths);
         let config = WorldConfig {
@@ -381,7 +388,7 @@ impl Parameters {
             vec![Naglemark::client(plan.clone())],
             vec![Naglemark::server(plan)],
         ];
-        let mut world = World::new(config, programs);
+        let mut world = World::watched(config, programs, observer);
         world.connect(Opening::Established, [self.client(), self.server()]);
         let ended = world.run(Instant::ZERO + LONGEST_TRIAL);
         debug_assert_eq!(ended, Ended::Stopped, "{self:?}");
@@ -402,7 +409,7 @@ impl Parameters {
                 elapsed: *elapsed,
             })
             .collect();
-        Measured {
+        let measured = Measured {
             samples,
             data_segments: of_server.data_segments,
             short_segments: of_server.short_segments,
@@ -410,7 +417,8 @@ impl Parameters {
             acks: of_client.empty_segments,
             events,
             simulated,
-        }
+        };
+        (measured, world.observer().clone())
     }
 
     fn plan(&self, lengths: &Arc<[u32]>) -> Plan {
