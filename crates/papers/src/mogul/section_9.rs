@@ -4,7 +4,6 @@
 use tinygram_sim::medium::{Frame, Side};
 use tinygram_sim::observer::Trace as Recorder;
 
-use super::model::Model;
 use super::naglemark::{Lengths, MediumKind, Parameters, Sample, Series};
 use super::stalled::trial;
 use crate::experiment::{Class, Effort, Origin, Outcome, Parameter, Row, Tolerance, Trace, Value};
@@ -22,11 +21,18 @@ pub(super) fn run(effort: &Effort) -> Outcome {
     let [plain, inferred] = [false, true].map(|infer| exchange(infer, effort.seed));
     let rows = vec![
         Row {
-            cell: measure("receive buffer of 8192 octets on FDDI: throughput (octets/s)"),
+            cell: measure("send buffer of 8192 octets on FDDI: throughput (octets/s)"),
             published: Some(Value::Number(21_560.0, 0)),
-            reproduced: Value::Number(throughput(effort.seed), 0),
+            reproduced: Value::Number(throughput("strict-nagle", effort.seed), 0),
             tolerance: Tolerance::Share(0.01),
             class: Class::Rules,
+        },
+        Row {
+            cell: measure("the same with idle tested once per call (octets/s)"),
+            published: None,
+            reproduced: Value::Number(throughput("NAGLE", effort.seed), 0),
+            tolerance: Tolerance::Unbounded,
+            class: Class::NotPublished,
         },
         sizes("12,289 octets, MSMV: segments", &plain),
         delayed("12,289 octets, MSMV: delayed", &plain, "no"),
@@ -48,9 +54,9 @@ pub(super) fn run(effort: &Effort) -> Outcome {
         }],
         rows,
         notes: vec![
-            "The throughput is that of the policy as section 1 has it, an acknowledgment for two full \
-             segments. BSD's kernels also acknowledge when half the receive buffer can be offered \
-             again, and are not slow here."
+            "21,560 octets/s, a segment of 4312 for each tick of 200 ms, is what the Nagle algorithm \
+             gives as it was defined. With BSD's idle test, once per call of tcp_output (section 3), \
+             the short rest of the buffer leaves with the first segment, and it is nearly twice that."
                 .into(),
         ],
         traces: vec![
@@ -91,14 +97,10 @@ fn exchange(infer: bool, seed: u64) -> Exchange {
     }
 }
 
-fn throughput(seed: u64) -> f64 {
-    let large = 64 << 10;
-    let bulk = trial(MediumKind::Fddi, "NAGLE", (large, large), seed);
-    let mut parameters = lengths(bulk, BULK, 1);
-    parameters.receive_buffer = Some(SMALL_BUFFER);
-    // The fitted one moves the window by half a small buffer, as BSD does, and so never waits.
-    parameters.model = Model::Literal;
-    let sample = parameters.repetition(0).run().samples[0];
+/// Of a long transfer through a small send buffer, in octets per second.
+fn throughput(policy: &str, seed: u64) -> f64 {
+    let bulk = trial(MediumKind::Fddi, policy, (64 << 10, SMALL_BUFFER), seed);
+    let sample = lengths(bulk, BULK, 1).repetition(0).run().samples[0];
     f64::from(sample.length) / (sample.elapsed.as_nanos() as f64 / 1e9)
 }
 

@@ -1,16 +1,19 @@
 //! A table for a page: headings that screen readers can follow, entries that open figures.
 
-use super::{Align, Entry, Table};
-use crate::page::escaped;
+use super::{Align, Entry, Table, Tone};
+use crate::page::{Level, escaped};
 
 impl Table {
     /// Renders the table as an HTML fragment: its title, a scrollable region, the notes.
-    pub(crate) fn to_html(&self) -> String {
+    pub(crate) fn to_html(&self, level: Level) -> String {
         let name = escaped(&self.title);
-        let mut html = format!(
-            "<h2>{name}</h2>\n<div class=\"scroll\" role=\"region\" tabindex=\"0\" \
-             aria-label=\"{name}\">\n<table aria-label=\"{name}\">\n<thead>\n"
-        );
+        let mut html = level.heading(&name);
+        // A heading above says what a table without a title is.
+        let label = match name.as_str() {
+            "" => String::new(),
+            name => format!(" role=\"region\" aria-label=\"{name}\""),
+        };
+        html += &format!("<div class=\"scroll\"{label} tabindex=\"0\">\n<table>\n<thead>\n");
         if self.is_grouped() {
             html += &format!(
                 "<tr><th scope=\"row\">{}</th>",
@@ -49,8 +52,9 @@ impl Table {
                     ("td", "")
                 };
                 html += &format!(
-                    "<{tag}{scope}{}{}>{}</{tag}>",
+                    "<{tag}{scope}{}{}{}>{}</{tag}>",
                     self.class(at),
+                    entry.tone.attribute(),
                     weight(entry),
                     content(entry)
                 );
@@ -82,6 +86,19 @@ fn weight(entry: &Entry) -> String {
         format!(" style=\"--weight:{:.2}\"", entry.weight)
     } else {
         String::new()
+    }
+}
+
+impl Tone {
+    /// What the style sheet looks at.
+    pub(crate) const fn attribute(self) -> &'static str {
+        match self {
+            Self::Plain => "",
+            Self::Good => " data-tone=\"good\"",
+            Self::Fair => " data-tone=\"fair\"",
+            Self::Odd => " data-tone=\"odd\"",
+            Self::Bad => " data-tone=\"bad\"",
+        }
     }
 }
 

@@ -79,8 +79,8 @@ pub(super) fn summary(plan: &Plan, reproduced: &[Reproduced]) -> Table {
         align,
     };
     let mut columns = vec![column("Experiment", Align::Left)];
-    let counts = Tally::default().named();
-    columns.extend(counts.iter().map(|(name, _)| column(name, Align::Right)));
+    let counts = Tally::default().counted();
+    columns.extend(counts.map(|(status, _)| column(words::status(status), Align::Right)));
     columns.push(column("What", Align::Left));
     let mut rows: Vec<_> = reproduced
         .iter()
@@ -95,31 +95,31 @@ pub(super) fn summary(plan: &Plan, reproduced: &[Reproduced]) -> Table {
     if reproduced.len() > 1 {
         rows.push(counted("all", Tally::of_all(reproduced), ""));
     }
-    let mut notes = disagreements(reproduced, Status::Miss);
-    notes.extend(disagreements(reproduced, Status::KnownMismatch));
-    notes.push(words::SIGNS.into());
-    notes.push(verdict(plan, reproduced));
     Table {
         title: String::new(),
         columns,
         rows,
-        notes,
+        notes: verdicts(plan, reproduced),
     }
+}
+
+/// Everything that does not agree, by name; what the signs mean; the verdict on all.
+pub(super) fn verdicts(plan: &Plan, reproduced: &[Reproduced]) -> Vec<String> {
+    let mut notes = disagreements(reproduced, Status::Miss);
+    notes.extend(disagreements(reproduced, Status::KnownMismatch));
+    notes.push(words::SIGNS.into());
+    notes.push(verdict(plan, reproduced));
+    notes
 }
 
 fn counted(id: &str, tally: Tally, what: &str) -> Vec<Entry> {
     let mut row = vec![Entry::new(id)];
-    row.extend(tally.named().map(|(name, count)| Entry {
-        text: if count == 0 {
-            "-".into()
-        } else {
-            count.to_string()
+    row.extend(tally.counted().map(|(status, count)| Entry {
+        text: match count {
+            0 => "-".into(),
+            count => count.to_string(),
         },
-        weight: if name == "miss" && count > 0 {
-            1.0
-        } else {
-            0.0
-        },
+        weight: f64::from(status == Status::Miss && count > 0),
         ..Entry::default()
     }));
     row.push(Entry::new(what));
@@ -158,7 +158,8 @@ fn verdict(plan: &Plan, reproduced: &[Reproduced]) -> String {
     let mut line = if tally.misses == 0 {
         "Everything that should match the papers does".to_owned()
     } else {
-        format!("{} values should match the papers and do not", tally.misses)
+        let values = words::counted(tally.misses, "value");
+        format!("{values} should match the papers and do not")
     };
     if !plan.is_the_papers_effort() {
         line += &format!(

@@ -64,6 +64,12 @@ pub(super) fn allowed(tolerance: Tolerance, paper: f64) -> Option<(f64, f64)> {
     }
 }
 
+/// `1 rule`, `2 rules`.
+pub(super) fn counted(count: usize, what: &str) -> String {
+    let plural = if count == 1 { "" } else { "s" };
+    format!("{count} {what}{plural}")
+}
+
 /// A part of a cell: sizes as the papers print them.
 pub(super) fn part(value: &Value) -> String {
     match value {
