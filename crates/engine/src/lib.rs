@@ -22,6 +22,7 @@
 
 pub mod connection;
 pub mod offset;
+pub mod options;
 pub mod outbox;
 pub mod profile;
 pub mod receiver;
@@ -32,6 +33,7 @@ pub mod time;
 
 pub use connection::{Config, Connection, Reason, State, Wrote};
 pub use offset::{Offset, Span};
+pub use options::{Options, SackBlocks, Timestamps};
 pub use outbox::{Events, Outbox};
 pub use segment::{Flags, Segment};
 pub use time::{Duration, Instant};

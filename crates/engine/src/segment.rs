@@ -3,6 +3,7 @@
 use std::fmt;
 
 use crate::offset::{Offset, Span};
+use crate::options::Options;
 
 /// A TCP segment (RFC 9293, section 3.1) without its octets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,6 +20,8 @@ pub struct Segment {
     pub mss: u16,
     /// The control bits.
     pub flags: Flags,
+    /// The options besides the MSS.
+    pub options: Options,
 }
 
 /// Control bits (RFC 9293, section 3.1).
@@ -111,8 +114,41 @@ impl Segment {
     }
 }
 
+impl Segment {
+    /// `, options [mss 1460,sackOK,TS val 5 ecr 3,wscale 7]`, or nothing.
+    fn fmt_options(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let options = &self.options;
+        let mut separator = ", options [";
+        let mut one = |text: fmt::Arguments<'_>| {
+            write!(f, "{separator}{text}")?;
+            separator = ",";
+            Ok(())
+        };
+        if self.mss != 0 {
+            one(format_args!("mss {}", self.mss))?;
+        }
+        if options.sack_permitted {
+            one(format_args!("sackOK"))?;
+        }
+        if let Some(timestamps) = options.timestamps {
+            one(format_args!("{timestamps}"))?;
+        }
+        if !options.sack.is_empty() {
+            one(format_args!("{}", options.sack))?;
+        }
+        if let Some(shift) = options.window_scale {
+            one(format_args!("wscale {shift}"))?;
+        }
+        match separator {
+            "," => f.write_str("]"),
+            _ => Ok(()),
+        }
+    }
+}
+
 impl fmt::Display for Segment {
-    /// tcpdump's notation: `Flags [P.], seq 1:101, ack 1, win 65535, length 100`.
+    /// tcpdump's notation, with the window in octets:
+    /// `Flags [P.], seq 1:101, ack 1, win 65535, options [TS val 5 ecr 3], length 100`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let letters = [
             (Flags::SYN, 'S'),
@@ -138,9 +174,42 @@ impl fmt::Display for Segment {
             write!(f, ", ack {}", self.ack)?;
         }
         write!(f, ", win {}", self.window)?;
-        if self.mss != 0 {
-            write!(f, ", options [mss {}]", self.mss)?;
-        }
+        self.fmt_options(f)?;
         write!(f, ", length {}", self.len)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::options::{SackBlocks, Timestamps};
+
+    #[test]
+    fn options_are_printed_as_tcpdump_does() {
+        let plain = Segment {
+            seq: Offset::SYN,
+            ack: Offset::SYN,
+            len: 0,
+            window: 65_535,
+            mss: 0,
+            flags: Flags::SYN,
+            options: Options::default(),
+        };
+        assert_eq!(plain.to_string(), "Flags [S], seq 0, win 65535, length 0");
+        let block = Span::new(Offset::new(3), Offset::new(4));
+        let all = Segment {
+            mss: 1460,
+            options: Options {
+                window_scale: Some(7),
+                sack_permitted: true,
+                timestamps: Some(Timestamps { value: 5, echo: 3 }),
+                sack: SackBlocks::from_iter([block]),
+            },
+            ..plain
+        };
+        assert_eq!(
+            all.to_string(),
+            "Flags [S], seq 0, win 65535, options [mss 1460,sackOK,TS val 5 ecr 3,sack 1 {3:4},wscale 7], length 0"
+        );
     }
 }

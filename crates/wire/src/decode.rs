@@ -4,9 +4,12 @@
 //! snapped frames welcome. The tests hold it against `etherparse`.
 
 use std::fmt;
-use std::net::{IpAddr, Ipv6Addr};
+use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 
 use crate::capture::{Frame, LinkType};
+use crate::options;
+
+pub use crate::options::Timestamps;
 
 /// What one TCP segment says, as far as the snapped frame shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,15 +43,6 @@ pub struct Options {
     pub timestamps: Option<Timestamps>,
     /// At least one SACK block is present: something is missing at the receiver.
     pub sack: bool,
-}
-
-/// RFC 7323 timestamps, in the ticks of the host that made them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Timestamps {
-    /// TSval: the sender's clock.
-    pub value: u32,
-    /// TSecr: the latest of the peer's clock that the sender has seen.
-    pub echo: u32,
 }
 
 /// TCP flag bits.
@@ -97,12 +91,39 @@ pub struct Endpoint {
 
 impl Endpoint {
     #[inline]
-    fn v4(octets: [u8; 4], port: u16) -> Self {
+    pub(crate) fn v4(octets: [u8; 4], port: u16) -> Self {
         Self {
             high: 0,
-            low: 0xffff_0000_0000 | u64::from(u32::from_be_bytes(octets)),
+            low: V4_MAPPED | u64::from(u32::from_be_bytes(octets)),
             port,
         }
+    }
+
+    #[inline]
+    pub(crate) fn v6(octets: [u8; 16], port: u16) -> Self {
+        Self {
+            high: be64(&octets, 0),
+            low: be64(&octets, 8),
+            port,
+        }
+    }
+
+    #[inline]
+    pub(crate) fn v4_octets(&self) -> [u8; 4] {
+        (self.low as u32).to_be_bytes()
+    }
+
+    /// As IPv6 writes the address.
+    #[inline]
+    pub(crate) fn v6_octets(&self) -> [u8; 16] {
+        (u128::from(self.high) << 64 | u128::from(self.low)).to_be_bytes()
+    }
+
+    /// Whether the address is one of IPv4.
+    #[must_use]
+    #[inline]
+    pub const fn is_ipv4(&self) -> bool {
+        self.high == 0 && self.low >> 32 == V4_MAPPED >> 32
     }
 
     /// The address as IP writes it.
@@ -113,9 +134,24 @@ impl Endpoint {
     }
 }
 
+impl From<SocketAddr> for Endpoint {
+    fn from(address: SocketAddr) -> Self {
+        match address.ip() {
+            IpAddr::V4(ip) => Self::v4(ip.octets(), address.port()),
+            IpAddr::V6(ip) => Self::v6(ip.octets(), address.port()),
+        }
+    }
+}
+
+impl From<Endpoint> for SocketAddr {
+    fn from(endpoint: Endpoint) -> Self {
+        Self::new(endpoint.address(), endpoint.port)
+    }
+}
+
 impl fmt::Display for Endpoint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        std::net::SocketAddr::new(self.address(), self.port).fmt(f)
+        SocketAddr::from(*self).fmt(f)
     }
 }
 
@@ -261,60 +297,14 @@ fn tcp(header: &[u8], on_wire: usize, endpoint: impl Fn(bool, u16) -> Endpoint) 
 }
 
 #[inline]
-fn read_options(options: &[u8]) -> Options {
-    // Nearly every segment of a modern stack carries NOP NOP timestamps and nothing else.
-    if let [1, 1, 8, 10, rest @ ..] = options
-        && rest.len() == 8
-    {
-        return Options {
-            timestamps: Some(Timestamps {
-                value: be32(rest, 0),
-                echo: be32(rest, 4),
-            }),
-            ..Options::default()
-        };
+fn read_options(octets: &[u8]) -> Options {
+    let all = options::Options::read(octets);
+    Options {
+        mss: all.mss,
+        window_scale: all.window_scale,
+        timestamps: all.timestamps,
+        sack: !all.sack.is_empty(),
     }
-    match options.is_empty() {
-        true => Options::default(),
-        false => walk_options(options),
-    }
-}
-
-fn walk_options(mut options: &[u8]) -> Options {
-    let mut found = Options::default();
-    while let [kind, rest @ ..] = options {
-        let value = match kind {
-            0 => break,
-            1 => {
-                options = rest;
-                continue;
-            }
-            _ => {
-                let len = usize::from(rest.first().copied().unwrap_or(0));
-                if len < 2 {
-                    break;
-                }
-                let Some(value) = options.get(2..len) else {
-                    break;
-                };
-                options = &options[len..];
-                value
-            }
-        };
-        match (kind, value) {
-            (2, &[a, b]) => found.mss = Some(u16::from_be_bytes([a, b])),
-            (3, &[shift]) => found.window_scale = Some(shift),
-            (5, blocks) => found.sack = blocks.len() >= 8,
-            (8, stamps) if stamps.len() == 8 => {
-                found.timestamps = Some(Timestamps {
-                    value: be32(stamps, 0),
-                    echo: be32(stamps, 4),
-                });
-            }
-            _ => {}
-        }
-    }
-    found
 }
 
 #[inline]
@@ -334,6 +324,8 @@ fn be64(bytes: &[u8], at: usize) -> u64 {
     u64::from(be32(bytes, at)) << 32 | u64::from(be32(bytes, at + 4))
 }
 
+/// How IPv6 writes an IPv4 address: `::ffff:a.b.c.d` (RFC 4291, section 2.5.5.2), lower half.
+const V4_MAPPED: u64 = 0xffff_0000_0000;
 const IPV4: u16 = 0x0800;
 const IPV6: u16 = 0x86dd;
 const TCP: u8 = 6;

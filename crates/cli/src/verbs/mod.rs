@@ -5,6 +5,7 @@ mod diagnose;
 mod man;
 mod naglemark;
 mod policies;
+mod prevalence;
 mod ps;
 mod reproduce;
 mod run;
@@ -24,6 +25,7 @@ pub(crate) enum Verb {
     /// List the send and ACK policies: one line each, their source, what they need to know
     Policies(policies::Args),
     Diagnose(diagnose::Args),
+    Prevalence(Box<prevalence::Args>),
     /// Reproduce the five papers: every published table and trace beside ours
     Reproduce(reproduce::Args),
     /// Run a program that coalesces its small writes and flushes when it waits
@@ -42,6 +44,7 @@ impl Verb {
             Self::Naglemark(args) => naglemark::run(&args),
             Self::Policies(args) => policies::run(&args),
             Self::Diagnose(args) => diagnose::run(args),
+            Self::Prevalence(args) => prevalence::run(&args),
             Self::Completions(args) => completions::run(&args),
             Self::Man(args) => man::run(&args),
             Self::Ps(args) => ps::run(&args),

@@ -4,20 +4,30 @@
 //! arrives, time passes. One query, [`Connection::next_wakeup`], reads what the halves have stored.
 
 mod arrival;
+mod challenge;
+mod extensions;
 mod handshake;
+mod liveness;
+mod output;
 mod teardown;
+mod timestamps;
 
+use extensions::Agreed;
+pub use extensions::Extensions;
 pub use handshake::reset;
+pub use liveness::Keepalive;
 
 use crate::outbox::{Events, Outbox};
 use crate::receiver::ack_policy::{AckPolicy, AckTimer};
 use crate::receiver::{Receiver, ReceiverConfig};
-use crate::segment::{Flags, Segment};
 use crate::sender::send_policy::{BlockedOn, Moment, SendPolicy};
 use crate::sender::{Expired, Sender, SenderConfig, Stamp};
 use crate::socket::copy_rule::CopyRule;
 use crate::socket::{Piece, WriteCall};
 use crate::time::{Duration, Instant};
+use challenge::Budget;
+use liveness::Liveness;
+use timestamps::Clock;
 
 /// What a connection is made of.
 #[derive(Clone, Debug)]
@@ -30,6 +40,8 @@ pub struct Config {
     pub copy_rule: CopyRule,
     /// How long TIME-WAIT lasts: twice the maximum segment lifetime (RFC 9293, section 3.4.2).
     pub time_wait: Duration,
+    /// What it may use beyond RFC 9293's core.
+    pub extensions: Extensions,
 }
 
 /// The states of RFC 9293, section 3.3.2.
@@ -94,6 +106,10 @@ pub enum Reason {
     DelayedAck,
     /// The end of TIME-WAIT.
     TimeWait,
+    /// The end of a FIN-WAIT-2 in which nobody reads.
+    FinWait2,
+    /// A look at whether an idle peer is still there.
+    Keepalive,
 }
 
 /// One end of a TCP connection.
@@ -105,9 +121,18 @@ pub struct Connection {
     copy_rule: CopyRule,
     write: Option<WriteCall>,
     time_wait: Duration,
-    time_wait_until: Instant,
+    /// The end of TIME-WAIT or of an abandoned FIN-WAIT-2, or the next keepalive; the state says
+    /// which.
+    own_deadline: Instant,
+    liveness: Liveness,
+    challenges: Budget,
     /// The connection was opened by a SYN that came in, so a refused one goes back to LISTEN.
     passive: bool,
+    extensions: Extensions,
+    agreed: Agreed,
+    /// What segments say that leave now; kept, so that most of it need not be written anew.
+    stamp: Stamp,
+    clock: Clock,
     /// Before this, no bare ACK outside the window is answered.
     next_answer: Instant,
 }
@@ -118,26 +143,36 @@ impl Connection {
     pub fn new(config: &Config) -> Self {
         Self {
             state: State::Closed,
-            sender: Sender::new(&config.sender),
+            sender: Sender::new(&config.sender, &config.extensions),
             receiver: Receiver::new(&config.receiver),
             copy_rule: config.copy_rule,
             write: None,
             time_wait: config.time_wait,
-            time_wait_until: Instant::FAR_FUTURE,
+            own_deadline: Instant::FAR_FUTURE,
+            liveness: Liveness::default(),
+            challenges: Budget::default(),
             passive: false,
+            extensions: config.extensions,
+            agreed: Agreed::default(),
+            stamp: Stamp::default(),
+            clock: Clock::default(),
             next_answer: Instant::ZERO,
         }
     }
 
     /// A connection whose handshake is taken as done, with a peer that offers `peer_window` octets.
     ///
-    /// Simulations start here where the handshake is not what is measured.
+    /// The peer is one of the same kind: it agreed to every extension. Simulations start here where
+    /// the handshake is not what is measured.
     #[must_use]
     pub fn established(config: &Config, peer_window: u64) -> Self {
         let mut connection = Self::new(config);
         connection.state = State::Established;
         connection.sender.establish(peer_window);
+        let options = connection.syn_options(Instant::ZERO);
+        connection.agree(Instant::ZERO, config.receiver.mss, &options);
         connection.receiver.establish();
+        connection.watch(Instant::ZERO);
         connection
     }
 
@@ -159,6 +194,20 @@ impl Connection {
     #[inline]
     pub fn receiver(&self) -> &Receiver {
         &self.receiver
+    }
+
+    /// Snd.Wind.Shift: by how much to shift the window field of what arrives, but for a SYN's, to
+    /// the left (RFC 7323, section 2.3).
+    #[must_use]
+    pub fn send_window_shift(&self) -> u8 {
+        self.agreed.send_window_shift
+    }
+
+    /// Rcv.Wind.Shift: by how much to shift the windows of what leaves, but for a SYN's, to the
+    /// right. What is announced is a multiple of `1 << shift`.
+    #[must_use]
+    pub fn receive_window_shift(&self) -> u8 {
+        self.receiver.window_shift()
     }
 
     /// Chooses another send policy from here on; it is asked at once about what the old one held.
@@ -333,7 +382,9 @@ impl Connection {
             BlockedOn::Elsewhere => {}
         }
         self.sender.observe(Moment::AppBlocks { on, wrote }, now);
-        self.output(now, out);
+        if self.sender.heeds_blocking() {
+            self.output(now, out);
+        }
     }
 
     /// The thread that slept in a read on this socket runs again.
@@ -345,7 +396,7 @@ impl Connection {
     #[must_use]
     #[inline]
     pub fn next_wakeup(&self) -> Instant {
-        let own = self.receiver.delayed_until().min(self.time_wait_until);
+        let own = self.receiver.delayed_until().min(self.own_deadline);
         self.sender.next_deadline().min(own)
     }
 
@@ -358,16 +409,15 @@ impl Connection {
         if self.receiver.delayed_until() < first.0 {
             first = (self.receiver.delayed_until(), Reason::DelayedAck);
         }
-        if self.time_wait_until < first.0 {
-            first = (self.time_wait_until, Reason::TimeWait);
+        if self.own_deadline < first.0 {
+            first = (self.own_deadline, self.own_reason());
         }
         first
     }
 
     /// Time has passed: expires what is due.
     pub fn on_wakeup(&mut self, now: Instant, out: &mut Outbox) {
-        if self.time_wait_until <= now {
-            self.vanish(Events::CLOSED, out);
+        if self.own_deadline <= now && !self.on_own_deadline(now, out) {
             return;
         }
         self.receiver.on_wakeup(now);
@@ -377,9 +427,14 @@ impl Connection {
                 return;
             }
             Expired::Probe => {
-                let stamp = self.stamp();
-                self.sender.probe(now, stamp, out);
-                self.receiver.acknowledged(stamp.window, true, now);
+                self.set_stamp(now);
+                self.sender.probe(now, &self.stamp, out);
+                self.receiver.acknowledged(self.stamp.window, true, now);
+            }
+            Expired::TailProbe => {
+                self.set_stamp(now);
+                self.sender.tail_probe(now, &self.stamp, out);
+                self.receiver.acknowledged(self.stamp.window, true, now);
             }
             Expired::Pass if !self.state.synchronised() => self.send_syn(now, out),
             Expired::Pass | Expired::Nothing => {}
@@ -387,52 +442,12 @@ impl Connection {
         self.output(now, out);
     }
 
-    /// Runs the sender, and sends a bare acknowledgment if one is wanted and nothing carried it.
-    #[inline]
-    fn output(&mut self, now: Instant, out: &mut Outbox) {
-        let idle = !self.sender.has_unsent() && !self.receiver.wants_ack();
-        if !idle && self.state.synchronised() {
-            self.output_something(now, out);
-        }
-    }
-
-    fn output_something(&mut self, now: Instant, out: &mut Outbox) {
-        let stamp = self.stamp();
-        if self.sender.pass(now, stamp, out) > 0 {
-            let with_data = out.segments.last().is_some_and(|segment| segment.len > 0);
-            self.receiver.acknowledged(stamp.window, with_data, now);
-        } else if self.receiver.wants_ack() {
-            self.send_ack(now, stamp, out);
-        }
-    }
-
-    #[inline]
-    fn send_ack(&mut self, now: Instant, stamp: Stamp, out: &mut Outbox) {
-        out.segments.push(Segment {
-            seq: self.sender.bare_ack_seq(),
-            ack: stamp.ack,
-            len: 0,
-            window: stamp.window,
-            mss: 0,
-            flags: Flags::ACK,
-        });
-        self.sender.count_empty();
-        self.receiver.acknowledged(stamp.window, false, now);
-    }
-
-    #[inline]
-    fn stamp(&self) -> Stamp {
-        Stamp {
-            ack: self.receiver.nxt(),
-            window: self.receiver.window(),
-        }
-    }
-
     /// The connection is gone.
     fn vanish(&mut self, news: Events, out: &mut Outbox) {
         self.state = State::Closed;
+        self.agreed = Agreed::default();
         self.write = None;
-        self.time_wait_until = Instant::FAR_FUTURE;
+        self.own_deadline = Instant::FAR_FUTURE;
         self.sender.stop_timers();
         self.receiver.forget();
         out.events.add(news);

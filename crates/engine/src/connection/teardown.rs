@@ -1,6 +1,9 @@
 //! Closing, in every order (RFC 9293, section 3.6).
 
+use std::cmp::Ordering;
+
 use super::{Connection, State};
+use crate::options::Options;
 use crate::outbox::{Events, Outbox};
 use crate::segment::{Flags, Segment};
 use crate::time::Instant;
@@ -33,6 +36,12 @@ impl Connection {
 
     /// The application gives up: a RST, and nothing more (section 3.10.5).
     pub fn abort(&mut self, out: &mut Outbox) {
+        self.push_reset(out);
+        self.vanish(Events::CLOSED, out);
+    }
+
+    /// A RST, where the peer may believe that there is a connection.
+    pub(super) fn push_reset(&mut self, out: &mut Outbox) {
         let reset_is_due = self.state.synchronised() && self.state != State::TimeWait
             || self.state == State::SynReceived;
         if reset_is_due {
@@ -43,9 +52,9 @@ impl Connection {
                 window: 0,
                 mss: 0,
                 flags: Flags::RST.with(Flags::ACK),
+                options: Options::default(),
             });
         }
-        self.vanish(Events::CLOSED, out);
     }
 
     /// The peer's FIN is in order (section 3.10.7.4, eighth check).
@@ -62,15 +71,36 @@ impl Connection {
     /// Our FIN is acknowledged (section 3.10.7.4, fifth check).
     pub(super) fn on_fin_acked(&mut self, now: Instant, out: &mut Outbox) {
         match self.state {
-            State::FinWait1 => self.state = State::FinWait2,
+            State::FinWait1 => {
+                self.state = State::FinWait2;
+                self.watch(now);
+            }
             State::Closing => self.enter_time_wait(now),
             State::LastAck => self.vanish(Events::CLOSED, out),
             _ => {}
         }
     }
 
+    /// Whether a connection in TIME-WAIT may give way to the one that `syn` opens: what is newer
+    /// than everything of the old one cannot be a late duplicate of it (RFC 6191, section 2;
+    /// RFC 9293, section 3.6.1). A stack then forgets this one and hands the SYN to its listener.
+    #[must_use]
+    pub fn gives_way_to(&self, syn: &Segment) -> bool {
+        let opens = syn.flags.has(Flags::SYN) && !syn.flags.any(Flags::ACK.with(Flags::RST));
+        if self.state != State::TimeWait || !opens {
+            return false;
+        }
+        let beyond = syn.seq > self.receiver.nxt();
+        match self.against_recent(syn) {
+            Some(Ordering::Greater) => true,
+            Some(Ordering::Less) => false,
+            // The clocks do not tell, or the new connection has none.
+            Some(Ordering::Equal) | None => beyond,
+        }
+    }
+
     fn enter_time_wait(&mut self, now: Instant) {
         self.state = State::TimeWait;
-        self.time_wait_until = now + self.time_wait;
+        self.watch(now);
     }
 }

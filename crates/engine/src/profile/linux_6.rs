@@ -1,10 +1,10 @@
 //! Linux 6: Minshall's test, quick ACKs, an initial window of ten segments.
 
 use super::{Profile, Sizes};
-use crate::connection::Config;
+use crate::connection::{Config, Extensions};
 use crate::receiver::ReceiverConfig;
 use crate::receiver::ack_policy::{AckPolicy, AckTimer};
-use crate::sender::congestion::{Congestion, Reno, restart::IdleRestart};
+use crate::sender::congestion::{Congestion, Cubic, restart::IdleRestart};
 use crate::sender::send_policy::SendPolicy;
 use crate::sender::{RtoRules, SenderConfig};
 use crate::socket::copy_rule::{CopyRule, WholeWrite};
@@ -25,7 +25,7 @@ fn config(sizes: &Sizes) -> Config {
             policy: SendPolicy::named("linux").expect("LINUX is registered"),
             more_in_every_variant: false,
             cluster: mss,
-            congestion: Congestion::Reno(Reno),
+            congestion: Congestion::Cubic(Cubic::default()),
             // `tcp_slow_start_after_idle` is on as shipped.
             idle_restart: IdleRestart::Decay,
             // RFC 6928.
@@ -48,5 +48,6 @@ fn config(sizes: &Sizes) -> Config {
         },
         copy_rule: CopyRule::WholeWrite(WholeWrite),
         time_wait: Duration::from_secs(60),
+        extensions: Extensions::LINUX_6,
     }
 }

@@ -3,7 +3,7 @@
 //! What their results show beyond the text is fitted elsewhere, in the naglemark model.
 
 use super::{Profile, Sizes};
-use crate::connection::Config;
+use crate::connection::{Config, Extensions};
 use crate::receiver::ReceiverConfig;
 use crate::receiver::ack_policy::{AckPolicy, AckTimer, BytesConsumed};
 use crate::sender::congestion::{Congestion, Reno, restart::IdleRestart};
@@ -57,5 +57,6 @@ fn config(sizes: &Sizes) -> Config {
             low_water: Mclbytes::LOW_WATER,
         }),
         time_wait: Duration::from_secs(60),
+        extensions: Extensions::NONE,
     }
 }

@@ -2,19 +2,23 @@
 
 pub mod ack_policy;
 pub mod assembler;
+mod sack;
 
 use crate::offset::{Offset, Span};
+use crate::options::SackBlocks;
 use crate::segment::{Flags, Segment};
 use crate::time::Instant;
 use ack_policy::{AckMoment, AckPolicy, AckTimer, AckVerdict, AckView, Arrival, Rule};
 use assembler::Assembler;
+use sack::SackMemory;
 
 /// The rules a receiver follows.
 #[derive(Clone, Copy, Debug)]
 pub struct ReceiverConfig {
     /// The receive buffer (`so_rcv.sb_hiwat`), in octets.
     pub buffer: u64,
-    /// The largest window that can be advertised, in octets: 65,535 without window scaling.
+    /// The largest window that can be advertised, in octets: at most 65,535 without window
+    /// scaling; where that was offered in vain, no more than those are used.
     pub window_cap: u64,
     /// The largest segment to accept, in octets; goes out as the MSS option.
     pub mss: u16,
@@ -35,9 +39,19 @@ pub struct Receiver {
     /// How far the application has read.
     read: Offset,
     capacity: u64,
+    /// As configured; `window_cap` is what the peer's SYN left of it.
+    own_window_cap: u64,
     window_cap: u64,
+    /// Rcv.Wind.Shift (RFC 7323, section 2.3).
+    window_shift: u8,
     mss: u16,
+    /// The data of a full-sized segment of the peer's, as far as both SYNs tell.
+    full_segment: u32,
     assembler: Assembler,
+    /// What SACK blocks are made of besides, once both sides permitted them.
+    sack: Option<SackMemory>,
+    /// Whether data that came twice is reported.
+    dsack: bool,
     /// Where the peer's FIN stands, once it has been seen.
     fin: Option<Offset>,
     policy: AckPolicy,
@@ -48,6 +62,9 @@ pub struct Receiver {
     delayed_until: Instant,
     ack_now: bool,
 }
+
+/// The largest window that the header's field holds.
+const UNSCALED: u64 = u16::MAX as u64;
 
 /// What the arrival of a segment's data meant.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -69,9 +86,14 @@ impl Receiver {
             advertised: edge,
             read: Offset::SYN,
             capacity: config.buffer,
+            own_window_cap: config.window_cap,
             window_cap: config.window_cap,
+            window_shift: 0,
             mss: config.mss,
+            full_segment: u32::from(config.mss),
             assembler: Assembler::default(),
+            sack: None,
+            dsack: false,
             fin: None,
             policy: config.policy,
             timer: config.timer,
@@ -135,11 +157,88 @@ impl Receiver {
         let offer = edge.since(self.nxt);
         let promised = self.advertised.since(self.nxt);
         let step = u64::from(self.mss).min(self.capacity / 4);
-        if offer < step {
-            promised as u32
+        let window = if offer < step {
+            promised
         } else {
-            offer.max(promised) as u32
+            offer.max(promised)
+        };
+        // RFC 7323, section 2.3: the window field is shifted to the right. What that cuts off was
+        // promised and is still taken (section 2.4, "MUST honor").
+        (window >> self.window_shift << self.window_shift) as u32
+    }
+
+    /// Rcv.Wind.Shift.
+    #[must_use]
+    pub fn window_shift(&self) -> u8 {
+        self.window_shift
+    }
+
+    /// The least shift with which the whole buffer can be announced; 14 at the most (RFC 7323,
+    /// section 2.3).
+    pub(crate) fn wanted_window_shift(&self) -> u8 {
+        let largest = self.capacity.min(self.own_window_cap);
+        (0..14)
+            .find(|shift| largest >> shift <= UNSCALED)
+            .unwrap_or(14)
+    }
+
+    /// Both sides offered window scaling, or this side did in vain.
+    pub(crate) fn agree_on_scaling(&mut self, agreed: bool) {
+        self.window_shift = if agreed {
+            self.wanted_window_shift()
+        } else {
+            0
+        };
+        self.window_cap = self.own_window_cap.min(UNSCALED << self.window_shift);
+    }
+
+    /// Both SYNs permitted SACK blocks, or not.
+    pub(crate) fn permit_sack(&mut self, permitted: bool, dsack: bool) {
+        self.sack = permitted.then(SackMemory::default);
+        self.dsack = dsack;
+    }
+
+    /// Whether a segment that leaves now is to carry SACK blocks.
+    #[inline]
+    pub(crate) fn has_sack_news(&self) -> bool {
+        let memory = self.sack.as_ref();
+        memory.is_some_and(|memory| memory.has_news(&self.assembler))
+    }
+
+    /// The blocks, at most `most`.
+    pub(crate) fn sack_blocks(&self, most: usize) -> SackBlocks {
+        match &self.sack {
+            Some(memory) => memory.blocks(&self.assembler, most),
+            None => SackBlocks::NONE,
         }
+    }
+
+    /// The whole of `segment` had arrived before.
+    pub(crate) fn note_duplicate(&mut self, segment: &Segment) {
+        let span = segment.data();
+        if let Some(memory) = &mut self.sack
+            && self.dsack
+            && !span.is_empty()
+            && span.end <= self.nxt
+        {
+            memory.arrived_again(span);
+        }
+    }
+
+    /// What the peer's SYN says about the segments that will come: ACK policies count full-sized
+    /// ones, and those are what the smaller of the two MSS leaves beside the options of every
+    /// segment (BSD: `t_maxseg`).
+    pub(crate) fn expect_segments(&mut self, peer_mss: u16, option_octets: u32) {
+        let bound = match peer_mss {
+            0 => self.mss,
+            offered => self.mss.min(offered),
+        };
+        self.full_segment = u32::from(bound).saturating_sub(option_octets).max(1);
+    }
+
+    /// Last.ACK.sent (RFC 7323, section 4.3).
+    pub(crate) fn last_ack_sent(&self) -> Offset {
+        self.acked
     }
 
     /// The MSS to announce.
@@ -195,6 +294,7 @@ impl Receiver {
         if segment.flags.has(Flags::FIN) && span.end >= all.end {
             self.learn_fin(all.end);
         }
+        self.note_for_sack(all, span);
         let before = self.nxt;
         let beside_a_hole = !self.assembler.is_empty() || all.start != before;
         let remembered = self.remember(span);
@@ -211,6 +311,27 @@ impl Receiver {
             self.in_order(segment, now);
         }
         Arrived { data, fin }
+    }
+
+    /// What of `all` is new, as far as `span`, and what is not.
+    fn note_for_sack(&mut self, all: Span, span: Span) {
+        let Some(memory) = &mut self.sack else {
+            return;
+        };
+        if !span.is_empty() && span.start > self.nxt {
+            memory.arrived(span);
+        }
+        if !self.dsack {
+            return;
+        }
+        let below = Span::new(all.start, all.end.min(self.nxt));
+        if !below.is_empty() {
+            memory.arrived_again(below);
+        } else if let Some(range) = self.assembler.holding(span.start)
+            && span.start < range.end.min(span.end)
+        {
+            memory.arrived_again(Span::new(span.start, range.end.min(span.end)));
+        }
     }
 
     /// Where the stream ends; a FIN that contradicts an earlier one, or data already here, is none.
@@ -324,6 +445,9 @@ impl Receiver {
     #[inline]
     pub(crate) fn acknowledged(&mut self, window: u32, with_data: bool, now: Instant) {
         self.acked = self.nxt;
+        if let Some(memory) = &mut self.sack {
+            memory.reported();
+        }
         self.advertised = self.advertised.max(self.nxt + u64::from(window));
         self.delayed_until = Instant::FAR_FUTURE;
         self.ack_now = false;
@@ -341,7 +465,7 @@ impl Receiver {
             could_advertise: self.could_advertise(),
             unread: self.readable(),
             capacity: self.capacity,
-            mss: u32::from(self.mss),
+            mss: self.full_segment,
         }
     }
 
@@ -366,6 +490,7 @@ mod tests {
     use super::ack_policy::{AckPolicy, AckTimer};
     use super::assembler::MAX_RANGES;
     use super::*;
+    use crate::options::Options;
     use crate::time::Duration;
 
     #[test]
@@ -386,6 +511,7 @@ mod tests {
                 window: 1000,
                 mss: 0,
                 flags: Flags::ACK,
+                options: Options::default(),
             };
             receiver.on_data(&segment, Instant::ZERO);
             (receiver.nxt(), receiver.out_of_order().len())

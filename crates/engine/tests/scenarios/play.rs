@@ -10,7 +10,8 @@ use tinygram_engine::connection::{Connection, Wrote};
 use tinygram_engine::sender::send_policy::{BlockedOn, SendPolicy};
 use tinygram_engine::{Duration, Events, Instant, Outbox, Segment};
 
-use crate::script::{Call, Claim, Ends, Event, Number, Returned, Script, What, Wire, notation};
+use crate::notation::{Wire, notation};
+use crate::script::{Call, Claim, Ends, Event, Number, Returned, Script, What};
 use crate::setup::{Instead, Stage, stage};
 
 /// The news a script can ask for.
@@ -24,8 +25,8 @@ pub(crate) const NEWS: [(&str, Events); 7] = [
     ("TIMED-OUT", Events::TIMED_OUT),
 ];
 
-/// More wake-ups than this at one instant are a busy loop: the engine has six timers.
-const WAKEUPS_AT_ONE_INSTANT: u32 = 6;
+/// More wake-ups than this at one instant are a busy loop: the engine has nine timers.
+const WAKEUPS_AT_ONE_INSTANT: u32 = 9;
 
 /// Where script and connection part.
 #[derive(Clone, Debug)]
@@ -347,6 +348,10 @@ impl Player {
                 self.connection.close(now, &mut self.outbox);
                 self.collect()
             }
+            Call::Abandon => {
+                self.connection.abandon(now, &mut self.outbox);
+                self.collect()
+            }
             Call::Abort => {
                 self.connection.abort(&mut self.outbox);
                 self.collect()
@@ -451,6 +456,7 @@ impl Player {
             Claim::Number(number, expected) => {
                 let got = match number {
                     Number::Cwnd => sender.vars().cwnd,
+                    Number::Mss => u64::from(sender.vars().mss),
                     Number::Ssthresh => sender.vars().ssthresh,
                     Number::Buffered => sender.buffered(),
                     Number::Readable => self.connection.receiver().readable(),
@@ -458,6 +464,13 @@ impl Player {
                 };
                 same(&expected, &got)
             }
+            Claim::Shifts(send, receive) => same(
+                &(send, receive),
+                &(
+                    u64::from(self.connection.send_window_shift()),
+                    u64::from(self.connection.receive_window_shift()),
+                ),
+            ),
             Claim::Wakeup(expected) => {
                 let at = self.connection.next_wakeup();
                 let got = (at != Instant::FAR_FUTURE).then(|| at.since(self.now));

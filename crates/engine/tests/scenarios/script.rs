@@ -4,7 +4,9 @@ use std::fmt;
 use std::path::Path;
 
 use tinygram_engine::sender::send_policy::Why;
-use tinygram_engine::{Duration, Flags, Offset, Segment, State};
+use tinygram_engine::{Duration, Offset, State};
+
+use crate::notation::{Wire, wire};
 
 /// A script as it was read.
 #[derive(Clone, Debug)]
@@ -94,6 +96,8 @@ pub(crate) enum Call {
     Connect,
     Close,
     Abort,
+    /// The application closes and has gone.
+    Abandon,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -111,6 +115,8 @@ pub(crate) enum Claim {
     Event(&'static str),
     /// `cwnd 4000`, and so on.
     Number(Number, u64),
+    /// `shifts 14 4`: Snd.Wind.Shift and Rcv.Wind.Shift.
+    Shifts(u64, u64),
     /// `wakeup +1.0`: from now; `wakeup never`.
     Wakeup(Option<Duration>),
 }
@@ -123,17 +129,7 @@ pub(crate) enum Number {
     Buffered,
     Readable,
     RtoMillis,
-}
-
-/// A segment in a script; what the script leaves out is not compared.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Wire {
-    pub(crate) flags: Flags,
-    pub(crate) seq: Offset,
-    pub(crate) len: u32,
-    pub(crate) ack: Option<Offset>,
-    pub(crate) window: Option<u32>,
-    pub(crate) mss: Option<u16>,
+    Mss,
 }
 
 /// A script that cannot be read.
@@ -280,6 +276,7 @@ fn call(words: &[&str], ends: Ends) -> Result<Call, String> {
         ["connect"] => Call::Connect,
         ["close"] => Call::Close,
         ["abort"] => Call::Abort,
+        ["abandon"] => Call::Abandon,
         _ => return Err(format!("`{}` is no call and no claim", words.join(" "))),
     };
     match result {
@@ -303,118 +300,20 @@ fn claim(words: &[&str]) -> Result<Option<Claim>, String> {
             let known = super::play::NEWS.iter().find(|news| news.0 == *name);
             Claim::Event(known.ok_or_else(|| format!("no event `{name}`"))?.0)
         }
+        ["shifts", send, receive] => Claim::Shifts(number(send)?, number(receive)?),
         ["wakeup", "never"] => Claim::Wakeup(None),
         ["wakeup", time] => Claim::Wakeup(Some(seconds(time.trim_start_matches('+'))?)),
         ["cwnd", octets] => Claim::Number(Number::Cwnd, number(octets)?),
         ["ssthresh", octets] => Claim::Number(Number::Ssthresh, number(octets)?),
         ["buffered", octets] => Claim::Number(Number::Buffered, number(octets)?),
         ["readable", octets] => Claim::Number(Number::Readable, number(octets)?),
+        ["mss", octets] => Claim::Number(Number::Mss, number(octets)?),
         ["rto", millis] => {
             let millis = millis.strip_suffix("ms").ok_or("rto in ms: `rto 1000ms`")?;
             Claim::Number(Number::RtoMillis, number(millis)?)
         }
         _ => return Ok(None),
     }))
-}
-
-/// `P. 1:101(100) ack 1 win 1000 <mss 1460>`.
-fn wire(text: &str) -> Result<Wire, String> {
-    let spaced = text.replace(['<', '>'], " ");
-    let mut words = spaced.split_whitespace();
-    let flags = flags(words.next().ok_or("flags are missing")?)?;
-    let range = words.next().ok_or("START:END(LENGTH) is missing")?;
-    let (seq, len) = (|| {
-        let (start, rest) = range.split_once(':')?;
-        let (end, len) = rest.strip_suffix(')')?.split_once('(')?;
-        let (start, end): (u64, u64) = (start.parse().ok()?, end.parse().ok()?);
-        let len: u32 = len.parse().ok()?;
-        (start + u64::from(len) == end).then_some((Offset::new(start), len))
-    })()
-    .ok_or_else(|| format!("`{range}` is not START:END(LENGTH)"))?;
-    let (mut ack, mut window, mut mss) = (None, None, None);
-    while let Some(word) = words.next() {
-        let value = number(words.next().unwrap_or_default())?;
-        match word {
-            "ack" => ack = Some(Offset::new(value)),
-            "win" => window = Some(value as u32),
-            "mss" => mss = Some(value as u16),
-            _ => return Err(format!("`{word}` is none of ack, win, mss")),
-        }
-    }
-    if flags.has(Flags::ACK) != ack.is_some() {
-        return Err("the flag `.` and `ack N` go together".into());
-    }
-    Ok(Wire {
-        flags,
-        seq,
-        len,
-        ack,
-        window,
-        mss,
-    })
-}
-
-fn flags(letters: &str) -> Result<Flags, String> {
-    letters.chars().try_fold(Flags::NONE, |flags, letter| {
-        Ok(flags.with(match letter {
-            'F' => Flags::FIN,
-            'S' => Flags::SYN,
-            'R' => Flags::RST,
-            'P' => Flags::PSH,
-            '.' => Flags::ACK,
-            _ => return Err(format!("`{letter}` is none of F S R P .")),
-        }))
-    })
-}
-
-impl Wire {
-    /// The segment that arrives; a window that is not named is `window`.
-    pub(crate) fn segment(&self, window: u32) -> Segment {
-        Segment {
-            seq: self.seq,
-            ack: self.ack.unwrap_or_default(),
-            len: self.len,
-            window: self.window.unwrap_or(window),
-            mss: self.mss.unwrap_or_default(),
-            flags: self.flags,
-        }
-    }
-
-    /// Whether `segment` is what the script says.
-    pub(crate) fn describes(&self, segment: &Segment) -> bool {
-        self.flags == segment.flags
-            && self.seq == segment.seq
-            && self.len == segment.len
-            && self.ack.is_none_or(|ack| ack == segment.ack)
-            && self.window.is_none_or(|window| window == segment.window)
-            && self.mss.is_none_or(|mss| mss == segment.mss)
-    }
-}
-
-/// A segment as a script writes it, all of it.
-pub(crate) fn notation(segment: &Segment) -> String {
-    let letters = [
-        (Flags::FIN, 'F'),
-        (Flags::SYN, 'S'),
-        (Flags::RST, 'R'),
-        (Flags::PSH, 'P'),
-        (Flags::ACK, '.'),
-    ];
-    let flags: String = letters
-        .iter()
-        .filter(|(flag, _)| segment.flags.has(*flag))
-        .map(|(_, letter)| letter)
-        .collect();
-    let (seq, len) = (segment.seq, segment.len);
-    let mut text = format!("{flags} {seq}:{}({len})", seq + u64::from(len));
-    if segment.flags.has(Flags::ACK) {
-        text += &format!(" ack {}", segment.ack);
-    }
-    text += &format!(" win {}", segment.window);
-    if segment.mss != 0 {
-        text += &format!(" <mss {}>", segment.mss);
-    }
-    text
 }
 
 fn returned(word: &str) -> Result<Returned, String> {

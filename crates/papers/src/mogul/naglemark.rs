@@ -367,29 +367,20 @@ impl Parameters {
     /// Runs the trial.
     #[must_use]
     pub fn run(&self) -> Measured {
-        self.run_watched(Nobody).0
+        self.watched(Nobody).0
     }
 
-    /// Runs the trial, and gives back the observer that watched it.
+    /// Runs the trial before an observer; gives it back.
     #[must_use]
-    pub fn run_watched<O: Observer + Clone>(&self, observer: O) -> (Measured, O) {
+    pub fn watched<O: Observer>(&self, observer: O) -> (Measured, O) {
         let lengths = self.lengths.draw(self.trial, self.seed);
         let plan = self.plan(&lengths);
-        let config = WorldConfig {
-            medium: self.medium.build(self.model, self.seed),
-            impairment: self.impairment(),
-            costs: [
-                self.model.client_costs(self.infer),
-                self.model.server_costs(),
-            ],
-            seed: self.seed,
-        };
         let programs = [
             vec![Naglemark::client(plan.clone())],
             vec![Naglemark::server(plan)],
         ];
-        let mut world = World::watched(config, programs, observer);
-        world.connect(Opening::Established, [self.client(), self.server()]);
+        let mut world = World::watched(self.world_config(), programs, observer);
+        world.connect(Opening::Established, self.ends());
         let ended = world.run(Instant::ZERO + LONGEST_TRIAL);
         debug_assert_eq!(ended, Ended::Stopped, "{self:?}");
         let of_server = world.host(Side::Server).sockets()[0].counters();
@@ -418,7 +409,25 @@ impl Parameters {
             events,
             simulated,
         };
-        (measured, world.observer().clone())
+        (measured, world.into_observer())
+    }
+
+    /// What joins the hosts, and what their work costs.
+    pub(super) fn world_config(&self) -> WorldConfig {
+        WorldConfig {
+            medium: self.medium.build(self.model, self.seed),
+            impairment: self.impairment(),
+            costs: [
+                self.model.client_costs(self.infer),
+                self.model.server_costs(),
+            ],
+            seed: self.seed,
+        }
+    }
+
+    /// The rules of client and server.
+    pub(super) fn ends(&self) -> [Config; 2] {
+        [self.client(), self.server()]
     }
 
     fn plan(&self, lengths: &Arc<[u32]>) -> Plan {

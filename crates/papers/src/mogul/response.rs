@@ -97,20 +97,24 @@ impl Path {
         })
     }
 
-    /// The phases of the client's ACK clock under which `count` responses of one length meet it: as
-    /// many as there are responses, up to `at_most`, evenly spread from a random one on. One phase
-    /// where the clock starts with the segment.
+    /// Under which phases of the client's ACK clock `count` responses (at least 1) of one length meet
+    /// it, each with how many of them do: `at_most` phases, evenly spread from a random one on. One
+    /// phase for all where the clock starts with the segment.
     #[must_use]
-    pub fn phases(&self, length: u32, count: u64, at_most: u64) -> Vec<Duration> {
+    pub fn phases(&self, length: u32, count: u64, at_most: u64) -> Vec<(Duration, u64)> {
         let AckTimer::Cyclic { period, .. } = self.host(length).receiver.timer else {
-            return vec![Duration::ZERO];
+            return vec![(Duration::ZERO, count)];
         };
-        let phases = count.clamp(1, at_most.max(1));
+        let phases = count.min(at_most).max(1);
         let apart = period.as_nanos() / phases;
         let mut dice = Dice::new(length.into(), Purpose::Phase);
         let first = dice.below(apart.clamp(1, 1 << 32));
         (0..phases)
-            .map(|phase| Duration::from_nanos(first + phase * apart))
+            .map(|phase| {
+                let at = Duration::from_nanos(first + phase * apart);
+                let share = count / phases + u64::from(phase < count % phases);
+                (at, share)
+            })
             .collect()
     }
 }
@@ -194,18 +198,17 @@ mod tests {
     }
 
     #[test]
-    fn phases_are_spread_over_the_period() {
-        let path_of = |profile| path(profile).phases(5000, 100, 10);
-        assert_eq!(path_of("linux_6"), [Duration::ZERO]);
-        let phases = path_of("tru64_4");
-        assert_eq!(phases.len(), 10);
-        assert!(
-            phases
-                .iter()
-                .all(|phase| *phase < Duration::from_millis(200))
-        );
-        let apart = phases[9].as_nanos() - phases[0].as_nanos();
+    fn phases_are_spread_over_the_period_and_responses_over_the_phases() {
+        let phases_of = |profile, count| path(profile).phases(5000, count, 10);
+        assert_eq!(phases_of("linux_6", 100), [(Duration::ZERO, 100)]);
+        let phases = phases_of("tru64_4", 25);
+        let period = Duration::from_millis(200);
+        assert!(phases.iter().all(|(phase, _)| *phase < period));
+        let apart = phases[9].0.as_nanos() - phases[0].0.as_nanos();
         assert_eq!(apart, 180_000_000);
-        assert_eq!(path("tru64_4").phases(5000, 3, 10).len(), 3);
+        let shares: Vec<_> = phases.iter().map(|(_, share)| *share).collect();
+        assert_eq!(shares, [3, 3, 3, 3, 3, 2, 2, 2, 2, 2]);
+        let alone: Vec<_> = phases_of("tru64_4", 3).iter().map(|it| it.1).collect();
+        assert_eq!(alone, [1, 1, 1]);
     }
 }

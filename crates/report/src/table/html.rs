@@ -8,12 +8,22 @@ impl Table {
     pub(crate) fn to_html(&self, level: Level) -> String {
         let name = escaped(&self.title);
         let mut html = level.heading(&name);
+        if !self.columns.is_empty() {
+            html += &self.grid(&name);
+        }
+        for note in &self.notes {
+            html += &format!("<p class=\"note\">{}</p>\n", escaped(note));
+        }
+        html
+    }
+
+    fn grid(&self, name: &str) -> String {
         // A heading above says what a table without a title is.
-        let label = match name.as_str() {
+        let label = match name {
             "" => String::new(),
             name => format!(" role=\"region\" aria-label=\"{name}\""),
         };
-        html += &format!("<div class=\"scroll\"{label} tabindex=\"0\">\n<table>\n<thead>\n");
+        let mut html = format!("<div class=\"scroll\"{label} tabindex=\"0\">\n<table>\n<thead>\n");
         if self.is_grouped() {
             html += &format!(
                 "<tr><th scope=\"row\">{}</th>",
@@ -62,9 +72,6 @@ impl Table {
             html += "</tr>\n";
         }
         html += "</tbody>\n</table>\n</div>\n";
-        for note in &self.notes {
-            html += &format!("<p class=\"note\">{}</p>\n", escaped(note));
-        }
         html
     }
 

@@ -1,0 +1,268 @@
+//! From one of the engine's segments to the IP packet that carries it.
+//!
+//! Our own, and not `etherparse`, because a stack runs it once per packet: one buffer, no
+//! allocation, the payload copied once and by the caller. The tests hold it against `etherparse`.
+
+use std::net::SocketAddr;
+
+use tinygram_engine::{Flags, Segment};
+
+use crate::checksum::Sum;
+use crate::decode::Endpoint;
+use crate::options::{Options, SackBlocks};
+use crate::packet::Header;
+use crate::sequence::Sequence;
+
+/// From where to where the packets of one direction go, and what of their headers that settles.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Path {
+    source: Endpoint,
+    destination: Endpoint,
+    version: Version,
+}
+
+/// The Internet Protocol's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Version {
+    /// RFC 791.
+    V4,
+    /// RFC 8200.
+    V6,
+}
+
+/// Who computes the TCP checksum.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Checksum {
+    /// We do.
+    Full,
+    /// The device does, and finds the pseudo-header's sum in its place (as `CHECKSUM_PARTIAL` of
+    /// Linux and `VIRTIO_NET_HDR_F_NEEDS_CSUM` want it).
+    PseudoHeader,
+}
+
+/// The addresses are of different families.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FamiliesDiffer;
+
+impl std::fmt::Display for FamiliesDiffer {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("one address is of IPv4 and the other of IPv6")
+    }
+}
+
+impl std::error::Error for FamiliesDiffer {}
+
+impl Path {
+    /// The path from `source` to `destination`.
+    ///
+    /// # Errors
+    ///
+    /// If one address is of IPv4 and the other of IPv6.
+    pub fn new(
+        source: impl Into<Endpoint>,
+        destination: impl Into<Endpoint>,
+    ) -> Result<Self, FamiliesDiffer> {
+        let (source, destination) = (source.into(), destination.into());
+        if source.is_ipv4() != destination.is_ipv4() {
+            return Err(FamiliesDiffer);
+        }
+        let version = match source.is_ipv4() {
+            true => Version::V4,
+            false => Version::V6,
+        };
+        Ok(Self {
+            source,
+            destination,
+            version,
+        })
+    }
+
+    /// Where packets come from.
+    #[must_use]
+    pub fn source(&self) -> SocketAddr {
+        self.source.into()
+    }
+
+    /// Where packets go.
+    #[must_use]
+    pub fn destination(&self) -> SocketAddr {
+        self.destination.into()
+    }
+
+    /// The Internet Protocol's version.
+    #[must_use]
+    pub fn version(&self) -> Version {
+        self.version
+    }
+
+    /// Octets of the headers before the payload.
+    #[must_use]
+    #[inline]
+    pub fn headers_len(&self, options: &Options) -> usize {
+        self.version.header_len() + TCP_HEADER + options.len()
+    }
+
+    /// Writes the headers for the payload that stands behind them: `packet` begins with
+    /// [`Path::headers_len`] octets to be overwritten, and all that follows is payload.
+    ///
+    /// # Panics
+    ///
+    /// If `packet` is shorter than its headers.
+    #[inline]
+    pub fn write_headers(&self, header: &Header, checksum: Checksum, packet: &mut [u8]) {
+        let ip = self.version.header_len();
+        self.write_ip(packet);
+        let tcp = &mut packet[ip..];
+        let header_len = TCP_HEADER + header.options.len();
+        tcp[0..2].copy_from_slice(&self.source.port.to_be_bytes());
+        tcp[2..4].copy_from_slice(&self.destination.port.to_be_bytes());
+        tcp[4..8].copy_from_slice(&header.seq.to_be_bytes());
+        tcp[8..12].copy_from_slice(&header.ack.to_be_bytes());
+        tcp[12] = (header_len as u8 / 4) << 4;
+        tcp[13] = header.flags.bits();
+        tcp[14..16].copy_from_slice(&header.window.to_be_bytes());
+        // Checksum and urgent pointer.
+        tcp[16..20].fill(0);
+        header.options.write(&mut tcp[TCP_HEADER..header_len]);
+        let pseudo = self.pseudo_header(tcp.len());
+        let sum = match checksum {
+            Checksum::Full => pseudo.with(tcp).checksum(),
+            Checksum::PseudoHeader => pseudo.folded(),
+        };
+        tcp[16..18].copy_from_slice(&sum);
+    }
+
+    #[inline]
+    fn write_ip(&self, packet: &mut [u8]) {
+        let len = packet.len();
+        match self.version {
+            Version::V4 => {
+                let [high, low] = (len as u16).to_be_bytes();
+                // Version 4, five words; DF, with which the identification means nothing
+                // (RFC 6864, section 4.1).
+                packet[..12].copy_from_slice(&[0x45, 0, high, low, 0, 0, 0x40, 0, TTL, TCP, 0, 0]);
+                packet[12..16].copy_from_slice(&self.source.v4_octets());
+                packet[16..20].copy_from_slice(&self.destination.v4_octets());
+                let sum = Sum::default().with(&packet[..20]).checksum();
+                packet[10..12].copy_from_slice(&sum);
+            }
+            Version::V6 => {
+                let [high, low] = ((len - 40) as u16).to_be_bytes();
+                packet[..8].copy_from_slice(&[0x60, 0, 0, 0, high, low, TCP, TTL]);
+                packet[8..24].copy_from_slice(&self.source.v6_octets());
+                packet[24..40].copy_from_slice(&self.destination.v6_octets());
+            }
+        }
+    }
+
+    /// RFC 9293, section 3.1; RFC 8200, section 8.1.
+    #[inline]
+    fn pseudo_header(&self, tcp_len: usize) -> Sum {
+        pseudo_header(&self.source, &self.destination, tcp_len)
+    }
+}
+
+/// The pseudo-header's sum. It is the same for IPv4 and, in its mapped form, for IPv6 but for the
+/// prefix `ffff`, which adds nothing to a ones' complement sum.
+#[inline]
+pub(crate) fn pseudo_header(source: &Endpoint, destination: &Endpoint, tcp_len: usize) -> Sum {
+    let mut octets = [0; 32];
+    octets[..16].copy_from_slice(&source.v6_octets());
+    octets[16..].copy_from_slice(&destination.v6_octets());
+    Sum::default()
+        .with(&octets)
+        .with_u16(TCP.into())
+        .with_u16(tcp_len as u16)
+}
+
+impl Version {
+    /// Octets of the header, without options or extensions.
+    #[must_use]
+    #[inline]
+    pub const fn header_len(self) -> usize {
+        match self {
+            Self::V4 => 20,
+            Self::V6 => 40,
+        }
+    }
+}
+
+/// How one end's engine and the wire translate into each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Numbering {
+    /// The direction in which the segment travels.
+    pub data: Sequence,
+    /// The other one, which its acknowledgment counts.
+    pub acks: Sequence,
+    /// The window scale that the segment's sender announced and both sides agreed upon; 0 where
+    /// they did not.
+    pub window_shift: u8,
+}
+
+impl Numbering {
+    /// The header for a segment of the engine's.
+    #[must_use]
+    #[inline]
+    pub fn header(&self, segment: &Segment) -> Header {
+        // A SYN's window is never scaled (RFC 7323, section 2.2).
+        let shift = match segment.flags.has(Flags::SYN) {
+            true => 0,
+            false => self.window_shift,
+        };
+        let ack = match segment.flags.has(Flags::ACK) {
+            true => self.acks.number(segment.ack),
+            false => 0,
+        };
+        Header {
+            seq: self.data.number(segment.seq),
+            ack,
+            flags: segment.flags,
+            window: (segment.window >> shift).min(u16::MAX.into()) as u16,
+            options: self.options(segment),
+        }
+    }
+
+    #[inline]
+    fn options(&self, segment: &Segment) -> Options {
+        let of_the_engine = &segment.options;
+        let mut sack = SackBlocks::default();
+        // They say what came the other way.
+        for block in of_the_engine.sack.iter() {
+            sack.push(self.acks.number(block.start), self.acks.number(block.end));
+        }
+        Options {
+            mss: (segment.mss != 0).then_some(segment.mss),
+            window_scale: of_the_engine.window_scale,
+            sack_permitted: of_the_engine.sack_permitted,
+            timestamps: of_the_engine.timestamps,
+            sack,
+        }
+    }
+}
+
+/// Appends the whole packet to `packet`, which is cleared before: for callers to whom the cost of
+/// copying the payload does not matter.
+///
+/// # Panics
+///
+/// If the payload has not the length that the segment says.
+pub fn encode(
+    path: &Path,
+    numbering: &Numbering,
+    segment: &Segment,
+    payload: &[u8],
+    packet: &mut Vec<u8>,
+) {
+    assert_eq!(payload.len(), segment.len as usize, "the segment's payload");
+    let header = numbering.header(segment);
+    packet.clear();
+    packet.resize(path.headers_len(&header.options), 0);
+    packet.extend_from_slice(payload);
+    path.write_headers(&header, Checksum::Full, packet);
+}
+
+const TCP_HEADER: usize = 20;
+const TCP: u8 = 6;
+/// Time to live, or hop limit (RFC 9293, section 3.9.2: "should be configurable"; the value is
+/// the one that the Internet's number registry recommends).
+const TTL: u8 = 64;

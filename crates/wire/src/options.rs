@@ -1,0 +1,241 @@
+//! TCP options (RFC 9293, section 3.2; RFC 7323; RFC 2018).
+
+use std::ops::Deref;
+
+pub use tinygram_engine::Timestamps;
+
+/// The blocks of a SACK option: left edge, and right edge, which is not included. At most four
+/// fit (RFC 2018, section 3).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SackBlocks {
+    len: u8,
+    blocks: [(u32, u32); Self::MOST],
+}
+
+impl SackBlocks {
+    /// As many as fit into 40 octets of options.
+    pub const MOST: usize = 4;
+
+    /// Adds a block; one too many is left out.
+    pub fn push(&mut self, left: u32, right: u32) {
+        if let Some(place) = self.blocks.get_mut(usize::from(self.len)) {
+            *place = (left, right);
+            self.len += 1;
+        }
+    }
+}
+
+impl Deref for SackBlocks {
+    type Target = [(u32, u32)];
+    fn deref(&self) -> &Self::Target {
+        &self.blocks[..usize::from(self.len)]
+    }
+}
+
+/// One option of a segment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TcpOption {
+    /// Kind 2: maximum segment size, in octets.
+    Mss(u16),
+    /// Kind 3: window scale, a shift as it was sent (up to 255; more than 14 means 14).
+    WindowScale(u8),
+    /// Kind 4: the sender understands SACK.
+    SackPermitted,
+    /// Kind 5: what arrived out of order.
+    Sack(SackBlocks),
+    /// Kind 8.
+    Timestamps(Timestamps),
+    /// Anything else, or one of the above with a length that is not its own.
+    Other(u8),
+}
+
+/// The options in these octets, one after the other; damage ends the list.
+#[inline]
+pub fn read(octets: &[u8]) -> impl Iterator<Item = TcpOption> + '_ {
+    Walk(octets)
+}
+
+struct Walk<'a>(&'a [u8]);
+
+impl Iterator for Walk<'_> {
+    type Item = TcpOption;
+
+    #[inline]
+    fn next(&mut self) -> Option<TcpOption> {
+        loop {
+            match *self.0 {
+                [] | [END, ..] => return None,
+                [NOP, ref rest @ ..] => self.0 = rest,
+                [kind, ..] => {
+                    let len = usize::from(*self.0.get(1)?);
+                    let value = self.0.get(2..len)?;
+                    self.0 = &self.0[len..];
+                    return Some(one(kind, value));
+                }
+            }
+        }
+    }
+}
+
+fn one(kind: u8, value: &[u8]) -> TcpOption {
+    match (kind, value) {
+        (MSS, &[a, b]) => TcpOption::Mss(u16::from_be_bytes([a, b])),
+        (WINDOW_SCALE, &[shift]) => TcpOption::WindowScale(shift),
+        (SACK_PERMITTED, []) => TcpOption::SackPermitted,
+        (SACK, blocks) if blocks.len() >= 8 => {
+            let mut found = SackBlocks::default();
+            for block in blocks.chunks_exact(8) {
+                found.push(be32(block, 0), be32(block, 4));
+            }
+            TcpOption::Sack(found)
+        }
+        (TIMESTAMPS, stamps) if stamps.len() == 8 => TcpOption::Timestamps(Timestamps {
+            value: be32(stamps, 0),
+            echo: be32(stamps, 4),
+        }),
+        _ => TcpOption::Other(kind),
+    }
+}
+
+/// The options that the engine knows, all of one segment together.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Options {
+    /// Maximum segment size in octets; on a SYN only.
+    pub mss: Option<u16>,
+    /// Window scale shift; on a SYN only.
+    pub window_scale: Option<u8>,
+    /// SACK understood; on a SYN only.
+    pub sack_permitted: bool,
+    /// RFC 7323 timestamps.
+    pub timestamps: Option<Timestamps>,
+    /// What arrived out of order.
+    pub sack: SackBlocks,
+}
+
+impl Options {
+    /// The room for options that a header has, in octets.
+    pub const ROOM: usize = 40;
+
+    /// Reads them; of an option that comes twice the last one counts.
+    #[must_use]
+    #[inline]
+    pub fn read(octets: &[u8]) -> Self {
+        // Nearly every segment of a modern stack carries NOP NOP timestamps and nothing else.
+        if let [NOP, NOP, TIMESTAMPS, 10, rest @ ..] = octets
+            && rest.len() == 8
+        {
+            return Self {
+                timestamps: Some(Timestamps {
+                    value: be32(rest, 0),
+                    echo: be32(rest, 4),
+                }),
+                ..Self::default()
+            };
+        }
+        let mut all = Self::default();
+        for option in read(octets) {
+            match option {
+                TcpOption::Mss(mss) => all.mss = Some(mss),
+                TcpOption::WindowScale(shift) => all.window_scale = Some(shift),
+                TcpOption::SackPermitted => all.sack_permitted = true,
+                TcpOption::Sack(blocks) => all.sack = blocks,
+                TcpOption::Timestamps(timestamps) => all.timestamps = Some(timestamps),
+                TcpOption::Other(_) => {}
+            }
+        }
+        all
+    }
+
+    /// Octets that [`Options::write`] will take: a multiple of four, at most [`Options::ROOM`].
+    #[must_use]
+    #[inline]
+    pub fn len(&self) -> usize {
+        let fixed = self.fixed_len();
+        match self.sack_that_fit(fixed) {
+            0 => fixed,
+            blocks => fixed + 4 + 8 * blocks,
+        }
+    }
+
+    /// Whether there is no option at all.
+    #[must_use]
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// All but SACK blocks, each padded to four octets with NOPs as RFC 7323, appendix A does.
+    #[inline]
+    fn fixed_len(&self) -> usize {
+        4 * usize::from(self.mss.is_some())
+            + 4 * usize::from(self.window_scale.is_some())
+            // Before timestamps it takes the place of their two NOPs.
+            + 4 * usize::from(self.sack_permitted && self.timestamps.is_none())
+            + 12 * usize::from(self.timestamps.is_some())
+    }
+
+    /// Beside timestamps three blocks fit (RFC 2018, section 3).
+    #[inline]
+    fn sack_that_fit(&self, fixed: usize) -> usize {
+        self.sack.len().min((Self::ROOM - fixed - 4) / 8)
+    }
+
+    /// Writes them to the beginning of `octets`, which must have [`Options::len`] octets.
+    #[inline]
+    pub fn write(&self, octets: &mut [u8]) {
+        let mut to = Writer { octets, at: 0 };
+        if let Some(mss) = self.mss {
+            let [high, low] = mss.to_be_bytes();
+            to.put([MSS, 4, high, low]);
+        }
+        if let Some(timestamps) = self.timestamps {
+            let before = match self.sack_permitted {
+                true => [SACK_PERMITTED, 2],
+                false => [NOP, NOP],
+            };
+            to.put([before[0], before[1], TIMESTAMPS, 10]);
+            to.put(timestamps.value.to_be_bytes());
+            to.put(timestamps.echo.to_be_bytes());
+        } else if self.sack_permitted {
+            to.put([NOP, NOP, SACK_PERMITTED, 2]);
+        }
+        if let Some(shift) = self.window_scale {
+            to.put([NOP, WINDOW_SCALE, 3, shift]);
+        }
+        let blocks = self.sack_that_fit(self.fixed_len());
+        if blocks > 0 {
+            to.put([NOP, NOP, SACK, 2 + 8 * blocks as u8]);
+            for (left, right) in &self.sack[..blocks] {
+                to.put(left.to_be_bytes());
+                to.put(right.to_be_bytes());
+            }
+        }
+    }
+}
+
+struct Writer<'a> {
+    octets: &'a mut [u8],
+    at: usize,
+}
+
+impl Writer<'_> {
+    #[inline]
+    fn put(&mut self, four: [u8; 4]) {
+        self.octets[self.at..self.at + 4].copy_from_slice(&four);
+        self.at += 4;
+    }
+}
+
+/// The caller has checked that the octets are there.
+#[inline]
+fn be32(octets: &[u8], at: usize) -> u32 {
+    u32::from_be_bytes([octets[at], octets[at + 1], octets[at + 2], octets[at + 3]])
+}
+
+const END: u8 = 0;
+const NOP: u8 = 1;
+const MSS: u8 = 2;
+const WINDOW_SCALE: u8 = 3;
+const SACK_PERMITTED: u8 = 4;
+const SACK: u8 = 5;
+const TIMESTAMPS: u8 = 8;

@@ -1,0 +1,236 @@
+//! From an IP packet that came in whole to the TCP segment in it.
+//!
+//! Stricter than [`crate::decode`], which reads what captures left: lengths must agree and the
+//! checksums be right, and nothing of a packet that fails is believed.
+
+use tinygram_engine::{Flags, Offset, Segment, Span};
+
+use crate::checksum::Sum;
+use crate::decode::Endpoint;
+use crate::encode::{Numbering, pseudo_header};
+use crate::options::Options;
+
+/// A TCP header's fields as they stand on the wire, but for the ports and what is computed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Header {
+    /// Sequence number.
+    pub seq: u32,
+    /// Acknowledgment number; 0 where [`Flags::ACK`] is not set.
+    pub ack: u32,
+    /// The control bits that the engine knows; ECN's and URG are not kept.
+    pub flags: Flags,
+    /// The window field, not scaled.
+    pub window: u16,
+    /// The options.
+    pub options: Options,
+}
+
+/// A TCP segment that came in whole.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Packet<'a> {
+    /// Who sent it.
+    pub source: Endpoint,
+    /// To whom.
+    pub destination: Endpoint,
+    /// What it says.
+    pub header: Header,
+    /// What it carries.
+    pub payload: &'a [u8],
+}
+
+/// Whether a packet's TCP checksum has to be verified.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verify {
+    /// Yes.
+    Checksum,
+    /// The device has done it, or the packet never left this machine's memory.
+    Nothing,
+}
+
+/// Why a packet is not a TCP segment to be believed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Refused {
+    /// Lengths that contradict each other, or an IP version that is none.
+    Malformed,
+    /// A checksum is wrong.
+    Checksum,
+    /// A fragment; they are not put together (our path sends and announces none).
+    Fragment,
+    /// An address that must not be on the wire: multicast, broadcast, or IPv4 in IPv6's form.
+    Address,
+    /// Another protocol than TCP; its number.
+    Protocol(u8),
+}
+
+/// Reads the packet.
+///
+/// # Errors
+///
+/// See [`Refused`].
+#[inline]
+pub fn read(packet: &[u8], verify: Verify) -> Result<Packet<'_>, Refused> {
+    match packet.first().ok_or(Refused::Malformed)? >> 4 {
+        4 => ipv4(packet, verify),
+        6 => ipv6(packet, verify),
+        _ => Err(Refused::Malformed),
+    }
+}
+
+#[inline]
+fn ipv4(packet: &[u8], verify: Verify) -> Result<Packet<'_>, Refused> {
+    let (fixed, _) = packet.split_first_chunk::<20>().ok_or(Refused::Malformed)?;
+    let header_len = usize::from(fixed[0] & 0x0f) * 4;
+    let total = usize::from(u16::from_be_bytes([fixed[2], fixed[3]]));
+    if header_len < 20 || total < header_len || packet.len() < total {
+        return Err(Refused::Malformed);
+    }
+    if !Sum::default().with(&packet[..header_len]).is_right() {
+        return Err(Refused::Checksum);
+    }
+    // More fragments follow, or this is not the first.
+    if u16::from_be_bytes([fixed[6], fixed[7]]) & 0x3fff != 0 {
+        return Err(Refused::Fragment);
+    }
+    if fixed[9] != TCP {
+        return Err(Refused::Protocol(fixed[9]));
+    }
+    let [source, destination] = [12, 16].map(|at| *fixed[at..].first_chunk().expect("four octets"));
+    // Multicast, reserved and broadcast addresses begin at 224 (RFC 9293, section 3.10.7: such a
+    // segment is to be dropped; RFC 1122, section 3.2.1.3).
+    if source[0] >= 224 || destination[0] >= 224 {
+        return Err(Refused::Address);
+    }
+    tcp(&packet[header_len..total], verify, |from, to| {
+        (Endpoint::v4(source, from), Endpoint::v4(destination, to))
+    })
+}
+
+#[inline]
+fn ipv6(packet: &[u8], verify: Verify) -> Result<Packet<'_>, Refused> {
+    let (fixed, rest) = packet.split_first_chunk::<40>().ok_or(Refused::Malformed)?;
+    let len = usize::from(u16::from_be_bytes([fixed[4], fixed[5]]));
+    let rest = rest.get(..len).ok_or(Refused::Malformed)?;
+    let [source, destination] = [8, 24].map(|at| *fixed[at..].first_chunk().expect("16 octets"));
+    let ends = [source, destination].map(|octets| Endpoint::v6(octets, 0));
+    if ends.iter().any(Endpoint::is_ipv4) || source[0] == 0xff || destination[0] == 0xff {
+        return Err(Refused::Address);
+    }
+    let upper = upper_layer(fixed[6], rest)?;
+    tcp(upper, verify, |from, to| {
+        (Endpoint::v6(source, from), Endpoint::v6(destination, to))
+    })
+}
+
+/// Steps over extension headers (RFC 8200, section 4).
+#[inline]
+fn upper_layer(mut next: u8, mut rest: &[u8]) -> Result<&[u8], Refused> {
+    loop {
+        match next {
+            TCP => return Ok(rest),
+            FRAGMENT => return Err(Refused::Fragment),
+            HOP_BY_HOP | ROUTING | DESTINATION => {
+                let (&[following, len], _) = rest.split_first_chunk().ok_or(Refused::Malformed)?;
+                next = following;
+                let len = 8 + usize::from(len) * 8;
+                rest = rest.get(len..).ok_or(Refused::Malformed)?;
+            }
+            other => return Err(Refused::Protocol(other)),
+        }
+    }
+}
+
+#[inline]
+fn tcp(
+    segment: &[u8],
+    verify: Verify,
+    ends: impl FnOnce(u16, u16) -> (Endpoint, Endpoint),
+) -> Result<Packet<'_>, Refused> {
+    let (fixed, _) = segment
+        .split_first_chunk::<20>()
+        .ok_or(Refused::Malformed)?;
+    let header_len = usize::from(fixed[12] >> 4) * 4;
+    if header_len < 20 || header_len > segment.len() {
+        return Err(Refused::Malformed);
+    }
+    let be16 = |at| u16::from_be_bytes([fixed[at], fixed[at + 1]]);
+    let be32 = |at| u32::from_be_bytes([fixed[at], fixed[at + 1], fixed[at + 2], fixed[at + 3]]);
+    let (source, destination) = ends(be16(0), be16(2));
+    if verify == Verify::Checksum {
+        let sum = pseudo_header(&source, &destination, segment.len()).with(segment);
+        if !sum.is_right() {
+            return Err(Refused::Checksum);
+        }
+    }
+    let flags = Flags::from_bits(fixed[13]);
+    Ok(Packet {
+        source,
+        destination,
+        header: Header {
+            seq: be32(4),
+            ack: if flags.has(Flags::ACK) { be32(8) } else { 0 },
+            flags,
+            window: be16(14),
+            options: Options::read(&segment[20..header_len]),
+        },
+        payload: &segment[header_len..],
+    })
+}
+
+/// Near which offsets a header's numbers are to be found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Near {
+    /// RCV.NXT.
+    pub seq: Offset,
+    /// SND.UNA.
+    pub ack: Offset,
+}
+
+impl Numbering {
+    /// The engine's segment for a header with `len` octets of payload that came in; the numbering
+    /// is its sender's. `None` if its numbers lie before the connection's first: it belongs to an
+    /// older one.
+    #[must_use]
+    #[inline]
+    pub fn segment(&self, header: &Header, len: usize, near: Near) -> Option<Segment> {
+        let ack = match header.flags.has(Flags::ACK) {
+            true => self.acks.offset(header.ack, near.ack)?,
+            false => Offset::SYN,
+        };
+        // A SYN's window is never scaled (RFC 7323, section 2.2).
+        let shift = match header.flags.has(Flags::SYN) {
+            true => 0,
+            false => self.window_shift,
+        };
+        Some(Segment {
+            seq: self.data.offset(header.seq, near.seq)?,
+            ack,
+            len: len as u32,
+            window: u32::from(header.window) << shift,
+            mss: header.options.mss.unwrap_or(0),
+            flags: header.flags,
+            options: self.engine_options(&header.options, near),
+        })
+    }
+
+    #[inline]
+    fn engine_options(&self, options: &Options, near: Near) -> tinygram_engine::Options {
+        // A block before the connection's first octet, or that ends before it begins, says nothing.
+        let block = |&(left, right): &(u32, u32)| {
+            let start = self.acks.offset(left, near.ack)?;
+            let end = self.acks.offset(right, near.ack)?;
+            (start < end).then_some(Span::new(start, end))
+        };
+        tinygram_engine::Options {
+            window_scale: options.window_scale,
+            sack_permitted: options.sack_permitted,
+            timestamps: options.timestamps,
+            sack: options.sack.iter().filter_map(block).collect(),
+        }
+    }
+}
+
+const TCP: u8 = 6;
+const HOP_BY_HOP: u8 = 0;
+const ROUTING: u8 = 43;
+const FRAGMENT: u8 = 44;
+const DESTINATION: u8 = 60;

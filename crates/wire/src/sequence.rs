@@ -1,0 +1,70 @@
+//! 32-bit sequence numbers and the engine's 64-bit offsets.
+
+use tinygram_engine::Offset;
+
+/// One direction's numbering: it begins at the initial sequence number, which the SYN carries.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sequence {
+    initial: u32,
+}
+
+impl Sequence {
+    /// The numbering whose SYN carries `initial` (ISS or IRS, RFC 9293, section 3.3.1).
+    #[must_use]
+    pub const fn new(initial: u32) -> Self {
+        Self { initial }
+    }
+
+    /// The SYN's number.
+    #[must_use]
+    pub const fn initial(self) -> u32 {
+        self.initial
+    }
+
+    /// The number that stands on the wire for `offset`.
+    #[must_use]
+    #[inline]
+    pub const fn number(self, offset: Offset) -> u32 {
+        self.initial.wrapping_add(offset.get() as u32)
+    }
+
+    /// The offset nearest to `near` that has this number: within 2^31 either way, as sequence
+    /// numbers are compared (RFC 9293, section 3.4). `None` if that lies before the SYN.
+    #[must_use]
+    #[inline]
+    pub const fn offset(self, number: u32, near: Offset) -> Option<Offset> {
+        let ahead = number.wrapping_sub(self.number(near)) as i32;
+        match near.get().checked_add_signed(ahead as i64) {
+            Some(position) => Some(Offset::new(position)),
+            None => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn a_number_leads_back_to_its_offset(initial: u32, near in 0..1_u64 << 62, ahead: i32) {
+            let numbering = Sequence::new(initial);
+            let Some(position) = near.checked_add_signed(ahead.into()) else {
+                return Ok(());
+            };
+            let offset = Offset::new(position);
+            let found = numbering.offset(numbering.number(offset), Offset::new(near));
+            prop_assert_eq!(found, Some(offset));
+        }
+    }
+
+    #[test]
+    fn what_lies_before_the_syn_has_no_offset() {
+        let numbering = Sequence::new(5);
+        assert_eq!(numbering.offset(4, Offset::FIRST), None);
+        assert_eq!(numbering.offset(5, Offset::FIRST), Some(Offset::SYN));
+        let later = Offset::new(1 << 32);
+        assert_eq!(numbering.offset(4, later), Some(Offset::new((1 << 32) - 1)));
+    }
+}
