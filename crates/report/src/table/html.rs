@@ -75,6 +75,15 @@ impl Table {
         html
     }
 
+    /// A table of words has words for its rows' names, too, which need room.
+    fn kind(&self) -> &'static str {
+        let mut others = self.columns.iter().skip(1);
+        match others.any(|column| column.align == Align::Left) {
+            true => " class=\"words\"",
+            false => "",
+        }
+    }
+
     /// Where the column's entries stand, and whether a group begins there.
     fn class(&self, at: usize) -> String {
         let first = at > 0 && (at == 1 || self.columns[at].group != self.columns[at - 1].group);

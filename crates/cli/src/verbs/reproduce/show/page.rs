@@ -1,21 +1,27 @@
 //! One page: every table side by side, traces, plots, and what stands behind each.
 
-use tinygram_papers::experiment::{Mark as PaperMark, Plot, Status};
+use tinygram_papers::experiment::{Mark as PaperMark, Paper, Plot, Status};
 use tinygram_report::{Article, Axis, Badge, Chart, Curve, Mark, Page, Part, Section};
 
 use super::super::bench::{Reproduced, Tally};
 use super::super::plan::Plan;
-use super::{tables, text, trace, words};
+use super::{disagreements, tables, trace, words};
 
 pub(in super::super) fn page(plan: &Plan, reproduced: &[Reproduced]) -> Page {
-    let mut sections = vec![Section::Notes(text::verdicts(plan, reproduced))];
+    let mut sections = vec![Section::Notes(vec![
+        words::verdict(plan, reproduced),
+        words::SIGNS.into(),
+    ])];
+    sections.extend(disagreements::table(reproduced).map(Section::Table));
     let mut paper = None;
     for it in reproduced {
-        if paper.replace(it.experiment.paper) != Some(it.experiment.paper) {
+        let own = it.experiment.paper;
+        if paper.replace(own) != Some(own) {
             sections.push(Section::Part(Part {
-                title: words::authors(it.experiment.paper).into(),
-                lead: it.experiment.paper.citation().into(),
+                title: words::authors(own).into(),
+                lead: own.citation().into(),
             }));
+            sections.extend(errata(own));
         }
         sections.push(Section::Article(article(it)));
     }
@@ -34,6 +40,18 @@ pub(in super::super) fn page(plan: &Plan, reproduced: &[Reproduced]) -> Page {
                 .into(),
         sections,
     }
+}
+
+/// What the paper got wrong, behind a line that unfolds.
+fn errata(paper: Paper) -> Option<Section> {
+    let facts = paper.errata().iter().enumerate();
+    let facts: Vec<_> = facts
+        .map(|(at, error)| ((at + 1).to_string(), (*error).to_owned()))
+        .collect();
+    (!facts.is_empty()).then_some(Section::Facts {
+        summary: format!("What the paper got wrong: {}", facts.len()),
+        facts,
+    })
 }
 
 fn article(it: &Reproduced) -> Article {
