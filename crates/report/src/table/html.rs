@@ -23,7 +23,10 @@ impl Table {
             "" => String::new(),
             name => format!(" role=\"region\" aria-label=\"{name}\""),
         };
-        let mut html = format!("<div class=\"scroll\"{label} tabindex=\"0\">\n<table>\n<thead>\n");
+        let mut html = format!(
+            "<div class=\"scroll\"{label} tabindex=\"0\">\n<table{}>\n<thead>\n",
+            self.kind()
+        );
         if self.is_grouped() {
             html += &format!(
                 "<tr><th scope=\"row\">{}</th>",

@@ -15,7 +15,10 @@ pub(super) fn results(plan: &Plan, reproduced: &[Reproduced]) -> String {
         words::SIGNS.to_owned(),
         text::counts(reproduced).to_markdown(),
     ];
-    parts.extend(disagreements::table(reproduced).map(|table| table.to_markdown()));
+    if let Some(table) = disagreements::table(reproduced) {
+        parts.push(format!("## {}", table.title));
+        parts.push(untitled(&table).to_markdown());
+    }
     let mut paper = None;
     for it in reproduced {
         let own = it.experiment.paper;
@@ -49,14 +52,10 @@ fn experiment(it: &Reproduced) -> Vec<String> {
         ),
     ];
     parts.extend(tables::tables(outcome).iter().map(|table| {
-        // A heading for each part of an experiment would drown the experiments.
-        let untitled = Table {
-            title: String::new(),
-            ..table.clone()
-        };
+        let body = untitled(table).to_markdown();
         match table.title.as_str() {
-            "" => untitled.to_markdown(),
-            title => format!("*{title}*\n\n{}", untitled.to_markdown()),
+            "" => body,
+            title => format!("*{title}*\n\n{body}"),
         }
     }));
     if !outcome.notes.is_empty() {
@@ -77,6 +76,14 @@ fn experiment(it: &Reproduced) -> Vec<String> {
         parts.push(parameters(it).to_markdown());
     }
     parts
+}
+
+/// A heading for each part of an experiment would drown the experiments.
+fn untitled(table: &Table) -> Table {
+    Table {
+        title: String::new(),
+        ..table.clone()
+    }
 }
 
 fn parameters(it: &Reproduced) -> Table {

@@ -69,8 +69,8 @@ fn article(it: &Reproduced) -> Article {
     sections.extend(background(it));
     Article {
         id: it.experiment.id.into(),
-        title: it.experiment.title.into(),
-        lead: format!("{}: {}", it.experiment.source, it.experiment.id),
+        title: words::heading(it.experiment),
+        lead: format!("tinygram reproduce {}", it.experiment.id),
         badges: badges(Tally::of(&outcome.rows)),
         sections,
     }

@@ -26,7 +26,7 @@ fn whole(it: &Reproduced, (ink, width): (Ink, usize)) -> String {
     let heading = Table {
         title: format!("{}: {}", experiment.id, experiment.title),
         notes: vec![format!(
-            "{}, {}.",
+            "{}: {}.",
             experiment.paper.citation(),
             experiment.source
         )],

@@ -1,5 +1,6 @@
 //! How results are worded, the same in every format.
 
+use tinygram_papers::Experiment;
 use tinygram_papers::experiment::{Class, Origin, Paper, Row, Status, Tolerance, Value};
 use tinygram_report::Tone;
 use tinygram_report::units::size;
@@ -152,6 +153,20 @@ pub(super) fn verdict(plan: &Plan, reproduced: &[Reproduced]) -> String {
         line += &format!(" (with {repetitions}; tolerances are for 10)");
     }
     line + "."
+}
+
+/// An experiment's heading: where it stands, and what it is.
+pub(super) fn heading(experiment: &Experiment) -> String {
+    capital(&format!("{}: {}", experiment.source, experiment.title))
+}
+
+/// As a sentence begins.
+fn capital(text: &str) -> String {
+    let mut letters = text.chars();
+    let first = letters
+        .next()
+        .map(|letter| letter.to_uppercase().to_string());
+    first.unwrap_or_default() + letters.as_str()
 }
 
 /// Why a row is not expected to agree.
