@@ -7,6 +7,7 @@ mod capture;
 mod exit;
 mod files;
 mod interrupt;
+mod supervise;
 mod terminal;
 mod values;
 mod verbs;

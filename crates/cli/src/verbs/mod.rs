@@ -2,6 +2,7 @@
 
 mod completions;
 mod diagnose;
+mod link;
 mod man;
 mod naglemark;
 mod policies;
@@ -32,6 +33,7 @@ pub(crate) enum Verb {
     Run(run::Args),
     /// Show every TCP connection with its process and its live options
     Ps(ps::Args),
+    Link(link::Args),
     /// Print a completion script for a shell
     Completions(completions::Args),
     /// Print the manual page, in roff
@@ -47,6 +49,7 @@ impl Verb {
             Self::Prevalence(args) => prevalence::run(&args),
             Self::Completions(args) => completions::run(&args),
             Self::Man(args) => man::run(&args),
+            Self::Link(args) => link::run(&args),
             Self::Ps(args) => ps::run(&args),
             Self::Reproduce(args) => reproduce::run(&args),
             Self::Run(args) => run::run(&args),

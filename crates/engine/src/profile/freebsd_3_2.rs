@@ -61,6 +61,7 @@ fn config(sizes: &Sizes) -> Config {
             low_water: Mclbytes::LOW_WATER,
         }),
         time_wait: Duration::from_secs(60),
+        // The draft mentions none.
         extensions: Extensions::NONE,
     }
 }

@@ -50,6 +50,7 @@ fn config(sizes: &Sizes) -> Config {
         // "Some systems expose the entire application buffer to the protocol stack" (section 2.0).
         copy_rule: CopyRule::WholeWrite(WholeWrite),
         time_wait: Duration::from_secs(60),
+        // The draft mentions none.
         extensions: Extensions::NONE,
     }
 }

@@ -51,6 +51,7 @@ fn config(sizes: &Sizes) -> Config {
         // buffer to the protocol stack" (section 2.0).
         copy_rule: CopyRule::WholeWrite(WholeWrite),
         time_wait: Duration::from_secs(240),
+        // The draft mentions none.
         extensions: Extensions::NONE,
     }
 }

@@ -43,7 +43,8 @@ fn config(sizes: &Sizes) -> Config {
         },
         receiver: ReceiverConfig {
             buffer: sizes.receive_buffer,
-            window_cap: 1 << 20,
+            // Without scaling.
+            window_cap: 65_535,
             mss: sizes.mss,
             policy: AckPolicy::named("every-second").expect("every-second is registered"),
             // "On Solaris 8, I think that the default value is 100" (`tcp_deferred_ack_interval`).
@@ -53,6 +54,7 @@ fn config(sizes: &Sizes) -> Config {
         copy_rule: CopyRule::WholeWrite(WholeWrite),
         // `tcp_time_wait_interval`.
         time_wait: Duration::from_secs(240),
+        // The article shows none.
         extensions: Extensions::NONE,
     }
 }

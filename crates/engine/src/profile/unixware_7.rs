@@ -55,6 +55,7 @@ fn config(sizes: &Sizes) -> Config {
         // A System V stream head hands a write down as it is.
         copy_rule: CopyRule::WholeWrite(WholeWrite),
         time_wait: Duration::from_secs(60),
+        // The draft mentions none.
         extensions: Extensions::NONE,
     }
 }

@@ -10,7 +10,7 @@ use crate::segment::{Flags, Segment};
 use crate::time::{Duration, Instant};
 
 /// The receiving half's news, which every segment carries.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct Stamp {
     /// RCV.NXT.
     pub ack: Offset,
@@ -18,17 +18,8 @@ pub struct Stamp {
     pub window: u32,
     /// Timestamps and SACK blocks.
     pub options: Options,
-}
-
-impl Stamp {
-    /// What SACK blocks take of a segment, padding included.
-    #[inline]
-    fn sack_octets(&self) -> u32 {
-        match self.options.sack.len() {
-            0 => 0,
-            blocks => 4 + 8 * blocks as u32,
-        }
-    }
+    /// What the SACK blocks take of a segment, padding included.
+    pub sack_octets: u32,
 }
 
 /// What a SYN says.
@@ -107,7 +98,7 @@ impl Sender {
     /// The MSS less what SACK blocks take of this segment (RFC 6691, section 2).
     #[inline]
     pub(super) fn segment_size(&self, stamp: &Stamp) -> u32 {
-        self.vars.mss.saturating_sub(stamp.sack_octets()).max(1)
+        self.vars.mss.saturating_sub(stamp.sack_octets).max(1)
     }
 
     /// Whether there is anything that a pass could send: data, a FIN or a retransmission.
@@ -228,7 +219,7 @@ impl Sender {
     /// Whether a thread that is about to sleep may set free what is held; if not, there is no pass.
     #[inline]
     pub(crate) fn heeds_blocking(&self) -> bool {
-        self.includes_more() || self.policy.heeds_blocking()
+        self.vars.corked || self.includes_more() || self.policy.heeds_blocking()
     }
 
     fn includes_more(&self) -> bool {

@@ -343,3 +343,41 @@ impl Talk {
         World::new([config.clone(), config], self.programs(), network, 0)
     }
 }
+
+/// A million octets one way over a path of 100 ms that loses one segment in a hundred.
+pub(crate) fn bulk(extensions: Extensions, reordering: u64, seed: u64) -> World {
+    let setting = Setting {
+        mss: 1460,
+        send_buffer: 1 << 20,
+        receive_buffer: 60_000,
+        initial_cwnd_segments: 10,
+        copy_rule: CopyRule::WholeWrite(WholeWrite),
+        idle_restart: IdleRestart::None,
+        more_in_every_variant: false,
+        extensions,
+        congestion: Congestion::named("reno").expect("listed"),
+        delay: Duration::from_millis(50),
+    };
+    let policy = SendPolicy::named("nagle").expect("registered");
+    let ack_policy = AckPolicy::named("every-second").expect("registered");
+    let config = setting.config(policy, ack_policy);
+    let network = Network {
+        delay: setting.delay,
+        loss: 10,
+        duplication: 0,
+        reordering,
+    };
+    let len = 1_000_000;
+    let writes = vec![Op::Write { len, more: false }, Op::Close];
+    let reads = Op::Read {
+        total: u64::MAX,
+        max: u64::MAX,
+        pause: Duration::ZERO,
+    };
+    World::new(
+        [config.clone(), config],
+        [vec![writes], vec![vec![reads, Op::Close]]],
+        network,
+        seed,
+    )
+}

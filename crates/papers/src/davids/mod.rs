@@ -2,6 +2,21 @@
 //! a limit and under delayed ACKs. Seven traces, and what they cost in octets and in time.
 //!
 //! [`trace::Parameters`] makes a trace with any other numbers; [`published`] is the article's text.
+//!
+//! ```
+//! use tinygram_engine::Duration;
+//! use tinygram_papers::davids::trace::{AckClock, Parameters};
+//!
+//! // Trace 1 with a limit of 100 octets and a timer of 50 ms that starts with the packet.
+//! let parameters = Parameters {
+//!     naglim: 100,
+//!     ack_clock: AckClock::PerConnection(Duration::from_millis(50)),
+//!     ..Parameters::SLOW
+//! };
+//! let trace = parameters.run();
+//! println!("{} packets, {:.0} ms", trace.packets(), trace.sending_ms());
+//! # assert!(trace.sending_ms() < 550.0);
+//! ```
 
 pub mod published;
 mod sweep;
@@ -86,19 +101,19 @@ fn rows(published: &Published, measured: &Measured) -> Vec<Row> {
     let percent = |paper: Option<(u64, f64)>| paper.map(|(_, percent)| percent);
     let (paper_data, paper_total) = (published.data_overhead, published.total_overhead);
     vec![
-        count("data packets", published.data, measured.data.len() as u64),
+        count("data", published.data, measured.data.len() as u64),
         count("ACKs", published.acks, measured.acks.len() as u64),
         count("packets", published.packets, measured.packets()),
-        count("data overhead [B]", octets(paper_data), data),
+        count("overhead [B]", octets(paper_data), data),
         number(
-            "data overhead [%]",
+            "overhead [%]",
             percent(paper_data),
             measured.percent_of_data(data),
             WHOLE_PERCENT,
         ),
-        count("all overhead [B]", octets(paper_total), total),
+        count("with ACKs [B]", octets(paper_total), total),
         number(
-            "all overhead [%]",
+            "with ACKs [%]",
             percent(paper_total),
             measured.percent_of_data(total),
             WHOLE_PERCENT,

@@ -8,6 +8,8 @@ use crate::experiment::{Mark, Plot, Series};
 
 /// Phases that a point of a plot is the mean of; evenly spread, none of them a write's time.
 const PHASES: u32 = 20;
+/// Phases of a picture that shows each of them; of a tick of 200 ms, one a millisecond.
+const SHOWN_PHASES: u32 = 200;
 /// Limits, in octets, each a write larger than the one before; all of the data is 500.
 const LIMITS: std::ops::RangeInclusive<u32> = 1..=50;
 const LIMIT_STEP: u32 = 10;
@@ -93,7 +95,7 @@ fn lines(
 fn by_phase() -> Plot {
     let line = |trace: usize| {
         let published = &TRACES[trace - 1];
-        let runs = over_phases(&published.parameters, 200);
+        let runs = over_phases(&published.parameters, SHOWN_PHASES);
         let points = (0..).zip(&runs).map(|(phase, run)| {
             let phase = f64::from(phase) + 0.5;
             (phase, run.sending_ms())

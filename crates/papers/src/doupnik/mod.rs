@@ -3,6 +3,20 @@
 //!
 //! [`web::Parameters`] runs the test with any file, window, policy and stack; [`published`] is the
 //! draft's Table 1, and [`table::test`] the test as a pair of hosts ran it there.
+//!
+//! ```
+//! use tinygram_papers::doupnik::published::{File, TABLE};
+//! use tinygram_papers::doupnik::{table, web};
+//!
+//! // FreeBSD's test of UnixWare, with another file and another window.
+//! let parameters = web::Parameters {
+//!     file: 10_000,
+//!     window: 8192,
+//!     ..table::test(&TABLE[2], "minshall", File::Long)
+//! };
+//! println!("{:.1} ms per request", parameters.run().mean_ms());
+//! # assert!(parameters.run().mean_ms() < 2.0);
+//! ```
 
 mod fit;
 pub mod published;
@@ -13,6 +27,7 @@ pub mod web;
 use crate::Experiment;
 use crate::experiment::{Effort, Layout, Origin, Outcome, Paper, Parameter, Trace};
 use published::{File, Rates, Setting, TABLE};
+pub use sweep::tail_behind_an_odd_segment;
 use table::{HEADERS, Measurements};
 
 /// Its experiments.

@@ -1,10 +1,10 @@
-//! Which files stall: the same test over all sizes.
+//! Which files stall: the same test over all sizes, and what parity alone says of them.
 
 use rayon::prelude::*;
 
 use super::published::{File, Pair, TABLE};
-use super::table::{fitted_costs, test};
-use super::web::Parameters;
+use super::table::{HEADERS, fitted_costs, test};
+use super::web::{MSS, Parameters};
 use crate::experiment::{Mark, Plot, Series};
 
 /// Octets between two sizes, and the largest.
@@ -23,7 +23,7 @@ struct Swept {
     points: Vec<(f64, f64, f64)>,
 }
 
-/// The pictures, and a sentence for each on how many sizes stall.
+/// The pictures, and a sentence for each pair of hosts on how many sizes stall.
 pub(super) fn plots() -> (Vec<Plot>, Vec<String>) {
     // UnixWare hands writes down whole, so that what is seen is the policy's own.
     let pairs = [&TABLE[2], &TABLE[3]];
@@ -31,28 +31,30 @@ pub(super) fn plots() -> (Vec<Plot>, Vec<String>) {
     for pair in pairs {
         let swept = sweep(pair);
         notes.push(shares(pair, &swept));
-        plots.push(plot(
-            pair,
-            &swept,
-            "Time",
-            "time per request [ms]",
-            |point| point.1,
-        ));
-        plots.push(plot(
-            pair,
-            &swept,
-            "Data segments",
-            "data segments per request",
-            |point| point.2,
-        ));
+        plots.push(stalls(pair, &swept));
+        plots.push(segments(pair, &swept));
     }
     (plots, notes)
+}
+
+/// Whether the last full segment is the odd one out, or there is none, and a tail behind it: then
+/// its ACK is delayed, and strict Nagle holds the tail until it comes.
+#[must_use]
+pub fn tail_behind_an_odd_segment(file: u64) -> bool {
+    let behind_the_first_write = HEADERS[1] + file;
+    let full = behind_the_first_write / u64::from(MSS);
+    let tail = behind_the_first_write % u64::from(MSS);
+    tail > 0 && (full == 0 || full % 2 == 1)
+}
+
+fn sizes() -> impl Iterator<Item = u64> {
+    (STEP..=LARGEST).step_by(STEP as usize)
 }
 
 fn sweep(pair: &Pair) -> Vec<Swept> {
     let costs = fitted_costs(pair);
     let run = |policy: &'static str| {
-        let sizes: Vec<u64> = (STEP..=LARGEST).step_by(STEP as usize).collect();
+        let sizes: Vec<u64> = sizes().collect();
         let point = |file: &u64| {
             let parameters = Parameters {
                 file: *file,
@@ -75,36 +77,70 @@ fn sweep(pair: &Pair) -> Vec<Swept> {
     POLICIES.into_iter().map(run).collect()
 }
 
-fn plot(
-    pair: &Pair,
-    swept: &[Swept],
-    what: &str,
-    y: &'static str,
-    value: fn(&(f64, f64, f64)) -> f64,
-) -> Plot {
-    let series = |swept: &Swept| Series {
-        name: swept.policy.into(),
+impl Swept {
+    fn stalled(&self) -> impl Iterator<Item = f64> {
+        let stalled = self.points.iter().filter(|point| point.1 > STALL_MS);
+        stalled.map(|point| point.0)
+    }
+
+    fn share_percent(&self) -> f64 {
+        self.stalled().count() as f64 / self.points.len() as f64 * 100.0
+    }
+}
+
+/// A lane for parity, and one for each policy: a dot where a file stalls.
+fn stalls(pair: &Pair, swept: &[Swept]) -> Plot {
+    let odd = sizes().filter(|file| tail_behind_an_odd_segment(*file));
+    let parity = (
+        "a tail behind an odd number of full segments".into(),
+        odd.map(|file| file as f64).collect(),
+    );
+    let lane = |swept: &Swept| -> (String, Vec<f64>) {
+        let percent = swept.share_percent();
+        let name = format!("{}: {percent:.0} % of the sizes stall", swept.policy);
+        (name, swept.stalled().collect())
+    };
+    let lanes: Vec<_> = std::iter::once(parity)
+        .chain(swept.iter().map(lane))
+        .collect();
+    let top = lanes.len();
+    let series = |(below, (name, files)): (usize, (String, Vec<f64>))| Series {
+        name,
         mark: Mark::Dots,
-        points: swept
-            .points
+        points: files
             .iter()
-            .map(|point| (point.0, value(point)))
+            .map(|file| (*file, (top - below) as f64))
             .collect(),
     };
     Plot {
-        title: format!("{what} against the file's size, {}", describe(pair)),
+        title: format!("Which files stall, {}", describe(pair)),
         x: "file [B]",
-        y,
+        y: "policy, the legend's first at the top",
+        series: lanes.into_iter().enumerate().map(series).collect(),
+    }
+}
+
+/// What the policies cost in packets.
+fn segments(pair: &Pair, swept: &[Swept]) -> Plot {
+    let series = |swept: &Swept| Series {
+        name: swept.policy.into(),
+        mark: Mark::Line,
+        points: swept
+            .points
+            .iter()
+            .map(|point| (point.0, point.2))
+            .collect(),
+    };
+    Plot {
+        title: format!("Data segments against the file's size, {}", describe(pair)),
+        x: "file [B]",
+        y: "data segments per request",
         series: swept.iter().map(series).collect(),
     }
 }
 
 fn shares(pair: &Pair, swept: &[Swept]) -> String {
-    let share = |swept: &Swept| {
-        let stalls = swept.points.iter().filter(|point| point.1 > STALL_MS);
-        let percent = stalls.count() as f64 / swept.points.len() as f64 * 100.0;
-        format!("{percent:.0} % under {}", swept.policy)
-    };
+    let share = |swept: &Swept| format!("{:.0} % under {}", swept.share_percent(), swept.policy);
     let shares: Vec<_> = swept.iter().map(share).collect();
     format!(
         "Of all sizes from {STEP} to {LARGEST} B, {}, stall: {}.",

@@ -108,9 +108,7 @@ impl Measurements {
             for file in File::BOTH {
                 rows.push(self.verdict(policy, file));
                 rows.push(self.requests(policy, file));
-                if self.setting(policy) == Some(Setting::NewPolicy) {
-                    rows.push(self.ratio(policy, file));
-                }
+                rows.push(self.ratio(policy, file));
             }
         }
         rows
@@ -160,8 +158,10 @@ impl Measurements {
         self.row(policy, file, RATE, paper, ours, claim)
     }
 
+    /// The draft's claim is the new policy's: "essentially the same as non-Nagle mode".
     fn ratio(&self, policy: &str, file: File) -> Row {
-        let new = self.published(self.setting(policy), file);
+        let new = self.setting(policy).filter(|it| *it == Setting::NewPolicy);
+        let new = self.published(new, file);
         let off = self.published(Some(Setting::NagleOff), file);
         let paper = new.zip(off).map(|(new, off)| Value::Number(new / off, 3));
         let ours = self.rate(policy, file) / self.rate("off", file);

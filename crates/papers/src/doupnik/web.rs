@@ -74,7 +74,7 @@ impl Costs {
 pub struct Measured {
     /// From each request's sending to its answer's last octet.
     pub elapsed: Vec<Duration>,
-    /// Every packet of the last request, by side.
+    /// Every packet of the last request, by side, in order of leaving.
     pub last: Vec<(Side, Frame)>,
 }
 
@@ -139,15 +139,17 @@ impl Parameters {
     fn measured(&self, world: &World<Exchange, Watcher>) -> Measured {
         let client = world.host(Side::Client).programs().next();
         let all = client.map_or(&[][..], Exchange::elapsed);
-        let last = all.last().copied().unwrap_or_default();
-        let began = world.now() - last;
+        let began = world.now() - all.last().copied().unwrap_or_default();
         let sent = world.observer().sent.iter();
+        let mut last: Vec<_> = sent
+            .filter(|(_, frame)| frame.at >= began)
+            .copied()
+            .collect();
+        // A job is told of when it begins, and what leaves bears the time of its leaving.
+        last.sort_by_key(|(_, frame)| frame.at);
         Measured {
             elapsed: all[WARM_UP as usize..].to_vec(),
-            last: sent
-                .filter(|(_, frame)| frame.at >= began)
-                .copied()
-                .collect(),
+            last,
         }
     }
 }

@@ -198,7 +198,7 @@ pub(super) enum Over {
 
 /// The rules that all experiments on the Ethernet rest on.
 pub(super) const RULES: &[&str] = &[
-    "The server's congestion window counts octets, begins with 2 MSS and grows by an MSS with each ACK (section 2.2, footnote 1); what it cuts below an MSS is not sent.",
+    "The server's congestion window counts octets, begins with 2 MSS and grows by an MSS with each ACK (section 2.2, footnote 1), though by no more than it acknowledges, which makes no difference here; what it cuts below an MSS is not sent.",
     "Nagle as BSD has it: a small segment that empties the buffer goes if nothing was outstanding when the output pass began; otherwise it waits for all ACKs (section 2.3; Stevens, volume 1, p. 326).",
     "The client acknowledges when it has read 2 MSS, or 35 % of the buffer, beyond what it advertised last; otherwise with its next request or at the next tick of a free-running 200 ms timer (section 2.2).",
     "The server writes in chunks of 4096 octets (section 2.3), and the kernel decides after each.",
@@ -222,15 +222,11 @@ pub(super) fn parameters() -> Vec<Parameter> {
             format!("{WINDOW} octets"),
             paper("section 2.1"),
         ),
-        of(
-            "documents",
-            format!("{BODIES:?} octets"),
-            paper("section 2.1"),
-        ),
+        of("documents", octets(&BODIES), paper("section 2.1")),
         of("headers", format!("{HEADERS} octets"), paper("Figure 2")),
         of(
             "requests",
-            format!("{REQUESTS:?} octets"),
+            octets(&REQUESTS),
             paper("Figures 2 and 4; the third assumed"),
         ),
         of(
@@ -289,6 +285,11 @@ pub(super) fn parameters() -> Vec<Parameter> {
             Origin::Assumed("no two segments take equally long"),
         ),
     ]
+}
+
+fn octets(sizes: &[u64]) -> String {
+    let sizes: Vec<_> = sizes.iter().map(u64::to_string).collect();
+    format!("{} octets", sizes.join(", "))
 }
 
 /// In milliseconds.

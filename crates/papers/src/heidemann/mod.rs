@@ -3,6 +3,7 @@
 mod hosts;
 mod problems;
 pub mod published;
+mod restart;
 mod sizes;
 mod table_1;
 mod trace;
@@ -33,6 +34,13 @@ pub const EXPERIMENTS: &[Experiment] = &[
         title: "packet trace of the odd/short-final-segment problem",
         source: "Figures 3 and 4, section 2.3",
         run: trace::figure_4,
+    },
+    Experiment {
+        id: "heidemann-restart",
+        paper: Paper::Heidemann,
+        title: "slow-start restart over a wide-area path: latency and burst of each rule",
+        source: "Section 2.4",
+        run: restart::compare,
     },
     Experiment {
         id: "heidemann-2.2",

@@ -53,6 +53,16 @@ pub(super) fn sweep(effort: &Effort) -> Outcome {
         },
         plots: vec![plot(&stalling)],
         notes: vec![
+            "With the headers apart and Nagle, every first document stalls: a small one is itself \
+             the small segment that waits behind the headers, a large one meets the initial window \
+             (section 2.2), and many meet both problems in turn."
+                .into(),
+            "With the headers in the data and the window open, stalls begin where the answer \
+             outgrows a chunk of 4096 octets, which leaves an odd segment, and end where what \
+             follows makes the client acknowledge; and so on with every two segments more."
+                .into(),
+            "Nagle's algorithm off ends all stalls but those of the initial window."
+                .into(),
             "The client's delayed ACKs wait 200 ms here, counted from the segment, so that no tick \
              of the clock cuts a stall short by chance."
                 .into(),

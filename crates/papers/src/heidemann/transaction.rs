@@ -3,7 +3,7 @@
 use tinygram_engine::connection::Config;
 use tinygram_engine::{Duration, Instant};
 use tinygram_sim::medium::{Frame, Side};
-use tinygram_sim::observer::Tap;
+use tinygram_sim::observer::{Observer, Tap};
 use tinygram_sim::workload::http::{Fetched, Http, Plan};
 use tinygram_sim::{Ended, Opening, World, WorldConfig};
 
@@ -54,21 +54,32 @@ const LATE: Instant = Instant::from_nanos(600_000_000_000);
 
 impl Setting {
     pub(super) fn run(self) -> Transaction {
-        let connections = self.plan.connections();
-        let server = Http::server(&self.plan);
-        let programs = [vec![Http::client(self.plan)], server];
-        let mut world = World::watched(self.world, programs, Tap::default());
-        for _ in 0..connections {
-            world.connect(Opening::Handshake, self.ends.clone());
-        }
-        assert_eq!(world.run(LATE), Ended::Stopped);
-        let client = world.host(Side::Client).programs().next();
+        let world = self.watched(Tap::default());
         Transaction {
-            fetched: client.map_or_else(Vec::new, |client| client.fetched().to_vec()),
+            fetched: fetched(&world).to_vec(),
             passed: world.observer().passed(),
             over: world.now(),
         }
     }
+
+    /// The world at the end of the run.
+    pub(super) fn watched<O: Observer>(self, observer: O) -> World<Http, O> {
+        let connections = self.plan.connections();
+        let server = Http::server(&self.plan);
+        let programs = [vec![Http::client(self.plan)], server];
+        let mut world = World::watched(self.world, programs, observer);
+        for _ in 0..connections {
+            world.connect(Opening::Handshake, self.ends.clone());
+        }
+        assert_eq!(world.run(LATE), Ended::Stopped);
+        world
+    }
+}
+
+/// What the client of this world has fetched.
+pub(super) fn fetched<O: Observer>(world: &World<Http, O>) -> &[Fetched] {
+    let mut programs = world.host(Side::Client).programs();
+    programs.next().map_or(&[], Http::fetched)
 }
 
 impl Transaction {

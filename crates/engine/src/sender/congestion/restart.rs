@@ -9,7 +9,7 @@ pub enum IdleRestart {
     None,
     /// After one retransmission time-out, back to the initial window (RFC 5681, section 4.1).
     Reset,
-    /// Back to one segment, as in 4.4BSD, FreeBSD 2.1 and Linux 2.0.
+    /// Back to one segment and to slow start (4.4BSD's `tcp_output`).
     OneSegment(IdleAfter),
     /// Halved for every retransmission time-out that passed; the slow start threshold remembers
     /// three quarters of the old window (RFC 2861).
