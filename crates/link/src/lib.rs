@@ -15,3 +15,4 @@ pub mod emulator;
 pub mod namespace;
 pub mod netlink;
 pub mod relay;
+pub mod veth;

@@ -6,9 +6,7 @@ use serde::Serialize;
 use tinygram_report::naglemark::{Cell, Contents, Panel, SCHEMA, page};
 use tinygram_report::{Destination, Document, Folder, Ink, Table, csv, facts, json};
 
-use super::args::{Args, Format, Model};
-use super::model::{self, InForce};
-use super::plan::Plan;
+use super::args::{Args, Format};
 use crate::exit::{Done, Failure};
 use crate::files::{failed, opened};
 use crate::{interrupt, terminal};
@@ -45,16 +43,18 @@ impl Outputs {
     }
 
     /// Shows what came out: files first, so that a reader who goes away spoils nothing.
-    pub(crate) fn show(self, plan: &Plan, panels: &[Panel]) -> Result<Done, Failure> {
-        let parameters = Parameters {
-            plan,
-            in_force: InForce::of(plan),
-            model_details: model::details(plan.model),
-        };
+    ///
+    /// `parameters` is everything that the results depend on.
+    pub(crate) fn show(
+        self,
+        parameters: &impl Serialize,
+        appendix: &Appendix,
+        panels: &[Panel],
+    ) -> Result<Done, Failure> {
         let shown = Shown {
             panels,
-            parameters: &parameters,
-            model: plan.model,
+            parameters,
+            appendix,
             published: self.published,
         };
         // A file is read by an editor or a pager, whatever the terminal is.
@@ -72,7 +72,7 @@ impl Outputs {
     }
 
     /// Writes every file; says whether the results are in one of them.
-    fn write_files(self, shown: &Shown<'_>, text: &str) -> Result<bool, Failure> {
+    fn write_files<P: Serialize>(self, shown: &Shown<'_, P>, text: &str) -> Result<bool, Failure> {
         if let Some((path, folder)) = self.svg {
             for (stem, figure) in shown.panels.iter().flat_map(Panel::figures) {
                 let name = format!("{stem}.svg");
@@ -97,21 +97,29 @@ impl Outputs {
 }
 
 /// What every exporter shows.
-struct Shown<'a> {
+struct Shown<'a, P> {
     panels: &'a [Panel],
-    parameters: &'a Parameters<'a>,
-    model: Model,
+    parameters: &'a P,
+    appendix: &'a Appendix,
     published: bool,
 }
 
-/// Everything that the results depend on.
-#[derive(Serialize)]
-struct Parameters<'a> {
-    #[serde(flatten)]
-    plan: &'a Plan,
-    #[serde(flatten)]
-    in_force: InForce,
-    model_details: Vec<model::Detail>,
+/// Tables after the panels.
+pub(crate) struct Appendix {
+    /// Where width is scarce.
+    pub(crate) terminal: Vec<Table>,
+    /// In a document or a page.
+    pub(crate) document: Vec<Table>,
+}
+
+impl Appendix {
+    /// The same everywhere.
+    pub(crate) fn same(tables: Vec<Table>) -> Self {
+        Self {
+            terminal: tables.clone(),
+            document: tables,
+        }
+    }
 }
 
 #[derive(Serialize)]
@@ -119,14 +127,14 @@ struct Results<'a> {
     cells: Vec<&'a Cell>,
 }
 
-impl Shown<'_> {
+impl<P: Serialize> Shown<'_, P> {
     fn rendered(&self, format: Format, (ink, width): (Ink, usize)) -> String {
         let cells = self.panels.iter().flat_map(|panel| &panel.cells);
         match format {
-            Format::Table => self.tables(model::paragraph(self.model), |table| {
-                table.to_text(width, ink)
-            }),
-            Format::Markdown => self.tables(model::table(self.model), Table::to_markdown),
+            Format::Table => {
+                self.tables(&self.appendix.terminal, |table| table.to_text(width, ink))
+            }
+            Format::Markdown => self.tables(&self.appendix.document, Table::to_markdown),
             Format::Csv => csv(cells),
             Format::Json => json(&Document {
                 schema: SCHEMA,
@@ -138,14 +146,14 @@ impl Shown<'_> {
         }
     }
 
-    /// The tables of every panel, and what the model assumes.
-    fn tables(&self, model: Table, rendered: impl Fn(&Table) -> String) -> String {
+    /// The tables of every panel, and those after them.
+    fn tables(&self, appendix: &[Table], rendered: impl Fn(&Table) -> String) -> String {
         let of_panels = self
             .panels
             .iter()
             .flat_map(|panel| [panel.scores(self.published), panel.distances()]);
         let all: Vec<_> = of_panels
-            .chain([model])
+            .chain(appendix.iter().cloned())
             .map(|table| rendered(&table))
             .collect();
         all.join(
@@ -158,7 +166,7 @@ impl Shown<'_> {
         let contents = Contents {
             parameters: facts(self.parameters),
             published: self.published,
-            appendix: vec![model::table(self.model)],
+            appendix: self.appendix.document.clone(),
         };
         page(self.panels, &contents).to_html()
     }
