@@ -21,6 +21,7 @@ use crate::exit::Failure;
 /// Two simulated Linux hosts.
 pub(super) struct Simulated {
     profile: &'static Profile,
+    /// As announced, which is more than a segment with timestamps carries.
     mss: u16,
     receive_buffer: u64,
     rate: Option<u64>,
@@ -75,7 +76,7 @@ impl Backend for Simulated {
             backend: "sim",
             link: "point-to-point".into(),
             stack: self.profile.name.into(),
-            mss: self.mss,
+            mss: self.mss - TIMESTAMPS,
             congestion: name
                 .split(['(', ' ', '{'])
                 .next()
@@ -124,6 +125,7 @@ fn workload(trial: &Trial) -> Workload {
         set_up: Duration::ZERO,
         service: Duration::ZERO,
         think: Duration::ZERO,
+        between_writes: BETWEEN_WRITES,
         writes: match trial.policy {
             Policy::Cork => Writes::Corked,
             Policy::More => Writes::More,
@@ -139,20 +141,25 @@ fn workload(trial: &Trial) -> Workload {
 const COSTS: HostCosts = HostCosts {
     input: Duration::from_nanos(500),
     output: Duration::from_nanos(500),
-    wakeup: Duration::from_micros(5),
+    wakeup: Duration::from_micros(4),
     read: Duration::from_micros(1),
-    write: Duration::from_micros(2),
+    write: Duration::from_micros(1),
     chunk: Duration::ZERO,
     copy_ps_per_octet: 100,
     jitter_percent: 10,
     hiccup: None,
 };
+/// From one write's segments to the next one's, in captures: longer than a waiting reader takes to
+/// read and acknowledge.
+const BETWEEN_WRITES: Duration = Duration::from_micros(8);
 const VETH_RATE: u64 = 100_000_000_000;
 const VETH_PROPAGATION: Duration = Duration::from_nanos(100);
-/// IP and TCP with timestamps.
-const HEADERS: u64 = 52;
-/// 1500 without those.
-const ETHERNET_MSS: u16 = 1448;
+/// Ethernet, IP, and TCP with timestamps.
+const HEADERS: u64 = 66;
+/// Of an MTU of 1500, as the SYN announces it.
+const ETHERNET_MSS: u16 = 1460;
+/// What the option takes away from each segment.
+const TIMESTAMPS: u16 = 12;
 /// The window that `tcp_rmem`'s middle value begins with.
 const RECEIVE_BUFFER: u64 = 65_535;
 /// The client's requests fit any.

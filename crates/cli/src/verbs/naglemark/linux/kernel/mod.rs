@@ -10,6 +10,7 @@ use std::time::Instant;
 
 use socket2::SockRef;
 use tinygram_engine::Duration;
+use tinygram_link::priority;
 use tinygram_papers::mogul::naglemark::Sample;
 
 use self::place::{Options, Place};
@@ -38,6 +39,7 @@ impl Kernel {
             mss: plan.mss,
             receive_buffer: plan.receive_buffer,
         };
+        priority::raise();
         let place = Place::prepare(&plan.place, options)?;
         let probe = place.connect().map_err(|error| Failure::Io {
             doing: "connecting to the server".into(),
