@@ -430,7 +430,6 @@ impl Parameters {
             set_up: SET_UP + self.rtt,
             service: self.model.service(),
             think: self.model.think(),
-            between_writes: Duration::ZERO,
             writes: Writes::Plain,
         }
     }

@@ -57,7 +57,6 @@ impl Path {
             set_up: Duration::ZERO,
             service: Duration::ZERO,
             think: Duration::ZERO,
-            between_writes: Duration::ZERO,
             writes: Writes::Plain,
         };
         let propagation = Duration::from_nanos(self.rtt.as_nanos() / 2);

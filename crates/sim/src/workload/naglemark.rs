@@ -27,8 +27,6 @@ pub struct Plan {
     pub set_up: Duration,
     /// What the server takes over a request.
     pub service: Duration,
-    /// What the server takes between two writes: what has come in meanwhile goes first.
-    pub between_writes: Duration,
     /// What the client takes between an answer and the next request.
     pub think: Duration,
     /// How the server tells its kernel which writes belong together.
@@ -88,8 +86,6 @@ pub struct Server {
     corked: bool,
     /// There is nothing to flush.
     flushed: bool,
-    /// It is time for the next write.
-    rested: bool,
 }
 
 impl Naglemark {
@@ -118,7 +114,6 @@ impl Naglemark {
             answering: false,
             corked: false,
             flushed: true,
-            rested: true,
         })
     }
 
@@ -227,13 +222,8 @@ impl Server {
             }
             self.missing = self.plan.request;
             self.answering = false;
-            self.rested = true;
         }
         if self.answering {
-            if !std::mem::replace(&mut self.rested, true) {
-                return Call::Compute(self.plan.between_writes);
-            }
-            self.rested = self.plan.between_writes == Duration::ZERO;
             let len = self.missing.min(self.plan.app_buffer);
             self.flushed = self.plan.writes != Writes::MoreThenFlush;
             Call::Write {

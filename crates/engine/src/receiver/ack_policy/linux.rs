@@ -25,6 +25,8 @@ pub struct Linux {
     unacknowledged: u64,
     peer: PeerMss,
     pushed: Pushed,
+    /// The program sets TCP_QUICKACK before each read.
+    quickack: bool,
 }
 
 /// Whether an ACK now would offer no less than the last one did (`__tcp_select_window(sk) >=
@@ -67,6 +69,10 @@ impl Rule for Linux {
         let emptied = view.unread == 0;
         let complete =
             self.pushed == Pushed::Again || (self.pushed == Pushed::Once && !self.pingpong);
+        if self.quickack && self.unacknowledged > 0 {
+            // Said before the next read, which follows at once (`__tcp_sock_set_quickack`).
+            return AckVerdict::Now;
+        }
         if self.unacknowledged > 0 && (self.owes_for_two(view) || (emptied && complete)) {
             return AckVerdict::Now;
         }
@@ -84,7 +90,7 @@ impl Rule for Linux {
                 let answered = self
                     .last_arrival
                     .is_some_and(|at| view.now.since(at) < self.ato.max(ATO_MIN));
-                self.pingpong |= with_data && answered;
+                self.pingpong |= with_data && answered && !self.quickack;
             }
             AckMoment::TimerFired => {
                 // `tcp_delack_timer_handler`: leave the interactive mode, or be more patient.
@@ -100,6 +106,22 @@ impl Rule for Linux {
 }
 
 impl Linux {
+    /// With TCP_QUICKACK before each read.
+    pub(super) const QUICKACK: Self = Self {
+        quick: 0,
+        started: false,
+        pingpong: false,
+        ato: Duration::ZERO,
+        last_arrival: None,
+        unacknowledged: 0,
+        peer: PeerMss {
+            estimate: 0,
+            last_small: 0,
+        },
+        pushed: Pushed::No,
+        quickack: true,
+    };
+
     /// More than one of the peer's segments waits for an ACK.
     fn owes_for_two(&self, view: &AckView) -> bool {
         self.unacknowledged > u64::from(self.peer.mss(view))

@@ -61,7 +61,7 @@ impl Simulated {
             Policy::Default | Policy::Cork | Policy::More | Policy::FlushByHand => {}
             Policy::NoDelay => server.sender.policy = SendPolicy::named("off").expect("registered"),
             Policy::QuickAck => {
-                client.receiver.policy = AckPolicy::named("every-segment").expect("registered");
+                client.receiver.policy = AckPolicy::named("linux-quickack").expect("registered");
             }
         }
         [client, server]
@@ -125,7 +125,6 @@ fn workload(trial: &Trial) -> Workload {
         set_up: Duration::ZERO,
         service: Duration::ZERO,
         think: Duration::ZERO,
-        between_writes: BETWEEN_WRITES,
         writes: match trial.policy {
             Policy::Cork => Writes::Corked,
             Policy::More => Writes::More,
@@ -141,17 +140,14 @@ fn workload(trial: &Trial) -> Workload {
 const COSTS: HostCosts = HostCosts {
     input: Duration::from_nanos(500),
     output: Duration::from_nanos(500),
-    wakeup: Duration::from_micros(4),
+    wakeup: Duration::from_micros(20),
     read: Duration::from_micros(1),
-    write: Duration::from_micros(1),
+    write: Duration::from_micros(3),
     chunk: Duration::ZERO,
     copy_ps_per_octet: 100,
-    jitter_percent: 10,
+    jitter_percent: 30,
     hiccup: None,
 };
-/// From one write's segments to the next one's, in captures: longer than a waiting reader takes to
-/// read and acknowledge.
-const BETWEEN_WRITES: Duration = Duration::from_micros(8);
 const VETH_RATE: u64 = 100_000_000_000;
 const VETH_PROPAGATION: Duration = Duration::from_nanos(100);
 /// Ethernet, IP, and TCP with timestamps.
