@@ -3,6 +3,7 @@
 //! The road of every verb: typed (`Args`) -> meant (a plan, checked before any work)
 //! -> done (results as data) -> shown (an exporter of `tinygram-report`).
 
+mod capture;
 mod exit;
 mod files;
 mod interrupt;

@@ -29,4 +29,4 @@ pub use destination::{Destination, Folder};
 pub use figure::{Figure, Line, Point};
 pub use page::{Axis, Page, Plot, Section, Series, facts};
 pub use rows::{Document, csv, json};
-pub use table::{Align, Column, Entry, Ink, Row, Table};
+pub use table::{Align, Column, Entry, Ink, Row, Table, Tone};

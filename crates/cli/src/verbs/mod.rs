@@ -8,6 +8,7 @@ mod naglemark;
 mod policies;
 mod prevalence;
 mod ps;
+mod reproduce;
 mod run;
 
 use clap::Subcommand;
@@ -26,6 +27,8 @@ pub(crate) enum Verb {
     Policies(policies::Args),
     Diagnose(diagnose::Args),
     Prevalence(Box<prevalence::Args>),
+    /// Reproduce the five papers: every published table and trace beside ours
+    Reproduce(reproduce::Args),
     /// Run a program that coalesces its small writes and flushes when it waits
     Run(run::Args),
     /// Show every TCP connection with its process and its live options
@@ -48,6 +51,7 @@ impl Verb {
             Self::Man(args) => man::run(&args),
             Self::Link(args) => link::run(&args),
             Self::Ps(args) => ps::run(&args),
+            Self::Reproduce(args) => reproduce::run(&args),
             Self::Run(args) => run::run(&args),
         }
     }

@@ -202,8 +202,7 @@ impl Connection {
             self.receiver.demand_ack();
             self.output(now, out);
         } else {
-            let stamp = self.stamp(now);
-            self.send_ack(now, &stamp, out);
+            self.send_ack(now, out);
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use super::{Connection, Keepalive, State};
 use crate::options::{Options, SackBlocks};
+use crate::sender::Stamp;
 use crate::time::{Duration, Instant};
 
 /// The switches. A historic profile says [`Extensions::NONE`]; what needs the peer's consent is in
@@ -84,6 +85,8 @@ pub(super) struct Agreed {
     pub(super) send_window_shift: u8,
     pub(super) timestamps: bool,
     pub(super) sack: bool,
+    /// Segments other than SYNs may carry options.
+    pub(super) every_segment: bool,
 }
 
 /// "If a Window Scale option is received with a shift.cnt value larger than 14, the TCP SHOULD log
@@ -91,6 +94,9 @@ pub(super) struct Agreed {
 const GREATEST_SHIFT: u8 = 14;
 /// What timestamps take of every segment, padding included (RFC 7323, appendix A).
 const TIMESTAMPS_OCTETS: u32 = 12;
+/// What SACK blocks take, padding included (RFC 2018, section 3; two NOPs before it).
+const SACK_OCTETS: u32 = 4;
+const SACK_OCTETS_PER_BLOCK: u32 = 8;
 /// SACK blocks that leave at least three quarters of a small segment to its data.
 const MSS_PER_BLOCK: usize = 48;
 
@@ -110,8 +116,8 @@ impl Connection {
         }
     }
 
-    /// The peer's SYN offers `options`.
-    pub(super) fn agree(&mut self, now: Instant, options: &Options) {
+    /// The peer's SYN offers `options` and an MSS in octets, 0 where it says none.
+    pub(super) fn agree(&mut self, now: Instant, peer_mss: u16, options: &Options) {
         let own = self.extensions;
         if own.window_scaling {
             let shift = options.window_scale;
@@ -124,29 +130,34 @@ impl Connection {
             self.clock.learn(now, timestamps.value);
         }
         self.agreed.sack = own.sack && options.sack_permitted;
+        self.stamp = Stamp::default();
+        self.agreed.every_segment = self.agreed.timestamps || self.agreed.sack;
         self.receiver.permit_sack(self.agreed.sack, own.dsack);
         self.sender.permit_sack(self.agreed.sack, own.rack_tlp);
-        let every_segment = if self.agreed.timestamps {
+        let octets = if self.agreed.timestamps {
             TIMESTAMPS_OCTETS
         } else {
             0
         };
-        self.sender.set_option_octets(every_segment);
+        self.sender.set_option_octets(octets);
+        self.receiver.expect_segments(peer_mss, octets);
     }
 
-    /// The options of a segment that leaves now.
-    #[inline]
-    pub(super) fn options(&self, now: Instant) -> Options {
-        let mut options = Options::default();
-        if self.agreed.timestamps {
-            options.timestamps = Some(self.timestamps(now));
-        }
+    /// The options of segments that leave now.
+    #[inline(never)] // most connections of a simulation never come here
+    pub(super) fn set_options(&mut self, now: Instant) {
+        let timestamps = self.agreed.timestamps.then(|| self.timestamps(now));
+        let stamp = &mut self.stamp;
+        stamp.options.timestamps = timestamps;
+        stamp.options.sack = SackBlocks::NONE;
+        stamp.sack_octets = 0;
         if self.receiver.has_sack_news() {
             // Forty octets of options have room for four blocks, or three beside timestamps.
             let room = SackBlocks::MAX - usize::from(self.agreed.timestamps);
             let most = room.min((usize::from(self.receiver.mss()) / MSS_PER_BLOCK).max(1));
-            options.sack = self.receiver.sack_blocks(most);
+            stamp.options.sack = self.receiver.sack_blocks(most);
+            stamp.sack_octets =
+                SACK_OCTETS + SACK_OCTETS_PER_BLOCK * stamp.options.sack.len() as u32;
         }
-        options
     }
 }

@@ -142,7 +142,8 @@ impl Connection {
 
     /// An ACK whose sequence number the peer has had, which it must answer (section 3.8.4).
     fn probe_peer(&mut self, now: Instant, out: &mut Outbox) {
-        let stamp = self.stamp(now);
+        self.set_stamp(now);
+        let stamp = &self.stamp;
         let una = self.sender.vars().una.get();
         out.segments.push(Segment {
             seq: crate::offset::Offset::new(una.saturating_sub(1)),

@@ -45,6 +45,8 @@ pub struct Receiver {
     /// Rcv.Wind.Shift (RFC 7323, section 2.3).
     window_shift: u8,
     mss: u16,
+    /// The data of a full-sized segment of the peer's, as far as both SYNs tell.
+    full_segment: u32,
     assembler: Assembler,
     /// What SACK blocks are made of besides, once both sides permitted them.
     sack: Option<SackMemory>,
@@ -88,6 +90,7 @@ impl Receiver {
             window_cap: config.window_cap,
             window_shift: 0,
             mss: config.mss,
+            full_segment: u32::from(config.mss),
             assembler: Assembler::default(),
             sack: None,
             dsack: false,
@@ -220,6 +223,17 @@ impl Receiver {
         {
             memory.arrived_again(span);
         }
+    }
+
+    /// What the peer's SYN says about the segments that will come: ACK policies count full-sized
+    /// ones, and those are what the smaller of the two MSS leaves beside the options of every
+    /// segment (BSD: `t_maxseg`).
+    pub(crate) fn expect_segments(&mut self, peer_mss: u16, option_octets: u32) {
+        let bound = match peer_mss {
+            0 => self.mss,
+            offered => self.mss.min(offered),
+        };
+        self.full_segment = u32::from(bound).saturating_sub(option_octets).max(1);
     }
 
     /// Last.ACK.sent (RFC 7323, section 4.3).
@@ -451,7 +465,7 @@ impl Receiver {
             could_advertise: self.could_advertise(),
             unread: self.readable(),
             capacity: self.capacity,
-            mss: u32::from(self.mss),
+            mss: self.full_segment,
         }
     }
 

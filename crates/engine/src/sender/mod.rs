@@ -90,6 +90,10 @@ pub struct Sender {
     wl2: Offset,
     /// When a segment last left; means nothing before the first one.
     last_sent: Instant,
+    /// When something was last acknowledged.
+    last_acked: Instant,
+    /// When a segment last arrived.
+    last_heard: Instant,
     /// While a paced restart lasts: its interval and when the next segment may leave.
     pace: Option<pass::Pace>,
     /// Nothing follows what is in the buffer: a FIN is to be sent behind it.
@@ -165,6 +169,8 @@ impl Sender {
             wl1: Offset::SYN,
             wl2: Offset::SYN,
             last_sent: Instant::ZERO,
+            last_acked: Instant::ZERO,
+            last_heard: Instant::ZERO,
             pace: None,
             finishing: false,
             counters: Counters::default(),
@@ -358,6 +364,7 @@ impl Sender {
         echo_age: Option<Duration>,
     ) -> Acked {
         self.vars.now = now;
+        self.last_heard = now;
         let (seq, ack, window) = (segment.seq, segment.ack, u64::from(segment.window));
         let duplicate =
             ack == self.vars.una && pure && window == self.vars.wnd && !self.vars.idle();
@@ -367,6 +374,7 @@ impl Sender {
             advanced,
         };
         if advanced {
+            self.last_acked = now;
             acked.released = self.release(ack);
             let max = self.vars.max;
             self.rtt

@@ -10,7 +10,7 @@ use crate::segment::{Flags, Segment};
 use crate::time::{Duration, Instant};
 
 /// The receiving half's news, which every segment carries.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct Stamp {
     /// RCV.NXT.
     pub ack: Offset,
@@ -18,17 +18,8 @@ pub struct Stamp {
     pub window: u32,
     /// Timestamps and SACK blocks.
     pub options: Options,
-}
-
-impl Stamp {
-    /// What SACK blocks take of a segment, padding included.
-    #[inline]
-    fn sack_octets(&self) -> u32 {
-        match self.options.sack.len() {
-            0 => 0,
-            blocks => 4 + 8 * blocks as u32,
-        }
-    }
+    /// What the SACK blocks take of a segment, padding included.
+    pub sack_octets: u32,
 }
 
 /// What a SYN says.
@@ -107,7 +98,7 @@ impl Sender {
     /// The MSS less what SACK blocks take of this segment (RFC 6691, section 2).
     #[inline]
     pub(super) fn segment_size(&self, stamp: &Stamp) -> u32 {
-        self.vars.mss.saturating_sub(stamp.sack_octets()).max(1)
+        self.vars.mss.saturating_sub(stamp.sack_octets).max(1)
     }
 
     /// Whether there is anything that a pass could send: data, a FIN or a retransmission.
@@ -200,8 +191,7 @@ impl Sender {
         if !empties && !self.policy.takes_window_cuts() {
             return Verdict::hold(Why::WindowCuts);
         }
-        let more = self.more_in_every_variant || self.policy.includes_more();
-        if more && self.vars.more_to_come && !self.more_would_deadlock() {
+        if self.includes_more() && self.vars.more_to_come && !self.more_would_deadlock() {
             return Verdict::hold(Why::MoreToCome);
         }
         let offer = Offer {
@@ -224,6 +214,16 @@ impl Sender {
             }
             verdict => verdict,
         }
+    }
+
+    /// Whether a thread that is about to sleep may set free what is held; if not, there is no pass.
+    #[inline]
+    pub(crate) fn heeds_blocking(&self) -> bool {
+        self.vars.corked || self.includes_more() || self.policy.heeds_blocking()
+    }
+
+    fn includes_more(&self) -> bool {
+        self.more_in_every_variant || self.policy.includes_more()
     }
 
     /// More is to come only once an acknowledgment frees space; with nothing outstanding none will.
@@ -378,11 +378,14 @@ impl Sender {
         }
         let idle = Idle {
             last_sent: self.last_sent,
+            last_acked: self.last_acked,
+            last_heard: self.last_heard,
             now: self.vars.now,
             rto: self.rtt.rto(),
             srtt: self.rtt.srtt(),
             cwnd: self.vars.cwnd,
             ssthresh: self.vars.ssthresh,
+            offered: self.vars.wnd,
             initial: self.initial_cwnd,
             mss: u64::from(self.vars.mss),
         };

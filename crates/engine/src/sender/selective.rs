@@ -82,7 +82,11 @@ impl Selective {
 
 impl Sender {
     /// An acceptable ACK arrived; what it acknowledges has left the buffer.
+    #[inline(never)] // the way without a scoreboard stays short
     pub(super) fn consult_scoreboard(&mut self, report: &Report<'_>) {
+        if report.acked.advanced {
+            self.timers.set_early(None);
+        }
         let before = self.phase();
         let (news, duplicate) = self.mark_delivered(report);
         let over = match &mut self.selective {

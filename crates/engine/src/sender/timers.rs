@@ -100,7 +100,6 @@ impl Timers {
     #[inline]
     pub(super) fn progress(&mut self, now: Instant, vars: &Vars, rtt: &RttEstimator) {
         self.since = now;
-        self.early = Early::OFF;
         if vars.idle() {
             self.retransmit = Instant::FAR_FUTURE;
             self.stop_persist();

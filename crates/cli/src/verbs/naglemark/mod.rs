@@ -38,6 +38,7 @@ pub(crate) fn run(args: &Args) -> Result<Done, Failure> {
         &model::Echo::of(&plan),
         &model::appendix(plan.model),
         &measured.panels,
+        &measured.seen,
     );
     if args.stats {
         terminal::remark(&measured.stats.to_string());

@@ -49,7 +49,7 @@ pub(super) fn run(args: &Args) -> Result<Done, Failure> {
         .into_iter()
         .chain([trial::conditions_table(&echo.conditions)])
         .collect();
-    outputs.show(&echo, &Appendix::same(tables), &panels)
+    outputs.show(&echo, &Appendix::same(tables), &panels, &[])
 }
 
 /// Makes the backend ready: namespaces, devices, listeners.

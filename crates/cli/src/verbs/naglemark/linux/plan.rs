@@ -185,6 +185,10 @@ fn check_model(args: &Args) -> Result<(), Failure> {
         ("--medium", args.medium != media),
         ("--model", args.model != ModelName::Fitted),
         ("--threads", args.threads.is_some()),
+        ("--stats", args.stats),
+        ("--pcapng", args.pcapng.is_some()),
+        ("--trace", args.trace.is_some()),
+        ("--capture-at", args.capture_at.is_some()),
     ] {
         if typed {
             return refused(format!(

@@ -7,7 +7,7 @@ use tinygram_engine::profile::{Profile, Sizes};
 use tinygram_engine::receiver::ack_policy::AckPolicy;
 use tinygram_engine::sender::send_policy::SendPolicy;
 use tinygram_papers::mogul::naglemark::Sample;
-use tinygram_sim::costs::HostCosts;
+use tinygram_sim::costs::{HostCosts, SegmentCost};
 use tinygram_sim::medium::{ImpairmentRules, Medium, PointToPoint, Side, Wire};
 use tinygram_sim::workload::naglemark::{Naglemark, Plan as Workload, Writes};
 use tinygram_sim::{Ended, Opening, World, WorldConfig};
@@ -138,8 +138,8 @@ fn workload(trial: &Trial) -> Workload {
 /// nothing. Orders of magnitude, from the machine that KERNEL-FACTS was measured on: which segments
 /// leave when does not depend on more.
 const COSTS: HostCosts = HostCosts {
-    input: Duration::from_nanos(500),
-    output: Duration::from_nanos(500),
+    input: SegmentCost::flat(Duration::from_nanos(500)),
+    output: SegmentCost::flat(Duration::from_nanos(500)),
     wakeup: Duration::from_micros(20),
     read: Duration::from_micros(1),
     write: Duration::from_micros(3),
