@@ -21,7 +21,7 @@ pub(super) struct Agreement {
     transfers: usize,
     /// Those that are delayed, first and second.
     delayed: [usize; 2],
-    /// The first few lengths, in octets, that are delayed in one of them alone.
+    /// The lengths, in octets, that are delayed in one of them alone.
     differing: Vec<u32>,
     /// Transfers that are delayed in both or in neither, in per cent.
     agreement_percent: f64,
@@ -55,8 +55,7 @@ fn agreement(plan: &Plan, backends: [&'static str; 2], cells: [&CellResults; 2])
     let differing = lengths
         .zip(delayed[0].iter().zip(&delayed[1]))
         .filter(|(_, (one, other))| one != other)
-        .map(|(sample, _)| sample.length)
-        .take(DIFFERING);
+        .map(|(sample, _)| sample.length);
     let differing = differing.collect();
     let alike = delayed[0]
         .iter()
@@ -82,9 +81,6 @@ fn agreement(plan: &Plan, backends: [&'static str; 2], cells: [&CellResults; 2])
         segments_ratio: segments[1] / segments[0],
     }
 }
-
-/// Enough to see a pattern in.
-const DIFFERING: usize = 20;
 
 /// One row for each cell; nothing where there was nothing to compare.
 pub(super) fn table(agreements: &[Agreement]) -> Option<Table> {
