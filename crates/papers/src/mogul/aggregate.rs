@@ -85,6 +85,21 @@ pub fn cell(
     sums.cell(table, variant, parameters)
 }
 
+/// Sums up what something else than this paper's model has measured, one item for each repetition.
+#[must_use]
+pub fn summed(
+    variant: &'static str,
+    parameters: &Parameters,
+    repetitions: &[Measured],
+    multiplier: u32,
+) -> Cell {
+    let mut sums = Sums::default();
+    for measured in repetitions {
+        sums.add(parameters, measured, multiplier);
+    }
+    sums.cell(None, variant, parameters)
+}
+
 /// "The length divided by the LAN's raw transfer rate, plus an arbitrary 10 msec".
 #[must_use]
 pub fn estimate(medium: &MediumKind, length: u32) -> Duration {

@@ -17,7 +17,7 @@ use tinygram_engine::{Duration, Instant};
 use tinygram_sim::costs::HostCosts;
 use tinygram_sim::dice::{Dice, Purpose};
 use tinygram_sim::medium::{ImpairmentRules, Medium, PointToPoint, Side, Wire};
-use tinygram_sim::workload::naglemark::{Naglemark, Plan};
+use tinygram_sim::workload::naglemark::{Naglemark, Plan, Writes};
 use tinygram_sim::{Ended, Opening, World, WorldConfig};
 
 /// Between which hosts, over what.
@@ -57,6 +57,7 @@ impl Path {
             set_up: Duration::ZERO,
             service: Duration::ZERO,
             think: Duration::ZERO,
+            writes: Writes::Plain,
         };
         let propagation = Duration::from_nanos(self.rtt.as_nanos() / 2);
         let wire = Wire::new(self.bits_per_second, OVERHEAD, LEAST, propagation);
