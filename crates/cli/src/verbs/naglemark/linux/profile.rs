@@ -135,18 +135,16 @@ fn workload(trial: &Trial) -> Workload {
 }
 
 /// What a packet on a veth pair costs is the host's work, and little of it; the wire takes next to
-/// nothing. Orders of magnitude, from the machine that KERNEL-FACTS was measured on: which segments
-/// leave when does not depend on more.
+/// nothing. Orders of magnitude: which segments leave when does not depend on more.
 const COSTS: HostCosts = HostCosts {
     input: SegmentCost::flat(Duration::from_nanos(500)),
     output: SegmentCost::flat(Duration::from_nanos(500)),
     wakeup: Duration::from_micros(20),
     read: Duration::from_micros(1),
     write: Duration::from_micros(3),
-    chunk: Duration::ZERO,
     copy_ps_per_octet: 100,
     jitter_percent: 30,
-    hiccup: None,
+    ..HostCosts::NONE
 };
 const VETH_RATE: u64 = 100_000_000_000;
 const VETH_PROPAGATION: Duration = Duration::from_nanos(100);
