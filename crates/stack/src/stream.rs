@@ -11,7 +11,7 @@ use tinygram_engine::receiver::ack_policy::{AckPolicy, AckTimer};
 use tinygram_engine::sender::send_policy::SendPolicy;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
-use crate::core::Info;
+use crate::core::{Core, Info};
 use crate::options::SocketOptions;
 use crate::stack::{Shared, Stack};
 
@@ -152,7 +152,7 @@ impl TcpStream {
     #[inline]
     fn call<T>(
         &self,
-        call: impl FnOnce(&mut crate::core::Core, tinygram_engine::Instant, usize) -> T,
+        call: impl FnOnce(&mut Core, tinygram_engine::Instant, usize) -> T,
     ) -> T {
         let key = self.handle.key;
         self.handle.shared.call(|core, now| call(core, now, key))
@@ -181,11 +181,11 @@ impl TcpStream {
     }
 
     fn flush_now(&self) {
-        self.call(|core, now, key| core.flush(now, key));
+        self.call(Core::flush);
     }
 
     fn finish(&self) {
-        self.call(|core, now, key| core.shutdown(now, key));
+        self.call(Core::shutdown);
     }
 }
 
