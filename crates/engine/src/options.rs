@@ -3,6 +3,7 @@
 use std::fmt;
 
 use crate::offset::{Offset, Span};
+use crate::time::Duration;
 
 /// What stands behind the fixed header. A segment of a connection that agreed on nothing carries
 /// the default: none.
@@ -27,10 +28,21 @@ pub struct Timestamps {
     pub echo: u32,
 }
 
+impl Timestamps {
+    /// The clock's tick (RFC 7323, section 5.4: from 1 ms to 1 s).
+    pub const TICK: Duration = Duration::from_millis(1);
+}
+
 /// Up to four ranges, as many as the option space has room for (RFC 2018, section 3).
+///
+/// They are kept as distances from the lowest of them: a segment is copied several times on its
+/// way, and most have no block.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
 pub struct SackBlocks {
-    blocks: [Span; Self::MAX],
+    /// Where the lowest block starts: the high and the low half.
+    base: [u32; 2],
+    /// Start and end of each, as distances from there.
+    blocks: [[u32; 2]; Self::MAX],
     len: u8,
 }
 
@@ -39,18 +51,35 @@ impl SackBlocks {
     pub const MAX: usize = 4;
     /// No block.
     pub const NONE: Self = Self {
-        blocks: [Span::new(Offset::SYN, Offset::SYN); Self::MAX],
+        base: [0; 2],
+        blocks: [[0; 2]; Self::MAX],
         len: 0,
     };
 
-    /// Adds `block` behind the others. Gives whether there was room.
+    /// Adds `block` behind the others. Gives whether there was room for it: there are no more than
+    /// four, and no window is so large that they can be further apart than four gigabytes.
     pub fn push(&mut self, block: Span) -> bool {
-        let room = self.len() < Self::MAX;
-        if room {
-            self.blocks[self.len()] = block;
-            self.len += 1;
+        let mut all = [Span::default(); Self::MAX];
+        let len = self.len();
+        if len == Self::MAX {
+            return false;
         }
-        room
+        for (place, known) in all.iter_mut().zip(self.iter()) {
+            *place = known;
+        }
+        all[len] = block;
+        let all = &all[..=len];
+        let base = all.iter().map(|b| b.start).min().unwrap_or(block.start);
+        let fits = |b: &Span| b.end >= b.start && b.end.since(base) <= u64::from(u32::MAX);
+        if !all.iter().all(fits) {
+            return false;
+        }
+        self.base = [(base.get() >> 32) as u32, base.get() as u32];
+        for (place, b) in self.blocks.iter_mut().zip(all) {
+            *place = [b.start.since(base) as u32, b.end.since(base) as u32];
+        }
+        self.len += 1;
+        true
     }
 
     /// How many there are.
@@ -68,23 +97,20 @@ impl SackBlocks {
     }
 
     /// The blocks in the order of the option: the most recent first (RFC 2018, section 4).
-    #[must_use]
-    #[inline]
-    pub fn as_slice(&self) -> &[Span] {
-        &self.blocks[..self.len()]
-    }
-
-    /// The blocks in the order of the option.
     pub fn iter(&self) -> impl Iterator<Item = Span> + '_ {
-        self.as_slice().iter().copied()
+        let base = Offset::new(u64::from(self.base[0]) << 32 | u64::from(self.base[1]));
+        let span = move |[start, end]: &[u32; 2]| {
+            Span::new(base + u64::from(*start), base + u64::from(*end))
+        };
+        self.blocks[..self.len()].iter().map(span)
     }
 }
 
 impl FromIterator<Span> for SackBlocks {
-    /// The first four of `blocks`.
+    /// The first four of `blocks` that find room.
     fn from_iter<T: IntoIterator<Item = Span>>(blocks: T) -> Self {
         let mut all = Self::NONE;
-        for block in blocks.into_iter().take(Self::MAX) {
+        for block in blocks {
             all.push(block);
         }
         all
@@ -93,7 +119,7 @@ impl FromIterator<Span> for SackBlocks {
 
 impl fmt::Debug for SackBlocks {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_list().entries(self.as_slice()).finish()
+        f.debug_list().entries(self.iter()).finish()
     }
 }
 
@@ -126,5 +152,21 @@ mod tests {
         assert_eq!(blocks.len(), SackBlocks::MAX);
         assert!(!blocks.push(span(1, 2)));
         assert_eq!(blocks.to_string(), "sack 4 {10:15}{20:25}{30:35}{40:45}");
+    }
+
+    #[test]
+    fn blocks_keep_their_order_and_their_places() {
+        let far = 7 << 32;
+        let all = [
+            span(far + 9, far + 12),
+            span(far, far + 5),
+            span(far + 6, far + 7),
+        ];
+        let blocks = SackBlocks::from_iter(all);
+        assert!(blocks.iter().eq(all));
+        let mut blocks = SackBlocks::from_iter(all);
+        assert!(!blocks.push(span(1, 2)), "too far apart");
+        assert!(!blocks.push(Span::new(Offset::new(far + 2), Offset::new(far + 1))));
+        assert!(blocks.iter().eq(all));
     }
 }

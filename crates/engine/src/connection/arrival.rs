@@ -1,5 +1,6 @@
 //! A segment arrives (RFC 9293, section 3.10.7).
 
+use super::extensions::Agreed;
 use super::handshake::reset;
 use super::{Connection, State};
 use crate::outbox::{Events, Outbox};
@@ -12,12 +13,17 @@ const BARE_ACK_ANSWERS: Duration = Duration::from_millis(500);
 impl Connection {
     /// A segment arrived. Whatever it carries, the engine takes it or leaves it; it never panics.
     pub fn on_segment(&mut self, now: Instant, segment: &Segment, out: &mut Outbox) {
+        if self.agreed.timestamps && !self.heed_age(now, segment, out) {
+            return;
+        }
         let usual = self.state == State::Established
             && !segment
                 .flags
                 .any(Flags::SYN.with(Flags::FIN).with(Flags::RST))
             && segment.flags.has(Flags::ACK);
-        if usual && segment.seq == self.receiver.nxt() && segment.ack <= self.sender.vars().max {
+        let vars = self.sender.vars();
+        let acks_in_range = vars.una <= segment.ack && segment.ack <= vars.max;
+        if usual && segment.seq == self.receiver.nxt() && acks_in_range {
             self.on_acceptable(now, segment, out);
             return;
         }
@@ -33,7 +39,7 @@ impl Connection {
     fn on_segment_checked(&mut self, now: Instant, segment: &Segment, out: &mut Outbox) {
         // Both opened at once: the peer's SYN comes again, now with the ACK of ours (figure 7).
         if self.state == State::SynReceived && self.answers_our_syn(segment) {
-            self.complete_handshake(out);
+            self.complete_handshake(now, out);
             let bare = Segment {
                 seq: segment.seq + 1,
                 flags: segment.flags.without(Flags::SYN),
@@ -73,9 +79,9 @@ impl Connection {
                 reset(segment, out);
                 return;
             }
-            self.complete_handshake(out);
-        } else if segment.ack > vars.max {
-            // It acknowledges what was never sent.
+            self.complete_handshake(now, out);
+        } else if segment.ack > vars.max || self.is_a_guess(segment) {
+            // It acknowledges what was never sent, or what nobody remembers.
             self.challenge(now, out);
             return;
         }
@@ -86,10 +92,9 @@ impl Connection {
     #[inline]
     fn on_acceptable(&mut self, now: Instant, segment: &Segment, out: &mut Outbox) {
         let pure = segment.is_pure_ack();
-        let window = u64::from(segment.window);
-        let acked = self
-            .sender
-            .on_ack(now, segment.seq, segment.ack, window, pure);
+        self.liveness.heard = now;
+        let echo_age = self.take_timestamps(now, segment);
+        let acked = self.sender.on_ack(now, segment, pure, echo_age);
         if acked.released > 0 {
             out.events.add(Events::WRITABLE);
         }
@@ -112,8 +117,14 @@ impl Connection {
             // A FIN sent again, or data after a FIN: acknowledge, take nothing.
             self.receiver.demand_ack();
             if self.state == State::TimeWait {
-                self.time_wait_until = now + self.time_wait;
+                self.watch(now);
             }
+            return;
+        }
+        if self.liveness.abandoned && segment.len > 0 {
+            // RFC 9293, section 3.6.1: nobody will read it, and the peer is to know.
+            self.push_reset(out);
+            self.vanish(Events::CLOSED, out);
             return;
         }
         let arrived = self.receiver.on_data(segment, now);
@@ -129,7 +140,7 @@ impl Connection {
     /// First check failed: "an acknowledgment should be sent in reply".
     fn on_unacceptable(&mut self, now: Instant, segment: &Segment, out: &mut Outbox) {
         if self.state == State::TimeWait && segment.flags.has(Flags::FIN) {
-            self.time_wait_until = now + self.time_wait;
+            self.watch(now);
         }
         // With a closed window valid ACKs are still taken (section 3.10.7.4).
         let old_enough = segment.flags.has(Flags::ACK)
@@ -138,10 +149,8 @@ impl Connection {
             && !segment.flags.has(Flags::SYN)
             && self.state.synchronised();
         if old_enough {
-            let window = u64::from(segment.window);
-            let acked = self
-                .sender
-                .on_ack(now, segment.seq, segment.ack, window, false);
+            self.liveness.heard = now;
+            let acked = self.sender.on_ack(now, segment, false, None);
             if acked.released > 0 {
                 out.events.add(Events::WRITABLE);
             }
@@ -156,13 +165,19 @@ impl Connection {
             self.send_syn(now, out);
             return;
         }
-        // Two ends that each answer what they cannot use must not answer each other for ever: a
-        // bare ACK is answered only now and then (RFC 5961, section 7).
+        self.receiver.note_duplicate(segment);
+        self.answer_unusable(now, segment, out);
+    }
+
+    /// "An acknowledgment should be sent in reply." Two ends that each answer what they cannot use
+    /// must not answer each other for ever: a bare ACK is answered only now and then (RFC 5961,
+    /// section 7).
+    pub(super) fn answer_unusable(&mut self, now: Instant, segment: &Segment, out: &mut Outbox) {
         if segment.sequence_len() > 0 {
-            self.challenge(now, out);
+            self.say_where_we_stand(now, out);
         } else if now >= self.next_answer {
             self.next_answer = now + BARE_ACK_ANSWERS;
-            self.challenge(now, out);
+            self.say_where_we_stand(now, out);
         } else {
             // Its window may have let something go.
             self.output(now, out);
@@ -173,6 +188,7 @@ impl Connection {
         if self.state == State::SynReceived && self.passive {
             // Back to LISTEN; nobody is told.
             self.state = State::Listen;
+            self.agreed = Agreed::default();
             self.sender.forget_peer();
             self.receiver.forget();
             return;
@@ -181,13 +197,13 @@ impl Connection {
     }
 
     /// An ACK that says where this side stands.
-    fn challenge(&mut self, now: Instant, out: &mut Outbox) {
+    pub(super) fn say_where_we_stand(&mut self, now: Instant, out: &mut Outbox) {
         if self.state.synchronised() {
             self.receiver.demand_ack();
             self.output(now, out);
         } else {
-            let stamp = self.stamp();
-            self.send_ack(now, stamp, out);
+            let stamp = self.stamp(now);
+            self.send_ack(now, &stamp, out);
         }
     }
 }

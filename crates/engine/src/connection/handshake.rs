@@ -5,6 +5,7 @@ use crate::offset::Offset;
 use crate::options::Options;
 use crate::outbox::{Events, Outbox};
 use crate::segment::{Flags, Segment};
+use crate::sender::Syn;
 use crate::time::Instant;
 
 impl Connection {
@@ -23,12 +24,14 @@ impl Connection {
 
     /// The SYN, with an ACK once the peer's own has come; also where one of them was lost.
     pub(super) fn send_syn(&mut self, now: Instant, out: &mut Outbox) {
-        let stamp = self.stamp();
-        let ack = (self.state == State::SynReceived).then_some(stamp.ack);
-        let options = self.syn_options();
-        let mss = self.receiver.mss();
-        self.sender
-            .send_syn(now, mss, ack, stamp.window, options, out);
+        let answering = self.state == State::SynReceived;
+        let syn = Syn {
+            ack: answering.then(|| self.receiver.nxt()),
+            window: self.receiver.window(),
+            mss: self.receiver.mss(),
+            options: self.syn_options(now),
+        };
+        self.sender.send_syn(now, &syn, out);
     }
 
     /// LISTEN (section 3.10.7.2).
@@ -44,7 +47,7 @@ impl Connection {
         if segment.flags.has(Flags::ACK) {
             reset(segment, out);
         } else if segment.flags.has(Flags::SYN) {
-            self.accept_syn(segment);
+            self.accept_syn(now, segment);
             self.state = State::SynReceived;
             self.send_syn(now, out);
             self.note_syn_acknowledged(now);
@@ -72,17 +75,11 @@ impl Connection {
         if !segment.flags.has(Flags::SYN) {
             return;
         }
-        self.accept_syn(segment);
+        self.accept_syn(now, segment);
         if has_ack {
-            self.sender.on_ack(
-                now,
-                segment.seq,
-                segment.ack,
-                u64::from(segment.window),
-                false,
-            );
-            self.state = State::Established;
-            out.events.add(Events::CONNECTED);
+            let echo_age = self.take_timestamps(now, segment);
+            self.sender.on_ack(now, segment, false, echo_age);
+            self.complete_handshake(now, out);
             self.receiver.demand_ack();
             self.take_data(now, segment, out);
             self.output(now, out);
@@ -96,12 +93,14 @@ impl Connection {
 
     /// SYN-RECEIVED gets the ACK of its SYN (section 3.10.7.4, fifth check). A close that came
     /// before takes effect now (section 3.10.4).
-    pub(super) fn complete_handshake(&mut self, out: &mut Outbox) {
+    pub(super) fn complete_handshake(&mut self, now: Instant, out: &mut Outbox) {
         self.state = if self.sender.is_finishing() {
             State::FinWait1
         } else {
             State::Established
         };
+        self.liveness.heard = now;
+        self.watch(now);
         out.events.add(Events::CONNECTED);
     }
 
@@ -114,8 +113,8 @@ impl Connection {
             && segment.ack == Offset::FIRST
     }
 
-    fn accept_syn(&mut self, segment: &Segment) {
-        self.agree(&segment.options);
+    fn accept_syn(&mut self, now: Instant, segment: &Segment) {
+        self.agree(now, &segment.options);
         self.receiver.synchronise();
         self.sender.learn_mss(segment.mss);
         self.sender

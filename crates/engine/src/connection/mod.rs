@@ -4,13 +4,17 @@
 //! arrives, time passes. One query, [`Connection::next_wakeup`], reads what the halves have stored.
 
 mod arrival;
+mod challenge;
 mod extensions;
 mod handshake;
+mod liveness;
 mod teardown;
+mod timestamps;
 
 use extensions::Agreed;
 pub use extensions::Extensions;
 pub use handshake::reset;
+pub use liveness::Keepalive;
 
 use crate::options::Options;
 use crate::outbox::{Events, Outbox};
@@ -22,6 +26,9 @@ use crate::sender::{Expired, Sender, SenderConfig, Stamp};
 use crate::socket::copy_rule::CopyRule;
 use crate::socket::{Piece, WriteCall};
 use crate::time::{Duration, Instant};
+use challenge::Budget;
+use liveness::Liveness;
+use timestamps::Clock;
 
 /// What a connection is made of.
 #[derive(Clone, Debug)]
@@ -100,6 +107,10 @@ pub enum Reason {
     DelayedAck,
     /// The end of TIME-WAIT.
     TimeWait,
+    /// The end of a FIN-WAIT-2 in which nobody reads.
+    FinWait2,
+    /// A look at whether an idle peer is still there.
+    Keepalive,
 }
 
 /// One end of a TCP connection.
@@ -111,11 +122,16 @@ pub struct Connection {
     copy_rule: CopyRule,
     write: Option<WriteCall>,
     time_wait: Duration,
-    time_wait_until: Instant,
+    /// The end of TIME-WAIT or of an abandoned FIN-WAIT-2, or the next keepalive; the state says
+    /// which.
+    own_deadline: Instant,
+    liveness: Liveness,
+    challenges: Budget,
     /// The connection was opened by a SYN that came in, so a refused one goes back to LISTEN.
     passive: bool,
     extensions: Extensions,
     agreed: Agreed,
+    clock: Clock,
     /// Before this, no bare ACK outside the window is answered.
     next_answer: Instant,
 }
@@ -126,15 +142,18 @@ impl Connection {
     pub fn new(config: &Config) -> Self {
         Self {
             state: State::Closed,
-            sender: Sender::new(&config.sender),
+            sender: Sender::new(&config.sender, &config.extensions),
             receiver: Receiver::new(&config.receiver),
             copy_rule: config.copy_rule,
             write: None,
             time_wait: config.time_wait,
-            time_wait_until: Instant::FAR_FUTURE,
+            own_deadline: Instant::FAR_FUTURE,
+            liveness: Liveness::default(),
+            challenges: Budget::default(),
             passive: false,
             extensions: config.extensions,
             agreed: Agreed::default(),
+            clock: Clock::default(),
             next_answer: Instant::ZERO,
         }
     }
@@ -148,8 +167,9 @@ impl Connection {
         let mut connection = Self::new(config);
         connection.state = State::Established;
         connection.sender.establish(peer_window);
-        connection.agree(&connection.syn_options());
+        connection.agree(Instant::ZERO, &connection.syn_options(Instant::ZERO));
         connection.receiver.establish();
+        connection.watch(Instant::ZERO);
         connection
     }
 
@@ -377,7 +397,7 @@ impl Connection {
     #[must_use]
     #[inline]
     pub fn next_wakeup(&self) -> Instant {
-        let own = self.receiver.delayed_until().min(self.time_wait_until);
+        let own = self.receiver.delayed_until().min(self.own_deadline);
         self.sender.next_deadline().min(own)
     }
 
@@ -390,16 +410,15 @@ impl Connection {
         if self.receiver.delayed_until() < first.0 {
             first = (self.receiver.delayed_until(), Reason::DelayedAck);
         }
-        if self.time_wait_until < first.0 {
-            first = (self.time_wait_until, Reason::TimeWait);
+        if self.own_deadline < first.0 {
+            first = (self.own_deadline, self.own_reason());
         }
         first
     }
 
     /// Time has passed: expires what is due.
     pub fn on_wakeup(&mut self, now: Instant, out: &mut Outbox) {
-        if self.time_wait_until <= now {
-            self.vanish(Events::CLOSED, out);
+        if self.own_deadline <= now && !self.on_own_deadline(now, out) {
             return;
         }
         self.receiver.on_wakeup(now);
@@ -409,8 +428,13 @@ impl Connection {
                 return;
             }
             Expired::Probe => {
-                let stamp = self.stamp();
-                self.sender.probe(now, stamp, out);
+                let stamp = self.stamp(now);
+                self.sender.probe(now, &stamp, out);
+                self.receiver.acknowledged(stamp.window, true, now);
+            }
+            Expired::TailProbe => {
+                let stamp = self.stamp(now);
+                self.sender.tail_probe(now, &stamp, out);
                 self.receiver.acknowledged(stamp.window, true, now);
             }
             Expired::Pass if !self.state.synchronised() => self.send_syn(now, out),
@@ -429,17 +453,17 @@ impl Connection {
     }
 
     fn output_something(&mut self, now: Instant, out: &mut Outbox) {
-        let stamp = self.stamp();
-        if self.sender.pass(now, stamp, out) > 0 {
+        let stamp = self.stamp(now);
+        if self.sender.pass(now, &stamp, out) > 0 {
             let with_data = out.segments.last().is_some_and(|segment| segment.len > 0);
             self.receiver.acknowledged(stamp.window, with_data, now);
         } else if self.receiver.wants_ack() {
-            self.send_ack(now, stamp, out);
+            self.send_ack(now, &stamp, out);
         }
     }
 
     #[inline]
-    fn send_ack(&mut self, now: Instant, stamp: Stamp, out: &mut Outbox) {
+    fn send_ack(&mut self, now: Instant, stamp: &Stamp, out: &mut Outbox) {
         out.segments.push(Segment {
             seq: self.sender.bare_ack_seq(),
             ack: stamp.ack,
@@ -447,25 +471,32 @@ impl Connection {
             window: stamp.window,
             mss: 0,
             flags: Flags::ACK,
-            options: Options::default(),
+            options: stamp.options,
         });
         self.sender.count_empty();
         self.receiver.acknowledged(stamp.window, false, now);
     }
 
     #[inline]
-    fn stamp(&self) -> Stamp {
-        Stamp {
+    fn stamp(&self, now: Instant) -> Stamp {
+        let mut stamp = Stamp {
             ack: self.receiver.nxt(),
             window: self.receiver.window(),
+            options: Options::default(),
+            sack_octets: 0,
+        };
+        if self.agreed.every_segment {
+            self.add_options(now, &mut stamp);
         }
+        stamp
     }
 
     /// The connection is gone.
     fn vanish(&mut self, news: Events, out: &mut Outbox) {
         self.state = State::Closed;
+        self.agreed = Agreed::default();
         self.write = None;
-        self.time_wait_until = Instant::FAR_FUTURE;
+        self.own_deadline = Instant::FAR_FUTURE;
         self.sender.stop_timers();
         self.receiver.forget();
         out.events.add(news);

@@ -34,6 +34,12 @@ impl Connection {
 
     /// The application gives up: a RST, and nothing more (section 3.10.5).
     pub fn abort(&mut self, out: &mut Outbox) {
+        self.push_reset(out);
+        self.vanish(Events::CLOSED, out);
+    }
+
+    /// A RST, where the peer may believe that there is a connection.
+    pub(super) fn push_reset(&mut self, out: &mut Outbox) {
         let reset_is_due = self.state.synchronised() && self.state != State::TimeWait
             || self.state == State::SynReceived;
         if reset_is_due {
@@ -47,7 +53,6 @@ impl Connection {
                 options: Options::default(),
             });
         }
-        self.vanish(Events::CLOSED, out);
     }
 
     /// The peer's FIN is in order (section 3.10.7.4, eighth check).
@@ -64,7 +69,10 @@ impl Connection {
     /// Our FIN is acknowledged (section 3.10.7.4, fifth check).
     pub(super) fn on_fin_acked(&mut self, now: Instant, out: &mut Outbox) {
         match self.state {
-            State::FinWait1 => self.state = State::FinWait2,
+            State::FinWait1 => {
+                self.state = State::FinWait2;
+                self.watch(now);
+            }
             State::Closing => self.enter_time_wait(now),
             State::LastAck => self.vanish(Events::CLOSED, out),
             _ => {}
@@ -73,6 +81,6 @@ impl Connection {
 
     fn enter_time_wait(&mut self, now: Instant) {
         self.state = State::TimeWait;
-        self.time_wait_until = now + self.time_wait;
+        self.watch(now);
     }
 }

@@ -4,7 +4,7 @@ use super::{Profile, Sizes};
 use crate::connection::{Config, Extensions};
 use crate::receiver::ReceiverConfig;
 use crate::receiver::ack_policy::{AckPolicy, AckTimer};
-use crate::sender::congestion::{Congestion, Reno, restart::IdleRestart};
+use crate::sender::congestion::{Congestion, Cubic, restart::IdleRestart};
 use crate::sender::send_policy::SendPolicy;
 use crate::sender::{RtoRules, SenderConfig};
 use crate::socket::copy_rule::{CopyRule, WholeWrite};
@@ -25,7 +25,7 @@ fn config(sizes: &Sizes) -> Config {
             policy: SendPolicy::named("linux").expect("LINUX is registered"),
             more_in_every_variant: false,
             cluster: mss,
-            congestion: Congestion::Reno(Reno),
+            congestion: Congestion::Cubic(Cubic::default()),
             // `tcp_slow_start_after_idle` is on as shipped.
             idle_restart: IdleRestart::Decay,
             // RFC 6928.

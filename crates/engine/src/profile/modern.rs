@@ -5,7 +5,7 @@ use super::{Profile, Sizes};
 use crate::connection::{Config, Extensions};
 use crate::receiver::ReceiverConfig;
 use crate::receiver::ack_policy::{AckPolicy, AckTimer};
-use crate::sender::congestion::{Congestion, Reno, restart::IdleRestart};
+use crate::sender::congestion::{Congestion, Cubic, restart::IdleRestart};
 use crate::sender::send_policy::SendPolicy;
 use crate::sender::{RtoRules, SenderConfig};
 use crate::socket::copy_rule::{CopyRule, WholeWrite};
@@ -26,7 +26,7 @@ fn config(sizes: &Sizes) -> Config {
             policy: SendPolicy::named("flush-on-block").expect("FLUSH-ON-BLOCK is registered"),
             more_in_every_variant: false,
             cluster: mss,
-            congestion: Congestion::Reno(Reno),
+            congestion: Congestion::Cubic(Cubic::default()),
             idle_restart: IdleRestart::Reset,
             initial_cwnd: 10 * mss,
             cwnd_cap: 1 << 30,

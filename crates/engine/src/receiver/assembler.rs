@@ -27,6 +27,14 @@ impl Assembler {
         &self.ranges
     }
 
+    /// The range that `at` lies in.
+    #[must_use]
+    pub fn holding(&self, at: Offset) -> Option<Span> {
+        let next = self.ranges.partition_point(|r| r.end <= at);
+        let range = self.ranges.get(next).copied();
+        range.filter(|range| range.start <= at)
+    }
+
     /// One past the last octet remembered, if there is one.
     #[must_use]
     pub fn end(&self) -> Option<Offset> {

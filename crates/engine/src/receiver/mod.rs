@@ -2,12 +2,15 @@
 
 pub mod ack_policy;
 pub mod assembler;
+mod sack;
 
 use crate::offset::{Offset, Span};
+use crate::options::SackBlocks;
 use crate::segment::{Flags, Segment};
 use crate::time::Instant;
 use ack_policy::{AckMoment, AckPolicy, AckTimer, AckVerdict, AckView, Arrival, Rule};
 use assembler::Assembler;
+use sack::SackMemory;
 
 /// The rules a receiver follows.
 #[derive(Clone, Copy, Debug)]
@@ -43,6 +46,10 @@ pub struct Receiver {
     window_shift: u8,
     mss: u16,
     assembler: Assembler,
+    /// What SACK blocks are made of besides, once both sides permitted them.
+    sack: Option<SackMemory>,
+    /// Whether data that came twice is reported.
+    dsack: bool,
     /// Where the peer's FIN stands, once it has been seen.
     fin: Option<Offset>,
     policy: AckPolicy,
@@ -82,6 +89,8 @@ impl Receiver {
             window_shift: 0,
             mss: config.mss,
             assembler: Assembler::default(),
+            sack: None,
+            dsack: false,
             fin: None,
             policy: config.policy,
             timer: config.timer,
@@ -180,6 +189,44 @@ impl Receiver {
         self.window_cap = self.own_window_cap.min(UNSCALED << self.window_shift);
     }
 
+    /// Both SYNs permitted SACK blocks, or not.
+    pub(crate) fn permit_sack(&mut self, permitted: bool, dsack: bool) {
+        self.sack = permitted.then(SackMemory::default);
+        self.dsack = dsack;
+    }
+
+    /// Whether a segment that leaves now is to carry SACK blocks.
+    #[inline]
+    pub(crate) fn has_sack_news(&self) -> bool {
+        let memory = self.sack.as_ref();
+        memory.is_some_and(|memory| memory.has_news(&self.assembler))
+    }
+
+    /// The blocks, at most `most`.
+    pub(crate) fn sack_blocks(&self, most: usize) -> SackBlocks {
+        match &self.sack {
+            Some(memory) => memory.blocks(&self.assembler, most),
+            None => SackBlocks::NONE,
+        }
+    }
+
+    /// The whole of `segment` had arrived before.
+    pub(crate) fn note_duplicate(&mut self, segment: &Segment) {
+        let span = segment.data();
+        if let Some(memory) = &mut self.sack
+            && self.dsack
+            && !span.is_empty()
+            && span.end <= self.nxt
+        {
+            memory.arrived_again(span);
+        }
+    }
+
+    /// Last.ACK.sent (RFC 7323, section 4.3).
+    pub(crate) fn last_ack_sent(&self) -> Offset {
+        self.acked
+    }
+
     /// The MSS to announce.
     #[must_use]
     pub fn mss(&self) -> u16 {
@@ -233,6 +280,7 @@ impl Receiver {
         if segment.flags.has(Flags::FIN) && span.end >= all.end {
             self.learn_fin(all.end);
         }
+        self.note_for_sack(all, span);
         let before = self.nxt;
         let beside_a_hole = !self.assembler.is_empty() || all.start != before;
         let remembered = self.remember(span);
@@ -249,6 +297,27 @@ impl Receiver {
             self.in_order(segment, now);
         }
         Arrived { data, fin }
+    }
+
+    /// What of `all` is new, as far as `span`, and what is not.
+    fn note_for_sack(&mut self, all: Span, span: Span) {
+        let Some(memory) = &mut self.sack else {
+            return;
+        };
+        if !span.is_empty() && span.start > self.nxt {
+            memory.arrived(span);
+        }
+        if !self.dsack {
+            return;
+        }
+        let below = Span::new(all.start, all.end.min(self.nxt));
+        if !below.is_empty() {
+            memory.arrived_again(below);
+        } else if let Some(range) = self.assembler.holding(span.start)
+            && span.start < range.end.min(span.end)
+        {
+            memory.arrived_again(Span::new(span.start, range.end.min(span.end)));
+        }
     }
 
     /// Where the stream ends; a FIN that contradicts an earlier one, or data already here, is none.
@@ -362,6 +431,9 @@ impl Receiver {
     #[inline]
     pub(crate) fn acknowledged(&mut self, window: u32, with_data: bool, now: Instant) {
         self.acked = self.nxt;
+        if let Some(memory) = &mut self.sack {
+            memory.reported();
+        }
         self.advertised = self.advertised.max(self.nxt + u64::from(window));
         self.delayed_until = Instant::FAR_FUTURE;
         self.ack_now = false;

@@ -17,8 +17,10 @@ pub struct Counters {
     pub empty_segments: u64,
     /// Retransmission time-outs.
     pub timeouts: u64,
-    /// Fast retransmits.
+    /// Fast retransmits: recoveries that a time-out did not begin.
     pub fast_retransmits: u64,
+    /// Tail loss probes.
+    pub tail_probes: u64,
     /// Runts kept back, by reason; a runt that is kept at several passes for one reason counts once.
     pub holds: [u64; Why::ALL.len()],
 }
@@ -39,6 +41,7 @@ impl Counters {
             empty_segments: self.empty_segments + other.empty_segments,
             timeouts: self.timeouts + other.timeouts,
             fast_retransmits: self.fast_retransmits + other.fast_retransmits,
+            tail_probes: self.tail_probes + other.tail_probes,
             holds,
         }
     }

@@ -3,23 +3,31 @@
 //! `Sender::pass` is the paper's `tcp_output`: it looks at the buffer and the window, sends what
 //! must go, and asks the policy about what is left. It is the only place where data leaves.
 
+mod black_hole;
 pub mod congestion;
 mod counters;
 mod pass;
+mod rack;
 mod recovery;
 mod rtt;
+mod scoreboard;
+mod selective;
 pub mod send_policy;
+mod tail_probe;
 mod timers;
 
 pub use counters::Counters;
-pub use pass::Stamp;
-pub use rtt::{RtoRules, RttEstimator};
+pub use pass::{Stamp, Syn};
+pub use rtt::{Echo, RtoRules, RttEstimator};
 pub use timers::{Expired, TimerReason};
 
+use crate::connection::Extensions;
 use crate::offset::Offset;
-use crate::time::Instant;
-use congestion::{Congestion, Control, Window, restart::IdleRestart};
+use crate::segment::Segment;
+use crate::time::{Duration, Instant};
+use congestion::{Ack, Congestion, Control, Window, restart::IdleRestart};
 use recovery::Recovery;
+use selective::{Report, Selective};
 use send_policy::{Moment, Rule, SendPolicy, Vars, Why};
 
 /// The rules a sender follows. Octets, unless said otherwise.
@@ -58,14 +66,23 @@ pub struct Sender {
     vars: Vars,
     /// The largest segment to send, before the peer said anything about it.
     own_mss: u32,
+    /// What options take of every segment.
+    option_octets: u32,
     policy: SendPolicy,
     more_in_every_variant: bool,
     cwnd_cap: u64,
+    /// As configured; `initial_cwnd` is what the MSS agreed on makes of it.
+    own_initial_cwnd: u64,
     initial_cwnd: u64,
+    /// RFC 3042.
+    limited_transmit: bool,
+    black_hole_detection: bool,
     congestion: Congestion,
     idle_restart: IdleRestart,
     rtt: RttEstimator,
     recovery: Recovery,
+    /// The scoreboard and what reads it, once both sides permitted SACK.
+    selective: Option<Box<Selective>>,
     timers: timers::Timers,
     hold: Option<Hold>,
     /// The segment numbers of the last window update: SND.WL1 and SND.WL2.
@@ -105,7 +122,7 @@ pub struct Acked {
 impl Sender {
     /// A sender before its SYN.
     #[must_use]
-    pub fn new(config: &SenderConfig) -> Self {
+    pub fn new(config: &SenderConfig, extensions: &Extensions) -> Self {
         let vars = Vars {
             now: Instant::ZERO,
             una: Offset::SYN,
@@ -130,15 +147,20 @@ impl Sender {
         Self {
             vars,
             own_mss: config.mss,
+            option_octets: 0,
             policy: config.policy.clone(),
             more_in_every_variant: config.more_in_every_variant,
             cwnd_cap: config.cwnd_cap,
+            own_initial_cwnd: config.initial_cwnd,
             initial_cwnd: config.initial_cwnd,
+            limited_transmit: extensions.limited_transmit,
+            black_hole_detection: extensions.black_hole_detection,
             congestion: config.congestion,
             idle_restart: config.idle_restart,
             rtt: RttEstimator::new(config.rto),
             recovery: Recovery::default(),
-            timers: timers::Timers::default(),
+            selective: None,
+            timers: timers::Timers::new(extensions.user_timeout),
             hold: None,
             wl1: Offset::SYN,
             wl2: Offset::SYN,
@@ -147,6 +169,31 @@ impl Sender {
             finishing: false,
             counters: Counters::default(),
         }
+    }
+
+    /// Both SYNs permitted SACK, or not.
+    pub(crate) fn permit_sack(&mut self, permitted: bool, rack_tlp: bool) {
+        self.selective = permitted.then(|| Box::new(Selective::new(rack_tlp)));
+    }
+
+    /// Every segment carries options of so many octets, which its data must leave room for
+    /// (RFC 6691, section 2).
+    pub(crate) fn set_option_octets(&mut self, octets: u32) {
+        self.option_octets = octets;
+        self.set_mss(self.own_mss);
+    }
+
+    /// The largest segment, options and data; the initial window is one of so many segments.
+    fn set_mss(&mut self, with_options: u32) {
+        let mss = with_options.saturating_sub(self.option_octets).max(1);
+        if self.vars.max <= Offset::FIRST && self.rtt.unanswered() == 0 {
+            let segments = self.own_initial_cwnd / u64::from(self.own_mss.max(1));
+            if mss < self.own_mss {
+                self.initial_cwnd = segments.max(1) * u64::from(mss);
+                self.vars.cwnd = self.initial_cwnd;
+            }
+        }
+        self.vars.mss = mss;
     }
 
     /// Goes straight to an established connection whose peer offers `window` octets.
@@ -223,6 +270,10 @@ impl Sender {
         self.finishing && self.vars.una > self.vars.written
     }
 
+    pub(crate) fn set_user_timeout(&mut self, limit: Option<Duration>) {
+        self.timers.set_user_timeout(limit);
+    }
+
     pub(crate) fn set_nodelay(&mut self, on: bool) {
         self.vars.nodelay = on;
     }
@@ -258,7 +309,7 @@ impl Sender {
             0 => MSS_WITHOUT_OPTION,
             offered => u32::from(offered),
         };
-        self.vars.mss = self.own_mss.min(bound).max(1);
+        self.set_mss(self.own_mss.min(bound));
     }
 
     /// The handshake came to nothing: what is written waits for another one.
@@ -299,15 +350,16 @@ impl Sender {
 
     /// An acceptable ACK with its window arrived (RFC 9293, section 3.10.7.4, fifth check).
     /// `pure` says that the segment carried nothing else, as duplicate ACKs do.
+    /// `echo_age` is how long ago the timestamp was sent that it echoes.
     pub(crate) fn on_ack(
         &mut self,
         now: Instant,
-        seq: Offset,
-        ack: Offset,
-        window: u64,
+        segment: &Segment,
         pure: bool,
+        echo_age: Option<Duration>,
     ) -> Acked {
         self.vars.now = now;
+        let (seq, ack, window) = (segment.seq, segment.ack, u64::from(segment.window));
         let duplicate =
             ack == self.vars.una && pure && window == self.vars.wnd && !self.vars.idle();
         let advanced = ack > self.vars.una;
@@ -317,14 +369,32 @@ impl Sender {
         };
         if advanced {
             acked.released = self.release(ack);
-            self.rtt.acked(ack, now);
+            let max = self.vars.max;
+            self.rtt
+                .acked(ack, now, echo_age.map(|age| Echo { age, max }));
             self.vars.rto = self.rtt.rto();
-            self.grow_or_recover(ack, acked.released);
+            if self.selective.is_none() {
+                self.grow_or_recover(ack, acked.released);
+            }
             self.timers.progress(now, &self.vars, &self.rtt);
             self.pace = None;
             self.policy.observe(Moment::AckArrived, &self.vars);
-        } else if duplicate {
-            self.duplicate_ack();
+        } else {
+            self.timers.probe_answered(now);
+            if window == 0 {
+                self.rtt.answered();
+            }
+            if duplicate && self.selective.is_none() {
+                self.duplicate_ack();
+            }
+        }
+        if self.selective.is_some() {
+            self.consult_scoreboard(&Report {
+                ack,
+                blocks: &segment.options.sack,
+                acked,
+                echo_age,
+            });
         }
         self.update_window(seq, ack, window);
         acked
@@ -370,7 +440,13 @@ impl Sender {
 
     #[inline]
     fn grow(&mut self, octets: u64) {
+        let ack = Ack {
+            octets,
+            flight: self.vars.outstanding() + octets,
+            now: self.vars.now,
+            srtt: self.rtt.srtt(),
+        };
         let (window, congestion) = self.window();
-        congestion.on_ack(window, octets);
+        congestion.on_ack(window, &ack);
     }
 }

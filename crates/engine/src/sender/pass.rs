@@ -16,6 +16,23 @@ pub struct Stamp {
     pub ack: Offset,
     /// The window to advertise, in octets.
     pub window: u32,
+    /// Timestamps and SACK blocks.
+    pub options: Options,
+    /// What the SACK blocks take of a segment, padding included.
+    pub sack_octets: u32,
+}
+
+/// What a SYN says.
+#[derive(Clone, Copy, Debug)]
+pub struct Syn {
+    /// What it acknowledges, where it answers another.
+    pub ack: Option<Offset>,
+    /// The whole window, in octets.
+    pub window: u32,
+    /// The MSS option, in octets.
+    pub mss: u16,
+    /// The other options.
+    pub options: Options,
 }
 
 /// A flight that is being spread over a round trip.
@@ -32,39 +49,62 @@ struct Entry {
     idle: bool,
     outstanding: u64,
     over_mss: bool,
+    /// The largest segment that leaves in this pass.
+    size: u32,
 }
 
 impl Sender {
     /// Sends all that may go now. Gives the number of segments that left.
-    pub(crate) fn pass(&mut self, now: Instant, stamp: Stamp, out: &mut Outbox) -> usize {
+    pub(crate) fn pass(&mut self, now: Instant, stamp: &Stamp, out: &mut Outbox) -> usize {
         self.vars.now = now;
-        if self.recovery.resend_first {
+        let before = out.segments.len();
+        if self.recovery.resend {
+            self.resend(stamp, out);
+        }
+        if self.vars.nxt < self.vars.written + u64::from(self.finishing) {
+            self.send_new(stamp, out);
+        }
+        if self.recovery.resend {
+            self.resend_doubtful(stamp, out);
+        }
+        out.segments.len() - before
+    }
+
+    fn resend(&mut self, stamp: &Stamp, out: &mut Outbox) {
+        if self.selective.is_some() {
+            self.resend_lost(stamp, out);
+        } else {
             self.resend_first(stamp, out);
-            return 1 + self.pass(now, stamp, out);
         }
-        if !self.has_unsent() {
-            return 0;
-        }
+    }
+
+    /// What was never sent, or is to be sent anew since the time-out.
+    #[inline]
+    fn send_new(&mut self, stamp: &Stamp, out: &mut Outbox) {
         self.restart_after_idle();
         // BSD's quirk: idle is tested here, once, above `again:`.
         let entry = Entry {
             idle: self.vars.idle(),
             outstanding: self.vars.outstanding(),
             over_mss: self.sendable() > u64::from(self.vars.mss),
+            size: self.segment_size(stamp),
         };
-        let before = out.segments.len();
         while let Some((len, because)) = self.next_segment(&entry) {
             self.send(len, because, stamp, out);
         }
-        let sent = out.segments.len() - before;
         self.mind_the_persist_timer();
-        sent
+    }
+
+    /// The MSS less what SACK blocks take of this segment (RFC 6691, section 2).
+    #[inline]
+    pub(super) fn segment_size(&self, stamp: &Stamp) -> u32 {
+        self.vars.mss.saturating_sub(stamp.sack_octets).max(1)
     }
 
     /// Whether there is anything that a pass could send: data, a FIN or a retransmission.
     #[inline]
     pub(crate) fn has_unsent(&self) -> bool {
-        self.vars.nxt < self.vars.written + u64::from(self.finishing) || self.recovery.resend_first
+        self.vars.nxt < self.vars.written + u64::from(self.finishing) || self.recovery.resend
     }
 
     /// A segment without data left past the sender: a bare acknowledgment.
@@ -77,19 +117,23 @@ impl Sender {
     #[inline]
     fn sendable(&self) -> u64 {
         let vars = &self.vars;
-        let window = vars.wnd.min(vars.cwnd);
-        let end = vars.written.min(vars.una + window);
-        end.since(vars.nxt)
+        let in_flight = match &self.selective {
+            None => vars.nxt.since(vars.una),
+            Some(selective) => selective.board.pipe(),
+        };
+        let cwnd = vars.cwnd + self.recovery.limited_transmit;
+        let window_end = vars.una + vars.wnd;
+        let cwnd_end = vars.nxt + cwnd.saturating_sub(in_flight);
+        vars.written.min(window_end).min(cwnd_end).since(vars.nxt)
     }
 
     /// The deciding place: how much of what stands at SND.NXT leaves now, and why.
     #[inline]
     fn next_segment(&mut self, entry: &Entry) -> Option<(u32, Because)> {
-        let mss = u64::from(self.vars.mss);
         let len = self.sendable();
-        if len >= mss {
+        if len >= u64::from(entry.size) {
             let because = self.because(Because::Full);
-            return self.in_its_turn(self.vars.mss, because);
+            return self.in_its_turn(entry.size, because);
         }
         let end = self.vars.nxt + len;
         let empties = end == self.vars.written;
@@ -162,6 +206,9 @@ impl Sender {
                 .filter(|hold| hold.start == span.start)
                 .map(|hold| hold.since),
         };
+        if self.vars.corked {
+            return offer.corked(Why::Corked, &self.vars);
+        }
         match self.policy.decide(&offer, &self.vars) {
             Verdict::Hold { why, .. } if self.vars.nodelay && !why.outranks_nodelay() => {
                 Verdict::Send(Because::NoDelay)
@@ -198,40 +245,62 @@ impl Sender {
 
     /// Sends `len` octets at SND.NXT, and the FIN if they are the last.
     #[inline]
-    fn send(&mut self, len: u32, because: Because, stamp: Stamp, out: &mut Outbox) {
+    pub(super) fn send(&mut self, len: u32, because: Because, stamp: &Stamp, out: &mut Outbox) {
         let now = self.vars.now;
         let seq = self.vars.nxt;
         let data_end = seq + u64::from(len);
-        let empties = data_end == self.vars.written;
-        let fin = empties && self.finishing && self.fin_fits();
-        let flags = Flags::ACK
-            .with_if(empties && len > 0, Flags::PSH)
-            .with_if(fin, Flags::FIN);
+        let fin = data_end == self.vars.written && self.finishing && self.fin_fits();
+        self.emit(seq, len, fin, stamp, out);
+        let end = data_end + u64::from(fin);
+        self.vars.nxt = end;
+        self.hold = None;
+        if end > self.vars.max {
+            self.vars.max = end;
+            self.rtt.sent(end, now);
+        }
+        self.timers.sent(now, &self.rtt);
+        if let Some(selective) = &mut self.selective {
+            selective.board.sent(Span::new(seq, end), now);
+            self.schedule_tail_probe();
+        }
+        self.note_sent(seq, len, because, stamp);
+    }
+
+    /// What was sent before, again, and the FIN if it is part of `span`.
+    pub(super) fn emit_again(&mut self, span: Span, stamp: &Stamp, out: &mut Outbox) {
+        let len = span.end.min(self.vars.written).since(span.start) as u32;
+        self.emit(span.start, len, span.end > self.vars.written, stamp, out);
+        self.timers.sent(self.vars.now, &self.rtt);
+        self.note_sent(span.start, len, Because::Retransmission, stamp);
+    }
+
+    #[inline]
+    fn emit(&mut self, seq: Offset, len: u32, fin: bool, stamp: &Stamp, out: &mut Outbox) {
+        let empties = len > 0 && seq + u64::from(len) == self.vars.written;
         out.segments.push(Segment {
             seq,
             ack: stamp.ack,
             len,
             window: stamp.window,
             mss: 0,
-            flags,
-            options: Options::default(),
+            flags: Flags::ACK
+                .with_if(empties, Flags::PSH)
+                .with_if(fin, Flags::FIN),
+            options: stamp.options,
         });
-        let end = data_end + u64::from(fin);
-        self.vars.nxt = end;
-        self.hold = None;
-        self.last_sent = now;
-        if end > self.vars.max {
-            self.vars.max = end;
-            self.rtt.sent(end, now);
-        }
-        self.timers.sent(now, &self.rtt);
+        self.last_sent = self.vars.now;
+    }
+
+    /// Counts a segment that left, and tells the policy.
+    #[inline]
+    fn note_sent(&mut self, seq: Offset, len: u32, because: Because, stamp: &Stamp) {
         if len > 0 {
-            let short = len < self.vars.mss;
+            let short = len < self.segment_size(stamp);
             self.counters.data_segments += 1;
             self.counters.data_octets += u64::from(len);
             self.counters.short_segments += u64::from(short);
             self.counters.retransmitted_segments += u64::from(because == Because::Retransmission);
-            let span = Span::new(seq, data_end);
+            let span = Span::new(seq, seq + u64::from(len));
             self.policy.observe(
                 Moment::Sent {
                     span,
@@ -246,11 +315,12 @@ impl Sender {
     }
 
     /// Fast retransmit: the segment at SND.UNA, whatever the window (RFC 5681, section 3.2).
-    fn resend_first(&mut self, stamp: Stamp, out: &mut Outbox) {
-        self.recovery.resend_first = false;
+    fn resend_first(&mut self, stamp: &Stamp, out: &mut Outbox) {
+        self.recovery.resend = false;
         let (nxt, written, hold) = (self.vars.nxt, self.vars.written, self.hold);
         self.vars.nxt = self.vars.una;
-        let len = written.since(self.vars.una).min(u64::from(self.vars.mss));
+        let size = u64::from(self.segment_size(stamp));
+        let len = written.since(self.vars.una).min(size);
         self.send(len as u32, Because::Retransmission, stamp, out);
         self.vars.nxt = nxt.max(self.vars.nxt);
         // What waits behind the flight waits on.
@@ -259,9 +329,9 @@ impl Sender {
 
     /// The persist timer expired: what the window has room for and was held until now goes;
     /// otherwise one octet beyond a closed window (RFC 9293, section 3.8.6.1).
-    pub(crate) fn probe(&mut self, now: Instant, stamp: Stamp, out: &mut Outbox) {
+    pub(crate) fn probe(&mut self, now: Instant, stamp: &Stamp, out: &mut Outbox) {
         self.vars.now = now;
-        let held = self.sendable().min(u64::from(self.vars.mss));
+        let held = self.sendable().min(u64::from(self.segment_size(stamp)));
         if held > 0 {
             self.send(held as u32, self.because(Because::Probe), stamp, out);
             return;
@@ -279,7 +349,7 @@ impl Sender {
             window,
             mss: 0,
             flags,
-            options: Options::default(),
+            options: stamp.options,
         });
         // SND.NXT stays: until it is acknowledged, what was probed with counts as unsent, and the
         // persist timer and not the retransmission timer watches over it.
@@ -353,25 +423,17 @@ impl Sender {
         }
     }
 
-    /// The SYN, or the SYN that answers one: then `ack` is what it acknowledges. `window` is the
-    /// whole window; a SYN shows of it what fits into 16 bits (RFC 7323, section 2.2).
-    pub(crate) fn send_syn(
-        &mut self,
-        now: Instant,
-        own_mss: u16,
-        ack: Option<Offset>,
-        window: u32,
-        options: Options,
-        out: &mut Outbox,
-    ) {
+    /// The SYN, or the SYN that answers one.
+    pub(crate) fn send_syn(&mut self, now: Instant, syn: &Syn, out: &mut Outbox) {
         out.segments.push(Segment {
             seq: Offset::SYN,
-            ack: ack.unwrap_or_default(),
+            ack: syn.ack.unwrap_or_default(),
             len: 0,
-            window: window.min(u32::from(u16::MAX)),
-            mss: own_mss,
-            flags: Flags::SYN.with_if(ack.is_some(), Flags::ACK),
-            options,
+            // A SYN shows of the window what fits into 16 bits (RFC 7323, section 2.2).
+            window: syn.window.min(u32::from(u16::MAX)),
+            mss: syn.mss,
+            flags: Flags::SYN.with_if(syn.ack.is_some(), Flags::ACK),
+            options: syn.options,
         });
         self.vars.now = now;
         self.vars.nxt = Offset::FIRST;

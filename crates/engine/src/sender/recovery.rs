@@ -15,8 +15,12 @@ pub(super) struct Recovery {
     /// SND.MAX when the last loss was noticed. Duplicate ACKs up to there are the echo of what was
     /// resent and no new loss (RFC 6582, section 3.2, steps 2 and 4, and section 4).
     recover: Offset,
-    /// The pass is to send the segment at SND.UNA again.
-    pub(super) resend_first: bool,
+    /// The pass is to send something again: the segment at SND.UNA, or what the scoreboard says.
+    pub(super) resend: bool,
+    /// The next retransmission leaves whatever the window.
+    pub(super) forced: bool,
+    /// Octets that limited transmit adds to the window (RFC 3042).
+    pub(super) limited_transmit: u64,
 }
 
 impl Sender {
@@ -24,6 +28,7 @@ impl Sender {
     #[inline]
     pub(super) fn grow_or_recover(&mut self, ack: Offset, released: u64) {
         self.recovery.duplicates = 0;
+        self.recovery.limited_transmit = 0;
         if !self.recovery.recovering {
             if released > 0 {
                 self.grow(released);
@@ -32,7 +37,7 @@ impl Sender {
             self.leave_recovery();
         } else {
             // RFC 6582, section 3.2, step 3: the next hole; deflate by what was acknowledged.
-            self.recovery.resend_first = true;
+            self.recovery.resend = true;
             let mss = u64::from(self.vars.mss);
             let back = if released >= mss { mss } else { 0 };
             self.vars.cwnd = (self.vars.cwnd.saturating_sub(released) + back).max(mss);
@@ -57,15 +62,22 @@ impl Sender {
         }
         self.recovery.duplicates += 1;
         let new_loss = self.vars.una > self.recovery.recover;
+        if self.limited_transmit && self.recovery.duplicates < DUPLICATE_THRESHOLD {
+            // RFC 3042, section 2: "up to two segments" beyond the window.
+            self.recovery.limited_transmit += u64::from(self.vars.mss);
+        }
         if self.recovery.duplicates == DUPLICATE_THRESHOLD && new_loss {
             self.recovery.recovering = true;
             self.recovery.recover = self.vars.max;
-            self.recovery.resend_first = true;
+            self.recovery.resend = true;
             self.rtt.distrust();
             self.counters.fast_retransmits += 1;
             let flight = self.vars.outstanding();
             let (window, congestion) = self.window();
             congestion.on_loss(window, flight);
+            // RFC 5681, section 3.2, step 3: what the three ACKs stand for has left the network.
+            self.vars.cwnd += u64::from(DUPLICATE_THRESHOLD * self.vars.mss);
+            self.recovery.limited_transmit = 0;
         }
     }
 
@@ -80,8 +92,24 @@ impl Sender {
         self.rtt.timed_out();
         self.vars.rto = self.rtt.rto();
         self.counters.timeouts += 1;
-        let (window, congestion) = self.window();
-        congestion.on_timeout(window, flight);
-        self.vars.nxt = self.vars.una;
+        self.suspect_a_black_hole();
+        let mss = u64::from(self.vars.mss);
+        if self.vars.una == Offset::SYN {
+            // A SYN tells nothing about how fast data may leave: the initial window is one segment
+            // (RFC 5681, section 3.1), and slow start ends where it would have.
+            self.vars.cwnd = mss;
+        } else if self.rtt.unanswered() == 1 {
+            let (window, congestion) = self.window();
+            congestion.on_timeout(window, flight);
+        } else {
+            // "The value of ssthresh is held constant" when it was a retransmission that was lost
+            // (section 3.1).
+            self.vars.cwnd = mss;
+        }
+        if self.vars.una > Offset::SYN && self.selective.is_some() {
+            self.mark_after_timeout();
+        } else {
+            self.vars.nxt = self.vars.una;
+        }
     }
 }

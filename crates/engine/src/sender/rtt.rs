@@ -46,6 +46,18 @@ pub struct RttEstimator {
     unanswered: u32,
     /// The segment being timed: where it ends and when it left.
     timed: Option<(Offset, Instant)>,
+    /// What was in flight when an echoed timestamp was last measured with: one sample in a round
+    /// trip keeps the gains of section 2 (RFC 7323, section 4.2).
+    echoed: Offset,
+}
+
+/// An acknowledgment that echoes a timestamp.
+#[derive(Clone, Copy, Debug)]
+pub struct Echo {
+    /// How long ago the timestamp was sent.
+    pub age: Duration,
+    /// SND.MAX.
+    pub max: Offset,
 }
 
 impl RttEstimator {
@@ -60,6 +72,7 @@ impl RttEstimator {
             backoff: 0,
             unanswered: 0,
             timed: None,
+            echoed: Offset::SYN,
         }
     }
 
@@ -82,6 +95,29 @@ impl RttEstimator {
             .min(self.rules.max)
     }
 
+    /// Time-outs in a row without any progress.
+    #[must_use]
+    pub fn unanswered(&self) -> u32 {
+        self.unanswered
+    }
+
+    /// The peer answers, though it makes no progress: its window is closed.
+    pub(super) fn answered(&mut self) {
+        self.unanswered = 0;
+    }
+
+    /// The clock's granularity.
+    #[must_use]
+    pub fn granularity(&self) -> Duration {
+        self.rules.granularity
+    }
+
+    /// After how many tries without an answer to give up.
+    #[must_use]
+    pub fn patience(&self) -> u32 {
+        self.rules.give_up_after
+    }
+
     /// Whether to give up rather than to retransmit once more.
     #[must_use]
     pub fn exhausted(&self) -> bool {
@@ -98,7 +134,7 @@ impl RttEstimator {
 
     /// An ACK of new data up to `ack` arrived at `now`.
     #[inline]
-    pub fn acked(&mut self, ack: Offset, now: Instant) {
+    pub fn acked(&mut self, ack: Offset, now: Instant, echo: Option<Echo>) {
         self.unanswered = 0;
         if let Some((end, sent_at)) = self.timed
             && ack >= end
@@ -106,6 +142,14 @@ impl RttEstimator {
             self.timed = None;
             self.backoff = 0;
             self.measure(now.since(sent_at));
+        } else if let Some(echo) = echo
+            && self.timed.is_none()
+            && ack > self.echoed
+        {
+            // The echo tells an original from its retransmission (RFC 7323, section 4).
+            self.echoed = echo.max;
+            self.backoff = 0;
+            self.measure(echo.age);
         } else if self.backoff > 0 && ack == Offset::FIRST {
             self.backoff = 0;
             self.rto = self.rto.max(AFTER_A_LOST_SYN);

@@ -8,8 +8,8 @@ use tinygram_engine::Duration;
 use tinygram_engine::connection::{Config, Extensions};
 use tinygram_engine::receiver::ReceiverConfig;
 use tinygram_engine::receiver::ack_policy::{self, AckPolicy, AckTimer};
+use tinygram_engine::sender::congestion::Congestion;
 use tinygram_engine::sender::congestion::restart::IdleRestart;
-use tinygram_engine::sender::congestion::{Congestion, Reno};
 use tinygram_engine::sender::send_policy::{self, SendPolicy};
 use tinygram_engine::sender::{RtoRules, SenderConfig};
 use tinygram_engine::socket::copy_rule::{CopyRule, Mclbytes, SunOs, WholeWrite};
@@ -29,6 +29,8 @@ pub(crate) struct Setting {
     copy_rule: CopyRule,
     idle_restart: IdleRestart,
     more_in_every_variant: bool,
+    extensions: Extensions,
+    congestion: Congestion,
     pub(crate) delay: Duration,
 }
 
@@ -54,15 +56,27 @@ pub(crate) fn setting(longest_delay_ms: u64) -> impl Strategy<Value = Setting> {
     (
         select(vec![88_u16, 536, 1460, 4312, 8960]),
         100_u64..40_000,
-        300_u64..40_000,
+        // Some so large that the window is scaled by several bits.
+        prop_oneof![4 => 300_u64..40_000, 1 => 300_000_u64..2_000_000],
         1_u64..12,
         select(copy_rules.to_vec()),
         select(restarts.to_vec()),
         any::<bool>(),
+        (extensions(), select(Congestion::NAMES.to_vec())),
         1..=longest_delay_ms,
     )
         .prop_map(
-            |(mss, send_buffer, receive_buffer, segments, copy_rule, idle_restart, more, delay)| {
+            |(
+                mss,
+                send_buffer,
+                receive_buffer,
+                segments,
+                copy_rule,
+                idle_restart,
+                more,
+                new,
+                delay,
+            )| {
                 Setting {
                     mss,
                     send_buffer,
@@ -71,10 +85,38 @@ pub(crate) fn setting(longest_delay_ms: u64) -> impl Strategy<Value = Setting> {
                     copy_rule,
                     idle_restart,
                     more_in_every_variant: more,
+                    extensions: new.0,
+                    congestion: Congestion::named(new.1).expect("listed"),
                     delay: Duration::from_millis(delay),
                 }
             },
         )
+}
+
+/// None, one thing after the other, or all.
+fn extensions() -> impl Strategy<Value = Extensions> {
+    let timestamps = Extensions {
+        timestamps: true,
+        ..Extensions::NONE
+    };
+    let sack = Extensions {
+        sack: true,
+        window_scaling: true,
+        ..Extensions::NONE
+    };
+    let rack = Extensions {
+        rack_tlp: true,
+        ..sack
+    };
+    let all = [
+        Extensions::NONE,
+        timestamps,
+        sack,
+        rack,
+        Extensions::LINUX_6,
+        Extensions::MODERN,
+    ];
+    select(all.to_vec())
 }
 
 impl Setting {
@@ -86,7 +128,7 @@ impl Setting {
                 policy,
                 more_in_every_variant: self.more_in_every_variant,
                 cluster: 8192,
-                congestion: Congestion::Reno(Reno),
+                congestion: self.congestion,
                 idle_restart: self.idle_restart,
                 initial_cwnd: self.initial_cwnd_segments * u64::from(self.mss),
                 cwnd_cap: 1 << 30,
@@ -97,14 +139,18 @@ impl Setting {
             },
             receiver: ReceiverConfig {
                 buffer: self.receive_buffer,
-                window_cap: 65_535,
+                window_cap: if self.extensions.window_scaling {
+                    1 << 30
+                } else {
+                    65_535
+                },
                 mss: self.mss,
                 policy: ack_policy,
                 timer: AckTimer::PerConnection(ACK_TIMER),
             },
             copy_rule: self.copy_rule,
             time_wait: Duration::from_secs(60),
-            extensions: Extensions::NONE,
+            extensions: self.extensions,
         }
     }
 }

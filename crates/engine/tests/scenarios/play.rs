@@ -347,6 +347,10 @@ impl Player {
                 self.connection.close(now, &mut self.outbox);
                 self.collect()
             }
+            Call::Abandon => {
+                self.connection.abandon(now, &mut self.outbox);
+                self.collect()
+            }
             Call::Abort => {
                 self.connection.abort(&mut self.outbox);
                 self.collect()
@@ -451,6 +455,7 @@ impl Player {
             Claim::Number(number, expected) => {
                 let got = match number {
                     Number::Cwnd => sender.vars().cwnd,
+                    Number::Mss => u64::from(sender.vars().mss),
                     Number::Ssthresh => sender.vars().ssthresh,
                     Number::Buffered => sender.buffered(),
                     Number::Readable => self.connection.receiver().readable(),
@@ -458,6 +463,13 @@ impl Player {
                 };
                 same(&expected, &got)
             }
+            Claim::Shifts(send, receive) => same(
+                &(send, receive),
+                &(
+                    u64::from(self.connection.send_window_shift()),
+                    u64::from(self.connection.receive_window_shift()),
+                ),
+            ),
             Claim::Wakeup(expected) => {
                 let at = self.connection.next_wakeup();
                 let got = (at != Instant::FAR_FUTURE).then(|| at.since(self.now));

@@ -4,7 +4,7 @@ use std::fmt;
 use std::path::Path;
 
 use tinygram_engine::sender::send_policy::Why;
-use tinygram_engine::{Duration, Flags, Offset, Options, Segment, State};
+use tinygram_engine::{Duration, Flags, Offset, Options, Segment, Span, State, Timestamps};
 
 /// A script as it was read.
 #[derive(Clone, Debug)]
@@ -94,6 +94,8 @@ pub(crate) enum Call {
     Connect,
     Close,
     Abort,
+    /// The application closes and has gone.
+    Abandon,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -111,6 +113,8 @@ pub(crate) enum Claim {
     Event(&'static str),
     /// `cwnd 4000`, and so on.
     Number(Number, u64),
+    /// `shifts 14 4`: Snd.Wind.Shift and Rcv.Wind.Shift.
+    Shifts(u64, u64),
     /// `wakeup +1.0`: from now; `wakeup never`.
     Wakeup(Option<Duration>),
 }
@@ -123,6 +127,7 @@ pub(crate) enum Number {
     Buffered,
     Readable,
     RtoMillis,
+    Mss,
 }
 
 /// A segment in a script; what the script leaves out is not compared.
@@ -134,6 +139,8 @@ pub(crate) struct Wire {
     pub(crate) ack: Option<Offset>,
     pub(crate) window: Option<u32>,
     pub(crate) mss: Option<u16>,
+    /// What stands in `<...>` besides.
+    pub(crate) options: Option<Options>,
 }
 
 /// A script that cannot be read.
@@ -280,6 +287,7 @@ fn call(words: &[&str], ends: Ends) -> Result<Call, String> {
         ["connect"] => Call::Connect,
         ["close"] => Call::Close,
         ["abort"] => Call::Abort,
+        ["abandon"] => Call::Abandon,
         _ => return Err(format!("`{}` is no call and no claim", words.join(" "))),
     };
     match result {
@@ -303,12 +311,14 @@ fn claim(words: &[&str]) -> Result<Option<Claim>, String> {
             let known = super::play::NEWS.iter().find(|news| news.0 == *name);
             Claim::Event(known.ok_or_else(|| format!("no event `{name}`"))?.0)
         }
+        ["shifts", send, receive] => Claim::Shifts(number(send)?, number(receive)?),
         ["wakeup", "never"] => Claim::Wakeup(None),
         ["wakeup", time] => Claim::Wakeup(Some(seconds(time.trim_start_matches('+'))?)),
         ["cwnd", octets] => Claim::Number(Number::Cwnd, number(octets)?),
         ["ssthresh", octets] => Claim::Number(Number::Ssthresh, number(octets)?),
         ["buffered", octets] => Claim::Number(Number::Buffered, number(octets)?),
         ["readable", octets] => Claim::Number(Number::Readable, number(octets)?),
+        ["mss", octets] => Claim::Number(Number::Mss, number(octets)?),
         ["rto", millis] => {
             let millis = millis.strip_suffix("ms").ok_or("rto in ms: `rto 1000ms`")?;
             Claim::Number(Number::RtoMillis, number(millis)?)
@@ -317,10 +327,16 @@ fn claim(words: &[&str]) -> Result<Option<Claim>, String> {
     }))
 }
 
-/// `P. 1:101(100) ack 1 win 1000 <mss 1460>`.
+/// `P. 1:101(100) ack 1 win 1000 <mss 1460,sackOK>`.
 fn wire(text: &str) -> Result<Wire, String> {
-    let spaced = text.replace(['<', '>'], " ");
-    let mut words = spaced.split_whitespace();
+    let (text, listed) = match text.split_once('<') {
+        None => (text, None),
+        Some((text, rest)) => {
+            let listed = rest.trim_end().strip_suffix('>');
+            (text, Some(listed.ok_or("`<` without `>`")?))
+        }
+    };
+    let mut words = text.split_whitespace();
     let flags = flags(words.next().ok_or("flags are missing")?)?;
     let range = words.next().ok_or("START:END(LENGTH) is missing")?;
     let (seq, len) = (|| {
@@ -331,19 +347,22 @@ fn wire(text: &str) -> Result<Wire, String> {
         (start + u64::from(len) == end).then_some((Offset::new(start), len))
     })()
     .ok_or_else(|| format!("`{range}` is not START:END(LENGTH)"))?;
-    let (mut ack, mut window, mut mss) = (None, None, None);
+    let (mut ack, mut window) = (None, None);
     while let Some(word) = words.next() {
         let value = number(words.next().unwrap_or_default())?;
         match word {
             "ack" => ack = Some(Offset::new(value)),
             "win" => window = Some(value as u32),
-            "mss" => mss = Some(value as u16),
-            _ => return Err(format!("`{word}` is none of ack, win, mss")),
+            _ => return Err(format!("`{word}` is neither ack nor win")),
         }
     }
     if flags.has(Flags::ACK) != ack.is_some() {
         return Err("the flag `.` and `ack N` go together".into());
     }
+    let (mss, options) = match listed.map(options).transpose()? {
+        None => (None, None),
+        Some((mss, options)) => (mss, Some(options)),
+    };
     Ok(Wire {
         flags,
         seq,
@@ -351,6 +370,7 @@ fn wire(text: &str) -> Result<Wire, String> {
         ack,
         window,
         mss,
+        options,
     })
 }
 
@@ -377,7 +397,7 @@ impl Wire {
             window: self.window.unwrap_or(window),
             mss: self.mss.unwrap_or_default(),
             flags: self.flags,
-            options: Options::default(),
+            options: self.options.unwrap_or_default(),
         }
     }
 
@@ -389,6 +409,15 @@ impl Wire {
             && self.ack.is_none_or(|ack| ack == segment.ack)
             && self.window.is_none_or(|window| window == segment.window)
             && self.mss.is_none_or(|mss| mss == segment.mss)
+            && self.options.is_none_or(|options| {
+                // Timestamps may be left out.
+                let timestamps = options.timestamps.or(segment.options.timestamps);
+                let options = Options {
+                    timestamps,
+                    ..options
+                };
+                options == segment.options
+            })
     }
 }
 
@@ -412,10 +441,68 @@ pub(crate) fn notation(segment: &Segment) -> String {
         text += &format!(" ack {}", segment.ack);
     }
     text += &format!(" win {}", segment.window);
-    if segment.mss != 0 {
-        text += &format!(" <mss {}>", segment.mss);
+    let options = list_options(segment.mss, &segment.options);
+    if !options.is_empty() {
+        text += &format!(" <{}>", options.join(","));
     }
     text
+}
+
+/// `mss 1460,sackOK,wscale 7,TS val 5 ecr 3,sack 3:4 7:9`.
+fn options(text: &str) -> Result<(Option<u16>, Options), String> {
+    let (mut mss, mut options) = (None, Options::default());
+    for option in text.split(',') {
+        let words: Vec<_> = option.split_whitespace().collect();
+        match words.as_slice() {
+            ["mss", octets] => mss = Some(number(octets)? as u16),
+            ["sackOK"] => options.sack_permitted = true,
+            ["wscale", shift] => options.window_scale = Some(number(shift)? as u8),
+            ["TS", "val", value, "ecr", echo] => {
+                options.timestamps = Some(Timestamps {
+                    value: number(value)? as u32,
+                    echo: number(echo)? as u32,
+                });
+            }
+            ["sack", blocks @ ..] if !blocks.is_empty() => {
+                for block in blocks {
+                    let (start, end) = block
+                        .split_once(':')
+                        .ok_or_else(|| format!("`{block}` is not START:END"))?;
+                    let (start, end) = (number(start)?, number(end)?);
+                    let block = Span::new(Offset::new(start), Offset::new(end));
+                    if !options.sack.push(block) {
+                        return Err("more than four SACK blocks".into());
+                    }
+                }
+            }
+            _ => {
+                let known = "mss N, sackOK, wscale N, TS val N ecr N, sack START:END ...";
+                return Err(format!("`{}` is none of {known}", option.trim()));
+            }
+        }
+    }
+    Ok((mss, options))
+}
+
+fn list_options(mss: u16, options: &Options) -> Vec<String> {
+    let mut listed = Vec::new();
+    if mss != 0 {
+        listed.push(format!("mss {mss}"));
+    }
+    if options.sack_permitted {
+        listed.push("sackOK".into());
+    }
+    if let Some(timestamps) = options.timestamps {
+        listed.push(timestamps.to_string());
+    }
+    if let Some(shift) = options.window_scale {
+        listed.push(format!("wscale {shift}"));
+    }
+    if !options.sack.is_empty() {
+        let blocks = options.sack.iter().map(|block| format!(" {block}"));
+        listed.push(format!("sack{}", blocks.collect::<String>()));
+    }
+    listed
 }
 
 fn returned(word: &str) -> Result<Returned, String> {

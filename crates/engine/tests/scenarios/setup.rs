@@ -1,6 +1,6 @@
 //! From a script's settings to a connection. Sizes are octets, times carry their unit.
 
-use tinygram_engine::connection::{Config, Connection, Extensions};
+use tinygram_engine::connection::{Config, Connection, Extensions, Keepalive};
 use tinygram_engine::receiver::ReceiverConfig;
 use tinygram_engine::receiver::ack_policy::{AckPolicy, AckTimer};
 use tinygram_engine::sender::congestion::restart::IdleRestart;
@@ -85,6 +85,7 @@ pub(crate) fn stage(setup: &Setup, instead: Instead<'_>) -> Result<Stage, Unread
                 ("peer-window", [octets]) => peer_window = number(octets)? as u32,
                 ("send-buffer", [octets]) => sender.buffer = number(octets)?,
                 ("receive-buffer", [octets]) => receiver.buffer = number(octets)?,
+                ("window-cap", [octets]) => receiver.window_cap = number(octets)?,
                 ("cwnd", [octets]) => sender.initial_cwnd = number(octets)?,
                 ("copy", ["whole-write"]) => config.copy_rule = CopyRule::WholeWrite(WholeWrite),
                 ("copy", ["sunos"]) => config.copy_rule = CopyRule::SunOs(SunOs::AS_SHIPPED),
@@ -102,6 +103,26 @@ pub(crate) fn stage(setup: &Setup, instead: Instead<'_>) -> Result<Stage, Unread
                 }
                 ("give-up-after", [times]) => sender.rto.give_up_after = number(times)? as u32,
                 ("time-wait", [length]) => config.time_wait = time(length)?,
+                ("keepalive", [idle, interval, probes]) => {
+                    config.extensions.keepalive = Some(Keepalive {
+                        idle: time(idle)?,
+                        interval: time(interval)?,
+                        probes: number(probes)? as u32,
+                    });
+                }
+                ("user-timeout", [length]) => {
+                    config.extensions.user_timeout = Some(time(length)?);
+                }
+                ("fin-wait-2", [length]) => config.extensions.fin_wait_2 = Some(time(length)?),
+                ("congestion", [name]) => {
+                    sender.congestion = Congestion::named(name)
+                        .ok_or_else(|| format!("{name} is none of {:?}", Congestion::NAMES))?;
+                }
+                ("with", names) => {
+                    for name in names {
+                        switch_on(&mut config.extensions, name)?;
+                    }
+                }
                 ("more", ["in-every-variant"]) => sender.more_in_every_variant = true,
                 ("open", ["closed"]) => closed = true,
                 (key, values) => return Err(format!("no setting `{key} {}`", values.join(" "))),
@@ -147,6 +168,23 @@ fn restart(name: &str) -> Result<IdleRestart, String> {
         "paced" => IdleRestart::Paced,
         _ => return Err(format!("no idle restart rule `{name}`")),
     })
+}
+
+/// An extension, named as its field is, with hyphens.
+fn switch_on(extensions: &mut Extensions, name: &str) -> Result<(), String> {
+    let switch = match name {
+        "window-scaling" => &mut extensions.window_scaling,
+        "timestamps" => &mut extensions.timestamps,
+        "sack" => &mut extensions.sack,
+        "dsack" => &mut extensions.dsack,
+        "rack-tlp" => &mut extensions.rack_tlp,
+        "black-hole-detection" => &mut extensions.black_hole_detection,
+        "blind-attack-defence" => &mut extensions.blind_attack_defence,
+        "limited-transmit" => &mut extensions.limited_transmit,
+        _ => return Err(format!("no extension `{name}`")),
+    };
+    *switch = true;
+    Ok(())
 }
 
 /// `200ms` or `1s`.

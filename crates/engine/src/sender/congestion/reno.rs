@@ -1,6 +1,6 @@
 //! Reno (RFC 5681), with BSD's growth: a segment per ACK, however much it acknowledges.
 
-use super::{Control, Window};
+use super::{Ack, Control, Window};
 
 /// Slow start and congestion avoidance. It remembers nothing of its own.
 #[derive(Clone, Copy, Debug, Default)]
@@ -8,13 +8,13 @@ pub struct Reno;
 
 impl Control for Reno {
     #[inline]
-    fn on_ack(&mut self, window: Window<'_>, acked: u64) {
+    fn on_ack(&mut self, window: Window<'_>, ack: &Ack) {
         if *window.cwnd >= window.cap {
             return;
         }
         let growth = if *window.cwnd < *window.ssthresh {
             // RFC 5681, section 3.1, equation 2: min(N, SMSS), so that splitting ACKs gains nothing.
-            acked.min(window.mss)
+            ack.octets.min(window.mss)
         } else {
             // Equation 3.
             (window.mss * window.mss / *window.cwnd).max(1)
@@ -25,7 +25,7 @@ impl Control for Reno {
     fn on_loss(&mut self, window: Window<'_>, flight: u64) {
         // Equation 4.
         *window.ssthresh = (flight / 2).max(2 * window.mss);
-        *window.cwnd = *window.ssthresh + 3 * window.mss;
+        *window.cwnd = *window.ssthresh;
     }
 
     fn on_timeout(&mut self, window: Window<'_>, flight: u64) {

@@ -1,5 +1,5 @@
-//! LINUX: Minshall's test on the last small segment sent, under TCP_CORK, MSG_MORE and
-//! autocorking (net/ipv4/tcp_output.c: `tcp_nagle_test`; tcp.c: `tcp_should_autocork`).
+//! LINUX: Minshall's test on the last small segment sent, under MSG_MORE and autocorking
+//! (net/ipv4/tcp_output.c: `tcp_nagle_test`; tcp.c: `tcp_should_autocork`).
 
 use super::{Because, Moment, Offer, Rule, Vars, Verdict, Why};
 use crate::offset::Offset;
@@ -16,27 +16,9 @@ pub struct Linux {
 
 impl Rule for Linux {
     fn decide(&self, offer: &Offer, vars: &Vars) -> Verdict {
-        let since = offer.held_since.unwrap_or(vars.now);
-        // tcp(7) says 200 ms; measured, it is the retransmission time-out, which is at least that
-        // on Linux: the hold ends with the timer of `tcp_check_probe_timer`.
-        let limit = since + vars.rto;
-        if vars.corked || (vars.more_to_come && !self.more_forgotten) {
-            // Before it sleeps for space, tcp_sendmsg pushes all there is (TCP_NAGLE_PUSH).
-            if vars.writer_blocked {
-                return Verdict::Send(Because::Blocked);
-            }
-            if vars.now >= limit {
-                return Verdict::Send(Because::HeldLongEnough);
-            }
-            let why = if vars.corked {
-                Why::Corked
-            } else {
-                Why::MoreToCome
-            };
-            return Verdict::Hold {
-                why,
-                until: Some(limit),
-            };
+        // MSG_MORE is a cork for the length of a call.
+        if vars.more_to_come && !self.more_forgotten {
+            return offer.corked(Why::MoreToCome, vars);
         }
         if vars.device_busy && !vars.idle() {
             return Verdict::hold(Why::DeviceBusy);

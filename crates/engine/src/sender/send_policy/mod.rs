@@ -116,6 +116,26 @@ pub struct Offer {
     pub held_since: Option<Instant>,
 }
 
+impl Offer {
+    /// TCP_CORK's verdict: it holds for a retransmission time-out at the most. tcp(7) says 200 ms;
+    /// measured, it is the time-out, which is at least that on Linux: the hold ends with the timer
+    /// of `tcp_check_probe_timer`.
+    pub(super) fn corked(&self, why: Why, vars: &Vars) -> Verdict {
+        let limit = self.held_since.unwrap_or(vars.now) + vars.rto;
+        if vars.writer_blocked {
+            // Before it sleeps for space, tcp_sendmsg pushes all there is (TCP_NAGLE_PUSH).
+            Verdict::Send(Because::Blocked)
+        } else if vars.now >= limit {
+            Verdict::Send(Because::HeldLongEnough)
+        } else {
+            Verdict::Hold {
+                why,
+                until: Some(limit),
+            }
+        }
+    }
+}
+
 /// What a policy says about a runt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {

@@ -1,0 +1,47 @@
+//! Challenge ACKs: who asks for something drastic from off the path must first say where the
+//! connection stands (RFC 5961).
+
+use super::Connection;
+use crate::outbox::Outbox;
+use crate::segment::Segment;
+use crate::time::{Duration, Instant};
+
+/// "No more than 10 challenge ACKs in any 5 second window" (section 7). The count is each
+/// connection's own: one shared by all would tell one peer about another (CVE-2016-5696).
+const MOST: u32 = 10;
+const WINDOW: Duration = Duration::from_secs(5);
+
+/// How many challenges this window has seen.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Budget {
+    began: Instant,
+    sent: u32,
+}
+
+impl Budget {
+    fn take(&mut self, now: Instant) -> bool {
+        if now.since(self.began) >= WINDOW || self.sent == 0 {
+            self.began = now;
+            self.sent = 0;
+        }
+        self.sent += 1;
+        self.sent <= MOST
+    }
+}
+
+impl Connection {
+    /// Section 5.2: an acknowledgment older than the largest window ever offered is a guess.
+    pub(super) fn is_a_guess(&self, segment: &Segment) -> bool {
+        let vars = self.sender.vars();
+        self.extensions.blind_attack_defence && segment.ack + vars.max_wnd < vars.una
+    }
+
+    /// Answers what a blind attacker might have sent with an ACK that says where this side stands;
+    /// seldom enough not to be made a source of floods.
+    pub(super) fn challenge(&mut self, now: Instant, out: &mut Outbox) {
+        let limited = self.extensions.blind_attack_defence;
+        if !limited || self.challenges.take(now) {
+            self.say_where_we_stand(now, out);
+        }
+    }
+}

@@ -1,0 +1,157 @@
+//! Whether the other side is still there: keepalive (RFC 9293, section 3.8.4), and an end for a
+//! connection that nobody reads any more.
+
+use super::{Connection, Reason, State};
+use crate::outbox::{Events, Outbox};
+use crate::segment::{Flags, Segment};
+use crate::time::{Duration, Instant};
+
+/// When an idle connection is probed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Keepalive {
+    /// Silence before the first probe (the RFC: at least two hours unless the application chose).
+    pub idle: Duration,
+    /// Between two probes.
+    pub interval: Duration,
+    /// Unanswered probes after which the connection is given up.
+    pub probes: u32,
+}
+
+impl Keepalive {
+    /// As Linux has it for SO_KEEPALIVE (tcp(7)).
+    pub const LINUX: Self = Self {
+        idle: Duration::from_secs(7200),
+        interval: Duration::from_secs(75),
+        probes: 9,
+    };
+}
+
+/// What is known about the peer being there.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Liveness {
+    /// When it was last heard of.
+    pub(super) heard: Instant,
+    /// Probes since then, and the last one's time.
+    probes: u32,
+    probed: Instant,
+    /// The application has gone; nobody will read what still comes.
+    pub(super) abandoned: bool,
+}
+
+impl Connection {
+    /// SO_KEEPALIVE: probes an idle peer, or does not any more.
+    pub fn set_keepalive(&mut self, now: Instant, keepalive: Option<Keepalive>) {
+        self.extensions.keepalive = keepalive;
+        self.liveness.heard = self.liveness.heard.max(now);
+        self.watch(now);
+    }
+
+    /// TCP_USER_TIMEOUT: how long what was sent may stay unacknowledged, or a window probe
+    /// unanswered, before the connection is given up (RFC 5482; RFC 9293, section 3.8.3).
+    pub fn set_user_timeout(&mut self, limit: Option<Duration>) {
+        self.sender.set_user_timeout(limit);
+    }
+
+    /// The application closes and has gone: nobody will read. What was not read, or comes after
+    /// this, is answered with a RST, so that the peer knows (RFC 2525, section 2.17); and FIN-WAIT-2
+    /// has an end.
+    pub fn abandon(&mut self, now: Instant, out: &mut Outbox) {
+        if self.receiver.readable() > 0 {
+            self.abort(out);
+            return;
+        }
+        self.liveness.abandoned = true;
+        self.close(now, out);
+        self.watch(now);
+    }
+
+    /// Sets the connection's own timer for the state it is in.
+    pub(super) fn watch(&mut self, now: Instant) {
+        let abandoned = self.liveness.abandoned;
+        self.own_deadline = match self.state {
+            State::TimeWait => now + self.time_wait,
+            State::FinWait2 if abandoned => match self.extensions.fin_wait_2 {
+                Some(limit) => now + limit,
+                None => Instant::FAR_FUTURE,
+            },
+            _ => self.next_keepalive(),
+        };
+    }
+
+    /// What the connection's own timer is for.
+    pub(super) fn own_reason(&self) -> Reason {
+        match self.state {
+            State::TimeWait => Reason::TimeWait,
+            State::FinWait2 if self.liveness.abandoned => Reason::FinWait2,
+            _ => Reason::Keepalive,
+        }
+    }
+
+    fn next_keepalive(&self) -> Instant {
+        match self.extensions.keepalive {
+            Some(keepalive) if self.state.synchronised() => {
+                let live = &self.liveness;
+                if live.probed > live.heard {
+                    live.probed + keepalive.interval
+                } else {
+                    live.heard + keepalive.idle
+                }
+            }
+            _ => Instant::FAR_FUTURE,
+        }
+    }
+
+    /// The connection's own timer expired. Gives whether the connection lives on.
+    pub(super) fn on_own_deadline(&mut self, now: Instant, out: &mut Outbox) -> bool {
+        match self.own_reason() {
+            Reason::Keepalive => self.keep_alive(now, out),
+            _ => {
+                self.vanish(Events::CLOSED, out);
+                false
+            }
+        }
+    }
+
+    fn keep_alive(&mut self, now: Instant, out: &mut Outbox) -> bool {
+        let Some(keepalive) = self.extensions.keepalive else {
+            self.watch(now);
+            return true;
+        };
+        if self.liveness.heard >= self.liveness.probed {
+            self.liveness.probes = 0;
+        }
+        // It may have been heard of since the timer was set. And while something is outstanding,
+        // retransmissions ask the same question.
+        let busy = !self.sender.vars().idle();
+        if busy {
+            self.liveness.heard = now;
+        }
+        if !busy && self.next_keepalive() <= now {
+            if self.liveness.probes >= keepalive.probes {
+                self.push_reset(out);
+                self.vanish(Events::TIMED_OUT, out);
+                return false;
+            }
+            self.liveness.probes += 1;
+            self.liveness.probed = now;
+            self.probe_peer(now, out);
+        }
+        self.watch(now);
+        true
+    }
+
+    /// An ACK whose sequence number the peer has had, which it must answer (section 3.8.4).
+    fn probe_peer(&mut self, now: Instant, out: &mut Outbox) {
+        let stamp = self.stamp(now);
+        let una = self.sender.vars().una.get();
+        out.segments.push(Segment {
+            seq: crate::offset::Offset::new(una.saturating_sub(1)),
+            ack: stamp.ack,
+            len: 0,
+            window: stamp.window,
+            mss: 0,
+            flags: Flags::ACK,
+            options: stamp.options,
+        });
+    }
+}

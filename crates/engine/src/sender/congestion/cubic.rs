@@ -1,0 +1,225 @@
+//! CUBIC (RFC 9438): the window follows a cubic function of the time since the last loss, with its
+//! plateau where that loss was; and never grows slower than Reno would. Its names are the RFC's,
+//! which counts windows in segments.
+
+use super::{Ack, Control, Window};
+use crate::time::{Duration, Instant};
+
+/// Section 4.6, beta_cubic.
+const BETA: f64 = 0.7;
+/// Section 5, C.
+const C: f64 = 0.4;
+/// Section 4.3: with this, Reno-friendly growth is as fast as Reno's on average.
+const ALPHA: f64 = 3.0 * (1.0 - BETA) / (1.0 + BETA);
+
+/// The variables of section 4.1.2.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Cubic {
+    /// W_max, in segments; zero before any loss.
+    w_max: f64,
+    /// cwnd_prior, in segments.
+    cwnd_prior: f64,
+    /// The congestion avoidance stage that lasts.
+    epoch: Option<Epoch>,
+    /// The loss before this stage was noticed by a time-out.
+    after_timeout: bool,
+    /// When the last acknowledgment came; idle times are no part of a stage.
+    last_ack: Option<Instant>,
+    /// What growth is too small to show in octets.
+    fraction: f64,
+}
+
+/// A congestion avoidance stage.
+#[derive(Clone, Copy, Debug)]
+struct Epoch {
+    start: Instant,
+    /// K, in seconds.
+    k: f64,
+    /// The plateau: W_max, or the window it began with if that is larger.
+    origin: f64,
+    /// W_est: Reno's window, in segments.
+    w_est: f64,
+}
+
+impl Control for Cubic {
+    fn on_ack(&mut self, window: Window<'_>, ack: &Ack) {
+        if *window.cwnd < *window.ssthresh {
+            // Slow start by octets: with offload one ACK stands for many segments (RFC 3465; Linux's
+            // `tcp_slow_start` has no limit L either).
+            let room = *window.ssthresh - *window.cwnd;
+            *window.cwnd = (*window.cwnd + ack.octets.min(room)).min(window.cap);
+            return;
+        }
+        let mss = window.mss as f64;
+        let cwnd = *window.cwnd as f64 / mss;
+        let idle = self.idle_before(&window, ack);
+        let mut epoch = self.epoch.unwrap_or_else(|| self.new_epoch(ack.now, cwnd));
+        epoch.start += idle;
+        let acked = ack.octets as f64 / mss;
+        // Section 4.3, figure 4.
+        let alpha = if epoch.w_est < self.cwnd_prior {
+            ALPHA
+        } else {
+            1.0
+        };
+        epoch.w_est += alpha * acked / cwnd;
+        self.epoch = Some(epoch);
+        let octets = (epoch.grown(cwnd, acked, ack) - cwnd) * mss + self.fraction;
+        self.fraction = octets.fract();
+        *window.cwnd = (*window.cwnd + octets as u64).min(window.cap);
+    }
+
+    fn on_loss(&mut self, mut window: Window<'_>, flight: u64) {
+        self.reduce(&mut window, flight);
+        self.after_timeout = false;
+        *window.cwnd = *window.ssthresh;
+    }
+
+    fn on_timeout(&mut self, mut window: Window<'_>, flight: u64) {
+        self.reduce(&mut window, flight);
+        self.after_timeout = true;
+        *window.cwnd = window.mss;
+    }
+}
+
+impl Cubic {
+    /// Sections 4.6 and 4.7.
+    fn reduce(&mut self, window: &mut Window<'_>, flight: u64) {
+        let cwnd = *window.cwnd as f64 / window.mss as f64;
+        // Fast convergence: a flow whose plateau sinks leaves room for newer ones.
+        self.w_max = if cwnd < self.w_max {
+            cwnd * (1.0 + BETA) / 2.0
+        } else {
+            cwnd
+        };
+        self.cwnd_prior = cwnd;
+        self.epoch = None;
+        self.fraction = 0.0;
+        let reduced = (flight as f64 * BETA) as u64;
+        *window.ssthresh = reduced.max(2 * window.mss);
+    }
+
+    /// The stage, which begins with the first ACK of it (section 4.2; after a time-out, section
+    /// 4.8: K is 0 and W_max the window now).
+    fn new_epoch(&self, now: Instant, cwnd: f64) -> Epoch {
+        let plateau_ahead = self.w_max > cwnd && !self.after_timeout;
+        let origin = if plateau_ahead { self.w_max } else { cwnd };
+        Epoch {
+            start: now,
+            k: ((origin - cwnd) / C).cbrt(),
+            origin,
+            w_est: cwnd,
+        }
+    }
+
+    /// How long the window was not in use before this ACK (section 5.8: time in which the
+    /// application limits the flow must not count).
+    fn idle_before(&mut self, window: &Window<'_>, ack: &Ack) -> Duration {
+        let last = self.last_ack.replace(ack.now);
+        match last {
+            Some(last) if ack.flight + window.mss < *window.cwnd => ack.now.since(last),
+            _ => Duration::ZERO,
+        }
+    }
+}
+
+impl Epoch {
+    /// W_cubic(t), in segments.
+    fn w_cubic(&self, seconds: f64) -> f64 {
+        C * (seconds - self.k).powi(3) + self.origin
+    }
+
+    /// The window after `acked` segments were acknowledged, all in segments (sections 4.2 to 4.5).
+    fn grown(&self, cwnd: f64, acked: f64, ack: &Ack) -> f64 {
+        let t = seconds(ack.now.since(self.start));
+        let round_trip = seconds(ack.srtt.unwrap_or(Duration::ZERO));
+        if self.w_cubic(t) < self.w_est {
+            return self.w_est.max(cwnd);
+        }
+        let target = self.w_cubic(t + round_trip).clamp(cwnd, 1.5 * cwnd);
+        cwnd + (target - cwnd) / cwnd * acked
+    }
+}
+
+fn seconds(length: Duration) -> f64 {
+    length.as_nanos() as f64 / 1e9
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MSS: u64 = 1000;
+
+    /// Acknowledges a window per round trip for as many seconds.
+    fn avoid(cubic: &mut Cubic, cwnd: &mut u64, from: Instant, secs: u64, rtt_ms: u64) -> Instant {
+        let mut ssthresh = 0;
+        let mut now = from;
+        while now.since(from) < Duration::from_secs(secs) {
+            now += Duration::from_millis(rtt_ms);
+            let flight = *cwnd;
+            for _ in 0..flight / MSS {
+                let window = Window {
+                    cwnd,
+                    ssthresh: &mut ssthresh,
+                    mss: MSS,
+                    cap: 1 << 40,
+                };
+                let ack = Ack {
+                    octets: MSS,
+                    flight,
+                    now,
+                    srtt: Some(Duration::from_millis(rtt_ms)),
+                };
+                cubic.on_ack(window, &ack);
+            }
+        }
+        now
+    }
+
+    fn lose(cubic: &mut Cubic, cwnd: &mut u64) {
+        let (mut ssthresh, flight) = (0, *cwnd);
+        cubic.on_loss(
+            Window {
+                cwnd,
+                ssthresh: &mut ssthresh,
+                mss: MSS,
+                cap: 1 << 40,
+            },
+            flight,
+        );
+    }
+
+    #[test]
+    fn after_k_seconds_the_window_is_back_where_the_loss_was() {
+        let (mut cubic, mut cwnd) = (Cubic::default(), 1000 * MSS);
+        lose(&mut cubic, &mut cwnd);
+        assert_eq!(cwnd, 700 * MSS);
+        // K = cbrt(300 / 0.4) = 9.09 s.
+        let then = avoid(&mut cubic, &mut cwnd, Instant::ZERO, 9, 100);
+        assert!((990 * MSS..=1001 * MSS).contains(&cwnd), "{cwnd}");
+        // Beyond the plateau it probes: 0.4 * (18 - 9.09)^3 = 283 segments more.
+        avoid(&mut cubic, &mut cwnd, then, 9, 100);
+        assert!((1250 * MSS..1330 * MSS).contains(&cwnd), "{cwnd}");
+    }
+
+    #[test]
+    fn on_short_paths_it_is_as_fast_as_reno() {
+        let (mut cubic, mut cwnd) = (Cubic::default(), 20 * MSS);
+        lose(&mut cubic, &mut cwnd);
+        assert_eq!(cwnd, 14 * MSS);
+        // A second of 5 ms round trips: Reno's alpha 0.53 to 20 segments, then 1 per round trip;
+        // the cubic function alone would have reached 20 only after 2.5 s.
+        avoid(&mut cubic, &mut cwnd, Instant::ZERO, 1, 5);
+        assert!(cwnd > 100 * MSS, "{cwnd}");
+    }
+
+    #[test]
+    fn a_sinking_plateau_converges_fast() {
+        let (mut cubic, mut cwnd) = (Cubic::default(), 100 * MSS);
+        lose(&mut cubic, &mut cwnd);
+        assert_eq!(cubic.w_max, 100.0);
+        lose(&mut cubic, &mut cwnd);
+        assert_eq!(cubic.w_max, 70.0 * 0.85);
+    }
+}

@@ -1,0 +1,404 @@
+//! Loss recovery with the scoreboard (RFC 6675, with RFC 8985's loss detection where the profile
+//! has it). Where SACK was not agreed on, [`super::recovery`] does what acknowledgments alone allow.
+
+use super::congestion::Control;
+use super::rack::{Rack, Standing};
+use super::scoreboard::{Judged, Scoreboard};
+use super::send_policy::Because;
+use super::tail_probe::{Met, Outcome, Probe, probe_timeout};
+use super::timers::{Early, TimerReason};
+use super::{Acked, Sender, Stamp};
+use crate::offset::{Offset, Span};
+use crate::options::SackBlocks;
+use crate::outbox::Outbox;
+use crate::time::{Duration, Instant};
+
+/// SACKed segments above one that tell of its loss (RFC 6675, section 2).
+const DUP_THRESH: u32 = 3;
+
+/// What a sender keeps whose peer sends SACK blocks.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Selective {
+    pub(super) board: Scoreboard,
+    /// Without it, a loss is what RFC 6675's `IsLost` says.
+    rack: Option<Rack>,
+    probe: Option<Probe>,
+    phase: Phase,
+    /// RescueRxt: one rescue retransmission has left in this recovery (RFC 6675, section 4, rule 4).
+    rescued: bool,
+}
+
+/// Where loss recovery stands.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Phase {
+    #[default]
+    Open,
+    /// Until this is acknowledged (RecoveryPoint).
+    FastRecovery(Offset),
+    /// After a time-out, until all that was sent before it is acknowledged.
+    AfterTimeout(Offset),
+}
+
+impl Phase {
+    fn ends_at(self) -> Option<Offset> {
+        match self {
+            Self::Open => None,
+            Self::FastRecovery(end) | Self::AfterTimeout(end) => Some(end),
+        }
+    }
+}
+
+/// What an acknowledgment told a sender with a scoreboard.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Report<'a> {
+    pub(super) ack: Offset,
+    pub(super) blocks: &'a SackBlocks,
+    pub(super) acked: Acked,
+    /// How long ago the echoed timestamp was sent.
+    pub(super) echo_age: Option<Duration>,
+}
+
+impl Selective {
+    pub(super) fn new(rack: bool) -> Self {
+        Self {
+            rack: rack.then(Rack::default),
+            ..Self::default()
+        }
+    }
+
+    /// The end of the phase, and of the memory that goes with it.
+    fn leave_if_over(&mut self, ack: Offset) -> bool {
+        let over = self.phase.ends_at().is_some_and(|end| ack >= end);
+        if over {
+            self.phase = Phase::Open;
+            self.rescued = false;
+            if let Some(rack) = &mut self.rack {
+                rack.recovery_ended();
+            }
+        }
+        over
+    }
+}
+
+impl Sender {
+    /// An acceptable ACK arrived; what it acknowledges has left the buffer.
+    #[inline(never)] // the way without a scoreboard stays short
+    pub(super) fn consult_scoreboard(&mut self, report: &Report<'_>) {
+        if report.acked.advanced {
+            self.timers.set_early(None);
+        }
+        let before = self.phase();
+        let (news, duplicate) = self.mark_delivered(report);
+        let over = match &mut self.selective {
+            Some(selective) => selective.leave_if_over(report.ack),
+            None => return,
+        };
+        if over && matches!(before, Phase::FastRecovery(_)) {
+            // RFC 6675, section 5, step (A): the window that recovery ended with goes on.
+            self.vars.cwnd = self.vars.cwnd.min(self.vars.ssthresh);
+        }
+        self.judge_probe(&Met {
+            ack: report.ack,
+            news,
+            duplicate_end: duplicate.map(|block| block.end),
+        });
+        self.look_for_losses();
+        let slow_start_or_avoidance = !matches!(before, Phase::FastRecovery(_))
+            && !matches!(self.phase(), Phase::FastRecovery(_));
+        if report.acked.released > 0 && slow_start_or_avoidance {
+            self.grow(report.acked.released);
+        }
+        if report.acked.advanced {
+            self.schedule_tail_probe();
+        }
+    }
+
+    fn phase(&self) -> Phase {
+        self.selective.as_ref().map_or(Phase::Open, |s| s.phase)
+    }
+
+    fn standing(&self) -> Standing {
+        Standing {
+            now: self.vars.now,
+            srtt: self.rtt.srtt(),
+            in_recovery: self.phase() != Phase::Open,
+        }
+    }
+
+    /// Enters what was acknowledged and SACKed. Gives whether anything of it was new, and the DSACK
+    /// among the blocks.
+    fn mark_delivered(&mut self, report: &Report<'_>) -> (bool, Option<Span>) {
+        let (now, una, max) = (self.vars.now, self.vars.una, self.vars.max);
+        let Some(selective) = &mut self.selective else {
+            return (false, None);
+        };
+        let duplicate = duplicate_among(report.blocks, report.ack);
+        let mut news = report.acked.advanced;
+        let Selective { board, rack, .. } = &mut **selective;
+        let mut rack = rack.as_mut();
+        let echo_age = report.echo_age;
+        if report.acked.advanced {
+            board.acked(report.ack, |segment| {
+                if let Some(rack) = &mut rack {
+                    rack.delivered(segment, now, echo_age);
+                }
+            });
+        }
+        // Only what is outstanding can be SACKed (RFC 5961's caution, for blocks).
+        let sensible = |block: &Span| block.start >= una && block.end <= max && !block.is_empty();
+        for block in report.blocks.iter().filter(sensible) {
+            board.sacked(block, |segment| {
+                news = true;
+                if let Some(rack) = &mut rack {
+                    rack.delivered(segment, now, echo_age);
+                }
+            });
+        }
+        if let Some(rack) = rack
+            && duplicate.is_some()
+        {
+            rack.duplicate_reported(una, self.vars.nxt);
+        }
+        (news, duplicate)
+    }
+
+    /// RFC 8985, section 7.4: what the ACK says about the probe that is on its way.
+    fn judge_probe(&mut self, met: &Met) {
+        let Some(selective) = &mut self.selective else {
+            return;
+        };
+        let Some(probe) = &selective.probe else {
+            return;
+        };
+        match probe.outcome(met) {
+            Outcome::Pending => {}
+            Outcome::NothingLost => selective.probe = None,
+            Outcome::Repaired => {
+                selective.probe = None;
+                // The loss happened, though no recovery was needed.
+                if selective.phase == Phase::Open {
+                    self.reduce_window();
+                }
+            }
+        }
+    }
+
+    /// The window's answer to a loss.
+    fn reduce_window(&mut self) {
+        let flight = self.vars.outstanding();
+        let (window, congestion) = self.window();
+        congestion.on_loss(window, flight);
+        // The pipe makes the inflation by duplicate ACKs needless (RFC 6675, section 5, step 4.2).
+        self.vars.cwnd = self.vars.ssthresh;
+    }
+
+    /// Marks what must be deemed lost by now, and begins recovery if there is something.
+    pub(super) fn look_for_losses(&mut self) {
+        let standing = self.standing();
+        let mss = u64::from(self.vars.mss);
+        let Some(selective) = &mut self.selective else {
+            return;
+        };
+        let board = &mut selective.board;
+        let suspicious = board.sacked_segments() > 0 || selective.phase != Phase::Open;
+        if suspicious {
+            let again = match &selective.rack {
+                Some(rack) => rack.detect_loss(board, &standing),
+                None => {
+                    mark_by_dup_thresh(board, mss);
+                    None
+                }
+            };
+            self.timers.set_early(again.map(|at| Early {
+                at,
+                reason: TimerReason::Reordering,
+            }));
+        }
+        let begins = board.has_lost() && selective.phase == Phase::Open;
+        if begins {
+            selective.phase = Phase::FastRecovery(self.vars.max);
+            // TLP.end_seq = None: what the probe was for is known (RFC 8985, section 7.3).
+            selective.probe = None;
+            self.counters.fast_retransmits += 1;
+            self.reduce_window();
+        }
+        self.recovery.resend = self.may_resend();
+        self.recovery.forced |= begins;
+    }
+
+    /// Whether a pass is to look at the scoreboard before it looks at new data.
+    fn may_resend(&self) -> bool {
+        self.selective.as_ref().is_some_and(|selective| {
+            let doubts =
+                selective.rack.is_none() && matches!(selective.phase, Phase::FastRecovery(_));
+            selective.board.has_lost() || doubts
+        })
+    }
+
+    /// Sends again what is deemed lost, as far as the window goes (RFC 6675, section 4, NextSeg,
+    /// rule 1, and section 5, step C); the first of a recovery whatever the window (step 4.3).
+    pub(super) fn resend_lost(&mut self, stamp: &Stamp, out: &mut Outbox) {
+        while let Some(selective) = &self.selective
+            && let Some(span) = selective.board.first_lost()
+        {
+            let room = self.vars.cwnd.saturating_sub(selective.board.pipe());
+            let span = self.cut(span, stamp);
+            if span.len() > room && !std::mem::take(&mut self.recovery.forced) {
+                return;
+            }
+            self.recovery.forced = false;
+            self.send_again(span, stamp, out);
+        }
+        self.recovery.resend = self.may_resend();
+    }
+
+    /// Where no new data could be sent: NextSeg, rules 3 and 4 (RFC 6675, section 4). RACK's
+    /// reordering timer and the tail loss probe make them needless.
+    pub(super) fn resend_doubtful(&mut self, stamp: &Stamp, out: &mut Outbox) {
+        while let Some(selective) = &mut self.selective
+            && selective.rack.is_none()
+            && matches!(selective.phase, Phase::FastRecovery(_))
+            && !selective.board.has_lost()
+        {
+            let doubtful = selective.board.first_doubtful();
+            let rescue = doubtful.is_none() && !selective.rescued;
+            let span = match rescue {
+                true => selective.board.last_unsacked(),
+                false => doubtful,
+            };
+            let room = self.vars.cwnd.saturating_sub(selective.board.pipe());
+            let Some(span) = span.filter(|span| span.len() <= room) else {
+                return;
+            };
+            selective.rescued |= rescue;
+            self.send_again(self.cut(span, stamp), stamp, out);
+        }
+    }
+
+    /// What of `span` one segment can carry.
+    fn cut(&self, span: Span, stamp: &Stamp) -> Span {
+        let most = u64::from(self.segment_size(stamp));
+        // A FIN takes a sequence number and no room.
+        let fin = u64::from(span.end > self.vars.written);
+        if span.len() - fin <= most {
+            return span;
+        }
+        Span::new(span.start, span.start + most)
+    }
+
+    fn send_again(&mut self, span: Span, stamp: &Stamp, out: &mut Outbox) {
+        self.rtt.distrust();
+        if let Some(selective) = &mut self.selective {
+            selective.board.sent_again(span, self.vars.now);
+        }
+        self.emit_again(span, stamp, out);
+    }
+
+    /// The retransmission timer expired (RFC 8985, section 6.3; RFC 6675, section 5.1).
+    pub(super) fn mark_after_timeout(&mut self) {
+        let (una, max) = (self.vars.una, self.vars.max);
+        let standing = self.standing();
+        let Some(selective) = &mut self.selective else {
+            return;
+        };
+        selective.board.mistrust_a_reneging_peer();
+        match &selective.rack {
+            Some(rack) => rack.timed_out(&mut selective.board, una, &standing),
+            None => selective.board.judge(|_| Judged::Lost),
+        }
+        selective.phase = Phase::AfterTimeout(max);
+        selective.probe = None;
+        selective.rescued = false;
+        self.timers.set_early(None);
+        self.recovery.resend = true;
+        self.recovery.forced = true;
+    }
+
+    /// RFC 8985, section 7.2: while nothing hints at a loss, a probe is to follow the last segment.
+    pub(super) fn schedule_tail_probe(&mut self) {
+        let Some(selective) = &self.selective else {
+            return;
+        };
+        let wanted = selective.rack.is_some()
+            && selective.phase == Phase::Open
+            && selective.probe.is_none()
+            && selective.board.sacked_segments() == 0
+            && selective.board.segments() > 0;
+        if !wanted {
+            return;
+        }
+        let alone = selective.board.segments() == 1;
+        let length = probe_timeout(self.rtt.srtt(), alone, self.rtt.granularity());
+        self.timers.set_early(Some(Early {
+            at: self.vars.now + length,
+            reason: TimerReason::TailProbe,
+        }));
+    }
+
+    /// RFC 8985, section 7.3: sends the probe, which is new data if there is any and the last
+    /// segment again if not.
+    pub(crate) fn tail_probe(&mut self, now: Instant, stamp: &Stamp, out: &mut Outbox) {
+        self.vars.now = now;
+        let room = self
+            .vars
+            .wnd
+            .saturating_sub(self.vars.nxt.since(self.vars.una));
+        let unsent = self.vars.written.since(self.vars.nxt);
+        let len = unsent.min(room).min(u64::from(self.segment_size(stamp)));
+        let is_retrans = len == 0;
+        let last = self.selective.as_ref().and_then(|s| s.board.last());
+        if !is_retrans {
+            self.send(len as u32, Because::Probe, stamp, out);
+        } else if let Some(last) = last {
+            // "the highest-sequence segment sent so far": of a long one, its end.
+            let size = u64::from(self.segment_size(stamp));
+            let start = last.end.get().saturating_sub(size).max(last.start.get());
+            if let Some(selective) = &mut self.selective {
+                selective.board.split_last(Offset::new(start));
+            }
+            self.send_again(Span::new(Offset::new(start), last.end), stamp, out);
+        }
+        self.timers.restart_retransmission(self.vars.now, &self.rtt);
+        self.counters.tail_probes += 1;
+        let end_seq = self.vars.nxt;
+        if let Some(selective) = &mut self.selective {
+            selective.probe = Some(Probe {
+                end_seq,
+                is_retrans,
+            });
+        }
+    }
+}
+
+/// RFC 2883, section 4: the first block is a DSACK if it lies below the acknowledgment, or inside
+/// the second block.
+fn duplicate_among(blocks: &SackBlocks, ack: Offset) -> Option<Span> {
+    let mut blocks = blocks.iter();
+    let first = blocks.next()?;
+    let inside = blocks
+        .next()
+        .is_some_and(|second| second.start <= first.start && first.end <= second.end);
+    (first.end <= ack || inside).then_some(first)
+}
+
+/// RFC 6675, section 4, `IsLost`: three segments, or more than two full ones' octets, were SACKed
+/// above it. What was sent again and lost again is left to the time-out.
+fn mark_by_dup_thresh(board: &mut Scoreboard, mss: u64) {
+    let (mut segments, mut octets) = (0, 0);
+    let doomed_below = board.iter().rev().find_map(|t| {
+        if t.sacked {
+            segments += 1;
+            octets += t.span.len();
+        }
+        let lost = segments >= DUP_THRESH || octets > u64::from(DUP_THRESH - 1) * mss;
+        lost.then_some(t.span.start)
+    });
+    let Some(limit) = doomed_below else {
+        return;
+    };
+    board.judge(|t| match t.span.start < limit {
+        true if t.retransmitted => Judged::InFlight,
+        true => Judged::Lost,
+        false => Judged::Enough,
+    });
+}

@@ -1,0 +1,70 @@
+//! The tail loss probe: where the last segments of a flight are lost, nothing tells of it but a
+//! time-out. A probe after two round trips brings an ACK that does (RFC 8985, section 7).
+
+use crate::offset::Offset;
+use crate::time::Duration;
+
+/// How long the peer may delay the ACK of a single segment (section 7.2; Linux: TCP_RTO_MIN).
+const MAX_ACK_DELAY: Duration = Duration::from_millis(200);
+/// Before anything was measured (section 7.2).
+const WITHOUT_SRTT: Duration = Duration::from_secs(1);
+
+/// TLP.end_seq and TLP.is_retrans: a probe that is on its way.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Probe {
+    /// SND.NXT when it left.
+    pub(super) end_seq: Offset,
+    /// It repeated a segment.
+    pub(super) is_retrans: bool,
+}
+
+/// What an ACK said about the probe that it meets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Outcome {
+    /// Nothing yet.
+    Pending,
+    /// Nothing had been lost.
+    NothingLost,
+    /// The probe repaired the loss of the last segment.
+    Repaired,
+}
+
+/// What an ACK brought.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Met {
+    pub(super) ack: Offset,
+    /// It acknowledged or SACKed something new.
+    pub(super) news: bool,
+    /// A DSACK says that what ends there arrived twice.
+    pub(super) duplicate_end: Option<Offset>,
+}
+
+impl Probe {
+    /// Section 7.4.2 (TLP_process_ack).
+    pub(super) fn outcome(&self, met: &Met) -> Outcome {
+        if met.ack < self.end_seq {
+            return Outcome::Pending;
+        }
+        if !self.is_retrans || met.duplicate_end == Some(self.end_seq) {
+            return Outcome::NothingLost;
+        }
+        if met.ack > self.end_seq {
+            return Outcome::Repaired;
+        }
+        if !met.news {
+            // A duplicate ACK without SACK: both copies arrived.
+            return Outcome::NothingLost;
+        }
+        Outcome::Pending
+    }
+}
+
+/// Section 7.2 (TLP_calc_PTO). Linux's two ticks on top are for round trips below its clock's
+/// resolution.
+pub(super) fn probe_timeout(srtt: Option<Duration>, alone: bool, tick: Duration) -> Duration {
+    let Some(srtt) = srtt else {
+        return WITHOUT_SRTT;
+    };
+    let delayed = if alone { MAX_ACK_DELAY } else { Duration::ZERO };
+    srtt.times(2) + delayed + tick.times(2)
+}
