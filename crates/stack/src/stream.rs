@@ -7,6 +7,8 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
+use tinygram_engine::Duration;
+use tinygram_engine::connection::Keepalive;
 use tinygram_engine::receiver::ack_policy::{AckPolicy, AckTimer};
 use tinygram_engine::sender::send_policy::SendPolicy;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
@@ -121,6 +123,16 @@ impl TcpStream {
         poll_fn(|context| self.write(context, &[IoSlice::new(octets)], true)).await
     }
 
+    /// SO_KEEPALIVE: probes for a peer that has been idle for long, or none.
+    pub fn set_keepalive(&self, keepalive: Option<Keepalive>) {
+        self.call(|core, now, key| core.set_keepalive(now, key, keepalive));
+    }
+
+    /// TCP_USER_TIMEOUT: how long the peer may leave something unanswered.
+    pub fn set_user_timeout(&self, limit: Option<Duration>) {
+        self.call(|core, _, key| core.set_user_timeout(key, limit));
+    }
+
     /// With `true`, dropping the stream resets the connection instead of closing it (SO_LINGER with
     /// zero).
     pub fn set_abort_on_drop(&self, on: bool) {
@@ -150,10 +162,7 @@ impl TcpStream {
     }
 
     #[inline]
-    fn call<T>(
-        &self,
-        call: impl FnOnce(&mut Core, tinygram_engine::Instant, usize) -> T,
-    ) -> T {
+    fn call<T>(&self, call: impl FnOnce(&mut Core, tinygram_engine::Instant, usize) -> T) -> T {
         let key = self.handle.key;
         self.handle.shared.call(|core, now| call(core, now, key))
     }

@@ -197,6 +197,7 @@ impl Core {
             Admission::Granted(serial) => serial,
             Admission::InsteadOf(serial, oldest) => {
                 self.counters.evicted += 1;
+                self.disown(oldest);
                 let evicted = &mut self.sockets[oldest];
                 evicted.connection.abort(&mut self.outbox);
                 // It may be a forged one; its supposed sender is left in peace.

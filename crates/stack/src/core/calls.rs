@@ -2,8 +2,9 @@
 
 use std::io;
 use std::net::SocketAddr;
-use std::task::{Context, Poll, Waker};
+use std::task::{Context, Poll};
 
+use tinygram_engine::connection::Keepalive;
 use tinygram_engine::receiver::ack_policy::{AckPolicy, AckTimer};
 use tinygram_engine::sender::Counters;
 use tinygram_engine::sender::send_policy::{BlockedOn, SendPolicy, Why};
@@ -153,20 +154,8 @@ impl Core {
     /// No more connections are accepted; those that nobody has accepted are reset.
     pub fn stop_listening(&mut self, listener: usize) {
         for key in self.listeners[listener].owned() {
-            self.sockets[key].connection.abort(&mut self.outbox);
-            // Half-open ones leave the listener on their way out.
-            if let Owner::Ready { .. } = self.sockets[key].owner {
-                self.sockets[key].owner = Owner::Nobody;
-            }
-            self.settle(key);
-        }
-        // What still has a RST in the queue must not look for its listener later.
-        for (_, socket) in &mut self.sockets {
-            if let Owner::HalfOpen { listener: of, .. } = socket.owner
-                && of == listener
-            {
-                socket.owner = Owner::Nobody;
-            }
+            self.disown(key);
+            self.reset_connection(key);
         }
         self.listeners.remove(listener);
     }
@@ -309,29 +298,19 @@ impl Core {
     }
 
     /// The application drops its stream: the connection is closed in good order, or reset where
-    /// data that it has not read would be lost (RFC 2525, section 2.17).
+    /// data came that it has not read, or comes later (RFC 2525, section 2.17).
     pub fn release(&mut self, now: Instant, key: usize) {
-        let unowned = self.sockets.len() > MOST_UNOWNED && self.is_crowded();
+        let crowded = self.unowned >= MOST_UNOWNED;
+        self.disown(key);
         let socket = &mut self.sockets[key];
-        socket.owner = Owner::Nobody;
         socket.reader = None;
         socket.writer = None;
-        let unread = socket.connection.receiver().readable() > 0;
-        if unread || socket.abort_on_drop || unowned {
+        if socket.abort_on_drop || crowded {
             socket.connection.abort(&mut self.outbox);
         } else {
-            socket.connection.close(now, &mut self.outbox);
+            socket.connection.abandon(now, &mut self.outbox);
         }
         self.settle(key);
-    }
-
-    /// Whether too many connections are nobody's.
-    fn is_crowded(&self) -> bool {
-        let mut all = self.sockets.iter();
-        let unowned = all
-            .by_ref()
-            .filter(|(_, socket)| socket.owner == Owner::Nobody);
-        unowned.count() >= MOST_UNOWNED
     }
 
     /// Dropping the stream is to reset the connection (SO_LINGER with zero).
@@ -342,6 +321,19 @@ impl Core {
     /// Every write is followed by another one, or no longer.
     pub fn set_more(&mut self, key: usize, on: bool) {
         self.sockets[key].more = on;
+    }
+
+    /// SO_KEEPALIVE: probes for an idle peer, or none.
+    pub fn set_keepalive(&mut self, now: Instant, key: usize, keepalive: Option<Keepalive>) {
+        let socket = &mut self.sockets[key];
+        socket.connection.set_keepalive(now, keepalive);
+        self.settle(key);
+    }
+
+    /// TCP_USER_TIMEOUT: how long the peer may leave something unanswered.
+    pub fn set_user_timeout(&mut self, key: usize, limit: Option<Duration>) {
+        self.sockets[key].connection.set_user_timeout(limit);
+        self.settle(key);
     }
 
     /// TCP_NODELAY.
@@ -399,12 +391,6 @@ impl Core {
             readable: socket.connection.receiver().readable(),
             allocated: socket.allocated(),
         }
-    }
-
-    /// Wakers of one socket are forgotten: its task waits no longer.
-    pub fn forget_wakers(&mut self, key: usize) -> [Option<Waker>; 2] {
-        let socket = &mut self.sockets[key];
-        [socket.reader.take(), socket.writer.take()]
     }
 }
 

@@ -56,6 +56,8 @@ pub struct Core {
     gathered: Option<Gathered>,
     /// Sockets with a held runt, to be looked at when their writers have had their turn.
     watched: Vec<usize>,
+    /// Sockets that nobody owns any more.
+    unowned: usize,
     counters: Counters,
 }
 
@@ -119,6 +121,7 @@ impl Core {
             wakers: Vec::new(),
             gathered: None,
             watched: Vec::new(),
+            unowned: 0,
             counters: Counters::default(),
         }
     }
@@ -226,14 +229,14 @@ impl Core {
     ) -> Result<usize, tinygram_wire::encode::FamiliesDiffer> {
         let path = Path::new(pair.local, pair.remote)?;
         let config = options.config(self.mss(path.version()));
-        let isn = self
-            .secrets
-            .initial_sequence(now, &pair.local, &pair.remote);
+        let numbers = self.secrets.numbers(now, &pair.local, &pair.remote);
+        let mut connection = Connection::new(&config);
+        connection.set_timestamp_offset(numbers.timestamp_offset);
         let socket = Socket::new(
-            Connection::new(&config),
+            connection,
             config.receiver.buffer,
             path,
-            Sequence::new(isn),
+            Sequence::new(numbers.initial_sequence),
             owner,
         );
         let key = self.sockets.insert(socket);
@@ -290,21 +293,25 @@ impl Core {
         if ended || news.has(Events::CONNECTED) || news.has(Events::WRITABLE) && room {
             socket.wake_writer(&mut self.wakers);
         }
-        match socket.owner {
-            Owner::HalfOpen { listener, serial } if news.has(Events::CONNECTED) => {
-                socket.owner = Owner::Ready { listener };
-                let listener = &mut self.listeners[listener];
-                listener.closed(serial, key);
-                listener.push_ready(key);
-                self.wakers.extend(listener.acceptor.take());
-            }
-            // The application has gone and cannot read it: the peer is to know (RFC 9293, section
-            // 3.6.1, and RFC 1122, section 4.2.2.13).
-            Owner::Nobody if news.has(Events::READABLE) => {
-                self.reset_connection(key);
-            }
-            _ => {}
+        if let Owner::HalfOpen { listener, serial } = socket.owner
+            && news.has(Events::CONNECTED)
+        {
+            socket.owner = Owner::Ready { listener };
+            let listener = &mut self.listeners[listener];
+            listener.closed(serial, key);
+            listener.push_ready(key);
+            self.wakers.extend(listener.acceptor.take());
         }
+    }
+
+    /// Takes a socket away from whom it belonged to.
+    fn disown(&mut self, key: usize) {
+        let socket = &mut self.sockets[key];
+        if let Owner::HalfOpen { listener, serial } = socket.owner {
+            self.listeners[listener].closed(serial, key);
+        }
+        socket.owner = Owner::Nobody;
+        self.unowned += 1;
     }
 
     fn reset_connection(&mut self, key: usize) {
@@ -324,9 +331,10 @@ impl Core {
         if !closed || !unowned || socket.queued > 0 {
             return;
         }
-        if let Owner::HalfOpen { listener, serial } = socket.owner {
-            self.listeners[listener].closed(serial, key);
+        if socket.owner != Owner::Nobody {
+            self.disown(key);
         }
+        self.unowned -= 1;
         let socket = self.sockets.remove(key);
         self.pairs.remove(&socket.pair());
     }

@@ -15,6 +15,13 @@ pub(crate) struct Secrets {
     ports_given: u32,
 }
 
+/// Where a connection's numbers begin.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Numbers {
+    pub(crate) initial_sequence: u32,
+    pub(crate) timestamp_offset: u32,
+}
+
 /// The dynamic ports (RFC 6335, section 6); RFC 6056 would rather have all above 1023, but what
 /// people's firewalls and habits know is kept.
 const EPHEMERAL: std::ops::RangeInclusive<u16> = 49152..=65535;
@@ -40,18 +47,18 @@ impl Secrets {
         }
     }
 
-    /// `ISN = M + F(localip, localport, remoteip, remoteport, secretkey)` (RFC 6528, section 3);
-    /// M is the timer of four microseconds.
-    pub(crate) fn initial_sequence(
-        &self,
-        now: Instant,
-        local: &Endpoint,
-        remote: &Endpoint,
-    ) -> u32 {
+    /// Where the numbers of a new connection begin. `ISN = M + F(localip, localport, remoteip,
+    /// remoteport, secretkey)` (RFC 6528, section 3), where M is the timer of four microseconds; the
+    /// timestamps' offset is another part of the same hash (RFC 7323, section 7.1).
+    pub(crate) fn numbers(&self, now: Instant, local: &Endpoint, remote: &Endpoint) -> Numbers {
         let clock = now.as_nanos() / 4000;
         let mut hash = SipHasher24::new_with_key(&self.sequence);
         (local, remote).hash(&mut hash);
-        (clock as u32).wrapping_add(hash.finish() as u32)
+        let hash = hash.finish();
+        Numbers {
+            initial_sequence: (clock as u32).wrapping_add(hash as u32),
+            timestamp_offset: (hash >> 32) as u32,
+        }
     }
 
     /// A port for a connection from `local` (whose port does not matter) to `remote`, for which
@@ -103,9 +110,15 @@ mod tests {
     fn a_connections_numbers_follow_the_clock_and_differ_from_anothers() {
         let secrets = Secrets::from_keys([[1; 16], [2; 16]]);
         let (local, one) = (endpoint("10.0.0.1:80"), endpoint("10.0.0.2:4000"));
-        let at = |nanos| secrets.initial_sequence(Instant::from_nanos(nanos), &local, &one);
-        assert_eq!(at(4_000_000).wrapping_sub(at(0)), 1000);
-        let other = secrets.initial_sequence(Instant::ZERO, &local, &endpoint("10.0.0.2:4001"));
-        assert_ne!(at(0), other);
+        let at = |nanos| secrets.numbers(Instant::from_nanos(nanos), &local, &one);
+        let (first, later) = (at(0), at(4_000_000));
+        let passed = later.initial_sequence.wrapping_sub(first.initial_sequence);
+        assert_eq!(
+            (passed, later.timestamp_offset),
+            (1000, first.timestamp_offset)
+        );
+        let other = secrets.numbers(Instant::ZERO, &local, &endpoint("10.0.0.2:4001"));
+        assert_ne!(first.initial_sequence, other.initial_sequence);
+        assert_ne!(first.timestamp_offset, other.timestamp_offset);
     }
 }
