@@ -86,6 +86,7 @@ impl Stack {
             shared: Arc::downgrade(&shared),
             buffer: vec![0; BUFFER + abilities.headroom + abilities.largest_packet()],
             arrived: Vec::new(),
+            cut_short: false,
             alarm: None,
             wakers: Vec::new(),
         };
@@ -212,6 +213,8 @@ pub struct Driver {
     buffer: Vec<u8>,
     /// Where in the buffer each packet of the batch begins and ends.
     arrived: Vec<crate::device::Received>,
+    /// The last batch was full; there may be more at hand.
+    cut_short: bool,
     alarm: Option<Pin<Box<tokio::time::Sleep>>>,
     wakers: Vec<Waker>,
 }
@@ -245,13 +248,19 @@ impl Driver {
     /// Reads what has arrived, as far as the buffer goes; gives whether there may be more. If not,
     /// the device calls when there is.
     fn read_all(&mut self, shared: &Shared, context: &mut Context<'_>) -> io::Result<bool> {
-        while let Poll::Ready(readable) = shared.device.poll_readable(context) {
-            readable?;
-            if !self.read(shared)? {
+        loop {
+            // The device tells of what comes, and not of what is there still.
+            if !self.cut_short {
+                match shared.device.poll_readable(context) {
+                    Poll::Ready(readable) => readable?,
+                    Poll::Pending => return Ok(false),
+                }
+            }
+            self.cut_short = !self.read(shared)?;
+            if self.cut_short {
                 return Ok(true);
             }
         }
-        Ok(false)
     }
 
     /// Reads until nothing is left, or the buffer is full; gives whether nothing is left.

@@ -274,7 +274,12 @@ impl Core {
     fn tell(&mut self, key: usize, news: Events) {
         let socket = &mut self.sockets[key];
         let any = |wanted: &[Events]| wanted.iter().any(|one| news.has(*one));
-        if any(&[Events::RESET, Events::TIMED_OUT]) && socket.fate.is_none() {
+        // With both FINs sent nothing is lost to the application (RFC 9293, section 3.10.7.4: in
+        // CLOSING, LAST-ACK and TIME-WAIT a RST is no news for it).
+        let connection = &socket.connection;
+        let finished = connection.sender().is_finishing() && connection.receiver().fin_received();
+        let failed = any(&[Events::RESET, Events::TIMED_OUT]) && !finished;
+        if failed && socket.fate.is_none() {
             socket.fate = Some(match (news.has(Events::RESET), socket.was_connected) {
                 (true, true) => Fate::Reset,
                 (true, false) => Fate::Refused,

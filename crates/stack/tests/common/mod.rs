@@ -11,17 +11,18 @@ use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 
 /// What befalls packets in each direction: so many of a thousand.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Troubles {
-    pub lost_per_mille: u64,
-    pub repeated_per_mille: u64,
+pub(crate) struct Troubles {
+    pub(crate) lost_per_mille: u64,
+    pub(crate) repeated_per_mille: u64,
     /// Let pass by the three that follow.
-    pub late_per_mille: u64,
-    pub seed: u64,
+    pub(crate) late_per_mille: u64,
+    pub(crate) seed: u64,
 }
 
 impl Troubles {
-    /// The issue's: 1 % of each.
-    pub const ONE_PERCENT: Self = Self {
+    /// One of a hundred lost, one repeated and one late.
+    #[allow(dead_code)] // not every test needs it
+    pub(crate) const ONE_PERCENT: Self = Self {
         lost_per_mille: 10,
         repeated_per_mille: 10,
         late_per_mille: 10,
@@ -30,7 +31,7 @@ impl Troubles {
 }
 
 /// A device whose packets have troubles, both ways.
-pub struct Troubled<D> {
+pub(crate) struct Troubled<D> {
     device: D,
     outgoing: Mutex<Way>,
     incoming: Mutex<Way>,
@@ -96,7 +97,7 @@ impl Way {
 }
 
 impl<D: Device> Troubled<D> {
-    pub fn new(device: D, troubles: Troubles) -> Self {
+    pub(crate) fn new(device: D, troubles: Troubles) -> Self {
         assert!(
             !device.abilities().offload,
             "troubles befall packets of the wire"
@@ -170,13 +171,13 @@ impl<D: Device> Device for Troubled<D> {
 }
 
 /// Octets that look like chance and are the same for the same seed.
-pub struct Stream {
+pub(crate) struct Stream {
     state: u64,
     left: u64,
 }
 
 impl Stream {
-    pub fn new(seed: u64, len: u64) -> Self {
+    pub(crate) fn new(seed: u64, len: u64) -> Self {
         Self {
             state: seed | 1,
             left: len,
@@ -184,7 +185,7 @@ impl Stream {
     }
 
     /// Fills the beginning of `buffer`; gives how much of it. 0 at the end.
-    pub fn fill(&mut self, buffer: &mut [u8]) -> usize {
+    pub(crate) fn fill(&mut self, buffer: &mut [u8]) -> usize {
         let some = self.left.min(buffer.len() as u64) as usize;
         for eight in buffer[..some].chunks_mut(8) {
             self.state ^= self.state << 13;
@@ -198,7 +199,7 @@ impl Stream {
     }
 
     /// The digest of all of it.
-    pub fn digest(seed: u64, len: u64) -> (u64, u64) {
+    pub(crate) fn digest(seed: u64, len: u64) -> (u64, u64) {
         let mut stream = Self::new(seed, len);
         let mut digest = Digest::default();
         let mut buffer = vec![0; PIECE];
@@ -212,18 +213,18 @@ impl Stream {
 }
 
 /// Multiples of eight octets, so that a stream is the same however it is asked for.
-pub const PIECE: usize = 64 * 1024;
+pub(crate) const PIECE: usize = 64 * 1024;
 
 /// How much came, and what: independent of the pieces in which it came.
 #[derive(Default)]
-pub struct Digest {
+pub(crate) struct Digest {
     hasher: DefaultHasher,
     len: u64,
     rest: Vec<u8>,
 }
 
 impl Digest {
-    pub fn add(&mut self, octets: &[u8]) {
+    pub(crate) fn add(&mut self, octets: &[u8]) {
         self.len += octets.len() as u64;
         self.rest.extend_from_slice(octets);
         let whole = self.rest.len() / 1024 * 1024;
@@ -234,14 +235,14 @@ impl Digest {
     }
 
     /// The number of octets and their digest.
-    pub fn finish(mut self) -> (u64, u64) {
+    pub(crate) fn finish(mut self) -> (u64, u64) {
         self.hasher.write(&self.rest);
         (self.len, self.hasher.finish())
     }
 }
 
 /// Writes the stream, and says that this was all.
-pub async fn send(mut to: impl AsyncWrite + Unpin, seed: u64, len: u64) -> io::Result<()> {
+pub(crate) async fn send(mut to: impl AsyncWrite + Unpin, seed: u64, len: u64) -> io::Result<()> {
     let mut stream = Stream::new(seed, len);
     let mut buffer = vec![0; PIECE];
     loop {
@@ -253,7 +254,7 @@ pub async fn send(mut to: impl AsyncWrite + Unpin, seed: u64, len: u64) -> io::R
 }
 
 /// Reads until the end.
-pub async fn receive(mut from: impl AsyncRead + Unpin) -> io::Result<(u64, u64)> {
+pub(crate) async fn receive(mut from: impl AsyncRead + Unpin) -> io::Result<(u64, u64)> {
     let mut digest = Digest::default();
     let mut buffer = vec![0; PIECE];
     loop {
