@@ -405,6 +405,12 @@ impl Connection {
         self.sender.set_reader_blocked(false);
     }
 
+    /// The thread that slept for space runs again, and did not sleep in a [write that is under
+    /// way](Connection::write_resume).
+    pub fn writer_resumes(&mut self) {
+        self.sender.set_writer_blocked(false);
+    }
+
     /// When to call [`Connection::on_wakeup`]; `FAR_FUTURE` if no timer runs.
     #[must_use]
     #[inline]

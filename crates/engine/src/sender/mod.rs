@@ -254,7 +254,8 @@ impl Sender {
     }
 
     /// Whether nothing may be written any more.
-    pub(crate) fn is_finishing(&self) -> bool {
+    #[must_use]
+    pub fn is_finishing(&self) -> bool {
         self.finishing
     }
 
