@@ -3,28 +3,28 @@
 //! Three families of entry, each with the time and an [`Outbox`]: the application calls, a segment
 //! arrives, time passes. One query, [`Connection::next_wakeup`], reads what the halves have stored.
 
+mod agreement;
 mod arrival;
 mod challenge;
-mod extensions;
 mod handshake;
 mod liveness;
 mod output;
 mod teardown;
 mod timestamps;
 
-use extensions::Agreed;
-pub use extensions::Extensions;
+pub use crate::extensions::{Extensions, Keepalive};
 pub use handshake::reset;
-pub use liveness::Keepalive;
 
 use crate::outbox::{Events, Outbox};
 use crate::receiver::ack_policy::{AckPolicy, AckTimer};
 use crate::receiver::{Receiver, ReceiverConfig};
+use crate::sender::congestion::Congestion;
 use crate::sender::send_policy::{BlockedOn, Moment, SendPolicy};
 use crate::sender::{Expired, Sender, SenderConfig, Stamp};
 use crate::socket::copy_rule::CopyRule;
 use crate::socket::{Piece, WriteCall};
 use crate::time::{Duration, Instant};
+use agreement::Agreed;
 use challenge::Budget;
 use liveness::Liveness;
 use timestamps::Clock;
@@ -216,6 +216,11 @@ impl Connection {
         self.output(now, out);
     }
 
+    /// Chooses another congestion control from here on; the window stays as it is.
+    pub fn set_congestion(&mut self, congestion: Congestion) {
+        self.sender.set_congestion(congestion);
+    }
+
     /// Chooses another ACK policy from here on.
     pub fn set_ack_policy(&mut self, policy: AckPolicy, timer: AckTimer) {
         self.receiver.set_policy(policy, timer);
@@ -398,6 +403,12 @@ impl Connection {
     /// The thread that slept in a read on this socket runs again.
     pub fn reader_resumes(&mut self) {
         self.sender.set_reader_blocked(false);
+    }
+
+    /// The thread that slept for space runs again, and did not sleep in a [write that is under
+    /// way](Connection::write_resume).
+    pub fn writer_resumes(&mut self) {
+        self.sender.set_writer_blocked(false);
     }
 
     /// When to call [`Connection::on_wakeup`]; `FAR_FUTURE` if no timer runs.
