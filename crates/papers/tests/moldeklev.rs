@@ -3,6 +3,9 @@
 use tinygram_papers::Experiment;
 use tinygram_papers::experiment::{Class, Effort, Origin, Outcome, Row, Status, Value};
 use tinygram_papers::moldeklev::EXPERIMENTS;
+use tinygram_papers::moldeklev::predict::{Class as DeadlockClass, predict};
+use tinygram_papers::moldeklev::published::{SIZES, TABLE_1};
+use tinygram_papers::moldeklev::transfer::on_atm;
 
 fn outcome(id: &str) -> Outcome {
     let experiment: &Experiment = EXPERIMENTS
@@ -119,4 +122,44 @@ fn every_cost_is_listed_as_fitted_to_table_1() {
             _ => None,
         });
     assert_eq!(to.collect::<Vec<_>>(), ["41 fast cells of Table 1"; 7]);
+}
+
+/// The rules played without time say of each of Table 1's deadlocks what the simulator measures, and
+/// give it the class that section 3.1 does.
+#[test]
+fn the_predictor_knows_table_1() {
+    let of = |s: u64, r: u64| {
+        let transfer = on_atm(s, r);
+        predict(&transfer.rules, transfer.call)
+    };
+    for (line, s) in SIZES.into_iter().enumerate() {
+        for (column, r) in SIZES.into_iter().enumerate() {
+            let published = TABLE_1[line][column];
+            let predicted = of(s, r).deadlock;
+            let cell_loss = s.min(r) >= 48 << 10;
+            if published > 10.0 || cell_loss {
+                assert_eq!(predicted, None, "S={s} R={r}");
+                continue;
+            }
+            let predicted = predicted.expect("it deadlocks").mbit_per_s;
+            let rules = match (s >> 10, r >> 10) {
+                // The known mismatch, and the means over what came before the deadlock.
+                (16, 40) => 0.49,
+                (24, _) => 0.655,
+                (16, 24 | 32) => 0.33,
+                _ => published,
+            };
+            assert!(
+                (predicted - rules).abs() < 0.005,
+                "S={s} R={r}: {predicted}"
+            );
+        }
+    }
+    let class = |s: u64, r: u64| of(s << 10, r << 10).deadlock.expect("it deadlocks").class;
+    assert_eq!(class(8, 24), DeadlockClass::WindowUpdate);
+    assert_eq!(class(8, 16), DeadlockClass::Copying);
+    assert_eq!(class(16, 40), DeadlockClass::Copying);
+    assert_eq!(class(16, 24), DeadlockClass::Timer);
+    assert_eq!(class(16, 32), DeadlockClass::Timer);
+    assert_eq!(class(24, 48), DeadlockClass::Timer);
 }
