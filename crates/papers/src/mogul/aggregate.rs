@@ -174,6 +174,15 @@ impl Sums {
     }
 }
 
+/// The slope of elapsed time over length, in ns per octet (section 8.1).
+pub(super) fn regression<'a>(samples: impl Iterator<Item = &'a Sample>) -> f64 {
+    let mut regression = Regression::default();
+    for sample in samples {
+        regression.add(f64::from(sample.length), sample.elapsed.as_nanos() as f64);
+    }
+    regression.slope()
+}
+
 /// No sender can deliver sooner: request and answer cross the link, the answer in the fewest
 /// segments without a gap, and the hosts do only what cannot be done meanwhile.
 #[must_use]
