@@ -143,10 +143,9 @@ const COSTS: HostCosts = HostCosts {
     wakeup: Duration::from_micros(20),
     read: Duration::from_micros(1),
     write: Duration::from_micros(3),
-    chunk: Duration::ZERO,
     copy_ps_per_octet: 100,
     jitter_percent: 30,
-    hiccup: None,
+    ..HostCosts::NONE
 };
 const VETH_RATE: u64 = 100_000_000_000;
 const VETH_PROPAGATION: Duration = Duration::from_nanos(100);
