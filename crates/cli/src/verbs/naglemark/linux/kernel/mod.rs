@@ -39,7 +39,8 @@ impl Kernel {
             mss: plan.mss,
             receive_buffer: plan.receive_buffer,
         };
-        priority::raise();
+        // Not real-time: who runs first is part of what is measured, other programs are not.
+        priority::prefer();
         let place = Place::prepare(&plan.place, options)?;
         let probe = place.connect().map_err(|error| Failure::Io {
             doing: "connecting to the server".into(),
