@@ -1,92 +1,203 @@
 //! A closed-loop load for any request-and-answer protocol over TCP, for scripts/run-table.
 //!
-//! `load ADDRESS CONNECTIONS SECONDS REQUEST [HELLO]`: each connection writes the bytes of the file
-//! HELLO once, then the bytes of REQUEST over and over, each time after the whole answer has come.
-//! How long an answer is, is learned from the first one. Prints
-//! one JSON object.
+//! Reads one JSON document ([`Order`]) from standard input: several servers, and in which order
+//! they are loaded, one round at a time, over connections that stand throughout. So rounds can be
+//! short, and those of two servers near enough in time to be compared in pairs. Each connection
+//! writes the request over and over, each time after the whole answer has come; how long an answer
+//! is, is learned from the first one. Writes one JSON object ([`Seen`]) a round.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::os::fd::AsRawFd;
-use std::sync::Arc;
+use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
-#[allow(
-    clippy::disallowed_methods,
-    reason = "a load generator measures real time"
-)]
-fn now() -> Instant {
-    Instant::now()
+/// What to do.
+#[derive(serde::Deserialize)]
+struct Order {
+    servers: Vec<Server>,
+    /// Connections to each server.
+    connections: usize,
+    /// The file with the bytes of a request.
+    request: String,
+    /// The file with what each connection says once, before.
+    hello: Option<String>,
+    /// How long each server is loaded before anything counts.
+    warm_up_seconds: f64,
+    round_seconds: f64,
+    /// The server of each round, by index.
+    rounds: Vec<usize>,
 }
 
-/// What one connection saw.
+#[derive(serde::Deserialize)]
+struct Server {
+    /// `ADDRESS:PORT`.
+    address: String,
+    /// The processes whose CPU time counts.
+    pids: Vec<i32>,
+}
+
+/// What one round showed.
+#[derive(serde::Serialize)]
 struct Seen {
-    latencies_us: Vec<f64>,
-    segments: u32,
-    seconds: f64,
-    answer_bytes: usize,
+    server: usize,
+    answers: usize,
+    per_second: f64,
+    p50_us: f64,
+    p99_us: f64,
+    /// Of the server, user and system, for each answer.
+    cpu_us: f64,
+    segments_per_answer: f64,
 }
 
 fn main() {
-    let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let [address, connections, seconds, request, hello @ ..] = arguments.as_slice() else {
-        eprintln!("usage: load ADDRESS CONNECTIONS SECONDS REQUEST [HELLO]");
-        std::process::exit(2);
-    };
-    let read = |path: &String| Arc::new(std::fs::read(path).expect("a readable file"));
-    let (request, hello) = (read(request), hello.first().map(read));
-    let duration = Duration::from_secs_f64(seconds.parse().expect("seconds"));
-    let threads: Vec<_> = (0..connections.parse::<usize>().expect("a number"))
-        .map(|_| {
-            let (address, request, hello) = (address.clone(), Arc::clone(&request), hello.clone());
-            thread::spawn(move || converse(&address, &request, hello.as_deref(), duration))
-        })
+    let order: Order = serde_json::from_reader(std::io::stdin()).expect("an order, see above");
+    let warm_up = Duration::from_secs_f64(order.warm_up_seconds);
+    let round = Duration::from_secs_f64(order.round_seconds);
+    let loads: Vec<_> = (0..order.servers.len())
+        .map(|index| Load::connect(&order, index))
         .collect();
-    report(
-        threads
-            .into_iter()
-            .map(|thread| thread.join().expect("a connection failed"))
-            .collect(),
-    );
+    for load in &loads {
+        load.round(warm_up);
+    }
+    for &server in &order.rounds {
+        let seen = loads[server].round(round);
+        println!("{}", serde_json::to_string(&seen).expect("plain numbers"));
+    }
 }
 
-fn converse(address: &str, request: &[u8], hello: Option<&Vec<u8>>, duration: Duration) -> Seen {
-    let mut stream = TcpStream::connect(address).expect("the server listens");
-    stream.set_nodelay(true).expect("an option");
-    if let Some(hello) = hello {
-        stream.write_all(hello).expect("the server reads");
-        until_quiet(&mut stream);
-    }
-    stream.write_all(request).expect("the server reads");
-    let answer_bytes = until_quiet(&mut stream);
-    assert!(answer_bytes > 0, "the server did not answer");
-    let mut buffer = vec![0; answer_bytes];
-    let mut latencies_us = Vec::new();
-    let mut segments_before = segments_received(&stream);
-    let mut begun = now();
-    let warm_up = duration / 10;
-    let mut warm = false;
-    while begun.elapsed() < duration {
-        if !warm && begun.elapsed() > warm_up {
-            warm = true;
-            latencies_us.clear();
-            segments_before = segments_received(&stream);
-            begun = now();
+/// The connections to one server, each with a thread of its own that waits for the next round.
+struct Load<'a> {
+    index: usize,
+    server: &'a Server,
+    rounds: Vec<Sender<Instant>>,
+    shares: Receiver<Share>,
+}
+
+/// What one connection saw of a round.
+struct Share {
+    latencies_us: Vec<f64>,
+    segments: u32,
+    ended: Instant,
+}
+
+impl<'a> Load<'a> {
+    fn connect(order: &'a Order, index: usize) -> Self {
+        let read = |path: &String| std::fs::read(path).expect("a readable file");
+        let (request, hello) = (read(&order.request), order.hello.as_ref().map(read));
+        let server = &order.servers[index];
+        let (share, shares) = channel();
+        let rounds = (0..order.connections)
+            .map(|_| {
+                let (round, rounds) = channel();
+                let (request, hello, share) = (request.clone(), hello.clone(), share.clone());
+                let address = server.address.clone();
+                thread::spawn(move || {
+                    let connection = Connection::open(&address, request, hello.as_deref());
+                    connection.live(&rounds, &share);
+                });
+                round
+            })
+            .collect();
+        Self {
+            index,
+            server,
+            rounds,
+            shares,
         }
-        let asked = now();
-        stream.write_all(request).expect("the server reads");
-        stream
-            .read_exact(&mut buffer)
-            .expect("answers are of one length");
-        latencies_us.push(asked.elapsed().as_nanos() as f64 / 1e3);
     }
-    let segments = segments_received(&stream) - segments_before;
-    Seen {
-        latencies_us,
-        segments,
-        seconds: begun.elapsed().as_secs_f64(),
-        answer_bytes,
+
+    /// Loads the server for so long. The last answers may come later; they count, and so does
+    /// their time.
+    fn round(&self, duration: Duration) -> Seen {
+        let cpu_before = self.server.cpu_us();
+        let begun = now();
+        for round in &self.rounds {
+            round.send(begun + duration).expect("a connection failed");
+        }
+        let shares: Vec<_> = self
+            .rounds
+            .iter()
+            .map(|_| self.shares.recv().expect("a connection failed"))
+            .collect();
+        let cpu_us = self.server.cpu_us() - cpu_before;
+        let ended = shares.iter().map(|share| share.ended).max();
+        let seconds = ended.map_or(0.0, |ended| (ended - begun).as_secs_f64());
+        let segments: u32 = shares.iter().map(|share| share.segments).sum();
+        let mut latencies: Vec<f64> = shares.into_iter().flat_map(|s| s.latencies_us).collect();
+        latencies.sort_by(f64::total_cmp);
+        let at = |share: f64| latencies[((latencies.len() - 1) as f64 * share) as usize];
+        let answers = latencies.len();
+        Seen {
+            server: self.index,
+            answers,
+            per_second: answers as f64 / seconds,
+            p50_us: at(0.5),
+            p99_us: at(0.99),
+            cpu_us: cpu_us / answers as f64,
+            segments_per_answer: f64::from(segments) / answers as f64,
+        }
+    }
+}
+
+struct Connection {
+    stream: TcpStream,
+    request: Vec<u8>,
+    answer: Vec<u8>,
+}
+
+impl Connection {
+    fn open(address: &str, request: Vec<u8>, hello: Option<&[u8]>) -> Self {
+        let mut stream = TcpStream::connect(address).expect("the server listens");
+        stream.set_nodelay(true).expect("an option");
+        if let Some(hello) = hello {
+            stream.write_all(hello).expect("the server reads");
+            until_quiet(&mut stream);
+        }
+        stream.write_all(&request).expect("the server reads");
+        let answer_bytes = until_quiet(&mut stream);
+        assert!(answer_bytes > 0, "the server did not answer");
+        Self {
+            stream,
+            request,
+            answer: vec![0; answer_bytes],
+        }
+    }
+
+    fn live(mut self, rounds: &Receiver<Instant>, share: &Sender<Share>) {
+        while let Ok(deadline) = rounds.recv() {
+            let segments_before = segments_received(&self.stream);
+            let mut latencies_us = Vec::new();
+            let mut asked = now();
+            loop {
+                self.ask();
+                let answered = now();
+                latencies_us.push((answered - asked).as_nanos() as f64 / 1e3);
+                asked = answered;
+                if answered >= deadline {
+                    break;
+                }
+            }
+            let segments = segments_received(&self.stream) - segments_before;
+            let seen = Share {
+                latencies_us,
+                segments,
+                ended: asked,
+            };
+            if share.send(seen).is_err() {
+                return;
+            }
+        }
+    }
+
+    fn ask(&mut self) {
+        self.stream
+            .write_all(&self.request)
+            .expect("the server reads");
+        self.stream
+            .read_exact(&mut self.answer)
+            .expect("answers are of one length");
     }
 }
 
@@ -107,22 +218,24 @@ fn until_quiet(stream: &mut TcpStream) -> usize {
     bytes
 }
 
-fn report(seen: Vec<Seen>) {
-    let answer_bytes = seen[0].answer_bytes;
-    let seconds = seen.iter().map(|one| one.seconds).fold(0.0, f64::max);
-    let segments: u32 = seen.iter().map(|one| one.segments).sum();
-    let mut latencies: Vec<f64> = seen.into_iter().flat_map(|one| one.latencies_us).collect();
-    latencies.sort_by(f64::total_cmp);
-    let at = |share: f64| latencies[((latencies.len() - 1) as f64 * share) as usize];
-    let document = serde_json::json!({
-        "answers": latencies.len(),
-        "per_second": latencies.len() as f64 / seconds,
-        "p50_us": at(0.5),
-        "p99_us": at(0.99),
-        "segments_per_answer": f64::from(segments) / latencies.len() as f64,
-        "answer_bytes": answer_bytes,
-    });
-    println!("{document}");
+impl Server {
+    /// What its processes have used so far, those of their threads that ended included. To the
+    /// nanosecond, where `/proc` counts in hundredths of a second.
+    fn cpu_us(&self) -> f64 {
+        let used = self.pids.iter().map(|&pid| {
+            let mut time = libc::timespec {
+                tv_sec: 0,
+                tv_nsec: 0,
+            };
+            // The clock of another process, as `clock_getcpuclockid` makes it up.
+            let clock = (!pid << 3) | CPUCLOCK_SCHED;
+            // SAFETY: writes into a local.
+            let failed = unsafe { libc::clock_gettime(clock, &raw mut time) };
+            assert_eq!(failed, 0, "the process {pid} has ended");
+            time.tv_sec as f64 * 1e6 + time.tv_nsec as f64 / 1e3
+        });
+        used.sum()
+    }
 }
 
 /// `tcpi_data_segs_in`, the 38th word of `struct tcp_info`.
@@ -142,3 +255,14 @@ fn segments_received(stream: &TcpStream) -> u32 {
     assert_eq!(failed, 0);
     info[38]
 }
+
+#[allow(
+    clippy::disallowed_methods,
+    reason = "a load generator measures real time"
+)]
+fn now() -> Instant {
+    Instant::now()
+}
+
+/// Kind of process clock: the scheduler's account (`CPUCLOCK_SCHED` of linux/posix-timers.h).
+const CPUCLOCK_SCHED: i32 = 2;

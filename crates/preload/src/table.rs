@@ -114,7 +114,7 @@ pub(crate) struct Holding {
     /// The interval of the last write, see [`crate::thread::Thread::interval`].
     pub(crate) interval: AtomicU64,
     /// The predictor's memory, packed.
-    pub(crate) memory: AtomicU32,
+    pub(crate) memory: AtomicU64,
     /// Data segments the socket had sent when it was booked, for the statistics.
     pub(crate) segments_before: AtomicU32,
     /// The thread whose list names the socket.
@@ -260,15 +260,18 @@ pub(crate) fn watch(fd: c_int) {
     }
 }
 
-/// Calls `look` for each watched descriptor and strikes those off that it finds clean.
+/// Calls `look` for each watched descriptor that holds and strikes off the others; whether there was
+/// any at all, so whether something was held since the last sweep.
 ///
 /// A hook leaves the bit of a busy socket set; only this sweep, once in a while, clears it.
-pub(crate) fn sweep(mut look: impl FnMut(c_int)) {
+pub(crate) fn sweep(mut look: impl FnMut(c_int)) -> bool {
+    let mut any = false;
     let words = HIGHEST.load(Relaxed).div_ceil(64);
     for index in 0..words {
         // SAFETY: HIGHEST never exceeds the limit.
         let word = unsafe { &*DIRTY.load(Relaxed).add(index) };
         let mut bits = word.load(Relaxed);
+        any |= bits != 0;
         while bits != 0 {
             let fd = (index * 64) as c_int + bits.trailing_zeros() as c_int;
             bits &= bits - 1;
@@ -284,6 +287,7 @@ pub(crate) fn sweep(mut look: impl FnMut(c_int)) {
             }
         }
     }
+    any
 }
 
 fn is_held(fd: c_int) -> bool {

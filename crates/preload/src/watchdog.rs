@@ -24,6 +24,8 @@ struct Watchdog {
     /// A write wanted to be held, or will, while no watchdog runs.
     wanted: AtomicU32,
     thread: AtomicU64,
+    /// When [`quiet_ns`] was asked last.
+    asked_ns: AtomicU64,
 }
 
 const NONE: u32 = 0;
@@ -62,6 +64,20 @@ pub(crate) fn guards() -> bool {
         dog.wanted.store(1, Relaxed);
     }
     false
+}
+
+/// Whether something to be held would have to wake the watchdog first.
+#[inline(always)]
+pub(crate) fn is_asleep() -> bool {
+    watchdog().is_some_and(|dog| dog.state.load(Relaxed) == ASLEEP)
+}
+
+/// How long ago this was asked last.
+pub(crate) fn quiet_ns() -> u64 {
+    let now_ns = kernel::now_ns();
+    watchdog().map_or(0, |dog| {
+        now_ns.saturating_sub(dog.asked_ns.swap(now_ns, Relaxed))
+    })
 }
 
 /// Tells the watchdog that something is dirty. `since_ns` of the socket must have been set by a
@@ -151,18 +167,16 @@ impl Watchdog {
         self.state.store(NONE, SeqCst);
     }
 
-    /// The thread's life: sleep until the oldest held byte is due, flush what is, and go to sleep
-    /// for good when nothing has been dirty for a while.
+    /// The thread's life: pause until the oldest held byte is due, flush what is, and sleep until
+    /// woken after a round in which nothing was held. A round costs a timer interrupt, waking the
+    /// watchdog about two: staying awake for one round too many is the most that can be lost.
     fn run(&self) {
         let deadline_ns = deadline_ns();
         let mut contention = Contention::default();
-        let mut idle_rounds = 0;
         while self.state.load(Acquire) != STOPPING {
             let round = patrol(deadline_ns, &mut contention);
-            idle_rounds = if round.dirty { 0 } else { idle_rounds + 1 };
-            if idle_rounds > ROUNDS_BEFORE_SLEEP {
+            if round.quiet {
                 self.sleep(&mut contention);
-                idle_rounds = 0;
             } else {
                 pause(round.pause_ns, &self.state);
             }
@@ -178,7 +192,7 @@ impl Watchdog {
             return;
         }
         // Something may have become dirty just before we said that we sleep.
-        if patrol(deadline_ns(), contention).dirty {
+        if !patrol(deadline_ns(), contention).quiet {
             let _ = self.state.compare_exchange(ASLEEP, AWAKE, SeqCst, Relaxed);
             return;
         }
@@ -193,7 +207,8 @@ fn deadline_ns() -> u64 {
 }
 
 struct Round {
-    dirty: bool,
+    /// Nothing was held since the last.
+    quiet: bool,
     pause_ns: u64,
 }
 
@@ -201,7 +216,7 @@ struct Round {
 fn patrol(deadline_ns: u64, contention: &mut Contention) -> Round {
     let now_ns = kernel::now_ns();
     let mut oldest_ns = None;
-    table::sweep(|fd| {
+    let any = table::sweep(|fd| {
         let Some(holding) = table::holding(fd) else {
             return;
         };
@@ -219,7 +234,7 @@ fn patrol(deadline_ns: u64, contention: &mut Contention) -> Round {
         (oldest + deadline_ns).saturating_sub(now_ns)
     });
     Round {
-        dirty: oldest_ns.is_some(),
+        quiet: !any,
         pause_ns,
     }
 }
@@ -268,8 +283,5 @@ fn pause(nanoseconds: u64, state: &AtomicU32) {
     kernel::futex(state, libc::FUTEX_WAIT, AWAKE, Some(&timeout));
 }
 
-/// Rounds that found nothing before the watchdog sleeps for good: waking it costs the waker a
-/// system call, so it stays awake through the pauses of a busy program.
-const ROUNDS_BEFORE_SLEEP: u32 = 16;
 /// Enough for a handful of calls and the thread-local storage of a large program.
 const STACK_BYTES: usize = 256 * 1024;

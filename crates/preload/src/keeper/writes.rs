@@ -119,7 +119,11 @@ fn enter(orders: &Orders, identity: Identity, holding: &Holding, sent: Sent) -> 
         len: judged_len,
         same_interval,
     };
-    let hold = len > 0 && memory.on_write(&orders.rules, write);
+    let hold = len > 0
+        && memory.on_write(&orders.rules, write)
+        && (!watchdog::is_asleep()
+            || orders.rules.policy == Policy::CorkUntilBlock
+            || memory.is_worth_waking(write, watchdog::quiet_ns));
     holding.memory.store(memory.pack(), Relaxed);
     holding.interval.store(interval, Relaxed);
     ledger::wrote(
