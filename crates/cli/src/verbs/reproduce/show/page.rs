@@ -127,12 +127,12 @@ fn chart(plot: &Plot) -> Chart {
     }
 }
 
-/// `elapsed time (ms)` is a name and a unit.
+/// `elapsed time (ms)`, or `elapsed time [ms]`, is a name and a unit.
 fn axis(label: &str) -> Axis {
-    let (name, unit) = match label.strip_suffix(')').and_then(|it| it.rsplit_once(" (")) {
-        Some(both) => both,
-        None => (label, ""),
-    };
+    let part = |open, close| label.strip_suffix(close)?.rsplit_once(open);
+    let (name, unit) = part(" (", ')')
+        .or_else(|| part(" [", ']'))
+        .unwrap_or((label, ""));
     Axis {
         name: name.into(),
         unit: unit.into(),
