@@ -11,12 +11,10 @@ use crate::tcp_info::tcp_info;
 
 /// Answers everybody who connects, for ever.
 pub(super) fn serve(listener: &TcpListener) {
-    for connection in listener.incoming() {
-        // One that broke, or a thread that cannot be had, is the client's to notice.
-        if let Ok(stream) = connection {
-            let thread = std::thread::Builder::new().name("answers".into());
-            let _ = thread.spawn(move || answer(stream));
-        }
+    // A connection that broke, or a thread that cannot be had, is the client's to notice.
+    for stream in listener.incoming().flatten() {
+        let thread = std::thread::Builder::new().name("answers".into());
+        let _ = thread.spawn(move || answer(stream));
     }
 }
 
