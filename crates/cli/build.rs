@@ -47,6 +47,11 @@ fn compile(folder: &Path, target: &str) -> PathBuf {
             "profile.release.debug=false",
             "--config",
             "profile.release.strip=true",
+            // In the hot path of other programs, however quickly the command itself is to be built.
+            "--config",
+            "profile.release.lto='fat'",
+            "--config",
+            "profile.release.codegen-units=1",
         ])
         .args(["--", "--cfg", "interpose"])
         // What the outer cargo tells its own compiler must not reach this one: clippy's driver, flags
