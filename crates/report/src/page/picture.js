@@ -21,7 +21,7 @@ function ticks(low, high, count) {
   const power = 10 ** Math.floor(Math.log10(rough));
   const step = power * ([1, 2, 5].find((m) => m * power >= rough) ?? 10);
   const values = [];
-  for (let k = Math.ceil(low / step); k * step <= high + step * 1e-9; k++) values.push(k * step);
+  for (let k = Math.ceil(low / step); k * step <= high + step * 1e-9; k++) values.push(k * step || 0); // not -0
   return values;
 }
 
