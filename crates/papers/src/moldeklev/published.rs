@@ -32,18 +32,8 @@ pub const TABLE_1: Table = [
     [13.59, 16.08, 16.83, 20.02, 21.28, 21.08, 6.86, 6.78],
 ];
 
-/// Table 2, upper values. They are Table 1's but for S=4k R=8k and so on: the paper printed them
-/// again, and they are compared again.
-pub const TABLE_2A: Table = [
-    [11.58, 11.78, 0.16, 0.16, 0.16, 0.16, 0.16, 0.16],
-    [13.31, 15.02, 0.16, 0.16, 0.16, 0.16, 0.16, 0.16],
-    [13.47, 16.39, 18.67, 0.34, 0.34, 0.33, 0.49, 0.49],
-    [13.68, 16.46, 19.67, 19.07, 19.98, 19.69, 1.85, 6.63],
-    [13.67, 16.52, 16.88, 19.93, 21.16, 20.91, 20.11, 20.31],
-    [13.07, 16.33, 17.02, 20.02, 21.12, 21.01, 20.58, 20.66],
-    [13.74, 16.19, 17.06, 19.95, 21.20, 20.98, 6.06, 5.39],
-    [13.59, 16.08, 16.83, 20.02, 21.28, 21.08, 6.86, 6.78],
-];
+/// Table 2, upper values: Table 1's, printed again.
+pub const TABLE_2A: Table = TABLE_1;
 
 /// Table 2, lower values: without Nagle's algorithm.
 pub const TABLE_2B: Table = [
