@@ -8,20 +8,22 @@ mod invariants;
 
 use arbitrary::Arbitrary;
 use libfuzzer_sys::fuzz_target;
-use tinygram_engine::connection::{Config, Extensions, Wrote};
+use tinygram_engine::connection::{Config, Extensions, Keepalive, Wrote};
 use tinygram_engine::receiver::ReceiverConfig;
 use tinygram_engine::receiver::ack_policy::{AckPolicy, AckTimer};
-use tinygram_engine::sender::congestion::restart::IdleRestart;
-use tinygram_engine::sender::congestion::{Congestion, Reno};
+use tinygram_engine::sender::congestion::restart::{IdleAfter, IdleRestart};
+use tinygram_engine::sender::congestion::{Congestion, Cubic, Reno};
 use tinygram_engine::sender::send_policy::{BlockedOn, SendPolicy};
 use tinygram_engine::sender::{RtoRules, SenderConfig};
 use tinygram_engine::socket::copy_rule::{CopyRule, Mclbytes, SunOs, WholeWrite};
-use tinygram_engine::{Connection, Duration, Flags, Instant, Offset, Options, Outbox, Segment};
+use tinygram_engine::{
+    Connection, Duration, Flags, Instant, Offset, Options, Outbox, Segment, Span, Timestamps,
+};
 
 /// One call may answer with at most this many segments: a buffer of one-octet segments, and a few.
 const MAX_SEGMENTS_PER_CALL: usize = 70_000;
-/// More wake-ups than this at one instant are a busy loop: the engine has six timers.
-const WAKEUPS_AT_ONE_INSTANT: u32 = 6;
+/// More wake-ups than this at one instant are a busy loop: the engine has nine timers.
+const WAKEUPS_AT_ONE_INSTANT: u32 = 9;
 
 #[derive(Arbitrary, Debug)]
 struct Input {
@@ -42,6 +44,25 @@ struct Setup {
     peer_window: u16,
     more_in_every_variant: bool,
     opening: u8,
+    extensions: Switches,
+    cubic: bool,
+    /// The receive buffer's unit, so that windows are scaled.
+    buffer_unit: u8,
+}
+
+#[derive(Arbitrary, Debug)]
+struct Switches {
+    window_scaling: bool,
+    timestamps: bool,
+    sack: bool,
+    dsack: bool,
+    rack_tlp: bool,
+    limited_transmit: bool,
+    black_hole_detection: bool,
+    blind_attack_defence: bool,
+    keepalive: bool,
+    user_timeout: bool,
+    fin_wait_2: bool,
 }
 
 #[derive(Arbitrary, Debug)]
@@ -78,8 +99,15 @@ enum Step {
         micros: u32,
     },
     NextTimer,
+    Keepalive {
+        idle_secs: u8,
+    },
+    UserTimeout {
+        secs: Option<u8>,
+    },
     Close,
     Abort,
+    Abandon,
 }
 
 /// A segment; its numbers count from where the connection stands, so that most come near.
@@ -92,6 +120,11 @@ struct Arrival {
     mss: u16,
     flags: u8,
     anywhere: Option<(u32, u32)>,
+    window_scale: Option<u8>,
+    sack_permitted: bool,
+    timestamps: Option<(u32, u32)>,
+    /// Start and length of each block.
+    sack: [Option<(i16, u16)>; 4],
 }
 
 fuzz_target!(|input: Input| {
@@ -184,6 +217,17 @@ impl World {
                     self.wake_up();
                 }
             }
+            Step::Keepalive { idle_secs } => {
+                let keepalive = Keepalive {
+                    idle: Duration::from_secs(idle_secs.into()),
+                    ..Keepalive::LINUX
+                };
+                connection.set_keepalive(now, (idle_secs > 0).then_some(keepalive));
+            }
+            Step::UserTimeout { secs } => {
+                connection.set_user_timeout(secs.map(|secs| Duration::from_secs(secs.into())));
+            }
+            Step::Abandon => connection.abandon(now, out),
             Step::Close => connection.close(now, out),
             Step::Abort => connection.abort(out),
             Step::Write { .. } | Step::WriteBegin { .. } | Step::WriteStep { .. } => {}
@@ -229,7 +273,25 @@ impl Arrival {
             window: self.window.into(),
             mss: self.mss,
             flags: Flags::from_bits(self.flags),
-            options: Options::default(),
+            options: self.options(connection),
+        }
+    }
+}
+
+impl Arrival {
+    fn options(&self, connection: &Connection) -> Options {
+        let una = connection.sender().vars().una.get();
+        let block = |(start, len): (i16, u16)| {
+            let start = Offset::new(una.saturating_add_signed(start.into()));
+            Span::new(start, start + u64::from(len))
+        };
+        Options {
+            window_scale: self.window_scale,
+            sack_permitted: self.sack_permitted,
+            timestamps: self
+                .timestamps
+                .map(|(value, echo)| Timestamps { value, echo }),
+            sack: self.sack.into_iter().flatten().map(block).collect(),
         }
     }
 }
@@ -238,9 +300,13 @@ const TIMER: AckTimer = AckTimer::PerConnection(Duration::from_millis(200));
 
 fn config(setup: &Setup) -> Config {
     let mss = setup.mss.max(1);
+    let unit = u64::from(setup.buffer_unit).max(1);
     let rules = [
         IdleRestart::None,
         IdleRestart::Reset,
+        IdleRestart::OneSegment(IdleAfter::TimeOut),
+        IdleRestart::OneSegment(IdleAfter::RoundTrip),
+        IdleRestart::OneSegment(IdleAfter::Silence),
         IdleRestart::Decay,
         IdleRestart::Paced,
     ];
@@ -259,22 +325,47 @@ fn config(setup: &Setup) -> Config {
             policy: send_policy(setup.policy),
             more_in_every_variant: setup.more_in_every_variant,
             cluster: 2048,
-            congestion: Congestion::Reno(Reno),
+            congestion: match setup.cubic {
+                true => Congestion::Cubic(Cubic::default()),
+                false => Congestion::Reno(Reno),
+            },
             idle_restart: *pick(&rules, setup.idle_restart),
             initial_cwnd: u64::from(setup.cwnd_segments.max(1)) * u64::from(mss),
             cwnd_cap: 1 << 20,
             rto: RtoRules::RFC_6298,
         },
         receiver: ReceiverConfig {
-            buffer: u64::from(setup.receive_buffer).max(1),
-            window_cap: 65_535,
+            buffer: u64::from(setup.receive_buffer).max(1) * unit,
+            window_cap: match setup.extensions.window_scaling {
+                true => 1 << 30,
+                false => 65_535,
+            },
             mss,
             policy: ack_policy(setup.ack_policy),
             timer: TIMER,
         },
         copy_rule: *pick(&copy_rules, setup.copy_rule),
         time_wait: Duration::from_secs(60),
-extensions: Extensions::NONE,
+        extensions: setup.extensions.extensions(),
+    }
+}
+
+impl Switches {
+    fn extensions(&self) -> Extensions {
+        let limit = |on: bool| on.then_some(Duration::from_secs(30));
+        Extensions {
+            window_scaling: self.window_scaling,
+            timestamps: self.timestamps,
+            sack: self.sack,
+            dsack: self.dsack,
+            rack_tlp: self.rack_tlp,
+            limited_transmit: self.limited_transmit,
+            black_hole_detection: self.black_hole_detection,
+            blind_attack_defence: self.blind_attack_defence,
+            keepalive: self.keepalive.then_some(Keepalive::LINUX),
+            user_timeout: limit(self.user_timeout),
+            fin_wait_2: limit(self.fin_wait_2),
+        }
     }
 }
 

@@ -3,8 +3,11 @@
 //! The road of every verb: typed (`Args`) -> meant (a plan, checked before any work)
 //! -> done (results as data) -> shown (an exporter of `tinygram-report`).
 
+mod capture;
 mod exit;
+mod files;
 mod interrupt;
+mod supervise;
 mod terminal;
 mod values;
 mod verbs;

@@ -1,6 +1,6 @@
 //! The one place that touches the terminal: results on standard output, progress on standard error.
 
-use std::io::{IsTerminal, Write};
+use std::io::{IsTerminal, Read, Write};
 
 use indicatif::{ProgressBar, ProgressStyle};
 use tinygram_report::Ink;
@@ -57,6 +57,38 @@ impl Progress {
 }
 
 impl Drop for Progress {
+    fn drop(&mut self) {
+        self.0.finish_and_clear();
+    }
+}
+
+/// How far a file has been read, on standard error, where that is a terminal; nothing elsewhere.
+pub(crate) struct Reading(ProgressBar);
+
+impl Reading {
+    /// Of so many bytes, if that is known.
+    pub(crate) fn of(bytes: Option<u64>, what: String) -> Self {
+        let (bar, template) = match bytes {
+            Some(bytes) => (
+                ProgressBar::new(bytes),
+                "{msg} [{bar:40}] {bytes}/{total_bytes}  {bytes_per_sec}, {eta} to go",
+            ),
+            None => (ProgressBar::no_length(), "{msg} {bytes}  {bytes_per_sec}"),
+        };
+        let style = ProgressStyle::with_template(template)
+            .expect("the template is well formed")
+            .progress_chars("=> ");
+        bar.set_style(style);
+        Self(bar.with_message(what))
+    }
+
+    /// Counts what is read from `source`.
+    pub(crate) fn over<R: Read>(&self, source: R) -> impl Read {
+        self.0.wrap_read(source)
+    }
+}
+
+impl Drop for Reading {
     fn drop(&mut self) {
         self.0.finish_and_clear();
     }

@@ -17,8 +17,10 @@ const CRATES: &[(&str, &[&str])] = &[
     ("tinygram-papers", &["tinygram-sim", "tinygram-engine"]),
     ("tinygram-stack", &["tinygram-engine", "tinygram-wire"]),
     ("tinygram-diagnose", &["tinygram-engine", "tinygram-wire"]),
+    ("tinygram-link", &[]),
     ("tinygram-preload", &[]),
     ("tinygram-report", &[]),
+    ("tinygram-weblog", &[]),
     (
         "tinygram",
         &[
@@ -28,8 +30,10 @@ const CRATES: &[(&str, &[&str])] = &[
             "tinygram-papers",
             "tinygram-stack",
             "tinygram-diagnose",
+            "tinygram-link",
             "tinygram-preload",
             "tinygram-report",
+            "tinygram-weblog",
         ],
     ),
 ];
@@ -38,15 +42,35 @@ const CRATES: &[(&str, &[&str])] = &[
 const MODULES: &[(&str, &[&str])] = &[
     ("time", &[]),
     ("offset", &[]),
-    ("segment", &["offset"]),
+    ("options", &["offset", "time"]),
+    ("extensions", &["time"]),
+    ("segment", &["offset", "options"]),
     ("outbox", &["segment"]),
     ("socket", &[]),
-    ("sender", &["offset", "outbox", "segment", "time"]),
-    ("receiver", &["offset", "segment", "time"]),
+    (
+        "sender",
+        &[
+            "extensions",
+            "offset",
+            "options",
+            "outbox",
+            "segment",
+            "time",
+        ],
+    ),
+    ("receiver", &["offset", "options", "segment", "time"]),
     (
         "connection",
         &[
-            "offset", "outbox", "receiver", "segment", "sender", "socket", "time",
+            "extensions",
+            "offset",
+            "options",
+            "outbox",
+            "receiver",
+            "segment",
+            "sender",
+            "socket",
+            "time",
         ],
     ),
     (

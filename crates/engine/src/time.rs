@@ -103,6 +103,14 @@ impl Add for Duration {
     }
 }
 
+impl Sub<Duration> for Instant {
+    type Output = Self;
+    /// Not before the epoch.
+    fn sub(self, length: Duration) -> Self {
+        Self(self.0.saturating_sub(length.0))
+    }
+}
+
 impl AddAssign for Duration {
     fn add_assign(&mut self, other: Self) {
         *self = *self + other;

@@ -3,4 +3,24 @@
 //! One module per paper. An experiment is a profile, a workload, a link and parameters; the engine
 //! and the simulator do the rest and know nothing of papers.
 
+pub mod davids;
+pub mod doupnik;
+pub mod experiment;
+pub mod heidemann;
 pub mod mogul;
+pub mod moldeklev;
+
+pub use experiment::Experiment;
+
+/// Every experiment, paper by paper.
+#[must_use]
+pub fn experiments() -> Vec<&'static Experiment> {
+    let papers: [&'static [Experiment]; 5] = [
+        mogul::EXPERIMENTS,
+        moldeklev::EXPERIMENTS,
+        heidemann::EXPERIMENTS,
+        doupnik::EXPERIMENTS,
+        davids::EXPERIMENTS,
+    ];
+    papers.into_iter().flatten().collect()
+}

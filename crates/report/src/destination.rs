@@ -50,12 +50,25 @@ impl Destination {
     /// # Errors
     /// A full disk, or a directory that went away in the meantime; then nothing is left behind.
     pub fn write(self, contents: &[u8]) -> io::Result<()> {
+        self.fill(|file| file.write_all(contents))
+    }
+
+    /// Has `fill` write the whole result, piece by piece, and gives it its name.
+    ///
+    /// # Errors
+    /// As [`Destination::write`], and what `fill` gives.
+    pub fn fill(self, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
         if self.in_place {
-            let mut file = fs::OpenOptions::new().write(true).open(&self.path)?;
-            return file.write_all(contents);
+            let file = fs::OpenOptions::new().write(true).open(&self.path)?;
+            let mut buffered = io::BufWriter::new(file);
+            fill(&mut buffered)?;
+            return buffered.flush();
         }
-        let mut staged = stage(self.directory()?)?;
-        staged.write_all(contents)?;
+        let mut buffered = io::BufWriter::new(stage(self.directory()?)?);
+        fill(&mut buffered)?;
+        let staged = buffered
+            .into_inner()
+            .map_err(io::IntoInnerError::into_error)?;
         staged.persist(&self.path).map_err(|error| error.error)?;
         Ok(())
     }

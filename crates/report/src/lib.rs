@@ -13,18 +13,20 @@
 //! | tables and plots as one HTML page | [`Page::to_html`] |
 //! | any of them into a file, whole or not at all | [`Destination`], [`Folder`] |
 //!
-//! [`naglemark`] lays out that benchmark's cells as Mogul & Minshall did.
+//! [`naglemark`] lays out that benchmark's cells as Mogul & Minshall did; [`prevalence`] does so with
+//! their Table 1.
 
 mod destination;
 mod figure;
 pub mod naglemark;
 mod page;
+pub mod prevalence;
 mod rows;
 mod table;
 pub mod units;
 
 pub use destination::{Destination, Folder};
 pub use figure::{Figure, Line, Point};
-pub use page::{Axis, Page, Plot, Section, Series};
+pub use page::{Axis, Page, Plot, Section, Series, facts};
 pub use rows::{Document, csv, json};
-pub use table::{Align, Column, Entry, Ink, Row, Table};
+pub use table::{Align, Column, Entry, Ink, Row, Table, Tone};

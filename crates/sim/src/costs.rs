@@ -6,9 +6,9 @@ use tinygram_engine::Duration;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HostCosts {
     /// A segment comes in.
-    pub input: Duration,
+    pub input: SegmentCost,
     /// A segment goes out.
-    pub output: Duration,
+    pub output: SegmentCost,
     /// A sleeping thread is put back on the processor.
     pub wakeup: Duration,
     /// Entering `read`.
@@ -25,6 +25,43 @@ pub struct HostCosts {
     pub hiccup: Option<Hiccup>,
 }
 
+/// What it costs to move a segment between the device and the engine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SegmentCost {
+    /// A segment with data, besides its octets.
+    pub data: Duration,
+    /// Its octets, in picoseconds each: checksums and copies.
+    pub data_ps_per_octet: u64,
+    /// A segment without data.
+    pub empty: Duration,
+}
+
+impl SegmentCost {
+    /// Nothing.
+    pub const NONE: Self = Self::flat(Duration::ZERO);
+
+    /// The same for every segment, whatever it carries.
+    #[must_use]
+    pub const fn flat(cost: Duration) -> Self {
+        Self {
+            data: cost,
+            data_ps_per_octet: 0,
+            empty: cost,
+        }
+    }
+
+    /// A segment with `len` octets of data.
+    #[must_use]
+    #[inline]
+    pub const fn of(&self, len: u32) -> Duration {
+        if len == 0 {
+            return self.empty;
+        }
+        let octets = len as u64 * self.data_ps_per_octet / 1000;
+        Duration::from_nanos(self.data.as_nanos() + octets)
+    }
+}
+
 /// A delay that now and then befalls a wake-up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Hiccup {
@@ -37,8 +74,8 @@ pub struct Hiccup {
 impl HostCosts {
     /// A host that does everything in no time.
     pub const NONE: Self = Self {
-        input: Duration::ZERO,
-        output: Duration::ZERO,
+        input: SegmentCost::NONE,
+        output: SegmentCost::NONE,
         wakeup: Duration::ZERO,
         read: Duration::ZERO,
         write: Duration::ZERO,

@@ -35,3 +35,48 @@ impl Observer for Trace {
         self.sent.push((from, *frame));
     }
 }
+
+/// Keeps what a capture sees: at one of the hosts the frames that it hands to its device and those that
+/// arrive; by default, as a third station on the cable, every frame that arrives anywhere, with the
+/// time at which it had passed.
+#[derive(Clone, Debug, Default)]
+pub struct Tap {
+    /// The host; the cable if absent.
+    at: Option<Side>,
+    /// In the order in which the hosts told of them.
+    seen: Vec<(Side, Frame)>,
+}
+
+impl Tap {
+    /// A tap at this host.
+    #[must_use]
+    pub fn at(host: Side) -> Self {
+        Self {
+            at: Some(host),
+            seen: Vec::new(),
+        }
+    }
+
+    /// Who sent what, in the order in which it passed; the time is in the frame. (A host is told of an
+    /// arrival when its processor gets to it, and of a frame before it leaves.)
+    #[must_use]
+    pub fn passed(&self) -> Vec<(Side, Frame)> {
+        let mut passed = self.seen.clone();
+        passed.sort_by_key(|(_, frame)| frame.at);
+        passed
+    }
+}
+
+impl Observer for Tap {
+    fn sent(&mut self, from: Side, frame: &Frame) {
+        if self.at == Some(from) {
+            self.seen.push((from, *frame));
+        }
+    }
+
+    fn received(&mut self, _: Instant, to: Side, frame: &Frame) {
+        if self.at.is_none_or(|host| host == to) {
+            self.seen.push((to.other(), *frame));
+        }
+    }
+}

@@ -135,6 +135,12 @@ impl<P: Program, O: Observer> World<P, O> {
         &self.observer
     }
 
+    /// The observer, when the run is over.
+    #[must_use]
+    pub fn into_observer(self) -> O {
+        self.observer
+    }
+
     /// Runs until a program stops it, nothing is left to happen, or the time is `until`.
     pub fn run(&mut self, until: Instant) -> Ended {
         let mut next = Side::BOTH.map(|side| self.next_of(side));
@@ -217,6 +223,7 @@ impl<P: Program, O: Observer> World<P, O> {
         let host = &mut self.hosts[side.index()];
         let (cost, percent) = (host.costs.output, host.costs.jitter_percent);
         for frame in &mut host.leaving {
+            let cost = cost.of(frame.segment.len);
             host.free_at += host.dice.jitter(cost, percent);
             frame.at = host.free_at;
             self.observer.sent(side, frame);

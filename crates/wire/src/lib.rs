@@ -4,6 +4,7 @@
 //!   one that came in whole; [`options`], [`checksum`] and [`sequence`] are what both are made of.
 //! - [`capture`] reads and writes pcap and pcapng; [`decode`] turns a captured frame, which may be
 //!   cut short, into the facts of one TCP segment.
+//! - [`tcpdump`] prints the engine's segments as that program does.
 
 pub mod capture;
 pub mod checksum;
@@ -12,3 +13,4 @@ pub mod encode;
 pub mod options;
 pub mod packet;
 pub mod sequence;
+pub mod tcpdump;

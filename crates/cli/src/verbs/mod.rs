@@ -2,10 +2,13 @@
 
 mod completions;
 mod diagnose;
+mod link;
 mod man;
 mod naglemark;
 mod policies;
+mod prevalence;
 mod ps;
+mod reproduce;
 mod run;
 
 use clap::Subcommand;
@@ -23,10 +26,14 @@ pub(crate) enum Verb {
     /// List the send and ACK policies: one line each, their source, what they need to know
     Policies(policies::Args),
     Diagnose(diagnose::Args),
+    Prevalence(Box<prevalence::Args>),
+    /// Reproduce the five papers: every published table and trace beside ours
+    Reproduce(reproduce::Args),
     /// Run a program that coalesces its small writes and flushes when it waits
     Run(run::Args),
     /// Show every TCP connection with its process and its live options
     Ps(ps::Args),
+    Link(link::Args),
     /// Print a completion script for a shell
     Completions(completions::Args),
     /// Print the manual page, in roff
@@ -39,9 +46,12 @@ impl Verb {
             Self::Naglemark(args) => naglemark::run(&args),
             Self::Policies(args) => policies::run(&args),
             Self::Diagnose(args) => diagnose::run(args),
+            Self::Prevalence(args) => prevalence::run(&args),
             Self::Completions(args) => completions::run(&args),
             Self::Man(args) => man::run(&args),
+            Self::Link(args) => link::run(&args),
             Self::Ps(args) => ps::run(&args),
+            Self::Reproduce(args) => reproduce::run(&args),
             Self::Run(args) => run::run(&args),
         }
     }

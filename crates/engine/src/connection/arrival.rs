@@ -1,6 +1,6 @@
 //! A segment arrives (RFC 9293, section 3.10.7).
 
-use super::extensions::Agreed;
+use super::agreement::Agreed;
 use super::handshake::reset;
 use super::{Connection, State};
 use crate::outbox::{Events, Outbox};
@@ -202,8 +202,7 @@ impl Connection {
             self.receiver.demand_ack();
             self.output(now, out);
         } else {
-            let stamp = self.stamp(now);
-            self.send_ack(now, &stamp, out);
+            self.send_ack(now, out);
         }
     }
 }

@@ -114,7 +114,7 @@ impl Connection {
     }
 
     fn accept_syn(&mut self, now: Instant, segment: &Segment) {
-        self.agree(now, &segment.options);
+        self.agree(now, segment.mss, &segment.options);
         self.receiver.synchronise();
         self.sender.learn_mss(segment.mss);
         self.sender

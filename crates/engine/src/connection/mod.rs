@@ -3,29 +3,28 @@
 //! Three families of entry, each with the time and an [`Outbox`]: the application calls, a segment
 //! arrives, time passes. One query, [`Connection::next_wakeup`], reads what the halves have stored.
 
+mod agreement;
 mod arrival;
 mod challenge;
-mod extensions;
 mod handshake;
 mod liveness;
+mod output;
 mod teardown;
 mod timestamps;
 
-use extensions::Agreed;
-pub use extensions::Extensions;
+pub use crate::extensions::{Extensions, Keepalive};
 pub use handshake::reset;
-pub use liveness::Keepalive;
 
-use crate::options::Options;
 use crate::outbox::{Events, Outbox};
 use crate::receiver::ack_policy::{AckPolicy, AckTimer};
 use crate::receiver::{Receiver, ReceiverConfig};
-use crate::segment::{Flags, Segment};
+use crate::sender::congestion::Congestion;
 use crate::sender::send_policy::{BlockedOn, Moment, SendPolicy};
 use crate::sender::{Expired, Sender, SenderConfig, Stamp};
 use crate::socket::copy_rule::CopyRule;
 use crate::socket::{Piece, WriteCall};
 use crate::time::{Duration, Instant};
+use agreement::Agreed;
 use challenge::Budget;
 use liveness::Liveness;
 use timestamps::Clock;
@@ -131,6 +130,8 @@ pub struct Connection {
     passive: bool,
     extensions: Extensions,
     agreed: Agreed,
+    /// What segments say that leave now; kept, so that most of it need not be written anew.
+    stamp: Stamp,
     clock: Clock,
     /// Before this, no bare ACK outside the window is answered.
     next_answer: Instant,
@@ -153,6 +154,7 @@ impl Connection {
             passive: false,
             extensions: config.extensions,
             agreed: Agreed::default(),
+            stamp: Stamp::default(),
             clock: Clock::default(),
             next_answer: Instant::ZERO,
         }
@@ -167,7 +169,8 @@ impl Connection {
         let mut connection = Self::new(config);
         connection.state = State::Established;
         connection.sender.establish(peer_window);
-        connection.agree(Instant::ZERO, &connection.syn_options(Instant::ZERO));
+        let options = connection.syn_options(Instant::ZERO);
+        connection.agree(Instant::ZERO, config.receiver.mss, &options);
         connection.receiver.establish();
         connection.watch(Instant::ZERO);
         connection
@@ -211,6 +214,11 @@ impl Connection {
     pub fn set_send_policy(&mut self, now: Instant, policy: SendPolicy, out: &mut Outbox) {
         self.sender.set_policy(policy);
         self.output(now, out);
+    }
+
+    /// Chooses another congestion control from here on; the window stays as it is.
+    pub fn set_congestion(&mut self, congestion: Congestion) {
+        self.sender.set_congestion(congestion);
     }
 
     /// Chooses another ACK policy from here on.
@@ -379,7 +387,9 @@ impl Connection {
             BlockedOn::Elsewhere => {}
         }
         self.sender.observe(Moment::AppBlocks { on, wrote }, now);
-        self.output(now, out);
+        if self.sender.heeds_blocking() {
+            self.output(now, out);
+        }
     }
 
     /// The thread that slept in a read on this socket runs again.
@@ -428,67 +438,19 @@ impl Connection {
                 return;
             }
             Expired::Probe => {
-                let stamp = self.stamp(now);
-                self.sender.probe(now, &stamp, out);
-                self.receiver.acknowledged(stamp.window, true, now);
+                self.set_stamp(now);
+                self.sender.probe(now, &self.stamp, out);
+                self.receiver.acknowledged(self.stamp.window, true, now);
             }
             Expired::TailProbe => {
-                let stamp = self.stamp(now);
-                self.sender.tail_probe(now, &stamp, out);
-                self.receiver.acknowledged(stamp.window, true, now);
+                self.set_stamp(now);
+                self.sender.tail_probe(now, &self.stamp, out);
+                self.receiver.acknowledged(self.stamp.window, true, now);
             }
             Expired::Pass if !self.state.synchronised() => self.send_syn(now, out),
             Expired::Pass | Expired::Nothing => {}
         }
         self.output(now, out);
-    }
-
-    /// Runs the sender, and sends a bare acknowledgment if one is wanted and nothing carried it.
-    #[inline]
-    fn output(&mut self, now: Instant, out: &mut Outbox) {
-        let idle = !self.sender.has_unsent() && !self.receiver.wants_ack();
-        if !idle && self.state.synchronised() {
-            self.output_something(now, out);
-        }
-    }
-
-    fn output_something(&mut self, now: Instant, out: &mut Outbox) {
-        let stamp = self.stamp(now);
-        if self.sender.pass(now, &stamp, out) > 0 {
-            let with_data = out.segments.last().is_some_and(|segment| segment.len > 0);
-            self.receiver.acknowledged(stamp.window, with_data, now);
-        } else if self.receiver.wants_ack() {
-            self.send_ack(now, &stamp, out);
-        }
-    }
-
-    #[inline]
-    fn send_ack(&mut self, now: Instant, stamp: &Stamp, out: &mut Outbox) {
-        out.segments.push(Segment {
-            seq: self.sender.bare_ack_seq(),
-            ack: stamp.ack,
-            len: 0,
-            window: stamp.window,
-            mss: 0,
-            flags: Flags::ACK,
-            options: stamp.options,
-        });
-        self.sender.count_empty();
-        self.receiver.acknowledged(stamp.window, false, now);
-    }
-
-    #[inline]
-    fn stamp(&self, now: Instant) -> Stamp {
-        let mut stamp = Stamp {
-            ack: self.receiver.nxt(),
-            window: self.receiver.window(),
-            options: Options::default(),
-            sack_octets: 0,
-        };
-        if self.agreed.every_segment {
-            self.add_options(now, &mut stamp);
-        }
-        stamp
     }
 
     /// The connection is gone.

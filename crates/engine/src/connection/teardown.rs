@@ -1,5 +1,7 @@
 //! Closing, in every order (RFC 9293, section 3.6).
 
+use std::cmp::Ordering;
+
 use super::{Connection, State};
 use crate::options::Options;
 use crate::outbox::{Events, Outbox};
@@ -76,6 +78,24 @@ impl Connection {
             State::Closing => self.enter_time_wait(now),
             State::LastAck => self.vanish(Events::CLOSED, out),
             _ => {}
+        }
+    }
+
+    /// Whether a connection in TIME-WAIT may give way to the one that `syn` opens: what is newer
+    /// than everything of the old one cannot be a late duplicate of it (RFC 6191, section 2;
+    /// RFC 9293, section 3.6.1). A stack then forgets this one and hands the SYN to its listener.
+    #[must_use]
+    pub fn gives_way_to(&self, syn: &Segment) -> bool {
+        let opens = syn.flags.has(Flags::SYN) && !syn.flags.any(Flags::ACK.with(Flags::RST));
+        if self.state != State::TimeWait || !opens {
+            return false;
+        }
+        let beyond = syn.seq > self.receiver.nxt();
+        match self.against_recent(syn) {
+            Some(Ordering::Greater) => true,
+            Some(Ordering::Less) => false,
+            // The clocks do not tell, or the new connection has none.
+            Some(Ordering::Equal) | None => beyond,
         }
     }
 

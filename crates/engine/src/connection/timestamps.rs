@@ -1,6 +1,8 @@
 //! Timestamps: round trips that are measured although segments went twice, and old duplicates that
 //! are known by their age (RFC 7323, sections 3 to 5).
 
+use std::cmp::Ordering;
+
 use super::Connection;
 use crate::options::Timestamps;
 use crate::outbox::Outbox;
@@ -75,6 +77,13 @@ impl Connection {
             self.answer_unusable(now, segment, out);
         }
         admitted
+    }
+
+    /// The segment's timestamp against TS.Recent, where both sides have a clock.
+    pub(super) fn against_recent(&self, segment: &Segment) -> Option<Ordering> {
+        let timestamps = segment.options.timestamps?;
+        let ahead = timestamps.value.wrapping_sub(self.clock.recent) as i32;
+        self.agreed.timestamps.then(|| ahead.cmp(&0))
     }
 
     /// Section 4.3: takes TS.Recent from an acceptable segment that is not ahead of what was

@@ -1,8 +1,14 @@
 //! Profiles: a stack is a list of rules, not a fork of the engine. One file per stack.
 
+mod freebsd_3_2;
+mod linux_2_2;
 mod linux_6;
 mod modern;
+mod solaris_7;
+mod solaris_8;
+mod sunos_4_1;
 mod tru64_4;
+mod unixware_7;
 
 use crate::connection::Config;
 
@@ -29,8 +35,18 @@ pub struct Profile {
 }
 
 impl Profile {
-    /// The list.
-    pub const LIST: &'static [Self] = &[tru64_4::PROFILE, linux_6::PROFILE, modern::PROFILE];
+    /// The list: the papers' stacks, then those of today.
+    pub const LIST: &'static [Self] = &[
+        sunos_4_1::PROFILE,
+        tru64_4::PROFILE,
+        freebsd_3_2::PROFILE,
+        unixware_7::PROFILE,
+        solaris_7::PROFILE,
+        linux_2_2::PROFILE,
+        solaris_8::PROFILE,
+        linux_6::PROFILE,
+        modern::PROFILE,
+    ];
 
     /// The profile with this name, whatever the case.
     #[must_use]

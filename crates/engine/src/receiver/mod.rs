@@ -5,7 +5,6 @@ pub mod assembler;
 mod sack;
 
 use crate::offset::{Offset, Span};
-use crate::options::SackBlocks;
 use crate::segment::{Flags, Segment};
 use crate::time::Instant;
 use ack_policy::{AckMoment, AckPolicy, AckTimer, AckVerdict, AckView, Arrival, Rule};
@@ -45,6 +44,8 @@ pub struct Receiver {
     /// Rcv.Wind.Shift (RFC 7323, section 2.3).
     window_shift: u8,
     mss: u16,
+    /// The data of a full-sized segment of the peer's, as far as both SYNs tell.
+    full_segment: u32,
     assembler: Assembler,
     /// What SACK blocks are made of besides, once both sides permitted them.
     sack: Option<SackMemory>,
@@ -88,6 +89,7 @@ impl Receiver {
             window_cap: config.window_cap,
             window_shift: 0,
             mss: config.mss,
+            full_segment: u32::from(config.mss),
             assembler: Assembler::default(),
             sack: None,
             dsack: false,
@@ -189,37 +191,15 @@ impl Receiver {
         self.window_cap = self.own_window_cap.min(UNSCALED << self.window_shift);
     }
 
-    /// Both SYNs permitted SACK blocks, or not.
-    pub(crate) fn permit_sack(&mut self, permitted: bool, dsack: bool) {
-        self.sack = permitted.then(SackMemory::default);
-        self.dsack = dsack;
-    }
-
-    /// Whether a segment that leaves now is to carry SACK blocks.
-    #[inline]
-    pub(crate) fn has_sack_news(&self) -> bool {
-        let memory = self.sack.as_ref();
-        memory.is_some_and(|memory| memory.has_news(&self.assembler))
-    }
-
-    /// The blocks, at most `most`.
-    pub(crate) fn sack_blocks(&self, most: usize) -> SackBlocks {
-        match &self.sack {
-            Some(memory) => memory.blocks(&self.assembler, most),
-            None => SackBlocks::NONE,
-        }
-    }
-
-    /// The whole of `segment` had arrived before.
-    pub(crate) fn note_duplicate(&mut self, segment: &Segment) {
-        let span = segment.data();
-        if let Some(memory) = &mut self.sack
-            && self.dsack
-            && !span.is_empty()
-            && span.end <= self.nxt
-        {
-            memory.arrived_again(span);
-        }
+    /// What the peer's SYN says about the segments that will come: ACK policies count full-sized
+    /// ones, and those are what the smaller of the two MSS leaves beside the options of every
+    /// segment (BSD: `t_maxseg`).
+    pub(crate) fn expect_segments(&mut self, peer_mss: u16, option_octets: u32) {
+        let bound = match peer_mss {
+            0 => self.mss,
+            offered => self.mss.min(offered),
+        };
+        self.full_segment = u32::from(bound).saturating_sub(option_octets).max(1);
     }
 
     /// Last.ACK.sent (RFC 7323, section 4.3).
@@ -297,27 +277,6 @@ impl Receiver {
             self.in_order(segment, now);
         }
         Arrived { data, fin }
-    }
-
-    /// What of `all` is new, as far as `span`, and what is not.
-    fn note_for_sack(&mut self, all: Span, span: Span) {
-        let Some(memory) = &mut self.sack else {
-            return;
-        };
-        if !span.is_empty() && span.start > self.nxt {
-            memory.arrived(span);
-        }
-        if !self.dsack {
-            return;
-        }
-        let below = Span::new(all.start, all.end.min(self.nxt));
-        if !below.is_empty() {
-            memory.arrived_again(below);
-        } else if let Some(range) = self.assembler.holding(span.start)
-            && span.start < range.end.min(span.end)
-        {
-            memory.arrived_again(Span::new(span.start, range.end.min(span.end)));
-        }
     }
 
     /// Where the stream ends; a FIN that contradicts an earlier one, or data already here, is none.
@@ -451,7 +410,7 @@ impl Receiver {
             could_advertise: self.could_advertise(),
             unread: self.readable(),
             capacity: self.capacity,
-            mss: u32::from(self.mss),
+            mss: self.full_segment,
         }
     }
 

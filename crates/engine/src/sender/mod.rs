@@ -21,7 +21,7 @@ pub use pass::{Stamp, Syn};
 pub use rtt::{Echo, RtoRules, RttEstimator};
 pub use timers::{Expired, TimerReason};
 
-use crate::connection::Extensions;
+use crate::extensions::Extensions;
 use crate::offset::Offset;
 use crate::segment::Segment;
 use crate::time::{Duration, Instant};
@@ -90,6 +90,10 @@ pub struct Sender {
     wl2: Offset,
     /// When a segment last left; means nothing before the first one.
     last_sent: Instant,
+    /// When something was last acknowledged.
+    last_acked: Instant,
+    /// When a segment last arrived.
+    last_heard: Instant,
     /// While a paced restart lasts: its interval and when the next segment may leave.
     pace: Option<pass::Pace>,
     /// Nothing follows what is in the buffer: a FIN is to be sent behind it.
@@ -165,6 +169,8 @@ impl Sender {
             wl1: Offset::SYN,
             wl2: Offset::SYN,
             last_sent: Instant::ZERO,
+            last_acked: Instant::ZERO,
+            last_heard: Instant::ZERO,
             pace: None,
             finishing: false,
             counters: Counters::default(),
@@ -303,6 +309,10 @@ impl Sender {
         self.hold = None;
     }
 
+    pub(crate) fn set_congestion(&mut self, congestion: Congestion) {
+        self.congestion = congestion;
+    }
+
     /// The peer's MSS option bounds the segments; 0 stands for none (RFC 9293, section 3.7.1).
     pub(crate) fn learn_mss(&mut self, offered: u16) {
         let bound = match offered {
@@ -359,6 +369,7 @@ impl Sender {
         echo_age: Option<Duration>,
     ) -> Acked {
         self.vars.now = now;
+        self.last_heard = now;
         let (seq, ack, window) = (segment.seq, segment.ack, u64::from(segment.window));
         let duplicate =
             ack == self.vars.una && pure && window == self.vars.wnd && !self.vars.idle();
@@ -368,6 +379,7 @@ impl Sender {
             advanced,
         };
         if advanced {
+            self.last_acked = now;
             acked.released = self.release(ack);
             let max = self.vars.max;
             self.rtt

@@ -10,7 +10,7 @@ use crate::segment::{Flags, Segment};
 use crate::time::{Duration, Instant};
 
 /// The receiving half's news, which every segment carries.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct Stamp {
     /// RCV.NXT.
     pub ack: Offset,
@@ -117,14 +117,13 @@ impl Sender {
     #[inline]
     fn sendable(&self) -> u64 {
         let vars = &self.vars;
-        let in_flight = match &self.selective {
-            None => vars.nxt.since(vars.una),
-            Some(selective) => selective.board.pipe(),
+        let cwnd_end = match &self.selective {
+            None => vars.una + vars.cwnd + self.recovery.limited_transmit,
+            // RFC 6675, section 5, step C: cwnd bounds what the network carries.
+            Some(selective) => vars.nxt + vars.cwnd.saturating_sub(selective.board.pipe()),
         };
-        let cwnd = vars.cwnd + self.recovery.limited_transmit;
-        let window_end = vars.una + vars.wnd;
-        let cwnd_end = vars.nxt + cwnd.saturating_sub(in_flight);
-        vars.written.min(window_end).min(cwnd_end).since(vars.nxt)
+        let end = vars.written.min(cwnd_end).min(vars.una + vars.wnd);
+        end.since(vars.nxt)
     }
 
     /// The deciding place: how much of what stands at SND.NXT leaves now, and why.
@@ -191,8 +190,7 @@ impl Sender {
         if !empties && !self.policy.takes_window_cuts() {
             return Verdict::hold(Why::WindowCuts);
         }
-        let more = self.more_in_every_variant || self.policy.includes_more();
-        if more && self.vars.more_to_come && !self.more_would_deadlock() {
+        if self.includes_more() && self.vars.more_to_come && !self.more_would_deadlock() {
             return Verdict::hold(Why::MoreToCome);
         }
         let offer = Offer {
@@ -215,6 +213,16 @@ impl Sender {
             }
             verdict => verdict,
         }
+    }
+
+    /// Whether a thread that is about to sleep may set free what is held; if not, there is no pass.
+    #[inline]
+    pub(crate) fn heeds_blocking(&self) -> bool {
+        self.vars.corked || self.includes_more() || self.policy.heeds_blocking()
+    }
+
+    fn includes_more(&self) -> bool {
+        self.more_in_every_variant || self.policy.includes_more()
     }
 
     /// More is to come only once an acknowledgment frees space; with nothing outstanding none will.
@@ -369,11 +377,14 @@ impl Sender {
         }
         let idle = Idle {
             last_sent: self.last_sent,
+            last_acked: self.last_acked,
+            last_heard: self.last_heard,
             now: self.vars.now,
             rto: self.rtt.rto(),
             srtt: self.rtt.srtt(),
             cwnd: self.vars.cwnd,
             ssthresh: self.vars.ssthresh,
+            offered: self.vars.wnd,
             initial: self.initial_cwnd,
             mss: u64::from(self.vars.mss),
         };

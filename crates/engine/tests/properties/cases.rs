@@ -9,7 +9,7 @@ use tinygram_engine::connection::{Config, Extensions};
 use tinygram_engine::receiver::ReceiverConfig;
 use tinygram_engine::receiver::ack_policy::{self, AckPolicy, AckTimer};
 use tinygram_engine::sender::congestion::Congestion;
-use tinygram_engine::sender::congestion::restart::IdleRestart;
+use tinygram_engine::sender::congestion::restart::{IdleAfter, IdleRestart};
 use tinygram_engine::sender::send_policy::{self, SendPolicy};
 use tinygram_engine::sender::{RtoRules, SenderConfig};
 use tinygram_engine::socket::copy_rule::{CopyRule, Mclbytes, SunOs, WholeWrite};
@@ -50,6 +50,9 @@ pub(crate) fn setting(longest_delay_ms: u64) -> impl Strategy<Value = Setting> {
     let restarts = [
         IdleRestart::None,
         IdleRestart::Reset,
+        IdleRestart::OneSegment(IdleAfter::TimeOut),
+        IdleRestart::OneSegment(IdleAfter::RoundTrip),
+        IdleRestart::OneSegment(IdleAfter::Silence),
         IdleRestart::Decay,
         IdleRestart::Paced,
     ];
@@ -339,4 +342,42 @@ impl Talk {
         };
         World::new([config.clone(), config], self.programs(), network, 0)
     }
+}
+
+/// A million octets one way over a path of 100 ms that loses one segment in a hundred.
+pub(crate) fn bulk(extensions: Extensions, reordering: u64, seed: u64) -> World {
+    let setting = Setting {
+        mss: 1460,
+        send_buffer: 1 << 20,
+        receive_buffer: 60_000,
+        initial_cwnd_segments: 10,
+        copy_rule: CopyRule::WholeWrite(WholeWrite),
+        idle_restart: IdleRestart::None,
+        more_in_every_variant: false,
+        extensions,
+        congestion: Congestion::named("reno").expect("listed"),
+        delay: Duration::from_millis(50),
+    };
+    let policy = SendPolicy::named("nagle").expect("registered");
+    let ack_policy = AckPolicy::named("every-second").expect("registered");
+    let config = setting.config(policy, ack_policy);
+    let network = Network {
+        delay: setting.delay,
+        loss: 10,
+        duplication: 0,
+        reordering,
+    };
+    let len = 1_000_000;
+    let writes = vec![Op::Write { len, more: false }, Op::Close];
+    let reads = Op::Read {
+        total: u64::MAX,
+        max: u64::MAX,
+        pause: Duration::ZERO,
+    };
+    World::new(
+        [config.clone(), config],
+        [vec![writes], vec![vec![reads, Op::Close]]],
+        network,
+        seed,
+    )
 }

@@ -13,8 +13,8 @@ use crate::invariants;
 
 /// More steps than this and a run does not end.
 const MAX_STEPS: u64 = 100_000;
-/// More wake-ups than this at one instant are a busy loop: the engine has six timers.
-const WAKEUPS_AT_ONE_INSTANT: u32 = 6;
+/// More wake-ups than this at one instant are a busy loop: the engine has nine timers.
+const WAKEUPS_AT_ONE_INSTANT: u32 = 9;
 
 thread_local! {
     /// Whether the worlds of this thread tell what happens: for the smallest case that fails.
@@ -69,6 +69,8 @@ pub(crate) struct World {
     pub(crate) longest_silence: Duration,
     /// Segments sent by both.
     pub(crate) sent: u64,
+    /// Segments of data all of which had arrived before.
+    pub(crate) needless: u64,
     /// Copies that the network has carried; the number of each breaks ties.
     carried: u64,
     /// Which hold an idle sender may have.
@@ -146,6 +148,7 @@ impl World {
             fired: Vec::new(),
             longest_silence: Duration::ZERO,
             sent: 0,
+            needless: 0,
             carried: 0,
             may_hold_idle: |_, _| true,
         }
@@ -197,6 +200,11 @@ impl World {
         );
     }
 
+    /// The time.
+    pub(crate) fn now(&self) -> Instant {
+        self.now
+    }
+
     /// Both are closed, and each has read all that the other wrote.
     pub(crate) fn assert_delivered(&self) {
         for (end, peer) in [(0, 1), (1, 0)] {
@@ -226,6 +234,8 @@ impl World {
         self.tell(index, &format!("< {segment}"));
         let end = &mut self.ends[index];
         let (start, data) = (segment.data().start.get(), u64::from(segment.len));
+        let again = |&(from, to): &(u64, u64)| from <= start && start + data <= to;
+        self.needless += u64::from(data > 0 && end.arrived.iter().any(again));
         note_range(&mut end.arrived, (start, start + data));
         end.connection
             .on_segment(self.now, &segment, &mut end.outbox);

@@ -3,6 +3,7 @@
 //! A script of a policy must also fail under the plain rules, or it would prove nothing; and all
 //! scripts of a policy together tell it from every other one.
 
+mod notation;
 mod play;
 mod script;
 mod setup;
@@ -15,8 +16,9 @@ use libtest_mimic::{Arguments, Failed, Trial};
 use tinygram_engine::receiver::ack_policy::AckPolicy;
 use tinygram_engine::sender::send_policy::SendPolicy;
 
+use notation::{notation, wire};
 use play::play;
-use script::Script;
+use script::{Script, What};
 use setup::Instead;
 
 /// What a script is about, as its folder says.
@@ -49,6 +51,7 @@ fn main() -> ExitCode {
     for subject in sends.map(Subject::Send).chain(acks.map(Subject::Ack)) {
         trials.push(told_apart(subject, &scripts));
     }
+    trials.push(notation_is_read_as_written(scripts));
     libtest_mimic::run(&arguments, trials).exit_code()
 }
 
@@ -179,6 +182,25 @@ fn one_script((subject, script): (Subject, Script)) -> Trial {
         if !plain.is_empty() && plain.iter().all(holds) {
             let (path, plain) = (script.path(), plain.join(" and "));
             return Err(format!("{path} holds under {plain}, too: it proves nothing").into());
+        }
+        Ok(())
+    })
+}
+
+/// Every segment of every script, written out in full, is read as the same segment again.
+fn notation_is_read_as_written(scripts: Vec<(Subject, Script)>) -> Trial {
+    Trial::test("the notation is read as it is written", move || {
+        let events = scripts.iter().flat_map(|(_, script)| &script.events);
+        let segments = events.filter_map(|event| match &event.what {
+            What::Leaves(wire) | What::Arrives(wire) => Some(wire.segment(1000)),
+            What::Call(..) | What::Claim(_) => None,
+        });
+        for segment in segments {
+            let written = notation(&segment);
+            let read = wire(&written).map_err(|why| format!("{written}: {why}"))?;
+            if read.segment(0) != segment || !read.describes(&segment) {
+                return Err(format!("{written} is read as {}", notation(&read.segment(0))).into());
+            }
         }
         Ok(())
     })

@@ -10,7 +10,8 @@ use tinygram_engine::connection::{Connection, Wrote};
 use tinygram_engine::sender::send_policy::{BlockedOn, SendPolicy};
 use tinygram_engine::{Duration, Events, Instant, Outbox, Segment};
 
-use crate::script::{Call, Claim, Ends, Event, Number, Returned, Script, What, Wire, notation};
+use crate::notation::{Wire, notation};
+use crate::script::{Call, Claim, Ends, Event, Number, Returned, Script, What};
 use crate::setup::{Instead, Stage, stage};
 
 /// The news a script can ask for.
@@ -24,8 +25,8 @@ pub(crate) const NEWS: [(&str, Events); 7] = [
     ("TIMED-OUT", Events::TIMED_OUT),
 ];
 
-/// More wake-ups than this at one instant are a busy loop: the engine has six timers.
-const WAKEUPS_AT_ONE_INSTANT: u32 = 6;
+/// More wake-ups than this at one instant are a busy loop: the engine has nine timers.
+const WAKEUPS_AT_ONE_INSTANT: u32 = 9;
 
 /// Where script and connection part.
 #[derive(Clone, Debug)]

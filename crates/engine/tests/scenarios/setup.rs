@@ -3,7 +3,7 @@
 use tinygram_engine::connection::{Config, Connection, Extensions, Keepalive};
 use tinygram_engine::receiver::ReceiverConfig;
 use tinygram_engine::receiver::ack_policy::{AckPolicy, AckTimer};
-use tinygram_engine::sender::congestion::restart::IdleRestart;
+use tinygram_engine::sender::congestion::restart::{IdleAfter, IdleRestart};
 use tinygram_engine::sender::congestion::{Congestion, Reno};
 use tinygram_engine::sender::send_policy::SendPolicy;
 use tinygram_engine::sender::{RtoRules, SenderConfig};
@@ -164,6 +164,9 @@ fn restart(name: &str) -> Result<IdleRestart, String> {
     Ok(match name {
         "none" => IdleRestart::None,
         "reset" => IdleRestart::Reset,
+        "one-segment" => IdleRestart::OneSegment(IdleAfter::TimeOut),
+        "one-segment-after-rtt" => IdleRestart::OneSegment(IdleAfter::RoundTrip),
+        "one-segment-after-silence" => IdleRestart::OneSegment(IdleAfter::Silence),
         "decay" => IdleRestart::Decay,
         "paced" => IdleRestart::Paced,
         _ => return Err(format!("no idle restart rule `{name}`")),

@@ -6,7 +6,7 @@
 
 use tinygram_engine::Duration;
 use tinygram_engine::receiver::ack_policy::SlowTick;
-use tinygram_sim::costs::{Hiccup, HostCosts};
+use tinygram_sim::costs::{Hiccup, HostCosts, SegmentCost};
 
 /// Which reading of the paper.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -166,8 +166,8 @@ impl Model {
     pub(super) fn client_costs(self, infer: bool) -> HostCosts {
         let micros = Duration::from_micros;
         let fitted = HostCosts {
-            input: micros(50),
-            output: micros(50),
+            input: SegmentCost::flat(micros(50)),
+            output: SegmentCost::flat(micros(50)),
             wakeup: micros(60),
             read: micros(20),
             write: micros(20),
@@ -189,8 +189,8 @@ impl Model {
     pub(super) fn server_costs(self) -> HostCosts {
         let micros = Duration::from_micros;
         let fitted = HostCosts {
-            input: micros(40),
-            output: micros(40),
+            input: SegmentCost::flat(micros(40)),
+            output: SegmentCost::flat(micros(40)),
             wakeup: micros(60),
             read: micros(20),
             write: micros(20),

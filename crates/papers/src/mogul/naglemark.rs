@@ -10,6 +10,7 @@ use tinygram_engine::socket::copy_rule::{CopyRule, Mclbytes};
 use tinygram_engine::{Duration, Instant};
 use tinygram_sim::dice::{Dice, Purpose};
 use tinygram_sim::medium::{Ethernet, Fddi, ImpairmentRules, Medium, PointToPoint, Side, Wire};
+use tinygram_sim::observer::{Nobody, Observer};
 use tinygram_sim::workload::naglemark::{Naglemark, Plan};
 use tinygram_sim::{Ended, Opening, World, WorldConfig};
 
@@ -366,23 +367,20 @@ impl Parameters {
     /// Runs the trial.
     #[must_use]
     pub fn run(&self) -> Measured {
+        self.watched(Nobody).0
+    }
+
+    /// Runs the trial before an observer; gives it back.
+    #[must_use]
+    pub fn watched<O: Observer>(&self, observer: O) -> (Measured, O) {
         let lengths = self.lengths.draw(self.trial, self.seed);
         let plan = self.plan(&lengths);
-        let config = WorldConfig {
-            medium: self.medium.build(self.model, self.seed),
-            impairment: self.impairment(),
-            costs: [
-                self.model.client_costs(self.infer),
-                self.model.server_costs(),
-            ],
-            seed: self.seed,
-        };
         let programs = [
             vec![Naglemark::client(plan.clone())],
             vec![Naglemark::server(plan)],
         ];
-        let mut world = World::new(config, programs);
-        world.connect(Opening::Established, [self.client(), self.server()]);
+        let mut world = World::watched(self.world_config(), programs, observer);
+        world.connect(Opening::Established, self.ends());
         let ended = world.run(Instant::ZERO + LONGEST_TRIAL);
         debug_assert_eq!(ended, Ended::Stopped, "{self:?}");
         let of_server = world.host(Side::Server).sockets()[0].counters();
@@ -402,7 +400,7 @@ impl Parameters {
                 elapsed: *elapsed,
             })
             .collect();
-        Measured {
+        let measured = Measured {
             samples,
             data_segments: of_server.data_segments,
             short_segments: of_server.short_segments,
@@ -410,7 +408,26 @@ impl Parameters {
             acks: of_client.empty_segments,
             events,
             simulated,
+        };
+        (measured, world.into_observer())
+    }
+
+    /// What joins the hosts, and what their work costs.
+    pub(super) fn world_config(&self) -> WorldConfig {
+        WorldConfig {
+            medium: self.medium.build(self.model, self.seed),
+            impairment: self.impairment(),
+            costs: [
+                self.model.client_costs(self.infer),
+                self.model.server_costs(),
+            ],
+            seed: self.seed,
         }
+    }
+
+    /// The rules of client and server.
+    pub(super) fn ends(&self) -> [Config; 2] {
+        [self.client(), self.server()]
     }
 
     fn plan(&self, lengths: &Arc<[u32]>) -> Plan {

@@ -65,6 +65,7 @@ impl Panel {
                 beside: published.then(|| published_text(cell)).flatten(),
                 weight: weight(cell),
                 opens: Some(cell.id()),
+                ..Entry::default()
             });
         }
         let worst = self.worst(|c| c.variant == variant);
@@ -74,7 +75,7 @@ impl Panel {
                 .filter(|_| has_published)
                 .map(|score| format!("{score:.1}%")),
             weight: worst.map_or(0.0, weight),
-            opens: None,
+            ..Entry::default()
         });
         row
     }

@@ -3,6 +3,7 @@
 mod plot;
 
 pub use plot::{Axis, Plot, Series};
+use serde::Serialize;
 
 use crate::table::Table;
 
@@ -71,6 +72,44 @@ impl Section {
             }
         }
     }
+}
+
+/// The parameters of a run one by one, for [`Section::Facts`]; nested names are joined by dots.
+///
+/// # Panics
+/// If a map in `parameters` has keys that are not strings: that is a bug of the caller's types.
+pub fn facts(parameters: &impl Serialize) -> Vec<(String, String)> {
+    fn walk(name: &str, value: &serde_json::Value, facts: &mut Vec<(String, String)>) {
+        match value {
+            serde_json::Value::Object(fields) => {
+                for (field, value) in fields {
+                    let dot = if name.is_empty() { "" } else { "." };
+                    walk(&format!("{name}{dot}{field}"), value, facts);
+                }
+            }
+            serde_json::Value::Array(items) if items.iter().any(serde_json::Value::is_object) => {
+                for (at, item) in items.iter().enumerate() {
+                    walk(&format!("{name}.{}", at + 1), item, facts);
+                }
+            }
+            serde_json::Value::Array(items) => {
+                let items: Vec<_> = items.iter().map(word).collect();
+                facts.push((name.to_owned(), items.join(", ")));
+            }
+            value => facts.push((name.to_owned(), word(value))),
+        }
+    }
+    fn word(value: &serde_json::Value) -> String {
+        match value {
+            serde_json::Value::String(text) => text.clone(),
+            serde_json::Value::Null => "-".to_owned(),
+            other => other.to_string(),
+        }
+    }
+    let mut facts = Vec::new();
+    let parameters = serde_json::to_value(parameters).expect("parameters serialise as JSON");
+    walk("", &parameters, &mut facts);
+    facts
 }
 
 /// Keeps text from being read as markup, inside elements and attributes alike.

@@ -7,9 +7,20 @@ impl Table {
     /// Renders the table as an HTML fragment: its title, a scrollable region, the notes.
     pub(crate) fn to_html(&self) -> String {
         let name = escaped(&self.title);
+        let mut html = format!("<h2>{name}</h2>\n");
+        if !self.columns.is_empty() {
+            html += &self.grid(&name);
+        }
+        for note in &self.notes {
+            html += &format!("<p class=\"note\">{}</p>\n", escaped(note));
+        }
+        html
+    }
+
+    fn grid(&self, name: &str) -> String {
         let mut html = format!(
-            "<h2>{name}</h2>\n<div class=\"scroll\" role=\"region\" tabindex=\"0\" \
-             aria-label=\"{name}\">\n<table aria-label=\"{name}\">\n<thead>\n"
+            "<div class=\"scroll\" role=\"region\" tabindex=\"0\" aria-label=\"{name}\">\n\
+             <table aria-label=\"{name}\">\n<thead>\n"
         );
         if self.is_grouped() {
             html += &format!(
@@ -58,9 +69,6 @@ impl Table {
             html += "</tr>\n";
         }
         html += "</tbody>\n</table>\n</div>\n";
-        for note in &self.notes {
-            html += &format!("<p class=\"note\">{}</p>\n", escaped(note));
-        }
         html
     }
 

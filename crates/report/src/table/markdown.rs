@@ -11,11 +11,24 @@ impl Table {
         if !self.title.is_empty() {
             text += &format!("### {}\n\n", escaped(&self.title));
         }
+        if self.columns.is_empty() {
+            // A title with notes; each of them brings its blank line.
+            text.truncate(text.trim_end().len() + 1);
+        } else {
+            text += &self.pipes();
+        }
+        for note in &self.notes {
+            text += &format!("\n{}\n", escaped(note));
+        }
+        text
+    }
+
+    fn pipes(&self) -> String {
         let heads = self.columns.iter().map(|column| {
             let both = [column.group.as_str(), &column.head];
             escaped(both.join(" / ").trim_start_matches(" / "))
         });
-        text += &line(heads);
+        let mut text = line(heads);
         text += &line(self.columns.iter().map(|column| match column.align {
             Align::Left => "---".to_owned(),
             Align::Right => "---:".to_owned(),
@@ -25,9 +38,6 @@ impl Table {
                 Some(beside) => format!("{} ({})", escaped(&entry.text), escaped(beside)),
                 None => escaped(&entry.text),
             }));
-        }
-        for note in &self.notes {
-            text += &format!("\n{}\n", escaped(note));
         }
         text
     }

@@ -49,8 +49,26 @@ pub struct Entry {
     pub beside: Option<String>,
     /// How much the entry deserves the eye: 0 not at all, 1 most. Never the only bearer of meaning.
     pub weight: f64,
+    /// What became of the value; the text says it too, so that colour is never alone.
+    pub tone: Tone,
     /// The id of what the entry opens on a page, if it opens anything.
     pub opens: Option<String>,
+}
+
+/// What became of an entry's value: a page colours it so, as strongly as its weight says.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Tone {
+    /// Nothing is claimed of it.
+    #[default]
+    Plain,
+    /// As it should be.
+    Good,
+    /// As it should be, with help.
+    Fair,
+    /// Not as it should be, for a reason that is known.
+    Odd,
+    /// Not as it should be.
+    Bad,
 }
 
 /// Whether text may carry ANSI styles.

@@ -53,7 +53,7 @@ impl<P: Program> Host<P> {
     /// A segment is taken in.
     #[inline]
     pub(crate) fn take_in(&mut self, now: Instant, frame: &Frame) {
-        let done = self.spend(now, self.costs.input);
+        let done = self.spend(now, self.costs.input.of(frame.segment.len));
         if self.sockets[frame.socket as usize].generation == frame.generation {
             self.ask(frame.socket, |connection, out| {
                 connection.on_segment(done, &frame.segment, out);

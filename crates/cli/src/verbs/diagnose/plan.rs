@@ -1,12 +1,13 @@
 //! What the arguments mean, checked before any work.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use tinygram_diagnose::Parameters;
 
 use super::args::Args;
 use super::fail_on::Condition;
 use crate::exit::Failure;
+use crate::files::{Input, refuse_overwriting};
 
 pub(super) struct Plan {
     pub(super) inputs: Vec<Input>,
@@ -19,23 +20,9 @@ pub(super) struct Plan {
     pub(super) parameters: Parameters,
 }
 
-pub(super) enum Input {
-    File(PathBuf),
-    Stdin,
-}
-
-impl Input {
-    pub(super) fn name(&self) -> String {
-        match self {
-            Self::File(path) => path.display().to_string(),
-            Self::Stdin => "-".to_owned(),
-        }
-    }
-}
-
 impl Plan {
     pub(super) fn of(args: Args) -> Result<Self, Failure> {
-        let inputs = inputs(&args.captures)?;
+        let inputs = Input::all(&args.captures, "capture files")?;
         let live = inputs.iter().any(|i| matches!(i, Input::Stdin));
         let second_reading = [
             ("--html", args.html.is_some()),
@@ -56,7 +43,7 @@ impl Plan {
             ));
         }
         for out in [&args.html, &args.annotate].into_iter().flatten() {
-            refuse_overwriting(out, &args.captures)?;
+            refuse_overwriting(out, &args.captures, "capture")?;
         }
         Ok(Self {
             inputs,
@@ -72,46 +59,5 @@ impl Plan {
                 ..Parameters::default()
             },
         })
-    }
-}
-
-fn inputs(captures: &[PathBuf]) -> Result<Vec<Input>, Failure> {
-    let mut inputs = Vec::new();
-    for path in captures {
-        if path.as_os_str() == "-" {
-            if inputs.iter().any(|i| matches!(i, Input::Stdin)) {
-                return Err(Failure::Input(
-                    "- stands for standard input, which can be read once".to_owned(),
-                ));
-            }
-            inputs.push(Input::Stdin);
-            continue;
-        }
-        let failure = |error| Failure::Io {
-            doing: format!("reading {}", path.display()),
-            error,
-        };
-        if std::fs::metadata(path).map_err(failure)?.is_dir() {
-            return Err(Failure::Input(format!(
-                "{} is a folder (accepted: capture files, or - for standard input)",
-                path.display()
-            )));
-        }
-        inputs.push(Input::File(path.clone()));
-    }
-    Ok(inputs)
-}
-
-fn refuse_overwriting(out: &Path, captures: &[PathBuf]) -> Result<(), Failure> {
-    let Ok(out) = out.canonicalize() else {
-        return Ok(());
-    };
-    let same = |capture: &&PathBuf| capture.canonicalize().is_ok_and(|c| c == out);
-    match captures.iter().find(same) {
-        Some(capture) => Err(Failure::Input(format!(
-            "{} is a capture to read and would be overwritten (accepted: another file)",
-            capture.display()
-        ))),
-        None => Ok(()),
     }
 }

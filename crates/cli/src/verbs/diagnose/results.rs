@@ -6,9 +6,10 @@ use tinygram_diagnose::{Analyzer, ConnectionReport, Finding, Parameters, Report,
 use tinygram_wire::capture::{CaptureError, Reader};
 
 use super::live;
-use super::plan::{Input, Plan};
+use super::plan::Plan;
 use super::show;
 use crate::exit::Failure;
+use crate::files::Input;
 
 pub(super) struct Results {
     pub(super) captures: Vec<Capture>,

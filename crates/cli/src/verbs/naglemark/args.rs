@@ -10,6 +10,7 @@ use tinygram_engine::receiver::ack_policy::{AckPolicy, Registered as AckEntry};
 use tinygram_engine::sender::send_policy::{Registered, SendPolicy};
 
 use super::workload::MAX_TRANSFERS;
+use crate::capture::CaptureAt;
 use crate::values::{
     AckTimer, Lengths, Names, ack_timer, count, duration, lengths, rate, share, size,
 };
@@ -200,6 +201,19 @@ pub(crate) struct Args {
     #[arg(long, value_name = "DIR", help_heading = OUTPUT)]
     pub(crate) svg: Option<PathBuf>,
 
+    /// Keep the first repetition of the one cell that is measured as a capture, for Wireshark
+    #[arg(long, value_name = "FILE", help_heading = OUTPUT)]
+    pub(crate) pcapng: Option<PathBuf>,
+
+    /// Keep it as text as well, as tcpdump prints it; - writes it to standard output in place of the
+    /// results
+    #[arg(long, value_name = "FILE", help_heading = OUTPUT)]
+    pub(crate) trace: Option<PathBuf>,
+
+    /// Where the capture is taken [default: sender]
+    #[arg(long, value_enum, value_name = "WHERE", help_heading = OUTPUT)]
+    pub(crate) capture_at: Option<CaptureAt>,
+
     /// End with a line on standard error: transfers and segments per second, memory
     #[arg(long, help_heading = OUTPUT)]
     pub(crate) stats: bool,
@@ -365,4 +379,6 @@ Examples:
   tinygram naglemark --infer --medium fddi          Table 7
   tinygram naglemark --policy off,dldet,flush-on-block --write-size 1,256,4K --trial S
   tinygram naglemark --medium point-to-point --rate 100M --rtt 80ms --loss 1%
-  tinygram naglemark --html naglemark.html --format json --output naglemark.json";
+  tinygram naglemark --html naglemark.html --format json --output naglemark.json
+  tinygram naglemark --medium fddi --policy nagle --app-buffer 32K --socket-buffer 64K --trial S \
+      --lengths 12289 --transfers 3 --trace - --pcapng stall.pcapng";

@@ -9,6 +9,7 @@ use tinygram_papers::mogul::aggregate::{self, Work};
 use tinygram_papers::mogul::tables::{self, Entry, Miss, Wanted, entries, mean_distance, misses};
 use tinygram_report::naglemark::{Cell, Panel, Trace, Transfer, Yardstick};
 use tinygram_report::units::{grouped, size};
+use tinygram_sim::medium::{Frame, Side};
 
 use super::args::{Medium, Model, Trial};
 use super::experiment::{medium, table, wanted};
@@ -20,6 +21,8 @@ use crate::terminal::Progress;
 pub(crate) struct Measured {
     /// One per medium.
     pub(crate) panels: Vec<Panel>,
+    /// What the plan's capture saw: who sent what.
+    pub(crate) seen: Vec<(Side, Frame)>,
     pub(crate) stats: Stats,
 }
 
@@ -71,6 +74,7 @@ pub(crate) fn measure(
     let began = Instant::now();
     let mut work = Work::default();
     let mut panels = Vec::new();
+    let mut seen = Vec::new();
     for link in &plan.media {
         let wanted = wanted(plan, link);
         let cells = pool.install(|| cells(plan, &wanted, progress));
@@ -88,13 +92,20 @@ pub(crate) fn measure(
             panel.traces = pool.install(|| wanted.par_iter().map(trace).collect());
         }
         panels.push(panel);
+        if let (Some(at), [only]) = (plan.capture, &wanted[..]) {
+            seen = only.parameters.repetition(0).captured(at.side());
+        }
     }
     let stats = Stats {
         work,
         elapsed: began.elapsed(),
         threads: pool.current_num_threads(),
     };
-    Ok(Measured { panels, stats })
+    Ok(Measured {
+        panels,
+        seen,
+        stats,
+    })
 }
 
 fn cells_of(plan: &Plan, link: &Link, progress: &Progress) -> Vec<aggregate::Cell> {

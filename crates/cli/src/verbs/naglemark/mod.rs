@@ -27,7 +27,7 @@ pub(crate) fn run(args: &Args) -> Result<Done, Failure> {
         let progress = terminal::Progress::over(manner.steps(&plan), "measuring");
         bench::measure(&plan, manner, &progress)?
     };
-    let done = outputs.show(&plan, &measured.panels);
+    let done = outputs.show(&plan, &measured);
     if args.stats {
         terminal::remark(&measured.stats.to_string());
     }

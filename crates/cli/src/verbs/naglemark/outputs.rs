@@ -1,17 +1,19 @@
 //! What is shown, and where: opened before the work, filled after it.
 
-use std::io;
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 use tinygram_report::naglemark::{Cell, Contents, Panel, SCHEMA, page};
-use tinygram_report::{Destination, Document, Folder, Ink, Table, csv, json};
+use tinygram_report::{Destination, Document, Folder, Ink, Table, csv, facts, json};
+use tinygram_sim::medium::{Frame, Side};
 
 use super::args::{Args, Format, Model};
+use super::bench::Measured;
 use super::model::{self, InForce};
 use super::plan::Plan;
 use crate::exit::{Done, Failure};
-use crate::{interrupt, terminal};
+use crate::files::{failed, opened};
+use crate::{capture, interrupt, terminal};
 
 /// Every place that a run writes to, known to be writable.
 pub(crate) struct Outputs {
@@ -21,14 +23,32 @@ pub(crate) struct Outputs {
     results: Option<(PathBuf, Destination)>,
     html: Option<(PathBuf, Destination)>,
     svg: Option<(PathBuf, Folder)>,
+    pcapng: Option<(PathBuf, Destination)>,
+    trace: Option<TraceTo>,
+}
+
+/// Where the text of a capture goes.
+enum TraceTo {
+    /// In place of the results.
+    Stdout,
+    File(PathBuf, Destination),
 }
 
 impl Outputs {
     /// Opens what the arguments name, or says what cannot be written.
     pub(crate) fn open(args: &Args) -> Result<Self, Failure> {
-        if args.output.is_some() && args.output == args.html {
-            let line = "--output and --html name the same file; each needs its own";
-            return Err(Failure::Input(line.into()));
+        let files = [
+            ("--output", &args.output),
+            ("--html", &args.html),
+            ("--pcapng", &args.pcapng),
+            ("--trace", &args.trace),
+        ];
+        for (at, (flag, path)) in files.iter().enumerate() {
+            let same = |(_, other): &&(&str, &Option<PathBuf>)| path.is_some() && other == path;
+            if let Some((other, _)) = files[..at].iter().find(same) {
+                let line = format!("{other} and {flag} name the same file; each needs its own");
+                return Err(Failure::Input(line));
+            }
         }
         Ok(Self {
             format: args.format,
@@ -36,6 +56,13 @@ impl Outputs {
             results: opened(args.output.as_deref(), Destination::open)?,
             html: opened(args.html.as_deref(), Destination::open)?,
             svg: opened(args.svg.as_deref(), Folder::open)?,
+            pcapng: opened(args.pcapng.as_deref(), Destination::open)?,
+            trace: match args.trace.as_deref() {
+                Some(path) if path == Path::new("-") => Some(TraceTo::Stdout),
+                path => {
+                    opened(path, Destination::open)?.map(|(path, file)| TraceTo::File(path, file))
+                }
+            },
         })
     }
 
@@ -45,14 +72,14 @@ impl Outputs {
     }
 
     /// Shows what came out: files first, so that a reader who goes away spoils nothing.
-    pub(crate) fn show(self, plan: &Plan, panels: &[Panel]) -> Result<Done, Failure> {
+    pub(crate) fn show(self, plan: &Plan, measured: &Measured) -> Result<Done, Failure> {
         let parameters = Parameters {
             plan,
             in_force: InForce::of(plan),
             model_details: model::details(plan.model),
         };
         let shown = Shown {
-            panels,
+            panels: &measured.panels,
             parameters: &parameters,
             model: plan.model,
             published: self.published,
@@ -63,8 +90,13 @@ impl Outputs {
             None => terminal::canvas(terminal::WIDTH),
         };
         let text = shown.rendered(self.format, canvas);
-        let in_file = interrupt::shielded(|| self.write_files(&shown, &text))?;
-        if in_file {
+        let traces_to_stdout = matches!(self.trace, Some(TraceTo::Stdout));
+        let in_file = interrupt::shielded(|| self.write_files(&shown, &text, &measured.seen))?;
+        if traces_to_stdout {
+            let mut trace = Vec::new();
+            capture::write_text(&measured.seen, &mut trace).expect("memory takes every write");
+            terminal::print(&trace)
+        } else if in_file {
             Ok(Done::Well)
         } else {
             terminal::print(text.as_bytes())
@@ -72,7 +104,12 @@ impl Outputs {
     }
 
     /// Writes every file; says whether the results are in one of them.
-    fn write_files(self, shown: &Shown<'_>, text: &str) -> Result<bool, Failure> {
+    fn write_files(
+        self,
+        shown: &Shown<'_>,
+        text: &str,
+        seen: &[(Side, Frame)],
+    ) -> Result<bool, Failure> {
         if let Some((path, folder)) = self.svg {
             for (stem, figure) in shown.panels.iter().flat_map(Panel::figures) {
                 let name = format!("{stem}.svg");
@@ -83,6 +120,14 @@ impl Outputs {
         }
         if let Some((path, file)) = self.html {
             file.write(shown.page().as_bytes())
+                .map_err(|error| failed(&path, error))?;
+        }
+        if let Some((path, file)) = self.pcapng {
+            file.fill(|into| capture::write_pcapng(seen, &shown.captured(), into))
+                .map_err(|error| failed(&path, error))?;
+        }
+        if let Some(TraceTo::File(path, file)) = self.trace {
+            file.fill(|into| capture::write_text(seen, into))
                 .map_err(|error| failed(&path, error))?;
         }
         match self.results {
@@ -154,65 +199,25 @@ impl Shown<'_> {
         )
     }
 
+    /// What a capture of the only cell is of.
+    fn captured(&self) -> String {
+        let cells = self.panels.iter().flat_map(|panel| &panel.cells);
+        let of = cells.map(|cell| {
+            format!(
+                "tinygram naglemark, simulated: {}, {}, application buffer {}, socket buffer {}, trial \
+                 {}, first repetition; payload is zeros; the trial begins after the opening",
+                cell.variant, cell.medium, cell.app_buffer, cell.socket_buffer, cell.trial
+            )
+        });
+        of.collect()
+    }
+
     fn page(&self) -> String {
-        let parameters =
-            serde_json::to_value(self.parameters).expect("parameters serialise as JSON");
         let contents = Contents {
-            parameters: flat(&parameters),
+            parameters: facts(self.parameters),
             published: self.published,
             appendix: vec![model::table(self.model)],
         };
         page(self.panels, &contents).to_html()
-    }
-}
-
-/// The parameters one by one, nested names joined by dots.
-fn flat(parameters: &serde_json::Value) -> Vec<(String, String)> {
-    fn walk(name: &str, value: &serde_json::Value, facts: &mut Vec<(String, String)>) {
-        match value {
-            serde_json::Value::Object(fields) => {
-                for (field, value) in fields {
-                    let dot = if name.is_empty() { "" } else { "." };
-                    walk(&format!("{name}{dot}{field}"), value, facts);
-                }
-            }
-            serde_json::Value::Array(items) if items.iter().any(serde_json::Value::is_object) => {
-                for (at, item) in items.iter().enumerate() {
-                    walk(&format!("{name}.{}", at + 1), item, facts);
-                }
-            }
-            serde_json::Value::Array(items) => {
-                let items: Vec<_> = items.iter().map(word).collect();
-                facts.push((name.to_owned(), items.join(", ")));
-            }
-            value => facts.push((name.to_owned(), word(value))),
-        }
-    }
-    fn word(value: &serde_json::Value) -> String {
-        match value {
-            serde_json::Value::String(text) => text.clone(),
-            serde_json::Value::Null => "-".to_owned(),
-            other => other.to_string(),
-        }
-    }
-    let mut facts = Vec::new();
-    walk("", parameters, &mut facts);
-    facts
-}
-
-type Opened<T> = Result<Option<(PathBuf, T)>, Failure>;
-
-fn opened<T>(path: Option<&Path>, open: impl Fn(&Path) -> io::Result<T>) -> Opened<T> {
-    path.map(|path| match open(path) {
-        Ok(place) => Ok((path.to_owned(), place)),
-        Err(error) => Err(failed(path, error)),
-    })
-    .transpose()
-}
-
-fn failed(path: &Path, error: io::Error) -> Failure {
-    Failure::Io {
-        doing: format!("cannot write {}", path.display()),
-        error,
     }
 }

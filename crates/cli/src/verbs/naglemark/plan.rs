@@ -10,6 +10,7 @@ use tinygram_papers::mogul::tables::VARIANTS;
 
 use super::args::{Args, Chosen, CopyRule, LengthChoice, Medium, Model, Trial};
 use super::workload::{Drawn, Sequential, Workload};
+use crate::capture::CaptureAt;
 use crate::exit::Failure;
 use crate::values::AckTimer;
 
@@ -60,6 +61,9 @@ pub(crate) struct Plan {
     pub(crate) multiplier: u8,
     pub(crate) repetitions: u32,
     pub(crate) seed: u64,
+    /// Where the one cell's first repetition is captured, if it is; no result depends on it.
+    #[serde(skip)]
+    pub(crate) capture: Option<CaptureAt>,
 }
 
 /// A medium with its numbers.
@@ -88,7 +92,7 @@ impl Plan {
         check_media(args)?;
         check_rules(args, &trials)?;
         let variants = variants(&args.variant);
-        Ok(Self {
+        let plan = Self {
             model: args.model,
             naglim: naglim(args, &variants)?,
             variants,
@@ -116,7 +120,10 @@ impl Plan {
             multiplier: args.multiplier,
             repetitions: args.repetitions,
             seed: args.seed,
-        })
+            capture: capture(args)?,
+        };
+        plan.check_capture()?;
+        Ok(plan)
     }
 
     /// The same on the other model, once: enough for its distance from the paper.
@@ -131,10 +138,52 @@ impl Plan {
         }
     }
 
+    /// A capture is of one conversation that somebody can read.
+    fn check_capture(&self) -> Result<(), Failure> {
+        if self.capture.is_none() {
+            return Ok(());
+        }
+        let several: Vec<_> = [
+            ("--medium", self.media.len()),
+            ("--variant", self.variants.len()),
+            ("--app-buffer", self.app_buffers.len()),
+            ("--socket-buffer", self.socket_buffers.len()),
+            ("--trial", self.trials.len()),
+        ]
+        .into_iter()
+        .filter_map(|(flag, count)| (count > 1).then_some(flag))
+        .collect();
+        if !several.is_empty() {
+            return refused(format!(
+                "--pcapng and --trace keep one cell and {} are measured; give one {}",
+                self.cells(),
+                several.join(", one "),
+            ));
+        }
+        let sequential = self.sequential.map(|it| it.transfers);
+        let transfers = sequential.or(self.random.map(|it| it.transfers));
+        match transfers {
+            Some(transfers) if transfers > MAX_CAPTURED => refused(format!(
+                "--pcapng and --trace keep at most {MAX_CAPTURED} transfers and there are \
+                 {transfers}; set --transfers"
+            )),
+            _ => Ok(()),
+        }
+    }
+
     /// How many cells the run has.
     pub(crate) fn cells(&self) -> usize {
         let buffers = self.app_buffers.len() * self.socket_buffers.len();
         self.media.len() * self.variants.len() * buffers * self.trials.len()
+    }
+}
+
+/// Where the capture is taken, if one is.
+fn capture(args: &Args) -> Result<Option<CaptureAt>, Failure> {
+    let is_kept = args.pcapng.is_some() || args.trace.is_some();
+    match args.capture_at {
+        Some(_) if !is_kept => refused("--capture-at belongs to --pcapng and --trace".into()),
+        at => Ok(is_kept.then(|| at.unwrap_or(CaptureAt::Sender))),
     }
 }
 
@@ -252,6 +301,8 @@ fn milliseconds<S: serde::Serializer>(time: &Duration, serializer: S) -> Result<
     serializer.serialize_f64(time.as_secs_f64() * 1e3)
 }
 
+/// Each keeps its segments in memory until the run is over.
+const MAX_CAPTURED: u64 = 100_000;
 /// The one policy with a number of its own.
 pub(super) const NAGLIM: &str = "naglim";
 
@@ -364,6 +415,12 @@ mod tests {
                 "--naglim belongs to --policy naglim",
             ),
             ("--lengths 1..1G", "more than 100000000"),
+            ("--capture-at receiver", "--capture-at belongs to"),
+            ("--trace -", "keep one cell and 792 are measured"),
+            (
+                "--pcapng x --medium fddi --policy nagle --app-buffer 4K --trial S",
+                "give one --socket-buffer",
+            ),
         ] {
             let refusal = plan(line).unwrap_err();
             assert!(refusal.contains(told), "{line}: {refusal}");

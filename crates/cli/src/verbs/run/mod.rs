@@ -5,7 +5,6 @@ mod cgroup;
 mod library;
 mod reach;
 mod stats;
-mod supervise;
 
 use std::ffi::{OsStr, OsString};
 use std::fs::OpenOptions;
@@ -21,6 +20,7 @@ use tinygram_preload::policy::{Policy, Rules};
 use tinygram_preload::settings::{MAX_ONLY, Only, Settings, VARIABLE};
 
 use crate::exit::{Done, Failure};
+use crate::supervise;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {

@@ -38,7 +38,7 @@ pub struct AckView {
     pub unread: u64,
     /// The size of the receive buffer (`so_rcv.sb_hiwat`).
     pub capacity: u64,
-    /// The largest segment this side accepts.
+    /// The data of a full-sized segment of the peer's.
     pub mss: u32,
 }
 

@@ -9,12 +9,27 @@ pub enum IdleRestart {
     None,
     /// After one retransmission time-out, back to the initial window (RFC 5681, section 4.1).
     Reset,
+    /// Back to one segment and to slow start (4.4BSD's `tcp_output`).
+    OneSegment(IdleAfter),
     /// Halved for every retransmission time-out that passed; the slow start threshold remembers
     /// three quarters of the old window (RFC 2861).
     Decay,
     /// The old window stands but its first flight is spread over a round trip
     /// (Visweswaraiah & Heidemann, rate-based pacing).
     Paced,
+}
+
+/// When a connection whose data is all acknowledged counts as idle.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum IdleAfter {
+    /// Nothing was sent for a retransmission time-out.
+    TimeOut,
+    /// Nothing was sent and nothing became acknowledged for a round trip, as Heidemann reads Stevens
+    /// (TCP/IP Illustrated, volume 2, section 26.2).
+    RoundTrip,
+    /// Nothing was *received* for a retransmission time-out, as 4.4BSD counts. A request ends the
+    /// idle time, so that a server never finds itself idle (RFC 5681, section 4.1).
+    Silence,
 }
 
 /// What the rule asks for.
@@ -33,6 +48,10 @@ pub struct Restarted {
 pub struct Idle {
     /// When the last segment was sent.
     pub last_sent: Instant,
+    /// When something was last acknowledged.
+    pub last_acked: Instant,
+    /// When a segment last arrived.
+    pub last_heard: Instant,
     /// Now.
     pub now: Instant,
     /// The retransmission time-out.
@@ -43,6 +62,8 @@ pub struct Idle {
     pub cwnd: u64,
     /// The slow start threshold before, in octets.
     pub ssthresh: u64,
+    /// The window that the peer offers, in octets.
+    pub offered: u64,
     /// The initial window, in octets.
     pub initial: u64,
     /// The maximum segment size, in octets.
@@ -50,17 +71,22 @@ pub struct Idle {
 }
 
 impl IdleRestart {
-    /// What to do, if the idle time was long enough (one RTO) for the rule to matter.
+    /// What to do, if the idle time was long enough for the rule to matter.
     #[must_use]
     pub fn apply(self, idle: &Idle) -> Option<Restarted> {
-        let slept = idle.now.since(idle.last_sent);
-        if self == Self::None || slept < idle.rto {
+        if self == Self::None || !self.is_idle(idle) {
             return None;
         }
+        let slept = idle.now.since(idle.last_sent);
         Some(match self {
             Self::None => unreachable!("left above"),
             Self::Reset => Restarted {
                 cwnd: idle.cwnd.min(idle.initial),
+                ssthresh: idle.ssthresh,
+                pace: Duration::ZERO,
+            },
+            Self::OneSegment(_) => Restarted {
+                cwnd: idle.cwnd.min(idle.mss),
                 ssthresh: idle.ssthresh,
                 pace: Duration::ZERO,
             },
@@ -74,7 +100,9 @@ impl IdleRestart {
                 }
             }
             Self::Paced => {
-                let segments = (idle.cwnd / idle.mss.max(1)).max(1);
+                // What left in a round trip: never more than the peer's window, whatever cwnd was.
+                let flight = idle.cwnd.min(idle.offered);
+                let segments = (flight / idle.mss.max(1)).max(1);
                 let round_trip = idle.srtt.unwrap_or(Duration::ZERO).as_nanos();
                 Restarted {
                     cwnd: idle.cwnd,
@@ -83,5 +111,21 @@ impl IdleRestart {
                 }
             }
         })
+    }
+
+    fn is_idle(self, idle: &Idle) -> bool {
+        let after = match self {
+            Self::OneSegment(after) => after,
+            _ => IdleAfter::TimeOut,
+        };
+        let (since, long_enough) = match after {
+            IdleAfter::TimeOut => (idle.last_sent, idle.rto),
+            IdleAfter::RoundTrip => {
+                let since = idle.last_sent.max(idle.last_acked);
+                (since, idle.srtt.unwrap_or(idle.rto))
+            }
+            IdleAfter::Silence => (idle.last_heard, idle.rto),
+        };
+        idle.now.since(since) >= long_enough
     }
 }

@@ -23,6 +23,11 @@ impl Rule for Custom {
     fn decide(&self, offer: &Offer, vars: &Vars) -> Verdict {
         (self.0)(offer, vars)
     }
+
+    /// What the function looks at, nobody knows.
+    fn heeds_blocking(&self) -> bool {
+        true
+    }
 }
 
 impl fmt::Debug for Custom {

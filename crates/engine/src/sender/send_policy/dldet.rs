@@ -30,4 +30,8 @@ impl Rule for Dldet {
     fn includes_more(&self) -> bool {
         true
     }
+
+    fn heeds_blocking(&self) -> bool {
+        true
+    }
 }

@@ -38,4 +38,8 @@ impl Rule for Doupnik {
     fn takes_window_cuts(&self) -> bool {
         self.liberal
     }
+
+    fn heeds_blocking(&self) -> bool {
+        true
+    }
 }

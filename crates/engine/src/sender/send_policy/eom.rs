@@ -79,4 +79,8 @@ impl Rule for Eom {
     fn includes_more(&self) -> bool {
         self.more
     }
+
+    fn heeds_blocking(&self) -> bool {
+        self.dldet.is_some()
+    }
 }

@@ -52,4 +52,8 @@ impl Rule for FlushOnBlock {
             _ => {}
         }
     }
+
+    fn heeds_blocking(&self) -> bool {
+        true
+    }
 }

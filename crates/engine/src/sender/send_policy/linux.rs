@@ -44,4 +44,8 @@ impl Rule for Linux {
             _ => {}
         }
     }
+
+    fn heeds_blocking(&self) -> bool {
+        true
+    }
 }

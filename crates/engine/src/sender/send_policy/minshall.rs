@@ -66,4 +66,8 @@ impl Rule for Minshall {
     fn includes_more(&self) -> bool {
         self.more
     }
+
+    fn heeds_blocking(&self) -> bool {
+        self.dldet.is_some()
+    }
 }

@@ -311,6 +311,13 @@ pub trait Rule {
         false
     }
 
+    /// Whether a thread that is about to sleep may change the answer. Kernels without such a rule
+    /// run no output pass when a thread sleeps, and what they counted on entry to the last one
+    /// stands.
+    fn heeds_blocking(&self) -> bool {
+        false
+    }
+
     /// Whether the rule includes MORE: a runt is kept while the write under way has more to come.
     fn includes_more(&self) -> bool {
         false

@@ -50,4 +50,8 @@ impl Rule for Msmv {
     fn includes_more(&self) -> bool {
         self.dldet.is_some()
     }
+
+    fn heeds_blocking(&self) -> bool {
+        self.dldet.is_some()
+    }
 }

@@ -181,6 +181,10 @@ impl Rule for SendPolicy {
         dispatch!(self, policy => policy.takes_window_cuts())
     }
 
+    fn heeds_blocking(&self) -> bool {
+        dispatch!(self, policy => policy.heeds_blocking())
+    }
+
     fn includes_more(&self) -> bool {
         dispatch!(self, policy => policy.includes_more())
     }

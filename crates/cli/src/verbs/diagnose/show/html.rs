@@ -7,12 +7,13 @@ use tinygram_diagnose::Side;
 use tinygram_diagnose::findings::ms;
 use tinygram_diagnose::recipes;
 
-use super::super::plan::{Input, Plan};
+use super::super::plan::Plan;
 use super::super::results::Results;
 use super::group::{Group, groups, plural, seconds};
 use super::plot;
 use super::trace::{self, Trace};
 use crate::exit::Failure;
+use crate::files::Input;
 
 pub(super) fn write(plan: &Plan, results: &Results, out: &Path) -> Result<(), Failure> {
     let failure = |error| Failure::Io {

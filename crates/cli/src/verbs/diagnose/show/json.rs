@@ -3,8 +3,9 @@
 use serde::Serialize;
 use tinygram_diagnose::{ConnectionReport, Direction, Finding, Side};
 
-use super::super::plan::{Input, Plan};
+use super::super::plan::Plan;
 use super::super::results::{Capture, Results};
+use crate::files::Input;
 
 pub(super) fn document(plan: &Plan, results: &Results) -> String {
     let document = Document {

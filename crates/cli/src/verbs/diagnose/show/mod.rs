@@ -9,9 +9,10 @@ pub(super) mod terminal;
 mod trace;
 mod xplot;
 
-use super::plan::{Input, Plan};
+use super::plan::Plan;
 use super::results::Results;
 use crate::exit::{Done, Failure};
+use crate::files::Input;
 
 pub(super) fn all(plan: &Plan, results: &Results) -> Result<Done, Failure> {
     if let Some(out) = &plan.html {

@@ -1,0 +1,86 @@
+//! Files as they are typed: those that are read, and those that results are written to.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use crate::exit::Failure;
+
+/// Something to read.
+#[derive(Clone, Debug)]
+pub(crate) enum Input {
+    File(PathBuf),
+    Stdin,
+}
+
+impl Input {
+    /// As it was typed.
+    pub(crate) fn name(&self) -> String {
+        match self {
+            Self::File(path) => path.display().to_string(),
+            Self::Stdin => "-".to_owned(),
+        }
+    }
+
+    /// What was typed, known to exist. `accepted` says what kind of file is wanted.
+    pub(crate) fn all(typed: &[PathBuf], accepted: &str) -> Result<Vec<Self>, Failure> {
+        let mut inputs = Vec::new();
+        for path in typed {
+            if path.as_os_str() == "-" {
+                if inputs.iter().any(|input| matches!(input, Self::Stdin)) {
+                    return Err(Failure::Input(
+                        "- stands for standard input, which can be read once".to_owned(),
+                    ));
+                }
+                inputs.push(Self::Stdin);
+                continue;
+            }
+            let failure = |error| Failure::Io {
+                doing: format!("reading {}", path.display()),
+                error,
+            };
+            if std::fs::metadata(path).map_err(failure)?.is_dir() {
+                return Err(Failure::Input(format!(
+                    "{} is a folder (accepted: {accepted}, or - for standard input)",
+                    path.display()
+                )));
+            }
+            inputs.push(Self::File(path.clone()));
+        }
+        Ok(inputs)
+    }
+}
+
+/// Refuses to write to one of the files that are `read`, of which each is a `kind`.
+pub(crate) fn refuse_overwriting(out: &Path, read: &[PathBuf], kind: &str) -> Result<(), Failure> {
+    let Ok(out) = out.canonicalize() else {
+        return Ok(());
+    };
+    let same = |path: &&PathBuf| path.canonicalize().is_ok_and(|path| path == out);
+    match read.iter().find(same) {
+        Some(path) => Err(Failure::Input(format!(
+            "{} is a {kind} to read and would be overwritten (accepted: another file)",
+            path.display()
+        ))),
+        None => Ok(()),
+    }
+}
+
+/// What was opened, with the path that was typed.
+type Opened<T> = Result<Option<(PathBuf, T)>, Failure>;
+
+/// Opens what was typed, or says why it cannot be written.
+pub(crate) fn opened<T>(path: Option<&Path>, open: impl Fn(&Path) -> io::Result<T>) -> Opened<T> {
+    path.map(|path| match open(path) {
+        Ok(place) => Ok((path.to_owned(), place)),
+        Err(error) => Err(failed(path, error)),
+    })
+    .transpose()
+}
+
+/// What to say of a file that cannot be written.
+pub(crate) fn failed(path: &Path, error: io::Error) -> Failure {
+    Failure::Io {
+        doing: format!("cannot write {}", path.display()),
+        error,
+    }
+}

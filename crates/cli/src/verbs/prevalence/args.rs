@@ -1,0 +1,136 @@
+//! What is typed: every flag, its help and its spelling. What it means is the plan's business.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::ValueEnum;
+use tinygram_engine::profile::Profile;
+use tinygram_engine::sender::send_policy::{Registered, SendPolicy};
+
+use crate::values::{Names, count, duration, rate, size};
+
+/// Tell how many of a web server's responses Nagle would stall, and what that costs
+///
+/// Reads access logs in the Common or Combined Log Format, plain or in gzip, told by their content;
+/// several files are taken together, `-` is standard input. Table 1 of Mogul & Minshall for that
+/// log, and beyond it the simulator's answer for each size: how long responses would be held, in how
+/// many segments.
+#[derive(Clone, Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Args {
+    /// Access logs, or - for standard input
+    #[arg(required = true, value_name = "LOG")]
+    pub(crate) logs: Vec<PathBuf>,
+
+    /// Maximum segment sizes [default: the paper's Ethernet and FDDI: 1460,4312]
+    #[arg(
+        long, value_name = "BYTES,...", value_delimiter = ',', value_parser = count(1_u16..=65_495),
+        default_value = "1460,4312", hide_default_value = true, help_heading = MODEL
+    )]
+    pub(crate) mss: Vec<u16>,
+
+    /// Sizes of the kernel's copying unit, below which a message is never delayed; none ignores it
+    /// [default: the paper's: none,4096,8192]
+    #[arg(
+        long, value_name = "SIZE,...", value_delimiter = ',', value_parser = mclbytes,
+        default_value = "none,4096,8192", hide_default_value = true, help_heading = MODEL
+    )]
+    pub(crate) mclbytes: Vec<Mclbytes>,
+
+    /// Bytes of response header to add to each body; the paper adds none
+    #[arg(
+        long, value_name = "BYTES", value_parser = count(0_u64..=1 << 20), default_value_t = 0,
+        help_heading = MODEL
+    )]
+    pub(crate) header_bytes: u64,
+
+    /// Stack that is simulated at both ends
+    #[arg(
+        long, value_name = "NAME", value_parser = profiles(), default_value = "tru64_4",
+        hide_possible_values = true, help_heading = COST
+    )]
+    pub(crate) profile: &'static Profile,
+
+    /// Server's send policies; see `tinygram policies`
+    #[arg(
+        long, visible_alias = "variant", value_name = "NAME,...", value_delimiter = ',',
+        value_parser = policies(), default_value = "nagle,minshall,dldet,off",
+        hide_possible_values = true, help_heading = COST
+    )]
+    pub(crate) policy: Vec<&'static Registered>,
+
+    /// Rate of the link between server and client, bits per second
+    #[arg(long, value_name = "RATE", value_parser = rate, default_value = "100M", help_heading = COST)]
+    pub(crate) rate: u64,
+
+    /// Round-trip time added to the link
+    #[arg(long, value_name = "TIME", value_parser = duration, default_value = "0ms", help_heading = COST)]
+    pub(crate) rtt: Duration,
+
+    /// Table 1 only: simulate nothing
+    #[arg(long, help_heading = COST)]
+    pub(crate) no_cost: bool,
+
+    /// Threads to simulate on; the output does not depend on it [default: all cores]
+    #[arg(long, value_name = "N", value_parser = count(1_u16..=1024), help_heading = COST)]
+    pub(crate) threads: Option<u16>,
+
+    /// How results are written
+    #[arg(long, value_enum, default_value_t = Format::Text, value_name = "FORMAT", help_heading = OUTPUT)]
+    pub(crate) format: Format,
+
+    /// Write the results here instead of standard output
+    #[arg(short, long, value_name = "FILE", help_heading = OUTPUT)]
+    pub(crate) output: Option<PathBuf>,
+
+    /// Write one self-contained page too
+    #[arg(long, value_name = "FILE", help_heading = OUTPUT)]
+    pub(crate) html: Option<PathBuf>,
+}
+
+/// The copying unit, `None` where the test for it is ignored. (Clap would take an `Option` in a list
+/// for something else.)
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Mclbytes(pub(crate) Option<u64>);
+
+/// How results are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Format {
+    /// For reading in a terminal
+    #[value(alias = "table")]
+    Text,
+    /// One document, schema tinygram.prevalence/1
+    Json,
+    /// One line per entry of either table
+    Csv,
+    /// For a document
+    Markdown,
+}
+
+fn mclbytes(typed: &str) -> Result<Mclbytes, String> {
+    if typed.eq_ignore_ascii_case("none") {
+        return Ok(Mclbytes(None));
+    }
+    let bytes = size(typed).map_err(|why| format!("{why}; or none, to ignore it"))?;
+    Ok(Mclbytes(Some(bytes)))
+}
+
+fn profiles() -> Names<&'static Profile> {
+    Names::new(Profile::LIST.iter().map(|it| (it.name, it.summary, it)))
+}
+
+fn policies() -> Names<&'static Registered> {
+    Names::new(SendPolicy::LIST.iter().map(|it| (it.name, it.summary, it)))
+}
+
+const MODEL: &str = "Table 1";
+const COST: &str = "Cost";
+const OUTPUT: &str = "Output";
+
+const EXAMPLES: &str = "\
+Examples:
+  tinygram prevalence access.log                          the paper's Table 1 for a log of yours
+  tinygram prevalence /var/log/nginx/access.log*          with the rotated ones, gzip or not
+  zstdcat old.zst | tinygram prevalence - --no-cost
+  tinygram prevalence access.log --mss 1448 --profile linux_6 --policy nagle,linux --rtt 20ms
+  tinygram prevalence access.log --header-bytes 300 --format json";

@@ -1,0 +1,197 @@
+//! What the responses would cost: each size through the simulator, once for all responses of it.
+
+use rayon::prelude::*;
+use tinygram_engine::Duration;
+use tinygram_engine::sender::send_policy::SendPolicy;
+use tinygram_papers::mogul::response::Path;
+use tinygram_report::prevalence::Cost;
+use tinygram_report::units::grouped;
+
+use super::percent;
+use super::plan::{CostPlan, Plan};
+use crate::exit::Failure;
+use crate::terminal::{self, Progress};
+
+/// One entry per MSS and policy.
+pub(super) fn costs(plan: &Plan, sizes: &[(u64, u64)], days: f64) -> Result<Vec<Cost>, Failure> {
+    let Some(cost) = &plan.cost else {
+        return Ok(Vec::new());
+    };
+    let pool = rayon::ThreadPoolBuilder::new()
+        .num_threads(plan.threads.unwrap_or(0).into())
+        .build()
+        .map_err(|error| Failure::Input(format!("--threads: {error}")))?;
+    let messages = messages(plan, sizes);
+    let responses = sizes.iter().map(|(_, count)| count).sum();
+    let benches: Vec<_> = plan
+        .mss
+        .iter()
+        .map(|&mss| Bench::of(cost, mss, &messages))
+        .collect();
+    let trials: usize = benches.iter().map(|bench| bench.trials.len()).sum();
+    let progress = Progress::over(trials as u64, "simulating");
+    let mut costs = Vec::new();
+    for (bench, &mss) in benches.iter().zip(&plan.mss) {
+        let totals = pool.install(|| bench.totals(&progress));
+        let per_day = |total: f64| (days > 0.0).then(|| total / days);
+        costs.extend(cost.policies.iter().zip(totals).map(|(policy, total)| {
+            let stall_s = total.stall_ns as f64 / 1e9;
+            Cost {
+                policy: policy.name.to_owned(),
+                mss,
+                delayed: total.delayed,
+                delayed_percent: percent(total.delayed, responses),
+                stall_s,
+                stall_s_per_day: per_day(stall_s),
+                segments: total.segments,
+                segments_per_day: per_day(total.segments as f64),
+            }
+        }));
+    }
+    Ok(costs)
+}
+
+/// The conditions of the costs, for those who read them.
+pub(super) fn conditions(plan: &Plan) -> String {
+    let Some(cost) = &plan.cost else {
+        return String::new();
+    };
+    let CostPlan { profile, rtt, .. } = cost;
+    format!(
+        "Each size simulated as the second response of a persistent connection, written at once; \
+         both ends {}; {} bit/s and {} ms of round-trip time. Stall: how much later than with \
+         nothing held. Delayed: more than {} ms later.",
+        profile.name,
+        grouped(cost.rate_bits_per_second),
+        rtt.as_secs_f64() * 1e3,
+        NOTICED.as_nanos() / 1_000_000,
+    )
+}
+
+/// The lengths that are simulated, each with its number of responses; says which are not.
+fn messages(plan: &Plan, sizes: &[(u64, u64)]) -> Vec<(u32, u64)> {
+    let mut longer = 0;
+    let simulated = sizes.iter().filter_map(|&(size, count)| {
+        let length = u32::try_from(plan.message(size)).ok();
+        let length = length.filter(|length| *length <= LONGEST);
+        if length.is_none() {
+            longer += count;
+        }
+        Some((length?, count))
+    });
+    let simulated = simulated.collect();
+    if longer > 0 {
+        terminal::remark(&format!(
+            "responses left out of the costs, being longer than {} MiB: {}",
+            LONGEST >> 20,
+            grouped(longer)
+        ));
+    }
+    simulated
+}
+
+/// The simulator under one MSS.
+struct Bench {
+    path: Path,
+    policies: Vec<SendPolicy>,
+    off: SendPolicy,
+    trials: Vec<Trial>,
+}
+
+/// Responses that are all the same to the simulator.
+#[derive(Clone, Copy, Debug)]
+struct Trial {
+    length: u32,
+    phase: Duration,
+    count: u64,
+}
+
+/// What some responses took under one policy.
+#[derive(Clone, Copy, Debug, Default)]
+struct Total {
+    delayed: u64,
+    stall_ns: u128,
+    segments: u64,
+}
+
+impl Bench {
+    fn of(cost: &CostPlan, mss: u16, messages: &[(u32, u64)]) -> Self {
+        let rtt = u64::try_from(cost.rtt.as_nanos()).expect("durations end at 60 s");
+        let path = Path {
+            profile: cost.profile,
+            mss,
+            bits_per_second: cost.rate_bits_per_second,
+            rtt: Duration::from_nanos(rtt),
+        };
+        let trials = messages.iter().flat_map(|&(length, count)| {
+            let phases = path.phases(length, count, PHASES).into_iter();
+            phases.map(move |(phase, count)| Trial {
+                length,
+                phase,
+                count,
+            })
+        });
+        Self {
+            trials: trials.collect(),
+            path,
+            policies: cost.policies.iter().map(|policy| (policy.make)()).collect(),
+            off: SendPolicy::named("off").expect("OFF is registered"),
+        }
+    }
+
+    /// By policy. Sums of whole numbers: their order does not matter.
+    fn totals(&self, progress: &Progress) -> Vec<Total> {
+        let none = || vec![Total::default(); self.policies.len()];
+        // One by one: the longest take a million times as long as the shortest.
+        let of_all = self.trials.par_iter().with_max_len(1).map(|trial| {
+            let totals = self.totals_of(trial);
+            progress.step();
+            totals
+        });
+        of_all.reduce(none, |ours, theirs| {
+            let pairs = ours.into_iter().zip(theirs);
+            pairs.map(|(one, other)| one.and(other)).collect()
+        })
+    }
+
+    fn totals_of(&self, trial: &Trial) -> Vec<Total> {
+        let respond = |policy| self.path.respond(policy, trial.length, trial.phase);
+        let free = respond(&self.off);
+        let total = |policy| {
+            let taken = respond(policy);
+            let stall = taken
+                .elapsed
+                .as_nanos()
+                .saturating_sub(free.elapsed.as_nanos());
+            Total {
+                delayed: if stall > NOTICED.as_nanos() {
+                    trial.count
+                } else {
+                    0
+                },
+                stall_ns: u128::from(stall) * u128::from(trial.count),
+                segments: taken.segments * trial.count,
+            }
+        };
+        self.policies.iter().map(total).collect()
+    }
+}
+
+impl Total {
+    fn and(self, other: Self) -> Self {
+        Self {
+            delayed: self.delayed + other.delayed,
+            stall_ns: self.stall_ns + other.stall_ns,
+            segments: self.segments + other.segments,
+        }
+    }
+}
+
+/// A response that comes later by more than this is delayed. A full segment takes a tenth of it on a
+/// LAN, the shortest ACK timer forty times as long.
+const NOTICED: Duration = Duration::from_millis(1);
+/// Against a clock that always runs, responses of one size are tried in so many phases at the most:
+/// the mean stall is exact to a tenth of half a period then, of popular sizes only.
+const PHASES: u64 = 10;
+/// What the simulator carries in a moment. A stall is nothing beside the time that more takes.
+const LONGEST: u32 = 128 << 20;

@@ -1,0 +1,83 @@
+//! What is shown, and where: opened before the work, filled after it.
+
+use std::path::PathBuf;
+
+use tinygram_report::prevalence::{Prevalence, SCHEMA};
+use tinygram_report::{Destination, Document, Ink, Table, csv, facts, json};
+
+use super::args::{Args, Format};
+use super::cost::conditions;
+use super::plan::Plan;
+use crate::exit::{Done, Failure};
+use crate::files::{failed, opened, refuse_overwriting};
+use crate::{interrupt, terminal};
+
+/// Every place that a run writes to, known to be writable.
+pub(super) struct Outputs {
+    format: Format,
+    /// Standard output if absent.
+    results: Option<(PathBuf, Destination)>,
+    html: Option<(PathBuf, Destination)>,
+}
+
+impl Outputs {
+    /// Opens what the arguments name, or says what cannot be written.
+    pub(super) fn open(args: &Args) -> Result<Self, Failure> {
+        if args.output.is_some() && args.output == args.html {
+            let line = "--output and --html name the same file; each needs its own";
+            return Err(Failure::Input(line.into()));
+        }
+        for out in [&args.output, &args.html].into_iter().flatten() {
+            refuse_overwriting(out, &args.logs, "log")?;
+        }
+        Ok(Self {
+            format: args.format,
+            results: opened(args.output.as_deref(), Destination::open)?,
+            html: opened(args.html.as_deref(), Destination::open)?,
+        })
+    }
+
+    /// Shows what came out: files first, so that a reader who goes away spoils nothing.
+    pub(super) fn show(self, plan: &Plan, prevalence: &Prevalence) -> Result<Done, Failure> {
+        // A file is read by an editor or a pager, whatever the terminal is.
+        let canvas = match self.results {
+            Some(_) => (Ink::Plain, terminal::WIDTH),
+            None => terminal::canvas(terminal::WIDTH),
+        };
+        let text = rendered(self.format, plan, prevalence, canvas);
+        if let Some((path, file)) = self.html {
+            let page = prevalence.page(&conditions(plan), facts(plan)).to_html();
+            interrupt::shielded(|| file.write(page.as_bytes()))
+                .map_err(|error| failed(&path, error))?;
+        }
+        match self.results {
+            Some((path, file)) => interrupt::shielded(|| file.write(text.as_bytes()))
+                .map(|()| Done::Well)
+                .map_err(|error| failed(&path, error)),
+            None => terminal::print(text.as_bytes()),
+        }
+    }
+}
+
+fn rendered(
+    format: Format,
+    plan: &Plan,
+    prevalence: &Prevalence,
+    (ink, width): (Ink, usize),
+) -> String {
+    let joined = |render: &dyn Fn(&Table) -> String| {
+        let tables = prevalence.tables(&conditions(plan));
+        let rendered: Vec<_> = tables.iter().map(render).collect();
+        rendered.join("\n")
+    };
+    match format {
+        Format::Text => joined(&|table| table.to_text(width, ink)),
+        Format::Markdown => joined(&Table::to_markdown),
+        Format::Csv => csv(&prevalence.rows()),
+        Format::Json => json(&Document {
+            schema: SCHEMA,
+            parameters: plan,
+            results: prevalence,
+        }),
+    }
+}

@@ -1,0 +1,98 @@
+//! From the logs to one survey of all of them.
+
+use std::fs::File;
+use std::io::{self, Read};
+
+use tinygram_report::prevalence::Log;
+use tinygram_report::units::grouped;
+use tinygram_weblog::line::EXPECTED;
+use tinygram_weblog::{Survey, utc};
+
+use super::plan::Plan;
+use crate::exit::Failure;
+use crate::files::Input;
+use crate::terminal::{self, Reading};
+
+/// Reads every log. Lines that cannot be read are told of, file by file; a file of which none can be
+/// is no log.
+pub(super) fn logs(plan: &Plan) -> Result<Survey, Failure> {
+    let mut all = Survey::default();
+    for input in &plan.logs {
+        let survey = read(input).map_err(|error| Failure::Io {
+            doing: format!("reading {}", input.name()),
+            error,
+        })?;
+        tell_unreadable(input, &survey)?;
+        all.absorb(&survey);
+    }
+    if all.lines == 0 {
+        let names: Vec<_> = plan.logs.iter().map(Input::name).collect();
+        let names = names.join(", ");
+        return Err(Failure::Input(format!(
+            "{names}: no line; expected: {EXPECTED}"
+        )));
+    }
+    Ok(all)
+}
+
+fn read(input: &Input) -> io::Result<Survey> {
+    let (source, size): (Box<dyn Read>, _) = match input {
+        Input::File(path) => {
+            let file = File::open(path)?;
+            let about = file.metadata()?;
+            // Pipes have no size.
+            let size = about.is_file().then_some(about.len());
+            (Box::new(file), size)
+        }
+        Input::Stdin => (Box::new(io::stdin().lock()), None),
+    };
+    let progress = Reading::of(size, input.name());
+    Survey::read(progress.over(source))
+}
+
+fn tell_unreadable(input: &Input, survey: &Survey) -> Result<(), Failure> {
+    let Some(first) = &survey.first_unreadable else {
+        return Ok(());
+    };
+    let name = input.name();
+    if survey.responses() == 0 {
+        return Err(Failure::Input(format!(
+            "{name}: none of its lines ({}) can be read; the first is: {} ({}; expected: {EXPECTED})",
+            grouped(survey.lines),
+            first.text,
+            first.why,
+        )));
+    }
+    terminal::remark(&format!(
+        "{name}: {} of {} lines cannot be read; the first is line {}, {}: {}",
+        grouped(survey.unreadable),
+        grouped(survey.lines),
+        grouped(first.number),
+        first.why,
+        first.text,
+    ));
+    Ok(())
+}
+
+/// What was read, for people.
+pub(super) fn summary(log: &Survey, sizes: &[(u64, u64)]) -> Log {
+    let (first, last) = log.times.unzip();
+    let seconds = log.times.map_or(0, |(first, last)| last - first);
+    let octets = |(size, count): &(u64, u64)| size.saturating_mul(*count);
+    Log {
+        lines: log.lines,
+        unreadable: log.unreadable,
+        responses: log.responses(),
+        with_body: sizes.iter().map(|(_, count)| count).sum(),
+        head: log.head,
+        not_modified: log.not_modified,
+        empty: log.empty,
+        body_bytes: sizes.iter().map(octets).fold(0, u64::saturating_add),
+        distinct_sizes: sizes.len() as u64,
+        first: first.map(utc),
+        last: last.map(utc),
+        days: seconds as f64 / SECONDS_OF_A_DAY,
+    }
+}
+
+const SECONDS_OF_A_DAY: f64 = 86_400.0;

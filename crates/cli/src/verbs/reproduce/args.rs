@@ -1,0 +1,161 @@
+//! What is typed: every flag, its help and its spelling. What it means is the plan's business.
+
+use std::path::PathBuf;
+
+use clap::builder::{PossibleValue, TypedValueParser};
+use clap::error::Error;
+use tinygram_papers::{Experiment, experiments};
+
+use crate::values::{Names, count};
+
+#[derive(Clone, Debug, clap::Args)]
+#[command(after_help = EXAMPLES, allow_negative_numbers = true)]
+pub(crate) struct Args {
+    /// Experiments, or the beginning of several ids, such as `mogul` or `mogul-table`
+    /// [default: all; --list has the ids]
+    #[arg(value_name = "ID", value_parser = Ids::new(), hide_possible_values = true)]
+    pub(crate) id: Vec<Chosen>,
+
+    /// List the experiments and measure nothing
+    #[arg(long)]
+    pub(crate) list: bool,
+
+    /// Show the tables too, ours beside the paper's [default: only where an id is given]
+    #[arg(short, long)]
+    pub(crate) verbose: bool,
+
+    /// How often what the paper repeated ten times is repeated; tolerances are for ten
+    #[arg(
+        long, value_name = "N", value_parser = count(1_u32..=100_000), default_value_t = 10,
+        help_heading = RUN
+    )]
+    pub(crate) repetitions: u32,
+
+    /// Where the random numbers begin: the same seed gives the same output
+    #[arg(
+        long, value_name = "N", value_parser = count(0..=u64::MAX), default_value_t = 1,
+        help_heading = RUN
+    )]
+    pub(crate) seed: u64,
+
+    /// Threads to compute on; the output does not depend on it [default: all cores]
+    #[arg(long, value_name = "N", value_parser = count(1_u16..=1024), help_heading = RUN)]
+    pub(crate) threads: Option<u16>,
+
+    /// How results are written
+    #[arg(
+        long, value_enum, default_value_t = Format::Text, value_name = "FORMAT",
+        help_heading = OUTPUT
+    )]
+    pub(crate) format: Format,
+
+    /// Write the results here instead of standard output
+    #[arg(short, long, value_name = "FILE", help_heading = OUTPUT)]
+    pub(crate) output: Option<PathBuf>,
+
+    /// Write one self-contained page too: tables side by side, traces, plots, rules, parameters
+    #[arg(long, value_name = "FILE", help_heading = OUTPUT)]
+    pub(crate) html: Option<PathBuf>,
+
+    /// Write the traces too, one text file each in tcpdump's notation
+    #[arg(long, value_name = "DIR", help_heading = OUTPUT)]
+    pub(crate) traces: Option<PathBuf>,
+}
+
+/// How results are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum Format {
+    /// For reading in a terminal
+    Text,
+    /// One document, schema tinygram.reproduce/1
+    Json,
+    /// For a document, tables and all: docs/REPRODUCTION.md
+    Markdown,
+}
+
+/// The experiments that one typed id means.
+pub(crate) type Chosen = Vec<&'static Experiment>;
+
+/// A parser for ids and their beginnings.
+#[derive(Clone)]
+struct Ids(Names<&'static Experiment>);
+
+impl Ids {
+    fn new() -> Self {
+        let named = experiments()
+            .into_iter()
+            .map(|experiment| (experiment.id, experiment.title, experiment));
+        Self(Names::new(named))
+    }
+}
+
+impl TypedValueParser for Ids {
+    type Value = Chosen;
+
+    fn parse_ref(
+        &self,
+        command: &clap::Command,
+        arg: Option<&clap::Arg>,
+        typed: &std::ffi::OsStr,
+    ) -> Result<Chosen, Error> {
+        let meant = meant(&typed.to_string_lossy().to_lowercase(), &experiments());
+        if !meant.is_empty() {
+            return Ok(meant);
+        }
+        // Not one of them: the list of names has the words for it.
+        let one = self.0.parse_ref(command, arg, typed)?;
+        Ok(vec![one])
+    }
+
+    fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
+        self.0.possible_values()
+    }
+}
+
+/// The experiment with this id, or all whose ids begin so; `mogul-figure-1` is not a beginning of
+/// `mogul-figure-10`.
+fn meant(typed: &str, all: &[&'static Experiment]) -> Chosen {
+    let begins = |id: &str| {
+        id.strip_prefix(typed).is_some_and(|rest| {
+            let splits_a_number =
+                typed.ends_with(|c: char| c.is_ascii_digit()) && rest.starts_with(char::is_numeric);
+            !typed.is_empty() && !splits_a_number
+        })
+    };
+    let exact = all.iter().find(|experiment| experiment.id == typed);
+    match exact {
+        Some(one) => vec![one],
+        None => all.iter().filter(|it| begins(it.id)).copied().collect(),
+    }
+}
+
+const RUN: &str = "Run";
+const OUTPUT: &str = "Output";
+
+const EXAMPLES: &str = "\
+Examples:
+  tinygram reproduce                        Everything, a line for each experiment
+  tinygram reproduce mogul-table-5          One table, ours beside the paper's
+  tinygram reproduce moldeklev heidemann    Two papers
+  tinygram reproduce --html page.html --format json --output results.json
+
+Exit code 1: done, and something that should match the paper does not.";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_id_means_itself_and_a_beginning_all_that_begin_so() {
+        let ids = |typed| -> Vec<_> {
+            let all = experiments();
+            meant(typed, &all).iter().map(|it| it.id).collect()
+        };
+        assert_eq!(ids("mogul-table-4"), ["mogul-table-4"]);
+        assert!(ids("mogul-table").len() > 3);
+        assert!(ids("mogul").len() >= ids("mogul-table").len());
+        assert!(ids("mogul-figure-1").is_empty());
+        assert!(ids("").is_empty());
+        assert!(ids("tables").is_empty());
+    }
+}

@@ -1,0 +1,81 @@
+//! Runs the experiments on all threads and counts what became of their rows.
+
+use rayon::prelude::*;
+use tinygram_papers::Experiment;
+use tinygram_papers::experiment::{Outcome, Row, Status};
+
+use super::plan::Plan;
+use crate::exit::Failure;
+use crate::terminal::Progress;
+
+/// An experiment and what it found.
+#[derive(Clone, Debug)]
+pub(crate) struct Reproduced {
+    pub(crate) experiment: &'static Experiment,
+    pub(crate) outcome: Outcome,
+}
+
+/// How many rows of each status.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Tally {
+    pub(crate) matches: usize,
+    pub(crate) fitted: usize,
+    pub(crate) known: usize,
+    pub(crate) misses: usize,
+    pub(crate) unpublished: usize,
+}
+
+/// Runs every experiment of the plan, one step of `progress` for each; in the plan's order,
+/// whatever thread runs which.
+pub(crate) fn reproduce(
+    plan: &Plan,
+    threads: Option<u16>,
+    progress: &Progress,
+) -> Result<Vec<Reproduced>, Failure> {
+    let pool = rayon::ThreadPoolBuilder::new()
+        .num_threads(threads.unwrap_or(0).into())
+        .build()
+        .map_err(|error| Failure::Input(format!("--threads: {error}")))?;
+    let run = |experiment: &&'static Experiment| {
+        let outcome = (experiment.run)(&plan.effort);
+        progress.step();
+        Reproduced {
+            experiment,
+            outcome,
+        }
+    };
+    let alone = plan.experiments.par_iter().with_max_len(1);
+    Ok(pool.install(|| alone.map(run).collect()))
+}
+
+impl Tally {
+    pub(crate) fn of<'a>(rows: impl IntoIterator<Item = &'a Row>) -> Self {
+        let mut tally = Self::default();
+        for row in rows {
+            *match row.status() {
+                Status::Match => &mut tally.matches,
+                Status::Fitted => &mut tally.fitted,
+                Status::KnownMismatch => &mut tally.known,
+                Status::Miss => &mut tally.misses,
+                Status::NotPublished => &mut tally.unpublished,
+            } += 1;
+        }
+        tally
+    }
+
+    /// Over several experiments.
+    pub(crate) fn of_all(reproduced: &[Reproduced]) -> Self {
+        Self::of(reproduced.iter().flat_map(|it| &it.outcome.rows))
+    }
+
+    /// Each count with what it counts, in one order everywhere.
+    pub(crate) fn named(self) -> [(&'static str, usize); 5] {
+        [
+            ("match", self.matches),
+            ("fitted", self.fitted),
+            ("known mismatch", self.known),
+            ("miss", self.misses),
+            ("not published", self.unpublished),
+        ]
+    }
+}

@@ -1,0 +1,27 @@
+//! `tinygram reproduce`: typed ([`args`]) -> meant ([`plan`]) -> done ([`bench`]) -> shown
+//! ([`outputs`], [`show`]).
+
+mod args;
+mod bench;
+mod outputs;
+mod plan;
+mod show;
+
+pub(crate) use args::Args;
+
+use crate::exit::{Done, Failure};
+use crate::{interrupt, terminal};
+
+pub(crate) fn run(args: &Args) -> Result<Done, Failure> {
+    let plan = plan::Plan::from(args)?;
+    let outputs = outputs::Outputs::open(args)?;
+    if args.list {
+        return outputs.list(&plan);
+    }
+    interrupt::watch();
+    let reproduced = {
+        let progress = terminal::Progress::over(plan.experiments.len() as u64, "reproducing");
+        bench::reproduce(&plan, args.threads, &progress)?
+    };
+    outputs.show(&plan, &reproduced)
+}

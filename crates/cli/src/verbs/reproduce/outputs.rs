@@ -1,0 +1,108 @@
+//! Where results go: opened before the work, filled after it.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use tinygram_report::{Destination, Folder, Ink};
+
+use super::args::{Args, Format};
+use super::bench::{Reproduced, Tally};
+use super::plan::Plan;
+use super::show;
+use crate::exit::{Done, Failure};
+use crate::{interrupt, terminal};
+
+/// Every place that a run writes to, known to be writable.
+pub(crate) struct Outputs {
+    format: Format,
+    /// Standard output if absent.
+    results: Option<(PathBuf, Destination)>,
+    html: Option<(PathBuf, Destination)>,
+    traces: Option<(PathBuf, Folder)>,
+}
+
+impl Outputs {
+    /// Opens what the arguments name, or says what cannot be written.
+    pub(crate) fn open(args: &Args) -> Result<Self, Failure> {
+        if args.output.is_some() && args.output == args.html {
+            let line = "--output and --html name the same file; each needs its own";
+            return Err(Failure::Input(line.into()));
+        }
+        Ok(Self {
+            format: args.format,
+            results: opened(args.output.as_deref(), Destination::open)?,
+            html: opened(args.html.as_deref(), Destination::open)?,
+            traces: opened(args.traces.as_deref(), Folder::open)?,
+        })
+    }
+
+    /// Shows which experiments there are.
+    pub(crate) fn list(self, plan: &Plan) -> Result<Done, Failure> {
+        // Without a terminal each experiment keeps to its line, for grep.
+        let text = show::list(plan, self.format, self.canvas(usize::MAX));
+        self.results_to_their_place(&text)
+    }
+
+    /// Shows what came out, files first, so that a reader who goes away spoils nothing; then says
+    /// whether all that should match does.
+    pub(crate) fn show(mut self, plan: &Plan, reproduced: &[Reproduced]) -> Result<Done, Failure> {
+        let text = show::results(plan, reproduced, self.format, self.canvas(terminal::WIDTH));
+        interrupt::shielded(|| self.write_files(plan, reproduced))?;
+        self.results_to_their_place(&text)?;
+        if Tally::of_all(reproduced).misses > 0 {
+            Ok(Done::Found)
+        } else {
+            Ok(Done::Well)
+        }
+    }
+
+    /// A file is read by an editor or a pager, whatever the terminal is.
+    fn canvas(&self, otherwise: usize) -> (Ink, usize) {
+        match self.results {
+            Some(_) => (Ink::Plain, otherwise),
+            None => terminal::canvas(otherwise),
+        }
+    }
+
+    fn write_files(&mut self, plan: &Plan, reproduced: &[Reproduced]) -> Result<(), Failure> {
+        if let Some((path, folder)) = &self.traces {
+            for (name, text) in show::traces(reproduced) {
+                folder
+                    .write(&name, text.as_bytes())
+                    .map_err(|error| failed(&path.join(&name), error))?;
+            }
+        }
+        if let Some((path, file)) = self.html.take() {
+            let page = show::page(plan, reproduced).to_html();
+            file.write(page.as_bytes())
+                .map_err(|error| failed(&path, error))?;
+        }
+        Ok(())
+    }
+
+    fn results_to_their_place(self, text: &str) -> Result<Done, Failure> {
+        let Some((path, file)) = self.results else {
+            return terminal::print(text.as_bytes());
+        };
+        interrupt::shielded(|| file.write(text.as_bytes()))
+            .map_err(|error| failed(&path, error))?;
+        Ok(Done::Well)
+    }
+}
+
+type Opened<T> = Result<Option<(PathBuf, T)>, Failure>;
+
+fn opened<T>(path: Option<&Path>, open: impl Fn(&Path) -> io::Result<T>) -> Opened<T> {
+    path.map(|path| match open(path) {
+        Ok(place) => Ok((path.to_owned(), place)),
+        Err(error) => Err(failed(path, error)),
+    })
+    .transpose()
+}
+
+fn failed(path: &Path, error: io::Error) -> Failure {
+    Failure::Io {
+        doing: format!("cannot write {}", path.display()),
+        error,
+    }
+}

@@ -1,0 +1,59 @@
+//! What is meant: which experiments, in the papers' order and each once, and with which effort.
+
+use serde::Serialize;
+use tinygram_papers::experiment::Effort;
+use tinygram_papers::{Experiment, experiments};
+
+use super::args::Args;
+use crate::exit::Failure;
+
+/// What to reproduce.
+#[derive(Clone, Debug)]
+pub(crate) struct Plan {
+    pub(crate) experiments: Vec<&'static Experiment>,
+    pub(crate) effort: Effort,
+    /// Tables, not only a line for each experiment.
+    pub(crate) shows_tables: bool,
+}
+
+/// Every parameter that results depend on.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct Parameters {
+    experiments: Vec<&'static str>,
+    seed: u64,
+    repetitions: u32,
+}
+
+impl Plan {
+    pub(crate) fn from(args: &Args) -> Result<Self, Failure> {
+        let is_chosen = |experiment: &&Experiment| {
+            let mut chosen = args.id.iter().flatten();
+            args.id.is_empty() || chosen.any(|it| it.id == experiment.id)
+        };
+        if args.list && (args.html.is_some() || args.traces.is_some()) {
+            let line = "--list measures nothing; --html and --traces show what was measured";
+            return Err(Failure::Input(line.into()));
+        }
+        Ok(Self {
+            experiments: experiments().into_iter().filter(is_chosen).collect(),
+            effort: Effort {
+                seed: args.seed,
+                repetitions: args.repetitions,
+            },
+            shows_tables: args.verbose || !args.id.is_empty(),
+        })
+    }
+
+    pub(crate) fn parameters(&self) -> Parameters {
+        Parameters {
+            experiments: self.experiments.iter().map(|it| it.id).collect(),
+            seed: self.effort.seed,
+            repetitions: self.effort.repetitions,
+        }
+    }
+
+    /// Whether tolerances are meant for this many repetitions.
+    pub(crate) fn is_the_papers_effort(&self) -> bool {
+        self.effort.repetitions == Effort::PAPER.repetitions
+    }
+}

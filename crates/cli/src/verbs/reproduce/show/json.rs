@@ -1,0 +1,240 @@
+//! One document, schema tinygram.reproduce/1.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+use serde_json::Value as Json;
+use tinygram_papers::Experiment;
+use tinygram_papers::experiment::{
+    Class, Mark, Origin, Parameter, Plot, Row, Status, Tolerance, Value,
+};
+use tinygram_report::{Document, json};
+
+use super::super::bench::{Reproduced, Tally};
+use super::super::plan::Plan;
+use super::{trace, words};
+
+const SCHEMA: &str = "tinygram.reproduce/1";
+
+pub(super) fn results(plan: &Plan, reproduced: &[Reproduced]) -> String {
+    json(&Document {
+        schema: SCHEMA,
+        parameters: plan.parameters(),
+        results: Results {
+            experiments: reproduced.iter().map(measured).collect(),
+        },
+    })
+}
+
+/// The experiments without results.
+pub(super) fn list(plan: &Plan) -> String {
+    json(&Document {
+        schema: "tinygram.reproduce.list/1",
+        parameters: BTreeMap::<&str, Json>::new(),
+        results: Results {
+            experiments: plan.experiments.iter().map(|it| named(it)).collect(),
+        },
+    })
+}
+
+#[derive(Serialize)]
+struct Results<T> {
+    experiments: Vec<T>,
+}
+
+#[derive(Serialize)]
+struct Named {
+    id: &'static str,
+    paper: &'static str,
+    title: &'static str,
+    source: &'static str,
+}
+
+#[derive(Serialize)]
+struct Measured {
+    #[serde(flatten)]
+    named: Named,
+    tally: Counts,
+    rows: Vec<JsonRow>,
+    rules: Vec<&'static str>,
+    parameters: Vec<JsonParameter>,
+    notes: Vec<String>,
+    traces: Vec<JsonTrace>,
+    plots: Vec<JsonPlot>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "kebab-case")]
+struct Counts {
+    r#match: usize,
+    fitted: usize,
+    known_mismatch: usize,
+    miss: usize,
+    not_published: usize,
+}
+
+#[derive(Serialize)]
+struct JsonRow {
+    cell: serde_json::Map<String, Json>,
+    published: Json,
+    reproduced: Json,
+    /// How far the two may be apart, in the value's own unit; where that differs between the
+    /// directions, the larger; `null` where anything may be.
+    tolerance: Option<f64>,
+    /// The numbers that count as agreeing, both included.
+    allowed: Option<(f64, f64)>,
+    class: &'static str,
+    status: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    why: Option<&'static str>,
+}
+
+#[derive(Serialize)]
+struct JsonParameter {
+    name: &'static str,
+    value: String,
+    origin: &'static str,
+    detail: &'static str,
+}
+
+#[derive(Serialize)]
+struct JsonTrace {
+    title: String,
+    lines: Vec<String>,
+}
+
+#[derive(Serialize)]
+struct JsonPlot {
+    title: String,
+    x: &'static str,
+    y: &'static str,
+    series: Vec<JsonSeries>,
+}
+
+#[derive(Serialize)]
+struct JsonSeries {
+    name: String,
+    mark: &'static str,
+    points: Vec<(f64, f64)>,
+}
+
+fn named(experiment: &Experiment) -> Named {
+    Named {
+        id: experiment.id,
+        paper: words::authors(experiment.paper),
+        title: experiment.title,
+        source: experiment.source,
+    }
+}
+
+fn measured(it: &Reproduced) -> Measured {
+    let tally = Tally::of(&it.outcome.rows);
+    Measured {
+        named: named(it.experiment),
+        tally: Counts {
+            r#match: tally.matches,
+            fitted: tally.fitted,
+            known_mismatch: tally.known,
+            miss: tally.misses,
+            not_published: tally.unpublished,
+        },
+        rows: it.outcome.rows.iter().map(row).collect(),
+        rules: it.outcome.rules.clone(),
+        parameters: it.outcome.parameters.iter().map(parameter).collect(),
+        notes: it.outcome.notes.clone(),
+        traces: it
+            .outcome
+            .traces
+            .iter()
+            .map(|trace| JsonTrace {
+                title: trace.title.clone(),
+                lines: trace::lines(trace),
+            })
+            .collect(),
+        plots: it.outcome.plots.iter().map(plot).collect(),
+    }
+}
+
+fn row(row: &Row) -> JsonRow {
+    let published = row.published.as_ref();
+    let allowed = published.and_then(Value::number);
+    let allowed = allowed.and_then(|paper| words::allowed(row.tolerance, paper));
+    let distance = |paper: f64| allowed.map(|(low, high)| f64::max(paper - low, high - paper));
+    JsonRow {
+        cell: row
+            .cell
+            .iter()
+            .map(|(name, part)| ((*name).to_owned(), value(part)))
+            .collect(),
+        published: published.map_or(Json::Null, value),
+        reproduced: value(&row.reproduced),
+        tolerance: match published.and_then(Value::number) {
+            Some(paper) => distance(paper).map(tidy),
+            // Words agree or they do not.
+            None => (published.is_some() && row.tolerance != Tolerance::Unbounded).then_some(0.0),
+        },
+        allowed: allowed.map(|(low, high)| (tidy(low), tidy(high))),
+        class: match row.class {
+            Class::Rules => "rules",
+            Class::Fitted => "fitted",
+            Class::KnownMismatch(_) => "known-mismatch",
+            Class::NotPublished => "not-published",
+        },
+        status: match row.status() {
+            Status::Match => "match",
+            Status::Fitted => "fitted",
+            Status::KnownMismatch => "known-mismatch",
+            Status::Miss => "miss",
+            Status::NotPublished => "not-published",
+        },
+        why: words::reason(row),
+    }
+}
+
+/// Numbers with all their digits: what is shown is rounded, what is compared is not.
+fn value(value: &Value) -> Json {
+    match value {
+        Value::Number(number, _) => (*number).into(),
+        Value::Count(count) => (*count).into(),
+        Value::Text(text) => text.as_str().into(),
+    }
+}
+
+/// Without the dust of binary fractions: 30.9 - 2.5 is 28.4.
+fn tidy(number: f64) -> f64 {
+    (number * 1e9).round() / 1e9
+}
+
+fn parameter(parameter: &Parameter) -> JsonParameter {
+    let (origin, detail) = match parameter.origin {
+        Origin::Paper(place) => ("paper", place),
+        Origin::Fitted(to) => ("fitted", to),
+        Origin::Assumed(why) => ("assumed", why),
+    };
+    JsonParameter {
+        name: parameter.name,
+        value: parameter.value.clone(),
+        origin,
+        detail,
+    }
+}
+
+fn plot(plot: &Plot) -> JsonPlot {
+    let series = plot.series.iter().map(|series| JsonSeries {
+        name: series.name.clone(),
+        mark: match series.mark {
+            Mark::Dots => "dots",
+            Mark::Crosses => "crosses",
+            Mark::Squares => "squares",
+            Mark::Line => "line",
+            Mark::Dashed => "dashed",
+        },
+        points: series.points.clone(),
+    });
+    JsonPlot {
+        title: plot.title.clone(),
+        x: plot.x,
+        y: plot.y,
+        series: series.collect(),
+    }
+}

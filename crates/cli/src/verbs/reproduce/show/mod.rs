@@ -1,0 +1,61 @@
+//! Results, shown: one exporter per format, all over the same tables.
+
+mod json;
+mod markdown;
+mod page;
+mod tables;
+mod text;
+mod trace;
+mod words;
+
+pub(super) use page::page;
+use tinygram_report::{Align, Column, Entry, Ink, Table};
+pub(super) use trace::traces;
+
+use super::args::Format;
+use super::bench::Reproduced;
+use super::plan::Plan;
+
+/// What came out, in `format`; text fits `canvas`.
+pub(super) fn results(
+    plan: &Plan,
+    reproduced: &[Reproduced],
+    format: Format,
+    canvas: (Ink, usize),
+) -> String {
+    match format {
+        Format::Text => text::results(plan, reproduced, canvas),
+        Format::Json => json::results(plan, reproduced),
+        Format::Markdown => markdown::results(plan, reproduced),
+    }
+}
+
+/// Which experiments there are.
+pub(super) fn list(plan: &Plan, format: Format, (ink, width): (Ink, usize)) -> String {
+    let row = |it: &&tinygram_papers::Experiment| {
+        let place = format!("{}, {}", words::authors(it.paper), it.source);
+        [it.id.into(), it.title.into(), place]
+            .map(|text: String| Entry::new(text))
+            .into()
+    };
+    let table = Table {
+        columns: columns(["Id", "What it reproduces", "Where it stands"]),
+        rows: plan.experiments.iter().map(row).collect(),
+        ..Table::default()
+    };
+    match format {
+        Format::Text => table.to_text(width, ink),
+        Format::Markdown => table.to_markdown(),
+        Format::Json => json::list(plan),
+    }
+}
+
+/// Plain columns of words.
+fn columns<const N: usize>(heads: [&str; N]) -> Vec<Column> {
+    let column = |head: &str| Column {
+        group: String::new(),
+        head: head.into(),
+        align: Align::Left,
+    };
+    heads.map(column).into()
+}

@@ -1,0 +1,229 @@
+//! An outcome's rows as tables: a grid as the paper has it, or a line each.
+
+use tinygram_papers::experiment::{Layout, Outcome, Row, Status, Value};
+use tinygram_report::{Align, Column, Entry, Table};
+
+use super::words;
+
+/// The tables of an outcome, in its rows' order. Rows that share the names of their cells' parts
+/// stand together.
+pub(super) fn tables(outcome: &Outcome) -> Vec<Table> {
+    let mut tables = Vec::new();
+    for rows in kinds(&outcome.rows) {
+        match outcome.layout {
+            Layout::Grid { down, across } if has_all(rows[0], down) && has_all(rows[0], across) => {
+                tables.extend(grids(&rows, down, across));
+            }
+            _ => tables.push(list(&rows)),
+        }
+    }
+    tables
+}
+
+/// Rows by the names of their cells' parts.
+fn kinds(rows: &[Row]) -> Vec<Vec<&Row>> {
+    grouped(rows.iter(), |row| {
+        row.cell.iter().map(|(name, _)| *name).collect::<Vec<_>>()
+    })
+}
+
+fn has_all(row: &Row, names: &[&str]) -> bool {
+    names
+        .iter()
+        .all(|name| row.cell.iter().any(|(own, _)| own == name))
+}
+
+/// A line for each row: its cell, the paper's value, ours, how far they may be apart.
+fn list(rows: &[&Row]) -> Table {
+    let plain = |head: String, align| Column {
+        group: String::new(),
+        head,
+        align,
+    };
+    let names = rows[0].cell.iter();
+    let mut columns: Vec<Column> = names
+        .map(|(name, _)| plain(words::key(name), Align::Left))
+        .collect();
+    let is_text = |row: &&&Row| matches!(row.reproduced, Value::Text(_));
+    let align = match rows.iter().any(|row| is_text(&row)) {
+        true => Align::Left,
+        false => Align::Right,
+    };
+    for head in ["paper", "ours", "allowed"] {
+        columns.push(plain(head.into(), align));
+    }
+    columns.push(plain(String::new(), Align::Left));
+    let line = |row: &&Row| {
+        let mut line: Vec<Entry> = row
+            .cell
+            .iter()
+            .map(|(_, value)| Entry::new(words::part(value)))
+            .collect();
+        line.push(Entry::new(published(row)));
+        line.push(Entry {
+            text: row.reproduced.to_string(),
+            tone: words::tone(row.status()),
+            weight: weight(row),
+            ..Entry::default()
+        });
+        line.push(Entry::new(match row.published {
+            Some(_) => words::tolerance(row.tolerance),
+            None => "-".into(),
+        }));
+        line.push(Entry::new(verdict(row)));
+        line
+    };
+    Table {
+        columns,
+        rows: rows.iter().map(line).collect(),
+        ..Table::default()
+    }
+}
+
+/// A grid for each set of values of the cells' other parts.
+fn grids(rows: &[&Row], down: &[&str], across: &[&str]) -> Vec<Table> {
+    let others = |row: &Row| -> Vec<String> {
+        let is_other = |name: &str| !down.contains(&name) && !across.contains(&name);
+        let others = row.cell.iter().filter(|(name, _)| is_other(name));
+        others
+            .map(|(name, value)| format!("{}: {}", words::key(name), words::part(value)))
+            .collect()
+    };
+    let sets = grouped(rows.iter().copied(), |row| others(row));
+    sets.iter()
+        .map(|rows| grid(others(rows[0]).join(", "), rows, down, across))
+        .collect()
+}
+
+fn grid(title: String, rows: &[&Row], down: &[&str], across: &[&str]) -> Table {
+    let lines = distinct(rows.iter().map(|row| parts(row, down)));
+    let heads = distinct(rows.iter().map(|row| parts(row, across)));
+    let names = |keys: &[&str]| keys.iter().map(|key| words::key(key)).collect::<Vec<_>>();
+    let (outer, inner) = across.split_at(across.len() - 1);
+    // With one name across, it stands over all columns; with more, each group has its value.
+    let mut columns = vec![Column {
+        group: names(if outer.is_empty() { &[] } else { outer }).join(" / "),
+        head: format!(
+            "{} \\ {}",
+            names(down).join(" / "),
+            names(inner).join(" / ")
+        ),
+        align: Align::Left,
+    }];
+    columns.extend(heads.iter().map(|head| Column {
+        group: head[..outer.len()].join(" / "),
+        head: head[outer.len()..].join(" / "),
+        align: Align::Right,
+    }));
+    let entry = |line: &[String], head: &[String]| {
+        let is_it = |row: &&&Row| parts(row, down) == line && parts(row, across) == head;
+        rows.iter()
+            .find(is_it)
+            .map_or_else(|| Entry::new("-"), |row| compared(row))
+    };
+    let row = |line: &Vec<String>| {
+        let mut row = vec![Entry::new(line.join(" / "))];
+        if rows.iter().any(|row| row.published.is_some()) {
+            row[0].beside = Some("  paper".into());
+        }
+        row.extend(heads.iter().map(|head| entry(line, head)));
+        row
+    };
+    Table {
+        title,
+        rows: lines.iter().map(row).collect(),
+        columns,
+        notes: Vec::new(),
+    }
+}
+
+/// Ours with its sign, and the paper's beside it.
+fn compared(row: &Row) -> Entry {
+    let status = row.status();
+    Entry {
+        text: format!("{} {}", row.reproduced, words::sign(status))
+            .trim_end()
+            .into(),
+        beside: row
+            .published
+            .as_ref()
+            // As wide as ours with its sign, so that digits stand under digits.
+            .map(|value| format!("{value}  ")),
+        tone: words::tone(status),
+        weight: weight(row),
+        opens: None,
+    }
+}
+
+/// What became of a row, in words; and why, if it is known.
+fn verdict(row: &Row) -> String {
+    let status = row.status();
+    let word = format!("{} {}", words::sign(status), words::status(status));
+    match words::reason(row) {
+        Some(why) if status == Status::KnownMismatch => format!("{word}: {why}"),
+        _ => word.trim().to_owned(),
+    }
+}
+
+fn published(row: &Row) -> String {
+    row.published
+        .as_ref()
+        .map_or_else(|| "-".to_owned(), ToString::to_string)
+}
+
+/// How much of its tolerance a row uses up: 0 nothing, 1 all of it or more.
+fn weight(row: &Row) -> f64 {
+    let numbers = row.published.as_ref().and_then(Value::number);
+    let (Some(paper), Some(ours)) = (numbers, row.reproduced.number()) else {
+        return match row.status() {
+            Status::KnownMismatch | Status::Miss => 1.0,
+            _ => 0.0,
+        };
+    };
+    match row.status() {
+        Status::KnownMismatch | Status::Miss => 1.0,
+        _ => words::allowed(row.tolerance, paper).map_or(0.0, |(low, high)| {
+            let room = if ours < paper {
+                paper - low
+            } else {
+                high - paper
+            };
+            if room > 0.0 {
+                ((ours - paper).abs() / room).clamp(0.0, 1.0)
+            } else {
+                0.0
+            }
+        }),
+    }
+}
+
+fn parts(row: &Row, names: &[&str]) -> Vec<String> {
+    let part = |name: &&str| {
+        let of_it = row.cell.iter().find(|(own, _)| own == name);
+        of_it.map_or_else(String::new, |(_, value)| words::part(value))
+    };
+    names.iter().map(part).collect()
+}
+
+/// Items with equal keys together, in order of first appearance.
+fn grouped<T, K: PartialEq>(items: impl Iterator<Item = T>, key: impl Fn(&T) -> K) -> Vec<Vec<T>> {
+    let mut groups: Vec<(K, Vec<T>)> = Vec::new();
+    for item in items {
+        let own = key(&item);
+        match groups.iter_mut().find(|(key, _)| *key == own) {
+            Some((_, group)) => group.push(item),
+            None => groups.push((own, vec![item])),
+        }
+    }
+    groups.into_iter().map(|(_, group)| group).collect()
+}
+
+fn distinct<T: PartialEq>(items: impl Iterator<Item = T>) -> Vec<T> {
+    let mut kept = Vec::new();
+    for item in items {
+        if !kept.contains(&item) {
+            kept.push(item);
+        }
+    }
+    kept
+}

@@ -1,0 +1,115 @@
+//! How results are worded, the same in every format.
+
+use tinygram_papers::experiment::{Class, Origin, Paper, Row, Status, Tolerance, Value};
+use tinygram_report::Tone;
+use tinygram_report::units::size;
+
+/// What a status is called.
+pub(super) const fn status(status: Status) -> &'static str {
+    match status {
+        Status::Match => "match",
+        Status::Fitted => "fitted",
+        Status::KnownMismatch => "known mismatch",
+        Status::Miss => "miss",
+        Status::NotPublished => "not published",
+    }
+}
+
+/// A sign for a status that needs no colour.
+pub(super) const fn sign(status: Status) -> &'static str {
+    match status {
+        Status::Match => "=",
+        Status::Fitted => "≈",
+        Status::KnownMismatch => "≠",
+        Status::Miss => "✗",
+        Status::NotPublished => "",
+    }
+}
+
+/// What the signs mean, for the foot of a page.
+pub(super) const SIGNS: &str = "= agrees by protocol rules alone; ≈ agrees with fitted costs; ≠ differs, for a reason that is \
+     named; ✗ differs and should not; without a sign: the paper has no such value.";
+
+pub(super) const fn tone(status: Status) -> Tone {
+    match status {
+        Status::Match => Tone::Good,
+        Status::Fitted => Tone::Fair,
+        Status::KnownMismatch => Tone::Odd,
+        Status::Miss => Tone::Bad,
+        Status::NotPublished => Tone::Plain,
+    }
+}
+
+/// How far a value may be off.
+pub(super) fn tolerance(tolerance: Tolerance) -> String {
+    match tolerance {
+        Tolerance::Exact => "exact".into(),
+        Tolerance::Within(distance) => format!("± {distance}"),
+        Tolerance::Share(share) => format!("± {} %", (1000.0 * share).round() / 10.0),
+        Tolerance::Between(low, high) => format!("{low} to {high}"),
+        Tolerance::Unbounded => "-".into(),
+    }
+}
+
+/// The values that a tolerance allows around the paper's number, both ends included; `None` where
+/// any is.
+pub(super) fn allowed(tolerance: Tolerance, paper: f64) -> Option<(f64, f64)> {
+    let around = |distance: f64| Some((paper - distance, paper + distance));
+    match tolerance {
+        Tolerance::Exact => around(0.0),
+        Tolerance::Within(distance) => around(distance),
+        Tolerance::Share(share) => around(share * paper.abs()),
+        Tolerance::Between(low, high) => Some((low, high)),
+        Tolerance::Unbounded => None,
+    }
+}
+
+/// A part of a cell: sizes as the papers print them.
+pub(super) fn part(value: &Value) -> String {
+    match value {
+        Value::Count(octets) if *octets >= 1024 => size(*octets),
+        other => other.to_string(),
+    }
+}
+
+/// A name as people read it: `app_buffer` is two words.
+pub(super) fn key(key: &str) -> String {
+    key.replace('_', " ")
+}
+
+/// What a row belongs to, in a line.
+pub(super) fn cell(row: &Row) -> String {
+    let word = |(name, value): &(&str, Value)| match value {
+        Value::Text(text) => text.clone(),
+        value => format!("{} {}", key(name), part(value)),
+    };
+    row.cell.iter().map(word).collect::<Vec<_>>().join(", ")
+}
+
+/// Why a row is not expected to agree.
+pub(super) const fn reason(row: &Row) -> Option<&'static str> {
+    match row.class {
+        Class::KnownMismatch(why) => Some(why),
+        _ => None,
+    }
+}
+
+/// Whether a parameter was read, fitted or assumed, and from what.
+pub(super) fn origin(origin: Origin) -> String {
+    match origin {
+        Origin::Paper(place) => format!("the paper: {place}"),
+        Origin::Fitted(to) => format!("fitted: {to}"),
+        Origin::Assumed(why) => format!("assumed: {why}"),
+    }
+}
+
+/// A paper in two words or three.
+pub(super) const fn authors(paper: Paper) -> &'static str {
+    match paper {
+        Paper::Mogul => "Mogul & Minshall",
+        Paper::Moldeklev => "Moldeklev & Gunningberg",
+        Paper::Heidemann => "Heidemann",
+        Paper::Doupnik => "Doupnik",
+        Paper::Davids => "Davids",
+    }
+}

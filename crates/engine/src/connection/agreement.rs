@@ -1,0 +1,91 @@
+//! What both SYNs offered is agreed on, and is carried by every segment from there.
+
+use super::{Connection, State};
+use crate::options::{Options, SackBlocks};
+use crate::sender::Stamp;
+use crate::time::Instant;
+
+/// What both SYNs offered.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Agreed {
+    pub(super) window_scaling: bool,
+    /// Snd.Wind.Shift (RFC 7323, section 2.3).
+    pub(super) send_window_shift: u8,
+    pub(super) timestamps: bool,
+    pub(super) sack: bool,
+    /// Segments other than SYNs may carry options.
+    pub(super) every_segment: bool,
+}
+
+/// "If a Window Scale option is received with a shift.cnt value larger than 14, the TCP SHOULD log
+/// the error but MUST use 14" (RFC 7323, section 2.3).
+const GREATEST_SHIFT: u8 = 14;
+/// What timestamps take of every segment, padding included (RFC 7323, appendix A).
+const TIMESTAMPS_OCTETS: u32 = 12;
+/// What SACK blocks take, padding included (RFC 2018, section 3; two NOPs before it).
+const SACK_OCTETS: u32 = 4;
+const SACK_OCTETS_PER_BLOCK: u32 = 8;
+/// SACK blocks that leave at least three quarters of a small segment to its data.
+const MSS_PER_BLOCK: usize = 48;
+
+impl Connection {
+    /// The options of a SYN; one that answers another repeats only what that one offered
+    /// (RFC 7323, section 1.3; RFC 2018, section 2).
+    pub(super) fn syn_options(&self, now: Instant) -> Options {
+        let answering = self.state == State::SynReceived;
+        let wanted = |switch: bool, agreed: bool| switch && (!answering || agreed);
+        let (own, both) = (&self.extensions, &self.agreed);
+        Options {
+            window_scale: wanted(own.window_scaling, both.window_scaling)
+                .then(|| self.receiver.wanted_window_shift()),
+            sack_permitted: wanted(own.sack, both.sack),
+            timestamps: wanted(own.timestamps, both.timestamps).then(|| self.timestamps(now)),
+            sack: SackBlocks::NONE,
+        }
+    }
+
+    /// The peer's SYN offers `options` and an MSS in octets, 0 where it says none.
+    pub(super) fn agree(&mut self, now: Instant, peer_mss: u16, options: &Options) {
+        let own = self.extensions;
+        if own.window_scaling {
+            let shift = options.window_scale;
+            self.agreed.window_scaling = shift.is_some();
+            self.agreed.send_window_shift = shift.unwrap_or(0).min(GREATEST_SHIFT);
+            self.receiver.agree_on_scaling(shift.is_some());
+        }
+        self.agreed.timestamps = own.timestamps && options.timestamps.is_some();
+        if let Some(timestamps) = options.timestamps {
+            self.clock.learn(now, timestamps.value);
+        }
+        self.agreed.sack = own.sack && options.sack_permitted;
+        self.stamp = Stamp::default();
+        self.agreed.every_segment = self.agreed.timestamps || self.agreed.sack;
+        self.receiver.permit_sack(self.agreed.sack, own.dsack);
+        self.sender.permit_sack(self.agreed.sack, own.rack_tlp);
+        let octets = if self.agreed.timestamps {
+            TIMESTAMPS_OCTETS
+        } else {
+            0
+        };
+        self.sender.set_option_octets(octets);
+        self.receiver.expect_segments(peer_mss, octets);
+    }
+
+    /// The options of segments that leave now.
+    #[inline(never)] // most connections of a simulation never come here
+    pub(super) fn set_options(&mut self, now: Instant) {
+        let timestamps = self.agreed.timestamps.then(|| self.timestamps(now));
+        let stamp = &mut self.stamp;
+        stamp.options.timestamps = timestamps;
+        stamp.options.sack = SackBlocks::NONE;
+        stamp.sack_octets = 0;
+        if self.receiver.has_sack_news() {
+            // Forty octets of options have room for four blocks, or three beside timestamps.
+            let room = SackBlocks::MAX - usize::from(self.agreed.timestamps);
+            let most = room.min((usize::from(self.receiver.mss()) / MSS_PER_BLOCK).max(1));
+            stamp.options.sack = self.receiver.sack_blocks(most);
+            stamp.sack_octets =
+                SACK_OCTETS + SACK_OCTETS_PER_BLOCK * stamp.options.sack.len() as u32;
+        }
+    }
+}

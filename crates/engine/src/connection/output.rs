@@ -1,0 +1,58 @@
+//! What leaves: the sender's pass, and a bare acknowledgment where nothing carried it.
+
+use super::Connection;
+use crate::outbox::Outbox;
+use crate::segment::{Flags, Segment};
+use crate::time::Instant;
+
+impl Connection {
+    /// Runs the sender, and sends a bare acknowledgment if one is wanted and nothing carried it.
+    #[inline]
+    pub(super) fn output(&mut self, now: Instant, out: &mut Outbox) {
+        let idle = !self.sender.has_unsent() && !self.receiver.wants_ack();
+        if !idle && self.state.synchronised() {
+            self.output_something(now, out);
+        }
+    }
+
+    fn output_something(&mut self, now: Instant, out: &mut Outbox) {
+        self.set_stamp(now);
+        if self.sender.pass(now, &self.stamp, out) > 0 {
+            let with_data = out.segments.last().is_some_and(|segment| segment.len > 0);
+            self.receiver
+                .acknowledged(self.stamp.window, with_data, now);
+        } else if self.receiver.wants_ack() {
+            self.push_ack(now, out);
+        }
+    }
+
+    /// A bare acknowledgment, whatever else there may be.
+    pub(super) fn send_ack(&mut self, now: Instant, out: &mut Outbox) {
+        self.set_stamp(now);
+        self.push_ack(now, out);
+    }
+
+    #[inline]
+    fn push_ack(&mut self, now: Instant, out: &mut Outbox) {
+        out.segments.push(Segment {
+            seq: self.sender.bare_ack_seq(),
+            ack: self.stamp.ack,
+            len: 0,
+            window: self.stamp.window,
+            mss: 0,
+            flags: Flags::ACK,
+            options: self.stamp.options,
+        });
+        self.sender.count_empty();
+        self.receiver.acknowledged(self.stamp.window, false, now);
+    }
+
+    #[inline]
+    pub(super) fn set_stamp(&mut self, now: Instant) {
+        self.stamp.ack = self.receiver.nxt();
+        self.stamp.window = self.receiver.window();
+        if self.agreed.every_segment {
+            self.set_options(now);
+        }
+    }
+}

@@ -1,0 +1,67 @@
+//! FreeBSD 3.2, as Doupnik tested it (section 3.0): strict Nagle, and ACKs that wait for the
+//! application to read or for a tick of 200 ms.
+
+use super::{Profile, Sizes};
+use crate::connection::{Config, Extensions};
+use crate::receiver::ReceiverConfig;
+use crate::receiver::ack_policy::{AckPolicy, AckTimer, BytesConsumed};
+use crate::sender::congestion::{Congestion, Reno, restart::IdleRestart};
+use crate::sender::send_policy::SendPolicy;
+use crate::sender::{RtoRules, SenderConfig};
+use crate::socket::copy_rule::{CopyRule, Mclbytes};
+use crate::time::Duration;
+
+pub(super) const PROFILE: Profile = Profile {
+    name: "freebsd_3_2",
+    summary: "FreeBSD 3.2 (Doupnik): strict Nagle, MCLBYTES 2048, 200 ms cyclic ACK timer",
+    config,
+};
+
+/// As shipped.
+const MCLBYTES: u64 = 2048;
+
+fn config(sizes: &Sizes) -> Config {
+    let mss = u64::from(sizes.mss);
+    Config {
+        sender: SenderConfig {
+            mss: u32::from(sizes.mss),
+            buffer: sizes.send_buffer,
+            // "Strict Nagle mode" (section 3.0), which the draft tests for every segment (1.4). The
+            // source tests idleness once per pass (`nagle`); what the draft measured of this server
+            // cannot tell the two apart.
+            policy: SendPolicy::named("strict-nagle").expect("STRICT-NAGLE is registered"),
+            more_in_every_variant: false,
+            cluster: MCLBYTES,
+            congestion: Congestion::Reno(Reno),
+            // 4.4BSD: idle for a time-out, back to one segment.
+            idle_restart: IdleRestart::Reset,
+            initial_cwnd: mss,
+            cwnd_cap: 65_535,
+            // BSD's slow timer ticks every 500 ms; the time-out is at least two ticks.
+            rto: RtoRules {
+                initial: Duration::from_secs(3),
+                granularity: Duration::from_millis(500),
+                ..RtoRules::RFC_6298
+            },
+        },
+        receiver: ReceiverConfig {
+            buffer: sizes.receive_buffer,
+            window_cap: 65_535,
+            mss: sizes.mss,
+            policy: AckPolicy::BytesConsumed(BytesConsumed::BSD),
+            // "200ms delayed ACK" (section 3.0): BSD's fast timer.
+            timer: AckTimer::Cyclic {
+                period: Duration::from_millis(200),
+                phase: Duration::ZERO,
+                slow: None,
+            },
+        },
+        copy_rule: CopyRule::Mclbytes(Mclbytes {
+            cluster: MCLBYTES,
+            low_water: Mclbytes::LOW_WATER,
+        }),
+        time_wait: Duration::from_secs(60),
+        // The draft mentions none.
+        extensions: Extensions::NONE,
+    }
+}

@@ -1,0 +1,56 @@
+//! Linux 2.2, as Doupnik tested it (section 3.0): liberal Nagle, ACKs delayed by 10 ms, 16 KB of
+//! window.
+
+use super::{Profile, Sizes};
+use crate::connection::{Config, Extensions};
+use crate::receiver::ReceiverConfig;
+use crate::receiver::ack_policy::{AckPolicy, AckTimer};
+use crate::sender::congestion::{Congestion, Reno, restart::IdleRestart};
+use crate::sender::send_policy::SendPolicy;
+use crate::sender::{RtoRules, SenderConfig};
+use crate::socket::copy_rule::{CopyRule, WholeWrite};
+use crate::time::Duration;
+
+pub(super) const PROFILE: Profile = Profile {
+    name: "linux_2_2",
+    summary: "Linux 2.2 (Doupnik): liberal Nagle, every second segment acknowledged, 10 ms at the most",
+    config,
+};
+
+fn config(sizes: &Sizes) -> Config {
+    let mss = u64::from(sizes.mss);
+    Config {
+        sender: SenderConfig {
+            mss: u32::from(sizes.mss),
+            buffer: sizes.send_buffer,
+            policy: SendPolicy::named("liberal-nagle").expect("LIBERAL-NAGLE is registered"),
+            more_in_every_variant: false,
+            cluster: mss,
+            congestion: Congestion::Reno(Reno),
+            idle_restart: IdleRestart::None,
+            // RFC 2001's one segment, and one for the handshake's ACK.
+            initial_cwnd: 2 * mss,
+            cwnd_cap: 1 << 20,
+            rto: RtoRules {
+                initial: Duration::from_secs(3),
+                min: Duration::from_millis(200),
+                granularity: Duration::from_millis(10),
+                ..RtoRules::RFC_6298
+            },
+        },
+        receiver: ReceiverConfig {
+            buffer: sizes.receive_buffer,
+            window_cap: 32_767,
+            mss: sizes.mss,
+            policy: AckPolicy::named("every-second").expect("every-second is registered"),
+            // "10ms dynamically adjusted delayed ACK" (section 3.0); the adjustment is not
+            // described, and no experiment has this stack as its receiver.
+            timer: AckTimer::PerConnection(Duration::from_millis(10)),
+        },
+        // "Some systems expose the entire application buffer to the protocol stack" (section 2.0).
+        copy_rule: CopyRule::WholeWrite(WholeWrite),
+        time_wait: Duration::from_secs(60),
+        // The draft mentions none.
+        extensions: Extensions::NONE,
+    }
+}

@@ -1,0 +1,61 @@
+//! UnixWare 7, as Doupnik tested it (section 3.0): strict Nagle, ACKs delayed by 200 ms, 32 KB of
+//! window. "Source code was not available."
+
+use super::{Profile, Sizes};
+use crate::connection::{Config, Extensions};
+use crate::receiver::ReceiverConfig;
+use crate::receiver::ack_policy::{AckPolicy, AckTimer};
+use crate::sender::congestion::{Congestion, Reno, restart::IdleRestart};
+use crate::sender::send_policy::SendPolicy;
+use crate::sender::{RtoRules, SenderConfig};
+use crate::socket::copy_rule::{CopyRule, WholeWrite};
+use crate::time::Duration;
+
+pub(super) const PROFILE: Profile = Profile {
+    name: "unixware_7",
+    summary: "UnixWare 7 (Doupnik): strict Nagle, every second segment acknowledged, 200 ms cyclic ACK timer",
+    config,
+};
+
+fn config(sizes: &Sizes) -> Config {
+    let mss = u64::from(sizes.mss);
+    Config {
+        sender: SenderConfig {
+            mss: u32::from(sizes.mss),
+            buffer: sizes.send_buffer,
+            // "Strict Nagle mode" (section 3.0).
+            policy: SendPolicy::named("strict-nagle").expect("STRICT-NAGLE is registered"),
+            more_in_every_variant: false,
+            cluster: mss,
+            congestion: Congestion::Reno(Reno),
+            idle_restart: IdleRestart::Reset,
+            initial_cwnd: mss,
+            cwnd_cap: 65_535,
+            rto: RtoRules {
+                initial: Duration::from_secs(3),
+                granularity: Duration::from_millis(500),
+                ..RtoRules::RFC_6298
+            },
+        },
+        receiver: ReceiverConfig {
+            buffer: sizes.receive_buffer,
+            window_cap: 65_535,
+            mss: sizes.mss,
+            // "Typically, every other arrival generates an ACK" (section 1.6). Full segments'
+            // worth must be meant, as in RFC 1122: counting arrivals of any size, the short file of
+            // Table 1 would not stall on this client.
+            policy: AckPolicy::named("every-second").expect("every-second is registered"),
+            // "200ms delayed ACK" (section 3.0); five requests a second are what a tick gives.
+            timer: AckTimer::Cyclic {
+                period: Duration::from_millis(200),
+                phase: Duration::ZERO,
+                slow: None,
+            },
+        },
+        // A System V stream head hands a write down as it is.
+        copy_rule: CopyRule::WholeWrite(WholeWrite),
+        time_wait: Duration::from_secs(60),
+        // The draft mentions none.
+        extensions: Extensions::NONE,
+    }
+}

@@ -1,0 +1,83 @@
+//! What profiles with today's extensions amount to, as far as no script in a conversation's notation
+//! can say it.
+
+use tinygram_engine::connection::{Connection, Extensions};
+use tinygram_engine::profile::{Profile, Sizes};
+use tinygram_engine::{
+    Duration, Flags, Instant, Offset, Options, Outbox, Segment, State, Timestamps,
+};
+
+const SIZES: Sizes = Sizes {
+    mss: 1460,
+    send_buffer: 1 << 20,
+    receive_buffer: 6 << 20,
+};
+
+fn connection(profile: &str) -> Connection {
+    let profile = Profile::named(profile).expect("registered");
+    Connection::established(&(profile.config)(&SIZES), 1 << 20)
+}
+
+/// RFC 6928: ten segments, of what timestamps leave of the MSS (RFC 6691).
+#[test]
+fn todays_profiles_begin_with_ten_segments() {
+    for profile in ["linux_6", "modern"] {
+        let mut out = Outbox::new();
+        let mut connection = connection(profile);
+        connection.write(Instant::ZERO, 100_000, false, &mut out);
+        let lens: Vec<_> = out.segments.iter().map(|segment| segment.len).collect();
+        assert_eq!(lens, [1448; 10], "{profile}");
+        // 6 MiB fit into the header's field with a shift of 7.
+        assert_eq!(connection.receive_window_shift(), 7, "{profile}");
+    }
+}
+
+/// A profile of its time neither sends nor heeds what was invented later.
+#[test]
+fn historic_profiles_have_no_extension() {
+    let todays = ["linux_6", "modern"];
+    for profile in Profile::LIST.iter().filter(|p| !todays.contains(&p.name)) {
+        let config = (profile.config)(&SIZES);
+        assert_eq!(config.extensions, Extensions::NONE, "{}", profile.name);
+        let mut connection = Connection::new(&config);
+        let mut out = Outbox::new();
+        connection.connect(Instant::ZERO, &mut out);
+        let options = out.segments[0].options;
+        assert_eq!(options, Options::default(), "{}", profile.name);
+    }
+}
+
+/// TIME-WAIT gives way to a SYN that is newer than all of the old connection, by the clock or by
+/// its sequence number, and to no other segment (RFC 6191).
+#[test]
+fn time_wait_gives_way_to_what_is_newer() {
+    let mut connection = connection("linux_6");
+    let now = Instant::ZERO + Duration::from_millis(5);
+    let mut out = Outbox::new();
+    let peer = |seq, flags, value| Segment {
+        seq: Offset::new(seq),
+        ack: Offset::new(2),
+        len: 0,
+        window: 1000,
+        mss: 0,
+        flags,
+        options: Options {
+            timestamps: Some(Timestamps { value, echo: 5 }),
+            ..Options::default()
+        },
+    };
+    let syn = |seq, value| peer(seq, Flags::SYN, value);
+    connection.close(now, &mut out);
+    assert!(!connection.gives_way_to(&syn(9, 200)), "not in TIME-WAIT");
+    let fin = peer(1, Flags::FIN.with(Flags::ACK), 100);
+    connection.on_segment(now, &fin, &mut out);
+    assert_eq!(connection.state(), State::TimeWait);
+    assert!(connection.gives_way_to(&syn(1, 101)), "by its clock");
+    assert!(!connection.gives_way_to(&syn(9, 99)), "old by its clock");
+    assert!(connection.gives_way_to(&syn(3, 100)), "by its number");
+    assert!(!connection.gives_way_to(&syn(2, 100)), "neither");
+    assert!(!connection.gives_way_to(&fin), "no SYN");
+    let mut bare = syn(3, 0);
+    bare.options = Options::default();
+    assert!(connection.gives_way_to(&bare), "by its number, no clock");
+}

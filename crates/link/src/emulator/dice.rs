@@ -1,0 +1,34 @@
+//! Chance: one seeded stream for each direction, so that the traffic one way never shifts the other.
+
+use rand_core::{Rng, SeedableRng};
+use rand_xoshiro::Xoshiro256PlusPlus;
+
+/// Which way along the link.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Direction {
+    /// From the first end to the second.
+    There,
+    /// From the second end to the first.
+    Back,
+}
+
+#[derive(Debug)]
+pub(super) struct Dice(Xoshiro256PlusPlus);
+
+impl Dice {
+    pub(super) fn new(seed: u64, direction: Direction) -> Self {
+        let mut generator = Xoshiro256PlusPlus::seed_from_u64(seed);
+        if direction == Direction::Back {
+            // 2^128 draws further on: the streams never meet.
+            generator.jump();
+        }
+        Self(generator)
+    }
+
+    /// Whether something happens that has this chance. Draws whatever the chance is.
+    pub(super) fn happens(&mut self, chance: f64) -> bool {
+        // 53 random bits are a fraction of even spacing.
+        let drawn = (self.0.next_u64() >> 11) as f64 / (1_u64 << 53) as f64;
+        drawn < chance
+    }
+}

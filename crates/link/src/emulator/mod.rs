@@ -1,0 +1,235 @@
+//! One direction of a link, without devices and clocks: packets in with the time, packets out with
+//! the time.
+//!
+//! A packet's road: the dice say whether it is lost or doubled; the queue takes it or is full; the
+//! wire carries one packet after the other at its rate; the delay passes; a packet that the dice
+//! have picked is held back a little longer, and those behind it overtake.
+//!
+//! Times are counted from any beginning, the same for all calls, and never go back.
+
+mod dice;
+
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
+use std::time::Duration;
+
+use dice::Dice;
+pub use dice::Direction;
+
+/// What a direction does to packets.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Rules {
+    /// Bits per second of the wire, counting whole IP packets; `None` is a wire that takes no time.
+    pub rate: Option<u64>,
+    /// One way, from the last bit on the wire to the arrival.
+    pub delay: Duration,
+    /// The chance of a packet to be lost, from 0 to 1.
+    pub loss: f64,
+    /// The chance of a packet to be held back by `reorder_by`, from 0 to 1.
+    pub reorder: f64,
+    /// How long such a packet is held back beyond the delay.
+    pub reorder_by: Duration,
+    /// The chance of a packet to be sent twice, from 0 to 1.
+    pub duplicate: f64,
+    /// So many packets may wait for the wire, beside the one that is on it; what comes then is
+    /// dropped.
+    pub queue: usize,
+}
+
+impl Rules {
+    /// A link that does nothing to anything.
+    pub const NONE: Self = Self {
+        rate: None,
+        delay: Duration::ZERO,
+        loss: 0.0,
+        reorder: 0.0,
+        reorder_by: Duration::ZERO,
+        duplicate: 0.0,
+        queue: 1000,
+    };
+}
+
+/// What befell the packets so far.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Packets that came.
+    pub packets: u64,
+    /// Their octets, IP headers included.
+    pub octets: u64,
+    /// Packets that left; doubles are counted.
+    pub delivered: u64,
+    /// Their octets.
+    pub delivered_octets: u64,
+    /// Lost by the dice.
+    pub lost: u64,
+    /// Dropped because the queue was full.
+    pub overflowed: u64,
+    /// Held back by the dice.
+    pub reordered: u64,
+    /// Doubled by the dice.
+    pub duplicated: u64,
+    /// The most packets that ever waited for the wire.
+    pub queued_max: usize,
+}
+
+/// One direction of a link, carrying packets of type `P`.
+#[derive(Debug)]
+pub struct Path<P> {
+    rules: Rules,
+    dice: Dice,
+    /// When the wire has sent all that it has taken.
+    wire_free_at: Duration,
+    /// When the packets that wait for the wire get on it, the first one first.
+    boarding: VecDeque<Duration>,
+    /// By arrival.
+    in_flight: BinaryHeap<Reverse<Arrival<P>>>,
+    held_octets: usize,
+    accepted: u64,
+    counts: Counts,
+}
+
+impl<P: AsRef<[u8]> + Clone> Path<P> {
+    /// An empty path. The two directions of a link share a seed and throw different dice.
+    #[must_use]
+    pub fn new(rules: Rules, seed: u64, direction: Direction) -> Self {
+        Self {
+            rules,
+            dice: Dice::new(seed, direction),
+            wire_free_at: Duration::ZERO,
+            boarding: VecDeque::new(),
+            in_flight: BinaryHeap::new(),
+            held_octets: 0,
+            accepted: 0,
+            counts: Counts::default(),
+        }
+    }
+
+    /// A packet has come.
+    pub fn accept(&mut self, now: Duration, packet: P) {
+        self.counts.packets += 1;
+        self.counts.octets += packet.as_ref().len() as u64;
+        // All dice are thrown for every packet: what befalls the tenth depends on the seed alone,
+        // and not on when it came.
+        let lost = self.dice.happens(self.rules.loss);
+        let twice = self.dice.happens(self.rules.duplicate);
+        let late = self.dice.happens(self.rules.reorder);
+        if lost {
+            self.counts.lost += 1;
+            return;
+        }
+        if twice {
+            self.counts.duplicated += 1;
+            self.enqueue(now, packet.clone(), false);
+        }
+        self.counts.reordered += u64::from(late);
+        self.enqueue(now, packet, late);
+    }
+
+    /// When the next packet arrives, if one is on its way.
+    #[must_use]
+    pub fn next_due(&self) -> Option<Duration> {
+        self.in_flight.peek().map(|Reverse(first)| first.at)
+    }
+
+    /// A packet that has arrived by `now`, with the time of its arrival; the earliest one first.
+    pub fn take_due(&mut self, now: Duration) -> Option<(Duration, P)> {
+        if self.next_due()? > now {
+            return None;
+        }
+        let Reverse(Arrival { at, packet, .. }) = self.in_flight.pop()?;
+        self.held_octets -= packet.as_ref().len();
+        self.counts.delivered += 1;
+        self.counts.delivered_octets += packet.as_ref().len() as u64;
+        Some((at, packet))
+    }
+
+    /// What befell the packets so far.
+    #[must_use]
+    pub fn counts(&self) -> Counts {
+        self.counts
+    }
+
+    /// Packets that are queued, on the wire or on their way.
+    #[must_use]
+    pub fn in_flight(&self) -> usize {
+        self.in_flight.len()
+    }
+
+    fn enqueue(&mut self, now: Duration, packet: P, late: bool) {
+        let octets = packet.as_ref().len();
+        while self.boarding.front().is_some_and(|at| *at <= now) {
+            self.boarding.pop_front();
+        }
+        let boards_at = now.max(self.wire_free_at);
+        let waits = boards_at > now;
+        let full = waits && self.boarding.len() >= self.rules.queue;
+        if full || self.held_octets + octets > MOST_HELD {
+            self.counts.overflowed += 1;
+            return;
+        }
+        if waits {
+            self.boarding.push_back(boards_at);
+            self.counts.queued_max = self.counts.queued_max.max(self.boarding.len());
+        }
+        self.wire_free_at = boards_at + self.on_the_wire(octets);
+        self.held_octets += octets;
+        self.accepted += 1;
+        let held_back = if late {
+            self.rules.reorder_by
+        } else {
+            Duration::ZERO
+        };
+        self.in_flight.push(Reverse(Arrival {
+            at: self.wire_free_at + self.rules.delay + held_back,
+            number: self.accepted,
+            packet,
+        }));
+    }
+
+    /// How long the wire takes for a packet, rounded up: the rate is never exceeded.
+    fn on_the_wire(&self, octets: usize) -> Duration {
+        let Some(rate) = self.rules.rate else {
+            return Duration::ZERO;
+        };
+        let bit_nanos = octets as u128 * 8 * 1_000_000_000;
+        Duration::from_nanos(bit_nanos.div_ceil(u128::from(rate)) as u64)
+    }
+}
+
+/// A packet on its way. Ordered by time, and among equals by their order on the wire.
+#[derive(Debug)]
+struct Arrival<P> {
+    at: Duration,
+    number: u64,
+    packet: P,
+}
+
+impl<P> Arrival<P> {
+    fn key(&self) -> (Duration, u64) {
+        (self.at, self.number)
+    }
+}
+
+impl<P> PartialEq for Arrival<P> {
+    fn eq(&self, other: &Self) -> bool {
+        self.key() == other.key()
+    }
+}
+
+impl<P> Eq for Arrival<P> {}
+
+impl<P> PartialOrd for Arrival<P> {
+    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl<P> Ord for Arrival<P> {
+    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
+        self.key().cmp(&other.key())
+    }
+}
+
+/// Memory that one direction may take, in octets: a second of 2 Gbit/s. A longer and faster link
+/// drops as a full queue does.
+const MOST_HELD: usize = 256 << 20;

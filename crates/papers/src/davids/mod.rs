@@ -1,0 +1,247 @@
+//! Davids, "TCP: either fast or efficient": 500 octets in 50 small writes, under Nagle's rule with
+//! a limit and under delayed ACKs. Seven traces, and what they cost in octets and in time.
+//!
+//! [`trace::Parameters`] makes a trace with any other numbers; [`published`] is the article's text.
+//!
+//! ```
+//! use tinygram_engine::Duration;
+//! use tinygram_papers::davids::trace::{AckClock, Parameters};
+//!
+//! // Trace 1 with a limit of 100 octets and a timer of 50 ms that starts with the packet.
+//! let parameters = Parameters {
+//!     naglim: 100,
+//!     ack_clock: AckClock::PerConnection(Duration::from_millis(50)),
+//!     ..Parameters::SLOW
+//! };
+//! let trace = parameters.run();
+//! println!("{} packets, {:.0} ms", trace.packets(), trace.sending_ms());
+//! # assert!(trace.sending_ms() < 550.0);
+//! ```
+
+pub mod published;
+mod sweep;
+pub mod trace;
+
+use tinygram_engine::Duration;
+
+use crate::Experiment;
+use crate::experiment::{
+    Class, Effort, Layout, Origin, Outcome, Paper, Parameter, Row, Tolerance, Trace, Value,
+};
+use published::{Published, TRACES};
+use trace::{ACK_OVERHEAD, AckClock, DATA_OVERHEAD, Measured, Parameters};
+
+/// Its experiments.
+pub const EXPERIMENTS: &[Experiment] = &[Experiment {
+    id: "davids-traces",
+    paper: Paper::Davids,
+    title: "packets, overhead and delay of 50 writes of 10 octets: traces 1 to 7 and their summary",
+    source: "Figures 1 to 7 and Table 1, as far as the text quotes them",
+    run,
+}];
+
+/// What the article rounds to.
+const WHOLE_PERCENT: f64 = 0.5;
+/// How near a time must come, given the phase, in ms.
+const TIME_MS: f64 = 1.0;
+
+fn run(_: &Effort) -> Outcome {
+    let measured: Vec<_> = TRACES
+        .iter()
+        .map(|trace| (trace, trace.parameters.run()))
+        .collect();
+    let rows = |(published, measured): &(&Published, Measured)| rows(published, measured);
+    Outcome {
+        rules: vec![
+            "Data is held while anything is unacknowledged and less than \
+             min(MSS, tcp_naglim_def) has come together; then all of it goes (\"Nagle for the \
+             Sys Admin\").",
+            "TCP_NODELAY is a limit of 1 (the same).",
+            "A delayed ACK leaves at the next tick of a clock that runs freely: trace 1 waits \
+             54 ms once and 200 ms thereafter.",
+            "Every second full-sized segment would be acknowledged at once; no trace has one \
+             (\"Delayed Acknowledgement\").",
+        ],
+        parameters: parameters(),
+        rows: measured.iter().flat_map(rows).collect(),
+        layout: Layout::Grid {
+            down: &["trace"],
+            across: &["measure"],
+        },
+        plots: sweep::plots(),
+        traces: measured.iter().map(as_trace).collect(),
+        notes: notes(),
+    }
+}
+
+/// What the article says of a trace, beside ours. Where it says nothing, ours is a prediction.
+fn rows(published: &Published, measured: &Measured) -> Vec<Row> {
+    let row = |measure: &str, paper: Option<Value>, ours: Value, tolerance: Tolerance| Row {
+        cell: vec![
+            ("trace", Value::Count(published.trace.into())),
+            ("measure", Value::Text(measure.into())),
+        ],
+        class: paper.as_ref().map_or(Class::NotPublished, |_| Class::Rules),
+        published: paper,
+        reproduced: ours,
+        tolerance,
+    };
+    let count = |measure: &str, paper: Option<u64>, ours: u64| {
+        let paper = paper.map(Value::Count);
+        row(measure, paper, Value::Count(ours), Tolerance::Exact)
+    };
+    let number = |measure: &str, paper: Option<f64>, ours: f64, within: f64| {
+        let paper = paper.map(|paper| Value::Number(paper, 0));
+        row(measure, paper, tenths(ours), Tolerance::Within(within))
+    };
+    let generating_ms = published.parameters.generating.as_millis_f64();
+    let delay_points = TIME_MS / generating_ms * 100.0 + WHOLE_PERCENT;
+    let (data, total) = (measured.data_overhead(), measured.total_overhead());
+    let octets = |paper: Option<(u64, f64)>| paper.map(|(octets, _)| octets);
+    let percent = |paper: Option<(u64, f64)>| paper.map(|(_, percent)| percent);
+    let (paper_data, paper_total) = (published.data_overhead, published.total_overhead);
+    vec![
+        count("data", published.data, measured.data.len() as u64),
+        count("ACKs", published.acks, measured.acks.len() as u64),
+        count("packets", published.packets, measured.packets()),
+        count("overhead [B]", octets(paper_data), data),
+        number(
+            "overhead [%]",
+            percent(paper_data),
+            measured.percent_of_data(data),
+            WHOLE_PERCENT,
+        ),
+        count("with ACKs [B]", octets(paper_total), total),
+        number(
+            "with ACKs [%]",
+            percent(paper_total),
+            measured.percent_of_data(total),
+            WHOLE_PERCENT,
+        ),
+        number(
+            "sending [ms]",
+            published.sending_ms,
+            measured.sending_ms(),
+            TIME_MS,
+        ),
+        number(
+            "delay [%]",
+            published.delay_percent,
+            measured.delay_percent(),
+            delay_points,
+        ),
+    ]
+}
+
+/// With one digit.
+fn tenths(number: f64) -> Value {
+    Value::Number(number, 1)
+}
+
+fn parameters() -> Vec<Parameter> {
+    let slow = Parameters::SLOW;
+    let said = [
+        (
+            "writes",
+            format!("{} of {} B", slow.writes, slow.write),
+            "traces 1 and 2",
+        ),
+        (
+            "time to generate them",
+            format!("{}, or {}", slow.generating, Parameters::FAST.generating),
+            "traces 1 and 2",
+        ),
+        ("MSS", format!("{} B", trace::MSS), "The Nagle Algorithm"),
+        (
+            "overhead of a data packet",
+            format!("{DATA_OVERHEAD} B"),
+            "The Nagle Algorithm",
+        ),
+        (
+            "overhead of an ACK",
+            format!("{ACK_OVERHEAD} B"),
+            "The Nagle Algorithm",
+        ),
+        (
+            "delayed-ACK timer",
+            "200 ms; 50 ms in traces 6 and 7".into(),
+            "Delayed Acknowledgement",
+        ),
+        (
+            "tcp_naglim_def",
+            "the MSS; 30 B in trace 5".into(),
+            "Nagle for the Sys Admin",
+        ),
+    ];
+    let said = said.map(|(name, value, source)| Parameter {
+        name,
+        value,
+        origin: Origin::Paper(source),
+    });
+    let link = Parameter {
+        name: "link",
+        value: format!("{} Mbit/s Ethernet", trace::BITS_PER_SECOND / 1_000_000),
+        origin: Origin::Assumed("not said; a faster one changes no time by more than 0.1 ms"),
+    };
+    let phases = TRACES.iter().filter_map(phase);
+    said.into_iter().chain([link]).chain(phases).collect()
+}
+
+/// When the server's tick falls in a trace, if it ticks.
+fn phase(published: &Published) -> Option<Parameter> {
+    let AckClock::Cyclic { phase, .. } = published.parameters.ack_clock else {
+        return None;
+    };
+    Some(Parameter {
+        name: "server's next tick",
+        value: format!("trace {}: {phase} after the first write", published.trace),
+        origin: published.phase,
+    })
+}
+
+fn as_trace((published, measured): &(&Published, Measured)) -> Trace {
+    Trace {
+        title: format!("Trace {}: {}", published.trace, published.what),
+        hosts: ["client", "server"],
+        sent: measured.sent.clone(),
+    }
+}
+
+fn notes() -> Vec<String> {
+    let of = |trace: usize| TRACES[trace - 1].parameters;
+    let timer = Parameters {
+        ack_clock: AckClock::PerConnection(Duration::from_millis(200)),
+        ..of(1)
+    };
+    let timed = timer.run();
+    let fifth = sweep::over_phases(&of(5), 200);
+    let alike = fifth.iter().filter(|run| run.packets() == 21).count();
+    let data = |trace: usize, phases: u32| {
+        let counts = sweep::over_phases(&of(trace), phases);
+        let counts = counts.iter().map(|run| run.data.len());
+        let (least, most) = (counts.clone().min(), counts.max());
+        format!("{} to {}", least.unwrap_or(0), most.unwrap_or(0))
+    };
+    let longest = fifth.iter().map(Measured::sending_ms).fold(0.0, f64::max);
+    vec![
+        "The article's figures and its Table 1 are not in its text; what the text does not quote \
+         is shown as a prediction. The grid of this experiment is that summary table."
+            .into(),
+        format!(
+            "A timer of 200 ms that starts with the packet, as other stacks have it, would give \
+             trace 1 {} data packets and {:.0} ms: the server's clock runs freely.",
+            timed.data.len(),
+            timed.sending_ms()
+        ),
+        format!(
+            "Trace 5's 21 packets are 18 with data and 3 ACKs; {alike} of 200 phases of the \
+             server's tick give them. \"Does not lengthen the sending time\" was luck: at other \
+             phases the last octets wait for a tick, {longest:.0} ms after the first at worst."
+        ),
+        format!(
+            "Predicted over all phases: {} data packets in trace 6, {} in trace 7.",
+            data(6, 50),
+            data(7, 50)
+        ),
+    ]
+}

@@ -1,0 +1,231 @@
+//! Doupnik, "A new TCP transmission policy replacing Nagle mode": a web server's answers, held back
+//! by Nagle's rule in its forms and let go by the new policy in its own.
+//!
+//! [`web::Parameters`] runs the test with any file, window, policy and stack; [`published`] is the
+//! draft's Table 1, and [`table::test`] the test as a pair of hosts ran it there.
+//!
+//! ```
+//! use tinygram_papers::doupnik::published::{File, TABLE};
+//! use tinygram_papers::doupnik::{table, web};
+//!
+//! // FreeBSD's test of UnixWare, with another file and another window.
+//! let parameters = web::Parameters {
+//!     file: 10_000,
+//!     window: 8192,
+//!     ..table::test(&TABLE[2], "minshall", File::Long)
+//! };
+//! println!("{:.1} ms per request", parameters.run().mean_ms());
+//! # assert!(parameters.run().mean_ms() < 2.0);
+//! ```
+
+mod fit;
+pub mod published;
+mod sweep;
+pub mod table;
+pub mod web;
+
+use crate::Experiment;
+use crate::experiment::{Effort, Layout, Origin, Outcome, Paper, Parameter, Trace};
+use published::{File, Rates, Setting, TABLE};
+pub use sweep::tail_behind_an_odd_segment;
+use table::{HEADERS, Measurements};
+
+/// Its experiments.
+pub const EXPERIMENTS: &[Experiment] = &[Experiment {
+    id: "doupnik-table-1",
+    paper: Paper::Doupnik,
+    title: "web pages per second under Nagle's rule, without it and under the new policy",
+    source: "Table 1, section 3.0",
+    run,
+}];
+
+fn run(_: &Effort) -> Outcome {
+    let measured = table::measure();
+    let (plots, shares) = sweep::plots();
+    Outcome {
+        rules: vec![
+            "Strict Nagle tests each segment: a short one waits until everything is acknowledged \
+             (sections 1.3 and 1.4). `nagle` is BSD's form, which tests once per output pass.",
+            "Liberal Nagle lets a short segment go with full ones of the same pass (section 1.5).",
+            "The new policy sends what ends the application's data; its liberal form also what \
+             follows full segments of the same pass (section 2.1). Each write is one set of data \
+             (section 2.2).",
+            "The server writes twice, shortly, and then the file in pieces of 4096 octets \
+             (section 3.0).",
+            "A client acknowledges every second full segment, or what it has read of as much, or a \
+             window that moved by half; the rest waits for a tick of 200 ms (sections 1.6 and 3.0).",
+        ],
+        parameters: parameters(&measured),
+        rows: measured.iter().flat_map(Measurements::rows).collect(),
+        layout: Layout::Grid {
+            down: &["client", "server", "window", "policy"],
+            across: &["file", "measure"],
+        },
+        plots,
+        traces: traces(&measured),
+        notes: notes(&measured).into_iter().chain(shares).collect(),
+    }
+}
+
+fn parameters(measured: &[Measurements]) -> Vec<Parameter> {
+    let parameter = |name: &'static str, value: String, origin| Parameter {
+        name,
+        value,
+        origin,
+    };
+    let size = |file: File| {
+        let octets = file.octets_per_request() - HEADERS.iter().sum::<u64>();
+        format!("{octets} B as the {} file", file.name())
+    };
+    let [first, second] = HEADERS;
+    let mut parameters = vec![
+        parameter(
+            "file sizes",
+            File::BOTH.map(size).join(", "),
+            Origin::Paper("Table 1: KB/s over req/s, less the two short writes"),
+        ),
+        parameter(
+            "two short writes",
+            format!("{first} and {second} B"),
+            Origin::Assumed("what a \"2.2KB file\" lacks of the 2.33 KB that a request brings"),
+        ),
+        parameter(
+            "writes",
+            format!("{} B", web::WRITE),
+            Origin::Paper("section 3.0"),
+        ),
+        parameter(
+            "MSS",
+            format!("{} B", web::MSS),
+            Origin::Assumed("Ethernet's"),
+        ),
+        parameter(
+            "link",
+            "100 Mbit/s, both ways at once".into(),
+            Origin::Assumed(
+                "the draft's hub was half duplex; but \"the fast network is able to drain TCP data \
+                 faster than the application can supply it\"",
+            ),
+        ),
+        parameter(
+            "send buffers",
+            [
+                TABLE[0].server,
+                TABLE[1].server,
+                TABLE[2].server,
+                TABLE[4].server,
+            ]
+            .map(|server| format!("{} {} B", server.name(), server.send_buffer()))
+            .join(", "),
+            Origin::Assumed("not said; as shipped, UnixWare's a guess"),
+        ),
+    ];
+    parameters.extend(measured.iter().flat_map(costs));
+    parameters
+}
+
+fn costs(measured: &Measurements) -> [Parameter; 2] {
+    let fitted = Origin::Fitted("to the pair's two rates with Nagle off");
+    let of = |value: String| {
+        let pair = measured.pair;
+        let (server, client, window) = (pair.server, pair.client, pair.window >> 10);
+        format!(
+            "{} to {} with {window} KB: {value}",
+            server.name(),
+            client.name()
+        )
+    };
+    [
+        Parameter {
+            name: "server's work for a request",
+            value: of(measured.costs.request.to_string()),
+            origin: fitted,
+        },
+        Parameter {
+            name: "server's work for an octet",
+            value: of(format!(
+                "{:.1} ns",
+                measured.costs.copy_ps_per_octet as f64 / 1000.0
+            )),
+            origin: fitted,
+        },
+    ]
+}
+
+/// A stall and its cure, and the stall that is left to liberal Nagle.
+fn traces(measured: &[Measurements]) -> Vec<Trace> {
+    let shown = [
+        (0, Setting::NagleOn, File::Short),
+        (0, Setting::NewPolicy, File::Short),
+        (0, Setting::NagleOn, File::Long),
+        (0, Setting::NewPolicy, File::Long),
+        (5, Setting::NagleOn, File::Long),
+    ];
+    let trace = |(pair, setting, file): (usize, Setting, File)| {
+        let measured: &Measurements = &measured[pair];
+        let pair = measured.pair;
+        let policy = pair.server.policy(setting);
+        Trace {
+            title: format!(
+                "{} file, {} to {} with {} KB of window: {policy}",
+                file.name(),
+                pair.server.name(),
+                pair.client.name(),
+                pair.window >> 10
+            ),
+            hosts: [pair.client.name(), pair.server.name()],
+            sent: measured.of(policy, file).last.clone(),
+        }
+    };
+    shown.into_iter().map(trace).collect()
+}
+
+fn notes(measured: &[Measurements]) -> Vec<String> {
+    let [short, long] = File::BOTH.map(File::octets_per_request);
+    let printed = |pair: usize, setting, file| {
+        let rates: Option<Rates> = TABLE[pair].rates(setting, file);
+        rates.expect("an entry of the table")
+    };
+    let cut = printed(2, Setting::NagleOn, File::Long);
+    let odd = printed(4, Setting::NagleOn, File::Short);
+    let unit = printed(3, Setting::NagleOff, File::Long);
+    let segments = (long - HEADERS[0]) / u64::from(web::MSS);
+    let bsd = measured[3].of("nagle", File::Long).rate();
+    vec![
+        format!(
+            "A request of the \"33KB file\" brings {long} B by the table's own KB/s, and one of \
+             the \"2.2KB file\" {short} B, with KB of 1000 and the two short writes counted. The \
+             stall tells: that makes {segments} full segments behind the first write, an odd \
+             number, whose last ACK is delayed. With KB of 1024, or the file alone, it would be \
+             one more, and strict Nagle would not stall."
+        ),
+        format!(
+            "\"{} req/sec\" (FreeBSD, UW7, 4 KB, Nagle off) is KB/sec.",
+            unit.kilobytes
+        ),
+        format!(
+            "\"{} KB/sec\" at {} req/sec (FreeBSD, Linux, 16 KB, Nagle on) would be {:.0} B a \
+             request; all other lines have {short}.",
+            odd.kilobytes,
+            odd.requests,
+            odd.octets_per_request()
+        ),
+        format!(
+            "{} KB/sec (FreeBSD, UW7, 16 KB, Nagle on) are {:.1} requests a second: the column \
+             seems cut, not rounded.",
+            cut.kilobytes,
+            f64::from(cut.kilobytes) * 1000.0 / long as f64
+        ),
+        format!(
+            "UnixWare's 5 req/sec with 4 KB of window tell strict Nagle from BSD's form: idle at \
+             the beginning of its last pass, `nagle` would let the tail go, at {bsd:.0} req/s."
+        ),
+        "\"Every other arrival generates an ACK\" (section 1.6) must mean full segments' worth: \
+         counting arrivals of any size, the first short write and the one full segment of the \
+         2.2KB file would be acknowledged at once."
+            .into(),
+        "UnixWare's sources were not available to the draft; its new policy is shown as a \
+         prediction."
+            .into(),
+    ]
+}

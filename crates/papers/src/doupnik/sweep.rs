@@ -1,0 +1,159 @@
+//! Which files stall: the same test over all sizes, and what parity alone says of them.
+
+use rayon::prelude::*;
+
+use super::published::{File, Pair, TABLE};
+use super::table::{HEADERS, fitted_costs, test};
+use super::web::{MSS, Parameters};
+use crate::experiment::{Mark, Plot, Series};
+
+/// Octets between two sizes, and the largest.
+const STEP: u64 = 100;
+const LARGEST: u64 = 40_000;
+/// More than a request takes without a stall, and less than one with it, in ms.
+const STALL_MS: f64 = 50.0;
+
+/// The policies of the pictures. Nagle off would lie upon the new policy.
+const POLICIES: [&str; 4] = ["strict-nagle", "nagle", "liberal-nagle", "doupnik"];
+
+/// A policy's requests, by size.
+struct Swept {
+    policy: &'static str,
+    /// Size, ms per request, data segments per request.
+    points: Vec<(f64, f64, f64)>,
+}
+
+/// The pictures, and a sentence for each pair of hosts on how many sizes stall.
+pub(super) fn plots() -> (Vec<Plot>, Vec<String>) {
+    // UnixWare hands writes down whole, so that what is seen is the policy's own.
+    let pairs = [&TABLE[2], &TABLE[3]];
+    let (mut plots, mut notes) = (Vec::new(), Vec::new());
+    for pair in pairs {
+        let swept = sweep(pair);
+        notes.push(shares(pair, &swept));
+        plots.push(stalls(pair, &swept));
+        plots.push(segments(pair, &swept));
+    }
+    (plots, notes)
+}
+
+/// Whether the last full segment is the odd one out, or there is none, and a tail behind it: then
+/// its ACK is delayed, and strict Nagle holds the tail until it comes.
+#[must_use]
+pub fn tail_behind_an_odd_segment(file: u64) -> bool {
+    let behind_the_first_write = HEADERS[1] + file;
+    let full = behind_the_first_write / u64::from(MSS);
+    let tail = behind_the_first_write % u64::from(MSS);
+    tail > 0 && (full == 0 || full % 2 == 1)
+}
+
+fn sizes() -> impl Iterator<Item = u64> {
+    (STEP..=LARGEST).step_by(STEP as usize)
+}
+
+fn sweep(pair: &Pair) -> Vec<Swept> {
+    let costs = fitted_costs(pair);
+    let run = |policy: &'static str| {
+        let sizes: Vec<u64> = sizes().collect();
+        let point = |file: &u64| {
+            let parameters = Parameters {
+                file: *file,
+                costs,
+                requests: 2,
+                ..test(pair, policy, File::Long)
+            };
+            let measured = parameters.run();
+            (
+                *file as f64,
+                measured.mean_ms(),
+                measured.segments().count() as f64,
+            )
+        };
+        Swept {
+            policy,
+            points: sizes.par_iter().map(point).collect(),
+        }
+    };
+    POLICIES.into_iter().map(run).collect()
+}
+
+impl Swept {
+    fn stalled(&self) -> impl Iterator<Item = f64> {
+        let stalled = self.points.iter().filter(|point| point.1 > STALL_MS);
+        stalled.map(|point| point.0)
+    }
+
+    fn share_percent(&self) -> f64 {
+        self.stalled().count() as f64 / self.points.len() as f64 * 100.0
+    }
+}
+
+/// A lane for parity, and one for each policy: a dot where a file stalls.
+fn stalls(pair: &Pair, swept: &[Swept]) -> Plot {
+    let odd = sizes().filter(|file| tail_behind_an_odd_segment(*file));
+    let parity = (
+        "a tail behind an odd number of full segments".into(),
+        odd.map(|file| file as f64).collect(),
+    );
+    let lane = |swept: &Swept| -> (String, Vec<f64>) {
+        let percent = swept.share_percent();
+        let name = format!("{}: {percent:.0} % of the sizes stall", swept.policy);
+        (name, swept.stalled().collect())
+    };
+    let lanes: Vec<_> = std::iter::once(parity)
+        .chain(swept.iter().map(lane))
+        .collect();
+    let top = lanes.len();
+    let series = |(below, (name, files)): (usize, (String, Vec<f64>))| Series {
+        name,
+        mark: Mark::Dots,
+        points: files
+            .iter()
+            .map(|file| (*file, (top - below) as f64))
+            .collect(),
+    };
+    Plot {
+        title: format!("Which files stall, {}", describe(pair)),
+        x: "file [B]",
+        y: "policy, the legend's first at the top",
+        series: lanes.into_iter().enumerate().map(series).collect(),
+    }
+}
+
+/// What the policies cost in packets.
+fn segments(pair: &Pair, swept: &[Swept]) -> Plot {
+    let series = |swept: &Swept| Series {
+        name: swept.policy.into(),
+        mark: Mark::Line,
+        points: swept
+            .points
+            .iter()
+            .map(|point| (point.0, point.2))
+            .collect(),
+    };
+    Plot {
+        title: format!("Data segments against the file's size, {}", describe(pair)),
+        x: "file [B]",
+        y: "data segments per request",
+        series: swept.iter().map(series).collect(),
+    }
+}
+
+fn shares(pair: &Pair, swept: &[Swept]) -> String {
+    let share = |swept: &Swept| format!("{:.0} % under {}", swept.share_percent(), swept.policy);
+    let shares: Vec<_> = swept.iter().map(share).collect();
+    format!(
+        "Of all sizes from {STEP} to {LARGEST} B, {}, stall: {}.",
+        describe(pair),
+        shares.join(", ")
+    )
+}
+
+fn describe(pair: &Pair) -> String {
+    format!(
+        "{} client with {} KB of window, {} server",
+        pair.client.name(),
+        pair.window >> 10,
+        pair.server.name()
+    )
+}

@@ -1,0 +1,357 @@
+//! What an experiment is: published values beside ours, and what stands behind them.
+//!
+//! A paper's module says which experiments it has and computes them; what became of each value
+//! ([`Status`]) is decided here and nowhere else.
+
+use tinygram_sim::medium::{Frame, Side};
+
+/// One of the five papers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Paper {
+    /// Mogul & Minshall, "Rethinking the TCP Nagle algorithm", 2001.
+    Mogul,
+    /// Moldeklev & Gunningberg, "Deadlock situations in TCP over ATM".
+    Moldeklev,
+    /// Heidemann, "Performance interactions between P-HTTP and TCP implementations", 1997.
+    Heidemann,
+    /// Doupnik, "A new TCP transmission policy replacing Nagle mode", 1999.
+    Doupnik,
+    /// Davids, "TCP: either fast or efficient".
+    Davids,
+}
+
+/// An experiment that can be asked for by its id.
+#[derive(Clone, Copy, Debug)]
+pub struct Experiment {
+    /// `moldeklev-table-1`: the paper, and what the paper calls it.
+    pub id: &'static str,
+    /// Whose it is.
+    pub paper: Paper,
+    /// What is measured, in one line.
+    pub title: &'static str,
+    /// Where it stands in the paper: `Table 1, section 4.1`.
+    pub source: &'static str,
+    /// Measures it. Runs on the caller's thread pool, if it has many runs to do.
+    pub run: fn(&Effort) -> Outcome,
+}
+
+/// What the caller chooses about a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Effort {
+    /// The seed of all chance.
+    pub seed: u64,
+    /// Repetitions of what the papers repeated ten times; tolerances are for ten.
+    pub repetitions: u32,
+}
+
+impl Effort {
+    /// What the tolerances are meant for.
+    pub const PAPER: Self = Self {
+        seed: 1,
+        repetitions: 10,
+    };
+}
+
+/// What an experiment found, with all that a reader needs to judge it.
+#[derive(Clone, Debug, Default)]
+pub struct Outcome {
+    /// The protocol rules it rests on, a sentence each, with where the paper has them.
+    pub rules: Vec<&'static str>,
+    /// The numbers it rests on.
+    pub parameters: Vec<Parameter>,
+    /// Published beside reproduced.
+    pub rows: Vec<Row>,
+    /// How the rows stand in a table.
+    pub layout: Layout,
+    /// Pictures.
+    pub plots: Vec<Plot>,
+    /// Exchanges of segments.
+    pub traces: Vec<Trace>,
+    /// What the paper got wrong, what cannot be reproduced and why: a sentence each.
+    pub notes: Vec<String>,
+}
+
+/// A number that an experiment rests on.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Parameter {
+    /// What it is: `system call`.
+    pub name: &'static str,
+    /// Its value with its unit: `305 us`.
+    pub value: String,
+    /// Where it comes from.
+    pub origin: Origin,
+}
+
+/// Where a parameter comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Origin {
+    /// The paper says so: where.
+    Paper(&'static str),
+    /// Chosen so that certain published values come out: which.
+    Fitted(&'static str),
+    /// Neither said nor fitted: why this value.
+    Assumed(&'static str),
+}
+
+/// One published value beside ours.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Row {
+    /// What the value belongs to, such as `s` 16384 and `r` 32768, in the layout's order.
+    pub cell: Vec<(&'static str, Value)>,
+    /// The paper's, if it has one.
+    pub published: Option<Value>,
+    /// Ours.
+    pub reproduced: Value,
+    /// How far they may be apart.
+    pub tolerance: Tolerance,
+    /// What kind of claim it is.
+    pub class: Class,
+}
+
+/// A value of a row.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Value {
+    /// A measure, with the digits worth showing after the point.
+    Number(f64, u8),
+    /// A count, or a size in octets.
+    Count(u64),
+    /// Words: `stalls`, or a list of sizes.
+    Text(String),
+}
+
+/// How far a reproduced value may be from the published one.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Tolerance {
+    /// Not at all.
+    Exact,
+    /// By so much, in the value's own unit.
+    Within(f64),
+    /// By this share of the published value: 0.03 is 3 %.
+    Share(f64),
+    /// Anywhere between the two, whatever the published value.
+    Between(f64, f64),
+    /// There is nothing to hold it to.
+    Unbounded,
+}
+
+/// What kind of claim a row is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Class {
+    /// Comes out of protocol rules alone.
+    Rules,
+    /// Needs fitted costs.
+    Fitted,
+    /// Is not reproduced: why. Should it agree after all, the row matches, and a test says that the
+    /// list is out of date.
+    KnownMismatch(&'static str),
+    /// The paper has no such value.
+    NotPublished,
+}
+
+/// What became of a row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Status {
+    /// Within tolerance by rules alone.
+    Match,
+    /// Within tolerance, with fitted costs.
+    Fitted,
+    /// Off, as is known, for a reason that is named.
+    KnownMismatch,
+    /// Off.
+    Miss,
+    /// Nothing to compare with.
+    NotPublished,
+}
+
+/// How the rows of an outcome stand in a table.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Layout {
+    /// A line each: cell, published, reproduced.
+    #[default]
+    List,
+    /// A grid as the paper has it: keys of the cell down, and across (outermost first).
+    Grid {
+        /// Keys that name a line.
+        down: &'static [&'static str],
+        /// Keys that name a column.
+        across: &'static [&'static str],
+    },
+}
+
+/// A picture as data.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Plot {
+    /// What it shows: `Figure 7: S x R plane, with inequalities (1) and (2)`.
+    pub title: String,
+    /// What the horizontal axis counts, with its unit in brackets.
+    pub x: &'static str,
+    /// What the vertical axis counts, with its unit in brackets.
+    pub y: &'static str,
+    /// What is drawn, in the legend's order.
+    pub series: Vec<Series>,
+}
+
+/// A part of a picture.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Series {
+    /// What the legend says.
+    pub name: String,
+    /// How it is drawn.
+    pub mark: Mark,
+    /// Points (x, y) in the axes' units.
+    pub points: Vec<(f64, f64)>,
+}
+
+/// How a series is drawn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mark {
+    /// A dot a point.
+    Dots,
+    /// Crosses, for what stands out.
+    Crosses,
+    /// Filled squares side by side, for a plane of cells.
+    Squares,
+    /// A line through the points.
+    Line,
+    /// A broken line through the points.
+    Dashed,
+}
+
+/// An exchange of segments, to be shown in tcpdump's notation or kept as a capture.
+#[derive(Clone, Debug)]
+pub struct Trace {
+    /// What happened: `Figure 2: short initial segment`.
+    pub title: String,
+    /// The hosts' names, client's first.
+    pub hosts: [&'static str; 2],
+    /// Who sent what, in order of leaving; the time is in the frame.
+    pub sent: Vec<(Side, Frame)>,
+}
+
+impl Row {
+    /// What became of it.
+    #[must_use]
+    pub fn status(&self) -> Status {
+        let Some(published) = &self.published else {
+            return Status::NotPublished;
+        };
+        let agrees = self.tolerance.allows(published, &self.reproduced);
+        match self.class {
+            Class::NotPublished => Status::NotPublished,
+            Class::Rules if agrees => Status::Match,
+            Class::KnownMismatch(_) if agrees => Status::Match,
+            Class::Fitted if agrees => Status::Fitted,
+            Class::KnownMismatch(_) => Status::KnownMismatch,
+            Class::Rules | Class::Fitted => Status::Miss,
+        }
+    }
+}
+
+impl Tolerance {
+    /// Whether `reproduced` is near enough to `published`. Words must be equal.
+    #[must_use]
+    pub fn allows(self, published: &Value, reproduced: &Value) -> bool {
+        let (Some(paper), Some(ours)) = (published.number(), reproduced.number()) else {
+            return self == Self::Unbounded || published == reproduced;
+        };
+        // Bounds are inclusive for decimal values too, which binary fractions only approach.
+        let slack = 1e-9 * paper.abs().max(1.0);
+        match self {
+            Self::Exact => (paper - ours).abs() <= slack,
+            Self::Within(distance) => (paper - ours).abs() <= distance + slack,
+            Self::Share(share) => (paper - ours).abs() <= share * paper.abs() + slack,
+            Self::Between(low, high) => (low - slack..=high + slack).contains(&ours),
+            Self::Unbounded => true,
+        }
+    }
+}
+
+impl Value {
+    /// As a number, if it is one.
+    #[must_use]
+    pub fn number(&self) -> Option<f64> {
+        match self {
+            Self::Number(value, _) => Some(*value),
+            Self::Count(count) => Some(*count as f64),
+            Self::Text(_) => None,
+        }
+    }
+}
+
+impl std::fmt::Display for Value {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Number(value, digits) => write!(f, "{value:.*}", usize::from(*digits)),
+            Self::Count(count) => write!(f, "{count}"),
+            Self::Text(text) => f.write_str(text),
+        }
+    }
+}
+
+impl Paper {
+    /// Authors, title, place and year.
+    #[must_use]
+    pub const fn citation(self) -> &'static str {
+        match self {
+            Self::Mogul => "Mogul & Minshall, Rethinking the TCP Nagle algorithm, 2001",
+            Self::Moldeklev => "Moldeklev & Gunningberg, Deadlock situations in TCP over ATM",
+            Self::Heidemann => {
+                "Heidemann, Performance interactions between P-HTTP and TCP implementations, 1997"
+            }
+            Self::Doupnik => "Doupnik, A new TCP transmission policy replacing Nagle mode, 1999",
+            Self::Davids => "Davids, TCP: either fast or efficient",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn row(published: Option<f64>, ours: f64, tolerance: Tolerance, class: Class) -> Status {
+        Row {
+            cell: vec![],
+            published: published.map(|value| Value::Number(value, 2)),
+            reproduced: Value::Number(ours, 2),
+            tolerance,
+            class,
+        }
+        .status()
+    }
+
+    #[test]
+    fn a_row_matches_up_to_its_tolerance_and_no_further() {
+        let near = Tolerance::Within(0.005);
+        assert_eq!(row(Some(0.33), 0.335, near, Class::Rules), Status::Match);
+        assert_eq!(row(Some(0.33), 0.3361, near, Class::Rules), Status::Miss);
+        assert_eq!(row(Some(0.33), 0.33, near, Class::Fitted), Status::Fitted);
+        let share = Tolerance::Share(0.03);
+        assert_eq!(
+            row(Some(605.0), 623.0, share, Class::Fitted),
+            Status::Fitted
+        );
+        assert_eq!(row(Some(605.0), 624.0, share, Class::Fitted), Status::Miss);
+        let between = Tolerance::Between(0.33, 0.35);
+        assert_eq!(row(Some(0.34), 0.35, between, Class::Rules), Status::Match);
+        assert_eq!(row(Some(0.34), 0.36, between, Class::Rules), Status::Miss);
+    }
+
+    #[test]
+    fn a_known_mismatch_never_fails_and_never_hides_agreement() {
+        let known = Class::KnownMismatch("depends on the tick");
+        let exact = Tolerance::Exact;
+        assert_eq!(row(Some(0.33), 0.49, exact, known), Status::KnownMismatch);
+        assert_eq!(row(Some(0.33), 0.33, exact, known), Status::Match);
+        assert_eq!(
+            row(None, 1.0, exact, Class::NotPublished),
+            Status::NotPublished
+        );
+    }
+
+    #[test]
+    fn words_are_equal_or_not() {
+        let text = |text: &str| Value::Text(text.into());
+        assert!(Tolerance::Exact.allows(&text("stalls"), &text("stalls")));
+        assert!(!Tolerance::Within(9.0).allows(&text("stalls"), &text("runs")));
+    }
+}

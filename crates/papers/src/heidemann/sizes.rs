@@ -1,0 +1,194 @@
+//! Which sizes of document stall: what a reader of sections 2.2 and 2.3 would ask next.
+
+use tinygram_engine::Duration;
+use tinygram_engine::receiver::ack_policy::AckTimer;
+
+use super::hosts::{self, Fixes, HEADERS, MSS, Over, PACE, TICK};
+use super::transaction::Problem;
+use crate::experiment::{
+    Class, Effort, Layout, Mark, Outcome, Plot, Row, Series, Tolerance, Value,
+};
+
+/// Documents up to this size, in octets, in steps of so many.
+const LARGEST: u64 = 16_384;
+const STEP: u64 = 32;
+
+/// How far the congestion window has opened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Window {
+    /// 2 MSS: the connection's first document.
+    Fresh,
+    /// As wide as the client's: a later one.
+    Open,
+}
+
+/// Sizes that stall, and how.
+struct Stalling {
+    fixes: Fixes,
+    window: Window,
+    /// Each with the problems it meets, in order.
+    sizes: Vec<(u64, Vec<Problem>)>,
+}
+
+/// The sweep.
+pub(super) fn sweep(effort: &Effort) -> Outcome {
+    let stalling: Vec<_> = Fixes::ALL
+        .into_iter()
+        .flat_map(|fixes| [Window::Fresh, Window::Open].map(|window| (fixes, window)))
+        .map(|(fixes, window)| Stalling::measure(fixes, window, effort.seed))
+        .collect();
+    let mut parameters = hosts::parameters();
+    parameters.push(crate::experiment::Parameter {
+        name: "documents here",
+        value: format!("{STEP} to {LARGEST} octets by {STEP}, each over a connection of its own"),
+        origin: crate::experiment::Origin::Assumed("the paper has three sizes"),
+    });
+    Outcome {
+        rules: hosts::RULES.to_vec(),
+        parameters,
+        rows: stalling.iter().flat_map(Stalling::rows).collect(),
+        layout: Layout::Grid {
+            down: &["fixes", "window"],
+            across: &["measure"],
+        },
+        plots: vec![plot(&stalling)],
+        notes: vec![
+            "With the headers apart and Nagle, every first document stalls: a small one is itself \
+             the small segment that waits behind the headers, a large one meets the initial window \
+             (section 2.2), and many meet both problems in turn."
+                .into(),
+            "With the headers in the data and the window open, stalls begin where the answer \
+             outgrows a chunk of 4096 octets, which leaves an odd segment, and end where what \
+             follows makes the client acknowledge; and so on with every two segments more."
+                .into(),
+            "Nagle's algorithm off ends all stalls but those of the initial window."
+                .into(),
+            "The client's delayed ACKs wait 200 ms here, counted from the segment, so that no tick \
+             of the clock cuts a stall short by chance."
+                .into(),
+        ],
+        ..Outcome::default()
+    }
+}
+
+impl Stalling {
+    fn measure(fixes: Fixes, window: Window, seed: u64) -> Self {
+        let sizes = (STEP..=LARGEST).step_by(STEP as usize);
+        let stalls = |size| (size, problems(fixes, window, size, seed));
+        Self {
+            fixes,
+            window,
+            sizes: sizes.map(stalls).collect(),
+        }
+    }
+
+    fn rows(&self) -> [Row; 3] {
+        let all = self.sizes.len() as f64;
+        let share = |wanted: fn(&[Problem]) -> bool| {
+            let stalling = self.sizes.iter().filter(|(_, problems)| wanted(problems));
+            100.0 * stalling.count() as f64 / all
+        };
+        let row = |measure: &str, reproduced| Row {
+            cell: vec![
+                ("fixes", Value::Text(self.fixes.name().into())),
+                ("window", Value::Text(self.window.name().into())),
+                ("measure", Value::Text(measure.into())),
+            ],
+            published: None,
+            reproduced,
+            tolerance: Tolerance::Unbounded,
+            class: Class::NotPublished,
+        };
+        [
+            row(
+                "sizes that stall [%]",
+                Value::Number(share(|problems| !problems.is_empty()), 1),
+            ),
+            row(
+                "that stall twice [%]",
+                Value::Number(share(|problems| problems.len() > 1), 1),
+            ),
+            row("ranges of sizes that stall", Value::Text(self.ranges())),
+        ]
+    }
+
+    /// Runs of sizes that stall, their ends included.
+    fn ranges(&self) -> String {
+        let runs = self
+            .sizes
+            .chunk_by(|(_, one), (_, next)| one.is_empty() == next.is_empty());
+        let stalling = runs.filter(|run| !run[0].1.is_empty());
+        let texts: Vec<_> = stalling
+            .map(|run| format!("{}-{}", run[0].0, run[run.len() - 1].0))
+            .collect();
+        if texts.is_empty() {
+            "none".into()
+        } else {
+            texts.join(", ")
+        }
+    }
+}
+
+/// The stalls that a document of `size` octets meets.
+fn problems(fixes: Fixes, window: Window, size: u64, seed: u64) -> Vec<Problem> {
+    let documents = vec![hosts::document(52, size)];
+    let never = [Duration::ZERO; 2];
+    let mut setting = hosts::setting(documents, Over::PHttp, fixes, PACE, never, seed);
+    let [client, server] = &mut setting.ends;
+    client.receiver.timer = AckTimer::PerConnection(TICK);
+    if window == Window::Open {
+        server.sender.initial_cwnd = hosts::WINDOW;
+    }
+    let done = setting.run();
+    let stalls = done.stalls(MSS).into_iter();
+    stalls.map(|stall| stall.problem).collect()
+}
+
+fn plot(stalling: &[Stalling]) -> Plot {
+    let series = |name: &str, mark, problem| Series {
+        name: name.into(),
+        mark,
+        points: stalling
+            .iter()
+            .zip(1..)
+            .flat_map(|(line, y)| {
+                let stalling = line.sizes.iter();
+                let met = stalling.filter(move |(_, problems)| problems.contains(&problem));
+                met.map(move |(size, _)| (*size as f64, f64::from(y)))
+            })
+            .collect(),
+    };
+    let lines: Vec<_> = (1..)
+        .zip(stalling)
+        .map(|(y, line)| format!("{y} {}, {}", line.fixes.name(), line.window.name()))
+        .collect();
+    Plot {
+        title: format!(
+            "Documents that stall, behind headers of {HEADERS} octets: {}",
+            lines.join("; ")
+        ),
+        x: "size of the document [octets]",
+        y: "server and window",
+        series: vec![
+            series(
+                "short initial segment (2.2)",
+                Mark::Squares,
+                Problem::ShortInitialSegment,
+            ),
+            series(
+                "short final segment (2.3)",
+                Mark::Dots,
+                Problem::ShortFinalSegment,
+            ),
+        ],
+    }
+}
+
+impl Window {
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Fresh => "first document",
+            Self::Open => "later one",
+        }
+    }
+}

@@ -1,0 +1,319 @@
+//! Figures 2 and 4, line by line, and the sequence-number plots of Figures 1 and 3.
+
+use tinygram_engine::{Duration, Flags, Instant};
+use tinygram_sim::medium::{Frame, Side};
+use tinygram_sim::workload::http::Document;
+
+use super::hosts::{self, Fixes, HEADERS, Over, PACE, Pace, TICK};
+use super::published::{FIGURE_2, FIGURE_4, Line};
+use super::transaction::Transaction;
+use crate::experiment::{
+    Class, Effort, Layout, Mark, Origin, Outcome, Parameter, Plot, Row, Series, Tolerance, Trace,
+    Value,
+};
+
+/// How far a time may be from the figure's, given the clocks' phases and the server's time: host
+/// costs, in ms.
+const TIMES: Tolerance = Tolerance::Within(1.0);
+
+/// A figure to be played.
+struct Figure {
+    lines: &'static [Line],
+    /// Its first line is the client's so many-th frame of this kind.
+    begins: fn(&Frame) -> bool,
+    documents: Vec<Document>,
+    fixes: Fixes,
+    /// How long the server takes to come to a request.
+    service: Duration,
+    seed: u64,
+    /// When the ticks fall, by host, counted from the first line.
+    ticks: [Duration; 2],
+    title: &'static str,
+    plot: &'static str,
+    /// The pause that the figure points out, and the lines it lies between, from 0.
+    pause: (&'static str, [usize; 2]),
+}
+
+/// Figures 1 and 2.
+pub(super) fn figure_2(effort: &Effort) -> Outcome {
+    let service = Duration::from_micros(1350);
+    let figure = Figure {
+        lines: &FIGURE_2,
+        begins: |frame| frame.segment.flags.has(Flags::SYN),
+        documents: hosts::page()[..1].to_vec(),
+        fixes: Fixes::NONE,
+        service,
+        seed: effort.seed,
+        ticks: [Duration::from_micros(189_050), Duration::from_millis(150)],
+        title: "Figure 2: the short initial segment",
+        plot: "Figure 1: the short initial segment",
+        pause: ("lines 6 to 8, `delta_time`", [5, 7]),
+    };
+    let mut outcome = figure.play();
+    outcome.parameters = parameters(&figure);
+    outcome.notes = vec![
+        "The figure ends with line 9. The exchange goes on with the third segment that the window \
+         of 3 MSS has room for, 4607:6067, whose ACK waits for the next tick: the document stalls \
+         a second time."
+            .into(),
+    ];
+    outcome
+}
+
+/// Figures 3 and 4.
+pub(super) fn figure_4(effort: &Effort) -> Outcome {
+    let service = Duration::from_micros(7_300);
+    let mut documents = hosts::page()[..2].to_vec();
+    documents[0].body = FIRST_ANSWER - HEADERS;
+    let figure = Figure {
+        lines: &FIGURE_4,
+        begins: |frame| frame.segment.len == 58,
+        documents,
+        fixes: Fixes::FIRST,
+        service,
+        seed: effort.seed,
+        ticks: [Duration::from_micros(178_514), Duration::from_micros(400)],
+        title: "Figure 4: the odd and short final segments",
+        plot: "Figure 3: the odd and short final segments",
+        pause: ("lines 6 to 7, \"ACK is delayed\"", [5, 6]),
+    };
+    let mut outcome = figure.play();
+    outcome.parameters = parameters(&figure);
+    outcome.parameters.push(Parameter {
+        name: "first answer",
+        value: format!("{FIRST_ANSWER} octets"),
+        origin: Origin::Paper("Figure 4, `ack 6676`"),
+    });
+    outcome.notes = vec![
+        format!(
+            "The first answer of the figure is {FIRST_ANSWER} octets, while section 2.1's first \
+             document of {} octets with {HEADERS} octets of headers would make {}: the figure's \
+             first document was {} octets.",
+            hosts::BODIES[0],
+            hosts::BODIES[0] + HEADERS,
+            FIRST_ANSWER - HEADERS,
+        ),
+        "Section 2.3 has a chunk of 4096 octets broken into 1460, 1460 and 1175; the figure's 1176 \
+         is right."
+            .into(),
+        "The caption of Figure 3 gives the time of the last ACK as \"0.189262ms\"; it is seconds."
+            .into(),
+        "Section 2.3 repeats section 2.2's \"time between the second and third data segments\"; in \
+         its own problem it is the third and the fourth."
+            .into(),
+        "Line 2 is the server's own delayed ACK: its timer fired before Apache had read the \
+         request, as the window of 16326 says."
+            .into(),
+    ];
+    outcome
+}
+
+/// The octets of Figure 4's first answer.
+const FIRST_ANSWER: u64 = 6675;
+
+fn parameters(figure: &Figure) -> Vec<Parameter> {
+    let mut parameters = hosts::parameters();
+    // What the figure itself shows takes the place of what fits the means of Table 1.
+    parameters.retain(|parameter| {
+        let name = parameter.name;
+        name != "server comes to a request" && name != "client puts a connection away"
+    });
+    let from_the_trace = |name, time: Duration| Parameter {
+        name,
+        value: format!("{:.2} ms", hosts::millis(time)),
+        origin: Origin::Fitted("the times of the figure's own lines"),
+    };
+    parameters.extend([
+        from_the_trace("server comes to a request", figure.service),
+        from_the_trace("client's tick after the first line", figure.ticks[0]),
+        from_the_trace("server's tick after the first line", figure.ticks[1]),
+    ]);
+    parameters
+}
+
+impl Figure {
+    fn play(&self) -> Outcome {
+        let (transaction, origin) = self.in_step();
+        let first = transaction
+            .passed
+            .iter()
+            .position(|(_, frame)| (self.begins)(frame))
+            .unwrap_or_default();
+        let counted_from = |zero: Instant, passed: &[(Side, Frame)]| -> Vec<_> {
+            let frames = passed.iter();
+            let ended = transaction.ended();
+            frames
+                .filter(|(_, frame)| frame.at <= ended)
+                .map(|(side, frame)| (*side, since(frame, zero)))
+                .collect()
+        };
+        let shown = counted_from(origin, &transaction.passed[first..]);
+        let whole = counted_from(transaction.passed[0].1.at, &transaction.passed);
+        Outcome {
+            rules: hosts::RULES.to_vec(),
+            rows: self.rows(&shown),
+            layout: Layout::Grid {
+                down: &["line"],
+                across: &["what"],
+            },
+            plots: vec![sequence_plot(self.plot, &whole)],
+            traces: vec![Trace {
+                title: self.title.into(),
+                hosts: ["client", "server"],
+                sent: shown,
+            }],
+            ..Outcome::default()
+        }
+    }
+
+    /// The run in which the clocks stand as the figure has them, and the time of the figure's zero
+    /// in it. A first run finds when the figure's first line passes.
+    fn in_step(&self) -> (Transaction, Instant) {
+        let begins = |transaction: &Transaction| {
+            let mut passed = transaction.passed.iter();
+            let first = passed.find(|(_, frame)| (self.begins)(frame));
+            first.expect("the figure's first line passes").1.at
+        };
+        // Nothing before the first line depends on the ticks, as long as none falls there.
+        let early = begins(&self.run([Duration::ZERO; 2]));
+        let tick = TICK.as_nanos();
+        let transaction = self.run(self.ticks.map(|after| {
+            Duration::from_nanos((early + after).since(Instant::ZERO).as_nanos() % tick)
+        }));
+        let begins = begins(&transaction);
+        let zero = begins.as_nanos() - self.lines[0].at_us * 1000;
+        (transaction, Instant::from_nanos(zero))
+    }
+
+    fn run(&self, ticks: [Duration; 2]) -> Transaction {
+        let pace = Pace {
+            service: self.service,
+            ..PACE
+        };
+        let (documents, fixes) = (self.documents.clone(), self.fixes);
+        hosts::setting(documents, Over::PHttp, fixes, pace, ticks, self.seed).run()
+    }
+
+    fn rows(&self, shown: &[(Side, Frame)]) -> Vec<Row> {
+        let mut rows = Vec::new();
+        for (number, (published, (from, frame))) in (1..).zip(self.lines.iter().zip(shown)) {
+            let cell = |what: &str| {
+                let line = ("line", Value::Text(number.to_string()));
+                vec![line, ("what", Value::Text(what.into()))]
+            };
+            rows.push(Row {
+                cell: cell("time [ms]"),
+                published: Some(Value::Number(published.at_us as f64 / 1e3, 3)),
+                reproduced: Value::Number(frame.at.as_nanos() as f64 / 1e6, 3),
+                tolerance: TIMES,
+                class: Class::Fitted,
+            });
+            rows.push(Row {
+                cell: cell("segment"),
+                published: Some(Value::Text(published.text.into())),
+                reproduced: Value::Text(as_printed(*from, frame)),
+                tolerance: Tolerance::Exact,
+                class: Class::Rules,
+            });
+        }
+        let (name, [before, after]) = self.pause;
+        let published = self.lines[after].at_us - self.lines[before].at_us;
+        let pause = shown[after].1.at.since(shown[before].1.at);
+        rows.push(Row {
+            cell: vec![
+                ("line", Value::Text(name.into())),
+                ("what", Value::Text("time [ms]".into())),
+            ],
+            published: Some(Value::Number(published as f64 / 1e3, 3)),
+            reproduced: Value::Number(hosts::millis(pause), 3),
+            tolerance: TIMES,
+            class: Class::Fitted,
+        });
+        rows
+    }
+}
+
+/// As tcpdump printed segments in 1996, and the paper's figures do.
+fn as_printed(from: Side, frame: &Frame) -> String {
+    let segment = &frame.segment;
+    let ends = match from {
+        Side::Client => "client > server",
+        Side::Server => "server > client",
+    };
+    let letters = [(Flags::SYN, "S"), (Flags::FIN, "F"), (Flags::PSH, "P")];
+    let set = letters
+        .into_iter()
+        .filter(|(flag, _)| segment.flags.has(*flag));
+    let mut flags: String = set.map(|(_, letter)| letter).collect();
+    if flags.is_empty() {
+        flags.push('.');
+    }
+    let mut line = format!("{ends}: {flags}");
+    if segment.sequence_len() > 0 {
+        let end = segment.seq + u64::from(segment.len);
+        line += &format!(" {}:{end}({})", segment.seq, segment.len);
+    }
+    if segment.flags.has(Flags::ACK) {
+        line += &format!(" ack {}", segment.ack);
+    }
+    line += &format!(" win {}", segment.window);
+    if segment.mss > 0 {
+        line += &format!(" <mss {}>", segment.mss);
+    }
+    line
+}
+
+/// The server's data and the client's ACKs over time.
+pub(super) fn sequence_plot(title: &str, passed: &[(Side, Frame)]) -> Plot {
+    let points = |side, wanted: fn(&Frame) -> bool, number: fn(&Frame) -> u64| {
+        let of_side = passed.iter().filter(|(from, _)| *from == side);
+        of_side
+            .filter(|(_, frame)| wanted(frame))
+            .map(|(_, frame)| (frame.at.as_nanos() as f64 / 1e9, number(frame) as f64))
+            .collect::<Vec<_>>()
+    };
+    let acks = points(
+        Side::Client,
+        |frame| frame.segment.flags.has(Flags::ACK),
+        |frame| frame.segment.ack.get(),
+    );
+    Plot {
+        title: title.into(),
+        x: "time [s]",
+        y: "sequence number [octets]",
+        series: vec![
+            Series {
+                name: "data (end of segment)".into(),
+                mark: Mark::Dots,
+                points: points(
+                    Side::Server,
+                    |frame| frame.segment.len > 0,
+                    |frame| frame.segment.data().end.get(),
+                ),
+            },
+            Series {
+                name: "acknowledged".into(),
+                mark: Mark::Line,
+                points: steps(&acks),
+            },
+        ],
+    }
+}
+
+/// What is acknowledged stays so until the next ACK.
+fn steps(points: &[(f64, f64)]) -> Vec<(f64, f64)> {
+    let mut corners: Vec<(f64, f64)> = Vec::new();
+    for (x, y) in points {
+        if let Some((_, before)) = corners.last().copied() {
+            corners.push((*x, before));
+        }
+        corners.push((*x, *y));
+    }
+    corners
+}
+
+/// The frame with its time counted from `zero`.
+fn since(frame: &Frame, zero: Instant) -> Frame {
+    let at = Instant::ZERO + frame.at.since(zero);
+    Frame { at, ..*frame }
+}

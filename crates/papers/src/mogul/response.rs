@@ -1,0 +1,214 @@
+//! What one response costs, by simulation: where the paper stops at the share of vulnerable lengths
+//! (section 3.3), this says how long each is held and in how many segments it leaves.
+//!
+//! The response is the second one of a persistent connection, right after a tiny first one: the
+//! state of which Heidemann's and the paper's stalls tell. (A server that closes after each response
+//! never stalls at its end; closing lets the rest go.) As in the paper's model "both the application
+//! buffer and socket output buffer were large enough to hold the entire message", so it is written
+//! at once. Hosts cost no time.
+
+use std::sync::Arc;
+
+use tinygram_engine::connection::Config;
+use tinygram_engine::profile::{Profile, Sizes};
+use tinygram_engine::receiver::ack_policy::AckTimer;
+use tinygram_engine::sender::send_policy::SendPolicy;
+use tinygram_engine::{Duration, Instant};
+use tinygram_sim::costs::HostCosts;
+use tinygram_sim::dice::{Dice, Purpose};
+use tinygram_sim::medium::{ImpairmentRules, Medium, PointToPoint, Side, Wire};
+use tinygram_sim::workload::naglemark::{Naglemark, Plan};
+use tinygram_sim::{Ended, Opening, World, WorldConfig};
+
+/// Between which hosts, over what.
+#[derive(Clone, Copy, Debug)]
+pub struct Path {
+    /// The rules of both ends; the server's send policy is put in their place.
+    pub profile: &'static Profile,
+    /// The maximum segment size, in octets; at least 1.
+    pub mss: u16,
+    /// A full-duplex link's rate; at least 1.
+    pub bits_per_second: u64,
+    /// The round-trip time beyond what the link's rate takes.
+    pub rtt: Duration,
+}
+
+/// What a response took.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Taken {
+    /// From the request's sending to the response's last octet.
+    pub elapsed: Duration,
+    /// Data segments that the server sent.
+    pub segments: u64,
+}
+
+impl Path {
+    /// Sends a response of `length` octets (at least 1) to a client whose ACK clock, if it is one
+    /// that always runs, ticks first at `phase`.
+    #[must_use]
+    pub fn respond(&self, policy: &SendPolicy, length: u32, phase: Duration) -> Taken {
+        let lengths: Arc<[u32]> = Arc::new([FIRST, length]);
+        let plan = Plan {
+            lengths,
+            request: REQUEST,
+            app_buffer: u64::MAX,
+            read_size: u64::MAX,
+            requests_per_connection: usize::MAX,
+            set_up: Duration::ZERO,
+            service: Duration::ZERO,
+            think: Duration::ZERO,
+        };
+        let propagation = Duration::from_nanos(self.rtt.as_nanos() / 2);
+        let wire = Wire::new(self.bits_per_second, OVERHEAD, LEAST, propagation);
+        let config = WorldConfig {
+            medium: Medium::PointToPoint(PointToPoint::new(wire)),
+            impairment: ImpairmentRules::NONE,
+            costs: [HostCosts::NONE; 2],
+            seed: 0,
+        };
+        let programs = [
+            vec![Naglemark::client(plan.clone())],
+            vec![Naglemark::server(plan)],
+        ];
+        let mut world = World::new(config, programs);
+        let mut client = self.host(length);
+        if let AckTimer::Cyclic { phase: first, .. } = &mut client.receiver.timer {
+            *first = phase;
+        }
+        let mut server = self.host(length);
+        server.sender.policy = policy.clone();
+        world.connect(Opening::Established, [client, server]);
+        let ended = world.run(Instant::FAR_FUTURE);
+        debug_assert_eq!(ended, Ended::Stopped, "{self:?} {length}");
+        let elapsed = world.host(Side::Client).programs().next();
+        let elapsed = elapsed.and_then(|client| client.elapsed().last());
+        let counters = world.host(Side::Server).sockets()[0].counters();
+        Taken {
+            elapsed: elapsed.copied().unwrap_or_default(),
+            segments: counters.data_segments - 1,
+        }
+    }
+
+    fn host(&self, length: u32) -> Config {
+        (self.profile.config)(&Sizes {
+            mss: self.mss,
+            send_buffer: u64::from(length).max(64 * 1024),
+            receive_buffer: RECEIVE_BUFFER,
+        })
+    }
+
+    /// Under which phases of the client's ACK clock `count` responses (at least 1) of one length meet
+    /// it, each with how many of them do: `at_most` phases, evenly spread from a random one on. One
+    /// phase for all where the clock starts with the segment.
+    #[must_use]
+    pub fn phases(&self, length: u32, count: u64, at_most: u64) -> Vec<(Duration, u64)> {
+        let AckTimer::Cyclic { period, .. } = self.host(length).receiver.timer else {
+            return vec![(Duration::ZERO, count)];
+        };
+        let phases = count.min(at_most).max(1);
+        let apart = period.as_nanos() / phases;
+        let mut dice = Dice::new(length.into(), Purpose::Phase);
+        let first = dice.below(apart.clamp(1, 1 << 32));
+        (0..phases)
+            .map(|phase| {
+                let at = Duration::from_nanos(first + phase * apart);
+                let share = count / phases + u64::from(phase < count % phases);
+                (at, share)
+            })
+            .collect()
+    }
+}
+
+/// The first response, whose only segment no policy holds.
+const FIRST: u32 = 1;
+/// As in naglemark.
+const REQUEST: u64 = 100;
+/// TCP and IP headers, and what Ethernet puts around them: preamble, header, trailer, gap.
+const OVERHEAD: u64 = 40 + 38;
+/// A frame's 64 octets, preamble and gap.
+const LEAST: u64 = 84;
+/// No limit in itself: what a profile can offer is its window's cap.
+const RECEIVE_BUFFER: u64 = 1 << 20;
+
+#[cfg(test)]
+mod tests {
+    use super::super::prevalence::Vulnerability;
+    use super::*;
+
+    fn path(profile: &str) -> Path {
+        Path {
+            profile: Profile::named(profile).expect(profile),
+            mss: 1460,
+            bits_per_second: 100_000_000,
+            rtt: Duration::ZERO,
+        }
+    }
+
+    /// How much later than with nothing held.
+    fn stall(path: &Path, policy: &str, length: u32) -> Duration {
+        let respond = |name| {
+            let policy = SendPolicy::named(name).expect(name);
+            path.respond(&policy, length, Duration::from_millis(150))
+        };
+        let (held, free) = (respond(policy), respond("off"));
+        Duration::from_nanos(held.elapsed.as_nanos() - free.elapsed.as_nanos())
+    }
+
+    /// The paper's model is about this kernel with large buffers. Its exception for messages below
+    /// MCLBYTES takes the whole message to leave in the one call of `tcp_output` that found the
+    /// connection idle; the congestion window of three segments stops that call when there are
+    /// five and a short one.
+    #[test]
+    fn the_simulated_stalls_are_at_the_lengths_that_the_paper_predicts_but_for_the_window() {
+        let path = path("tru64_4");
+        let predicted = Vulnerability {
+            mss: path.mss,
+            mclbytes: Some(8192),
+        };
+        let differ: Vec<_> = (100..=100_000_u32)
+            .step_by(100)
+            .filter(|&length| {
+                let stalls = stall(&path, "nagle", length) > Duration::from_millis(100);
+                stalls != predicted.is_delayed(length.into())
+            })
+            .collect();
+        let cut_by_the_window: Vec<_> = (7400..8192).step_by(100).collect();
+        assert_eq!(differ, cut_by_the_window);
+    }
+
+    #[test]
+    fn the_modified_policies_hold_none_of_them() {
+        let path = path("tru64_4");
+        for policy in ["minshall", "msmv", "dldet", "e+m+d"] {
+            for length in [8300, 23_000, 31_000, 100_000] {
+                let stall = stall(&path, policy, length);
+                assert!(stall < Duration::from_millis(1), "{policy} {length}");
+            }
+        }
+    }
+
+    #[test]
+    fn segments_are_those_of_the_second_response() {
+        let taken = path("modern").respond(
+            &SendPolicy::named("off").expect("registered"),
+            14_601,
+            Duration::ZERO,
+        );
+        assert_eq!(taken.segments, 11);
+    }
+
+    #[test]
+    fn phases_are_spread_over_the_period_and_responses_over_the_phases() {
+        let phases_of = |profile, count| path(profile).phases(5000, count, 10);
+        assert_eq!(phases_of("linux_6", 100), [(Duration::ZERO, 100)]);
+        let phases = phases_of("tru64_4", 25);
+        let period = Duration::from_millis(200);
+        assert!(phases.iter().all(|(phase, _)| *phase < period));
+        let apart = phases[9].0.as_nanos() - phases[0].0.as_nanos();
+        assert_eq!(apart, 180_000_000);
+        let shares: Vec<_> = phases.iter().map(|(_, share)| *share).collect();
+        assert_eq!(shares, [3, 3, 3, 3, 3, 2, 2, 2, 2, 2]);
+        let alone: Vec<_> = phases_of("tru64_4", 3).iter().map(|it| it.1).collect();
+        assert_eq!(alone, [1, 1, 1]);
+    }
+}

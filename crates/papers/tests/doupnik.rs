@@ -1,0 +1,160 @@
+//! Doupnik's Table 1: every entry, and what it hangs on.
+
+use tinygram_papers::doupnik::published::{File, Pair, Setting, TABLE};
+use tinygram_papers::doupnik::table::{fitted_costs, test};
+use tinygram_papers::doupnik::web::Parameters;
+use tinygram_papers::doupnik::{EXPERIMENTS, tail_behind_an_odd_segment};
+use tinygram_papers::experiment::{Class, Effort, Outcome, Row, Series, Status, Tolerance};
+
+fn outcome() -> Outcome {
+    (EXPERIMENTS[0].run)(&Effort::PAPER)
+}
+
+fn stalls(parameters: &Parameters) -> bool {
+    let mean_ms = parameters.run().mean_ms();
+    assert!(!(20.0..190.0).contains(&mean_ms), "{mean_ms} ms is neither");
+    mean_ms > 100.0
+}
+
+#[test]
+fn no_entry_of_table_1_is_missed() {
+    let rows = outcome().rows;
+    let published = |row: &&Row| row.published.is_some();
+    let missed = |row: &&Row| row.status() == Status::Miss;
+    assert_eq!(rows.iter().find(missed), None);
+    // 22 lines of two files, a verdict and a rate each; six lines of the new policy, a ratio each.
+    assert_eq!(rows.iter().filter(published).count(), 22 * 4 + 6 * 2);
+}
+
+/// A mismatch that is none any more must leave the list.
+#[test]
+fn known_mismatches_are_off() {
+    let rows = outcome().rows;
+    let known = rows
+        .iter()
+        .filter(|row| matches!(row.class, Class::KnownMismatch(_)));
+    for row in known.clone() {
+        assert_eq!(row.status(), Status::KnownMismatch, "{row:?}");
+    }
+    assert_eq!(known.count(), 6);
+}
+
+#[test]
+fn verdicts_are_exact_and_ratios_within_5_percent() {
+    for row in outcome().rows {
+        let measure = row.cell.last().expect("the measure").1.to_string();
+        match measure.as_str() {
+            "stall" => assert_eq!(row.tolerance, Tolerance::Exact),
+            "of Nagle off's" => assert_eq!(row.tolerance, Tolerance::Share(0.05)),
+            _ => assert_ne!(row.tolerance, Tolerance::Unbounded),
+        }
+    }
+}
+
+/// What the draft does not give changes no verdict: how the headers share their octets, and larger
+/// send buffers (smaller ones would).
+#[test]
+fn verdicts_do_not_hang_on_what_was_assumed() {
+    for pair in &TABLE {
+        let costs = fitted_costs(pair);
+        for setting in Setting::ALL {
+            for file in File::BOTH {
+                let given = test(pair, pair.server.policy(setting), file);
+                let given = Parameters { costs, ..given };
+                let expected = stalls(&given);
+                for headers in [[30, 90], [90, 30], [110, 10]] {
+                    let other = Parameters {
+                        headers,
+                        ..given.clone()
+                    };
+                    assert_eq!(stalls(&other), expected, "{other:?}");
+                }
+                for send_buffer in [24_576, 32_768, 65_535] {
+                    let other = Parameters {
+                        send_buffer,
+                        ..given.clone()
+                    };
+                    assert_eq!(stalls(&other), expected, "{other:?}");
+                }
+            }
+        }
+    }
+}
+
+/// The draft's strict Nagle tests each segment and BSD's form each pass: with a small window the
+/// last pass begins idle.
+#[test]
+fn unixware_with_4_kb_tells_strict_from_bsd() {
+    let [wide, narrow] = [&TABLE[2], &TABLE[3]];
+    let stalls = |pair: &Pair, policy| stalls(&test(pair, policy, File::Long));
+    assert!(stalls(wide, "strict-nagle") && stalls(wide, "nagle"));
+    assert!(stalls(narrow, "strict-nagle") && !stalls(narrow, "nagle"));
+}
+
+/// Strict Nagle stalls where the last full segment is the odd one out, or where there is none: a
+/// function of the file's size and of nothing else.
+#[test]
+fn strict_nagle_stalls_by_parity() {
+    for pair in [&TABLE[0], &TABLE[2], &TABLE[3]] {
+        let costs = fitted_costs(pair);
+        for file in (1..40_000).step_by(487) {
+            let parameters = Parameters {
+                file,
+                costs,
+                requests: 1,
+                ..test(pair, "strict-nagle", File::Long)
+            };
+            let expected = tail_behind_an_odd_segment(file);
+            assert_eq!(stalls(&parameters), expected, "{file} B, {pair:?}");
+        }
+    }
+}
+
+/// "It works as well as both liberal Nagle (but without the held tail effect) and non-Nagle":
+/// whatever the file, the window and the form.
+#[test]
+fn the_new_policy_never_stalls() {
+    for pair in &TABLE {
+        for policy in ["doupnik", "doupnik-liberal", "off"] {
+            for file in (1..40_000).step_by(1231) {
+                let given = test(pair, policy, File::Long);
+                let parameters = Parameters {
+                    file,
+                    requests: 1,
+                    ..given
+                };
+                assert!(!stalls(&parameters), "{file} B, {policy}, {pair:?}");
+            }
+        }
+    }
+}
+
+/// It "retains grouping which non-Nagle mode does not": where a kernel hands a write down in
+/// pieces, as FreeBSD does.
+#[test]
+fn the_new_policy_sends_fewer_segments_than_nagle_off() {
+    let segments = |policy| test(&TABLE[0], policy, File::Long).run().segments().count();
+    assert!(segments("doupnik") < segments("off"));
+}
+
+#[test]
+fn the_plots_show_parity_and_the_notes_the_misprints() {
+    let outcome = outcome();
+    for plot in [0, 2] {
+        let [parity, strict, _, liberal, new] = &outcome.plots[plot].series[..] else {
+            panic!("a lane for parity and one for each of four policies")
+        };
+        let sizes =
+            |series: &Series| -> Vec<f64> { series.points.iter().map(|point| point.0).collect() };
+        assert_eq!(sizes(strict), sizes(parity));
+        assert!(sizes(liberal).len() > 100);
+        assert!(new.points.is_empty());
+    }
+    for misprint in ["7553 req/sec", "3912 KB/sec"] {
+        assert!(outcome.notes.iter().any(|note| note.contains(misprint)));
+    }
+    for trace in &outcome.traces {
+        let in_order = trace.sent.is_sorted_by_key(|(_, frame)| frame.at);
+        assert!(in_order && trace.sent.len() > 4, "{}", trace.title);
+    }
+}

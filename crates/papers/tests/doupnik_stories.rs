@@ -1,0 +1,274 @@
+//! The arguments of Doupnik's draft, section by section, told by the simulator.
+
+use tinygram_engine::profile::{Profile, Sizes};
+use tinygram_engine::sender::send_policy::SendPolicy;
+use tinygram_engine::{Config, Duration, Instant};
+use tinygram_sim::costs::HostCosts;
+use tinygram_sim::medium::{ImpairmentRules, Medium, PointToPoint, Side, Wire};
+use tinygram_sim::observer::Trace;
+use tinygram_sim::program::Program;
+use tinygram_sim::workload::exchange::Exchange;
+use tinygram_sim::workload::periodic::{Periodic, Writer};
+use tinygram_sim::{Opening, World, WorldConfig};
+
+const MSS: u32 = 1460;
+/// More than any of these conversations needs.
+const WIDE: u64 = 65_535;
+/// The forms of the rules that the draft compares.
+const FORMS: [&str; 5] = [
+    "strict-nagle",
+    "liberal-nagle",
+    "doupnik",
+    "doupnik-liberal",
+    "off",
+];
+
+/// An end of this stack with this send policy, which offers `window` octets.
+fn end(stack: &str, policy: &str, window: u64) -> Config {
+    let profile = Profile::named(stack).expect(stack);
+    let sizes = Sizes {
+        mss: MSS as u16,
+        send_buffer: WIDE,
+        receive_buffer: window,
+    };
+    let mut config = (profile.config)(&sizes);
+    config.sender.policy = SendPolicy::named(policy).expect(policy);
+    config
+}
+
+/// Runs two programs over a fast link until they are done.
+fn run<P: Program>(programs: [P; 2], ends: [Config; 2], rtt: Duration) -> World<P, Trace> {
+    let propagation = Duration::from_nanos(rtt.as_nanos() / 2);
+    let wire = Wire::new(100_000_000, 78, 84, propagation);
+    let config = WorldConfig {
+        medium: Medium::PointToPoint(PointToPoint::new(wire)),
+        impairment: ImpairmentRules::NONE,
+        costs: [HostCosts::NONE; 2],
+        seed: 1,
+    };
+    let mut world = World::watched(
+        config,
+        programs.map(|program| vec![program]),
+        Trace::default(),
+    );
+    world.connect(Opening::Established, ends);
+    world.run(Instant::ZERO + Duration::from_secs(10_000));
+    world
+}
+
+/// A request that is answered once it is complete.
+#[derive(Clone, Copy)]
+struct Request<'a> {
+    writes: &'a [u64],
+    /// The client's stack; UnixWare hands a write down whole, FreeBSD in pieces of 2048 octets.
+    stack: &'a str,
+    /// What the server offers, in octets.
+    window: u64,
+    /// What congestion avoidance allows, in octets.
+    cwnd: u64,
+}
+
+/// What became of it.
+struct Made {
+    segments: Vec<u32>,
+    /// Segments that were kept back for a while.
+    held: u64,
+    /// Whether it waited for the server's 200 ms.
+    stalled: bool,
+}
+
+impl<'a> Request<'a> {
+    /// From a stack that hands writes down whole; nothing limits it.
+    fn of(writes: &'a [u64]) -> Self {
+        Self {
+            writes,
+            stack: "unixware_7",
+            window: WIDE,
+            cwnd: WIDE,
+        }
+    }
+
+    fn made(self, policy: &str) -> Made {
+        let client = Exchange::asks(0, self.writes.to_vec(), 100, 1);
+        let server = Exchange::answers(0, vec![100], self.writes.iter().sum());
+        let mut of_client = end(self.stack, policy, WIDE);
+        of_client.sender.initial_cwnd = self.cwnd;
+        let ends = [of_client, end("unixware_7", "off", self.window)];
+        let world = run([client, server], ends, Duration::from_micros(100));
+        let sent = world.observer().sent.iter();
+        let of_client = sent.filter(|(from, _)| *from == Side::Client);
+        let lens = of_client.map(|(_, frame)| frame.segment.len);
+        let counters = world.host(Side::Client).sockets()[0].counters();
+        Made {
+            segments: lens.filter(|len| *len > 0).collect(),
+            held: counters.holds.iter().sum(),
+            stalled: world.now() > Instant::ZERO + Duration::from_millis(100),
+        }
+    }
+
+    fn stalls(self, policy: &str) -> bool {
+        self.made(policy).stalled
+    }
+}
+
+/// 3.5 MSS, the write of section 1.4.
+const WRITE: u64 = 5110;
+const TAIL: u32 = 730;
+
+/// Section 1.4, first case, "all octets are allowed": strict Nagle sends three full segments, finds
+/// unacknowledged data and holds the tail, "not just the first or second segments" being waited
+/// for. All others send it; BSD's form, too, whose pass began idle.
+#[test]
+fn strict_nagle_holds_the_tail_of_a_write() {
+    let request = Request::of(&[WRITE]);
+    for policy in FORMS.into_iter().chain(["nagle"]) {
+        let made = request.made(policy);
+        assert_eq!(made.segments, [MSS, MSS, MSS, TAIL], "{policy}");
+        assert_eq!(made.stalled, policy == "strict-nagle", "{policy}");
+    }
+}
+
+/// Section 1.4, second case: congestion avoidance allows two segments. 1.5 MSS "remain blocked and invisible
+/// to Nagle tests" until an ACK comes; then strict Nagle sends one more and holds the tail.
+#[test]
+fn strict_nagle_holds_the_tail_that_was_blocked_at_first() {
+    let request = Request {
+        cwnd: 2 * u64::from(MSS),
+        ..Request::of(&[WRITE])
+    };
+    for policy in FORMS {
+        let made = request.made(policy);
+        assert_eq!(made.segments, [MSS, MSS, MSS, TAIL], "{policy}");
+        assert_eq!(made.stalled, policy == "strict-nagle", "{policy}");
+    }
+}
+
+/// Section 1.5: liberal Nagle "blocks with a partial segment when the window size and congestion
+/// avoidance combine to hold back data during the next to last transmission opportunity and only a
+/// fraction of an MSS of data remain for the last".
+#[test]
+fn liberal_nagle_holds_the_tail_that_a_window_cut_off() {
+    let request = Request {
+        window: 3 * u64::from(MSS),
+        ..Request::of(&[WRITE])
+    };
+    for policy in FORMS {
+        let nagle = ["strict-nagle", "liberal-nagle"].contains(&policy);
+        assert_eq!(request.stalls(policy), nagle, "{policy}");
+    }
+}
+
+/// Section 1.5: liberal Nagle "may send small segments within application data", where the window
+/// is no multiple of the MSS; so does the liberal form of the new policy (rule 3, section 2.1).
+#[test]
+fn liberal_forms_send_small_segments_within_the_data() {
+    let request = Request {
+        window: 5000,
+        ..Request::of(&[20_000])
+    };
+    for policy in FORMS {
+        let segments = request.made(policy).segments;
+        let inside = &segments[..segments.len() - 1];
+        let small = inside.iter().any(|len| *len < MSS);
+        assert_eq!(small, policy.contains("liberal"), "{policy}: {segments:?}");
+    }
+}
+
+/// Section 2.3: "Strict Nagle and strict new policy transmitters join interior small pieces into
+/// full segments"; the others send them as the kernel delivers them, in pieces of 2048 octets.
+#[test]
+fn strict_forms_join_the_pieces_of_a_write() {
+    let request = Request {
+        stack: "freebsd_3_2",
+        ..Request::of(&[20_000])
+    };
+    for policy in FORMS {
+        let segments = request.made(policy).segments;
+        let small = segments.iter().filter(|len| **len < MSS).count();
+        let strict = ["strict-nagle", "doupnik"].contains(&policy);
+        assert_eq!(small <= 1, strict, "{policy}: {segments:?}");
+    }
+}
+
+/// Section 2.3: "the classical case of write(small), write(small), read()".
+#[test]
+fn both_nagles_hold_the_second_of_two_small_writes() {
+    let request = Request::of(&[100, 100]);
+    for policy in FORMS {
+        let nagle = ["strict-nagle", "liberal-nagle"].contains(&policy);
+        assert_eq!(request.stalls(policy), nagle, "{policy}");
+        // Two segments under all: the cure costs nothing here.
+        assert_eq!(request.made(policy).segments, [100, 100], "{policy}");
+    }
+}
+
+/// Data segments of a client that writes one octet `writes` times, one every `period`.
+fn octet_by_octet(policy: &str, writes: u32, period: Duration, rtt: Duration) -> u64 {
+    let writer = Writer {
+        socket: 0,
+        len: 1,
+        left: writes,
+        period,
+        due: Instant::ZERO,
+    };
+    let programs = [Periodic::Writer(writer), Periodic::Reader { socket: 0 }];
+    let ends = [
+        end("unixware_7", policy, WIDE),
+        end("unixware_7", "off", WIDE),
+    ];
+    let world = run(programs, ends, rtt);
+    let client = world.host(Side::Client);
+    client.sockets()[0].counters().data_segments
+}
+
+/// Section 2.2: "in the above case of one octet writing by the application, new policy and
+/// non-Nagle modes behave alike: send tinygrams. Nagle modes group data to the extent that ACKs are
+/// delayed." What ACKs do matters to Nagle alone.
+#[test]
+fn one_octet_writes_are_tinygrams_but_under_nagle() {
+    let writes = 500;
+    let (period, far) = (Duration::from_millis(1), Duration::from_millis(400));
+    for policy in FORMS {
+        let near = octet_by_octet(policy, writes, period, Duration::from_micros(100));
+        let far = octet_by_octet(policy, writes, period, far);
+        if policy.ends_with("nagle") {
+            assert!(near < 10 && far < near, "{policy}: {near}, {far}");
+        } else {
+            assert_eq!((near, far), (500, 500), "{policy}");
+        }
+    }
+}
+
+/// Section 2.2: "the best strategy is for the application to write large components".
+#[test]
+fn an_application_that_buffers_needs_one_segment() {
+    let request = Request::of(&[500]);
+    for policy in FORMS {
+        let made = request.made(policy);
+        assert_eq!(made.segments, [500], "{policy}");
+        assert!(!made.stalled, "{policy}");
+    }
+}
+
+/// Section 2.3: "people don't type that fast compared to even 200ms delayed ACKs. Thus in practice
+/// for human typing all three approaches and non-Nagle are about the same on the wire."
+#[test]
+fn a_typist_is_the_same_to_all() {
+    let keys = 50;
+    for policy in FORMS {
+        let pause = Duration::from_millis(250);
+        let sent = octet_by_octet(policy, keys, pause, Duration::from_millis(1));
+        assert_eq!(sent, u64::from(keys), "{policy}");
+    }
+}
+
+/// Section 2.3: "Strict Nagle induces a held-tail for each application buffer longer than one
+/// segment", whatever the size, and the new policy for none.
+#[test]
+fn strict_nagle_holds_every_tail() {
+    for len in (1500..30_000).step_by(977) {
+        let held = |policy| Request::of(&[len]).made(policy).held;
+        assert!(held("strict-nagle") > 0, "{len}");
+        assert_eq!(held("doupnik"), 0, "{len}");
+    }
+}

@@ -1,0 +1,76 @@
+//! Bulk: one end writes so many octets, always as many at a time, and the other one reads them all.
+
+use tinygram_engine::Instant;
+
+use crate::program::{Call, Outcome, Program};
+
+/// The only socket of a bulk transfer.
+const SOCKET: u32 = 0;
+
+/// One end of the transfer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Bulk {
+    /// Writes, and exits.
+    Writer {
+        /// Octets that are left to write.
+        left: u64,
+        /// Octets of each write but the last; at least 1.
+        write: u64,
+    },
+    /// Reads until nothing is missing, and stops the run.
+    Reader {
+        /// Octets that are still to come.
+        missing: u64,
+        /// The most that it reads at a time; at least 1.
+        read: u64,
+    },
+}
+
+impl Bulk {
+    /// The two ends of a transfer of `octets` by calls of `call` octets, the writer first.
+    #[must_use]
+    pub const fn ends(octets: u64, call: u64) -> [Self; 2] {
+        [
+            Self::Writer {
+                left: octets,
+                write: call,
+            },
+            Self::Reader {
+                missing: octets,
+                read: call,
+            },
+        ]
+    }
+}
+
+impl Program for Bulk {
+    fn next(&mut self, _: Instant, last: Outcome) -> Call {
+        if last == Outcome::Gone {
+            return Call::Exit;
+        }
+        match self {
+            Self::Writer { left: 0, .. } => Call::Exit,
+            Self::Writer { left, write } => {
+                let len = (*left).min(*write);
+                *left -= len;
+                Call::Write {
+                    socket: SOCKET,
+                    len,
+                    more: false,
+                }
+            }
+            Self::Reader { missing, read } => {
+                if let Outcome::Read(octets) = last {
+                    *missing = missing.saturating_sub(octets);
+                }
+                if *missing == 0 {
+                    return Call::Stop;
+                }
+                Call::Read {
+                    socket: SOCKET,
+                    max: *read,
+                }
+            }
+        }
+    }
+}

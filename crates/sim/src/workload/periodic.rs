@@ -1,0 +1,63 @@
+//! One way: a program that writes a little at fixed times, and one that reads whatever comes.
+
+use tinygram_engine::{Duration, Instant};
+
+use crate::program::{Call, Outcome, Program};
+
+/// One end of the conversation.
+#[derive(Clone, Debug)]
+pub enum Periodic {
+    /// Writes at fixed times, whatever becomes of it, and then ends.
+    Writer(Writer),
+    /// Reads until the end of the stream.
+    Reader {
+        /// On this socket.
+        socket: u32,
+    },
+}
+
+/// Writes `len` octets at once and then every `period`.
+#[derive(Clone, Copy, Debug)]
+pub struct Writer {
+    /// On this socket.
+    pub socket: u32,
+    /// The octets of each write.
+    pub len: u64,
+    /// Writes that are left.
+    pub left: u32,
+    /// From one write to the next.
+    pub period: Duration,
+    /// When the next write is due.
+    pub due: Instant,
+}
+
+impl Program for Periodic {
+    fn next(&mut self, now: Instant, last: Outcome) -> Call {
+        match self {
+            Self::Writer(writer) => writer.next(now, last),
+            Self::Reader { .. } if matches!(last, Outcome::Read(0) | Outcome::Gone) => Call::Exit,
+            Self::Reader { socket } => Call::Read {
+                socket: *socket,
+                max: 65_536,
+            },
+        }
+    }
+}
+
+impl Writer {
+    fn next(&mut self, now: Instant, last: Outcome) -> Call {
+        if self.left == 0 || last == Outcome::Gone {
+            return Call::Exit;
+        }
+        if now < self.due {
+            return Call::Sleep(self.due.since(now));
+        }
+        self.left -= 1;
+        self.due += self.period;
+        Call::Write {
+            socket: self.socket,
+            len: self.len,
+            more: false,
+        }
+    }
+}
