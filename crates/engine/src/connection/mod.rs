@@ -370,6 +370,14 @@ impl Connection {
         }
     }
 
+    /// A part of a read: up to `max` octets are copied and more will be, by [`Connection::read`] at
+    /// last, which asks the ACK policy about all of them. BSD's `soreceive` empties the buffer mbuf by
+    /// mbuf and tells the protocol once (PRU_RCVD); a timer's ACK in between shows the window of that
+    /// instant.
+    pub fn read_part(&mut self, max: u64) -> u64 {
+        self.receiver.read_part(max)
+    }
+
     /// The application takes up to `max` octets; gives how many it got.
     pub fn read(&mut self, now: Instant, max: u64, out: &mut Outbox) -> u64 {
         let octets = self.receiver.read(max, now);

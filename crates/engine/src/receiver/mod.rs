@@ -312,6 +312,14 @@ impl Receiver {
         self.heed(verdict, now);
     }
 
+    /// The application takes up to `max` octets as a part of a read that goes on: the buffer empties,
+    /// but nobody decides about an ACK yet.
+    pub(crate) fn read_part(&mut self, max: u64) -> u64 {
+        let octets = self.readable().min(max);
+        self.read += octets;
+        octets
+    }
+
     /// The application takes up to `max` octets.
     #[inline]
     pub(crate) fn read(&mut self, max: u64, now: Instant) -> u64 {
