@@ -21,6 +21,7 @@
 //! A [profile] names the rules that a historic or modern stack is made of.
 
 pub mod connection;
+pub mod extensions;
 pub mod offset;
 pub mod options;
 pub mod outbox;
@@ -32,6 +33,7 @@ pub mod socket;
 pub mod time;
 
 pub use connection::{Config, Connection, Reason, State, Wrote};
+pub use extensions::{Extensions, Keepalive};
 pub use offset::{Offset, Span};
 pub use options::{Options, SackBlocks, Timestamps};
 pub use outbox::{Events, Outbox};

@@ -14,4 +14,6 @@ pub mod device;
 pub mod emulator;
 pub mod namespace;
 pub mod netlink;
+pub mod priority;
 pub mod relay;
+pub mod veth;

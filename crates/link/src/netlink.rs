@@ -2,22 +2,38 @@
 //! namespace.
 
 use std::io;
+use std::net::IpAddr;
+use std::os::fd::{AsFd, AsRawFd};
 
 use netlink_packet_core::{
-    NLM_F_ACK, NLM_F_REQUEST, NetlinkHeader, NetlinkMessage, NetlinkPayload,
+    NLM_F_ACK, NLM_F_CREATE, NLM_F_EXCL, NLM_F_REQUEST, NetlinkHeader, NetlinkMessage,
+    NetlinkPayload,
 };
-use netlink_packet_route::RouteNetlinkMessage;
-use netlink_packet_route::link::{LinkAttribute, LinkFlags, LinkMessage};
+use netlink_packet_route::address::{AddressAttribute, AddressHeaderFlags, AddressMessage};
+use netlink_packet_route::link::{
+    InfoData, InfoKind, InfoVeth, LinkAttribute, LinkFlags, LinkInfo, LinkMessage,
+};
+use netlink_packet_route::{AddressFamily, RouteNetlinkMessage};
 use netlink_sys::protocols::NETLINK_ROUTE;
 use netlink_sys::{Socket, SocketAddr};
+
+use crate::namespace::Namespace;
 
 /// Turns the loopback device on.
 ///
 /// # Errors
 /// What the kernel says.
 pub fn loopback_up() -> io::Result<()> {
+    set_up(LOOPBACK)
+}
+
+/// Turns a device on.
+///
+/// # Errors
+/// What the kernel says.
+pub fn set_up(device: u32) -> io::Result<()> {
     let mut message = LinkMessage::default();
-    message.header.index = LOOPBACK;
+    message.header.index = device;
     message.header.flags = LinkFlags::Up;
     message.header.change_mask = LinkFlags::Up;
     ask(RouteNetlinkMessage::SetLink(message), 0)
@@ -32,6 +48,58 @@ pub fn set_queue_length(device: u32, packets: u32) -> io::Result<()> {
     message.header.index = device;
     message.attributes = vec![LinkAttribute::TxQueueLen(packets)];
     ask(RouteNetlinkMessage::SetLink(message), 0)
+}
+
+/// Makes a pair of veth devices, one here and one in `there`, both of this name.
+pub(crate) fn make_veth(name: &str, there: &Namespace) -> io::Result<()> {
+    let mut peer = LinkMessage::default();
+    let fd = there.as_fd().as_raw_fd();
+    peer.attributes = vec![
+        LinkAttribute::IfName(name.to_owned()),
+        LinkAttribute::NetNsFd(fd),
+    ];
+    let mut message = LinkMessage::default();
+    message.attributes = vec![
+        LinkAttribute::IfName(name.to_owned()),
+        LinkAttribute::LinkInfo(vec![
+            LinkInfo::Kind(InfoKind::Veth),
+            LinkInfo::Data(InfoData::Veth(InfoVeth::Peer(peer))),
+        ]),
+    ];
+    ask(
+        RouteNetlinkMessage::NewLink(message),
+        NLM_F_CREATE | NLM_F_EXCL,
+    )
+}
+
+/// Gives a device an address, usable at once: nobody else is there to have it already.
+pub(crate) fn add_address(device: u32, address: IpAddr, prefix: u8) -> io::Result<()> {
+    let mut message = AddressMessage::default();
+    message.header.index = device;
+    message.header.prefix_len = prefix;
+    message.header.family = match address {
+        IpAddr::V4(_) => AddressFamily::Inet,
+        IpAddr::V6(_) => AddressFamily::Inet6,
+    };
+    message.header.flags = AddressHeaderFlags::Nodad;
+    message.attributes = vec![
+        AddressAttribute::Local(address),
+        AddressAttribute::Address(address),
+    ];
+    ask(
+        RouteNetlinkMessage::NewAddress(message),
+        NLM_F_CREATE | NLM_F_EXCL,
+    )
+}
+
+/// The number of the device with this name.
+pub(crate) fn index_of(name: &str) -> io::Result<u32> {
+    let socket = rustix::net::socket(
+        rustix::net::AddressFamily::INET,
+        rustix::net::SocketType::DGRAM,
+        None,
+    )?;
+    Ok(rustix::net::netdevice::name_to_index(&socket, name)?)
 }
 
 /// Sends one request and waits for the kernel's answer.

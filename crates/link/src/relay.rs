@@ -17,6 +17,7 @@ use rustix::time::{
 
 use crate::device::Device;
 use crate::emulator::{Counts, Direction, Path, Rules};
+use crate::priority;
 
 /// A running link. Dropping it ends it.
 #[derive(Debug)]
@@ -86,7 +87,10 @@ impl Link {
                 refused: 0,
             };
             let named = std::thread::Builder::new().name(format!("link {direction:?}"));
-            named.spawn(move || lane.run())
+            named.spawn(move || {
+                priority::raise();
+                lane.run()
+            })
         };
         let there = Some(start(&first, &second, Direction::There)?);
         let mut link = Self {

@@ -5,6 +5,7 @@
 
 pub mod davids;
 pub mod doupnik;
+mod errata;
 pub mod experiment;
 pub mod heidemann;
 pub mod mogul;

@@ -27,6 +27,8 @@ pub mod units;
 
 pub use destination::{Destination, Folder};
 pub use figure::{Figure, Line, Point};
-pub use page::{Axis, Page, Plot, Section, Series, facts};
+pub use page::{
+    Article, Axis, Badge, Chart, Curve, Mark, Page, Part, Plot, Section, Series, facts,
+};
 pub use rows::{Document, csv, json};
 pub use table::{Align, Column, Entry, Ink, Row, Table, Tone};

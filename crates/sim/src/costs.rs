@@ -11,14 +11,21 @@ pub struct HostCosts {
     pub output: SegmentCost,
     /// A sleeping thread is put back on the processor.
     pub wakeup: Duration,
-    /// Entering `read`.
+    /// Entering `read`; owed until the thread runs on.
     pub read: Duration,
-    /// Entering `write`.
+    /// Taking what a `read` has found, besides the copying.
+    pub take: Duration,
+    /// Entering `write`; owed until the thread runs on.
     pub write: Duration,
+    /// Entering `write`, as far as it is paid at once, even if the call then sleeps for space.
+    pub write_entry: Duration,
     /// One piece of a write, besides the copying.
     pub chunk: Duration,
     /// Copying between application and kernel, in picoseconds per octet.
     pub copy_ps_per_octet: u64,
+    /// A read empties the receive buffer in units of so many octets, and timers that expire
+    /// meanwhile see what is left; without it, it takes all at once.
+    pub take_unit: Option<u64>,
     /// Each cost varies by this many percent either way.
     pub jitter_percent: u64,
     /// A wake-up may take longer, for no reason that the network knows.
@@ -78,9 +85,12 @@ impl HostCosts {
         output: SegmentCost::NONE,
         wakeup: Duration::ZERO,
         read: Duration::ZERO,
+        take: Duration::ZERO,
         write: Duration::ZERO,
+        write_entry: Duration::ZERO,
         chunk: Duration::ZERO,
         copy_ps_per_octet: 0,
+        take_unit: None,
         jitter_percent: 0,
         hiccup: None,
     };

@@ -2,9 +2,10 @@
 
 use tinygram_engine::Instant;
 
+use crate::host::Socket;
 use crate::medium::{Frame, Side};
 
-/// Told of every frame. All methods may be left out.
+/// Told of every frame and every job. All methods may be left out.
 pub trait Observer {
     /// `from`'s kernel hands `frame` to its device; it leaves at `frame.at` at the earliest.
     fn sent(&mut self, from: Side, frame: &Frame) {
@@ -14,6 +15,11 @@ pub trait Observer {
     /// `to`'s kernel takes `frame` in, which arrived at `frame.at`.
     fn received(&mut self, now: Instant, to: Side, frame: &Frame) {
         let _ = (now, to, frame);
+    }
+
+    /// `side`'s processor has done a job; it is free again at `at`, and until then nothing changes.
+    fn ran(&mut self, at: Instant, side: Side, sockets: &[Socket]) {
+        let _ = (at, side, sockets);
     }
 }
 

@@ -205,6 +205,8 @@ impl<P: Program, O: Observer> World<P, O> {
             host.take_in(now, &frame);
         }
         self.flush(side);
+        let host = &self.hosts[side.index()];
+        self.observer.ran(host.free_at, side, &host.sockets);
         if let Wish::Renew(socket) = wish {
             self.renew(socket);
         }

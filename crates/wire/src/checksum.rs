@@ -14,19 +14,21 @@ impl Sum {
     #[must_use]
     #[inline]
     pub fn with(self, octets: &[u8]) -> Self {
+        // Eight sums side by side, which become two or more vector registers.
         let mut lanes = [0_u64; 8];
-        let mut steps = octets.chunks_exact(32);
-        for step in &mut steps {
-            for (lane, four) in lanes.iter_mut().zip(step.chunks_exact(4)) {
-                *lane += u64::from(u32::from_ne_bytes([four[0], four[1], four[2], four[3]]));
+        let (steps, rest) = octets.as_chunks::<32>();
+        for step in steps {
+            let (words, _) = step.as_chunks::<4>();
+            for (at, lane) in lanes.iter_mut().enumerate() {
+                *lane += u64::from(u32::from_ne_bytes(words[at]));
             }
         }
         let mut sum = self.0 + lanes.iter().sum::<u64>();
-        let mut pairs = steps.remainder().chunks_exact(2);
-        for pair in &mut pairs {
-            sum += u64::from(u16::from_ne_bytes([pair[0], pair[1]]));
+        let (pairs, last) = rest.as_chunks::<2>();
+        for pair in pairs {
+            sum += u64::from(u16::from_ne_bytes(*pair));
         }
-        if let [last] = pairs.remainder() {
+        if let [last] = last {
             sum += u64::from(u16::from_ne_bytes([*last, 0]));
         }
         Self(sum)

@@ -1,6 +1,7 @@
 //! One module per verb; this list is the only place that knows them all.
 
 mod completions;
+mod deadlock;
 mod diagnose;
 mod link;
 mod man;
@@ -25,6 +26,7 @@ pub(crate) enum Verb {
     Naglemark(Box<naglemark::Args>),
     /// List the send and ACK policies: one line each, their source, what they need to know
     Policies(policies::Args),
+    Deadlock(deadlock::Args),
     Diagnose(diagnose::Args),
     Prevalence(Box<prevalence::Args>),
     /// Reproduce the five papers: every published table and trace beside ours
@@ -45,6 +47,7 @@ impl Verb {
         match self {
             Self::Naglemark(args) => naglemark::run(&args),
             Self::Policies(args) => policies::run(&args),
+            Self::Deadlock(args) => deadlock::run(&args),
             Self::Diagnose(args) => diagnose::run(args),
             Self::Prevalence(args) => prevalence::run(&args),
             Self::Completions(args) => completions::run(&args),

@@ -1,6 +1,6 @@
 //! A segment arrives (RFC 9293, section 3.10.7).
 
-use super::extensions::Agreed;
+use super::agreement::Agreed;
 use super::handshake::reset;
 use super::{Connection, State};
 use crate::outbox::{Events, Outbox};

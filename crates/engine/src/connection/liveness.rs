@@ -2,29 +2,11 @@
 //! connection that nobody reads any more.
 
 use super::{Connection, Reason, State};
+use crate::extensions::Keepalive;
+use crate::offset::Offset;
 use crate::outbox::{Events, Outbox};
 use crate::segment::{Flags, Segment};
 use crate::time::{Duration, Instant};
-
-/// When an idle connection is probed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Keepalive {
-    /// Silence before the first probe (the RFC: at least two hours unless the application chose).
-    pub idle: Duration,
-    /// Between two probes.
-    pub interval: Duration,
-    /// Unanswered probes after which the connection is given up.
-    pub probes: u32,
-}
-
-impl Keepalive {
-    /// As Linux has it for SO_KEEPALIVE (tcp(7)).
-    pub const LINUX: Self = Self {
-        idle: Duration::from_secs(7200),
-        interval: Duration::from_secs(75),
-        probes: 9,
-    };
-}
 
 /// What is known about the peer being there.
 #[derive(Clone, Copy, Debug, Default)]
@@ -146,7 +128,7 @@ impl Connection {
         let stamp = &self.stamp;
         let una = self.sender.vars().una.get();
         out.segments.push(Segment {
-            seq: crate::offset::Offset::new(una.saturating_sub(1)),
+            seq: Offset::new(una.saturating_sub(1)),
             ack: stamp.ack,
             len: 0,
             window: stamp.window,

@@ -3,28 +3,28 @@
 //! Three families of entry, each with the time and an [`Outbox`]: the application calls, a segment
 //! arrives, time passes. One query, [`Connection::next_wakeup`], reads what the halves have stored.
 
+mod agreement;
 mod arrival;
 mod challenge;
-mod extensions;
 mod handshake;
 mod liveness;
 mod output;
 mod teardown;
 mod timestamps;
 
-use extensions::Agreed;
-pub use extensions::Extensions;
+pub use crate::extensions::{Extensions, Keepalive};
 pub use handshake::reset;
-pub use liveness::Keepalive;
 
 use crate::outbox::{Events, Outbox};
 use crate::receiver::ack_policy::{AckPolicy, AckTimer};
 use crate::receiver::{Receiver, ReceiverConfig};
+use crate::sender::congestion::Congestion;
 use crate::sender::send_policy::{BlockedOn, Moment, SendPolicy};
 use crate::sender::{Expired, Sender, SenderConfig, Stamp};
 use crate::socket::copy_rule::CopyRule;
 use crate::socket::{Piece, WriteCall};
 use crate::time::{Duration, Instant};
+use agreement::Agreed;
 use challenge::Budget;
 use liveness::Liveness;
 use timestamps::Clock;
@@ -216,6 +216,11 @@ impl Connection {
         self.output(now, out);
     }
 
+    /// Chooses another congestion control from here on; the window stays as it is.
+    pub fn set_congestion(&mut self, congestion: Congestion) {
+        self.sender.set_congestion(congestion);
+    }
+
     /// Chooses another ACK policy from here on.
     pub fn set_ack_policy(&mut self, policy: AckPolicy, timer: AckTimer) {
         self.receiver.set_policy(policy, timer);
@@ -365,6 +370,14 @@ impl Connection {
         }
     }
 
+    /// A part of a read: up to `max` octets are copied and more will be, by [`Connection::read`] at
+    /// last, which asks the ACK policy about all of them. BSD's `soreceive` empties the buffer mbuf by
+    /// mbuf and tells the protocol once (PRU_RCVD); a timer's ACK in between shows the window of that
+    /// instant.
+    pub fn read_part(&mut self, max: u64) -> u64 {
+        self.receiver.read_part(max)
+    }
+
     /// The application takes up to `max` octets; gives how many it got.
     pub fn read(&mut self, now: Instant, max: u64, out: &mut Outbox) -> u64 {
         let octets = self.receiver.read(max, now);
@@ -390,6 +403,12 @@ impl Connection {
     /// The thread that slept in a read on this socket runs again.
     pub fn reader_resumes(&mut self) {
         self.sender.set_reader_blocked(false);
+    }
+
+    /// The thread that slept for space runs again, and did not sleep in a [write that is under
+    /// way](Connection::write_resume).
+    pub fn writer_resumes(&mut self) {
+        self.sender.set_writer_blocked(false);
     }
 
     /// When to call [`Connection::on_wakeup`]; `FAR_FUTURE` if no timer runs.

@@ -5,7 +5,6 @@ pub mod assembler;
 mod sack;
 
 use crate::offset::{Offset, Span};
-use crate::options::SackBlocks;
 use crate::segment::{Flags, Segment};
 use crate::time::Instant;
 use ack_policy::{AckMoment, AckPolicy, AckTimer, AckVerdict, AckView, Arrival, Rule};
@@ -192,39 +191,6 @@ impl Receiver {
         self.window_cap = self.own_window_cap.min(UNSCALED << self.window_shift);
     }
 
-    /// Both SYNs permitted SACK blocks, or not.
-    pub(crate) fn permit_sack(&mut self, permitted: bool, dsack: bool) {
-        self.sack = permitted.then(SackMemory::default);
-        self.dsack = dsack;
-    }
-
-    /// Whether a segment that leaves now is to carry SACK blocks.
-    #[inline]
-    pub(crate) fn has_sack_news(&self) -> bool {
-        let memory = self.sack.as_ref();
-        memory.is_some_and(|memory| memory.has_news(&self.assembler))
-    }
-
-    /// The blocks, at most `most`.
-    pub(crate) fn sack_blocks(&self, most: usize) -> SackBlocks {
-        match &self.sack {
-            Some(memory) => memory.blocks(&self.assembler, most),
-            None => SackBlocks::NONE,
-        }
-    }
-
-    /// The whole of `segment` had arrived before.
-    pub(crate) fn note_duplicate(&mut self, segment: &Segment) {
-        let span = segment.data();
-        if let Some(memory) = &mut self.sack
-            && self.dsack
-            && !span.is_empty()
-            && span.end <= self.nxt
-        {
-            memory.arrived_again(span);
-        }
-    }
-
     /// What the peer's SYN says about the segments that will come: ACK policies count full-sized
     /// ones, and those are what the smaller of the two MSS leaves beside the options of every
     /// segment (BSD: `t_maxseg`).
@@ -313,27 +279,6 @@ impl Receiver {
         Arrived { data, fin }
     }
 
-    /// What of `all` is new, as far as `span`, and what is not.
-    fn note_for_sack(&mut self, all: Span, span: Span) {
-        let Some(memory) = &mut self.sack else {
-            return;
-        };
-        if !span.is_empty() && span.start > self.nxt {
-            memory.arrived(span);
-        }
-        if !self.dsack {
-            return;
-        }
-        let below = Span::new(all.start, all.end.min(self.nxt));
-        if !below.is_empty() {
-            memory.arrived_again(below);
-        } else if let Some(range) = self.assembler.holding(span.start)
-            && span.start < range.end.min(span.end)
-        {
-            memory.arrived_again(Span::new(span.start, range.end.min(span.end)));
-        }
-    }
-
     /// Where the stream ends; a FIN that contradicts an earlier one, or data already here, is none.
     fn learn_fin(&mut self, end: Offset) {
         let here = self.assembler.end().unwrap_or(self.nxt);
@@ -365,6 +310,14 @@ impl Receiver {
         let view = self.view(now);
         let verdict = self.policy.on_arrival(&arrival, &view);
         self.heed(verdict, now);
+    }
+
+    /// The application takes up to `max` octets as a part of a read that goes on: the buffer empties,
+    /// but nobody decides about an ACK yet.
+    pub(crate) fn read_part(&mut self, max: u64) -> u64 {
+        let octets = self.readable().min(max);
+        self.read += octets;
+        octets
     }
 
     /// The application takes up to `max` octets.

@@ -1,9 +1,11 @@
 //! What a receiver says about data beyond a hole (RFC 2018, section 4), and about data that came
 //! twice (RFC 2883).
 
+use super::Receiver;
 use super::assembler::Assembler;
 use crate::offset::{Offset, Span};
 use crate::options::SackBlocks;
+use crate::segment::Segment;
 
 /// What is remembered besides the ranges themselves.
 #[derive(Clone, Copy, Debug, Default)]
@@ -53,6 +55,62 @@ impl SackMemory {
             }
         }
         blocks
+    }
+}
+
+impl Receiver {
+    /// Both SYNs permitted SACK blocks, or not.
+    pub(crate) fn permit_sack(&mut self, permitted: bool, dsack: bool) {
+        self.sack = permitted.then(SackMemory::default);
+        self.dsack = dsack;
+    }
+
+    /// Whether a segment that leaves now is to carry SACK blocks.
+    #[inline]
+    pub(crate) fn has_sack_news(&self) -> bool {
+        let memory = self.sack.as_ref();
+        memory.is_some_and(|memory| memory.has_news(&self.assembler))
+    }
+
+    /// The blocks, at most `most`.
+    pub(crate) fn sack_blocks(&self, most: usize) -> SackBlocks {
+        match &self.sack {
+            Some(memory) => memory.blocks(&self.assembler, most),
+            None => SackBlocks::NONE,
+        }
+    }
+
+    /// The whole of `segment` had arrived before.
+    pub(crate) fn note_duplicate(&mut self, segment: &Segment) {
+        let span = segment.data();
+        if let Some(memory) = &mut self.sack
+            && self.dsack
+            && !span.is_empty()
+            && span.end <= self.nxt
+        {
+            memory.arrived_again(span);
+        }
+    }
+
+    /// What of `all` is new, as far as `span`, and what is not.
+    pub(super) fn note_for_sack(&mut self, all: Span, span: Span) {
+        let Some(memory) = &mut self.sack else {
+            return;
+        };
+        if !span.is_empty() && span.start > self.nxt {
+            memory.arrived(span);
+        }
+        if !self.dsack {
+            return;
+        }
+        let below = Span::new(all.start, all.end.min(self.nxt));
+        if !below.is_empty() {
+            memory.arrived_again(below);
+        } else if let Some(range) = self.assembler.holding(span.start)
+            && span.start < range.end.min(span.end)
+        {
+            memory.arrived_again(Span::new(span.start, range.end.min(span.end)));
+        }
     }
 }
 

@@ -21,7 +21,7 @@ pub use pass::{Stamp, Syn};
 pub use rtt::{Echo, RtoRules, RttEstimator};
 pub use timers::{Expired, TimerReason};
 
-use crate::connection::Extensions;
+use crate::extensions::Extensions;
 use crate::offset::Offset;
 use crate::segment::Segment;
 use crate::time::{Duration, Instant};
@@ -254,7 +254,8 @@ impl Sender {
     }
 
     /// Whether nothing may be written any more.
-    pub(crate) fn is_finishing(&self) -> bool {
+    #[must_use]
+    pub fn is_finishing(&self) -> bool {
         self.finishing
     }
 
@@ -306,6 +307,10 @@ impl Sender {
     pub(crate) fn set_policy(&mut self, policy: SendPolicy) {
         self.policy = policy;
         self.hold = None;
+    }
+
+    pub(crate) fn set_congestion(&mut self, congestion: Congestion) {
+        self.congestion = congestion;
     }
 
     /// The peer's MSS option bounds the segments; 0 stands for none (RFC 9293, section 3.7.1).

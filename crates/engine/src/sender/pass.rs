@@ -117,14 +117,13 @@ impl Sender {
     #[inline]
     fn sendable(&self) -> u64 {
         let vars = &self.vars;
-        let in_flight = match &self.selective {
-            None => vars.nxt.since(vars.una),
-            Some(selective) => selective.board.pipe(),
+        let cwnd_end = match &self.selective {
+            None => vars.una + vars.cwnd + self.recovery.limited_transmit,
+            // RFC 6675, section 5, step C: cwnd bounds what the network carries.
+            Some(selective) => vars.nxt + vars.cwnd.saturating_sub(selective.board.pipe()),
         };
-        let cwnd = vars.cwnd + self.recovery.limited_transmit;
-        let window_end = vars.una + vars.wnd;
-        let cwnd_end = vars.nxt + cwnd.saturating_sub(in_flight);
-        vars.written.min(window_end).min(cwnd_end).since(vars.nxt)
+        let end = vars.written.min(cwnd_end).min(vars.una + vars.wnd);
+        end.since(vars.nxt)
     }
 
     /// The deciding place: how much of what stands at SND.NXT leaves now, and why.

@@ -316,6 +316,10 @@ impl Player {
                 self.read(index, max)?;
                 self.slept_as_said(index, ends)
             }
+            Call::ReadPart(max) => {
+                let octets = self.connection.read_part(max);
+                same(&max, &octets)
+            }
             Call::Poll => self.block(index, BlockedOn::Elsewhere),
             Call::Nodelay(on) => {
                 self.connection.set_nodelay(now, on, &mut self.outbox);

@@ -84,6 +84,8 @@ pub(crate) enum Call {
         result: Option<Returned>,
         ends: Ends,
     },
+    /// `read 1000 part`: so much of a read that goes on is copied.
+    ReadPart(u64),
     /// The thread is about to sleep on something that is not this socket's buffers.
     Poll,
     Nodelay(bool),
@@ -266,6 +268,7 @@ fn call(words: &[&str], ends: Ends) -> Result<Call, String> {
             let max = number(max)?;
             return Ok(Call::Read { max, result, ends });
         }
+        ["read", max, "part"] => Call::ReadPart(number(max)?),
         ["poll"] => Call::Poll,
         ["nodelay", word] => Call::Nodelay(on(word)?),
         ["cork", word] => Call::Cork(on(word)?),

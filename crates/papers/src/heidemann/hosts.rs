@@ -79,7 +79,7 @@ const COSTS: HostCosts = HostCosts {
     chunk: Duration::from_micros(50),
     copy_ps_per_octet: 50_000,
     jitter_percent: 10,
-    hiccup: None,
+    ..HostCosts::NONE
 };
 
 /// The cable between them.

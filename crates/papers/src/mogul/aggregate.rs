@@ -85,6 +85,21 @@ pub fn cell(
     sums.cell(table, variant, parameters)
 }
 
+/// Sums up what something else than this paper's model has measured, one item for each repetition.
+#[must_use]
+pub fn summed(
+    variant: &'static str,
+    parameters: &Parameters,
+    repetitions: &[Measured],
+    multiplier: u32,
+) -> Cell {
+    let mut sums = Sums::default();
+    for measured in repetitions {
+        sums.add(parameters, measured, multiplier);
+    }
+    sums.cell(None, variant, parameters)
+}
+
 /// "The length divided by the LAN's raw transfer rate, plus an arbitrary 10 msec".
 #[must_use]
 pub fn estimate(medium: &MediumKind, length: u32) -> Duration {
@@ -157,6 +172,15 @@ impl Sums {
             work: self.work,
         }
     }
+}
+
+/// The slope of elapsed time over length, in ns per octet (section 8.1).
+pub(super) fn regression<'a>(samples: impl Iterator<Item = &'a Sample>) -> f64 {
+    let mut regression = Regression::default();
+    for sample in samples {
+        regression.add(f64::from(sample.length), sample.elapsed.as_nanos() as f64);
+    }
+    regression.slope()
 }
 
 /// No sender can deliver sooner: request and answer cross the link, the answer in the fewest

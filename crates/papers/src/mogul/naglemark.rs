@@ -11,7 +11,7 @@ use tinygram_engine::{Duration, Instant};
 use tinygram_sim::dice::{Dice, Purpose};
 use tinygram_sim::medium::{Ethernet, Fddi, ImpairmentRules, Medium, PointToPoint, Side, Wire};
 use tinygram_sim::observer::{Nobody, Observer};
-use tinygram_sim::workload::naglemark::{Naglemark, Plan};
+use tinygram_sim::workload::naglemark::{Naglemark, Plan, Writes};
 use tinygram_sim::{Ended, Opening, World, WorldConfig};
 
 use super::model::{ACK_TICK, INFERENCE, Model};
@@ -286,7 +286,9 @@ impl Lengths {
         },
     };
 
-    fn draw(&self, trial: Trial, seed: u64) -> Arc<[u32]> {
+    /// The lengths of a trial's transfers, in order.
+    #[must_use]
+    pub fn draw(&self, trial: Trial, seed: u64) -> Arc<[u32]> {
         if trial.is_random() {
             self.random.draw(seed)
         } else {
@@ -445,6 +447,7 @@ impl Parameters {
             set_up: SET_UP + self.rtt,
             service: self.model.service(),
             think: self.model.think(),
+            writes: Writes::Plain,
         }
     }
 

@@ -17,7 +17,7 @@ use tinygram_engine::{Duration, Instant};
 use tinygram_sim::costs::HostCosts;
 use tinygram_sim::dice::{Dice, Purpose};
 use tinygram_sim::medium::{ImpairmentRules, Medium, PointToPoint, Side, Wire};
-use tinygram_sim::workload::naglemark::{Naglemark, Plan};
+use tinygram_sim::workload::naglemark::{Naglemark, Plan, Writes};
 use tinygram_sim::{Ended, Opening, World, WorldConfig};
 
 /// Between which hosts, over what.
@@ -57,6 +57,7 @@ impl Path {
             set_up: Duration::ZERO,
             service: Duration::ZERO,
             think: Duration::ZERO,
+            writes: Writes::Plain,
         };
         let propagation = Duration::from_nanos(self.rtt.as_nanos() / 2);
         let wire = Wire::new(self.bits_per_second, OVERHEAD, LEAST, propagation);
@@ -78,13 +79,15 @@ impl Path {
         let mut server = self.host(length);
         server.sender.policy = policy.clone();
         world.connect(Opening::Established, [client, server]);
-        let ended = world.run(Instant::FAR_FUTURE);
-        debug_assert_eq!(ended, Ended::Stopped, "{self:?} {length}");
-        let elapsed = world.host(Side::Client).programs().next();
-        let elapsed = elapsed.and_then(|client| client.elapsed().last());
+        let ended = world.run(Instant::ZERO + LONGEST);
+        let client = world.host(Side::Client).programs().next();
+        let elapsed = client.map_or(&[][..], Naglemark::elapsed);
+        let (Ended::Stopped, [_, elapsed]) = (ended, elapsed) else {
+            panic!("{ended:?}, {length} octets under {policy:?}, {self:?}");
+        };
         let counters = world.host(Side::Server).sockets()[0].counters();
         Taken {
-            elapsed: elapsed.copied().unwrap_or_default(),
+            elapsed: *elapsed,
             segments: counters.data_segments - 1,
         }
     }
@@ -127,6 +130,8 @@ const REQUEST: u64 = 100;
 const OVERHEAD: u64 = 40 + 38;
 /// A frame's 64 octets, preamble and gap.
 const LEAST: u64 = 84;
+/// A stall is over long before: no policy holds for ever.
+const LONGEST: Duration = Duration::from_secs(10_000_000);
 /// No limit in itself: what a profile can offer is its window's cap.
 const RECEIVE_BUFFER: u64 = 1 << 20;
 

@@ -1,6 +1,81 @@
 //! Moldeklev & Gunningberg, "Deadlock situations in TCP over ATM".
 
+mod copying;
+pub mod cures;
+pub mod hosts;
+pub mod plane;
+pub mod predict;
+pub mod published;
+mod tables;
+pub mod transfer;
+mod walk;
+
 use crate::Experiment;
+use crate::experiment::Paper;
 
 /// Its experiments.
-pub const EXPERIMENTS: &[Experiment] = &[];
+pub const EXPERIMENTS: &[Experiment] = &[
+    Experiment {
+        id: "moldeklev-table-1",
+        paper: Paper::Moldeklev,
+        title: "throughput by send buffer and receive buffer, with Nagle's algorithm",
+        source: "Table 1, section 3",
+        run: |effort| tables::run(&tables::WITH_NAGLE, effort),
+    },
+    Experiment {
+        id: "moldeklev-table-2a",
+        paper: Paper::Moldeklev,
+        title: "throughput with Nagle's algorithm, as printed again",
+        source: "Table 2, upper values, section 4.1",
+        run: |effort| tables::run(&tables::WITH_NAGLE_AGAIN, effort),
+    },
+    Experiment {
+        id: "moldeklev-table-2b",
+        paper: Paper::Moldeklev,
+        title: "throughput without Nagle's algorithm",
+        source: "Table 2, lower values, section 4.1",
+        run: |effort| tables::run(&tables::WITHOUT_NAGLE, effort),
+    },
+    Experiment {
+        id: "moldeklev-table-3a",
+        paper: Paper::Moldeklev,
+        title: "throughput with the change to Nagle's algorithm",
+        source: "Table 3, upper values, section 4.2.1",
+        run: |effort| tables::run(&tables::WITH_THE_CHANGE, effort),
+    },
+    Experiment {
+        id: "moldeklev-table-3b",
+        paper: Paper::Moldeklev,
+        title: "throughput with an MSS of 8192 octets",
+        source: "Table 3, lower values, section 4.2.2",
+        run: |effort| tables::run(&tables::WITH_AN_MSS_OF_8192, effort),
+    },
+    Experiment {
+        id: "moldeklev-table-a1",
+        paper: Paper::Moldeklev,
+        title: "how S=16k R=32k deadlocks, step by step",
+        source: "Table A.1 and Figure A.1, appendix",
+        run: walk::table,
+    },
+    Experiment {
+        id: "moldeklev-4.3",
+        paper: Paper::Moldeklev,
+        title: "which buffers deadlock without the limit of 4 KiB to a copy",
+        source: "Section 4.3",
+        run: copying::without_limit,
+    },
+    Experiment {
+        id: "moldeklev-figure-4",
+        paper: Paper::Moldeklev,
+        title: "which pairs of buffers deadlock on the ATM network, and the inequalities",
+        source: "Figure 4, section 3.1",
+        run: plane::figure_4,
+    },
+    Experiment {
+        id: "moldeklev-figure-7",
+        paper: Paper::Moldeklev,
+        title: "which pairs of buffers deadlock on Ethernet, and the inequalities",
+        source: "Figure 7, section 3.1.5",
+        run: plane::figure_7,
+    },
+];

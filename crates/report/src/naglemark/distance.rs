@@ -42,7 +42,7 @@ impl Panel {
         for &app in apps {
             let mean = |of| self.mean(of, |c| c.variant == variant && c.app_buffer == app);
             row.push(number(mean(|c| c.segments_per_transfer), 1));
-            row.push(number(mean(|c| c.short_segments_per_transfer), 1));
+            row.push(number(self.short_segments(variant, app), 1));
             row.push(number(mean(|c| c.segments_over_fewest), 2));
             row.push(number(mean(|c| c.elapsed_over_earliest), 2));
         }
@@ -77,13 +77,22 @@ impl Panel {
         distances.min_by(|a, b| (a.1 * a.2).total_cmp(&(b.1 * b.2)))
     }
 
+    fn short_segments(&self, variant: &str, app_buffer: u64) -> Option<f64> {
+        let chosen = |c: &Cell| c.variant == variant && c.app_buffer == app_buffer;
+        let are_counted = |c: &Cell| c.short_segments_per_transfer.is_some();
+        let all = self.cells.iter().filter(|c| chosen(c)).all(are_counted);
+        let mean = self.mean(|c| c.short_segments_per_transfer.unwrap_or(0.0), chosen);
+        mean.filter(|_| all)
+    }
+
     fn mean(&self, of: fn(&Cell) -> f64, chosen: impl Fn(&Cell) -> bool) -> Option<f64> {
         let values: Vec<_> = self.cells.iter().filter(|c| chosen(c)).map(of).collect();
         (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
     }
 
-    pub(super) fn medium(&self) -> &str {
-        self.cells.first().map_or("", |c| c.medium.as_str())
+    /// Tells the panels of a page from each other.
+    pub(super) fn medium(&self) -> String {
+        self.cells.first().map_or_else(String::new, Cell::place)
     }
 }
 

@@ -21,7 +21,9 @@ pub const SCHEMA: &str = "tinygram.naglemark/1";
 pub struct Cell {
     /// The paper's table that holds this cell, 4 to 7, if one does.
     pub table: Option<u8>,
-    /// `ethernet`, `fddi`, `point-to-point`.
+    /// What was measured: `sim`, or a TCP that is real.
+    pub backend: String,
+    /// `ethernet`, `fddi`, `point-to-point`; `loopback`, `veth` and the like where it is real.
     pub medium: String,
     /// The paper's spelling, or the policy's own name where the paper has none.
     pub variant: String,
@@ -37,8 +39,8 @@ pub struct Cell {
     pub score_sd: f64,
     /// Data segments per transfer, retransmissions included.
     pub segments_per_transfer: f64,
-    /// Data segments below the MSS, per transfer.
-    pub short_segments_per_transfer: f64,
+    /// Data segments below the MSS, per transfer, where the stack counts them.
+    pub short_segments_per_transfer: Option<f64>,
     /// Mean elapsed time of a transfer, ms.
     pub mean_elapsed_ms: f64,
     /// 99th percentile of the elapsed time, ms.

@@ -99,11 +99,23 @@ impl Panel {
 }
 
 impl Cell {
+    /// The medium, and where it is real what speaks over it.
+    pub(super) fn place(&self) -> String {
+        match self.backend.as_str() {
+            "sim" => self.medium.clone(),
+            real => format!("{real}-{}", self.medium),
+        }
+    }
+
     /// Names the cell on a page, as [`Panel::id`] names its transfers.
     pub(super) fn id(&self) -> String {
         format!(
             "{}/{}/{}/{}/{}",
-            self.medium, self.variant, self.app_buffer, self.socket_buffer, self.trial
+            self.place(),
+            self.variant,
+            self.app_buffer,
+            self.socket_buffer,
+            self.trial
         )
     }
 }

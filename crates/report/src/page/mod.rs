@@ -1,7 +1,11 @@
 //! One self-contained HTML page: no request leaves it, and its policy forbids any.
 
+mod article;
+mod chart;
 mod plot;
 
+pub use article::{Article, Badge, Part};
+pub use chart::{Chart, Curve, Mark};
 pub use plot::{Axis, Plot, Series};
 use serde::Serialize;
 
@@ -25,6 +29,21 @@ pub enum Section {
     Table(Table),
     /// A plot in which one can hover and zoom; entries of the tables above may open its series.
     Plot(Plot),
+    /// A chapter: its articles follow, and the page's navigation lists them beneath it.
+    Part(Part),
+    /// A unit with a heading of its own.
+    Article(Article),
+    /// A picture of points and lines.
+    Chart(Chart),
+    /// Lines that keep their spaces, such as a trace, under a title.
+    Lines {
+        /// What they are.
+        title: String,
+        /// The lines.
+        lines: Vec<String>,
+    },
+    /// Remarks, a paragraph each.
+    Notes(Vec<String>),
     /// Names and values behind a summary that unfolds.
     Facts {
         /// What stands there when it is folded.
@@ -39,7 +58,12 @@ impl Page {
     pub fn to_html(&self) -> String {
         let title = escaped(&self.title);
         let lead = escaped(&self.lead);
-        let body: String = self.sections.iter().map(Section::to_html).collect();
+        let navigation = article::navigation(&self.sections);
+        let body: String = self
+            .sections
+            .iter()
+            .map(|it| it.to_html(Level::PAGE))
+            .collect();
         format!(
             "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
              <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
@@ -48,16 +72,51 @@ impl Page {
              <meta name=\"color-scheme\" content=\"light dark\">\n\
              <link rel=\"icon\" href=\"data:,\">\n<title>{title}</title>\n<style>\n{STYLE}</style>\n\
              </head>\n<body>\n<main>\n<header>\n<h1>{title}</h1>\n<p class=\"lead\">{lead}</p>\n\
-             </header>\n{body}</main>\n<script>\n{SCRIPT}</script>\n</body>\n</html>\n"
+             </header>\n{navigation}{body}</main>\n<script>\n{SCRIPT}</script>\n</body>\n</html>\n"
         )
     }
 }
 
+/// How deep a heading stands: 1 is the page's own.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Level(u8);
+
+impl Level {
+    const PAGE: Self = Self(2);
+
+    fn below(self) -> Self {
+        Self(self.0 + 1)
+    }
+
+    /// A heading, or nothing where there is no text; `text` is escaped already.
+    pub(crate) fn heading(self, text: &str) -> String {
+        match (text, self.0) {
+            ("", _) => String::new(),
+            (text, level) => format!("<h{level}>{text}</h{level}>\n"),
+        }
+    }
+}
+
 impl Section {
-    fn to_html(&self) -> String {
+    fn to_html(&self, level: Level) -> String {
         match self {
-            Self::Table(table) => table.to_html(),
+            Self::Table(table) => table.to_html(level),
             Self::Plot(plot) => plot.to_html(),
+            Self::Part(part) => part.to_html(level),
+            Self::Article(article) => article.to_html(level.below()),
+            Self::Chart(chart) => chart.to_html(),
+            Self::Lines { title, lines } => {
+                let title = escaped(title);
+                format!(
+                    "<figure class=\"lines\">\n<figcaption>{title}</figcaption>\n\
+                     <pre tabindex=\"0\" aria-label=\"{title}\">{}</pre>\n</figure>\n",
+                    escaped(&lines.join("\n"))
+                )
+            }
+            Self::Notes(notes) => notes
+                .iter()
+                .map(|note| format!("<p class=\"note\">{}</p>\n", escaped(note)))
+                .collect(),
             Self::Facts { summary, facts } => {
                 let rows: String = facts
                     .iter()
@@ -129,4 +188,10 @@ pub(crate) fn escaped(text: &str) -> String {
 
 const STYLE: &str = include_str!("page.css");
 /// The picture and, built on it, what the reader does with it.
-const SCRIPT: &str = concat!(include_str!("picture.js"), "\n", include_str!("plot.js"));
+const SCRIPT: &str = concat!(
+    include_str!("picture.js"),
+    "\n",
+    include_str!("plot.js"),
+    "\n",
+    include_str!("chart.js")
+);

@@ -5,13 +5,14 @@
 // most are shown: the chosen one as dots, the one compared with as open squares. Where a point
 // stands says whether it is marked, so nothing depends on colour.
 
+const REACH = 28; // how far from a point the pointer still means it, in pixels
 const MARGIN = { left: 58, right: 30, top: 12, bottom: 46 };
 
 const number = new Intl.NumberFormat("en-US", { maximumFractionDigits: 1 });
 const exact = new Intl.NumberFormat("en-US", { maximumFractionDigits: 3 });
 
 function axisTitle({ name, unit }) {
-  return `${name} (${unit})`;
+  return unit ? `${name} (${unit})` : name;
 }
 
 /** Round values that divide [low, high] into about `count` parts. */
@@ -20,7 +21,7 @@ function ticks(low, high, count) {
   const power = 10 ** Math.floor(Math.log10(rough));
   const step = power * ([1, 2, 5].find((m) => m * power >= rough) ?? 10);
   const values = [];
-  for (let k = Math.ceil(low / step); k * step <= high + step * 1e-9; k++) values.push(k * step);
+  for (let k = Math.ceil(low / step); k * step <= high + step * 1e-9; k++) values.push(k * step || 0); // not -0
   return values;
 }
 
@@ -64,6 +65,34 @@ class Picture {
     const box = this.canvas.getBoundingClientRect();
     const [px, py] = [event.clientX - box.left, event.clientY - box.top];
     return { px, py, x: x0 + ((px - left) / width) * (x1 - x0), y: y1 - ((py - top) / height) * (y1 - y0) };
+  }
+
+  /** The point that the pointer means, if one is near. */
+  closest({ px, py }) {
+    let best = null;
+    let nearest = REACH ** 2;
+    this.shown.forEach((series, which) => series.points.forEach((point, at) => {
+      if (!this.isSeen(point)) return;
+      const on = this.pixel(point);
+      const distance = (on.px - px) ** 2 + (on.py - py) ** 2;
+      if (distance < nearest) [best, nearest] = [{ which, at }, distance];
+    }));
+    return best;
+  }
+
+  // The tip
+
+  showTip(point, lines) {
+    this.tip.textContent = lines.join("\n");
+    this.tip.hidden = false;
+    const { px, py } = this.pixel(point);
+    const beyond = px + 14 + this.tip.offsetWidth > this.stage.clientWidth;
+    this.tip.style.left = `${Math.max(0, beyond ? px - 14 - this.tip.offsetWidth : px + 14)}px`;
+    this.tip.style.top = `${Math.min(Math.max(0, py - 20), this.canvas.clientHeight - this.tip.offsetHeight)}px`;
+  }
+
+  hideTip() {
+    this.tip.hidden = true;
   }
 
   // The drawing

@@ -1,7 +1,6 @@
 // Draws each .plot section from the JSON inside it and lets the reader choose, compare, hover, zoom
 // and walk through it. The drawing itself is picture.js, which stands before this in the page.
 
-const REACH = 28; // how far from a point the pointer still means it, in pixels
 const MIN_BAND = 8; // a shorter drag is a click
 
 function element(tag, attributes = {}, ...children) {
@@ -277,33 +276,16 @@ class Explorer extends Picture {
   hover(hovered, speak = false) {
     this.hovered = hovered;
     this.draw();
-    this.tip.hidden = !hovered;
-    if (!hovered) return;
+    if (!hovered) return this.hideTip();
     const series = this.shown[hovered.which];
     const point = series.points[hovered.at];
     const verdict = this.isMarked(point) ? this.data.marked : `not ${this.data.marked}`;
     const lines = this.data.lines.map((line) => `${line.name}: ${exact.format(this.lineAt(line, point.x))} ${this.data.y.unit}`);
-    this.tip.textContent = [
+    this.showTip(point, [
       `${series.keys[this.data.compare]}, ${exact.format(point.x)} ${this.data.x.unit}`,
-      `${exact.format(point.y)} ${this.data.y.unit}: ${verdict}`, ...lines].join("\n");
-    const { px, py } = this.pixel(point);
-    const beyond = px + 14 + this.tip.offsetWidth > this.stage.clientWidth;
-    this.tip.style.left = `${Math.max(0, beyond ? px - 14 - this.tip.offsetWidth : px + 14)}px`;
-    this.tip.style.top = `${Math.min(Math.max(0, py - 20), this.canvas.clientHeight - this.tip.offsetHeight)}px`;
+      `${exact.format(point.y)} ${this.data.y.unit}: ${verdict}`, ...lines]);
     if (speak) this.spoken.textContent = this.tip.textContent;
-  }
-
-  closest({ px, py }) {
-    let best = null;
-    let nearest = REACH ** 2;
-    this.shown.forEach((series, which) => series.points.forEach((point, at) => {
-      if (!this.isSeen(point)) return;
-      const on = this.pixel(point);
-      const distance = (on.px - px) ** 2 + (on.py - py) ** 2;
-      if (distance < nearest) [best, nearest] = [{ which, at }, distance];
-    }));
-    return best;
   }
 }
 
-for (const section of document.querySelectorAll(".plot")) new Explorer(section);
+for (const section of document.querySelectorAll(".plot:not(.chart)")) new Explorer(section);

@@ -1,13 +1,13 @@
 //! A table for a page: headings that screen readers can follow, entries that open figures.
 
-use super::{Align, Entry, Table};
-use crate::page::escaped;
+use super::{Align, Entry, Table, Tone};
+use crate::page::{Level, escaped};
 
 impl Table {
     /// Renders the table as an HTML fragment: its title, a scrollable region, the notes.
-    pub(crate) fn to_html(&self) -> String {
+    pub(crate) fn to_html(&self, level: Level) -> String {
         let name = escaped(&self.title);
-        let mut html = format!("<h2>{name}</h2>\n");
+        let mut html = level.heading(&name);
         if !self.columns.is_empty() {
             html += &self.grid(&name);
         }
@@ -18,9 +18,14 @@ impl Table {
     }
 
     fn grid(&self, name: &str) -> String {
+        // A heading above says what a table without a title is.
+        let label = match name {
+            "" => String::new(),
+            name => format!(" role=\"region\" aria-label=\"{name}\""),
+        };
         let mut html = format!(
-            "<div class=\"scroll\" role=\"region\" tabindex=\"0\" aria-label=\"{name}\">\n\
-             <table aria-label=\"{name}\">\n<thead>\n"
+            "<div class=\"scroll\"{label} tabindex=\"0\">\n<table{}>\n<thead>\n",
+            self.kind()
         );
         if self.is_grouped() {
             html += &format!(
@@ -60,8 +65,9 @@ impl Table {
                     ("td", "")
                 };
                 html += &format!(
-                    "<{tag}{scope}{}{}>{}</{tag}>",
+                    "<{tag}{scope}{}{}{}>{}</{tag}>",
                     self.class(at),
+                    entry.tone.attribute(),
                     weight(entry),
                     content(entry)
                 );
@@ -70,6 +76,15 @@ impl Table {
         }
         html += "</tbody>\n</table>\n</div>\n";
         html
+    }
+
+    /// A table of words has words for its rows' names, too, which need room.
+    fn kind(&self) -> &'static str {
+        let mut others = self.columns.iter().skip(1);
+        match others.any(|column| column.align == Align::Left) {
+            true => " class=\"words\"",
+            false => "",
+        }
     }
 
     /// Where the column's entries stand, and whether a group begins there.
@@ -90,6 +105,19 @@ fn weight(entry: &Entry) -> String {
         format!(" style=\"--weight:{:.2}\"", entry.weight)
     } else {
         String::new()
+    }
+}
+
+impl Tone {
+    /// What the style sheet looks at.
+    pub(crate) const fn attribute(self) -> &'static str {
+        match self {
+            Self::Plain => "",
+            Self::Good => " data-tone=\"good\"",
+            Self::Fair => " data-tone=\"fair\"",
+            Self::Odd => " data-tone=\"odd\"",
+            Self::Bad => " data-tone=\"bad\"",
+        }
     }
 }
 

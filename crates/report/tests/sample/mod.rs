@@ -43,6 +43,7 @@ fn panel(medium: &str, number: u8, mss: u64, ns_per_byte: f64) -> Panel {
                     panel.cells.push(cell(
                         Cell {
                             table: variant.chars().all(|c| c != '-').then_some(number),
+                            backend: "sim".into(),
                             medium: medium.into(),
                             variant: variant.into(),
                             app_buffer,
@@ -87,7 +88,7 @@ fn cell(mut cell: Cell, yardstick: &Yardstick, transfers: &[Transfer], mss: u64)
     cell.segments_per_transfer =
         mean(&|t| t.length.div_ceil(mss) as f64) * cell.segments_over_fewest;
     cell.short_segments_per_transfer =
-        cell.segments_per_transfer * (cell.segments_over_fewest - 0.97);
+        Some(cell.segments_per_transfer * (cell.segments_over_fewest - 0.97));
     cell.elapsed_over_earliest = 1.0 + cell.score_percent / 10.0;
     cell.slope_ns_per_byte = yardstick.ns_per_byte;
     if cell.table.is_some() {
@@ -127,6 +128,7 @@ fn transfers(yardstick: &Yardstick, mss: u64, stalling: u64, key: u64) -> Vec<Tr
 
 const EMPTY: Cell = Cell {
     table: None,
+    backend: String::new(),
     medium: String::new(),
     variant: String::new(),
     app_buffer: 0,
@@ -135,7 +137,7 @@ const EMPTY: Cell = Cell {
     score_percent: 0.0,
     score_sd: 0.0,
     segments_per_transfer: 0.0,
-    short_segments_per_transfer: 0.0,
+    short_segments_per_transfer: Some(0.0),
     mean_elapsed_ms: 0.0,
     p99_elapsed_ms: 0.0,
     slope_ns_per_byte: 0.0,

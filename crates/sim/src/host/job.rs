@@ -4,6 +4,7 @@ use tinygram_engine::sender::send_policy::BlockedOn;
 
 use tinygram_engine::{Connection, Duration, Instant, Outbox, Segment, State as Tcp, Wrote};
 
+use super::reading::Reading;
 use super::thread::{Then, Wait};
 use super::{Host, Socket};
 use crate::medium::Frame;
@@ -15,7 +16,7 @@ enum Work {
     /// Back on the processor.
     Wake,
     /// Takes octets out of the receive buffer.
-    Take { socket: u32, octets: u64 },
+    Take(Reading),
     /// Copies a piece into the send buffer.
     Put { socket: u32, len: u64, more: bool },
     /// Something whose outcome is known.
@@ -100,7 +101,11 @@ impl<P: Program> Host<P> {
             Then::Woken(on) => {
                 let owed = std::mem::take(&mut self.threads[index].owes);
                 self.threads[index].woken(on);
-                Step::Busy(owed + self.wakeup_cost(), Work::Wake)
+                match owed + self.wakeup_cost() {
+                    // A wake-up that costs nothing is no job: nothing can come in between.
+                    Duration::ZERO => return self.begin_thread(now, index),
+                    cost => Step::Busy(cost, Work::Wake),
+                }
             }
             Then::Look(Wait::Renewal { socket, .. }) => {
                 self.thread_goes_on(index, now, Outcome::Done);
@@ -108,6 +113,7 @@ impl<P: Program> Host<P> {
             }
             Then::Look(on) => self.look(now, on),
             Then::Piece { socket, len, more } => self.piece(socket, len, more),
+            Then::Rest(reading) => self.take(now, Duration::ZERO, reading),
             Then::Fetch(outcome) => {
                 let call = self.threads[index].program.next(now, outcome);
                 match call {
@@ -139,8 +145,15 @@ impl<P: Program> Host<P> {
     /// once it has slept.
     fn begin_call(&mut self, now: Instant, index: usize, call: Call) -> Step {
         let costs = self.costs;
+        let at_once = match call {
+            Call::Write { .. } => costs.write_entry,
+            _ => Duration::ZERO,
+        };
         let (entering, step) = match call {
-            Call::Read { socket, max } => (costs.read, self.look(now, Wait::Read { socket, max })),
+            Call::Read { socket, max } => (
+                costs.read,
+                self.look(now + costs.read, Wait::Read { socket, max }),
+            ),
             Call::Write { socket, len, more } => {
                 self.threads[index].wrote = self.threads[index].wrote.and(socket);
                 let connection = &mut self.sockets[socket as usize].connection;
@@ -214,8 +227,9 @@ impl<P: Program> Host<P> {
             Call::Exit | Call::Stop => unreachable!("seen to before"),
         };
         match step {
-            Step::Busy(cost, work) => Step::Busy(entering + cost, work),
+            Step::Busy(cost, work) => Step::Busy(at_once + entering + cost, work),
             Step::Sleeps(on) => {
+                self.spend(now, at_once);
                 self.threads[index].owes = entering;
                 Step::Sleeps(on)
             }
@@ -235,7 +249,7 @@ impl<P: Program> Host<P> {
                     return Step::Sleeps(on);
                 }
                 connection.reader_resumes();
-                Step::Busy(self.costs.copying(octets), Work::Take { socket, octets })
+                self.take(now, self.costs.take, Reading::of(socket, octets))
             }
             Wait::Space { socket, len, more } => {
                 self.sockets[socket as usize].connection.write_resume(now);
@@ -252,6 +266,15 @@ impl<P: Program> Host<P> {
             },
             Wait::Renewal { .. } | Wait::Clock { .. } => done(Outcome::Done),
         }
+    }
+
+    /// Takes what a read has found, up to where a timer comes in.
+    fn take(&self, now: Instant, first: Duration, reading: Reading) -> Step {
+        let timer = self.sockets[reading.socket as usize]
+            .connection
+            .next_wakeup();
+        let reading = reading.up_to(timer, now + first, &self.costs);
+        Step::Busy(first + reading.copying(&self.costs), Work::Take(reading))
     }
 
     fn ready(&self, read: Sockets, write: Sockets) -> (Sockets, Sockets) {
@@ -322,9 +345,20 @@ impl<P: Program> Host<P> {
         match work {
             Work::Wake => self.threads[index].wants_now(now),
             Work::Finish(outcome) => self.thread_goes_on(index, now, outcome),
-            Work::Take { socket, octets } => {
+            Work::Take(reading) if reading.left > 0 => {
+                self.ask(reading.socket, |connection, _| {
+                    connection.read_part(reading.octets)
+                });
+                self.thread_does(index, now, Then::Rest(reading.rest()));
+            }
+            Work::Take(Reading {
+                socket,
+                taken,
+                octets,
+                ..
+            }) => {
                 let octets = self.ask(socket, |connection, out| connection.read(now, octets, out));
-                self.thread_goes_on(index, now, Outcome::Read(octets));
+                self.thread_goes_on(index, now, Outcome::Read(taken + octets));
             }
             Work::Put { socket, len, more } => {
                 match self.ask(socket, |connection, out| {

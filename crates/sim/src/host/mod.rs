@@ -4,6 +4,7 @@
 //! the network goes first, then timers, then threads in the order in which they became ready.
 
 mod job;
+mod reading;
 mod thread;
 
 use tinygram_engine::connection::Config;

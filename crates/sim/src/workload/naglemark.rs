@@ -29,6 +29,22 @@ pub struct Plan {
     pub service: Duration,
     /// What the client takes between an answer and the next request.
     pub think: Duration,
+    /// How the server tells its kernel which writes belong together.
+    pub writes: Writes,
+}
+
+/// What a server says about the pieces of an answer.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Writes {
+    /// Nothing.
+    #[default]
+    Plain,
+    /// All but the last with MSG_MORE.
+    More,
+    /// Every one with MSG_MORE, and TCP_NODELAY after the last, which sends what is held.
+    MoreThenFlush,
+    /// TCP_CORK before the first, and out after the last.
+    Corked,
 }
 
 /// One of the two programs.
@@ -66,6 +82,10 @@ pub struct Server {
     /// Octets of the request that are still to come, then of the answer still to be written.
     missing: u64,
     answering: bool,
+    /// Its own cork.
+    corked: bool,
+    /// There is nothing to flush.
+    flushed: bool,
 }
 
 impl Naglemark {
@@ -92,6 +112,8 @@ impl Naglemark {
             served: 0,
             missing,
             answering: false,
+            corked: false,
+            flushed: true,
         })
     }
 
@@ -190,16 +212,28 @@ impl Server {
             self.answering = true;
             return Call::Compute(self.plan.service);
         }
+        if self.corked != self.wants_cork() {
+            self.corked = !self.corked;
+            return Call::Cork(SOCKET, self.corked);
+        }
         if self.missing == 0 {
+            if !std::mem::replace(&mut self.flushed, true) {
+                return Call::NoDelay(SOCKET, true);
+            }
             self.missing = self.plan.request;
             self.answering = false;
         }
         if self.answering {
             let len = self.missing.min(self.plan.app_buffer);
+            self.flushed = self.plan.writes != Writes::MoreThenFlush;
             Call::Write {
                 socket: SOCKET,
                 len,
-                more: false,
+                more: match self.plan.writes {
+                    Writes::More => len < self.missing,
+                    Writes::MoreThenFlush => true,
+                    Writes::Plain | Writes::Corked => false,
+                },
             }
         } else {
             Call::Read {
@@ -207,5 +241,10 @@ impl Server {
                 max: self.missing,
             }
         }
+    }
+
+    /// In the middle of an answer.
+    fn wants_cork(&self) -> bool {
+        self.plan.writes == Writes::Corked && self.answering && self.missing > 0
     }
 }

@@ -1,14 +1,17 @@
 //! What is typed: every flag, its help and its spelling. What it means is the plan's business.
 
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::ValueEnum;
 use clap::builder::PossibleValue;
 use serde::Serialize;
+use tinygram_engine::profile::Profile;
 use tinygram_engine::receiver::ack_policy::{AckPolicy, Registered as AckEntry};
 use tinygram_engine::sender::send_policy::{Registered, SendPolicy};
 
+use super::linux::policy::Policy;
 use super::workload::MAX_TRANSFERS;
 use crate::capture::CaptureAt;
 use crate::values::{
@@ -16,8 +19,45 @@ use crate::values::{
 };
 
 #[derive(Clone, Debug, clap::Args)]
-#[command(after_help = EXAMPLES, allow_negative_numbers = true)]
+#[command(after_help = EXAMPLES, allow_negative_numbers = true, args_conflicts_with_subcommands = true)]
 pub(crate) struct Args {
+    #[command(subcommand)]
+    pub(crate) role: Option<Role>,
+
+    /// What is measured: the simulator, or sockets of the running kernel, in real time; with both,
+    /// how far they agree
+    #[arg(
+        long, value_enum, value_name = "NAME,...", value_delimiter = ',', default_value = "sim",
+        help_heading = BACKEND
+    )]
+    pub(crate) backend: Vec<BackendName>,
+
+    /// Simulate two hosts of this kind instead of the paper's; the policies are then those of a
+    /// socket: default, nodelay, cork, more, quickack, flush-by-hand
+    #[arg(
+        long, value_name = "NAME", value_parser = profile_names(), hide_possible_values = true,
+        help_heading = BACKEND
+    )]
+    pub(crate) profile: Option<&'static Profile>,
+
+    /// What joins the kernel's sockets [default: loopback]
+    #[arg(long, value_enum, value_name = "LINK", help_heading = BACKEND)]
+    pub(crate) link: Option<LinkName>,
+
+    /// Leave segmentation offload on over veth, so that segments are joined beneath TCP
+    #[arg(long, help_heading = BACKEND)]
+    pub(crate) offload: bool,
+
+    /// Measure against `tinygram naglemark serve` on another host
+    #[arg(long, value_name = "HOST:PORT", help_heading = BACKEND)]
+    pub(crate) connect: Option<String>,
+
+    /// Transfers before each cell that are not counted [default: 20]
+    #[arg(
+        long, value_name = "N", value_parser = count(0_u32..=100_000), help_heading = BACKEND
+    )]
+    pub(crate) warmup: Option<u32>,
+
     /// Policies to measure, in the paper's spelling or the project's; `all` for every one
     /// [default: the eleven of the paper's Table 3; see `tinygram policies`]
     #[arg(
@@ -59,17 +99,17 @@ pub(crate) struct Args {
     #[arg(long, value_name = "SIZE", value_parser = size, help_heading = POLICIES)]
     pub(crate) mclbytes: Option<u64>,
 
-    /// Sizes of the application's writes, from 1 byte on
+    /// Sizes of the application's writes, from 1 byte on [default: 4K,32K,128K; 4K on sockets]
     #[arg(
         long, visible_alias = "write-size", value_name = "SIZE,...", value_delimiter = ',',
-        value_parser = size, default_value = "4K,32K,128K", help_heading = WORKLOAD
+        value_parser = size, help_heading = WORKLOAD
     )]
     pub(crate) app_buffer: Vec<u64>,
 
-    /// Sizes of the sender's socket buffer
+    /// Sizes of the sender's socket buffer [default: 16K,64K,128K; 64K on sockets]
     #[arg(
         long, value_name = "SIZE,...", value_delimiter = ',', value_parser = size,
-        default_value = "16K,64K,128K", help_heading = WORKLOAD
+        help_heading = WORKLOAD
     )]
     pub(crate) socket_buffer: Vec<u64>,
 
@@ -161,11 +201,11 @@ pub(crate) struct Args {
     pub(crate) multiplier: u8,
 
     /// How often each trial is repeated, each time with other random numbers
+    /// [default: 10; 1 on sockets]
     #[arg(
-        long, value_name = "N", value_parser = count(1_u32..=100_000),
-        default_value_t = 10, help_heading = RUN
+        long, value_name = "N", value_parser = count(1_u32..=100_000), help_heading = RUN
     )]
-    pub(crate) repetitions: u32,
+    pub(crate) repetitions: Option<u32>,
 
     /// Where the random numbers begin: the same seed gives the same output
     #[arg(
@@ -219,11 +259,48 @@ pub(crate) struct Args {
     pub(crate) stats: bool,
 }
 
+/// What a host may be besides one that measures.
+#[derive(Clone, Debug, clap::Subcommand)]
+pub(crate) enum Role {
+    /// Answer clients on other hosts that measure with --connect, until Ctrl-C
+    ///
+    /// Anybody who can reach the address can have it send as much as they like: for laboratories.
+    Serve {
+        /// Address and port to listen on
+        #[arg(long, value_name = "ADDR:PORT", default_value = "0.0.0.0:7780")]
+        listen: SocketAddr,
+    },
+}
+
+/// A TCP that can be measured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ValueEnum)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum BackendName {
+    /// The simulator, in virtual time
+    Sim,
+    /// The running kernel's sockets, in real time
+    Kernel,
+}
+
+/// What joins two sockets of the kernel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ValueEnum)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum LinkName {
+    /// The loopback device; its MSS is 65483 unless --mss says otherwise
+    Loopback,
+    /// A veth pair between two namespaces made for the run, MTU 1500, offloads off
+    Veth,
+    /// The same joined by the link emulator, with --rate, --rtt, --loss and the rest
+    Emulated,
+}
+
 /// A policy, or all of them.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Chosen {
     All,
     One(&'static Registered),
+    /// What a Linux socket can be told.
+    Linux(Policy),
 }
 
 /// How a write becomes pieces in the socket buffer.
@@ -356,7 +433,17 @@ pub(crate) enum Format {
 fn policy_names() -> Names<Chosen> {
     let one = |entry: &'static Registered| (entry.name, entry.summary, Chosen::One(entry));
     let all = ("all", "every policy", Chosen::All);
-    Names::new(SendPolicy::LIST.iter().map(one).chain([all]))
+    let linux = |policy: Policy| (policy.name(), policy.summary(), Chosen::Linux(policy));
+    let registered = SendPolicy::LIST.iter().map(one);
+    Names::new(registered.chain(Policy::ALL.map(linux)).chain([all]))
+}
+
+fn profile_names() -> Names<&'static Profile> {
+    Names::new(
+        Profile::LIST
+            .iter()
+            .map(|profile| (profile.name, profile.summary, profile)),
+    )
 }
 
 fn ack_policy_names() -> Names<&'static AckEntry> {
@@ -367,6 +454,7 @@ fn ack_policy_names() -> Names<&'static AckEntry> {
     )
 }
 
+const BACKEND: &str = "Backend";
 const POLICIES: &str = "Policies";
 const WORKLOAD: &str = "Workload";
 const PATH: &str = "Path";
@@ -379,6 +467,8 @@ Examples:
   tinygram naglemark --infer --medium fddi          Table 7
   tinygram naglemark --policy off,dldet,flush-on-block --write-size 1,256,4K --trial S
   tinygram naglemark --medium point-to-point --rate 100M --rtt 80ms --loss 1%
+  tinygram naglemark --backend kernel --link veth   this kernel's sockets, what each option does
+  tinygram naglemark --backend sim,kernel --link veth --policy default,nodelay
   tinygram naglemark --html naglemark.html --format json --output naglemark.json
   tinygram naglemark --medium fddi --policy nagle --app-buffer 32K --socket-buffer 64K --trial S \
       --lengths 12289 --transfers 3 --trace - --pcapng stall.pcapng";

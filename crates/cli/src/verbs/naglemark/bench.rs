@@ -13,7 +13,7 @@ use tinygram_sim::medium::{Frame, Side};
 
 use super::args::{Medium, Model, Trial};
 use super::experiment::{medium, table, wanted};
-use super::plan::{Link, Plan};
+use super::plan::{Link, PAPER_REPETITIONS, Plan};
 use crate::exit::Failure;
 use crate::terminal::Progress;
 
@@ -132,6 +132,7 @@ fn panel(plan: &Plan, link: &Link, cells: &[aggregate::Cell]) -> Panel {
             .and_then(|table| table.published(cell.variant, cell.app_buffer, cell.socket_buffer));
         Cell {
             table: cell.table,
+            backend: "sim".to_owned(),
             medium: cell.medium.to_owned(),
             variant: cell.variant.to_owned(),
             app_buffer: cell.app_buffer,
@@ -140,7 +141,7 @@ fn panel(plan: &Plan, link: &Link, cells: &[aggregate::Cell]) -> Panel {
             score_percent: cell.score_percent,
             score_sd: cell.score_sd,
             segments_per_transfer: cell.segments_per_transfer,
-            short_segments_per_transfer: cell.short_segments_per_transfer,
+            short_segments_per_transfer: Some(cell.short_segments_per_transfer),
             mean_elapsed_ms: cell.mean_elapsed_ms,
             p99_elapsed_ms: cell.p99_elapsed_ms,
             slope_ns_per_byte: cell.slope_ns_per_byte,
@@ -295,7 +296,5 @@ fn peak_memory_kib() -> Option<u64> {
     line.trim().strip_suffix("kB")?.trim().parse().ok()
 }
 
-/// What the tolerances of the paper's tables are for.
-const PAPER_REPETITIONS: u32 = 10;
 /// More points than this show nothing more in a figure, and make a page slow.
-const SHOWN: usize = 2000;
+pub(super) const SHOWN: usize = 2000;

@@ -15,6 +15,7 @@ use tinygram_papers::mogul::tables::{VARIANTS, Wanted};
 
 use super::args::{CopyRule, LengthChoice, Medium, Model, Trial};
 use super::plan::{Link, NAGLIM, Plan};
+use super::workload::{Drawn, Sequential};
 use crate::values::AckTimer;
 
 /// The trials of one medium, in the order in which they are shown.
@@ -119,20 +120,33 @@ fn adjusted(paper: Parameters, plan: &Plan, link: &Link) -> Parameters {
 }
 
 fn lengths(plan: &Plan) -> Lengths {
-    let run = match (plan.length_choice, plan.requests_per_connection) {
+    lengths_of(
+        plan.sequential,
+        plan.random,
+        plan.length_choice,
+        plan.requests_per_connection,
+    )
+}
+
+/// The paper's where a kind of length is not wanted.
+pub(super) fn lengths_of(
+    sequential: Option<Sequential>,
+    drawn: Option<Drawn>,
+    choice: LengthChoice,
+    requests_per_connection: Option<u64>,
+) -> Lengths {
+    let run = match (choice, requests_per_connection) {
         (LengthChoice::PerRequest, _) => 1,
         (LengthChoice::PerConnection, None) => u32::MAX,
         (LengthChoice::PerConnection, Some(count)) => u32::try_from(count).unwrap_or(u32::MAX),
     };
     Lengths {
-        series: plan.sequential.map_or(Lengths::PAPER.series, series),
-        random: plan
-            .random
-            .map_or(Lengths::PAPER.random, |it| random(it, run)),
+        series: sequential.map_or(Lengths::PAPER.series, series),
+        random: drawn.map_or(Lengths::PAPER.random, |it| random(it, run)),
     }
 }
 
-fn series(it: super::workload::Sequential) -> Series {
+fn series(it: Sequential) -> Series {
     Series {
         from: octets(it.series.from),
         to: octets(it.series.to),
@@ -141,7 +155,7 @@ fn series(it: super::workload::Sequential) -> Series {
     }
 }
 
-fn random(it: super::workload::Drawn, run: u32) -> Random {
+fn random(it: Drawn, run: u32) -> Random {
     Random {
         from: octets(it.lengths.from),
         to: octets(it.lengths.to),
@@ -173,7 +187,7 @@ pub(super) fn model(model: Model) -> PaperModel {
     }
 }
 
-fn paper_trial(trial: Trial) -> PaperTrial {
+pub(super) fn paper_trial(trial: Trial) -> PaperTrial {
     match trial {
         Trial::SequentialOne => PaperTrial::SequentialOne,
         Trial::SequentialEach => PaperTrial::SequentialEach,

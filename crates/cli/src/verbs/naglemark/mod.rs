@@ -4,6 +4,7 @@
 mod args;
 mod bench;
 mod experiment;
+mod linux;
 mod model;
 mod outputs;
 mod plan;
@@ -15,6 +16,12 @@ use crate::exit::{Done, Failure};
 use crate::{interrupt, terminal};
 
 pub(crate) fn run(args: &Args) -> Result<Done, Failure> {
+    if let Some(args::Role::Serve { listen }) = args.role {
+        return linux::kernel::serve(listen);
+    }
+    if args.profile.is_some() || args.backend != [args::BackendName::Sim] {
+        return linux::run(args);
+    }
     let plan = plan::Plan::from(args)?;
     let outputs = outputs::Outputs::open(args)?;
     interrupt::watch();
@@ -27,7 +34,12 @@ pub(crate) fn run(args: &Args) -> Result<Done, Failure> {
         let progress = terminal::Progress::over(manner.steps(&plan), "measuring");
         bench::measure(&plan, manner, &progress)?
     };
-    let done = outputs.show(&plan, &measured);
+    let done = outputs.show(
+        &model::Echo::of(&plan),
+        &model::appendix(plan.model),
+        &measured.panels,
+        &measured.seen,
+    );
     if args.stats {
         terminal::remark(&measured.stats.to_string());
     }

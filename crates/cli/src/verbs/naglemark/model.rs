@@ -8,6 +8,7 @@ use tinygram_report::{Align, Column, Entry, Table};
 
 use super::args::Model;
 use super::experiment;
+use super::outputs::Appendix;
 use super::plan::Plan;
 use crate::values::AckTimer;
 
@@ -61,6 +62,34 @@ impl InForce {
     }
 }
 
+/// Everything that the results depend on.
+#[derive(Serialize)]
+pub(crate) struct Echo<'a> {
+    #[serde(flatten)]
+    plan: &'a Plan,
+    #[serde(flatten)]
+    in_force: InForce,
+    model_details: Vec<Detail>,
+}
+
+impl<'a> Echo<'a> {
+    pub(crate) fn of(plan: &'a Plan) -> Self {
+        Self {
+            plan,
+            in_force: InForce::of(plan),
+            model_details: details(plan.model),
+        }
+    }
+}
+
+/// What the model assumes: a paragraph in a terminal, a table elsewhere.
+pub(crate) fn appendix(model: Model) -> Appendix {
+    Appendix {
+        terminal: vec![paragraph(model)],
+        document: vec![table(model)],
+    }
+}
+
 /// One detail of the simulated hosts and media.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub(crate) struct Detail {
@@ -73,7 +102,7 @@ pub(crate) struct Detail {
 }
 
 /// Every detail in which the models differ, as `model` has it; the most important first.
-pub(crate) fn details(model: Model) -> Vec<Detail> {
+fn details(model: Model) -> Vec<Detail> {
     let detail = |parameter: &tinygram_papers::mogul::model::Parameter| match model {
         Model::Literal => Detail {
             name: parameter.name,
@@ -92,7 +121,7 @@ pub(crate) fn details(model: Model) -> Vec<Detail> {
 }
 
 /// The details in a paragraph, for the end of a terminal's page.
-pub(crate) fn paragraph(model: Model) -> Table {
+fn paragraph(model: Model) -> Table {
     let details = details(model).into_iter();
     let listed: Vec<_> = details
         .map(|detail| format!("{}: {}", detail.name, detail.value))
@@ -108,7 +137,7 @@ pub(crate) fn paragraph(model: Model) -> Table {
 }
 
 /// The details as a table, with the reason for each.
-pub(crate) fn table(model: Model) -> Table {
+fn table(model: Model) -> Table {
     let (title, heads): (_, &[&str]) = match model {
         Model::Literal => (
             "The literal model: what the paper's text says",

@@ -7,10 +7,7 @@ use tinygram_report::naglemark::{Cell, Contents, Panel, SCHEMA, page};
 use tinygram_report::{Destination, Document, Folder, Ink, Table, csv, facts, json};
 use tinygram_sim::medium::{Frame, Side};
 
-use super::args::{Args, Format, Model};
-use super::bench::Measured;
-use super::model::{self, InForce};
-use super::plan::Plan;
+use super::args::{Args, Format};
 use crate::exit::{Done, Failure};
 use crate::files::{failed, opened};
 use crate::{capture, interrupt, terminal};
@@ -72,16 +69,19 @@ impl Outputs {
     }
 
     /// Shows what came out: files first, so that a reader who goes away spoils nothing.
-    pub(crate) fn show(self, plan: &Plan, measured: &Measured) -> Result<Done, Failure> {
-        let parameters = Parameters {
-            plan,
-            in_force: InForce::of(plan),
-            model_details: model::details(plan.model),
-        };
+    ///
+    /// `parameters` is everything that the results depend on, `seen` what a capture holds.
+    pub(crate) fn show(
+        self,
+        parameters: &impl Serialize,
+        appendix: &Appendix,
+        panels: &[Panel],
+        seen: &[(Side, Frame)],
+    ) -> Result<Done, Failure> {
         let shown = Shown {
-            panels: &measured.panels,
-            parameters: &parameters,
-            model: plan.model,
+            panels,
+            parameters,
+            appendix,
             published: self.published,
         };
         // A file is read by an editor or a pager, whatever the terminal is.
@@ -91,10 +91,10 @@ impl Outputs {
         };
         let text = shown.rendered(self.format, canvas);
         let traces_to_stdout = matches!(self.trace, Some(TraceTo::Stdout));
-        let in_file = interrupt::shielded(|| self.write_files(&shown, &text, &measured.seen))?;
+        let in_file = interrupt::shielded(|| self.write_files(&shown, &text, seen))?;
         if traces_to_stdout {
             let mut trace = Vec::new();
-            capture::write_text(&measured.seen, &mut trace).expect("memory takes every write");
+            capture::write_text(seen, &mut trace).expect("memory takes every write");
             terminal::print(&trace)
         } else if in_file {
             Ok(Done::Well)
@@ -104,9 +104,9 @@ impl Outputs {
     }
 
     /// Writes every file; says whether the results are in one of them.
-    fn write_files(
+    fn write_files<P: Serialize>(
         self,
-        shown: &Shown<'_>,
+        shown: &Shown<'_, P>,
         text: &str,
         seen: &[(Side, Frame)],
     ) -> Result<bool, Failure> {
@@ -142,21 +142,29 @@ impl Outputs {
 }
 
 /// What every exporter shows.
-struct Shown<'a> {
+struct Shown<'a, P> {
     panels: &'a [Panel],
-    parameters: &'a Parameters<'a>,
-    model: Model,
+    parameters: &'a P,
+    appendix: &'a Appendix,
     published: bool,
 }
 
-/// Everything that the results depend on.
-#[derive(Serialize)]
-struct Parameters<'a> {
-    #[serde(flatten)]
-    plan: &'a Plan,
-    #[serde(flatten)]
-    in_force: InForce,
-    model_details: Vec<model::Detail>,
+/// Tables after the panels.
+pub(crate) struct Appendix {
+    /// Where width is scarce.
+    pub(crate) terminal: Vec<Table>,
+    /// In a document or a page.
+    pub(crate) document: Vec<Table>,
+}
+
+impl Appendix {
+    /// The same everywhere.
+    pub(crate) fn same(tables: Vec<Table>) -> Self {
+        Self {
+            terminal: tables.clone(),
+            document: tables,
+        }
+    }
 }
 
 #[derive(Serialize)]
@@ -164,14 +172,14 @@ struct Results<'a> {
     cells: Vec<&'a Cell>,
 }
 
-impl Shown<'_> {
+impl<P: Serialize> Shown<'_, P> {
     fn rendered(&self, format: Format, (ink, width): (Ink, usize)) -> String {
         let cells = self.panels.iter().flat_map(|panel| &panel.cells);
         match format {
-            Format::Table => self.tables(model::paragraph(self.model), |table| {
-                table.to_text(width, ink)
-            }),
-            Format::Markdown => self.tables(model::table(self.model), Table::to_markdown),
+            Format::Table => {
+                self.tables(&self.appendix.terminal, |table| table.to_text(width, ink))
+            }
+            Format::Markdown => self.tables(&self.appendix.document, Table::to_markdown),
             Format::Csv => csv(cells),
             Format::Json => json(&Document {
                 schema: SCHEMA,
@@ -183,14 +191,14 @@ impl Shown<'_> {
         }
     }
 
-    /// The tables of every panel, and what the model assumes.
-    fn tables(&self, model: Table, rendered: impl Fn(&Table) -> String) -> String {
+    /// The tables of every panel, and those after them.
+    fn tables(&self, appendix: &[Table], rendered: impl Fn(&Table) -> String) -> String {
         let of_panels = self
             .panels
             .iter()
             .flat_map(|panel| [panel.scores(self.published), panel.distances()]);
         let all: Vec<_> = of_panels
-            .chain([model])
+            .chain(appendix.iter().cloned())
             .map(|table| rendered(&table))
             .collect();
         all.join(
@@ -216,7 +224,7 @@ impl Shown<'_> {
         let contents = Contents {
             parameters: facts(self.parameters),
             published: self.published,
-            appendix: vec![model::table(self.model)],
+            appendix: self.appendix.document.clone(),
         };
         page(self.panels, &contents).to_html()
     }

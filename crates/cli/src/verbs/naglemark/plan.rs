@@ -6,6 +6,7 @@ use serde::Serialize;
 use tinygram_engine::receiver::ack_policy::Registered as AckEntry;
 use tinygram_engine::sender::send_policy::{NAGLIM_DEFAULT, Registered, SendPolicy};
 use tinygram_papers::mogul::model::INFERENCE;
+use tinygram_papers::mogul::published::{APP_BUFFERS, SOCKET_BUFFERS};
 use tinygram_papers::mogul::tables::VARIANTS;
 
 use super::args::{Args, Chosen, CopyRule, LengthChoice, Medium, Model, Trial};
@@ -90,8 +91,10 @@ impl Plan {
             random,
         } = Workload::from(args)?;
         check_media(args)?;
-        check_rules(args, &trials)?;
-        let variants = variants(&args.variant);
+        check_rules(args)?;
+        check_trials(args, &trials)?;
+        check_sockets(args)?;
+        let variants = variants(&args.variant)?;
         let plan = Self {
             model: args.model,
             naglim: naglim(args, &variants)?,
@@ -100,8 +103,8 @@ impl Plan {
                 .into_iter()
                 .map(|medium| link(medium, args))
                 .collect(),
-            app_buffers: distinct(&args.app_buffer),
-            socket_buffers: distinct(&args.socket_buffer),
+            app_buffers: or(&args.app_buffer, &APP_BUFFERS),
+            socket_buffers: or(&args.socket_buffer, &SOCKET_BUFFERS),
             receive_buffer: args.receive_buffer,
             trials,
             sequential,
@@ -118,7 +121,7 @@ impl Plan {
             reorder: args.reorder,
             duplicate: args.duplicate,
             multiplier: args.multiplier,
-            repetitions: args.repetitions,
+            repetitions: args.repetitions.unwrap_or(PAPER_REPETITIONS),
             seed: args.seed,
             capture: capture(args)?,
         };
@@ -205,7 +208,22 @@ fn check_media(args: &Args) -> Result<(), Failure> {
     Ok(())
 }
 
-fn check_rules(args: &Args, trials: &[Trial]) -> Result<(), Failure> {
+/// What only makes sense where packets are real.
+fn check_sockets(args: &Args) -> Result<(), Failure> {
+    for (flag, typed) in [
+        ("--link", args.link.is_some()),
+        ("--connect", args.connect.is_some()),
+        ("--offload", args.offload),
+        ("--warmup", args.warmup.is_some()),
+    ] {
+        if typed {
+            return refused(format!("{flag} belongs to --backend kernel"));
+        }
+    }
+    Ok(())
+}
+
+fn check_rules(args: &Args) -> Result<(), Failure> {
     if args.infer && args.ack_policy.is_some() {
         return refused(format!(
             "--infer is --ack-policy {INFERENCE}; give one of them"
@@ -214,6 +232,11 @@ fn check_rules(args: &Args, trials: &[Trial]) -> Result<(), Failure> {
     if args.mclbytes.is_some() && args.copy_rule != CopyRule::Mclbytes {
         return refused("--mclbytes belongs to --copy-rule mclbytes".into());
     }
+    Ok(())
+}
+
+/// Whether what is said about connections and lengths has a trial type to be about.
+pub(super) fn check_trials(args: &Args, trials: &[Trial]) -> Result<(), Failure> {
     if args.requests_per_connection.is_some() && !trials.iter().any(|t| t.shares_connection()) {
         return refused(
             "--requests-per-connection belongs to the trial types S and R; s and r have one request each".into(),
@@ -225,24 +248,33 @@ fn check_rules(args: &Args, trials: &[Trial]) -> Result<(), Failure> {
     Ok(())
 }
 
-fn variants(chosen: &[Chosen]) -> Vec<&'static Registered> {
+fn variants(chosen: &[Chosen]) -> Result<Vec<&'static Registered>, Failure> {
     let all = || SendPolicy::LIST.iter();
     if chosen.is_empty() {
-        return all()
+        return Ok(all()
             .filter(|entry| VARIANTS.contains(&entry.label))
-            .collect();
+            .collect());
     }
-    let named = chosen.iter().flat_map(|choice| match *choice {
-        Chosen::All => all().collect(),
-        Chosen::One(entry) => vec![entry],
-    });
+    let mut named = Vec::new();
+    for choice in chosen {
+        match *choice {
+            Chosen::All => named.extend(all()),
+            Chosen::One(entry) => named.push(entry),
+            Chosen::Linux(policy) => {
+                return refused(format!(
+                    "--policy {}: what a Linux socket is told, so it needs --backend kernel or --profile linux_6",
+                    policy.name()
+                ));
+            }
+        }
+    }
     let mut variants: Vec<&Registered> = Vec::new();
     for entry in named {
         if !variants.iter().any(|v| v.name == entry.name) {
             variants.push(entry);
         }
     }
-    variants
+    Ok(variants)
 }
 
 /// The limit, where NAGLIM is measured.
@@ -282,6 +314,11 @@ pub(super) fn refused<T>(line: String) -> Result<T, Failure> {
     Err(Failure::Input(line))
 }
 
+/// What was typed, or `otherwise` if nothing was.
+pub(super) fn or(typed: &[u64], otherwise: &[u64]) -> Vec<u64> {
+    distinct(if typed.is_empty() { otherwise } else { typed })
+}
+
 /// Keeps the first of equals, in order.
 pub(super) fn distinct<T: Copy + PartialEq>(items: &[T]) -> Vec<T> {
     let mut kept = Vec::new();
@@ -301,6 +338,8 @@ fn milliseconds<S: serde::Serializer>(time: &Duration, serializer: S) -> Result<
     serializer.serialize_f64(time.as_secs_f64() * 1e3)
 }
 
+/// What the paper did, and what the tolerances of its tables are for.
+pub(super) const PAPER_REPETITIONS: u32 = 10;
 /// Each keeps its segments in memory until the run is over.
 const MAX_CAPTURED: u64 = 100_000;
 /// The one policy with a number of its own.

@@ -35,10 +35,20 @@ impl Workload {
     /// Lengths without trial types choose the types that use them; types without lengths take the
     /// paper's lengths. Where both are typed they must fit.
     pub(super) fn from(args: &Args) -> Result<Self, Failure> {
+        Self::with_default_trials(args, Trial::value_variants())
+    }
+
+    /// The same, with these trial types where neither they nor lengths are typed.
+    pub(super) fn with_default_trials(args: &Args, usual: &[Trial]) -> Result<Self, Failure> {
         let typed = TypedLengths::from(&args.lengths)?;
         let mut trials = distinct(&args.trial);
         if trials.is_empty() {
-            trials = Trial::value_variants().to_vec();
+            let all = if typed.none() {
+                usual
+            } else {
+                Trial::value_variants()
+            };
+            trials = all.to_vec();
             trials.retain(|trial| typed.suit(*trial));
         } else {
             typed.check(&trials)?;

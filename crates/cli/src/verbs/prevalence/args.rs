@@ -132,5 +132,5 @@ Examples:
   tinygram prevalence access.log                          the paper's Table 1 for a log of yours
   tinygram prevalence /var/log/nginx/access.log*          with the rotated ones, gzip or not
   zstdcat old.zst | tinygram prevalence - --no-cost
-  tinygram prevalence access.log --mss 1448 --profile linux_6 --policy nagle,linux --rtt 20ms
+  tinygram prevalence access.log --profile linux_6 --policy nagle,linux --rtt 20ms
   tinygram prevalence access.log --header-bytes 300 --format json";

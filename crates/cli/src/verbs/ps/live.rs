@@ -13,6 +13,7 @@ use procfs::ProcError;
 use procfs::process::{FDTarget, Process, all_processes};
 
 use super::connection::{Connection, Counts, Options, Owner, state_name};
+use crate::tcp_info::{get, tcp_info};
 
 /// Calls `visit` with every descriptor of every process that leads to a socket, and a function that
 /// reads the socket; notes the processes that may not be looked into.
@@ -114,32 +115,10 @@ pub(crate) fn counts(info: &TcpInfo) -> Counts {
     }
 }
 
-fn tcp_info(socket: &OwnedFd) -> Option<TcpInfo> {
-    let mut bytes = [0_u8; 512];
-    let length = get(socket, libc::IPPROTO_TCP, libc::TCP_INFO, &mut bytes)?;
-    // An older kernel knows fewer fields: those it does not know stay zero.
-    TcpInfo::parse(&bytes[..length.max(TCP_INFO_FULL)]).ok()
-}
-
 fn option(socket: &OwnedFd, level: c_int, name: c_int) -> Option<u32> {
     let mut bytes = [0; 4];
     get(socket, level, name, &mut bytes).filter(|length| *length == 4)?;
     Some(u32::from_ne_bytes(bytes))
-}
-
-fn get(socket: &OwnedFd, level: c_int, name: c_int, bytes: &mut [u8]) -> Option<usize> {
-    let mut length = bytes.len() as socklen_t;
-    // SAFETY: the kernel writes at most `length` bytes.
-    let failed = unsafe {
-        libc::getsockopt(
-            socket.as_raw_fd(),
-            level,
-            name,
-            bytes.as_mut_ptr().cast(),
-            &raw mut length,
-        )
-    };
-    (failed == 0).then_some(length as usize)
 }
 
 type NameCall = unsafe extern "C" fn(c_int, *mut libc::sockaddr, *mut socklen_t) -> c_int;
@@ -198,5 +177,3 @@ fn owned(result: libc::c_long) -> io::Result<OwnedFd> {
 /// include/uapi/linux/tcp.h, Linux 6.15.
 const TCP_RTO_MIN_US: c_int = 45;
 const TCP_DELACK_MAX_US: c_int = 46;
-/// At least as long as the `struct tcp_info` that the parser knows.
-const TCP_INFO_FULL: usize = 256;

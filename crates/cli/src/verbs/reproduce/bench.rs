@@ -69,13 +69,13 @@ impl Tally {
     }
 
     /// Each count with what it counts, in one order everywhere.
-    pub(crate) fn named(self) -> [(&'static str, usize); 5] {
+    pub(crate) fn counted(self) -> [(Status, usize); 5] {
         [
-            ("match", self.matches),
-            ("fitted", self.fitted),
-            ("known mismatch", self.known),
-            ("miss", self.misses),
-            ("not published", self.unpublished),
+            (Status::Match, self.matches),
+            (Status::Fitted, self.fitted),
+            (Status::KnownMismatch, self.known),
+            (Status::Miss, self.misses),
+            (Status::NotPublished, self.unpublished),
         ]
     }
 }

@@ -1,7 +1,6 @@
 //! Where results go: opened before the work, filled after it.
 
-use std::io;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use tinygram_report::{Destination, Folder, Ink};
 
@@ -10,6 +9,7 @@ use super::bench::{Reproduced, Tally};
 use super::plan::Plan;
 use super::show;
 use crate::exit::{Done, Failure};
+use crate::files::{failed, opened};
 use crate::{interrupt, terminal};
 
 /// Every place that a run writes to, known to be writable.
@@ -87,22 +87,5 @@ impl Outputs {
         interrupt::shielded(|| file.write(text.as_bytes()))
             .map_err(|error| failed(&path, error))?;
         Ok(Done::Well)
-    }
-}
-
-type Opened<T> = Result<Option<(PathBuf, T)>, Failure>;
-
-fn opened<T>(path: Option<&Path>, open: impl Fn(&Path) -> io::Result<T>) -> Opened<T> {
-    path.map(|path| match open(path) {
-        Ok(place) => Ok((path.to_owned(), place)),
-        Err(error) => Err(failed(path, error)),
-    })
-    .transpose()
-}
-
-fn failed(path: &Path, error: io::Error) -> Failure {
-    Failure::Io {
-        doing: format!("cannot write {}", path.display()),
-        error,
     }
 }

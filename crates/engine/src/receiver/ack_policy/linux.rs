@@ -1,5 +1,6 @@
 //! LINUX: quick ACKs at first, then delayed ones while the connection is interactive
-//! (net/ipv4/tcp_input.c: `tcp_event_data_recv`, `__tcp_ack_snd_check`; tcp_timer.c).
+//! (net/ipv4/tcp_input.c: `tcp_event_data_recv`, `tcp_measure_rcv_mss`, `__tcp_ack_snd_check`;
+//! tcp.c: `__tcp_cleanup_rbuf`; tcp_output.c: `tcp_event_ack_sent`; tcp_timer.c).
 
 use super::{AckMoment, AckVerdict, AckView, Arrival, Rule, reopening};
 use crate::time::{Duration, Instant};
@@ -22,35 +23,74 @@ pub struct Linux {
     ato: Duration,
     last_arrival: Option<Instant>,
     unacknowledged: u64,
+    peer: PeerMss,
+    pushed: Pushed,
+    /// The program sets TCP_QUICKACK before each read.
+    quickack: bool,
+}
+
+/// Whether an ACK now would offer no less than the last one did (`__tcp_select_window(sk) >=
+/// tp->rcv_wnd`). Where data lies unread it would; the read will send the ACK then.
+fn keeps_its_window(view: &AckView) -> bool {
+    let could_offer = view.could_advertise.since(view.nxt);
+    could_offer >= view.advertised.since(view.acked)
+}
+
+/// Whether the segments that wait for an ACK look like the end of what the peer has to say.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Pushed {
+    #[default]
+    No,
+    /// `ICSK_ACK_PUSHED`: a small segment, or a full one with PSH.
+    Once,
+    /// `ICSK_ACK_PUSHED2`: small segments one after the other.
+    Again,
 }
 
 impl Rule for Linux {
     fn on_arrival(&mut self, arrival: &Arrival, view: &AckView) -> AckVerdict {
         self.unacknowledged += u64::from(arrival.len);
+        self.pushed = match (self.peer.measure(arrival, view), self.pushed) {
+            (Looks::Small | Looks::FullAndPushed, Pushed::No) => Pushed::Once,
+            (Looks::Small, _) => Pushed::Again,
+            (_, before) => before,
+        };
         self.follow_arrivals(view);
-        let full = self.unacknowledged > u64::from(view.mss);
         let quick = self.quick > 0 && !self.pingpong;
-        if full || quick {
-            self.quick = self.quick.saturating_sub(1);
+        if (self.owes_for_two(view) && keeps_its_window(view)) || quick {
             return AckVerdict::Now;
         }
         AckVerdict::DelayUntil(view.now + self.ato.max(ATO_MIN).min(ATO_MAX))
     }
 
+    /// An ACK that waits leaves with the read that empties the buffer, if no more seems to come:
+    /// after one small segment where nobody answers, after two in any case.
     fn on_read(&mut self, view: &AckView) -> AckVerdict {
+        let emptied = view.unread == 0;
+        let complete =
+            self.pushed == Pushed::Again || (self.pushed == Pushed::Once && !self.pingpong);
+        if self.quickack && self.unacknowledged > 0 {
+            // Said before the next read, which follows at once (`__tcp_sock_set_quickack`).
+            return AckVerdict::Now;
+        }
+        if self.unacknowledged > 0 && (self.owes_for_two(view) || (emptied && complete)) {
+            return AckVerdict::Now;
+        }
         reopening(view)
     }
 
     fn observe(&mut self, moment: AckMoment, view: &AckView) {
         match moment {
             AckMoment::AckSent { with_data } => {
+                self.count_down();
                 self.unacknowledged = 0;
+                self.pushed = Pushed::No;
                 // An answer within the ATO makes the connection interactive (`tcp_event_data_sent`,
                 // threshold 1 since 6.x).
                 let answered = self
                     .last_arrival
                     .is_some_and(|at| view.now.since(at) < self.ato.max(ATO_MIN));
-                self.pingpong |= with_data && answered;
+                self.pingpong |= with_data && answered && !self.quickack;
             }
             AckMoment::TimerFired => {
                 // `tcp_delack_timer_handler`: leave the interactive mode, or be more patient.
@@ -66,6 +106,37 @@ impl Rule for Linux {
 }
 
 impl Linux {
+    /// With TCP_QUICKACK before each read.
+    pub(super) const QUICKACK: Self = Self {
+        quick: 0,
+        started: false,
+        pingpong: false,
+        ato: Duration::ZERO,
+        last_arrival: None,
+        unacknowledged: 0,
+        peer: PeerMss {
+            estimate: 0,
+            last_small: 0,
+        },
+        pushed: Pushed::No,
+        quickack: true,
+    };
+
+    /// More than one of the peer's segments waits for an ACK.
+    fn owes_for_two(&self, view: &AckView) -> bool {
+        self.unacknowledged > u64::from(self.peer.mss(view))
+    }
+
+    /// `tcp_dec_quickack_mode`: any segment that acknowledges data counts.
+    fn count_down(&mut self) {
+        if self.quick > 0 && self.unacknowledged > 0 {
+            self.quick -= 1;
+            if self.quick == 0 {
+                self.ato = ATO_MIN;
+            }
+        }
+    }
+
     /// `tcp_event_data_recv`: the ATO follows the gaps between arrivals.
     fn follow_arrivals(&mut self, view: &AckView) {
         let gap = self
@@ -74,7 +145,8 @@ impl Linux {
             .map(|last| view.now.since(last));
         if !self.started {
             self.started = true;
-            self.quick = QUICK_ACKS.min((view.capacity / (2 * u64::from(view.mss))).max(2) as u32);
+            let in_window = view.capacity / (2 * u64::from(self.peer.mss(view)));
+            self.quick = QUICK_ACKS.min(in_window.max(2) as u32);
             self.ato = ATO_MIN;
         } else if let Some(gap) = gap {
             let half_min = Duration::from_nanos(ATO_MIN.as_nanos() / 2);
@@ -86,3 +158,65 @@ impl Linux {
         }
     }
 }
+
+/// What a segment is to a receiver that does not know the peer's MSS.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Looks {
+    Full,
+    /// Likely the end of a write: the peer may wait for the ACK.
+    FullAndPushed,
+    Small,
+}
+
+/// The receiver's guess at the peer's segment size (`icsk_ack.rcv_mss`, `last_seg_size`).
+#[derive(Clone, Copy, Debug, Default)]
+struct PeerMss {
+    /// Octets; 0 until the first segment.
+    estimate: u32,
+    /// The length of the last segment, if it was a small one that could be full: two of the same
+    /// length in a row are taken for full ones.
+    last_small: u32,
+}
+
+impl PeerMss {
+    /// `tcp_initialize_rcv_mss`.
+    fn mss(&self, view: &AckView) -> u32 {
+        match self.estimate {
+            0 => view.mss.min(DEFAULT_MSS),
+            estimate => estimate,
+        }
+    }
+
+    /// `tcp_measure_rcv_mss`: learns from a segment, and says what it is.
+    fn measure(&mut self, arrival: &Arrival, view: &AckView) -> Looks {
+        let last_small = std::mem::take(&mut self.last_small);
+        if arrival.len >= self.mss(view) {
+            self.estimate = arrival.len.min(view.mss);
+            return if arrival.push {
+                Looks::FullAndPushed
+            } else {
+                Looks::Full
+            };
+        }
+        self.estimate = self.mss(view);
+        let with_header = arrival.len + HEADER;
+        let could_be_full = with_header >= DEFAULT_MSS + BARE_HEADER
+            || (with_header >= LEAST_MSS + BARE_HEADER && !arrival.push);
+        if could_be_full {
+            self.last_small = arrival.len;
+            if arrival.len == last_small {
+                self.estimate = arrival.len;
+                return Looks::Full;
+            }
+        }
+        Looks::Small
+    }
+}
+
+/// `TCP_MSS_DEFAULT`.
+const DEFAULT_MSS: u32 = 536;
+/// `TCP_MIN_MSS`.
+const LEAST_MSS: u32 = 88;
+/// A TCP header with timestamps, as the profile has them.
+const HEADER: u32 = 32;
+const BARE_HEADER: u32 = 20;

@@ -131,4 +131,10 @@ const LIST: &[Registered] = &[
         summary: "quick ACKs at first, then 40 ms while the connection is interactive",
         make: || AckPolicy::Linux(Linux::default()),
     },
+    Registered {
+        name: "linux-quickack",
+        source: "Linux, tcp.c; tcp(7)",
+        summary: "the same for a program that sets TCP_QUICKACK before each read",
+        make: || AckPolicy::Linux(Linux::QUICKACK),
+    },
 ];

@@ -1,18 +1,117 @@
 //! For a document: docs/REPRODUCTION.md is made so.
 
+use tinygram_papers::experiment::Paper;
+use tinygram_report::{Entry, Table};
+
 use super::super::bench::Reproduced;
 use super::super::plan::Plan;
-use super::{tables, text};
+use super::{columns, disagreements, tables, text, trace, words};
 
 pub(super) fn results(plan: &Plan, reproduced: &[Reproduced]) -> String {
-    let mut out = String::from("# The five papers, reproduced\n\n");
-    out += &text::summary(plan, reproduced).to_markdown();
-    for it in reproduced {
-        out += &format!("\n## {}: {}\n", it.experiment.id, it.experiment.title);
-        for table in tables::tables(&it.outcome) {
-            out += "\n";
-            out += &table.to_markdown();
-        }
+    let mut parts = vec![
+        "# Five papers, reproduced".to_owned(),
+        INTRODUCTION.to_owned(),
+        words::verdict(plan, reproduced),
+        words::SIGNS.to_owned(),
+        text::counts(reproduced).to_markdown(),
+    ];
+    if let Some(table) = disagreements::table(reproduced) {
+        parts.push(format!("## {}", table.title));
+        parts.push(untitled(&table).to_markdown());
     }
-    out
+    let mut paper = None;
+    for it in reproduced {
+        let own = it.experiment.paper;
+        if paper.replace(own) != Some(own) {
+            parts.push(format!("## {}", words::authors(own)));
+            parts.push(format!("{}.", own.citation()));
+            parts.extend(errata(own));
+        }
+        parts.extend(experiment(it));
+    }
+    parts
+        .iter()
+        .map(|part| part.trim_end())
+        .collect::<Vec<_>>()
+        .join("\n\n")
+        + "\n"
 }
+
+fn errata(paper: Paper) -> Option<String> {
+    let errors = paper.errata();
+    (!errors.is_empty()).then(|| format!("What the paper got wrong:\n\n{}", list(errors)))
+}
+
+fn experiment(it: &Reproduced) -> Vec<String> {
+    let (experiment, outcome) = (it.experiment, &it.outcome);
+    let mut parts = vec![
+        format!("### {}", experiment.title),
+        format!(
+            "`tinygram reproduce {}`; {}.",
+            experiment.id, experiment.source
+        ),
+    ];
+    parts.extend(tables::tables(outcome).iter().map(|table| {
+        let body = untitled(table).to_markdown();
+        match table.title.as_str() {
+            "" => body,
+            title => format!("*{title}*\n\n{body}"),
+        }
+    }));
+    if !outcome.notes.is_empty() {
+        parts.push(list(&outcome.notes));
+    }
+    for trace in &outcome.traces {
+        let lines = trace::lines(trace).join("\n");
+        parts.push(format!("{}:\n\n```text\n{lines}\n```", trace.title));
+    }
+    if !outcome.plots.is_empty() {
+        let plots: Vec<_> = outcome.plots.iter().map(|plot| &plot.title).collect();
+        parts.push(format!("Plots (`--html`):\n\n{}", list(&plots)));
+    }
+    if !outcome.rules.is_empty() {
+        parts.push(format!("Rules:\n\n{}", list(&outcome.rules)));
+    }
+    if !outcome.parameters.is_empty() {
+        parts.push(parameters(it).to_markdown());
+    }
+    parts
+}
+
+/// A heading for each part of an experiment would drown the experiments.
+fn untitled(table: &Table) -> Table {
+    Table {
+        title: String::new(),
+        ..table.clone()
+    }
+}
+
+fn parameters(it: &Reproduced) -> Table {
+    let row = |parameter: &tinygram_papers::experiment::Parameter| {
+        vec![
+            Entry::new(parameter.name),
+            Entry::new(&*parameter.value),
+            Entry::new(words::origin(parameter.origin)),
+        ]
+    };
+    Table {
+        columns: columns(["parameter", "value", "where it comes from"]),
+        rows: it.outcome.parameters.iter().map(row).collect(),
+        ..Table::default()
+    }
+}
+
+fn list(lines: &[impl std::fmt::Display]) -> String {
+    let lines: Vec<_> = lines.iter().map(|line| format!("- {line}")).collect();
+    lines.join("\n")
+}
+
+const INTRODUCTION: &str = "\
+Every number that the papers publish beside ours. This page is made by
+
+```console
+$ tinygram reproduce --format markdown --output docs/REPRODUCTION.md
+```
+
+and a test says when it is out of date; `tinygram reproduce --html FILE` has the same with plots.
+`ours (paper)` stands in the grids.";

@@ -1,22 +1,140 @@
 //! One page: every table side by side, traces, plots, and what stands behind each.
 
-use tinygram_report::{Page, Section};
+use tinygram_papers::experiment::{Mark as PaperMark, Paper, Plot, Status};
+use tinygram_report::{Article, Axis, Badge, Chart, Curve, Mark, Page, Part, Section};
 
-use super::super::bench::Reproduced;
+use super::super::bench::{Reproduced, Tally};
 use super::super::plan::Plan;
-use super::{tables, text};
+use super::{disagreements, tables, trace, words};
 
 pub(in super::super) fn page(plan: &Plan, reproduced: &[Reproduced]) -> Page {
-    let mut sections = vec![Section::Table(text::summary(plan, reproduced))];
+    let mut sections = vec![Section::Notes(vec![
+        words::verdict(plan, reproduced),
+        words::SIGNS.into(),
+    ])];
+    sections.extend(disagreements::table(reproduced).map(Section::Table));
+    let mut paper = None;
     for it in reproduced {
-        for mut table in tables::tables(&it.outcome) {
-            table.title = format!("{} {}", it.experiment.title, table.title);
-            sections.push(Section::Table(table));
+        let own = it.experiment.paper;
+        if paper.replace(own) != Some(own) {
+            sections.push(Section::Part(Part {
+                title: words::authors(own).into(),
+                lead: own.citation().into(),
+            }));
+            sections.extend(errata(own));
         }
+        sections.push(Section::Article(article(it)));
     }
+    sections.push(Section::Facts {
+        summary: "Parameters of this run".into(),
+        facts: vec![
+            ("seed".into(), plan.effort.seed.to_string()),
+            ("repetitions".into(), plan.effort.repetitions.to_string()),
+        ],
+    });
     Page {
-        title: "The five papers, reproduced".into(),
-        lead: String::new(),
+        title: "Five papers, reproduced".into(),
+        lead:
+            "Every published number beside ours: what agrees by protocol rules alone, what needs \
+               fitted costs, what cannot be reproduced, and why."
+                .into(),
         sections,
+    }
+}
+
+/// What the paper got wrong, behind a line that unfolds.
+fn errata(paper: Paper) -> Option<Section> {
+    let facts = paper.errata().iter().enumerate();
+    let facts: Vec<_> = facts
+        .map(|(at, error)| ((at + 1).to_string(), (*error).to_owned()))
+        .collect();
+    (!facts.is_empty()).then_some(Section::Facts {
+        summary: format!("What the paper got wrong: {}", facts.len()),
+        facts,
+    })
+}
+
+fn article(it: &Reproduced) -> Article {
+    let outcome = &it.outcome;
+    let mut sections: Vec<Section> = tables::tables(outcome)
+        .into_iter()
+        .map(Section::Table)
+        .collect();
+    sections.push(Section::Notes(outcome.notes.clone()));
+    sections.extend(outcome.plots.iter().map(|plot| Section::Chart(chart(plot))));
+    sections.extend(outcome.traces.iter().map(|trace| Section::Lines {
+        title: trace.title.clone(),
+        lines: trace::lines(trace),
+    }));
+    sections.extend(background(it));
+    Article {
+        id: it.experiment.id.into(),
+        title: words::heading(it.experiment),
+        lead: format!("tinygram reproduce {}", it.experiment.id),
+        badges: badges(Tally::of(&outcome.rows)),
+        sections,
+    }
+}
+
+/// The rules and the parameters, behind a line that unfolds.
+fn background(it: &Reproduced) -> Option<Section> {
+    let rules = it.outcome.rules.iter().enumerate();
+    let rules = rules.map(|(at, rule)| (format!("rule {}", at + 1), (*rule).to_owned()));
+    let parameters = it.outcome.parameters.iter().map(|parameter| {
+        let value = format!("{}. {}", parameter.value, words::origin(parameter.origin));
+        (parameter.name.to_owned(), value)
+    });
+    let facts: Vec<_> = rules.chain(parameters).collect();
+    let summary = format!(
+        "What it rests on: {}, {}",
+        words::counted(it.outcome.rules.len(), "rule"),
+        words::counted(it.outcome.parameters.len(), "parameter")
+    );
+    (!facts.is_empty()).then_some(Section::Facts { summary, facts })
+}
+
+fn badges(tally: Tally) -> Vec<Badge> {
+    let counted = tally.counted().into_iter().filter(|(_, count)| *count > 0);
+    counted
+        .map(|(status, count)| Badge {
+            text: match status {
+                Status::NotPublished => format!("{count} unpublished"),
+                status => format!("{} {count}", words::sign(status)),
+            },
+            meaning: format!("{count} {}", words::status(status)),
+            tone: words::tone(status),
+        })
+        .collect()
+}
+
+fn chart(plot: &Plot) -> Chart {
+    let curve = |series: &tinygram_papers::experiment::Series| Curve {
+        name: series.name.clone(),
+        mark: match series.mark {
+            PaperMark::Dots => Mark::Dots,
+            PaperMark::Crosses => Mark::Crosses,
+            PaperMark::Squares => Mark::Squares,
+            PaperMark::Line => Mark::Line,
+            PaperMark::Dashed => Mark::Dashed,
+        },
+        points: series.points.clone(),
+    };
+    Chart {
+        title: plot.title.clone(),
+        x: axis(plot.x),
+        y: axis(plot.y),
+        curves: plot.series.iter().map(curve).collect(),
+    }
+}
+
+/// `elapsed time (ms)`, or `elapsed time [ms]`, is a name and a unit.
+fn axis(label: &str) -> Axis {
+    let part = |open, close| label.strip_suffix(close)?.rsplit_once(open);
+    let (name, unit) = part(" (", ')')
+        .or_else(|| part(" [", ']'))
+        .unwrap_or((label, ""));
+    Axis {
+        name: name.into(),
+        unit: unit.into(),
     }
 }

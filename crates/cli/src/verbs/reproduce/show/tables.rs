@@ -52,7 +52,7 @@ fn list(rows: &[&Row]) -> Table {
     for head in ["paper", "ours", "allowed"] {
         columns.push(plain(head.into(), align));
     }
-    columns.push(plain(String::new(), Align::Left));
+    columns.push(plain("verdict".into(), Align::Left));
     let line = |row: &&Row| {
         let mut line: Vec<Entry> = row
             .cell

@@ -26,7 +26,7 @@ fn whole(it: &Reproduced, (ink, width): (Ink, usize)) -> String {
     let heading = Table {
         title: format!("{}: {}", experiment.id, experiment.title),
         notes: vec![format!(
-            "{}, {}.",
+            "{}: {}.",
             experiment.paper.citation(),
             experiment.source
         )],
@@ -71,16 +71,24 @@ fn listed(title: &str, notes: Vec<String>) -> Table {
     }
 }
 
-/// A line for each experiment; beneath, everything that does not agree, by name.
-pub(super) fn summary(plan: &Plan, reproduced: &[Reproduced]) -> Table {
+/// A line for each experiment; beneath, what does not agree.
+fn summary(plan: &Plan, reproduced: &[Reproduced]) -> Table {
+    Table {
+        notes: verdicts(plan, reproduced),
+        ..counts(reproduced)
+    }
+}
+
+/// A line for each experiment: how many of its rows have which status.
+pub(super) fn counts(reproduced: &[Reproduced]) -> Table {
     let column = |head: &str, align| Column {
         group: String::new(),
         head: head.into(),
         align,
     };
     let mut columns = vec![column("Experiment", Align::Left)];
-    let counts = Tally::default().named();
-    columns.extend(counts.iter().map(|(name, _)| column(name, Align::Right)));
+    let statuses = Tally::default().counted();
+    columns.extend(statuses.map(|(status, _)| column(words::status(status), Align::Right)));
     columns.push(column("What", Align::Left));
     let mut rows: Vec<_> = reproduced
         .iter()
@@ -95,76 +103,42 @@ pub(super) fn summary(plan: &Plan, reproduced: &[Reproduced]) -> Table {
     if reproduced.len() > 1 {
         rows.push(counted("all", Tally::of_all(reproduced), ""));
     }
-    let mut notes = disagreements(reproduced, Status::Miss);
-    notes.extend(disagreements(reproduced, Status::KnownMismatch));
-    notes.push(words::SIGNS.into());
-    notes.push(verdict(plan, reproduced));
     Table {
-        title: String::new(),
         columns,
         rows,
-        notes,
+        ..Table::default()
     }
+}
+
+/// Everything that does not agree, by name; what the signs mean; the verdict on all.
+fn verdicts(plan: &Plan, reproduced: &[Reproduced]) -> Vec<String> {
+    let mut notes = disagreements(reproduced);
+    notes.push(words::SIGNS.into());
+    notes.push(words::verdict(plan, reproduced));
+    notes
 }
 
 fn counted(id: &str, tally: Tally, what: &str) -> Vec<Entry> {
     let mut row = vec![Entry::new(id)];
-    row.extend(tally.named().map(|(name, count)| Entry {
-        text: if count == 0 {
-            "-".into()
-        } else {
-            count.to_string()
+    row.extend(tally.counted().map(|(status, count)| Entry {
+        text: match count {
+            0 => "-".into(),
+            count => count.to_string(),
         },
-        weight: if name == "miss" && count > 0 {
-            1.0
-        } else {
-            0.0
-        },
+        weight: f64::from(status == Status::Miss && count > 0),
         ..Entry::default()
     }));
     row.push(Entry::new(what));
     row
 }
 
-/// Every row of this status: which, what the paper has, what we have.
-fn disagreements(reproduced: &[Reproduced], status: Status) -> Vec<String> {
-    let mut lines = Vec::new();
-    for it in reproduced {
-        for row in it.outcome.rows.iter().filter(|row| row.status() == status) {
-            let published = row
-                .published
-                .as_ref()
-                .map_or_else(String::new, ToString::to_string);
-            let mut line = format!(
-                "{} {} {}, {}: paper {published}, ours {}",
-                words::sign(status),
-                words::status(status),
-                it.experiment.id,
-                words::cell(row),
-                row.reproduced,
-            );
-            line += &match words::reason(row) {
-                Some(why) => format!(": {why}"),
-                None => format!(" (allowed: {})", words::tolerance(row.tolerance)),
-            };
-            lines.push(line);
-        }
-    }
-    lines
-}
-
-fn verdict(plan: &Plan, reproduced: &[Reproduced]) -> String {
-    let tally = Tally::of_all(reproduced);
-    let mut line = if tally.misses == 0 {
-        "Everything that should match the papers does".to_owned()
-    } else {
-        format!("{} values should match the papers and do not", tally.misses)
+/// What does not agree: a line for each miss; a line for each reason with the values behind it.
+fn disagreements(reproduced: &[Reproduced]) -> Vec<String> {
+    let line = |off: &words::Disagreement<'_>| {
+        let values: Vec<_> = off.rows.iter().map(|row| words::compared(row)).collect();
+        let why = off.why.unwrap_or("should agree");
+        let sign = words::sign(off.status);
+        format!("{sign} {}: {why}: {}", off.id, values.join("; "))
     };
-    if !plan.is_the_papers_effort() {
-        line += &format!(
-            " (with {} repetitions; tolerances are for 10)",
-            plan.effort.repetitions
-        );
-    }
-    line + "."
+    words::disagreements(reproduced).iter().map(line).collect()
 }

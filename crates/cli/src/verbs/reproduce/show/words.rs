@@ -1,8 +1,12 @@
 //! How results are worded, the same in every format.
 
+use tinygram_papers::Experiment;
 use tinygram_papers::experiment::{Class, Origin, Paper, Row, Status, Tolerance, Value};
 use tinygram_report::Tone;
 use tinygram_report::units::size;
+
+use super::super::bench::{Reproduced, Tally};
+use super::super::plan::Plan;
 
 /// What a status is called.
 pub(super) const fn status(status: Status) -> &'static str {
@@ -64,6 +68,12 @@ pub(super) fn allowed(tolerance: Tolerance, paper: f64) -> Option<(f64, f64)> {
     }
 }
 
+/// `1 rule`, `2 rules`.
+pub(super) fn counted(count: usize, what: &str) -> String {
+    let plural = if count == 1 { "" } else { "s" };
+    format!("{count} {what}{plural}")
+}
+
 /// A part of a cell: sizes as the papers print them.
 pub(super) fn part(value: &Value) -> String {
     match value {
@@ -84,6 +94,79 @@ pub(super) fn cell(row: &Row) -> String {
         value => format!("{} {}", key(name), part(value)),
     };
     row.cell.iter().map(word).collect::<Vec<_>>().join(", ")
+}
+
+/// A row in a line: what it belongs to, the paper's value, ours.
+pub(super) fn compared(row: &Row) -> String {
+    let published = row
+        .published
+        .as_ref()
+        .map_or_else(|| "-".to_owned(), ToString::to_string);
+    format!("{}: paper {published}, ours {}", cell(row), row.reproduced)
+}
+
+/// Rows of an experiment that are off for one reason.
+pub(super) struct Disagreement<'a> {
+    pub(super) id: &'static str,
+    pub(super) status: Status,
+    /// The reason, if it is known.
+    pub(super) why: Option<&'static str>,
+    pub(super) rows: Vec<&'a Row>,
+}
+
+/// All rows that are off: misses first.
+pub(super) fn disagreements(reproduced: &[Reproduced]) -> Vec<Disagreement<'_>> {
+    let mut all: Vec<Disagreement<'_>> = Vec::new();
+    for status in [Status::Miss, Status::KnownMismatch] {
+        for it in reproduced {
+            for row in it.outcome.rows.iter().filter(|row| row.status() == status) {
+                let (id, why) = (it.experiment.id, reason(row));
+                let same = |off: &&mut Disagreement<'_>| {
+                    (off.id, off.status, off.why) == (id, status, why)
+                };
+                match all.iter_mut().find(same) {
+                    Some(off) => off.rows.push(row),
+                    None => all.push(Disagreement {
+                        id,
+                        status,
+                        why,
+                        rows: vec![row],
+                    }),
+                }
+            }
+        }
+    }
+    all
+}
+
+/// Whether all that should agree does, in a sentence.
+pub(super) fn verdict(plan: &Plan, reproduced: &[Reproduced]) -> String {
+    let tally = Tally::of_all(reproduced);
+    let mut line = if tally.misses == 0 {
+        "Everything that should match the papers does".to_owned()
+    } else {
+        let values = counted(tally.misses, "value");
+        format!("{values} should match the papers and do not")
+    };
+    if !plan.is_the_papers_effort() {
+        let repetitions = counted(plan.effort.repetitions as usize, "repetition");
+        line += &format!(" (with {repetitions}; tolerances are for 10)");
+    }
+    line + "."
+}
+
+/// An experiment's heading: where it stands, and what it is.
+pub(super) fn heading(experiment: &Experiment) -> String {
+    capital(&format!("{}: {}", experiment.source, experiment.title))
+}
+
+/// As a sentence begins.
+fn capital(text: &str) -> String {
+    let mut letters = text.chars();
+    let first = letters
+        .next()
+        .map(|letter| letter.to_uppercase().to_string());
+    first.unwrap_or_default() + letters.as_str()
 }
 
 /// Why a row is not expected to agree.

@@ -1,81 +1,9 @@
-//! What of today's TCP a connection may use beyond RFC 9293's core: one switch each.
+//! What both SYNs offered is agreed on, and is carried by every segment from there.
 
-use super::{Connection, Keepalive, State};
+use super::{Connection, State};
 use crate::options::{Options, SackBlocks};
 use crate::sender::Stamp;
-use crate::time::{Duration, Instant};
-
-/// The switches. A historic profile says [`Extensions::NONE`]; what needs the peer's consent is in
-/// force once both SYNs have offered it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Extensions {
-    /// Windows beyond 65,535 octets (RFC 7323, section 2). The shift offered is the least with
-    /// which the receive buffer can be announced whole.
-    pub window_scaling: bool,
-    /// Timestamps, for round trips (RFC 7323, section 4) and against old duplicates (section 5).
-    pub timestamps: bool,
-    /// SACK blocks from the receiver (RFC 2018) and a scoreboard at the sender (RFC 6675).
-    pub sack: bool,
-    /// The receiver reports what came twice (RFC 2883); needs `sack`.
-    pub dsack: bool,
-    /// Losses are noticed by time and not by counting, and the end of a flight is probed for
-    /// (RFC 8985); needs `sack`.
-    pub rack_tlp: bool,
-    /// The first two duplicate ACKs bring out new data (RFC 3042). With a scoreboard, RFC 6675's
-    /// pipe does that by itself.
-    pub limited_transmit: bool,
-    /// Smaller segments after repeated time-outs (RFC 4821, section 7.7; RFC 8899, section 4.3).
-    pub black_hole_detection: bool,
-    /// ACKs that are too old are challenged (RFC 5961, section 5), and challenges, those for RST and
-    /// SYN included, are limited (section 7).
-    pub blind_attack_defence: bool,
-    /// Probes for an idle peer, from the beginning (RFC 9293, section 3.8.4). A socket can ask for
-    /// them later.
-    pub keepalive: Option<Keepalive>,
-    /// How long the peer may leave something unanswered (RFC 5482; RFC 9293, section 3.8.3); without
-    /// it the number of retransmissions decides.
-    pub user_timeout: Option<Duration>,
-    /// How long an application that has gone waits for the peer's FIN.
-    pub fin_wait_2: Option<Duration>,
-}
-
-impl Extensions {
-    /// TCP as it was before 1992.
-    pub const NONE: Self = Self {
-        window_scaling: false,
-        timestamps: false,
-        sack: false,
-        dsack: false,
-        rack_tlp: false,
-        limited_transmit: false,
-        black_hole_detection: false,
-        blind_attack_defence: false,
-        keepalive: None,
-        user_timeout: None,
-        fin_wait_2: None,
-    };
-    /// What Linux 6 has switched on as shipped.
-    pub const LINUX_6: Self = Self {
-        window_scaling: true,
-        timestamps: true,
-        sack: true,
-        dsack: true,
-        rack_tlp: true,
-        limited_transmit: true,
-        // `tcp_mtu_probing` is off as shipped.
-        black_hole_detection: false,
-        blind_attack_defence: true,
-        keepalive: None,
-        user_timeout: None,
-        // `tcp_fin_timeout`.
-        fin_wait_2: Some(Duration::from_secs(60)),
-    };
-    /// All that helps without being asked for.
-    pub const MODERN: Self = Self {
-        black_hole_detection: true,
-        ..Self::LINUX_6
-    };
-}
+use crate::time::Instant;
 
 /// What both SYNs offered.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -1,0 +1,102 @@
+//! What the arguments mean, checked before any work.
+
+use serde::Serialize;
+use tinygram_engine::profile::Sizes;
+use tinygram_papers::moldeklev::hosts::{COSTS, TODAY, link_today, wire};
+use tinygram_papers::moldeklev::predict::timer_period;
+use tinygram_papers::moldeklev::transfer::Transfer;
+use tinygram_report::Destination;
+
+use super::args::Args;
+use crate::exit::Failure;
+
+/// What the answer is about.
+pub(super) struct Plan {
+    pub(super) parameters: Parameters,
+    pub(super) transfer: Transfer,
+    pub(super) plane: Option<Destination>,
+}
+
+/// The `parameters` of the JSON document: everything that the results depend on.
+#[derive(Clone, Debug, Serialize)]
+pub(super) struct Parameters {
+    pub(super) send_buffer: u64,
+    pub(super) receive_buffer: u64,
+    pub(super) mss: u16,
+    /// Bytes of each write and read.
+    pub(super) write: u64,
+    pub(super) profile: &'static str,
+    /// Absent where it is the profile's.
+    pub(super) policy: Option<&'static str>,
+    /// Absent where it is the profile's.
+    pub(super) ack_policy: Option<&'static str>,
+    /// The receiver's timer, which moves a deadlocked connection.
+    pub(super) ack_timer_ms: f64,
+    /// What the hosts' work costs and what joins them: `sun-ipx` as fitted to the paper, or `today`.
+    pub(super) hosts: &'static str,
+    pub(super) runs: u32,
+    pub(super) seed: u64,
+}
+
+/// The profile whose hosts the paper measured.
+const PAPER: &str = "sunos_4_1";
+/// What a transfer is made of at the most: the paper's 16 MiB.
+const TRANSFER: u64 = 16 << 20;
+/// So many writes at the most, where they are small.
+const WRITES: u64 = 16 << 10;
+
+impl Plan {
+    pub(super) fn from(args: &Args) -> Result<Self, Failure> {
+        let sizes = Sizes {
+            mss: args.mss,
+            send_buffer: args.send_buffer,
+            receive_buffer: args.receive_buffer,
+        };
+        let mut rules = (args.profile.config)(&sizes);
+        // What the buffers do by themselves is asked, as on "the same IP subnetwork" (section 3).
+        rules.sender.initial_cwnd = rules.sender.cwnd_cap;
+        if let Some(entry) = args.policy {
+            rules.sender.policy = (entry.make)();
+        }
+        if let Some(entry) = args.ack_policy {
+            rules.receiver.policy = (entry.make)();
+        }
+        let of_the_paper = args.profile.name == PAPER;
+        let (hosts, costs, wire) = match of_the_paper {
+            true => ("sun-ipx", COSTS, wire()),
+            false => ("today", TODAY, link_today()),
+        };
+        let parameters = Parameters {
+            send_buffer: args.send_buffer,
+            receive_buffer: args.receive_buffer,
+            mss: args.mss,
+            write: args.write,
+            profile: args.profile.name,
+            policy: args.policy.map(|entry| entry.name),
+            ack_policy: args.ack_policy.map(|entry| entry.name),
+            ack_timer_ms: timer_period(&rules.receiver).as_millis_f64(),
+            hosts,
+            runs: args.runs,
+            seed: args.seed,
+        };
+        let transfer = Transfer {
+            rules,
+            call: args.write,
+            octets: TRANSFER.min(args.write.saturating_mul(WRITES)),
+            costs,
+            wire,
+            seed: args.seed,
+        };
+        let open = |path: &std::path::PathBuf| {
+            Destination::open(path).map_err(|error| Failure::Io {
+                doing: format!("writing {}", path.display()),
+                error,
+            })
+        };
+        Ok(Self {
+            parameters,
+            transfer,
+            plane: args.plane.as_ref().map(open).transpose()?,
+        })
+    }
+}

@@ -1,0 +1,127 @@
+//! What the two ends of the kernel's benchmark say to each other: a request of fixed length that
+//! says everything, so that a server needs no arguments, and answers without a head.
+
+use super::super::policy::Policy;
+
+/// What a client asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Request {
+    /// An answer.
+    Answer(Answer),
+    /// What this connection's server has sent so far: [`Counts`].
+    Counts,
+}
+
+/// How a server is to answer. Sizes are in octets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Answer {
+    pub(super) policy: Policy,
+    pub(super) app_buffer: u32,
+    pub(super) socket_buffer: u32,
+    pub(super) length: u32,
+}
+
+/// What a server has sent on a connection.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Counts {
+    /// Retransmissions included (`tcpi_data_segs_out`).
+    pub(super) data_segments: u32,
+    /// `tcpi_total_retrans`.
+    pub(super) retransmitted: u32,
+}
+
+impl Request {
+    /// As in the simulated benchmark.
+    pub(super) const OCTETS: usize = 100;
+
+    pub(super) fn encode(&self) -> [u8; Self::OCTETS] {
+        let mut octets = [0; Self::OCTETS];
+        octets[..4].copy_from_slice(MAGIC);
+        if let Self::Answer(answer) = self {
+            let position = Policy::ALL.iter().position(|it| *it == answer.policy);
+            octets[4] = 1 + position.expect("all policies are in the list") as u8;
+            let sizes = [answer.app_buffer, answer.socket_buffer, answer.length];
+            for (field, size) in octets[8..20].chunks_exact_mut(4).zip(sizes) {
+                field.copy_from_slice(&size.to_be_bytes());
+            }
+        }
+        octets
+    }
+
+    /// Nothing if this is no request of ours, or asks for more than a server gives.
+    pub(super) fn decode(octets: &[u8; Self::OCTETS]) -> Option<Self> {
+        if &octets[..4] != MAGIC {
+            return None;
+        }
+        let size = |at: usize| u32::from_be_bytes(octets[at..at + 4].try_into().expect("four"));
+        let Some(index) = octets[4].checked_sub(1) else {
+            return Some(Self::Counts);
+        };
+        let answer = Answer {
+            policy: *Policy::ALL.get(usize::from(index))?,
+            app_buffer: size(8),
+            socket_buffer: size(12),
+            length: size(16),
+        };
+        let sizes = [answer.app_buffer, answer.socket_buffer, answer.length];
+        let fits = |size: &u32| (1..=LARGEST).contains(size);
+        sizes.iter().all(fits).then_some(Self::Answer(answer))
+    }
+}
+
+impl Counts {
+    pub(super) const OCTETS: usize = 8;
+
+    pub(super) fn encode(self) -> [u8; Self::OCTETS] {
+        let both = u64::from(self.data_segments) << 32 | u64::from(self.retransmitted);
+        both.to_be_bytes()
+    }
+
+    pub(super) fn decode(octets: [u8; Self::OCTETS]) -> Self {
+        let both = u64::from_be_bytes(octets);
+        Self {
+            data_segments: (both >> 32) as u32,
+            retransmitted: both as u32,
+        }
+    }
+}
+
+/// With the protocol's version.
+const MAGIC: &[u8; 4] = b"tgn1";
+/// As for any size that is typed.
+const LARGEST: u32 = 1 << 30;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_said_is_understood() {
+        for policy in Policy::ALL {
+            let request = Request::Answer(Answer {
+                policy,
+                app_buffer: 4096,
+                socket_buffer: 65_536,
+                length: 1 << 30,
+            });
+            assert_eq!(Request::decode(&request.encode()), Some(request));
+        }
+        let counts = Request::Counts;
+        assert_eq!(Request::decode(&counts.encode()), Some(counts));
+        let counts = Counts {
+            data_segments: 7,
+            retransmitted: u32::MAX,
+        };
+        assert_eq!(Counts::decode(counts.encode()), counts);
+    }
+
+    #[test]
+    fn strangers_are_not_answered() {
+        let mut octets = Request::Counts.encode();
+        octets[4] = 99;
+        assert_eq!(Request::decode(&octets), None);
+        octets[4] = 1;
+        assert_eq!(Request::decode(&octets), None, "sizes of nothing");
+        assert_eq!(Request::decode(&[b'G'; Request::OCTETS]), None);
+    }
+}

@@ -1,0 +1,162 @@
+//! A profile of the engine in the simulator, told what a Linux socket is told.
+
+use tinygram_engine::Duration;
+use tinygram_engine::Instant;
+use tinygram_engine::connection::Config;
+use tinygram_engine::profile::{Profile, Sizes};
+use tinygram_engine::receiver::ack_policy::AckPolicy;
+use tinygram_engine::sender::send_policy::SendPolicy;
+use tinygram_papers::mogul::naglemark::Sample;
+use tinygram_sim::costs::{HostCosts, SegmentCost};
+use tinygram_sim::medium::{ImpairmentRules, Medium, PointToPoint, Side, Wire};
+use tinygram_sim::workload::naglemark::{Naglemark, Plan as Workload, Writes};
+use tinygram_sim::{Ended, Opening, World, WorldConfig};
+
+use super::kernel::REQUEST;
+use super::plan::Plan;
+use super::policy::Policy;
+use super::trial::{Backend, Conditions, Taken, Trial};
+use crate::exit::Failure;
+
+/// Two simulated Linux hosts.
+pub(super) struct Simulated {
+    profile: &'static Profile,
+    /// As announced, which is more than a segment with timestamps carries.
+    mss: u16,
+    receive_buffer: u64,
+    rate: Option<u64>,
+    impairment: ImpairmentRules,
+}
+
+impl Simulated {
+    pub(super) fn new(plan: &Plan) -> Self {
+        Self {
+            profile: Profile::named(plan.profile).expect("the plan names a registered one"),
+            mss: plan.mss.unwrap_or(ETHERNET_MSS),
+            receive_buffer: plan.receive_buffer.unwrap_or(RECEIVE_BUFFER),
+            rate: plan.typed_rate,
+            impairment: ImpairmentRules {
+                delay: Duration::from_nanos(plan.rtt.as_nanos() as u64 / 2),
+                loss: plan.loss,
+                reorder: plan.reorder,
+                reorder_by: Duration::from_millis(1),
+                duplicate: plan.duplicate,
+            },
+        }
+    }
+
+    fn config(&self, send_buffer: u64) -> Config {
+        (self.profile.config)(&Sizes {
+            mss: self.mss,
+            send_buffer,
+            receive_buffer: self.receive_buffer,
+        })
+    }
+
+    /// The ends of a connection, the client's first.
+    fn ends(&self, trial: &Trial) -> [Config; 2] {
+        let mut client = self.config(SEND_BUFFER);
+        let mut server = self.config(trial.socket_buffer);
+        match trial.policy {
+            Policy::Default | Policy::Cork | Policy::More | Policy::FlushByHand => {}
+            Policy::NoDelay => server.sender.policy = SendPolicy::named("off").expect("registered"),
+            Policy::QuickAck => {
+                client.receiver.policy = AckPolicy::named("linux-quickack").expect("registered");
+            }
+        }
+        [client, server]
+    }
+}
+
+impl Backend for Simulated {
+    fn conditions(&self) -> Conditions {
+        let congestion = self.config(SEND_BUFFER).sender.congestion;
+        let name = format!("{congestion:?}").to_lowercase();
+        Conditions {
+            backend: "sim",
+            link: "point-to-point".into(),
+            stack: self.profile.name.into(),
+            mss: self.mss - TIMESTAMPS,
+            congestion: name
+                .split(['(', ' ', '{'])
+                .next()
+                .unwrap_or_default()
+                .into(),
+        }
+    }
+
+    fn run(&mut self, trial: &Trial) -> Result<Taken, Failure> {
+        let wire = Wire::new(self.rate.unwrap_or(VETH_RATE), HEADERS, 0, VETH_PROPAGATION);
+        let config = WorldConfig {
+            medium: Medium::PointToPoint(PointToPoint::new(wire)),
+            impairment: self.impairment,
+            costs: [COSTS; 2],
+            seed: trial.seed,
+        };
+        let workload = workload(trial);
+        let programs = [
+            vec![Naglemark::client(workload.clone())],
+            vec![Naglemark::server(workload)],
+        ];
+        let mut world = World::new(config, programs);
+        world.connect(Opening::Established, self.ends(trial));
+        let ended = world.run(Instant::ZERO + LONGEST_TRIAL);
+        debug_assert_eq!(ended, Ended::Stopped, "{trial:?}");
+        let counters = world.host(Side::Server).sockets()[0].counters();
+        let client = world.host(Side::Client).programs().next();
+        let elapsed = client.map_or(&[][..], Naglemark::elapsed);
+        let sample = |(&length, &elapsed)| Sample { length, elapsed };
+        Ok(Taken {
+            samples: trial.lengths.iter().zip(elapsed).map(sample).collect(),
+            data_segments: counters.data_segments,
+            short_segments: Some(counters.short_segments),
+            retransmitted: counters.retransmitted_segments,
+        })
+    }
+}
+
+fn workload(trial: &Trial) -> Workload {
+    Workload {
+        lengths: trial.lengths.clone(),
+        request: REQUEST,
+        app_buffer: trial.app_buffer,
+        read_size: u64::MAX,
+        requests_per_connection: trial.requests_per_connection,
+        set_up: Duration::ZERO,
+        service: Duration::ZERO,
+        think: Duration::ZERO,
+        writes: match trial.policy {
+            Policy::Cork => Writes::Corked,
+            Policy::More => Writes::More,
+            Policy::FlushByHand => Writes::MoreThenFlush,
+            _ => Writes::Plain,
+        },
+    }
+}
+
+/// What a packet on a veth pair costs is the host's work, and little of it; the wire takes next to
+/// nothing. Orders of magnitude: which segments leave when does not depend on more.
+const COSTS: HostCosts = HostCosts {
+    input: SegmentCost::flat(Duration::from_nanos(500)),
+    output: SegmentCost::flat(Duration::from_nanos(500)),
+    wakeup: Duration::from_micros(20),
+    read: Duration::from_micros(1),
+    write: Duration::from_micros(3),
+    copy_ps_per_octet: 100,
+    jitter_percent: 30,
+    ..HostCosts::NONE
+};
+const VETH_RATE: u64 = 100_000_000_000;
+const VETH_PROPAGATION: Duration = Duration::from_nanos(100);
+/// Ethernet, IP, and TCP with timestamps.
+const HEADERS: u64 = 66;
+/// Of an MTU of 1500, as the SYN announces it.
+const ETHERNET_MSS: u16 = 1460;
+/// What the option takes away from each segment.
+const TIMESTAMPS: u16 = 12;
+/// The window that `tcp_rmem`'s middle value begins with.
+const RECEIVE_BUFFER: u64 = 65_535;
+/// The client's requests fit any.
+const SEND_BUFFER: u64 = 65_536;
+/// A trial that has not ended by then never will.
+const LONGEST_TRIAL: Duration = Duration::from_secs(100_000);

@@ -1,0 +1,147 @@
+//! The papers' experiments as a person runs them: what is the same, what is printed, how it ends.
+
+use std::path::Path;
+use std::process::{Command, Output};
+
+use tinygram_papers::experiments;
+
+fn tinygram(arguments: &str) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_tinygram"));
+    command.args(arguments.split_whitespace());
+    command.output().expect("the program starts")
+}
+
+fn text(bytes: &[u8]) -> &str {
+    std::str::from_utf8(bytes).expect("it is text")
+}
+
+/// Quick ones of every paper.
+const QUICK: &str = "reproduce mogul-figure-9 mogul-phase-locking mogul-section-9 mogul-table-1 \
+                     heidemann-trace-2 davids";
+
+/// All experiments, a minute or so on two cores: the exit code holds every value to its tolerance.
+#[test]
+fn everything_agrees_and_the_document_is_current() {
+    let output = tinygram("reproduce --format markdown");
+    let now = text(&output.stdout);
+    let off: Vec<_> = now.lines().filter(|line| line.contains('✗')).collect();
+    assert_eq!(output.status.code(), Some(0), "{}", off.join("\n"));
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/REPRODUCTION.md");
+    let kept = std::fs::read_to_string(path).expect("the document is there");
+    for (at, (kept, now)) in kept.lines().zip(now.lines()).enumerate() {
+        assert_eq!(kept, now, "docs/REPRODUCTION.md, line {}; {RENEW}", at + 1);
+    }
+    assert_eq!(kept.len(), now.len(), "docs/REPRODUCTION.md; {RENEW}");
+}
+
+const RENEW: &str = "renew it with `cargo run --release -- reproduce --format markdown --output \
+                     docs/REPRODUCTION.md`";
+
+#[test]
+fn the_same_seed_gives_the_same_bytes_on_any_number_of_threads() {
+    for format in ["text", "json", "markdown"] {
+        let on =
+            |threads| tinygram(&format!("{QUICK} --format {format} --threads {threads}")).stdout;
+        assert_eq!(on(1), on(3), "{format}");
+    }
+    let seeded = |seed| tinygram(&format!("{QUICK} --format json --seed {seed}")).stdout;
+    assert_ne!(seeded(1), seeded(2));
+}
+
+#[test]
+fn the_document_of_rows_has_what_its_schema_says() {
+    let output = tinygram(&format!("{QUICK} --format json --repetitions 3"));
+    let document: serde_json::Value = serde_json::from_slice(&output.stdout).expect("it is JSON");
+    assert_eq!(document["schema"], "tinygram.reproduce/1");
+    assert_eq!(document["parameters"]["seed"], 1);
+    assert_eq!(document["parameters"]["repetitions"], 3);
+    let found = document["experiments"].as_array().expect("a list");
+    for experiment in found {
+        assert!(experiment["paper"].is_string(), "{}", experiment["id"]);
+        for row in experiment["rows"].as_array().expect("a list") {
+            assert!(row["cell"].is_object(), "{row}");
+            for field in ["published", "reproduced", "tolerance", "class", "status"] {
+                assert!(row.get(field).is_some(), "no {field}: {row}");
+            }
+            assert_eq!(
+                row["status"] == "not-published",
+                row["class"] == "not-published",
+                "{row}"
+            );
+        }
+    }
+}
+
+#[test]
+fn a_value_that_should_agree_and_does_not_is_found_after_all_was_printed() {
+    // With one repetition of what the paper repeated ten times, chance puts some entries out.
+    let output = tinygram("reproduce mogul-table-5 --repetitions 1");
+    let told = text(&output.stdout);
+    assert_eq!(output.status.code(), Some(1), "{told}");
+    assert!(
+        told.contains('✗') && told.contains("do not (with 1 repetition;"),
+        "{told}"
+    );
+}
+
+#[test]
+fn an_unknown_id_is_refused_with_the_nearest_and_the_list() {
+    let output = tinygram("reproduce mogul-tabel-5");
+    assert_eq!(output.status.code(), Some(2));
+    let told = text(&output.stderr);
+    assert!(told.contains("did you mean mogul-table-5?"), "{told}");
+    for experiment in experiments() {
+        assert!(told.contains(experiment.id), "{told}");
+    }
+    assert_eq!(told.lines().count(), 1);
+    assert!(output.stdout.is_empty());
+}
+
+#[test]
+fn the_list_has_every_experiment_once() {
+    let listed = tinygram("reproduce --list");
+    let listed = text(&listed.stdout);
+    let mut ids: Vec<_> = experiments().iter().map(|it| it.id).collect();
+    for id in &ids {
+        let of_it = listed
+            .lines()
+            .filter(|line| line.split_whitespace().next() == Some(id));
+        assert_eq!(of_it.count(), 1, "{id}");
+    }
+    ids.sort_unstable();
+    ids.dedup();
+    assert_eq!(ids.len(), experiments().len());
+    let measured = tinygram("reproduce --list --html page.html");
+    assert_eq!(measured.status.code(), Some(2));
+}
+
+/// The page and the traces; the page is opened in Chromium, where there is one.
+#[test]
+fn the_page_stands_alone_and_traces_are_files() {
+    let home = tempfile::tempdir().expect("a directory");
+    let page = home.path().join("page.html");
+    let output = tinygram(&format!(
+        "{QUICK} --html {} --traces {}",
+        page.display(),
+        home.path().join("traces").display()
+    ));
+    assert_eq!(output.status.code(), Some(0));
+    let html = std::fs::read_to_string(&page).expect("the page is there");
+    assert!(html.ends_with("</html>\n"));
+    assert!(!html.contains("http://") && !html.contains("https://"));
+    let trace = home.path().join("traces/mogul-section-9-2.txt");
+    let trace = std::fs::read_to_string(trace).expect("the trace is there");
+    assert!(
+        trace.contains(" server > client: Flags [P.], seq "),
+        "{trace}"
+    );
+
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scripts/check-pages");
+    match Command::new(script).arg(&page).output() {
+        Ok(seen) if seen.status.code() == Some(77) => {
+            println!("no Chromium: the page is not opened");
+        }
+        Ok(seen) => assert!(seen.status.success(), "{}", text(&seen.stdout)),
+        Err(error) => println!("no Python: the page is not opened ({error})"),
+    }
+}

@@ -1,0 +1,239 @@
+//! Section 3.2: repeated requests lock to the receiver's delayed-ACK clock, so that a delayed answer
+//! waits not for a random part of its period but for nearly all that is left of it.
+
+use tinygram_engine::Duration;
+
+use super::naglemark::{Lengths, MediumKind, Parameters, Sample, Series as LengthSeries};
+use super::stalled::trial;
+use crate::experiment::{
+    Class, Effort, Mark, Origin, Outcome, Parameter, Plot, Row, Series, Tolerance, Value,
+};
+
+/// "Each of which the response would normally arrive within 5 msec".
+const USUAL_MS: f64 = 5.0;
+/// What makes it so, beyond the hosts and the ring.
+const RTT: Duration = Duration::from_micros(2_400);
+/// Only the last of these ten lengths is an odd number of full segments and a short one, on FDDI.
+const ONE_OF_TEN: LengthSeries = LengthSeries {
+    from: 4_000,
+    to: 13_000,
+    step: 1_000,
+    transfers: 1_000,
+};
+const DELAYED: u32 = 13_000;
+/// All of these are.
+const EVERY_ONE: LengthSeries = LengthSeries {
+    from: 13_000,
+    to: 17_000,
+    step: 1_000,
+    transfers: 500,
+};
+/// Fresh pairs of hosts, whose clocks stand anywhere.
+const STRANGERS: u32 = 1_000;
+
+pub(super) fn run(effort: &Effort) -> Outcome {
+    let one_of_ten = samples(ONE_OF_TEN, effort.seed);
+    let every_one = samples(EVERY_ONE, effort.seed);
+    // The first request meets the clock at any time; from then on they are locked.
+    let locked = &one_of_ten[ONE_OF_TEN_LENGTHS..];
+    let delays: Vec<f64> = locked
+        .iter()
+        .filter(|it| it.length == DELAYED)
+        .map(excess)
+        .collect();
+    let strangers: Vec<f64> = (0..STRANGERS)
+        .map(|which| excess(&stranger(effort.seed, which)))
+        .collect();
+    let usual: Vec<f64> = locked
+        .iter()
+        .filter(|it| it.length != DELAYED)
+        .map(elapsed_ms)
+        .collect();
+    let rounds: Vec<f64> = locked
+        .chunks_exact(ONE_OF_TEN_LENGTHS)
+        .map(|round| round.iter().map(elapsed_ms).sum())
+        .collect();
+    let rows = vec![
+        Row {
+            class: Class::Fitted,
+            ..row("an answer that is not delayed (ms)", 5.0, mean(&usual), 0.5)
+        },
+        row(
+            "one of ten delayed: ten answers together (ms)",
+            200.0,
+            mean(&rounds),
+            2.0,
+        ),
+        row(
+            "one of ten delayed: delay of that one (ms)",
+            150.0,
+            mean(&delays),
+            5.0,
+        ),
+        row(
+            "every one delayed: delay of each (ms)",
+            200.0,
+            mean(&every_one[1..].iter().map(excess).collect::<Vec<_>>()),
+            10.0,
+        ),
+        row(
+            "first answer of a pair of hosts: mean delay (ms)",
+            100.0,
+            mean(&strangers),
+            6.0,
+        ),
+        row(
+            "first answer of a pair of hosts: delays below 50 ms (%)",
+            25.0,
+            share_below(&strangers, 50.0),
+            5.0,
+        ),
+    ];
+    Outcome {
+        rules: vec![
+            "The delayed-ACK timeout is the next tick of a free-running clock of 200 ms (section \
+             3.2).",
+            "An answer that is delayed arrives right after a tick; if its successor is delayed, too, \
+             it waits for the next one (section 3.2).",
+        ],
+        parameters: vec![
+            Parameter {
+                name: "answers of 13,000 octets among nine shorter ones",
+                value: "FDDI, MSS 4312: three full segments and 64 octets".into(),
+                origin: Origin::Assumed("any length with OF+SFS would do"),
+            },
+            Parameter {
+                name: "round-trip time",
+                value: "2.4 ms".into(),
+                origin: Origin::Fitted("answers then take the 5 ms of the paper's example"),
+            },
+        ],
+        rows,
+        plots: vec![in_order(locked), distribution(delays, strangers)],
+        notes: vec![
+            "The times of the undisturbed answer and of a first answer are the paper's example and \
+             expectation, \"uniformly distributed between 0 and 200 msec\"; the others follow."
+                .into(),
+        ],
+        ..Outcome::default()
+    }
+}
+
+const ONE_OF_TEN_LENGTHS: usize = 10;
+
+fn parameters(series: LengthSeries, seed: u64) -> Parameters {
+    let buffers = (128 << 10, 128 << 10);
+    let mut parameters = trial(MediumKind::Fddi, "NAGLE", buffers, seed);
+    parameters.rtt = RTT;
+    parameters.lengths = Lengths {
+        series,
+        ..Lengths::PAPER
+    };
+    parameters
+}
+
+fn samples(series: LengthSeries, seed: u64) -> Vec<Sample> {
+    parameters(series, seed).repetition(0).run().samples
+}
+
+/// The first answer that one of many pairs of hosts ever exchanges.
+fn stranger(seed: u64, which: u32) -> Sample {
+    let once = LengthSeries {
+        from: DELAYED,
+        to: DELAYED,
+        step: 1,
+        transfers: 1,
+    };
+    parameters(once, seed).repetition(which).run().samples[0]
+}
+
+fn row(measure: &str, published: f64, ours: f64, within: f64) -> Row {
+    Row {
+        cell: vec![("measure", Value::Text(measure.into()))],
+        published: Some(Value::Number(published, 0)),
+        reproduced: Value::Number(ours, 1),
+        tolerance: Tolerance::Within(within),
+        class: Class::Rules,
+    }
+}
+
+/// Each request's delay where it stands in the row of requests.
+fn in_order(locked: &[Sample]) -> Plot {
+    let shown = locked.iter().take(200).enumerate();
+    let points = |delayed: bool| {
+        let of_it = shown
+            .clone()
+            .filter(|(_, it)| (it.length == DELAYED) == delayed);
+        of_it
+            .map(|(at, it)| (at as f64 + 1.0, elapsed_ms(it)))
+            .collect()
+    };
+    Plot {
+        title: "Phase locking: one request of ten is delayed, and waits for the same 150 ms".into(),
+        x: "request (number)",
+        y: "elapsed time (ms)",
+        series: vec![
+            Series {
+                name: "not delayed".into(),
+                mark: Mark::Dots,
+                points: points(false),
+            },
+            Series {
+                name: "delayed".into(),
+                mark: Mark::Crosses,
+                points: points(true),
+            },
+        ],
+    }
+}
+
+fn distribution(locked: Vec<f64>, strangers: Vec<f64>) -> Plot {
+    let cumulative = |mut delays: Vec<f64>| -> Vec<(f64, f64)> {
+        delays.sort_by(f64::total_cmp);
+        let count = delays.len() as f64;
+        let steps = delays.iter().enumerate();
+        steps
+            .map(|(at, delay)| (*delay, 100.0 * (at as f64 + 1.0) / count))
+            .collect()
+    };
+    Plot {
+        title: "Delays: what one might expect, and what locked requests see".into(),
+        x: "delay (ms)",
+        y: "delays no longer (%)",
+        series: vec![
+            Series {
+                name: "first answers of 1000 pairs of hosts".into(),
+                mark: Mark::Line,
+                points: cumulative(strangers),
+            },
+            Series {
+                name: "locked: one of ten delayed".into(),
+                mark: Mark::Dots,
+                points: cumulative(locked),
+            },
+            Series {
+                name: "uniform between 0 and 200 ms".into(),
+                mark: Mark::Dashed,
+                points: vec![(0.0, 0.0), (200.0, 100.0)],
+            },
+        ],
+    }
+}
+
+/// The delay beyond an answer's usual time.
+fn excess(sample: &Sample) -> f64 {
+    elapsed_ms(sample) - USUAL_MS
+}
+
+fn elapsed_ms(sample: &Sample) -> f64 {
+    sample.elapsed.as_nanos() as f64 / 1e6
+}
+
+fn mean(values: &[f64]) -> f64 {
+    values.iter().sum::<f64>() / values.len().max(1) as f64
+}
+
+fn share_below(values: &[f64], limit: f64) -> f64 {
+    let below = values.iter().filter(|value| **value < limit).count();
+    100.0 * below as f64 / values.len().max(1) as f64
+}

@@ -1,0 +1,154 @@
+//! Section 9's two examples: a sender's buffer below two segments, and the message of 12,289 octets
+//! that inferring the sender's buffer delays.
+
+use tinygram_sim::medium::{Frame, Side};
+use tinygram_sim::observer::Trace as Recorder;
+
+use super::naglemark::{Lengths, MediumKind, Parameters, Sample, Series};
+use super::stalled::trial;
+use crate::experiment::{Class, Effort, Origin, Outcome, Parameter, Row, Tolerance, Trace, Value};
+
+/// "When app_buf_size = 4096 and msglength = 12289 = app_buf_size * 3 + 1, on FDDI".
+const LENGTH: u32 = 12_289;
+const APP_BUFFER: u64 = 4_096;
+/// "On an FDDI network, using 8192-byte buffers".
+const SMALL_BUFFER: u64 = 8_192;
+const BULK: u32 = 4_312_000;
+/// Enough for the connection's first steps to be over.
+const TRANSFERS: u32 = 5;
+
+pub(super) fn run(effort: &Effort) -> Outcome {
+    let [plain, inferred] = [false, true].map(|infer| exchange(infer, effort.seed));
+    let rows = vec![
+        Row {
+            cell: measure("buffers of 8192 octets on FDDI: throughput (octets/s)"),
+            published: Some(Value::Number(21_560.0, 0)),
+            reproduced: Value::Number(throughput(effort.seed), 0),
+            tolerance: Tolerance::Share(0.01),
+            class: Class::KnownMismatch(
+                "a segment of 4312 octets for each tick of 200 ms, as the paper computes; by BSD's \
+                 rules the short rest of an 8192-octet send buffer leaves with it, or, where the \
+                 receive buffer is that small, half of it offered again is reason to acknowledge",
+            ),
+        },
+        sizes("12,289 octets, MSMV: segments", &plain),
+        delayed("12,289 octets, MSMV: delayed", &plain, "no"),
+        sizes("12,289 octets, MSMV, inferring: segments", &inferred),
+        delayed("12,289 octets, MSMV, inferring: delayed", &inferred, "yes"),
+    ];
+    Outcome {
+        rules: vec![
+            "With a buffer below two segments the receiver is never sent two full ones, and waits for \
+             its clock of 200 ms each time (section 9).",
+            "MSMV lets a short segment go unless the previous one was short (section 5.2).",
+            "Inference: acknowledge if the largest unacknowledged amount ever seen is at least an MSS \
+             and the acknowledgment would advance the window by half of it (section 9).",
+        ],
+        parameters: vec![Parameter {
+            name: "bulk transfer",
+            value: "1000 segments of 4312 octets".into(),
+            origin: Origin::Assumed("long enough for the first tick not to matter"),
+        }],
+        rows,
+        traces: vec![
+            trace(
+                "12,289 octets by MSMV: acknowledged by the pair, nothing waits",
+                plain,
+            ),
+            trace(
+                "The same with inference: the second segment is acknowledged alone, the third waits \
+                 for the clock, the last octet for the third",
+                inferred,
+            ),
+        ],
+        ..Outcome::default()
+    }
+}
+
+/// One exchange: what was sent, and how long it took.
+struct Exchange {
+    sent: Vec<(Side, Frame)>,
+    sample: Sample,
+}
+
+/// The last exchange of a short trial.
+fn exchange(infer: bool, seed: u64) -> Exchange {
+    let mut parameters = lengths(
+        trial(MediumKind::Fddi, "MSMV", (APP_BUFFER, 64 << 10), seed),
+        LENGTH,
+        TRANSFERS,
+    );
+    parameters.infer = infer;
+    let (measured, recorder) = parameters.repetition(0).watched(Recorder::default());
+    let is_request = |(side, frame): &(Side, Frame)| *side == Side::Client && frame.segment.len > 0;
+    let last = recorder.sent.iter().rposition(is_request).unwrap_or(0);
+    Exchange {
+        sent: recorder.sent[last..].to_vec(),
+        sample: *measured.samples.last().expect("transfers were measured"),
+    }
+}
+
+/// Of a long transfer through a small send buffer, in octets per second.
+fn throughput(seed: u64) -> f64 {
+    let bulk = trial(MediumKind::Fddi, "NAGLE", (64 << 10, SMALL_BUFFER), seed);
+    let sample = lengths(bulk, BULK, 1).repetition(0).run().samples[0];
+    f64::from(sample.length) / (sample.elapsed.as_nanos() as f64 / 1e9)
+}
+
+fn lengths(parameters: Parameters, length: u32, transfers: u32) -> Parameters {
+    let series = Series {
+        from: length,
+        to: length,
+        step: 1,
+        transfers,
+    };
+    Parameters {
+        lengths: Lengths {
+            series,
+            ..Lengths::PAPER
+        },
+        ..parameters
+    }
+}
+
+fn sizes(what: &str, exchange: &Exchange) -> Row {
+    let data = exchange
+        .sent
+        .iter()
+        .filter(|(side, _)| *side == Side::Server);
+    let sizes = data
+        .map(|(_, frame)| frame.segment.len)
+        .filter(|len| *len > 0);
+    let sizes: Vec<String> = sizes.map(|len| len.to_string()).collect();
+    Row {
+        cell: measure(what),
+        published: Some(Value::Text("4096, 4312, 3880, 1".into())),
+        reproduced: Value::Text(sizes.join(", ")),
+        tolerance: Tolerance::Exact,
+        class: Class::Fitted,
+    }
+}
+
+/// Whether it took longer than any undelayed one of that length does.
+fn delayed(what: &str, exchange: &Exchange, published: &str) -> Row {
+    let is_delayed = exchange.sample.elapsed.as_nanos() > 20_000_000;
+    Row {
+        cell: measure(what),
+        published: Some(Value::Text(published.into())),
+        reproduced: Value::Text(if is_delayed { "yes" } else { "no" }.into()),
+        tolerance: Tolerance::Exact,
+        class: Class::Fitted,
+    }
+}
+
+fn trace(title: &str, exchange: Exchange) -> Trace {
+    Trace {
+        title: title.into(),
+        hosts: ["client", "server"],
+        sent: exchange.sent,
+    }
+}
+
+fn measure(what: &str) -> Vec<(&'static str, Value)> {
+    vec![("measure", Value::Text(what.into()))]
+}

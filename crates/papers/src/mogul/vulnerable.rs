@@ -1,0 +1,163 @@
+//! Table 1: the share of responses that are vulnerable by their length alone.
+
+use super::naglemark::MediumKind;
+use super::prevalence::Vulnerability;
+use super::stalled::{stalled, trial};
+use crate::experiment::{Class, Effort, Layout, Outcome, Row, Tolerance, Value};
+
+pub(super) fn run(effort: &Effort) -> Outcome {
+    let mut rows: Vec<Row> = TABLE_1.into_iter().map(of_the_log).collect();
+    rows.extend(TABLE_1.into_iter().map(of_naglemark));
+    rows.extend(consequences());
+    rows.extend(
+        [MediumKind::EthernetFullDuplex, MediumKind::Fddi]
+            .map(|medium| against_the_simulator(medium, effort)),
+    );
+    Outcome {
+        rules: vec![
+            "Delayed if the length is between (2N + 1) MSS and (2N + 2) MSS, exclusive, for N >= 0; \
+             never below 2 MSS, never below MCLBYTES (section 3.3).",
+        ],
+        rows,
+        layout: Layout::Grid {
+            down: &["mss"],
+            across: &["mclbytes"],
+        },
+        notes: vec![
+            "The paper's shares (in percent) are those of one day of Digital's web proxy traces of \
+             1996, 1,565,207 responses; neither their lengths nor a histogram of them are published. \
+             `tinygram prevalence` makes the same table of any web server's log."
+                .into(),
+            "The column headed 8196 in the paper is 8192 in its text; 8.7 % of the responses of \
+             another benchmark, also without published lengths, took an even number of FDDI packets."
+                .into(),
+            "The shares of naglemark's lengths are those of 100 to 100,000 octets in steps of 100, \
+             which the paper's other tables are measured with."
+                .into(),
+        ],
+        ..Outcome::default()
+    }
+}
+
+/// MSS, MCLBYTES (0 where ignored), percent of the responses.
+const TABLE_1: [(u16, u64, f64); 6] = [
+    (1460, 0, 18.78),
+    (1460, 4096, 18.78),
+    (1460, 8192, 10.05),
+    (4312, 0, 6.71),
+    (4312, 4096, 6.71),
+    (4312, 8192, 6.71),
+];
+
+fn of_the_log((mss, mclbytes, percent): (u16, u64, f64)) -> Row {
+    Row {
+        cell: cell(mss, mclbytes),
+        published: Some(Value::Number(percent, 2)),
+        reproduced: Value::Text("no log".into()),
+        tolerance: Tolerance::Within(0.005),
+        class: Class::KnownMismatch("the log is not published, so nobody can count its responses"),
+    }
+}
+
+fn of_naglemark((mss, mclbytes, _): (u16, u64, f64)) -> Row {
+    let mut cell = cell(mss, mclbytes);
+    cell.push(("lengths", Value::Text("naglemark's".into())));
+    let delayed =
+        naglemarks_lengths().filter(|length| vulnerability(mss, mclbytes).is_delayed(*length));
+    Row {
+        cell,
+        published: None,
+        reproduced: Value::Number(100.0 * delayed.count() as f64 / 1000.0, 1),
+        tolerance: Tolerance::Unbounded,
+        class: Class::NotPublished,
+    }
+}
+
+/// What the table shows of the predicate whatever the log: that equal entries must be equal.
+fn consequences() -> impl Iterator<Item = Row> {
+    let claims = [
+        (
+            "MSS 1460: MCLBYTES 4096 changes nothing",
+            1460,
+            4096,
+            "true",
+        ),
+        (
+            "MSS 1460: MCLBYTES 8192 changes nothing",
+            1460,
+            8192,
+            "false",
+        ),
+        (
+            "MSS 4312: MCLBYTES 4096 changes nothing",
+            4312,
+            4096,
+            "true",
+        ),
+        (
+            "MSS 4312: MCLBYTES 8192 changes nothing",
+            4312,
+            8192,
+            "true",
+        ),
+    ];
+    claims.into_iter().map(|(claim, mss, mclbytes, published)| {
+        let changes = |length: &u64| {
+            vulnerability(mss, mclbytes).is_delayed(*length)
+                != vulnerability(mss, 0).is_delayed(*length)
+        };
+        Row {
+            cell: vec![("claim", Value::Text(claim.into()))],
+            published: Some(Value::Text(published.into())),
+            reproduced: Value::Text((!(1..=100_000).any(|length| changes(&length))).to_string()),
+            tolerance: Tolerance::Exact,
+            class: Class::Rules,
+        }
+    })
+}
+
+/// On how many of naglemark's 1000 lengths the predicate says other than the simulated kernel does.
+fn against_the_simulator(medium: MediumKind, effort: &Effort) -> Row {
+    let buffers = (128 << 10, 128 << 10);
+    let parameters = trial(medium, "NAGLE", buffers, effort.seed).repetition(0);
+    let measured = parameters.run();
+    let delays = stalled(&parameters, &measured);
+    let predicted = |length: u32| vulnerability(parameters.mss, 8192).is_delayed(length.into());
+    let other = measured.samples.iter().zip(delays);
+    let other = other.filter(|(sample, delayed)| predicted(sample.length) != *delayed);
+    Row {
+        cell: vec![(
+            "claim",
+            Value::Text(format!(
+                "MSS {}: of naglemark's 1000 lengths, on how many the simulated kernel differs",
+                parameters.mss
+            )),
+        )],
+        published: None,
+        reproduced: Value::Count(other.count() as u64),
+        tolerance: Tolerance::Unbounded,
+        class: Class::NotPublished,
+    }
+}
+
+fn naglemarks_lengths() -> impl Iterator<Item = u64> {
+    (100..=100_000).step_by(100)
+}
+
+fn vulnerability(mss: u16, mclbytes: u64) -> Vulnerability {
+    Vulnerability {
+        mss,
+        mclbytes: (mclbytes > 0).then_some(mclbytes),
+    }
+}
+
+fn cell(mss: u16, mclbytes: u64) -> Vec<(&'static str, Value)> {
+    let mclbytes = match mclbytes {
+        0 => Value::Text("ignored".into()),
+        octets => Value::Count(octets),
+    };
+    vec![
+        ("mss", Value::Text(mss.to_string())),
+        ("mclbytes", mclbytes),
+    ]
+}

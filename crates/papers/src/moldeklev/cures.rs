@@ -1,0 +1,186 @@
+//! What helps against a deadlock (section 4): each of the paper's cures, predicted and simulated.
+
+use rayon::prelude::*;
+use tinygram_engine::Duration;
+use tinygram_engine::sender::send_policy::SendPolicy;
+use tinygram_engine::socket::copy_rule::{CopyRule, SunOs};
+
+use super::hosts::OTHER_WORK;
+use super::predict::{Area, Prediction, Threshold, predict};
+use super::transfer::{Deadlock, Transfer};
+
+/// A transfer, looked at from both sides.
+#[derive(Clone, Debug)]
+pub struct Examined {
+    /// By the rules alone.
+    pub prediction: Prediction,
+    /// By the simulator.
+    pub simulated: Simulated,
+}
+
+/// What runs of a transfer came to.
+#[derive(Clone, Debug)]
+pub struct Simulated {
+    /// How many there were.
+    pub runs: u32,
+    /// Those that deadlocked.
+    pub deadlocks: Vec<Deadlock>,
+    /// What gets through, in Mbit/s (10^6): after the deadlock if there was one, and of a whole
+    /// transfer otherwise.
+    pub mbit_per_s: f64,
+}
+
+/// A change that may help.
+#[derive(Clone, Debug)]
+pub struct Cure {
+    /// What is changed: `Nagle's algorithm off`.
+    pub what: String,
+    /// Where the paper has it.
+    pub source: &'static str,
+    /// The transfer with that change.
+    pub transfer: Transfer,
+}
+
+/// How long a transfer is watched for a deadlock: as long as those of the paper's tables take to
+/// come, as a rule.
+const WATCHED: Duration = Duration::from_secs(60);
+/// The same where neither inequality holds.
+const GLANCE: Duration = Duration::from_secs(4);
+/// Buffer sizes are proposed in steps of this many octets.
+const STEP: u64 = 1 << 10;
+
+/// Predicts a transfer and simulates it, at phases of the timer drawn from `seed`.
+#[must_use]
+pub fn examine(transfer: &Transfer, runs: u32, seed: u64) -> Examined {
+    let prediction = predict(&transfer.rules, transfer.call);
+    let mut busy = transfer.clone();
+    busy.costs.hiccup = Some(OTHER_WORK);
+    let most = most_per_timer(transfer);
+    let phases: Vec<Transfer> = busy.at_random_phases(runs, seed).collect();
+    let within = match prediction.area {
+        Area::Safe => GLANCE,
+        Area::Certain | Area::Possible => WATCHED,
+    };
+    let watched = phases.par_iter().map(|run| run.deadlock(most, within));
+    let deadlocks: Vec<Deadlock> = watched.collect::<Vec<_>>().into_iter().flatten().collect();
+    let mbit_per_s = if deadlocks.is_empty() {
+        transfer.mean_mbit_per_s(runs, seed)
+    } else {
+        let sum: f64 = deadlocks.iter().map(|deadlock| deadlock.mbit_per_s).sum();
+        sum / deadlocks.len() as f64
+    };
+    Examined {
+        prediction,
+        simulated: Simulated {
+            runs,
+            deadlocks,
+            mbit_per_s,
+        },
+    }
+}
+
+/// The most octets that a deadlocked transfer can get through for each ACK of the timer: "the
+/// absolute upper throughput limit after deadlock is (35%R+MSS)/200ms" (3.1.2), and no more than the
+/// send buffer.
+#[must_use]
+pub fn most_per_timer(transfer: &Transfer) -> u64 {
+    let sender = &transfer.rules.sender;
+    let enough = Threshold::of(&transfer.rules.receiver).octets();
+    sender.buffer.min(enough + u64::from(sender.mss))
+}
+
+/// The cures that change anything about this transfer.
+#[must_use]
+pub fn cures(transfer: &Transfer) -> Vec<Cure> {
+    policies(transfer)
+        .chain(round_mss(transfer))
+        .chain(no_limit(transfer))
+        .chain(send_buffer(transfer))
+        .chain(receive_buffer(transfer))
+        .collect()
+}
+
+fn policies(transfer: &Transfer) -> impl Iterator<Item = Cure> {
+    let policy = &transfer.rules.sender.policy;
+    let off = ("off", "Nagle's algorithm off (TCP_NODELAY)", "section 4.1");
+    let changed = (
+        "mss-outstanding",
+        "Nagle's algorithm changed: a short segment may go once an MSS is unacknowledged",
+        "section 4.2.1",
+    );
+    let off = (!matches!(policy, SendPolicy::Off(_))).then_some(off);
+    let changed = (!matches!(policy, SendPolicy::MssOutstanding(_))).then_some(changed);
+    off.into_iter().chain(changed).map(|(name, what, source)| {
+        let policy = SendPolicy::named(name).expect("a registered policy");
+        Cure {
+            what: what.into(),
+            source,
+            transfer: transfer.clone().with_policy(policy),
+        }
+    })
+}
+
+/// "Set the MSS to a power-of-two multiple of the 1024 byte cluster page size" (4.2).
+fn round_mss(transfer: &Transfer) -> Option<Cure> {
+    let mss = transfer.rules.receiver.mss;
+    let rounded = (mss >= 1024).then(|| 1 << mss.ilog2())?;
+    let mut changed = transfer.clone();
+    changed.rules.sender.mss = rounded.into();
+    changed.rules.receiver.mss = rounded;
+    (rounded != mss).then(|| Cure {
+        what: format!("MSS {rounded}"),
+        source: "section 4.2.2",
+        transfer: changed,
+    })
+}
+
+fn no_limit(transfer: &Transfer) -> Option<Cure> {
+    let CopyRule::SunOs(rule) = transfer.rules.copy_rule else {
+        return None;
+    };
+    let mut changed = transfer.clone();
+    changed.rules.copy_rule = CopyRule::SunOs(SunOs {
+        piece: u64::MAX,
+        ..rule
+    });
+    (rule.piece < transfer.call).then(|| Cure {
+        what: format!("no limit of {} bytes to a copy", rule.piece),
+        source: "section 4.3",
+        transfer: changed,
+    })
+}
+
+/// The smallest send buffer that neither inequality touches.
+fn send_buffer(transfer: &Transfer) -> Option<Cure> {
+    let rules = &transfer.rules;
+    let enough = Threshold::of(&rules.receiver).octets() + u64::from(rules.sender.mss);
+    let size = enough.next_multiple_of(STEP);
+    let mut changed = transfer.clone();
+    changed.rules.sender.buffer = size;
+    (rules.sender.buffer < enough).then(|| Cure {
+        what: format!("send buffer {size}, the nearest safe one"),
+        source: "section 4",
+        transfer: changed,
+    })
+}
+
+/// The largest receive buffer that leaves this send buffer safe, if there is one.
+fn receive_buffer(transfer: &Transfer) -> Option<Cure> {
+    let rules = &transfer.rules;
+    let with = |size: u64| {
+        let mut changed = transfer.clone();
+        changed.rules.receiver.buffer = size;
+        changed
+    };
+    let is_safe = |size: &u64| {
+        let threshold = Threshold::of(&with(*size).rules.receiver);
+        Area::of(rules.sender.buffer, rules.sender.mss.into(), &threshold) == Area::Safe
+    };
+    let below = (1..=rules.receiver.buffer / STEP).rev().map(|n| n * STEP);
+    let size = below.into_iter().find(is_safe)?;
+    (size < rules.receiver.buffer).then(|| Cure {
+        what: format!("receive buffer {size}, the nearest safe one"),
+        source: "section 4",
+        transfer: with(size),
+    })
+}

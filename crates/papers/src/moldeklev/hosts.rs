@@ -1,0 +1,144 @@
+//! The paper's two hosts: Sun IPXs with SunOS 4.1.1 on a FORE ATM network (section 3), and what is
+//! fitted about them.
+
+use tinygram_engine::Duration;
+use tinygram_engine::connection::Config;
+use tinygram_engine::profile::{Profile, Sizes};
+use tinygram_sim::costs::{Hiccup, HostCosts, SegmentCost};
+use tinygram_sim::medium::Wire;
+
+use crate::experiment::{Origin, Parameter};
+
+/// The MSS on the paper's ATM network: an MTU of 9244 less 40 (section 1), in octets.
+pub const ATM_MSS: u16 = 9204;
+/// The MSS on Ethernet (Figure 7), in octets.
+pub const ETHERNET_MSS: u16 = 1460;
+/// "The user data size of the write/read system call was 8192 bytes" (section 3).
+pub const CALL: u64 = 8192;
+/// "TCP transfer 16 Mbytes" (section 3).
+pub const TRANSFER: u64 = 16 << 20;
+/// "Explicit acknowledgments are cyclically generated every 200 ms" (section 2.2).
+pub const TICK: Duration = Duration::from_millis(200);
+
+/// What all rests on, to whatever experiment.
+pub const RULES: &[&str] = &[
+    "A segment goes if it is full, or ends the buffer on an idle connection (tested on entry to the output pass), or is half of the largest window ever offered (2.3, 3.1.4)",
+    "A write is copied in pieces of at most 4096 octets and output is run after each; a writer sleeps rather than split a cluster of 1 KiB (2.1)",
+    "The receiver says nothing on arrival; after a read it acknowledges if the window can move by 35 % of the buffer, or by two segments with nothing left to read (2.2)",
+    "A 200 ms tick that runs freely acknowledges what is not acknowledged (2.2)",
+    "An arriving ACK runs output before the sleeping writer may copy (2.4)",
+    "A read empties the receive buffer cluster by cluster, and a tick that falls into it advertises what is free then (4.3BSD's soreceive)",
+];
+
+/// What was fitted, all of it to the same cells.
+const FITTED: Origin = Origin::Fitted("41 fast cells of Table 1");
+
+/// The parameters of every transfer between the paper's hosts.
+#[must_use]
+pub fn parameters() -> Vec<Parameter> {
+    let fitted = |name, value: &str| Parameter {
+        name,
+        value: value.into(),
+        origin: FITTED,
+    };
+    let paper = |name, value: &str, place| Parameter {
+        name,
+        value: value.into(),
+        origin: Origin::Paper(place),
+    };
+    vec![
+        paper("write and read", "8192 octets", "section 3"),
+        paper("transfer", "16 MiB", "section 3, where it is 16 Mbytes"),
+        paper("slow start", "none", "section 3: one IP subnetwork"),
+        Parameter {
+            name: "phase of the tick",
+            value: "drawn for each run".into(),
+            origin: Origin::Assumed("it is independent of the connection (section 2.2)"),
+        },
+        Parameter {
+            name: "jitter of each cost",
+            value: "10 %".into(),
+            origin: Origin::Assumed("as in the models of Mogul's and Heidemann's hosts"),
+        },
+        fitted("system call", "305 us; a write pays it on entry"),
+        fitted("copying by the user's call", "71 ns/octet"),
+        fitted(
+            "segment out, the wire's time included",
+            "66 us + 66.3 ns/octet",
+        ),
+        fitted("segment in", "284 us + 239 ns/octet"),
+        fitted("wake-up of a reader", "51 us"),
+        fitted("ACK, out and in", "52 us each"),
+        fitted("latency", "50 us one way"),
+    ]
+}
+
+/// What the work costs. Single costs cannot be told apart by the table that they were fitted to:
+/// other sets do as well.
+pub const COSTS: HostCosts = HostCosts {
+    input: SegmentCost {
+        data: Duration::from_micros(284),
+        data_ps_per_octet: 239_000,
+        empty: Duration::from_micros(52),
+    },
+    output: SegmentCost {
+        data: Duration::from_micros(66),
+        data_ps_per_octet: 66_300,
+        empty: Duration::from_micros(52),
+    },
+    write_entry: Duration::from_micros(305),
+    // A reader pays for its call and its wake-up when there is something to take.
+    take: Duration::from_micros(305 + 51),
+    copy_ps_per_octet: 71_000,
+    take_unit: Some(1024),
+    jitter_percent: 10,
+    ..HostCosts::NONE
+};
+
+/// Other work on the hosts: a millisecond in one of ten wake-ups. Cells that deadlock only when a tick
+/// hits a certain millisecond are watched with it, as a workstation has it, for without it the tick
+/// meets the same instants of the transfer again and again.
+pub const OTHER_WORK: Hiccup = Hiccup {
+    length: Duration::from_millis(1),
+    per_million: 100_000,
+};
+
+/// The network. Its rate does not show: at 140 Mbit/s AAL3/4's cells take 69 ns for an octet of
+/// data, which is what the fitted cost of a segment out comes to. The processor feeds the adapter
+/// cell by cell, so that host and wire are busy together.
+#[must_use]
+pub fn wire() -> Wire {
+    Wire::new(u64::MAX, 0, 0, Duration::from_micros(50))
+}
+
+/// Hosts of today, for which the paper has no costs: microseconds for what took hundreds. What a
+/// deadlock leaves does not depend on them.
+pub const TODAY: HostCosts = HostCosts {
+    input: SegmentCost::flat(Duration::from_micros(5)),
+    output: SegmentCost::flat(Duration::from_micros(5)),
+    wakeup: Duration::from_micros(5),
+    read: Duration::from_micros(1),
+    write: Duration::from_micros(1),
+    copy_ps_per_octet: 100,
+    jitter_percent: 10,
+    ..HostCosts::NONE
+};
+
+/// A link of 100 Mbit/s and 1 ms there and back, with Ethernet's 78 octets around each segment's data.
+#[must_use]
+pub fn link_today() -> Wire {
+    Wire::new(100_000_000, 78, 84, Duration::from_micros(500))
+}
+
+/// SunOS 4.1 between two hosts of one subnet, "where slow start is not an issue" (section 3).
+///
+/// # Panics
+///
+/// Never: the profile is registered.
+#[must_use]
+pub fn sun_os(sizes: &Sizes) -> Config {
+    let profile = Profile::named("sunos_4_1").expect("sunos_4_1 is registered");
+    let mut config = (profile.config)(sizes);
+    config.sender.initial_cwnd = config.sender.cwnd_cap;
+    config
+}

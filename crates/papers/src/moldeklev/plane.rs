@@ -1,0 +1,226 @@
+//! Figures 4 and 7: which pairs of buffers deadlock, simulated, with the inequalities drawn over it.
+
+use rayon::prelude::*;
+use tinygram_engine::Duration;
+
+use super::cures::most_per_timer;
+use super::hosts::{ATM_MSS, ETHERNET_MSS, RULES, parameters};
+use super::predict::{Area, Threshold, predict};
+use super::transfer::Transfer;
+use crate::experiment::{
+    Class, Effort, Layout, Mark, Origin, Outcome, Parameter, Plot, Row, Series, Tolerance, Value,
+};
+
+/// A grid over the plane, in octets: the multiples of `step` (at least 1) up to the largest sizes.
+#[derive(Clone, Copy, Debug)]
+pub struct Grid {
+    /// Between two sizes.
+    pub step: u64,
+    /// The largest send buffer.
+    pub send_to: u64,
+    /// The largest receive buffer.
+    pub receive_to: u64,
+}
+
+/// A pair of buffers in octets, where the inequalities have it, and what became of it.
+#[derive(Clone, Copy, Debug)]
+pub struct Pair {
+    /// The send buffer.
+    pub send: u64,
+    /// The receive buffer.
+    pub receive: u64,
+    /// Where it lies.
+    pub area: Area,
+    /// The rules, played without time, can make it deadlock.
+    pub predicted: bool,
+    /// The simulated transfer deadlocked.
+    pub deadlocks: bool,
+}
+
+/// A pair that has not deadlocked within this time is taken not to.
+const WATCHED: Duration = Duration::from_secs(4);
+/// The same for a pair that is not expected to.
+const GLANCE: Duration = Duration::from_secs(2);
+
+/// Figure 4: the ATM network, up to SunOS's largest buffers.
+pub(super) fn figure_4(effort: &Effort) -> Outcome {
+    let grid = Grid {
+        step: 1 << 10,
+        send_to: 51 << 10,
+        receive_to: 51 << 10,
+    };
+    let mut outcome = grid.outcome("Figure 4: S x R plane, MSS 9204", ATM_MSS, effort);
+    outcome.notes.push(format!(
+        "Inequality (2) is an outer bound: what is between it and (1) deadlocks only where a flight \
+         or a part of it is left that makes the receiver say nothing. The paper's boundary effects \
+         (3.1.4) are drawn, too: R = {FIRST_PIECE} / 35 %, and half of the largest window."
+    ));
+    outcome
+}
+
+/// Figure 7: Ethernet.
+pub(super) fn figure_7(effort: &Effort) -> Outcome {
+    let grid = Grid {
+        step: 256,
+        send_to: 6 << 10,
+        receive_to: 12 << 10,
+    };
+    grid.outcome("Figure 7: S x R plane, MSS 1460", ETHERNET_MSS, effort)
+}
+
+/// "The first segment being maximum 4 kbytes" (3.1.4), in octets.
+const FIRST_PIECE: u64 = 4096;
+
+impl Grid {
+    fn outcome(self, title: &str, mss: u16, effort: &Effort) -> Outcome {
+        let pairs = self.pairs(&Transfer::paper(1, 1, mss), effort.seed);
+        let mut parameters = parameters();
+        parameters.retain(|parameter| parameter.name != "transfer");
+        parameters.push(Parameter {
+            name: "watched",
+            value: "4 s; outside both inequalities 2 s".into(),
+            origin: Origin::Assumed("long enough for all that deadlock within 600 ms (appendix)"),
+        });
+        Outcome {
+            rules: RULES.to_vec(),
+            parameters,
+            rows: rows(&pairs),
+            layout: Layout::List,
+            plots: vec![self.plot(title, mss, &pairs)],
+            ..Outcome::default()
+        }
+    }
+
+    /// All pairs, each simulated as `transfer` with those buffers. Runs on the caller's thread pool.
+    #[must_use]
+    pub fn pairs(self, transfer: &Transfer, seed: u64) -> Vec<Pair> {
+        let multiples = |to: u64| (1..=to / self.step).map(move |n| n * self.step);
+        let places: Vec<(u64, u64)> = multiples(self.send_to)
+            .flat_map(|send| multiples(self.receive_to).map(move |receive| (send, receive)))
+            .collect();
+        let places = places.par_iter().with_max_len(16);
+        places.map(|place| pair(transfer, *place, seed)).collect()
+    }
+
+    fn plot(self, title: &str, mss: u16, pairs: &[Pair]) -> Plot {
+        let (mss, far) = (f64::from(mss), self.receive_to as f64);
+        let squares = |name: &str, wanted: &dyn Fn(&Pair) -> bool| Series {
+            name: name.into(),
+            mark: Mark::Squares,
+            points: pairs
+                .iter()
+                .filter(|pair| wanted(pair))
+                .map(|pair| (kib(pair.receive as f64), kib(pair.send as f64)))
+                .collect(),
+        };
+        // S = 35 % R + offset up to the given number of segments, and level from there on.
+        let bound = |name: &str, offset: f64, most: f64| Series {
+            name: name.into(),
+            mark: Mark::Line,
+            points: [0.0, (most - offset) / 0.35, far]
+                .map(|r: f64| (kib(r.min(far)), kib((0.35 * r + offset).min(most))))
+                .into(),
+        };
+        let dashed = |name: &str, points: [(f64, f64); 2]| Series {
+            name: name.into(),
+            mark: Mark::Dashed,
+            points: points.map(|(r, s)| (kib(r), kib(s))).into(),
+        };
+        let first = FIRST_PIECE as f64;
+        let edge = first / 0.35;
+        Plot {
+            title: title.into(),
+            x: "receive buffer (KiB)",
+            y: "send buffer (KiB)",
+            series: vec![
+                squares("deadlocks, inside (1)", &|pair| {
+                    pair.deadlocks && pair.area == Area::Certain
+                }),
+                squares("deadlocks, outside (1)", &|pair| {
+                    pair.deadlocks && pair.area != Area::Certain
+                }),
+                bound("(1) S < 35 % R and S < 2 MSS", 0.0, 2.0 * mss),
+                bound("(2) S < 35 % R + MSS and S < 3 MSS", mss, 3.0 * mss),
+                dashed("4096 = 35 % R", [(edge, 0.0), (edge, self.send_to as f64)]),
+                dashed(
+                    "(5) S - 4096 = R / 2",
+                    [(0.0, first), (2.0 * mss, first + mss)],
+                ),
+            ],
+        }
+    }
+}
+
+fn pair(transfer: &Transfer, (send, receive): (u64, u64), seed: u64) -> Pair {
+    let mut transfer = transfer.clone();
+    transfer.rules.sender.buffer = send;
+    transfer.rules.receiver.buffer = receive;
+    let rules = &transfer.rules;
+    let area = Area::of(
+        send,
+        rules.sender.mss.into(),
+        &Threshold::of(&rules.receiver),
+    );
+    // Outside the inequalities there is nothing to wait for; these pairs are the costly ones.
+    let within = if area == Area::Safe { GLANCE } else { WATCHED };
+    let most = most_per_timer(&transfer);
+    Pair {
+        send,
+        receive,
+        area,
+        predicted: predict(rules, transfer.call).deadlock.is_some(),
+        deadlocks: transfer
+            .at_random_phases(1, seed)
+            .any(|run| run.deadlock(most, within).is_some()),
+    }
+}
+
+fn rows(pairs: &[Pair]) -> Vec<Row> {
+    let count = |wanted: &dyn Fn(&Pair) -> bool| pairs.iter().filter(|pair| wanted(pair)).count();
+    let inside = |area: Area| count(&|pair| pair.area == area);
+    let deadlock = |area: Area| count(&|pair| pair.area == area && pair.deadlocks);
+    let row = |measure: String, published: Option<usize>, ours: usize| Row {
+        cell: vec![("measure", Value::Text(measure))],
+        published: published.map(|count| Value::Count(count as u64)),
+        reproduced: Value::Count(ours as u64),
+        tolerance: Tolerance::Exact,
+        class: match published {
+            Some(_) => Class::Rules,
+            None => Class::NotPublished,
+        },
+    };
+    let certain = inside(Area::Certain);
+    let possible = inside(Area::Possible);
+    let safe = inside(Area::Safe);
+    vec![
+        row(
+            format!("of {certain} pairs inside (1), so many deadlock"),
+            Some(certain),
+            deadlock(Area::Certain),
+        ),
+        row(
+            format!("of {safe} pairs outside (1) and (2), so many deadlock"),
+            Some(0),
+            deadlock(Area::Safe),
+        ),
+        row(
+            format!("of {possible} pairs inside (2) alone, so many deadlock"),
+            None,
+            deadlock(Area::Possible),
+        ),
+        row(
+            "pairs that deadlock although the rules, played without time, do not".into(),
+            None,
+            count(&|pair| pair.deadlocks && !pair.predicted),
+        ),
+        row(
+            "pairs that do not, although the rules, played without time, can".into(),
+            None,
+            count(&|pair| !pair.deadlocks && pair.predicted),
+        ),
+    ]
+}
+
+fn kib(octets: f64) -> f64 {
+    octets / 1024.0
+}

@@ -1,0 +1,309 @@
+//! Tables 1 to 3: throughput by send buffer and receive buffer.
+
+use rayon::prelude::*;
+use tinygram_engine::Duration;
+use tinygram_engine::sender::send_policy::SendPolicy;
+
+use super::cures::most_per_timer;
+use super::hosts::{ATM_MSS, OTHER_WORK, RULES, parameters};
+use super::published::{SIZES, TABLE_1, TABLE_2A, TABLE_2B, TABLE_3A, TABLE_3B, Table};
+use super::transfer::{Deadlock, Transfer};
+use crate::experiment::{Class, Effort, Layout, Origin, Outcome, Parameter, Row, Tolerance, Value};
+
+/// One of the tables.
+pub(super) struct Measured {
+    published: &'static Table,
+    mss: u16,
+    /// The send policy's name.
+    policy: &'static str,
+    /// What sets it apart.
+    rule: &'static str,
+    /// Cells that are not reproduced.
+    known: &'static [Known],
+}
+
+/// A cell that is not reproduced, by its buffers in octets.
+struct Known {
+    s: u64,
+    r: u64,
+    why: &'static str,
+}
+
+/// Table 1.
+pub(super) const WITH_NAGLE: Measured = Measured {
+    published: &TABLE_1,
+    mss: ATM_MSS,
+    policy: "nagle",
+    rule: "Nagle's algorithm as BSD has it (2.3)",
+    known: &[
+        Known::new(16 << 10, 40 << 10, TWO_SEGMENTS_AT_ONCE),
+        Known::new(24 << 10, 48 << 10, HANGS_ON_A_TICK),
+        Known::new(24 << 10, LARGEST, HANGS_ON_A_TICK),
+        Known::new(48 << 10, 48 << 10, CELL_LOSS),
+        Known::new(48 << 10, LARGEST, CELL_LOSS),
+        Known::new(LARGEST, 48 << 10, CELL_LOSS),
+        Known::new(LARGEST, LARGEST, CELL_LOSS),
+    ],
+};
+
+/// Table 2, upper values.
+pub(super) const WITH_NAGLE_AGAIN: Measured = Measured {
+    published: &TABLE_2A,
+    ..WITH_NAGLE
+};
+
+/// Table 2, lower values.
+pub(super) const WITHOUT_NAGLE: Measured = Measured {
+    published: &TABLE_2B,
+    mss: ATM_MSS,
+    policy: "off",
+    rule: "Nagle's algorithm switched off (4.1)",
+    known: &[
+        Known::new(32 << 10, 16 << 10, SETTLES_LATE),
+        Known::new(40 << 10, 16 << 10, SETTLES_LATE),
+        Known::new(48 << 10, 16 << 10, SETTLES_LATE),
+        Known::new(LARGEST, 16 << 10, SETTLES_LATE),
+        Known::new(48 << 10, 48 << 10, CELL_LOSS),
+        Known::new(48 << 10, LARGEST, CELL_LOSS),
+        Known::new(LARGEST, 48 << 10, CELL_LOSS),
+        Known::new(LARGEST, LARGEST, CELL_LOSS),
+    ],
+};
+
+/// Table 3, upper values.
+pub(super) const WITH_THE_CHANGE: Measured = Measured {
+    published: &TABLE_3A,
+    mss: ATM_MSS,
+    policy: "mss-outstanding",
+    rule: "A short segment may also go once at least an MSS is unacknowledged, counted on entry to \
+           the output pass (4.2.1, with the conclusions' \"at least\" for its \"more than\")",
+    known: &[
+        Known::new(16 << 10, 24 << 10, HANGS_ON_A_TICK),
+        Known::new(16 << 10, 32 << 10, HANGS_ON_A_TICK),
+        Known::new(48 << 10, 48 << 10, CELL_LOSS),
+        Known::new(48 << 10, LARGEST, CELL_LOSS),
+        Known::new(LARGEST, 48 << 10, CELL_LOSS),
+        Known::new(LARGEST, LARGEST, CELL_LOSS),
+    ],
+};
+
+/// Table 3, lower values.
+pub(super) const WITH_AN_MSS_OF_8192: Measured = Measured {
+    published: &TABLE_3B,
+    mss: 8192,
+    policy: "nagle",
+    rule: "Nagle's algorithm with an MSS of 8192 octets (4.2.2)",
+    // Smaller segments lost less: one of the cells with cell loss is within tolerance.
+    known: &[
+        Known::new(48 << 10, 48 << 10, CELL_LOSS),
+        Known::new(48 << 10, LARGEST, CELL_LOSS),
+        Known::new(LARGEST, LARGEST, CELL_LOSS),
+    ],
+};
+
+/// The largest buffer, in octets.
+const LARGEST: u64 = SIZES[7];
+
+const TWO_SEGMENTS_AT_ONCE: &str = "the rules give 0.49: when a tick acknowledges all, idle is tested once and 3084 + 9204 octets \
+     go together, as the paper itself says of R=48k and 52k (3.1.1); nobody knows why not here";
+const HANGS_ON_A_TICK: &str = "the mean depends on when a tick first hits a certain millisecond of the transfer; that it does, \
+     and what is left then, is compared by itself";
+const SETTLES_LATE: &str = "two patterns keep themselves up: pairs of 8192 octets, each half of the window, and single full \
+     segments, which a window of 16k follows by no second one. Ours begins with the first and \
+     changes over for good when a tick falls into the copying of a read; the paper's seems to have \
+     had the second from the start. That one is compared by itself";
+const CELL_LOSS: &str =
+    "cells were lost in the paper's receiving ATM interface (3.1), which is not modelled";
+
+/// At and above this, in Mbit/s, a published value is not a deadlock's.
+pub(super) const FAST: f64 = 10.0;
+/// How far the fast cells may be off all together, in percent (root of the mean square).
+const RMS_PERCENT: f64 = 3.0;
+
+pub(super) fn run(measured: &Measured, effort: &Effort) -> Outcome {
+    let places: Vec<(usize, usize)> = (0..8).flat_map(|s| (0..8).map(move |r| (s, r))).collect();
+    let mut rows: Vec<Row> = places
+        .par_iter()
+        .with_max_len(1)
+        .map(|&(s, r)| measured.cell(s, r, effort))
+        .collect();
+    let apart: Vec<Row> = measured
+        .known
+        .par_iter()
+        .flat_map_iter(|known| match known.why {
+            HANGS_ON_A_TICK => measured.after_the_deadlock(known, effort),
+            SETTLES_LATE => vec![measured.settled(known, effort)],
+            _ => Vec::new(),
+        })
+        .collect();
+    rows.extend(apart);
+    rows.push(rms(&rows));
+    let mut rules = RULES.to_vec();
+    rules.push(measured.rule);
+    Outcome {
+        rules,
+        parameters: parameters_of(measured),
+        rows,
+        layout: Layout::Grid {
+            down: &["s"],
+            across: &["r"],
+        },
+        notes: vec![
+            "The paper's values are means of 25 runs, ours of ten.".into(),
+            "Lines are send buffers and columns receive buffers: the heads \"R \\ S\" of Tables 1 \
+             and 3 are misprints, as the text's examples show."
+                .into(),
+        ],
+        ..Outcome::default()
+    }
+}
+
+fn parameters_of(measured: &Measured) -> Vec<Parameter> {
+    let mut parameters = parameters();
+    if measured
+        .known
+        .iter()
+        .any(|known| known.why == HANGS_ON_A_TICK)
+    {
+        parameters.push(Parameter {
+            name: "other work, where a deadlock is waited for",
+            value: "1 ms in one of ten wake-ups".into(),
+            origin: Origin::Assumed(
+                "without any, the tick meets the same instants of the transfer again and again",
+            ),
+        });
+    }
+    parameters
+}
+
+impl Measured {
+    fn transfer(&self, s: u64, r: u64) -> Transfer {
+        let policy = SendPolicy::named(self.policy).expect("a registered policy");
+        Transfer::paper(s, r, self.mss).with_policy(policy)
+    }
+
+    /// The cell in this line and this column.
+    fn cell(&self, line: usize, column: usize, effort: &Effort) -> Row {
+        let (s, r) = (SIZES[line], SIZES[column]);
+        let published = self.published[line][column];
+        let known = self.known.iter().find(|known| (known.s, known.r) == (s, r));
+        let (tolerance, class) = if published >= FAST {
+            (Tolerance::Share(0.08), Class::Fitted)
+        } else if published == 0.34 {
+            // Ticks come 5 times a second, but when the first deadlock came is in the mean.
+            (Tolerance::Between(0.33, 0.35), Class::Rules)
+        } else {
+            (Tolerance::Within(0.005), Class::Rules)
+        };
+        Row {
+            cell: vec![("s", Value::Count(s)), ("r", Value::Count(r))],
+            published: Some(mbit(published)),
+            reproduced: mbit(
+                self.transfer(s, r)
+                    .mean_mbit_per_s(effort.repetitions, effort.seed),
+            ),
+            tolerance,
+            class: known.map_or(class, |known| Class::KnownMismatch(known.why)),
+        }
+    }
+
+    /// The throughput of the pattern that the transfer comes to in the end.
+    fn settled(&self, known: &Known, effort: &Effort) -> Row {
+        let transfer = self.transfer(known.s, known.r);
+        let runs = effort.repetitions.div_ceil(2);
+        let (after, over) = (Duration::from_secs(60), Duration::from_secs(10));
+        let sum: f64 = transfer
+            .at_random_phases(runs, effort.seed)
+            .map(|run| run.settled_mbit_per_s(after, over))
+            .sum();
+        Row {
+            cell: known.cell("once the pattern is settled (Mbit/s)"),
+            published: Some(mbit(self.published_at(known.s, known.r))),
+            reproduced: mbit(sum / f64::from(runs)),
+            tolerance: Tolerance::Share(0.08),
+            class: Class::Fitted,
+        }
+    }
+
+    fn published_at(&self, s: u64, r: u64) -> f64 {
+        let place = |size| SIZES.iter().position(|own| *own == size);
+        let (line, column) = place(s).zip(place(r)).expect("sizes of the paper");
+        self.published[line][column]
+    }
+
+    /// What is left once a tick has hit the millisecond that matters, and that it does in every run.
+    fn after_the_deadlock(&self, known: &Known, effort: &Effort) -> Vec<Row> {
+        let mut transfer = self.transfer(known.s, known.r);
+        transfer.costs.hiccup = Some(OTHER_WORK);
+        let most = most_per_timer(&transfer);
+        let runs = effort.repetitions.div_ceil(2);
+        let seen: Vec<Deadlock> = transfer
+            .at_random_phases(runs, effort.seed)
+            .filter_map(|run| run.deadlock(most, Duration::from_secs(1000)))
+            .collect();
+        let cell = |measure| known.cell(measure);
+        let throughput = seen.iter().map(|seen| seen.mbit_per_s).sum::<f64>() / seen.len() as f64;
+        // Only of S=24k the paper says what is left: 0.67 (3.1). Two segments of 8192 octets a tick
+        // are 0.655, and that is what is held.
+        let (published, tolerance, class) = if known.s == 24 << 10 {
+            let rules = Tolerance::Between(0.650, 0.660);
+            (Some(Value::Number(0.67, 3)), rules, Class::Rules)
+        } else {
+            (None, Tolerance::Unbounded, Class::NotPublished)
+        };
+        vec![
+            Row {
+                cell: cell("runs that deadlock sooner or later"),
+                published: Some(Value::Count(u64::from(runs))),
+                reproduced: Value::Count(seen.len() as u64),
+                tolerance: Tolerance::Exact,
+                class: Class::Rules,
+            },
+            Row {
+                cell: cell("after that (Mbit/s)"),
+                published,
+                reproduced: Value::Number(throughput, 3),
+                tolerance,
+                class,
+            },
+        ]
+    }
+}
+
+impl Known {
+    fn cell(&self, measure: &str) -> Vec<(&'static str, Value)> {
+        vec![
+            ("s", Value::Count(self.s)),
+            ("r", Value::Count(self.r)),
+            ("measure", Value::Text(measure.into())),
+        ]
+    }
+
+    const fn new(s: u64, r: u64, why: &'static str) -> Self {
+        Self { s, r, why }
+    }
+}
+
+/// How far the fast cells are off all together; the paper would be 0.
+fn rms(rows: &[Row]) -> Row {
+    let off: Vec<f64> = rows
+        .iter()
+        .filter(|row| row.class == Class::Fitted)
+        .filter_map(|row| Some(row.reproduced.number()? / row.published.as_ref()?.number()? - 1.0))
+        .collect();
+    let mean_square = off.iter().map(|off| off * off).sum::<f64>() / off.len() as f64;
+    Row {
+        cell: vec![(
+            "measure",
+            Value::Text(format!("rms of the {} fast cells (%)", off.len())),
+        )],
+        published: Some(Value::Number(0.0, 1)),
+        reproduced: Value::Number(100.0 * mean_square.sqrt(), 1),
+        tolerance: Tolerance::Within(RMS_PERCENT),
+        class: Class::Fitted,
+    }
+}
+
+fn mbit(value: f64) -> Value {
+    Value::Number(value, 2)
+}

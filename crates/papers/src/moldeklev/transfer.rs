@@ -1,0 +1,202 @@
+//! One transfer: its parameters, and what came of it.
+
+use tinygram_engine::connection::Config;
+use tinygram_engine::profile::Sizes;
+use tinygram_engine::receiver::ack_policy::AckTimer;
+use tinygram_engine::sender::send_policy::SendPolicy;
+use tinygram_engine::{Duration, Instant, Offset};
+use tinygram_sim::costs::HostCosts;
+use tinygram_sim::dice::{Dice, Purpose};
+use tinygram_sim::medium::{ImpairmentRules, Medium, PointToPoint, Side, Wire};
+use tinygram_sim::observer::{Nobody, Observer};
+use tinygram_sim::workload::bulk::Bulk;
+use tinygram_sim::{Ended, Opening, World, WorldConfig};
+
+use super::hosts::{ATM_MSS, CALL, COSTS, TRANSFER, sun_os, wire};
+use super::predict::timer_period;
+
+/// A bulk transfer between two hosts of one kind.
+#[derive(Clone, Debug)]
+pub struct Transfer {
+    /// The rules of both ends, with their buffers and MSS.
+    pub rules: Config,
+    /// Octets of each write, and the most that a read takes.
+    pub call: u64,
+    /// Octets to transfer.
+    pub octets: u64,
+    /// What the hosts' work costs.
+    pub costs: HostCosts,
+    /// What joins them.
+    pub wire: Wire,
+    /// The seed of the hosts' chance, where their costs leave anything to it.
+    pub seed: u64,
+}
+
+/// A transfer that is the timer's: from then on no ACK came but by it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Deadlock {
+    /// When it was seen, from the transfer's beginning.
+    pub by: Duration,
+    /// What still gets through, in Mbit/s.
+    pub mbit_per_s: f64,
+}
+
+/// A transfer that has not ended by then never will.
+const LONGEST: Duration = Duration::from_secs(100_000);
+/// How long a transfer is watched at a time for a deadlock; ten of the paper's ticks.
+const WATCHED: Duration = Duration::from_secs(2);
+
+impl Transfer {
+    /// The paper's, with these send and receive buffers in octets.
+    #[must_use]
+    pub fn paper(send_buffer: u64, receive_buffer: u64, mss: u16) -> Self {
+        Self {
+            rules: sun_os(&Sizes {
+                mss,
+                send_buffer,
+                receive_buffer,
+            }),
+            call: CALL,
+            octets: TRANSFER,
+            costs: COSTS,
+            wire: wire(),
+            seed: 0,
+        }
+    }
+
+    /// The same under another send policy.
+    #[must_use]
+    pub fn with_policy(mut self, policy: SendPolicy) -> Self {
+        self.rules.sender.policy = policy;
+        self
+    }
+
+    /// The same with the receiver's tick at this phase.
+    #[must_use]
+    pub fn at_phase(mut self, at: Duration) -> Self {
+        if let AckTimer::Cyclic { phase, .. } = &mut self.rules.receiver.timer {
+            *phase = at;
+        }
+        self
+    }
+
+    /// The same at phases drawn from `seed`, so many times.
+    pub fn at_random_phases(&self, runs: u32, seed: u64) -> impl Iterator<Item = Self> + use<> {
+        let mut dice = Dice::new(seed, Purpose::Phase);
+        let transfer = self.clone();
+        (0..runs).map(move |run| {
+            let phase = match transfer.rules.receiver.timer {
+                AckTimer::Cyclic { period, .. } => dice.below(period.as_nanos().clamp(1, 1 << 32)),
+                AckTimer::PerConnection(_) => 0,
+            };
+            Self {
+                seed: seed.wrapping_add(u64::from(run)),
+                ..transfer.clone().at_phase(Duration::from_nanos(phase))
+            }
+        })
+    }
+
+    /// Its world, ready to run.
+    #[must_use]
+    pub fn world<O: Observer>(&self, observer: O) -> World<Bulk, O> {
+        self.between(Bulk::ends(self.octets, self.call), observer)
+    }
+
+    /// A world like its, with these programs at its ends: the writer's and the reader's.
+    pub(super) fn between<O: Observer>(&self, ends: [Bulk; 2], observer: O) -> World<Bulk, O> {
+        let config = WorldConfig {
+            medium: Medium::PointToPoint(PointToPoint::new(self.wire)),
+            impairment: ImpairmentRules::NONE,
+            costs: [self.costs; 2],
+            seed: self.seed,
+        };
+        let mut world = World::watched(config, ends.map(|program| vec![program]), observer);
+        world.connect(
+            Opening::Established,
+            [self.rules.clone(), self.rules.clone()],
+        );
+        world
+    }
+
+    /// Runs it; gives its throughput in Mbit/s (10^6), or 0 if it never ends.
+    #[must_use]
+    pub fn mbit_per_s(&self) -> f64 {
+        let mut world = self.world(Nobody);
+        match world.run(Instant::ZERO + LONGEST) {
+            Ended::Stopped => mbit_per_s(self.octets, world.now().since(Instant::ZERO)),
+            Ended::Quiet | Ended::TimeUp => 0.0,
+        }
+    }
+
+    /// The mean of `runs` runs at phases drawn from `seed`, in Mbit/s.
+    #[must_use]
+    pub fn mean_mbit_per_s(&self, runs: u32, seed: u64) -> f64 {
+        let sum: f64 = self
+            .at_random_phases(runs, seed)
+            .map(|run| run.mbit_per_s())
+            .sum();
+        sum / f64::from(runs.max(1))
+    }
+
+    /// Transfers without end; gives the throughput in Mbit/s between two instants.
+    #[must_use]
+    pub fn settled_mbit_per_s(&self, after: Duration, over: Duration) -> f64 {
+        let mut world = self.endless();
+        world.run(Instant::ZERO + after);
+        let before = octets_read(&world);
+        world.run(Instant::ZERO + after + over);
+        mbit_per_s(octets_read(&world) - before, over)
+    }
+
+    fn endless(&self) -> World<Bulk> {
+        let endless = Self {
+            octets: u64::MAX,
+            ..self.clone()
+        };
+        endless.world(Nobody)
+    }
+
+    /// Transfers without end until it has deadlocked: until no more than `most` octets get through
+    /// for each ACK that the timer can send. `None` if it has not within so long.
+    #[must_use]
+    pub fn deadlock(&self, most: u64, within: Duration) -> Option<Deadlock> {
+        let mut world = self.endless();
+        let period = timer_period(&self.rules.receiver);
+        let timer_acks = WATCHED.as_nanos() / period.as_nanos().max(1) + 1;
+        let mut begin = Duration::ZERO;
+        let mut before = 0;
+        while begin < within {
+            let end = begin + WATCHED;
+            world.run(Instant::ZERO + end);
+            let read = octets_read(&world);
+            if read - before <= most * timer_acks {
+                // What the first part of the time still saw of the transfer before is left out.
+                world.run(Instant::ZERO + end + WATCHED);
+                let through = octets_read(&world) - read;
+                return Some(Deadlock {
+                    by: end,
+                    mbit_per_s: mbit_per_s(through, WATCHED),
+                });
+            }
+            begin = end;
+            before = read;
+        }
+        None
+    }
+}
+
+fn octets_read(world: &World<Bulk>) -> u64 {
+    let reader = world.host(Side::Server).sockets()[0].connection();
+    reader.receiver().read_up_to().since(Offset::FIRST)
+}
+
+/// Throughput in Mbit/s, as the paper counts them (10^6).
+fn mbit_per_s(octets: u64, elapsed: Duration) -> f64 {
+    octets as f64 * 8e3 / elapsed.as_nanos().max(1) as f64
+}
+
+/// The paper's transfer on its own network.
+#[must_use]
+pub fn on_atm(send_buffer: u64, receive_buffer: u64) -> Transfer {
+    Transfer::paper(send_buffer, receive_buffer, ATM_MSS)
+}

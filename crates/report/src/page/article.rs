@@ -1,0 +1,115 @@
+//! Chapters and articles of a long page, and the navigation made of them.
+
+use super::{Level, Section, escaped};
+use crate::table::Tone;
+
+/// A chapter's heading.
+#[derive(Clone, Debug, Default)]
+pub struct Part {
+    /// The heading.
+    pub title: String,
+    /// A line beneath it.
+    pub lead: String,
+}
+
+/// A unit of a page: a heading that can be linked to, what it counts, and its sections.
+#[derive(Clone, Debug, Default)]
+pub struct Article {
+    /// What a link to it names: letters, digits, points and hyphens.
+    pub id: String,
+    /// The heading.
+    pub title: String,
+    /// A line beneath it.
+    pub lead: String,
+    /// What is counted of it, here and in the navigation.
+    pub badges: Vec<Badge>,
+    /// What it consists of.
+    pub sections: Vec<Section>,
+}
+
+/// A count with its meaning.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Badge {
+    /// Short: `= 12`.
+    pub text: String,
+    /// In words: `12 match`.
+    pub meaning: String,
+    /// Its colour; the text says the same.
+    pub tone: Tone,
+}
+
+impl Part {
+    pub(super) fn to_html(&self, level: Level) -> String {
+        format!(
+            "<div class=\"part\">\n{}<p class=\"lead\">{}</p>\n</div>\n",
+            level.heading(&escaped(&self.title)),
+            escaped(&self.lead)
+        )
+    }
+}
+
+impl Article {
+    pub(super) fn to_html(&self, level: Level) -> String {
+        let body = self.sections.iter().map(|it| it.to_html(level.below()));
+        format!(
+            "<article id=\"{}\">\n{}<p class=\"lead\">{}</p>\n{}{}</article>\n",
+            escaped(&self.id),
+            level.heading(&escaped(&self.title)),
+            escaped(&self.lead),
+            badges(&self.badges),
+            body.collect::<String>()
+        )
+    }
+}
+
+/// Links to all articles, chapter by chapter; nothing where there are none.
+pub(super) fn navigation(sections: &[Section]) -> String {
+    let mut html = String::new();
+    let mut is_open = false;
+    for section in sections {
+        match section {
+            Section::Part(part) => {
+                if is_open {
+                    html += "</ul>\n";
+                }
+                html += &format!("<h2>{}</h2>\n<ul>\n", escaped(&part.title));
+                is_open = true;
+            }
+            Section::Article(article) => {
+                if !is_open {
+                    html += "<ul>\n";
+                    is_open = true;
+                }
+                html += &format!(
+                    "<li><a href=\"#{}\">{}</a>{}</li>\n",
+                    escaped(&article.id),
+                    escaped(&article.title),
+                    badges(&article.badges)
+                );
+            }
+            _ => {}
+        }
+    }
+    if html.is_empty() {
+        return html;
+    }
+    if is_open {
+        html += "</ul>\n";
+    }
+    format!("<nav aria-label=\"Contents\">\n{html}</nav>\n")
+}
+
+fn badges(badges: &[Badge]) -> String {
+    if badges.is_empty() {
+        return String::new();
+    }
+    let each = badges.iter().map(|badge| {
+        let meaning = escaped(&badge.meaning);
+        format!(
+            "<li{} title=\"{meaning}\" aria-label=\"{meaning}\">{}</li>",
+            badge.tone.attribute(),
+            escaped(&badge.text)
+        )
+    });
+    format!("<ul class=\"badges\">{}</ul>\n", each.collect::<String>())
+}

@@ -1,0 +1,314 @@
+//! A packet arrives: whose it is, and what becomes of its octets.
+
+use tinygram_engine::{Flags, Instant, Offset, Segment, Span, State};
+use tinygram_wire::encode::{Checksum, Path};
+use tinygram_wire::options::Options;
+use tinygram_wire::packet::{self, Header, Packet, Refused, Verify};
+use tinygram_wire::sequence::Sequence;
+
+use super::listener::Admission;
+use super::socket::Owner;
+use super::{Core, Pair, icmp};
+
+/// Segments of one connection that arrived back to back, to be taken for one: the engine is asked
+/// once, and one acknowledgment goes back (as Linux's GRO does below TCP).
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Gathered {
+    key: usize,
+    segment: Segment,
+    /// What the next one must look like, its flags and length apart.
+    next: Header,
+}
+
+/// No more than this is gathered, in octets: what one super-packet of a device holds.
+const MOST_GATHERED: u32 = 64 * 1024;
+
+impl Core {
+    /// A packet arrived.
+    #[inline]
+    pub fn on_packet(&mut self, now: Instant, octets: &[u8], verify: Verify) {
+        self.counters.packets_in += 1;
+        match packet::read(octets, verify) {
+            Ok(packet) if self.addresses.contains(&packet.destination.address()) => {
+                self.on_tcp(now, &packet);
+            }
+            Ok(_) => self.counters.strange += 1,
+            Err(Refused::Protocol(icmp::ICMP | icmp::ICMP_V6)) => self.on_icmp(octets),
+            Err(_) => self.counters.refused += 1,
+        }
+    }
+
+    /// No more packets are at hand: what was gathered is taken in.
+    #[inline]
+    pub fn on_batch_end(&mut self, now: Instant) {
+        if let Some(gathered) = self.gathered.take() {
+            let socket = &mut self.sockets[gathered.key];
+            socket
+                .connection
+                .on_segment(now, &gathered.segment, &mut self.outbox);
+            self.settle(gathered.key);
+        }
+    }
+
+    fn on_tcp(&mut self, now: Instant, packet: &Packet<'_>) {
+        let pair = Pair {
+            local: packet.destination,
+            remote: packet.source,
+        };
+        let known = self.pairs.get(&pair).copied();
+        if let Some(key) = known
+            && self.gather(key, packet)
+        {
+            return;
+        }
+        self.on_batch_end(now);
+        // What was gathered may have ended the connection.
+        match known.filter(|key| self.sockets.contains(*key)) {
+            Some(key) if self.reopens(key, &packet.header) => {
+                self.sockets[key].connection.abort(&mut self.outbox);
+                self.outbox.segments.clear();
+                self.settle(key);
+                self.on_stranger(now, pair, packet);
+            }
+            Some(key) => self.on_segment(now, key, packet),
+            None => self.on_stranger(now, pair, packet),
+        }
+    }
+
+    /// Adds the packet to those gathered, or begins with it; gives whether that was possible.
+    #[inline]
+    fn gather(&mut self, key: usize, packet: &Packet<'_>) -> bool {
+        let header = &packet.header;
+        let plain = header.flags.without(Flags::PSH) == Flags::ACK && !packet.payload.is_empty();
+        if !plain {
+            return false;
+        }
+        let socket = &mut self.sockets[key];
+        let len = packet.payload.len() as u32;
+        let (start, so_far) = match &self.gathered {
+            Some(gathered) => {
+                let next = Header {
+                    flags: header.flags,
+                    ..gathered.next
+                };
+                let fits = gathered.key == key
+                    && next == *header
+                    && gathered.segment.len + len <= MOST_GATHERED;
+                if !fits {
+                    return false;
+                }
+                (gathered.segment.data().end, Some(gathered.segment))
+            }
+            None => {
+                let receiver = socket.connection.receiver();
+                let in_order = socket.connection.state() == State::Established
+                    && receiver.out_of_order().is_empty()
+                    && header.options.sack.is_empty()
+                    && header.seq == socket.theirs.number(receiver.nxt());
+                if !in_order {
+                    return false;
+                }
+                (receiver.nxt(), None)
+            }
+        };
+        // Behind all that has arrived nothing is overwritten, whatever the engine says of it.
+        let span = Span::new(start, start + u64::from(len));
+        if socket.within_buffer(span) != span {
+            return false;
+        }
+        let segment = match so_far {
+            Some(before) => Segment {
+                len: before.len + len,
+                flags: before.flags.with(header.flags),
+                ..before
+            },
+            None => match socket.incoming(header, packet.payload.len()) {
+                Some(segment) => segment,
+                None => return false,
+            },
+        };
+        socket.keep(span, start, packet.payload, start);
+        self.gathered = Some(Gathered {
+            key,
+            segment,
+            next: Header {
+                seq: header.seq.wrapping_add(len),
+                ..*header
+            },
+        });
+        true
+    }
+
+    /// A segment of a connection that there is.
+    fn on_segment(&mut self, now: Instant, key: usize, packet: &Packet<'_>) {
+        let socket = &mut self.sockets[key];
+        // The peer's numbers begin with its SYN.
+        if socket.connection.state() == State::SynSent && packet.header.flags.has(Flags::SYN) {
+            socket.theirs = Sequence::new(packet.header.seq);
+        }
+        let Some(segment) = socket.incoming(&packet.header, packet.payload.len()) else {
+            return;
+        };
+        if segment.len == 0 {
+            socket
+                .connection
+                .on_segment(now, &segment, &mut self.outbox);
+        } else {
+            let receiver = socket.connection.receiver();
+            let (before, had) = (receiver.nxt(), receiver.out_of_order().to_vec());
+            let mut held = socket.received_up_to();
+            socket
+                .connection
+                .on_segment(now, &segment, &mut self.outbox);
+            // What the engine has now and had not before is in this packet, and only that: of a
+            // segment that it refused nothing may touch what is there.
+            let span = socket.within_buffer(segment.data());
+            let receiver = socket.connection.receiver();
+            let mut has = vec![Span::new(before, receiver.nxt())];
+            has.extend_from_slice(receiver.out_of_order());
+            for range in has {
+                for new in without(intersection(range, span), &had) {
+                    socket.keep(new, segment.data().start, packet.payload, held);
+                    held = held.max(new.end);
+                }
+            }
+        }
+        self.settle(key);
+    }
+
+    /// A segment for which there is no connection.
+    fn on_stranger(&mut self, now: Instant, pair: Pair, packet: &Packet<'_>) {
+        let flags = packet.header.flags;
+        let syn_alone = flags.has(Flags::SYN) && !flags.any(Flags::ACK.with(Flags::RST));
+        let listener = self.listeners.iter().find_map(|(key, listener)| {
+            let address = listener.local.address();
+            let here = address.is_unspecified() || address == pair.local.address();
+            (listener.local.port == pair.local.port && here).then_some(key)
+        });
+        match listener {
+            Some(listener) if syn_alone => self.on_syn(now, listener, pair, packet),
+            _ => self.reset(pair, packet),
+        }
+    }
+
+    fn on_syn(&mut self, now: Instant, key: usize, pair: Pair, packet: &Packet<'_>) {
+        let listener = &mut self.listeners[key];
+        let serial = match listener.admit() {
+            Admission::Granted(serial) => serial,
+            Admission::InsteadOf(serial, oldest) => {
+                self.counters.evicted += 1;
+                self.disown(oldest);
+                let evicted = &mut self.sockets[oldest];
+                evicted.connection.abort(&mut self.outbox);
+                // It may be a forged one; its supposed sender is left in peace.
+                self.outbox.segments.clear();
+                self.settle(oldest);
+                serial
+            }
+            Admission::NoRoom => {
+                self.counters.no_room += 1;
+                return;
+            }
+        };
+        let options = self.listeners[key].options.clone();
+        let owner = Owner::HalfOpen {
+            listener: key,
+            serial,
+        };
+        let socket = self
+            .open(now, pair, &options, owner)
+            .expect("addresses of one packet");
+        self.listeners[key].opened(serial, socket);
+        let connection = &mut self.sockets[socket];
+        connection.connection.listen();
+        connection.theirs = Sequence::new(packet.header.seq);
+        self.on_segment(now, socket, packet);
+    }
+
+    /// Whether a SYN begins a new connection where an old one is in TIME-WAIT: its number must lie
+    /// beyond all that the old one's peer has sent (RFC 9293, section 3.6.1; RFC 6191, section 2).
+    fn reopens(&self, key: usize, header: &Header) -> bool {
+        let socket = &self.sockets[key];
+        let flags = header.flags;
+        let nxt = socket.theirs.number(socket.connection.receiver().nxt());
+        socket.connection.state() == State::TimeWait
+            && flags.has(Flags::SYN)
+            && !flags.any(Flags::ACK.with(Flags::RST))
+            && header.seq.wrapping_sub(nxt) as i32 > 0
+    }
+
+    /// RFC 9293, section 3.10.7.1.
+    fn reset(&mut self, pair: Pair, packet: &Packet<'_>) {
+        let came = &packet.header;
+        if came.flags.has(Flags::RST) {
+            return;
+        }
+        let (seq, ack, flags) = match came.flags.has(Flags::ACK) {
+            true => (came.ack, 0, Flags::RST),
+            false => {
+                let takes = [Flags::SYN, Flags::FIN].map(|flag| u32::from(came.flags.has(flag)));
+                let len = packet.payload.len() as u32 + takes.iter().sum::<u32>();
+                let ack = came.seq.wrapping_add(len);
+                (0, ack, Flags::RST.with(Flags::ACK))
+            }
+        };
+        let header = Header {
+            seq,
+            ack,
+            flags,
+            window: 0,
+            options: Options::default(),
+        };
+        let path = Path::new(pair.local, pair.remote).expect("addresses of one packet");
+        let mut answer = vec![0; path.headers_len(&header.options)];
+        path.write_headers(&header, Checksum::Full, &mut answer);
+        self.counters.resets += 1;
+        self.queue.push_whole(answer);
+    }
+
+    fn on_icmp(&mut self, packet: &[u8]) {
+        let ours = icmp::destination(packet).is_some_and(|to| self.addresses.contains(&to));
+        if ours && let Some(reply) = icmp::echo_reply(packet) {
+            self.counters.echoes += 1;
+            self.queue.push_whole(reply);
+        }
+    }
+}
+
+fn intersection(one: Span, other: Span) -> Span {
+    Span::new(one.start.max(other.start), one.end.min(other.end))
+}
+
+/// The parts of `span` that lie in none of `ranges`, which are in order and disjoint.
+fn without(span: Span, ranges: &[Span]) -> Vec<Span> {
+    let mut parts = Vec::new();
+    let mut start: Offset = span.start;
+    for range in ranges {
+        if range.end <= start || range.start >= span.end {
+            continue;
+        }
+        if range.start > start {
+            parts.push(Span::new(start, range.start));
+        }
+        start = start.max(range.end);
+    }
+    if start < span.end {
+        parts.push(Span::new(start, span.end));
+    }
+    parts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_left_without_some_ranges() {
+        let span = |start, end| Span::new(Offset::new(start), Offset::new(end));
+        let ranges = [span(1, 3), span(5, 7), span(9, 20)];
+        assert_eq!(without(span(2, 10), &ranges), [span(3, 5), span(7, 9)]);
+        assert_eq!(without(span(5, 7), &ranges), []);
+        assert_eq!(without(span(20, 25), &ranges), [span(20, 25)]);
+        assert_eq!(without(span(8, 3), &ranges), []);
+    }
+}

@@ -1,0 +1,84 @@
+//! What packets leave and arrive through.
+
+mod memory;
+mod tun;
+
+use std::io;
+use std::task::{Context, Poll};
+
+pub use memory::{Memory, memory_pair};
+pub use tun::{Tun, TunSettings};
+
+/// A device of the network layer. All its methods may be called from any thread, and none waits.
+pub trait Device: Send + Sync + 'static {
+    /// What it can do; asked once.
+    fn abilities(&self) -> Abilities;
+
+    /// Sends a packet, or drops it where there is no room. The packet begins
+    /// [`Abilities::headroom`] octets into `octets`; those before may be overwritten.
+    ///
+    /// # Errors
+    ///
+    /// If the packet was dropped. A device that is gone says so in [`Device::receive`].
+    fn send(&self, octets: &mut [u8], offload: Option<Offload>) -> io::Result<()>;
+
+    /// Takes a packet that has arrived.
+    ///
+    /// # Errors
+    ///
+    /// [`io::ErrorKind::WouldBlock`] if there is none; all others mean that the device is gone.
+    fn receive(&self, buffer: &mut [u8]) -> io::Result<Received>;
+
+    /// Waits until there may be a packet; after it [`Device::receive`] is called until it has none.
+    ///
+    /// # Errors
+    ///
+    /// If the device is gone.
+    fn poll_readable(&self, context: &mut Context<'_>) -> Poll<io::Result<()>>;
+}
+
+/// What a device can do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Abilities {
+    /// The largest packet on the wire, in octets.
+    pub mtu: u16,
+    /// Whether it computes checksums and cuts large packets (TSO), and hands over large ones (GRO).
+    pub offload: bool,
+    /// Octets in front of a packet that [`Device::send`] needs for itself.
+    pub headroom: usize,
+}
+
+impl Abilities {
+    /// The largest packet that passes between stack and device, in octets.
+    #[must_use]
+    pub fn largest_packet(&self) -> usize {
+        match self.offload {
+            true => u16::MAX.into(),
+            false => self.mtu.into(),
+        }
+    }
+}
+
+/// What is left to the device with a packet: the TCP checksum always.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Offload {
+    /// Octets of the IP header.
+    pub ip_header: u16,
+    /// Octets of all headers.
+    pub headers: u16,
+    /// Cut the payload into pieces of so many octets; 0 if it is to stay whole.
+    pub segment: u16,
+    /// IPv6.
+    pub ipv6: bool,
+}
+
+/// A packet that arrived.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Received {
+    /// Where in the buffer it begins.
+    pub start: usize,
+    /// Where in the buffer it ends.
+    pub end: usize,
+    /// The device vouches for the TCP checksum.
+    pub verified: bool,
+}

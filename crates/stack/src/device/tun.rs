@@ -1,0 +1,162 @@
+//! A TUN device of Linux.
+
+use std::io;
+use std::net::{Ipv4Addr, Ipv6Addr};
+use std::task::{Context, Poll, ready};
+
+use tokio::io::Interest;
+use tokio::io::unix::AsyncFd;
+use tun_rs::{DeviceBuilder, SyncDevice};
+
+use super::{Abilities, Device, Offload, Received};
+
+/// How a TUN device is to be. The addresses are the *kernel's* on it; the stack's own are others of
+/// the same networks.
+#[derive(Clone, Debug)]
+pub struct TunSettings {
+    /// Its name; the kernel chooses one if there is none. A device of that name that exists already
+    /// is taken over (`ip tuntap add` makes one that needs no privileges).
+    pub name: Option<String>,
+    /// The largest packet, in octets (at least 576; IPv6 needs 1280).
+    pub mtu: u16,
+    /// The kernel's IPv4 address, and how many bits of it name the network.
+    pub ipv4: Option<(Ipv4Addr, u8)>,
+    /// The kernel's IPv6 address, and how many bits of it name the network.
+    pub ipv6: Option<(Ipv6Addr, u8)>,
+    /// Checksums and segmentation are left to the kernel, and packets up to 64 KiB pass. Without it
+    /// every packet is as it would be on a wire.
+    pub offload: bool,
+    /// Packets that may wait for us to read them; more are lost.
+    pub queue: u32,
+}
+
+impl Default for TunSettings {
+    fn default() -> Self {
+        Self {
+            name: None,
+            mtu: 1500,
+            ipv4: None,
+            ipv6: None,
+            offload: true,
+            queue: 4096,
+        }
+    }
+}
+
+/// A TUN device.
+pub struct Tun {
+    device: AsyncFd<SyncDevice>,
+    abilities: Abilities,
+}
+
+impl Tun {
+    /// Makes the device and sets it up. Must be called on a tokio runtime with its IO driver.
+    ///
+    /// # Errors
+    ///
+    /// If there is no `/dev/net/tun`, or the right to make a device (`CAP_NET_ADMIN`) is missing.
+    pub fn open(settings: &TunSettings) -> io::Result<Self> {
+        let mut builder = DeviceBuilder::new()
+            .mtu(settings.mtu)
+            .offload(settings.offload)
+            .tx_queue_len(settings.queue)
+            .packet_information(false);
+        if let Some(name) = &settings.name {
+            builder = builder.name(name);
+        }
+        if let Some((address, prefix)) = settings.ipv4 {
+            builder = builder.ipv4(address, prefix, None);
+        }
+        if let Some((address, prefix)) = settings.ipv6 {
+            builder = builder.ipv6(address, prefix);
+        }
+        let device = builder.build_sync()?;
+        device.set_nonblocking(true)?;
+        let headroom = match settings.offload {
+            true => tun_rs::VIRTIO_NET_HDR_LEN,
+            false => 0,
+        };
+        Ok(Self {
+            // SAFETY: the device owns its descriptor, always gives that one, and is not reached but
+            // through the `AsyncFd`, which takes it out of the reactor before it is closed.
+            device: unsafe { AsyncFd::register_with_interest(device, Interest::READABLE) }?,
+            abilities: Abilities {
+                mtu: settings.mtu,
+                offload: settings.offload,
+                headroom,
+            },
+        })
+    }
+
+    /// The name that the kernel knows it by.
+    ///
+    /// # Errors
+    ///
+    /// If the kernel does not say.
+    pub fn name(&self) -> io::Result<String> {
+        self.device.get_ref().name()
+    }
+}
+
+impl Device for Tun {
+    fn abilities(&self) -> Abilities {
+        self.abilities
+    }
+
+    #[inline]
+    fn send(&self, octets: &mut [u8], offload: Option<Offload>) -> io::Result<()> {
+        if self.abilities.offload {
+            let header = offload.map_or_else(tun_rs::VirtioNetHdr::default, virtio);
+            header.encode(octets)?;
+        }
+        self.device.get_ref().send(octets).map(|_| ())
+    }
+
+    #[inline]
+    fn receive(&self, buffer: &mut [u8]) -> io::Result<Received> {
+        let end = self.device.get_ref().recv(buffer)?;
+        let start = self.abilities.headroom.min(end);
+        // With offload what the kernel sends has its checksum still to come (NEEDS_CSUM), or was
+        // found right where it entered the machine (DATA_VALID).
+        let vouched = NEEDS_CSUM | DATA_VALID;
+        let verified = start > 0 && buffer[0] & vouched != 0;
+        Ok(Received {
+            start,
+            end,
+            verified,
+        })
+    }
+
+    fn poll_readable(&self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        let mut guard = ready!(self.device.poll_read_ready(context))?;
+        // The caller reads until nothing is left, so that the next packet is told of anew.
+        guard.clear_ready();
+        Poll::Ready(Ok(()))
+    }
+}
+
+/// `VIRTIO_NET_HDR_F_NEEDS_CSUM`; the crate does not name it, nor the two that follow.
+const NEEDS_CSUM: u8 = 1;
+/// `VIRTIO_NET_HDR_F_DATA_VALID`.
+const DATA_VALID: u8 = 2;
+/// `VIRTIO_NET_HDR_GSO_NONE`.
+const WHOLE: u8 = 0;
+/// Where in a TCP header the checksum stands.
+const CHECKSUM_AT: u16 = 16;
+
+/// What the kernel wants to know of a packet that it is to finish (virtio 1.2, section 5.1.6).
+fn virtio(offload: Offload) -> tun_rs::VirtioNetHdr {
+    let gso_type = match (offload.segment, offload.ipv6) {
+        (0, _) => WHOLE,
+        (_, false) => tun_rs::VIRTIO_NET_HDR_GSO_TCPV4,
+        (_, true) => tun_rs::VIRTIO_NET_HDR_GSO_TCPV6,
+    };
+    tun_rs::VirtioNetHdr {
+        flags: NEEDS_CSUM,
+        gso_type,
+        hdr_len: offload.headers,
+        gso_size: offload.segment,
+        csum_start: offload.ip_header,
+        csum_offset: CHECKSUM_AT,
+    }
+}

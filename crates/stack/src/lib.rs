@@ -1,0 +1,57 @@
+//! The engine on real packets: a TCP/IP stack in user space whose small-segment and ACK policies are
+//! chosen per socket.
+//!
+//! A [`Stack`] has a [device] (usually a [`Tun`]), addresses of its own, and a driver task that
+//! reads packets and looks at the clock. [`TcpListener`] and [`TcpStream`] are tokio's in all that
+//! matters: `AsyncRead`, `AsyncWrite`, [splitting](TcpStream::into_split); what they have beyond
+//! that are the policies.
+//!
+//! ```no_run
+//! use tinygram_engine::sender::send_policy::SendPolicy;
+//! use tinygram_stack::{Stack, TcpListener, Tun, TunSettings};
+//! use tokio::io::{AsyncReadExt, AsyncWriteExt};
+//!
+//! # async fn run() -> std::io::Result<()> {
+//! let tun = Tun::open(&TunSettings {
+//!     ipv4: Some(([10, 77, 0, 1].into(), 24)), // the kernel's address on the device
+//!     ..TunSettings::default()
+//! })?;
+//! let ours = [10, 77, 0, 2].into();
+//! let stack = Stack::new(tun, &[ours])?;
+//! let listener = TcpListener::bind(&stack, (ours, 7).into())?;
+//! let (mut stream, _peer) = listener.accept().await?;
+//! stream.set_send_policy(SendPolicy::named("minshall").expect("registered"));
+//! let mut octets = [0; 1024];
+//! let some = stream.read(&mut octets).await?;
+//! stream.write_all(&octets[..some]).await?;
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! The examples are whole programs: `cargo run --release -p tinygram-stack --example http_server`
+//! (then `curl http://10.77.0.2/`), `client` and `proxy`. They need the right to make a TUN device;
+//! each says in its first lines how to be without root.
+//!
+//! # How it works
+//!
+//! [`core`] is the stack without a device, a clock or a thread; what it does to packets is decided
+//! there and in the engine. One lock guards it. Whoever brings something about, a packet that the
+//! driver read or a write of a task's, also sends what follows from it, on its own thread and with
+//! the lock released; so a write reaches the device without any other thread's help, and on a
+//! runtime of one thread a question is read, handed to its task and answered without a switch.
+//!
+//! Buffers are rings that grow to what is used and never beyond the socket's limits; nothing is
+//! copied but from the caller's buffer into the ring and from the ring into the packet.
+
+pub mod core;
+pub mod device;
+mod listener;
+mod options;
+mod stack;
+mod stream;
+
+pub use device::{Tun, TunSettings};
+pub use listener::TcpListener;
+pub use options::SocketOptions;
+pub use stack::{Driver, Stack};
+pub use stream::{OwnedReadHalf, OwnedWriteHalf, TcpStream};

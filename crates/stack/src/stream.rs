@@ -1,0 +1,307 @@
+//! A connection as tokio knows them.
+
+use std::future::poll_fn;
+use std::io::{self, IoSlice};
+use std::net::SocketAddr;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use tinygram_engine::Duration;
+use tinygram_engine::connection::Keepalive;
+use tinygram_engine::receiver::ack_policy::{AckPolicy, AckTimer};
+use tinygram_engine::sender::send_policy::SendPolicy;
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+
+use crate::core::{Core, Info};
+use crate::options::SocketOptions;
+use crate::stack::{Shared, Stack};
+
+/// A TCP connection.
+///
+/// Reading and writing wait as tokio's streams do. Dropping it closes the connection in good order
+/// while the stack lives; where data arrived that was not read, the peer gets a RST (RFC 2525,
+/// section 2.17).
+///
+/// A policy that gathers until the writer blocks (`flush-on-block`, `dldet`) takes a read that has
+/// to wait, a flush, and the end of the task's turn for that.
+pub struct TcpStream {
+    handle: Arc<Handle>,
+}
+
+/// The application's hold on a socket.
+struct Handle {
+    shared: Arc<Shared>,
+    key: usize,
+}
+
+impl Drop for Handle {
+    fn drop(&mut self) {
+        self.shared.call(|core, now| core.release(now, self.key));
+    }
+}
+
+impl TcpStream {
+    /// Opens a connection with the usual options.
+    ///
+    /// # Errors
+    ///
+    /// See [`TcpStream::connect_with`].
+    pub async fn connect(stack: &Stack, remote: SocketAddr) -> io::Result<Self> {
+        Self::connect_with(stack, remote, None, &SocketOptions::default()).await
+    }
+
+    /// Opens a connection, from `local` if that is given (port 0: any).
+    ///
+    /// # Errors
+    ///
+    /// [`io::ErrorKind::AddrNotAvailable`] or [`io::ErrorKind::AddrInUse`] if there is no such
+    /// address or no port left, [`io::ErrorKind::ConnectionRefused`] and
+    /// [`io::ErrorKind::TimedOut`] as the peer has it.
+    pub async fn connect_with(
+        stack: &Stack,
+        remote: SocketAddr,
+        local: Option<SocketAddr>,
+        options: &SocketOptions,
+    ) -> io::Result<Self> {
+        let shared = &stack.shared;
+        let key = shared.call(|core, now| core.connect(now, local, remote, options))?;
+        let stream = Self::new(Arc::clone(shared), key);
+        poll_fn(|context| shared.call(|core, _| core.poll_connected(key, context))).await?;
+        Ok(stream)
+    }
+
+    pub(crate) fn new(shared: Arc<Shared>, key: usize) -> Self {
+        Self {
+            handle: Arc::new(Handle { shared, key }),
+        }
+    }
+
+    /// This end's address and port.
+    #[must_use]
+    pub fn local_addr(&self) -> SocketAddr {
+        self.call(|core, _, key| core.ends(key)).0
+    }
+
+    /// The peer's address and port.
+    #[must_use]
+    pub fn peer_addr(&self) -> SocketAddr {
+        self.call(|core, _, key| core.ends(key)).1
+    }
+
+    /// Chooses another send policy; it is asked at once about what the old one held.
+    pub fn set_send_policy(&self, policy: SendPolicy) {
+        self.call(|core, now, key| core.set_send_policy(now, key, policy));
+    }
+
+    /// Chooses another ACK policy, and how long an acknowledgment may wait under it.
+    pub fn set_ack_policy(&self, policy: AckPolicy, timer: AckTimer) {
+        self.call(|core, _, key| core.set_ack_policy(key, policy, timer));
+    }
+
+    /// TCP_NODELAY: overrides the send policy's holds. Switched on, it sends what is held.
+    pub fn set_nodelay(&self, on: bool) {
+        self.call(|core, now, key| core.set_nodelay(now, key, on));
+    }
+
+    /// TCP_CORK: nothing but full segments leaves until it is taken off.
+    pub fn cork(&self, on: bool) {
+        self.call(|core, now, key| core.set_cork(now, key, on));
+    }
+
+    /// Whether every write is followed by another one, as if it had MSG_MORE.
+    pub fn set_more(&self, on: bool) {
+        self.call(|core, _, key| core.set_more(key, on));
+    }
+
+    /// Writes some octets and announces that more follow (`send` with MSG_MORE); gives how many.
+    ///
+    /// # Errors
+    ///
+    /// As a write.
+    pub async fn send_more(&self, octets: &[u8]) -> io::Result<usize> {
+        poll_fn(|context| self.write(context, &[IoSlice::new(octets)], true)).await
+    }
+
+    /// SO_KEEPALIVE: probes for a peer that has been idle for long, or none.
+    pub fn set_keepalive(&self, keepalive: Option<Keepalive>) {
+        self.call(|core, now, key| core.set_keepalive(now, key, keepalive));
+    }
+
+    /// TCP_USER_TIMEOUT: how long the peer may leave something unanswered.
+    pub fn set_user_timeout(&self, limit: Option<Duration>) {
+        self.call(|core, _, key| core.set_user_timeout(key, limit));
+    }
+
+    /// With `true`, dropping the stream resets the connection instead of closing it (SO_LINGER with
+    /// zero).
+    pub fn set_abort_on_drop(&self, on: bool) {
+        self.call(|core, _, key| core.set_abort_on_drop(key, on));
+    }
+
+    /// Resets the connection: whoever reads or writes here gets
+    /// [`io::ErrorKind::ConnectionAborted`], the peer a RST.
+    pub fn abort(&self) {
+        self.call(|core, _, key| core.abort(key));
+    }
+
+    /// How the connection stands.
+    #[must_use]
+    pub fn info(&self) -> Info {
+        self.call(|core, _, key| core.info(key))
+    }
+
+    /// Two halves that may go to different tasks. Dropping the writing one says that nothing more
+    /// will be written.
+    #[must_use]
+    pub fn into_split(self) -> (OwnedReadHalf, OwnedWriteHalf) {
+        let reading = Self {
+            handle: Arc::clone(&self.handle),
+        };
+        (OwnedReadHalf(reading), OwnedWriteHalf(self))
+    }
+
+    #[inline]
+    fn call<T>(&self, call: impl FnOnce(&mut Core, tinygram_engine::Instant, usize) -> T) -> T {
+        let key = self.handle.key;
+        self.handle.shared.call(|core, now| call(core, now, key))
+    }
+
+    #[inline]
+    fn read(&self, context: &Context<'_>, buffer: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+        self.call(|core, now, key| {
+            let most = buffer.remaining();
+            let take = |first: &[u8], second: &[u8]| {
+                buffer.put_slice(first);
+                buffer.put_slice(second);
+            };
+            core.poll_read(now, key, most, context, take).map_ok(|_| ())
+        })
+    }
+
+    #[inline]
+    fn write(
+        &self,
+        context: &Context<'_>,
+        pieces: &[IoSlice<'_>],
+        more: bool,
+    ) -> Poll<io::Result<usize>> {
+        self.call(|core, now, key| core.poll_write(now, key, pieces, more, context))
+    }
+
+    fn flush_now(&self) {
+        self.call(Core::flush);
+    }
+
+    fn finish(&self) {
+        self.call(Core::shutdown);
+    }
+}
+
+impl AsyncRead for TcpStream {
+    fn poll_read(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        self.read(context, buffer)
+    }
+}
+
+impl AsyncWrite for TcpStream {
+    fn poll_write(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        octets: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        self.write(context, &[IoSlice::new(octets)], false)
+    }
+
+    fn poll_write_vectored(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        pieces: &[IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        self.write(context, pieces, false)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        true
+    }
+
+    /// Never waits: what the peer has not taken yet, TCP goes on sending.
+    fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.flush_now();
+        Poll::Ready(Ok(()))
+    }
+
+    /// Never waits: the FIN follows what was written.
+    fn poll_shutdown(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.finish();
+        Poll::Ready(Ok(()))
+    }
+}
+
+/// The reading half of a stream that was [split](TcpStream::into_split).
+pub struct OwnedReadHalf(TcpStream);
+
+/// The writing half of a stream that was [split](TcpStream::into_split).
+pub struct OwnedWriteHalf(TcpStream);
+
+impl AsyncRead for OwnedReadHalf {
+    fn poll_read(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        self.0.read(context, buffer)
+    }
+}
+
+impl AsyncWrite for OwnedWriteHalf {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        octets: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.0).poll_write(context, octets)
+    }
+
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        pieces: &[IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.0).poll_write_vectored(context, pieces)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        true
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.0).poll_flush(context)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.0).poll_shutdown(context)
+    }
+}
+
+impl AsRef<TcpStream> for OwnedReadHalf {
+    fn as_ref(&self) -> &TcpStream {
+        &self.0
+    }
+}
+
+impl AsRef<TcpStream> for OwnedWriteHalf {
+    fn as_ref(&self) -> &TcpStream {
+        &self.0
+    }
+}
+
+impl Drop for OwnedWriteHalf {
+    fn drop(&mut self) {
+        self.0.finish();
+    }
+}

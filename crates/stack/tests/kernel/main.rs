@@ -1,0 +1,65 @@
+//! Our stack and the running kernel's over a TUN device, in both roles.
+//!
+//! The tests make a network namespace of their own (and a user namespace, if they are not root's);
+//! where that or the device cannot be had they say so and are skipped, unless `CI` is set. With
+//! `TINYGRAM_LONG=1` they take as long as they must: a gigabyte each way, minutes of closed windows,
+//! ten thousand connections (`scripts/interop`).
+
+#[path = "../common/mod.rs"]
+mod common;
+mod endings;
+mod many;
+mod namespace;
+mod transfers;
+mod windows;
+mod world;
+
+use std::time::Duration;
+
+use libtest_mimic::{Arguments, Trial};
+
+fn main() {
+    let arguments = Arguments::from_args();
+    let missing = namespace::enter().err();
+    if let Some(reason) = &missing {
+        assert!(
+            std::env::var_os("CI").is_none(),
+            "not to be skipped in CI: {reason}"
+        );
+        eprintln!("skipped: {reason}");
+    }
+    let all = transfers::trials()
+        .into_iter()
+        .chain(endings::trials())
+        .chain(windows::trials())
+        .chain(many::trials())
+        .map(|trial| trial.with_ignored_flag(missing.is_some()))
+        .collect();
+    libtest_mimic::run(&arguments, all).exit();
+}
+
+/// A trial that runs on a thread of its own runtime.
+fn trial<F: Future<Output = ()>>(
+    name: impl Into<String>,
+    test: impl FnOnce() -> F + Send + 'static,
+) -> Trial {
+    Trial::test(name, move || {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()
+            .expect("a runtime");
+        let limit = Duration::from_secs(long_or(1200, 30));
+        let ended = runtime.block_on(async { tokio::time::timeout(limit, test()).await });
+        // Threads that wait for the kernel are left to themselves.
+        runtime.shutdown_background();
+        ended.map_err(|_| format!("it takes longer than {limit:?}").into())
+    })
+}
+
+/// What the long form wants, or what is enough every day.
+fn long_or<T>(long: T, short: T) -> T {
+    match std::env::var_os("TINYGRAM_LONG") {
+        Some(_) => long,
+        None => short,
+    }
+}

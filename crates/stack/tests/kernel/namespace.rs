@@ -1,0 +1,37 @@
+//! A network of our own.
+
+use std::fs;
+
+use nix::sched::{CloneFlags, unshare};
+use nix::sys::resource::{Resource, getrlimit, setrlimit};
+use nix::unistd::{getegid, geteuid};
+
+/// Moves the process, which must have one thread only, into a fresh network namespace in which it
+/// may do everything.
+///
+/// # Errors
+///
+/// Why that cannot be done here.
+pub(crate) fn enter() -> Result<(), String> {
+    let said = |what: &'static str| move |error| format!("{what}: {error}");
+    let (user, group) = (geteuid(), getegid());
+    if user.is_root() {
+        unshare(CloneFlags::CLONE_NEWNET).map_err(said("no network namespace"))?;
+    } else {
+        unshare(CloneFlags::CLONE_NEWUSER | CloneFlags::CLONE_NEWNET)
+            .map_err(said("no user and network namespace"))?;
+        let map = |file: &str, text: String| fs::write(format!("/proc/self/{file}"), text);
+        map("setgroups", "deny".into())
+            .and_then(|()| map("uid_map", format!("0 {user} 1")))
+            .and_then(|()| map("gid_map", format!("0 {group} 1")))
+            .map_err(|error| format!("no user namespace: {error}"))?;
+    }
+    fs::OpenOptions::new()
+        .read(true)
+        .write(true)
+        .open("/dev/net/tun")
+        .map_err(|error| format!("/dev/net/tun: {error}"))?;
+    // A thousand connections at once are as many descriptors.
+    let (_, most) = getrlimit(Resource::RLIMIT_NOFILE).map_err(said("limits"))?;
+    setrlimit(Resource::RLIMIT_NOFILE, most, most).map_err(said("limits"))
+}
