@@ -166,18 +166,14 @@ fn an_interrupt_ends_the_link_and_leaves_nothing() {
 
 /// The short version of the comparison in docs/backend.md: a link with a rate leaves no race between
 /// reader and writer, so the simulator can be held to the kernel. A machine that takes the processor
-/// away for 30 ms makes a stall that no rule has made, and not the same one again: a run in three
-/// must be free of those.
+/// away for 30 ms makes stalls that no rule has made; of three repetitions it must not hit the same
+/// request in two, and it gets a second chance.
 #[test]
 fn simulation_meets_reality() {
-    if !possible() {
-        return;
+    if possible() {
+        let agree = (0..2).any(|_| differing_cells().is_empty());
+        assert!(agree, "they differ in both of two runs");
     }
-    let mut runs = (0..3).map(|_| differing_cells());
-    assert!(
-        runs.any(|cells| cells.is_empty()),
-        "they differ in each of three runs"
-    );
 }
 
 /// The cells in which simulator and kernel differ by more than the goals: 1 % of the lengths (of
@@ -193,6 +189,7 @@ fn differing_cells() -> Vec<Value> {
         "--trial=S",
         "--app-buffer=1000",
         "--lengths=100..6000/100",
+        "--repetitions=3",
         "--format=json",
     ]);
     let stderr = String::from_utf8_lossy(&output.stderr);
