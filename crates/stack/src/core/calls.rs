@@ -202,6 +202,10 @@ impl Core {
             take(first, second);
             socket.connection.reader_resumes();
             socket.connection.read(now, octets, &mut self.outbox);
+            let end = start + octets;
+            if socket.received_up_to() == end {
+                socket.receive.restart(end);
+            }
             self.settle(key);
             return Poll::Ready(Ok(octets as usize));
         }
