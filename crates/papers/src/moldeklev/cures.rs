@@ -53,10 +53,8 @@ const STEP: u64 = 1 << 10;
 #[must_use]
 pub fn examine(transfer: &Transfer, runs: u32, seed: u64) -> Examined {
     let prediction = predict(&transfer.rules, transfer.call);
-    let mut busy = transfer.clone();
-    busy.costs.hiccup = Some(OTHER_WORK);
     let most = most_per_timer(transfer);
-    let phases: Vec<Transfer> = busy.at_random_phases(runs, seed).collect();
+    let phases: Vec<Transfer> = watched_runs(transfer, runs, seed).collect();
     let within = match prediction.area {
         Area::Safe => GLANCE,
         Area::Certain | Area::Possible => WATCHED,
@@ -77,6 +75,18 @@ pub fn examine(transfer: &Transfer, runs: u32, seed: u64) -> Examined {
             mbit_per_s,
         },
     }
+}
+
+/// The runs in which a deadlock is waited for: at phases of the timer drawn from `seed`, between hosts
+/// that now and then have other work.
+pub fn watched_runs(
+    transfer: &Transfer,
+    runs: u32,
+    seed: u64,
+) -> impl Iterator<Item = Transfer> + use<> {
+    let mut busy = transfer.clone();
+    busy.costs.hiccup = Some(OTHER_WORK);
+    busy.at_random_phases(runs, seed)
 }
 
 /// The most octets that a deadlocked transfer can get through for each ACK of the timer: "the
