@@ -1,47 +1,41 @@
-//! What does not agree, as a table: where, which value, the paper's, ours, and why.
+//! What does not agree: each reason once, and behind it where, which value, the paper's and ours.
 
-use tinygram_report::{Align, Column, Entry, Table};
+use tinygram_papers::experiment::Row;
+use tinygram_report::{Reason, Reasons};
 
 use super::super::bench::Reproduced;
 use super::words;
 
-/// A line for each value that is off; nothing where none is.
-pub(super) fn table(reproduced: &[Reproduced]) -> Option<Table> {
-    let mut rows = Vec::new();
-    for off in words::disagreements(reproduced) {
-        for row in &off.rows {
-            let published = row
-                .published
-                .as_ref()
-                .map_or_else(String::new, ToString::to_string);
-            rows.push(vec![
-                Entry::new(off.id),
-                Entry::new(words::cell(row)),
-                Entry::new(published),
-                Entry {
-                    text: format!("{} {}", row.reproduced, words::sign(off.status)),
-                    tone: words::tone(off.status),
-                    weight: 1.0,
-                    ..Entry::default()
-                },
-                Entry::new(match off.why {
-                    Some(why) => why.to_owned(),
-                    None => format!("should agree ({})", words::tolerance(row.tolerance)),
-                }),
-            ]);
-        }
-    }
-    let column = |head: &str| Column {
-        group: String::new(),
-        head: head.into(),
-        align: Align::Left,
-    };
-    (!rows.is_empty()).then(|| Table {
+/// A reason for each group of values that are off for it; nothing where none is.
+pub(super) fn reasons(reproduced: &[Reproduced]) -> Option<Reasons> {
+    let reasons: Vec<_> = words::disagreements(reproduced)
+        .iter()
+        .map(reason)
+        .collect();
+    (!reasons.is_empty()).then(|| Reasons {
         title: "What does not agree".into(),
-        columns: ["where", "value", "paper", "ours", "why"]
-            .map(column)
-            .into(),
-        rows,
-        notes: Vec::new(),
+        heads: ["value", "paper", "ours"].map(String::from).into(),
+        reasons,
     })
+}
+
+fn reason(off: &words::Disagreement<'_>) -> Reason {
+    let value = |row: &&Row| {
+        let mut standard = words::standard(row).unwrap_or_else(|| "-".into());
+        if off.why.is_none() {
+            standard += &format!(" ({})", words::tolerance(row.tolerance));
+        }
+        vec![words::cell(row), standard, row.reproduced.to_string()]
+    };
+    Reason {
+        place: off.id.into(),
+        count: format!(
+            "{} {}",
+            words::sign(off.status),
+            words::counted(off.rows.len(), "value")
+        ),
+        tone: words::tone(off.status),
+        why: off.why.unwrap_or("should agree").to_owned(),
+        values: off.rows.iter().map(value).collect(),
+    }
 }
