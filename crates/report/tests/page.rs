@@ -1,8 +1,8 @@
 //! Long pages: chapters, articles, charts, and the navigation between them.
 
 use tinygram_report::{
-    Align, Article, Axis, Badge, Chart, Column, Curve, Entry, Mark, Page, Part, Reason, Reasons,
-    Section, Table, Tone,
+    Align, Article, Axis, Badge, Chart, Column, Curve, Entry, Mark, Page, Part, Place, Reason,
+    Reasons, Section, Table, Tone,
 };
 
 fn page() -> Page {
@@ -92,11 +92,13 @@ fn reasons() -> Reasons {
         title: "What does not agree".into(),
         heads: ["value", "paper", "ours"].map(String::from).into(),
         reasons: vec![Reason {
-            place: "table-1".into(),
             count: "\u{2260} 2 values".into(),
             tone: Tone::Odd,
             why: "the `tick` is late".into(),
-            values: vec![value("4 KB, on", "55"), value("4 KB, off", "<6")],
+            places: vec![Place {
+                id: "table-1".into(),
+                values: vec![value("4 KB, on", "55"), value("4 KB, off", "<6")],
+            }],
         }],
     }
 }
@@ -114,8 +116,8 @@ fn a_reason_stands_once_before_all_its_values() {
     );
     assert_eq!(
         reasons().to_markdown(),
-        "- **table-1** (\u{2260} 2 values): the `tick` is late\n  \
-         - 4 KB, on: paper 55, ours 5\n  - 4 KB, off: paper <6, ours 5\n"
+        "- the `tick` is late (\u{2260} 2 values)\n  - **table-1**\n    \
+         - 4 KB, on: paper 55, ours 5\n    - 4 KB, off: paper <6, ours 5\n"
     );
 }
 

@@ -8,7 +8,7 @@ mod reasons;
 pub use article::{Article, Badge, Part};
 pub use chart::{Chart, Curve, Mark};
 pub use plot::{Axis, Plot, Series};
-pub use reasons::{Reason, Reasons};
+pub use reasons::{Place, Reason, Reasons};
 use serde::Serialize;
 
 use crate::table::Table;

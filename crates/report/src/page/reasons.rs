@@ -18,35 +18,30 @@ pub struct Reasons {
 /// A reason with the values that it explains.
 #[derive(Clone, Debug, Default)]
 pub struct Reason {
-    /// The article that the values are from, by its id; a page links to it.
-    pub place: String,
     /// How many values, with a sign that needs no colour: `≠ 12`.
     pub count: String,
     /// Its colour; the count says the same.
     pub tone: Tone,
     /// The reason, a sentence.
     pub why: String,
-    /// The values: a line each, with a part for each head.
+    /// The values, by place.
+    pub places: Vec<Place>,
+}
+
+/// The values of an article.
+#[derive(Clone, Debug, Default)]
+pub struct Place {
+    /// The article's id; a page links to it.
+    pub id: String,
+    /// A line each, with a part for each head.
     pub values: Vec<Vec<String>>,
 }
 
 impl Reasons {
     /// Renders the reasons as a Markdown list, with a final newline and without the heading.
     pub fn to_markdown(&self) -> String {
-        let mut text = String::new();
-        for reason in &self.reasons {
-            text += &format!(
-                "- **{}** ({}): {}\n",
-                reason.place, reason.count, reason.why
-            );
-            for value in &reason.values {
-                let (name, parts) = value.split_first().expect("a value has its name");
-                let parts = self.heads.iter().skip(1).zip(parts);
-                let parts: Vec<_> = parts.map(|(head, part)| format!("{head} {part}")).collect();
-                text += &format!("  - {name}: {}\n", parts.join(", "));
-            }
-        }
-        text
+        let reasons = self.reasons.iter().map(|it| it.to_markdown(&self.heads));
+        reasons.collect()
     }
 
     pub(super) fn to_html(&self, level: Level) -> String {
@@ -60,8 +55,35 @@ impl Reasons {
 }
 
 impl Reason {
+    fn to_markdown(&self, heads: &[String]) -> String {
+        let mut text = format!("- {} ({})\n", self.why, self.count);
+        for place in &self.places {
+            text += &format!("  - **{}**\n", place.id);
+            for value in &place.values {
+                let (name, parts) = value.split_first().expect("a value has its name");
+                let parts = heads.iter().skip(1).zip(parts);
+                let parts: Vec<_> = parts.map(|(head, part)| format!("{head} {part}")).collect();
+                text += &format!("    - {name}: {}\n", parts.join(", "));
+            }
+        }
+        text
+    }
+
     fn to_html(&self, heads: &[String]) -> String {
-        let place = escaped(&self.place);
+        let places = self.places.iter().map(|it| it.to_html(heads));
+        format!(
+            "<li{}>\n<p><span class=\"count\">{}</span> {}</p>\n<div>\n{}</div>\n</li>\n",
+            self.tone.attribute(),
+            escaped(&self.count),
+            prose(&self.why),
+            places.collect::<String>()
+        )
+    }
+}
+
+impl Place {
+    fn to_html(&self, heads: &[String]) -> String {
+        let id = escaped(&self.id);
         let head: String = heads
             .iter()
             .map(|head| {
@@ -73,12 +95,9 @@ impl Reason {
             .collect();
         let rows: String = self.values.iter().map(|value| row(heads, value)).collect();
         format!(
-            "<li{}>\n<div><p><a href=\"#{place}\">{place}</a> <span class=\"count\">{}</span></p>\n\
-             <p>{}</p></div>\n<table class=\"cards\" role=\"table\" aria-label=\"{place}\">\n\
-             <thead><tr role=\"row\">{head}</tr></thead>\n<tbody>\n{rows}</tbody>\n</table>\n</li>\n",
-            self.tone.attribute(),
-            escaped(&self.count),
-            prose(&self.why),
+            "<p><a href=\"#{id}\">{id}</a></p>\n\
+             <table class=\"cards\" role=\"table\" aria-label=\"{id}\">\n\
+             <thead><tr role=\"row\">{head}</tr></thead>\n<tbody>\n{rows}</tbody>\n</table>\n"
         )
     }
 }

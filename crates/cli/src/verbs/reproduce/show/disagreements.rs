@@ -1,25 +1,43 @@
 //! What does not agree: each reason once, and behind it where, which value, the paper's and ours.
 
 use tinygram_papers::experiment::Row;
-use tinygram_report::{Reason, Reasons};
+use tinygram_report::{Place, Reason, Reasons};
 
 use super::super::bench::Reproduced;
-use super::words;
+use super::words::{self, Disagreement};
 
-/// A reason for each group of values that are off for it; nothing where none is.
+/// Each reason with all values that are off for it; nothing where none is.
 pub(super) fn reasons(reproduced: &[Reproduced]) -> Option<Reasons> {
-    let reasons: Vec<_> = words::disagreements(reproduced)
-        .iter()
-        .map(reason)
-        .collect();
+    let mut reasons: Vec<Vec<Disagreement<'_>>> = Vec::new();
+    for off in words::disagreements(reproduced) {
+        let same = reasons
+            .iter()
+            .position(|all| (all[0].status, all[0].why) == (off.status, off.why));
+        match same {
+            Some(at) => reasons[at].push(off),
+            None => reasons.push(vec![off]),
+        }
+    }
     (!reasons.is_empty()).then(|| Reasons {
         title: "What does not agree".into(),
         heads: ["value", "paper", "ours"].map(String::from).into(),
-        reasons,
+        reasons: reasons.iter().map(|all| reason(all)).collect(),
     })
 }
 
-fn reason(off: &words::Disagreement<'_>) -> Reason {
+/// What is off for one reason, wherever it stands.
+fn reason(all: &[Disagreement<'_>]) -> Reason {
+    let count = all.iter().map(|off| off.rows.len()).sum();
+    let status = all[0].status;
+    Reason {
+        count: format!("{} {}", words::sign(status), words::counted(count, "value")),
+        tone: words::tone(status),
+        why: all[0].why.unwrap_or("should agree").to_owned(),
+        places: all.iter().map(place).collect(),
+    }
+}
+
+fn place(off: &Disagreement<'_>) -> Place {
     let value = |row: &&Row| {
         let mut standard = words::standard(row).unwrap_or_else(|| "-".into());
         if off.why.is_none() {
@@ -27,15 +45,8 @@ fn reason(off: &words::Disagreement<'_>) -> Reason {
         }
         vec![words::cell(row), standard, row.reproduced.to_string()]
     };
-    Reason {
-        place: off.id.into(),
-        count: format!(
-            "{} {}",
-            words::sign(off.status),
-            words::counted(off.rows.len(), "value")
-        ),
-        tone: words::tone(off.status),
-        why: off.why.unwrap_or("should agree").to_owned(),
+    Place {
+        id: off.id.into(),
         values: off.rows.iter().map(value).collect(),
     }
 }
