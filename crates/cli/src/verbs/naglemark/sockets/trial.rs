@@ -46,7 +46,7 @@ pub(super) struct Taken {
 /// Under what conditions a backend was measured.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct Conditions {
-    /// `sim`, `kernel`.
+    /// `sim`, `kernel`, `stack`.
     pub(super) backend: &'static str,
     /// What joins the two ends.
     pub(super) link: String,
