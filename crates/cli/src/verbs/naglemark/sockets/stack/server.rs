@@ -55,25 +55,18 @@ async fn write_answer(stream: &mut TcpStream, answer: &Answer) -> io::Result<()>
     while missing > 0 {
         let piece = &piece[..missing.min(piece.len())];
         missing -= piece.len();
-        match answer.policy {
-            Policy::More if missing > 0 => write_more(stream, piece).await?,
-            Policy::FlushByHand => write_more(stream, piece).await?,
-            _ => stream.write_all(piece).await?,
-        }
+        let more = match answer.policy {
+            Policy::More => missing > 0,
+            Policy::FlushByHand => true,
+            _ => false,
+        };
+        stream.write_whole(piece, more).await?;
     }
     match answer.policy {
         Policy::Cork => stream.cork(false),
         // Sends what MORE holds, even where it is set already.
         Policy::FlushByHand => stream.set_nodelay(true),
         _ => {}
-    }
-    Ok(())
-}
-
-async fn write_more(stream: &TcpStream, mut piece: &[u8]) -> io::Result<()> {
-    while !piece.is_empty() {
-        let written = stream.send_more(piece).await?;
-        piece = &piece[written..];
     }
     Ok(())
 }
