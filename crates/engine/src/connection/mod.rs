@@ -370,6 +370,18 @@ impl Connection {
         }
     }
 
+    /// Whether poll says that there is room for a write.
+    #[must_use]
+    pub fn is_writable(&self) -> bool {
+        self.sender.space() > 0 && self.wakes_writer()
+    }
+
+    /// Whether what is free is enough to wake a writer for.
+    fn wakes_writer(&self) -> bool {
+        let (space, capacity) = (self.sender.space(), self.sender.capacity());
+        self.copy_rule.wakes(space, capacity)
+    }
+
     /// The writer that slept gives its write up: what was announced as more does not come.
     pub fn write_abandon(&mut self, now: Instant, out: &mut Outbox) {
         if self.write.take().is_some() {
