@@ -47,8 +47,13 @@ impl Client {
         }
     }
 
-    /// Makes all transfers of a trial, one after the other.
-    pub(super) fn transfers(&mut self, server: SocketAddr, trial: &Trial) -> io::Result<Taken> {
+    /// Makes all transfers of a trial, one after the other, and says so after each.
+    pub(super) fn transfers(
+        &mut self,
+        server: SocketAddr,
+        trial: &Trial,
+        made: &mut dyn FnMut(),
+    ) -> io::Result<Taken> {
         let mut taken = Taken {
             samples: Vec::with_capacity(trial.lengths.len()),
             data_segments: 0,
@@ -60,6 +65,7 @@ impl Client {
             for &length in lengths {
                 let elapsed = self.transfer(&mut stream, trial, length)?;
                 taken.samples.push(Sample { length, elapsed });
+                made();
             }
             let counts = ask_counts(&mut stream)?;
             taken.data_segments += u64::from(counts.data_segments);

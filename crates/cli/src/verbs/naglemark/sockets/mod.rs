@@ -39,13 +39,13 @@ pub(super) fn run(args: &Args) -> Result<Done, Failure> {
     let mut backends = backends.collect::<Result<Vec<_>, _>>()?;
     interrupt::watch();
     let results = {
-        let progress = terminal::Progress::over(plan.steps(), "measuring");
+        let progress = terminal::Progress::over(plan.transfers(), "measuring");
         bench::measure(&plan, &mut backends, outputs.shows_transfers(), &progress)?
     };
     let compared = compare::compare(&plan, &results);
     let panels: Vec<_> = results.iter().map(|of| of.panel(&plan)).collect();
-    for remark in results.iter().flat_map(|of| &of.remarks) {
-        terminal::remark(remark);
+    for remark in results.iter().flat_map(|of| of.remarks(&plan)) {
+        terminal::remark(&remark);
     }
     let echo = Echo {
         plan: &plan,

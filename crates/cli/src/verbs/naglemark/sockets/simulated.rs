@@ -87,7 +87,7 @@ impl Backend for Simulated {
         }
     }
 
-    fn run(&mut self, trial: &Trial) -> Result<Taken, Failure> {
+    fn run(&mut self, trial: &Trial, made: &mut dyn FnMut()) -> Result<Taken, Failure> {
         let wire = Wire::new(self.rate.unwrap_or(VETH_RATE), HEADERS, 0, VETH_PROPAGATION);
         let config = WorldConfig {
             medium: Medium::PointToPoint(PointToPoint::new(wire)),
@@ -107,7 +107,10 @@ impl Backend for Simulated {
         let counters = world.host(Side::Server).sockets()[0].counters();
         let client = world.host(Side::Client).programs().next();
         let elapsed = client.map_or(&[][..], Naglemark::elapsed);
-        let sample = |(&length, &elapsed)| Sample { length, elapsed };
+        let sample = |(&length, &elapsed)| {
+            made();
+            Sample { length, elapsed }
+        };
         Ok(Taken {
             samples: trial.lengths.iter().zip(elapsed).map(sample).collect(),
             data_segments: counters.data_segments,

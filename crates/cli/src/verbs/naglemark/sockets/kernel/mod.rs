@@ -57,10 +57,10 @@ impl Backend for Kernel {
         self.conditions.clone()
     }
 
-    fn run(&mut self, trial: &Trial) -> Result<Taken, Failure> {
+    fn run(&mut self, trial: &Trial, made: &mut dyn FnMut()) -> Result<Taken, Failure> {
         let Place { client, server, .. } = &mut self.place;
         client
-            .transfers(*server, trial)
+            .transfers(*server, trial, made)
             .map_err(|error| Failure::Io {
                 doing: format!("transferring over {}", self.conditions.link),
                 error,

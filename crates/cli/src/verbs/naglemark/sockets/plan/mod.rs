@@ -192,11 +192,15 @@ impl Plan {
         })
     }
 
-    /// The steps of progress that the run takes.
-    pub(super) fn steps(&self) -> u64 {
-        let buffers = self.app_buffers.len() * self.socket_buffers.len();
-        let cells = self.variants.len() * buffers * self.trials.len();
-        (self.backends.len() * cells) as u64 * u64::from(self.repetitions)
+    /// The transfers that the run makes.
+    pub(super) fn transfers(&self) -> u64 {
+        let of = |trial: &Trial| match trial.is_random() {
+            true => self.random.map_or(0, |it| it.transfers),
+            false => self.sequential.map_or(0, |it| it.transfers),
+        };
+        let all_trials: u64 = self.trials.iter().map(of).sum();
+        let cells = self.variants.len() * self.app_buffers.len() * self.socket_buffers.len();
+        (self.backends.len() * cells) as u64 * all_trials * u64::from(self.repetitions)
     }
 }
 

@@ -77,12 +77,12 @@ impl Backend for OurStack {
         self.conditions.clone()
     }
 
-    fn run(&mut self, trial: &Trial) -> Result<Taken, Failure> {
+    fn run(&mut self, trial: &Trial, made: &mut dyn FnMut()) -> Result<Taken, Failure> {
         let mut servers = self.servers.iter();
         let (_, server) = servers
             .find(|(buffer, _)| *buffer == trial.socket_buffer)
             .expect("there is a listener for every size of the plan");
-        let taken = self.client.transfers(*server, trial);
+        let taken = self.client.transfers(*server, trial, made);
         taken.map_err(|error| Failure::Io {
             doing: format!("transferring over {}", self.conditions.link),
             error,
