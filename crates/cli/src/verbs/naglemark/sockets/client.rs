@@ -102,9 +102,12 @@ impl Client {
                 SockRef::from(&*stream).set_tcp_quickack(true)?;
             }
             let most = missing.min(self.scratch.len());
-            match stream.read(&mut self.scratch[..most])? {
-                0 => return Err(io::ErrorKind::UnexpectedEof.into()),
-                octets => missing -= octets,
+            match stream.read(&mut self.scratch[..most]) {
+                Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
+                Ok(octets) => missing -= octets,
+                // Ctrl-C, which ends the program elsewhere.
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
             }
         }
         let elapsed = u64::try_from(began.elapsed().as_nanos()).unwrap_or(u64::MAX);
