@@ -1,6 +1,7 @@
 //! The answer as text, as JSON, and the plane as SVG.
 
 use std::fmt::Write;
+use std::path::Path;
 
 use serde::Serialize;
 use tinygram_papers::moldeklev::cures::{Cure, Examined};
@@ -14,7 +15,8 @@ use tinygram_report::{
 use super::Findings;
 use super::plan::Parameters;
 use crate::exit::Failure;
-use crate::terminal;
+use crate::files::failed;
+use crate::{interrupt, terminal};
 
 /// An inequality with its numbers filled in.
 #[derive(Serialize)]
@@ -68,9 +70,7 @@ pub(super) fn text(parameters: &Parameters, findings: &Findings) -> String {
         parameters.mss,
         parameters.write,
         parameters.profile,
-        parameters
-            .policy
-            .map_or(String::new(), |name| format!(", {name}")),
+        policy(parameters),
     );
     for inequality in &inequalities {
         let verdict = if inequality.holds {
@@ -312,6 +312,7 @@ const PAIRS: u64 = 40;
 pub(super) fn plane(
     parameters: &Parameters,
     transfer: &Transfer,
+    path: &Path,
     into: Destination,
 ) -> Result<(), Failure> {
     let mss = f64::from(parameters.mss);
@@ -356,9 +357,27 @@ pub(super) fn plane(
         points: points.collect(),
         lines: lines.collect(),
     };
-    into.write(figure.to_svg().as_bytes())
-        .map_err(|error| Failure::Io {
-            doing: "writing the plane".into(),
-            error,
-        })
+    interrupt::shielded(|| into.write(figure.to_svg().as_bytes()))
+        .map_err(|error| failed(path, error))
+}
+
+/// What a capture is of.
+pub(super) fn comment(parameters: &Parameters) -> String {
+    format!(
+        "tinygram deadlock, simulated: S = {}, R = {}, MSS = {}, writes of {} bytes, {}{}, one run; \
+         payload is zeros",
+        parameters.send_buffer,
+        parameters.receive_buffer,
+        parameters.mss,
+        parameters.write,
+        parameters.profile,
+        policy(parameters),
+    )
+}
+
+/// The policy, where it is not the profile's.
+fn policy(parameters: &Parameters) -> String {
+    parameters
+        .policy
+        .map_or(String::new(), |name| format!(", {name}"))
 }
