@@ -252,3 +252,6 @@ pub(super) const LINUX: &str = "linux_6";
 const NOMINAL_RATE: u64 = 1_000_000_000;
 /// As many as fill the caches and leave the receiver's quick ACKs of a new connection behind.
 const WARMUP: u32 = 20;
+
+#[cfg(test)]
+mod tests;

@@ -92,7 +92,7 @@ impl Backend for OurStack {
 
 impl Line {
     /// As shown.
-    fn name(&self) -> &'static str {
+    pub(super) fn name(&self) -> &'static str {
         match self {
             Self::Tun => "tun",
             Self::Emulated(..) => "emulated",
