@@ -10,7 +10,7 @@ use crate::hooks::wait::poll;
 use crate::keeper::Orders;
 use crate::settings::{Peer, mapped};
 use crate::table::{self, Identity, Kind};
-use crate::{errno, keeper, kernel, ledger};
+use crate::{errno, keeper, kernel, ledger, watchdog};
 
 /// Finds out what an unknown descriptor is. Its call must not disturb `errno`.
 pub(crate) fn classify(fd: c_int) -> Identity {
@@ -130,6 +130,9 @@ fn enter(orders: &Orders, fd: c_int, identity: Identity, peer: Option<Peer>) -> 
         identity.with(Identity::ALONE, true)
     };
     table::know(fd, identity);
+    if covered && orders.rules.eager && orders.rules.policy.holds() {
+        watchdog::expect();
+    }
     if let Some(row) = row {
         ledger::open(orders, fd, row);
     }

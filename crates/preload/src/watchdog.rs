@@ -104,6 +104,15 @@ pub(crate) fn alert() {
     }
 }
 
+/// The next call that may wait starts the watchdog, if there is none.
+pub(crate) fn expect() {
+    if let Some(dog) = watchdog()
+        && dog.state.load(Relaxed) == NONE
+    {
+        dog.wanted.store(1, Relaxed);
+    }
+}
+
 /// Whether a watchdog is to be started, see [`start_if_wanted`].
 #[inline(always)]
 pub(crate) fn is_wanted() -> bool {

@@ -121,7 +121,7 @@ fn enter(
     let interval = thread.interval();
     let dirty = holding.since_ns.load(Relaxed) != 0;
     let mut memory = match holding.memory.load(Relaxed) {
-        0 => table::habit(identity).fresh(),
+        0 => table::habit(identity).fresh(&orders.rules),
         known => Memory::unpack(known),
     };
     // Bytes another thread left held make one interval with ours: one flush sends both.
@@ -134,7 +134,7 @@ fn enter(
         && memory.on_write(&orders.rules, write)
         && (orders.rules.policy != Policy::FlushOnBlock
             || !watchdog::rests()
-            || memory.is_worth_waking(write, watchdog::is_busy));
+            || memory.is_worth_waking(&orders.rules, write, watchdog::is_busy));
     if let Some(habit) = memory.lesson() {
         table::teach(identity, habit);
     }

@@ -44,9 +44,9 @@ impl Habit {
     /// Of an unknown one nothing is expected, so its writes pass: a program that answers in one
     /// piece never pays for a single flush, nor for a watchdog.
     #[must_use]
-    pub fn fresh(self) -> Memory {
+    pub fn fresh(self, rules: &Rules) -> Memory {
         Memory {
-            hope: self.0.min(HOPE),
+            hope: if rules.eager { HOPE } else { self.0.min(HOPE) },
             ..Memory::default()
         }
     }
@@ -90,9 +90,14 @@ impl Memory {
     /// an answer of two writes, now and then, that is more than holding can save. It pays for a busy
     /// program, and for answers of many writes. `is_busy` is asked only where it matters.
     #[must_use]
-    pub fn is_worth_waking(&self, write: Write, is_busy: impl FnOnce() -> bool) -> bool {
+    pub fn is_worth_waking(
+        &self,
+        rules: &Rules,
+        write: Write,
+        is_busy: impl FnOnce() -> bool,
+    ) -> bool {
         let pieces = self.writes.max(self.usual);
-        pieces >= PIECES_WORTH_WAKING || (!write.same_interval && is_busy())
+        rules.eager || pieces >= PIECES_WORTH_WAKING || (!write.same_interval && is_busy())
     }
 
     /// The watchdog had to flush this socket: its program computes, or spins, with bytes held.
@@ -234,7 +239,7 @@ mod tests {
         let rules = Rules::default();
         (0..connections)
             .map(|_| {
-                let mut memory = habit.fresh();
+                let mut memory = habit.fresh(&rules);
                 let mut first = None;
                 for &interval in intervals {
                     let held = held(&mut memory, &rules, &[interval]);
@@ -335,16 +340,39 @@ mod tests {
         };
         let mut memory = Memory::default();
         held(&mut memory, &rules, &[2, 2]);
-        assert!(!memory.is_worth_waking(first, || false), "now and then");
-        assert!(memory.is_worth_waking(first, || true), "busy");
         assert!(
-            !memory.is_worth_waking(more, || true),
+            !memory.is_worth_waking(&rules, first, || false),
+            "now and then"
+        );
+        assert!(memory.is_worth_waking(&rules, first, || true), "busy");
+        assert!(
+            !memory.is_worth_waking(&rules, more, || true),
             "the second write of an answer says nothing of how many answers there are"
         );
         held(&mut memory, &rules, &[12, 1]);
-        assert!(memory.is_worth_waking(first, || false), "long answers");
+        assert!(
+            memory.is_worth_waking(&rules, first, || false),
+            "long answers"
+        );
         held(&mut memory, &rules, &[2, 8]);
-        assert!(memory.is_worth_waking(more, || false), "the eighth");
+        assert!(memory.is_worth_waking(&rules, more, || false), "the eighth");
+    }
+
+    #[test]
+    fn the_eager_hold_from_the_first_write_and_still_tire_of_lone_ones() {
+        let rules = Rules {
+            eager: true,
+            ..Rules::default()
+        };
+        let mut memory = Habit::default().fresh(&rules);
+        let first = Write {
+            len: 100,
+            same_interval: false,
+        };
+        assert!(memory.is_worth_waking(&rules, first, || false));
+        let lone = held(&mut memory, &rules, &[1; 20]);
+        let count = lone.iter().flatten().filter(|held| **held).count();
+        assert_eq!(count, usize::from(HOPE));
     }
 
     #[test]
