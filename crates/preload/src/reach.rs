@@ -5,6 +5,8 @@
 //! instant of a rescue (`pidfd_getfd`; within one process it needs no privilege). Nor do the files it
 //! opens take numbers that the program may count on being free.
 
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+
 use libc::{c_int, c_long};
 
 use crate::errno;
@@ -31,8 +33,8 @@ pub(crate) enum Used {
 }
 
 impl Reach {
-    /// Leaves the table of the calling thread, where that can be done and undone nothing by it;
-    /// nothing if it was left and the way back failed (no memory, say).
+    /// Leaves the table of the calling thread, where there is a way back to it; nothing if that way
+    /// failed after all (no memory, say).
     pub(crate) fn begin() -> Option<Self> {
         if !may_leave() {
             return Some(Self::Shared);
@@ -79,10 +81,37 @@ fn may_leave() -> bool {
     let filtered = unsafe { libc::prctl(libc::PR_GET_SECCOMP) } != 0;
     let exists = |number, answer| kernel::call(number, [-1, -1, 0]) < 0 && errno::get() == answer;
     !filtered
+        && !must_share()
         && exists(libc::SYS_pidfd_open, libc::EINVAL)
         && exists(libc::SYS_pidfd_getfd, libc::EBADF)
-        && first_thread_lives()
 }
+
+/// The first thread is about to end.
+pub(crate) fn share_from_now_on() {
+    MUST_SHARE.store(true, Relaxed);
+}
+
+/// Whether it has.
+pub(crate) fn must_share() -> bool {
+    MUST_SHARE.load(Relaxed)
+}
+
+/// Whether the first thread has ended, and every other but the one that asks. (The kernel counts the
+/// first until the process ends.)
+pub(crate) fn is_last_thread() -> bool {
+    if !must_share() {
+        return false;
+    }
+    let mut status = std::mem::MaybeUninit::<libc::stat>::uninit();
+    // SAFETY: filled by a call that succeeded. A folder has a link for itself and its parent, and this
+    // one has one for each thread.
+    unsafe {
+        libc::stat(c"/proc/self/task".as_ptr(), status.as_mut_ptr()) == 0
+            && status.assume_init().st_nlink <= 2 + 2
+    }
+}
+
+static MUST_SHARE: AtomicBool = AtomicBool::new(false);
 
 /// The kernel looks for a process's table at its first thread, which may have ended before others.
 fn first_thread_lives() -> bool {

@@ -149,6 +149,12 @@ impl Thread {
         if known != 0 { known } else { self.ask_number() }
     }
 
+    /// Whether this is the thread the process began with.
+    pub(crate) fn is_first(&self) -> bool {
+        // SAFETY: no argument, cannot fail.
+        self.number() == unsafe { libc::getpid() } as u32
+    }
+
     #[cold]
     fn ask_number(&self) -> u32 {
         // SAFETY: no argument, cannot fail.

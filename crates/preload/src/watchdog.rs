@@ -19,7 +19,7 @@ use crate::hooks::wait::pthread_join;
 use crate::policy::Pace;
 use crate::reach::{Reach, Used};
 use crate::table::InChild;
-use crate::{keeper, kernel, table};
+use crate::{keeper, kernel, reach, table};
 
 /// The watchdog of this process; wiped in a forked child.
 #[repr(C)]
@@ -134,6 +134,17 @@ pub(crate) fn stop() {
     }
 }
 
+/// The first thread is about to end, and with it the way from another descriptor table to the
+/// program's: a watchdog that runs is replaced by one that shares it.
+pub(crate) fn before_first_thread_ends() {
+    reach::share_from_now_on();
+    let Some(dog) = watchdog() else { return };
+    if matches!(dog.state.load(Relaxed), AWAKE | ASLEEP) {
+        dog.stop();
+        dog.start();
+    }
+}
+
 impl Watchdog {
     #[cold]
     fn start(&self) {
@@ -195,7 +206,7 @@ impl Watchdog {
             reach,
             contention: Contention::default(),
         };
-        while self.state.load(Acquire) != STOPPING {
+        while self.state.load(Acquire) != STOPPING && !reach::is_last_thread() {
             let round = rounds.patrol();
             if round.unreachable {
                 return self.fail();
@@ -228,8 +239,13 @@ impl Watchdog {
             let _ = self.state.compare_exchange(ASLEEP, AWAKE, SeqCst, Relaxed);
             return;
         }
-        while self.state.load(Acquire) == ASLEEP {
-            kernel::futex(&self.state, libc::FUTEX_WAIT, ASLEEP, None);
+        // A process whose first thread has ended ends with its last, and that must not be us.
+        let timeout = reach::must_share().then_some(libc::timespec {
+            tv_sec: 0,
+            tv_nsec: LAST_THREAD_CHECK_NS,
+        });
+        while self.state.load(Acquire) == ASLEEP && !reach::is_last_thread() {
+            kernel::futex(&self.state, libc::FUTEX_WAIT, ASLEEP, timeout.as_ref());
         }
     }
 }
@@ -327,5 +343,7 @@ fn pause(nanoseconds: u64, state: &AtomicU32) {
     kernel::futex(state, libc::FUTEX_WAIT, AWAKE, Some(&timeout));
 }
 
+/// How long a process may outlive its last thread, where its first ended early.
+const LAST_THREAD_CHECK_NS: libc::c_long = 50_000_000;
 /// Enough for a handful of calls and the thread-local storage of a large program.
 const STACK_BYTES: usize = 256 * 1024;
