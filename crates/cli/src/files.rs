@@ -65,6 +65,18 @@ pub(crate) fn refuse_overwriting(out: &Path, read: &[PathBuf], kind: &str) -> Re
     }
 }
 
+/// Refuses two flags that name the same file.
+pub(crate) fn each_its_own(files: &[(&str, &Option<PathBuf>)]) -> Result<(), Failure> {
+    for (at, (flag, path)) in files.iter().enumerate() {
+        let same = |(_, other): &&(&str, &Option<PathBuf>)| path.is_some() && other == path;
+        if let Some((other, _)) = files[..at].iter().find(same) {
+            let line = format!("{other} and {flag} name the same file; each needs its own");
+            return Err(Failure::Input(line));
+        }
+    }
+    Ok(())
+}
+
 /// What was opened, with the path that was typed.
 type Opened<T> = Result<Option<(PathBuf, T)>, Failure>;
 

@@ -63,6 +63,18 @@ impl Tap {
         }
     }
 
+    /// How many frames it has seen.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.seen.len()
+    }
+
+    /// Whether it has seen none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.seen.is_empty()
+    }
+
     /// Who sent what, in the order in which it passed; the time is in the frame. (A host is told of an
     /// arrival when its processor gets to it, and of a frame before it leaves.)
     #[must_use]

@@ -1,20 +1,10 @@
 //! A trial as a capture at one of its hosts sees it.
-//!
-//! The benchmark's connections are open when they are used, and the time that this takes is not
-//! measured ([`super::naglemark`]). A capture that begins in the middle of a connection tells nobody
-//! the MSS, though, without which neither people nor programs can say what is a short segment. So the
-//! opening is simulated once, apart, between the same hosts over the same medium, and stands in the
-//! capture before each connection's first segment.
 
-use std::collections::BTreeSet;
-
-use tinygram_engine::{Duration, Instant};
-use tinygram_sim::medium::{Frame, ImpairmentRules, Side};
+use tinygram_sim::medium::{Frame, Side};
 use tinygram_sim::observer::Tap;
-use tinygram_sim::workload::opening::Opening as Opener;
-use tinygram_sim::{Opening, World, WorldConfig};
 
 use super::naglemark::Parameters;
+use crate::captured::{opened, opening};
 
 impl Parameters {
     /// Runs the trial and gives what a tap at this host saw: who sent what, in the order of time. The
@@ -22,54 +12,11 @@ impl Parameters {
     #[must_use]
     pub fn captured(&self, at: Side) -> Vec<(Side, Frame)> {
         let (_, tap) = self.watched(Tap::at(at));
-        let opening = self.opening(at);
-        let (Some((_, first)), Some((_, last))) = (opening.first(), opening.last()) else {
-            return tap.passed();
-        };
+        let opening = opening(self.world_config(), self.ends(), at);
         // The first request follows as any request follows an answer.
-        let lasts = last.at.since(first.at) + self.model.think();
-        let mut seen = Vec::new();
-        let mut opened = BTreeSet::new();
-        for (from, mut frame) in tap.passed() {
-            // All of the trial is later by one opening, so that what opens a connection begins then.
-            let begins = frame.at;
-            frame.at += lasts;
-            if opened.insert(frame.generation) {
-                seen.extend(opening.iter().map(|(from, of_opening)| {
-                    let renewed = Frame {
-                        at: begins + of_opening.at.since(first.at),
-                        generation: frame.generation,
-                        ..*of_opening
-                    };
-                    (*from, renewed)
-                }));
-            }
-            seen.push((from, frame));
-        }
-        seen.sort_by_key(|(_, frame)| frame.at);
-        seen
-    }
-
-    /// The three segments of an opening, as seen at this host.
-    fn opening(&self, at: Side) -> Vec<(Side, Frame)> {
-        let trial = self.world_config();
-        let config = WorldConfig {
-            impairment: ImpairmentRules {
-                delay: trial.impairment.delay,
-                ..ImpairmentRules::NONE
-            },
-            ..trial
-        };
-        let programs = [vec![Opener::Client], vec![Opener::Server]];
-        let mut world = World::watched(config, programs, Tap::at(at));
-        world.connect(Opening::Handshake, self.ends());
-        world.run(Instant::ZERO + LONGEST_OPENING);
-        world.observer().passed()
+        opened(&opening, tap.passed(), self.model.think())
     }
 }
-
-/// Three segments take less over any path that carries a trial.
-const LONGEST_OPENING: Duration = Duration::from_secs(1000);
 
 #[cfg(test)]
 mod tests {

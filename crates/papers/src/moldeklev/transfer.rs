@@ -7,13 +7,14 @@ use tinygram_engine::sender::send_policy::SendPolicy;
 use tinygram_engine::{Duration, Instant, Offset};
 use tinygram_sim::costs::HostCosts;
 use tinygram_sim::dice::{Dice, Purpose};
-use tinygram_sim::medium::{ImpairmentRules, Medium, PointToPoint, Side, Wire};
-use tinygram_sim::observer::{Nobody, Observer};
+use tinygram_sim::medium::{Frame, ImpairmentRules, Medium, PointToPoint, Side, Wire};
+use tinygram_sim::observer::{Nobody, Observer, Tap};
 use tinygram_sim::workload::bulk::Bulk;
 use tinygram_sim::{Ended, Opening, World, WorldConfig};
 
 use super::hosts::{ATM_MSS, CALL, COSTS, TRANSFER, sun_os, wire};
 use super::predict::timer_period;
+use crate::captured::{opened, opening};
 
 /// A bulk transfer between two hosts of one kind.
 #[derive(Clone, Debug)]
@@ -43,6 +44,8 @@ pub struct Deadlock {
 
 /// A transfer that has not ended by then never will.
 const LONGEST: Duration = Duration::from_secs(100_000);
+/// How often a transfer is asked whether its capture has become long enough.
+const LOOKED_AT: Duration = Duration::from_millis(100);
 /// How long a transfer is watched at a time for a deadlock; ten of the paper's ticks.
 const WATCHED: Duration = Duration::from_secs(2);
 
@@ -104,18 +107,51 @@ impl Transfer {
 
     /// A world like its, with these programs at its ends: the writer's and the reader's.
     pub(super) fn between<O: Observer>(&self, ends: [Bulk; 2], observer: O) -> World<Bulk, O> {
-        let config = WorldConfig {
+        let programs = ends.map(|program| vec![program]);
+        let mut world = World::watched(self.world_config(), programs, observer);
+        world.connect(Opening::Established, self.ends());
+        world
+    }
+
+    fn world_config(&self) -> WorldConfig {
+        WorldConfig {
             medium: Medium::PointToPoint(PointToPoint::new(self.wire)),
             impairment: ImpairmentRules::NONE,
             costs: [self.costs; 2],
             seed: self.seed,
+        }
+    }
+
+    fn ends(&self) -> [Config; 2] {
+        [self.rules.clone(), self.rules.clone()]
+    }
+
+    /// Runs it and gives what a tap at this host saw: who sent what, in the order of time, up to
+    /// `most` segments. It begins when the opening of its connection is done. Of a transfer that is
+    /// going to be the timer's as much is seen as shows it.
+    #[must_use]
+    pub fn captured(
+        &self,
+        deadlock: Option<Deadlock>,
+        at: Side,
+        most: usize,
+    ) -> Vec<(Side, Frame)> {
+        let (of, end) = match deadlock {
+            Some(deadlock) => (self.without_end(), deadlock.by + WATCHED),
+            None => (self.clone(), LONGEST),
         };
-        let mut world = World::watched(config, ends.map(|program| vec![program]), observer);
-        world.connect(
-            Opening::Established,
-            [self.rules.clone(), self.rules.clone()],
-        );
-        world
+        let mut world = of.world(Tap::at(at));
+        let mut until = Instant::ZERO;
+        while world.observer().len() < most && until < Instant::ZERO + end {
+            until += LOOKED_AT;
+            if world.run(until) != Ended::TimeUp {
+                break;
+            }
+        }
+        let opening = opening(self.world_config(), self.ends(), at);
+        let mut seen = opened(&opening, world.observer().passed(), Duration::ZERO);
+        seen.truncate(most);
+        seen
     }
 
     /// Runs it; gives its throughput in Mbit/s (10^6), or 0 if it never ends.
@@ -126,6 +162,20 @@ impl Transfer {
             Ended::Stopped => mbit_per_s(self.octets, world.now().since(Instant::ZERO)),
             Ended::Quiet | Ended::TimeUp => 0.0,
         }
+    }
+
+    /// Runs it; gives its throughput in Mbit/s (10^6) and the share of its time, from 0 to 1, in which
+    /// nothing moved until a timer fired.
+    #[must_use]
+    pub fn paced(&self) -> (f64, f64) {
+        let mut world = self.world(Pauses::default());
+        if world.run(Instant::ZERO + LONGEST) != Ended::Stopped {
+            return (0.0, 1.0);
+        }
+        let elapsed = world.now().since(Instant::ZERO);
+        let waited = world.observer().waited.as_nanos() as f64;
+        let share = waited / elapsed.as_nanos().max(1) as f64;
+        (mbit_per_s(self.octets, elapsed), share)
     }
 
     /// The mean of `runs` runs at phases drawn from `seed`, in Mbit/s.
@@ -149,11 +199,14 @@ impl Transfer {
     }
 
     fn endless(&self) -> World<Bulk> {
-        let endless = Self {
+        self.without_end().world(Nobody)
+    }
+
+    fn without_end(&self) -> Self {
+        Self {
             octets: u64::MAX,
             ..self.clone()
-        };
-        endless.world(Nobody)
+        }
     }
 
     /// Transfers without end until it has deadlocked: until no more than `most` octets get through
@@ -184,6 +237,26 @@ impl Transfer {
         None
     }
 }
+
+/// Adds up the times in which nobody sent anything.
+#[derive(Clone, Copy, Debug, Default)]
+struct Pauses {
+    last: Instant,
+    waited: Duration,
+}
+
+impl Observer for Pauses {
+    fn sent(&mut self, _: Side, frame: &Frame) {
+        let pause = frame.at.since(self.last);
+        if pause >= PAUSE {
+            self.waited += pause;
+        }
+        self.last = self.last.max(frame.at);
+    }
+}
+
+/// No host's work and no wire takes as long; every delayed-ACK timer does.
+const PAUSE: Duration = Duration::from_millis(20);
 
 fn octets_read(world: &World<Bulk>) -> u64 {
     let reader = world.host(Side::Server).sockets()[0].connection();

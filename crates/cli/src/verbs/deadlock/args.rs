@@ -7,6 +7,7 @@ use tinygram_engine::profile::Profile;
 use tinygram_engine::receiver::ack_policy::{AckPolicy, Registered as AckEntry};
 use tinygram_engine::sender::send_policy::{Registered, SendPolicy};
 
+use crate::capture::CaptureAt;
 use crate::values::{Names, count, size};
 
 /// Tell whether a pair of socket buffers deadlocks a bulk transfer, how, and what helps
@@ -77,6 +78,20 @@ pub(crate) struct Args {
     /// Draw the plane of buffer sizes too, simulated, with the inequalities over it, as SVG
     #[arg(long, value_name = "FILE", help_heading = OUTPUT)]
     pub(crate) plane: Option<PathBuf>,
+
+    /// Keep the first run that deadlocks as a capture, for Wireshark, until it has done so for a while;
+    /// if none does, the whole first run (100,000 segments of it at the most)
+    #[arg(long, value_name = "FILE", help_heading = OUTPUT)]
+    pub(crate) pcapng: Option<PathBuf>,
+
+    /// Keep it as text as well, as tcpdump prints it; - writes it to standard output in place of the
+    /// answer
+    #[arg(long, value_name = "FILE", help_heading = OUTPUT)]
+    pub(crate) trace: Option<PathBuf>,
+
+    /// Where the capture is taken [default: sender]
+    #[arg(long, value_enum, value_name = "WHERE", help_heading = OUTPUT)]
+    pub(crate) capture_at: Option<CaptureAt>,
 }
 
 /// How the answer is written.
@@ -120,4 +135,5 @@ const EXAMPLES: &str = "\
 Examples:
   tinygram deadlock --send-buffer 16K --receive-buffer 32K --mss 9204
   tinygram deadlock -s 8K -r 64K -m 8960 --profile linux_6
-  tinygram deadlock -s 16K -r 32K -m 9204 --plane plane.svg --format json";
+  tinygram deadlock -s 16K -r 32K -m 9204 --plane plane.svg --format json
+  tinygram deadlock -s 16K -r 32K -m 9204 --trace - --pcapng deadlock.pcapng";

@@ -6,11 +6,15 @@ mod show;
 
 pub(crate) use args::Args;
 
-use tinygram_papers::moldeklev::cures::{Cure, Examined, cures, examine};
+use tinygram_papers::moldeklev::cures::{Cure, Examined, cures, examine, telling_run};
+use tinygram_papers::moldeklev::transfer::Transfer;
+use tinygram_sim::medium::{Frame, Side};
 
+use crate::capture::{self, CaptureAt};
 use crate::exit::{Done, Failure};
+use crate::interrupt;
 use crate::terminal::{self, Progress};
-use plan::Plan;
+use plan::{Parameters, Plan};
 
 /// What was found out.
 struct Findings {
@@ -20,16 +24,31 @@ struct Findings {
 }
 
 impl Findings {
-    fn deadlocks(examined: &Examined) -> bool {
-        examined.prediction.deadlock.is_some() || !examined.simulated.deadlocks.is_empty()
+    /// Whether it must be feared: by the rules, or seen.
+    fn ails(examined: &Examined) -> bool {
+        examined.prediction.deadlock.is_some() || Self::waits(examined)
+    }
+
+    /// Whether the simulated transfer is the timer's, for good or for a part of its time that shows.
+    fn waits(examined: &Examined) -> bool {
+        examined.simulated.waiting >= TELLS
     }
 }
 
 pub(crate) fn run(args: &Args) -> Result<Done, Failure> {
     let plan = Plan::from(args)?;
+    interrupt::watch();
     let findings = find_out(&plan);
-    if let Some(plane) = plan.plane {
-        show::plane(&plan.parameters, &plan.transfer, plane)?;
+    if let Some((path, plane)) = plan.plane {
+        show::plane(&plan.parameters, &plan.transfer, &path, plane)?;
+    }
+    if let Some((at, kept)) = plan.capture {
+        let seen = seen(&plan.parameters, &plan.transfer, at);
+        let in_place_of_the_answer = kept.goes_to_stdout();
+        interrupt::shielded(|| kept.write_files(&seen, &show::comment(&plan.parameters)))?;
+        if in_place_of_the_answer {
+            return capture::print(&seen);
+        }
     }
     let text = match args.format {
         args::Format::Text => show::text(&plan.parameters, &findings),
@@ -38,10 +57,22 @@ pub(crate) fn run(args: &Args) -> Result<Done, Failure> {
     terminal::print(text.as_bytes())
 }
 
+/// What is seen of the first of the simulated runs that deadlocks, or of the first.
+fn seen(parameters: &Parameters, transfer: &Transfer, at: CaptureAt) -> Vec<(Side, Frame)> {
+    let (run, deadlock) = telling_run(transfer, parameters.runs, parameters.seed);
+    // The writer is the one who connects.
+    run.captured(deadlock, at.side(Side::Client), MOST_CAPTURED)
+}
+
+/// The share of the time; a fast transfer that meets a tick or two spends less.
+const TELLS: f64 = 0.05;
+/// Segments; ten times as many as anybody reads.
+const MOST_CAPTURED: usize = 100_000;
+
 fn find_out(plan: &Plan) -> Findings {
     let (runs, seed) = (plan.parameters.runs, plan.parameters.seed);
     let asked = examine(&plan.transfer, runs, seed);
-    let candidates = match Findings::deadlocks(&asked) {
+    let candidates = match Findings::ails(&asked) {
         true => cures(&plan.transfer),
         false => Vec::new(),
     };

@@ -1,5 +1,7 @@
 //! What the arguments mean, checked before any work.
 
+use std::path::PathBuf;
+
 use serde::Serialize;
 use tinygram_engine::profile::Sizes;
 use tinygram_papers::moldeklev::hosts::{COSTS, TODAY, link_today, wire};
@@ -8,13 +10,16 @@ use tinygram_papers::moldeklev::transfer::Transfer;
 use tinygram_report::Destination;
 
 use super::args::Args;
+use crate::capture::{self, CaptureAt, Kept};
 use crate::exit::Failure;
+use crate::files::{each_its_own, opened};
 
 /// What the answer is about.
 pub(super) struct Plan {
     pub(super) parameters: Parameters,
     pub(super) transfer: Transfer,
-    pub(super) plane: Option<Destination>,
+    pub(super) plane: Option<(PathBuf, Destination)>,
+    pub(super) capture: Option<(CaptureAt, Kept)>,
 }
 
 /// The `parameters` of the JSON document: everything that the results depend on.
@@ -87,16 +92,32 @@ impl Plan {
             wire,
             seed: args.seed,
         };
-        let open = |path: &std::path::PathBuf| {
-            Destination::open(path).map_err(|error| Failure::Io {
-                doing: format!("writing {}", path.display()),
-                error,
-            })
-        };
         Ok(Self {
             parameters,
             transfer,
-            plane: args.plane.as_ref().map(open).transpose()?,
+            plane: opened(args.plane.as_deref(), Destination::open)?,
+            capture: capture(args)?,
         })
     }
+}
+
+/// Where the first run is kept, if it is.
+fn capture(args: &Args) -> Result<Option<(CaptureAt, Kept)>, Failure> {
+    let files = [
+        ("--plane", &args.plane),
+        ("--pcapng", &args.pcapng),
+        ("--trace", &args.trace),
+    ];
+    each_its_own(&files)?;
+    let at = capture::placed(
+        args.capture_at,
+        args.pcapng.is_some() || args.trace.is_some(),
+    )?;
+    let kept = |at| {
+        Ok((
+            at,
+            Kept::open(args.pcapng.as_deref(), args.trace.as_deref())?,
+        ))
+    };
+    at.map(kept).transpose()
 }

@@ -1,6 +1,7 @@
 //! The answer as text, as JSON, and the plane as SVG.
 
 use std::fmt::Write;
+use std::path::Path;
 
 use serde::Serialize;
 use tinygram_papers::moldeklev::cures::{Cure, Examined};
@@ -14,7 +15,8 @@ use tinygram_report::{
 use super::Findings;
 use super::plan::Parameters;
 use crate::exit::Failure;
-use crate::terminal;
+use crate::files::failed;
+use crate::{interrupt, terminal};
 
 /// An inequality with its numbers filled in.
 #[derive(Serialize)]
@@ -68,9 +70,7 @@ pub(super) fn text(parameters: &Parameters, findings: &Findings) -> String {
         parameters.mss,
         parameters.write,
         parameters.profile,
-        parameters
-            .policy
-            .map_or(String::new(), |name| format!(", {name}")),
+        policy(parameters),
     );
     for inequality in &inequalities {
         let verdict = if inequality.holds {
@@ -99,7 +99,7 @@ pub(super) fn text(parameters: &Parameters, findings: &Findings) -> String {
 }
 
 fn verdict(parameters: &Parameters, asked: &Examined) -> String {
-    let simulated = simulated(asked);
+    let simulated = format!("{}.{}", simulated(asked), disagreement(asked));
     let Some(deadlock) = &asked.prediction.deadlock else {
         let why = match asked.prediction.area {
             Area::Safe => {
@@ -110,7 +110,7 @@ fn verdict(parameters: &Parameters, asked: &Examined) -> String {
                 "The inequalities allow a deadlock, but the rules, played through, do not come to one."
             }
         };
-        return format!("{why}\nSimulated: {simulated}.");
+        return format!("{why}\nSimulated: {simulated}");
     };
     let how = match deadlock.class {
         Class::WindowUpdate => {
@@ -126,9 +126,25 @@ fn verdict(parameters: &Parameters, asked: &Examined) -> String {
     let still = standing_still(parameters, asked, deadlock);
     format!(
         "{how}\n{still}\nPredicted: {:.2} Mbit/s, {:.0} bytes for each ACK of the timer, every {} ms.\n\
-         Simulated: {simulated}.",
+         Simulated: {simulated}",
         deadlock.mbit_per_s, deadlock.per_timer, parameters.ack_timer_ms
     )
+}
+
+/// What to make of a prediction and a simulation that do not agree.
+fn disagreement(asked: &Examined) -> &'static str {
+    let seen = !asked.simulated.deadlocks.is_empty();
+    match (&asked.prediction.deadlock, seen) {
+        (Some(_), false) => {
+            "\nThe two disagree: by its rules it can stand still, and with these hosts' costs it was \
+             not seen to. Other hosts, or a tick at another instant, may bring it about."
+        }
+        (None, true) => {
+            "\nThe two disagree: the rules, played without time, do not lead there; the hosts' costs \
+             and the tick do. Believe the simulation."
+        }
+        _ => "",
+    }
 }
 
 /// Inequality (3) with its numbers.
@@ -155,6 +171,11 @@ fn simulated(examined: &Examined) -> String {
     let simulated = &examined.simulated;
     let through = format!("{:.2} Mbit/s", simulated.mbit_per_s);
     match simulated.deadlocks.len() {
+        0 if Findings::waits(examined) => format!(
+            "{through}, no deadlock in {} runs, but {:.0} % of the time waiting for the timer",
+            simulated.runs,
+            100.0 * simulated.waiting
+        ),
         0 => format!("{through}, no deadlock in {} runs", simulated.runs),
         deadlocked => format!(
             "{through}, deadlocked in {deadlocked} of {} runs",
@@ -176,7 +197,11 @@ fn cure_table(cures: &[(Cure, Examined)]) -> Table {
             Some(deadlock) => format!("{:.2} Mbit/s", deadlock.mbit_per_s),
             None => "no deadlock".into(),
         };
-        let works = if works(examined) { "yes" } else { "no" };
+        let works = match (works(examined), Findings::waits(examined)) {
+            (true, _) => "yes",
+            (_, true) => "no",
+            _ => "unsure",
+        };
         [
             cure.what.clone(),
             predicted,
@@ -203,7 +228,7 @@ fn cure_table(cures: &[(Cure, Examined)]) -> Table {
 
 /// A cure must do both on paper and in the simulator.
 fn works(examined: &Examined) -> bool {
-    !Findings::deadlocks(examined)
+    !Findings::ails(examined)
 }
 
 #[derive(Serialize)]
@@ -251,6 +276,8 @@ struct SimulatedSeen {
     runs: u32,
     deadlocked: usize,
     mbit_per_s: f64,
+    /// The share of the time in which nothing moves until a timer fires.
+    waiting_percent: f64,
 }
 
 impl Seen {
@@ -282,6 +309,7 @@ impl Seen {
                 runs: examined.simulated.runs,
                 deadlocked: examined.simulated.deadlocks.len(),
                 mbit_per_s: examined.simulated.mbit_per_s,
+                waiting_percent: 100.0 * examined.simulated.waiting,
             },
         }
     }
@@ -312,6 +340,7 @@ const PAIRS: u64 = 40;
 pub(super) fn plane(
     parameters: &Parameters,
     transfer: &Transfer,
+    path: &Path,
     into: Destination,
 ) -> Result<(), Failure> {
     let mss = f64::from(parameters.mss);
@@ -356,9 +385,27 @@ pub(super) fn plane(
         points: points.collect(),
         lines: lines.collect(),
     };
-    into.write(figure.to_svg().as_bytes())
-        .map_err(|error| Failure::Io {
-            doing: "writing the plane".into(),
-            error,
-        })
+    interrupt::shielded(|| into.write(figure.to_svg().as_bytes()))
+        .map_err(|error| failed(path, error))
+}
+
+/// What a capture is of.
+pub(super) fn comment(parameters: &Parameters) -> String {
+    format!(
+        "tinygram deadlock, simulated: S = {}, R = {}, MSS = {}, writes of {} bytes, {}{}, one run; \
+         payload is zeros",
+        parameters.send_buffer,
+        parameters.receive_buffer,
+        parameters.mss,
+        parameters.write,
+        parameters.profile,
+        policy(parameters),
+    )
+}
+
+/// The policy, where it is not the profile's.
+fn policy(parameters: &Parameters) -> String {
+    parameters
+        .policy
+        .map_or(String::new(), |name| format!(", {name}"))
 }

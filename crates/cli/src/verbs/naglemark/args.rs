@@ -471,4 +471,4 @@ Examples:
   tinygram naglemark --backend sim,kernel --link veth --policy default,nodelay
   tinygram naglemark --html naglemark.html --format json --output naglemark.json
   tinygram naglemark --medium fddi --policy nagle --app-buffer 32K --socket-buffer 64K --trial S \
-      --lengths 12289 --transfers 3 --trace - --pcapng stall.pcapng";
+      --lengths 13000 --transfers 3 --trace - --pcapng stall.pcapng";

@@ -93,7 +93,10 @@ pub(crate) fn measure(
         }
         panels.push(panel);
         if let (Some(at), [only]) = (plan.capture, &wanted[..]) {
-            seen = only.parameters.repetition(0).captured(at.side());
+            seen = only
+                .parameters
+                .repetition(0)
+                .captured(at.side(Side::Server));
         }
     }
     let stats = Stats {

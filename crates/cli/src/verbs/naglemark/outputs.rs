@@ -1,6 +1,6 @@
 //! What is shown, and where: opened before the work, filled after it.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use serde::Serialize;
 use tinygram_report::naglemark::{Cell, Contents, Panel, SCHEMA, page};
@@ -8,9 +8,10 @@ use tinygram_report::{Destination, Document, Folder, Ink, Table, csv, facts, jso
 use tinygram_sim::medium::{Frame, Side};
 
 use super::args::{Args, Format};
+use crate::capture::{self, Kept};
 use crate::exit::{Done, Failure};
-use crate::files::{failed, opened};
-use crate::{capture, interrupt, terminal};
+use crate::files::{each_its_own, failed, opened};
+use crate::{interrupt, terminal};
 
 /// Every place that a run writes to, known to be writable.
 pub(crate) struct Outputs {
@@ -20,15 +21,7 @@ pub(crate) struct Outputs {
     results: Option<(PathBuf, Destination)>,
     html: Option<(PathBuf, Destination)>,
     svg: Option<(PathBuf, Folder)>,
-    pcapng: Option<(PathBuf, Destination)>,
-    trace: Option<TraceTo>,
-}
-
-/// Where the text of a capture goes.
-enum TraceTo {
-    /// In place of the results.
-    Stdout,
-    File(PathBuf, Destination),
+    capture: Kept,
 }
 
 impl Outputs {
@@ -40,26 +33,14 @@ impl Outputs {
             ("--pcapng", &args.pcapng),
             ("--trace", &args.trace),
         ];
-        for (at, (flag, path)) in files.iter().enumerate() {
-            let same = |(_, other): &&(&str, &Option<PathBuf>)| path.is_some() && other == path;
-            if let Some((other, _)) = files[..at].iter().find(same) {
-                let line = format!("{other} and {flag} name the same file; each needs its own");
-                return Err(Failure::Input(line));
-            }
-        }
+        each_its_own(&files)?;
         Ok(Self {
             format: args.format,
             published: args.paper,
             results: opened(args.output.as_deref(), Destination::open)?,
             html: opened(args.html.as_deref(), Destination::open)?,
             svg: opened(args.svg.as_deref(), Folder::open)?,
-            pcapng: opened(args.pcapng.as_deref(), Destination::open)?,
-            trace: match args.trace.as_deref() {
-                Some(path) if path == Path::new("-") => Some(TraceTo::Stdout),
-                path => {
-                    opened(path, Destination::open)?.map(|(path, file)| TraceTo::File(path, file))
-                }
-            },
+            capture: Kept::open(args.pcapng.as_deref(), args.trace.as_deref())?,
         })
     }
 
@@ -90,12 +71,10 @@ impl Outputs {
             None => terminal::canvas(terminal::WIDTH),
         };
         let text = shown.rendered(self.format, canvas);
-        let traces_to_stdout = matches!(self.trace, Some(TraceTo::Stdout));
+        let traces_to_stdout = self.capture.goes_to_stdout();
         let in_file = interrupt::shielded(|| self.write_files(&shown, &text, seen))?;
         if traces_to_stdout {
-            let mut trace = Vec::new();
-            capture::write_text(seen, &mut trace).expect("memory takes every write");
-            terminal::print(&trace)
+            capture::print(seen)
         } else if in_file {
             Ok(Done::Well)
         } else {
@@ -122,14 +101,7 @@ impl Outputs {
             file.write(shown.page().as_bytes())
                 .map_err(|error| failed(&path, error))?;
         }
-        if let Some((path, file)) = self.pcapng {
-            file.fill(|into| capture::write_pcapng(seen, &shown.captured(), into))
-                .map_err(|error| failed(&path, error))?;
-        }
-        if let Some(TraceTo::File(path, file)) = self.trace {
-            file.fill(|into| capture::write_text(seen, into))
-                .map_err(|error| failed(&path, error))?;
-        }
+        self.capture.write_files(seen, &shown.captured())?;
         match self.results {
             Some((path, file)) => {
                 file.write(text.as_bytes())

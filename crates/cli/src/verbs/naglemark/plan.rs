@@ -11,7 +11,7 @@ use tinygram_papers::mogul::tables::VARIANTS;
 
 use super::args::{Args, Chosen, CopyRule, LengthChoice, Medium, Model, Trial};
 use super::workload::{Drawn, Sequential, Workload};
-use crate::capture::CaptureAt;
+use crate::capture::{self, CaptureAt};
 use crate::exit::Failure;
 use crate::values::AckTimer;
 
@@ -123,7 +123,10 @@ impl Plan {
             multiplier: args.multiplier,
             repetitions: args.repetitions.unwrap_or(PAPER_REPETITIONS),
             seed: args.seed,
-            capture: capture(args)?,
+            capture: capture::placed(
+                args.capture_at,
+                args.pcapng.is_some() || args.trace.is_some(),
+            )?,
         };
         plan.check_capture()?;
         Ok(plan)
@@ -178,15 +181,6 @@ impl Plan {
     pub(crate) fn cells(&self) -> usize {
         let buffers = self.app_buffers.len() * self.socket_buffers.len();
         self.media.len() * self.variants.len() * buffers * self.trials.len()
-    }
-}
-
-/// Where the capture is taken, if one is.
-fn capture(args: &Args) -> Result<Option<CaptureAt>, Failure> {
-    let is_kept = args.pcapng.is_some() || args.trace.is_some();
-    match args.capture_at {
-        Some(_) if !is_kept => refused("--capture-at belongs to --pcapng and --trace".into()),
-        at => Ok(is_kept.then(|| at.unwrap_or(CaptureAt::Sender))),
     }
 }
 

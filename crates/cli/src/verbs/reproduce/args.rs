@@ -57,7 +57,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FILE", help_heading = OUTPUT)]
     pub(crate) html: Option<PathBuf>,
 
-    /// Write the traces too, one text file each in tcpdump's notation
+    /// Write the traces too, each as a text in tcpdump's notation and as a capture for Wireshark
     #[arg(long, value_name = "DIR", help_heading = OUTPUT)]
     pub(crate) traces: Option<PathBuf>,
 }

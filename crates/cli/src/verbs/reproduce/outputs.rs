@@ -66,10 +66,14 @@ impl Outputs {
 
     fn write_files(&mut self, plan: &Plan, reproduced: &[Reproduced]) -> Result<(), Failure> {
         if let Some((path, folder)) = &self.traces {
-            for (name, text) in show::traces(reproduced) {
-                folder
-                    .write(&name, text.as_bytes())
-                    .map_err(|error| failed(&path.join(&name), error))?;
+            for (name, trace) in show::traces(reproduced) {
+                let text = (format!("{name}.txt"), show::as_text(trace));
+                let capture = (format!("{name}.pcapng"), show::as_pcapng(trace));
+                for (name, contents) in [text, capture] {
+                    folder
+                        .write(&name, &contents)
+                        .map_err(|error| failed(&path.join(&name), error))?;
+                }
             }
         }
         if let Some((path, file)) = self.html.take() {

@@ -11,7 +11,7 @@ mod words;
 
 pub(super) use page::page;
 use tinygram_report::{Align, Column, Entry, Ink, Table};
-pub(super) use trace::traces;
+pub(super) use trace::{as_pcapng, as_text, traces};
 
 use super::args::Format;
 use super::bench::Reproduced;

@@ -3,6 +3,7 @@
 use tinygram_papers::experiment::Trace;
 
 use super::super::bench::Reproduced;
+use crate::capture;
 
 /// A line for each segment: when it left, in seconds from the first, and who sent it to whom.
 pub(super) fn lines(trace: &Trace) -> Vec<String> {
@@ -16,17 +17,38 @@ pub(super) fn lines(trace: &Trace) -> Vec<String> {
     trace.sent.iter().map(line).collect()
 }
 
-/// Every trace as a file: its name, and its lines.
-pub(in super::super) fn traces(reproduced: &[Reproduced]) -> Vec<(String, String)> {
-    let mut files = Vec::new();
-    for it in reproduced {
-        for (at, trace) in it.outcome.traces.iter().enumerate() {
-            let name = match it.outcome.traces.len() {
-                1 => format!("{}.txt", it.experiment.id),
-                _ => format!("{}-{}.txt", it.experiment.id, at + 1),
-            };
-            files.push((name, lines(trace).join("\n") + "\n"));
-        }
-    }
-    files
+/// Every trace with the name of its files, which end in what they are.
+pub(in super::super) fn traces(reproduced: &[Reproduced]) -> Vec<(String, &Trace)> {
+    let of_one = |it: &'_ Reproduced| {
+        let traces = &it.outcome.traces;
+        let id = it.experiment.id;
+        let name = |at: usize| match traces.len() {
+            1 => id.to_owned(),
+            _ => format!("{id}-{}", at + 1),
+        };
+        (0..traces.len()).map(name).collect::<Vec<_>>()
+    };
+    let named = |it| of_one(it).into_iter().zip(&it.outcome.traces);
+    reproduced.iter().flat_map(named).collect()
+}
+
+/// As text, a line for each segment.
+pub(in super::super) fn as_text(trace: &Trace) -> Vec<u8> {
+    (lines(trace).join("\n") + "\n").into_bytes()
+}
+
+/// As a capture for Wireshark, taken where each segment left.
+pub(in super::super) fn as_pcapng(trace: &Trace) -> Vec<u8> {
+    let [client, server] = trace.hosts;
+    let comment = format!(
+        "tinygram reproduce, simulated: {}; {client} is the client, {server} the server; payload is \
+         zeros",
+        trace.title
+    );
+    // A host tells of a frame before it leaves.
+    let mut sent = trace.sent.clone();
+    sent.sort_by_key(|(_, frame)| frame.at);
+    let mut file = Vec::new();
+    capture::write_pcapng(&sent, &comment, &mut file).expect("memory takes every write");
+    file
 }

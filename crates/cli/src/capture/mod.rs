@@ -3,6 +3,10 @@
 //! Payload is zeros: the simulator has none. Times are virtual, from [`EPOCH_S`] on. Nothing is made
 //! up here: a run that begins with an open connection has no opening to show.
 
+mod kept;
+
+pub(crate) use kept::{Kept, placed, print};
+
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
@@ -18,18 +22,18 @@ use tinygram_wire::tcpdump::Line;
 /// Where the tap is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum CaptureAt {
-    /// Where the answers come from: frames as they leave, ACKs as they arrive
+    /// Where the data comes from: frames as they leave, ACKs as they arrive
     Sender,
-    /// Where the answers go
+    /// Where the data goes
     Receiver,
 }
 
 impl CaptureAt {
-    /// The host, where the server sends the answers.
-    pub(crate) fn side(self) -> Side {
+    /// The host, where the data is `sender`'s.
+    pub(crate) fn side(self, sender: Side) -> Side {
         match self {
-            Self::Sender => Side::Server,
-            Self::Receiver => Side::Client,
+            Self::Sender => sender,
+            Self::Receiver => sender.other(),
         }
     }
 }

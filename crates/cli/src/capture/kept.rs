@@ -1,0 +1,75 @@
+//! Where a capture is kept: opened before the run, filled after it.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use tinygram_report::Destination;
+use tinygram_sim::medium::{Frame, Side};
+
+use super::{CaptureAt, write_pcapng, write_text};
+use crate::exit::{Done, Failure};
+use crate::files::{failed, opened};
+use crate::terminal;
+
+/// The places of `--pcapng` and `--trace`, known to be writable.
+pub(crate) struct Kept {
+    pcapng: Option<(PathBuf, Destination)>,
+    trace: Option<TraceTo>,
+}
+
+/// Where the text of a capture goes.
+enum TraceTo {
+    /// In place of the results.
+    Stdout,
+    File(PathBuf, Destination),
+}
+
+impl Kept {
+    /// Opens what was typed, or says what cannot be written.
+    pub(crate) fn open(pcapng: Option<&Path>, trace: Option<&Path>) -> Result<Self, Failure> {
+        Ok(Self {
+            pcapng: opened(pcapng, Destination::open)?,
+            trace: match trace {
+                Some(path) if path == Path::new("-") => Some(TraceTo::Stdout),
+                path => {
+                    opened(path, Destination::open)?.map(|(path, file)| TraceTo::File(path, file))
+                }
+            },
+        })
+    }
+
+    /// Whether the text takes the place of the results.
+    pub(crate) fn goes_to_stdout(&self) -> bool {
+        matches!(self.trace, Some(TraceTo::Stdout))
+    }
+
+    /// Writes the files of what was `seen`; the capture's first frame carries `comment`.
+    pub(crate) fn write_files(self, seen: &[(Side, Frame)], comment: &str) -> Result<(), Failure> {
+        let written =
+            |path: &Path, result: io::Result<()>| result.map_err(|error| failed(path, error));
+        if let Some((path, file)) = self.pcapng {
+            written(&path, file.fill(|into| write_pcapng(seen, comment, into)))?;
+        }
+        if let Some(TraceTo::File(path, file)) = self.trace {
+            written(&path, file.fill(|into| write_text(seen, into)))?;
+        }
+        Ok(())
+    }
+}
+
+/// Where the tap is, if a capture is kept.
+pub(crate) fn placed(at: Option<CaptureAt>, is_kept: bool) -> Result<Option<CaptureAt>, Failure> {
+    match at {
+        Some(_) if !is_kept => Err(Failure::Input(
+            "--capture-at belongs to --pcapng and --trace".into(),
+        )),
+        at => Ok(is_kept.then(|| at.unwrap_or(CaptureAt::Sender))),
+    }
+}
+
+/// Prints what was seen in place of the results.
+pub(crate) fn print(seen: &[(Side, Frame)]) -> Result<Done, Failure> {
+    let mut text = Vec::new();
+    write_text(seen, &mut text).expect("memory takes every write");
+    terminal::print(&text)
+}
