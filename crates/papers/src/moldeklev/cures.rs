@@ -88,16 +88,21 @@ pub fn examine(transfer: &Transfer, runs: u32, seed: u64) -> Examined {
     }
 }
 
-/// The runs in which a deadlock is waited for: at phases of the timer drawn from `seed`, between hosts
-/// that now and then have other work.
+/// The runs in which a deadlock is waited for, at phases of the timer drawn from `seed`.
 fn watched_runs(
     transfer: &Transfer,
     runs: u32,
     seed: u64,
 ) -> impl Iterator<Item = Transfer> + use<> {
+    busy(transfer).at_random_phases(runs, seed)
+}
+
+/// The same between hosts that now and then have other work.
+#[must_use]
+pub fn busy(transfer: &Transfer) -> Transfer {
     let mut busy = transfer.clone();
     busy.costs.hiccup = Some(OTHER_WORK);
-    busy.at_random_phases(runs, seed)
+    busy
 }
 
 fn watched_for(area: Area) -> Duration {

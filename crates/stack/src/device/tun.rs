@@ -26,7 +26,8 @@ pub struct TunSettings {
     /// Checksums and segmentation are left to the kernel, and packets up to 64 KiB pass. Without it
     /// every packet is as it would be on a wire.
     pub offload: bool,
-    /// Packets that may wait for us to read them; more are lost.
+    /// Packets that may wait for us to read them; more are lost. Where only a user namespace's root
+    /// asks, who may make a device and not set this, the kernel's 500 stand.
     pub queue: u32,
 }
 
@@ -59,7 +60,6 @@ impl Tun {
         let mut builder = DeviceBuilder::new()
             .mtu(settings.mtu)
             .offload(settings.offload)
-            .tx_queue_len(settings.queue)
             .packet_information(false);
         if let Some(name) = &settings.name {
             builder = builder.name(name);
@@ -71,6 +71,10 @@ impl Tun {
             builder = builder.ipv6(address, prefix);
         }
         let device = builder.build_sync()?;
+        match device.set_tx_queue_len(settings.queue) {
+            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {}
+            set => set?,
+        }
         device.set_nonblocking(true)?;
         let headroom = match settings.offload {
             true => tun_rs::VIRTIO_NET_HDR_LEN,

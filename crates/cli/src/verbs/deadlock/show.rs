@@ -4,7 +4,8 @@ use std::fmt::Write;
 use std::path::Path;
 
 use serde::Serialize;
-use tinygram_papers::moldeklev::cures::{Cure, Examined};
+use tinygram_engine::Duration;
+use tinygram_papers::moldeklev::cures::{Cure, Examined, busy};
 use tinygram_papers::moldeklev::plane::Grid;
 use tinygram_papers::moldeklev::predict::{Area, Class, Deadlock, Threshold};
 use tinygram_papers::moldeklev::transfer::Transfer;
@@ -333,6 +334,10 @@ pub(super) fn json(parameters: &Parameters, findings: &Findings) -> String {
     })
 }
 
+/// Runs of each pair of the plane.
+const PLANE_RUNS: u32 = 3;
+/// How long each pair is waited for.
+const PLANE_WATCHED: Duration = Duration::from_secs(20);
 /// Pairs along each side of the plane.
 const PAIRS: u64 = 40;
 
@@ -351,8 +356,9 @@ pub(super) fn plane(
         step,
         send_to,
         receive_to,
+        within: PLANE_WATCHED,
     };
-    let pairs = grid.pairs(transfer, parameters.seed);
+    let pairs = grid.pairs(&busy(transfer), PLANE_RUNS, parameters.seed);
     let points = pairs.iter().map(|pair| Point {
         x: pair.receive as f64,
         y: pair.send as f64,
