@@ -160,7 +160,7 @@ impl Driver {
 /// Whether to look again at a device that was found empty, or to sleep until it calls. Sleeping and
 /// being woken costs more than a small packet does; looking in vain costs the processor's time. As
 /// Linux does for idle virtual processors (`halt_poll_ns`), it looks as long as the last gap between
-/// packets was one that looking would have bridged.
+/// packets makes it likely that looking bridges the next one.
 #[derive(Clone, Copy, Debug)]
 struct Looking {
     /// The longest gap to bridge, in nanoseconds; 0: none.
@@ -188,7 +188,7 @@ impl Looking {
     /// Packets have come.
     fn on_packets(&mut self, now: impl FnOnce() -> Instant) {
         if let Some(since) = self.empty_since.take() {
-            self.pays = now().since(since).as_nanos() <= self.longest;
+            self.pays = now().since(since).as_nanos() <= SLEPT_THROUGH * self.longest;
         }
     }
 
@@ -202,6 +202,10 @@ impl Looking {
         self.pays && now.since(since).as_nanos() <= self.longest
     }
 }
+
+/// So many times longer a gap may be: one that was slept through is as long as the sleeper needed to
+/// wake up, at both ends.
+const SLEPT_THROUGH: u64 = 4;
 
 #[cfg(test)]
 mod tests {
@@ -220,7 +224,12 @@ mod tests {
         assert!(looking.on_empty(at(150)), "the gap was of 40 us");
         assert!(looking.on_empty(at(200)));
         assert!(!looking.on_empty(at(201)), "this one is longer");
-        looking.on_packets(at(300));
-        assert!(!looking.on_empty(at(310)), "and so the next one may be");
+        looking.on_packets(at(350));
+        assert!(
+            looking.on_empty(at(360)),
+            "but it may have been due to sleep"
+        );
+        looking.on_packets(at(561));
+        assert!(!looking.on_empty(at(570)), "not so this one");
     }
 }

@@ -12,7 +12,7 @@ use tinygram_engine::{Flags, Offset, Segment, Span};
 use tinygram_wire::checksum::Sum;
 use tinygram_wire::encode::{Checksum, Numbering, Path, encode};
 use tinygram_wire::options::{Options, SackBlocks, Timestamps};
-use tinygram_wire::packet::{Header, Near, Refused, Verify, read};
+use tinygram_wire::packet::{Header, Near, Refused, Verify, is_pushed, read};
 use tinygram_wire::sequence::Sequence;
 
 prop_compose! {
@@ -337,4 +337,24 @@ fn packets_that_are_not_to_be_believed() {
         )
         .is_err()
     );
+}
+
+#[test]
+fn a_pushed_packet_is_seen_without_reading_it() {
+    let pushed = |flags, from, to| {
+        let header = Header {
+            seq: 1,
+            ack: 1,
+            flags,
+            window: 1,
+            options: Options::default(),
+        };
+        is_pushed(&packet(&path(from, to), &header, b"x", Checksum::Full))
+    };
+    for (from, to) in [("10.0.0.1:1", "10.0.0.2:2"), ("[fd00::1]:1", "[fd00::2]:2")] {
+        assert!(pushed(Flags::ACK.with(Flags::PSH), from, to));
+        assert!(!pushed(Flags::ACK, from, to));
+    }
+    assert!(!is_pushed(&[]));
+    assert!(!is_pushed(&[0x45; 33]), "UDP or whatever, and cut short");
 }
