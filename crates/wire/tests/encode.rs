@@ -71,6 +71,11 @@ fn packet(path: &Path, header: &Header, payload: &[u8], checksum: Checksum) -> V
     packet
 }
 
+fn path(from: &str, to: &str) -> Path {
+    let address = |text: &str| text.parse::<SocketAddr>().unwrap();
+    Path::new(address(from), address(to)).unwrap()
+}
+
 fn theirs(packet: &[u8]) -> (SlicedPacket<'_>, TcpHeader) {
     let sliced = SlicedPacket::from_ip(packet).expect("a packet");
     let Some(TransportSlice::Tcp(tcp)) = &sliced.transport else {
@@ -290,10 +295,6 @@ fn a_window_that_does_not_fit_says_the_most_that_does() {
 
 #[test]
 fn packets_that_are_not_to_be_believed() {
-    let path = |from: &str, to: &str| {
-        let address = |text: &str| text.parse::<SocketAddr>().unwrap();
-        Path::new(address(from), address(to)).unwrap()
-    };
     let header = Header {
         seq: 1,
         ack: 0,
