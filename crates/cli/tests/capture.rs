@@ -76,6 +76,38 @@ fn diagnose_finds_the_stalls_that_the_simulator_made_and_no_others() {
 }
 
 #[test]
+fn diagnose_names_the_deadlock_of_small_buffers_and_its_cures() {
+    let home = tempfile::tempdir().expect("a directory");
+    let path = home.path().join("deadlock.pcapng").display().to_string();
+    let stalls = |arguments: &str| {
+        document(&format!(
+            "deadlock --mss 9204 --runs 2 {arguments} --pcapng {path} --format json"
+        ));
+        document(&format!("diagnose --json {path}"))
+    };
+    // Of ways to deadlock: 8192 octets at a time, 12,288, 4096, and two sizes in turn.
+    for buffers in [
+        "-s 16K -r 32K",
+        "-s 16K -r 40K",
+        "-s 8K -r 52K",
+        "-s 20K -r 48K",
+    ] {
+        for at in ["sender", "receiver"] {
+            let diagnosed = stalls(&format!("{buffers} --capture-at {at}"));
+            let findings = diagnosed["findings"].as_array().expect("a list");
+            // What is left of two ticks to be sure, and two seconds behind them.
+            assert!(findings.len() >= 10, "{buffers} {at}: {}", findings.len());
+            for finding in findings {
+                assert_eq!(finding["kind"], "small-buffer", "{buffers} {at}: {finding}");
+            }
+        }
+    }
+    for cured in ["-s 16K -r 32K --policy off", "-s 64K -r 64K"] {
+        assert_eq!(stalls(cured)["summary"]["stalls"], 0, "{cured}");
+    }
+}
+
+#[test]
 fn every_packet_has_its_payload_and_right_checksums() {
     let home = tempfile::tempdir().expect("a directory");
     let impaired = "--loss 2% --reorder 1% --duplicate 1% --seed 3";

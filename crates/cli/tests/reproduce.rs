@@ -1,9 +1,12 @@
 //! The papers' experiments as a person runs them: what is the same, what is printed, how it ends.
 
+use std::fs::File;
 use std::path::Path;
 use std::process::{Command, Output};
 
 use tinygram_papers::experiments;
+use tinygram_wire::capture::Reader;
+use tinygram_wire::packet::{Verify, read};
 
 fn tinygram(arguments: &str) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_tinygram"));
@@ -135,6 +138,15 @@ fn the_page_stands_alone_and_traces_are_files() {
         trace.contains(" server > client: Flags [P.], seq "),
         "{trace}"
     );
+
+    let capture = home.path().join("traces/mogul-section-9-2.pcapng");
+    let mut capture = Reader::new(File::open(capture).expect("it is there")).expect("a capture");
+    let mut packets = 0;
+    while let Some(frame) = capture.next_frame().expect("a whole capture") {
+        read(frame.data, Verify::Checksum).expect("a segment to be believed");
+        packets += 1;
+    }
+    assert_eq!(packets, trace.lines().count());
 
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scripts/check-pages");
     match Command::new(script).arg(&page).output() {

@@ -4,7 +4,7 @@
 //! turn passes: the peer answers, or the connection is closed behind it. A sender that goes on by
 //! its own clock kept nobody waiting.
 
-use crate::findings::{self, Confidence, Finding, Kind};
+use crate::findings::{self, Confidence, Finding, Kind, small_buffer};
 use crate::flow::half::{Half, LATE_NS, Mark, Turn};
 use crate::hold::Hold;
 use crate::lookalikes::{Lookalike, RuledOut};
@@ -27,9 +27,10 @@ struct Direction {
     overflow_ns: i64,
     /// Accused, but not yet beyond chance.
     suspects: Vec<(Kind, Hold)>,
-    /// How often in a row a hold followed a flight of the same size, and that size.
+    /// How often in a row a hold followed a flight of a known size, and those sizes: where buffer and
+    /// segments do not go into each other, two take turns.
     same_flight: u32,
-    flight: u32,
+    flights: [u32; 2],
     /// Since when this end advertises a window of zero.
     window_closed: Option<Mark>,
 }
@@ -53,11 +54,14 @@ impl Story {
     /// Takes note of a hold; true if it need not wait for the turn to pass.
     pub(crate) fn hold(&mut self, from: usize, hold: Hold) -> bool {
         let direction = &mut self.directions[from];
-        // A short segment is held by policy; only a full one tells of a full buffer.
-        let full = hold.held_len >= hold.mss;
-        match direction.flight == hold.flight && full {
-            true => direction.same_flight += 1,
-            false => (direction.flight, direction.same_flight) = (hold.flight, u32::from(full)),
+        // A short segment is held by policy; a full one tells of a full buffer, and so does a short
+        // one behind as much as a buffer holds.
+        let full = hold.held_len >= hold.mss || small_buffer::leaves_a_short_one(&hold);
+        if full && direction.flights.contains(&hold.flight) {
+            direction.same_flight += 1;
+        } else {
+            direction.flights = [direction.flights[1], hold.flight];
+            direction.same_flight = u32::from(full);
         }
         if direction.pending.len() >= PENDING_LIMIT {
             direction.overflow += 1;
@@ -84,7 +88,9 @@ impl Story {
             true => Lookalike::PeriodicSender,
             false => Lookalike::NobodyWaited,
         };
-        for hold in direction.pending.drain(..) {
+        let holds = std::mem::take(&mut direction.pending);
+        direction.end_turn(&holds);
+        for hold in holds {
             self.ruled_out.add(kind, hold.held.frame, cost_ns(&hold));
         }
         direction.drop_overflow(&mut self.ruled_out);
@@ -98,34 +104,40 @@ impl Story {
     ) -> (Vec<(Kind, Hold)>, Confidence) {
         let direction = &mut self.directions[from];
         let holds = std::mem::take(&mut direction.pending);
-        let bulk = direction.same_flight >= BULK;
+        let bulk = direction.is_bulk();
+        if holds.len() < PENDING_LIMIT {
+            direction.end_turn(&holds);
+        }
         let streaming = holds.len() >= STREAM && !bulk;
         direction.drop_overflow(&mut self.ruled_out);
-        let mut accepted = Vec::new();
+        let accident = judge.accident();
+        let sure = |(kind, hold): &(Kind, Hold)| {
+            accident < DOUBT
+                && (bulk || *kind != Kind::SmallBuffer)
+                && (hold.release.is_none() || judge.half.odds.vouches_for(hold.off_ns))
+        };
+        let suspects = &mut direction.suspects;
+        let mut accepted: Vec<_> = suspects.extract_if(.., |suspect| sure(suspect)).collect();
         for hold in holds {
             let verdict = match streaming {
                 true => Verdict::RuledOut(Lookalike::PeriodicSender),
                 false => judge.verdict(&hold),
             };
-            match verdict {
+            let accused = match verdict {
                 Verdict::RuledOut(kind) => {
                     self.ruled_out.add(kind, hold.held.frame, cost_ns(&hold));
+                    continue;
                 }
-                Verdict::Accused(kind) => {
-                    if direction.suspects.len() < SUSPECT_LIMIT {
-                        direction.suspects.push((kind, hold));
-                    }
+                Verdict::Accused(_) if bulk && small_buffer::leaves_a_short_one(&hold) => {
+                    (Kind::SmallBuffer, hold)
                 }
-            }
-        }
-        let accident = judge.accident();
-        if accident < DOUBT {
-            let odds = &judge.half.odds;
-            let sure = |(kind, hold): &mut (Kind, Hold)| {
-                (bulk || *kind != Kind::SmallBuffer)
-                    && (hold.release.is_none() || odds.vouches_for(hold.off_ns))
+                Verdict::Accused(kind) => (kind, hold),
             };
-            accepted.extend(direction.suspects.extract_if(.., sure));
+            if sure(&accused) {
+                accepted.push(accused);
+            } else if suspects.len() < SUSPECT_LIMIT {
+                suspects.push(accused);
+            }
         }
         let confidence = match accident < DOUBT / 10.0 {
             true => Confidence::Certain,
@@ -165,6 +177,14 @@ impl Story {
 impl Direction {
     fn is_bulk(&self) -> bool {
         self.same_flight >= BULK
+    }
+
+    /// Answers of one size leave short ones behind flights of one size, and no buffer is small: that
+    /// of a buffer goes on and on within a turn.
+    fn end_turn(&mut self, holds: &[Hold]) {
+        if holds.last().is_some_and(small_buffer::leaves_a_short_one) {
+            self.same_flight = 0;
+        }
     }
 
     fn drop_overflow(&mut self, ruled_out: &mut RuledOut) {

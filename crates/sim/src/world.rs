@@ -6,7 +6,7 @@ use tinygram_engine::{Connection, Instant};
 use crate::costs::HostCosts;
 use crate::dice::{Dice, Purpose};
 use crate::host::{Host, Socket, Wish};
-use crate::medium::{Carried, Impairment, ImpairmentRules, Medium, Side};
+use crate::medium::{Carried, Frame, Impairment, ImpairmentRules, Medium, Side};
 use crate::observer::{Nobody, Observer};
 use crate::program::Program;
 
@@ -200,9 +200,10 @@ impl<P: Program, O: Observer> World<P, O> {
         let mut wish = Wish::Nothing;
         if self.carried.next_arrival(side) > now {
             wish = host.begin(now);
-        } else if let Some(frame) = self.carried.take(side) {
-            self.observer.received(now, side, &frame);
-            host.take_in(now, &frame);
+        } else if let Some(frame) = self.carried.first(side) {
+            self.observer.received(now, side, frame);
+            host.take_in(now, frame);
+            self.carried.taken(side);
         }
         self.flush(side);
         let host = &self.hosts[side.index()];
@@ -224,14 +225,22 @@ impl<P: Program, O: Observer> World<P, O> {
     fn flush_frames(&mut self, side: Side) {
         let host = &mut self.hosts[side.index()];
         let (cost, percent) = (host.costs.output, host.costs.jitter_percent);
-        for frame in &mut host.leaving {
-            let cost = cost.of(frame.segment.len);
-            host.free_at += host.dice.jitter(cost, percent);
-            frame.at = host.free_at;
-            self.observer.sent(side, frame);
-            self.medium.enqueue(side, *frame, &mut self.carried);
+        let mut segments = host.outbox.segments.drain(..);
+        for from in host.leaving.drain(..) {
+            for segment in segments.by_ref().take(from.segments) {
+                let cost = cost.of(segment.len);
+                host.free_at += host.dice.jitter(cost, percent);
+                let frame = Frame {
+                    segment,
+                    socket: from.socket,
+                    generation: from.generation,
+                    at: host.free_at,
+                };
+                self.observer.sent(side, &frame);
+                self.medium.enqueue(side, frame, &mut self.carried);
+            }
         }
-        host.leaving.clear();
+        drop(segments);
         self.medium_next = self.medium.next_event();
     }
 

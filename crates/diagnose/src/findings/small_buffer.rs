@@ -14,6 +14,18 @@ pub(super) fn is(hold: &Hold) -> bool {
         && (is_receivers(hold) || hold.room >= hold.held_len)
 }
 
+/// A send buffer that, full, leaves less than a segment behind what is in flight: Nagle's algorithm
+/// holds that until the ACK, though nothing more fits in ("Deadlock situations in TCP over ATM",
+/// section 3.1.2). Like any short segment but for its size, time after time.
+pub(crate) fn leaves_a_short_one(hold: &Hold) -> bool {
+    hold.release.is_some()
+        && hold.held_len < hold.mss
+        && (LEAST_BUFFER..4 * hold.mss).contains(&hold.flight)
+}
+
+/// The smallest buffer that a stack or a program has; less is what somebody writes.
+const LEAST_BUFFER: u32 = 4096;
+
 /// The receiver's window was full: it is the receive buffer that is small.
 pub(crate) fn is_receivers(hold: &Hold) -> bool {
     hold.room < hold.held_len && hold.room.saturating_add(hold.flight) < 2 * hold.mss
@@ -26,16 +38,27 @@ pub(super) static WORDS: Words = Words {
         Some(h) => format!("can send only {} bytes at a time", h.flight),
         None => String::new(),
     },
-    cure: |f| {
-        format!(
+    cure: |f| match f.hold() {
+        Some(h) if leaves_a_short_one(h) => {
+            format!(
+                "a larger send buffer on the {0}, or TCP_NODELAY there",
+                f.blame
+            )
+        }
+        _ => format!(
             "a larger buffer on the {}; TCP_NODELAY does not help",
             f.blame
-        )
+        ),
     },
     evidence: |f| {
         let Some(h) = f.hold() else { return Vec::new() };
         let whose = match is_receivers(h) {
             true => format!("the {}'s receive window was full", f.blame),
+            false if leaves_a_short_one(h) => format!(
+                "again after {} bytes, as large as its send buffer lets it; the {} that fit in \
+                 behind them were held, being less than a segment",
+                h.flight, h.held_len
+            ),
             false => format!(
                 "again after {} bytes, so its send buffer was full",
                 h.flight
@@ -54,8 +77,12 @@ pub(super) static WORDS: Words = Words {
             true => "SO_SNDBUF",
             false => "SO_RCVBUF",
         };
+        let nodelay = match f.hold() {
+            Some(h) if leaves_a_short_one(h) => "TCP_NODELAY helps, too",
+            _ => "NODELAY does not help",
+        };
         format!(
-            "{}: do not set {option}, or set it to three segments at least; NODELAY does not help",
+            "{}: do not set {option}, or set it to three segments at least; {nodelay}",
             f.blame
         )
     },

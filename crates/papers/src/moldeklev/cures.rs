@@ -55,10 +55,7 @@ pub fn examine(transfer: &Transfer, runs: u32, seed: u64) -> Examined {
     let prediction = predict(&transfer.rules, transfer.call);
     let most = most_per_timer(transfer);
     let phases: Vec<Transfer> = watched_runs(transfer, runs, seed).collect();
-    let within = match prediction.area {
-        Area::Safe => GLANCE,
-        Area::Certain | Area::Possible => WATCHED,
-    };
+    let within = watched_for(prediction.area);
     let watched = phases.par_iter().map(|run| run.deadlock(most, within));
     let deadlocks: Vec<Deadlock> = watched.collect::<Vec<_>>().into_iter().flatten().collect();
     let mbit_per_s = if deadlocks.is_empty() {
@@ -79,7 +76,7 @@ pub fn examine(transfer: &Transfer, runs: u32, seed: u64) -> Examined {
 
 /// The runs in which a deadlock is waited for: at phases of the timer drawn from `seed`, between hosts
 /// that now and then have other work.
-pub fn watched_runs(
+fn watched_runs(
     transfer: &Transfer,
     runs: u32,
     seed: u64,
@@ -87,6 +84,35 @@ pub fn watched_runs(
     let mut busy = transfer.clone();
     busy.costs.hiccup = Some(OTHER_WORK);
     busy.at_random_phases(runs, seed)
+}
+
+fn watched_for(area: Area) -> Duration {
+    match area {
+        Area::Safe => GLANCE,
+        Area::Certain | Area::Possible => WATCHED,
+    }
+}
+
+/// The first of the runs that [`examine`] simulates to deadlock, and when; if none does, the first of
+/// them.
+///
+/// # Panics
+///
+/// If there are no `runs`.
+#[must_use]
+pub fn telling_run(transfer: &Transfer, runs: u32, seed: u64) -> (Transfer, Option<Deadlock>) {
+    let most = most_per_timer(transfer);
+    let within = watched_for(predict(&transfer.rules, transfer.call).area);
+    let deadlocked = |run: Transfer| {
+        let deadlock = run.deadlock(most, within)?;
+        Some((run, Some(deadlock)))
+    };
+    let mut all = watched_runs(transfer, runs, seed);
+    let first = all.next().expect("there is a run");
+    let rest = std::iter::once(first.clone()).chain(all);
+    rest.into_iter()
+        .find_map(deadlocked)
+        .unwrap_or((first, None))
 }
 
 /// The most octets that a deadlocked transfer can get through for each ACK of the timer: "the

@@ -127,12 +127,22 @@ impl Transfer {
     }
 
     /// Runs it and gives what a tap at this host saw: who sent what, in the order of time, up to
-    /// `most` segments. It begins when the opening of its connection is done.
+    /// `most` segments. It begins when the opening of its connection is done. Of a transfer that is
+    /// going to be the timer's as much is seen as shows it.
     #[must_use]
-    pub fn captured(&self, at: Side, most: usize) -> Vec<(Side, Frame)> {
-        let mut world = self.world(Tap::at(at));
+    pub fn captured(
+        &self,
+        deadlock: Option<Deadlock>,
+        at: Side,
+        most: usize,
+    ) -> Vec<(Side, Frame)> {
+        let (of, end) = match deadlock {
+            Some(deadlock) => (self.without_end(), deadlock.by + WATCHED),
+            None => (self.clone(), LONGEST),
+        };
+        let mut world = of.world(Tap::at(at));
         let mut until = Instant::ZERO;
-        while world.observer().len() < most && until < Instant::ZERO + LONGEST {
+        while world.observer().len() < most && until < Instant::ZERO + end {
             until += LOOKED_AT;
             if world.run(until) != Ended::TimeUp {
                 break;
@@ -175,11 +185,14 @@ impl Transfer {
     }
 
     fn endless(&self) -> World<Bulk> {
-        let endless = Self {
+        self.without_end().world(Nobody)
+    }
+
+    fn without_end(&self) -> Self {
+        Self {
             octets: u64::MAX,
             ..self.clone()
-        };
-        endless.world(Nobody)
+        }
     }
 
     /// Transfers without end until it has deadlocked: until no more than `most` octets get through

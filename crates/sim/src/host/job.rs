@@ -2,11 +2,11 @@
 
 use tinygram_engine::sender::send_policy::BlockedOn;
 
-use tinygram_engine::{Connection, Duration, Instant, Outbox, Segment, State as Tcp, Wrote};
+use tinygram_engine::{Connection, Duration, Instant, Outbox, State as Tcp, Wrote};
 
 use super::reading::Reading;
 use super::thread::{Then, Wait};
-use super::{Host, Socket};
+use super::{Host, Leaving, Socket};
 use crate::medium::Frame;
 use crate::program::{Call, Outcome, Program, Sockets};
 
@@ -312,18 +312,16 @@ impl<P: Program> Host<P> {
             generation,
             ..
         } = &mut self.sockets[socket as usize];
+        let before = self.outbox.segments.len();
         let answer = call(connection, &mut self.outbox);
         self.asked = true;
-        if !self.outbox.segments.is_empty() {
-            let generation = *generation;
-            let frame = |segment: &Segment| Frame {
-                at: Instant::ZERO,
+        let segments = self.outbox.segments.len() - before;
+        if segments > 0 {
+            self.leaving.push(Leaving {
                 socket,
-                generation,
-                segment: *segment,
-            };
-            self.leaving.extend(self.outbox.segments.iter().map(frame));
-            self.outbox.segments.clear();
+                generation: *generation,
+                segments,
+            });
         }
         answer
     }

@@ -13,7 +13,6 @@ use tinygram_engine::{Connection, Instant, Outbox};
 
 use crate::costs::HostCosts;
 use crate::dice::Dice;
-use crate::medium::Frame;
 use crate::program::Program;
 pub(crate) use job::Wish;
 pub(crate) use thread::Thread;
@@ -59,6 +58,15 @@ impl Socket {
     }
 }
 
+/// So many segments of the outbox, behind those before, are a socket's.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Leaving {
+    pub(crate) socket: u32,
+    /// Which life of that socket they belong to.
+    pub(crate) generation: u32,
+    pub(crate) segments: usize,
+}
+
 /// A host.
 #[derive(Clone, Debug)]
 pub struct Host<P> {
@@ -72,9 +80,10 @@ pub struct Host<P> {
     pub(crate) next_timer: Instant,
     /// When the first thread is ready, or wakes by the clock, as last looked up.
     pub(crate) next_thread: Instant,
-    outbox: Outbox,
-    /// Frames that the engine has produced and the device has not got yet.
-    pub(crate) leaving: Vec<Frame>,
+    /// Segments that the engine has produced and the device has not got yet.
+    pub(crate) outbox: Outbox,
+    /// Whose they are.
+    pub(crate) leaving: Vec<Leaving>,
     /// A connection was asked something since the timers were last looked up.
     pub(crate) asked: bool,
 }

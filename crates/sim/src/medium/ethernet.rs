@@ -114,14 +114,15 @@ impl Ethernet {
     #[inline]
     fn transmit(&mut self, side: Side, now: Instant, carried: &mut Carried) {
         let station = &mut self.stations[side.index()];
-        let Some(frame) = station.queue.pop_front() else {
+        let Some(frame) = station.queue.front() else {
             return;
         };
-        station.collisions = 0;
-        station.backs_off_until = Instant::ZERO;
         self.idle_from = now + self.wire.occupies(frame.segment.len);
         let at = self.idle_from + self.wire.propagation;
-        carried.deliver(side.other(), Frame { at, ..frame });
+        carried.deliver(side.other(), Frame { at, ..*frame });
+        station.queue.pop_front();
+        station.collisions = 0;
+        station.backs_off_until = Instant::ZERO;
     }
 
     fn collide(&mut self, now: Instant) {

@@ -59,15 +59,11 @@ impl Fddi {
         self.busy_until = self.busy_until.max(now);
         let queue = &mut self.queues[self.holder.index()];
         // All that is ready when its turn comes goes in one holding: nobody can come between.
-        while let Some(frame) = queue
-            .front()
-            .copied()
-            .filter(|frame| frame.at <= self.busy_until)
-        {
-            queue.pop_front();
+        while let Some(frame) = queue.front().filter(|frame| frame.at <= self.busy_until) {
             self.busy_until += self.wire.occupies(frame.segment.len);
             let at = self.busy_until + self.wire.propagation;
-            carried.deliver(self.holder.other(), Frame { at, ..frame });
+            carried.deliver(self.holder.other(), Frame { at, ..*frame });
+            queue.pop_front();
         }
         let first_ready = self
             .queues

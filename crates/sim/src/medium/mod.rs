@@ -46,16 +46,20 @@ impl Side {
 }
 
 /// A segment on its way, with the socket it belongs to.
+///
+/// It is copied from queue to queue with another time in each. The time stands last: a processor waits
+/// where it has to read in one piece what was just written in two.
 #[derive(Clone, Copy, Debug)]
+#[repr(C)]
 pub struct Frame {
-    /// When it is ready to leave, or when it arrives.
-    pub at: Instant,
+    /// What it carries.
+    pub segment: Segment,
     /// The socket's number; the same at both ends.
     pub socket: u32,
     /// Which life of that socket it belongs to.
     pub generation: u32,
-    /// What it carries.
-    pub segment: Segment,
+    /// When it is ready to leave, or when it arrives.
+    pub at: Instant,
 }
 
 /// A physical medium's numbers.
@@ -199,16 +203,21 @@ impl Carried {
         self.arrivals[side.index()].first_at
     }
 
-    /// Takes the next frame that arrives at this host.
+    /// The next frame that arrives at this host.
     #[inline]
-    pub fn take(&mut self, side: Side) -> Option<Frame> {
+    pub fn first(&self, side: Side) -> Option<&Frame> {
+        self.arrivals[side.index()].queue.front()
+    }
+
+    /// The next frame that arrives at this host has been taken in.
+    #[inline]
+    pub fn taken(&mut self, side: Side) {
         let arrivals = &mut self.arrivals[side.index()];
-        let frame = arrivals.queue.pop_front();
+        arrivals.queue.pop_front();
         arrivals.first_at = arrivals
             .queue
             .front()
             .map_or(Instant::FAR_FUTURE, |frame| frame.at);
-        frame
     }
 
     /// `frame` comes out of the medium at `frame.at`.

@@ -79,8 +79,8 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FILE", help_heading = OUTPUT)]
     pub(crate) plane: Option<PathBuf>,
 
-    /// Keep the first run of the transfer that was asked about as a capture, for Wireshark (of a long
-    /// one its first 100,000 segments)
+    /// Keep the first run that deadlocks as a capture, for Wireshark, until it has done so for a while;
+    /// if none does, the whole first run (100,000 segments of it at the most)
     #[arg(long, value_name = "FILE", help_heading = OUTPUT)]
     pub(crate) pcapng: Option<PathBuf>,
 

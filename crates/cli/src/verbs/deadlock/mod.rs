@@ -6,7 +6,7 @@ mod show;
 
 pub(crate) use args::Args;
 
-use tinygram_papers::moldeklev::cures::{Cure, Examined, cures, examine, watched_runs};
+use tinygram_papers::moldeklev::cures::{Cure, Examined, cures, examine, telling_run};
 use tinygram_papers::moldeklev::transfer::Transfer;
 use tinygram_sim::medium::{Frame, Side};
 
@@ -36,7 +36,7 @@ pub(crate) fn run(args: &Args) -> Result<Done, Failure> {
         show::plane(&plan.parameters, &plan.transfer, &path, plane)?;
     }
     if let Some((at, kept)) = plan.capture {
-        let seen = first_run(&plan.parameters, &plan.transfer, at);
+        let seen = seen(&plan.parameters, &plan.transfer, at);
         let in_place_of_the_answer = kept.goes_to_stdout();
         interrupt::shielded(|| kept.write_files(&seen, &show::comment(&plan.parameters)))?;
         if in_place_of_the_answer {
@@ -50,12 +50,11 @@ pub(crate) fn run(args: &Args) -> Result<Done, Failure> {
     terminal::print(text.as_bytes())
 }
 
-/// What is seen of the first of the simulated runs.
-fn first_run(parameters: &Parameters, transfer: &Transfer, at: CaptureAt) -> Vec<(Side, Frame)> {
-    let mut runs = watched_runs(transfer, parameters.runs, parameters.seed);
-    let first = runs.next().expect("there is at least one run");
+/// What is seen of the first of the simulated runs that deadlocks, or of the first.
+fn seen(parameters: &Parameters, transfer: &Transfer, at: CaptureAt) -> Vec<(Side, Frame)> {
+    let (run, deadlock) = telling_run(transfer, parameters.runs, parameters.seed);
     // The writer is the one who connects.
-    first.captured(at.side(Side::Client), MOST_CAPTURED)
+    run.captured(deadlock, at.side(Side::Client), MOST_CAPTURED)
 }
 
 /// Segments; ten times as many as anybody reads.

@@ -364,7 +364,7 @@ pub(super) fn plane(
 /// What a capture is of.
 pub(super) fn comment(parameters: &Parameters) -> String {
     format!(
-        "tinygram deadlock, simulated: S = {}, R = {}, MSS = {}, writes of {} bytes, {}{}, first run; \
+        "tinygram deadlock, simulated: S = {}, R = {}, MSS = {}, writes of {} bytes, {}{}, one run; \
          payload is zeros",
         parameters.send_buffer,
         parameters.receive_buffer,
