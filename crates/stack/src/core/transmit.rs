@@ -96,7 +96,7 @@ impl Run {
         self.key == key
             && segment.seq == first.seq + u64::from(self.len)
             && self.flags == Flags::ACK
-            && self.len % first.len.max(1) == 0
+            && self.len.is_multiple_of(first.len.max(1))
             && (1..=first.len).contains(&segment.len)
             && self.len + segment.len <= MOST_PAYLOAD
             && segment.flags.without(ends) == Flags::ACK
@@ -257,7 +257,7 @@ mod tests {
     #[test]
     fn a_packet_has_room_for_64_kib() {
         let mut queue = Queue::default();
-        let own = (0..100).filter(|n| queue.push(1, segment(1 + n * 1448, 1448), true));
+        let own = (0..100_u64).filter(|n| queue.push(1, segment(1 + n * 1448, 1448), true));
         assert_eq!(own.collect::<Vec<_>>(), [0, 45, 90]);
     }
 

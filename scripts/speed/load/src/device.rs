@@ -54,7 +54,26 @@ fn written(tun: &SyncDevice, length: Duration, octets: usize, offload: bool) -> 
     let header = if offload { VIRTIO_NET_HDR_LEN } else { 0 };
     let mut packet = vec![0; header + octets];
     packet[header..header + 20].copy_from_slice(&[
-        0x45, 0, (octets >> 8) as u8, octets as u8, 0, 0, 0x40, 0, 64, 253, 0, 0, 10, 98, 0, 2, 10, 98, 0, 9,
+        0x45,
+        0,
+        (octets >> 8) as u8,
+        octets as u8,
+        0,
+        0,
+        0x40,
+        0,
+        64,
+        253,
+        0,
+        0,
+        10,
+        98,
+        0,
+        2,
+        10,
+        98,
+        0,
+        9,
     ]);
     let sum: u32 = packet[header..header + 20]
         .chunks(2)

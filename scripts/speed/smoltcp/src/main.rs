@@ -15,7 +15,10 @@ enum Service {
     Sink,
     Source,
     /// The length of question and answer, once it is known, and how much of the answer is to go.
-    Answer { octets: Option<usize>, left: usize },
+    Answer {
+        octets: Option<usize>,
+        left: usize,
+    },
 }
 
 fn main() {
@@ -30,7 +33,11 @@ fn main() {
     let patience = Duration::from_micros(if best && alone { 50 } else { 0 });
     let mut last_busy = std::time::Instant::now();
     let fd = device.as_raw_fd();
-    let mut interface = Interface::new(Config::new(HardwareAddress::Ip), &mut device, Instant::now());
+    let mut interface = Interface::new(
+        Config::new(HardwareAddress::Ip),
+        &mut device,
+        Instant::now(),
+    );
     interface.update_ip_addrs(|all| {
         let address = IpCidr::new(IpAddress::v4(10, 99, 0, 2), 24);
         all.push(address).expect("room");
@@ -60,7 +67,10 @@ fn main() {
                 *service = match port {
                     5001 => Service::Sink,
                     5002 => Service::Source,
-                    _ => Service::Answer { octets: None, left: 0 },
+                    _ => Service::Answer {
+                        octets: None,
+                        left: 0,
+                    },
                 };
             }
             if socket.may_send() && !socket.may_recv() {
@@ -78,7 +88,10 @@ fn main() {
 
 /// The device with IFF_NAPI: what we write to it the kernel takes in by a thread of its own.
 fn with_napi(name: &str) -> TunTapInterface {
-    let tun = std::fs::File::options().read(true).write(true).open("/dev/net/tun");
+    let tun = std::fs::File::options()
+        .read(true)
+        .write(true)
+        .open("/dev/net/tun");
     let fd = tun.expect("/dev/net/tun").into_raw_fd();
     let flags = libc::IFF_TUN | libc::IFF_NO_PI | libc::IFF_NAPI;
     // SAFETY: all zeros is a request; the calls read it, and are given a descriptor that is open.
@@ -89,7 +102,11 @@ fn with_napi(name: &str) -> TunTapInterface {
         }
         request.ifr_ifru.ifru_flags = flags as libc::c_short;
         assert_eq!(libc::ioctl(fd, libc::TUNSETIFF, &request), 0, "the device");
-        assert_eq!(libc::fcntl(fd, libc::F_SETFL, libc::O_NONBLOCK), 0, "non-blocking");
+        assert_eq!(
+            libc::fcntl(fd, libc::F_SETFL, libc::O_NONBLOCK),
+            0,
+            "non-blocking"
+        );
     }
     TunTapInterface::from_fd(fd, Medium::Ip, 1500).expect("the device")
 }
@@ -106,9 +123,14 @@ fn serve(socket: &mut Socket<'_>, service: &mut Service, buffer: &mut [u8]) -> b
         }
         Service::Source => {
             let room = socket.can_send() && socket.may_recv();
-            room && socket.send_slice(&buffer[..256 * 1024]).is_ok_and(|octets| octets > 0)
+            room && socket
+                .send_slice(&buffer[..256 * 1024])
+                .is_ok_and(|octets| octets > 0)
         }
-        Service::Answer { octets: octets @ None, .. } => {
+        Service::Answer {
+            octets: octets @ None,
+            ..
+        } => {
             if socket.recv_queue() < 4 {
                 return false;
             }
@@ -117,10 +139,15 @@ fn serve(socket: &mut Socket<'_>, service: &mut Service, buffer: &mut [u8]) -> b
             *octets = Some(u32::from_be_bytes(length) as usize);
             true
         }
-        Service::Answer { octets: Some(octets), left } => {
+        Service::Answer {
+            octets: Some(octets),
+            left,
+        } => {
             let mut busy = false;
             if *left == 0 && socket.recv_queue() >= *octets {
-                socket.recv_slice(&mut buffer[..*octets]).expect("a question");
+                socket
+                    .recv_slice(&mut buffer[..*octets])
+                    .expect("a question");
                 *left = *octets;
                 busy = true;
             }
