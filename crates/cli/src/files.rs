@@ -13,11 +13,11 @@ pub(crate) enum Input {
 }
 
 impl Input {
-    /// As it was typed.
+    /// As people call it.
     pub(crate) fn name(&self) -> String {
         match self {
             Self::File(path) => path.display().to_string(),
-            Self::Stdin => "-".to_owned(),
+            Self::Stdin => "standard input".to_owned(),
         }
     }
 

@@ -75,6 +75,57 @@ fn the_document_of_rows_has_what_its_schema_says() {
     }
 }
 
+/// A reader of rows can make a table of each kind: a name is a word, and has values of one type,
+/// wherever it stands.
+#[test]
+fn the_names_in_cells_are_identifiers_of_one_type() {
+    let output = tinygram(
+        "reproduce heidemann doupnik davids moldeklev-table-a1 mogul-section-9 mogul-table-3 \
+         --format json",
+    );
+    let document: serde_json::Value = serde_json::from_slice(&output.stdout).expect("it is JSON");
+    let mut types = std::collections::BTreeMap::new();
+    for experiment in document["experiments"].as_array().expect("a list") {
+        for row in experiment["rows"].as_array().expect("a list") {
+            for (name, value) in row["cell"].as_object().expect("names and values") {
+                let is_word = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
+                assert!(name.chars().all(is_word), "{name}: {row}");
+                let is_text = value.is_string();
+                assert_eq!(
+                    *types.entry(name.clone()).or_insert(is_text),
+                    is_text,
+                    "{row}"
+                );
+            }
+        }
+    }
+    assert!(types.len() > 8, "{types:?}");
+}
+
+/// What we worked out is not passed off as the paper's.
+#[test]
+fn a_number_that_the_paper_does_not_print_is_wanted_not_published() {
+    let output = tinygram("reproduce doupnik-table-1 heidemann-table-1 --format json");
+    let document: serde_json::Value = serde_json::from_slice(&output.stdout).expect("it is JSON");
+    let experiments = document["experiments"].as_array().expect("a list");
+    let all = experiments
+        .iter()
+        .flat_map(|it| it["rows"].as_array().expect("a list"));
+    let of = |measure: &str| {
+        let mut named = all.clone().filter(|row| row["cell"]["measure"] == measure);
+        named
+            .find(|row| row["status"] != "not-published")
+            .expect("such a row")
+    };
+    let stalls = of("stalls per transaction");
+    assert!(stalls["published"].is_null() && stalls["wanted"].is_number());
+    assert_eq!(stalls["status"], "match");
+    let quotient = of("of Nagle off's");
+    assert!(quotient["published"].is_null() && quotient["wanted"].is_number());
+    let rate = of("KB/s");
+    assert!(rate["published"].is_number() && rate.get("wanted").is_none());
+}
+
 #[test]
 fn a_value_that_should_agree_and_does_not_is_found_after_all_was_printed() {
     // With one repetition of what the paper repeated ten times, chance puts some entries out.

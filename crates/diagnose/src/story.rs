@@ -212,7 +212,8 @@ impl Judge<'_> {
         }
         match findings::classify(hold) {
             Some(kind) => Verdict::Accused(kind),
-            None => Verdict::RuledOut(Lookalike::ZeroWindow),
+            None if hold.room < hold.held_len => Verdict::RuledOut(Lookalike::ZeroWindow),
+            None => Verdict::RuledOut(Lookalike::Uncorroborated),
         }
     }
 
@@ -230,7 +231,9 @@ impl Judge<'_> {
         // What RFC 1122 does not let wait was as late, or the answers were.
         let data_ns = i64::from(half.ack_min_ns);
         let prompt_ns = i64::from(half.prompt_ns);
-        let late_anyway = data_ns * 2 > hold.ack_wait_ns && half.ack_min_ns != u32::MAX;
+        // The few ACKs that there were are no witnesses against themselves where the handshake tells the way.
+        let alone = half.tally.acks <= 3 && half.handshake_ns != u32::MAX;
+        let late_anyway = data_ns * 2 > hold.ack_wait_ns && half.ack_min_ns != u32::MAX && !alone;
         if late_anyway || prompt_ns * 2 > hold.ack_wait_ns {
             return Some(Lookalike::LateAck);
         }

@@ -177,6 +177,24 @@ fn a_stall_is_found_also_where_sequence_numbers_wrap() {
 }
 
 #[test]
+fn the_first_acks_of_a_connection_do_not_excuse_each_other() {
+    // Nothing but the handshake tells how near the hosts are.
+    let report = Player::new()
+        .play(OPEN)
+        .play(
+            "
+            10.0  c P 1460
+            51.0  s .
+            51.05 c P 200
+            92.0  s .
+            92.1  s P 300
+            ",
+        )
+        .report();
+    assert_eq!(stalls(&report), [(Kind::OddFullShortFinal, 41)]);
+}
+
+#[test]
 fn a_capture_may_begin_anywhere() {
     let report = Player::new().play(STALL).report();
     assert_eq!(stalls(&report), [WWR_41]);

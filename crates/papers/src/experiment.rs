@@ -215,6 +215,11 @@ pub enum Mark {
     Line,
     /// A broken line through the points.
     Dashed,
+    /// A line that keeps its height until the next point: what is sent or acknowledged at once.
+    Steps,
+    /// A stroke for each point in a row under the series' name; y is the row's number from the top.
+    /// A plot that has rows has nothing else.
+    Row,
 }
 
 /// An exchange of segments, to be shown in tcpdump's notation or kept as a capture.

@@ -11,8 +11,10 @@ pub mod experiment;
 pub mod heidemann;
 pub mod mogul;
 pub mod moldeklev;
+mod standard;
 
 pub use experiment::Experiment;
+pub use standard::Standard;
 
 /// Every experiment, paper by paper.
 #[must_use]

@@ -76,7 +76,12 @@ fn the_documents_stall_as_the_rules_say() {
 fn it_takes_both_fixes() {
     let total = |id: &str, fixes: &str| -> f64 {
         let outcome = run(id, 1);
-        let of = |document| value(&outcome, &[fixes, &format!("document {document}")]);
+        let of = |document| {
+            value(
+                &outcome,
+                &[fixes, &format!("stalls of document {document}")],
+            )
+        };
         (1..=3).map(of).sum()
     };
     let both = |fixes: &str| [total("heidemann-2.2", fixes), total("heidemann-2.3", fixes)];

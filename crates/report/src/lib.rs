@@ -28,7 +28,8 @@ pub mod units;
 pub use destination::{Destination, Folder};
 pub use figure::{Figure, Line, Point};
 pub use page::{
-    Article, Axis, Badge, Chart, Curve, Mark, Page, Part, Plot, Section, Series, facts,
+    Article, Axis, Badge, Chart, Curve, Mark, Page, Part, Place, Plot, Reason, Reasons, Section,
+    Series, facts,
 };
 pub use rows::{Document, csv, json};
 pub use table::{Align, Column, Entry, Ink, Row, Table, Tone};

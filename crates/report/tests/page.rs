@@ -1,6 +1,9 @@
 //! Long pages: chapters, articles, charts, and the navigation between them.
 
-use tinygram_report::{Article, Axis, Badge, Chart, Curve, Mark, Page, Part, Section, Tone};
+use tinygram_report::{
+    Align, Article, Axis, Badge, Chart, Column, Curve, Entry, Mark, Page, Part, Place, Reason,
+    Reasons, Section, Table, Tone,
+};
 
 fn page() -> Page {
     let chart = Chart {
@@ -72,4 +75,78 @@ fn data_cannot_break_out_of_its_script_and_keeps_no_dust() {
     assert!(!html.contains("</script><b>"));
     assert!(html.contains("[1.0,0.3]"), "0.1 + 0.2 is shown as 0.3");
     assert!(html.contains("client &gt; server"));
+}
+
+/// A page with this alone.
+fn html(section: Section) -> String {
+    Page {
+        sections: vec![section],
+        ..Page::default()
+    }
+    .to_html()
+}
+
+fn reasons() -> Reasons {
+    let value = |name: &str, paper: &str| [name, paper, "5"].map(String::from).into();
+    Reasons {
+        title: "What does not agree".into(),
+        heads: ["value", "paper", "ours"].map(String::from).into(),
+        reasons: vec![Reason {
+            count: "\u{2260} 2 values".into(),
+            tone: Tone::Odd,
+            why: "the `tick` is late".into(),
+            places: vec![Place {
+                id: "table-1".into(),
+                values: vec![value("4 KB, on", "55"), value("4 KB, off", "<6")],
+            }],
+        }],
+    }
+}
+
+#[test]
+fn a_reason_stands_once_before_all_its_values() {
+    let html = html(Section::Reasons(reasons()));
+    assert_eq!(html.matches("the <code>tick</code> is late").count(), 1);
+    assert!(html.contains("<a href=\"#table-1\">table-1</a>"));
+    assert_eq!(html.matches("<th scope=\"row\"").count(), 2);
+    // On a narrow screen each value says what it is.
+    assert!(
+        html.contains("data-head=\"paper\"><span>&lt;6</span>"),
+        "{html}"
+    );
+    assert_eq!(
+        reasons().to_markdown(),
+        "- the `tick` is late (\u{2260} 2 values)\n  - **table-1**\n    \
+         - 4 KB, on: paper 55, ours 5\n    - 4 KB, off: paper <6, ours 5\n"
+    );
+}
+
+#[test]
+fn backticks_are_code_in_pairs_and_themselves_alone() {
+    let notes = ["see `a < b` and `c`", "it`s"].map(String::from).into();
+    let html = html(Section::Notes(notes));
+    assert!(
+        html.contains("see <code>a &lt; b</code> and <code>c</code>"),
+        "{html}"
+    );
+    assert!(html.contains("it`s"));
+}
+
+#[test]
+fn rows_of_words_become_cards_and_rows_of_numbers_do_not() {
+    let table = |align| {
+        let column = |head: &str| Column {
+            group: String::new(),
+            head: head.into(),
+            align,
+        };
+        let table = Table {
+            columns: ["line", "ours", "verdict"].map(column).into(),
+            rows: vec![["1", "2", "3"].map(Entry::new).into()],
+            ..Table::default()
+        };
+        html(Section::Table(table))
+    };
+    assert!(table(Align::Left).contains("data-head=\"verdict\"><span>3</span>"));
+    assert!(!table(Align::Right).contains("data-head=\"verdict\""));
 }

@@ -10,7 +10,7 @@ use crate::hold::Hold;
 pub(super) fn is(hold: &Hold) -> bool {
     hold.release.is_some()
         && hold.held_len >= hold.mss
-        && hold.flight <= 4 * hold.mss
+        && hold.flight <= LARGEST_BUFFER
         && (is_receivers(hold) || hold.room >= hold.held_len)
 }
 
@@ -20,11 +20,13 @@ pub(super) fn is(hold: &Hold) -> bool {
 pub(crate) fn leaves_a_short_one(hold: &Hold) -> bool {
     hold.release.is_some()
         && hold.held_len < hold.mss
-        && (LEAST_BUFFER..4 * hold.mss).contains(&hold.flight)
+        && (LEAST_BUFFER..=LARGEST_BUFFER).contains(&hold.flight)
 }
 
 /// The smallest buffer that a stack or a program has; less is what somebody writes.
 const LEAST_BUFFER: u32 = 4096;
+/// More than this is not too small for anything that a delayed-ACK timer has to do with.
+const LARGEST_BUFFER: u32 = 65_536;
 
 /// The receiver's window was full: it is the receive buffer that is small.
 pub(crate) fn is_receivers(hold: &Hold) -> bool {
@@ -78,7 +80,9 @@ pub(super) static WORDS: Words = Words {
             false => "SO_RCVBUF",
         };
         let nodelay = match f.hold() {
-            Some(h) if leaves_a_short_one(h) => "TCP_NODELAY helps, too",
+            Some(h) if leaves_a_short_one(h) => {
+                "NODELAY helps only if more than one flight fits into it"
+            }
             _ => "NODELAY does not help",
         };
         format!(

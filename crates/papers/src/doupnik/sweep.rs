@@ -88,35 +88,30 @@ impl Swept {
     }
 }
 
-/// A lane for parity, and one for each policy: a dot where a file stalls.
+/// A row for each policy, and one for parity beneath: a stroke where a file stalls.
 fn stalls(pair: &Pair, swept: &[Swept]) -> Plot {
-    let odd = sizes().filter(|file| tail_behind_an_odd_segment(*file));
-    let parity = (
-        "a tail behind an odd number of full segments".into(),
-        odd.map(|file| file as f64).collect(),
-    );
-    let lane = |swept: &Swept| -> (String, Vec<f64>) {
+    let row = |swept: &Swept| -> (String, Vec<f64>) {
         let percent = swept.share_percent();
         let name = format!("{}: {percent:.0} % of the sizes stall", swept.policy);
         (name, swept.stalled().collect())
     };
-    let lanes: Vec<_> = std::iter::once(parity)
-        .chain(swept.iter().map(lane))
-        .collect();
-    let top = lanes.len();
-    let series = |(below, (name, files)): (usize, (String, Vec<f64>))| Series {
+    let odd = sizes().filter(|file| tail_behind_an_odd_segment(*file));
+    let parity = (
+        "by parity: a tail behind an odd segment".into(),
+        odd.map(|file| file as f64).collect(),
+    );
+    // The policies come first, as in the other picture, so that each has one colour in both.
+    let rows = swept.iter().map(row).chain([parity]);
+    let series = |((name, files), row): ((String, Vec<f64>), u8)| Series {
         name,
-        mark: Mark::Dots,
-        points: files
-            .iter()
-            .map(|file| (*file, (top - below) as f64))
-            .collect(),
+        mark: Mark::Row,
+        points: files.iter().map(|file| (*file, f64::from(row))).collect(),
     };
     Plot {
         title: format!("Which files stall, {}", describe(pair)),
         x: "file [B]",
-        y: "policy, the legend's first at the top",
-        series: lanes.into_iter().enumerate().map(series).collect(),
+        y: "policy",
+        series: rows.zip(1..).map(series).collect(),
     }
 }
 
@@ -124,7 +119,7 @@ fn stalls(pair: &Pair, swept: &[Swept]) -> Plot {
 fn segments(pair: &Pair, swept: &[Swept]) -> Plot {
     let series = |swept: &Swept| Series {
         name: swept.policy.into(),
-        mark: Mark::Line,
+        mark: Mark::Steps,
         points: swept
             .points
             .iter()

@@ -66,21 +66,25 @@ fn matrix() -> Outcome {
         parameters: hosts::parameters(),
         layout: Layout::Grid {
             down: &["fixes"],
-            across: &["stalls per transaction"],
+            across: &["measure"],
         },
         ..Outcome::default()
     }
 }
+
+/// Stalls of each document in a transaction.
+const DOCUMENTS: [&str; 3] = [
+    "stalls of document 1",
+    "stalls of document 2",
+    "stalls of document 3",
+];
 
 /// Stalls of this kind per transaction, by document, for the server with no fix, each and both.
 fn rows(problem: Problem, effort: &Effort) -> Vec<Row> {
     let mut rows = Vec::new();
     for fixes in Fixes::ALL {
         let measured = table_1::measure(Over::PHttp, fixes, effort.seed);
-        for (document, name) in ["document 1", "document 2", "document 3"]
-            .iter()
-            .enumerate()
-        {
+        for (document, name) in DOCUMENTS.into_iter().enumerate() {
             let count = of(&measured, problem)
                 .filter(|stall| stall.document == document)
                 .count();
@@ -88,7 +92,7 @@ fn rows(problem: Problem, effort: &Effort) -> Vec<Row> {
             rows.push(Row {
                 cell: vec![
                     ("fixes", Value::Text(fixes.name().into())),
-                    ("stalls per transaction", Value::Text((*name).into())),
+                    ("measure", Value::Text(name.into())),
                 ],
                 published: published.map(|stalls| Value::Number(stalls, 0)),
                 reproduced: Value::Number(count as f64 / measured.retrievals.len() as f64, 2),
@@ -121,14 +125,17 @@ fn lengths(problem: Problem, fixes: Fixes, class: Class, effort: &Effort) -> [Ro
     let measured = table_1::measure(Over::PHttp, fixes, effort.seed);
     let between = || of(&measured, problem).map(|stall| hosts::millis(stall.between));
     let found = [
-        ("shortest [ms]", between().fold(f64::INFINITY, f64::min)),
-        ("longest [ms]", between().fold(0.0, f64::max)),
+        (
+            "shortest stall [ms]",
+            between().fold(f64::INFINITY, f64::min),
+        ),
+        ("longest stall [ms]", between().fold(0.0, f64::max)),
     ];
     let [low, high] = STALL_MS;
     let row = |(name, found): (&str, f64), published| Row {
         cell: vec![
             ("fixes", Value::Text(fixes.name().into())),
-            ("stalls per transaction", Value::Text(name.into())),
+            ("measure", Value::Text(name.into())),
         ],
         published: Some(Value::Number(published, 0)),
         reproduced: Value::Number(found, 0),

@@ -325,8 +325,10 @@ fn plot(seed: u64) -> Plot {
     };
     let series = shown.map(|(name, rule)| Series {
         name: name.into(),
-        mark: Mark::Line,
-        points: path.restart(rule, PAUSES[1]).sent,
+        mark: Mark::Steps,
+        points: std::iter::once((0.0, 0.0))
+            .chain(path.restart(rule, PAUSES[1]).sent)
+            .collect(),
     });
     Plot {
         title: format!(

@@ -48,10 +48,10 @@ pub(super) fn sweep(effort: &Effort) -> Outcome {
         parameters,
         rows: stalling.iter().flat_map(Stalling::rows).collect(),
         layout: Layout::Grid {
-            down: &["fixes", "window"],
+            down: &["fixes", "document"],
             across: &["measure"],
         },
-        plots: vec![plot(&stalling)],
+        plots: plots(&stalling).into(),
         notes: vec![
             "With the headers apart and Nagle, every first document stalls: a small one is itself \
              the small segment that waits behind the headers, a large one meets the initial window \
@@ -91,7 +91,7 @@ impl Stalling {
         let row = |measure: &str, reproduced| Row {
             cell: vec![
                 ("fixes", Value::Text(self.fixes.name().into())),
-                ("window", Value::Text(self.window.name().into())),
+                ("document", Value::Text(self.window.name().into())),
                 ("measure", Value::Text(measure.into())),
             ],
             published: None,
@@ -110,6 +110,25 @@ impl Stalling {
             ),
             row("ranges of sizes that stall", Value::Text(self.ranges())),
         ]
+    }
+
+    /// The sizes that meet a problem, in the so many-th row of a picture.
+    fn row(&self, problem: Problem, row: u8) -> Series {
+        let sizes = self.sizes.iter();
+        let met = sizes.filter(|(_, problems)| problems.contains(&problem));
+        let points: Vec<_> = met
+            .map(|(size, _)| (*size as f64, f64::from(row)))
+            .collect();
+        let percent = 100.0 * points.len() as f64 / self.sizes.len() as f64;
+        Series {
+            name: format!(
+                "fixes: {}; {}: {percent:.0} % of the sizes",
+                self.fixes.name(),
+                self.window.name()
+            ),
+            mark: Mark::Row,
+            points,
+        }
     }
 
     /// Runs of sizes that stall, their ends included.
@@ -144,44 +163,25 @@ fn problems(fixes: Fixes, window: Window, size: u64, seed: u64) -> Vec<Problem> 
     stalls.map(|stall| stall.problem).collect()
 }
 
-fn plot(stalling: &[Stalling]) -> Plot {
-    let series = |name: &str, mark, problem| Series {
-        name: name.into(),
-        mark,
-        points: stalling
+/// A picture for each problem: a row for each server and window, a stroke where a size stalls.
+fn plots(stalling: &[Stalling]) -> [Plot; 2] {
+    let plot = |name: &str, problem| Plot {
+        title: format!("Documents that meet {name}, behind headers of {HEADERS} octets"),
+        x: "size of the document [octets]",
+        y: "fixes and document",
+        series: stalling
             .iter()
             .zip(1..)
-            .flat_map(|(line, y)| {
-                let stalling = line.sizes.iter();
-                let met = stalling.filter(move |(_, problems)| problems.contains(&problem));
-                met.map(move |(size, _)| (*size as f64, f64::from(y)))
-            })
+            .map(|(line, row)| line.row(problem, row))
             .collect(),
     };
-    let lines: Vec<_> = (1..)
-        .zip(stalling)
-        .map(|(y, line)| format!("{y} {}, {}", line.fixes.name(), line.window.name()))
-        .collect();
-    Plot {
-        title: format!(
-            "Documents that stall, behind headers of {HEADERS} octets: {}",
-            lines.join("; ")
+    [
+        plot(
+            "the short initial segment (2.2)",
+            Problem::ShortInitialSegment,
         ),
-        x: "size of the document [octets]",
-        y: "server and window",
-        series: vec![
-            series(
-                "short initial segment (2.2)",
-                Mark::Squares,
-                Problem::ShortInitialSegment,
-            ),
-            series(
-                "short final segment (2.3)",
-                Mark::Dots,
-                Problem::ShortFinalSegment,
-            ),
-        ],
-    }
+        plot("the short final segment (2.3)", Problem::ShortFinalSegment),
+    ]
 }
 
 impl Window {

@@ -47,7 +47,7 @@ pub(super) fn figure_2(effort: &Effort) -> Outcome {
         ticks: [Duration::from_micros(189_050), Duration::from_millis(150)],
         title: "Figure 2: the short initial segment",
         plot: "Figure 1: the short initial segment",
-        pause: ("lines 6 to 8, `delta_time`", [5, 7]),
+        pause: ("from line 6 to line 8, `delta_time` [ms]", [5, 7]),
     };
     let mut outcome = figure.play();
     outcome.parameters = parameters(&figure);
@@ -75,7 +75,7 @@ pub(super) fn figure_4(effort: &Effort) -> Outcome {
         ticks: [Duration::from_micros(178_514), Duration::from_micros(400)],
         title: "Figure 4: the odd and short final segments",
         plot: "Figure 3: the odd and short final segments",
-        pause: ("lines 6 to 7, \"ACK is delayed\"", [5, 6]),
+        pause: ("from line 6 to line 7, \"ACK is delayed\" [ms]", [5, 6]),
     };
     let mut outcome = figure.play();
     outcome.parameters = parameters(&figure);
@@ -154,11 +154,11 @@ impl Figure {
             rows: self.rows(&shown),
             layout: Layout::Grid {
                 down: &["line"],
-                across: &["what"],
+                across: &["measure"],
             },
             plots: vec![sequence_plot(self.plot, &whole)],
             traces: vec![Trace {
-                title: self.title.into(),
+                title: self.titled(),
                 hosts: ["client", "server"],
                 sent: shown,
             }],
@@ -194,17 +194,29 @@ impl Figure {
         hosts::setting(documents, Over::PHttp, fixes, pace, ticks, self.seed).run()
     }
 
+    /// The title says where the trace's zero lies, if it is not the figure's.
+    fn titled(&self) -> String {
+        match self.lines[0].at_us {
+            0 => self.title.into(),
+            first => format!(
+                "{} (time since the first line, which the figure has at {:.3} ms)",
+                self.title,
+                first as f64 / 1e3
+            ),
+        }
+    }
+
     fn rows(&self, shown: &[(Side, Frame)]) -> Vec<Row> {
         let mut rows = Vec::new();
         for (number, (published, (from, frame))) in (1..).zip(self.lines.iter().zip(shown)) {
-            let cell = |what: &str| {
-                let line = ("line", Value::Text(number.to_string()));
-                vec![line, ("what", Value::Text(what.into()))]
+            let cell = |measure: &str| {
+                let line = ("line", Value::Count(number));
+                vec![line, ("measure", Value::Text(measure.into()))]
             };
             rows.push(Row {
                 cell: cell("time [ms]"),
                 published: Some(Value::Number(published.at_us as f64 / 1e3, 3)),
-                reproduced: Value::Number(frame.at.as_nanos() as f64 / 1e6, 3),
+                reproduced: Value::Number(as_stamped_us(frame) as f64 / 1e3, 3),
                 tolerance: TIMES,
                 class: Class::Fitted,
             });
@@ -218,19 +230,21 @@ impl Figure {
         }
         let (name, [before, after]) = self.pause;
         let published = self.lines[after].at_us - self.lines[before].at_us;
-        let pause = shown[after].1.at.since(shown[before].1.at);
+        let pause = as_stamped_us(&shown[after].1) - as_stamped_us(&shown[before].1);
         rows.push(Row {
-            cell: vec![
-                ("line", Value::Text(name.into())),
-                ("what", Value::Text("time [ms]".into())),
-            ],
+            cell: vec![("measure", Value::Text(name.into()))],
             published: Some(Value::Number(published as f64 / 1e3, 3)),
-            reproduced: Value::Number(hosts::millis(pause), 3),
+            reproduced: Value::Number(pause as f64 / 1e3, 3),
             tolerance: TIMES,
             class: Class::Fitted,
         });
         rows
     }
+}
+
+/// When tcpdump would say that a frame passed, in whole microseconds: it cuts, and does not round.
+fn as_stamped_us(frame: &Frame) -> u64 {
+    frame.at.as_nanos() / 1000
 }
 
 /// As tcpdump printed segments in 1996, and the paper's figures do.
@@ -279,7 +293,7 @@ pub(super) fn sequence_plot(title: &str, passed: &[(Side, Frame)]) -> Plot {
     );
     Plot {
         title: title.into(),
-        x: "time [s]",
+        x: "time since the client's SYN [s]",
         y: "sequence number [octets]",
         series: vec![
             Series {
@@ -293,23 +307,11 @@ pub(super) fn sequence_plot(title: &str, passed: &[(Side, Frame)]) -> Plot {
             },
             Series {
                 name: "acknowledged".into(),
-                mark: Mark::Line,
-                points: steps(&acks),
+                mark: Mark::Steps,
+                points: acks,
             },
         ],
     }
-}
-
-/// What is acknowledged stays so until the next ACK.
-fn steps(points: &[(f64, f64)]) -> Vec<(f64, f64)> {
-    let mut corners: Vec<(f64, f64)> = Vec::new();
-    for (x, y) in points {
-        if let Some((_, before)) = corners.last().copied() {
-            corners.push((*x, before));
-        }
-        corners.push((*x, *y));
-    }
-    corners
 }
 
 /// The frame with its time counted from `zero`.

@@ -1,7 +1,7 @@
 //! Tables 4 to 7 as experiments: every entry, the mean distance, and the order of the variants.
 
 use super::model::{Model, PARAMETERS};
-use super::published::{Row as PublishedRow, Table};
+use super::published::{Row as PublishedRow, SOCKET_BUFFERS, Table};
 use super::tables::{
     Entry, KNOWN_MISMATCHES, entries, entry_tolerance, mean_distance, measure, tolerance, wanted,
 };
@@ -42,18 +42,52 @@ pub(super) fn run(number: u8, effort: &Effort) -> Outcome {
             down: &["variant"],
             across: &["app_buffer", "socket_buffer"],
         },
-        notes: vec![
-            format!(
-                "To the letter of the paper's text, without any fitted parameter, the mean \
-                 distance from Table {number} is {:.2} points; with the fitted ones it is {:.2}.",
-                mean_distance(table, &literal),
-                mean_distance(table, &ours),
-            ),
-            trial_types(table, &ours),
-        ],
+        notes: notes(table, &ours, &literal),
         ..Outcome::default()
     }
 }
+
+fn notes(table: &Table, ours: &[Entry], literal: &[Entry]) -> Vec<String> {
+    let models = format!(
+        "To the letter of the paper's text, without any fitted parameter, the mean distance from \
+         Table {} is {:.2} points; with the fitted ones it is {:.2}.",
+        table.number,
+        mean_distance(table, literal),
+        mean_distance(table, ours),
+    );
+    let others = cross_traffic(table, ours);
+    [models, trial_types(table, ours)]
+        .into_iter()
+        .chain(others)
+        .collect()
+}
+
+/// What is not reproduced although it is within tolerance: an entry with large buffers whose worst
+/// trial is R and whose variant holds nothing for the clock.
+fn cross_traffic(table: &Table, ours: &[Entry]) -> Option<String> {
+    if table.number != 4 {
+        return None;
+    }
+    let is_by_chance = |entry: &&Entry| {
+        let (trial, score) = published(table, entry);
+        trial == 'R' && score < BY_CHANCE && entry.socket_buffer > SOCKET_BUFFERS[0]
+    };
+    let entries: Vec<_> = ours.iter().filter(is_by_chance).collect();
+    let mean = |of: &dyn Fn(&Entry) -> f64| {
+        entries.iter().map(|entry| of(entry)).sum::<f64>() / entries.len() as f64
+    };
+    Some(format!(
+        "{} entries of trial type R with socket buffers of 64K and more are {:.1} % in the mean of the \
+         paper and {:.1} % here. The capture effect of Ethernet's back-off gives ours; the rest of the \
+         paper's is the cross-traffic on its Ethernet, which nobody recorded and we do not reproduce.",
+        entries.len(),
+        mean(&|entry| published(table, entry).1),
+        mean(&|entry| entry.score_percent),
+    ))
+}
+
+/// Percent; what a policy delays scores more.
+const BY_CHANCE: f64 = 2.0;
 
 /// Table by table the paper has the best variant first.
 fn in_the_papers_order(table: &Table, entries: &[Entry]) -> Vec<Entry> {

@@ -28,6 +28,9 @@ pub struct Simulated {
     /// What gets through, in Mbit/s (10^6): after the deadlock if there was one, and of a whole
     /// transfer otherwise.
     pub mbit_per_s: f64,
+    /// The share of the time, from 0 to 1, in which nothing moves until a timer fires: all of it once
+    /// deadlocked.
+    pub waiting: f64,
 }
 
 /// A change that may help.
@@ -53,16 +56,26 @@ const STEP: u64 = 1 << 10;
 #[must_use]
 pub fn examine(transfer: &Transfer, runs: u32, seed: u64) -> Examined {
     let prediction = predict(&transfer.rules, transfer.call);
-    let most = most_per_timer(transfer);
+    // Where a piece of a write is larger than the buffer, more gets through than fits into it.
+    let predicted = prediction
+        .deadlock
+        .map_or(0.0, |deadlock| deadlock.per_timer);
+    let most = most_per_timer(transfer).max(predicted.ceil() as u64);
     let phases: Vec<Transfer> = watched_runs(transfer, runs, seed).collect();
     let within = watched_for(prediction.area);
     let watched = phases.par_iter().map(|run| run.deadlock(most, within));
     let deadlocks: Vec<Deadlock> = watched.collect::<Vec<_>>().into_iter().flatten().collect();
-    let mbit_per_s = if deadlocks.is_empty() {
-        transfer.mean_mbit_per_s(runs, seed)
+    let mean =
+        |of: &mut dyn Iterator<Item = f64>, count: usize| of.sum::<f64>() / count.max(1) as f64;
+    let (mbit_per_s, waiting) = if deadlocks.is_empty() {
+        let whole: Vec<Transfer> = transfer.at_random_phases(runs, seed).collect();
+        let paced: Vec<(f64, f64)> = whole.par_iter().map(Transfer::paced).collect();
+        let throughputs = &mut paced.iter().map(|paced| paced.0);
+        let waits = &mut paced.iter().map(|paced| paced.1);
+        (mean(throughputs, paced.len()), mean(waits, paced.len()))
     } else {
-        let sum: f64 = deadlocks.iter().map(|deadlock| deadlock.mbit_per_s).sum();
-        sum / deadlocks.len() as f64
+        let throughputs = &mut deadlocks.iter().map(|deadlock| deadlock.mbit_per_s);
+        (mean(throughputs, deadlocks.len()), 1.0)
     };
     Examined {
         prediction,
@@ -70,20 +83,26 @@ pub fn examine(transfer: &Transfer, runs: u32, seed: u64) -> Examined {
             runs,
             deadlocks,
             mbit_per_s,
+            waiting,
         },
     }
 }
 
-/// The runs in which a deadlock is waited for: at phases of the timer drawn from `seed`, between hosts
-/// that now and then have other work.
+/// The runs in which a deadlock is waited for, at phases of the timer drawn from `seed`.
 fn watched_runs(
     transfer: &Transfer,
     runs: u32,
     seed: u64,
 ) -> impl Iterator<Item = Transfer> + use<> {
+    busy(transfer).at_random_phases(runs, seed)
+}
+
+/// The same between hosts that now and then have other work.
+#[must_use]
+pub fn busy(transfer: &Transfer) -> Transfer {
     let mut busy = transfer.clone();
     busy.costs.hiccup = Some(OTHER_WORK);
-    busy.at_random_phases(runs, seed)
+    busy
 }
 
 fn watched_for(area: Area) -> Duration {

@@ -20,6 +20,8 @@ pub struct Grid {
     pub send_to: u64,
     /// The largest receive buffer.
     pub receive_to: u64,
+    /// A pair that has not deadlocked within this time is taken not to, if the inequalities allow it.
+    pub within: Duration,
 }
 
 /// A pair of buffers in octets, where the inequalities have it, and what became of it.
@@ -37,9 +39,9 @@ pub struct Pair {
     pub deadlocks: bool,
 }
 
-/// A pair that has not deadlocked within this time is taken not to.
+/// How long pairs of the figures are watched.
 const WATCHED: Duration = Duration::from_secs(4);
-/// The same for a pair that is not expected to.
+/// The same for a pair outside both inequalities.
 const GLANCE: Duration = Duration::from_secs(2);
 
 /// Figure 4: the ATM network, up to SunOS's largest buffers.
@@ -48,6 +50,7 @@ pub(super) fn figure_4(effort: &Effort) -> Outcome {
         step: 1 << 10,
         send_to: 51 << 10,
         receive_to: 51 << 10,
+        within: WATCHED,
     };
     let mut outcome = grid.outcome("Figure 4: S x R plane, MSS 9204", ATM_MSS, effort);
     outcome.notes.push(format!(
@@ -64,6 +67,7 @@ pub(super) fn figure_7(effort: &Effort) -> Outcome {
         step: 256,
         send_to: 6 << 10,
         receive_to: 12 << 10,
+        within: WATCHED,
     };
     grid.outcome("Figure 7: S x R plane, MSS 1460", ETHERNET_MSS, effort)
 }
@@ -73,7 +77,7 @@ const FIRST_PIECE: u64 = 4096;
 
 impl Grid {
     fn outcome(self, title: &str, mss: u16, effort: &Effort) -> Outcome {
-        let pairs = self.pairs(&Transfer::paper(1, 1, mss), effort.seed);
+        let pairs = self.pairs(&Transfer::paper(1, 1, mss), 1, effort.seed);
         let mut parameters = parameters();
         parameters.retain(|parameter| parameter.name != "transfer");
         parameters.push(Parameter {
@@ -91,15 +95,46 @@ impl Grid {
         }
     }
 
-    /// All pairs, each simulated as `transfer` with those buffers. Runs on the caller's thread pool.
+    /// All pairs, each simulated `runs` times as `transfer` with those buffers; one that deadlocks is
+    /// enough. Runs on the caller's thread pool.
     #[must_use]
-    pub fn pairs(self, transfer: &Transfer, seed: u64) -> Vec<Pair> {
+    pub fn pairs(self, transfer: &Transfer, runs: u32, seed: u64) -> Vec<Pair> {
         let multiples = |to: u64| (1..=to / self.step).map(move |n| n * self.step);
         let places: Vec<(u64, u64)> = multiples(self.send_to)
             .flat_map(|send| multiples(self.receive_to).map(move |receive| (send, receive)))
             .collect();
         let places = places.par_iter().with_max_len(16);
-        places.map(|place| pair(transfer, *place, seed)).collect()
+        places
+            .map(|place| self.pair(transfer, *place, runs, seed))
+            .collect()
+    }
+
+    fn pair(self, transfer: &Transfer, (send, receive): (u64, u64), runs: u32, seed: u64) -> Pair {
+        let mut transfer = transfer.clone();
+        transfer.rules.sender.buffer = send;
+        transfer.rules.receiver.buffer = receive;
+        let rules = &transfer.rules;
+        let area = Area::of(
+            send,
+            rules.sender.mss.into(),
+            &Threshold::of(&rules.receiver),
+        );
+        // Outside the inequalities there is nothing to wait for; these pairs are the costly ones.
+        let within = if area == Area::Safe {
+            GLANCE
+        } else {
+            self.within
+        };
+        let most = most_per_timer(&transfer);
+        Pair {
+            send,
+            receive,
+            area,
+            predicted: predict(rules, transfer.call).deadlock.is_some(),
+            deadlocks: transfer
+                .at_random_phases(runs, seed)
+                .any(|run| run.deadlock(most, within).is_some()),
+        }
     }
 
     fn plot(self, title: &str, mss: u16, pairs: &[Pair]) -> Plot {
@@ -148,30 +183,6 @@ impl Grid {
                 ),
             ],
         }
-    }
-}
-
-fn pair(transfer: &Transfer, (send, receive): (u64, u64), seed: u64) -> Pair {
-    let mut transfer = transfer.clone();
-    transfer.rules.sender.buffer = send;
-    transfer.rules.receiver.buffer = receive;
-    let rules = &transfer.rules;
-    let area = Area::of(
-        send,
-        rules.sender.mss.into(),
-        &Threshold::of(&rules.receiver),
-    );
-    // Outside the inequalities there is nothing to wait for; these pairs are the costly ones.
-    let within = if area == Area::Safe { GLANCE } else { WATCHED };
-    let most = most_per_timer(&transfer);
-    Pair {
-        send,
-        receive,
-        area,
-        predicted: predict(rules, transfer.call).deadlock.is_some(),
-        deadlocks: transfer
-            .at_random_phases(1, seed)
-            .any(|run| run.deadlock(most, within).is_some()),
     }
 }
 

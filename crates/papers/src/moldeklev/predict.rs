@@ -10,7 +10,7 @@ use tinygram_engine::connection::{Config, Connection, Wrote};
 use tinygram_engine::receiver::ReceiverConfig;
 use tinygram_engine::receiver::ack_policy::{AckPolicy, AckTimer};
 use tinygram_engine::sender::send_policy::BlockedOn;
-use tinygram_engine::{Duration, Flags, Instant, Offset, Options, Outbox, Segment};
+use tinygram_engine::{Duration, Instant, Outbox, Segment};
 
 /// What makes a receiver acknowledge by itself, whichever comes first. In octets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -145,7 +145,7 @@ pub fn predict(rules: &Config, call: u64) -> Prediction {
             deadlock: None,
         };
     }
-    let play = Play::new(rules, call.max(1), threshold.octets());
+    let play = Play::new(rules, call.max(1));
     let at_once = play.clone().rounds();
     let class = match area {
         Area::Certain => Class::WindowUpdate,
@@ -156,13 +156,12 @@ pub fn predict(rules: &Config, call: u64) -> Prediction {
         play.struck_by_the_timer()
             .map(|still| (Class::Timer, still))
     });
-    let period = timer_period(&rules.receiver).as_nanos().max(1);
     let deadlock = stands.map(|(class, still)| Deadlock {
         class,
         sent: still.sent,
         buffered: still.buffered,
         per_timer: still.per_timer,
-        mbit_per_s: still.per_timer * 8e3 / period as f64,
+        mbit_per_s: still.mbit_per_s,
     });
     Prediction {
         threshold,
@@ -171,20 +170,19 @@ pub fn predict(rules: &Config, call: u64) -> Prediction {
     }
 }
 
-/// A sender played against a receiver that reads at once what arrives: it acknowledges what reaches
-/// its threshold, and the timer acknowledges the rest. Time passes only for the timer.
+/// A sender and a receiver, who reads at once what arrives, played without anything that takes time
+/// but the receiver's timer.
 #[derive(Clone)]
 struct Play {
     sender: Connection,
+    receiver: Connection,
     outbox: Outbox,
     now: Instant,
-    period: Duration,
+    /// Octets of each write, and the most that a read takes.
     call: u64,
-    enough: u64,
-    window: u32,
     writing: bool,
-    /// Where the segments in flight end.
-    flight: VecDeque<Offset>,
+    /// What has left and not arrived.
+    flight: VecDeque<Segment>,
 }
 
 /// A connection that only the timer moves.
@@ -193,10 +191,11 @@ struct StandsStill {
     sent: u64,
     buffered: u64,
     per_timer: f64,
+    mbit_per_s: f64,
 }
 
 /// Rounds after which a connection does what it will always do.
-const SETTLING: usize = 8;
+const SETTLING: usize = 24;
 /// Rounds that show it; flights repeat after fewer.
 const LASTING: usize = 12;
 /// Rounds in which the timer is let strike at every instant.
@@ -207,16 +206,14 @@ const TRIED: usize = 16;
 const USUAL_PIECE: u64 = 4096;
 
 impl Play {
-    fn new(rules: &Config, call: u64, enough: u64) -> Self {
+    fn new(rules: &Config, call: u64) -> Self {
         let window = rules.receiver.buffer.min(rules.receiver.window_cap);
         Self {
             sender: Connection::established(rules, window),
+            receiver: Connection::established(rules, window),
             outbox: Outbox::new(),
             now: Instant::ZERO,
-            period: timer_period(&rules.receiver),
             call,
-            enough,
-            window: u32::try_from(window).unwrap_or(u32::MAX),
             writing: false,
             flight: VecDeque::new(),
         }
@@ -228,6 +225,7 @@ impl Play {
             self.fill(&mut |_| {});
             self.round();
         }
+        let begin = self.now;
         let mut first = None;
         let mut sent = 0;
         for _ in 0..LASTING {
@@ -236,29 +234,54 @@ impl Play {
             sent += still.sent;
             first = first.or(Some(still));
         }
+        let waited = self.now.since(begin);
         first.map(|first| StandsStill {
             per_timer: sent as f64 / LASTING as f64,
+            mbit_per_s: sent as f64 * 8e3 / waited.as_nanos().max(1) as f64,
             ..first
         })
     }
 
-    /// The writer sleeps: what is in flight is acknowledged, by the receiver or by the timer. Gives
-    /// how it stood still if by the timer.
+    /// The writer sleeps: what is in flight arrives and is acknowledged, by the receiver or by its
+    /// timer. Gives how it stood still if by the timer.
     fn round(&mut self) -> Option<StandsStill> {
         let sender = self.sender.sender();
         let (sent, buffered) = (sender.vars().outstanding(), sender.buffered());
-        let still = (0 < sent && sent < self.enough).then_some(StandsStill {
+        if self.arrive(self.flight.len()) || sent == 0 {
+            return None;
+        }
+        self.wait();
+        Some(StandsStill {
             sent,
             buffered,
             per_timer: 0.0,
-        });
-        if still.is_some() {
-            self.now += self.period;
+            mbit_per_s: 0.0,
+        })
+    }
+
+    /// So many segments arrive and are read. Gives whether the receiver acknowledged by itself.
+    fn arrive(&mut self, segments: usize) -> bool {
+        let mut acks = Outbox::new();
+        for segment in self.flight.drain(..segments) {
+            self.receiver.on_segment(self.now, &segment, &mut acks);
+            while self.receiver.receiver().readable() > 0 {
+                let octets = self.receiver.receiver().readable().min(self.call);
+                self.receiver.read(self.now, octets, &mut acks);
+            }
+            self.receiver
+                .app_blocks(self.now, BlockedOn::Read, false, &mut acks);
         }
-        if let Some(all) = self.flight.back().copied() {
-            self.acknowledge(all);
+        self.acknowledge(&acks)
+    }
+
+    /// Nothing moves until the receiver's timer has fired.
+    fn wait(&mut self) {
+        let mut acks = Outbox::new();
+        while acks.segments.is_empty() && self.receiver.next_wakeup() < Instant::FAR_FUTURE {
+            self.now = self.receiver.next_wakeup().max(self.now);
+            self.receiver.on_wakeup(self.now, &mut acks);
         }
-        still
+        self.acknowledge(&acks);
     }
 
     /// Inequality (4): whether there is an instant at which a timer's ACK of a part of the flight makes
@@ -281,10 +304,11 @@ impl Play {
         }
         instants.iter().find_map(|play| {
             let apart = play.flight.len() / TRIED + 1;
-            let mut ends = play.flight.iter().rev().step_by(apart);
-            ends.find_map(|end| {
+            let mut arrived = (1..=play.flight.len()).rev().step_by(apart);
+            arrived.find_map(|segments| {
                 let mut struck = play.clone();
-                struck.acknowledge(*end);
+                struck.arrive(segments);
+                struck.wait();
                 struck.rounds()
             })
         })
@@ -311,32 +335,17 @@ impl Play {
         self.gather();
     }
 
-    fn acknowledge(&mut self, end: Offset) {
-        let ack = Segment {
-            ack: end,
-            window: self.window,
-            ..bare_ack()
-        };
-        self.flight.retain(|other| *other > end);
-        self.sender.on_segment(self.now, &ack, &mut self.outbox);
-        self.gather();
-        self.sender.write_resume(self.now);
+    /// ACKs reach the sender. Gives whether there were any.
+    fn acknowledge(&mut self, acks: &Outbox) -> bool {
+        for ack in &acks.segments {
+            self.sender.on_segment(self.now, ack, &mut self.outbox);
+            self.gather();
+            self.sender.write_resume(self.now);
+        }
+        !acks.segments.is_empty()
     }
 
     fn gather(&mut self) {
-        let ends = self.outbox.segments.drain(..).map(|segment| segment.end());
-        self.flight.extend(ends);
-    }
-}
-
-fn bare_ack() -> Segment {
-    Segment {
-        seq: Offset::FIRST,
-        ack: Offset::FIRST,
-        len: 0,
-        window: 0,
-        mss: 0,
-        flags: Flags::ACK,
-        options: Options::default(),
+        self.flight.extend(self.outbox.segments.drain(..));
     }
 }

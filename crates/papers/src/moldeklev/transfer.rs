@@ -164,6 +164,20 @@ impl Transfer {
         }
     }
 
+    /// Runs it; gives its throughput in Mbit/s (10^6) and the share of its time, from 0 to 1, in which
+    /// nothing moved until a timer fired.
+    #[must_use]
+    pub fn paced(&self) -> (f64, f64) {
+        let mut world = self.world(Pauses::default());
+        if world.run(Instant::ZERO + LONGEST) != Ended::Stopped {
+            return (0.0, 1.0);
+        }
+        let elapsed = world.now().since(Instant::ZERO);
+        let waited = world.observer().waited.as_nanos() as f64;
+        let share = waited / elapsed.as_nanos().max(1) as f64;
+        (mbit_per_s(self.octets, elapsed), share)
+    }
+
     /// The mean of `runs` runs at phases drawn from `seed`, in Mbit/s.
     #[must_use]
     pub fn mean_mbit_per_s(&self, runs: u32, seed: u64) -> f64 {
@@ -223,6 +237,26 @@ impl Transfer {
         None
     }
 }
+
+/// Adds up the times in which nobody sent anything.
+#[derive(Clone, Copy, Debug, Default)]
+struct Pauses {
+    last: Instant,
+    waited: Duration,
+}
+
+impl Observer for Pauses {
+    fn sent(&mut self, _: Side, frame: &Frame) {
+        let pause = frame.at.since(self.last);
+        if pause >= PAUSE {
+            self.waited += pause;
+        }
+        self.last = self.last.max(frame.at);
+    }
+}
+
+/// No host's work and no wire takes as long; every delayed-ACK timer does.
+const PAUSE: Duration = Duration::from_millis(20);
 
 fn octets_read(world: &World<Bulk>) -> u64 {
     let reader = world.host(Side::Server).sockets()[0].connection();

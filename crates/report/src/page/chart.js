@@ -2,6 +2,13 @@
 // pointer. Curves differ in their marks as well as in their colours.
 
 const CURVE_COLOURS = 5; // --curve-0 to --curve-4 of the style sheet
+const ROW_HEIGHT = 40; // of a row with its name above it, in pixels
+const STROKE_HEIGHT = 16;
+const STROKE_MIDDLE = 27 / ROW_HEIGHT;
+
+function isLine(mark) {
+  return ["line", "dashed", "steps"].includes(mark);
+}
 
 class Chart extends Picture {
   constructor(figure) {
@@ -9,8 +16,9 @@ class Chart extends Picture {
     this.section = figure;
     const { x, y, curves } = JSON.parse(figure.querySelector("script").textContent);
     this.data = { x, y, lines: [] };
-    this.shown = curves.map((curve) => ({
-      ...curve, points: curve.points.map(([px, py]) => ({ x: px, y: py })),
+    this.isRows = curves.length > 0 && curves.every(({ mark }) => mark === "row");
+    this.shown = curves.map((curve, which) => ({
+      ...curve, points: curve.points.map(([px, py]) => ({ x: px, y: this.isRows ? -(which + STROKE_MIDDLE) : py })),
     }));
     this.cell = this.cellSize();
     this.view = this.extent();
@@ -21,7 +29,7 @@ class Chart extends Picture {
 
   /** The grid's steps, where there are squares: the least distance between neighbours. */
   cellSize() {
-    const points = this.shown.filter(({ mark }) => mark === "squares").flatMap(({ points }) => points);
+    const points = this.shown.filter(({ mark }) => mark === "squares" || mark === "row").flatMap(({ points }) => points);
     const step = (values) => {
       const sorted = [...new Set(values)].sort((a, b) => a - b);
       return Math.min(...sorted.slice(1).map((value, i) => value - sorted[i]), Infinity);
@@ -39,6 +47,8 @@ class Chart extends Picture {
       return [low >= 0 && low < high / 2 && !Number.isFinite(cell) ? 0 : low - margin, high + margin];
     };
     if (points.length === 0) return { x0: 0, x1: 1, y0: 0, y1: 1 };
+    // The first row stands at the top.
+    if (this.isRows) return { x0: 0, x1: Math.max(...points.map((p) => p.x)) * 1.01, y0: -this.shown.length, y1: 0 };
     const [x0, x1] = range(points.map((p) => p.x), this.cell.x);
     const [y0, y1] = range(points.map((p) => p.y), this.cell.y);
     return { x0, x1, y0, y1 };
@@ -56,7 +66,10 @@ class Chart extends Picture {
       this.samples = [...(this.samples ?? []), { sample, curve, which }];
       return element("li", {}, sample, element("span", {}, curve.name));
     }));
-    this.section.append(this.stage, legend, this.spoken);
+    this.section.append(this.stage, ...(this.isRows ? [] : [legend]), this.spoken);
+    if (!this.isRows) return;
+    this.section.classList.add("rows");
+    this.canvas.style.height = `${this.shown.length * ROW_HEIGHT + MARGIN.top + MARGIN.bottom}px`;
   }
 
   listen() {
@@ -96,17 +109,20 @@ class Chart extends Picture {
     const curve = this.shown[hovered.which];
     const point = curve.points[hovered.at];
     const part = (axis, value) => `${axis.name}: ${exact.format(value)} ${axis.unit}`.trim();
-    this.showTip(point, [curve.name, part(this.data.x, point.x), part(this.data.y, point.y)]);
+    this.showTip(point, [curve.name, part(this.data.x, point.x), ...(this.isRows ? [] : [part(this.data.y, point.y)])]);
   }
 
+  /** Rows have their names; where there are more of them than colours, colour would say nothing. */
   colourOf(which, colour) {
+    if (this.isRows && this.shown.length > CURVE_COLOURS) return colour("curve-0");
     return colour(`curve-${which % CURVE_COLOURS}`);
   }
 
   drawPoints(pen, colour, { mark, points }, which) {
     pen.fillStyle = this.colourOf(which, colour);
     pen.strokeStyle = pen.fillStyle;
-    if (mark === "line" || mark === "dashed") return this.drawCurve(pen, points, mark);
+    if (mark === "row") return this.drawRow(pen, points, which);
+    if (isLine(mark)) return this.drawCurve(pen, points, mark);
     for (const point of points) this.drawMark(pen, this.pixel(point), mark, which);
   }
 
@@ -114,9 +130,42 @@ class Chart extends Picture {
     pen.lineWidth = 1.8;
     pen.setLineDash(mark === "dashed" ? [7, 5] : []);
     pen.beginPath();
-    points.map((point) => this.pixel(point)).forEach(({ px, py }) => pen.lineTo(px, py));
+    points.map((point) => this.pixel(point)).forEach(({ px, py }, at, pixels) => {
+      if (mark === "steps" && at > 0) pen.lineTo(px, pixels[at - 1].py);
+      pen.lineTo(px, py);
+    });
     pen.stroke();
     pen.setLineDash([]);
+  }
+
+  /** Strokes as wide as their distance, so that neighbours make a band. */
+  drawRow(pen, points, which) {
+    const { x0, x1 } = this.view;
+    const wide = Math.max(1.2, Math.min(6, (this.cell.x / (x1 - x0)) * this.plot.width));
+    for (const point of points) {
+      const { px, py } = this.pixel(point);
+      pen.fillRect(px - wide / 2, py - STROKE_HEIGHT / 2, wide, STROKE_HEIGHT);
+    }
+  }
+
+  // The axis of rows: each row's name stands above its strokes, where it has room at any width.
+
+  widestLabel(pen) {
+    return this.isRows ? -MARGIN.left : super.widestLabel(pen);
+  }
+
+  drawYAxis(pen, colour) {
+    if (!this.isRows) return super.drawYAxis(pen, colour);
+    const { left, top, width } = this.plot;
+    pen.textBaseline = "middle";
+    pen.textAlign = "left";
+    this.shown.forEach(({ name }, which) => {
+      const py = top + which * ROW_HEIGHT;
+      pen.fillStyle = colour("ink");
+      pen.fillText(name, left, py + 9);
+      pen.fillStyle = colour("shade");
+      pen.fillRect(left, py + STROKE_MIDDLE * ROW_HEIGHT - STROKE_HEIGHT / 2, width, STROKE_HEIGHT);
+    });
   }
 
   drawMark(pen, { px, py }, mark, which) {
@@ -169,7 +218,7 @@ class Chart extends Picture {
       pen.clearRect(0, 0, 18, 14);
       pen.fillStyle = this.colourOf(which, colour);
       pen.strokeStyle = pen.fillStyle;
-      if (curve.mark === "line" || curve.mark === "dashed") {
+      if (isLine(curve.mark)) {
         pen.lineWidth = 1.8;
         pen.setLineDash(curve.mark === "dashed" ? [5, 3] : []);
         pen.beginPath();

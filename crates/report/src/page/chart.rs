@@ -42,6 +42,11 @@ pub enum Mark {
     Line,
     /// A broken line through them.
     Dashed,
+    /// A line that keeps its height until the next point, for what changes at once.
+    Steps,
+    /// A stroke each, in a row of its own under the curve's name. Rows stand beneath each other in
+    /// the curves' order, and a chart that has rows has nothing else.
+    Row,
 }
 
 #[derive(Serialize)]

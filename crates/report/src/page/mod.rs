@@ -3,10 +3,12 @@
 mod article;
 mod chart;
 mod plot;
+mod reasons;
 
 pub use article::{Article, Badge, Part};
 pub use chart::{Chart, Curve, Mark};
 pub use plot::{Axis, Plot, Series};
+pub use reasons::{Place, Reason, Reasons};
 use serde::Serialize;
 
 use crate::table::Table;
@@ -35,6 +37,8 @@ pub enum Section {
     Article(Article),
     /// A picture of points and lines.
     Chart(Chart),
+    /// Values by the reason why they stand here.
+    Reasons(Reasons),
     /// Lines that keep their spaces, such as a trace, under a title.
     Lines {
         /// What they are.
@@ -105,6 +109,7 @@ impl Section {
             Self::Part(part) => part.to_html(level),
             Self::Article(article) => article.to_html(level.below()),
             Self::Chart(chart) => chart.to_html(),
+            Self::Reasons(reasons) => reasons.to_html(level),
             Self::Lines { title, lines } => {
                 let title = escaped(title);
                 format!(
@@ -115,13 +120,13 @@ impl Section {
             }
             Self::Notes(notes) => notes
                 .iter()
-                .map(|note| format!("<p class=\"note\">{}</p>\n", escaped(note)))
+                .map(|note| format!("<p class=\"note\">{}</p>\n", prose(note)))
                 .collect(),
             Self::Facts { summary, facts } => {
                 let rows: String = facts
                     .iter()
                     .map(|(name, value)| {
-                        format!("<dt>{}</dt><dd>{}</dd>\n", escaped(name), escaped(value))
+                        format!("<dt>{}</dt><dd>{}</dd>\n", escaped(name), prose(value))
                     })
                     .collect();
                 format!(
@@ -184,6 +189,23 @@ pub(crate) fn escaped(text: &str) -> String {
         }
     }
     safe
+}
+
+/// A sentence as markup: what stands between two backticks is code. A single one stands for itself.
+pub(crate) fn prose(text: &str) -> String {
+    let safe = escaped(text);
+    let mut html = String::with_capacity(safe.len());
+    let mut parts = safe.split('`').peekable();
+    let mut is_code = false;
+    while let Some(part) = parts.next() {
+        match (is_code, parts.peek()) {
+            (true, Some(_)) => html += &format!("<code>{part}</code>"),
+            (true, None) => html += &format!("`{part}"),
+            (false, _) => html += part,
+        }
+        is_code = !is_code;
+    }
+    html
 }
 
 const STYLE: &str = include_str!("page.css");

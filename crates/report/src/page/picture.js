@@ -6,7 +6,8 @@
 // stands says whether it is marked, so nothing depends on colour.
 
 const REACH = 28; // how far from a point the pointer still means it, in pixels
-const MARGIN = { left: 58, right: 30, top: 12, bottom: 46 };
+const MARGIN = { left: 26, right: 30, top: 12, bottom: 46 }; // on the left, without the labels
+const NARROWEST_LABELS = 24;
 
 const number = new Intl.NumberFormat("en-US", { maximumFractionDigits: 1 });
 const exact = new Intl.NumberFormat("en-US", { maximumFractionDigits: 3 });
@@ -41,9 +42,10 @@ class Picture {
   // Places
 
   get plot() {
+    const left = MARGIN.left + (this.labels ?? NARROWEST_LABELS) + 8;
     return {
-      left: MARGIN.left, top: MARGIN.top,
-      width: Math.max(1, this.canvas.clientWidth - MARGIN.left - MARGIN.right),
+      left, top: MARGIN.top,
+      width: Math.max(1, this.canvas.clientWidth - left - MARGIN.right),
       height: Math.max(1, this.canvas.clientHeight - MARGIN.top - MARGIN.bottom),
     };
   }
@@ -108,6 +110,7 @@ class Picture {
     const colour = (name) => style.getPropertyValue(`--${name}`).trim();
     const font = `12px ${style.fontFamily}`;
     pen.font = font;
+    this.labels = this.widestLabel(pen);
 
     this.drawAxes(pen, colour);
     pen.save();
@@ -122,15 +125,30 @@ class Picture {
     pen.restore();
   }
 
+  yTicks() {
+    return ticks(this.view.y0, this.view.y1, this.plot.height / 60);
+  }
+
+  /** The axis's title stands beside the labels, not upon them. */
+  widestLabel(pen) {
+    const widths = this.yTicks().map((y) => pen.measureText(exact.format(y)).width);
+    return Math.ceil(Math.max(NARROWEST_LABELS, ...widths));
+  }
+
   drawAxes(pen, colour) {
-    const { left, top, width, height } = this.plot;
-    const { x0, x1, y0, y1 } = this.view;
     pen.lineWidth = 1;
     pen.strokeStyle = colour("rule");
     pen.fillStyle = colour("soft");
+    this.drawYAxis(pen, colour);
+    this.drawXAxis(pen, colour);
+  }
+
+  drawYAxis(pen, colour) {
+    const { left, top, width, height } = this.plot;
+    const { x0 } = this.view;
     pen.textBaseline = "middle";
     pen.textAlign = "right";
-    for (const y of ticks(y0, y1, height / 60)) {
+    for (const y of this.yTicks()) {
       const py = Math.round(this.pixel({ x: x0, y }).py) + 0.5;
       pen.beginPath();
       pen.moveTo(left, py);
@@ -138,9 +156,22 @@ class Picture {
       pen.stroke();
       pen.fillText(exact.format(y), left - 8, py);
     }
+    pen.save();
+    pen.fillStyle = colour("ink");
+    pen.translate(10, top + height / 2);
+    pen.rotate(-Math.PI / 2);
+    pen.textAlign = "center";
+    pen.fillText(axisTitle(this.data.y), 0, 0);
+    pen.restore();
+  }
+
+  drawXAxis(pen, colour) {
+    const { left, top, width, height } = this.plot;
+    const { x0, x1, y0 } = this.view;
     pen.textBaseline = "top";
     pen.textAlign = "center";
-    for (const x of ticks(x0, x1, width / 110)) {
+    // At least four parts, where the labels leave room for them.
+    for (const x of ticks(x0, x1, Math.max(width / 110, Math.min(4, width / 70)))) {
       const px = Math.round(this.pixel({ x, y: y0 }).px) + 0.5;
       pen.beginPath();
       pen.moveTo(px, top + height);
@@ -150,12 +181,6 @@ class Picture {
     }
     pen.fillStyle = colour("ink");
     pen.fillText(axisTitle(this.data.x), left + width / 2, top + height + 28);
-    pen.save();
-    pen.translate(10, top + height / 2);
-    pen.rotate(-Math.PI / 2);
-    pen.textBaseline = "middle";
-    pen.fillText(axisTitle(this.data.y), 0, 0);
-    pen.restore();
   }
 
   drawMarkedArea(pen, colour) {

@@ -1,7 +1,7 @@
 //! A table for a page: headings that screen readers can follow, entries that open figures.
 
 use super::{Align, Entry, Table, Tone};
-use crate::page::{Level, escaped};
+use crate::page::{Level, escaped, prose};
 
 impl Table {
     /// Renders the table as an HTML fragment: its title, a scrollable region, the notes.
@@ -12,7 +12,7 @@ impl Table {
             html += &self.grid(&name);
         }
         for note in &self.notes {
-            html += &format!("<p class=\"note\">{}</p>\n", escaped(note));
+            html += &format!("<p class=\"note\">{}</p>\n", prose(note));
         }
         html
     }
@@ -23,9 +23,16 @@ impl Table {
             "" => String::new(),
             name => format!(" role=\"region\" aria-label=\"{name}\""),
         };
+        let cards = self.makes_cards();
+        // Cards are no longer laid out as a table, and say what they are.
+        let role = |role: &str| match cards {
+            true => format!(" role=\"{role}\""),
+            false => String::new(),
+        };
         let mut html = format!(
-            "<div class=\"scroll\"{label} tabindex=\"0\">\n<table{}>\n<thead>\n",
-            self.kind()
+            "<div class=\"scroll\"{label} tabindex=\"0\">\n<table{}{}>\n<thead>\n",
+            self.kind(),
+            role("table")
         );
         if self.is_grouped() {
             html += &format!(
@@ -47,29 +54,36 @@ impl Table {
             }
             html += "</tr>\n";
         }
-        html += "<tr>";
+        html += &format!("<tr{}>", role("row"));
         for (at, column) in self.columns.iter().enumerate() {
             html += &format!(
-                "<th scope=\"col\"{}>{}</th>",
+                "<th scope=\"col\"{}{}>{}</th>",
+                role("columnheader"),
                 self.class(at),
                 escaped(&column.head)
             );
         }
         html += "</tr>\n</thead>\n<tbody>\n";
         for row in &self.rows {
-            html += "<tr>";
+            html += &format!("<tr{}>", role("row"));
             for (at, entry) in row.iter().enumerate() {
-                let (tag, scope) = if at == 0 {
-                    ("th", " scope=\"row\"")
-                } else {
-                    ("td", "")
+                let (tag, scope) = match at {
+                    0 => ("th", format!(" scope=\"row\"{}", role("rowheader"))),
+                    _ if cards => {
+                        let head = escaped(&self.columns[at].head);
+                        ("td", format!("{} data-head=\"{head}\"", role("cell")))
+                    }
+                    _ => ("td", String::new()),
+                };
+                let content = match cards && at > 0 {
+                    true => format!("<span>{}</span>", content(entry)),
+                    false => content(entry),
                 };
                 html += &format!(
-                    "<{tag}{scope}{}{}{}>{}</{tag}>",
+                    "<{tag}{scope}{}{}{}>{content}</{tag}>",
                     self.class(at),
                     entry.tone.attribute(),
                     weight(entry),
-                    content(entry)
                 );
             }
             html += "</tr>\n";
@@ -80,11 +94,22 @@ impl Table {
 
     /// A table of words has words for its rows' names, too, which need room.
     fn kind(&self) -> &'static str {
-        let mut others = self.columns.iter().skip(1);
-        match others.any(|column| column.align == Align::Left) {
-            true => " class=\"words\"",
-            false => "",
+        match (self.makes_cards(), self.has_words()) {
+            (true, _) => " class=\"words cards\"",
+            (false, true) => " class=\"words\"",
+            (false, false) => "",
         }
+    }
+
+    fn has_words(&self) -> bool {
+        let mut others = self.columns.iter().skip(1);
+        others.any(|column| column.align == Align::Left)
+    }
+
+    /// On a narrow screen the rows of a table of words become cards: words in several columns would
+    /// each have a few letters a line, or stand where nobody sees them.
+    fn makes_cards(&self) -> bool {
+        self.has_words() && self.columns.len() > 2 && !self.is_grouped()
     }
 
     /// Where the column's entries stand, and whether a group begins there.
@@ -122,7 +147,7 @@ impl Tone {
 }
 
 fn content(entry: &Entry) -> String {
-    let text = escaped(entry.text.trim());
+    let text = prose(entry.text.trim());
     let mut html = match &entry.opens {
         Some(id) => format!(
             "<button type=\"button\" data-opens=\"{}\" title=\"Show its transfers\">{text}</button>",

@@ -47,11 +47,17 @@ fn line(cells: impl Iterator<Item = String>) -> String {
     format!("| {} |\n", cells.collect::<Vec<_>>().join(" | "))
 }
 
-/// Keeps what Markdown would read as markup from being read so.
+/// Keeps what Markdown would read as markup from being read so; what stands between two backticks is
+/// code here, too.
 fn escaped(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
+    let paired = text.matches('`').count() / 2 * 2;
+    let mut ticks = 0;
     for c in text.chars() {
-        if matches!(c, '|' | '*' | '_' | '`' | '<' | '[' | '\\' | '#') {
+        let is_code = ticks % 2 == 1;
+        if c == '`' && ticks < paired {
+            ticks += 1;
+        } else if c == '|' || !is_code && matches!(c, '*' | '_' | '`' | '<' | '[' | '\\' | '#') {
             safe.push('\\');
         }
         safe.push(c);

@@ -293,9 +293,7 @@ impl Core {
         if ended || any(&[Events::READABLE, Events::PEER_CLOSED, Events::CONNECTED]) {
             socket.wake_reader(&mut self.wakers);
         }
-        // A writer that was woken for every acknowledgment would copy in driblets.
-        let room = socket.connection.sender().space() >= socket.connection.sender().capacity() / 3;
-        if ended || news.has(Events::CONNECTED) || news.has(Events::WRITABLE) && room {
+        if ended || any(&[Events::WRITABLE, Events::CONNECTED]) {
             socket.wake_writer(&mut self.wakers);
         }
         if let Owner::HalfOpen { listener, serial } = socket.owner

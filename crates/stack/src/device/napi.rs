@@ -20,7 +20,6 @@ pub(super) fn open(settings: &TunSettings) -> io::Result<SyncDevice> {
     // SAFETY: the descriptor is that of a TUN device without headers of its own, and is given away.
     let device = unsafe { SyncDevice::from_fd(tun.into_raw_fd()) }?;
     device.set_mtu(settings.mtu)?;
-    device.set_tx_queue_len(settings.queue)?;
     if let Some((address, prefix)) = settings.ipv4 {
         device.add_address_v4(address, prefix)?;
     }

@@ -32,7 +32,8 @@ pub struct TunSettings {
     /// woken. On the device every packet still is as on a wire. Means nothing with `offload`, under
     /// which packets are large already. Needs the network namespace's own `/sys`.
     pub threaded_napi: bool,
-    /// Packets that may wait for us to read them; more are lost.
+    /// Packets that may wait for us to read them; more are lost. Where only a user namespace's root
+    /// asks, who may make a device and not set this, the kernel's 500 stand.
     pub queue: u32,
 }
 
@@ -67,6 +68,10 @@ impl Tun {
             true => napi::open(settings)?,
             false => build(settings)?,
         };
+        match device.set_tx_queue_len(settings.queue) {
+            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {}
+            set => set?,
+        }
         device.set_nonblocking(true)?;
         let headroom = match settings.offload {
             true => tun_rs::VIRTIO_NET_HDR_LEN,
@@ -135,7 +140,6 @@ fn build(settings: &TunSettings) -> io::Result<SyncDevice> {
     let mut builder = DeviceBuilder::new()
         .mtu(settings.mtu)
         .offload(settings.offload)
-        .tx_queue_len(settings.queue)
         .packet_information(false);
     if let Some(name) = &settings.name {
         builder = builder.name(name);

@@ -18,7 +18,7 @@ use crate::values::{Names, count, size};
 /// "Deadlock situations in TCP over ATM", with the numbers filled in, and by the simulator, for each
 /// of their cures, too.
 #[derive(Clone, Debug, clap::Args)]
-#[command(after_help = EXAMPLES)]
+#[command(after_help = EXAMPLES, allow_negative_numbers = true)]
 pub(crate) struct Args {
     /// Sender's socket buffer
     #[arg(short, long, value_name = "SIZE", value_parser = size)]

@@ -4,7 +4,8 @@ use std::fmt::Write;
 use std::path::Path;
 
 use serde::Serialize;
-use tinygram_papers::moldeklev::cures::{Cure, Examined};
+use tinygram_engine::Duration;
+use tinygram_papers::moldeklev::cures::{Cure, Examined, busy};
 use tinygram_papers::moldeklev::plane::Grid;
 use tinygram_papers::moldeklev::predict::{Area, Class, Deadlock, Threshold};
 use tinygram_papers::moldeklev::transfer::Transfer;
@@ -99,7 +100,7 @@ pub(super) fn text(parameters: &Parameters, findings: &Findings) -> String {
 }
 
 fn verdict(parameters: &Parameters, asked: &Examined) -> String {
-    let simulated = simulated(asked);
+    let simulated = format!("{}.{}", simulated(asked), disagreement(asked));
     let Some(deadlock) = &asked.prediction.deadlock else {
         let why = match asked.prediction.area {
             Area::Safe => {
@@ -110,7 +111,7 @@ fn verdict(parameters: &Parameters, asked: &Examined) -> String {
                 "The inequalities allow a deadlock, but the rules, played through, do not come to one."
             }
         };
-        return format!("{why}\nSimulated: {simulated}.");
+        return format!("{why}\nSimulated: {simulated}");
     };
     let how = match deadlock.class {
         Class::WindowUpdate => {
@@ -126,9 +127,25 @@ fn verdict(parameters: &Parameters, asked: &Examined) -> String {
     let still = standing_still(parameters, asked, deadlock);
     format!(
         "{how}\n{still}\nPredicted: {:.2} Mbit/s, {:.0} bytes for each ACK of the timer, every {} ms.\n\
-         Simulated: {simulated}.",
+         Simulated: {simulated}",
         deadlock.mbit_per_s, deadlock.per_timer, parameters.ack_timer_ms
     )
+}
+
+/// What to make of a prediction and a simulation that do not agree.
+fn disagreement(asked: &Examined) -> &'static str {
+    let seen = !asked.simulated.deadlocks.is_empty();
+    match (&asked.prediction.deadlock, seen) {
+        (Some(_), false) => {
+            "\nThe two disagree: by its rules it can stand still, and with these hosts' costs it was \
+             not seen to. Other hosts, or a tick at another instant, may bring it about."
+        }
+        (None, true) => {
+            "\nThe two disagree: the rules, played without time, do not lead there; the hosts' costs \
+             and the tick do. Believe the simulation."
+        }
+        _ => "",
+    }
 }
 
 /// Inequality (3) with its numbers.
@@ -155,6 +172,11 @@ fn simulated(examined: &Examined) -> String {
     let simulated = &examined.simulated;
     let through = format!("{:.2} Mbit/s", simulated.mbit_per_s);
     match simulated.deadlocks.len() {
+        0 if Findings::waits(examined) => format!(
+            "{through}, no deadlock in {} runs, but {:.0} % of the time waiting for the timer",
+            simulated.runs,
+            100.0 * simulated.waiting
+        ),
         0 => format!("{through}, no deadlock in {} runs", simulated.runs),
         deadlocked => format!(
             "{through}, deadlocked in {deadlocked} of {} runs",
@@ -176,7 +198,11 @@ fn cure_table(cures: &[(Cure, Examined)]) -> Table {
             Some(deadlock) => format!("{:.2} Mbit/s", deadlock.mbit_per_s),
             None => "no deadlock".into(),
         };
-        let works = if works(examined) { "yes" } else { "no" };
+        let works = match (works(examined), Findings::waits(examined)) {
+            (true, _) => "yes",
+            (_, true) => "no",
+            _ => "unsure",
+        };
         [
             cure.what.clone(),
             predicted,
@@ -203,7 +229,7 @@ fn cure_table(cures: &[(Cure, Examined)]) -> Table {
 
 /// A cure must do both on paper and in the simulator.
 fn works(examined: &Examined) -> bool {
-    !Findings::deadlocks(examined)
+    !Findings::ails(examined)
 }
 
 #[derive(Serialize)]
@@ -251,6 +277,8 @@ struct SimulatedSeen {
     runs: u32,
     deadlocked: usize,
     mbit_per_s: f64,
+    /// The share of the time in which nothing moves until a timer fires.
+    waiting_percent: f64,
 }
 
 impl Seen {
@@ -282,6 +310,7 @@ impl Seen {
                 runs: examined.simulated.runs,
                 deadlocked: examined.simulated.deadlocks.len(),
                 mbit_per_s: examined.simulated.mbit_per_s,
+                waiting_percent: 100.0 * examined.simulated.waiting,
             },
         }
     }
@@ -305,6 +334,10 @@ pub(super) fn json(parameters: &Parameters, findings: &Findings) -> String {
     })
 }
 
+/// Runs of each pair of the plane.
+const PLANE_RUNS: u32 = 3;
+/// How long each pair is waited for.
+const PLANE_WATCHED: Duration = Duration::from_secs(20);
 /// Pairs along each side of the plane.
 const PAIRS: u64 = 40;
 
@@ -323,8 +356,9 @@ pub(super) fn plane(
         step,
         send_to,
         receive_to,
+        within: PLANE_WATCHED,
     };
-    let pairs = grid.pairs(transfer, parameters.seed);
+    let pairs = grid.pairs(&busy(transfer), PLANE_RUNS, parameters.seed);
     let points = pairs.iter().map(|pair| Point {
         x: pair.receive as f64,
         y: pair.send as f64,

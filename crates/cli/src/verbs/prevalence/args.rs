@@ -16,7 +16,7 @@ use crate::values::{Names, count, duration, rate, size};
 /// log, and beyond it the simulator's answer for each size: how long responses would be held, in how
 /// many segments.
 #[derive(Clone, Debug, clap::Args)]
-#[command(after_help = EXAMPLES)]
+#[command(after_help = EXAMPLES, allow_negative_numbers = true)]
 pub(crate) struct Args {
     /// Access logs, or - for standard input
     #[arg(required = true, value_name = "LOG")]
@@ -68,7 +68,9 @@ pub(crate) struct Args {
     pub(crate) rtt: Duration,
 
     /// Table 1 only: simulate nothing
-    #[arg(long, help_heading = COST)]
+    #[arg(
+        long, conflicts_with_all = ["profile", "policy", "rate", "rtt", "threads"], help_heading = COST
+    )]
     pub(crate) no_cost: bool,
 
     /// Threads to simulate on; the output does not depend on it [default: all cores]

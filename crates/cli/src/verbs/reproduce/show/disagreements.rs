@@ -1,47 +1,52 @@
-//! What does not agree, as a table: where, which value, the paper's, ours, and why.
+//! What does not agree: each reason once, and behind it where, which value, the paper's and ours.
 
-use tinygram_report::{Align, Column, Entry, Table};
+use tinygram_papers::experiment::Row;
+use tinygram_report::{Place, Reason, Reasons};
 
 use super::super::bench::Reproduced;
-use super::words;
+use super::words::{self, Disagreement};
 
-/// A line for each value that is off; nothing where none is.
-pub(super) fn table(reproduced: &[Reproduced]) -> Option<Table> {
-    let mut rows = Vec::new();
+/// Each reason with all values that are off for it; nothing where none is.
+pub(super) fn reasons(reproduced: &[Reproduced]) -> Option<Reasons> {
+    let mut reasons: Vec<Vec<Disagreement<'_>>> = Vec::new();
     for off in words::disagreements(reproduced) {
-        for row in &off.rows {
-            let published = row
-                .published
-                .as_ref()
-                .map_or_else(String::new, ToString::to_string);
-            rows.push(vec![
-                Entry::new(off.id),
-                Entry::new(words::cell(row)),
-                Entry::new(published),
-                Entry {
-                    text: format!("{} {}", row.reproduced, words::sign(off.status)),
-                    tone: words::tone(off.status),
-                    weight: 1.0,
-                    ..Entry::default()
-                },
-                Entry::new(match off.why {
-                    Some(why) => why.to_owned(),
-                    None => format!("should agree ({})", words::tolerance(row.tolerance)),
-                }),
-            ]);
+        let same = reasons
+            .iter()
+            .position(|all| (all[0].status, all[0].why) == (off.status, off.why));
+        match same {
+            Some(at) => reasons[at].push(off),
+            None => reasons.push(vec![off]),
         }
     }
-    let column = |head: &str| Column {
-        group: String::new(),
-        head: head.into(),
-        align: Align::Left,
-    };
-    (!rows.is_empty()).then(|| Table {
+    (!reasons.is_empty()).then(|| Reasons {
         title: "What does not agree".into(),
-        columns: ["where", "value", "paper", "ours", "why"]
-            .map(column)
-            .into(),
-        rows,
-        notes: Vec::new(),
+        heads: ["value", "paper", "ours"].map(String::from).into(),
+        reasons: reasons.iter().map(|all| reason(all)).collect(),
     })
+}
+
+/// What is off for one reason, wherever it stands.
+fn reason(all: &[Disagreement<'_>]) -> Reason {
+    let count = all.iter().map(|off| off.rows.len()).sum();
+    let status = all[0].status;
+    Reason {
+        count: format!("{} {}", words::sign(status), words::counted(count, "value")),
+        tone: words::tone(status),
+        why: all[0].why.unwrap_or("should agree").to_owned(),
+        places: all.iter().map(place).collect(),
+    }
+}
+
+fn place(off: &Disagreement<'_>) -> Place {
+    let value = |row: &&Row| {
+        let mut standard = words::standard(row).unwrap_or_else(|| "-".into());
+        if off.why.is_none() {
+            standard += &format!(" ({})", words::tolerance(row.tolerance));
+        }
+        vec![words::cell(row), standard, row.reproduced.to_string()]
+    };
+    Place {
+        id: off.id.into(),
+        values: off.rows.iter().map(value).collect(),
+    }
 }

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 use serde_json::Value as Json;
 use tinygram_papers::Experiment;
+use tinygram_papers::Standard;
 use tinygram_papers::experiment::{
     Class, Mark, Origin, Parameter, Plot, Row, Status, Tolerance, Value,
 };
@@ -76,10 +77,17 @@ struct Counts {
 #[derive(Serialize)]
 struct JsonRow {
     cell: serde_json::Map<String, Json>,
+    /// What the paper prints; `null` where it prints nothing.
     published: Json,
+    /// What it is held to where the paper does not print it: what its words come to.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    wanted: Option<Json>,
+    /// How large it may be, where small is what is wanted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    at_most: Option<f64>,
     reproduced: Json,
-    /// How far the two may be apart, in the value's own unit; where that differs between the
-    /// directions, the larger; `null` where anything may be.
+    /// How far it may be from what it is held to, in the value's own unit; where that differs between
+    /// the directions, the larger; `null` where anything may be.
     tolerance: Option<f64>,
     /// The numbers that count as agreeing, both included.
     allowed: Option<(f64, f64)>,
@@ -157,6 +165,7 @@ fn measured(it: &Reproduced) -> Measured {
 
 fn row(row: &Row) -> JsonRow {
     let published = row.published.as_ref();
+    let standard = row.standard();
     let allowed = published.and_then(Value::number);
     let allowed = allowed.and_then(|paper| words::allowed(row.tolerance, paper));
     let distance = |paper: f64| allowed.map(|(low, high)| f64::max(paper - low, high - paper));
@@ -166,7 +175,18 @@ fn row(row: &Row) -> JsonRow {
             .iter()
             .map(|(name, part)| ((*name).to_owned(), value(part)))
             .collect(),
-        published: published.map_or(Json::Null, value),
+        published: match &standard {
+            Some(Standard::Printed(printed)) => value(printed),
+            _ => Json::Null,
+        },
+        wanted: match &standard {
+            Some(Standard::Wanted(wanted)) => Some(value(wanted)),
+            _ => None,
+        },
+        at_most: match standard {
+            Some(Standard::AtMost(most)) => Some(tidy(most)),
+            _ => None,
+        },
         reproduced: value(&row.reproduced),
         tolerance: match published.and_then(Value::number) {
             Some(paper) => distance(paper).map(tidy),
@@ -228,6 +248,8 @@ fn plot(plot: &Plot) -> JsonPlot {
             Mark::Squares => "squares",
             Mark::Line => "line",
             Mark::Dashed => "dashed",
+            Mark::Steps => "steps",
+            Mark::Row => "row",
         },
         points: series.points.clone(),
     });

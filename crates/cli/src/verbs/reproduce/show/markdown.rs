@@ -15,9 +15,9 @@ pub(super) fn results(plan: &Plan, reproduced: &[Reproduced]) -> String {
         words::SIGNS.to_owned(),
         text::counts(reproduced).to_markdown(),
     ];
-    if let Some(table) = disagreements::table(reproduced) {
-        parts.push(format!("## {}", table.title));
-        parts.push(untitled(&table).to_markdown());
+    if let Some(reasons) = disagreements::reasons(reproduced) {
+        parts.push(format!("## {}", reasons.title));
+        parts.push(reasons.to_markdown());
     }
     let mut paper = None;
     for it in reproduced {

@@ -12,7 +12,7 @@ pub(in super::super) fn page(plan: &Plan, reproduced: &[Reproduced]) -> Page {
         words::verdict(plan, reproduced),
         words::SIGNS.into(),
     ])];
-    sections.extend(disagreements::table(reproduced).map(Section::Table));
+    sections.extend(disagreements::reasons(reproduced).map(Section::Reasons));
     let mut paper = None;
     for it in reproduced {
         let own = it.experiment.paper;
@@ -116,6 +116,8 @@ fn chart(plot: &Plot) -> Chart {
             PaperMark::Squares => Mark::Squares,
             PaperMark::Line => Mark::Line,
             PaperMark::Dashed => Mark::Dashed,
+            PaperMark::Steps => Mark::Steps,
+            PaperMark::Row => Mark::Row,
         },
         points: series.points.clone(),
     };

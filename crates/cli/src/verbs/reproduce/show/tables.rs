@@ -1,6 +1,7 @@
 //! An outcome's rows as tables: a grid as the paper has it, or a line each.
 
-use tinygram_papers::experiment::{Layout, Outcome, Row, Status, Value};
+use tinygram_papers::Standard;
+use tinygram_papers::experiment::{Layout, Outcome, Row, Status, Tolerance, Value};
 use tinygram_report::{Align, Column, Entry, Table};
 
 use super::words;
@@ -59,17 +60,14 @@ fn list(rows: &[&Row]) -> Table {
             .iter()
             .map(|(_, value)| Entry::new(words::part(value)))
             .collect();
-        line.push(Entry::new(published(row)));
+        line.push(Entry::new(printed(row)));
         line.push(Entry {
             text: row.reproduced.to_string(),
             tone: words::tone(row.status()),
             weight: weight(row),
             ..Entry::default()
         });
-        line.push(Entry::new(match row.published {
-            Some(_) => words::tolerance(row.tolerance),
-            None => "-".into(),
-        }));
+        line.push(Entry::new(allowed(row)));
         line.push(Entry::new(verdict(row)));
         line
     };
@@ -123,7 +121,8 @@ fn grid(title: String, rows: &[&Row], down: &[&str], across: &[&str]) -> Table {
     };
     let row = |line: &Vec<String>| {
         let mut row = vec![Entry::new(line.join(" / "))];
-        if rows.iter().any(|row| row.published.is_some()) {
+        let is_printed = |row: &&Row| matches!(row.standard(), Some(Standard::Printed(_)));
+        if rows.iter().any(is_printed) {
             row[0].beside = Some("  paper".into());
         }
         row.extend(heads.iter().map(|head| entry(line, head)));
@@ -137,18 +136,15 @@ fn grid(title: String, rows: &[&Row], down: &[&str], across: &[&str]) -> Table {
     }
 }
 
-/// Ours with its sign, and the paper's beside it.
+/// Ours with its sign, and what it is held to beside it.
 fn compared(row: &Row) -> Entry {
     let status = row.status();
     Entry {
         text: format!("{} {}", row.reproduced, words::sign(status))
             .trim_end()
             .into(),
-        beside: row
-            .published
-            .as_ref()
-            // As wide as ours with its sign, so that digits stand under digits.
-            .map(|value| format!("{value}  ")),
+        // As wide as ours with its sign, so that digits stand under digits.
+        beside: words::standard(row).map(|value| format!("{value}  ")),
         tone: words::tone(status),
         weight: weight(row),
         opens: None,
@@ -165,10 +161,25 @@ fn verdict(row: &Row) -> String {
     }
 }
 
-fn published(row: &Row) -> String {
-    row.published
-        .as_ref()
-        .map_or_else(|| "-".to_owned(), ToString::to_string)
+/// What the paper prints.
+fn printed(row: &Row) -> String {
+    match row.standard() {
+        Some(Standard::Printed(value)) => value.to_string(),
+        _ => "-".into(),
+    }
+}
+
+/// How far ours may be from what the paper prints; or what is wanted, which it does not.
+fn allowed(row: &Row) -> String {
+    match (row.standard(), row.tolerance) {
+        (None, _) => "-".into(),
+        (Some(Standard::Printed(_)), tolerance) => words::tolerance(tolerance),
+        (Some(Standard::Wanted(value)), Tolerance::Exact) => format!("wanted {value}"),
+        (Some(Standard::Wanted(value)), tolerance) => {
+            format!("wanted {value} {}", words::tolerance(tolerance))
+        }
+        (Some(Standard::AtMost(most)), _) => format!("at most {most}"),
+    }
 }
 
 /// How much of its tolerance a row uses up: 0 nothing, 1 all of it or more.

@@ -5,16 +5,22 @@ use tinygram_papers::experiment::Trace;
 use super::super::bench::Reproduced;
 use crate::capture;
 
-/// A line for each segment: when it left, in seconds from the first, and who sent it to whom.
+/// A line for each segment: when it left, in seconds from the first, and who sent it to whom. As
+/// tcpdump does, what is finer than a microsecond is cut off.
 pub(super) fn lines(trace: &Trace) -> Vec<String> {
     let began = trace.sent.first().map(|(_, frame)| frame.at);
     let line = |(side, frame): &(tinygram_sim::medium::Side, tinygram_sim::medium::Frame)| {
-        let since = began.map_or(0, |began| frame.at.since(began).as_nanos());
-        let seconds = since as f64 / 1e9;
+        let micros = began.map_or(0, |began| micros(frame.at) - micros(began));
+        let (seconds, micros) = (micros / 1_000_000, micros % 1_000_000);
         let [from, to] = [side.index(), side.other().index()].map(|at| trace.hosts[at]);
-        format!("{seconds:.6} {from} > {to}: {}", frame.segment)
+        format!("{seconds}.{micros:06} {from} > {to}: {}", frame.segment)
     };
     trace.sent.iter().map(line).collect()
+}
+
+/// The time stamp of a capture with whole microseconds.
+fn micros(at: tinygram_engine::Instant) -> u64 {
+    at.as_nanos() / 1000
 }
 
 /// Every trace with the name of its files, which end in what they are.

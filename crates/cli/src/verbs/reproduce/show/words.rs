@@ -1,7 +1,7 @@
 //! How results are worded, the same in every format.
 
-use tinygram_papers::Experiment;
 use tinygram_papers::experiment::{Class, Origin, Paper, Row, Status, Tolerance, Value};
+use tinygram_papers::{Experiment, Standard};
 use tinygram_report::Tone;
 use tinygram_report::units::size;
 
@@ -32,7 +32,8 @@ pub(super) const fn sign(status: Status) -> &'static str {
 
 /// What the signs mean, for the foot of a page.
 pub(super) const SIGNS: &str = "= agrees by protocol rules alone; ≈ agrees with fitted costs; ≠ differs, for a reason that is \
-     named; ✗ differs and should not; without a sign: the paper has no such value.";
+     named; ✗ differs and should not; without a sign: the paper has no such value. What is wanted, or \
+     allowed at most, is ours: it follows from the paper, which does not print it.";
 
 pub(super) const fn tone(status: Status) -> Tone {
     match status {
@@ -53,6 +54,15 @@ pub(super) fn tolerance(tolerance: Tolerance) -> String {
         Tolerance::Between(low, high) => format!("{low} to {high}"),
         Tolerance::Unbounded => "-".into(),
     }
+}
+
+/// What a row is held to: the paper's value as it is, ours with what it is.
+pub(super) fn standard(row: &Row) -> Option<String> {
+    row.standard().map(|standard| match standard {
+        Standard::Printed(value) => value.to_string(),
+        Standard::Wanted(value) => format!("wanted {value}"),
+        Standard::AtMost(most) => format!("at most {most}"),
+    })
 }
 
 /// The values that a tolerance allows around the paper's number, both ends included; `None` where
@@ -96,13 +106,14 @@ pub(super) fn cell(row: &Row) -> String {
     row.cell.iter().map(word).collect::<Vec<_>>().join(", ")
 }
 
-/// A row in a line: what it belongs to, the paper's value, ours.
+/// A row in a line: what it belongs to, what it is held to, ours.
 pub(super) fn compared(row: &Row) -> String {
-    let published = row
-        .published
-        .as_ref()
-        .map_or_else(|| "-".to_owned(), ToString::to_string);
-    format!("{}: paper {published}, ours {}", cell(row), row.reproduced)
+    let held_to = match (row.standard(), standard(row)) {
+        (Some(Standard::Printed(_)), Some(printed)) => format!("paper {printed}"),
+        (_, Some(ours)) => ours,
+        (_, None) => "paper -".into(),
+    };
+    format!("{}: {held_to}, ours {}", cell(row), row.reproduced)
 }
 
 /// Rows of an experiment that are off for one reason.
