@@ -213,7 +213,7 @@ mod tests {
 
     #[test]
     fn it_looks_again_where_the_last_gap_was_short() {
-        let at = |micros| move || Instant::from_nanos(micros * 1000);
+        let at = |micros: u64| move || Instant::from_nanos(micros * 1000);
         let mut looking = Looking {
             longest: 50_000,
             empty_since: None,
