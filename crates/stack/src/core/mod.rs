@@ -256,8 +256,8 @@ impl Core {
     fn settle(&mut self, key: usize) {
         let socket = &mut self.sockets[key];
         for segment in self.outbox.segments.drain(..) {
-            socket.queued += 1;
-            self.queue.push(key, segment);
+            let alone = self.queue.push(key, segment, self.abilities.offload);
+            socket.queued += u32::from(alone);
         }
         let deadline = socket.connection.next_wakeup();
         self.timers.arm(key, deadline, &mut socket.armed);

@@ -1,6 +1,7 @@
 //! What packets leave and arrive through.
 
 mod memory;
+mod napi;
 mod socket;
 mod tun;
 

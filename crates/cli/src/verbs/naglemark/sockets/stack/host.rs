@@ -9,7 +9,7 @@ use tinygram_link::device::{self, Addresses};
 use tinygram_link::namespace::Namespace;
 use tinygram_link::relay::Link;
 use tinygram_stack::device::{Device, PacketSocket};
-use tinygram_stack::{SocketOptions, Stack, TcpListener, Tun, TunSettings};
+use tinygram_stack::{SocketOptions, Stack, StackSettings, TcpListener, Tun, TunSettings};
 
 use super::super::networks::{DEVICE, FAR, MTU, NEAR};
 use super::super::plan::Plan;
@@ -86,7 +86,7 @@ fn live(settings: Settings, tell: mpsc::Sender<Ready>) -> io::Result<()> {
 /// Runs the stack until its device is gone.
 async fn run(device: impl Device, settings: Settings, tell: mpsc::Sender<Ready>) -> io::Result<()> {
     let ours = IpAddr::V4(FAR.v4);
-    let (stack, driver) = Stack::with_driver(device, &[ours])?;
+    let (stack, driver) = Stack::with_driver(device, &[ours], &StackSettings::default())?;
     let mut servers = Vec::new();
     for &send_buffer in &settings.send_buffers {
         let options = SocketOptions {
