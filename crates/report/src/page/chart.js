@@ -141,7 +141,7 @@ class Chart extends Picture {
   /** Strokes as wide as their distance, so that neighbours make a band. */
   drawRow(pen, points, which) {
     const { x0, x1 } = this.view;
-    const wide = Math.max(1.2, Math.min(6, (this.cell.x / (x1 - x0)) * this.plot.width));
+    const wide = Math.max(1.2, Math.min(6, (this.cell.x / (x1 - x0)) * this.plot.width + 0.5));
     for (const point of points) {
       const { px, py } = this.pixel(point);
       pen.fillRect(px - wide / 2, py - STROKE_HEIGHT / 2, wide, STROKE_HEIGHT);

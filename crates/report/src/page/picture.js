@@ -168,6 +168,7 @@ class Picture {
   drawXAxis(pen, colour) {
     const { left, top, width, height } = this.plot;
     const { x0, x1, y0 } = this.view;
+    pen.fillStyle = colour("soft");
     pen.textBaseline = "top";
     pen.textAlign = "center";
     // At least four parts, where the labels leave room for them.
