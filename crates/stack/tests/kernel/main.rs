@@ -20,8 +20,8 @@ use libtest_mimic::{Arguments, Trial};
 
 fn main() {
     let arguments = Arguments::from_args();
-    let missing = is_missing(namespace::enter());
-    let no_sysfs = missing || is_missing(namespace::mount_sysfs());
+    let missing = is_missing(&namespace::enter());
+    let no_sysfs = missing || is_missing(&namespace::mount_sysfs());
     let all = transfers::trials()
         .into_iter()
         .chain(endings::trials())
@@ -38,8 +38,8 @@ fn main() {
 }
 
 /// Whether tests are to be skipped for want of that; says why.
-fn is_missing(what: Result<(), String>) -> bool {
-    if let Err(reason) = &what {
+fn is_missing(what: &Result<(), String>) -> bool {
+    if let Err(reason) = what {
         assert!(
             std::env::var_os("CI").is_none(),
             "not to be skipped in CI: {reason}"
