@@ -15,7 +15,7 @@ use tinygram_engine::sender::congestion::restart::{IdleAfter, IdleRestart};
 use tinygram_engine::sender::congestion::{Congestion, Cubic, Reno};
 use tinygram_engine::sender::send_policy::{BlockedOn, SendPolicy};
 use tinygram_engine::sender::{RtoRules, SenderConfig};
-use tinygram_engine::socket::copy_rule::{CopyRule, Mclbytes, SunOs, WholeWrite};
+use tinygram_engine::socket::copy_rule::{CopyRule, Linux, Mclbytes, SunOs, WholeWrite};
 use tinygram_engine::{
     Connection, Duration, Flags, Instant, Offset, Options, Outbox, Segment, Span, Timestamps,
 };
@@ -312,6 +312,7 @@ fn config(setup: &Setup) -> Config {
     ];
     let copy_rules = [
         CopyRule::WholeWrite(WholeWrite),
+        CopyRule::Linux(Linux),
         CopyRule::SunOs(SunOs::AS_SHIPPED),
         CopyRule::Mclbytes(Mclbytes {
             cluster: 2048,

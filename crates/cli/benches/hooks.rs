@@ -1,83 +1,117 @@
-//! What a hook costs, in nanoseconds a call: this program measures itself alone and under
-//! `tinygram run`, in turn, and shows the difference of the medians.
+//! What a hook costs: the overhead of a call, in nanoseconds, over the same program without the library.
 //!
 //! `cargo bench -p tinygram --bench hooks`. Exits with 1 if a limit is passed.
+//!
+//! This program runs itself several times over: plainly, under `tinygram run`, and for the held write
+//! also doing by hand what the hooks do. All of them stay alive and are asked in turn, for some
+//! milliseconds each, in an order that changes; what counts is the difference *within* a round. A
+//! machine that is faster in one second than in the next (virtual ones are, by a fifth and more)
+//! shifts the absolute figures, which are shown too, and leaves the differences.
 
+use std::io::{BufRead, BufReader, Write};
 use std::net::{TcpListener, TcpStream};
 use std::os::fd::AsRawFd;
-use std::process::{Command, ExitCode};
+use std::process::{Child, ChildStdin, ChildStdout, Command, ExitCode, Stdio};
 use std::time::Instant;
 
-/// One measurement: its name, what it may cost at most, and how it is taken.
+/// One measurement: its name, what it may cost at most, and who takes part. The first is what the
+/// others are compared with, the last is under the library.
 struct Measure {
     name: &'static str,
     limit_ns: Option<f64>,
-    take: fn() -> f64,
+    contenders: &'static [Contender],
+}
+
+/// One way to take a measurement.
+struct Contender {
+    name: &'static str,
+    hooked: bool,
+    begin: fn() -> Slice,
+}
+
+/// A few milliseconds of it; the median time of a call.
+type Slice = Box<dyn FnMut() -> f64>;
+
+const fn plain(begin: fn() -> Slice) -> Contender {
+    contender("plain", false, begin)
+}
+
+const fn hooked(begin: fn() -> Slice) -> Contender {
+    contender("hooked", true, begin)
+}
+
+const fn contender(name: &'static str, hooked: bool, begin: fn() -> Slice) -> Contender {
+    Contender {
+        name,
+        hooked,
+        begin,
+    }
 }
 
 const MEASURES: [Measure; 5] = [
     Measure {
         name: "write to /dev/null, passed through",
         limit_ns: Some(10.0),
-        take: write_elsewhere,
+        contenders: &[plain(write_elsewhere), hooked(write_elsewhere)],
     },
     Measure {
         name: "read from /dev/zero, passed through",
         limit_ns: Some(10.0),
-        take: read_elsewhere,
+        contenders: &[plain(read_elsewhere), hooked(read_elsewhere)],
     },
     Measure {
         name: "poll with timeout 0, nothing held",
         limit_ns: Some(10.0),
-        take: poll_nothing,
+        contenders: &[plain(poll_nothing), hooked(poll_nothing)],
     },
     Measure {
-        name: "TCP write, passed by the predictor",
+        name: "a TCP write and two reads, passed by the predictor",
         limit_ns: None,
-        take: predicted_write,
+        contenders: &[plain(alone), hooked(alone)],
     },
     Measure {
-        name: "a lone TCP write held, with its flush",
+        name: "the same, the write held and flushed alone",
         limit_ns: Some(400.0),
-        take: lone_write,
+        contenders: &[
+            plain(with_company),
+            contender("by hand", false, by_hand),
+            contender("by hand, beside an idle thread", false, by_hand_in_two),
+            hooked(with_company),
+        ],
     },
 ];
-const ROUNDS: usize = 15;
+const ROUNDS: usize = 300;
+const CHILD: &str = "TINYGRAM_BENCH_CHILD";
 
 fn main() -> ExitCode {
-    if let Ok(index) = std::env::var(CHILD) {
-        let measure = &MEASURES[index.parse::<usize>().expect("an index")];
-        println!("{}", (measure.take)());
+    if let Ok(place) = std::env::var(CHILD) {
+        let (measure, contender) = place.split_once('/').expect("two numbers");
+        let [measure, contender] = [measure, contender].map(|n| n.parse::<usize>().expect("one"));
+        serve(&MEASURES[measure].contenders[contender]);
         return ExitCode::SUCCESS;
     }
-    println!(
-        "{:38} {:>9} {:>9} {:>9} {:>7}",
-        "ns a call, medians", "plain", "hooked", "cost", "limit"
-    );
+    println!("ns a call: median, and the median of the differences within rounds [95 % interval]");
     let mut kept = true;
     for (index, measure) in MEASURES.iter().enumerate() {
-        // In turn, so that a noisy minute of the machine hits both.
-        let pairs: Vec<_> = (0..ROUNDS)
-            .map(|_| (child(index, false), child(index, true)))
-            .collect();
-        let plain = median(pairs.iter().map(|(plain, _)| *plain));
-        let hooked = median(pairs.iter().map(|(_, hooked)| *hooked));
-        let cost = median(pairs.iter().map(|(plain, hooked)| hooked - plain));
-        kept &= measure.limit_ns.is_none_or(|limit| cost < limit);
-        let limit = measure
-            .limit_ns
-            .map_or("-".to_owned(), |limit| format!("{limit:.0}"));
-        println!(
-            "{:38} {plain:9.1} {hooked:9.1} {cost:9.1} {limit:>7}",
-            measure.name
-        );
+        let limit = measure.limit_ns.map_or(String::new(), |limit| {
+            format!(" (overhead below {limit:.0})")
+        });
+        println!("{}{limit}", measure.name);
+        let took = take(index, measure);
+        for (contender, times) in measure.contenders.iter().zip(&took) {
+            let over: Vec<_> = times.iter().zip(&took[0]).map(|(a, b)| a - b).collect();
+            let [low, high] = interval(&over);
+            println!(
+                "    {:32} {:9.1} {:+9.1} [{low:+.1}, {high:+.1}]",
+                contender.name,
+                median(times),
+                median(&over)
+            );
+            if contender.hooked {
+                kept &= measure.limit_ns.is_none_or(|limit| median(&over) < limit);
+            }
+        }
     }
-    let plain = median((0..ROUNDS).map(|_| converse(Sending::Plainly)));
-    let by_hand = median((0..ROUNDS).map(|_| converse(Sending::HeldByHand)));
-    println!(
-        "of the last, the kernel's own share (MSG_MORE and TCP_NODELAY by hand): {:.1}",
-        by_hand - plain
-    );
     if kept {
         ExitCode::SUCCESS
     } else {
@@ -85,87 +119,175 @@ fn main() -> ExitCode {
     }
 }
 
-fn child(index: usize, hooked: bool) -> f64 {
-    let this = std::env::current_exe().expect("our own program");
-    let mut command = if hooked {
-        let mut run = Command::new(env!("CARGO_BIN_EXE_tinygram"));
-        run.args(["run", "--"]).arg(this);
-        run
-    } else {
-        // Both have Nagle off: what is measured is the hold, not the stall it cures.
-        Command::new(this)
-    };
-    let output = command
-        .env(CHILD, index.to_string())
-        .output()
-        .expect("the child runs");
-    let text = String::from_utf8_lossy(&output.stdout).into_owned();
-    text.trim()
-        .parse()
-        .unwrap_or_else(|_| panic!("{text}{}", String::from_utf8_lossy(&output.stderr)))
+/// The times of each contender, one a round.
+fn take(index: usize, measure: &Measure) -> Vec<Vec<f64>> {
+    let mut runs: Vec<_> = (0..measure.contenders.len())
+        .map(|contender| Run::start(index, contender, measure.contenders[contender].hooked))
+        .collect();
+    let count = runs.len();
+    let mut took = vec![Vec::new(); count];
+    for round in 0..ROUNDS {
+        // Each begins as often as the others, and follows each neighbour as often.
+        for turn in 0..count {
+            let turn = if round % 2 == 0 {
+                turn
+            } else {
+                count - 1 - turn
+            };
+            let who = (round / 2 + turn) % count;
+            took[who].push(runs[who].slice());
+        }
+    }
+    for mut run in runs {
+        drop(run.ask);
+        run.child.wait().expect("our own child");
+    }
+    took
 }
 
-fn median(values: impl Iterator<Item = f64>) -> f64 {
-    let mut sorted: Vec<_> = values.collect();
-    sorted.sort_by(f64::total_cmp);
+/// A contender in a process of its own.
+struct Run {
+    child: Child,
+    ask: ChildStdin,
+    answers: BufReader<ChildStdout>,
+}
+
+impl Run {
+    fn start(measure: usize, contender: usize, hooked: bool) -> Self {
+        let this = std::env::current_exe().expect("our own program");
+        let mut command = if hooked {
+            let mut run = Command::new(env!("CARGO_BIN_EXE_tinygram"));
+            run.args(["run", "--"]).arg(this);
+            run
+        } else {
+            Command::new(this)
+        };
+        let mut child = command
+            .env(CHILD, format!("{measure}/{contender}"))
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("the child runs");
+        let ask = child.stdin.take().expect("piped");
+        let answers = BufReader::new(child.stdout.take().expect("piped"));
+        Self {
+            child,
+            ask,
+            answers,
+        }
+    }
+
+    fn slice(&mut self) -> f64 {
+        self.ask.write_all(b"\n").expect("the child lives");
+        let mut line = String::new();
+        self.answers.read_line(&mut line).expect("the child lives");
+        line.trim().parse().expect("a number")
+    }
+}
+
+/// A child's life: a slice for every line it is given.
+fn serve(contender: &Contender) {
+    let mut slice = (contender.begin)();
+    let mut out = std::io::stdout();
+    for _ in std::io::stdin().lines() {
+        writeln!(out, "{}", slice()).expect("a pipe");
+    }
+}
+
+fn median(values: &[f64]) -> f64 {
+    let sorted = sorted(values);
     sorted[sorted.len() / 2]
 }
 
-fn per_call(calls: u32, mut call: impl FnMut()) -> f64 {
-    #[allow(clippy::disallowed_methods, reason = "a benchmark measures real time")]
-    let begun = Instant::now();
-    for _ in 0..calls {
-        call();
-    }
-    begun.elapsed().as_nanos() as f64 / f64::from(calls)
+/// Of the median, by the order statistics: exact for any distribution.
+fn interval(values: &[f64]) -> [f64; 2] {
+    let sorted = sorted(values);
+    let count = sorted.len() as f64;
+    let reach = 0.98 * count.sqrt();
+    [count / 2.0 - reach, count / 2.0 + reach].map(|rank| sorted[rank as usize])
 }
 
-fn write_elsewhere() -> f64 {
+fn sorted(values: &[f64]) -> Vec<f64> {
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    sorted
+}
+
+/// A slice of so many calls, timed together: for calls that all take the same.
+fn together(calls: u32, mut call: impl FnMut() + 'static) -> Slice {
+    Box::new(move || {
+        let begun = now();
+        for _ in 0..calls {
+            call();
+        }
+        begun.elapsed().as_nanos() as f64 / f64::from(calls)
+    })
+}
+
+fn now() -> Instant {
+    #[allow(clippy::disallowed_methods, reason = "a benchmark measures real time")]
+    Instant::now()
+}
+
+fn write_elsewhere() -> Slice {
     let null = std::fs::File::create("/dev/null").expect("/dev/null");
     // SAFETY: one byte of our own.
-    per_call(3_000_000, || unsafe {
+    together(20_000, move || unsafe {
         libc::write(null.as_raw_fd(), [0_u8].as_ptr().cast(), 1);
     })
 }
 
-fn read_elsewhere() -> f64 {
+fn read_elsewhere() -> Slice {
     let zero = std::fs::File::open("/dev/zero").expect("/dev/zero");
-    let mut byte = [0_u8];
     // SAFETY: as above.
-    per_call(3_000_000, || unsafe {
-        libc::read(zero.as_raw_fd(), byte.as_mut_ptr().cast(), 1);
+    together(20_000, move || unsafe {
+        libc::read(zero.as_raw_fd(), [0_u8].as_mut_ptr().cast(), 1);
     })
 }
 
-fn poll_nothing() -> f64 {
+fn poll_nothing() -> Slice {
     // SAFETY: no descriptors.
-    per_call(3_000_000, || unsafe {
+    together(20_000, || unsafe {
         libc::poll(std::ptr::null_mut(), 0, 0);
     })
 }
 
-/// How [`converse`] writes.
+/// How a conversation writes.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Sending {
-    Plainly,
+    Alone,
     /// With a second write now and then, so that the predictor goes on holding.
     WithCompany,
     /// What the hooks do, done by the program itself.
-    HeldByHand,
+    ByHand,
 }
 
-fn predicted_write() -> f64 {
-    converse(Sending::Plainly)
+fn alone() -> Slice {
+    converse(Sending::Alone)
 }
 
-fn lone_write() -> f64 {
+fn with_company() -> Slice {
     converse(Sending::WithCompany)
+}
+
+fn by_hand() -> Slice {
+    converse(Sending::ByHand)
+}
+
+fn by_hand_in_two() -> Slice {
+    std::thread::spawn(|| {
+        loop {
+            std::thread::park();
+        }
+    });
+    converse(Sending::ByHand)
 }
 
 /// Two event-driven programs in one: each writes, finds nothing to read, and then the other reads.
 /// The median time of an exchange, per write; whole exchanges, because what one call saves (an
-/// acknowledgment handled) another may spend.
-fn converse(sending: Sending) -> f64 {
+/// acknowledgment handled) another may spend. Both ends have Nagle off in every contender: what is
+/// measured is the hold, not the stall it cures.
+fn converse(sending: Sending) -> Slice {
     let listener = TcpListener::bind("127.0.0.1:0").expect("loopback");
     let client = TcpStream::connect(listener.local_addr().expect("bound")).expect("loopback");
     let (server, _) = listener.accept().expect("loopback");
@@ -173,33 +295,37 @@ fn converse(sending: Sending) -> f64 {
         end.set_nodelay(true).expect("an option");
         end.set_nonblocking(true).expect("a flag");
     }
-    let mut times = Vec::new();
-    for round in 0..30_000 {
-        let took = per_call(1, || {
+    Box::new(move || {
+        let mut times = Vec::new();
+        for round in 0..1_000 {
+            let begun = now();
             turn(&client, &server, sending);
             turn(&server, &client, sending);
-        });
-        if round > 100 {
-            times.push(took / 2.0);
-        }
-        if round % 7 == 6 && sending == Sending::WithCompany {
-            for (from, to) in [(&client, &server), (&server, &client)] {
-                write(from, 0);
-                turn(from, to, sending);
+            // The first of a slice wake the watchdog, if there is one.
+            if round > 100 {
+                times.push(begun.elapsed().as_nanos() as f64 / 2.0);
+            }
+            if round % 7 == 6 && sending == Sending::WithCompany {
+                for (from, to) in [(&client, &server), (&server, &client)] {
+                    write(from, 0);
+                    turn(from, to, sending);
+                }
             }
         }
-    }
-    median(times.into_iter())
+        median(&times)
+    })
 }
 
 fn turn(from: &TcpStream, to: &TcpStream, sending: Sending) {
-    if sending == Sending::HeldByHand {
+    if sending == Sending::ByHand {
         write(from, libc::MSG_MORE);
-        from.set_nodelay(true).expect("an option");
     } else {
         write(from, 0);
     }
     read(from);
+    if sending == Sending::ByHand {
+        from.set_nodelay(true).expect("an option");
+    }
     read(to);
 }
 
@@ -220,5 +346,3 @@ fn read(stream: &TcpStream) {
         )
     };
 }
-
-const CHILD: &str = "TINYGRAM_BENCH_CHILD";

@@ -9,6 +9,7 @@
 use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::os::fd::AsRawFd;
+use std::os::unix::fs::FileExt;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -26,8 +27,16 @@ struct Order {
     /// How long each server is loaded before anything counts.
     warm_up_seconds: f64,
     round_seconds: f64,
-    /// The server of each round, by index.
-    rounds: Vec<usize>,
+    rounds: Vec<Round>,
+}
+
+/// One round.
+#[derive(Clone, Copy, serde::Deserialize)]
+struct Round {
+    /// The server, by index.
+    server: usize,
+    /// What each of its `switches` is set to before.
+    set: Option<u8>,
 }
 
 #[derive(serde::Deserialize)]
@@ -36,6 +45,8 @@ struct Server {
     address: String,
     /// The processes whose CPU time counts.
     pids: Vec<i32>,
+    /// Bytes in the memory of processes: process and address of each.
+    switches: Vec<(i32, u64)>,
 }
 
 /// What one round showed.
@@ -61,7 +72,10 @@ fn main() {
     for load in &loads {
         load.round(warm_up);
     }
-    for &server in &order.rounds {
+    for &Round { server, set } in &order.rounds {
+        if let Some(value) = set {
+            order.servers[server].switch(value);
+        }
         let seen = loads[server].round(round);
         println!("{}", serde_json::to_string(&seen).expect("plain numbers"));
     }
@@ -219,6 +233,16 @@ fn until_quiet(stream: &mut TcpStream) -> usize {
 }
 
 impl Server {
+    fn switch(&self, value: u8) {
+        for (pid, address) in &self.switches {
+            std::fs::File::options()
+                .write(true)
+                .open(format!("/proc/{pid}/mem"))
+                .and_then(|memory| memory.write_all_at(&[value], *address))
+                .expect("root writes to any process");
+        }
+    }
+
     /// What its processes have used so far, those of their threads that ended included. To the
     /// nanosecond, where `/proc` counts in hundredths of a second.
     fn cpu_us(&self) -> f64 {

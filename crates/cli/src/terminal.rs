@@ -40,14 +40,19 @@ pub(crate) struct Progress(ProgressBar);
 impl Progress {
     /// A bar over `total` pieces of work.
     pub(crate) fn over(total: u64, what: &'static str) -> Self {
-        let bar = ProgressBar::new(total).with_message(what);
+        let bar = ProgressBar::new(total).with_prefix(what);
         let style = ProgressStyle::with_template(
-            "{msg} [{bar:40}] {pos}/{len}  {elapsed} elapsed, {eta} to go",
+            "{prefix} [{bar:40}] {pos}/{len}  {elapsed} elapsed, {eta} to go  {msg}",
         )
         .expect("the template is well formed")
         .progress_chars("=> ");
         bar.set_style(style);
         Self(bar)
+    }
+
+    /// What is being done, behind the bar.
+    pub(crate) fn says(&self, what: String) {
+        self.0.set_message(what);
     }
 
     /// One more piece is done. Any thread may say so.

@@ -1,13 +1,32 @@
-//! A TUN device inside a namespace, up and with addresses. It is gone when it is dropped.
+//! What a link joins: a TUN device inside a namespace, up and with addresses, gone when it is dropped;
+//! or a socket at whose other end a program is a network of its own.
 
 use std::io;
 use std::net::{Ipv4Addr, Ipv6Addr};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
+use std::os::unix::net::UnixDatagram;
 
+use rustix::net::sockopt::{set_socket_recv_buffer_size, set_socket_send_buffer_size};
+use rustix::net::{AddressFamily, SocketFlags, SocketType};
 use tun_rs::{DeviceBuilder, Layer, SyncDevice};
 
 use crate::namespace::Namespace;
 use crate::netlink;
+
+/// An end of a link: gives and takes packets of the network layer, and waits for nothing.
+pub trait Port: AsFd + Send + Sync + 'static {
+    /// Takes a packet; gives its octets.
+    ///
+    /// # Errors
+    /// [`io::ErrorKind::WouldBlock`] if there is none.
+    fn recv(&self, packet: &mut [u8]) -> io::Result<usize>;
+
+    /// Gives a packet to whoever is behind the port.
+    ///
+    /// # Errors
+    /// It was not taken, and is lost.
+    fn send(&self, packet: &[u8]) -> io::Result<usize>;
+}
 
 /// A TUN device that is read and written without blocking.
 ///
@@ -52,14 +71,50 @@ impl Device {
             Ok(Self(device))
         })
     }
+}
 
-    pub(crate) fn recv(&self, packet: &mut [u8]) -> io::Result<usize> {
+impl Port for Device {
+    fn recv(&self, packet: &mut [u8]) -> io::Result<usize> {
         self.0.recv(packet)
     }
 
-    pub(crate) fn send(&self, packet: &[u8]) -> io::Result<usize> {
+    fn send(&self, packet: &[u8]) -> io::Result<usize> {
         self.0.send(packet)
     }
+}
+
+impl Port for UnixDatagram {
+    fn recv(&self, packet: &mut [u8]) -> io::Result<usize> {
+        match Self::recv(self, packet)? {
+            // No packet is empty: whoever was at the other end has gone.
+            0 => Err(io::ErrorKind::UnexpectedEof.into()),
+            octets => Ok(octets),
+        }
+    }
+
+    fn send(&self, packet: &[u8]) -> io::Result<usize> {
+        Self::send(self, packet)
+    }
+}
+
+/// A pair of sockets, each a [`Port`], that carry packets whole, in order and without blocking: one for
+/// the link, the other for a program that is a network of its own.
+///
+/// # Errors
+/// What the system says.
+pub fn socket_pair() -> io::Result<[UnixDatagram; 2]> {
+    // Datagram sockets would take ten packets at a time (`net.unix.max_dgram_qlen`).
+    let (one, other) = rustix::net::socketpair(
+        AddressFamily::UNIX,
+        SocketType::SEQPACKET,
+        SocketFlags::CLOEXEC | SocketFlags::NONBLOCK,
+        None,
+    )?;
+    for end in [&one, &other] {
+        set_socket_send_buffer_size(end, SOCKET_BUFFER)?;
+        set_socket_recv_buffer_size(end, SOCKET_BUFFER)?;
+    }
+    Ok([one.into(), other.into()])
 }
 
 impl AsFd for Device {
@@ -85,3 +140,28 @@ fn be_silent() {
 }
 
 const DEVICE_QUEUE: u32 = 10_000;
+/// Octets; the system gives as much of it as it allows.
+const SOCKET_BUFFER: usize = 8 << 20;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sockets_carry_a_burst_of_packets_whole() {
+        let [one, other] = socket_pair().expect("a pair");
+        for packet in 1..=100_u16 {
+            Port::send(&one, &vec![packet as u8; 15 * usize::from(packet)]).expect("it is taken");
+        }
+        let mut packet = [0; 2000];
+        for sent in 1..=100_u16 {
+            let octets = Port::recv(&other, &mut packet).expect("a packet");
+            assert_eq!((octets, packet[0]), (15 * usize::from(sent), sent as u8));
+        }
+        let none = Port::recv(&other, &mut packet).expect_err("no more");
+        assert_eq!(none.kind(), io::ErrorKind::WouldBlock);
+        drop(one);
+        let gone = Port::recv(&other, &mut packet).expect_err("nobody");
+        assert_eq!(gone.kind(), io::ErrorKind::UnexpectedEof);
+    }
+}

@@ -1,4 +1,4 @@
-//! Carries packets between two devices as the emulator says: one thread for each direction, which
+//! Carries packets between two ports as the emulator says: one thread for each direction, which
 //! sleeps until a packet comes, one is due, or the link is to end.
 //!
 //! The timer is a timerfd, whose expiry no timer slack delays; how late packets were is counted.
@@ -15,7 +15,7 @@ use rustix::time::{
     timerfd_settime,
 };
 
-use crate::device::Device;
+use crate::device::Port;
 use crate::emulator::{Counts, Direction, Path, Rules};
 use crate::priority;
 
@@ -64,14 +64,14 @@ impl Lateness {
 }
 
 impl Link {
-    /// Joins two devices by `rules`, the same both ways.
+    /// Joins two ports by `rules`, the same both ways.
     ///
     /// # Errors
     /// A timer, an event or a thread cannot be made.
-    pub fn join(first: Device, second: Device, rules: Rules, seed: u64) -> io::Result<Self> {
-        let (first, second) = (Arc::new(first), Arc::new(second));
+    pub fn join(first: impl Port, second: impl Port, rules: Rules, seed: u64) -> io::Result<Self> {
+        let (first, second): (Arc<dyn Port>, Arc<dyn Port>) = (Arc::new(first), Arc::new(second));
         let stop = eventfd(0, EventfdFlags::CLOEXEC)?;
-        let start = |from: &Arc<Device>, to: &Arc<Device>, direction| -> io::Result<_> {
+        let start = |from: &Arc<dyn Port>, to: &Arc<dyn Port>, direction| -> io::Result<_> {
             let mut lane = Lane {
                 from: Arc::clone(from),
                 to: Arc::clone(to),
@@ -128,8 +128,8 @@ impl Drop for Link {
 
 /// One direction.
 struct Lane {
-    from: Arc<Device>,
-    to: Arc<Device>,
+    from: Arc<dyn Port>,
+    to: Arc<dyn Port>,
     stop: OwnedFd,
     timer: OwnedFd,
     path: Path<Vec<u8>>,

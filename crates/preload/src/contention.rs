@@ -64,7 +64,8 @@ fn account(thread: u32) -> Option<Account> {
     })
 }
 
-fn contents(path: &[u8], text: &mut [u8]) -> Option<usize> {
+/// Reads the file at `path` (which ends in NUL) as far as `text` has room; how much that was.
+pub(crate) fn contents(path: &[u8], text: &mut [u8]) -> Option<usize> {
     // SAFETY: the path ends in NUL; at most the buffer's length is read.
     unsafe {
         let fd: c_int = libc::open(path.as_ptr().cast(), libc::O_RDONLY | libc::O_CLOEXEC);

@@ -61,13 +61,10 @@ pub(crate) fn futex(
     value: u32,
     timeout: Option<&libc::timespec>,
 ) {
-    type Syscall = unsafe extern "C" fn(c_long, ...) -> c_long;
-    static SYSCALL: Symbol = Symbol::new(c"syscall", None);
     let timeout: *const libc::timespec = timeout.map_or(std::ptr::null(), std::ptr::from_ref);
-    // SAFETY: the symbol has that type, and the pointers outlive the call.
+    // SAFETY: the pointers outlive the call.
     unsafe {
-        let syscall = std::mem::transmute::<*mut c_void, Syscall>(SYSCALL.address());
-        syscall(
+        syscall()(
             libc::SYS_futex,
             word.as_ptr(),
             operation | libc::FUTEX_PRIVATE_FLAG,
@@ -75,4 +72,18 @@ pub(crate) fn futex(
             timeout,
         );
     }
+}
+
+/// A system call the C library has no function for, of plain integers; -1 and `errno` if it failed.
+pub(crate) fn call(number: c_long, [first, second, third]: [c_long; 3]) -> c_long {
+    // SAFETY: for calls whose arguments are no addresses.
+    unsafe { syscall()(number, first, second, third) }
+}
+
+type Syscall = unsafe extern "C" fn(c_long, ...) -> c_long;
+
+fn syscall() -> Syscall {
+    static SYSCALL: Symbol = Symbol::new(c"syscall", None);
+    // SAFETY: the symbol has that type.
+    unsafe { std::mem::transmute::<*mut c_void, Syscall>(SYSCALL.address()) }
 }

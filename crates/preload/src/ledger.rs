@@ -37,7 +37,14 @@ fn enter_write(orders: &Orders, identity: Identity, write: Wrote) {
 }
 
 /// Bytes held since `since_ns` have left.
+#[inline(always)]
 pub(crate) fn flushed(orders: &Orders, fd: c_int, since_ns: u64, cause: Cause) {
+    if orders.page.is_some() {
+        enter_flush(orders, fd, since_ns, cause);
+    }
+}
+
+fn enter_flush(orders: &Orders, fd: c_int, since_ns: u64, cause: Cause) {
     let Some(row) = row(orders, table::identity(fd)) else {
         return;
     };

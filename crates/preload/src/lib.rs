@@ -29,6 +29,7 @@ mod kernel;
 mod ledger;
 mod load;
 mod next;
+mod reach;
 mod sockets;
 mod table;
 mod thread;

@@ -58,11 +58,15 @@ impl Settings<'_> {
             policy,
             hold_below,
             watchdog_ns,
+            eager,
         } = self.rules;
         let mut text = format!(
             "policy={},hold_below={hold_below},watchdog_ns={watchdog_ns}",
             policy.name()
         );
+        if eager {
+            text += ",eager=1";
+        }
         for only in self.only.iter().flatten() {
             text += &format!(",only={only}");
         }
@@ -93,6 +97,7 @@ impl<'a> Settings<'a> {
                 "policy" => settings.rules.policy = Policy::named(value)?,
                 "hold_below" => settings.rules.hold_below = value.parse().ok()?,
                 "watchdog_ns" => settings.rules.watchdog_ns = value.parse().ok()?,
+                "eager" => settings.rules.eager = value == "1",
                 "only" => *filters.next()? = Some(Only::parse(value)?),
                 _ => return None,
             }
@@ -188,6 +193,7 @@ mod tests {
                 policy: Policy::CorkUntilBlock,
                 hold_below: 7,
                 watchdog_ns: 9,
+                eager: true,
             },
             only,
             stats: Some("/tmp/a,b=c"),

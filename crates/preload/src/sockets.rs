@@ -93,7 +93,8 @@ pub(crate) fn book_connect(fd: c_int, address: *const sockaddr, len: socklen_t) 
     });
 }
 
-/// Sets `TCP_NODELAY` on a listener: what it accepts inherits it without a call of its own.
+/// Sets `TCP_NODELAY` on a listener, and notes its service: what it accepts inherits both without a
+/// call of its own.
 pub(crate) fn book_listener(fd: c_int) {
     let mut identity = table::identity(fd);
     if identity.kind() == Kind::Unknown && table::has_room_for(fd) {
@@ -101,9 +102,16 @@ pub(crate) fn book_listener(fd: c_int) {
     }
     if let Some(orders) = keeper::orders()
         && identity.kind() == Kind::Tcp
-        && orders.only[0].is_none()
     {
-        errno::kept(|| table::know(fd, set_nodelay(orders, fd, identity)));
+        errno::kept(|| {
+            if let Some((_, port)) = name_of(fd, libc::getsockname) {
+                identity = identity.with_service(port, true);
+            }
+            if orders.only[0].is_none() {
+                identity = set_nodelay(orders, fd, identity);
+            }
+            table::know(fd, identity);
+        });
     }
 }
 
@@ -113,13 +121,16 @@ fn enter(orders: &Orders, fd: c_int, identity: Identity, peer: Option<Peer>) -> 
         .filter(|_| covered)
         .and_then(|peer| orders.page?.row_of(&peer));
     let mut identity = identity.with(Identity::BOOKED, true).with_row(row);
+    if let Some(peer) = peer {
+        identity = identity.with_service(peer.port, peer.accepted);
+    }
     identity = if covered {
         set_nodelay(orders, fd, identity)
     } else {
         identity.with(Identity::ALONE, true)
     };
     table::know(fd, identity);
-    if covered && orders.rules.policy.holds() {
+    if covered && orders.rules.eager && orders.rules.policy.holds() {
         watchdog::expect();
     }
     if let Some(row) = row {

@@ -7,9 +7,13 @@
 //! The tables are reserved, not filled: a process pays for the pages its descriptors touch.
 //! Forgetting an entry is always safe: what is unknown is asked of the kernel at the next use.
 
-use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering::Relaxed};
+use std::sync::atomic::{
+    AtomicPtr, AtomicU8, AtomicU32, AtomicU64, AtomicUsize, Ordering::Relaxed,
+};
 
 use libc::c_int;
+
+use crate::policy::Habit;
 
 /// What a descriptor is: bits over a kind. Copied whole, compared never.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -50,6 +54,9 @@ impl Identity {
     pub(crate) const ACCEPTED: u64 = 1 << 10;
     /// A duplicate: another descriptor settles the connection's account.
     pub(crate) const COPY: u64 = 1 << 11;
+    /// Where the number of the service's [`Habit`] stands.
+    const HABIT: u64 = (HABITS_KEPT - 1) << Self::HABIT_SHIFT;
+    const HABIT_SHIFT: u32 = 16;
     const ROW_SHIFT: u32 = 32;
 
     pub(crate) fn new(kind: Kind) -> Self {
@@ -79,8 +86,18 @@ impl Identity {
                     | Self::PROGRAM_NODELAY
                     | Self::ALONE
                     | Self::ALL_OR_NOTHING
-                    | Self::NODELAY_SET),
+                    | Self::NODELAY_SET
+                    | Self::HABIT),
         )
+    }
+
+    /// Of the service on `port`, for connections that were accepted or opened. A connection of which
+    /// no port is known shares one habit with its like, and so do services that meet in a number.
+    #[must_use]
+    pub(crate) fn with_service(self, port: u16, accepted: bool) -> Self {
+        let service = u64::from(port) << 1 | u64::from(accepted);
+        let number = 1 + service % (HABITS_KEPT - 1);
+        Self(self.0 & !Self::HABIT | number << Self::HABIT_SHIFT)
     }
 
     /// All of `bits` at once: one comparison on the fast path.
@@ -124,6 +141,7 @@ pub(crate) struct Holding {
 static IDENTITIES: AtomicPtr<AtomicU64> = AtomicPtr::new(std::ptr::null_mut());
 static HOLDINGS: AtomicPtr<Holding> = AtomicPtr::new(std::ptr::null_mut());
 static DIRTY: AtomicPtr<AtomicU64> = AtomicPtr::new(std::ptr::null_mut());
+static HABITS: AtomicPtr<AtomicU8> = AtomicPtr::new(std::ptr::null_mut());
 /// Descriptors the tables have room for: 0 before [`reserve`] and where it failed.
 static LIMIT: AtomicUsize = AtomicUsize::new(0);
 /// One more than the highest descriptor that was ever TCP: where nobody need look further.
@@ -132,12 +150,16 @@ static HIGHEST: AtomicUsize = AtomicUsize::new(0);
 /// Reserves the tables. Without them every descriptor stays unknown and every call passes through.
 pub(crate) fn reserve() {
     let limit = DESCRIPTORS;
-    let identities = map(limit * size_of::<AtomicU64>(), false);
-    let holdings = map(limit * size_of::<Holding>(), true);
-    let dirty = map(limit / 8, true);
-    let (Some(identities), Some(holdings), Some(dirty)) = (identities, holdings, dirty) else {
+    let identities = map(limit * size_of::<AtomicU64>(), InChild::Same);
+    let holdings = map(limit * size_of::<Holding>(), InChild::Wiped);
+    let dirty = map(limit / 8, InChild::Wiped);
+    let habits = map(HABITS_KEPT as usize, InChild::Shared);
+    let (Some(identities), Some(holdings), Some(dirty), Some(habits)) =
+        (identities, holdings, dirty, habits)
+    else {
         return;
     };
+    HABITS.store(habits.cast(), Relaxed);
     IDENTITIES.store(identities.cast(), Relaxed);
     HOLDINGS.store(holdings.cast(), Relaxed);
     DIRTY.store(dirty.cast(), Relaxed);
@@ -149,11 +171,26 @@ pub(crate) fn close() {
     LIMIT.store(0, Relaxed);
 }
 
-/// Anonymous zeroes; `wiped` ones are zeroes again in every forked child.
-pub(crate) fn map(bytes: usize, wiped: bool) -> Option<*mut libc::c_void> {
-    // SAFETY: a fresh private mapping, and advice on it.
+/// What a forked child finds in a mapping.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum InChild {
+    /// What its parent had in it.
+    Same,
+    /// Zeroes.
+    Wiped,
+    /// The mapping itself: what one writes the other reads.
+    Shared,
+}
+
+/// Anonymous zeroes.
+pub(crate) fn map(bytes: usize, in_child: InChild) -> Option<*mut libc::c_void> {
+    // SAFETY: a fresh mapping, and advice on it.
     unsafe {
-        let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
+        let sharing = match in_child {
+            InChild::Shared => libc::MAP_SHARED,
+            InChild::Same | InChild::Wiped => libc::MAP_PRIVATE,
+        };
+        let flags = sharing | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
         let pages = libc::mmap(
             std::ptr::null_mut(),
             bytes,
@@ -163,7 +200,8 @@ pub(crate) fn map(bytes: usize, wiped: bool) -> Option<*mut libc::c_void> {
             0,
         );
         if pages == libc::MAP_FAILED
-            || (wiped && libc::madvise(pages, bytes, libc::MADV_WIPEONFORK) != 0)
+            || (in_child == InChild::Wiped
+                && libc::madvise(pages, bytes, libc::MADV_WIPEONFORK) != 0)
         {
             return None;
         }
@@ -250,6 +288,29 @@ pub(crate) fn holding(fd: c_int) -> Option<&'static Holding> {
     Some(unsafe { &*HOLDINGS.load(Relaxed).add(fd as usize) })
 }
 
+/// What is expected of the connections of this one's service. In forked children as well: servers
+/// that fork for each connection would learn nothing otherwise.
+#[inline(always)]
+pub(crate) fn habit(identity: Identity) -> Habit {
+    habit_cell(identity).map_or(Habit::default(), |cell| Habit(cell.load(Relaxed)))
+}
+
+/// A young connection has shown something of its service.
+#[inline(always)]
+pub(crate) fn teach(identity: Identity, habit: Habit) {
+    if let Some(cell) = habit_cell(identity).filter(|cell| cell.load(Relaxed) != habit.0) {
+        cell.store(habit.0, Relaxed);
+    }
+}
+
+#[inline(always)]
+fn habit_cell(identity: Identity) -> Option<&'static AtomicU8> {
+    let number = (identity.0 & Identity::HABIT) >> Identity::HABIT_SHIFT;
+    let habits = HABITS.load(Relaxed);
+    // SAFETY: a mapping that is never unmapped, with a cell for every number.
+    (!habits.is_null()).then(|| unsafe { &*habits.add(number as usize) })
+}
+
 /// Puts `fd` on the watchdog's list; its `since_ns` must have been set by a locked instruction
 /// before, so that either we see the bit or the watchdog sees the time.
 #[inline(always)]
@@ -305,6 +366,8 @@ fn borrowed() -> bool {
     crate::thread::this().is_borrowed()
 }
 
+/// How many services' habits are told apart; a power of two.
+const HABITS_KEPT: u64 = 64;
 /// The kernel's own ceiling for `RLIMIT_NOFILE` by default; a descriptor above it passes through.
 const DESCRIPTORS: usize = 1 << 20;
 
@@ -323,6 +386,7 @@ mod tests {
         assert!(identity.has(Identity::NONBLOCKING) && !identity.has(Identity::ALIASED));
         assert_eq!(identity.row(), Some(1023));
         assert_eq!(identity.with_row(None).row(), None);
+        assert_eq!(identity.with_service(443, true).row(), Some(1023));
         for kind in [Kind::Unknown, Kind::Tcp, Kind::Waits, Kind::File] {
             assert_eq!(Identity::new(kind).with(Identity::ALONE, true).kind(), kind);
         }

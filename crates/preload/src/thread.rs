@@ -78,6 +78,7 @@ impl Thread {
     }
 
     /// Names the interval this thread is in.
+    #[inline(always)]
     pub(crate) fn interval(&self) -> u64 {
         u64::from(self.number()) << 32 | u64::from(self.flushes.load(Relaxed))
     }
@@ -105,7 +106,9 @@ impl Thread {
 
     /// Forgets all, naming each to `flush`.
     pub(crate) fn drain(&self, mut flush: impl FnMut(i32)) {
-        let count = self.count.swap(0, Relaxed) as usize;
+        // Two plain instructions: a signal handler between them flushes or loses an entry of its own.
+        let count = self.count.load(Relaxed) as usize;
+        self.count.store(0, Relaxed);
         for entry in self.fds.iter().take(count) {
             flush(entry.load(Relaxed));
         }
@@ -123,11 +126,14 @@ impl Thread {
 
     /// Whether it is a borrower who asks: a `vfork`ed child runs in its parent's memory, but with
     /// descriptors of its own. The parent, running again, takes its memory back.
+    #[inline(always)]
     pub(crate) fn is_borrowed(&self) -> bool {
         let lender = self.lender.load(Relaxed);
-        if lender == 0 {
-            return false;
-        }
+        lender != 0 && self.is_borrowed_from(lender)
+    }
+
+    #[cold]
+    fn is_borrowed_from(&self, lender: libc::pid_t) -> bool {
         // SAFETY: no argument, cannot fail.
         if unsafe { libc::getpid() } != lender {
             return true;
@@ -136,11 +142,21 @@ impl Thread {
         false
     }
 
-    fn number(&self) -> u32 {
+    /// The kernel's id of the thread.
+    #[inline(always)]
+    pub(crate) fn number(&self) -> u32 {
         let known = self.number.load(Relaxed);
-        if known != 0 {
-            return known;
-        }
+        if known != 0 { known } else { self.ask_number() }
+    }
+
+    /// Whether this is the thread the process began with.
+    pub(crate) fn is_first(&self) -> bool {
+        // SAFETY: no argument, cannot fail.
+        self.number() == unsafe { libc::getpid() } as u32
+    }
+
+    #[cold]
+    fn ask_number(&self) -> u32 {
         // SAFETY: no argument, cannot fail.
         let fresh = unsafe { libc::gettid() } as u32;
         self.number.store(fresh, Relaxed);

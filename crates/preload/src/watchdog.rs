@@ -5,7 +5,8 @@
 //! sandbox, so that the program sees as few threads of its own as it made.
 //!
 //! Nothing is held unless the watchdog runs; a forked child, whose pages of state are wiped, starts
-//! its own.
+//! its own. Nor does one run before there is something to hold: a program whose connections answer
+//! in one piece stays with the threads it has, and none of its calls costs what a second costs.
 
 use std::sync::atomic::{
     AtomicPtr, AtomicU32, AtomicU64, Ordering::Acquire, Ordering::Relaxed, Ordering::SeqCst,
@@ -15,17 +16,21 @@ use libc::c_void;
 
 use crate::contention::Contention;
 use crate::hooks::wait::pthread_join;
-use crate::{keeper, kernel, table};
+use crate::policy::Pace;
+use crate::reach::{Reach, Used};
+use crate::table::InChild;
+use crate::{keeper, kernel, reach, table};
 
 /// The watchdog of this process; wiped in a forked child.
 #[repr(C)]
 struct Watchdog {
     state: AtomicU32,
-    /// A write wanted to be held, or will, while no watchdog runs.
+    /// A write wanted to be held while no watchdog ran.
     wanted: AtomicU32,
     thread: AtomicU64,
-    /// When [`quiet_ns`] was asked last.
-    asked_ns: AtomicU64,
+    /// The two numbers of a [`Pace`].
+    window_ns: AtomicU64,
+    asked: AtomicU64,
 }
 
 const NONE: u32 = 0;
@@ -40,7 +45,7 @@ static WATCHDOG: AtomicPtr<Watchdog> = AtomicPtr::new(std::ptr::null_mut());
 
 /// Makes room for the watchdog's state; without it none ever runs and nothing is held.
 pub(crate) fn reserve() {
-    if let Some(state) = table::map(size_of::<Watchdog>(), true) {
+    if let Some(state) = table::map(size_of::<Watchdog>(), InChild::Wiped) {
         WATCHDOG.store(state.cast(), Relaxed);
     }
 }
@@ -66,17 +71,25 @@ pub(crate) fn guards() -> bool {
     false
 }
 
-/// Whether something to be held would have to wake the watchdog first.
+/// Whether something to be held would have to start or wake the watchdog first.
 #[inline(always)]
-pub(crate) fn is_asleep() -> bool {
-    watchdog().is_some_and(|dog| dog.state.load(Relaxed) == ASLEEP)
+pub(crate) fn rests() -> bool {
+    watchdog().is_some_and(|dog| matches!(dog.state.load(Relaxed), NONE | ASLEEP))
 }
 
-/// How long ago this was asked last.
-pub(crate) fn quiet_ns() -> u64 {
-    let now_ns = kernel::now_ns();
-    watchdog().map_or(0, |dog| {
-        now_ns.saturating_sub(dog.asked_ns.swap(now_ns, Relaxed))
+/// One more write that would be held if the watchdog did not rest: is the program busy?
+#[cold]
+pub(crate) fn is_busy() -> bool {
+    watchdog().is_some_and(|dog| {
+        // Threads may lose each other's counts: then it takes a question more.
+        let mut pace = Pace {
+            began_ns: dog.window_ns.load(Relaxed),
+            asked: dog.asked.load(Relaxed),
+        };
+        let busy = pace.is_busy(kernel::now_ns());
+        dog.window_ns.store(pace.began_ns, Relaxed);
+        dog.asked.store(pace.asked, Relaxed);
+        busy
     })
 }
 
@@ -91,7 +104,7 @@ pub(crate) fn alert() {
     }
 }
 
-/// A connection that may be held exists: the next call that may wait starts the watchdog.
+/// The next call that may wait starts the watchdog, if there is none.
 pub(crate) fn expect() {
     if let Some(dog) = watchdog()
         && dog.state.load(Relaxed) == NONE
@@ -121,6 +134,17 @@ pub(crate) fn stop() {
     }
 }
 
+/// The first thread is about to end, and with it the way from another descriptor table to the
+/// program's: a watchdog that runs is replaced by one that shares it.
+pub(crate) fn before_first_thread_ends() {
+    reach::share_from_now_on();
+    let Some(dog) = watchdog() else { return };
+    if matches!(dog.state.load(Relaxed), AWAKE | ASLEEP) {
+        dog.stop();
+        dog.start();
+    }
+}
+
 impl Watchdog {
     #[cold]
     fn start(&self) {
@@ -139,7 +163,10 @@ impl Watchdog {
             }
             None => FAILED,
         };
-        self.state.store(state, SeqCst);
+        // It may have failed by itself already.
+        let _ = self
+            .state
+            .compare_exchange(STARTING, state, SeqCst, Relaxed);
     }
 
     #[cold]
@@ -171,19 +198,35 @@ impl Watchdog {
     /// woken after a round in which nothing was held. A round costs a timer interrupt, waking the
     /// watchdog about two: staying awake for one round too many is the most that can be lost.
     fn run(&self) {
-        let deadline_ns = deadline_ns();
-        let mut contention = Contention::default();
-        while self.state.load(Acquire) != STOPPING {
-            let round = patrol(deadline_ns, &mut contention);
+        let Some(reach) = Reach::begin() else {
+            return self.fail();
+        };
+        let mut rounds = Rounds {
+            deadline_ns: keeper::orders().map_or(0, |orders| orders.rules.watchdog_ns),
+            reach,
+            contention: Contention::default(),
+        };
+        while self.state.load(Acquire) != STOPPING && !reach::is_last_thread() {
+            let round = rounds.patrol();
+            if round.unreachable {
+                return self.fail();
+            }
             if round.quiet {
-                self.sleep(&mut contention);
+                self.sleep(&mut rounds);
             } else {
                 pause(round.pause_ns, &self.state);
             }
         }
     }
 
-    fn sleep(&self, contention: &mut Contention) {
+    /// From here on nothing is held. Whoever waits for us to stop finds that we have.
+    fn fail(&self) {
+        let _ = self.state.fetch_update(SeqCst, SeqCst, |state| {
+            (state != STOPPING).then_some(FAILED)
+        });
+    }
+
+    fn sleep(&self, rounds: &mut Rounds) {
         if self
             .state
             .compare_exchange(AWAKE, ASLEEP, SeqCst, Relaxed)
@@ -192,50 +235,67 @@ impl Watchdog {
             return;
         }
         // Something may have become dirty just before we said that we sleep.
-        if !patrol(deadline_ns(), contention).quiet {
+        if !rounds.patrol().quiet {
             let _ = self.state.compare_exchange(ASLEEP, AWAKE, SeqCst, Relaxed);
             return;
         }
-        while self.state.load(Acquire) == ASLEEP {
-            kernel::futex(&self.state, libc::FUTEX_WAIT, ASLEEP, None);
+        // A process whose first thread has ended ends with its last, and that must not be us.
+        let timeout = reach::must_share().then_some(libc::timespec {
+            tv_sec: 0,
+            tv_nsec: LAST_THREAD_CHECK_NS,
+        });
+        while self.state.load(Acquire) == ASLEEP && !reach::is_last_thread() {
+            kernel::futex(&self.state, libc::FUTEX_WAIT, ASLEEP, timeout.as_ref());
         }
     }
 }
 
-fn deadline_ns() -> u64 {
-    keeper::orders().map_or(0, |orders| orders.rules.watchdog_ns)
+/// What the watchdog goes its rounds with.
+struct Rounds {
+    deadline_ns: u64,
+    reach: Reach,
+    contention: Contention,
 }
 
+/// What one round found.
 struct Round {
     /// Nothing was held since the last.
     quiet: bool,
+    /// Something is held, and there is no way to it.
+    unreachable: bool,
     pause_ns: u64,
 }
 
-/// Flushes what is due, and says when the next may be.
-fn patrol(deadline_ns: u64, contention: &mut Contention) -> Round {
-    let now_ns = kernel::now_ns();
-    let mut oldest_ns = None;
-    let any = table::sweep(|fd| {
-        let Some(holding) = table::holding(fd) else {
-            return;
-        };
-        let since_ns = holding.since_ns.load(Relaxed);
-        if since_ns == 0 {
-            return;
+impl Rounds {
+    /// Flushes what is due, and says when the next may be.
+    fn patrol(&mut self) -> Round {
+        let now_ns = kernel::now_ns();
+        let mut oldest_ns = None;
+        let mut unreachable = false;
+        let any = table::sweep(|fd| {
+            let Some(holding) = table::holding(fd) else {
+                return;
+            };
+            let since_ns = holding.since_ns.load(Relaxed);
+            if since_ns == 0 {
+                return;
+            }
+            if now_ns.saturating_sub(since_ns) >= self.deadline_ns {
+                let contended = self.contention.of(holding.owner.load(Relaxed));
+                let used = keeper::rescue(fd, holding, contended, self.reach);
+                unreachable |= used == Used::Unreachable;
+            } else {
+                oldest_ns = Some(oldest_ns.map_or(since_ns, |oldest: u64| oldest.min(since_ns)));
+            }
+        });
+        let pause_ns = oldest_ns.map_or(self.deadline_ns, |oldest| {
+            (oldest + self.deadline_ns).saturating_sub(now_ns)
+        });
+        Round {
+            quiet: !any,
+            unreachable,
+            pause_ns,
         }
-        if now_ns.saturating_sub(since_ns) >= deadline_ns {
-            keeper::rescue(fd, holding, contention.of(holding.owner.load(Relaxed)));
-        } else {
-            oldest_ns = Some(oldest_ns.map_or(since_ns, |oldest: u64| oldest.min(since_ns)));
-        }
-    });
-    let pause_ns = oldest_ns.map_or(deadline_ns, |oldest| {
-        (oldest + deadline_ns).saturating_sub(now_ns)
-    });
-    Round {
-        quiet: !any,
-        pause_ns,
     }
 }
 
@@ -283,5 +343,7 @@ fn pause(nanoseconds: u64, state: &AtomicU32) {
     kernel::futex(state, libc::FUTEX_WAIT, AWAKE, Some(&timeout));
 }
 
+/// How long a process may outlive its last thread, where its first ended early.
+const LAST_THREAD_CHECK_NS: libc::c_long = 50_000_000;
 /// Enough for a handful of calls and the thread-local storage of a large program.
 const STACK_BYTES: usize = 256 * 1024;

@@ -45,13 +45,15 @@
 
 pub mod core;
 pub mod device;
+mod driver;
 mod listener;
 mod options;
 mod stack;
 mod stream;
 
 pub use device::{Tun, TunSettings};
+pub use driver::Driver;
 pub use listener::TcpListener;
 pub use options::SocketOptions;
-pub use stack::{Driver, Stack};
+pub use stack::{Stack, StackSettings};
 pub use stream::{OwnedReadHalf, OwnedWriteHalf, TcpStream};

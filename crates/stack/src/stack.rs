@@ -1,19 +1,16 @@
-//! A stack on a device: the core under a lock, who writes to the device, and the task that reads
-//! from it.
+//! A stack on a device: the core under a lock, and who writes to the device.
 
-use std::future::Future;
 use std::io;
 use std::net::IpAddr;
-use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::task::{Context, Poll, Waker};
+use std::task::{Context, Waker};
 use std::time::Duration;
 
 use tinygram_engine::Instant;
-use tinygram_wire::packet::Verify;
 
 use crate::core::{Batch, Core, Counters};
 use crate::device::{Abilities, Device};
+use crate::driver::Driver;
 
 /// A handle to a stack. All clones are of the same one; it lives as long as any of them, any stream
 /// or any listener does.
@@ -24,10 +21,29 @@ pub struct Stack {
 
 /// What handles, streams and the driver share.
 pub(crate) struct Shared {
-    device: Box<dyn Device>,
+    pub(crate) device: Box<dyn Device>,
     abilities: Abilities,
     state: Mutex<State>,
-    began: std::time::Instant,
+    pub(crate) began: std::time::Instant,
+}
+
+/// What can be chosen for a stack.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StackSettings {
+    /// How long the driver goes on looking for packets when there are none, before it sleeps until
+    /// the device calls (zero: not at all). It looks only where the last gap between packets was
+    /// shorter than this, and never where the process has but one processor; tasks that can run go
+    /// first. It saves the time of being woken, and costs the processor's.
+    pub busy_poll: Duration,
+}
+
+impl Default for StackSettings {
+    /// Linux's documentation recommends as much for `net.core.busy_poll`.
+    fn default() -> Self {
+        Self {
+            busy_poll: Duration::from_micros(50),
+        }
+    }
 }
 
 /// What the lock guards.
@@ -52,7 +68,20 @@ impl Stack {
     ///
     /// If the system has no random numbers.
     pub fn new(device: impl Device, addresses: &[IpAddr]) -> io::Result<Self> {
-        let (stack, driver) = Self::with_driver(device, addresses)?;
+        Self::with_settings(device, addresses, &StackSettings::default())
+    }
+
+    /// The same with settings other than the usual ones.
+    ///
+    /// # Errors
+    ///
+    /// If the system has no random numbers.
+    pub fn with_settings(
+        device: impl Device,
+        addresses: &[IpAddr],
+        settings: &StackSettings,
+    ) -> io::Result<Self> {
+        let (stack, driver) = Self::with_driver(device, addresses, settings)?;
         tokio::spawn(driver);
         Ok(stack)
     }
@@ -64,7 +93,11 @@ impl Stack {
     /// # Errors
     ///
     /// If the system has no random numbers.
-    pub fn with_driver(device: impl Device, addresses: &[IpAddr]) -> io::Result<(Self, Driver)> {
+    pub fn with_driver(
+        device: impl Device,
+        addresses: &[IpAddr],
+        settings: &StackSettings,
+    ) -> io::Result<(Self, Driver)> {
         let abilities = device.abilities();
         let core = Core::new(abilities, addresses).map_err(io::Error::other)?;
         #[allow(clippy::disallowed_methods)] // the one clock of the real world
@@ -82,14 +115,7 @@ impl Stack {
             }),
             began,
         });
-        let driver = Driver {
-            shared: Arc::downgrade(&shared),
-            buffer: vec![0; BUFFER + abilities.headroom + abilities.largest_packet()],
-            arrived: Vec::new(),
-            cut_short: false,
-            alarm: None,
-            wakers: Vec::new(),
-        };
+        let driver = Driver::new(Arc::downgrade(&shared), abilities, settings.busy_poll);
         Ok((Self { shared }, driver))
     }
 
@@ -143,7 +169,7 @@ impl Shared {
     }
 
     /// The device is no more, and with it every connection.
-    fn lose_device(&self, error: io::Error) -> io::Result<()> {
+    pub(crate) fn lose_device(&self, error: io::Error) -> io::Result<()> {
         let mut state = self.lock();
         state.core.on_device_gone();
         let mut wakers = Vec::new();
@@ -151,6 +177,28 @@ impl Shared {
         drop(state);
         wakers.drain(..).for_each(Waker::wake);
         Err(error)
+    }
+
+    /// The driver's turn: does `work` on the core, then what it brought about; gives when the
+    /// driver is to have its next turn at the latest.
+    pub(crate) fn drive(
+        &self,
+        context: &Context<'_>,
+        wakers: &mut Vec<Waker>,
+        work: impl FnOnce(&mut Core, Instant),
+    ) -> Instant {
+        let now = self.now();
+        let mut state = self.lock();
+        state.driver_called = false;
+        let known = state.driver.as_ref();
+        if !known.is_some_and(|driver| driver.will_wake(context.waker())) {
+            state.driver = Some(context.waker().clone());
+        }
+        work(&mut state.core, now);
+        let alarm = state.core.next_alarm();
+        state.driver_looks_at = alarm;
+        self.follow_up(state, wakers);
+        alarm
     }
 
     /// Wakes whom the core wants woken and sends what it has to send. One thread sends at a time;
@@ -203,134 +251,6 @@ impl State {
         {
             self.driver_called = true;
             driver.wake_by_ref();
-        }
-    }
-}
-
-/// Reads from the device, and looks at the clock: a future that a runtime must poll.
-pub struct Driver {
-    shared: std::sync::Weak<Shared>,
-    buffer: Vec<u8>,
-    /// Where in the buffer each packet of the batch begins and ends.
-    arrived: Vec<crate::device::Received>,
-    /// The last batch was full; there may be more at hand.
-    cut_short: bool,
-    alarm: Option<Pin<Box<tokio::time::Sleep>>>,
-    wakers: Vec<Waker>,
-}
-
-/// A batch of arrivals is full when it has so many octets, in octets.
-const BUFFER: usize = 64 * 1024;
-
-impl Future for Driver {
-    type Output = io::Result<()>;
-
-    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
-        let this = &mut *self;
-        let Some(shared) = this.shared.upgrade() else {
-            return Poll::Ready(Ok(()));
-        };
-        let more = match this.read_all(&shared, context) {
-            Ok(more) => more,
-            Err(error) => return Poll::Ready(shared.lose_device(error)),
-        };
-        let alarm = this.work(&shared, context);
-        this.set_alarm(&shared, alarm, context);
-        if more {
-            // More is at hand; but first those have their turn whom it concerns.
-            context.waker().wake_by_ref();
-        }
-        Poll::Pending
-    }
-}
-
-impl Driver {
-    /// Reads what has arrived, as far as the buffer goes; gives whether there may be more. If not,
-    /// the device calls when there is.
-    fn read_all(&mut self, shared: &Shared, context: &mut Context<'_>) -> io::Result<bool> {
-        loop {
-            // The device tells of what comes, and not of what is there still.
-            if !self.cut_short {
-                match shared.device.poll_readable(context) {
-                    Poll::Ready(readable) => readable?,
-                    Poll::Pending => return Ok(false),
-                }
-            }
-            self.cut_short = !self.read(shared)?;
-            if self.cut_short {
-                return Ok(true);
-            }
-        }
-    }
-
-    /// Reads until nothing is left, or the buffer is full; gives whether nothing is left.
-    fn read(&mut self, shared: &Shared) -> io::Result<bool> {
-        let mut at = self.arrived.last().map_or(0, |last| last.end);
-        while at < BUFFER {
-            match shared.device.receive(&mut self.buffer[at..]) {
-                Ok(received) => {
-                    self.arrived.push(crate::device::Received {
-                        start: at + received.start,
-                        end: at + received.end,
-                        ..received
-                    });
-                    at += received.end;
-                }
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(true),
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => return Err(error),
-            }
-        }
-        Ok(false)
-    }
-
-    /// Gives the core what was read and what the clock says; gives when it wants to be called next.
-    fn work(&mut self, shared: &Shared, context: &Context<'_>) -> Instant {
-        let now = shared.now();
-        let mut state = shared.lock();
-        state.driver_called = false;
-        if !state
-            .driver
-            .as_ref()
-            .is_some_and(|driver| driver.will_wake(context.waker()))
-        {
-            state.driver = Some(context.waker().clone());
-        }
-        for packet in self.arrived.drain(..) {
-            let verify = match packet.verified {
-                true => Verify::Nothing,
-                false => Verify::Checksum,
-            };
-            let octets = &self.buffer[packet.start..packet.end];
-            state.core.on_packet(now, octets, verify);
-        }
-        state.core.on_batch_end(now);
-        state.core.on_time(now);
-        state.core.on_idle(now);
-        let alarm = state.core.next_alarm();
-        state.driver_looks_at = alarm;
-        shared.follow_up(state, &mut self.wakers);
-        alarm
-    }
-
-    /// Asks the runtime to be called then.
-    fn set_alarm(&mut self, shared: &Shared, at: Instant, context: &mut Context<'_>) {
-        if at == Instant::FAR_FUTURE {
-            self.alarm = None;
-            return;
-        }
-        let deadline = shared.began + Duration::from_nanos(at.as_nanos());
-        let deadline = tokio::time::Instant::from_std(deadline);
-        let alarm = self
-            .alarm
-            .get_or_insert_with(|| Box::pin(tokio::time::sleep_until(deadline)));
-        if alarm.deadline() != deadline {
-            alarm.as_mut().reset(deadline);
-        }
-        if alarm.as_mut().poll(context).is_ready() {
-            // Due already: come again when those that were woken have had their turn.
-            self.alarm = None;
-            context.waker().wake_by_ref();
         }
     }
 }

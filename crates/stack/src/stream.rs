@@ -123,6 +123,31 @@ impl TcpStream {
         poll_fn(|context| self.write(context, &[IoSlice::new(octets)], true)).await
     }
 
+    /// Writes all octets, waiting for space, as one write of which the policy knows to its end that
+    /// more comes: what a kernel's write to a blocking socket is. `AsyncWrite` instead cuts a write
+    /// where the buffer is full, and the policy cannot tell the piece from a write of that length.
+    /// `more` announces another write (MSG_MORE).
+    ///
+    /// Where it is dropped before it is done, what it has copied is sent and the rest is not.
+    ///
+    /// # Errors
+    ///
+    /// As a write.
+    pub async fn write_whole(&mut self, octets: &[u8], more: bool) -> io::Result<()> {
+        let mut done = 0;
+        let whole = Abandoned(self);
+        let result = poll_fn(|context| {
+            self.call(|core, now, key| {
+                core.poll_write_whole(now, key, octets, &mut done, more, context)
+            })
+        });
+        let result = result.await;
+        if result.is_ok() {
+            std::mem::forget(whole);
+        }
+        result
+    }
+
     /// SO_KEEPALIVE: probes for a peer that has been idle for long, or none.
     pub fn set_keepalive(&self, keepalive: Option<Keepalive>) {
         self.call(|core, now, key| core.set_keepalive(now, key, keepalive));
@@ -195,6 +220,15 @@ impl TcpStream {
 
     fn finish(&self) {
         self.call(Core::shutdown);
+    }
+}
+
+/// A whole write that is dropped before it is done.
+struct Abandoned<'a>(&'a TcpStream);
+
+impl Drop for Abandoned<'_> {
+    fn drop(&mut self) {
+        self.0.call(Core::abandon_write);
     }
 }
 

@@ -9,7 +9,7 @@ use std::time::Duration;
 use common::{Stream, Troubled, Troubles, receive, send};
 use tinygram_engine::State;
 use tinygram_engine::sender::send_policy::SendPolicy;
-use tinygram_stack::device::memory_pair;
+use tinygram_stack::device::{PacketSocket, memory_pair};
 use tinygram_stack::{SocketOptions, Stack, TcpListener, TcpStream};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
@@ -127,6 +127,82 @@ async fn what_is_corked_or_announced_as_more_waits() {
     stream.write_all(&[1; 10]).await.unwrap();
     assert_eq!(stream.info().unsent, 0);
     accepted.read_exact(&mut [0; 30]).await.unwrap();
+}
+
+/// MORE keeps runts out of a write; cut where the buffer is full, a write has ends that nobody meant.
+#[tokio::test]
+async fn a_whole_write_is_one_to_the_policy() {
+    let (client, server) = stacks(1500, Troubles::default());
+    let options = SocketOptions {
+        send_buffer: 10_000,
+        send_policy: SendPolicy::named("min+more"),
+        ..SocketOptions::default()
+    };
+    let mut short = Vec::new();
+    for whole in [true, false] {
+        let listener = TcpListener::bind(&server, SocketAddr::new(SERVER[0], 0)).unwrap();
+        let stream = TcpStream::connect_with(&client, listener.local_addr(), None, &options).await;
+        let mut stream = stream.unwrap();
+        let (mut accepted, _) = listener.accept().await.unwrap();
+        let octets: Vec<u8> = (0..100_000_u32).map(|at| (at / 7) as u8).collect();
+        let mut came = vec![0; octets.len()];
+        let (sent, read) = tokio::join!(
+            async {
+                match whole {
+                    true => stream.write_whole(&octets, false).await,
+                    false => stream.write_all(&octets).await,
+                }
+            },
+            accepted.read_exact(&mut came)
+        );
+        sent.unwrap();
+        read.unwrap();
+        assert!(came == octets);
+        short.push(stream.info().sent.short_segments);
+    }
+    assert!(short[0] < short[1], "{short:?}");
+}
+
+#[tokio::test]
+async fn a_whole_write_that_is_dropped_is_over() {
+    let (client, server) = stacks(1500, Troubles::default());
+    let (mut stream, mut accepted) = connected(&client, &server).await;
+    let octets = vec![7; 10 << 20];
+    let wait = Duration::from_millis(50);
+    let ended = tokio::time::timeout(wait, stream.write_whole(&octets, false)).await;
+    assert!(ended.is_err(), "nobody reads");
+    let before = stream.info();
+    let copied = before.sent.data_octets + before.unsent;
+    let last = async {
+        stream.write_all(b"the end").await.unwrap();
+        stream.shutdown().await.unwrap();
+    };
+    let mut came = Vec::new();
+    let ((), read) = tokio::join!(last, accepted.read_to_end(&mut came));
+    read.unwrap();
+    assert!(came.ends_with(b"\x07the end"));
+    assert!(came.len() as u64 >= copied && came.len() < octets.len());
+    // A peer that has gone is an error, and no panic.
+    accepted.abort();
+    drop(accepted);
+    let refused = stream.write_whole(b"x", false).await.unwrap_err();
+    assert_eq!(refused.kind(), ErrorKind::BrokenPipe);
+}
+
+#[tokio::test]
+async fn a_socket_carries_packets() {
+    let (one, other) =
+        socket2::Socket::pair(socket2::Domain::UNIX, socket2::Type::SEQPACKET, None).unwrap();
+    let device = |socket: socket2::Socket| PacketSocket::new(socket.into(), 1500).unwrap();
+    let client = Stack::new(device(one), &CLIENT).unwrap();
+    let server = Stack::new(device(other), &SERVER).unwrap();
+    let (stream, accepted) = connected(&client, &server).await;
+    both_ways(stream, accepted, 1_000_000).await;
+    // With the other stack its device goes, and with that what is open.
+    let (mut stream, accepted) = connected(&client, &server).await;
+    drop((accepted, server));
+    let gone = stream.read(&mut [0; 10]).await;
+    assert!(matches!(gone, Ok(0) | Err(_)), "{gone:?}");
 }
 
 #[tokio::test]

@@ -76,6 +76,20 @@ pub fn read(packet: &[u8], verify: Verify) -> Result<Packet<'_>, Refused> {
     }
 }
 
+/// Whether the packet looks as if it were a TCP segment with PSH, whose sender has no more to send.
+/// Nothing is verified, and behind IPv6's extension headers it does not look.
+#[must_use]
+#[inline]
+pub fn is_pushed(packet: &[u8]) -> bool {
+    let (protocol, header_len) = match packet.first() {
+        Some(first) if first >> 4 == 4 => (packet.get(9), usize::from(first & 0x0f) * 4),
+        Some(_) => (packet.get(6), 40),
+        None => return false,
+    };
+    let flags = packet.get(header_len + 13).copied().unwrap_or(0);
+    protocol == Some(&TCP) && Flags::from_bits(flags).has(Flags::PSH)
+}
+
 #[inline]
 fn ipv4(packet: &[u8], verify: Verify) -> Result<Packet<'_>, Refused> {
     let (fixed, _) = packet.split_first_chunk::<20>().ok_or(Refused::Malformed)?;

@@ -12,7 +12,7 @@ use tinygram_engine::{Flags, Offset, Segment, Span};
 use tinygram_wire::checksum::Sum;
 use tinygram_wire::encode::{Checksum, Numbering, Path, encode};
 use tinygram_wire::options::{Options, SackBlocks, Timestamps};
-use tinygram_wire::packet::{Header, Near, Refused, Verify, read};
+use tinygram_wire::packet::{Header, Near, Refused, Verify, is_pushed, read};
 use tinygram_wire::sequence::Sequence;
 
 prop_compose! {
@@ -69,6 +69,11 @@ fn packet(path: &Path, header: &Header, payload: &[u8], checksum: Checksum) -> V
     packet.extend_from_slice(payload);
     path.write_headers(header, checksum, &mut packet);
     packet
+}
+
+fn path(from: &str, to: &str) -> Path {
+    let address = |text: &str| text.parse::<SocketAddr>().unwrap();
+    Path::new(address(from), address(to)).unwrap()
 }
 
 fn theirs(packet: &[u8]) -> (SlicedPacket<'_>, TcpHeader) {
@@ -290,10 +295,6 @@ fn a_window_that_does_not_fit_says_the_most_that_does() {
 
 #[test]
 fn packets_that_are_not_to_be_believed() {
-    let path = |from: &str, to: &str| {
-        let address = |text: &str| text.parse::<SocketAddr>().unwrap();
-        Path::new(address(from), address(to)).unwrap()
-    };
     let header = Header {
         seq: 1,
         ack: 0,
@@ -337,4 +338,24 @@ fn packets_that_are_not_to_be_believed() {
         )
         .is_err()
     );
+}
+
+#[test]
+fn a_pushed_packet_is_seen_without_reading_it() {
+    let pushed = |flags, from, to| {
+        let header = Header {
+            seq: 1,
+            ack: 1,
+            flags,
+            window: 1,
+            options: Options::default(),
+        };
+        is_pushed(&packet(&path(from, to), &header, b"x", Checksum::Full))
+    };
+    for (from, to) in [("10.0.0.1:1", "10.0.0.2:2"), ("[fd00::1]:1", "[fd00::2]:2")] {
+        assert!(pushed(Flags::ACK.with(Flags::PSH), from, to));
+        assert!(!pushed(Flags::ACK, from, to));
+    }
+    assert!(!is_pushed(&[]));
+    assert!(!is_pushed(&[0x45; 33]), "UDP or whatever, and cut short");
 }

@@ -1,4 +1,4 @@
-// gVisor's end: `gvisor NAME offload|wire usual|best` on the TUN device NAME, which is there already.
+// gVisor's end: `gvisor NAME wire|napi usual|best` on the TUN device NAME, which is there already.
 package main
 
 import (
@@ -8,6 +8,7 @@ import (
 	"net"
 	"os"
 
+	"golang.org/x/sys/unix"
 	"gvisor.dev/gvisor/pkg/tcpip"
 	"gvisor.dev/gvisor/pkg/tcpip/adapters/gonet"
 	"gvisor.dev/gvisor/pkg/tcpip/header"
@@ -21,14 +22,14 @@ import (
 const nic = 1
 
 func main() {
-	name, best := os.Args[1], os.Args[3] == "best"
-	fd, err := tun.Open(name)
-	check(err)
+	name, napi, best := os.Args[1], os.Args[2] == "napi", os.Args[3] == "best"
+	fd := open(name, napi)
 	options := fdbased.Options{FDs: []int{fd}, MTU: 1500}
 	if best {
 		// What a TUN device lets it have.
 		options.PacketDispatchMode = fdbased.Readv
 		options.RXChecksumOffload = true
+		options.GRO = true
 	}
 	link, err := fdbased.New(&options)
 	check(err)
@@ -68,6 +69,22 @@ func main() {
 	}
 	os.Stderr.WriteString("ready\n")
 	select {}
+}
+
+// open gives the device, with IFF_NAPI if the kernel is to take in what we write by a thread of its own.
+func open(name string, napi bool) int {
+	if !napi {
+		fd, err := tun.Open(name)
+		check(err)
+		return fd
+	}
+	fd, err := unix.Open("/dev/net/tun", unix.O_RDWR, 0)
+	check(err)
+	request, err := unix.NewIfreq(name)
+	check(err)
+	request.SetUint16(unix.IFF_TUN | unix.IFF_NO_PI | unix.IFF_NAPI)
+	check(unix.IoctlIfreq(fd, unix.TUNSETIFF, request))
+	return fd
 }
 
 func sink(conn net.Conn) {

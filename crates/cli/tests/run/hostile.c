@@ -407,6 +407,43 @@ static void closed(void) {
     }
 }
 
+static void spins(void);
+
+static void *alone(void *ignored) {
+    usleep(20000);
+    spins();
+    exit(0);
+    return ignored;
+}
+
+/* The first thread ends before the process does. */
+static void orphaned(void) {
+    pthread_t other;
+    int fd = dial(0);
+    converse(fd, 1, 50);
+    close(fd);
+    MUST(pthread_create(&other, NULL, alone, NULL) == 0);
+    pthread_exit(NULL);
+}
+
+static void *brief(void *ignored) {
+    usleep(20000);
+    int fd = dial(0);
+    converse(fd, 1, 50);
+    close(fd);
+    return ignored;
+}
+
+/* The process ends with the last thread that the program itself made. */
+static void bereft(void) {
+    pthread_t other;
+    int fd = dial(0);
+    converse(fd, 1, 50);
+    close(fd);
+    MUST(pthread_create(&other, NULL, brief, NULL) == 0);
+    pthread_exit(NULL);
+}
+
 /* Never waits: only the watchdog can help. The sink's answers must come meanwhile. */
 static void spins(void) {
     int fd = dial(0), slow = 0;
@@ -552,7 +589,7 @@ static const struct { const char *name; void (*run)(void); } scenarios[] = {
     {"plain", plain}, {"nonblocking", nonblocking}, {"forked", forked}, {"executed", executed},
     {"vforked", vforked}, {"threads", threads}, {"reader-writer", reader_writer}, {"duplicated", duplicated},
     {"handed-on", handed_on}, {"signals", signals}, {"jumps", jumps}, {"cancels", cancels},
-    {"sandboxed", sandboxed}, {"many", many}, {"closed", closed}, {"spins", spins}, {"killed", killed},
+    {"sandboxed", sandboxed}, {"many", many}, {"closed", closed}, {"spins", spins}, {"orphaned", orphaned}, {"bereft", bereft}, {"killed", killed},
     {"every-call", every_call}, {"streams", streams}, {"floods", floods}, {"options", options},
 };
 

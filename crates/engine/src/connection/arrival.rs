@@ -95,7 +95,7 @@ impl Connection {
         self.liveness.heard = now;
         let echo_age = self.take_timestamps(now, segment);
         let acked = self.sender.on_ack(now, segment, pure, echo_age);
-        if acked.released > 0 {
+        if acked.released > 0 && self.wakes_writer() {
             out.events.add(Events::WRITABLE);
         }
         if acked.advanced && self.sender.fin_acked() {
@@ -151,7 +151,7 @@ impl Connection {
         if old_enough {
             self.liveness.heard = now;
             let acked = self.sender.on_ack(now, segment, false, None);
-            if acked.released > 0 {
+            if acked.released > 0 && self.wakes_writer() {
                 out.events.add(Events::WRITABLE);
             }
             if acked.advanced && self.sender.fin_acked() {

@@ -370,6 +370,27 @@ impl Connection {
         }
     }
 
+    /// Whether poll says that there is room for a write.
+    #[must_use]
+    pub fn is_writable(&self) -> bool {
+        self.sender.space() > 0 && self.wakes_writer()
+    }
+
+    /// Whether what is free is enough to wake a writer for.
+    fn wakes_writer(&self) -> bool {
+        let (space, capacity) = (self.sender.space(), self.sender.capacity());
+        self.copy_rule.wakes(space, capacity)
+    }
+
+    /// The writer that slept gives its write up: what was announced as more does not come.
+    pub fn write_abandon(&mut self, now: Instant, out: &mut Outbox) {
+        if self.write.take().is_some() {
+            self.sender.set_writer_blocked(false);
+            self.sender.set_more_to_come(false);
+            self.output(now, out);
+        }
+    }
+
     /// A part of a read: up to `max` octets are copied and more will be, by [`Connection::read`] at
     /// last, which asks the ACK policy about all of them. BSD's `soreceive` empties the buffer mbuf by
     /// mbuf and tells the protocol once (PRU_RCVD); a timer's ACK in between shows the window of that

@@ -7,7 +7,7 @@ use crate::receiver::ack_policy::{AckPolicy, AckTimer};
 use crate::sender::congestion::{Congestion, Cubic, restart::IdleRestart};
 use crate::sender::send_policy::SendPolicy;
 use crate::sender::{RtoRules, SenderConfig};
-use crate::socket::copy_rule::{CopyRule, WholeWrite};
+use crate::socket::copy_rule::{CopyRule, Linux};
 use crate::time::Duration;
 
 pub(super) const PROFILE: Profile = Profile {
@@ -46,7 +46,7 @@ fn config(sizes: &Sizes) -> Config {
             policy: AckPolicy::named("linux").expect("linux is registered"),
             timer: AckTimer::PerConnection(Duration::from_millis(40)),
         },
-        copy_rule: CopyRule::WholeWrite(WholeWrite),
+        copy_rule: CopyRule::Linux(Linux),
         time_wait: Duration::from_secs(60),
         extensions: Extensions::LINUX_6,
     }

@@ -12,7 +12,7 @@ use tinygram_engine::sender::congestion::Congestion;
 use tinygram_engine::sender::congestion::restart::{IdleAfter, IdleRestart};
 use tinygram_engine::sender::send_policy::{self, SendPolicy};
 use tinygram_engine::sender::{RtoRules, SenderConfig};
-use tinygram_engine::socket::copy_rule::{CopyRule, Mclbytes, SunOs, WholeWrite};
+use tinygram_engine::socket::copy_rule::{CopyRule, Linux, Mclbytes, SunOs, WholeWrite};
 
 use crate::world::{Network, Op, Opening, World};
 
@@ -37,6 +37,7 @@ pub(crate) struct Setting {
 pub(crate) fn setting(longest_delay_ms: u64) -> impl Strategy<Value = Setting> {
     let copy_rules = [
         CopyRule::WholeWrite(WholeWrite),
+        CopyRule::Linux(Linux),
         CopyRule::SunOs(SunOs::AS_SHIPPED),
         CopyRule::Mclbytes(Mclbytes {
             cluster: 8192,

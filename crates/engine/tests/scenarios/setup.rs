@@ -7,7 +7,7 @@ use tinygram_engine::sender::congestion::restart::{IdleAfter, IdleRestart};
 use tinygram_engine::sender::congestion::{Congestion, Reno};
 use tinygram_engine::sender::send_policy::SendPolicy;
 use tinygram_engine::sender::{RtoRules, SenderConfig};
-use tinygram_engine::socket::copy_rule::{CopyRule, Mclbytes, SunOs, WholeWrite};
+use tinygram_engine::socket::copy_rule::{CopyRule, Linux, Mclbytes, SunOs, WholeWrite};
 use tinygram_engine::{Duration, Offset};
 
 use crate::script::{Setup, Unreadable, number};
@@ -88,6 +88,7 @@ pub(crate) fn stage(setup: &Setup, instead: Instead<'_>) -> Result<Stage, Unread
                 ("window-cap", [octets]) => receiver.window_cap = number(octets)?,
                 ("cwnd", [octets]) => sender.initial_cwnd = number(octets)?,
                 ("copy", ["whole-write"]) => config.copy_rule = CopyRule::WholeWrite(WholeWrite),
+                ("copy", ["linux"]) => config.copy_rule = CopyRule::Linux(Linux),
                 ("copy", ["sunos"]) => config.copy_rule = CopyRule::SunOs(SunOs::AS_SHIPPED),
                 ("copy", ["mclbytes", cluster]) => {
                     sender.cluster = number(cluster)?;

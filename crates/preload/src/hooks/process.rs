@@ -114,6 +114,11 @@ interpose! {
         unsafe { quick_exit::next(status) }
     }
 
+    fn pthread_exit(result: *mut c_void) -> ! {
+        before_thread_end();
+        unsafe { pthread_exit::next(result) }
+    }
+
     fn prctl(option: c_int, a: c_ulong, b: c_ulong, c: c_ulong, d: c_ulong) -> c_int {
         if option == libc::PR_SET_SECCOMP {
             keeper::become_inert();
@@ -150,6 +155,14 @@ fn forked(child: pid_t) -> pid_t {
 /// The other threads end with the call; what they hold would stay held on a socket that lives on.
 pub(crate) fn before_exec() {
     keeper::flush_process(Cause::Process);
+}
+
+/// A thread is about to end, perhaps before its process does.
+pub(crate) fn before_thread_end() {
+    keeper::before_sleep();
+    if thread::this().is_first() {
+        watchdog::before_first_thread_ends();
+    }
 }
 
 /// The last thing the process does.

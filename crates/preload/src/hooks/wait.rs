@@ -181,7 +181,6 @@ sleeps! {
     fn pthread_clockjoin_np(
         thread: libc::pthread_t, result: *mut *mut c_void, clock: c_int, until: *const timespec,
     ) -> c_int;
-    fn pthread_exit(result: *mut c_void) -> !;
 
     fn msgrcv(
         queue: c_int, message: *mut c_void, len: usize, kind: libc::c_long, flags: c_int,

@@ -16,6 +16,7 @@ pub(crate) use self::waits::{Incoming, before_sleep, cares_not, found, incoming,
 pub(crate) use self::writes::{Outgoing, held, outgoing, pushed, sent_alongside};
 use crate::page::{Cause, Page};
 use crate::policy::{Memory, Policy, Rules};
+use crate::reach::{Reach, Used};
 use crate::settings::{MAX_ONLY, Only, Settings};
 use crate::table::{self, Holding};
 use crate::thread::{self, Thread};
@@ -74,8 +75,9 @@ pub(crate) fn took_along(fd: c_int, cause: Cause) {
 }
 
 /// Records that `fd` is about to have bytes held.
+#[inline(always)]
 fn mark(fd: c_int, holding: &Holding, thread: &Thread) {
-    let owner = (thread.interval() >> 32) as u32;
+    let owner = thread.number();
     if holding.since_ns.load(Relaxed) != 0 && holding.owner.load(Relaxed) == owner {
         return;
     }
@@ -97,33 +99,52 @@ fn mark(fd: c_int, holding: &Holding, thread: &Thread) {
 }
 
 /// Sends what is held on `fd`, if anything is.
+#[inline(always)]
 pub(crate) fn flush(fd: c_int, cause: Cause) {
-    let (Some(orders), Some(holding)) = (orders(), table::holding(fd)) else {
-        return;
-    };
-    // A `vfork`ed child sees its parent's holdings, but its descriptors may lead elsewhere.
-    if holding.since_ns.load(Relaxed) == 0 || thread::this().is_borrowed() {
-        return;
+    if let (Some(orders), Some(holding)) = (orders(), table::holding(fd))
+        // A `vfork`ed child sees its parent's holdings, but its descriptors may lead elsewhere.
+        && holding.since_ns.load(Relaxed) != 0
+        && !thread::this().is_borrowed()
+    {
+        flush_through(fd, fd, orders, holding, cause);
     }
+}
+
+/// Sends what is held on `fd`, which the calling thread can reach as `reached`.
+fn flush_through(fd: c_int, reached: c_int, orders: &Orders, holding: &Holding, cause: Cause) {
     let since_ns = holding.since_ns.swap(0, SeqCst);
     if since_ns == 0 {
         return;
     }
     match orders.rules.policy {
         // Flushes whatever the socket was set to before, in one call; a zero-length send does not.
-        Policy::FlushOnBlock => kernel::set_option(fd, libc::IPPROTO_TCP, libc::TCP_NODELAY, 1),
-        Policy::CorkUntilBlock => kernel::set_option(fd, libc::IPPROTO_TCP, libc::TCP_CORK, 0),
+        Policy::FlushOnBlock => {
+            kernel::set_option(reached, libc::IPPROTO_TCP, libc::TCP_NODELAY, 1)
+        }
+        Policy::CorkUntilBlock => kernel::set_option(reached, libc::IPPROTO_TCP, libc::TCP_CORK, 0),
         Policy::Nodelay | Policy::Observe => true,
     };
     ledger::flushed(orders, fd, since_ns, cause);
 }
 
-/// Sends what was held too long on `fd`, and remembers that it had to be.
-pub(crate) fn rescue(fd: c_int, holding: &Holding, contended: bool) {
+/// The watchdog's own: sends what was held too long on `fd`, and remembers that it had to be.
+pub(crate) fn rescue(fd: c_int, holding: &Holding, contended: bool, reach: Reach) -> Used {
+    let Some(orders) = orders() else {
+        return Used::Gone;
+    };
     let mut memory = Memory::unpack(holding.memory.load(Relaxed));
     memory.on_rescue(contended);
     holding.memory.store(memory.pack(), Relaxed);
-    flush(fd, Cause::Watchdog);
+    let since_ns = holding.since_ns.load(Relaxed);
+    let used = reach.with(fd, |reached| {
+        flush_through(fd, reached, orders, holding, Cause::Watchdog);
+    });
+    if used == Used::Gone {
+        let _ = holding
+            .since_ns
+            .compare_exchange(since_ns, 0, SeqCst, Relaxed);
+    }
+    used
 }
 
 /// Sends everything the calling thread holds; `errno` is kept.

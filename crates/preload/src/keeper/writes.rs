@@ -8,6 +8,7 @@ use super::{Orders, mark, orders, took_along};
 use crate::page::Cause;
 use crate::policy::{Memory, Policy, Write};
 use crate::table::{self, Holding, Identity, Kind};
+use crate::thread::Thread;
 use crate::{kernel, ledger, sockets, thread, watchdog};
 
 /// What to do with a write.
@@ -49,8 +50,8 @@ fn outgoing_tcp(fd: c_int, mut identity: Identity, len: usize) -> Outgoing {
     let (Some(orders), Some(holding)) = (orders(), table::holding(fd)) else {
         return Outgoing::Pass;
     };
-    let Entry { hold, dirty } = enter(orders, identity, holding, Sent::Bytes(len));
     let thread = thread::this();
+    let Entry { hold, dirty } = enter(orders, identity, holding, thread, Sent::Bytes(len));
     match (hold, orders.rules.policy) {
         (true, Policy::Observe) => {
             mark(fd, holding, thread);
@@ -89,7 +90,14 @@ struct Entry {
 }
 
 /// Enters a write into the predictor's memory and into the books, and asks the policy.
-fn enter(orders: &Orders, identity: Identity, holding: &Holding, sent: Sent) -> Entry {
+#[inline(always)]
+fn enter(
+    orders: &Orders,
+    identity: Identity,
+    holding: &Holding,
+    thread: &Thread,
+    sent: Sent,
+) -> Entry {
     let (len, judged_len) = match sent {
         Sent::Bytes(len) => (len, len),
         Sent::Unholdable(len) => (len, usize::MAX),
@@ -110,9 +118,12 @@ fn enter(orders: &Orders, identity: Identity, holding: &Holding, sent: Sent) -> 
             dirty: false,
         };
     }
-    let interval = thread::this().interval();
+    let interval = thread.interval();
     let dirty = holding.since_ns.load(Relaxed) != 0;
-    let mut memory = Memory::unpack(holding.memory.load(Relaxed));
+    let mut memory = match holding.memory.load(Relaxed) {
+        0 => table::habit(identity).fresh(&orders.rules),
+        known => Memory::unpack(known),
+    };
     // Bytes another thread left held make one interval with ours: one flush sends both.
     let same_interval = dirty || holding.interval.load(Relaxed) == interval;
     let write = Write {
@@ -121,9 +132,12 @@ fn enter(orders: &Orders, identity: Identity, holding: &Holding, sent: Sent) -> 
     };
     let hold = len > 0
         && memory.on_write(&orders.rules, write)
-        && (!watchdog::is_asleep()
-            || orders.rules.policy == Policy::CorkUntilBlock
-            || memory.is_worth_waking(write, watchdog::quiet_ns));
+        && (orders.rules.policy != Policy::FlushOnBlock
+            || !watchdog::rests()
+            || memory.is_worth_waking(&orders.rules, write, watchdog::is_busy));
+    if let Some(habit) = memory.lesson() {
+        table::teach(identity, habit);
+    }
     holding.memory.store(memory.pack(), Relaxed);
     holding.interval.store(interval, Relaxed);
     ledger::wrote(
@@ -146,7 +160,8 @@ pub(crate) fn sent_alongside(fd: c_int, sent: usize, whole: bool, cause: Cause) 
         return;
     }
     if let (Some(orders), Some(holding)) = (orders(), table::holding(fd)) {
-        enter(orders, identity, holding, Sent::Unholdable(sent));
+        let sent = Sent::Unholdable(sent);
+        enter(orders, identity, holding, thread::this(), sent);
     }
     if whole {
         took_along(fd, cause);

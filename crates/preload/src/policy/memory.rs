@@ -21,42 +21,83 @@ pub struct Memory {
     writes: u8,
     /// Writes in the interval before.
     usual: u8,
-    /// Intervals in a row that had one write each, saturating.
-    lone: u8,
+    /// How many more first writes will be held in the hope of company. Company renews it, so it
+    /// counts how long ago the last was.
+    hope: u8,
     /// Rescues by the watchdog not yet made up for by intervals without one.
     strikes: u8,
     /// Intervals for which nothing is held, after too many rescues.
     penance: u8,
+    /// Intervals begun, up to [`YOUTH_INTERVALS`].
+    age: u8,
+}
+
+/// What the young connections of one service (a port, opened or accepted) have shown so far: what is
+/// expected of the next. One for all of them, kept by the hooks as one atomic byte; zero is a
+/// service nothing is known of.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Habit(pub u8);
+
+impl Habit {
+    /// A fresh socket of this service.
+    ///
+    /// Of an unknown one nothing is expected, so its writes pass: a program that answers in one
+    /// piece never pays for a single flush, nor for a watchdog.
+    #[must_use]
+    pub fn fresh(self, rules: &Rules) -> Memory {
+        Memory {
+            hope: if rules.eager { HOPE } else { self.0.min(HOPE) },
+            ..Memory::default()
+        }
+    }
 }
 
 impl Memory {
     /// Decides one write: true holds it.
+    #[inline(always)]
     pub fn on_write(&mut self, rules: &Rules, write: Write) -> bool {
+        let hopeful = self.hope > 0;
         if !write.same_interval {
-            self.close_interval();
+            self.begin_interval();
         }
         self.writes = self.writes.saturating_add(1);
+        let has_company = self.writes > 1;
+        if has_company {
+            self.hope = HOPE;
+        }
         match rules.policy {
             Policy::Nodelay => false,
             Policy::CorkUntilBlock => true,
+            // A second write in an interval is held whatever the habit.
             Policy::FlushOnBlock | Policy::Observe => {
-                // A second write in an interval is held whatever the habit: it has a companion.
-                let expects_company = self.lone < LONE_INTERVALS_TO_PASS || self.writes > 1;
-                write.len < rules.hold_below && self.penance == 0 && expects_company
+                write.len < rules.hold_below && self.penance == 0 && (hopeful || has_company)
             }
         }
     }
 
-    /// Whether a write that is to be held is worth waking a sleeping watchdog for. If not, it passes.
+    /// What this socket teaches of its service, if it is young enough to tell: a long life says
+    /// nothing of how the next connection begins.
+    #[inline(always)]
+    #[must_use]
+    pub fn lesson(self) -> Option<Habit> {
+        (self.age < YOUTH_INTERVALS).then_some(Habit(self.hope))
+    }
+
+    /// Whether a write that is to be held is worth starting or waking the watchdog for. If not, it
+    /// passes.
     ///
     /// A watchdog woken for one answer costs as much as ten segments, most of it timer interrupts: on
     /// an answer of two writes, now and then, that is more than holding can save. It pays for a busy
-    /// program, and for answers of many writes. `quiet_ns`, how long ago this question was asked
-    /// last in the process, is asked for only where it matters.
+    /// program, and for answers of many writes. `is_busy` is asked only where it matters.
     #[must_use]
-    pub fn is_worth_waking(&self, write: Write, quiet_ns: impl FnOnce() -> u64) -> bool {
+    pub fn is_worth_waking(
+        &self,
+        rules: &Rules,
+        write: Write,
+        is_busy: impl FnOnce() -> bool,
+    ) -> bool {
         let pieces = self.writes.max(self.usual);
-        pieces >= PIECES_WORTH_WAKING || (!write.same_interval && quiet_ns() < BUSY_NS)
+        rules.eager || pieces >= PIECES_WORTH_WAKING || (!write.same_interval && is_busy())
     }
 
     /// The watchdog had to flush this socket: its program computes, or spins, with bytes held.
@@ -74,61 +115,63 @@ impl Memory {
         }
     }
 
-    /// The memory as one word for an atomic cell; all zero is a fresh socket.
+    /// The memory as one word for an atomic cell; all zero is a socket that was never written.
+    #[inline(always)]
     #[must_use]
     pub fn pack(self) -> u64 {
         let Self {
             writes,
             usual,
-            lone,
+            hope,
             strikes,
             penance,
+            age,
         } = self;
-        u64::from_le_bytes([writes, usual, lone, strikes, penance, 0, 0, 0])
+        u64::from_le_bytes([writes, usual, hope, strikes, penance, age, 0, 0])
     }
 
     /// The inverse of [`Memory::pack`].
+    #[inline(always)]
     #[must_use]
     pub fn unpack(word: u64) -> Self {
-        let [writes, usual, lone, strikes, penance, ..] = word.to_le_bytes();
+        let [writes, usual, hope, strikes, penance, age, ..] = word.to_le_bytes();
         Self {
             writes,
             usual,
-            lone,
+            hope,
             strikes,
             penance,
+            age,
         }
     }
 
-    fn close_interval(&mut self) {
-        self.lone = match self.writes {
-            0 => self.lone,
-            1 => self.lone.saturating_add(1),
-            _ => 0,
-        };
+    #[inline(always)]
+    fn begin_interval(&mut self) {
         if self.writes > 0 {
             self.usual = self.writes;
             self.strikes = self.strikes.saturating_sub(1);
             self.penance = self.penance.saturating_sub(1);
         }
         self.writes = 0;
+        self.hope = self.hope.saturating_sub(1);
+        self.age = self.age.saturating_add(1).min(YOUTH_INTERVALS);
     }
 }
 
 /// After this many intervals of one write each the socket is taken to answer in one piece, and
-/// holding would only add the cost of the flush (measured on Redis: 14-19 % of CPU).
-const LONE_INTERVALS_TO_PASS: u8 = 8;
+/// holding would only add the cost of the flush (the prototype saw 14-19 % of Redis's CPU).
+const HOPE: u8 = 8;
+/// For so many intervals a socket teaches its service's habit.
+const YOUTH_INTERVALS: u8 = 8;
 /// A rescue weighs this many intervals without one ...
 const STRIKES_PER_RESCUE: u8 = 4;
 /// ... and three rescues close together are a habit.
 const STRIKES_TO_PENANCE: u8 = 10;
 /// How long a habit of being rescued is believed in.
 const PENANCE_INTERVALS: u8 = 64;
-/// Answers of this many writes are held however rare they are. Measured: waking the watchdog costs
-/// 40-50 us in all, a segment saved 4-5.
+/// Answers of this many writes are held however rare they are. A choice between two differences of
+/// CPU time an answer: with a watchdog woken for each, 40-50 us more; with a segment less, 4-5 us less.
 const PIECES_WORTH_WAKING: u8 = 8;
-/// Writes to be held that come closer together than this are a busy program's.
-const BUSY_NS: u64 = 250_000;
 
 #[cfg(test)]
 mod tests {
@@ -155,20 +198,34 @@ mod tests {
             .collect()
     }
 
+    /// A socket that has been seen to write twice.
+    fn chatty(rules: &Rules) -> Memory {
+        let mut memory = Memory::default();
+        held(&mut memory, rules, &[2]);
+        memory
+    }
+
+    #[test]
+    fn a_socket_that_answers_in_one_piece_is_never_held() {
+        let mut memory = Memory::default();
+        let all = held(&mut memory, &Rules::default(), &[1; 1000]);
+        assert!(!all.into_iter().flatten().any(|held| held));
+    }
+
     #[test]
     fn a_chatty_socket_is_held_for_ever() {
-        let mut memory = Memory::default();
-        let all = held(&mut memory, &Rules::default(), &[3; 1000]);
+        let rules = Rules::default();
+        let all = held(&mut chatty(&rules), &rules, &[3; 1000]);
         assert!(all.into_iter().flatten().all(|held| held));
     }
 
     #[test]
     fn after_eight_lone_writes_a_socket_passes_until_it_has_company() {
-        let mut memory = Memory::default();
         let rules = Rules::default();
+        let mut memory = chatty(&rules);
         let lone = held(&mut memory, &rules, &[1; 20]);
         let count = lone.iter().flatten().filter(|held| **held).count();
-        assert_eq!(count, usize::from(LONE_INTERVALS_TO_PASS));
+        assert_eq!(count, usize::from(HOPE));
         // The first of two has already gone when the second shows that it was not alone.
         assert_eq!(
             held(&mut memory, &rules, &[2, 2]),
@@ -176,10 +233,47 @@ mod tests {
         );
     }
 
+    /// A service's connections, one after the other, each living through these intervals; whether the
+    /// first write of each was held.
+    fn first_held(habit: &mut Habit, connections: usize, intervals: &[usize]) -> Vec<bool> {
+        let rules = Rules::default();
+        (0..connections)
+            .map(|_| {
+                let mut memory = habit.fresh(&rules);
+                let mut first = None;
+                for &interval in intervals {
+                    let held = held(&mut memory, &rules, &[interval]);
+                    first = first.or(Some(held[0][0]));
+                    *habit = memory.lesson().unwrap_or(*habit);
+                }
+                first.unwrap()
+            })
+            .collect()
+    }
+
+    #[test]
+    fn a_connection_begins_as_the_others_of_its_service_did() {
+        let mut habit = Habit::default();
+        assert_eq!(first_held(&mut habit, 3, &[2]), [false, true, true]);
+        let lone = first_held(&mut habit, 20, &[1]);
+        assert_eq!(lone.iter().filter(|held| **held).count(), usize::from(HOPE));
+        assert!(lone[0] && !lone[19]);
+    }
+
+    #[test]
+    fn a_long_life_teaches_nothing_of_how_the_next_begins() {
+        let mut habit = Habit::default();
+        first_held(&mut habit, 1, &[2]);
+        let mut long = vec![2; usize::from(YOUTH_INTERVALS)];
+        long.extend([1; 20]);
+        first_held(&mut habit, 1, &long);
+        assert_eq!(first_held(&mut habit, 1, &[2]), [true]);
+    }
+
     #[test]
     fn large_writes_are_never_held_but_count_as_company() {
         let rules = Rules::default();
-        let mut memory = Memory::default();
+        let mut memory = chatty(&rules);
         let large = Write {
             len: rules.hold_below,
             same_interval: false,
@@ -197,7 +291,7 @@ mod tests {
     #[test]
     fn a_socket_rescued_time_and_again_is_left_alone_for_a_while() {
         let rules = Rules::default();
-        let mut memory = Memory::default();
+        let mut memory = chatty(&rules);
         for _ in 0..3 {
             assert!(held(&mut memory, &rules, &[2])[0][0]);
             memory.on_rescue(false);
@@ -214,7 +308,7 @@ mod tests {
     #[test]
     fn a_rescue_now_and_then_is_forgiven() {
         let rules = Rules::default();
-        let mut memory = Memory::default();
+        let mut memory = chatty(&rules);
         for _ in 0..100 {
             let all = held(&mut memory, &rules, &[2; 5]);
             assert!(all.into_iter().flatten().all(|held| held));
@@ -247,18 +341,38 @@ mod tests {
         let mut memory = Memory::default();
         held(&mut memory, &rules, &[2, 2]);
         assert!(
-            !memory.is_worth_waking(first, || 20_000_000),
+            !memory.is_worth_waking(&rules, first, || false),
             "now and then"
         );
-        assert!(memory.is_worth_waking(first, || 50_000), "busy");
+        assert!(memory.is_worth_waking(&rules, first, || true), "busy");
         assert!(
-            !memory.is_worth_waking(more, || 50_000),
+            !memory.is_worth_waking(&rules, more, || true),
             "the second write of an answer says nothing of how many answers there are"
         );
         held(&mut memory, &rules, &[12, 1]);
-        assert!(memory.is_worth_waking(first, || 20_000_000), "long answers");
+        assert!(
+            memory.is_worth_waking(&rules, first, || false),
+            "long answers"
+        );
         held(&mut memory, &rules, &[2, 8]);
-        assert!(memory.is_worth_waking(more, || 20_000_000), "the eighth");
+        assert!(memory.is_worth_waking(&rules, more, || false), "the eighth");
+    }
+
+    #[test]
+    fn the_eager_hold_from_the_first_write_and_still_tire_of_lone_ones() {
+        let rules = Rules {
+            eager: true,
+            ..Rules::default()
+        };
+        let mut memory = Habit::default().fresh(&rules);
+        let first = Write {
+            len: 100,
+            same_interval: false,
+        };
+        assert!(memory.is_worth_waking(&rules, first, || false));
+        let lone = held(&mut memory, &rules, &[1; 20]);
+        let count = lone.iter().flatten().filter(|held| **held).count();
+        assert_eq!(count, usize::from(HOPE));
     }
 
     #[test]
@@ -274,7 +388,7 @@ mod tests {
                 ..Rules::default()
             };
             let decide = |len| {
-                Memory::default().on_write(
+                chatty(&rules).on_write(
                     &rules,
                     Write {
                         len,
@@ -291,9 +405,10 @@ mod tests {
         let memory = Memory {
             writes: 1,
             usual: 5,
-            lone: 2,
+            hope: 2,
             strikes: 3,
             penance: 4,
+            age: 6,
         };
         assert_eq!(Memory::unpack(memory.pack()), memory);
         assert_eq!(Memory::unpack(0), Memory::default());

@@ -11,10 +11,12 @@
 //! are all covered.
 
 mod memory;
+mod pace;
 mod rules;
 mod wait;
 
-pub use memory::{Memory, Write};
+pub use memory::{Habit, Memory, Write};
+pub use pace::Pace;
 pub use rules::{Policy, Rules};
 pub use wait::{
     AfterRead, BeforeRead, BeforeWait, Found, Held, Read, Wait, after_read, before_read,

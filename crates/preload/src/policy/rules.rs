@@ -2,6 +2,7 @@
 
 /// What is done with a program's small writes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(u8)]
 pub enum Policy {
     /// Hold small writes until the thread that wrote them is about to wait for anything.
     #[default]
@@ -74,7 +75,11 @@ impl Policy {
 }
 
 /// The numbers of the policy. Times are in nanoseconds, lengths in bytes.
+///
+/// In C's layout because `scripts/run-table --one-process` finds them in the memory of a running
+/// program and changes the policy between its rounds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(C)]
 pub struct Rules {
     /// Which policy.
     pub policy: Policy,
@@ -84,6 +89,9 @@ pub struct Rules {
     /// The longest a byte may stay held while its program runs on without waiting. The kernel's
     /// own bound would be the retransmission timeout, 200 ms and more.
     pub watchdog_ns: u64,
+    /// Hold from a service's first write on, and wake the watchdog for whatever is held: the fewest
+    /// segments, at up to 50 us of CPU for an answer that comes alone.
+    pub eager: bool,
 }
 
 impl Default for Rules {
@@ -92,6 +100,7 @@ impl Default for Rules {
             policy: Policy::default(),
             hold_below: 1024,
             watchdog_ns: 1_000_000,
+            eager: false,
         }
     }
 }

@@ -119,7 +119,7 @@ pub fn after_read(found: Found, age_ns: impl FnOnce() -> u64) -> AfterRead {
     }
 }
 
-/// Bytes younger than this survive a poll that finds work. Between 100 and 500 us measured alike.
+/// Bytes younger than this survive a poll that finds work. To the prototype 100 and 500 us were alike.
 const PEEK_NS: u64 = 200_000;
 /// Bytes older than this leave with the next read, even one that finds data.
 const READ_PATIENCE_NS: u64 = 100_000;

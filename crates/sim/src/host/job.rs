@@ -286,7 +286,7 @@ impl<P: Program> Host<P> {
             if read.has(number) && (readable || gone) {
                 ready.0 = ready.0.and(number);
             }
-            if write.has(number) && (connection.sender().space() > 0 || gone) {
+            if write.has(number) && (connection.is_writable() || gone) {
                 ready.1 = ready.1.and(number);
             }
         }

@@ -259,13 +259,77 @@ impl Core {
             return Poll::Pending;
         }
         socket.wrote = true;
+        self.watch(key);
+        self.settle(key);
+        Poll::Ready(Ok(wrote as usize))
+    }
+
+    /// Writes `octets` to their end, sleeping for space, as one write of which the policy knows that
+    /// more comes (a kernel's write to a blocking socket). `done` counts what was copied: 0 at the
+    /// first call; called again, the write goes on. `more` says that another write follows (MSG_MORE).
+    /// Until it is ready or [abandoned](Core::abandon_write) nothing else may be written.
+    ///
+    /// # Errors
+    ///
+    /// As [`Core::poll_write`].
+    pub fn poll_write_whole(
+        &mut self,
+        now: Instant,
+        key: usize,
+        octets: &[u8],
+        done: &mut usize,
+        more: bool,
+        context: &Context<'_>,
+    ) -> Poll<io::Result<()>> {
+        let socket = &mut self.sockets[key];
+        if *done == octets.len() {
+            return Poll::Ready(Ok(()));
+        }
+        if let Some(fate) = socket.fate {
+            return Poll::Ready(Err(fate.into()));
+        }
+        if !socket.may_write() {
+            return Poll::Ready(Err(io::ErrorKind::BrokenPipe.into()));
+        }
+        match socket.connection.write_remaining() {
+            0 => socket.connection.write_begin(now, octets.len() as u64),
+            _ => socket.connection.write_resume(now),
+        }
+        let more = more || socket.more;
+        while let Some(piece) = socket.connection.peek_write() {
+            let rest = &octets[*done..];
+            let piece = &rest[..rest.len().min(piece as usize)];
+            socket.buffer(&[io::IoSlice::new(piece)], piece.len());
+            socket.connection.write_step(now, more, &mut self.outbox);
+            *done += piece.len();
+            socket.wrote = true;
+        }
+        self.watch(key);
+        if *done < octets.len() {
+            remember(&mut self.sockets[key].writer, context.waker());
+            self.blocks(now, key, BlockedOn::Write);
+            return Poll::Pending;
+        }
+        self.settle(key);
+        Poll::Ready(Ok(()))
+    }
+
+    /// The rest of a [whole write](Core::poll_write_whole) does not come.
+    pub fn abandon_write(&mut self, now: Instant, key: usize) {
+        let socket = &mut self.sockets[key];
+        socket.connection.write_abandon(now, &mut self.outbox);
+        self.settle(key);
+    }
+
+    /// A policy that waits for its writer to block is asked again when the task has yielded.
+    #[inline]
+    fn watch(&mut self, key: usize) {
+        let socket = &mut self.sockets[key];
         let hold = socket.connection.sender().hold();
         if !socket.watched && hold.is_some_and(|hold| hold.why == Why::WriterRuns) {
             socket.watched = true;
             self.watched.push(key);
         }
-        self.settle(key);
-        Poll::Ready(Ok(wrote as usize))
     }
 
     /// A task is about to wait.

@@ -256,8 +256,8 @@ impl Core {
     fn settle(&mut self, key: usize) {
         let socket = &mut self.sockets[key];
         for segment in self.outbox.segments.drain(..) {
-            socket.queued += 1;
-            self.queue.push(key, segment);
+            let alone = self.queue.push(key, segment, self.abilities.offload);
+            socket.queued += u32::from(alone);
         }
         let deadline = socket.connection.next_wakeup();
         self.timers.arm(key, deadline, &mut socket.armed);
@@ -293,9 +293,7 @@ impl Core {
         if ended || any(&[Events::READABLE, Events::PEER_CLOSED, Events::CONNECTED]) {
             socket.wake_reader(&mut self.wakers);
         }
-        // A writer that was woken for every acknowledgment would copy in driblets.
-        let room = socket.connection.sender().space() >= socket.connection.sender().capacity() / 3;
-        if ended || news.has(Events::CONNECTED) || news.has(Events::WRITABLE) && room {
+        if ended || any(&[Events::WRITABLE, Events::CONNECTED]) {
             socket.wake_writer(&mut self.wakers);
         }
         if let Owner::HalfOpen { listener, serial } = socket.owner

@@ -2,9 +2,8 @@
 
 use std::collections::VecDeque;
 
-use tinygram_engine::{Flags, Segment};
-use tinygram_wire::encode::{Checksum, Path, Version};
-use tinygram_wire::packet::Header;
+use tinygram_engine::{Flags, Offset, Segment};
+use tinygram_wire::encode::{Checksum, Version};
 
 use super::Core;
 use super::socket::Socket;
@@ -18,10 +17,22 @@ pub(super) struct Queue {
 
 #[derive(Debug)]
 enum Entry {
-    /// A segment of a socket; its payload is still in the socket's ring.
-    Segment { key: usize, segment: Segment },
+    /// Segments of a socket; their payload is still in the socket's ring.
+    Run(Run),
     /// A packet that stands as it is: an answer to nobody's segment, or an echo.
     Whole(Vec<u8>),
+}
+
+/// Segments that continue each other, which leave as one packet; without offload there is but one.
+#[derive(Debug)]
+struct Run {
+    key: usize,
+    /// The first one; those that follow are as long, the last one perhaps shorter.
+    first: Segment,
+    /// Octets of all of them.
+    len: u32,
+    /// The last one's.
+    flags: Flags,
 }
 
 /// Packets that stand one after the other in one buffer.
@@ -29,8 +40,6 @@ enum Entry {
 pub struct Batch {
     octets: Vec<u8>,
     packets: Vec<Staged>,
-    /// The packet under way, whose headers are written when it is whole.
-    open: Option<Open>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -40,26 +49,29 @@ struct Staged {
     offload: Option<Offload>,
 }
 
-#[derive(Clone, Copy, Debug)]
-struct Open {
-    key: usize,
-    path: Path,
-    header: Header,
-    start: usize,
-    headers_len: usize,
-    /// The first segment's payload; those that follow in the same packet are as long, the last one
-    /// perhaps shorter.
-    segment_len: usize,
-    /// The last segment was shorter than the first, or carried what ends a packet.
-    complete: bool,
-}
-
 /// A batch is full when it has so many octets: what a cache near the processor holds.
 const BATCH: usize = 64 * 1024;
 
 impl Queue {
-    pub(super) fn push(&mut self, key: usize, segment: Segment) {
-        self.entries.push_back(Entry::Segment { key, segment });
+    /// Queues a segment; `join` lets it be part of the packet before it, where it continues that.
+    /// Gives whether it is a packet of its own.
+    #[inline]
+    pub(super) fn push(&mut self, key: usize, segment: Segment, join: bool) -> bool {
+        if join
+            && let Some(Entry::Run(run)) = self.entries.back_mut()
+            && run.takes(key, &segment)
+        {
+            run.len += segment.len;
+            run.flags = segment.flags;
+            return false;
+        }
+        self.entries.push_back(Entry::Run(Run {
+            key,
+            len: segment.len,
+            flags: segment.flags,
+            first: segment,
+        }));
+        true
     }
 
     pub(super) fn push_whole(&mut self, packet: Vec<u8>) {
@@ -73,6 +85,46 @@ impl Queue {
         self.entries.is_empty()
     }
 }
+
+impl Run {
+    /// Whether the segment may be part of the same packet.
+    #[inline]
+    fn takes(&self, key: usize, segment: &Segment) -> bool {
+        let first = &self.first;
+        // The last one may carry PSH or FIN: the device sets them on the last piece only.
+        let ends = Flags::PSH.with(Flags::FIN);
+        self.key == key
+            && segment.seq == first.seq + u64::from(self.len)
+            && self.flags == Flags::ACK
+            && self.len.is_multiple_of(first.len.max(1))
+            && (1..=first.len).contains(&segment.len)
+            && self.len + segment.len <= MOST_PAYLOAD
+            && segment.flags.without(ends) == Flags::ACK
+            && (segment.ack, segment.window) == (first.ack, first.window)
+            && segment.options == first.options
+    }
+
+    /// What is still to be sent of it, as one segment: what was acknowledged meanwhile is in the
+    /// ring no longer. `None` if that is all.
+    #[inline]
+    fn left(&self, una: Offset) -> Option<Segment> {
+        let mut whole = Segment {
+            len: self.len,
+            flags: self.flags,
+            ..self.first
+        };
+        if whole.len > 0 && whole.seq < una {
+            let acknowledged = una.since(whole.seq).div_ceil(u64::from(self.first.len));
+            let octets = (acknowledged * u64::from(self.first.len)).min(u64::from(self.len));
+            whole.seq += octets;
+            whole.len -= octets as u32;
+        }
+        (whole.len > 0 || self.len == 0).then_some(whole)
+    }
+}
+
+/// Payload of a packet at most, in octets: what IP's length field leaves beside the longest headers.
+const MOST_PAYLOAD: u32 = u16::MAX as u32 - 120;
 
 /// No answer to a stranger is queued behind more entries than this.
 const MOST_ANSWERS: usize = 4096;
@@ -93,15 +145,15 @@ impl Core {
                 break;
             };
             match entry {
-                Entry::Segment { key, segment } => {
-                    batch.add(&self.abilities, key, &self.sockets[key], &segment);
-                    self.sockets[key].queued -= 1;
-                    self.bury(key);
+                Entry::Run(run) => {
+                    let socket = &mut self.sockets[run.key];
+                    socket.queued -= 1;
+                    batch.add(&self.abilities, socket, &run);
+                    self.bury(run.key);
                 }
                 Entry::Whole(packet) => batch.add_whole(&self.abilities, &packet),
             }
         }
-        batch.close();
     }
 }
 
@@ -118,108 +170,40 @@ impl Batch {
     fn clear(&mut self) {
         self.octets.clear();
         self.packets.clear();
-        self.open = None;
     }
 
     #[inline]
-    fn add(&mut self, abilities: &Abilities, key: usize, socket: &Socket, segment: &Segment) {
-        let header = socket.outgoing().header(segment);
-        // What was acknowledged since is in the ring no longer, and needs no sending.
-        if segment.len > 0 && segment.seq < socket.connection.sender().vars().una {
+    fn add(&mut self, abilities: &Abilities, socket: &Socket, run: &Run) {
+        let Some(whole) = run.left(socket.connection.sender().vars().una) else {
             return;
-        }
-        let (first, second) = socket.send.slices(segment.data());
-        let appended = abilities.offload && self.append(key, &header, first, second);
-        if appended {
-            return;
-        }
-        self.close();
+        };
+        let header = socket.outgoing().header(&whole);
         let headers_len = socket.path.headers_len(&header.options);
         let start = self.octets.len() + abilities.headroom;
         self.octets.resize(start + headers_len, 0);
+        let (first, second) = socket.send.slices(whole.data());
         self.octets.extend_from_slice(first);
         self.octets.extend_from_slice(second);
-        let open = Open {
-            key,
-            path: socket.path,
-            header,
-            start,
-            headers_len,
-            segment_len: segment.len as usize,
-            complete: segment.len == 0 || header.flags != Flags::ACK,
+        let checksum = match abilities.offload {
+            true => Checksum::PseudoHeader,
+            false => Checksum::Full,
         };
-        if abilities.offload {
-            self.open = Some(open);
-        } else {
-            let packet = &mut self.octets[start..];
-            socket.path.write_headers(&header, Checksum::Full, packet);
-            let end = self.octets.len();
-            self.packets.push(Staged {
-                start,
-                end,
-                offload: None,
-            });
-        }
-    }
-
-    /// Lets the segment be part of the packet under way, if it continues that.
-    #[inline]
-    fn append(&mut self, key: usize, header: &Header, first: &[u8], second: &[u8]) -> bool {
-        let Some(open) = &mut self.open else {
-            return false;
-        };
-        let len = first.len() + second.len();
-        let so_far = self.octets.len() - open.start;
-        let payload = so_far - open.headers_len;
-        let expected = Header {
-            seq: open.header.seq.wrapping_add(payload as u32),
-            flags: header.flags,
-            ..open.header
-        };
-        // The last one may carry PSH or FIN: the device sets them on the last piece only.
-        let ends = Flags::PSH.with(Flags::FIN);
-        let fits = open.key == key
-            && !open.complete
-            && len > 0
-            && len <= open.segment_len
-            && so_far + len <= usize::from(u16::MAX)
-            && header.flags.without(ends) == Flags::ACK
-            && *header == expected;
-        if fits {
-            open.header.flags = header.flags;
-            open.complete = len < open.segment_len || header.flags != Flags::ACK;
-            self.octets.extend_from_slice(first);
-            self.octets.extend_from_slice(second);
-        }
-        fits
-    }
-
-    /// Writes the headers of the packet under way.
-    #[inline]
-    fn close(&mut self) {
-        let Some(open) = self.open.take() else {
-            return;
-        };
-        let end = self.octets.len();
-        let packet = &mut self.octets[open.start..end];
-        open.path
-            .write_headers(&open.header, Checksum::PseudoHeader, packet);
-        let payload = end - open.start - open.headers_len;
-        let several = payload > open.segment_len;
+        let packet = &mut self.octets[start..];
+        socket.path.write_headers(&header, checksum, packet);
+        let several = whole.len > run.first.len;
         self.packets.push(Staged {
-            start: open.start,
-            end,
-            offload: Some(Offload {
-                ip_header: open.path.version().header_len() as u16,
-                headers: open.headers_len as u16,
-                segment: if several { open.segment_len as u16 } else { 0 },
-                ipv6: open.path.version() == Version::V6,
+            start,
+            end: self.octets.len(),
+            offload: abilities.offload.then(|| Offload {
+                ip_header: socket.path.version().header_len() as u16,
+                headers: headers_len as u16,
+                segment: if several { run.first.len as u16 } else { 0 },
+                ipv6: socket.path.version() == Version::V6,
             }),
         });
     }
 
     fn add_whole(&mut self, abilities: &Abilities, packet: &[u8]) {
-        self.close();
         let start = self.octets.len() + abilities.headroom;
         self.octets.resize(start, 0);
         self.octets.extend_from_slice(packet);
@@ -229,5 +213,73 @@ impl Batch {
             end,
             offload: None,
         });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tinygram_engine::Options;
+
+    fn segment(seq: u64, len: u32) -> Segment {
+        Segment {
+            seq: Offset::new(seq),
+            ack: Offset::FIRST,
+            len,
+            window: 1000,
+            mss: 0,
+            flags: Flags::ACK,
+            options: Options::default(),
+        }
+    }
+
+    #[test]
+    fn segments_that_continue_each_other_become_one_packet() {
+        let mut queue = Queue::default();
+        assert!(queue.push(7, segment(1, 100), true));
+        assert!(!queue.push(7, segment(101, 100), true));
+        assert!(!queue.push(7, segment(201, 40), true), "the last one");
+        assert!(queue.push(7, segment(241, 40), true), "none follows it");
+        assert!(
+            queue.push(7, segment(281, 41), true),
+            "longer than the first"
+        );
+        assert!(queue.push(8, segment(322, 41), true), "another's");
+        let acks_more = Segment {
+            ack: Offset::new(9),
+            ..segment(363, 41)
+        };
+        assert!(queue.push(8, acks_more, true), "it says something else");
+        assert!(queue.push(8, segment(405, 41), true), "a hole before it");
+        assert!(queue.push(8, segment(446, 41), false), "no offload");
+    }
+
+    #[test]
+    fn a_packet_has_room_for_64_kib() {
+        let mut queue = Queue::default();
+        let own = (0..100_u64).filter(|n| queue.push(1, segment(1 + n * 1448, 1448), true));
+        assert_eq!(own.collect::<Vec<_>>(), [0, 45, 90]);
+    }
+
+    #[test]
+    fn what_was_acknowledged_meanwhile_is_left_out() {
+        let mut queue = Queue::default();
+        queue.push(7, segment(1, 100), true);
+        queue.push(7, segment(101, 40), true);
+        let Some(Entry::Run(run)) = queue.entries.pop_front() else {
+            unreachable!("it was pushed");
+        };
+        let left = |una| {
+            let whole = run.left(Offset::new(una))?;
+            Some((whole.seq.get(), whole.len))
+        };
+        assert_eq!(left(1), Some((1, 140)));
+        assert_eq!(left(101), Some((101, 40)));
+        assert_eq!(
+            left(102),
+            None,
+            "the peer has a part; the rest is sent again"
+        );
+        assert_eq!(left(141), None);
     }
 }

@@ -1,12 +1,15 @@
 //! What packets leave and arrive through.
 
 mod memory;
+mod napi;
+mod socket;
 mod tun;
 
 use std::io;
 use std::task::{Context, Poll};
 
 pub use memory::{Memory, memory_pair};
+pub use socket::PacketSocket;
 pub use tun::{Tun, TunSettings};
 
 /// A device of the network layer. All its methods may be called from any thread, and none waits.

@@ -20,22 +20,33 @@ use libtest_mimic::{Arguments, Trial};
 
 fn main() {
     let arguments = Arguments::from_args();
-    let missing = namespace::enter().err();
-    if let Some(reason) = &missing {
+    let missing = is_missing(namespace::enter());
+    let no_sysfs = missing || is_missing(namespace::mount_sysfs());
+    let all = transfers::trials()
+        .into_iter()
+        .chain(endings::trials())
+        .chain(windows::trials())
+        .chain(many::trials())
+        .map(|trial| trial.with_ignored_flag(missing))
+        .chain(
+            transfers::napi_trials()
+                .into_iter()
+                .map(|trial| trial.with_ignored_flag(no_sysfs)),
+        )
+        .collect();
+    libtest_mimic::run(&arguments, all).exit();
+}
+
+/// Whether tests are to be skipped for want of that; says why.
+fn is_missing(what: Result<(), String>) -> bool {
+    if let Err(reason) = &what {
         assert!(
             std::env::var_os("CI").is_none(),
             "not to be skipped in CI: {reason}"
         );
         eprintln!("skipped: {reason}");
     }
-    let all = transfers::trials()
-        .into_iter()
-        .chain(endings::trials())
-        .chain(windows::trials())
-        .chain(many::trials())
-        .map(|trial| trial.with_ignored_flag(missing.is_some()))
-        .collect();
-    libtest_mimic::run(&arguments, all).exit();
+    what.is_err()
 }
 
 /// A trial that runs on a thread of its own runtime.

@@ -2,9 +2,12 @@
 
 use std::fs;
 
+use nix::mount::{MsFlags, mount};
 use nix::sched::{CloneFlags, unshare};
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use nix::unistd::{getegid, geteuid};
+
+const OURS: CloneFlags = CloneFlags::CLONE_NEWNET.union(CloneFlags::CLONE_NEWNS);
 
 /// Moves the process, which must have one thread only, into a fresh network namespace in which it
 /// may do everything.
@@ -16,10 +19,9 @@ pub(crate) fn enter() -> Result<(), String> {
     let said = |what: &'static str| move |error| format!("{what}: {error}");
     let (user, group) = (geteuid(), getegid());
     if user.is_root() {
-        unshare(CloneFlags::CLONE_NEWNET).map_err(said("no network namespace"))?;
+        unshare(OURS).map_err(said("no network namespace"))?;
     } else {
-        unshare(CloneFlags::CLONE_NEWUSER | CloneFlags::CLONE_NEWNET)
-            .map_err(said("no user and network namespace"))?;
+        unshare(CloneFlags::CLONE_NEWUSER | OURS).map_err(said("no user and network namespace"))?;
         let map = |file: &str, text: String| fs::write(format!("/proc/self/{file}"), text);
         map("setgroups", "deny".into())
             .and_then(|()| map("uid_map", format!("0 {user} 1")))
@@ -34,4 +36,25 @@ pub(crate) fn enter() -> Result<(), String> {
     // A thousand connections at once are as many descriptors.
     let (_, most) = getrlimit(Resource::RLIMIT_NOFILE).map_err(said("limits"))?;
     setrlimit(Resource::RLIMIT_NOFILE, most, most).map_err(said("limits"))
+}
+
+/// Makes `/sys` show that network's devices.
+///
+/// # Errors
+///
+/// Why that cannot be done here.
+pub(crate) fn mount_sysfs() -> Result<(), String> {
+    // What is mounted here is nobody else's business.
+    let private = MsFlags::MS_PRIVATE | MsFlags::MS_REC;
+    mount(None::<&str>, "/", None::<&str>, private, None::<&str>)
+        .and_then(|()| {
+            mount(
+                Some("sysfs"),
+                "/sys",
+                Some("sysfs"),
+                MsFlags::empty(),
+                None::<&str>,
+            )
+        })
+        .map_err(|error| format!("no /sys of our own: {error}"))
 }

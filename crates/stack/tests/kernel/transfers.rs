@@ -38,19 +38,30 @@ pub(crate) fn trials() -> Vec<Trial> {
             },
         ),
     ];
-    let mut all = Vec::new();
-    for (name, line) in lines {
-        for family in [Family::V4, Family::V6] {
-            for we_open in [true, false] {
-                let who = if we_open { "we-open" } else { "kernel-opens" };
-                let name = format!("transfer/{name}/{family:?}/{who}");
-                all.push(trial(name, move || both_ways(line, family, we_open)));
-            }
-        }
-    }
+    let mut all: Vec<Trial> = lines.into_iter().flat_map(in_all_roles).collect();
     all.push(trial("transfer/our-tiny-mss", our_tiny_mss));
     all.push(trial("transfer/the-kernels-tiny-mss", the_kernels_tiny_mss));
     all
+}
+
+/// These need the network's own `/sys`.
+pub(crate) fn napi_trials() -> Vec<Trial> {
+    let line = Line {
+        threaded_napi: true,
+        ..Line::PLAIN
+    };
+    in_all_roles(("napi", line))
+}
+
+fn in_all_roles((name, line): (&str, Line)) -> Vec<Trial> {
+    let families = [Family::V4, Family::V6];
+    let roles = families.map(|family| [true, false].map(|we_open| (family, we_open)));
+    let trials = roles.into_iter().flatten().map(|(family, we_open)| {
+        let who = if we_open { "we-open" } else { "kernel-opens" };
+        let name = format!("transfer/{name}/{family:?}/{who}");
+        trial(name, move || both_ways(line, family, we_open))
+    });
+    trials.collect()
 }
 
 async fn both_ways(line: Line, family: Family, we_open: bool) {

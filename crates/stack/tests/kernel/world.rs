@@ -26,6 +26,7 @@ pub(crate) enum Family {
 pub(crate) struct Line {
     pub(crate) mtu: u16,
     pub(crate) offload: bool,
+    pub(crate) threaded_napi: bool,
     pub(crate) troubles: Option<Troubles>,
 }
 
@@ -33,6 +34,7 @@ impl Line {
     pub(crate) const PLAIN: Self = Self {
         mtu: 1500,
         offload: false,
+        threaded_napi: false,
         troubles: None,
     };
     pub(crate) const OFFLOAD: Self = Self {
@@ -57,6 +59,7 @@ impl World {
             ipv4: Some((v4(number, 1), 24)),
             ipv6: Some((v6(number, 1), 64)),
             offload: line.offload,
+            threaded_napi: line.threaded_napi,
             ..TunSettings::default()
         })
         .expect("a TUN device");

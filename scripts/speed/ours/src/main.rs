@@ -1,4 +1,4 @@
-//! Our stack's end: `ours NAME offload|wire usual|best`, where NAME is the TUN device's.
+//! Our stack's end: `ours NAME offload|wire|napi usual|best`, where NAME is the TUN device's.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
@@ -16,6 +16,7 @@ async fn main() -> std::io::Result<()> {
         name: Some(words[0].clone()),
         ipv4: Some((KERNEL, 24)),
         offload: words[1] == "offload",
+        threaded_napi: words[1] == "napi",
         ..TunSettings::default()
     })?;
     let stack = Stack::new(tun, &[STACK])?;

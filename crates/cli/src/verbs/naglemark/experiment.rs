@@ -32,7 +32,7 @@ pub(super) fn wanted(plan: &Plan, link: &Link) -> Vec<Wanted> {
                     let paper = Parameters::paper(
                         model(plan.model),
                         medium(link),
-                        policy(entry, plan),
+                        policy(entry, plan.naglim),
                         app_buffer,
                         socket_buffer,
                         paper_trial(trial),
@@ -49,8 +49,9 @@ pub(super) fn wanted(plan: &Plan, link: &Link) -> Vec<Wanted> {
     all
 }
 
-fn policy(entry: &Registered, plan: &Plan) -> SendPolicy {
-    match plan.naglim {
+/// A fresh policy, with NAGLIM's limit where it is that one.
+pub(super) fn policy(entry: &Registered, naglim: Option<u32>) -> SendPolicy {
+    match naglim {
         Some(limit) if entry.name == NAGLIM => SendPolicy::naglim(limit),
         _ => (entry.make)(),
     }

@@ -4,10 +4,10 @@
 mod args;
 mod bench;
 mod experiment;
-mod linux;
 mod model;
 mod outputs;
 mod plan;
+mod sockets;
 mod workload;
 
 pub(crate) use args::Args;
@@ -17,10 +17,10 @@ use crate::{interrupt, terminal};
 
 pub(crate) fn run(args: &Args) -> Result<Done, Failure> {
     if let Some(args::Role::Serve { listen }) = args.role {
-        return linux::kernel::serve(listen);
+        return sockets::kernel::serve(listen);
     }
     if args.profile.is_some() || args.backend != [args::BackendName::Sim] {
-        return linux::run(args);
+        return sockets::run(args);
     }
     let plan = plan::Plan::from(args)?;
     let outputs = outputs::Outputs::open(args)?;

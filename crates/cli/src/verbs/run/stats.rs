@@ -162,6 +162,7 @@ pub(crate) fn json(
         "policy": settings.rules.policy.name(),
         "hold_below_bytes": settings.rules.hold_below,
         "watchdog_us": settings.rules.watchdog_ns as f64 / 1e3,
+        "eager": settings.rules.eager,
         "only": settings.only.iter().flatten().map(ToString::to_string).collect::<Vec<_>>(),
         "program": program,
         "exit_code": status.code(),

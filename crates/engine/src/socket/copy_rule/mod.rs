@@ -3,10 +3,12 @@
 //! The pieces matter because the sender decides after every one of them; this is where buffers
 //! are torn (Mogul & Minshall, section 3.1; Crowcroft et al. 1992).
 
+mod linux;
 mod mclbytes;
 mod sunos;
 mod whole_write;
 
+pub use linux::Linux;
 pub use mclbytes::Mclbytes;
 pub use sunos::SunOs;
 pub use whole_write::WholeWrite;
@@ -54,6 +56,8 @@ pub enum CopyRule {
     SunOs(SunOs),
     /// The whole write at once, as far as there is space.
     WholeWrite(WholeWrite),
+    /// The same, but a writer sleeps until a third of the buffer is free.
+    Linux(Linux),
 }
 
 impl CopyRule {
@@ -64,6 +68,18 @@ impl CopyRule {
             Self::Mclbytes(rule) => rule.step(view),
             Self::SunOs(rule) => rule.step(view),
             Self::WholeWrite(rule) => rule.step(view),
+            Self::Linux(rule) => rule.step(view),
+        }
+    }
+
+    /// Whether a writer that sleeps is woken when an acknowledgment has freed something, so that
+    /// `space` octets of `capacity` are free.
+    #[must_use]
+    pub fn wakes(&self, space: u64, capacity: u64) -> bool {
+        match self {
+            Self::Linux(rule) => rule.wakes(space, capacity),
+            // "sowwakeup" at every acknowledgment.
+            Self::Mclbytes(_) | Self::SunOs(_) | Self::WholeWrite(_) => true,
         }
     }
 }

@@ -14,8 +14,8 @@ pub(super) trait Backend {
     /// Under what conditions it is measured.
     fn conditions(&self) -> Conditions;
 
-    /// Makes all transfers of a trial, one after the other.
-    fn run(&mut self, trial: &Trial) -> Result<Taken, Failure>;
+    /// Makes all transfers of a trial, one after the other, and says so after each.
+    fn run(&mut self, trial: &Trial, made: &mut dyn FnMut()) -> Result<Taken, Failure>;
 }
 
 /// What is to be done. Sizes are in octets.
@@ -46,7 +46,7 @@ pub(super) struct Taken {
 /// Under what conditions a backend was measured.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct Conditions {
-    /// `sim`, `kernel`.
+    /// `sim`, `kernel`, `stack`.
     pub(super) backend: &'static str,
     /// What joins the two ends.
     pub(super) link: String,

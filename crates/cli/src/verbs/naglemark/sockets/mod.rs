@@ -1,17 +1,22 @@
-//! Naglemark over Linux's TCP and what is like it: typed -> meant ([`plan`]) -> done ([`bench`], on
-//! a [`Backend`]) -> shown.
+//! Naglemark on sockets: typed -> meant ([`plan`]) -> done ([`bench`], on a [`Backend`]) -> shown.
 //!
-//! A backend is a TCP that can be told a [`policy`]: the running kernel's sockets ([`kernel`]) or a
-//! profile of the engine in the simulator ([`profile`]). Another one is another arm of
+//! A backend is a TCP that can be told a [`policy`]: the running kernel's sockets ([`kernel`]), our own
+//! stack on real packets ([`stack`]), or the engine in the simulator ([`simulated`]). What is real is
+//! asked by one [`client`], in one protocol ([`request`]). Another backend is another arm of
 //! [`BackendName`](super::args::BackendName), which [`open`] turns into a [`Backend`].
 
 mod bench;
+mod client;
 mod compare;
 pub(super) mod kernel;
+mod networks;
 mod outliers;
 mod plan;
 pub(super) mod policy;
-mod profile;
+mod request;
+mod simulated;
+mod socket;
+mod stack;
 mod trial;
 
 use serde::Serialize;
@@ -27,26 +32,27 @@ use trial::Backend;
 pub(super) fn run(args: &Args) -> Result<Done, Failure> {
     let plan = Plan::from(args)?;
     let outputs = Outputs::open(args)?;
-    let mut backends = plan.backends.iter().map(|name| open(*name, &plan));
-    // The kernel's namespaces are entered before any thread is started.
-    let mut backends = backends.by_ref().collect::<Result<Vec<_>, _>>()?;
+    if plan.needs_namespaces() {
+        networks::acquire_privilege()?;
+    }
+    let backends = plan.backends.iter().map(|name| open(*name, &plan));
+    let mut backends = backends.collect::<Result<Vec<_>, _>>()?;
     interrupt::watch();
     let results = {
-        let progress = terminal::Progress::over(plan.steps(), "measuring");
+        let progress = terminal::Progress::over(plan.transfers(), "measuring");
         bench::measure(&plan, &mut backends, outputs.shows_transfers(), &progress)?
     };
     let compared = compare::compare(&plan, &results);
     let panels: Vec<_> = results.iter().map(|of| of.panel(&plan)).collect();
-    for remark in results.iter().flat_map(|of| &of.remarks) {
-        terminal::remark(remark);
+    for remark in results.iter().flat_map(|of| of.remarks(&plan)) {
+        terminal::remark(&remark);
     }
     let echo = Echo {
         plan: &plan,
         conditions: backends.iter().map(|it| it.conditions()).collect(),
         agreement: compared.clone(),
     };
-    let tables: Vec<Table> = compare::table(&compared)
-        .into_iter()
+    let tables: Vec<Table> = compare::tables(&compared)
         .chain([trial::conditions_table(&echo.conditions)])
         .collect();
     outputs.show(&echo, &Appendix::same(tables), &panels, &[])
@@ -55,8 +61,9 @@ pub(super) fn run(args: &Args) -> Result<Done, Failure> {
 /// Makes the backend ready: namespaces, devices, listeners.
 fn open(name: BackendName, plan: &Plan) -> Result<Box<dyn Backend>, Failure> {
     Ok(match name {
-        BackendName::Sim => Box::new(profile::Simulated::new(plan)),
+        BackendName::Sim => Box::new(simulated::Simulated::new(plan)),
         BackendName::Kernel => Box::new(kernel::Kernel::open(plan)?),
+        BackendName::Stack => Box::new(stack::OurStack::open(plan)?),
     })
 }
 

@@ -6,7 +6,7 @@ use tinygram_papers::mogul::aggregate::{self, is_delayed};
 use tinygram_papers::mogul::naglemark::{Measured, MediumKind, Parameters, Sample};
 use tinygram_report::naglemark::{Cell, Panel, Trace, Transfer, Yardstick};
 
-use super::outliers;
+use super::outliers::{self, Outliers};
 use super::plan::Plan;
 use super::policy::Policy;
 use super::trial::{Backend, Conditions, Taken, Trial};
@@ -18,8 +18,6 @@ pub(super) struct Results {
     pub(super) conditions: Conditions,
     /// In the order of the plan.
     pub(super) cells: Vec<CellResults>,
-    /// What a reader of the figures should know, for standard error.
-    pub(super) remarks: Vec<String>,
     shows_transfers: bool,
 }
 
@@ -46,7 +44,6 @@ pub(super) fn measure(
             Results {
                 cells: cells.map(CellResults::new).collect(),
                 conditions,
-                remarks: Vec::new(),
                 shows_transfers,
             }
         })
@@ -58,22 +55,13 @@ pub(super) fn measure(
         }
         for repetition in 0..plan.repetitions {
             for (backend, of) in backends.iter_mut().zip(&mut results) {
+                let name = of.conditions.backend;
                 let cell = &mut of.cells[index];
-                let taken = backend.run(&cell.trial(repetition))?;
+                progress.says(format!("{} on {name}", cell.policy.label()));
+                let taken = backend.run(&cell.trial(repetition), &mut || progress.step())?;
                 cell.taken.push(taken);
-                progress.step();
             }
         }
-    }
-    for of in results
-        .iter_mut()
-        .filter(|of| of.conditions.backend != "sim")
-    {
-        of.remarks = of
-            .cells
-            .iter()
-            .filter_map(|cell| cell.remark(plan))
-            .collect();
     }
     Ok(results)
 }
@@ -90,7 +78,7 @@ fn warm_up(plan: &Plan, backend: &mut dyn Backend, cell: &CellResults) -> Result
         .copied()
         .take(plan.warmup as usize)
         .collect();
-    backend.run(&trial).map(drop)
+    backend.run(&trial, &mut || {}).map(drop)
 }
 
 impl CellResults {
@@ -125,21 +113,26 @@ impl CellResults {
         is_delayed(medium, *rtt, sample, plan.multiplier.into())
     }
 
-    fn remark(&self, plan: &Plan) -> Option<String> {
+    /// Whether the machine was quiet enough for it.
+    fn outliers(&self, plan: &Plan) -> Option<Outliers> {
         let samples = self.taken.iter().flat_map(|taken| &taken.samples);
         let undelayed: Vec<f64> = samples
             .filter(|sample| !self.delays(plan, sample))
             .map(|sample| sample.elapsed.as_nanos() as f64 / 1e6)
             .collect();
-        let (app, socket) = (self.parameters.app_buffer, self.parameters.socket_buffer);
-        let letter = self.parameters.trial.letter();
-        let note = outliers::note(&undelayed)?;
-        Some(format!(
-            "tinygram: {} {}/{} {letter}: {note}",
+        outliers::found(&undelayed)
+    }
+
+    /// As remarks call it.
+    fn name(&self) -> String {
+        let size = tinygram_report::units::size;
+        format!(
+            "{} {}/{} {}",
             self.policy.label(),
-            tinygram_report::units::size(app),
-            tinygram_report::units::size(socket),
-        ))
+            size(self.parameters.app_buffer),
+            size(self.parameters.socket_buffer),
+            self.parameters.trial.letter()
+        )
     }
 
     fn cell(&self, plan: &Plan, conditions: &Conditions) -> Cell {
@@ -195,6 +188,32 @@ impl CellResults {
 }
 
 impl Results {
+    /// What a reader of the figures should know, for standard error: the few cells that were measured
+    /// on a busy machine, or the worst of many.
+    pub(super) fn remarks(&self, plan: &Plan) -> Vec<String> {
+        let backend = self.conditions.backend;
+        if backend == "sim" {
+            return Vec::new();
+        }
+        let found = self.cells.iter();
+        let mut found: Vec<_> = found
+            .filter_map(|cell| Some((cell.outliers(plan)?, cell)))
+            .collect();
+        found.sort_by(|(one, _), (other, _)| other.share().total_cmp(&one.share()));
+        let line = |(outliers, cell): &(Outliers, &CellResults)| {
+            format!("tinygram: {backend}, {}: {outliers}", cell.name())
+        };
+        match found.len() {
+            0..=FEW => found.iter().map(line).collect(),
+            many => vec![format!(
+                "{}; so it is for {} more of {} cells",
+                line(&found[0]),
+                many - 1,
+                self.cells.len()
+            )],
+        }
+    }
+
     /// As the reports take it.
     pub(super) fn panel(&self, plan: &Plan) -> Panel {
         let Conditions {
@@ -242,3 +261,6 @@ fn measured(taken: &Taken) -> Measured {
         simulated: Duration::ZERO,
     }
 }
+
+/// So many cells are remarked on one by one.
+const FEW: usize = 3;

@@ -1,7 +1,7 @@
-//! What the two ends of the kernel's benchmark say to each other: a request of fixed length that
-//! says everything, so that a server needs no arguments, and answers without a head.
+//! What the two ends of a measured connection say to each other: a request of fixed length that says
+//! everything, so that a server needs no arguments, and answers without a head.
 
-use super::super::policy::Policy;
+use super::policy::Policy;
 
 /// What a client asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,10 +24,12 @@ pub(super) struct Answer {
 /// What a server has sent on a connection.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Counts {
-    /// Retransmissions included (`tcpi_data_segs_out`).
+    /// Retransmissions included (a kernel's `tcpi_data_segs_out`).
     pub(super) data_segments: u32,
-    /// `tcpi_total_retrans`.
+    /// A kernel's `tcpi_total_retrans`.
     pub(super) retransmitted: u32,
+    /// Those below the MSS, where they are counted.
+    pub(super) short_segments: Option<u32>,
 }
 
 impl Request {
@@ -38,8 +40,7 @@ impl Request {
         let mut octets = [0; Self::OCTETS];
         octets[..4].copy_from_slice(MAGIC);
         if let Self::Answer(answer) = self {
-            let position = Policy::ALL.iter().position(|it| *it == answer.policy);
-            octets[4] = 1 + position.expect("all policies are in the list") as u8;
+            octets[4] = answer.policy.code();
             let sizes = [answer.app_buffer, answer.socket_buffer, answer.length];
             for (field, size) in octets[8..20].chunks_exact_mut(4).zip(sizes) {
                 field.copy_from_slice(&size.to_be_bytes());
@@ -54,11 +55,11 @@ impl Request {
             return None;
         }
         let size = |at: usize| u32::from_be_bytes(octets[at..at + 4].try_into().expect("four"));
-        let Some(index) = octets[4].checked_sub(1) else {
+        if octets[4] == 0 {
             return Some(Self::Counts);
-        };
+        }
         let answer = Answer {
-            policy: *Policy::ALL.get(usize::from(index))?,
+            policy: Policy::coded(octets[4])?,
             app_buffer: size(8),
             socket_buffer: size(12),
             length: size(16),
@@ -70,26 +71,37 @@ impl Request {
 }
 
 impl Counts {
-    pub(super) const OCTETS: usize = 8;
+    pub(super) const OCTETS: usize = 12;
 
     pub(super) fn encode(self) -> [u8; Self::OCTETS] {
-        let both = u64::from(self.data_segments) << 32 | u64::from(self.retransmitted);
-        both.to_be_bytes()
+        let mut octets = [0; Self::OCTETS];
+        let fields = [
+            self.data_segments,
+            self.retransmitted,
+            self.short_segments.unwrap_or(NOT_COUNTED),
+        ];
+        for (octets, field) in octets.chunks_exact_mut(4).zip(fields) {
+            octets.copy_from_slice(&field.to_be_bytes());
+        }
+        octets
     }
 
     pub(super) fn decode(octets: [u8; Self::OCTETS]) -> Self {
-        let both = u64::from_be_bytes(octets);
+        let field = |at: usize| u32::from_be_bytes(octets[at..at + 4].try_into().expect("four"));
         Self {
-            data_segments: (both >> 32) as u32,
-            retransmitted: both as u32,
+            data_segments: field(0),
+            retransmitted: field(4),
+            short_segments: Some(field(8)).filter(|count| *count != NOT_COUNTED),
         }
     }
 }
 
 /// With the protocol's version.
-const MAGIC: &[u8; 4] = b"tgn1";
+const MAGIC: &[u8; 4] = b"tgn2";
 /// As for any size that is typed.
 const LARGEST: u32 = 1 << 30;
+/// In place of a count.
+const NOT_COUNTED: u32 = u32::MAX;
 
 #[cfg(test)]
 mod tests {
@@ -97,7 +109,7 @@ mod tests {
 
     #[test]
     fn what_is_said_is_understood() {
-        for policy in Policy::ALL {
+        for policy in Policy::OPTIONS.into_iter().chain(Policy::ours()) {
             let request = Request::Answer(Answer {
                 policy,
                 app_buffer: 4096,
@@ -108,17 +120,20 @@ mod tests {
         }
         let counts = Request::Counts;
         assert_eq!(Request::decode(&counts.encode()), Some(counts));
-        let counts = Counts {
-            data_segments: 7,
-            retransmitted: u32::MAX,
-        };
-        assert_eq!(Counts::decode(counts.encode()), counts);
+        for short_segments in [None, Some(0), Some(5)] {
+            let counts = Counts {
+                data_segments: 7,
+                retransmitted: u32::MAX,
+                short_segments,
+            };
+            assert_eq!(Counts::decode(counts.encode()), counts);
+        }
     }
 
     #[test]
     fn strangers_are_not_answered() {
         let mut octets = Request::Counts.encode();
-        octets[4] = 99;
+        octets[4] = u8::MAX;
         assert_eq!(Request::decode(&octets), None);
         octets[4] = 1;
         assert_eq!(Request::decode(&octets), None, "sizes of nothing");

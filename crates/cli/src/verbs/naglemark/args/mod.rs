@@ -4,19 +4,19 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::ValueEnum;
-use clap::builder::PossibleValue;
-use serde::Serialize;
 use tinygram_engine::profile::Profile;
-use tinygram_engine::receiver::ack_policy::{AckPolicy, Registered as AckEntry};
-use tinygram_engine::sender::send_policy::{Registered, SendPolicy};
+use tinygram_engine::receiver::ack_policy::Registered as AckEntry;
 
-use super::linux::policy::Policy;
 use super::workload::MAX_TRANSFERS;
 use crate::capture::CaptureAt;
-use crate::values::{
-    AckTimer, Lengths, Names, ack_timer, count, duration, lengths, rate, share, size,
+use crate::values::{AckTimer, Lengths, ack_timer, count, duration, lengths, rate, share, size};
+
+mod choices;
+
+pub(crate) use choices::{
+    BackendName, Chosen, CopyRule, Format, LengthChoice, LinkName, Medium, Model, Trial,
 };
+use choices::{ack_policy_names, policy_names, profile_names};
 
 #[derive(Clone, Debug, clap::Args)]
 #[command(after_help = EXAMPLES, allow_negative_numbers = true, args_conflicts_with_subcommands = true)]
@@ -24,23 +24,25 @@ pub(crate) struct Args {
     #[command(subcommand)]
     pub(crate) role: Option<Role>,
 
-    /// What is measured: the simulator, or sockets of the running kernel, in real time; with both,
-    /// how far they agree
+    /// What is measured: the simulator, sockets of the running kernel, or our own stack on real
+    /// packets; with several, how far they agree
     #[arg(
         long, value_enum, value_name = "NAME,...", value_delimiter = ',', default_value = "sim",
         help_heading = BACKEND
     )]
     pub(crate) backend: Vec<BackendName>,
 
-    /// Simulate two hosts of this kind instead of the paper's; the policies are then those of a
-    /// socket: default, nodelay, cork, more, quickack, flush-by-hand
+    /// Rules of the simulated hosts, instead of the paper's, or of the stack; the policies are then
+    /// also those of a socket: default, nodelay, cork, more, quickack, flush-by-hand [default on
+    /// sockets: linux_6]
     #[arg(
         long, value_name = "NAME", value_parser = profile_names(), hide_possible_values = true,
         help_heading = BACKEND
     )]
     pub(crate) profile: Option<&'static Profile>,
 
-    /// What joins the kernel's sockets [default: loopback]
+    /// What joins the kernel's sockets, or the stack and the kernel [default: loopback; veth where the
+    /// stack is measured, too, which has a TUN device of its own]
     #[arg(long, value_enum, value_name = "LINK", help_heading = BACKEND)]
     pub(crate) link: Option<LinkName>,
 
@@ -59,7 +61,8 @@ pub(crate) struct Args {
     pub(crate) warmup: Option<u32>,
 
     /// Policies to measure, in the paper's spelling or the project's; `all` for every one
-    /// [default: the eleven of the paper's Table 3; see `tinygram policies`]
+    /// [default: the eleven of the paper's Table 3; all of `tinygram policies` on the stack; a
+    /// socket's six where a kernel is measured]
     #[arg(
         long, visible_alias = "policy", value_name = "NAME,...", value_delimiter = ',',
         value_parser = policy_names(), hide_possible_values = true, help_heading = POLICIES
@@ -272,188 +275,6 @@ pub(crate) enum Role {
     },
 }
 
-/// A TCP that can be measured.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ValueEnum)]
-#[serde(rename_all = "kebab-case")]
-pub(crate) enum BackendName {
-    /// The simulator, in virtual time
-    Sim,
-    /// The running kernel's sockets, in real time
-    Kernel,
-}
-
-/// What joins two sockets of the kernel.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ValueEnum)]
-#[serde(rename_all = "kebab-case")]
-pub(crate) enum LinkName {
-    /// The loopback device; its MSS is 65483 unless --mss says otherwise
-    Loopback,
-    /// A veth pair between two namespaces made for the run, MTU 1500, offloads off
-    Veth,
-    /// The same joined by the link emulator, with --rate, --rtt, --loss and the rest
-    Emulated,
-}
-
-/// A policy, or all of them.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Chosen {
-    All,
-    One(&'static Registered),
-    /// What a Linux socket can be told.
-    Linux(Policy),
-}
-
-/// How a write becomes pieces in the socket buffer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ValueEnum)]
-#[serde(rename_all = "kebab-case")]
-pub(crate) enum CopyRule {
-    /// BSD: clusters of MCLBYTES
-    Mclbytes,
-    /// SunOS 4.1: pieces of 4096 bytes in clusters of 1 KiB
-    #[value(name = "sunos")]
-    #[serde(rename = "sunos")]
-    SunOs,
-    /// The whole write at once, as far as there is space
-    WholeWrite,
-}
-
-/// The paper's Table 2. The order is the one in which equal scores are reported.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Trial {
-    SequentialOne,
-    SequentialEach,
-    RandomOne,
-    RandomEach,
-}
-
-impl Trial {
-    /// Table 2's letter.
-    pub(crate) const fn letter(self) -> char {
-        match self {
-            Self::SequentialOne => 'S',
-            Self::SequentialEach => 's',
-            Self::RandomEach => 'r',
-            Self::RandomOne => 'R',
-        }
-    }
-
-    /// Whether lengths are drawn, not counted up.
-    pub(crate) const fn is_random(self) -> bool {
-        matches!(self, Self::RandomEach | Self::RandomOne)
-    }
-
-    /// Whether requests share a connection.
-    pub(crate) const fn shares_connection(self) -> bool {
-        matches!(self, Self::SequentialOne | Self::RandomOne)
-    }
-}
-
-/// Clap's derive would spell the letters in lower case.
-impl ValueEnum for Trial {
-    fn value_variants<'a>() -> &'a [Self] {
-        &[
-            Self::SequentialOne,
-            Self::SequentialEach,
-            Self::RandomOne,
-            Self::RandomEach,
-        ]
-    }
-
-    fn to_possible_value(&self) -> Option<PossibleValue> {
-        Some(match self {
-            Self::SequentialOne => {
-                PossibleValue::new("S").help("sequential lengths, one connection for all")
-            }
-            Self::SequentialEach => {
-                PossibleValue::new("s").help("sequential lengths, a connection per request")
-            }
-            Self::RandomEach => {
-                PossibleValue::new("r").help("random lengths, a connection per request")
-            }
-            Self::RandomOne => {
-                PossibleValue::new("R").help("random lengths, one connection for all")
-            }
-        })
-    }
-}
-
-impl Serialize for Trial {
-    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_char(self.letter())
-    }
-}
-
-/// How often a random length is drawn on a shared connection.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ValueEnum)]
-#[serde(rename_all = "kebab-case")]
-pub(crate) enum LengthChoice {
-    /// A new length for each request
-    PerRequest,
-    /// One length for all requests of a connection
-    PerConnection,
-}
-
-/// What carries the segments.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ValueEnum)]
-#[serde(rename_all = "kebab-case")]
-pub(crate) enum Medium {
-    /// 10 Mbit/s, CSMA/CD
-    Ethernet,
-    /// 10 Mbit/s through a switch: both ways at once
-    EthernetFullDuplex,
-    /// 100 Mbit/s token ring
-    Fddi,
-    /// Full duplex, of any rate and delay
-    PointToPoint,
-}
-
-/// Which description of the paper's hosts is simulated.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ValueEnum)]
-#[serde(rename_all = "kebab-case")]
-pub(crate) enum Model {
-    /// What the paper's text says
-    Literal,
-    /// With the details found by fitting the paper's tables; the output marks them
-    Fitted,
-}
-
-/// How results are written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Format {
-    /// For reading in a terminal
-    Table,
-    /// One document, schema tinygram.naglemark/1
-    Json,
-    /// One line per cell
-    Csv,
-    /// For a document
-    Markdown,
-}
-
-fn policy_names() -> Names<Chosen> {
-    let one = |entry: &'static Registered| (entry.name, entry.summary, Chosen::One(entry));
-    let all = ("all", "every policy", Chosen::All);
-    let linux = |policy: Policy| (policy.name(), policy.summary(), Chosen::Linux(policy));
-    let registered = SendPolicy::LIST.iter().map(one);
-    Names::new(registered.chain(Policy::ALL.map(linux)).chain([all]))
-}
-
-fn profile_names() -> Names<&'static Profile> {
-    Names::new(
-        Profile::LIST
-            .iter()
-            .map(|profile| (profile.name, profile.summary, profile)),
-    )
-}
-
-fn ack_policy_names() -> Names<&'static AckEntry> {
-    Names::new(
-        AckPolicy::LIST
-            .iter()
-            .map(|entry| (entry.name, entry.summary, entry)),
-    )
-}
-
 const BACKEND: &str = "Backend";
 const POLICIES: &str = "Policies";
 const WORKLOAD: &str = "Workload";
@@ -469,6 +290,8 @@ Examples:
   tinygram naglemark --medium point-to-point --rate 100M --rtt 80ms --loss 1%
   tinygram naglemark --backend kernel --link veth   this kernel's sockets, what each option does
   tinygram naglemark --backend sim,kernel --link veth --policy default,nodelay
+  tinygram naglemark --backend stack                every policy of ours on real packets
+  tinygram naglemark --backend sim,stack --policy nagle,minshall,flush-on-block
   tinygram naglemark --html naglemark.html --format json --output naglemark.json
   tinygram naglemark --medium fddi --policy nagle --app-buffer 32K --socket-buffer 64K --trial S \
       --lengths 13000 --transfers 3 --trace - --pcapng stall.pcapng";

@@ -31,18 +31,19 @@ pub(super) struct Agreement {
     segments_ratio: f64,
 }
 
-/// The first backend with each of the others, cell by cell.
+/// Every two backends, cell by cell.
 pub(super) fn compare(plan: &Plan, results: &[Results]) -> Vec<Agreement> {
-    let Some((first, others)) = results.split_first() else {
-        return Vec::new();
-    };
-    let compare = |other: &'_ Results| {
-        let backends = [first.conditions.backend, other.conditions.backend];
-        let pairs = first.cells.iter().zip(&other.cells);
-        let agreements = pairs.map(|(one, other)| agreement(plan, backends, [one, other]));
+    let pairs = results
+        .iter()
+        .enumerate()
+        .flat_map(|(at, one)| results[at + 1..].iter().map(move |other| (one, other)));
+    let compare = |(one, other): (&Results, &Results)| {
+        let backends = [one.conditions.backend, other.conditions.backend];
+        let cells = one.cells.iter().zip(&other.cells);
+        let agreements = cells.map(|(one, other)| agreement(plan, backends, [one, other]));
         agreements.collect::<Vec<_>>()
     };
-    others.iter().flat_map(compare).collect()
+    pairs.flat_map(compare).collect()
 }
 
 fn agreement(plan: &Plan, backends: [&'static str; 2], cells: [&CellResults; 2]) -> Agreement {
@@ -107,9 +108,15 @@ fn rounds(cell: &CellResults) -> usize {
     }
 }
 
-/// One row for each cell; nothing where there was nothing to compare.
-pub(super) fn table(agreements: &[Agreement]) -> Option<Table> {
-    let [one, other] = agreements.first()?.backends;
+/// A table for every two backends.
+pub(super) fn tables(agreements: &[Agreement]) -> impl Iterator<Item = Table> {
+    agreements
+        .chunk_by(|one, next| one.backends == next.backends)
+        .map(|of_two| table(of_two[0].backends, of_two))
+}
+
+/// One row for each cell.
+fn table([one, other]: [&str; 2], agreements: &[Agreement]) -> Table {
     let column = |group: &str, head: &str, align| Column {
         group: group.into(),
         head: head.into(),
@@ -136,7 +143,7 @@ pub(super) fn table(agreements: &[Agreement]) -> Option<Table> {
         .map(Entry::new)
         .into()
     };
-    Some(Table {
+    Table {
         title: format!("Agreement of {one} and {other}"),
         columns: vec![
             column("", "Variant", Align::Left),
@@ -155,5 +162,5 @@ pub(super) fn table(agreements: &[Agreement]) -> Option<Table> {
              repetitions where those make the same requests."
                 .into(),
         ],
-    })
+    }
 }

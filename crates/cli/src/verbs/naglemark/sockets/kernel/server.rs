@@ -6,7 +6,7 @@ use std::net::{TcpListener, TcpStream};
 use socket2::SockRef;
 
 use super::super::policy::Policy;
-use super::request::{Answer, Counts, Request};
+use super::super::request::{Answer, Counts, Request};
 use crate::tcp_info::tcp_info;
 
 /// Answers everybody who connects, for ever.
@@ -25,6 +25,10 @@ fn answer(mut stream: TcpStream) -> io::Result<()> {
     loop {
         stream.read_exact(&mut request)?;
         match Request::decode(&request) {
+            // No kernel can be told a policy of ours.
+            Some(Request::Answer(answer)) if matches!(answer.policy, Policy::Ours(_)) => {
+                return Ok(());
+            }
             Some(Request::Answer(answer)) => {
                 let settings = (answer.policy, answer.socket_buffer);
                 if told != Some(settings) {
@@ -79,5 +83,6 @@ fn counts(stream: &TcpStream) -> Counts {
     tcp_info(stream).map_or(Counts::default(), |info| Counts {
         data_segments: info.data_segs_out,
         retransmitted: info.total_retrans,
+        short_segments: None,
     })
 }

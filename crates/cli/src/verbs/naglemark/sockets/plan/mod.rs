@@ -1,35 +1,40 @@
 //! What is meant: every parameter checked against the others and filled in, before any work.
 
-use std::net::{SocketAddr, ToSocketAddrs};
+mod path;
+mod policies;
+
 use std::time::Duration;
 
 use serde::Serialize;
 use tinygram_engine::Duration as VirtualDuration;
 use tinygram_engine::sender::send_policy::SendPolicy;
-use tinygram_link::emulator::Rules;
-use tinygram_link::veth::Offload;
 use tinygram_papers::mogul::model::Model;
 use tinygram_papers::mogul::naglemark::{Lengths, MediumKind, Parameters, Trial as PaperTrial};
 
 use super::super::args::{
-    Args, BackendName, Chosen, CopyRule, LengthChoice, LinkName, Medium, Model as ModelName, Trial,
+    Args, BackendName, CopyRule, LengthChoice, Medium, Model as ModelName, Trial,
 };
 use super::super::experiment::{self, paper_trial};
-use super::super::plan::{distinct, or, refused};
+use super::super::plan::{self, distinct, or, refused};
 use super::super::workload::{Drawn, Sequential, Workload};
 use super::kernel::Where;
 use super::policy::Policy;
+use super::socket::Options;
+use super::stack::Line;
 use crate::exit::Failure;
 
-/// One run over Linux's TCP. It serialises as the `parameters` of the JSON document.
+/// One run over sockets. It serialises as the `parameters` of the JSON document.
 #[derive(Clone, Debug, Serialize)]
 pub(in super::super) struct Plan {
     pub(super) backends: Vec<BackendName>,
+    /// The rules of the sender, where it is not a kernel.
     pub(super) profile: &'static str,
     pub(super) variants: Vec<Policy>,
+    /// Bytes; absent where NAGLIM is not measured.
+    pub(super) naglim: Option<u32>,
     /// Bytes.
     pub(super) app_buffers: Vec<u64>,
-    /// Bytes, as given to SO_SNDBUF.
+    /// Bytes, as given to a kernel's SO_SNDBUF.
     pub(super) socket_buffers: Vec<u64>,
     /// Bytes, as given to SO_RCVBUF; absent where the kernel chooses.
     pub(super) receive_buffer: Option<u64>,
@@ -38,8 +43,12 @@ pub(in super::super) struct Plan {
     pub(super) random: Option<Drawn>,
     pub(super) requests_per_connection: Option<u64>,
     pub(super) length_choice: LengthChoice,
+    /// What joins the kernel's sockets.
     #[serde(skip)]
     pub(super) place: Where,
+    /// What joins the stack to the kernel.
+    #[serde(skip)]
+    pub(super) line: Line,
     /// What a score's estimate is based on, and an emulated link's rate.
     pub(super) rate_bits_per_second: u64,
     /// The rate of the link itself; absent where it is as fast as the machine.
@@ -65,17 +74,19 @@ impl Plan {
     pub(in super::super) fn from(args: &Args) -> Result<Self, Failure> {
         let backends = distinct(&args.backend);
         check_model(args)?;
-        let place = place(args, &backends)?;
+        let (place, line) = path::joined(args, &backends)?;
         let Workload {
             trials,
             sequential,
             random,
         } = Workload::with_default_trials(args, &[Trial::SequentialOne])?;
-        super::super::plan::check_trials(args, &trials)?;
+        plan::check_trials(args, &trials)?;
+        let variants = policies::chosen(&args.variant, &backends)?;
         Ok(Self {
+            profile: profile(args, &backends)?,
+            naglim: policies::naglim(args, &variants)?,
+            variants,
             backends,
-            profile: LINUX,
-            variants: policies(&args.variant)?,
             app_buffers: or(&args.app_buffer, &[4096]),
             socket_buffers: or(&args.socket_buffer, &[65_536]),
             receive_buffer: args.receive_buffer,
@@ -86,8 +97,9 @@ impl Plan {
             length_choice: args.length_choice.unwrap_or(LengthChoice::PerRequest),
             rate_bits_per_second: args.rate.unwrap_or(NOMINAL_RATE),
             typed_rate: args.rate,
-            rtt: rtt(args),
+            rtt: path::rtt(args),
             place,
+            line,
             mss: args.mss,
             loss: args.loss,
             reorder: args.reorder,
@@ -163,11 +175,32 @@ impl Plan {
         )
     }
 
-    /// The steps of progress that the run takes.
-    pub(super) fn steps(&self) -> u64 {
-        let buffers = self.app_buffers.len() * self.socket_buffers.len();
-        let cells = self.variants.len() * buffers * self.trials.len();
-        (self.backends.len() * cells) as u64 * u64::from(self.repetitions)
+    /// What the kernel's sockets are made with.
+    pub(super) fn socket_options(&self) -> Options {
+        Options {
+            mss: self.mss,
+            receive_buffer: self.receive_buffer,
+        }
+    }
+
+    /// Whether namespaces must be made for the run.
+    pub(super) fn needs_namespaces(&self) -> bool {
+        self.backends.iter().any(|backend| match backend {
+            BackendName::Sim => false,
+            BackendName::Kernel => self.place.needs_namespaces(),
+            BackendName::Stack => true,
+        })
+    }
+
+    /// The transfers that the run makes.
+    pub(super) fn transfers(&self) -> u64 {
+        let of = |trial: &Trial| match trial.is_random() {
+            true => self.random.map_or(0, |it| it.transfers),
+            false => self.sequential.map_or(0, |it| it.transfers),
+        };
+        let all_trials: u64 = self.trials.iter().map(of).sum();
+        let cells = self.variants.len() * self.app_buffers.len() * self.socket_buffers.len();
+        (self.backends.len() * cells) as u64 * all_trials * u64::from(self.repetitions)
     }
 }
 
@@ -177,7 +210,6 @@ fn check_model(args: &Args) -> Result<(), Failure> {
     for (flag, typed) in [
         ("--infer", args.infer),
         ("--paper", args.paper),
-        ("--naglim", args.naglim.is_some()),
         ("--mclbytes", args.mclbytes.is_some()),
         ("--copy-rule", args.copy_rule != CopyRule::Mclbytes),
         ("--ack-policy", args.ack_policy.is_some()),
@@ -196,108 +228,18 @@ fn check_model(args: &Args) -> Result<(), Failure> {
             ));
         }
     }
-    if let Some(profile) = args.profile.filter(|profile| profile.name != LINUX) {
-        return refused(format!(
-            "--profile {}: this benchmark's policies are those of a Linux socket (accepted: {})",
-            profile.name, LINUX
-        ));
-    }
     Ok(())
 }
 
-/// Checks where the kernel is measured; the simulator takes the numbers of the same place.
-fn place(args: &Args, backends: &[BackendName]) -> Result<Where, Failure> {
-    let has_kernel = backends.contains(&BackendName::Kernel);
-    for (flag, typed) in [
-        ("--link", args.link.is_some()),
-        ("--connect", args.connect.is_some()),
-        ("--offload", args.offload),
-        ("--warmup", args.warmup.is_some()),
-    ] {
-        if typed && !has_kernel {
-            return refused(format!("{flag} belongs to --backend kernel"));
-        }
+/// Whose rules the sender follows.
+fn profile(args: &Args, backends: &[BackendName]) -> Result<&'static str, Failure> {
+    let name = args.profile.map_or(LINUX, |profile| profile.name);
+    if name != LINUX && backends.contains(&BackendName::Kernel) {
+        return refused(format!(
+            "--profile {name}: the kernel has its own rules (accepted with --backend kernel: {LINUX})"
+        ));
     }
-    let link = args.link.unwrap_or(LinkName::Loopback);
-    if args.offload && link != LinkName::Veth {
-        return refused("--offload belongs to --link veth".into());
-    }
-    let chances = [args.loss, args.reorder, args.duplicate];
-    let is_impaired = args.rate.is_some() || !rtt(args).is_zero() || chances != [0.0; 3];
-    if has_kernel && is_impaired && link != LinkName::Emulated {
-        return refused(
-            "--rate, --rtt, --delay, --loss, --reorder and --duplicate need --link emulated where the kernel is measured".into(),
-        );
-    }
-    if args.rtt.is_some() && args.delay.is_some() {
-        return refused("--rtt and --delay both set the path's latency; give one of them".into());
-    }
-    if args.mss.is_some_and(|mss| mss < LEAST_MSS) {
-        return refused(format!("--mss: Linux takes no less than {LEAST_MSS}"));
-    }
-    if let Some(typed) = &args.connect {
-        if args.link.is_some() {
-            return refused(
-                "--connect names a server elsewhere, --link a link made here; give one of them"
-                    .into(),
-            );
-        }
-        return resolve(typed).map(Where::Remote);
-    }
-    Ok(match link {
-        LinkName::Loopback => Where::Loopback,
-        LinkName::Veth if args.offload => Where::Veth(Offload::On),
-        LinkName::Veth => Where::Veth(Offload::Off),
-        LinkName::Emulated => {
-            let rules = Rules {
-                rate: args.rate,
-                delay: rtt(args) / 2,
-                loss: args.loss,
-                reorder: args.reorder,
-                reorder_by: REORDER_BY,
-                duplicate: args.duplicate,
-                ..Rules::NONE
-            };
-            Where::Emulated(rules, args.seed)
-        }
-    })
-}
-
-fn resolve(typed: &str) -> Result<SocketAddr, Failure> {
-    let mut found = typed.to_socket_addrs().map_err(|error| {
-        Failure::Input(format!(
-            "--connect {typed}: {error}; accepted: HOST:PORT as naglemark serve prints it"
-        ))
-    })?;
-    found
-        .next()
-        .map_or_else(|| refused(format!("--connect {typed}: no such host")), Ok)
-}
-
-fn rtt(args: &Args) -> Duration {
-    let both_ways = args.delay.map(|one_way| 2 * one_way);
-    args.rtt.or(both_ways).unwrap_or_default()
-}
-
-fn policies(chosen: &[Chosen]) -> Result<Vec<Policy>, Failure> {
-    let mut policies = Vec::new();
-    for choice in chosen {
-        match choice {
-            Chosen::All => policies.extend(Policy::ALL),
-            Chosen::Linux(policy) => policies.push(*policy),
-            Chosen::One(entry) => {
-                let names = Policy::ALL.map(Policy::name).join(", ");
-                return refused(format!(
-                    "--policy {}: a Linux socket cannot be told this (accepted: {names}, all)",
-                    entry.name
-                ));
-            }
-        }
-    }
-    if policies.is_empty() {
-        return Ok(Policy::ALL.into());
-    }
-    Ok(distinct(&policies))
+    Ok(name)
 }
 
 fn milliseconds<S: serde::Serializer>(time: &Duration, serializer: S) -> Result<S::Ok, S::Error> {
@@ -305,12 +247,11 @@ fn milliseconds<S: serde::Serializer>(time: &Duration, serializer: S) -> Result<
 }
 
 /// The engine's rules that claim to be the kernel's.
-const LINUX: &str = "linux_6";
+pub(super) const LINUX: &str = "linux_6";
 /// What a delayed transfer is measured against where no rate is typed.
 const NOMINAL_RATE: u64 = 1_000_000_000;
 /// As many as fill the caches and leave the receiver's quick ACKs of a new connection behind.
 const WARMUP: u32 = 20;
-/// Long enough for the next few segments to overtake.
-const REORDER_BY: Duration = Duration::from_millis(1);
-/// `TCP_MIN_MSS`.
-const LEAST_MSS: u16 = 88;
+
+#[cfg(test)]
+mod tests;

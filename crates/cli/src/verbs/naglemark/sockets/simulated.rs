@@ -1,4 +1,5 @@
-//! A profile of the engine in the simulator, told what a Linux socket is told.
+//! The engine in the simulator: a server of any profile, told what a socket is told or a policy of
+//! ours, and a client that is Linux.
 
 use tinygram_engine::Duration;
 use tinygram_engine::Instant;
@@ -12,15 +13,18 @@ use tinygram_sim::medium::{ImpairmentRules, Medium, PointToPoint, Side, Wire};
 use tinygram_sim::workload::naglemark::{Naglemark, Plan as Workload, Writes};
 use tinygram_sim::{Ended, Opening, World, WorldConfig};
 
-use super::kernel::REQUEST;
-use super::plan::Plan;
+use super::super::experiment;
+use super::client::REQUEST;
+use super::plan::{LINUX, Plan};
 use super::policy::Policy;
 use super::trial::{Backend, Conditions, Taken, Trial};
 use crate::exit::Failure;
 
-/// Two simulated Linux hosts.
+/// Two simulated hosts.
 pub(super) struct Simulated {
+    /// The server's.
     profile: &'static Profile,
+    naglim: Option<u32>,
     /// As announced, which is more than a segment with timestamps carries.
     mss: u16,
     receive_buffer: u64,
@@ -32,6 +36,7 @@ impl Simulated {
     pub(super) fn new(plan: &Plan) -> Self {
         Self {
             profile: Profile::named(plan.profile).expect("the plan names a registered one"),
+            naglim: plan.naglim,
             mss: plan.mss.unwrap_or(ETHERNET_MSS),
             receive_buffer: plan.receive_buffer.unwrap_or(RECEIVE_BUFFER),
             rate: plan.typed_rate,
@@ -45,8 +50,8 @@ impl Simulated {
         }
     }
 
-    fn config(&self, send_buffer: u64) -> Config {
-        (self.profile.config)(&Sizes {
+    fn config(&self, profile: &Profile, send_buffer: u64) -> Config {
+        (profile.config)(&Sizes {
             mss: self.mss,
             send_buffer,
             receive_buffer: self.receive_buffer,
@@ -55,14 +60,16 @@ impl Simulated {
 
     /// The ends of a connection, the client's first.
     fn ends(&self, trial: &Trial) -> [Config; 2] {
-        let mut client = self.config(SEND_BUFFER);
-        let mut server = self.config(trial.socket_buffer);
+        let linux = Profile::named(LINUX).expect("registered");
+        let mut client = self.config(linux, SEND_BUFFER);
+        let mut server = self.config(self.profile, trial.socket_buffer);
         match trial.policy {
             Policy::Default | Policy::Cork | Policy::More | Policy::FlushByHand => {}
             Policy::NoDelay => server.sender.policy = SendPolicy::named("off").expect("registered"),
             Policy::QuickAck => {
                 client.receiver.policy = AckPolicy::named("linux-quickack").expect("registered");
             }
+            Policy::Ours(entry) => server.sender.policy = experiment::policy(entry, self.naglim),
         }
         [client, server]
     }
@@ -70,22 +77,17 @@ impl Simulated {
 
 impl Backend for Simulated {
     fn conditions(&self) -> Conditions {
-        let congestion = self.config(SEND_BUFFER).sender.congestion;
-        let name = format!("{congestion:?}").to_lowercase();
+        let server = self.config(self.profile, SEND_BUFFER);
         Conditions {
             backend: "sim",
             link: "point-to-point".into(),
             stack: self.profile.name.into(),
-            mss: self.mss - TIMESTAMPS,
-            congestion: name
-                .split(['(', ' ', '{'])
-                .next()
-                .unwrap_or_default()
-                .into(),
+            mss: self.mss - options_of(&server),
+            congestion: congestion(&server),
         }
     }
 
-    fn run(&mut self, trial: &Trial) -> Result<Taken, Failure> {
+    fn run(&mut self, trial: &Trial, made: &mut dyn FnMut()) -> Result<Taken, Failure> {
         let wire = Wire::new(self.rate.unwrap_or(VETH_RATE), HEADERS, 0, VETH_PROPAGATION);
         let config = WorldConfig {
             medium: Medium::PointToPoint(PointToPoint::new(wire)),
@@ -105,7 +107,10 @@ impl Backend for Simulated {
         let counters = world.host(Side::Server).sockets()[0].counters();
         let client = world.host(Side::Client).programs().next();
         let elapsed = client.map_or(&[][..], Naglemark::elapsed);
-        let sample = |(&length, &elapsed)| Sample { length, elapsed };
+        let sample = |(&length, &elapsed)| {
+            made();
+            Sample { length, elapsed }
+        };
         Ok(Taken {
             samples: trial.lengths.iter().zip(elapsed).map(sample).collect(),
             data_segments: counters.data_segments,
@@ -113,6 +118,21 @@ impl Backend for Simulated {
             retransmitted: counters.retransmitted_segments,
         })
     }
+}
+
+/// Octets that options take away from each segment, with a peer that has all of them.
+fn options_of(config: &Config) -> u16 {
+    match config.extensions.timestamps {
+        true => TIMESTAMPS,
+        false => 0,
+    }
+}
+
+/// The name of a configuration's congestion control.
+pub(super) fn congestion(config: &Config) -> String {
+    let name = format!("{:?}", config.sender.congestion).to_lowercase();
+    let end = name.find(['(', ' ', '{']).unwrap_or(name.len());
+    name[..end].into()
 }
 
 fn workload(trial: &Trial) -> Workload {

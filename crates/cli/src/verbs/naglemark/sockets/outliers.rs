@@ -2,22 +2,59 @@
 //! stalled, by the modified Z-score (Iglewicz and Hoaglin, 1993), with the limit that hyperfine
 //! uses.
 
-/// A line, if there are outliers. Times in milliseconds.
-pub(super) fn note(times: &[f64]) -> Option<String> {
+use std::fmt;
+
+/// Too many of them. Times in milliseconds.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Outliers {
+    count: usize,
+    transfers: usize,
+    /// Beyond this a transfer is one.
+    far: f64,
+    median: f64,
+    worst: f64,
+}
+
+/// The outliers among these times, if there are more than a few.
+pub(super) fn found(times: &[f64]) -> Option<Outliers> {
     let median = median(times)?;
     let deviations: Vec<f64> = times.iter().map(|time| (time - median).abs()).collect();
     let spread = self::median(&deviations)? * TO_STANDARD_DEVIATION;
     let far = median + LIMIT * spread;
-    let outliers = times.iter().filter(|time| **time > far).count();
+    let count = times.iter().filter(|time| **time > far).count();
     let worst = times.iter().copied().fold(0.0, f64::max);
     // A few are in every run of thousands.
-    (outliers * 100 > times.len()).then(|| {
-        format!(
-            "{outliers} of {} transfers without a stall took over {far:.3} ms (median {median:.3} ms, worst \
-             {worst:.3} ms): the machine was busy, and means and percentiles say less",
-            times.len()
-        )
+    (count * 100 > times.len()).then_some(Outliers {
+        count,
+        transfers: times.len(),
+        far,
+        median,
+        worst,
     })
+}
+
+impl Outliers {
+    /// Of all transfers.
+    pub(super) fn share(&self) -> f64 {
+        self.count as f64 / self.transfers as f64
+    }
+}
+
+impl fmt::Display for Outliers {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            count,
+            transfers,
+            far,
+            median,
+            worst,
+        } = self;
+        write!(
+            f,
+            "{count} of {transfers} transfers without a stall took over {far:.3} ms (median {median:.3} ms, \
+             worst {worst:.3} ms): the machine was busy, and means and percentiles say less"
+        )
+    }
 }
 
 fn median(values: &[f64]) -> Option<f64> {
@@ -40,8 +77,8 @@ mod tests {
     #[test]
     fn a_quiet_machine_is_not_remarked_on() {
         let times: Vec<f64> = (0..1000).map(|n| 1.0 + f64::from(n % 7) / 100.0).collect();
-        assert_eq!(note(&times), None);
-        assert_eq!(note(&[]), None);
+        assert_eq!(found(&times), None);
+        assert_eq!(found(&[]), None);
     }
 
     #[test]
@@ -54,7 +91,7 @@ mod tests {
             }
         };
         let times: Vec<f64> = (0..1000).map(busy).collect();
-        let line = note(&times).unwrap();
+        let line = found(&times).unwrap().to_string();
         assert!(
             line.starts_with("50 of 1000") && line.contains("worst 9.000 ms"),
             "{line}"

@@ -1,0 +1,106 @@
+//! Where the two ends are: on one machine, in two namespaces of it, or on two machines.
+
+use std::io;
+use std::net::{Ipv4Addr, SocketAddr, TcpListener};
+
+use tinygram_link::device::Device;
+use tinygram_link::emulator::Rules;
+use tinygram_link::namespace::Namespace;
+use tinygram_link::relay::Link;
+use tinygram_link::veth::{self, Offload};
+
+use super::super::client::Client;
+use super::super::networks::{DEVICE, FAR, MTU, NEAR, space};
+use super::super::socket::{Options, listen};
+use super::server;
+use crate::exit::Failure;
+
+/// What joins the client to its server.
+#[derive(Clone, Debug)]
+pub(in super::super) enum Where {
+    /// The loopback device.
+    Loopback,
+    /// A veth pair between two namespaces made for the run.
+    Veth(Offload),
+    /// An emulated link between two namespaces made for the run.
+    Emulated(Rules, u64),
+    /// A server that was started elsewhere.
+    Remote(SocketAddr),
+}
+
+/// A client, and a server that listens.
+pub(super) struct Place {
+    pub(super) client: Client,
+    pub(super) server: SocketAddr,
+    /// Carries packets as long as it is there.
+    _link: Option<Link>,
+}
+
+impl Place {
+    /// Makes what is needed and starts the server there.
+    pub(super) fn prepare(place: &Where, options: Options) -> Result<Self, Failure> {
+        let failed = |error: io::Error| Failure::Io {
+            doing: format!("preparing --link {}", place.name()),
+            error,
+        };
+        let ready = |server, inside, link| Self {
+            client: Client::new(inside, options),
+            server,
+            _link: link,
+        };
+        match place {
+            Where::Remote(server) => Ok(ready(*server, None, None)),
+            Where::Loopback => {
+                let listener = listen((Ipv4Addr::LOCALHOST, 0).into(), options).map_err(failed)?;
+                let server = start(listener).map_err(failed)?;
+                Ok(ready(server, None, None))
+            }
+            Where::Veth(offload) => {
+                let [near, far] = [space()?, space()?];
+                veth::join([&near, &far], DEVICE, [NEAR, FAR], *offload).map_err(failed)?;
+                let server = serve_inside(&far, options).map_err(failed)?;
+                Ok(ready(server, Some(near), None))
+            }
+            Where::Emulated(rules, seed) => {
+                let [near, far] = [space()?, space()?];
+                let device = |space, own| Device::new(space, DEVICE, own, MTU);
+                let join = || -> io::Result<Link> {
+                    Link::join(device(&near, NEAR)?, device(&far, FAR)?, *rules, *seed)
+                };
+                let link = join().map_err(failed)?;
+                let server = serve_inside(&far, options).map_err(failed)?;
+                Ok(ready(server, Some(near), Some(link)))
+            }
+        }
+    }
+}
+
+impl Where {
+    /// As typed, and as shown.
+    pub(in super::super) fn name(&self) -> &'static str {
+        match self {
+            Self::Loopback => "loopback",
+            Self::Veth(_) => "veth",
+            Self::Emulated(..) => "emulated",
+            Self::Remote(_) => "remote",
+        }
+    }
+
+    /// Whether namespaces must be made for it.
+    pub(in super::super) fn needs_namespaces(&self) -> bool {
+        matches!(self, Self::Veth(_) | Self::Emulated(..))
+    }
+}
+
+fn serve_inside(space: &Namespace, options: Options) -> io::Result<SocketAddr> {
+    start(space.within(|| listen((FAR.v4, 0).into(), options))?)
+}
+
+/// The server lives as long as the process.
+fn start(listener: TcpListener) -> io::Result<SocketAddr> {
+    let at = listener.local_addr()?;
+    std::thread::Builder::new()
+        .name("server".into())
+        .spawn(move || server::serve(&listener))?;
+    Ok(at)
+}

@@ -1,0 +1,200 @@
+//! `naglemark` on real packets: whole runs over our stack and the kernel, short ones. They make
+//! namespaces and TUN devices of their own; where that cannot be they say so and are skipped, unless
+//! `CI` is set.
+
+#![cfg(target_os = "linux")]
+
+use std::process::{Command, Stdio};
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use serde_json::Value;
+
+/// Real time: one run at a time, so that none is late because of another.
+static TURN: Mutex<()> = Mutex::new(());
+
+fn tinygram(arguments: &str) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_tinygram"));
+    command.arg("naglemark").args(arguments.split_whitespace());
+    command
+}
+
+/// The document of a run, or nothing where the machine cannot.
+fn document(arguments: &str) -> Option<Value> {
+    let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
+    let output = tinygram(&format!("{arguments} --format json")).output();
+    let output = output.expect("the program starts");
+    let told = String::from_utf8_lossy(&output.stderr);
+    let cannot = [
+        "making network namespaces is not allowed",
+        "making a TUN device",
+    ];
+    if cannot.iter().any(|reason| told.contains(reason)) {
+        assert_eq!(output.status.code(), Some(2));
+        assert!(
+            std::env::var_os("CI").is_none(),
+            "not to be skipped in CI: {told}"
+        );
+        eprintln!("skipped: {told}");
+        return None;
+    }
+    assert!(output.status.success(), "{arguments}: {told}");
+    Some(serde_json::from_slice(&output.stdout).expect("it is JSON"))
+}
+
+fn number(of: &Value, field: &str) -> f64 {
+    let number = of[field].as_f64();
+    number.unwrap_or_else(|| panic!("{field} is {}", of[field]))
+}
+
+/// Two writes of 4096 and 100 octets.
+const TORN: &str = "--trial S --lengths 4196 --transfers 10";
+
+#[test]
+fn every_policy_answers_over_the_stack() {
+    let Some(document) = document(&format!("--backend stack {TORN}")) else {
+        return;
+    };
+    let cells = document["cells"].as_array().expect("a list");
+    let registered = tinygram_engine::sender::send_policy::SendPolicy::LIST;
+    let labels: Vec<_> = cells.iter().map(|cell| cell["variant"].clone()).collect();
+    let all: Vec<_> = registered.iter().map(|entry| entry.label).collect();
+    assert_eq!(labels, all);
+    for cell in cells {
+        assert_eq!(
+            (&cell["backend"], &cell["medium"]),
+            (&"stack".into(), &"tun".into())
+        );
+        let segments = number(cell, "segments_per_transfer");
+        // 1448 + 1448 + 1200 + 100, or what is gathered.
+        assert!((3.0..=4.0).contains(&segments), "{cell}");
+        assert!(number(cell, "short_segments_per_transfer") <= 2.0, "{cell}");
+    }
+    let segments = |label: &str| {
+        let cell = cells.iter().find(|cell| cell["variant"] == label);
+        number(cell.expect("measured"), "segments_per_transfer")
+    };
+    assert!(segments("OFF") > 3.9, "never gathers");
+    assert!(
+        segments("FLUSH-ON-BLOCK") < 3.5,
+        "gathers unless the machine lets it wait for 1 ms"
+    );
+}
+
+/// On a link with a rate no race decides: 8000 octets leave as 1448, 1448, 1200, 1448, 1448, and NAGLE
+/// holds 1008 until the fifth is acknowledged, which Linux delays by 40 ms.
+#[test]
+fn nagle_stalls_where_the_simulator_says() {
+    let policies = "nagle,off,default,nodelay";
+    let Some(document) = document(&format!(
+        "--backend sim,stack --policy {policies} --link emulated --rate 20Mbit --rtt 2ms --multiplier 2 \
+         --receive-buffer 64K --trial S --lengths 8000 --transfers 10 --repetitions 3"
+    )) else {
+        return;
+    };
+    let agreement = document["parameters"]["agreement"]
+        .as_array()
+        .expect("a list");
+    assert_eq!(agreement.len(), 4);
+    for of in agreement {
+        assert_eq!(of["backends"], serde_json::json!(["sim", "stack"]));
+        let [sim, stack] =
+            [0, 1].map(|at| of["segments_per_transfer"][at].as_f64().expect("counted"));
+        assert!((sim - stack).abs() < 0.05 * sim, "{of}");
+        let delayed = of["delayed"].as_array().expect("both").clone();
+        match of["variant"] == "NAGLE" {
+            // The first answers still meet quick ACKs.
+            true => assert!(
+                delayed.iter().all(|count| count.as_u64() >= Some(5)),
+                "{of}"
+            ),
+            false => assert_eq!(delayed[0], 0, "{of}"),
+        }
+    }
+}
+
+#[test]
+fn three_backends_are_compared_two_by_two() {
+    let Some(document) = document(&format!(
+        "--backend sim,kernel,stack --policy default,cork {TORN} --receive-buffer 64K"
+    )) else {
+        return;
+    };
+    let agreement = document["parameters"]["agreement"]
+        .as_array()
+        .expect("a list");
+    let pairs: Vec<_> = agreement
+        .iter()
+        .map(|of| of["backends"].to_string())
+        .collect();
+    let expected = [
+        r#"["sim","kernel"]"#,
+        r#"["sim","stack"]"#,
+        r#"["kernel","stack"]"#,
+    ];
+    assert_eq!(pairs, expected.map(|pair| [pair, pair]).concat());
+    let links = document["parameters"]["conditions"]
+        .as_array()
+        .expect("a list");
+    let links: Vec<_> = links
+        .iter()
+        .map(|of| of["link"].as_str().expect("a name"))
+        .collect();
+    assert_eq!(links, ["point-to-point", "veth", "tun"]);
+    for of in agreement.iter().filter(|of| of["variant"] == "CORK") {
+        assert_eq!(
+            of["segments_per_transfer"],
+            serde_json::json!([3.0, 3.0]),
+            "{of}"
+        );
+    }
+}
+
+#[test]
+fn the_senders_rules_are_the_profiles() {
+    let Some(document) = document(&format!(
+        "--backend stack --profile tru64_4 --policy off,naglim --naglim 101 {TORN}"
+    )) else {
+        return;
+    };
+    let parameters = &document["parameters"];
+    assert_eq!(
+        (&parameters["profile"], &parameters["naglim"]),
+        (&"tru64_4".into(), &101.into())
+    );
+    // No timestamps then.
+    assert_eq!(parameters["conditions"][0]["mss"], 1460);
+    assert_eq!(parameters["conditions"][0]["congestion"], "reno");
+}
+
+#[test]
+fn ctrl_c_ends_a_transfer_that_waits() {
+    let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
+    let home = tempfile::tempdir().expect("a directory");
+    let child = tinygram(&format!(
+        "--backend stack --policy nagle --lengths 8000 --transfers 100000 --output {}/cells",
+        home.path().display()
+    ))
+    .stderr(Stdio::piped())
+    .spawn()
+    .expect("the program starts");
+    let pid = child.id().to_string();
+    std::thread::sleep(Duration::from_secs(2));
+    let sent = Command::new("kill").args(["-INT", &pid]).status();
+    assert!(sent.expect("kill is there").success());
+    let output = child.wait_with_output().expect("the program ends");
+    let told = String::from_utf8_lossy(&output.stderr);
+    if output.status.code() == Some(2) && told.contains("making") {
+        eprintln!("skipped: {told}");
+        return;
+    }
+    assert_eq!(output.status.code(), Some(130), "{told}");
+    assert_eq!(
+        told,
+        "tinygram: interrupted; nothing half-written was left\n"
+    );
+    assert_eq!(
+        std::fs::read_dir(home.path()).expect("it is there").count(),
+        0
+    );
+}

@@ -1,0 +1,129 @@
+//! How the watchdog gets at the program's sockets: through a descriptor table of its own.
+//!
+//! The kernel counts references to every descriptor, in every call, as soon as two threads share a
+//! table: some 15 ns a call. So the watchdog leaves the program's table, and borrows a socket for the
+//! instant of a rescue (`pidfd_getfd`; within one process it needs no privilege). Nor do the files it
+//! opens take numbers that the program may count on being free.
+
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+
+use libc::{c_int, c_long};
+
+use crate::errno;
+use crate::hooks::descriptors::close;
+use crate::kernel;
+
+/// Which descriptor table the watchdog works on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Reach {
+    /// The program's own.
+    Shared,
+    /// One of its own, in which this descriptor stands for the process.
+    Apart(c_int),
+}
+
+/// What became of a socket that was to be used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Used {
+    Done,
+    /// The descriptor is closed.
+    Gone,
+    /// The process's first thread has ended, and with it the way to its table.
+    Unreachable,
+}
+
+impl Reach {
+    /// Leaves the table of the calling thread, where there is a way back to it; nothing if that way
+    /// failed after all (no memory, say).
+    pub(crate) fn begin() -> Option<Self> {
+        if !may_leave() {
+            return Some(Self::Shared);
+        }
+        let every = (0, c_int::MAX as c_long);
+        if kernel::call(
+            libc::SYS_close_range,
+            [every.0, every.1, CLOSE_RANGE_UNSHARE],
+        ) < 0
+        {
+            return Some(Self::Shared);
+        }
+        // SAFETY: no argument, cannot fail.
+        let process = unsafe { libc::getpid() };
+        let pidfd = kernel::call(libc::SYS_pidfd_open, [process.into(), 0, 0]);
+        (pidfd >= 0).then_some(Self::Apart(pidfd as c_int))
+    }
+
+    /// Uses the program's descriptor `fd`.
+    pub(crate) fn with(self, fd: c_int, usage: impl FnOnce(c_int)) -> Used {
+        let Self::Apart(process) = self else {
+            usage(fd);
+            return Used::Done;
+        };
+        let arguments = [process.into(), fd.into(), 0];
+        let borrowed = kernel::call(libc::SYS_pidfd_getfd, arguments) as c_int;
+        if borrowed >= 0 {
+            usage(borrowed);
+            // SAFETY: our own copy.
+            unsafe { close::next(borrowed) };
+            Used::Done
+        } else if errno::get() == libc::EBADF && first_thread_lives() {
+            Used::Gone
+        } else {
+            Used::Unreachable
+        }
+    }
+}
+
+/// Whether this kernel has the calls that it takes, and nothing forbids them. The two questions make
+/// no descriptor; under a filter, which might kill for them, they are not asked.
+fn may_leave() -> bool {
+    // SAFETY: asks, changes nothing.
+    let filtered = unsafe { libc::prctl(libc::PR_GET_SECCOMP) } != 0;
+    let exists = |number, answer| kernel::call(number, [-1, -1, 0]) < 0 && errno::get() == answer;
+    !filtered
+        && !must_share()
+        && exists(libc::SYS_pidfd_open, libc::EINVAL)
+        && exists(libc::SYS_pidfd_getfd, libc::EBADF)
+}
+
+/// The first thread is about to end.
+pub(crate) fn share_from_now_on() {
+    MUST_SHARE.store(true, Relaxed);
+}
+
+/// Whether it has.
+pub(crate) fn must_share() -> bool {
+    MUST_SHARE.load(Relaxed)
+}
+
+/// Whether the first thread has ended, and every other but the one that asks. (The kernel counts the
+/// first until the process ends.)
+pub(crate) fn is_last_thread() -> bool {
+    if !must_share() {
+        return false;
+    }
+    let mut status = std::mem::MaybeUninit::<libc::stat>::uninit();
+    // SAFETY: filled by a call that succeeded. A folder has a link for itself and its parent, and this
+    // one has one for each thread.
+    unsafe {
+        libc::stat(c"/proc/self/task".as_ptr(), status.as_mut_ptr()) == 0
+            && status.assume_init().st_nlink <= 2 + 2
+    }
+}
+
+static MUST_SHARE: AtomicBool = AtomicBool::new(false);
+
+/// The kernel looks for a process's table at its first thread, which may have ended before others.
+fn first_thread_lives() -> bool {
+    let mut state = [0_u8; 512];
+    let text = crate::contention::contents(b"/proc/self/stat\0", &mut state)
+        .and_then(|length| state.get(..length));
+    // The state's letter follows the name, which is in parentheses and may hold any character.
+    text.and_then(|text| {
+        let end = text.iter().rposition(|&byte| byte == b')')?;
+        text.get(end + 2)
+    })
+    .is_some_and(|&letter| letter != b'Z' && letter != b'X')
+}
+
+const CLOSE_RANGE_UNSHARE: c_long = libc::CLOSE_RANGE_UNSHARE as c_long;

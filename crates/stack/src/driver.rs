@@ -1,0 +1,235 @@
+//! The task that reads from the device and looks at the clock.
+
+use std::future::Future;
+use std::io;
+use std::pin::Pin;
+use std::sync::Weak;
+use std::task::{Context, Poll, Waker};
+use std::time::Duration;
+
+use tinygram_engine::Instant;
+use tinygram_wire::packet::{self, Verify};
+
+use crate::device::{Abilities, Received};
+use crate::stack::Shared;
+
+/// Reads from the device, and looks at the clock: a future that a runtime must poll.
+pub struct Driver {
+    shared: Weak<Shared>,
+    buffer: Vec<u8>,
+    /// Where in the buffer each packet of the batch begins and ends.
+    arrived: Vec<Received>,
+    /// The device is to be read without being asked whether it has anything: either it may have, or
+    /// it is worth looking.
+    awake: bool,
+    looking: Looking,
+    alarm: Option<Pin<Box<tokio::time::Sleep>>>,
+    wakers: Vec<Waker>,
+}
+
+/// A batch of arrivals is full when it has so many octets, in octets.
+const BATCH: usize = 64 * 1024;
+
+/// How reading a batch ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum End {
+    /// The device has no more.
+    Empty,
+    /// It may have more, but now those have their turn whom the batch concerns.
+    Perhaps,
+}
+
+impl Driver {
+    pub(crate) fn new(shared: Weak<Shared>, abilities: Abilities, busy_poll: Duration) -> Self {
+        Self {
+            shared,
+            buffer: vec![0; BATCH + abilities.headroom + abilities.largest_packet()],
+            arrived: Vec::new(),
+            awake: false,
+            looking: Looking::new(busy_poll),
+            alarm: None,
+            wakers: Vec::new(),
+        }
+    }
+}
+
+impl Future for Driver {
+    type Output = io::Result<()>;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        let this = &mut *self;
+        let Some(shared) = this.shared.upgrade() else {
+            return Poll::Ready(Ok(()));
+        };
+        if let Err(error) = this.read_all(&shared, context) {
+            return Poll::Ready(shared.lose_device(error));
+        }
+        let alarm = shared.drive(context, &mut this.wakers, |core, now| {
+            for packet in this.arrived.drain(..) {
+                let verify = match packet.verified {
+                    true => Verify::Nothing,
+                    false => Verify::Checksum,
+                };
+                core.on_packet(now, &this.buffer[packet.start..packet.end], verify);
+            }
+            core.on_batch_end(now);
+            core.on_time(now);
+            core.on_idle(now);
+        });
+        this.set_alarm(&shared, alarm, context);
+        if this.awake {
+            // To be polled again, but first those have their turn whom the batch concerns.
+            context.waker().wake_by_ref();
+        }
+        Poll::Pending
+    }
+}
+
+impl Driver {
+    /// Reads what has arrived, as far as the buffer goes. If that was all, and it is not worth
+    /// looking again, the device calls when there is more.
+    fn read_all(&mut self, shared: &Shared, context: &mut Context<'_>) -> io::Result<()> {
+        loop {
+            // The device tells of what comes, and not of what is there still.
+            if !self.awake {
+                match shared.device.poll_readable(context) {
+                    Poll::Ready(readable) => readable?,
+                    Poll::Pending => return Ok(()),
+                }
+            }
+            let end = self.read(shared)?;
+            if !self.arrived.is_empty() {
+                self.looking.on_packets(|| shared.now());
+            }
+            self.awake = end == End::Perhaps || self.looking.on_empty(|| shared.now());
+            if self.awake {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Reads a batch.
+    fn read(&mut self, shared: &Shared) -> io::Result<End> {
+        let mut at = self.arrived.last().map_or(0, |last| last.end);
+        while at < BATCH {
+            match shared.device.receive(&mut self.buffer[at..]) {
+                Ok(received) => {
+                    let received = Received {
+                        start: at + received.start,
+                        end: at + received.end,
+                        ..received
+                    };
+                    at = received.end;
+                    self.arrived.push(received);
+                    // The peer has nothing more to send, so whoever waits for this should not wait
+                    // until the device has said so, too.
+                    if packet::is_pushed(&self.buffer[received.start..received.end]) {
+                        return Ok(End::Perhaps);
+                    }
+                }
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(End::Empty),
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(End::Perhaps)
+    }
+
+    /// Asks the runtime to be called then.
+    fn set_alarm(&mut self, shared: &Shared, at: Instant, context: &mut Context<'_>) {
+        if at == Instant::FAR_FUTURE {
+            self.alarm = None;
+            return;
+        }
+        let deadline = shared.began + Duration::from_nanos(at.as_nanos());
+        let deadline = tokio::time::Instant::from_std(deadline);
+        let alarm = self
+            .alarm
+            .get_or_insert_with(|| Box::pin(tokio::time::sleep_until(deadline)));
+        if alarm.deadline() != deadline {
+            alarm.as_mut().reset(deadline);
+        }
+        if alarm.as_mut().poll(context).is_ready() {
+            // Due already: come again when those that were woken have had their turn.
+            self.alarm = None;
+            context.waker().wake_by_ref();
+        }
+    }
+}
+
+/// Whether to look again at a device that was found empty, or to sleep until it calls. Sleeping and
+/// being woken costs more than a small packet does; looking in vain costs the processor's time. As
+/// Linux does for idle virtual processors (`halt_poll_ns`), it looks as long as the last gap between
+/// packets makes it likely that looking bridges the next one.
+#[derive(Clone, Copy, Debug)]
+struct Looking {
+    /// The longest gap to bridge, in nanoseconds; 0: none.
+    longest: u64,
+    /// Since when nothing has come; `None` while packets come.
+    empty_since: Option<Instant>,
+    pays: bool,
+}
+
+impl Looking {
+    fn new(busy_poll: Duration) -> Self {
+        // Where there is one processor, whoever is to send the next packet needs it.
+        let alone = std::thread::available_parallelism().is_ok_and(|count| count.get() == 1);
+        Self {
+            longest: if alone {
+                0
+            } else {
+                busy_poll.as_nanos() as u64
+            },
+            empty_since: None,
+            pays: false,
+        }
+    }
+
+    /// Packets have come.
+    fn on_packets(&mut self, now: impl FnOnce() -> Instant) {
+        if let Some(since) = self.empty_since.take() {
+            self.pays = now().since(since).as_nanos() <= SLEPT_THROUGH * self.longest;
+        }
+    }
+
+    /// The device is empty. Gives whether to look again.
+    fn on_empty(&mut self, now: impl FnOnce() -> Instant) -> bool {
+        if self.longest == 0 {
+            return false;
+        }
+        let now = now();
+        let since = *self.empty_since.get_or_insert(now);
+        self.pays && now.since(since).as_nanos() <= self.longest
+    }
+}
+
+/// So many times longer a gap may be: one that was slept through is as long as the sleeper needed to
+/// wake up, at both ends.
+const SLEPT_THROUGH: u64 = 4;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_looks_again_where_the_last_gap_was_short() {
+        let at = |micros: u64| move || Instant::from_nanos(micros * 1000);
+        let mut looking = Looking {
+            longest: 50_000,
+            empty_since: None,
+            pays: false,
+        };
+        assert!(!looking.on_empty(at(100)), "nothing is known yet");
+        looking.on_packets(at(140));
+        assert!(looking.on_empty(at(150)), "the gap was of 40 us");
+        assert!(looking.on_empty(at(200)));
+        assert!(!looking.on_empty(at(201)), "this one is longer");
+        looking.on_packets(at(350));
+        assert!(
+            looking.on_empty(at(360)),
+            "but it may have been due to sleep"
+        );
+        looking.on_packets(at(561));
+        assert!(!looking.on_empty(at(570)), "not so this one");
+    }
+}
