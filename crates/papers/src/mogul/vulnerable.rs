@@ -154,10 +154,7 @@ fn vulnerability(mss: u16, mclbytes: u64) -> Vulnerability {
 fn cell(mss: u16, mclbytes: u64) -> Vec<(&'static str, Value)> {
     let mclbytes = match mclbytes {
         0 => Value::Text("ignored".into()),
-        octets => Value::Count(octets),
+        octets => Value::Text(format!("{}K", octets / 1024)),
     };
-    vec![
-        ("mss", Value::Text(mss.to_string())),
-        ("mclbytes", mclbytes),
-    ]
+    vec![("mss", Value::Count(mss.into())), ("mclbytes", mclbytes)]
 }
