@@ -143,10 +143,11 @@ impl<P: Program, O: Observer> World<P, O> {
 
     /// Runs until a program stops it, nothing is left to happen, or the time is `until`.
     pub fn run(&mut self, until: Instant) -> Ended {
-        let mut next = Side::BOTH.map(|side| self.next_of(side));
+        // When each host wants its processor for itself; changed by nothing but its own jobs.
+        let mut own = Side::BOTH.map(|side| self.hosts[side.index()].next_own());
         loop {
             let medium = self.medium_next;
-            let [client, server] = next;
+            let [client, server] = Side::BOTH.map(|side| self.next_of(side, own[side.index()]));
             let first = client.min(server).min(medium);
             if first == Instant::FAR_FUTURE {
                 return Ended::Quiet;
@@ -161,7 +162,6 @@ impl<P: Program, O: Observer> World<P, O> {
             if medium == first {
                 self.medium.run(first, &mut self.carried);
                 self.medium_next = self.medium.next_event();
-                next = Side::BOTH.map(|side| self.next_of(side));
                 continue;
             }
             let side = if client == first {
@@ -173,22 +173,22 @@ impl<P: Program, O: Observer> World<P, O> {
             if wish == Wish::Stop {
                 return Ended::Stopped;
             }
-            next[side.index()] = self.next_of(side);
-            if wish != Wish::Nothing || self.medium.carries_at_once() {
-                next[side.other().index()] = self.next_of(side.other());
+            own[side.index()] = self.hosts[side.index()].next_own();
+            if wish != Wish::Nothing {
+                let other = side.other().index();
+                own[other] = self.hosts[other].next_own();
             }
         }
     }
 
-    /// When the host's processor has something to begin.
+    /// When the host's processor has something to begin, be it of its `own` or an arrival.
     #[inline]
-    fn next_of(&mut self, side: Side) -> Instant {
-        let host = &mut self.hosts[side.index()];
-        let wanted = host.next_own().min(self.carried.next_arrival(side));
+    fn next_of(&self, side: Side, own: Instant) -> Instant {
+        let wanted = own.min(self.carried.next_arrival(side));
         if wanted == Instant::FAR_FUTURE {
             wanted
         } else {
-            wanted.max(host.free_at)
+            wanted.max(self.hosts[side.index()].free_at)
         }
     }
 

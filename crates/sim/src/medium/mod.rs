@@ -125,13 +125,6 @@ impl Medium {
         }
     }
 
-    /// Whether a frame's arrival is known when it is enqueued, rather than when it is its turn.
-    #[must_use]
-    #[inline]
-    pub fn carries_at_once(&self) -> bool {
-        matches!(self, Self::PointToPoint(_))
-    }
-
     /// When something happens on the medium; `FAR_FUTURE` if nothing is under way.
     #[must_use]
     #[inline]
