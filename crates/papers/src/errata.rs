@@ -34,8 +34,8 @@ const MOGUL: &[&str] = &[
 
 const MOLDEKLEV: &[&str] = &[
     "Tables 1 and 3 are headed \"R \\ S\"; lines are S and columns R, as the text's examples prove.",
-    "Table A.1, line 5: 5180 should be 5108. Lines 36 and 37 are missing. Line 50's receive buffer \
-     of 4096 should be 8192.",
+    "Table A.1, line 5: 5180 should be 5108. Line 24: 9204 in the receive buffer should be 1012. \
+     Lines 36 and 37 are missing. Line 50's receive buffer of 4096 should be 8192.",
     "Section 4.2 changes Nagle's test to \"more than an MSS\" unacknowledged; the conclusions and \
      the results have \"an MSS or more\".",
 ];
