@@ -25,15 +25,15 @@ pub(super) fn run(number: u8, effort: &Effort) -> Outcome {
     };
     let cells = measured(Model::Fitted, effort.repetitions);
     let ours = in_the_papers_order(table, &entries(&cells));
-    let literal = in_the_papers_order(
-        table,
-        &entries(&measured(Model::Literal, LITERAL_REPETITIONS)),
-    );
+    let literal = has_a_literal_reading(number).then(|| {
+        let cells = measured(Model::Literal, LITERAL_REPETITIONS);
+        in_the_papers_order(table, &entries(&cells))
+    });
     let mut rows: Vec<Row> = ours.iter().map(|entry| row(table, entry)).collect();
     rows.extend(table.rows.iter().map(|row| worst(table, row, &ours)));
     rows.push(distance(table, &ours));
     rows.push(order(table, &ours));
-    rows.extend(literal.iter().map(to_the_letter));
+    rows.extend(literal.iter().flatten().map(to_the_letter));
     Outcome {
         rules: RULES.to_vec(),
         parameters: parameters(),
@@ -42,24 +42,30 @@ pub(super) fn run(number: u8, effort: &Effort) -> Outcome {
             down: &["variant"],
             across: &["app_buffer", "socket_buffer"],
         },
-        notes: notes(table, &ours, &literal),
+        notes: notes(table, &ours, literal.as_deref()),
         ..Outcome::default()
     }
 }
 
-fn notes(table: &Table, ours: &[Entry], literal: &[Entry]) -> Vec<String> {
-    let models = format!(
-        "To the letter of the paper's text, without any fitted parameter, the mean distance from \
-         Table {} is {:.2} points; with the fitted ones it is {:.2}.",
-        table.number,
-        mean_distance(table, literal),
-        mean_distance(table, ours),
-    );
+/// The text says what the variants of Tables 4 and 5 do; of the inference it gives the idea, and how
+/// the kernel went about it had to be fitted.
+const fn has_a_literal_reading(number: u8) -> bool {
+    number < 6
+}
+
+fn notes(table: &Table, ours: &[Entry], literal: Option<&[Entry]>) -> Vec<String> {
+    let models = literal.map(|literal| {
+        format!(
+            "To the letter of the paper's text, without any fitted parameter, the mean distance \
+             from Table {} is {:.2} points; with the fitted ones it is {:.2}.",
+            table.number,
+            mean_distance(table, literal),
+            mean_distance(table, ours),
+        )
+    });
+    let types = trial_types(table, ours);
     let others = cross_traffic(table, ours);
-    [models, trial_types(table, ours)]
-        .into_iter()
-        .chain(others)
-        .collect()
+    models.into_iter().chain([types]).chain(others).collect()
 }
 
 /// What is not reproduced although it is within tolerance: an entry with large buffers whose worst
