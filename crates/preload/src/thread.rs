@@ -106,7 +106,7 @@ impl Thread {
 
     /// Forgets all, naming each to `flush`.
     pub(crate) fn drain(&self, mut flush: impl FnMut(i32)) {
-        // Two plain instructions: a signal handler between them flushes or loses an entry of its own.
+        // Two plain instructions: what a signal handler notes between them is left to the watchdog.
         let count = self.count.load(Relaxed) as usize;
         self.count.store(0, Relaxed);
         for entry in self.fds.iter().take(count) {

@@ -41,12 +41,10 @@ pub(super) static WORDS: Words = Words {
         None => String::new(),
     },
     cure: |f| match f.hold() {
-        Some(h) if leaves_a_short_one(h) => {
-            format!(
-                "a larger send buffer on the {0}, or TCP_NODELAY there",
-                f.blame
-            )
-        }
+        Some(h) if leaves_a_short_one(h) => format!(
+            "a larger send buffer on the {}; TCP_NODELAY helps only if more than one flight fits into it",
+            f.blame
+        ),
         _ => format!(
             "a larger buffer on the {}; TCP_NODELAY does not help",
             f.blame
@@ -85,8 +83,12 @@ pub(super) static WORDS: Words = Words {
             }
             _ => "NODELAY does not help",
         };
+        let size = match f.hold() {
+            Some(h) if h.flight >= 3 * h.mss => "several times that",
+            _ => "three segments at least",
+        };
         format!(
-            "{}: do not set {option}, or set it to three segments at least; {nodelay}",
+            "{}: do not set {option}, or set it to {size}; {nodelay}",
             f.blame
         )
     },

@@ -25,6 +25,8 @@ pub struct Simulated {
     pub runs: u32,
     /// Those that deadlocked.
     pub deadlocks: Vec<Deadlock>,
+    /// The first run that deadlocked, and when; the first of all if none did.
+    pub telling: (Transfer, Option<Deadlock>),
     /// What gets through, in Mbit/s (10^6): after the deadlock if there was one, and of a whole
     /// transfer otherwise.
     pub mbit_per_s: f64,
@@ -52,7 +54,11 @@ const GLANCE: Duration = Duration::from_secs(4);
 /// Buffer sizes are proposed in steps of this many octets.
 const STEP: u64 = 1 << 10;
 
-/// Predicts a transfer and simulates it, at phases of the timer drawn from `seed`.
+/// Predicts a transfer and simulates it, at phases of the timer drawn from `seed`, at least once.
+///
+/// # Panics
+///
+/// If there are no `runs`.
 #[must_use]
 pub fn examine(transfer: &Transfer, runs: u32, seed: u64) -> Examined {
     let prediction = predict(&transfer.rules, transfer.call);
@@ -61,26 +67,34 @@ pub fn examine(transfer: &Transfer, runs: u32, seed: u64) -> Examined {
         .deadlock
         .map_or(0.0, |deadlock| deadlock.per_timer);
     let most = most_per_timer(transfer).max(predicted.ceil() as u64);
-    let phases: Vec<Transfer> = watched_runs(transfer, runs, seed).collect();
-    let within = watched_for(prediction.area);
-    let watched = phases.par_iter().map(|run| run.deadlock(most, within));
-    let deadlocks: Vec<Deadlock> = watched.collect::<Vec<_>>().into_iter().flatten().collect();
-    let mean =
-        |of: &mut dyn Iterator<Item = f64>, count: usize| of.sum::<f64>() / count.max(1) as f64;
+    let within = match prediction.area {
+        Area::Safe => GLANCE,
+        Area::Certain | Area::Possible => WATCHED,
+    };
+    let phases: Vec<Transfer> = busy(transfer).at_random_phases(runs, seed).collect();
+    let watched: Vec<(Transfer, Option<Deadlock>)> = phases
+        .into_par_iter()
+        .map(|run| (run.clone(), run.deadlock(most, within)))
+        .collect();
+    let deadlocks: Vec<Deadlock> = watched
+        .iter()
+        .filter_map(|(_, deadlock)| *deadlock)
+        .collect();
     let (mbit_per_s, waiting) = if deadlocks.is_empty() {
         let whole: Vec<Transfer> = transfer.at_random_phases(runs, seed).collect();
         let paced: Vec<(f64, f64)> = whole.par_iter().map(Transfer::paced).collect();
-        let throughputs = &mut paced.iter().map(|paced| paced.0);
-        let waits = &mut paced.iter().map(|paced| paced.1);
-        (mean(throughputs, paced.len()), mean(waits, paced.len()))
+        let mbit_per_s = mean(paced.iter().map(|(mbit_per_s, _)| *mbit_per_s));
+        (mbit_per_s, mean(paced.iter().map(|(_, waiting)| *waiting)))
     } else {
-        let throughputs = &mut deadlocks.iter().map(|deadlock| deadlock.mbit_per_s);
-        (mean(throughputs, deadlocks.len()), 1.0)
+        let left = deadlocks.iter().map(|deadlock| deadlock.mbit_per_s);
+        (mean(left), 1.0)
     };
+    let deadlocked = watched.iter().find(|(_, deadlock)| deadlock.is_some());
     Examined {
         prediction,
         simulated: Simulated {
             runs,
+            telling: deadlocked.unwrap_or(&watched[0]).clone(),
             deadlocks,
             mbit_per_s,
             waiting,
@@ -88,13 +102,9 @@ pub fn examine(transfer: &Transfer, runs: u32, seed: u64) -> Examined {
     }
 }
 
-/// The runs in which a deadlock is waited for, at phases of the timer drawn from `seed`.
-fn watched_runs(
-    transfer: &Transfer,
-    runs: u32,
-    seed: u64,
-) -> impl Iterator<Item = Transfer> + use<> {
-    busy(transfer).at_random_phases(runs, seed)
+fn mean(values: impl ExactSizeIterator<Item = f64>) -> f64 {
+    let count = values.len();
+    values.sum::<f64>() / count as f64
 }
 
 /// The same between hosts that now and then have other work.
@@ -103,35 +113,6 @@ pub fn busy(transfer: &Transfer) -> Transfer {
     let mut busy = transfer.clone();
     busy.costs.hiccup = Some(OTHER_WORK);
     busy
-}
-
-fn watched_for(area: Area) -> Duration {
-    match area {
-        Area::Safe => GLANCE,
-        Area::Certain | Area::Possible => WATCHED,
-    }
-}
-
-/// The first of the runs that [`examine`] simulates to deadlock, and when; if none does, the first of
-/// them.
-///
-/// # Panics
-///
-/// If there are no `runs`.
-#[must_use]
-pub fn telling_run(transfer: &Transfer, runs: u32, seed: u64) -> (Transfer, Option<Deadlock>) {
-    let most = most_per_timer(transfer);
-    let within = watched_for(predict(&transfer.rules, transfer.call).area);
-    let deadlocked = |run: Transfer| {
-        let deadlock = run.deadlock(most, within)?;
-        Some((run, Some(deadlock)))
-    };
-    let mut all = watched_runs(transfer, runs, seed);
-    let first = all.next().expect("there is a run");
-    let rest = std::iter::once(first.clone()).chain(all);
-    rest.into_iter()
-        .find_map(deadlocked)
-        .unwrap_or((first, None))
 }
 
 /// The most octets that a deadlocked transfer can get through for each ACK of the timer: "the

@@ -154,18 +154,8 @@ impl Transfer {
         seen
     }
 
-    /// Runs it; gives its throughput in Mbit/s (10^6), or 0 if it never ends.
-    #[must_use]
-    pub fn mbit_per_s(&self) -> f64 {
-        let mut world = self.world(Nobody);
-        match world.run(Instant::ZERO + LONGEST) {
-            Ended::Stopped => mbit_per_s(self.octets, world.now().since(Instant::ZERO)),
-            Ended::Quiet | Ended::TimeUp => 0.0,
-        }
-    }
-
     /// Runs it; gives its throughput in Mbit/s (10^6) and the share of its time, from 0 to 1, in which
-    /// nothing moved until a timer fired.
+    /// nothing moved until a timer fired; none and all of it if it never ends.
     #[must_use]
     pub fn paced(&self) -> (f64, f64) {
         let mut world = self.world(Pauses::default());
@@ -183,7 +173,7 @@ impl Transfer {
     pub fn mean_mbit_per_s(&self, runs: u32, seed: u64) -> f64 {
         let sum: f64 = self
             .at_random_phases(runs, seed)
-            .map(|run| run.mbit_per_s())
+            .map(|run| run.paced().0)
             .sum();
         sum / f64::from(runs.max(1))
     }

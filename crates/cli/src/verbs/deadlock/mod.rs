@@ -6,15 +6,14 @@ mod show;
 
 pub(crate) use args::Args;
 
-use tinygram_papers::moldeklev::cures::{Cure, Examined, cures, examine, telling_run};
-use tinygram_papers::moldeklev::transfer::Transfer;
+use tinygram_papers::moldeklev::cures::{Cure, Examined, cures, examine};
 use tinygram_sim::medium::{Frame, Side};
 
 use crate::capture::{self, CaptureAt};
 use crate::exit::{Done, Failure};
 use crate::interrupt;
 use crate::terminal::{self, Progress};
-use plan::{Parameters, Plan};
+use plan::Plan;
 
 /// What was found out.
 struct Findings {
@@ -43,7 +42,7 @@ pub(crate) fn run(args: &Args) -> Result<Done, Failure> {
         show::plane(&plan.parameters, &plan.transfer, &path, plane)?;
     }
     if let Some((at, kept)) = plan.capture {
-        let seen = seen(&plan.parameters, &plan.transfer, at);
+        let seen = seen(&findings.asked, at);
         let in_place_of_the_answer = kept.goes_to_stdout();
         interrupt::shielded(|| kept.write_files(&seen, &show::comment(&plan.parameters)))?;
         if in_place_of_the_answer {
@@ -57,11 +56,11 @@ pub(crate) fn run(args: &Args) -> Result<Done, Failure> {
     terminal::print(text.as_bytes())
 }
 
-/// What is seen of the first of the simulated runs that deadlocks, or of the first.
-fn seen(parameters: &Parameters, transfer: &Transfer, at: CaptureAt) -> Vec<(Side, Frame)> {
-    let (run, deadlock) = telling_run(transfer, parameters.runs, parameters.seed);
+/// What is seen of the run that tells most.
+fn seen(asked: &Examined, at: CaptureAt) -> Vec<(Side, Frame)> {
+    let (run, deadlock) = &asked.simulated.telling;
     // The writer is the one who connects.
-    run.captured(deadlock, at.side(Side::Client), MOST_CAPTURED)
+    run.captured(*deadlock, at.side(Side::Client), MOST_CAPTURED)
 }
 
 /// The share of the time; a fast transfer that meets a tick or two spends less.

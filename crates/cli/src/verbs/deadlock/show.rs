@@ -63,16 +63,7 @@ pub(super) fn text(parameters: &Parameters, findings: &Findings) -> String {
     let mut text = String::new();
     let prediction = &findings.asked.prediction;
     let inequalities = inequalities(parameters, &prediction.threshold);
-    let _ = writeln!(
-        text,
-        "S = {}, R = {}, MSS = {}, writes of {} bytes ({}{})\n",
-        parameters.send_buffer,
-        parameters.receive_buffer,
-        parameters.mss,
-        parameters.write,
-        parameters.profile,
-        policy(parameters),
-    );
+    let _ = writeln!(text, "{}\n", subject(parameters));
     for inequality in &inequalities {
         let verdict = if inequality.holds {
             "holds"
@@ -398,20 +389,22 @@ pub(super) fn plane(
 /// What a capture is of.
 pub(super) fn comment(parameters: &Parameters) -> String {
     format!(
-        "tinygram deadlock, simulated: S = {}, R = {}, MSS = {}, writes of {} bytes, {}{}, one run; \
-         payload is zeros",
+        "tinygram deadlock, simulated: {}, one run; payload is zeros",
+        subject(parameters)
+    )
+}
+
+/// What was asked about; the policy only where it is not the profile's.
+fn subject(parameters: &Parameters) -> String {
+    let policy = parameters
+        .policy
+        .map_or(String::new(), |name| format!(", {name}"));
+    format!(
+        "S = {}, R = {}, MSS = {}, writes of {} bytes ({}{policy})",
         parameters.send_buffer,
         parameters.receive_buffer,
         parameters.mss,
         parameters.write,
         parameters.profile,
-        policy(parameters),
     )
-}
-
-/// The policy, where it is not the profile's.
-fn policy(parameters: &Parameters) -> String {
-    parameters
-        .policy
-        .map_or(String::new(), |name| format!(", {name}"))
 }
