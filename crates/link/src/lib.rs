@@ -15,5 +15,6 @@ pub mod emulator;
 pub mod namespace;
 pub mod netlink;
 pub mod priority;
+pub mod processors;
 pub mod relay;
 pub mod veth;

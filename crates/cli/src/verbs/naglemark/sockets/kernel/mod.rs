@@ -6,7 +6,7 @@ mod server;
 use std::net::SocketAddr;
 
 use socket2::SockRef;
-use tinygram_link::priority;
+use tinygram_link::{priority, processors};
 
 use self::place::Place;
 use super::plan::Plan;
@@ -58,13 +58,21 @@ impl Backend for Kernel {
     }
 
     fn run(&mut self, trial: &Trial, made: &mut dyn FnMut()) -> Result<Taken, Failure> {
-        let Place { client, server, .. } = &mut self.place;
-        client
-            .transfers(*server, trial, made)
-            .map_err(|error| Failure::Io {
-                doing: format!("transferring over {}", self.conditions.link),
-                error,
-            })
+        let Place {
+            client,
+            server,
+            processor,
+            ..
+        } = &mut self.place;
+        let mut transfers = || client.transfers(*server, trial, made);
+        let taken = match *processor {
+            Some(processor) => processors::on(processor, transfers),
+            None => transfers(),
+        };
+        taken.map_err(|error| Failure::Io {
+            doing: format!("transferring over {}", self.conditions.link),
+            error,
+        })
     }
 }
 

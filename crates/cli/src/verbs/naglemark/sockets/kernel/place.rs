@@ -6,6 +6,7 @@ use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use tinygram_link::device::Device;
 use tinygram_link::emulator::Rules;
 use tinygram_link::namespace::Namespace;
+use tinygram_link::processors;
 use tinygram_link::relay::Link;
 use tinygram_link::veth::{self, Offload};
 
@@ -32,6 +33,8 @@ pub(in super::super) enum Where {
 pub(super) struct Place {
     pub(super) client: Client,
     pub(super) server: SocketAddr,
+    /// The client's processor, where the two ends have one each.
+    pub(super) processor: Option<usize>,
     /// Carries packets as long as it is there.
     _link: Option<Link>,
 }
@@ -43,23 +46,29 @@ impl Place {
             doing: format!("preparing --link {}", place.name()),
             error,
         };
-        let ready = |server, inside, link| Self {
+        let ready = |server, inside, processor, link| Self {
             client: Client::new(inside, options),
             server,
+            processor,
             _link: link,
         };
+        // A link in between needs processors too, and makes who runs where matter less.
+        let [own, servers] = match (place, processors::two()) {
+            (Where::Loopback | Where::Veth(_), Some(two)) => two.map(Some),
+            _ => [None, None],
+        };
         match place {
-            Where::Remote(server) => Ok(ready(*server, None, None)),
+            Where::Remote(server) => Ok(ready(*server, None, None, None)),
             Where::Loopback => {
                 let listener = listen((Ipv4Addr::LOCALHOST, 0).into(), options).map_err(failed)?;
-                let server = start(listener).map_err(failed)?;
-                Ok(ready(server, None, None))
+                let server = start(listener, servers).map_err(failed)?;
+                Ok(ready(server, None, own, None))
             }
             Where::Veth(offload) => {
                 let [near, far] = [space()?, space()?];
                 veth::join([&near, &far], DEVICE, [NEAR, FAR], *offload).map_err(failed)?;
-                let server = serve_inside(&far, options).map_err(failed)?;
-                Ok(ready(server, Some(near), None))
+                let server = serve_inside(&far, options, servers).map_err(failed)?;
+                Ok(ready(server, Some(near), own, None))
             }
             Where::Emulated(rules, seed) => {
                 let [near, far] = [space()?, space()?];
@@ -68,8 +77,8 @@ impl Place {
                     Link::join(device(&near, NEAR)?, device(&far, FAR)?, *rules, *seed)
                 };
                 let link = join().map_err(failed)?;
-                let server = serve_inside(&far, options).map_err(failed)?;
-                Ok(ready(server, Some(near), Some(link)))
+                let server = serve_inside(&far, options, None).map_err(failed)?;
+                Ok(ready(server, Some(near), None, Some(link)))
             }
         }
     }
@@ -92,15 +101,23 @@ impl Where {
     }
 }
 
-fn serve_inside(space: &Namespace, options: Options) -> io::Result<SocketAddr> {
-    start(space.within(|| listen((FAR.v4, 0).into(), options))?)
+fn serve_inside(
+    space: &Namespace,
+    options: Options,
+    processor: Option<usize>,
+) -> io::Result<SocketAddr> {
+    let listener = space.within(|| listen((FAR.v4, 0).into(), options))?;
+    start(listener, processor)
 }
 
 /// The server lives as long as the process.
-fn start(listener: TcpListener) -> io::Result<SocketAddr> {
+fn start(listener: TcpListener, processor: Option<usize>) -> io::Result<SocketAddr> {
     let at = listener.local_addr()?;
     std::thread::Builder::new()
         .name("server".into())
-        .spawn(move || server::serve(&listener))?;
+        .spawn(move || {
+            processor.into_iter().for_each(processors::keep_to);
+            server::serve(&listener);
+        })?;
     Ok(at)
 }
