@@ -15,7 +15,7 @@ mod pace;
 mod rules;
 mod wait;
 
-pub use memory::{Habit, Memory, Write};
+pub use memory::{Decision, Habit, Memory, Write};
 pub use pace::Pace;
 pub use rules::{Policy, Rules};
 pub use wait::{
