@@ -48,7 +48,7 @@ const fn contender(name: &'static str, hooked: bool, begin: fn() -> Slice) -> Co
     }
 }
 
-const MEASURES: [Measure; 5] = [
+const MEASURES: [Measure; 6] = [
     Measure {
         name: "write to /dev/null, passed through",
         limit_ns: Some(10.0),
@@ -77,6 +77,15 @@ const MEASURES: [Measure; 5] = [
             contender("by hand", false, by_hand),
             contender("by hand, beside an idle thread", false, by_hand_in_two),
             hooked(with_company),
+        ],
+    },
+    Measure {
+        name: "two TCP writes and two reads, the second write taking along the first",
+        limit_ns: None,
+        contenders: &[
+            plain(in_two),
+            contender("by hand", false, in_two_by_hand),
+            hooked(in_two),
         ],
     },
 ];
@@ -260,6 +269,10 @@ enum Sending {
     WithCompany,
     /// What the hooks do, done by the program itself.
     ByHand,
+    /// In two writes, always.
+    InTwo,
+    /// In two writes, the first with `MSG_MORE`.
+    InTwoByHand,
 }
 
 fn alone() -> Slice {
@@ -283,8 +296,16 @@ fn by_hand_in_two() -> Slice {
     converse(Sending::ByHand)
 }
 
+fn in_two() -> Slice {
+    converse(Sending::InTwo)
+}
+
+fn in_two_by_hand() -> Slice {
+    converse(Sending::InTwoByHand)
+}
+
 /// Two event-driven programs in one: each writes, finds nothing to read, and then the other reads.
-/// The median time of an exchange, per write; whole exchanges, because what one call saves (an
+/// The median time of an exchange, per turn; whole exchanges, because what one call saves (an
 /// acknowledgment handled) another may spend. Both ends have Nagle off in every contender: what is
 /// measured is the hold, not the stall it cures.
 fn converse(sending: Sending) -> Slice {
@@ -317,10 +338,17 @@ fn converse(sending: Sending) -> Slice {
 }
 
 fn turn(from: &TcpStream, to: &TcpStream, sending: Sending) {
-    if sending == Sending::ByHand {
-        write(from, libc::MSG_MORE);
-    } else {
-        write(from, 0);
+    match sending {
+        Sending::Alone | Sending::WithCompany => write(from, 0),
+        Sending::ByHand => write(from, libc::MSG_MORE),
+        Sending::InTwo => {
+            write(from, 0);
+            write(from, 0);
+        }
+        Sending::InTwoByHand => {
+            write(from, libc::MSG_MORE);
+            write(from, 0);
+        }
     }
     read(from);
     if sending == Sending::ByHand {

@@ -71,7 +71,7 @@ fn refuse(line: &str) -> ExitCode {
 }
 
 /// The system's words without its number: people know `Permission denied`, not `os error 13`.
-fn plain(error: &std::io::Error) -> String {
+pub(crate) fn plain(error: &std::io::Error) -> String {
     let text = error.to_string();
     match text.split_once(" (os error ") {
         Some((words, _)) => words.to_owned(),
@@ -110,6 +110,13 @@ fn one_line(error: &clap::Error) -> String {
         if let Some(near) = nearest {
             line += &format!("; did you mean {near}?");
         }
+    }
+    // An argument that nobody asked for: only the verb's own shape says what it takes.
+    if error.kind() == ErrorKind::UnknownArgument
+        && !line.contains("did you mean")
+        && let Some(usage) = rendered.lines().find_map(|l| l.strip_prefix("Usage: "))
+    {
+        line += &format!("; usage: {usage}");
     }
     if let Some(accepted) = text(ContextKind::ValidValue).filter(|list| !list.is_empty()) {
         line += &format!(" (accepted: {accepted})");

@@ -19,6 +19,8 @@ pub enum Cause {
     Read,
     /// A write too long to hold took them along (no extra system call).
     LargeWrite,
+    /// A write that completed the answer, by the socket's habit, took them along (no extra system call).
+    LastWrite,
     /// `sendfile` or `shutdown` took them along.
     Sendfile,
     /// The descriptor was closed, duplicated or handed on.
@@ -35,10 +37,11 @@ pub enum Cause {
 
 impl Cause {
     /// All causes with their names in results, by index.
-    pub const ALL: [(Self, &'static str); 9] = [
+    pub const ALL: [(Self, &'static str); 10] = [
         (Self::Wait, "wait"),
         (Self::Read, "read"),
         (Self::LargeWrite, "large-write"),
+        (Self::LastWrite, "last-write"),
         (Self::Sendfile, "sendfile"),
         (Self::Close, "close"),
         (Self::Process, "process"),

@@ -104,6 +104,16 @@ impl Thread {
         true
     }
 
+    /// Forgets `fd`, which has left already, if it was the last remembered: a thread that holds
+    /// nothing more shall be clean, and ask no clock. Elsewhere in the list it does no harm.
+    #[inline(always)]
+    pub(crate) fn forget_last(&self, fd: i32) {
+        let last = self.count.load(Relaxed).wrapping_sub(1);
+        if (self.fds.get(last as usize)).is_some_and(|entry| entry.load(Relaxed) == fd) {
+            self.count.store(last, Relaxed);
+        }
+    }
+
     /// Forgets all, naming each to `flush`.
     pub(crate) fn drain(&self, mut flush: impl FnMut(i32)) {
         // Two plain instructions: what a signal handler notes between them is left to the watchdog.
@@ -180,6 +190,23 @@ mod tests {
         this().drain(|fd| seen.push(fd));
         assert_eq!(seen, [3, 4]);
         assert!(this().is_clean());
+        this().forget_last(3);
+        assert!(this().is_clean());
+    }
+
+    #[test]
+    fn the_last_is_forgotten_and_no_other() {
+        std::thread::spawn(|| {
+            this().remember(3, 1_000);
+            this().remember(4, 2_000);
+            this().forget_last(3);
+            this().forget_last(4);
+            let mut seen = Vec::new();
+            this().drain(|fd| seen.push(fd));
+            assert_eq!(seen, [3]);
+        })
+        .join()
+        .unwrap();
     }
 
     #[test]

@@ -145,13 +145,13 @@ fn around_tcp(
         Incoming::Go => ask(),
         Incoming::Report => {
             let result = ask();
-            keeper::found(result);
+            keeper::found(fd, result);
             result
         }
         Incoming::Try => {
             let before = errno::get();
             let result = try_first();
-            keeper::found(result);
+            keeper::found(fd, result);
             // ENOTSOCK: the descriptor leads elsewhere by now; the program's own call knows.
             if result >= 0 || !matches!(errno::get(), libc::EAGAIN | libc::ENOTSOCK) {
                 return result;

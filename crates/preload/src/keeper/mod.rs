@@ -69,6 +69,7 @@ pub(crate) fn took_along(fd: c_int, cause: Cause) {
     if let Some(holding) = table::holding(fd) {
         let since_ns = holding.since_ns.swap(0, SeqCst);
         if since_ns != 0 {
+            thread::this().forget_last(fd);
             ledger::flushed(orders, fd, since_ns, cause);
         }
     }

@@ -1,5 +1,7 @@
 //! Around the program's waits and reads: peek, try, or flush first.
 
+use std::sync::atomic::Ordering::Relaxed;
+
 use libc::{c_int, ssize_t};
 
 use super::{flush_thread, orders};
@@ -123,9 +125,9 @@ fn incoming_tcp(identity: Identity, flags: c_int) -> Incoming {
     }
 }
 
-/// After a read that did not wait.
+/// After a read of `fd` that did not wait.
 #[inline(always)]
-pub(crate) fn found(result: ssize_t) {
+pub(crate) fn found(fd: c_int, result: ssize_t) {
     let thread = thread::this();
     if thread.is_clean() {
         // Either a wait, in a program that does not block, or an answer: in a fast one it may be
@@ -134,7 +136,17 @@ pub(crate) fn found(result: ssize_t) {
     } else if result < 0 && errno::get() == libc::EAGAIN {
         consider(thread, Found::Nothing);
     } else {
+        begin_answer(fd);
         consider(thread, Found::Something);
+    }
+}
+
+/// A request was read: what is written next on `fd` is another message, unless some of the last is
+/// still held. The thread's own interval goes on while it holds other sockets' bytes.
+#[cold]
+fn begin_answer(fd: c_int) {
+    if let Some(holding) = table::holding(fd).filter(|one| one.since_ns.load(Relaxed) == 0) {
+        holding.interval.store(0, Relaxed);
     }
 }
 

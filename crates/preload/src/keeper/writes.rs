@@ -6,7 +6,7 @@ use libc::{c_int, ssize_t};
 
 use super::{Orders, mark, orders, took_along};
 use crate::page::Cause;
-use crate::policy::{Memory, Policy, Write};
+use crate::policy::{Decision, Memory, Policy, Write};
 use crate::table::{self, Holding, Identity, Kind};
 use crate::thread::Thread;
 use crate::{kernel, ledger, sockets, thread, watchdog};
@@ -19,7 +19,7 @@ pub(crate) enum Outgoing {
     /// Issue it with `MSG_MORE`, then call [`held`].
     Hold,
     /// Issue it as it is; it takes along what is held. Then call [`pushed`].
-    Push,
+    Push(Cause),
 }
 
 /// The question before every write of `len` bytes.
@@ -51,8 +51,8 @@ fn outgoing_tcp(fd: c_int, mut identity: Identity, len: usize) -> Outgoing {
         return Outgoing::Pass;
     };
     let thread = thread::this();
-    let Entry { hold, dirty } = enter(orders, identity, holding, thread, Sent::Bytes(len));
-    match (hold, orders.rules.policy) {
+    let Entry { decision, dirty } = enter(orders, identity, holding, thread, Sent::Bytes(len));
+    match (decision == Decision::Hold, orders.rules.policy) {
         (true, Policy::Observe) => {
             mark(fd, holding, thread);
             Outgoing::Pass
@@ -68,7 +68,8 @@ fn outgoing_tcp(fd: c_int, mut identity: Identity, len: usize) -> Outgoing {
             mark(fd, holding, thread);
             Outgoing::Hold
         }
-        _ if dirty => Outgoing::Push,
+        _ if dirty && decision == Decision::Complete => Outgoing::Push(Cause::LastWrite),
+        _ if dirty => Outgoing::Push(Cause::LargeWrite),
         _ => Outgoing::Pass,
     }
 }
@@ -84,7 +85,7 @@ enum Sent {
 
 /// What is to be done about it.
 struct Entry {
-    hold: bool,
+    decision: Decision,
     /// Bytes were held before.
     dirty: bool,
 }
@@ -114,7 +115,7 @@ fn enter(
             },
         );
         return Entry {
-            hold: false,
+            decision: Decision::Pass,
             dirty: false,
         };
     }
@@ -130,11 +131,17 @@ fn enter(
         len: judged_len,
         same_interval,
     };
-    let hold = len > 0
-        && memory.on_write(&orders.rules, write)
-        && (orders.rules.policy != Policy::FlushOnBlock
-            || !watchdog::rests()
-            || memory.is_worth_waking(&orders.rules, write, watchdog::is_busy));
+    let mut decision = Decision::Pass;
+    if len > 0 {
+        decision = memory.on_write(&orders.rules, write);
+    }
+    if decision == Decision::Hold
+        && orders.rules.policy == Policy::FlushOnBlock
+        && watchdog::rests()
+        && !memory.is_worth_waking(&orders.rules, write, watchdog::is_busy)
+    {
+        decision = Decision::Pass;
+    }
     if let Some(habit) = memory.lesson() {
         table::teach(identity, habit);
     }
@@ -145,11 +152,11 @@ fn enter(
         identity,
         ledger::Wrote {
             len,
-            held: hold,
+            held: decision == Decision::Hold,
             joined: dirty,
         },
     );
-    Entry { hold, dirty }
+    Entry { decision, dirty }
 }
 
 /// After bytes left by a call that cannot hold them (`sendfile`, a batch of messages): company for
@@ -181,8 +188,8 @@ pub(crate) fn held(fd: c_int) {
 
 /// After a write that took along what was held. Even a partial one has: the kernel pushes whatever
 /// it queued before it returns.
-pub(crate) fn pushed(fd: c_int, result: ssize_t) {
+pub(crate) fn pushed(fd: c_int, result: ssize_t, cause: Cause) {
     if result > 0 {
-        took_along(fd, Cause::LargeWrite);
+        took_along(fd, cause);
     }
 }

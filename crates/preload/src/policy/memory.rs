@@ -11,6 +11,18 @@ pub struct Write {
     pub same_interval: bool,
 }
 
+/// What becomes of a write.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Decision {
+    /// It leaves, and takes along what is held.
+    Pass,
+    /// It is held.
+    Hold,
+    /// As [`Decision::Pass`]: it would have been held, but by the socket's habit it is the last of its
+    /// answer. What is held leaves with it and not when the thread waits, without a call of its own.
+    Complete,
+}
+
 /// What is remembered of one socket. An *interval* is the time between two flushes: what one
 /// `writev` could have sent at once.
 ///
@@ -30,6 +42,9 @@ pub struct Memory {
     penance: u8,
     /// Intervals begun, up to [`YOUTH_INTERVALS`].
     age: u8,
+    /// How many more intervals must have as many writes as the one before until that number is
+    /// believed in.
+    doubt: u8,
 }
 
 /// What the young connections of one service (a port, opened or accepted) have shown so far: what is
@@ -53,9 +68,9 @@ impl Habit {
 }
 
 impl Memory {
-    /// Decides one write: true holds it.
+    /// Decides one write.
     #[inline(always)]
-    pub fn on_write(&mut self, rules: &Rules, write: Write) -> bool {
+    pub fn on_write(&mut self, rules: &Rules, write: Write) -> Decision {
         let hopeful = self.hope > 0;
         if !write.same_interval {
             self.begin_interval();
@@ -65,13 +80,36 @@ impl Memory {
         if has_company {
             self.hope = HOPE;
         }
+        let is_last = self.is_last();
+        self.notice_surprise();
         match rules.policy {
-            Policy::Nodelay => false,
-            Policy::CorkUntilBlock => true,
-            // A second write in an interval is held whatever the habit.
+            Policy::Nodelay => Decision::Pass,
+            Policy::CorkUntilBlock => Decision::Hold,
             Policy::FlushOnBlock | Policy::Observe => {
-                write.len < rules.hold_below && self.penance == 0 && (hopeful || has_company)
+                // A second write in an interval is held whatever the habit.
+                let is_held =
+                    write.len < rules.hold_below && self.penance == 0 && (hopeful || has_company);
+                match (is_held, is_last) {
+                    (true, true) => Decision::Complete,
+                    (true, false) => Decision::Hold,
+                    (false, _) => Decision::Pass,
+                }
             }
+        }
+    }
+
+    /// Whether the running interval has as many writes as the last ones all had. Of lone writes
+    /// [`HOPE`] judges.
+    #[inline(always)]
+    fn is_last(&self) -> bool {
+        self.doubt == 0 && self.writes == self.usual && self.usual > 1 && self.usual < u8::MAX
+    }
+
+    /// A write after the last one: the answer has cost a segment more than it need have.
+    #[inline(always)]
+    fn notice_surprise(&mut self) {
+        if self.doubt == 0 && self.usual > 1 && self.writes > self.usual {
+            self.doubt = SURPRISE_DOUBT;
         }
     }
 
@@ -126,15 +164,16 @@ impl Memory {
             strikes,
             penance,
             age,
+            doubt,
         } = self;
-        u64::from_le_bytes([writes, usual, hope, strikes, penance, age, 0, 0])
+        u64::from_le_bytes([writes, usual, hope, strikes, penance, age, doubt, 0])
     }
 
     /// The inverse of [`Memory::pack`].
     #[inline(always)]
     #[must_use]
     pub fn unpack(word: u64) -> Self {
-        let [writes, usual, hope, strikes, penance, age, ..] = word.to_le_bytes();
+        let [writes, usual, hope, strikes, penance, age, doubt, _] = word.to_le_bytes();
         Self {
             writes,
             usual,
@@ -142,12 +181,18 @@ impl Memory {
             strikes,
             penance,
             age,
+            doubt,
         }
     }
 
     #[inline(always)]
     fn begin_interval(&mut self) {
         if self.writes > 0 {
+            self.doubt = if self.writes == self.usual {
+                self.doubt.saturating_sub(1)
+            } else {
+                self.doubt.max(CHANGE_DOUBT)
+            };
             self.usual = self.writes;
             self.strikes = self.strikes.saturating_sub(1);
             self.penance = self.penance.saturating_sub(1);
@@ -169,6 +214,11 @@ const STRIKES_PER_RESCUE: u8 = 4;
 const STRIKES_TO_PENANCE: u8 = 10;
 /// How long a habit of being rescued is believed in.
 const PENANCE_INTERVALS: u8 = 64;
+/// So many intervals in a row must have the very same number of writes before it is believed in.
+const CHANGE_DOUBT: u8 = 8;
+/// And so many after one that went on when it was believed to be whole: no pattern of answers costs
+/// more than a segment in 65 of them.
+const SURPRISE_DOUBT: u8 = 64;
 /// Answers of this many writes are held however rare they are. A choice between two differences of
 /// CPU time an answer: with a watchdog woken for each, 40-50 us more; with a segment less, 4-5 us less.
 const PIECES_WORTH_WAKING: u8 = 8;
@@ -177,8 +227,8 @@ const PIECES_WORTH_WAKING: u8 = 8;
 mod tests {
     use super::*;
 
-    /// A socket living through intervals of so many writes of 100 bytes each; which were held?
-    fn held(memory: &mut Memory, rules: &Rules, intervals: &[usize]) -> Vec<Vec<bool>> {
+    /// A socket living through intervals of so many writes of 100 bytes each; what became of them?
+    fn decided(memory: &mut Memory, rules: &Rules, intervals: &[usize]) -> Vec<Vec<Decision>> {
         let interval = |memory: &mut Memory, writes: usize| {
             (0..writes)
                 .map(|nth| {
@@ -196,6 +246,20 @@ mod tests {
             .iter()
             .map(|&writes| interval(memory, writes))
             .collect()
+    }
+
+    /// As [`decided`]; which waited for others or had others waiting for them?
+    fn held(memory: &mut Memory, rules: &Rules, intervals: &[usize]) -> Vec<Vec<bool>> {
+        decided(memory, rules, intervals)
+            .iter()
+            .map(|interval| interval.iter().map(|one| *one != Decision::Pass).collect())
+            .collect()
+    }
+
+    /// Segments of an answer: each write that is not held ends one, and so does the wait.
+    fn segments(answer: &[Decision]) -> usize {
+        let ended = answer.iter().filter(|one| **one != Decision::Hold).count();
+        ended + usize::from(answer.last() == Some(&Decision::Hold))
     }
 
     /// A socket that has been seen to write twice.
@@ -231,6 +295,75 @@ mod tests {
             held(&mut memory, &rules, &[2, 2]),
             [vec![false, true], vec![true, true]]
         );
+    }
+
+    #[test]
+    fn the_last_of_a_usual_number_takes_the_others_along() {
+        use Decision::{Complete, Hold};
+        let rules = Rules::default();
+        let mut memory = chatty(&rules);
+        let before = decided(&mut memory, &rules, &[3; 1 + CHANGE_DOUBT as usize]);
+        assert!(before.iter().flatten().all(|one| *one == Hold));
+        assert_eq!(
+            decided(&mut memory, &rules, &[3, 2, 3]),
+            [
+                vec![Hold, Hold, Complete],
+                vec![Hold, Hold],
+                vec![Hold, Hold, Hold]
+            ],
+            "and after one of another length it must be learned anew"
+        );
+    }
+
+    #[test]
+    fn an_answer_that_goes_on_is_held_again_and_the_number_doubted_for_long() {
+        use Decision::{Complete, Hold};
+        let rules = Rules::default();
+        let mut memory = chatty(&rules);
+        decided(&mut memory, &rules, &[3; 20]);
+        assert_eq!(
+            decided(&mut memory, &rules, &[5]),
+            [vec![Hold, Hold, Complete, Hold, Hold]]
+        );
+        let after = decided(&mut memory, &rules, &[3; 100]);
+        let doubted = after
+            .iter()
+            .take_while(|one| segments(one) == 1 && one[2] == Hold);
+        assert_eq!(doubted.count(), 1 + usize::from(SURPRISE_DOUBT));
+    }
+
+    #[test]
+    fn no_pattern_of_answers_costs_a_segment_in_sixty_five() {
+        let rules = Rules::default();
+        let mut dice = 1_u64;
+        let mut roll = || {
+            dice = dice.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            dice >> 40
+        };
+        let mut patterns: Vec<Vec<usize>> = vec![
+            [10, 11].repeat(5_000),
+            [[10; 9].as_slice(), &[11]].concat().repeat(1_000),
+            [[10; 64].as_slice(), &[11]].concat().repeat(200),
+            [[10; 65].as_slice(), &[11]].concat().repeat(200),
+            [[10; 20], [11; 20]].concat().repeat(300),
+            (2..300).collect(),
+            vec![300; 1_000],
+        ];
+        patterns.extend([2, 5, 9, 20, 100].map(|rarity| {
+            let mut answer = || 10 + usize::from(roll() % rarity == 0);
+            (0..10_000).map(|_| answer()).collect()
+        }));
+        for pattern in patterns {
+            let all = decided(&mut chatty(&rules), &rules, &pattern);
+            let more: usize = all.iter().map(|answer| segments(answer) - 1).sum();
+            let bound = pattern.len() / (1 + usize::from(SURPRISE_DOUBT)) + 1;
+            assert!(
+                more <= bound,
+                "{more} of {}: {:?}",
+                pattern.len(),
+                &pattern[..12]
+            );
+        }
     }
 
     /// A service's connections, one after the other, each living through these intervals; whether the
@@ -278,14 +411,12 @@ mod tests {
             len: rules.hold_below,
             same_interval: false,
         };
-        assert!(!memory.on_write(&rules, large));
-        assert!(memory.on_write(
-            &rules,
-            Write {
-                len: rules.hold_below - 1,
-                same_interval: true
-            }
-        ));
+        assert_eq!(memory.on_write(&rules, large), Decision::Pass);
+        let small = Write {
+            len: rules.hold_below - 1,
+            same_interval: true,
+        };
+        assert_eq!(memory.on_write(&rules, small), Decision::Hold);
     }
 
     #[test]
@@ -394,7 +525,7 @@ mod tests {
                         len,
                         same_interval: false,
                     },
-                )
+                ) == Decision::Hold
             };
             assert_eq!((decide(1), decide(100_000)), (small, bulk), "{policy:?}");
         }
@@ -409,6 +540,7 @@ mod tests {
             strikes: 3,
             penance: 4,
             age: 6,
+            doubt: 7,
         };
         assert_eq!(Memory::unpack(memory.pack()), memory);
         assert_eq!(Memory::unpack(0), Memory::default());

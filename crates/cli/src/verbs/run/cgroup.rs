@@ -6,7 +6,7 @@ use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 use std::path::{Path, PathBuf};
 
-use crate::exit::Failure;
+use crate::exit::{Failure, plain};
 
 /// A control group with the sockops program attached, for as long as this lives.
 pub(crate) struct Nodelay {
@@ -68,8 +68,9 @@ fn missing(doing: &str, what: &Path, error: &io::Error) -> Failure {
         _ => "",
     };
     Failure::Input(format!(
-        "--cgroup: {doing} {}: {error}{privilege}",
-        what.display()
+        "--cgroup: {doing} {}: {}{privilege}",
+        what.display(),
+        plain(error)
     ))
 }
 

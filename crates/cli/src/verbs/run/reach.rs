@@ -89,7 +89,10 @@ pub(crate) fn obstacle(file: &Path) -> Option<(PathBuf, Unreachable)> {
 }
 
 fn obstacle_within(file: &Path, depth: usize) -> Option<(PathBuf, Unreachable)> {
-    let bytes = fs::read(file).ok()?;
+    let Ok(bytes) = fs::read(file) else {
+        // What may be run but not read (mode 4711, say) still shows whose privileges it runs with.
+        return gained_privileges(file).map(|reason| (file.to_path_buf(), reason));
+    };
     if let Some(interpreters) = script_interpreters(&bytes) {
         return interpreters
             .iter()
