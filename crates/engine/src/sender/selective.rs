@@ -330,7 +330,7 @@ impl Sender {
         let alone = selective.board.segments() == 1;
         let length = probe_timeout(self.rtt.srtt(), alone, self.rtt.granularity());
         self.timers.set_early(Some(Early {
-            at: self.vars.now + length,
+            at: self.timers.before_retransmission(self.vars.now + length),
             reason: TimerReason::TailProbe,
         }));
     }
@@ -359,6 +359,8 @@ impl Sender {
             self.send_again(Span::new(Offset::new(start), last.end), stamp, out);
         }
         self.timers.restart_retransmission(self.vars.now, &self.rtt);
+        // Section 7.2: never two probes in a row; new data would have asked for one.
+        self.timers.set_early(None);
         self.counters.tail_probes += 1;
         let end_seq = self.vars.nxt;
         if let Some(selective) = &mut self.selective {

@@ -166,6 +166,12 @@ impl Timers {
         self.early = early.unwrap_or(Early::OFF);
     }
 
+    /// A probe comes no later than the time-out, and instead of it then (RFC 8985, section 7.2,
+    /// TLP_calc_PTO).
+    pub(super) fn before_retransmission(&self, at: Instant) -> Instant {
+        at.min(self.retransmit)
+    }
+
     /// The time-out counts from now (RFC 8985, section 7.3: after a tail loss probe).
     pub(super) fn restart_retransmission(&mut self, now: Instant, rtt: &RttEstimator) {
         self.retransmit = self.at_most_user_timeout(now + rtt.rto());
