@@ -147,8 +147,17 @@ impl Sender {
         }
         // Only what is outstanding can be SACKed (RFC 5961's caution, for blocks).
         let sensible = |block: &Span| block.start >= una && block.end <= max && !block.is_empty();
+        // The newest block stands first; several that are news at once (an ACK was lost) are no
+        // reordering, so they are entered lowest first.
+        let mut blocks = [Span::default(); SackBlocks::MAX];
+        let mut known = 0;
         for block in report.blocks.iter().filter(sensible) {
-            board.sacked(block, |segment| {
+            blocks[known] = block;
+            known += 1;
+        }
+        blocks[..known].sort_unstable_by_key(|block| block.start);
+        for block in &blocks[..known] {
+            board.sacked(*block, |segment| {
                 news = true;
                 if let Some(rack) = &mut rack {
                     rack.delivered(segment, now, echo_age);
