@@ -146,6 +146,7 @@ impl Connection {
         let old_enough = segment.flags.has(Flags::ACK)
             && segment.ack <= self.sender.vars().max
             && segment.seq <= self.receiver.nxt() + 1
+            && !self.is_far_below(segment)
             && !segment.flags.has(Flags::SYN)
             && self.state.synchronised();
         if old_enough {
