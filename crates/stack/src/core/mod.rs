@@ -302,8 +302,7 @@ impl Core {
             socket.owner = Owner::Ready { listener };
             let listener = &mut self.listeners[listener];
             listener.closed(serial, key);
-            listener.push_ready(key);
-            self.wakers.extend(listener.acceptor.take());
+            listener.push_ready(key, &mut self.wakers);
         }
     }
 
