@@ -5,6 +5,7 @@ use std::io::{ErrorKind, IoSlice};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::task::{Context, Poll, Waker};
 
+use tinygram_engine::connection::Keepalive;
 use tinygram_engine::{Duration, Flags, Instant, State};
 use tinygram_stack::SocketOptions;
 use tinygram_stack::core::{Batch, Core};
@@ -511,6 +512,24 @@ fn strangers_get_a_reset_and_nothing_more() {
     }
     assert!(victim.answers().len() <= 4096);
     assert_eq!(victim.core.connections(), 0);
+}
+
+/// Every delayed ACK moves the alarm forward, and the keepalive's of hours moves it back.
+#[test]
+fn alarms_that_mean_nothing_any_more_are_forgotten() {
+    let mut victim = Victim::new(8, &SocketOptions::default());
+    let mut peer = Peer::at(1);
+    let key = peer.connect(&mut victim);
+    victim
+        .core
+        .set_keepalive(victim.now, key, Some(Keepalive::LINUX));
+    for _ in 0..20_000 {
+        peer.talks(&mut victim, key, b"x");
+        assert!(victim.core.alarms() <= 100, "{}", victim.core.alarms());
+    }
+    // The keepalive is still there, and gives a peer up that says nothing.
+    victim.wait(Duration::from_secs(7200 + 10 * 75));
+    assert_eq!(victim.core.info(key).state, State::Closed);
 }
 
 #[test]

@@ -153,6 +153,12 @@ impl Core {
             .sum()
     }
 
+    /// Alarms that are set, with those that mean nothing any more: a few for each connection.
+    #[must_use]
+    pub fn alarms(&self) -> usize {
+        self.timers.len()
+    }
+
     /// Whom to wake, once the core is not locked any more.
     pub fn take_wakers(&mut self, wakers: &mut Vec<Waker>) {
         wakers.append(&mut self.wakers);
@@ -181,6 +187,9 @@ impl Core {
             }
             self.settle(key);
         }
+        let sockets = &self.sockets;
+        let matters = |at, key| sockets.get(key).is_some_and(|socket| socket.armed == at);
+        self.timers.tidy(sockets.len(), matters);
     }
 
     /// Tasks that wrote and held something back have yielded since: for policies that gather until
