@@ -187,9 +187,6 @@ impl Core {
             }
             self.settle(key);
         }
-        let sockets = &self.sockets;
-        let matters = |at, key| sockets.get(key).is_some_and(|socket| socket.armed == at);
-        self.timers.tidy(sockets.len(), matters);
     }
 
     /// Tasks that wrote and held something back have yielded since: for policies that gather until
@@ -269,7 +266,11 @@ impl Core {
             socket.queued += u32::from(alone);
         }
         let deadline = socket.connection.next_wakeup();
-        self.timers.arm(key, deadline, &mut socket.armed);
+        if self.timers.arm(key, deadline, &mut socket.armed) {
+            let sockets = &self.sockets;
+            let matters = |at, key| sockets.get(key).is_some_and(|socket| socket.armed == at);
+            self.timers.tidy(sockets.len(), matters);
+        }
         let news = self.outbox.take_events();
         if !news.is_empty() {
             self.tell(key, news);

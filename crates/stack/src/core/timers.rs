@@ -25,13 +25,16 @@ impl Timers {
             .map_or(Instant::FAR_FUTURE, |Reverse((at, _))| *at)
     }
 
-    /// Sets an alarm for the socket `key`, whose earliest alarm so far goes off at `armed`.
+    /// Sets an alarm for the socket `key`, whose earliest alarm so far goes off at `armed`; gives
+    /// whether that was one more.
     #[inline]
-    pub(crate) fn arm(&mut self, key: usize, deadline: Instant, armed: &mut Instant) {
-        if deadline < *armed {
+    pub(crate) fn arm(&mut self, key: usize, deadline: Instant, armed: &mut Instant) -> bool {
+        let earlier = deadline < *armed;
+        if earlier {
             *armed = deadline;
             self.alarms.push(Reverse((deadline, key)));
         }
+        earlier
     }
 
     /// How many alarms there are.
