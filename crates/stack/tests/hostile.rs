@@ -12,7 +12,7 @@ use tinygram_stack::core::{Batch, Core};
 use tinygram_stack::device::Abilities;
 use tinygram_wire::checksum::Sum;
 use tinygram_wire::encode::{Checksum, Path};
-use tinygram_wire::options::Options;
+use tinygram_wire::options::{Options, Timestamps};
 use tinygram_wire::packet::{self, Header, Verify};
 
 const SERVER: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::new(10, 0, 0, 1)), 80);
@@ -133,6 +133,7 @@ fn waits() -> Context<'static> {
 }
 
 /// A peer that says what it likes.
+#[derive(Clone, Copy)]
 struct Peer {
     address: SocketAddr,
     seq: u32,
@@ -570,6 +571,50 @@ fn alarms_that_mean_nothing_any_more_are_forgotten() {
     // The keepalive is still there, and gives a peer up that says nothing.
     victim.wait(Duration::from_secs(7200 + 10 * 75));
     assert_eq!(victim.core.info(key).state, State::Closed);
+}
+
+/// A client that soon takes the same port again is known by its clock, where its number does not
+/// tell (RFC 6191, section 2).
+#[test]
+fn a_port_used_again_is_known_by_its_clock() {
+    let mut victim = Victim::new(8, &SocketOptions::default());
+    let mut peer = Peer::at(1);
+    let first = peer.seq;
+    let at = |value| Options {
+        mss: Some(1460),
+        timestamps: Some(Timestamps { value, echo: 0 }),
+        ..Options::default()
+    };
+    let plain = |value| Options {
+        mss: None,
+        ..at(value)
+    };
+    let opens = Peer { ack: 0, ..peer };
+    victim.arrives(&opens.packet_with(first, Flags::SYN, b"", at(1000)));
+    let synack = victim.answers()[0].header;
+    peer.seq = first.wrapping_add(1);
+    peer.ack = synack.seq.wrapping_add(1);
+    victim.arrives(&peer.packet_with(peer.seq, Flags::ACK, b"", plain(1001)));
+    let key = victim.accept().expect("a connection");
+    victim.arrives(&peer.packet_with(peer.seq, Flags::ACK, &[1; 1000], plain(1002)));
+    assert_eq!(victim.read(key), [1; 1000]);
+    peer.seq = peer.seq.wrapping_add(1000);
+    victim.core.release(victim.now, key);
+    victim.answers();
+    peer.ack = peer.ack.wrapping_add(1);
+    let fin = Flags::FIN.with(Flags::ACK);
+    victim.arrives(&peer.packet_with(peer.seq, fin, b"", plain(1003)));
+    victim.answers();
+    assert_eq!(victim.core.connections(), 1, "TIME-WAIT");
+    // Within what was sent before; older by its clock, then newer.
+    for (value, opened) in [(900, false), (1100, true)] {
+        let seq = first.wrapping_add(500);
+        let opens = Peer { ack: 0, ..peer };
+        victim.arrives(&opens.packet_with(seq, Flags::SYN, b"", at(value)));
+        let answers = victim.answers();
+        let flags = answers.last().expect("an answer").header.flags;
+        assert_eq!(flags.has(Flags::SYN), opened, "{value}");
+    }
 }
 
 #[test]
