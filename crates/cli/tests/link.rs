@@ -4,7 +4,7 @@
 #![cfg(target_os = "linux")]
 
 use std::fs;
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::process::{Command, Output, Stdio};
 
 use serde_json::Value;
@@ -113,6 +113,41 @@ fn what_is_asked_for_befalls_the_packets() {
 fn a_round_trip_takes_twice_the_delay() {
     if possible() && has_python() {
         over_a_link(&["--delay", "10ms"], ROUND_TRIPS);
+    }
+}
+
+/// An answer of the benchmark's has no head; without a greeting whatever sends octets were measured.
+#[test]
+fn who_is_no_server_of_ours_is_not_measured() {
+    for (says, told) in [
+        (
+            &b"HTTP/1.0 400 Bad Request\r\n\r\n"[..],
+            "answers something else",
+        ),
+        (b"", "hangs up"),
+    ] {
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let at = listener.local_addr().unwrap().to_string();
+        let server = std::thread::spawn(move || {
+            let (mut stream, _) = listener.accept().unwrap();
+            stream.read_exact(&mut [0; 100]).unwrap();
+            stream.write_all(says).unwrap();
+        });
+        let output = tinygram(&[
+            "naglemark",
+            "--backend=kernel",
+            "--connect",
+            &at,
+            "--lengths=300",
+        ]);
+        server.join().unwrap();
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{stderr}");
+        assert!(
+            stderr.contains(told) && stderr.lines().count() == 1,
+            "{stderr}"
+        );
+        assert!(output.stdout.is_empty());
     }
 }
 

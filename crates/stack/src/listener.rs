@@ -49,7 +49,8 @@ impl TcpListener {
         Ok(Self { shared, key, local })
     }
 
-    /// Waits for a connection; gives it and the peer's address and port.
+    /// Waits for a connection; gives it and the peer's address and port. Any number of tasks may
+    /// wait, and one that stops waiting takes no connection with it.
     ///
     /// # Errors
     ///

@@ -23,6 +23,8 @@ use crate::stack::{Shared, Stack};
 /// while the stack lives; where data arrived that was not read, the peer gets a RST (RFC 2525,
 /// section 2.17).
 ///
+/// One task may wait to read and one to write; of several the last counts, as in tokio.
+///
 /// A policy that gathers until the writer blocks (`flush-on-block`, `dldet`) takes a read that has
 /// to wait, a flush, and the end of the task's turn for that.
 pub struct TcpStream {
@@ -51,7 +53,8 @@ impl TcpStream {
         Self::connect_with(stack, remote, None, &SocketOptions::default()).await
     }
 
-    /// Opens a connection, from `local` if that is given (port 0: any).
+    /// Opens a connection, from `local` if that is given (port 0: any). Where it is dropped before it
+    /// is done, the attempt is given up and nothing of it stays.
     ///
     /// # Errors
     ///

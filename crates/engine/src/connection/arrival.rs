@@ -146,6 +146,7 @@ impl Connection {
         let old_enough = segment.flags.has(Flags::ACK)
             && segment.ack <= self.sender.vars().max
             && segment.seq <= self.receiver.nxt() + 1
+            && !self.is_far_below(segment)
             && !segment.flags.has(Flags::SYN)
             && self.state.synchronised();
         if old_enough {
@@ -173,7 +174,10 @@ impl Connection {
     /// must not answer each other for ever: a bare ACK is answered only now and then (RFC 5961,
     /// section 7).
     pub(super) fn answer_unusable(&mut self, now: Instant, segment: &Segment, out: &mut Outbox) {
-        if segment.sequence_len() > 0 {
+        if segment.flags.has(Flags::SYN) {
+            // "Irrespective of the sequence number" (RFC 5961, section 4.2).
+            self.challenge(now, out);
+        } else if segment.sequence_len() > 0 {
             self.say_where_we_stand(now, out);
         } else if now >= self.next_answer {
             self.next_answer = now + BARE_ACK_ANSWERS;

@@ -36,6 +36,14 @@ impl Connection {
         self.extensions.blind_attack_defence && segment.ack + vars.max_wnd < vars.una
     }
 
+    /// A segment left of the window says something only as far as a window reaches below: a sequence
+    /// number anywhere in half of their space would be half of a blind attacker's work (section 5's
+    /// reasoning, for the other number).
+    pub(super) fn is_far_below(&self, segment: &Segment) -> bool {
+        let reach = self.receiver.largest_window();
+        self.extensions.blind_attack_defence && segment.end() + reach < self.receiver.nxt()
+    }
+
     /// Answers what a blind attacker might have sent with an ACK that says where this side stands;
     /// seldom enough not to be made a source of floods.
     pub(super) fn challenge(&mut self, now: Instant, out: &mut Outbox) {

@@ -35,8 +35,9 @@ impl Connection {
     }
 
     /// The application closes and has gone: nobody will read. What was not read, or comes after
-    /// this, is answered with a RST, so that the peer knows (RFC 2525, section 2.17); and FIN-WAIT-2
-    /// has an end.
+    /// this, is answered with a RST, so that the peer knows (RFC 2525, section 2.17); FIN-WAIT-2 has
+    /// an end, and so has the probing of a window that stays closed, which a peer that answers could
+    /// otherwise make last for ever (Linux: `tcp_orphan_retries`).
     pub fn abandon(&mut self, now: Instant, out: &mut Outbox) {
         if self.receiver.readable() > 0 {
             self.abort(out);

@@ -466,6 +466,11 @@ impl Connection {
                 self.vanish(Events::TIMED_OUT, out);
                 return;
             }
+            Expired::Probe if self.liveness.abandoned && self.sender.probed_enough() => {
+                self.push_reset(out);
+                self.vanish(Events::TIMED_OUT, out);
+                return;
+            }
             Expired::Probe => {
                 self.set_stamp(now);
                 self.sender.probe(now, &self.stamp, out);

@@ -107,7 +107,7 @@ impl Receiver {
         self.nxt = Offset::FIRST;
         self.acked = Offset::SYN;
         self.read = Offset::FIRST;
-        self.advertised = Offset::FIRST + self.capacity.min(self.window_cap);
+        self.advertised = Offset::FIRST + self.largest_window();
     }
 
     /// Goes straight to an established connection.
@@ -200,6 +200,11 @@ impl Receiver {
             offered => self.mss.min(offered),
         };
         self.full_segment = u32::from(bound).saturating_sub(option_octets).max(1);
+    }
+
+    /// The largest window that is ever announced, in octets.
+    pub(crate) fn largest_window(&self) -> u64 {
+        self.capacity.min(self.window_cap)
     }
 
     /// Last.ACK.sent (RFC 7323, section 4.3).

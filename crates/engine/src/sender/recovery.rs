@@ -72,7 +72,10 @@ impl Sender {
             self.recovery.resend = true;
             self.rtt.distrust();
             self.counters.fast_retransmits += 1;
+            // RFC 5681, section 3.2, step 2: what limited transmit added "MUST NOT be included".
             let flight = self.vars.outstanding();
+            let beyond_the_window = flight.saturating_sub(self.vars.cwnd);
+            let flight = flight - beyond_the_window.min(self.recovery.limited_transmit);
             let (window, congestion) = self.window();
             congestion.on_loss(window, flight);
             // RFC 5681, section 3.2, step 3: what the three ACKs stand for has left the network.

@@ -22,6 +22,20 @@ pub(super) struct Transmission {
     pub(super) sacked: bool,
     /// It is deemed lost and was not sent again since.
     pub(super) lost: bool,
+    /// It was sent again without being deemed lost: the network may carry both copies.
+    twice: bool,
+}
+
+impl Transmission {
+    /// What it adds to the pipe (RFC 6675, section 4, SetPipe: once for what is not deemed lost, and
+    /// once for what was sent again).
+    fn in_flight(&self) -> u64 {
+        match (self.sacked || self.lost, self.twice) {
+            (true, _) => 0,
+            (false, false) => self.span.len(),
+            (false, true) => 2 * self.span.len(),
+        }
+    }
 }
 
 /// What is in flight, in order of sequence numbers.
@@ -84,6 +98,7 @@ impl Scoreboard {
             retransmitted: false,
             sacked: false,
             lost: false,
+            twice: false,
         });
     }
 
@@ -99,14 +114,16 @@ impl Scoreboard {
             span: Span::new(span.end, entry.span.end),
             ..*entry
         };
+        entry.span.end = span.end;
+        self.pipe -= entry.in_flight();
+        entry.twice = !entry.lost;
         if entry.lost {
             entry.lost = false;
             self.lost_segments -= 1;
-            self.pipe += span.len();
         }
+        self.pipe += entry.in_flight();
         self.count += 1;
         entry.number = self.count;
-        entry.span.end = span.end;
         entry.sent_at = now;
         entry.retransmitted = true;
         if !rest.span.is_empty() {
@@ -121,13 +138,10 @@ impl Scoreboard {
             if first.span.start >= ack {
                 break;
             }
-            let whole = first.span.end <= ack;
-            let gone = Span::new(first.span.start, first.span.end.min(ack));
-            if !first.sacked && !first.lost {
-                self.pipe -= gone.len();
-            }
-            if !whole {
+            self.pipe -= first.in_flight();
+            if first.span.end > ack {
                 first.span.start = ack;
+                self.pipe += first.in_flight();
                 break;
             }
             self.sacked_segments -= u32::from(first.sacked);
@@ -149,11 +163,8 @@ impl Scoreboard {
             if entry.sacked {
                 continue;
             }
-            if entry.lost {
-                self.lost_segments -= 1;
-            } else {
-                self.pipe -= entry.span.len();
-            }
+            self.pipe -= entry.in_flight();
+            self.lost_segments -= u32::from(entry.lost);
             entry.lost = false;
             entry.sacked = true;
             self.sacked_segments += 1;
@@ -171,9 +182,9 @@ impl Scoreboard {
             }
             match is_lost(entry) {
                 Judged::Lost => {
+                    self.pipe -= entry.in_flight();
                     entry.lost = true;
                     self.lost_segments += 1;
-                    self.pipe -= entry.span.len();
                 }
                 Judged::InFlight => {}
                 Judged::Enough => return,
@@ -235,7 +246,8 @@ impl Scoreboard {
         for entry in &mut self.sent {
             if entry.sacked {
                 entry.sacked = false;
-                self.pipe += entry.span.len();
+                entry.twice = false;
+                self.pipe += entry.in_flight();
             }
         }
         self.sacked_segments = 0;

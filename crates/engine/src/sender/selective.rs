@@ -97,11 +97,12 @@ impl Sender {
             // RFC 6675, section 5, step (A): the window that recovery ended with goes on.
             self.vars.cwnd = self.vars.cwnd.min(self.vars.ssthresh);
         }
-        self.judge_probe(&Met {
+        let met = Met {
             ack: report.ack,
             news,
             duplicate_end: duplicate.map(|block| block.end),
-        });
+        };
+        self.judge_probe(&met, report.acked.released);
         self.look_for_losses();
         let slow_start_or_avoidance = !matches!(before, Phase::FastRecovery(_))
             && !matches!(self.phase(), Phase::FastRecovery(_));
@@ -146,8 +147,17 @@ impl Sender {
         }
         // Only what is outstanding can be SACKed (RFC 5961's caution, for blocks).
         let sensible = |block: &Span| block.start >= una && block.end <= max && !block.is_empty();
+        // The newest block stands first; several that are news at once (an ACK was lost) are no
+        // reordering, so they are entered lowest first.
+        let mut blocks = [Span::default(); SackBlocks::MAX];
+        let mut known = 0;
         for block in report.blocks.iter().filter(sensible) {
-            board.sacked(block, |segment| {
+            blocks[known] = block;
+            known += 1;
+        }
+        blocks[..known].sort_unstable_by_key(|block| block.start);
+        for block in &blocks[..known] {
+            board.sacked(*block, |segment| {
                 news = true;
                 if let Some(rack) = &mut rack {
                     rack.delivered(segment, now, echo_age);
@@ -162,8 +172,9 @@ impl Sender {
         (news, duplicate)
     }
 
-    /// RFC 8985, section 7.4: what the ACK says about the probe that is on its way.
-    fn judge_probe(&mut self, met: &Met) {
+    /// RFC 8985, section 7.4: what the ACK, which took `released` octets out of the flight, says
+    /// about the probe that is on its way.
+    fn judge_probe(&mut self, met: &Met, released: u64) {
         let Some(selective) = &mut self.selective else {
             return;
         };
@@ -177,15 +188,17 @@ impl Sender {
                 selective.probe = None;
                 // The loss happened, though no recovery was needed.
                 if selective.phase == Phase::Open {
-                    self.reduce_window();
+                    self.reduce_window(self.vars.outstanding() + released);
                 }
             }
         }
     }
 
-    /// The window's answer to a loss.
-    fn reduce_window(&mut self) {
-        let flight = self.vars.outstanding();
+    /// The window's answer to a loss, with `flight` octets outstanding.
+    fn reduce_window(&mut self, flight: u64) {
+        // What SACKed segments made room for beyond the window does not count (RFC 6675, section 5,
+        // step 4.2).
+        let flight = flight.min(self.vars.cwnd);
         let (window, congestion) = self.window();
         congestion.on_loss(window, flight);
         // The pipe makes the inflation by duplicate ACKs needless (RFC 6675, section 5, step 4.2).
@@ -220,7 +233,7 @@ impl Sender {
             // TLP.end_seq = None: what the probe was for is known (RFC 8985, section 7.3).
             selective.probe = None;
             self.counters.fast_retransmits += 1;
-            self.reduce_window();
+            self.reduce_window(self.vars.outstanding());
         }
         self.recovery.resend = self.may_resend();
         self.recovery.forced |= begins;
@@ -330,7 +343,7 @@ impl Sender {
         let alone = selective.board.segments() == 1;
         let length = probe_timeout(self.rtt.srtt(), alone, self.rtt.granularity());
         self.timers.set_early(Some(Early {
-            at: self.vars.now + length,
+            at: self.timers.before_retransmission(self.vars.now + length),
             reason: TimerReason::TailProbe,
         }));
     }
@@ -359,6 +372,8 @@ impl Sender {
             self.send_again(Span::new(Offset::new(start), last.end), stamp, out);
         }
         self.timers.restart_retransmission(self.vars.now, &self.rtt);
+        // Section 7.2: never two probes in a row; new data would have asked for one.
+        self.timers.set_early(None);
         self.counters.tail_probes += 1;
         let end_seq = self.vars.nxt;
         if let Some(selective) = &mut self.selective {

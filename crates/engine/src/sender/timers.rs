@@ -134,6 +134,11 @@ impl Timers {
         self.unanswered_probes = 0;
     }
 
+    /// Whether a closed window has been probed as often as anything is retransmitted, answered or not.
+    fn probed_enough(&self, rtt: &RttEstimator) -> bool {
+        self.persist_backoff > rtt.patience()
+    }
+
     /// The peer said something that acknowledges nothing new, as the answer to a window probe is.
     #[inline]
     pub(super) fn probe_answered(&mut self, now: Instant) {
@@ -164,6 +169,12 @@ impl Timers {
     /// What to be woken for before the retransmission time-out.
     pub(super) fn set_early(&mut self, early: Option<Early>) {
         self.early = early.unwrap_or(Early::OFF);
+    }
+
+    /// A probe comes no later than the time-out, and instead of it then (RFC 8985, section 7.2,
+    /// TLP_calc_PTO).
+    pub(super) fn before_retransmission(&self, at: Instant) -> Instant {
+        at.min(self.retransmit)
     }
 
     /// The time-out counts from now (RFC 8985, section 7.3: after a tail loss probe).
@@ -217,6 +228,12 @@ impl Sender {
             first = (pace.next, TimerReason::Pace);
         }
         first
+    }
+
+    /// Whether a window that stays closed has been probed often enough for a connection that nobody
+    /// owns any more.
+    pub(crate) fn probed_enough(&self) -> bool {
+        self.timers.probed_enough(&self.rtt)
     }
 
     /// Time has passed.

@@ -225,16 +225,14 @@ impl Core {
         self.on_segment(now, socket, packet);
     }
 
-    /// Whether a SYN begins a new connection where an old one is in TIME-WAIT: its number must lie
-    /// beyond all that the old one's peer has sent (RFC 9293, section 3.6.1; RFC 6191, section 2).
+    /// Whether a SYN begins a new connection where an old one is in TIME-WAIT.
     fn reopens(&self, key: usize, header: &Header) -> bool {
         let socket = &self.sockets[key];
-        let flags = header.flags;
-        let nxt = socket.theirs.number(socket.connection.receiver().nxt());
         socket.connection.state() == State::TimeWait
-            && flags.has(Flags::SYN)
-            && !flags.any(Flags::ACK.with(Flags::RST))
-            && header.seq.wrapping_sub(nxt) as i32 > 0
+            && header.flags.has(Flags::SYN)
+            && socket
+                .incoming(header, 0)
+                .is_some_and(|syn| socket.connection.gives_way_to(&syn))
     }
 
     /// RFC 9293, section 3.10.7.1.

@@ -136,7 +136,7 @@ impl Core {
         Ok((self.listeners.insert(listener), local))
     }
 
-    /// A connection that is complete.
+    /// A connection that is complete. Any number of tasks may wait for one.
     pub fn poll_accept(&mut self, listener: usize, context: &Context<'_>) -> Poll<usize> {
         let listener = &mut self.listeners[listener];
         match listener.pop_ready() {
@@ -145,7 +145,7 @@ impl Core {
                 Poll::Ready(key)
             }
             None => {
-                remember(&mut listener.acceptor, context.waker());
+                listener.remember(context.waker(), &mut self.wakers);
                 Poll::Pending
             }
         }

@@ -19,8 +19,13 @@ pub(super) struct Listener {
     next_serial: u64,
     /// Connections that wait to be accepted.
     ready: VecDeque<usize>,
-    pub(super) acceptor: Option<Waker>,
+    /// Tasks that wait for a connection.
+    acceptors: Vec<Waker>,
 }
+
+/// Before more tasks than this wait, those that do are asked whether they still do: one that has
+/// turned to something else has left its waker here.
+const MOST_ACCEPTORS: usize = 64;
 
 /// What a listener says to a SYN.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,7 +47,7 @@ impl Listener {
             half_open: BTreeSet::new(),
             next_serial: 0,
             ready: VecDeque::new(),
-            acceptor: None,
+            acceptors: Vec::new(),
         }
     }
 
@@ -69,8 +74,22 @@ impl Listener {
         self.half_open.remove(&(serial, key));
     }
 
-    pub(super) fn push_ready(&mut self, key: usize) {
+    /// A connection waits to be accepted. All who wait are woken, for the first of them may have
+    /// turned to something else.
+    pub(super) fn push_ready(&mut self, key: usize, wakers: &mut Vec<Waker>) {
         self.ready.push_back(key);
+        wakers.append(&mut self.acceptors);
+    }
+
+    /// Somebody waits for a connection.
+    pub(super) fn remember(&mut self, acceptor: &Waker, wakers: &mut Vec<Waker>) {
+        if self.acceptors.iter().any(|one| one.will_wake(acceptor)) {
+            return;
+        }
+        if self.acceptors.len() >= MOST_ACCEPTORS {
+            wakers.append(&mut self.acceptors);
+        }
+        self.acceptors.push(acceptor.clone());
     }
 
     pub(super) fn pop_ready(&mut self) -> Option<usize> {

@@ -153,6 +153,12 @@ impl Core {
             .sum()
     }
 
+    /// Alarms that are set, with those that mean nothing any more: a few for each connection.
+    #[must_use]
+    pub fn alarms(&self) -> usize {
+        self.timers.len()
+    }
+
     /// Whom to wake, once the core is not locked any more.
     pub fn take_wakers(&mut self, wakers: &mut Vec<Waker>) {
         wakers.append(&mut self.wakers);
@@ -260,7 +266,11 @@ impl Core {
             socket.queued += u32::from(alone);
         }
         let deadline = socket.connection.next_wakeup();
-        self.timers.arm(key, deadline, &mut socket.armed);
+        if self.timers.arm(key, deadline, &mut socket.armed) {
+            let sockets = &self.sockets;
+            let matters = |at, key| sockets.get(key).is_some_and(|socket| socket.armed == at);
+            self.timers.tidy(sockets.len(), matters);
+        }
         let news = self.outbox.take_events();
         if !news.is_empty() {
             self.tell(key, news);
@@ -302,8 +312,7 @@ impl Core {
             socket.owner = Owner::Ready { listener };
             let listener = &mut self.listeners[listener];
             listener.closed(serial, key);
-            listener.push_ready(key);
-            self.wakers.extend(listener.acceptor.take());
+            listener.push_ready(key, &mut self.wakers);
         }
     }
 

@@ -7,11 +7,14 @@ use tinygram_engine::Instant;
 
 /// A heap of alarms. A deadline that moves back leaves its alarm where it is, to be set anew when it
 /// goes off: an acknowledgment moves the retransmission time-out with every segment, and that must
-/// cost nothing.
+/// cost nothing. Those that mean nothing any more are thrown away once they are in the majority.
 #[derive(Debug, Default)]
 pub(crate) struct Timers {
     alarms: BinaryHeap<Reverse<(Instant, usize)>>,
 }
+
+/// So many alarms for each socket are no reason to look through them all.
+const PER_SOCKET: usize = 8;
 
 impl Timers {
     /// When the first alarm goes off; `FAR_FUTURE` if none is set.
@@ -22,12 +25,32 @@ impl Timers {
             .map_or(Instant::FAR_FUTURE, |Reverse((at, _))| *at)
     }
 
-    /// Sets an alarm for the socket `key`, whose earliest alarm so far goes off at `armed`.
+    /// Sets an alarm for the socket `key`, whose earliest alarm so far goes off at `armed`; gives
+    /// whether that was one more.
     #[inline]
-    pub(crate) fn arm(&mut self, key: usize, deadline: Instant, armed: &mut Instant) {
-        if deadline < *armed {
+    pub(crate) fn arm(&mut self, key: usize, deadline: Instant, armed: &mut Instant) -> bool {
+        let earlier = deadline < *armed;
+        if earlier {
             *armed = deadline;
             self.alarms.push(Reverse((deadline, key)));
+        }
+        earlier
+    }
+
+    /// How many alarms there are.
+    pub(crate) fn len(&self) -> usize {
+        self.alarms.len()
+    }
+
+    /// Keeps the alarms of which `matters` says so, each once, if there are many for so many `sockets`:
+    /// one that is set for hours ahead, forestalled and set again would be one of thousands.
+    pub(crate) fn tidy(&mut self, sockets: usize, matters: impl Fn(Instant, usize) -> bool) {
+        if self.alarms.len() > PER_SOCKET * sockets + PER_SOCKET {
+            let mut all = std::mem::take(&mut self.alarms).into_vec();
+            all.retain(|Reverse((at, key))| matters(*at, *key));
+            all.sort_unstable();
+            all.dedup();
+            self.alarms = all.into();
         }
     }
 

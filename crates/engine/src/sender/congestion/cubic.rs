@@ -23,10 +23,19 @@ pub struct Cubic {
     epoch: Option<Epoch>,
     /// The loss before this stage was noticed by a time-out.
     after_timeout: bool,
-    /// When the last acknowledgment came; idle times are no part of a stage.
+    /// When the last acknowledgment of this stage came.
     last_ack: Option<Instant>,
+    used: Used,
     /// What growth is too small to show in octets.
     fraction: f64,
+}
+
+/// How much of the window was in use lately.
+#[derive(Clone, Copy, Debug, Default)]
+struct Used {
+    /// The largest flight of a round trip, in octets, and when that began.
+    most: u64,
+    since: Instant,
 }
 
 /// A congestion avoidance stage.
@@ -43,7 +52,15 @@ struct Epoch {
 
 impl Control for Cubic {
     fn on_ack(&mut self, window: Window<'_>, ack: &Ack) {
+        // Section 5.8: "CUBIC does not increase its congestion window if a flow is application
+        // limited"; a window that nobody fills says nothing about the path.
+        let used = self.used.after(ack);
         if *window.cwnd < *window.ssthresh {
+            // A flight may double in a round trip, and only the next one fills the window (Linux:
+            // `tcp_is_cwnd_limited`).
+            if *window.cwnd >= 2 * used {
+                return;
+            }
             // Slow start by octets: with offload one ACK stands for many segments (RFC 3465; Linux's
             // `tcp_slow_start` has no limit L either).
             let room = *window.ssthresh - *window.cwnd;
@@ -52,9 +69,14 @@ impl Control for Cubic {
         }
         let mss = window.mss as f64;
         let cwnd = *window.cwnd as f64 / mss;
-        let idle = self.idle_before(&window, ack);
         let mut epoch = self.epoch.unwrap_or_else(|| self.new_epoch(ack.now, cwnd));
-        epoch.start += idle;
+        let last = self.last_ack.replace(ack.now).unwrap_or(ack.now);
+        if used + window.mss < *window.cwnd {
+            // And such time is no part of the stage.
+            epoch.start += ack.now.since(last);
+            self.epoch = Some(epoch);
+            return;
+        }
         let acked = ack.octets as f64 / mss;
         // Section 4.3, figure 4.
         let alpha = if epoch.w_est < self.cwnd_prior {
@@ -94,6 +116,7 @@ impl Cubic {
         };
         self.cwnd_prior = cwnd;
         self.epoch = None;
+        self.last_ack = None;
         self.fraction = 0.0;
         let reduced = (flight as f64 * BETA) as u64;
         *window.ssthresh = reduced.max(2 * window.mss);
@@ -111,15 +134,20 @@ impl Cubic {
             w_est: cwnd,
         }
     }
+}
 
-    /// How long the window was not in use before this ACK (section 5.8: time in which the
-    /// application limits the flow must not count).
-    fn idle_before(&mut self, window: &Window<'_>, ack: &Ack) -> Duration {
-        let last = self.last_ack.replace(ack.now);
-        match last {
-            Some(last) if ack.flight + window.mss < *window.cwnd => ack.now.since(last),
-            _ => Duration::ZERO,
+impl Used {
+    /// The largest flight of the last round trip, this ACK's included.
+    fn after(&mut self, ack: &Ack) -> u64 {
+        let round_trip = ack.srtt.unwrap_or(Duration::ZERO);
+        if ack.now.since(self.since) > round_trip {
+            *self = Self {
+                most: ack.flight,
+                since: ack.now,
+            };
         }
+        self.most = self.most.max(ack.flight);
+        self.most
     }
 }
 
@@ -157,8 +185,9 @@ mod tests {
         let mut now = from;
         while now.since(from) < Duration::from_secs(secs) {
             now += Duration::from_millis(rtt_ms);
-            let flight = *cwnd;
-            for _ in 0..flight / MSS {
+            for _ in 0..*cwnd / MSS {
+                // A bulk sender fills what each ACK adds.
+                let flight = *cwnd;
                 let window = Window {
                     cwnd,
                     ssthresh: &mut ssthresh,
@@ -212,6 +241,54 @@ mod tests {
         // the cubic function alone would have reached 20 only after 2.5 s.
         avoid(&mut cubic, &mut cwnd, Instant::ZERO, 1, 5);
         assert!(cwnd > 100 * MSS, "{cwnd}");
+    }
+
+    /// Acknowledges a segment, `flight` octets having been outstanding.
+    fn acknowledge(cubic: &mut Cubic, cwnd: &mut u64, ssthresh: u64, now: Instant, flight: u64) {
+        let window = Window {
+            cwnd,
+            ssthresh: &mut { ssthresh },
+            mss: MSS,
+            cap: 1 << 40,
+        };
+        let ack = Ack {
+            octets: MSS,
+            flight,
+            now,
+            srtt: Some(Duration::from_millis(10)),
+        };
+        cubic.on_ack(window, &ack);
+    }
+
+    #[test]
+    fn a_window_that_is_not_used_does_not_grow() {
+        let at = |ms| Instant::ZERO + Duration::from_millis(ms);
+        // In slow start no further than twice what is in flight.
+        let (mut cubic, mut cwnd) = (Cubic::default(), 10 * MSS);
+        for round in 1..1000 {
+            acknowledge(&mut cubic, &mut cwnd, 1 << 40, at(20 * round), 8 * MSS);
+        }
+        assert_eq!(cwnd, 16 * MSS);
+        // In congestion avoidance not at all; and the plateau of the next loss is the window that
+        // was there, not one that time alone would have made.
+        let (mut cubic, mut cwnd) = (Cubic::default(), 10 * MSS);
+        for round in 1..1000 {
+            acknowledge(&mut cubic, &mut cwnd, 0, at(20 * round), 5 * MSS);
+        }
+        assert_eq!(cwnd, 10 * MSS);
+        lose(&mut cubic, &mut cwnd);
+        assert_eq!(cubic.w_max, 10.0);
+    }
+
+    #[test]
+    fn a_stage_that_begins_after_a_long_silence_begins_then() {
+        let at = |ms| Instant::ZERO + Duration::from_millis(ms);
+        let (mut cubic, mut cwnd) = (Cubic::default(), 100 * MSS);
+        acknowledge(&mut cubic, &mut cwnd, 0, at(10), 100 * MSS);
+        lose(&mut cubic, &mut cwnd);
+        // A minute later, with little in flight at first.
+        acknowledge(&mut cubic, &mut cwnd, 0, at(60_000), 5 * MSS);
+        assert_eq!(cubic.epoch.expect("a stage").start, at(60_000));
     }
 
     #[test]

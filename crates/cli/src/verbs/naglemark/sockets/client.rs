@@ -115,11 +115,16 @@ impl Client {
     }
 }
 
-fn ask_counts(stream: &mut TcpStream) -> io::Result<Counts> {
+/// Asks what the server has sent so far; that it can say so shows that it is one of this protocol's.
+///
+/// # Errors
+///
+/// [`io::ErrorKind::InvalidData`] if it is none, and what reading and writing can fail with.
+pub(super) fn ask_counts(stream: &mut TcpStream) -> io::Result<Counts> {
     stream.write_all(&Request::Counts.encode())?;
     let mut counts = [0; Counts::OCTETS];
     stream.read_exact(&mut counts)?;
-    Ok(Counts::decode(counts))
+    Counts::decode(counts).ok_or_else(|| io::ErrorKind::InvalidData.into())
 }
 
 /// Octets of a request, here and in the simulated benchmark.

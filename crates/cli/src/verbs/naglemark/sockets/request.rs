@@ -71,33 +71,36 @@ impl Request {
 }
 
 impl Counts {
-    pub(super) const OCTETS: usize = 12;
+    pub(super) const OCTETS: usize = 16;
 
     pub(super) fn encode(self) -> [u8; Self::OCTETS] {
         let mut octets = [0; Self::OCTETS];
+        octets[..4].copy_from_slice(MAGIC);
         let fields = [
             self.data_segments,
             self.retransmitted,
             self.short_segments.unwrap_or(NOT_COUNTED),
         ];
-        for (octets, field) in octets.chunks_exact_mut(4).zip(fields) {
+        for (octets, field) in octets[4..].chunks_exact_mut(4).zip(fields) {
             octets.copy_from_slice(&field.to_be_bytes());
         }
         octets
     }
 
-    pub(super) fn decode(octets: [u8; Self::OCTETS]) -> Self {
+    /// Nothing if this is no server of ours: an answer has no head, and whatever sends enough octets
+    /// would be measured.
+    pub(super) fn decode(octets: [u8; Self::OCTETS]) -> Option<Self> {
         let field = |at: usize| u32::from_be_bytes(octets[at..at + 4].try_into().expect("four"));
-        Self {
-            data_segments: field(0),
-            retransmitted: field(4),
-            short_segments: Some(field(8)).filter(|count| *count != NOT_COUNTED),
-        }
+        (&octets[..4] == MAGIC).then(|| Self {
+            data_segments: field(4),
+            retransmitted: field(8),
+            short_segments: Some(field(12)).filter(|count| *count != NOT_COUNTED),
+        })
     }
 }
 
 /// With the protocol's version.
-const MAGIC: &[u8; 4] = b"tgn2";
+const MAGIC: &[u8; 4] = b"tgn3";
 /// As for any size that is typed.
 const LARGEST: u32 = 1 << 30;
 /// In place of a count.
@@ -126,7 +129,7 @@ mod tests {
                 retransmitted: u32::MAX,
                 short_segments,
             };
-            assert_eq!(Counts::decode(counts.encode()), counts);
+            assert_eq!(Counts::decode(counts.encode()), Some(counts));
         }
     }
 
@@ -138,5 +141,6 @@ mod tests {
         octets[4] = 1;
         assert_eq!(Request::decode(&octets), None, "sizes of nothing");
         assert_eq!(Request::decode(&[b'G'; Request::OCTETS]), None);
+        assert_eq!(Counts::decode(*b"HTTP/1.1 400 Bad"), None);
     }
 }

@@ -3,12 +3,14 @@
 mod place;
 mod server;
 
+use std::io;
 use std::net::SocketAddr;
 
 use socket2::SockRef;
 use tinygram_link::{priority, processors};
 
 use self::place::Place;
+use super::client::ask_counts;
 use super::plan::Plan;
 use super::socket::{self, Options};
 use super::trial::{Backend, Conditions, Taken, Trial};
@@ -30,13 +32,14 @@ impl Kernel {
         // Not real-time: who runs first is part of what is measured, other programs are not.
         priority::prefer();
         let place = Place::prepare(&plan.place, plan.socket_options())?;
-        let probe = place
+        let mut probe = place
             .client
             .connect(place.server)
             .map_err(|error| Failure::Io {
                 doing: "connecting to the server".into(),
                 error,
             })?;
+        ask_counts(&mut probe).map_err(|error| stranger(place.server, &error))?;
         let mss = tcp_info(&probe).map_or(0, |info| info.snd_mss);
         let congestion = SockRef::from(&probe).tcp_congestion().unwrap_or_default();
         let conditions = Conditions {
@@ -49,6 +52,22 @@ impl Kernel {
                 .to_owned(),
         };
         Ok(Self { place, conditions })
+    }
+}
+
+/// What listens there does not answer as a server of ours does.
+fn stranger(at: SocketAddr, error: &io::Error) -> Failure {
+    let why = match error.kind() {
+        io::ErrorKind::InvalidData => "it answers something else".into(),
+        io::ErrorKind::UnexpectedEof | io::ErrorKind::ConnectionReset => "it hangs up".into(),
+        io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => "it says nothing".into(),
+        _ => error.to_string(),
+    };
+    Failure::Io {
+        doing: format!("greeting {at}"),
+        error: io::Error::other(format!(
+            "{why}; accepted: tinygram naglemark serve of this version"
+        )),
     }
 }
 
