@@ -17,35 +17,55 @@ use crate::stack::Shared;
 pub struct Driver {
     shared: Weak<Shared>,
     buffer: Vec<u8>,
-    /// Where in the buffer each packet of the batch begins and ends.
+    /// Where in the buffer each packet of the chunk begins and ends.
     arrived: Vec<Received>,
     /// The device is to be read without being asked whether it has anything: either it may have, or
     /// it is worth looking.
     awake: bool,
+    /// The device was found empty when it was last read.
+    empty: bool,
+    /// Packets that were read since the device was last asked.
+    unasked: usize,
     looking: Looking,
     alarm: Option<Pin<Box<tokio::time::Sleep>>>,
     wakers: Vec<Waker>,
 }
 
-/// A batch of arrivals is full when it has so many octets, in octets.
+/// So much is read before it is taken in, in octets: what stays in the cache next to the processor
+/// beside the place that it is copied to.
+const CHUNK: usize = 16 * 1024;
+
+/// A batch of chunks is full when it has so many octets, in octets.
 const BATCH: usize = 64 * 1024;
 
-/// How reading a batch ended.
+/// But it goes on up to this, in octets, as long as nobody waits for what came of it.
+const LONGEST_BATCH: usize = 512 * 1024;
+
+/// Once so many packets were read without asking the device, it need not call any more: every packet
+/// that it would tell us of costs whoever sends it.
+const UNASKED: usize = 32;
+
+/// How reading a chunk ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum End {
     /// The device has no more.
     Empty,
-    /// It may have more, but now those have their turn whom the batch concerns.
-    Perhaps,
+    /// It may have more.
+    Full,
+    /// It may have more, but it seems that the peer has nothing more to send, so whoever waits for
+    /// this should not wait until the device has said so, too.
+    Pushed,
 }
 
 impl Driver {
     pub(crate) fn new(shared: Weak<Shared>, abilities: Abilities, busy_poll: Duration) -> Self {
         Self {
             shared,
-            buffer: vec![0; BATCH + abilities.headroom + abilities.largest_packet()],
+            buffer: vec![0; CHUNK + abilities.headroom + abilities.largest_packet()],
             arrived: Vec::new(),
             awake: false,
+            empty: true,
+            unasked: 0,
             looking: Looking::new(busy_poll),
             alarm: None,
             wakers: Vec::new(),
@@ -65,13 +85,6 @@ impl Future for Driver {
             return Poll::Ready(shared.lose_device(error));
         }
         let alarm = shared.drive(context, &mut this.wakers, |core, now| {
-            for packet in this.arrived.drain(..) {
-                let verify = match packet.verified {
-                    true => Verify::Nothing,
-                    false => Verify::Checksum,
-                };
-                core.on_packet(now, &this.buffer[packet.start..packet.end], verify);
-            }
             core.on_batch_end(now);
             core.on_time(now);
             core.on_idle(now);
@@ -86,32 +99,41 @@ impl Future for Driver {
 }
 
 impl Driver {
-    /// Reads what has arrived, as far as the buffer goes. If that was all, and it is not worth
-    /// looking again, the device calls when there is more.
+    /// Reads a batch of what has arrived, chunk by chunk, into the core. If that was all, and it is
+    /// not worth looking again, the device calls when there is more.
     fn read_all(&mut self, shared: &Shared, context: &mut Context<'_>) -> io::Result<()> {
+        let mut octets = 0;
         loop {
             // The device tells of what comes, and not of what is there still.
             if !self.awake {
+                self.unasked = 0;
                 match shared.device.poll_readable(context) {
                     Poll::Ready(readable) => readable?,
                     Poll::Pending => return Ok(()),
                 }
             }
-            let end = self.read(shared)?;
-            if !self.arrived.is_empty() {
-                self.looking.on_packets(|| shared.now());
-            }
-            self.awake = end == End::Perhaps || self.looking.on_empty(|| shared.now());
-            if self.awake {
+            // Of bulk data every burst ends in PSH: Linux sets it on what it cuts into segments. What
+            // comes alone, and is short, is more likely a question.
+            let end = self.read(shared, self.empty && octets == 0)?;
+            self.empty = end == End::Empty;
+            octets += self.arrived.last().map_or(0, |last| last.end);
+            let waited_for = self.take_in(shared);
+            let goes_on = match end {
+                End::Pushed => false,
+                End::Empty | End::Full if octets >= BATCH => !waited_for && octets < LONGEST_BATCH,
+                End::Empty | End::Full => true,
+            };
+            self.awake = !goes_on || end == End::Full || self.looking.on_empty(|| shared.now());
+            if !goes_on || self.awake && end == End::Empty {
                 return Ok(());
             }
         }
     }
 
-    /// Reads a batch.
-    fn read(&mut self, shared: &Shared) -> io::Result<End> {
-        let mut at = self.arrived.last().map_or(0, |last| last.end);
-        while at < BATCH {
+    /// Reads a chunk, if wanted to the first packet with PSH.
+    fn read(&mut self, shared: &Shared, up_to_push: bool) -> io::Result<End> {
+        let mut at = 0;
+        while at < CHUNK {
             match shared.device.receive(&mut self.buffer[at..]) {
                 Ok(received) => {
                     let received = Received {
@@ -121,10 +143,8 @@ impl Driver {
                     };
                     at = received.end;
                     self.arrived.push(received);
-                    // The peer has nothing more to send, so whoever waits for this should not wait
-                    // until the device has said so, too.
-                    if packet::is_pushed(&self.buffer[received.start..received.end]) {
-                        return Ok(End::Perhaps);
+                    if up_to_push && packet::is_pushed(&self.buffer[received.start..received.end]) {
+                        return Ok(End::Pushed);
                     }
                 }
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(End::Empty),
@@ -132,7 +152,30 @@ impl Driver {
                 Err(error) => return Err(error),
             }
         }
-        Ok(End::Perhaps)
+        Ok(End::Full)
+    }
+
+    /// Gives the chunk to the core; says whether somebody waits for what came of it.
+    fn take_in(&mut self, shared: &Shared) -> bool {
+        if self.arrived.is_empty() {
+            return false;
+        }
+        self.looking.on_packets(|| shared.now());
+        let before = self.unasked;
+        self.unasked += self.arrived.len();
+        if before < UNASKED && self.unasked >= UNASKED {
+            shared.device.unwatch();
+        }
+        shared.take_in(|core, now| {
+            for packet in self.arrived.drain(..) {
+                let verify = match packet.verified {
+                    true => Verify::Nothing,
+                    false => Verify::Checksum,
+                };
+                core.on_packet(now, &self.buffer[packet.start..packet.end], verify);
+            }
+            core.has_news()
+        })
     }
 
     /// Asks the runtime to be called then.

@@ -161,6 +161,8 @@ impl Shared {
     pub(crate) fn call<T>(&self, call: impl FnOnce(&mut Core, Instant) -> T) -> T {
         let now = self.now();
         let mut state = self.lock();
+        // The driver may be in the middle of a batch.
+        state.core.on_batch_end(now);
         let result = call(&mut state.core, now);
         state.call_the_driver();
         let mut wakers = Vec::new();
@@ -177,6 +179,14 @@ impl Shared {
         drop(state);
         wakers.drain(..).for_each(Waker::wake);
         Err(error)
+    }
+
+    /// What the driver reads: does `work` on the core, and leaves what it brings about to the end of
+    /// the batch, that is to [`Shared::drive`], or to a call of the application's before it.
+    #[inline]
+    pub(crate) fn take_in<T>(&self, work: impl FnOnce(&mut Core, Instant) -> T) -> T {
+        let now = self.now();
+        work(&mut self.lock().core, now)
     }
 
     /// The driver's turn: does `work` on the core, then what it brought about; gives when the
