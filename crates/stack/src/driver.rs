@@ -112,6 +112,7 @@ impl Driver {
                     Poll::Pending => return Ok(()),
                 }
             }
+            self.looking.on_look();
             // Of bulk data every burst ends in PSH: Linux sets it on what it cuts into segments. What
             // comes alone, and is short, is more likely a question.
             let end = self.read(shared, self.empty && octets == 0)?;
@@ -160,7 +161,9 @@ impl Driver {
         if self.arrived.is_empty() {
             return false;
         }
-        self.looking.on_packets(|| shared.now());
+        let mut packets = self.arrived.iter();
+        let pushed = packets.any(|at| packet::is_pushed(&self.buffer[at.start..at.end]));
+        self.looking.on_packets(pushed, || shared.now());
         let before = self.unasked;
         self.unasked += self.arrived.len();
         if before < UNASKED && self.unasked >= UNASKED {
@@ -208,30 +211,55 @@ impl Driver {
 struct Looking {
     /// The longest gap to bridge, in nanoseconds; 0: none.
     longest: u64,
+    /// There is one processor, and whoever is to send the next packet needs it: it is left to the
+    /// others once, and then looked at once.
+    alone: bool,
+    /// So often more, until a peer again says that it has nothing more to send (PSH): one that but
+    /// acknowledges would take what it is sent in small pieces.
+    credit: u32,
     /// Since when nothing has come; `None` while packets come.
     empty_since: Option<Instant>,
     pays: bool,
+    /// The others are to have the processor before the next look.
+    yields: bool,
+    /// They had it since packets last came.
+    yielded: bool,
+    /// So often it is not left to them, since they kept it for long.
+    sits_out: u32,
 }
 
 impl Looking {
     fn new(busy_poll: Duration) -> Self {
-        // Where there is one processor, whoever is to send the next packet needs it.
-        let alone = std::thread::available_parallelism().is_ok_and(|count| count.get() == 1);
         Self {
-            longest: if alone {
-                0
-            } else {
-                busy_poll.as_nanos() as u64
-            },
+            longest: busy_poll.as_nanos() as u64,
+            alone: std::thread::available_parallelism().is_ok_and(|count| count.get() == 1),
+            credit: 0,
             empty_since: None,
             pays: false,
+            yields: false,
+            yielded: false,
+            sits_out: 0,
         }
     }
 
-    /// Packets have come.
-    fn on_packets(&mut self, now: impl FnOnce() -> Instant) {
+    /// It is looked at.
+    fn on_look(&mut self) {
+        if std::mem::take(&mut self.yields) {
+            self.yielded = true;
+            std::thread::yield_now();
+        }
+    }
+
+    /// Packets have come, one of them with PSH or none.
+    fn on_packets(&mut self, pushed: bool, now: impl FnOnce() -> Instant) {
+        if pushed {
+            self.credit = CREDIT;
+        }
         if let Some(since) = self.empty_since.take() {
             self.pays = now().since(since).as_nanos() <= SLEPT_THROUGH * self.longest;
+            if std::mem::take(&mut self.yielded) && !self.pays {
+                self.sits_out = SITS_OUT;
+            }
         }
     }
 
@@ -241,7 +269,15 @@ impl Looking {
             return false;
         }
         let now = now();
+        let first = self.empty_since.is_none();
         let since = *self.empty_since.get_or_insert(now);
+        if self.alone {
+            let fair = self.sits_out == 0;
+            self.sits_out -= u32::from(first && !fair);
+            self.yields = self.pays && self.credit > 0 && first && fair;
+            self.credit -= u32::from(self.yields);
+            return self.yields;
+        }
         self.pays && now.since(since).as_nanos() <= self.longest
     }
 }
@@ -249,6 +285,13 @@ impl Looking {
 /// So many times longer a gap may be: one that was slept through is as long as the sleeper needed to
 /// wake up, at both ends.
 const SLEPT_THROUGH: u64 = 4;
+
+/// A long answer is taken, and acknowledged, in several pieces before the next question comes.
+const CREDIT: u32 = 16;
+
+/// A program that computes keeps a processor for milliseconds once it is left to it, where a sleeper
+/// that is called would have it sooner: so seldom that may happen.
+const SITS_OUT: u32 = 100;
 
 #[cfg(test)]
 mod tests {
@@ -259,20 +302,59 @@ mod tests {
         let at = |micros: u64| move || Instant::from_nanos(micros * 1000);
         let mut looking = Looking {
             longest: 50_000,
+            alone: false,
+            credit: 0,
             empty_since: None,
             pays: false,
+            yields: false,
+            yielded: false,
+            sits_out: 0,
         };
         assert!(!looking.on_empty(at(100)), "nothing is known yet");
-        looking.on_packets(at(140));
+        looking.on_packets(true, at(140));
         assert!(looking.on_empty(at(150)), "the gap was of 40 us");
         assert!(looking.on_empty(at(200)));
         assert!(!looking.on_empty(at(201)), "this one is longer");
-        looking.on_packets(at(350));
+        looking.on_packets(true, at(350));
         assert!(
             looking.on_empty(at(360)),
             "but it may have been due to sleep"
         );
-        looking.on_packets(at(561));
+        looking.on_packets(true, at(561));
         assert!(!looking.on_empty(at(570)), "not so this one");
+    }
+
+    #[test]
+    fn alone_it_looks_once_more_and_not_where_that_took_long() {
+        let at = |micros: u64| move || Instant::from_nanos(micros * 1000);
+        let mut looking = Looking {
+            alone: true,
+            longest: 50_000,
+            credit: 0,
+            empty_since: None,
+            pays: true,
+            yields: false,
+            yielded: false,
+            sits_out: 0,
+        };
+        looking.on_packets(true, at(0));
+        assert!(looking.on_empty(at(10)), "the others first");
+        looking.on_look();
+        assert!(!looking.on_empty(at(20)), "once");
+        for time in 1..u64::from(CREDIT) {
+            looking.on_packets(false, at(20 + 20 * time));
+            assert!(looking.on_empty(at(30 + 20 * time)));
+        }
+        looking.on_packets(false, at(420));
+        assert!(!looking.on_empty(at(430)), "the peer but acknowledges");
+        looking.on_packets(true, at(450));
+        assert!(looking.on_empty(at(460)));
+        looking.on_look();
+        looking.on_packets(true, at(3060));
+        for time in 0..u64::from(SITS_OUT) {
+            assert!(!looking.on_empty(at(4000 + 20 * time)));
+            looking.on_packets(true, at(4010 + 20 * time));
+        }
+        assert!(looking.on_empty(at(9000)), "it tries again");
     }
 }
