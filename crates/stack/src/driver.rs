@@ -17,35 +17,55 @@ use crate::stack::Shared;
 pub struct Driver {
     shared: Weak<Shared>,
     buffer: Vec<u8>,
-    /// Where in the buffer each packet of the batch begins and ends.
+    /// Where in the buffer each packet of the chunk begins and ends.
     arrived: Vec<Received>,
     /// The device is to be read without being asked whether it has anything: either it may have, or
     /// it is worth looking.
     awake: bool,
+    /// The device was found empty when it was last read.
+    empty: bool,
+    /// Packets that were read since the device was last asked.
+    unasked: usize,
     looking: Looking,
     alarm: Option<Pin<Box<tokio::time::Sleep>>>,
     wakers: Vec<Waker>,
 }
 
-/// A batch of arrivals is full when it has so many octets, in octets.
+/// So much is read before it is taken in, in octets: what stays in the cache next to the processor
+/// beside the place that it is copied to.
+const CHUNK: usize = 16 * 1024;
+
+/// A batch of chunks is full when it has so many octets, in octets.
 const BATCH: usize = 64 * 1024;
 
-/// How reading a batch ended.
+/// But it goes on up to this, in octets, as long as nobody waits for what came of it.
+const LONGEST_BATCH: usize = 512 * 1024;
+
+/// Once so many packets were read without asking the device, it need not call any more: every packet
+/// that it would tell us of costs whoever sends it.
+const UNASKED: usize = 32;
+
+/// How reading a chunk ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum End {
     /// The device has no more.
     Empty,
-    /// It may have more, but now those have their turn whom the batch concerns.
-    Perhaps,
+    /// It may have more.
+    Full,
+    /// It may have more, but it seems that the peer has nothing more to send, so whoever waits for
+    /// this should not wait until the device has said so, too.
+    Pushed,
 }
 
 impl Driver {
     pub(crate) fn new(shared: Weak<Shared>, abilities: Abilities, busy_poll: Duration) -> Self {
         Self {
             shared,
-            buffer: vec![0; BATCH + abilities.headroom + abilities.largest_packet()],
+            buffer: vec![0; CHUNK + abilities.headroom + abilities.largest_packet()],
             arrived: Vec::new(),
             awake: false,
+            empty: true,
+            unasked: 0,
             looking: Looking::new(busy_poll),
             alarm: None,
             wakers: Vec::new(),
@@ -65,13 +85,6 @@ impl Future for Driver {
             return Poll::Ready(shared.lose_device(error));
         }
         let alarm = shared.drive(context, &mut this.wakers, |core, now| {
-            for packet in this.arrived.drain(..) {
-                let verify = match packet.verified {
-                    true => Verify::Nothing,
-                    false => Verify::Checksum,
-                };
-                core.on_packet(now, &this.buffer[packet.start..packet.end], verify);
-            }
             core.on_batch_end(now);
             core.on_time(now);
             core.on_idle(now);
@@ -86,32 +99,42 @@ impl Future for Driver {
 }
 
 impl Driver {
-    /// Reads what has arrived, as far as the buffer goes. If that was all, and it is not worth
-    /// looking again, the device calls when there is more.
+    /// Reads a batch of what has arrived, chunk by chunk, into the core. If that was all, and it is
+    /// not worth looking again, the device calls when there is more.
     fn read_all(&mut self, shared: &Shared, context: &mut Context<'_>) -> io::Result<()> {
+        let mut octets = 0;
         loop {
             // The device tells of what comes, and not of what is there still.
             if !self.awake {
+                self.unasked = 0;
                 match shared.device.poll_readable(context) {
                     Poll::Ready(readable) => readable?,
                     Poll::Pending => return Ok(()),
                 }
             }
-            let end = self.read(shared)?;
-            if !self.arrived.is_empty() {
-                self.looking.on_packets(|| shared.now());
-            }
-            self.awake = end == End::Perhaps || self.looking.on_empty(|| shared.now());
-            if self.awake {
+            self.looking.on_look();
+            // Of bulk data every burst ends in PSH: Linux sets it on what it cuts into segments. What
+            // comes alone, and is short, is more likely a question.
+            let end = self.read(shared, self.empty && octets == 0)?;
+            self.empty = end == End::Empty;
+            octets += self.arrived.last().map_or(0, |last| last.end);
+            let waited_for = self.take_in(shared);
+            let goes_on = match end {
+                End::Pushed => false,
+                End::Empty | End::Full if octets >= BATCH => !waited_for && octets < LONGEST_BATCH,
+                End::Empty | End::Full => true,
+            };
+            self.awake = !goes_on || end == End::Full || self.looking.on_empty(|| shared.now());
+            if !goes_on || self.awake && end == End::Empty {
                 return Ok(());
             }
         }
     }
 
-    /// Reads a batch.
-    fn read(&mut self, shared: &Shared) -> io::Result<End> {
-        let mut at = self.arrived.last().map_or(0, |last| last.end);
-        while at < BATCH {
+    /// Reads a chunk, if wanted to the first packet with PSH.
+    fn read(&mut self, shared: &Shared, up_to_push: bool) -> io::Result<End> {
+        let mut at = 0;
+        while at < CHUNK {
             match shared.device.receive(&mut self.buffer[at..]) {
                 Ok(received) => {
                     let received = Received {
@@ -121,10 +144,8 @@ impl Driver {
                     };
                     at = received.end;
                     self.arrived.push(received);
-                    // The peer has nothing more to send, so whoever waits for this should not wait
-                    // until the device has said so, too.
-                    if packet::is_pushed(&self.buffer[received.start..received.end]) {
-                        return Ok(End::Perhaps);
+                    if up_to_push && packet::is_pushed(&self.buffer[received.start..received.end]) {
+                        return Ok(End::Pushed);
                     }
                 }
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(End::Empty),
@@ -132,7 +153,32 @@ impl Driver {
                 Err(error) => return Err(error),
             }
         }
-        Ok(End::Perhaps)
+        Ok(End::Full)
+    }
+
+    /// Gives the chunk to the core; says whether somebody waits for what came of it.
+    fn take_in(&mut self, shared: &Shared) -> bool {
+        if self.arrived.is_empty() {
+            return false;
+        }
+        let mut packets = self.arrived.iter();
+        let pushed = packets.any(|at| packet::is_pushed(&self.buffer[at.start..at.end]));
+        self.looking.on_packets(pushed, || shared.now());
+        let before = self.unasked;
+        self.unasked += self.arrived.len();
+        if before < UNASKED && self.unasked >= UNASKED {
+            shared.device.unwatch();
+        }
+        shared.take_in(|core, now| {
+            for packet in self.arrived.drain(..) {
+                let verify = match packet.verified {
+                    true => Verify::Nothing,
+                    false => Verify::Checksum,
+                };
+                core.on_packet(now, &self.buffer[packet.start..packet.end], verify);
+            }
+            core.has_news()
+        })
     }
 
     /// Asks the runtime to be called then.
@@ -165,30 +211,55 @@ impl Driver {
 struct Looking {
     /// The longest gap to bridge, in nanoseconds; 0: none.
     longest: u64,
+    /// There is one processor, and whoever is to send the next packet needs it: it is left to the
+    /// others once, and then looked at once.
+    alone: bool,
+    /// So often more, until a peer again says that it has nothing more to send (PSH): one that but
+    /// acknowledges would take what it is sent in small pieces.
+    credit: u32,
     /// Since when nothing has come; `None` while packets come.
     empty_since: Option<Instant>,
     pays: bool,
+    /// The others are to have the processor before the next look.
+    yields: bool,
+    /// They had it since packets last came.
+    yielded: bool,
+    /// So often it is not left to them, since they kept it for long.
+    sits_out: u32,
 }
 
 impl Looking {
     fn new(busy_poll: Duration) -> Self {
-        // Where there is one processor, whoever is to send the next packet needs it.
-        let alone = std::thread::available_parallelism().is_ok_and(|count| count.get() == 1);
         Self {
-            longest: if alone {
-                0
-            } else {
-                busy_poll.as_nanos() as u64
-            },
+            longest: busy_poll.as_nanos() as u64,
+            alone: std::thread::available_parallelism().is_ok_and(|count| count.get() == 1),
+            credit: 0,
             empty_since: None,
             pays: false,
+            yields: false,
+            yielded: false,
+            sits_out: 0,
         }
     }
 
-    /// Packets have come.
-    fn on_packets(&mut self, now: impl FnOnce() -> Instant) {
+    /// It is looked at.
+    fn on_look(&mut self) {
+        if std::mem::take(&mut self.yields) {
+            self.yielded = true;
+            std::thread::yield_now();
+        }
+    }
+
+    /// Packets have come, one of them with PSH or none.
+    fn on_packets(&mut self, pushed: bool, now: impl FnOnce() -> Instant) {
+        if pushed {
+            self.credit = CREDIT;
+        }
         if let Some(since) = self.empty_since.take() {
             self.pays = now().since(since).as_nanos() <= SLEPT_THROUGH * self.longest;
+            if std::mem::take(&mut self.yielded) && !self.pays {
+                self.sits_out = SITS_OUT;
+            }
         }
     }
 
@@ -198,7 +269,15 @@ impl Looking {
             return false;
         }
         let now = now();
+        let first = self.empty_since.is_none();
         let since = *self.empty_since.get_or_insert(now);
+        if self.alone {
+            let fair = self.sits_out == 0;
+            self.sits_out -= u32::from(first && !fair);
+            self.yields = self.pays && self.credit > 0 && first && fair;
+            self.credit -= u32::from(self.yields);
+            return self.yields;
+        }
         self.pays && now.since(since).as_nanos() <= self.longest
     }
 }
@@ -206,6 +285,13 @@ impl Looking {
 /// So many times longer a gap may be: one that was slept through is as long as the sleeper needed to
 /// wake up, at both ends.
 const SLEPT_THROUGH: u64 = 4;
+
+/// A long answer is taken, and acknowledged, in several pieces before the next question comes.
+const CREDIT: u32 = 16;
+
+/// A program that computes keeps a processor for milliseconds once it is left to it, where a sleeper
+/// that is called would have it sooner: so seldom that may happen.
+const SITS_OUT: u32 = 100;
 
 #[cfg(test)]
 mod tests {
@@ -216,20 +302,59 @@ mod tests {
         let at = |micros: u64| move || Instant::from_nanos(micros * 1000);
         let mut looking = Looking {
             longest: 50_000,
+            alone: false,
+            credit: 0,
             empty_since: None,
             pays: false,
+            yields: false,
+            yielded: false,
+            sits_out: 0,
         };
         assert!(!looking.on_empty(at(100)), "nothing is known yet");
-        looking.on_packets(at(140));
+        looking.on_packets(true, at(140));
         assert!(looking.on_empty(at(150)), "the gap was of 40 us");
         assert!(looking.on_empty(at(200)));
         assert!(!looking.on_empty(at(201)), "this one is longer");
-        looking.on_packets(at(350));
+        looking.on_packets(true, at(350));
         assert!(
             looking.on_empty(at(360)),
             "but it may have been due to sleep"
         );
-        looking.on_packets(at(561));
+        looking.on_packets(true, at(561));
         assert!(!looking.on_empty(at(570)), "not so this one");
+    }
+
+    #[test]
+    fn alone_it_looks_once_more_and_not_where_that_took_long() {
+        let at = |micros: u64| move || Instant::from_nanos(micros * 1000);
+        let mut looking = Looking {
+            alone: true,
+            longest: 50_000,
+            credit: 0,
+            empty_since: None,
+            pays: true,
+            yields: false,
+            yielded: false,
+            sits_out: 0,
+        };
+        looking.on_packets(true, at(0));
+        assert!(looking.on_empty(at(10)), "the others first");
+        looking.on_look();
+        assert!(!looking.on_empty(at(20)), "once");
+        for time in 1..u64::from(CREDIT) {
+            looking.on_packets(false, at(20 + 20 * time));
+            assert!(looking.on_empty(at(30 + 20 * time)));
+        }
+        looking.on_packets(false, at(420));
+        assert!(!looking.on_empty(at(430)), "the peer but acknowledges");
+        looking.on_packets(true, at(450));
+        assert!(looking.on_empty(at(460)));
+        looking.on_look();
+        looking.on_packets(true, at(3060));
+        for time in 0..u64::from(SITS_OUT) {
+            assert!(!looking.on_empty(at(4000 + 20 * time)));
+            looking.on_packets(true, at(4010 + 20 * time));
+        }
+        assert!(looking.on_empty(at(9000)), "it tries again");
     }
 }

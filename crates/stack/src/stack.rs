@@ -32,8 +32,11 @@ pub(crate) struct Shared {
 pub struct StackSettings {
     /// How long the driver goes on looking for packets when there are none, before it sleeps until
     /// the device calls (zero: not at all). It looks only where the last gap between packets was
-    /// shorter than this, and never where the process has but one processor; tasks that can run go
-    /// first. It saves the time of being woken, and costs the processor's.
+    /// shorter than four times this; tasks that can run go first. Where the process has but one
+    /// processor, whoever is to answer needs that: there the driver leaves it to the others once
+    /// (`sched_yield`) and looks once, sixteen times at most after a packet with PSH, and pauses for a
+    /// hundred times when they kept it for long. It saves the time of being woken, and costs the
+    /// processor's.
     pub busy_poll: Duration,
 }
 
@@ -161,6 +164,8 @@ impl Shared {
     pub(crate) fn call<T>(&self, call: impl FnOnce(&mut Core, Instant) -> T) -> T {
         let now = self.now();
         let mut state = self.lock();
+        // The driver may be in the middle of a batch.
+        state.core.on_batch_end(now);
         let result = call(&mut state.core, now);
         state.call_the_driver();
         let mut wakers = Vec::new();
@@ -177,6 +182,14 @@ impl Shared {
         drop(state);
         wakers.drain(..).for_each(Waker::wake);
         Err(error)
+    }
+
+    /// What the driver reads: does `work` on the core, and leaves what it brings about to the end of
+    /// the batch, that is to [`Shared::drive`], or to a call of the application's before it.
+    #[inline]
+    pub(crate) fn take_in<T>(&self, work: impl FnOnce(&mut Core, Instant) -> T) -> T {
+        let now = self.now();
+        work(&mut self.lock().core, now)
     }
 
     /// The driver's turn: does `work` on the core, then what it brought about; gives when the

@@ -20,8 +20,8 @@ pub(super) struct Gathered {
     next: Header,
 }
 
-/// No more than this is gathered, in octets: what one super-packet of a device holds.
-const MOST_GATHERED: u32 = 64 * 1024;
+/// No more than this is gathered, in octets.
+const MOST_GATHERED: u32 = 512 * 1024;
 
 impl Core {
     /// A packet arrived.

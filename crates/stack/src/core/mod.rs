@@ -164,6 +164,13 @@ impl Core {
         wakers.append(&mut self.wakers);
     }
 
+    /// Whether packets are to be sent or tasks to be woken.
+    #[must_use]
+    #[inline]
+    pub fn has_news(&self) -> bool {
+        self.has_packets() || !self.wakers.is_empty()
+    }
+
     /// When [`Core::on_time`] is to be called; perhaps sooner than there is anything to do.
     #[must_use]
     #[inline]

@@ -38,6 +38,10 @@ pub trait Device: Send + Sync + 'static {
     ///
     /// If the device is gone.
     fn poll_readable(&self, context: &mut Context<'_>) -> Poll<io::Result<()>>;
+
+    /// Nobody need be told of packets until [`Device::poll_readable`] is called again: for a while
+    /// the caller asks of its own accord. What telling costs can be saved meanwhile.
+    fn unwatch(&self) {}
 }
 
 /// What a device can do.

@@ -2,10 +2,12 @@
 
 use std::io;
 use std::net::{Ipv4Addr, Ipv6Addr};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, ready};
 
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
+use tokio::runtime::Handle;
 use tun_rs::{DeviceBuilder, SyncDevice};
 
 use super::{Abilities, Device, Offload, Received, napi};
@@ -53,8 +55,12 @@ impl Default for TunSettings {
 
 /// A TUN device.
 pub struct Tun {
-    device: AsyncFd<SyncDevice>,
+    device: Arc<SyncDevice>,
     abilities: Abilities,
+    runtime: Handle,
+    /// The runtime's watch on the device, while there is one: with it, every packet that the kernel
+    /// sends goes through epoll's locks, whether or not anybody sleeps.
+    watch: Mutex<Option<AsyncFd<Arc<SyncDevice>>>>,
 }
 
 impl Tun {
@@ -77,16 +83,31 @@ impl Tun {
             true => tun_rs::VIRTIO_NET_HDR_LEN,
             false => 0,
         };
-        Ok(Self {
-            // SAFETY: the device owns its descriptor, always gives that one, and is not reached but
-            // through the `AsyncFd`, which takes it out of the reactor before it is closed.
-            device: unsafe { AsyncFd::register_with_interest(device, Interest::READABLE) }?,
+        let tun = Self {
+            device: Arc::new(device),
             abilities: Abilities {
                 mtu: settings.mtu,
                 offload: settings.offload,
                 headroom,
             },
-        })
+            runtime: Handle::current(),
+            watch: Mutex::new(None),
+        };
+        *tun.lock_watch() = Some(tun.new_watch()?);
+        Ok(tun)
+    }
+
+    fn new_watch(&self) -> io::Result<AsyncFd<Arc<SyncDevice>>> {
+        let _inside = self.runtime.enter();
+        // SAFETY: the device owns its descriptor, always gives that one, and outlives the `AsyncFd`,
+        // which holds it and takes it out of the reactor when it is dropped.
+        unsafe { AsyncFd::register_with_interest(Arc::clone(&self.device), Interest::READABLE) }
+            .map_err(Into::into)
+    }
+
+    /// There is a watch or there is none, whoever panicked meanwhile.
+    fn lock_watch(&self) -> MutexGuard<'_, Option<AsyncFd<Arc<SyncDevice>>>> {
+        self.watch.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The name that the kernel knows it by.
@@ -95,7 +116,7 @@ impl Tun {
     ///
     /// If the kernel does not say.
     pub fn name(&self) -> io::Result<String> {
-        self.device.get_ref().name()
+        self.device.name()
     }
 }
 
@@ -110,12 +131,12 @@ impl Device for Tun {
             let header = offload.map_or_else(tun_rs::VirtioNetHdr::default, virtio);
             header.encode(octets)?;
         }
-        self.device.get_ref().send(octets).map(|_| ())
+        self.device.send(octets).map(|_| ())
     }
 
     #[inline]
     fn receive(&self, buffer: &mut [u8]) -> io::Result<Received> {
-        let end = self.device.get_ref().recv(buffer)?;
+        let end = self.device.recv(buffer)?;
         let start = self.abilities.headroom.min(end);
         // With offload what the kernel sends has its checksum still to come (NEEDS_CSUM), or was
         // found right where it entered the machine (DATA_VALID).
@@ -129,10 +150,20 @@ impl Device for Tun {
     }
 
     fn poll_readable(&self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        let mut guard = ready!(self.device.poll_read_ready(context))?;
+        let mut watch = self.lock_watch();
+        let watch = match &mut *watch {
+            Some(watch) => watch,
+            // A new one tells of what is there already, too.
+            none => none.insert(self.new_watch()?),
+        };
+        let mut guard = ready!(watch.poll_read_ready(context))?;
         // The caller reads until nothing is left, so that the next packet is told of anew.
         guard.clear_ready();
         Poll::Ready(Ok(()))
+    }
+
+    fn unwatch(&self) {
+        self.lock_watch().take();
     }
 }
 

@@ -14,11 +14,13 @@ mod device;
 
 use std::ffi::OsString;
 use std::io::{self, Read, Write};
-use std::net::{TcpListener, TcpStream};
-use std::os::fd::AsFd;
+use std::net::{SocketAddrV4, TcpListener, TcpStream};
+use std::os::fd::{AsFd, AsRawFd};
 use std::time::{Duration, Instant};
 
-use nix::sys::socket::{setsockopt, sockopt};
+use nix::sys::socket::{
+    AddressFamily, SockFlag, SockType, SockaddrIn, setsockopt, socket, sockopt,
+};
 
 fn main() {
     let words: Vec<String> = std::env::args().skip(1).collect();
@@ -41,13 +43,18 @@ fn length(seconds: &str) -> Duration {
 }
 
 fn connect(address: &str, port: u16) -> TcpStream {
-    let stream = TcpStream::connect((address, port)).expect("a connection");
-    choose_cubic(&stream);
-    stream
+    let address = SocketAddrV4::new(address.parse().expect("an address"), port);
+    let flags = SockFlag::SOCK_CLOEXEC;
+    let socket = socket(AddressFamily::Inet, SockType::Stream, flags, None).expect("a socket");
+    choose_cubic(&socket);
+    nix::sys::socket::connect(socket.as_raw_fd(), &SockaddrIn::from(address))
+        .expect("a connection");
+    TcpStream::from(socket)
 }
 
-/// Linux's own default. Where the machine's owner chose BBR, the kernel paces what it sends, and the
-/// rate would be that of the pacing.
+/// Linux's own default, chosen before the connection is opened. Where the machine's owner chose BBR,
+/// the kernel paces what it sends, and the rate would be that of the pacing; a connection that began
+/// with BBR is paced to its end, whatever is chosen later.
 fn choose_cubic(socket: &impl AsFd) {
     if let Err(error) = setsockopt(socket, sockopt::TcpCongestion, &OsString::from("cubic")) {
         eprintln!("the kernel keeps its congestion control: {error}");
