@@ -13,6 +13,7 @@ use tinygram_sim::medium::{ImpairmentRules, Medium, PointToPoint, Side, Wire};
 use tinygram_sim::workload::naglemark::{Naglemark, Plan as Workload, Writes};
 use tinygram_sim::{Ended, Opening, World, WorldConfig};
 
+use super::super::args::BackendName;
 use super::super::experiment;
 use super::client::REQUEST;
 use super::plan::{LINUX, Plan};
@@ -30,6 +31,7 @@ pub(super) struct Simulated {
     receive_buffer: u64,
     rate: Option<u64>,
     impairment: ImpairmentRules,
+    costs: HostCosts,
 }
 
 impl Simulated {
@@ -46,6 +48,12 @@ impl Simulated {
                 reorder: plan.reorder,
                 reorder_by: Duration::from_millis(1),
                 duplicate: plan.duplicate,
+            },
+            costs: match plan.backends.contains(&BackendName::Stack)
+                && !plan.backends.contains(&BackendName::Kernel)
+            {
+                true => TUN_COSTS,
+                false => VETH_COSTS,
             },
         }
     }
@@ -92,7 +100,7 @@ impl Backend for Simulated {
         let config = WorldConfig {
             medium: Medium::PointToPoint(PointToPoint::new(wire)),
             impairment: self.impairment,
-            costs: [COSTS; 2],
+            costs: [self.costs; 2],
             seed: trial.seed,
         };
         let workload = workload(trial);
@@ -158,7 +166,7 @@ fn workload(trial: &Trial) -> Workload {
 /// --bench host_costs` on Linux 6.18 in a virtual machine, and about how far the middle 80 % of them lie
 /// apart. There the sender's processor does all that happens when a packet arrives, so a segment
 /// costs its sender both ends' work and its receiver nothing; copying is in it.
-const COSTS: HostCosts = HostCosts {
+const VETH_COSTS: HostCosts = HostCosts {
     output: SegmentCost {
         data: Duration::from_nanos(1300),
         data_ps_per_octet: 0,
@@ -167,6 +175,18 @@ const COSTS: HostCosts = HostCosts {
     wakeup: Duration::from_micros(18),
     read: Duration::from_nanos(1100),
     write: Duration::from_nanos(3600),
+    jitter_percent: 30,
+    ..HostCosts::NONE
+};
+/// What they cost over a TUN device to our stack: orders of magnitude, not measured. The stack writes an
+/// answer in one burst, which no cost makes the simulated host do.
+const TUN_COSTS: HostCosts = HostCosts {
+    input: SegmentCost::flat(Duration::from_nanos(500)),
+    output: SegmentCost::flat(Duration::from_nanos(500)),
+    wakeup: Duration::from_micros(20),
+    read: Duration::from_micros(1),
+    write: Duration::from_micros(3),
+    copy_ps_per_octet: 100,
     jitter_percent: 30,
     ..HostCosts::NONE
 };
