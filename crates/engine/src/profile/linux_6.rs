@@ -33,6 +33,7 @@ fn config(sizes: &Sizes) -> Config {
             cwnd_cap: 1 << 30,
             rto: RtoRules {
                 min: Duration::from_millis(200),
+                margin: Duration::from_millis(200),
                 max: Duration::from_secs(120),
                 granularity: Duration::from_millis(4),
                 give_up_after: 15,

@@ -8,8 +8,11 @@ use crate::time::{Duration, Instant};
 pub struct RtoRules {
     /// Before the first measurement (RFC 6298, section 2.1: 1 s).
     pub initial: Duration,
-    /// Never less than this (section 2.4: 1 s; Linux: 200 ms).
+    /// Never less than this (section 2.4: 1 s).
     pub min: Duration,
+    /// Never less than this above SRTT. Linux has its bound of 200 ms here (`tcp_rtt_estimator`,
+    /// `__tcp_set_rto`); the RFC has only the clock's granularity.
+    pub margin: Duration,
     /// Never more than this (section 2.5: at least 60 s).
     pub max: Duration,
     /// The clock's granularity G (section 2.3).
@@ -23,6 +26,7 @@ impl RtoRules {
     pub const RFC_6298: Self = Self {
         initial: Duration::from_secs(1),
         min: Duration::from_secs(1),
+        margin: Duration::ZERO,
         max: Duration::from_secs(60),
         granularity: Duration::from_millis(1),
         give_up_after: 12,
@@ -183,7 +187,36 @@ impl RttEstimator {
         };
         self.srtt = Some(srtt);
         self.rttvar = rttvar;
-        let margin = self.rules.granularity.max(rttvar.times(4));
+        let least = self.rules.granularity.max(self.rules.margin);
+        let margin = least.max(rttvar.times(4));
         self.rto = (srtt + margin).max(self.rules.min).min(self.rules.max);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// After a hundred round trips of 20 ms each.
+    fn rto(margin: Duration) -> Duration {
+        let mut rtt = RttEstimator::new(RtoRules {
+            min: Duration::from_millis(200),
+            margin,
+            ..RtoRules::RFC_6298
+        });
+        for trip in 0..100 {
+            let sent_at = Instant::ZERO + Duration::from_millis(20 * trip);
+            let end = Offset::new(1000 * (trip + 1));
+            rtt.sent(end, sent_at);
+            rtt.acked(end, sent_at + Duration::from_millis(20), None);
+        }
+        rtt.rto()
+    }
+
+    #[test]
+    fn the_least_time_out_is_the_rfc_s_in_all_and_linux_s_above_the_round_trip() {
+        assert_eq!(rto(Duration::ZERO), Duration::from_millis(200));
+        let linux = rto(Duration::from_millis(200));
+        assert_eq!(linux, Duration::from_millis(220));
     }
 }
