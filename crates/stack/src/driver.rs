@@ -38,8 +38,12 @@ const CHUNK: usize = 16 * 1024;
 /// A batch of chunks is full when it has so many octets, in octets.
 const BATCH: usize = 64 * 1024;
 
-/// But it goes on up to this, in octets, as long as nobody waits for what came of it.
+/// But it goes on up to this, in octets, as long as nobody waits for what came of it; who reads data
+/// that is still being gathered does not count.
 const LONGEST_BATCH: usize = 512 * 1024;
+
+/// And up to so many packets: of tiny ones the time is bounded by this.
+const MOST_PACKETS: usize = 512;
 
 /// Once so many packets were read without asking the device, it need not call any more: every packet
 /// that it would tell us of costs whoever sends it.
@@ -102,7 +106,7 @@ impl Driver {
     /// Reads a batch of what has arrived, chunk by chunk, into the core. If that was all, and it is
     /// not worth looking again, the device calls when there is more.
     fn read_all(&mut self, shared: &Shared, context: &mut Context<'_>) -> io::Result<()> {
-        let mut octets = 0;
+        let (mut octets, mut packets) = (0, 0);
         loop {
             // The device tells of what comes, and not of what is there still.
             if !self.awake {
@@ -118,10 +122,12 @@ impl Driver {
             let end = self.read(shared, self.empty && octets == 0)?;
             self.empty = end == End::Empty;
             octets += self.arrived.last().map_or(0, |last| last.end);
+            packets += self.arrived.len();
             let waited_for = self.take_in(shared);
+            let more_fit = octets < LONGEST_BATCH && packets < MOST_PACKETS;
             let goes_on = match end {
                 End::Pushed => false,
-                End::Empty | End::Full if octets >= BATCH => !waited_for && octets < LONGEST_BATCH,
+                End::Empty | End::Full if octets >= BATCH || !more_fit => !waited_for && more_fit,
                 End::Empty | End::Full => true,
             };
             self.awake = !goes_on || end == End::Full || self.looking.on_empty(|| shared.now());

@@ -4,6 +4,7 @@ use std::future::poll_fn;
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::task::{Context, Poll};
 
 use crate::options::SocketOptions;
@@ -15,7 +16,12 @@ pub struct TcpListener {
     shared: Arc<Shared>,
     key: usize,
     local: SocketAddr,
+    /// The number of the task that next waits.
+    next_acceptor: AtomicU64,
 }
+
+/// The number of the task that polls, and does not wait.
+const POLLS: u64 = 0;
 
 /// Half-open connections that a listener keeps, and as many that wait to be accepted (Linux:
 /// `tcp_max_syn_backlog` and `somaxconn`).
@@ -46,7 +52,12 @@ impl TcpListener {
     ) -> io::Result<Self> {
         let shared = Arc::clone(&stack.shared);
         let (key, local) = shared.call(|core, _| core.listen(local, backlog, options))?;
-        Ok(Self { shared, key, local })
+        Ok(Self {
+            shared,
+            key,
+            local,
+            next_acceptor: AtomicU64::new(POLLS + 1),
+        })
     }
 
     /// Waits for a connection; gives it and the peer's address and port. Any number of tasks may
@@ -54,27 +65,39 @@ impl TcpListener {
     ///
     /// # Errors
     ///
-    /// None now; the signature is tokio's.
+    /// [`io::ErrorKind::ConnectionAborted`] once the device is gone.
     pub async fn accept(&self) -> io::Result<(TcpStream, SocketAddr)> {
-        poll_fn(|context| self.poll_accept(context)).await
+        let waiting = Waiting {
+            listener: self,
+            acceptor: self.next_acceptor.fetch_add(1, Relaxed),
+        };
+        poll_fn(|context| self.poll_as(waiting.acceptor, context)).await
     }
 
-    /// The same, to be polled.
+    /// The same, to be polled. Only the task that polled last is woken.
     ///
     /// # Errors
     ///
-    /// None now; the signature is tokio's.
+    /// As [`TcpListener::accept`].
     pub fn poll_accept(
         &self,
         context: &mut Context<'_>,
     ) -> Poll<io::Result<(TcpStream, SocketAddr)>> {
+        self.poll_as(POLLS, context)
+    }
+
+    fn poll_as(
+        &self,
+        acceptor: u64,
+        context: &mut Context<'_>,
+    ) -> Poll<io::Result<(TcpStream, SocketAddr)>> {
         let accepted = self
             .shared
-            .call(|core, _| core.poll_accept(self.key, context));
-        accepted.map(|key| {
+            .call(|core, _| core.poll_accept(self.key, acceptor, context));
+        accepted.map_ok(|key| {
             let stream = TcpStream::new(Arc::clone(&self.shared), key);
             let peer = stream.peer_addr();
-            Ok((stream, peer))
+            (stream, peer)
         })
     }
 
@@ -88,5 +111,20 @@ impl TcpListener {
 impl Drop for TcpListener {
     fn drop(&mut self) {
         self.shared.call(|core, _| core.stop_listening(self.key));
+    }
+}
+
+/// A task that waits for a connection. It is forgotten when it does so no more, be it that it has one.
+struct Waiting<'a> {
+    listener: &'a TcpListener,
+    acceptor: u64,
+}
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        let Self { listener, acceptor } = *self;
+        listener
+            .shared
+            .call(|core, _| core.stop_accepting(listener.key, acceptor));
     }
 }

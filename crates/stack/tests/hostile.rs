@@ -88,8 +88,8 @@ impl Victim {
     }
 
     fn accept(&mut self) -> Option<usize> {
-        match self.core.poll_accept(self.listener, &waits()) {
-            Poll::Ready(key) => Some(key),
+        match self.core.poll_accept(self.listener, 0, &waits()) {
+            Poll::Ready(key) => Some(key.expect("the device is there")),
             Poll::Pending => None,
         }
     }

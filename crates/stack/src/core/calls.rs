@@ -136,19 +136,35 @@ impl Core {
         Ok((self.listeners.insert(listener), local))
     }
 
-    /// A connection that is complete. Any number of tasks may wait for one.
-    pub fn poll_accept(&mut self, listener: usize, context: &Context<'_>) -> Poll<usize> {
+    /// A connection that is complete. Any number of tasks may wait for one, each with a number of
+    /// its own, until it has one or [`Core::stop_accepting`] is called for it.
+    ///
+    /// # Errors
+    ///
+    /// [`io::ErrorKind::ConnectionAborted`] once the device is gone.
+    pub fn poll_accept(
+        &mut self,
+        listener: usize,
+        acceptor: u64,
+        context: &Context<'_>,
+    ) -> Poll<io::Result<usize>> {
         let listener = &mut self.listeners[listener];
         match listener.pop_ready() {
             Some(key) => {
                 self.sockets[key].owner = Owner::Application;
-                Poll::Ready(key)
+                Poll::Ready(Ok(key))
             }
+            None if self.device_gone => Poll::Ready(Err(Fate::Aborted.into())),
             None => {
-                listener.remember(context.waker(), &mut self.wakers);
+                listener.remember(acceptor, context.waker());
                 Poll::Pending
             }
         }
+    }
+
+    /// The task of this number waits no more.
+    pub fn stop_accepting(&mut self, listener: usize, acceptor: u64) {
+        self.listeners[listener].forget(acceptor);
     }
 
     /// No more connections are accepted; those that nobody has accepted are reset.

@@ -1,6 +1,6 @@
 //! Sockets that wait for connections: how many may be half open, and how many unaccepted.
 
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::task::Waker;
 
 use tinygram_wire::decode::Endpoint;
@@ -19,13 +19,9 @@ pub(super) struct Listener {
     next_serial: u64,
     /// Connections that wait to be accepted.
     ready: VecDeque<usize>,
-    /// Tasks that wait for a connection.
-    acceptors: Vec<Waker>,
+    /// Tasks that wait for a connection, each under its own number.
+    acceptors: BTreeMap<u64, Waker>,
 }
-
-/// Before more tasks than this wait, those that do are asked whether they still do: one that has
-/// turned to something else has left its waker here.
-const MOST_ACCEPTORS: usize = 64;
 
 /// What a listener says to a SYN.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,7 +43,7 @@ impl Listener {
             half_open: BTreeSet::new(),
             next_serial: 0,
             ready: VecDeque::new(),
-            acceptors: Vec::new(),
+            acceptors: BTreeMap::new(),
         }
     }
 
@@ -74,22 +70,25 @@ impl Listener {
         self.half_open.remove(&(serial, key));
     }
 
-    /// A connection waits to be accepted. All who wait are woken, for the first of them may have
-    /// turned to something else.
+    /// A connection waits to be accepted.
     pub(super) fn push_ready(&mut self, key: usize, wakers: &mut Vec<Waker>) {
         self.ready.push_back(key);
-        wakers.append(&mut self.acceptors);
+        self.wake_acceptors(wakers);
     }
 
-    /// Somebody waits for a connection.
-    pub(super) fn remember(&mut self, acceptor: &Waker, wakers: &mut Vec<Waker>) {
-        if self.acceptors.iter().any(|one| one.will_wake(acceptor)) {
-            return;
-        }
-        if self.acceptors.len() >= MOST_ACCEPTORS {
-            wakers.append(&mut self.acceptors);
-        }
-        self.acceptors.push(acceptor.clone());
+    /// All who wait are woken, for the first of them may be about to turn to something else.
+    pub(super) fn wake_acceptors(&mut self, wakers: &mut Vec<Waker>) {
+        wakers.extend(std::mem::take(&mut self.acceptors).into_values());
+    }
+
+    /// The task of this number waits for a connection.
+    pub(super) fn remember(&mut self, acceptor: u64, waker: &Waker) {
+        self.acceptors.insert(acceptor, waker.clone());
+    }
+
+    /// It waits no more.
+    pub(super) fn forget(&mut self, acceptor: u64) {
+        self.acceptors.remove(&acceptor);
     }
 
     pub(super) fn pop_ready(&mut self) -> Option<usize> {

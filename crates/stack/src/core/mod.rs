@@ -43,6 +43,7 @@ pub use transmit::Batch;
 pub struct Core {
     abilities: Abilities,
     addresses: Vec<IpAddr>,
+    device_gone: bool,
     sockets: Slab<Socket>,
     pairs: HashMap<Pair, usize, foldhash::fast::RandomState>,
     listeners: Slab<Listener>,
@@ -111,6 +112,7 @@ impl Core {
         Self {
             abilities,
             addresses: addresses.to_vec(),
+            device_gone: false,
             sockets: Slab::new(),
             pairs: HashMap::default(),
             listeners: Slab::new(),
@@ -217,6 +219,10 @@ impl Core {
     /// The device is no more: every connection has ended, and no new one begins.
     pub fn on_device_gone(&mut self) {
         self.addresses.clear();
+        self.device_gone = true;
+        for (_, listener) in &mut self.listeners {
+            listener.wake_acceptors(&mut self.wakers);
+        }
         for (_, socket) in &mut self.sockets {
             socket.fate.get_or_insert(Fate::Aborted);
             socket.connection.abort(&mut self.outbox);
