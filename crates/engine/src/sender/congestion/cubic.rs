@@ -55,7 +55,10 @@ impl Control for Cubic {
         // Section 5.8: "CUBIC does not increase its congestion window if a flow is application
         // limited"; a window that nobody fills says nothing about the path.
         let used = self.used.after(ack);
+        let last = self.last_ack.replace(ack.now).unwrap_or(ack.now);
+        let gap = ack.now.since(last);
         if *window.cwnd < *window.ssthresh {
+            self.leave_out(gap);
             // A flight may double in a round trip, and only the next one fills the window (Linux:
             // `tcp_is_cwnd_limited`).
             if *window.cwnd >= 2 * used {
@@ -69,12 +72,17 @@ impl Control for Cubic {
         }
         let mss = window.mss as f64;
         let cwnd = *window.cwnd as f64 / mss;
+        let is_used = used + window.mss >= *window.cwnd;
+        let round_trip = ack.srtt.unwrap_or(Duration::ZERO);
+        if !is_used {
+            self.leave_out(gap);
+        } else if gap > round_trip.times(2) {
+            // A pause that ends with a full window.
+            self.leave_out(gap - round_trip);
+        }
         let mut epoch = self.epoch.unwrap_or_else(|| self.new_epoch(ack.now, cwnd));
-        let last = self.last_ack.replace(ack.now).unwrap_or(ack.now);
-        if used + window.mss < *window.cwnd {
-            // And such time is no part of the stage.
-            epoch.start += ack.now.since(last);
-            self.epoch = Some(epoch);
+        self.epoch = Some(epoch);
+        if !is_used {
             return;
         }
         let acked = ack.octets as f64 / mss;
@@ -124,6 +132,14 @@ impl Cubic {
 
     /// The stage, which begins with the first ACK of it (section 4.2; after a time-out, section
     /// 4.8: K is 0 and W_max the window now).
+    /// Time in which the window is not used, or not CUBIC's, is no part of the stage (section 5.8; Linux:
+    /// `cubictcp_cwnd_event`).
+    fn leave_out(&mut self, gap: Duration) {
+        if let Some(epoch) = &mut self.epoch {
+            epoch.start += gap;
+        }
+    }
+
     fn new_epoch(&self, now: Instant, cwnd: f64) -> Epoch {
         let plateau_ahead = self.w_max > cwnd && !self.after_timeout;
         let origin = if plateau_ahead { self.w_max } else { cwnd };
@@ -289,6 +305,29 @@ mod tests {
         // A minute later, with little in flight at first.
         acknowledge(&mut cubic, &mut cwnd, 0, at(60_000), 5 * MSS);
         assert_eq!(cubic.epoch.expect("a stage").start, at(60_000));
+    }
+
+    #[test]
+    fn a_pause_that_ends_with_a_full_window_is_no_time_to_grow_in() {
+        let at = |ms| Instant::ZERO + Duration::from_millis(ms);
+        let (mut cubic, mut cwnd) = (Cubic::default(), 100 * MSS);
+        lose(&mut cubic, &mut cwnd);
+        let begins = cwnd;
+        acknowledge(&mut cubic, &mut cwnd, 0, at(10), begins);
+        // A minute of silence; then a round trip of full windows, and slow start on the way to one.
+        for ack in 0..begins / MSS {
+            let flight = cwnd;
+            acknowledge(&mut cubic, &mut cwnd, 0, at(60_000 + ack / 10), flight);
+        }
+        acknowledge(&mut cubic, &mut cwnd, 1 << 40, at(120_000), begins);
+        let flight = cwnd;
+        acknowledge(&mut cubic, &mut cwnd, 0, at(120_010), flight);
+        assert!(
+            cwnd < begins + 5 * MSS,
+            "{} of {}",
+            cwnd / MSS,
+            begins / MSS
+        );
     }
 
     #[test]
