@@ -8,7 +8,7 @@
 //! Forgetting an entry is always safe: what is unknown is asked of the kernel at the next use.
 
 use std::sync::atomic::{
-    AtomicPtr, AtomicU8, AtomicU32, AtomicU64, AtomicUsize, Ordering::Relaxed,
+    AtomicPtr, AtomicU8, AtomicU32, AtomicU64, AtomicUsize, Ordering::Relaxed, Ordering::SeqCst,
 };
 
 use libc::c_int;
@@ -136,6 +136,32 @@ pub(crate) struct Holding {
     pub(crate) segments_before: AtomicU32,
     /// The thread whose list names the socket.
     pub(crate) owner: AtomicU32,
+}
+
+impl Holding {
+    /// Marks that bytes are about to be held. A mark that is there is changed, by a nanosecond, so that
+    /// nobody takes it for the one that was there before.
+    #[inline(always)]
+    pub(crate) fn mark(&self, now_ns: u64) {
+        let marked = |since_ns| Some(if since_ns == 0 { now_ns } else { since_ns + 1 });
+        let _ = self.since_ns.fetch_update(SeqCst, Relaxed, marked);
+    }
+
+    /// Changes the mark that is there; false if it has gone or is another now.
+    #[inline(always)]
+    pub(crate) fn remark(&self, since_ns: u64) -> bool {
+        let changed = self
+            .since_ns
+            .compare_exchange(since_ns, since_ns + 1, SeqCst, Relaxed);
+        changed.is_ok()
+    }
+
+    /// Takes off this mark and no other; says whether it was there.
+    #[inline(always)]
+    pub(crate) fn unmark(&self, since_ns: u64) -> bool {
+        let taken = self.since_ns.compare_exchange(since_ns, 0, SeqCst, Relaxed);
+        taken.is_ok()
+    }
 }
 
 static IDENTITIES: AtomicPtr<AtomicU64> = AtomicPtr::new(std::ptr::null_mut());
@@ -341,7 +367,7 @@ pub(crate) fn sweep(mut look: impl FnMut(c_int)) -> bool {
                 continue;
             }
             let (_, bit) = dirty_bit(fd);
-            word.fetch_and(!bit, std::sync::atomic::Ordering::SeqCst);
+            word.fetch_and(!bit, SeqCst);
             if is_held(fd) {
                 word.fetch_or(bit, Relaxed);
                 look(fd);
@@ -352,7 +378,7 @@ pub(crate) fn sweep(mut look: impl FnMut(c_int)) -> bool {
 }
 
 fn is_held(fd: c_int) -> bool {
-    holding(fd).is_some_and(|h| h.since_ns.load(std::sync::atomic::Ordering::SeqCst) != 0)
+    holding(fd).is_some_and(|h| h.since_ns.load(SeqCst) != 0)
 }
 
 fn dirty_bit(fd: c_int) -> (&'static AtomicU64, u64) {
@@ -374,6 +400,30 @@ const DESCRIPTORS: usize = 1 << 20;
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_write_takes_off_the_mark_it_met_and_no_other() {
+        // All zeros, as the table's pages begin.
+        let holding = Holding {
+            since_ns: AtomicU64::new(0),
+            interval: AtomicU64::new(0),
+            memory: AtomicU64::new(0),
+            segments_before: AtomicU32::new(0),
+            owner: AtomicU32::new(0),
+        };
+        holding.mark(1000);
+        let met = holding.since_ns.load(Relaxed);
+        assert!(holding.unmark(met));
+        holding.mark(2000);
+        let met = holding.since_ns.load(Relaxed);
+        // Another thread holds bytes while the write is being made, listed already or not.
+        assert!(holding.remark(met));
+        assert!(!holding.unmark(met));
+        let met = holding.since_ns.load(Relaxed);
+        holding.mark(3000);
+        assert!(!holding.unmark(met));
+        assert_ne!(holding.since_ns.load(Relaxed), 0);
+    }
 
     #[test]
     fn an_identity_keeps_its_kind_its_bits_and_its_row() {

@@ -6,7 +6,7 @@ use libc::{
 
 use crate::errno;
 use crate::hooks::descriptors;
-use crate::keeper::{self, Outgoing};
+use crate::keeper::{self, Outgoing, Taken};
 use crate::next::interpose;
 use crate::page::Cause;
 use crate::table::{self, Identity, Kind};
@@ -20,7 +20,7 @@ interpose! {
                     let result = send::next(fd, bytes, len, libc::MSG_MORE);
                     if held_after_all(fd, result) { result } else { write::next(fd, bytes, len) }
                 }
-                Outgoing::Push(cause) => pushing(fd, cause, write::next(fd, bytes, len)),
+                Outgoing::Push(taken) => pushing(fd, taken, write::next(fd, bytes, len)),
             }
         }
     }
@@ -39,7 +39,7 @@ interpose! {
                     }
                     result
                 }
-                Outgoing::Push(cause) => pushing(fd, cause, writev::next(fd, pieces, count)),
+                Outgoing::Push(taken) => pushing(fd, taken, writev::next(fd, pieces, count)),
             }
         }
     }
@@ -49,7 +49,7 @@ interpose! {
             match outgoing_with(fd, len, flags) {
                 Outgoing::Pass => send::next(fd, bytes, len, flags),
                 Outgoing::Hold => holding(fd, send::next(fd, bytes, len, flags | libc::MSG_MORE)),
-                Outgoing::Push(cause) => pushing(fd, cause, send::next(fd, bytes, len, flags)),
+                Outgoing::Push(taken) => pushing(fd, taken, send::next(fd, bytes, len, flags)),
             }
         }
     }
@@ -65,7 +65,7 @@ interpose! {
                     let flags = flags | libc::MSG_MORE;
                     holding(fd, sendto::next(fd, bytes, len, flags, to, to_len))
                 }
-                Outgoing::Push(cause) => pushing(fd, cause, sendto::next(fd, bytes, len, flags, to, to_len)),
+                Outgoing::Push(taken) => pushing(fd, taken, sendto::next(fd, bytes, len, flags, to, to_len)),
             }
         }
     }
@@ -79,7 +79,7 @@ interpose! {
             match outgoing_with(fd, message_len(fd, message), flags) {
                 Outgoing::Pass => sendmsg::next(fd, message, flags),
                 Outgoing::Hold => holding(fd, sendmsg::next(fd, message, flags | libc::MSG_MORE)),
-                Outgoing::Push(cause) => pushing(fd, cause, sendmsg::next(fd, message, flags)),
+                Outgoing::Push(taken) => pushing(fd, taken, sendmsg::next(fd, message, flags)),
             }
         }
     }
@@ -122,8 +122,8 @@ fn holding(fd: c_int, result: ssize_t) -> ssize_t {
     result
 }
 
-fn pushing(fd: c_int, cause: Cause, result: ssize_t) -> ssize_t {
-    keeper::pushed(fd, result, cause);
+fn pushing(fd: c_int, taken: Taken, result: ssize_t) -> ssize_t {
+    keeper::pushed(fd, result, taken);
     result
 }
 

@@ -13,7 +13,7 @@ use std::sync::atomic::{Ordering::Relaxed, Ordering::SeqCst};
 use libc::c_int;
 
 pub(crate) use self::waits::{Incoming, before_sleep, cares_not, found, incoming, peeks_before};
-pub(crate) use self::writes::{Outgoing, held, outgoing, pushed, sent_alongside};
+pub(crate) use self::writes::{Outgoing, Taken, held, outgoing, pushed, sent_alongside};
 use crate::page::{Cause, Page};
 use crate::policy::{Memory, Policy, Rules};
 use crate::reach::{Reach, Used};
@@ -79,20 +79,18 @@ pub(crate) fn took_along(fd: c_int, cause: Cause) {
 #[inline(always)]
 fn mark(fd: c_int, holding: &Holding, thread: &Thread) {
     let owner = thread.number();
-    if holding.since_ns.load(Relaxed) != 0 && holding.owner.load(Relaxed) == owner {
+    let since_ns = holding.since_ns.load(Relaxed);
+    let is_listed = since_ns != 0 && holding.owner.load(Relaxed) == owner;
+    if is_listed && holding.remark(since_ns) {
         return;
     }
     let now_ns = kernel::now_ns();
     // A locked instruction, as `table::watch` and `watchdog::alert` ask for.
-    let _ = holding
-        .since_ns
-        .compare_exchange(0, now_ns, SeqCst, Relaxed);
+    holding.mark(now_ns);
     holding.owner.store(owner, Relaxed);
     if !thread.remember(fd, now_ns) {
         flush_thread(Cause::Overflow);
-        let _ = holding
-            .since_ns
-            .compare_exchange(0, now_ns, SeqCst, Relaxed);
+        holding.mark(now_ns);
         thread.remember(fd, now_ns);
     }
     table::watch(fd);

@@ -4,7 +4,7 @@ use std::sync::atomic::{Ordering::Relaxed, Ordering::SeqCst};
 
 use libc::{c_int, ssize_t};
 
-use super::{Orders, mark, orders, took_along};
+use super::{Orders, flush, mark, orders, took_along};
 use crate::page::Cause;
 use crate::policy::{Decision, Memory, Policy, Write};
 use crate::table::{self, Holding, Identity, Kind};
@@ -19,7 +19,25 @@ pub(crate) enum Outgoing {
     /// Issue it with `MSG_MORE`, then call [`held`].
     Hold,
     /// Issue it as it is; it takes along what is held. Then call [`pushed`].
-    Push(Cause),
+    Push(Taken),
+}
+
+/// What a write takes along.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Taken {
+    /// The mark of what was held before the write. It stays until the write is made, so that one that
+    /// fails or is never made leaves it; and it alone is taken off then: another thread that holds bytes
+    /// meanwhile has changed it (`mark`), and those may be behind the write.
+    since_ns: u64,
+    cause: Cause,
+}
+
+impl Taken {
+    #[inline(always)]
+    fn by(cause: Cause, holding: &Holding) -> Self {
+        let since_ns = holding.since_ns.load(SeqCst);
+        Self { since_ns, cause }
+    }
 }
 
 /// The question before every write of `len` bytes.
@@ -68,8 +86,10 @@ fn outgoing_tcp(fd: c_int, mut identity: Identity, len: usize) -> Outgoing {
             mark(fd, holding, thread);
             Outgoing::Hold
         }
-        _ if dirty && decision == Decision::Complete => Outgoing::Push(Cause::LastWrite),
-        _ if dirty => Outgoing::Push(Cause::LargeWrite),
+        _ if dirty && decision == Decision::Complete => {
+            Outgoing::Push(Taken::by(Cause::LastWrite, holding))
+        }
+        _ if dirty => Outgoing::Push(Taken::by(Cause::LargeWrite, holding)),
         _ => Outgoing::Pass,
     }
 }
@@ -188,8 +208,16 @@ pub(crate) fn held(fd: c_int) {
 
 /// After a write that took along what was held. Even a partial one has: the kernel pushes whatever
 /// it queued before it returns.
-pub(crate) fn pushed(fd: c_int, result: ssize_t, cause: Cause) {
-    if result > 0 {
-        took_along(fd, cause);
+pub(crate) fn pushed(fd: c_int, result: ssize_t, taken: Taken) {
+    if let (Some(orders), Some(holding)) = (orders(), table::holding(fd))
+        && result > 0
+    {
+        let Taken { since_ns, cause } = taken;
+        if orders.rules.policy == Policy::CorkUntilBlock {
+            flush(fd, cause);
+        } else if since_ns != 0 && holding.unmark(since_ns) {
+            thread::this().forget_last(fd);
+            ledger::flushed(orders, fd, since_ns, cause);
+        }
     }
 }
