@@ -123,7 +123,7 @@ impl World {
                 self.core.on_batch_end(self.now);
             }
             Step::Accept => {
-                if let Poll::Ready(key) = self.core.poll_accept(self.listener, waits) {
+                if let Poll::Ready(Ok(key)) = self.core.poll_accept(self.listener, 0, waits) {
                     self.streams.push(key);
                 }
             }

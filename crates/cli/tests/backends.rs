@@ -140,7 +140,7 @@ fn three_backends_are_compared_two_by_two() {
         .iter()
         .map(|of| of["link"].as_str().expect("a name"))
         .collect();
-    assert_eq!(links, ["point-to-point", "veth", "tun"]);
+    assert_eq!(links, ["as over veth", "veth", "tun"]);
     for of in agreement.iter().filter(|of| of["variant"] == "CORK") {
         assert_eq!(
             of["segments_per_transfer"],

@@ -248,8 +248,11 @@ impl Host {
                 let key = self.key.expect("a connection");
                 matches!(core.poll_connected(key, waits), Poll::Ready(Ok(())))
             }
-            Call::Accept(_) => match core.poll_accept(self.listener, waits) {
-                Poll::Ready(key) => self.key.replace(key).is_none(),
+            Call::Accept(_) => match core.poll_accept(self.listener, 0, waits) {
+                Poll::Ready(key) => self
+                    .key
+                    .replace(key.expect("the device is there"))
+                    .is_none(),
                 Poll::Pending => false,
             },
             Call::Write { len, more, .. } => {

@@ -32,10 +32,18 @@ pub(super) struct Simulated {
     rate: Option<u64>,
     impairment: ImpairmentRules,
     costs: HostCosts,
+    /// What they are those of, and the link is like.
+    as_over: &'static str,
 }
 
 impl Simulated {
     pub(super) fn new(plan: &Plan) -> Self {
+        let beside_the_stack_alone = plan.backends.contains(&BackendName::Stack)
+            && !plan.backends.contains(&BackendName::Kernel);
+        let (costs, as_over) = match beside_the_stack_alone {
+            true => (TUN_COSTS, "as over tun"),
+            false => (VETH_COSTS, "as over veth"),
+        };
         Self {
             profile: Profile::named(plan.profile).expect("the plan names a registered one"),
             naglim: plan.naglim,
@@ -49,12 +57,8 @@ impl Simulated {
                 reorder_by: Duration::from_millis(1),
                 duplicate: plan.duplicate,
             },
-            costs: match plan.backends.contains(&BackendName::Stack)
-                && !plan.backends.contains(&BackendName::Kernel)
-            {
-                true => TUN_COSTS,
-                false => VETH_COSTS,
-            },
+            costs,
+            as_over,
         }
     }
 
@@ -88,7 +92,7 @@ impl Backend for Simulated {
         let server = self.config(self.profile, SEND_BUFFER);
         Conditions {
             backend: "sim",
-            link: "point-to-point".into(),
+            link: self.as_over.into(),
             stack: self.profile.name.into(),
             mss: self.mss - options_of(&server),
             congestion: congestion(&server),
