@@ -12,11 +12,27 @@ use signal_hook::iterator::SignalsInfo;
 use signal_hook::iterator::exfiltrator::origin::WithOrigin;
 use signal_hook::low_level::siginfo::{Cause, Origin};
 
-/// Waits for `child`, passing on what is sent to us.
-pub(crate) fn wait(child: &Child) -> std::io::Result<ExitStatus> {
-    let pid = child.id() as libc::pid_t;
-    let mut signals = SignalsInfo::<WithOrigin>::new(PASSED_ON.iter().chain(&[SIGCHLD]))?;
-    // It may have ended before the handlers stood.
+/// What is sent to us from now on.
+pub(crate) struct Supervisor(SignalsInfo<WithOrigin>);
+
+/// To be called before the program is started: it might be ready, and somebody signal us, before we
+/// are. A signal that we were told to ignore (`nohup`) is ignored by us both.
+pub(crate) fn stand_by() -> std::io::Result<Supervisor> {
+    let heeded = PASSED_ON.iter().filter(|signal| !is_ignored(**signal));
+    SignalsInfo::new(heeded).map(Supervisor)
+}
+
+impl Supervisor {
+    /// Waits for `child`, passing on what is sent to us.
+    pub(crate) fn wait(self, child: &Child) -> std::io::Result<ExitStatus> {
+        // The program begins with what we had begun with for it.
+        self.0.handle().add_signal(SIGCHLD)?;
+        wait(self.0, child.id() as libc::pid_t)
+    }
+}
+
+fn wait(mut signals: SignalsInfo<WithOrigin>, pid: libc::pid_t) -> std::io::Result<ExitStatus> {
+    // It may have ended before the handler stood.
     if let Some(status) = poll(pid)? {
         return Ok(status);
     }
@@ -33,6 +49,15 @@ pub(crate) fn wait(child: &Child) -> std::io::Result<ExitStatus> {
         }
     }
     unreachable!("the signals never end while their iterator lives")
+}
+
+fn is_ignored(signal: c_int) -> bool {
+    // SAFETY: all zeros is a valid `sigaction`, and it is only written to.
+    unsafe {
+        let mut now: libc::sigaction = std::mem::zeroed();
+        libc::sigaction(signal, std::ptr::null(), &raw mut now) == 0
+            && now.sa_sigaction == libc::SIG_IGN
+    }
 }
 
 /// Ends as the program ended: with its exit code, or by its signal.

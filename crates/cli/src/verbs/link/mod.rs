@@ -184,10 +184,12 @@ fn run_command(
         .env("TINYGRAM_PEER_NETNS", far.path());
     // SAFETY: one system call on an open descriptor, between fork and exec.
     unsafe { command.pre_exec(move || inside.enter()) };
+    let waiting = |error| io("waiting for the command", error);
+    let supervisor = supervise::stand_by().map_err(waiting)?;
     let child = command
         .spawn()
         .map_err(|error| Failure::Input(format!("cannot run {}: {error}", name.display())))?;
-    supervise::wait(&child).map_err(|error| io("waiting for the command", error))
+    supervisor.wait(&child).map_err(waiting)
 }
 
 fn wait_for_signal(mut caught: Signals) {

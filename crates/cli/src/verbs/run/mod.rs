@@ -11,7 +11,7 @@ use std::fs::OpenOptions;
 use std::io::Write;
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
-use std::process::Command;
+use std::process::{Command, ExitStatus};
 use std::time::Duration;
 
 use clap::ValueEnum;
@@ -111,13 +111,7 @@ fn held(args: &Args, mut command: Command) -> Result<Done, Failure> {
     };
     // Opened before any work: a name that cannot be written is bad input.
     let mut out = output(args)?;
-    let child = command
-        .spawn()
-        .map_err(|error| cannot_run(&command, error))?;
-    let status = supervise::wait(&child).map_err(|error| Failure::Io {
-        doing: "waiting for the program".into(),
-        error,
-    })?;
+    let status = supervised(command)?;
     let counts = counted.read();
     let shown = match format {
         Format::Text => stats::text(&settings, &counts),
@@ -126,6 +120,19 @@ fn held(args: &Args, mut command: Command) -> Result<Done, Failure> {
     // The program's own end matters more than whether anybody reads this.
     let _ = out.write_all(shown.as_bytes());
     supervise::end_like(status)
+}
+
+/// Runs the program to its end.
+fn supervised(mut command: Command) -> Result<ExitStatus, Failure> {
+    let waiting = |error| Failure::Io {
+        doing: "waiting for the program".into(),
+        error,
+    };
+    let supervisor = supervise::stand_by().map_err(waiting)?;
+    let child = command
+        .spawn()
+        .map_err(|error| cannot_run(&command, error))?;
+    supervisor.wait(&child).map_err(waiting)
 }
 
 fn in_control_group(mut command: Command) -> Result<Done, Failure> {
@@ -139,13 +146,7 @@ fn in_control_group(mut command: Command) -> Result<Done, Failure> {
         })?;
     // SAFETY: one write to an open file, between fork and exec.
     unsafe { command.pre_exec(move || (&members).write_all(b"0")) };
-    let child = command
-        .spawn()
-        .map_err(|error| cannot_run(&command, error))?;
-    let status = supervise::wait(&child).map_err(|error| Failure::Io {
-        doing: "waiting for the program".into(),
-        error,
-    })?;
+    let status = supervised(command)?;
     drop(group);
     supervise::end_like(status)
 }
