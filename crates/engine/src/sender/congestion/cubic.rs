@@ -23,7 +23,7 @@ pub struct Cubic {
     epoch: Option<Epoch>,
     /// The loss before this stage was noticed by a time-out.
     after_timeout: bool,
-    /// When the last acknowledgment of this stage came.
+    /// When the last acknowledgment since the last loss came.
     last_ack: Option<Instant>,
     used: Used,
     /// What growth is too small to show in octets.
@@ -130,8 +130,6 @@ impl Cubic {
         *window.ssthresh = reduced.max(2 * window.mss);
     }
 
-    /// The stage, which begins with the first ACK of it (section 4.2; after a time-out, section
-    /// 4.8: K is 0 and W_max the window now).
     /// Time in which the window is not used, or not CUBIC's, is no part of the stage (section 5.8; Linux:
     /// `cubictcp_cwnd_event`).
     fn leave_out(&mut self, gap: Duration) {
@@ -140,6 +138,8 @@ impl Cubic {
         }
     }
 
+    /// The stage, which begins with the first ACK of it (section 4.2; after a time-out, section
+    /// 4.8: K is 0 and W_max the window now).
     fn new_epoch(&self, now: Instant, cwnd: f64) -> Epoch {
         let plateau_ahead = self.w_max > cwnd && !self.after_timeout;
         let origin = if plateau_ahead { self.w_max } else { cwnd };
