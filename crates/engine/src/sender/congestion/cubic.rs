@@ -197,26 +197,13 @@ mod tests {
 
     /// Acknowledges a window per round trip for as many seconds.
     fn avoid(cubic: &mut Cubic, cwnd: &mut u64, from: Instant, secs: u64, rtt_ms: u64) -> Instant {
-        let mut ssthresh = 0;
         let mut now = from;
         while now.since(from) < Duration::from_secs(secs) {
             now += Duration::from_millis(rtt_ms);
             for _ in 0..*cwnd / MSS {
                 // A bulk sender fills what each ACK adds.
                 let flight = *cwnd;
-                let window = Window {
-                    cwnd,
-                    ssthresh: &mut ssthresh,
-                    mss: MSS,
-                    cap: 1 << 40,
-                };
-                let ack = Ack {
-                    octets: MSS,
-                    flight,
-                    now,
-                    srtt: Some(Duration::from_millis(rtt_ms)),
-                };
-                cubic.on_ack(window, &ack);
+                acknowledge_after(cubic, cwnd, 0, now, flight, rtt_ms);
             }
         }
         now
@@ -261,6 +248,18 @@ mod tests {
 
     /// Acknowledges a segment, `flight` octets having been outstanding.
     fn acknowledge(cubic: &mut Cubic, cwnd: &mut u64, ssthresh: u64, now: Instant, flight: u64) {
+        acknowledge_after(cubic, cwnd, ssthresh, now, flight, 10);
+    }
+
+    /// The same on a path of this round trip.
+    fn acknowledge_after(
+        cubic: &mut Cubic,
+        cwnd: &mut u64,
+        ssthresh: u64,
+        now: Instant,
+        flight: u64,
+        rtt_ms: u64,
+    ) {
         let window = Window {
             cwnd,
             ssthresh: &mut { ssthresh },
@@ -271,7 +270,7 @@ mod tests {
             octets: MSS,
             flight,
             now,
-            srtt: Some(Duration::from_millis(10)),
+            srtt: Some(Duration::from_millis(rtt_ms)),
         };
         cubic.on_ack(window, &ack);
     }
