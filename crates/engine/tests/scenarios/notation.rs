@@ -93,9 +93,10 @@ impl Wire {
             && self.ack.is_none_or(|ack| ack == segment.ack)
             && self.window.is_none_or(|window| window == segment.window)
             && self.options.is_none_or(|options| {
-                // The MSS and timestamps may be left out.
+                // The MSS and timestamps may be left out; `mss 0` says that there is no such option.
+                let mss = options.mss.or(segment.options.mss);
                 let options = Options {
-                    mss: options.mss.or(segment.options.mss),
+                    mss: mss.filter(|mss| *mss > 0),
                     timestamps: options.timestamps.or(segment.options.timestamps),
                     ..options
                 };
