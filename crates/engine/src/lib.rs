@@ -29,6 +29,7 @@ pub mod options;
 pub mod outbox;
 pub mod profile;
 pub mod receiver;
+pub mod registry;
 pub mod segment;
 pub mod sender;
 pub mod socket;

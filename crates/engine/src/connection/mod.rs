@@ -21,7 +21,7 @@ use crate::receiver::{Receiver, ReceiverConfig};
 use crate::sender::congestion::Congestion;
 use crate::sender::send_policy::{BlockedOn, Moment, SendPolicy};
 use crate::sender::{Expired, Sender, SenderConfig, Stamp};
-use crate::socket::copy_rule::CopyRule;
+use crate::socket::copy_rule::{CopyRule, Rule};
 use crate::socket::{Piece, WriteCall};
 use crate::time::{Duration, Instant};
 use agreement::Agreed;

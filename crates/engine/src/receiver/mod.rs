@@ -12,7 +12,7 @@ use assembler::Assembler;
 use sack::SackMemory;
 
 /// The rules a receiver follows.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct ReceiverConfig {
     /// The receive buffer (`so_rcv.sb_hiwat`), in octets.
     pub buffer: u64,
@@ -53,7 +53,7 @@ pub struct Receiver {
     dsack: bool,
     /// Where the peer's FIN stands, once it has been seen.
     fin: Option<Offset>,
-    policy: AckPolicy,
+    policy: ack_policy::Installed,
     timer: AckTimer,
     /// The last deadline that was looked up, and when.
     tick: (Instant, Instant),
@@ -94,7 +94,7 @@ impl Receiver {
             sack: None,
             dsack: false,
             fin: None,
-            policy: config.policy,
+            policy: config.policy.clone().install(),
             timer: config.timer,
             tick: (Instant::ZERO, Instant::ZERO),
             delayed_until: Instant::FAR_FUTURE,
@@ -222,7 +222,7 @@ impl Receiver {
     }
 
     pub(crate) fn set_policy(&mut self, policy: AckPolicy, timer: AckTimer) {
-        self.policy = policy;
+        self.policy = policy.install();
         self.timer = timer;
         self.tick = (Instant::ZERO, Instant::ZERO);
     }
@@ -454,7 +454,7 @@ mod tests {
             buffer: 60_000,
             window_cap: 60_000,
             mss: 1000,
-            policy: AckPolicy::named("every-second").expect("registered"),
+            policy: AckPolicy::EverySecond,
             timer: AckTimer::PerConnection(Duration::from_millis(200)),
         });
         receiver.establish();

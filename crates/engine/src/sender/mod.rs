@@ -68,7 +68,7 @@ pub struct Sender {
     own_mss: u32,
     /// What options take of every segment.
     option_octets: u32,
-    policy: SendPolicy,
+    policy: send_policy::Installed,
     more_in_every_variant: bool,
     cwnd_cap: u64,
     /// As configured; `initial_cwnd` is what the MSS agreed on makes of it.
@@ -77,7 +77,7 @@ pub struct Sender {
     /// RFC 3042.
     limited_transmit: bool,
     black_hole_detection: bool,
-    congestion: Congestion,
+    congestion: congestion::Installed,
     idle_restart: IdleRestart,
     rtt: RttEstimator,
     recovery: Recovery,
@@ -152,14 +152,14 @@ impl Sender {
             vars,
             own_mss: config.mss,
             option_octets: 0,
-            policy: config.policy.clone(),
+            policy: config.policy.clone().install(),
             more_in_every_variant: config.more_in_every_variant,
             cwnd_cap: config.cwnd_cap,
             own_initial_cwnd: config.initial_cwnd,
             initial_cwnd: config.initial_cwnd,
             limited_transmit: extensions.limited_transmit,
             black_hole_detection: extensions.black_hole_detection,
-            congestion: config.congestion,
+            congestion: config.congestion.clone().install(),
             idle_restart: config.idle_restart,
             rtt: RttEstimator::new(config.rto),
             recovery: Recovery::default(),
@@ -305,12 +305,12 @@ impl Sender {
     }
 
     pub(crate) fn set_policy(&mut self, policy: SendPolicy) {
-        self.policy = policy;
+        self.policy = policy.install();
         self.hold = None;
     }
 
     pub(crate) fn set_congestion(&mut self, congestion: Congestion) {
-        self.congestion = congestion;
+        self.congestion = congestion.install();
     }
 
     /// The peer's MSS option, if it sent one, bounds the segments (RFC 9293, section 3.7.1).
@@ -437,7 +437,7 @@ impl Sender {
         }
     }
 
-    fn window(&mut self) -> (Window<'_>, &mut Congestion) {
+    fn window(&mut self) -> (Window<'_>, &mut congestion::Installed) {
         let window = Window {
             cwnd: &mut self.vars.cwnd,
             ssthresh: &mut self.vars.ssthresh,

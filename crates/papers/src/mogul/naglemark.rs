@@ -474,7 +474,7 @@ impl Parameters {
             .unwrap_or(self.model.receive_window(self.socket_buffer));
         let mut config = self.host(64 * 1024, window);
         config.receiver.window_cap = window;
-        config.receiver.policy = self.ack_policy.unwrap_or_else(|| {
+        config.receiver.policy = self.ack_policy.clone().unwrap_or_else(|| {
             let name = if self.infer {
                 INFERENCE
             } else {
