@@ -20,6 +20,8 @@
 //!
 //! A [profile] names the rules that a historic or modern stack is made of.
 
+#![cfg_attr(not(test), no_std)]
+
 extern crate alloc;
 
 pub mod connection;

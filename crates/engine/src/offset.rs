@@ -1,7 +1,7 @@
 //! Positions in a stream of octets, and ranges of them.
 
-use std::fmt;
-use std::ops::{Add, AddAssign, Sub};
+use core::fmt;
+use core::ops::{Add, AddAssign, Sub};
 
 /// A sequence number that never wraps (RFC 9293, section 3.4, without the modulus).
 ///

@@ -1,7 +1,7 @@
 //! Time is an argument: an [`Instant`] is nanoseconds since an epoch the caller chose.
 
-use std::fmt;
-use std::ops::{Add, AddAssign, Sub};
+use core::fmt;
+use core::ops::{Add, AddAssign, Sub};
 
 /// A moment in nanoseconds since the caller's epoch.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -21,6 +21,8 @@ pub use pass::{Stamp, Syn};
 pub use rtt::{Echo, RtoRules, RttEstimator};
 pub use timers::{Expired, TimerReason};
 
+use alloc::boxed::Box;
+
 use crate::extensions::Extensions;
 use crate::offset::Offset;
 use crate::segment::Segment;

@@ -256,7 +256,7 @@ impl Sender {
         {
             let room = self.vars.cwnd.saturating_sub(selective.board.pipe());
             let span = self.cut(span, stamp);
-            if span.len() > room && !std::mem::take(&mut self.recovery.forced) {
+            if span.len() > room && !core::mem::take(&mut self.recovery.forced) {
                 return;
             }
             self.recovery.forced = false;
