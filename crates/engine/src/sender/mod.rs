@@ -9,6 +9,7 @@ mod counters;
 mod pass;
 mod rack;
 mod recovery;
+mod resend;
 mod rtt;
 mod scoreboard;
 mod selective;
@@ -29,6 +30,7 @@ use crate::segment::Segment;
 use crate::time::{Duration, Instant};
 use congestion::{Ack, Congestion, Control, Window, restart::IdleRestart};
 use recovery::Recovery;
+use resend::Resend;
 use selective::{Report, Selective};
 use send_policy::{Moment, Rule, SendPolicy, Vars, Why};
 
@@ -83,6 +85,8 @@ pub struct Sender {
     idle_restart: IdleRestart,
     rtt: RttEstimator,
     recovery: Recovery,
+    /// What a pass is to send again first.
+    resend: Resend,
     /// The scoreboard and what reads it, once both sides permitted SACK.
     selective: Option<Box<Selective>>,
     timers: timers::Timers,
@@ -165,6 +169,7 @@ impl Sender {
             idle_restart: config.idle_restart,
             rtt: RttEstimator::new(config.rto),
             recovery: Recovery::default(),
+            resend: Resend::default(),
             selective: None,
             timers: timers::Timers::new(extensions.user_timeout),
             hold: None,
@@ -330,6 +335,7 @@ impl Sender {
         self.vars.ssthresh = self.cwnd_cap;
         self.rtt.restart();
         self.recovery = Recovery::default();
+        self.resend = Resend::default();
         self.stop_timers();
     }
 

@@ -56,13 +56,13 @@ impl Sender {
     pub(crate) fn pass(&mut self, now: Instant, stamp: &Stamp, out: &mut Outbox) -> usize {
         self.vars.now = now;
         let before = out.segments.len();
-        if self.recovery.resend {
+        if self.resend.is_wanted() {
             self.resend(stamp, out);
         }
         if self.vars.nxt < self.vars.written + u64::from(self.finishing) {
             self.send_new(stamp, out);
         }
-        if self.recovery.resend {
+        if self.resend.is_wanted() {
             self.resend_doubtful(stamp, out);
         }
         out.segments.len() - before
@@ -102,7 +102,7 @@ impl Sender {
     /// Whether there is anything that a pass could send: data, a FIN or a retransmission.
     #[inline]
     pub(crate) fn has_unsent(&self) -> bool {
-        self.vars.nxt < self.vars.written + u64::from(self.finishing) || self.recovery.resend
+        self.vars.nxt < self.vars.written + u64::from(self.finishing) || self.resend.is_wanted()
     }
 
     /// A segment without data left past the sender: a bare acknowledgment.
@@ -116,7 +116,7 @@ impl Sender {
     fn sendable(&self) -> u64 {
         let vars = &self.vars;
         let cwnd_end = match &self.selective {
-            None => vars.una + vars.cwnd + self.recovery.limited_transmit,
+            None => vars.una + vars.cwnd + self.recovery.limited_transmit(),
             // RFC 6675, section 5, step C: cwnd bounds what the network carries.
             Some(selective) => vars.nxt + vars.cwnd.saturating_sub(selective.board.pipe()),
         };
@@ -321,7 +321,7 @@ impl Sender {
 
     /// Fast retransmit: the segment at SND.UNA, whatever the window (RFC 5681, section 3.2).
     fn resend_first(&mut self, stamp: &Stamp, out: &mut Outbox) {
-        self.recovery.resend = false;
+        self.resend.set_wanted(false);
         let (nxt, written, hold) = (self.vars.nxt, self.vars.written, self.hold);
         self.vars.nxt = self.vars.una;
         let size = u64::from(self.segment_size(stamp));
