@@ -81,7 +81,7 @@ impl Wire {
             len: self.len,
             window: self.window.unwrap_or(window),
             flags: self.flags,
-            options: self.options.unwrap_or_default(),
+            options: self.options.map(without_mss_0).unwrap_or_default(),
         }
     }
 
@@ -93,15 +93,22 @@ impl Wire {
             && self.ack.is_none_or(|ack| ack == segment.ack)
             && self.window.is_none_or(|window| window == segment.window)
             && self.options.is_none_or(|options| {
-                // The MSS and timestamps may be left out; `mss 0` says that there is no such option.
-                let mss = options.mss.or(segment.options.mss);
+                // The MSS and timestamps may be left out.
                 let options = Options {
-                    mss: mss.filter(|mss| *mss > 0),
+                    mss: options.mss.or(segment.options.mss),
                     timestamps: options.timestamps.or(segment.options.timestamps),
                     ..options
                 };
-                options == segment.options
+                without_mss_0(options) == segment.options
             })
+    }
+}
+
+/// `mss 0` says that there is no such option.
+fn without_mss_0(options: Options) -> Options {
+    Options {
+        mss: options.mss.filter(|mss| *mss > 0),
+        ..options
     }
 }
 
