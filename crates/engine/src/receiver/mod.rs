@@ -6,7 +6,7 @@ mod sack;
 
 use crate::offset::{Offset, Span};
 use crate::segment::{Flags, Segment};
-use crate::time::Instant;
+use crate::time::{Deadline, Instant};
 use ack_policy::{AckMoment, AckPolicy, AckTimer, AckVerdict, AckView, Arrival, Rule};
 use assembler::Assembler;
 use sack::SackMemory;
@@ -57,8 +57,8 @@ pub struct Receiver {
     timer: AckTimer,
     /// The last deadline that was looked up, and when.
     tick: (Instant, Instant),
-    /// When a delayed acknowledgment leaves; `FAR_FUTURE` if none waits.
-    delayed_until: Instant,
+    /// When a delayed acknowledgment leaves, if one waits.
+    delayed_until: Deadline,
     ack_now: bool,
 }
 
@@ -97,7 +97,7 @@ impl Receiver {
             policy: config.policy.clone().install(),
             timer: config.timer,
             tick: (Instant::ZERO, Instant::ZERO),
-            delayed_until: Instant::FAR_FUTURE,
+            delayed_until: Deadline::OFF,
             ack_now: false,
         }
     }
@@ -341,17 +341,19 @@ impl Receiver {
         match verdict {
             AckVerdict::Now => self.ack_now = true,
             AckVerdict::Nothing => {}
-            AckVerdict::Delay if self.delayed_until == Instant::FAR_FUTURE => {
-                self.delayed_until = self.deadline(now);
+            AckVerdict::Delay if self.delayed_until.is_off() => {
+                self.delayed_until = Deadline::at(self.deadline(now));
             }
             AckVerdict::Delay => {}
-            AckVerdict::DelayUntil(until) => self.delayed_until = self.delayed_until.min(until),
+            AckVerdict::DelayUntil(until) => {
+                self.delayed_until = self.delayed_until.min(Deadline::at(until));
+            }
         }
     }
 
     /// The connection is gone; no acknowledgment is owed any more.
     pub(crate) fn forget(&mut self) {
-        self.delayed_until = Instant::FAR_FUTURE;
+        self.delayed_until = Deadline::OFF;
         self.ack_now = false;
     }
 
@@ -379,17 +381,16 @@ impl Receiver {
         self.ack_now = true;
     }
 
-    /// When a delayed acknowledgment leaves; `FAR_FUTURE` if none waits.
-    #[must_use]
+    /// When a delayed acknowledgment leaves.
     #[inline]
-    pub fn delayed_until(&self) -> Instant {
+    pub(crate) fn delayed_until(&self) -> Deadline {
         self.delayed_until
     }
 
     /// Time has passed.
     pub(crate) fn on_wakeup(&mut self, now: Instant) {
-        if self.delayed_until <= now {
-            self.delayed_until = Instant::FAR_FUTURE;
+        if self.delayed_until.is_due(now) {
+            self.delayed_until = Deadline::OFF;
             self.ack_now = true;
             let view = self.view(now);
             self.policy.observe(AckMoment::TimerFired, &view);
@@ -404,7 +405,7 @@ impl Receiver {
             memory.reported();
         }
         self.advertised = self.advertised.max(self.nxt + u64::from(window));
-        self.delayed_until = Instant::FAR_FUTURE;
+        self.delayed_until = Deadline::OFF;
         self.ack_now = false;
         let view = self.view(now);
         self.policy.observe(AckMoment::AckSent { with_data }, &view);

@@ -279,8 +279,10 @@ impl Play {
     /// Nothing moves until the receiver's timer has fired.
     fn wait(&mut self) {
         let mut acks = Outbox::new();
-        while acks.segments.is_empty() && self.receiver.next_wakeup() < Instant::FAR_FUTURE {
-            self.now = self.receiver.next_wakeup().max(self.now);
+        while let Some(at) = self.receiver.next_wakeup()
+            && acks.segments.is_empty()
+        {
+            self.now = at.max(self.now);
             self.receiver.on_wakeup(self.now, &mut acks);
         }
         self.acknowledge(&acks);

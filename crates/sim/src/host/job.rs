@@ -84,7 +84,8 @@ impl<P: Program> Host<P> {
 
     fn run_timers(&mut self, now: Instant) {
         for index in 0..self.sockets.len() {
-            if self.sockets[index].connection.next_wakeup() <= now {
+            let deadline = self.sockets[index].connection.next_wakeup();
+            if deadline.is_some_and(|at| at <= now) {
                 self.ask(index as u32, |connection, out| {
                     connection.on_wakeup(now, out);
                 });
@@ -272,7 +273,8 @@ impl<P: Program> Host<P> {
     fn take(&self, now: Instant, first: Duration, reading: Reading) -> Step {
         let timer = self.sockets[reading.socket as usize]
             .connection
-            .next_wakeup();
+            .next_wakeup()
+            .unwrap_or(Instant::FAR_FUTURE);
         let reading = reading.up_to(timer, now + first, &self.costs);
         Step::Busy(first + reading.copying(&self.costs), Work::Take(reading))
     }
