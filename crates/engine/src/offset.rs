@@ -50,7 +50,12 @@ impl AddAssign<u64> for Offset {
 
 impl Sub for Offset {
     type Output = u64;
-    /// The distance between two offsets; the right one must not be the later.
+    /// The distance between two offsets; [`since`](Offset::since) serves where the right one may be the
+    /// later.
+    ///
+    /// # Panics
+    ///
+    /// If the right one is the later, where debug assertions are on.
     fn sub(self, earlier: Self) -> u64 {
         debug_assert!(self >= earlier, "{self} lies before {earlier}");
         self.0.wrapping_sub(earlier.0)

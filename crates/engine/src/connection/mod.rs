@@ -6,6 +6,7 @@
 mod agreement;
 mod arrival;
 mod challenge;
+mod config;
 mod handshake;
 mod liveness;
 mod output;
@@ -13,14 +14,15 @@ mod teardown;
 mod timestamps;
 
 pub use crate::extensions::{Extensions, Keepalive};
+pub use config::{Config, ConfigBuilder, InvalidConfig};
 pub use handshake::reset;
 
 use crate::outbox::{Events, Outbox};
+use crate::receiver::Receiver;
 use crate::receiver::ack_policy::{AckPolicy, AckTimer};
-use crate::receiver::{Receiver, ReceiverConfig};
 use crate::sender::congestion::Congestion;
 use crate::sender::send_policy::{BlockedOn, Moment, SendPolicy};
-use crate::sender::{Expired, Sender, SenderConfig, Stamp};
+use crate::sender::{Expired, Sender, Stamp};
 use crate::socket::copy_rule::{CopyRule, Rule};
 use crate::socket::{Piece, WriteCall};
 use crate::time::{Deadline, Duration, Instant};
@@ -28,21 +30,6 @@ use agreement::Agreed;
 use challenge::Budget;
 use liveness::Liveness;
 use timestamps::Clock;
-
-/// What a connection is made of.
-#[derive(Clone, Debug)]
-pub struct Config {
-    /// The sending half's rules.
-    pub sender: SenderConfig,
-    /// The receiving half's rules.
-    pub receiver: ReceiverConfig,
-    /// How writes reach the send buffer.
-    pub copy_rule: CopyRule,
-    /// How long TIME-WAIT lasts: twice the maximum segment lifetime (RFC 9293, section 3.4.2).
-    pub time_wait: Duration,
-    /// What it may use beyond RFC 9293's core.
-    pub extensions: Extensions,
-}
 
 /// The states of RFC 9293, section 3.3.2.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -294,7 +294,6 @@ impl Rule for Installed {
 
 /// What a policy must be told by the rest of the system, besides the sender's own variables.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
 pub enum Needs {
     /// Nothing.
     Nothing,

@@ -41,7 +41,16 @@ impl Custom {
 
 impl Rule for Custom {
     fn step(&self, view: &CopyView) -> Step {
-        self.0.step(view)
+        let step = self.0.step(view);
+        if let Step::Copy(octets) = step {
+            let remaining = view.remaining;
+            assert!(
+                (1..=remaining).contains(&octets),
+                "{:?} copies {octets} of {remaining} octets",
+                self.0
+            );
+        }
+        step
     }
 
     fn wakes(&self, space: u64, capacity: u64) -> bool {

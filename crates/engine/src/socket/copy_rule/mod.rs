@@ -52,7 +52,12 @@ pub enum Step {
 /// A copy rule: pure, for a kernel that copies remembers nothing between two pieces but what
 /// [`CopyView`] says.
 pub trait Rule {
-    /// What happens next. `view.remaining` is positive.
+    /// What happens next. `view.remaining` is at least 1.
+    ///
+    /// [`Step::Copy`] takes from 1 to `view.remaining` octets; the connection panics if a rule of the
+    /// library user's own says something else. [`Step::NewRound`] asks again at once, with
+    /// `space_at_round` renewed and nothing copied in the round; a rule that says so again then never
+    /// ends.
     fn step(&self, view: &CopyView) -> Step;
 
     /// Whether a writer that sleeps is woken when an acknowledgment has freed something, so that
