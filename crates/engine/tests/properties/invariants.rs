@@ -2,7 +2,7 @@
 //! this file, too.
 
 use tinygram_engine::receiver::assembler::MAX_RANGES;
-use tinygram_engine::{Connection, Instant, Offset};
+use tinygram_engine::{Connection, Offset};
 
 /// Panics where one is broken.
 pub(crate) fn check(connection: &Connection, receive_buffer: u64) {
