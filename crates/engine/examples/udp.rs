@@ -149,9 +149,10 @@ impl End {
         self.out.take_events();
         for segment in self.out.segments.drain(..) {
             let mut datagram = write_header(&segment).to_vec();
-            let start = segment.data().start.since(self.written_from) as usize;
-            let octets = self.written.range(start..start + segment.len as usize);
-            datagram.extend(octets);
+            if segment.len > 0 {
+                let start = segment.data().start.since(self.written_from) as usize;
+                datagram.extend(self.written.range(start..start + segment.len as usize));
+            }
             self.socket.send_to(&datagram, self.peer)?;
         }
         Ok(())

@@ -1,6 +1,8 @@
 //! Rules of a library user's own: each is installed by its trait alone, remembers, and decides as one of
 //! the engine's would. Each here is a twin of one that the engine has, so that both must send the same.
 
+use std::collections::VecDeque;
+
 use tinygram_engine::connection::{Config, InvalidConfig};
 use tinygram_engine::profile::{Profile, Sizes};
 use tinygram_engine::receiver::ack_policy::{
@@ -10,7 +12,7 @@ use tinygram_engine::sender::congestion::{Ack, Congestion, Control, Window};
 use tinygram_engine::sender::send_policy::{
     Because, Moment, Offer, Rule, SendPolicy, Vars, Verdict, Why,
 };
-use tinygram_engine::socket::copy_rule::{self, CopyRule, CopyView, Custom, Step};
+use tinygram_engine::socket::copy_rule::{self, CopyRule, CopyView, Custom, Step, SunOs};
 use tinygram_engine::{Connection, Duration, Extensions, Instant, Outbox};
 
 const SIZES: Sizes = Sizes {
@@ -88,6 +90,16 @@ impl Control for TwinOfSlowStart {
     }
 }
 
+/// No twin of any: what it does must show.
+#[derive(Clone, Debug)]
+struct NeverGrows;
+
+impl Control for NeverGrows {
+    fn on_ack(&mut self, _: Window<'_>, _: &Ack) {}
+    fn on_loss(&mut self, _: Window<'_>, _: u64) {}
+    fn on_timeout(&mut self, _: Window<'_>, _: u64) {}
+}
+
 #[derive(Debug)]
 struct TwinOfWholeWrite;
 
@@ -107,30 +119,45 @@ fn rules() -> Config {
     builder.build().expect("a sound configuration")
 }
 
-/// What a conversation in 1 ms round trips sends, segment by segment.
+/// What two ends with these rules send, segment by segment, where one of them writes every 3 ms to the
+/// other, which is 2 ms away.
 fn conversation(config: &Config) -> Vec<String> {
-    let peer = Profile::SOLARIS_7.config(&SIZES);
-    let mut ends = [config, &peer].map(|config| Connection::established(config, 20_000));
-    let (mut now, mut sent, mut out) = (Instant::ZERO, Vec::new(), Outbox::new());
-    let writes = [300, 40, 2500, 7, 7, 4100, 1000, 12];
-    for write in writes {
-        ends[0].write(now, write, false, &mut out);
-        ends[1].write(now, 2 * write, false, &mut Outbox::new());
-        for _ in 0..8 {
-            for (from, to) in [(0, 1), (1, 0)] {
-                ends[from].on_wakeup(now, &mut out);
-                for segment in out.segments.drain(..).collect::<Vec<_>>() {
-                    sent.push(format!("{now} {from} {segment}"));
-                    ends[to].on_segment(now, &segment, &mut out);
-                    ends[to].read(now, u64::MAX, &mut out);
-                    let answers: Vec<_> = out.segments.drain(..).collect();
-                    for answer in answers {
-                        sent.push(format!("{now} {to} {answer}"));
-                        ends[from].on_segment(now, &answer, &mut out);
-                    }
-                }
-            }
-            now += Duration::from_millis(1);
+    const EVERY: Duration = Duration::from_millis(3);
+    const DELAY: Duration = Duration::from_millis(2);
+    let writes = [300, 40, 2500, 7, 7, 4100, 1000, 12, 3000, 5];
+    let mut to_write = writes.iter();
+    let mut ends = [(); 2].map(|()| Connection::established(config, 20_000));
+    let mut line = VecDeque::new();
+    let (mut now, mut next_write) = (Instant::ZERO, Some(Instant::ZERO));
+    let (mut out, mut sent, mut read) = (Outbox::new(), Vec::new(), 0);
+    while read < writes.iter().sum() {
+        let arrival = line.front().map(|(at, ..)| *at);
+        let timers = ends.iter().filter_map(Connection::next_wakeup);
+        now = timers
+            .chain(arrival)
+            .chain(next_write)
+            .min()
+            .expect("something is to come")
+            .max(now);
+        let end = if arrival == Some(now)
+            && let Some((_, end, segment)) = line.pop_front()
+        {
+            ends[end].on_segment(now, &segment, &mut out);
+            end
+        } else if next_write == Some(now) {
+            let octets = to_write.next();
+            ends[0].write(now, octets.copied().unwrap_or(0), false, &mut out);
+            next_write = octets.map(|_| now + EVERY);
+            0
+        } else {
+            let end = usize::from(ends[0].next_wakeup() != Some(now));
+            ends[end].on_wakeup(now, &mut out);
+            end
+        };
+        read += ends[1].read(now, if end == 1 { u64::MAX } else { 0 }, &mut out);
+        for segment in out.segments.drain(..) {
+            sent.push(format!("{now} {end} {segment}"));
+            line.push_back((now + DELAY, 1 - end, segment));
         }
     }
     sent
@@ -158,6 +185,12 @@ fn a_twin_sends_what_the_engines_own_rule_sends() {
     // And it matters which rule is installed.
     assert_ne!(of(&|it| it.sender.policy = SendPolicy::Off), own);
     assert_ne!(of(&|it| it.receiver.policy = AckPolicy::EverySegment), own);
+    assert_ne!(
+        of(&|it| it.sender.congestion = Congestion::custom(NeverGrows)),
+        own
+    );
+    let pages = CopyRule::SunOs(SunOs::AS_SHIPPED);
+    assert_ne!(of(&|it| it.copy_rule = pages), own);
 }
 
 /// A rule's memory belongs to one connection: another with the same configuration has its own.
