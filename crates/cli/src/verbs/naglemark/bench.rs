@@ -8,13 +8,13 @@ use rayon::prelude::*;
 use tinygram_naglemark::measure::{self, Wanted};
 use tinygram_naglemark::score::{self, Work};
 use tinygram_papers::mogul::tables::{Entry, Miss, entries, mean_distance, misses};
-use tinygram_report::naglemark::{Cell, Panel, Trace, Transfer, Yardstick};
 use tinygram_report::units::{grouped, size};
 use tinygram_sim::medium::{Frame, Side};
 
 use super::args::{Medium, Model, Trial};
 use super::experiment::{medium, table, wanted};
 use super::plan::{Link, PAPER_REPETITIONS, Plan};
+use super::show::{Cell, Panel, Trace, Transfer, Yardstick};
 use crate::exit::Failure;
 use crate::terminal::Progress;
 

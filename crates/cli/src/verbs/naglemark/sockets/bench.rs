@@ -4,8 +4,8 @@
 use tinygram_engine::Duration;
 use tinygram_naglemark::parameters::{Measured, MediumKind, Parameters, Sample};
 use tinygram_naglemark::score::{self, is_delayed};
-use tinygram_report::naglemark::{Cell, Panel, Trace, Transfer, Yardstick};
 
+use super::super::show::{Cell, Panel, Trace, Transfer, Yardstick};
 use super::outliers::{self, Outliers};
 use super::plan::Plan;
 use super::policy::Policy;

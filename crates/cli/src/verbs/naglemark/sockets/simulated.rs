@@ -13,13 +13,13 @@ use tinygram_sim::costs::{HostCosts, SegmentCost};
 use tinygram_sim::medium::{ImpairmentRules, Medium, PointToPoint, Side, Wire};
 use tinygram_sim::{Ended, Opening, World, WorldConfig};
 
-use crate::exit::Failure;
+use super::super::args::BackendName;
+use super::super::experiment;
 use super::client::REQUEST;
 use super::plan::{LINUX, Plan};
 use super::policy::Policy;
-use super::super::args::BackendName;
-use super::super::experiment;
 use super::trial::{Backend, Conditions, Taken, Trial};
+use crate::exit::Failure;
 
 /// Two simulated hosts.
 pub(super) struct Simulated {
