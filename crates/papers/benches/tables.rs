@@ -7,9 +7,10 @@
 
 use std::time::Instant;
 
-use tinygram_papers::mogul::aggregate::Work;
-use tinygram_papers::mogul::model::Model;
-use tinygram_papers::mogul::tables::{measure, wanted};
+use tinygram_naglemark::measure::measure;
+use tinygram_naglemark::model::Model;
+use tinygram_naglemark::score::Work;
+use tinygram_papers::mogul::tables::wanted;
 
 const REPETITIONS: u32 = 10;
 const MULTIPLIER: u32 = 3;

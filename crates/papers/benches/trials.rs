@@ -35,8 +35,8 @@ use std::time::Duration;
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use tinygram_engine::sender::send_policy::SendPolicy;
-use tinygram_papers::mogul::model::Model;
-use tinygram_papers::mogul::naglemark::{MediumKind, Parameters, Trial};
+use tinygram_naglemark::model::Model;
+use tinygram_naglemark::parameters::{MediumKind, Parameters, Trial};
 
 /// The paper's cheapest and its most expensive road: a ring whose frames carry three times as much,
 /// and a cable on which frames collide.

@@ -11,8 +11,8 @@
 use std::process::ExitCode;
 
 use tinygram_engine::sender::send_policy::SendPolicy;
-use tinygram_papers::mogul::model::Model;
-use tinygram_papers::mogul::naglemark::{MediumKind, Parameters, Trial};
+use tinygram_naglemark::model::Model;
+use tinygram_naglemark::parameters::{MediumKind, Parameters, Trial};
 
 /// Of the three in section 7; both are the middle one.
 const APP_BUFFER: u64 = 32 * 1024;

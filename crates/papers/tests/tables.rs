@@ -1,12 +1,13 @@
 //! Tables 4 to 7, all 396 entries, at the paper's 10 repetitions.
 
 use tinygram_engine::sender::send_policy::SendPolicy;
-use tinygram_papers::mogul::aggregate::Cell;
-use tinygram_papers::mogul::model::Model;
-use tinygram_papers::mogul::naglemark::{MediumKind, Parameters, Trial};
+use tinygram_naglemark::measure::measure;
+use tinygram_naglemark::model::Model;
+use tinygram_naglemark::parameters::{MediumKind, Parameters, Trial};
+use tinygram_naglemark::score::Cell;
 use tinygram_papers::mogul::published::Table;
 use tinygram_papers::mogul::tables::{
-    Entry, KNOWN_MISMATCHES, entries, mean_distance, measure, misses, tolerance, wanted,
+    Entry, KNOWN_MISMATCHES, entries, mean_distance, misses, tolerance, wanted,
 };
 
 const REPETITIONS: u32 = 10;

@@ -1,8 +1,8 @@
 //! Tables 2 and 3, which define names: held against the names that trials and policies have here.
 
 use tinygram_engine::sender::send_policy::Registered;
+use tinygram_naglemark::parameters::Trial;
 
-use super::naglemark::Trial;
 use super::tables::VARIANTS;
 use crate::experiment::{Class, Effort, Layout, Outcome, Row, Tolerance, Value};
 

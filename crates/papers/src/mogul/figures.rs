@@ -5,10 +5,10 @@
 
 use tinygram_engine::Duration;
 use tinygram_engine::sender::send_policy::Registered;
+use tinygram_naglemark::model::Model;
+use tinygram_naglemark::parameters::{MediumKind, Parameters, Sample, Trial};
+use tinygram_naglemark::score::{cell, estimate, is_delayed, regression};
 
-use super::aggregate::{cell, estimate, is_delayed, regression};
-use super::model::Model;
-use super::naglemark::{MediumKind, Parameters, Sample, Trial};
 use super::published::Table;
 use super::scores::{RULES, parameters};
 use super::stalled::policy;

@@ -2,8 +2,10 @@
 //! waits not for a random part of its period but for nearly all that is left of it.
 
 use tinygram_engine::Duration;
+use tinygram_naglemark::parameters::{
+    Lengths, MediumKind, Parameters, Sample, Series as LengthSeries,
+};
 
-use super::naglemark::{Lengths, MediumKind, Parameters, Sample, Series as LengthSeries};
 use super::stalled::trial;
 use crate::experiment::{
     Class, Effort, Mark, Origin, Outcome, Parameter, Plot, Row, Series, Tolerance, Value,

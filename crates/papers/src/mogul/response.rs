@@ -14,10 +14,10 @@ use tinygram_engine::profile::{Profile, Sizes};
 use tinygram_engine::receiver::ack_policy::AckTimer;
 use tinygram_engine::sender::send_policy::SendPolicy;
 use tinygram_engine::{Duration, Instant};
+use tinygram_naglemark::workload::{Naglemark, Plan, Writes};
 use tinygram_sim::costs::HostCosts;
 use tinygram_sim::dice::{Dice, Purpose};
 use tinygram_sim::medium::{ImpairmentRules, Medium, PointToPoint, Side, Wire};
-use tinygram_sim::workload::naglemark::{Naglemark, Plan, Writes};
 use tinygram_sim::{Ended, Opening, World, WorldConfig};
 
 /// Between which hosts, over what.

@@ -1,9 +1,11 @@
 //! Tables 4 to 7 as experiments: every entry, the mean distance, and the order of the variants.
 
-use super::model::{Model, PARAMETERS};
+use tinygram_naglemark::measure::measure;
+use tinygram_naglemark::model::{Model, PARAMETERS};
+
 use super::published::{Row as PublishedRow, SOCKET_BUFFERS, Table};
 use super::tables::{
-    Entry, KNOWN_MISMATCHES, entries, entry_tolerance, mean_distance, measure, tolerance, wanted,
+    Entry, KNOWN_MISMATCHES, entries, entry_tolerance, mean_distance, tolerance, wanted,
 };
 use crate::experiment::{Class, Effort, Layout, Origin, Outcome, Parameter, Row, Tolerance, Value};
 

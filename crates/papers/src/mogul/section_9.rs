@@ -1,10 +1,10 @@
 //! Section 9's two examples: a sender's buffer below two segments, and the message of 12,289 octets
 //! that inferring the sender's buffer delays.
 
+use tinygram_naglemark::parameters::{Lengths, MediumKind, Parameters, Sample, Series};
 use tinygram_sim::medium::{Frame, Side};
 use tinygram_sim::observer::Trace as Recorder;
 
-use super::naglemark::{Lengths, MediumKind, Parameters, Sample, Series};
 use super::stalled::trial;
 use crate::experiment::{Class, Effort, Origin, Outcome, Parameter, Row, Tolerance, Trace, Value};
 

@@ -3,9 +3,9 @@
 //! is left out, and they are.
 
 use rayon::prelude::*;
+use tinygram_naglemark::parameters::MediumKind;
+use tinygram_naglemark::score::regression;
 
-use super::aggregate::regression;
-use super::naglemark::MediumKind;
 use super::published::{APP_BUFFERS, SOCKET_BUFFERS};
 use super::stalled::{stalled, trial};
 use super::tables::VARIANTS;

@@ -7,9 +7,8 @@
 
 use tinygram_engine::sender::send_policy::SendPolicy;
 use tinygram_engine::{Duration, sender::send_policy::Registered};
-
-use super::model::{ACK_TICK, Model};
-use super::naglemark::{AckTimerKind, Measured, MediumKind, Parameters, Trial};
+use tinygram_naglemark::model::{ACK_TICK, Model};
+use tinygram_naglemark::parameters::{AckTimerKind, Measured, MediumKind, Parameters, Trial};
 
 /// More than any transfer varies by, less than all but a tenth of the waits for a tick of 200 ms.
 const BEYOND: Duration = Duration::from_millis(20);

@@ -1,13 +1,11 @@
 //! Tables 4 to 7: which cells they have, and how far ours are from the published ones.
 
-use std::collections::BTreeMap;
-
-use rayon::prelude::*;
 use tinygram_engine::sender::send_policy::SendPolicy;
+use tinygram_naglemark::measure::Wanted;
+use tinygram_naglemark::model::Model;
+use tinygram_naglemark::parameters::{MediumKind, Parameters, Trial};
+use tinygram_naglemark::score::Cell;
 
-use super::aggregate::{Cell, Work, cell};
-use super::model::Model;
-use super::naglemark::{MediumKind, Parameters, Trial};
 use super::published::{APP_BUFFERS, SOCKET_BUFFERS, Table};
 
 /// The variants of Table 3.
@@ -15,17 +13,6 @@ pub const VARIANTS: [&str; 11] = [
     "NAGLE", "OFF", "MINSHALL", "MSMV", "EOM", "E+M", "MIN+MORE", "DLDET", "E+M+M", "E+M+D",
     "BORMAN",
 ];
-
-/// A cell to be measured.
-#[derive(Clone, Debug)]
-pub struct Wanted {
-    /// The paper's table, if it is one of its cells.
-    pub table: Option<u8>,
-    /// The variant's label.
-    pub variant: &'static str,
-    /// The trial.
-    pub parameters: Parameters,
-}
 
 /// All 396 trials of a table (4 to 7): 11 variants, 9 pairs of buffers, 4 trial types.
 #[must_use]
@@ -61,70 +48,6 @@ pub fn wanted(table: u8, model: Model, seed: u64) -> Vec<Wanted> {
         }
     }
     all
-}
-
-/// Measures all of `wanted` on all threads of the pool, in order; `done` is told after each cell.
-///
-/// Where two cells cannot differ in anything but their names, one run serves both.
-#[must_use]
-pub fn measure(
-    wanted: &[Wanted],
-    repetitions: u32,
-    multiplier: u32,
-    done: &(dyn Fn(&Cell) + Sync),
-) -> Vec<Cell> {
-    let first_alike = first_alike(wanted);
-    let run = |(index, wanted): (usize, &Wanted)| {
-        let Wanted {
-            table,
-            variant,
-            parameters,
-        } = wanted;
-        (first_alike[index] == index).then(|| {
-            let cell = cell(*table, variant, parameters, repetitions, multiplier);
-            done(&cell);
-            cell
-        })
-    };
-    // A cell is work enough to be shared out alone; longer pieces leave a thread idle at the end.
-    let alone = wanted.par_iter().enumerate().with_max_len(1);
-    let cells: Vec<Option<Cell>> = alone.map(run).collect();
-    let whole = |(index, wanted): (usize, &Wanted)| {
-        let original = cells[first_alike[index]]
-            .clone()
-            .expect("the first of its kind is run");
-        if first_alike[index] == index {
-            return original;
-        }
-        let Wanted { table, variant, .. } = *wanted;
-        let copy = Cell {
-            table,
-            variant,
-            work: Work::default(),
-            ..original
-        };
-        done(&copy);
-        copy
-    };
-    wanted.iter().enumerate().map(whole).collect()
-}
-
-/// For each cell, the first one whose run is the same to the last segment: under the fitted model's
-/// MORE, MINSHALL and MIN+MORE are one rule, and so are EOM and E+M.
-fn first_alike(wanted: &[Wanted]) -> Vec<usize> {
-    let mut seen = BTreeMap::new();
-    let first = |(index, wanted): (usize, &Wanted)| {
-        let mut parameters = wanted.parameters.clone();
-        if parameters.model.is_fitted() {
-            parameters.policy = parameters.policy.under_more();
-        }
-        match parameters.policy {
-            // Two closures look alike from outside.
-            SendPolicy::Custom(_) => index,
-            _ => *seen.entry(format!("{parameters:?}")).or_insert(index),
-        }
-    };
-    wanted.iter().enumerate().map(first).collect()
 }
 
 /// A table's entry: the worst of the four trial types.

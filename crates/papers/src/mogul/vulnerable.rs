@@ -1,6 +1,7 @@
 //! Table 1: the share of responses that are vulnerable by their length alone.
 
-use super::naglemark::MediumKind;
+use tinygram_naglemark::parameters::MediumKind;
+
 use super::prevalence::Vulnerability;
 use super::stalled::{stalled, trial};
 use crate::experiment::{Class, Effort, Layout, Outcome, Row, Tolerance, Value};

@@ -5,15 +5,16 @@ use std::time::{Duration, Instant};
 
 use clap::ValueEnum;
 use rayon::prelude::*;
-use tinygram_papers::mogul::aggregate::{self, Work};
-use tinygram_papers::mogul::tables::{self, Entry, Miss, Wanted, entries, mean_distance, misses};
-use tinygram_report::naglemark::{Cell, Panel, Trace, Transfer, Yardstick};
+use tinygram_naglemark::measure::{self, Wanted};
+use tinygram_naglemark::score::{self, Work};
+use tinygram_papers::mogul::tables::{Entry, Miss, entries, mean_distance, misses};
 use tinygram_report::units::{grouped, size};
 use tinygram_sim::medium::{Frame, Side};
 
 use super::args::{Medium, Model, Trial};
 use super::experiment::{medium, table, wanted};
 use super::plan::{Link, PAPER_REPETITIONS, Plan};
+use super::show::{Cell, Panel, Trace, Transfer, Yardstick};
 use crate::exit::Failure;
 use crate::terminal::Progress;
 
@@ -111,17 +112,17 @@ pub(crate) fn measure(
     })
 }
 
-fn cells_of(plan: &Plan, link: &Link, progress: &Progress) -> Vec<aggregate::Cell> {
+fn cells_of(plan: &Plan, link: &Link, progress: &Progress) -> Vec<score::Cell> {
     cells(plan, &wanted(plan, link), progress)
 }
 
 /// In the order in which they are wanted, whatever thread measures which.
-fn cells(plan: &Plan, wanted: &[Wanted], progress: &Progress) -> Vec<aggregate::Cell> {
-    let step = |_: &aggregate::Cell| progress.step();
-    tables::measure(wanted, plan.repetitions, plan.multiplier.into(), &step)
+fn cells(plan: &Plan, wanted: &[Wanted], progress: &Progress) -> Vec<score::Cell> {
+    let step = |_: &score::Cell| progress.step();
+    measure::measure(wanted, plan.repetitions, plan.multiplier.into(), &step)
 }
 
-fn panel(plan: &Plan, link: &Link, cells: &[aggregate::Cell]) -> Panel {
+fn panel(plan: &Plan, link: &Link, cells: &[score::Cell]) -> Panel {
     let published = table(plan, link);
     let mut title = format!("Scores for {} (MSS {})", name(link.medium), link.mss);
     if let Some(table) = published {
@@ -164,7 +165,7 @@ fn panel(plan: &Plan, link: &Link, cells: &[aggregate::Cell]) -> Panel {
 }
 
 /// How far the cells are from the paper's, where they can be compared.
-fn distance(plan: &Plan, link: &Link, cells: &[aggregate::Cell]) -> Option<String> {
+fn distance(plan: &Plan, link: &Link, cells: &[score::Cell]) -> Option<String> {
     let table = table(plan, link).filter(|_| is_whole_table(plan, link))?;
     let mean = mean_distance(table, &entries(cells));
     let model = match plan.model {
@@ -179,7 +180,7 @@ fn distance(plan: &Plan, link: &Link, cells: &[aggregate::Cell]) -> Option<Strin
 }
 
 /// Which entries are further from the paper's than the tolerance that the fitted model is held to.
-fn verdict(plan: &Plan, link: &Link, cells: &[aggregate::Cell]) -> Option<String> {
+fn verdict(plan: &Plan, link: &Link, cells: &[score::Cell]) -> Option<String> {
     let table = table(plan, link).filter(|_| plan.model == Model::Fitted)?;
     let entries = entries(cells);
     let is_published = |it: &&Entry| {
@@ -228,9 +229,9 @@ fn is_whole_table(plan: &Plan, link: &Link) -> bool {
     table(plan, link).is_some() && plan.trials.len() == Trial::value_variants().len()
 }
 
-/// The line that [`aggregate::is_delayed`] draws.
+/// The line that [`score::is_delayed`] draws.
 fn yardstick(plan: &Plan, link: &Link) -> Yardstick {
-    let at_zero = aggregate::estimate(&medium(link), 0).as_nanos() as f64;
+    let at_zero = score::estimate(&medium(link), 0).as_nanos() as f64;
     Yardstick {
         startup_ms: at_zero / 1e6 + link.rtt.as_secs_f64() * 1e3,
         ns_per_byte: 8e9 / link.rate_bits_per_second as f64,

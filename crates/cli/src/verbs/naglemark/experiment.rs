@@ -6,12 +6,13 @@ use std::time::Duration;
 use tinygram_engine::Duration as VirtualDuration;
 use tinygram_engine::sender::send_policy::{Registered, SendPolicy};
 use tinygram_engine::socket::copy_rule::{CopyRule as EngineCopyRule, SunOs, WholeWrite};
-use tinygram_papers::mogul::model::Model as PaperModel;
-use tinygram_papers::mogul::naglemark::{
+use tinygram_naglemark::measure::Wanted;
+use tinygram_naglemark::model::Model as PaperModel;
+use tinygram_naglemark::parameters::{
     AckTimerKind, Lengths, MediumKind, Parameters, Random, Series, Trial as PaperTrial,
 };
 use tinygram_papers::mogul::published::{APP_BUFFERS, SOCKET_BUFFERS, Table};
-use tinygram_papers::mogul::tables::{VARIANTS, Wanted};
+use tinygram_papers::mogul::tables::VARIANTS;
 
 use super::args::{CopyRule, LengthChoice, Medium, Model, Trial};
 use super::plan::{Link, NAGLIM, Plan};

@@ -7,6 +7,7 @@ mod experiment;
 mod model;
 mod outputs;
 mod plan;
+mod show;
 mod sockets;
 mod workload;
 

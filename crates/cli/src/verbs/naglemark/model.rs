@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use serde::Serialize;
-use tinygram_papers::mogul::model::{ACK_TICK, INFERENCE, PARAMETERS};
+use tinygram_naglemark::model::{ACK_TICK, INFERENCE, PARAMETERS};
 use tinygram_report::{Align, Column, Entry, Table};
 
 use super::args::Model;
@@ -103,7 +103,7 @@ pub(crate) struct Detail {
 
 /// Every detail in which the models differ, as `model` has it; the most important first.
 fn details(model: Model) -> Vec<Detail> {
-    let detail = |parameter: &tinygram_papers::mogul::model::Parameter| match model {
+    let detail = |parameter: &tinygram_naglemark::model::Parameter| match model {
         Model::Literal => Detail {
             name: parameter.name,
             value: parameter.literal,

@@ -3,11 +3,11 @@
 use std::path::PathBuf;
 
 use serde::Serialize;
-use tinygram_report::naglemark::{Cell, Contents, Panel, SCHEMA, page};
 use tinygram_report::{Destination, Document, Folder, Ink, Table, csv, facts, json};
 use tinygram_sim::medium::{Frame, Side};
 
 use super::args::{Args, Format};
+use super::show::{Cell, Contents, Panel, SCHEMA, page};
 use crate::capture::{self, Kept};
 use crate::exit::{Done, Failure};
 use crate::files::{each_its_own, failed, opened};

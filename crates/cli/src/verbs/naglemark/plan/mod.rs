@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde::Serialize;
 use tinygram_engine::receiver::ack_policy::Registered as AckEntry;
 use tinygram_engine::sender::send_policy::{NAGLIM_DEFAULT, Registered, SendPolicy};
-use tinygram_papers::mogul::model::INFERENCE;
+use tinygram_naglemark::model::INFERENCE;
 use tinygram_papers::mogul::published::{APP_BUFFERS, SOCKET_BUFFERS};
 use tinygram_papers::mogul::tables::VARIANTS;
 

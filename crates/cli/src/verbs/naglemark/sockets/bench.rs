@@ -2,10 +2,10 @@
 //! moods befall all of them, and sums up.
 
 use tinygram_engine::Duration;
-use tinygram_papers::mogul::aggregate::{self, is_delayed};
-use tinygram_papers::mogul::naglemark::{Measured, MediumKind, Parameters, Sample};
-use tinygram_report::naglemark::{Cell, Panel, Trace, Transfer, Yardstick};
+use tinygram_naglemark::parameters::{Measured, MediumKind, Parameters, Sample};
+use tinygram_naglemark::score::{self, is_delayed};
 
+use super::super::show::{Cell, Panel, Trace, Transfer, Yardstick};
 use super::outliers::{self, Outliers};
 use super::plan::Plan;
 use super::policy::Policy;
@@ -137,7 +137,7 @@ impl CellResults {
 
     fn cell(&self, plan: &Plan, conditions: &Conditions) -> Cell {
         let measured: Vec<Measured> = self.taken.iter().map(measured).collect();
-        let cell = aggregate::summed(
+        let cell = score::summed(
             self.policy.label(),
             &self.parameters,
             &measured,
@@ -242,7 +242,7 @@ fn yardstick(plan: &Plan) -> Yardstick {
     let medium = MediumKind::PointToPoint {
         bits_per_second: plan.rate_bits_per_second,
     };
-    let at_zero = aggregate::estimate(&medium, 0).as_nanos() as f64;
+    let at_zero = score::estimate(&medium, 0).as_nanos() as f64;
     Yardstick {
         startup_ms: at_zero / 1e6 + plan.rtt.as_secs_f64() * 1e3,
         ns_per_byte: 8e9 / plan.rate_bits_per_second as f64,

@@ -7,7 +7,7 @@ use std::time::{Duration as RealDuration, Instant};
 use socket2::SockRef;
 use tinygram_engine::Duration;
 use tinygram_link::namespace::Namespace;
-use tinygram_papers::mogul::naglemark::Sample;
+use tinygram_naglemark::parameters::Sample;
 
 use super::policy::Policy;
 use super::request::{Answer, Counts, Request};

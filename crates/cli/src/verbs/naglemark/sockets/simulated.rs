@@ -7,10 +7,10 @@ use tinygram_engine::connection::Config;
 use tinygram_engine::profile::{Profile, Sizes};
 use tinygram_engine::receiver::ack_policy::AckPolicy;
 use tinygram_engine::sender::send_policy::SendPolicy;
-use tinygram_papers::mogul::naglemark::Sample;
+use tinygram_naglemark::parameters::Sample;
+use tinygram_naglemark::workload::{Naglemark, Plan as Workload, Writes};
 use tinygram_sim::costs::{HostCosts, SegmentCost};
 use tinygram_sim::medium::{ImpairmentRules, Medium, PointToPoint, Side, Wire};
-use tinygram_sim::workload::naglemark::{Naglemark, Plan as Workload, Writes};
 use tinygram_sim::{Ended, Opening, World, WorldConfig};
 
 use super::super::args::BackendName;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use serde::Serialize;
-use tinygram_papers::mogul::naglemark::Sample;
+use tinygram_naglemark::parameters::Sample;
 use tinygram_report::{Align, Column, Entry, Table};
 
 use super::policy::Policy;

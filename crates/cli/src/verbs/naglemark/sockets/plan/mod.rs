@@ -8,8 +8,8 @@ use std::time::Duration;
 use serde::Serialize;
 use tinygram_engine::Duration as VirtualDuration;
 use tinygram_engine::sender::send_policy::SendPolicy;
-use tinygram_papers::mogul::model::Model;
-use tinygram_papers::mogul::naglemark::{Lengths, MediumKind, Parameters, Trial as PaperTrial};
+use tinygram_naglemark::model::Model;
+use tinygram_naglemark::parameters::{Lengths, MediumKind, Parameters, Trial as PaperTrial};
 
 use super::super::args::{
     Args, BackendName, CopyRule, LengthChoice, Medium, Model as ModelName, Trial,

@@ -3,7 +3,7 @@
 //! The delayed lengths follow the paper's Table 1 predicate, so figures look as they should; the
 //! numbers claim nothing about any stack.
 
-use tinygram_report::naglemark::{Cell, Panel, Trace, Transfer, Yardstick};
+use super::super::{Cell, Panel, Trace, Transfer, Yardstick};
 
 /// (variant, share of the predicate's lengths that stall, data segments over the fewest).
 const VARIANTS: [(&str, u64, f64); 5] = [

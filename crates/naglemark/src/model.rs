@@ -122,12 +122,12 @@ impl Model {
         }
     }
 
-    pub(super) fn is_fitted(self) -> bool {
+    pub(crate) fn is_fitted(self) -> bool {
         self == Self::Fitted
     }
 
     /// The server's congestion window after the handshake, in octets.
-    pub(super) fn initial_cwnd(self, mss: u64) -> u64 {
+    pub(crate) fn initial_cwnd(self, mss: u64) -> u64 {
         match self {
             Self::Literal => 65_535,
             Self::Fitted => 3 * mss,
@@ -163,7 +163,7 @@ impl Model {
         }
     }
 
-    pub(super) fn client_costs(self, infer: bool) -> HostCosts {
+    pub(crate) fn client_costs(self, infer: bool) -> HostCosts {
         let micros = Duration::from_micros;
         let fitted = HostCosts {
             input: SegmentCost::flat(micros(50)),
@@ -189,7 +189,7 @@ impl Model {
         }
     }
 
-    pub(super) fn server_costs(self) -> HostCosts {
+    pub(crate) fn server_costs(self) -> HostCosts {
         let micros = Duration::from_micros;
         let fitted = HostCosts {
             input: SegmentCost::flat(micros(40)),
@@ -213,7 +213,7 @@ impl Model {
     }
 
     /// What the server takes over a request.
-    pub(super) fn service(self) -> Duration {
+    pub(crate) fn service(self) -> Duration {
         if self.is_fitted() {
             Duration::from_micros(200)
         } else {
@@ -222,7 +222,7 @@ impl Model {
     }
 
     /// What the client takes before the next request.
-    pub(super) fn think(self) -> Duration {
+    pub(crate) fn think(self) -> Duration {
         Duration::from_micros(100)
     }
 }

@@ -1,15 +1,16 @@
 //! The paper's own table: the worst score over the trial types, and its letter.
 
+use tinygram_report::units::size;
+use tinygram_report::{Align, Column, Entry, Row, Table};
+
 use super::{Cell, Panel, printed};
-use crate::table::{Align, Column, Entry, Row, Table};
-use crate::units::size;
 
 impl Panel {
     /// Lays the scores out as Tables 4-7: one row per variant, best first; one column per pair of
     /// buffers with the worst trial's letter and score; last the worst of all.
     ///
     /// With `published`, each entry carries the paper's own beside it.
-    pub fn scores(&self, published: bool) -> Table {
+    pub(crate) fn scores(&self, published: bool) -> Table {
         let buffers = self.buffers();
         let mut columns = vec![Column {
             group: "App buffer".into(),

@@ -2,7 +2,7 @@
 
 use tinygram_engine::Duration;
 
-use super::naglemark::{Measured, MediumKind, Parameters, Sample, Trial};
+use crate::parameters::{Measured, MediumKind, Parameters, Sample, Trial};
 
 /// "An arbitrary 10 msec for startup costs" (section 6).
 const START_UP: Duration = Duration::from_millis(10);
@@ -175,7 +175,8 @@ impl Sums {
 }
 
 /// The slope of elapsed time over length, in ns per octet (section 8.1).
-pub(super) fn regression<'a>(samples: impl Iterator<Item = &'a Sample>) -> f64 {
+#[must_use]
+pub fn regression<'a>(samples: impl Iterator<Item = &'a Sample>) -> f64 {
     let mut regression = Regression::default();
     for sample in samples {
         regression.add(f64::from(sample.length), sample.elapsed.as_nanos() as f64);

@@ -11,10 +11,10 @@ use tinygram_engine::{Duration, Instant};
 use tinygram_sim::dice::{Dice, Purpose};
 use tinygram_sim::medium::{Ethernet, Fddi, ImpairmentRules, Medium, PointToPoint, Side, Wire};
 use tinygram_sim::observer::{Nobody, Observer};
-use tinygram_sim::workload::naglemark::{Naglemark, Plan, Writes};
 use tinygram_sim::{Ended, Opening, World, WorldConfig};
 
-use super::model::{ACK_TICK, INFERENCE, Model};
+use crate::model::{ACK_TICK, INFERENCE, Model};
+use crate::workload::{Naglemark, Plan, Writes};
 
 /// What joins the hosts.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -415,7 +415,7 @@ impl Parameters {
     }
 
     /// What joins the hosts, and what their work costs.
-    pub(super) fn world_config(&self) -> WorldConfig {
+    pub(crate) fn world_config(&self) -> WorldConfig {
         WorldConfig {
             medium: self.medium.build(self.model, self.seed),
             impairment: self.impairment(),
@@ -428,7 +428,7 @@ impl Parameters {
     }
 
     /// The rules of client and server.
-    pub(super) fn ends(&self) -> [Config; 2] {
+    pub(crate) fn ends(&self) -> [Config; 2] {
         [self.client(), self.server()]
     }
 

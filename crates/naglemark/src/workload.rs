@@ -4,8 +4,7 @@
 use std::sync::Arc;
 
 use tinygram_engine::{Duration, Instant};
-
-use crate::program::{Call, Outcome, Program};
+use tinygram_sim::program::{Call, Outcome, Program};
 
 /// The only socket of the benchmark.
 const SOCKET: u32 = 0;

@@ -1,11 +1,12 @@
-//! The naglemark's layouts, kept as snapshots; `INSTA_UPDATE=always cargo test -p tinygram-report`
+//! The naglemark's layouts, kept as snapshots; `INSTA_UPDATE=always cargo test -p tinygram naglemark`
 //! renews them.
 
 mod sample;
 
 use insta::assert_snapshot;
-use tinygram_report::naglemark::{Contents, Panel, SCHEMA, page};
 use tinygram_report::{Document, Ink, csv, json};
+
+use super::{Contents, Panel, SCHEMA, page};
 
 fn ethernet() -> Panel {
     sample::panels().swap_remove(0)
@@ -52,7 +53,7 @@ fn markdown_is_one_pipe_table() {
 fn the_document_has_the_promised_fields() {
     #[derive(serde::Serialize)]
     struct Results<'a> {
-        cells: &'a [tinygram_report::naglemark::Cell],
+        cells: &'a [super::Cell],
     }
     let panel = ethernet();
     let document = Document {

@@ -10,13 +10,15 @@ use std::collections::BTreeSet;
 
 use tinygram_engine::connection::Config;
 use tinygram_engine::{Duration, Instant};
-use tinygram_sim::medium::{Frame, ImpairmentRules, Side};
-use tinygram_sim::observer::Tap;
-use tinygram_sim::workload::opening::Opening as Opener;
-use tinygram_sim::{Opening, World, WorldConfig};
+
+use crate::medium::{Frame, ImpairmentRules, Side};
+use crate::observer::Tap;
+use crate::workload::opening::Opening as Opener;
+use crate::{Opening, World, WorldConfig};
 
 /// The three segments that open a connection in such a world, as seen at this host.
-pub(crate) fn opening(of: WorldConfig, ends: [Config; 2], at: Side) -> Vec<(Side, Frame)> {
+#[must_use]
+pub fn opening(of: WorldConfig, ends: [Config; 2], at: Side) -> Vec<(Side, Frame)> {
     let config = WorldConfig {
         impairment: ImpairmentRules {
             delay: of.impairment.delay,
@@ -33,7 +35,8 @@ pub(crate) fn opening(of: WorldConfig, ends: [Config; 2], at: Side) -> Vec<(Side
 
 /// What passed in a run, each of its connections opened first. The run is later by one opening and
 /// the `pause` after it.
-pub(crate) fn opened(
+#[must_use]
+pub fn opened(
     opening: &[(Side, Frame)],
     passed: Vec<(Side, Frame)>,
     pause: Duration,

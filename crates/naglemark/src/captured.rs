@@ -1,10 +1,10 @@
 //! A trial as a capture at one of its hosts sees it.
 
+use tinygram_sim::captured::{opened, opening};
 use tinygram_sim::medium::{Frame, Side};
 use tinygram_sim::observer::Tap;
 
-use super::naglemark::Parameters;
-use crate::captured::{opened, opening};
+use crate::parameters::Parameters;
 
 impl Parameters {
     /// Runs the trial and gives what a tap at this host saw: who sent what, in the order of time. The
@@ -23,9 +23,9 @@ mod tests {
     use tinygram_engine::Flags;
     use tinygram_engine::sender::send_policy::SendPolicy;
 
-    use super::super::model::Model;
-    use super::super::naglemark::{Lengths, MediumKind, Series, Trial};
     use super::*;
+    use crate::model::Model;
+    use crate::parameters::{Lengths, MediumKind, Series, Trial};
 
     fn parameters(trial: Trial) -> Parameters {
         let policy = SendPolicy::named("NAGLE").expect("registered");

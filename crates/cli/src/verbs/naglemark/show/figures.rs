@@ -1,13 +1,14 @@
 //! Elapsed time against message length, as in Figures 7 to 12.
 
+use tinygram_report::units::size;
+use tinygram_report::{Figure, Line, Point};
+
 use super::{Panel, Trace};
-use crate::figure::{Figure, Line, Point};
-use crate::units::size;
 
 impl Panel {
     /// One figure per entry of the scores, of its worst trial type where that was kept, with a file
     /// stem that says which: lower case, no character that a shell or file system reads specially.
-    pub fn figures(&self) -> Vec<(String, Figure)> {
+    pub(crate) fn figures(&self) -> Vec<(String, Figure)> {
         let entries = self.scores(false).rows.into_iter().flatten();
         let shown: Vec<_> = entries.filter_map(|entry| entry.opens).collect();
         self.traces

@@ -1,24 +1,23 @@
 //! The naglemark's page: per panel the scores, the transfers behind them, and the distances.
 
+use tinygram_report::units::size;
+use tinygram_report::{Axis, Line, Page, Plot, Section, Series, Table};
+
 use super::{Panel, Trace};
-use crate::figure::Line;
-use crate::page::{Axis, Page, Plot, Section, Series};
-use crate::table::Table;
-use crate::units::size;
 
 /// What the page tells besides the panels.
 #[derive(Clone, Debug, Default)]
-pub struct Contents {
+pub(crate) struct Contents {
     /// Every parameter and its value, as the JSON document echoes them.
-    pub parameters: Vec<(String, String)>,
+    pub(crate) parameters: Vec<(String, String)>,
     /// Whether to print the paper's scores beside ours.
-    pub published: bool,
+    pub(crate) published: bool,
     /// Tables after the panels: what was fitted, and to what.
-    pub appendix: Vec<Table>,
+    pub(crate) appendix: Vec<Table>,
 }
 
 /// Lays out the page of a run.
-pub fn page(panels: &[Panel], contents: &Contents) -> Page {
+pub(crate) fn page(panels: &[Panel], contents: &Contents) -> Page {
     let mut sections = Vec::new();
     for panel in panels {
         sections.push(Section::Table(panel.linked_scores(contents.published)));

@@ -1,14 +1,15 @@
 //! What the paper could not measure: the price in packets, and the distance from both bounds.
 
+use tinygram_report::units::size;
+use tinygram_report::{Align, Column, Entry, Row, Table};
+
 use super::{Cell, Panel, distinct};
-use crate::table::{Align, Column, Entry, Row, Table};
-use crate::units::size;
 
 impl Panel {
     /// One row per variant in the order of the scores; per application buffer the segments, the
     /// short ones among them, and the distance from the two bounds, each the mean over socket
     /// buffers and trial types. Last the distances over everything.
-    pub fn distances(&self) -> Table {
+    pub(crate) fn distances(&self) -> Table {
         let apps = distinct(self.cells.iter().map(|c| c.app_buffer));
         let mut columns = vec![Column {
             group: "App buffer".into(),

@@ -10,121 +10,121 @@ mod scores;
 
 use serde::Serialize;
 
-pub use page::{Contents, page};
+pub(crate) use page::{Contents, page};
 
 /// The name and version of the JSON document.
-pub const SCHEMA: &str = "tinygram.naglemark/1";
+pub(crate) const SCHEMA: &str = "tinygram.naglemark/1";
 
 /// One measured cell: a variant, an application buffer, a socket buffer and a trial type, on one
 /// medium. The field order is that of the JSON document and the CSV columns.
 #[derive(Clone, Debug, Serialize)]
-pub struct Cell {
+pub(crate) struct Cell {
     /// The paper's table that holds this cell, 4 to 7, if one does.
-    pub table: Option<u8>,
+    pub(crate) table: Option<u8>,
     /// What was measured: `sim`, or a TCP that is real.
-    pub backend: String,
+    pub(crate) backend: String,
     /// `ethernet`, `fddi`, `point-to-point`; `loopback`, `veth` and the like where it is real.
-    pub medium: String,
+    pub(crate) medium: String,
     /// The paper's spelling, or the policy's own name where the paper has none.
-    pub variant: String,
+    pub(crate) variant: String,
     /// The size of each write, bytes.
-    pub app_buffer: u64,
+    pub(crate) app_buffer: u64,
     /// The sender's socket buffer, bytes.
-    pub socket_buffer: u64,
+    pub(crate) socket_buffer: u64,
     /// `s`, `S`, `r` or `R` (Table 2).
-    pub trial: char,
+    pub(crate) trial: char,
     /// Share of transfers above the cutoff, 0 to 100, the mean over the repetitions.
-    pub score_percent: f64,
+    pub(crate) score_percent: f64,
     /// Standard deviation of the score over the repetitions, in percentage points.
-    pub score_sd: f64,
+    pub(crate) score_sd: f64,
     /// Data segments per transfer, retransmissions included.
-    pub segments_per_transfer: f64,
+    pub(crate) segments_per_transfer: f64,
     /// Data segments below the MSS, per transfer, where the stack counts them.
-    pub short_segments_per_transfer: Option<f64>,
+    pub(crate) short_segments_per_transfer: Option<f64>,
     /// Mean elapsed time of a transfer, ms.
-    pub mean_elapsed_ms: f64,
+    pub(crate) mean_elapsed_ms: f64,
     /// 99th percentile of the elapsed time, ms.
     pub p99_elapsed_ms: f64,
     /// Slope of elapsed time over length by linear regression (section 8.1), ns per byte.
-    pub slope_ns_per_byte: f64,
+    pub(crate) slope_ns_per_byte: f64,
     /// Data segments over the fewest that carry the bytes; at least 1.
-    pub segments_over_fewest: f64,
+    pub(crate) segments_over_fewest: f64,
     /// Elapsed time over that of sending each byte as soon as window and link allow; at least 1
     /// but for the jitter of the host's costs.
-    pub elapsed_over_earliest: f64,
+    pub(crate) elapsed_over_earliest: f64,
     /// The trial type the paper printed for these buffers (the worst of the four).
-    pub published_trial: Option<char>,
+    pub(crate) published_trial: Option<char>,
     /// The score the paper printed for these buffers, percent.
-    pub published_score_percent: Option<f64>,
+    pub(crate) published_score_percent: Option<f64>,
 }
 
 /// What one of the paper's tables shows: one medium, one kind of receiver.
 #[derive(Clone, Debug)]
-pub struct Panel {
+pub(crate) struct Panel {
     /// `Table 4: scores for Ethernet (MSS = 1460)`, or without the number where the cells are not
     /// the paper's.
-    pub title: String,
+    pub(crate) title: String,
     /// In any order; buffers keep the order of their first appearance.
-    pub cells: Vec<Cell>,
+    pub(crate) cells: Vec<Cell>,
     /// Lines beneath the scores: known mismatches, the distance from the published table.
-    pub notes: Vec<String>,
+    pub(crate) notes: Vec<String>,
     /// What a delayed transfer is, for this panel.
-    pub yardstick: Yardstick,
+    pub(crate) yardstick: Yardstick,
     /// Single transfers of some cells, for the figures; may be empty.
-    pub traces: Vec<Trace>,
+    pub(crate) traces: Vec<Trace>,
 }
 
 /// The paper's score (section 6): a transfer is delayed if it took longer than `multiplier` times
 /// the estimate, which is the length at the raw rate plus a start-up cost.
 #[derive(Clone, Copy, Debug, Serialize)]
-pub struct Yardstick {
+pub(crate) struct Yardstick {
     /// Start-up costs, ms; the paper's 10.
-    pub startup_ms: f64,
+    pub(crate) startup_ms: f64,
     /// The raw rate's reciprocal, ns per byte.
-    pub ns_per_byte: f64,
+    pub(crate) ns_per_byte: f64,
     /// 3 in the paper's tables; it tried 2 and 4 as well.
-    pub multiplier: f64,
+    pub(crate) multiplier: f64,
 }
 
 /// The single transfers of one repetition of one cell.
 #[derive(Clone, Debug)]
-pub struct Trace {
+pub(crate) struct Trace {
     /// As in [`Cell`].
-    pub variant: String,
+    pub(crate) variant: String,
     /// As in [`Cell`], bytes.
-    pub app_buffer: u64,
+    pub(crate) app_buffer: u64,
     /// As in [`Cell`], bytes.
-    pub socket_buffer: u64,
+    pub(crate) socket_buffer: u64,
     /// As in [`Cell`].
-    pub trial: char,
+    pub(crate) trial: char,
     /// In the order they were made.
-    pub transfers: Vec<Transfer>,
+    pub(crate) transfers: Vec<Transfer>,
 }
 
 /// One transfer: how long, and how long it took.
 #[derive(Clone, Copy, Debug)]
-pub struct Transfer {
+pub(crate) struct Transfer {
     /// The response's length, bytes.
-    pub length: u64,
+    pub(crate) length: u64,
     /// From sending the request to receiving the last byte, at the client, microseconds.
-    pub elapsed_us: u64,
+    pub(crate) elapsed_us: u64,
 }
 
 impl Yardstick {
     /// The necessary time for `length` bytes, ms.
-    pub fn estimate_ms(&self, length: u64) -> f64 {
+    pub(crate) fn estimate_ms(&self, length: u64) -> f64 {
         self.startup_ms + length as f64 * self.ns_per_byte / 1e6
     }
 
     /// Above this a transfer of `length` bytes counts as delayed, ms.
-    pub fn cutoff_ms(&self, length: u64) -> f64 {
+    pub(crate) fn cutoff_ms(&self, length: u64) -> f64 {
         self.multiplier * self.estimate_ms(length)
     }
 }
 
 impl Panel {
     /// The variants, best first: by increasing worst score as printed, then by name.
-    pub fn ranking(&self) -> Vec<&str> {
+    pub(crate) fn ranking(&self) -> Vec<&str> {
         let mut ranked: Vec<(i64, &str)> = distinct(self.cells.iter().map(|c| c.variant.as_str()))
             .into_iter()
             .map(|variant| {
@@ -182,3 +182,6 @@ fn distinct<T: PartialEq>(items: impl Iterator<Item = T>) -> Vec<T> {
 
 /// Of equal scores the tables name the first of these.
 const TIE_ORDER: &str = "SsRr";
+
+#[cfg(test)]
+mod tests;
