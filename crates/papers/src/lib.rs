@@ -13,7 +13,7 @@ pub mod moldeklev;
 mod standard;
 
 pub use experiment::Experiment;
-pub use standard::Standard;
+pub use standard::{Source, Standard};
 
 /// Every experiment, paper by paper.
 #[must_use]

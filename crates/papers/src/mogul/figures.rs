@@ -16,6 +16,7 @@ use super::tables::entry_tolerance;
 use crate::experiment::{
     Class, Effort, Mark, Origin, Outcome, Parameter, Plot, Row, Series, Tolerance, Value,
 };
+use crate::standard::Standard;
 
 /// "A limit of three times this estimate" (section 6).
 const MULTIPLIER: u32 = 3;
@@ -65,14 +66,14 @@ pub(super) fn figure_7(effort: &Effort) -> Outcome {
         figure.score(Some(0.0), 0.05),
         row(
             "points below length / raw rate",
-            Some(Value::Count(0)),
+            Some(Standard::derived(Value::Count(0))),
             below(start_up),
             Tolerance::Exact,
             Class::Fitted,
         ),
         row(
             "points below length / raw rate + 10 ms, the lower line of the figure",
-            Some(Value::Count(0)),
+            Some(Standard::derived(Value::Count(0))),
             below(Duration::ZERO),
             Tolerance::Exact,
             Class::KnownMismatch(
@@ -125,7 +126,7 @@ pub(super) fn figure_8(effort: &Effort) -> Outcome {
                 100 => "a cluster at 100 ms (footnote 2)",
                 _ => "a cluster at 200 ms, the delayed-ACK clock",
             },
-            Some(text("yes")),
+            Some(Standard::printed(text("yes"))),
             text(if clusters(millis) { "yes" } else { "no" }),
             Tolerance::Exact,
             Class::Fitted,
@@ -245,14 +246,14 @@ pub(super) fn figure_11(effort: &Effort) -> Outcome {
         figure.score_of_table(5),
         row(
             "delayed where the rest beyond the socket buffer is shorter than an MSS",
-            Some(text("yes")),
+            Some(Standard::printed(text("yes"))),
             text(if all { "yes" } else { "no" }),
             Tolerance::Exact,
             Class::Fitted,
         ),
         row(
             "identical to NAGLE if app_buf_size is below MCLBYTES",
-            Some(text("yes")),
+            Some(Standard::printed(text("yes"))),
             text(if identical { "yes" } else { "no" }),
             Tolerance::Exact,
             Class::Fitted,
@@ -275,7 +276,7 @@ pub(super) fn figure_12(effort: &Effort) -> Outcome {
         figure.score_of_table(5),
         row(
             "transfers of 1000 that MSMV delays and this combination does not",
-            Some(Value::Count(0)),
+            Some(Standard::bound(0)),
             Value::Count(improved as u64),
             Tolerance::Within(5.0),
             Class::Fitted,
@@ -341,7 +342,7 @@ impl Figure {
     fn score(&self, published: Option<f64>, within: f64) -> Row {
         row(
             "score (%)",
-            published.map(|percent| Value::Number(percent, 1)),
+            published.map(|percent| Standard::printed(Value::Number(percent, 1))),
             Value::Number(self.score_percent, 1),
             Tolerance::Within(within),
             Class::Fitted,
@@ -445,10 +446,10 @@ fn after(octets: u32) -> u32 {
     (octets / STEP + 1) * STEP
 }
 
-fn length(what: &'static str, published: u32, ours: Option<u32>) -> Row {
+fn length(what: &'static str, wanted: u32, ours: Option<u32>) -> Row {
     row(
         what,
-        Some(Value::Count(published.into())),
+        Some(Standard::derived(Value::Count(wanted.into()))),
         ours.map_or_else(|| text("none"), |length| Value::Count(length.into())),
         // A rest of a few octets may find its acknowledgment already on the way.
         Tolerance::Within(f64::from(STEP)),
@@ -458,14 +459,14 @@ fn length(what: &'static str, published: u32, ours: Option<u32>) -> Row {
 
 fn row(
     measure: &'static str,
-    published: Option<Value>,
+    standard: Option<Standard>,
     reproduced: Value,
     tolerance: Tolerance,
     class: Class,
 ) -> Row {
     Row {
         cell: vec![("measure", text(measure))],
-        published,
+        standard,
         reproduced,
         tolerance,
         class,

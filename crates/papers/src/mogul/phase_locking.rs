@@ -10,6 +10,7 @@ use super::stalled::trial;
 use crate::experiment::{
     Class, Effort, Mark, Origin, Outcome, Parameter, Plot, Row, Series, Tolerance, Value,
 };
+use crate::standard::Standard;
 
 /// "Each of which the response would normally arrive within 5 msec".
 const USUAL_MS: f64 = 5.0;
@@ -152,7 +153,7 @@ fn stranger(seed: u64, which: u32) -> Sample {
 fn row(measure: &str, published: f64, ours: f64, within: f64) -> Row {
     Row {
         cell: vec![("measure", Value::Text(measure.into()))],
-        published: Some(Value::Number(published, 0)),
+        standard: Some(Standard::printed(Value::Number(published, 0))),
         reproduced: Value::Number(ours, 1),
         tolerance: Tolerance::Within(within),
         class: Class::Rules,

@@ -8,6 +8,7 @@ use super::tables::{
     Entry, KNOWN_MISMATCHES, entries, entry_tolerance, mean_distance, tolerance, wanted,
 };
 use crate::experiment::{Class, Effort, Layout, Origin, Outcome, Parameter, Row, Tolerance, Value};
+use crate::standard::Standard;
 
 /// "A limit of three times this estimate" (section 6).
 const MULTIPLIER: u32 = 3;
@@ -114,7 +115,7 @@ fn row(table: &Table, entry: &Entry) -> Row {
     });
     Row {
         cell: cell(entry),
-        published: Some(percent(published)),
+        standard: Some(Standard::printed(percent(published))),
         reproduced: percent(entry.score_percent),
         tolerance: Tolerance::Within(entry_tolerance(table.number, entry.variant, published)),
         class: known.map_or(Class::Fitted, |known| Class::KnownMismatch(known.why)),
@@ -129,7 +130,7 @@ fn worst(table: &Table, published: &PublishedRow, ours: &[Entry]) -> Row {
             ("variant", Value::Text(published.variant.into())),
             ("measure", Value::Text("worst score (%)".into())),
         ],
-        published: Some(percent(of_paper)),
+        standard: Some(Standard::printed(percent(of_paper))),
         reproduced: percent(worst_of_ours(published.variant, ours)),
         tolerance: Tolerance::Within(entry_tolerance(table.number, published.variant, of_paper)),
         class: Class::Fitted,
@@ -142,7 +143,7 @@ fn distance(table: &Table, ours: &[Entry]) -> Row {
         cell: vec![measure_of(
             "mean distance from the paper's entries (points)",
         )],
-        published: Some(Value::Number(0.0, 2)),
+        standard: Some(Standard::bound(2)),
         reproduced: Value::Number(mean_distance(table, ours), 2),
         tolerance: Tolerance::Within(tolerance(table.number).mean),
         class: Class::Fitted,
@@ -164,7 +165,7 @@ fn order(table: &Table, ours: &[Entry]) -> Row {
         cell: vec![measure_of(
             "pairs of variants, clearly apart in the paper, that rank otherwise",
         )],
-        published: Some(Value::Count(0)),
+        standard: Some(Standard::derived(Value::Count(0))),
         reproduced: Value::Count(reversed),
         tolerance: Tolerance::Exact,
         class: Class::Fitted,
@@ -177,7 +178,7 @@ fn to_the_letter(entry: &Entry) -> Row {
     cell.push(("model", Value::Text("literal".into())));
     Row {
         cell,
-        published: None,
+        standard: None,
         reproduced: percent(entry.score_percent),
         tolerance: Tolerance::Unbounded,
         class: Class::NotPublished,

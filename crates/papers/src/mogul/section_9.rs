@@ -7,6 +7,7 @@ use tinygram_sim::observer::Trace as Recorder;
 
 use super::stalled::trial;
 use crate::experiment::{Class, Effort, Origin, Outcome, Parameter, Row, Tolerance, Trace, Value};
+use crate::standard::Standard;
 
 /// "When app_buf_size = 4096 and msglength = 12289 = app_buf_size * 3 + 1, on FDDI".
 const LENGTH: u32 = 12_289;
@@ -22,7 +23,7 @@ pub(super) fn run(effort: &Effort) -> Outcome {
     let rows = vec![
         Row {
             cell: measure("buffers of 8192 octets on FDDI: throughput (octets/s)"),
-            published: Some(Value::Number(21_560.0, 0)),
+            standard: Some(Standard::printed(Value::Number(21_560.0, 0))),
             reproduced: Value::Number(throughput(effort.seed), 0),
             tolerance: Tolerance::Share(0.01),
             class: Class::KnownMismatch(
@@ -122,7 +123,7 @@ fn sizes(what: &str, exchange: &Exchange) -> Row {
     let sizes: Vec<String> = sizes.map(|len| len.to_string()).collect();
     Row {
         cell: measure(what),
-        published: Some(Value::Text("4096, 4312, 3880, 1".into())),
+        standard: Some(Standard::printed(Value::Text("4096, 4312, 3880, 1".into()))),
         reproduced: Value::Text(sizes.join(", ")),
         tolerance: Tolerance::Exact,
         class: Class::Fitted,
@@ -134,7 +135,7 @@ fn delayed(what: &str, exchange: &Exchange, published: &str) -> Row {
     let is_delayed = exchange.sample.elapsed.as_nanos() > 20_000_000;
     Row {
         cell: measure(what),
-        published: Some(Value::Text(published.into())),
+        standard: Some(Standard::printed(Value::Text(published.into()))),
         reproduced: Value::Text(if is_delayed { "yes" } else { "no" }.into()),
         tolerance: Tolerance::Exact,
         class: Class::Fitted,

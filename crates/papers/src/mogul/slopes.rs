@@ -10,6 +10,7 @@ use super::published::{APP_BUFFERS, SOCKET_BUFFERS};
 use super::stalled::{stalled, trial};
 use super::tables::VARIANTS;
 use crate::experiment::{Class, Effort, Layout, Outcome, Row, Tolerance, Value};
+use crate::standard::Standard;
 
 /// What a variant did in a trial of 1000 transfers.
 struct Cost {
@@ -119,7 +120,7 @@ fn row(cost: &Cost, measure: &str, value: f64, digits: u8) -> Row {
             ("app_buffer", Value::Count(cost.app_buffer)),
             ("socket_buffer", Value::Count(cost.socket_buffer)),
         ],
-        published: None,
+        standard: None,
         reproduced: Value::Number(value, digits),
         tolerance: Tolerance::Unbounded,
         class: Class::NotPublished,
@@ -146,7 +147,7 @@ fn difference(medium: &MediumKind, costs: &[Cost]) -> Row {
                 network(medium)
             )),
         )],
-        published: Some(Value::Text("no clear difference".into())),
+        standard: Some(Standard::printed(Value::Text("no clear difference".into()))),
         reproduced: Value::Number(widest.fold(0.0, f64::max), 1),
         tolerance: Tolerance::Unbounded,
         class: Class::NotPublished,

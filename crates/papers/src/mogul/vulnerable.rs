@@ -5,6 +5,7 @@ use tinygram_naglemark::parameters::MediumKind;
 use super::prevalence::Vulnerability;
 use super::stalled::{stalled, trial};
 use crate::experiment::{Class, Effort, Layout, Outcome, Row, Tolerance, Value};
+use crate::standard::Standard;
 
 pub(super) fn run(effort: &Effort) -> Outcome {
     let mut rows: Vec<Row> = TABLE_1.into_iter().map(of_the_log).collect();
@@ -53,7 +54,7 @@ const TABLE_1: [(u16, u64, f64); 6] = [
 fn of_the_log((mss, mclbytes, percent): (u16, u64, f64)) -> Row {
     Row {
         cell: cell(mss, mclbytes),
-        published: Some(Value::Number(percent, 2)),
+        standard: Some(Standard::printed(Value::Number(percent, 2))),
         reproduced: Value::Text("no log".into()),
         tolerance: Tolerance::Within(0.005),
         class: Class::KnownMismatch("the log is not published, so nobody can count its responses"),
@@ -67,7 +68,7 @@ fn of_naglemark((mss, mclbytes, _): (u16, u64, f64)) -> Row {
         naglemarks_lengths().filter(|length| vulnerability(mss, mclbytes).is_delayed(*length));
     Row {
         cell,
-        published: None,
+        standard: None,
         reproduced: Value::Number(100.0 * delayed.count() as f64 / 1000.0, 1),
         tolerance: Tolerance::Unbounded,
         class: Class::NotPublished,
@@ -109,7 +110,7 @@ fn consequences() -> impl Iterator<Item = Row> {
         };
         Row {
             cell: vec![("claim", Value::Text(claim.into()))],
-            published: Some(Value::Text(published.into())),
+            standard: Some(Standard::printed(Value::Text(published.into()))),
             reproduced: Value::Text((!(1..=100_000).any(|length| changes(&length))).to_string()),
             tolerance: Tolerance::Exact,
             class: Class::Rules,
@@ -134,7 +135,7 @@ fn against_the_simulator(medium: MediumKind, effort: &Effort) -> Row {
                 parameters.mss
             )),
         )],
-        published: None,
+        standard: None,
         reproduced: Value::Count(other.count() as u64),
         tolerance: Tolerance::Unbounded,
         class: Class::NotPublished,
