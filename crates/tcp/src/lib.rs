@@ -9,7 +9,9 @@
 mod arrival;
 mod calls;
 mod icmp;
+mod link;
 mod listener;
+mod options;
 mod ring;
 mod secrets;
 mod socket;
@@ -26,8 +28,6 @@ use tinygram_wire::decode::Endpoint;
 use tinygram_wire::encode::{Path, Version};
 use tinygram_wire::sequence::Sequence;
 
-use crate::device::Abilities;
-use crate::options::SocketOptions;
 use arrival::Gathered;
 use listener::Listener;
 use secrets::Secrets;
@@ -36,6 +36,8 @@ use timers::Timers;
 use transmit::Queue;
 
 pub use calls::Info;
+pub use link::{Abilities, Offload};
+pub use options::SocketOptions;
 pub use transmit::Batch;
 
 /// All connections of a stack.

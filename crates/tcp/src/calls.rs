@@ -11,10 +11,10 @@ use tinygram_engine::sender::send_policy::{BlockedOn, SendPolicy, Why};
 use tinygram_engine::{Duration, Instant, Span, State};
 use tinygram_wire::decode::Endpoint;
 
+use super::SocketOptions;
 use super::listener::Listener;
 use super::socket::{Fate, Owner, Socket, remember};
 use super::{Core, MOST_UNOWNED, Pair};
-use crate::options::SocketOptions;
 
 /// How a connection stands.
 #[derive(Clone, Copy, Debug)]

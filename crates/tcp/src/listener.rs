@@ -5,7 +5,7 @@ use std::task::Waker;
 
 use tinygram_wire::decode::Endpoint;
 
-use crate::options::SocketOptions;
+use super::SocketOptions;
 
 /// A listening socket.
 #[derive(Debug)]
