@@ -17,6 +17,10 @@ const CRATES: &[(&str, &[&str])] = &[
     ("tinygram-papers", &["tinygram-sim", "tinygram-engine"]),
     ("tinygram-tcp", &["tinygram-engine", "tinygram-wire"]),
     (
+        "tinygram-packetdrill",
+        &["tinygram-engine", "tinygram-tcp", "tinygram-wire"],
+    ),
+    (
         "tinygram-stack",
         &["tinygram-engine", "tinygram-tcp", "tinygram-wire"],
     ),

@@ -95,6 +95,11 @@ impl Listener {
         self.ready.pop_front()
     }
 
+    /// Whether a connection waits to be accepted.
+    pub(super) fn has_ready(&self) -> bool {
+        !self.ready.is_empty()
+    }
+
     /// All sockets that it owns.
     pub(super) fn owned(&self) -> Vec<usize> {
         let half_open = self.half_open.iter().map(|(_, key)| *key);
