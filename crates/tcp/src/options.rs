@@ -1,6 +1,7 @@
 //! What can be chosen for a socket before it is opened.
 
 use tinygram_engine::Config;
+use tinygram_engine::connection::Extensions;
 use tinygram_engine::profile::{Profile, Sizes};
 use tinygram_engine::receiver::ack_policy::{AckPolicy, AckTimer};
 use tinygram_engine::sender::congestion::Congestion;
@@ -24,6 +25,8 @@ pub struct SocketOptions {
     pub ack_policy: Option<(AckPolicy, AckTimer)>,
     /// The congestion control algorithm.
     pub congestion: Option<Congestion>,
+    /// What of today's TCP it may use, where that is not the profile's.
+    pub extensions: Option<Extensions>,
 }
 
 impl Default for SocketOptions {
@@ -37,6 +40,7 @@ impl Default for SocketOptions {
             send_policy: None,
             ack_policy: None,
             congestion: None,
+            extensions: None,
         }
     }
 }
@@ -58,6 +62,9 @@ impl SocketOptions {
         }
         if let Some(congestion) = self.congestion {
             config.sender.congestion = congestion;
+        }
+        if let Some(extensions) = self.extensions {
+            config.extensions = extensions;
         }
         config
     }

@@ -11,10 +11,10 @@ use tinygram_engine::sender::send_policy::{BlockedOn, SendPolicy, Why};
 use tinygram_engine::{Duration, Instant, Span, State};
 use tinygram_wire::decode::Endpoint;
 
+use super::SocketOptions;
 use super::listener::Listener;
 use super::socket::{Fate, Owner, Socket, remember};
 use super::{Core, MOST_UNOWNED, Pair};
-use crate::options::SocketOptions;
 
 /// How a connection stands.
 #[derive(Clone, Copy, Debug)]
@@ -184,6 +184,7 @@ impl Core {
     pub fn poll_connected(&mut self, key: usize, context: &Context<'_>) -> Poll<io::Result<()>> {
         let socket = &mut self.sockets[key];
         if let Some(fate) = socket.fate {
+            socket.error = None;
             return Poll::Ready(Err(fate.into()));
         }
         match socket.connection.state() {
@@ -225,10 +226,14 @@ impl Core {
             self.settle(key);
             return Poll::Ready(Ok(octets as usize));
         }
-        if let Some(fate) = socket.fate {
-            return Poll::Ready(Err(fate.into()));
+        if let Some(error) = socket.error.take() {
+            return Poll::Ready(Err(error.into()));
         }
-        let ended = receiver.at_end() || socket.connection.state() == State::Closed;
+        let receiver = socket.connection.receiver();
+        let ended = socket.fate.is_some()
+            || socket.reading_closed
+            || receiver.at_end()
+            || socket.connection.state() == State::Closed;
         if ended || most == 0 {
             return Poll::Ready(Ok(0));
         }
@@ -252,8 +257,8 @@ impl Core {
         context: &Context<'_>,
     ) -> Poll<io::Result<usize>> {
         let socket = &mut self.sockets[key];
-        if let Some(fate) = socket.fate {
-            return Poll::Ready(Err(fate.into()));
+        if let Some(error) = socket.error.take() {
+            return Poll::Ready(Err(error.into()));
         }
         if !socket.may_write() {
             return Poll::Ready(Err(io::ErrorKind::BrokenPipe.into()));
@@ -301,8 +306,8 @@ impl Core {
         if *done == octets.len() {
             return Poll::Ready(Ok(()));
         }
-        if let Some(fate) = socket.fate {
-            return Poll::Ready(Err(fate.into()));
+        if let Some(error) = socket.error.take() {
+            return Poll::Ready(Err(error.into()));
         }
         if !socket.may_write() {
             return Poll::Ready(Err(io::ErrorKind::BrokenPipe.into()));
@@ -374,7 +379,7 @@ impl Core {
 
     /// Resets the connection.
     pub fn abort(&mut self, key: usize) {
-        self.sockets[key].fate.get_or_insert(Fate::Aborted);
+        self.sockets[key].ends(Fate::Aborted);
         self.reset_connection(key);
         let socket = &mut self.sockets[key];
         socket.wake_reader(&mut self.wakers);

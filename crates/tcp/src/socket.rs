@@ -30,6 +30,10 @@ pub(crate) struct Socket {
     pub(super) owner: Owner,
     /// How the connection ended, if not by both sides' FIN.
     pub(super) fate: Option<Fate>,
+    /// The same until the application has been told of it, which is once.
+    pub(super) error: Option<Fate>,
+    /// The application reads no more (SHUT_RD).
+    pub(super) reading_closed: bool,
     /// The handshake was complete.
     pub(super) was_connected: bool,
     /// The earliest alarm that is set for this socket.
@@ -104,6 +108,8 @@ impl Socket {
             receive: Ring::default(),
             owner,
             fate: None,
+            error: None,
+            reading_closed: false,
             was_connected: false,
             armed: Instant::FAR_FUTURE,
             reader: None,
@@ -113,6 +119,14 @@ impl Socket {
             more: false,
             queued: 0,
             abort_on_drop: false,
+        }
+    }
+
+    /// The connection ends before its time, unless it has ended already.
+    pub(super) fn ends(&mut self, fate: Fate) {
+        if self.fate.is_none() {
+            self.fate = Some(fate);
+            self.error = Some(fate);
         }
     }
 

@@ -9,7 +9,10 @@
 mod arrival;
 mod calls;
 mod icmp;
+mod link;
 mod listener;
+mod options;
+mod readiness;
 mod ring;
 mod secrets;
 mod socket;
@@ -26,8 +29,6 @@ use tinygram_wire::decode::Endpoint;
 use tinygram_wire::encode::{Path, Version};
 use tinygram_wire::sequence::Sequence;
 
-use crate::device::Abilities;
-use crate::options::SocketOptions;
 use arrival::Gathered;
 use listener::Listener;
 use secrets::Secrets;
@@ -36,6 +37,9 @@ use timers::Timers;
 use transmit::Queue;
 
 pub use calls::Info;
+pub use link::{Abilities, Offload};
+pub use options::SocketOptions;
+pub use readiness::Readiness;
 pub use transmit::Batch;
 
 /// All connections of a stack.
@@ -224,7 +228,7 @@ impl Core {
             listener.wake_acceptors(&mut self.wakers);
         }
         for (_, socket) in &mut self.sockets {
-            socket.fate.get_or_insert(Fate::Aborted);
+            socket.ends(Fate::Aborted);
             socket.connection.abort(&mut self.outbox);
             socket.wake_reader(&mut self.wakers);
             socket.wake_writer(&mut self.wakers);
@@ -302,8 +306,8 @@ impl Core {
         let connection = &socket.connection;
         let finished = connection.sender().is_finishing() && connection.receiver().fin_received();
         let failed = any(&[Events::RESET, Events::TIMED_OUT]) && !finished;
-        if failed && socket.fate.is_none() {
-            socket.fate = Some(match (news.has(Events::RESET), socket.was_connected) {
+        if failed {
+            socket.ends(match (news.has(Events::RESET), socket.was_connected) {
                 (true, true) => Fate::Reset,
                 (true, false) => Fate::Refused,
                 (false, _) => Fate::TimedOut,

@@ -5,7 +5,7 @@ use std::task::Waker;
 
 use tinygram_wire::decode::Endpoint;
 
-use crate::options::SocketOptions;
+use super::SocketOptions;
 
 /// A listening socket.
 #[derive(Debug)]
@@ -93,6 +93,11 @@ impl Listener {
 
     pub(super) fn pop_ready(&mut self) -> Option<usize> {
         self.ready.pop_front()
+    }
+
+    /// Whether a connection waits to be accepted.
+    pub(super) fn has_ready(&self) -> bool {
+        !self.ready.is_empty()
     }
 
     /// All sockets that it owns.

@@ -7,9 +7,9 @@ use std::task::{Context, Poll, Waker};
 
 use tinygram_engine::connection::Keepalive;
 use tinygram_engine::{Duration, Flags, Instant, State};
-use tinygram_stack::SocketOptions;
-use tinygram_stack::core::{Batch, Core};
-use tinygram_stack::device::Abilities;
+use tinygram_tcp::Abilities;
+use tinygram_tcp::SocketOptions;
+use tinygram_tcp::{Batch, Core};
 use tinygram_wire::checksum::Sum;
 use tinygram_wire::encode::{Checksum, Path};
 use tinygram_wire::options::{Options, Timestamps};

@@ -7,7 +7,7 @@ use tinygram_wire::encode::{Checksum, Version};
 
 use super::Core;
 use super::socket::Socket;
-use crate::device::{Abilities, Offload};
+use super::{Abilities, Offload};
 
 /// What waits to be sent.
 #[derive(Debug, Default)]
