@@ -11,6 +11,7 @@ use syn::visit::Visit;
 
 /// Every crate of ours with the crates of ours that it may depend on. Tests may depend on no more.
 const CRATES: &[(&str, &[&str])] = &[
+    ("tinygram-coalesce", &[]),
     ("tinygram-engine", &[]),
     ("tinygram-wire", &["tinygram-engine"]),
     ("tinygram-sim", &["tinygram-engine"]),
@@ -18,12 +19,13 @@ const CRATES: &[(&str, &[&str])] = &[
     ("tinygram-stack", &["tinygram-engine", "tinygram-wire"]),
     ("tinygram-diagnose", &["tinygram-engine", "tinygram-wire"]),
     ("tinygram-link", &[]),
-    ("tinygram-preload", &[]),
+    ("tinygram-preload", &["tinygram-coalesce"]),
     ("tinygram-report", &[]),
     ("tinygram-weblog", &[]),
     (
         "tinygram",
         &[
+            "tinygram-coalesce",
             "tinygram-engine",
             "tinygram-wire",
             "tinygram-sim",

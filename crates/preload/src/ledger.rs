@@ -6,9 +6,9 @@ use libc::c_int;
 
 use crate::keeper::Orders;
 use crate::page::{Cause, Row};
-use crate::policy::Policy;
 use crate::table::{self, Identity};
 use crate::{kernel, sockets};
+use tinygram_coalesce::Policy;
 
 /// One write, as the books see it.
 #[derive(Clone, Copy)]

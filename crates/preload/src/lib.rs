@@ -18,7 +18,7 @@
 )]
 
 pub mod page;
-pub mod policy;
+
 pub mod settings;
 
 mod contention;

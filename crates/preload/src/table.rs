@@ -13,7 +13,7 @@ use std::sync::atomic::{
 
 use libc::c_int;
 
-use crate::policy::Habit;
+use tinygram_coalesce::Habit;
 
 /// What a descriptor is: bits over a kind. Copied whole, compared never.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

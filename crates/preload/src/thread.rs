@@ -9,7 +9,7 @@
 
 use std::sync::atomic::{AtomicI32, AtomicU32, AtomicU64, Ordering::Relaxed};
 
-use crate::policy::Held;
+use tinygram_coalesce::Held;
 
 /// One thread's memory.
 #[repr(C, align(64))]

@@ -16,10 +16,10 @@ use libc::c_void;
 
 use crate::contention::Contention;
 use crate::hooks::wait::pthread_join;
-use crate::policy::Pace;
 use crate::reach::{Reach, Used};
 use crate::table::InChild;
 use crate::{keeper, kernel, reach, table};
+use tinygram_coalesce::Pace;
 
 /// The watchdog of this process; wiped in a forked child.
 #[repr(C)]

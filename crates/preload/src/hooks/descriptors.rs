@@ -10,10 +10,10 @@ use crate::keeper;
 use crate::ledger;
 use crate::next::interpose;
 use crate::page::Cause;
-use crate::policy::Wait;
 use crate::sockets;
 use crate::table::{self, Identity, Kind};
 use crate::thread;
+use tinygram_coalesce::Wait;
 
 interpose! {
     fn socket(domain: c_int, kind: c_int, protocol: c_int) -> c_int {

@@ -8,7 +8,7 @@ use libc::{
 use crate::keeper;
 use crate::next::interpose;
 use crate::page::Cause;
-use crate::policy::Wait;
+use tinygram_coalesce::Wait;
 
 interpose! {
     fn poll(fds: *mut pollfd, count: nfds_t, timeout_ms: c_int) -> c_int {

@@ -15,12 +15,12 @@ use libc::c_int;
 pub(crate) use self::waits::{Incoming, before_sleep, cares_not, found, incoming, peeks_before};
 pub(crate) use self::writes::{Outgoing, Taken, held, outgoing, pushed, sent_alongside};
 use crate::page::{Cause, Page};
-use crate::policy::{Memory, Policy, Rules};
 use crate::reach::{Reach, Used};
 use crate::settings::{MAX_ONLY, Only, Settings};
 use crate::table::{self, Holding};
 use crate::thread::{self, Thread};
 use crate::{errno, kernel, ledger, watchdog};
+use tinygram_coalesce::{Memory, Policy, Rules};
 
 /// What this process was told, for good.
 pub(crate) struct Orders {

@@ -6,10 +6,10 @@ use libc::{c_int, ssize_t};
 
 use super::{flush_thread, orders};
 use crate::page::Cause;
-use crate::policy::{AfterRead, BeforeRead, BeforeWait, Found, Held, Policy, Read, Wait};
 use crate::table::{self, Identity, Kind};
 use crate::thread::{self, Thread};
-use crate::{errno, kernel, policy, sockets, watchdog};
+use crate::{errno, kernel, sockets, watchdog};
+use tinygram_coalesce::{AfterRead, BeforeRead, BeforeWait, Found, Held, Policy, Read, Wait};
 
 /// Before a call that may wait; true if the caller shall ask with timeout 0 first, and call
 /// [`flush_thread`] if nothing is ready.
@@ -29,7 +29,7 @@ pub(crate) fn peeks_before(wait: Wait) -> bool {
 #[cold]
 fn peeks_while_dirty(thread: &Thread, wait: Wait) -> bool {
     let Some(orders) = orders() else { return false };
-    match policy::before_wait(&orders.rules, thread.held(kernel::now_ns), wait) {
+    match tinygram_coalesce::before_wait(&orders.rules, thread.held(kernel::now_ns), wait) {
         BeforeWait::Go => false,
         BeforeWait::Peek if orders.rules.policy != Policy::Observe => {
             // A round of the event loop has passed. What is held stays in its interval (it is dirty);
@@ -115,7 +115,7 @@ fn incoming_tcp(identity: Identity, flags: c_int) -> Incoming {
         nonblocking,
         all_or_nothing,
     };
-    match policy::before_read(&orders.rules, read) {
+    match tinygram_coalesce::before_read(&orders.rules, read) {
         BeforeRead::Go => Incoming::Report,
         BeforeRead::Try if orders.rules.policy != Policy::Observe => Incoming::Try,
         BeforeRead::Try | BeforeRead::Flush => {
@@ -156,7 +156,7 @@ fn consider(thread: &Thread, found: Found) {
         Held::For { age_ns } => age_ns,
         Held::Nothing => 0,
     };
-    if policy::after_read(found, age_ns) == AfterRead::Flush {
+    if tinygram_coalesce::after_read(found, age_ns) == AfterRead::Flush {
         flush_thread(Cause::Read);
     }
 }

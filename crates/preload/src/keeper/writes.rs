@@ -6,10 +6,10 @@ use libc::{c_int, ssize_t};
 
 use super::{Orders, flush, mark, orders, took_along};
 use crate::page::Cause;
-use crate::policy::{Decision, Memory, Policy, Write};
 use crate::table::{self, Holding, Identity, Kind};
 use crate::thread::Thread;
 use crate::{kernel, ledger, sockets, thread, watchdog};
+use tinygram_coalesce::{Decision, Memory, Policy, Write};
 
 /// What to do with a write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

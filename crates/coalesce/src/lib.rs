@@ -10,6 +10,11 @@
 //! loop, a request on one socket answered on another and a blocked reader beside a writing thread
 //! are all covered.
 
+#![no_std]
+
+#[cfg(test)]
+extern crate std;
+
 mod memory;
 mod pace;
 mod rules;

@@ -1,6 +1,6 @@
 //! When what a thread holds must leave: before it waits, and around its reads.
 
-use super::{Policy, Rules};
+use crate::{Policy, Rules};
 
 /// What the asking thread holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

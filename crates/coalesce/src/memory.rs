@@ -1,6 +1,6 @@
 //! The predictor: what one socket's recent habit says about its next write.
 
-use super::{Policy, Rules};
+use crate::{Policy, Rules};
 
 /// One write as the program issued it.
 #[derive(Clone, Copy, Debug)]
@@ -226,6 +226,8 @@ const PIECES_WORTH_WAKING: u8 = 8;
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::vec;
+    use std::vec::Vec;
 
     /// A socket living through intervals of so many writes of 100 bytes each; what became of them?
     fn decided(memory: &mut Memory, rules: &Rules, intervals: &[usize]) -> Vec<Vec<Decision>> {
