@@ -15,8 +15,10 @@
 #[cfg(test)]
 extern crate std;
 
+mod debt;
 mod memory;
 mod pace;
+mod purse;
 mod rules;
 mod wait;
 

@@ -94,9 +94,10 @@ interpose! {
     }
 
     fn shutdown(fd: c_int, how: c_int) -> c_int {
+        let taken = keeper::taking(fd, Cause::Sendfile);
         let result = unsafe { shutdown::next(fd, how) };
         if result == 0 && how != libc::SHUT_RD && table::identity(fd).kind() == Kind::Tcp {
-            keeper::took_along(fd, Cause::Sendfile);
+            keeper::took_along(fd, taken);
         }
         result
     }
