@@ -20,6 +20,8 @@
 //!
 //! A [profile] names the rules that a historic or modern stack is made of.
 
+extern crate alloc;
+
 pub mod connection;
 pub mod extensions;
 pub mod offset;
