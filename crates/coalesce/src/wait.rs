@@ -1,6 +1,6 @@
 //! When what a thread holds must leave: before it waits, and around its reads.
 
-use super::{Policy, Rules};
+use crate::{Policy, Rules};
 
 /// What the asking thread holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,7 +17,8 @@ pub enum Held {
 /// A call that may wait for events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wait {
-    /// It returns at once whatever happens (a poll with timeout 0).
+    /// It tells of events and returns at once (a poll with timeout 0): its asker spins, or goes on
+    /// with other work. Where it finds nothing, a program that sleeps would have slept.
     Never,
     /// It tells of events, and can be asked first without waiting (poll, select, epoll).
     Peekable,
@@ -30,7 +31,8 @@ pub enum Wait {
 pub enum BeforeWait {
     /// Call as asked.
     Go,
-    /// Ask with timeout 0 first; flush only if nothing is ready.
+    /// Ask with timeout 0 first; flush only if nothing is ready. ([`Wait::Never`] is such a call
+    /// itself.)
     Peek,
     /// Flush, then call.
     Flush,
@@ -43,8 +45,8 @@ pub enum BeforeWait {
 #[must_use]
 pub fn before_wait(rules: &Rules, held: Held, wait: Wait) -> BeforeWait {
     match (held, wait) {
-        (Held::Nothing, _) | (_, Wait::Never) => BeforeWait::Go,
-        (Held::For { age_ns }, Wait::Peekable)
+        (Held::Nothing, _) => BeforeWait::Go,
+        (Held::For { age_ns }, Wait::Peekable | Wait::Never)
             if age_ns < PEEK_NS && rules.policy != Policy::CorkUntilBlock =>
         {
             BeforeWait::Peek
@@ -148,7 +150,8 @@ mod tests {
         let rules = Rules::default();
         assert_eq!(before_wait(&rules, YOUNG, Wait::Peekable), BeforeWait::Peek);
         assert_eq!(before_wait(&rules, OLD, Wait::Peekable), BeforeWait::Flush);
-        assert_eq!(before_wait(&rules, OLD, Wait::Never), BeforeWait::Go);
+        assert_eq!(before_wait(&rules, YOUNG, Wait::Never), BeforeWait::Peek);
+        assert_eq!(before_wait(&rules, OLD, Wait::Never), BeforeWait::Flush);
         assert_eq!(before_wait(&rules, YOUNG, Wait::Blind), BeforeWait::Flush);
     }
 

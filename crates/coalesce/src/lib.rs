@@ -10,8 +10,15 @@
 //! loop, a request on one socket answered on another and a blocked reader beside a writing thread
 //! are all covered.
 
+#![no_std]
+
+#[cfg(test)]
+extern crate std;
+
+mod debt;
 mod memory;
 mod pace;
+mod purse;
 mod rules;
 mod wait;
 
