@@ -16,6 +16,15 @@ const CRATES: &[(&str, &[&str])] = &[
     ("tinygram-sim", &["tinygram-engine"]),
     ("tinygram-naglemark", &["tinygram-sim", "tinygram-engine"]),
     (
+        "tinygram-naglemark-live",
+        &[
+            "tinygram-naglemark",
+            "tinygram-stack",
+            "tinygram-link",
+            "tinygram-engine",
+        ],
+    ),
+    (
         "tinygram-papers",
         &["tinygram-naglemark", "tinygram-sim", "tinygram-engine"],
     ),
@@ -32,6 +41,7 @@ const CRATES: &[(&str, &[&str])] = &[
             "tinygram-wire",
             "tinygram-sim",
             "tinygram-naglemark",
+            "tinygram-naglemark-live",
             "tinygram-papers",
             "tinygram-stack",
             "tinygram-diagnose",
