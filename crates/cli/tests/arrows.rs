@@ -163,27 +163,6 @@ const CIRCLES: &[(&str, &[&str])] = &[
     (
         "cli",
         &[
-            "verbs::naglemark::args",
-            "verbs::naglemark::bench",
-            "verbs::naglemark::experiment",
-            "verbs::naglemark::outputs",
-            "verbs::naglemark::plan",
-            "verbs::naglemark::sockets",
-            "verbs::naglemark::workload",
-        ],
-    ),
-    (
-        "cli",
-        &[
-            "verbs::naglemark::sockets::kernel",
-            "verbs::naglemark::sockets::plan",
-            "verbs::naglemark::sockets::simulated",
-            "verbs::naglemark::sockets::stack",
-        ],
-    ),
-    (
-        "cli",
-        &[
             "verbs::ps::connection",
             "verbs::ps::diag",
             "verbs::ps::live",

@@ -10,7 +10,6 @@ use tinygram_engine::socket::copy_rule::CopyRule;
 use tinygram_naglemark::hosts::Model;
 use tinygram_naglemark::{MediumKind, TrialType};
 
-use super::meant::MAX_TRANSFERS;
 use crate::capture::CaptureAt;
 use crate::values::{TypedLengths, ack_timer, count, duration, lengths, rate, share, size};
 
@@ -281,6 +280,9 @@ pub(crate) enum Role {
         listen: SocketAddr,
     },
 }
+
+/// Per trial; more would take days, and all memory.
+pub(super) const MAX_TRANSFERS: u32 = 100_000_000;
 
 const BACKEND: &str = "Backend";
 const POLICIES: &str = "Policies";

@@ -10,7 +10,6 @@ use tinygram_naglemark::{Plan, TrialType};
 
 pub(super) use paper::{OnPaper, PAPER_REPETITIONS};
 pub(super) use sockets::OnSockets;
-pub(super) use workload::MAX_TRANSFERS;
 
 use super::args::{Args, BackendName, LengthChoice};
 use crate::exit::Failure;

@@ -2,7 +2,7 @@
 
 use tinygram_naglemark::{Lengths, Random, Series, TrialType};
 
-use super::super::args::{Args, LengthChoice};
+use super::super::args::{Args, LengthChoice, MAX_TRANSFERS};
 use super::refused;
 use crate::exit::Failure;
 use crate::values::TypedLengths;
@@ -127,6 +127,3 @@ impl Typed {
         Ok(())
     }
 }
-
-/// Per trial; more would take days, and all memory.
-pub(crate) const MAX_TRANSFERS: u32 = 100_000_000;
