@@ -22,6 +22,15 @@ const CRATES: &[(&str, &[&str])] = &[
     ("tinygram-sim", &["tinygram-engine"]),
     ("tinygram-naglemark", &["tinygram-sim", "tinygram-engine"]),
     (
+        "tinygram-naglemark-live",
+        &[
+            "tinygram-naglemark",
+            "tinygram-stack",
+            "tinygram-link",
+            "tinygram-engine",
+        ],
+    ),
+    (
         "tinygram-papers",
         &["tinygram-naglemark", "tinygram-sim", "tinygram-engine"],
     ),
@@ -47,6 +56,7 @@ const CRATES: &[(&str, &[&str])] = &[
             "tinygram-wire",
             "tinygram-sim",
             "tinygram-naglemark",
+            "tinygram-naglemark-live",
             "tinygram-papers",
             "tinygram-stack",
             "tinygram-tcp",
@@ -159,27 +169,6 @@ const CIRCLES: &[(&str, &[&str])] = &[
             "verbs::diagnose::plan",
             "verbs::diagnose::results",
             "verbs::diagnose::show",
-        ],
-    ),
-    (
-        "cli",
-        &[
-            "verbs::naglemark::args",
-            "verbs::naglemark::bench",
-            "verbs::naglemark::experiment",
-            "verbs::naglemark::outputs",
-            "verbs::naglemark::plan",
-            "verbs::naglemark::sockets",
-            "verbs::naglemark::workload",
-        ],
-    ),
-    (
-        "cli",
-        &[
-            "verbs::naglemark::sockets::kernel",
-            "verbs::naglemark::sockets::plan",
-            "verbs::naglemark::sockets::simulated",
-            "verbs::naglemark::sockets::stack",
         ],
     ),
     (

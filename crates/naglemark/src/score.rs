@@ -1,57 +1,60 @@
 //! From samples to the numbers in a table's cell.
 
 use tinygram_engine::Duration;
+use tinygram_sim::medium::MediumKind;
 
-use crate::parameters::{Measured, MediumKind, Parameters, Sample, Trial};
+use crate::backend::Conditions;
+use crate::trial::{Sample, Taken};
 
-/// "An arbitrary 10 msec for startup costs" (section 6).
-const START_UP: Duration = Duration::from_millis(10);
+/// What transfers are held against. A transfer is delayed if it took longer than `multiplier` times
+/// the estimate (section 6); a segment is short below the MSS; nothing can be delivered sooner than
+/// the link carries it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Yardstick {
+    /// What joins the hosts.
+    pub medium: MediumKind,
+    /// The round-trip time beyond the medium.
+    pub rtt: Duration,
+    /// The octets that a full segment carries.
+    pub mss: u16,
+    /// 3 in the paper's tables.
+    pub multiplier: u32,
+}
 
-/// A cell: one set of parameters, over some repetitions.
+/// What came of a cell, over all repetitions.
 #[derive(Clone, Debug)]
-pub struct Cell {
-    /// The paper's table that it belongs to, if one does.
-    pub table: Option<u8>,
-    /// What joined the hosts.
-    pub medium: &'static str,
-    /// The variant in the paper's spelling.
-    pub variant: &'static str,
-    /// Octets.
-    pub app_buffer: u64,
-    /// Octets.
-    pub socket_buffer: u64,
-    /// The trial type.
-    pub trial: Trial,
+pub struct Score {
     /// Transfers that took longer than the multiplier times the estimate; mean over repetitions.
     pub score_percent: f64,
-    /// Its standard deviation over repetitions.
+    /// Its standard deviation over repetitions, in percentage points.
     pub score_sd: f64,
-    /// Data segments per transfer.
+    /// Data segments per transfer, retransmissions included.
     pub segments_per_transfer: f64,
-    /// Those below the MSS.
-    pub short_segments_per_transfer: f64,
+    /// Those below the MSS, where they are counted.
+    pub short_segments_per_transfer: Option<f64>,
     /// Mean time from request to last octet.
     pub mean_elapsed_ms: f64,
     /// 99 % of the transfers took no longer.
     pub p99_elapsed_ms: f64,
-    /// The slope of elapsed time over length, delayed transfers left out.
+    /// The slope of elapsed time over length by linear regression, delayed transfers left out
+    /// (section 8.1).
     pub slope_ns_per_byte: f64,
     /// Data segments, as a multiple of the fewest that could carry the octets.
     pub segments_over_fewest: f64,
     /// Mean time, as a multiple of the earliest possible delivery.
     pub elapsed_over_earliest: f64,
-    /// Work done, for the statistics line.
+    /// Work done for it; none where another cell's run served this one, too.
     pub work: Work,
 }
 
-/// What was simulated.
+/// What was run.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Work {
     /// Transfers.
     pub transfers: u64,
     /// Data segments of the server.
     pub data_segments: u64,
-    /// Events.
+    /// Events of a simulator.
     pub events: u64,
 }
 
@@ -67,103 +70,121 @@ impl Work {
     }
 }
 
-/// Runs `parameters` `repetitions` times, each with a seed of its own, and sums up.
-#[must_use]
-pub fn cell(
-    table: Option<u8>,
-    variant: &'static str,
-    parameters: &Parameters,
-    repetitions: u32,
-    multiplier: u32,
-) -> Cell {
-    let mut sums = Sums::default();
-    for repetition in 0..repetitions {
-        let parameters = parameters.repetition(repetition);
-        let measured = parameters.run();
-        sums.add(&parameters, &measured, multiplier);
+impl Yardstick {
+    /// For what a backend measures under such conditions.
+    #[must_use]
+    pub fn new(conditions: &Conditions, multiplier: u32) -> Self {
+        Self {
+            medium: conditions.medium,
+            rtt: conditions.rtt,
+            mss: conditions.mss,
+            multiplier,
+        }
     }
-    sums.cell(table, variant, parameters)
-}
 
-/// Sums up what something else than this paper's model has measured, one item for each repetition.
-#[must_use]
-pub fn summed(
-    variant: &'static str,
-    parameters: &Parameters,
-    repetitions: &[Measured],
-    multiplier: u32,
-) -> Cell {
-    let mut sums = Sums::default();
-    for measured in repetitions {
-        sums.add(parameters, measured, multiplier);
+    /// "The length divided by the LAN's raw transfer rate, plus an arbitrary 10 msec for startup
+    /// costs" (section 6), and the round-trip time beyond the LAN, which the paper's had not.
+    #[must_use]
+    pub fn estimate(&self, length: u32) -> Duration {
+        let bits_per_second = self.medium.bits_per_second();
+        let raw = Duration::from_nanos(u64::from(length) * 8_000_000_000 / bits_per_second);
+        START_UP + raw + self.rtt
     }
-    sums.cell(None, variant, parameters)
+
+    /// A transfer of `length` octets that took longer is delayed.
+    #[must_use]
+    pub fn cutoff(&self, length: u32) -> Duration {
+        self.estimate(length).times(u64::from(self.multiplier))
+    }
+
+    /// Whether the transfer counts as delayed.
+    #[must_use]
+    pub fn is_delayed(&self, sample: &Sample) -> bool {
+        sample.elapsed > self.cutoff(sample.length)
+    }
+
+    /// The fewest segments that can carry `length` octets.
+    #[must_use]
+    pub fn fewest(&self, length: u32) -> u32 {
+        length.div_ceil(u32::from(self.mss))
+    }
+
+    /// No sender can deliver sooner: request and answer cross the link, the answer in the fewest
+    /// segments without a gap, and the hosts do only what cannot be done meanwhile.
+    #[must_use]
+    pub fn earliest(&self, length: u32) -> Duration {
+        let wire = self.medium.wire();
+        let mss = u32::from(self.mss);
+        let (full, rest) = (length / mss, length % mss);
+        let mut on_the_wire = wire.occupies(mss).times(u64::from(full));
+        if rest > 0 {
+            on_the_wire += wire.occupies(rest);
+        }
+        on_the_wire + wire.propagation.times(2) + self.rtt
+    }
 }
 
-/// "The length divided by the LAN's raw transfer rate, plus an arbitrary 10 msec".
-#[must_use]
-pub fn estimate(medium: &MediumKind, length: u32) -> Duration {
-    START_UP + Duration::from_nanos(u64::from(length) * 8_000_000_000 / medium.bits_per_second())
+impl Score {
+    /// What all repetitions of a cell come to.
+    pub fn of<'a>(yardstick: &Yardstick, repetitions: impl IntoIterator<Item = &'a Taken>) -> Self {
+        let mut sums = Sums::default();
+        for taken in repetitions {
+            sums.add(yardstick, taken);
+        }
+        sums.score()
+    }
 }
 
-/// Whether the sample counts as delayed.
-#[must_use]
-pub fn is_delayed(medium: &MediumKind, rtt: Duration, sample: &Sample, multiplier: u32) -> bool {
-    sample.elapsed > (estimate(medium, sample.length) + rtt).times(u64::from(multiplier))
-}
-
+/// What a cell's repetitions come to so far.
 #[derive(Default)]
-struct Sums {
+pub(crate) struct Sums {
     scores: Vec<f64>,
     elapsed_ns: Vec<u64>,
     fewest: u64,
     earliest_ns: f64,
     short_segments: u64,
+    /// Some repetition did not count them.
+    short_uncounted: bool,
     regression: Regression,
     work: Work,
 }
 
 impl Sums {
-    fn add(&mut self, parameters: &Parameters, measured: &Measured, multiplier: u32) {
-        let medium = &parameters.medium;
+    pub(crate) fn add(&mut self, yardstick: &Yardstick, taken: &Taken) {
         let mut delayed = 0;
-        for sample in &measured.samples {
-            if is_delayed(medium, parameters.rtt, sample, multiplier) {
+        for sample in &taken.samples {
+            if yardstick.is_delayed(sample) {
                 delayed += 1;
             } else {
                 self.regression
                     .add(f64::from(sample.length), sample.elapsed.as_nanos() as f64);
             }
             self.elapsed_ns.push(sample.elapsed.as_nanos());
-            self.fewest += u64::from(sample.length.div_ceil(u32::from(parameters.mss)));
-            self.earliest_ns += earliest(parameters, sample.length).as_nanos() as f64;
+            self.fewest += u64::from(yardstick.fewest(sample.length));
+            self.earliest_ns += yardstick.earliest(sample.length).as_nanos() as f64;
         }
-        let transfers = measured.samples.len();
+        let transfers = taken.samples.len();
         self.scores
             .push(100.0 * f64::from(delayed) / transfers.max(1) as f64);
-        self.short_segments += measured.short_segments;
+        self.short_segments += taken.short_segments.unwrap_or(0);
+        self.short_uncounted |= taken.short_segments.is_none();
         self.work = self.work.and(Work {
             transfers: transfers as u64,
-            data_segments: measured.data_segments,
-            events: measured.events,
+            data_segments: taken.data_segments,
+            events: taken.events,
         });
     }
 
-    fn cell(mut self, table: Option<u8>, variant: &'static str, parameters: &Parameters) -> Cell {
+    pub(crate) fn score(mut self) -> Score {
         let transfers = self.work.transfers.max(1) as f64;
         let total_ns: f64 = self.elapsed_ns.iter().map(|ns| *ns as f64).sum();
         let (score_percent, score_sd) = mean_and_sd(&self.scores);
-        Cell {
-            table,
-            medium: parameters.medium.name(),
-            variant,
-            app_buffer: parameters.app_buffer,
-            socket_buffer: parameters.socket_buffer,
-            trial: parameters.trial,
+        let short = self.short_segments as f64 / transfers;
+        Score {
             score_percent,
             score_sd,
             segments_per_transfer: self.work.data_segments as f64 / transfers,
-            short_segments_per_transfer: self.short_segments as f64 / transfers,
+            short_segments_per_transfer: (!self.short_uncounted).then_some(short),
             mean_elapsed_ms: total_ns / transfers / 1e6,
             p99_elapsed_ms: percentile(&mut self.elapsed_ns, 99) as f64 / 1e6,
             slope_ns_per_byte: self.regression.slope(),
@@ -184,19 +205,8 @@ pub fn regression<'a>(samples: impl Iterator<Item = &'a Sample>) -> f64 {
     regression.slope()
 }
 
-/// No sender can deliver sooner: request and answer cross the link, the answer in the fewest
-/// segments without a gap, and the hosts do only what cannot be done meanwhile.
-#[must_use]
-pub fn earliest(parameters: &Parameters, length: u32) -> Duration {
-    let wire = parameters.medium.wire();
-    let mss = u32::from(parameters.mss);
-    let (full, rest) = (length / mss, length % mss);
-    let mut on_the_wire = wire.occupies(mss).times(u64::from(full));
-    if rest > 0 {
-        on_the_wire += wire.occupies(rest);
-    }
-    on_the_wire + wire.propagation.times(2) + parameters.rtt
-}
+/// "An arbitrary 10 msec for startup costs" (section 6).
+const START_UP: Duration = Duration::from_millis(10);
 
 /// Mean and sample standard deviation.
 fn mean_and_sd(values: &[f64]) -> (f64, f64) {

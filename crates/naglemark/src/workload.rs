@@ -11,7 +11,7 @@ const SOCKET: u32 = 0;
 
 /// What both ends know.
 #[derive(Clone, Debug)]
-pub struct Plan {
+pub struct Script {
     /// The length of each answer, in octets.
     pub lengths: Arc<[u32]>,
     /// The length of a request, in octets.
@@ -58,7 +58,7 @@ pub enum Naglemark {
 /// The client's program.
 #[derive(Clone, Debug)]
 pub struct Client {
-    plan: Plan,
+    script: Script,
     asked: usize,
     asked_at: Instant,
     missing: u64,
@@ -76,7 +76,7 @@ enum Doing {
 /// The server's program.
 #[derive(Clone, Debug)]
 pub struct Server {
-    plan: Plan,
+    script: Script,
     served: usize,
     /// Octets of the request that are still to come, then of the answer still to be written.
     missing: u64,
@@ -90,10 +90,10 @@ pub struct Server {
 impl Naglemark {
     /// The client.
     #[must_use]
-    pub fn client(plan: Plan) -> Self {
-        let elapsed = Vec::with_capacity(plan.lengths.len());
+    pub fn client(script: Script) -> Self {
+        let elapsed = Vec::with_capacity(script.lengths.len());
         Self::Client(Client {
-            plan,
+            script,
             asked: 0,
             asked_at: Instant::ZERO,
             missing: 0,
@@ -104,10 +104,10 @@ impl Naglemark {
 
     /// The server.
     #[must_use]
-    pub fn server(plan: Plan) -> Self {
-        let missing = plan.request;
+    pub fn server(script: Script) -> Self {
+        let missing = script.request;
         Self::Server(Server {
-            plan,
+            script,
             served: 0,
             missing,
             answering: false,
@@ -158,7 +158,7 @@ impl Client {
     }
 
     fn ask(&mut self, now: Instant) -> Call {
-        let Some(length) = self.plan.lengths.get(self.asked) else {
+        let Some(length) = self.script.lengths.get(self.asked) else {
             return Call::Stop;
         };
         self.missing = u64::from(*length);
@@ -167,7 +167,7 @@ impl Client {
         self.doing = Doing::Asking;
         Call::Write {
             socket: SOCKET,
-            len: self.plan.request,
+            len: self.script.request,
             more: false,
         }
     }
@@ -175,22 +175,25 @@ impl Client {
     fn read(&self) -> Call {
         Call::Read {
             socket: SOCKET,
-            max: self.plan.read_size.min(self.missing),
+            max: self.script.read_size.min(self.missing),
         }
     }
 
     fn answered(&mut self, now: Instant) -> Call {
         self.elapsed.push(now.since(self.asked_at));
         self.doing = Doing::Thinking;
-        if self.asked == self.plan.lengths.len() {
+        if self.asked == self.script.lengths.len() {
             Call::Stop
-        } else if self.asked.is_multiple_of(self.plan.requests_per_connection) {
+        } else if self
+            .asked
+            .is_multiple_of(self.script.requests_per_connection)
+        {
             Call::Renew {
                 socket: SOCKET,
-                takes: self.plan.set_up,
+                takes: self.script.set_up,
             }
         } else {
-            Call::Compute(self.plan.think)
+            Call::Compute(self.script.think)
         }
     }
 }
@@ -203,13 +206,13 @@ impl Server {
             _ => {}
         }
         if self.missing == 0 && !self.answering {
-            let Some(length) = self.plan.lengths.get(self.served) else {
+            let Some(length) = self.script.lengths.get(self.served) else {
                 return Call::Exit;
             };
             self.missing = u64::from(*length);
             self.served += 1;
             self.answering = true;
-            return Call::Compute(self.plan.service);
+            return Call::Compute(self.script.service);
         }
         if self.corked != self.wants_cork() {
             self.corked = !self.corked;
@@ -219,16 +222,16 @@ impl Server {
             if !std::mem::replace(&mut self.flushed, true) {
                 return Call::NoDelay(SOCKET, true);
             }
-            self.missing = self.plan.request;
+            self.missing = self.script.request;
             self.answering = false;
         }
         if self.answering {
-            let len = self.missing.min(self.plan.app_buffer);
-            self.flushed = self.plan.writes != Writes::MoreThenFlush;
+            let len = self.missing.min(self.script.app_buffer);
+            self.flushed = self.script.writes != Writes::MoreThenFlush;
             Call::Write {
                 socket: SOCKET,
                 len,
-                more: match self.plan.writes {
+                more: match self.script.writes {
                     Writes::More => len < self.missing,
                     Writes::MoreThenFlush => true,
                     Writes::Plain | Writes::Corked => false,
@@ -244,6 +247,6 @@ impl Server {
 
     /// In the middle of an answer.
     fn wants_cork(&self) -> bool {
-        self.plan.writes == Writes::Corked && self.answering && self.missing > 0
+        self.script.writes == Writes::Corked && self.answering && self.missing > 0
     }
 }

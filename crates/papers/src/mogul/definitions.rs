@@ -1,7 +1,7 @@
 //! Tables 2 and 3, which define names: held against the names that trials and policies have here.
 
 use tinygram_engine::sender::send_policy::Registered;
-use tinygram_naglemark::parameters::Trial;
+use tinygram_naglemark::TrialType;
 
 use super::tables::VARIANTS;
 use crate::experiment::{Class, Effort, Layout, Outcome, Row, Tolerance, Value};
@@ -10,11 +10,11 @@ use crate::standard::Standard;
 /// Table 2: a letter for each way of choosing lengths and connections.
 pub(super) fn trial_types(_: &Effort) -> Outcome {
     let row = |(connections, lengths, letter): (&str, &str, char)| {
-        let is_it = |trial: &&Trial| {
+        let is_it = |trial: &&TrialType| {
             trial.one_connection() == (connections == ONE_FOR_ALL)
                 && trial.is_random() == (lengths == RANDOM)
         };
-        let ours: String = Trial::ALL
+        let ours: String = TrialType::ALL
             .iter()
             .filter(is_it)
             .map(|t| t.letter())

@@ -5,21 +5,18 @@
 
 use tinygram_engine::Duration;
 use tinygram_engine::sender::send_policy::Registered;
-use tinygram_naglemark::model::Model;
-use tinygram_naglemark::parameters::{MediumKind, Parameters, Sample, Trial};
-use tinygram_naglemark::score::{cell, estimate, is_delayed, regression};
+use tinygram_naglemark::hosts::{Model, PaperHosts};
+use tinygram_naglemark::{Keep, MediumKind, Plan, Sample, Yardstick, regression};
 
 use super::published::Table;
 use super::scores::{RULES, parameters};
-use super::stalled::policy;
+use super::stalled::{outcome, plan};
 use super::tables::entry_tolerance;
 use crate::experiment::{
     Class, Effort, Mark, Origin, Outcome, Parameter, Plot, Row, Series, Tolerance, Value,
 };
 use crate::standard::Standard;
 
-/// "A limit of three times this estimate" (section 6).
-const MULTIPLIER: u32 = 3;
 const KIB: u64 = 1024;
 
 /// A figure: one trial of 1000 transfers of growing length on one connection.
@@ -56,12 +53,12 @@ pub(super) fn figure_7(effort: &Effort) -> Outcome {
     .measured(effort);
     let below = |start_up: Duration| {
         let is_below = |sample: &&Sample| {
-            let estimate = estimate(&figure.medium, sample.length);
+            let estimate = figure.yardstick().estimate(sample.length);
             sample.elapsed + start_up < estimate
         };
         Value::Count(figure.samples.iter().filter(is_below).count() as u64)
     };
-    let start_up = estimate(&figure.medium, 0);
+    let start_up = figure.yardstick().estimate(0);
     let rows = vec![
         figure.score(Some(0.0), 0.05),
         row(
@@ -304,25 +301,31 @@ fn torn(number: u8, variant: &'static str) -> Figure {
 
 impl Figure {
     fn measured(self, effort: &Effort) -> Self {
-        let mut trial = Parameters::paper(
-            Model::Fitted,
-            self.medium,
-            policy(self.variant),
-            self.app_buffer,
-            self.socket_buffer,
-            Trial::SequentialOne,
-        );
-        trial.seed = effort.seed;
+        let buffers = (self.app_buffer, self.socket_buffer);
+        let plan = Plan {
+            repetitions: effort.repetitions,
+            ..plan(self.variant, buffers, effort.seed)
+        };
+        let hosts = PaperHosts::new(Model::Fitted, self.medium);
+        let measured = outcome(&plan, hosts, Keep::First).cells.remove(0);
         Self {
-            samples: trial.repetition(0).run().samples,
-            score_percent: cell(None, self.variant, &trial, effort.repetitions, MULTIPLIER)
-                .score_percent,
+            samples: measured.first().to_vec(),
+            score_percent: measured.score.score_percent,
             ..self
         }
     }
 
+    fn yardstick(&self) -> Yardstick {
+        Yardstick {
+            medium: self.medium,
+            rtt: Duration::ZERO,
+            mss: self.medium.usual_mss(),
+            multiplier: Plan::PAPER_MULTIPLIER,
+        }
+    }
+
     fn is_delayed(&self, sample: &Sample) -> bool {
-        is_delayed(&self.medium, Duration::ZERO, sample, MULTIPLIER)
+        self.yardstick().is_delayed(sample)
     }
 
     /// The lengths of delayed transfers.
@@ -403,7 +406,10 @@ impl Figure {
             mark,
             points: [0, LONGEST]
                 .map(|length| {
-                    let limit = estimate(&self.medium, length).times(u64::from(multiplier));
+                    let limit = self
+                        .yardstick()
+                        .estimate(length)
+                        .times(u64::from(multiplier));
                     (f64::from(length), limit.as_nanos() as f64 / 1e6)
                 })
                 .into(),
@@ -431,7 +437,11 @@ impl Figure {
                     points: points(true),
                 },
                 line("estimate: length / raw rate + 10 ms", 1, Mark::Line),
-                line("cutoff: three times the estimate", MULTIPLIER, Mark::Dashed),
+                line(
+                    "cutoff: three times the estimate",
+                    Plan::PAPER_MULTIPLIER,
+                    Mark::Dashed,
+                ),
             ],
         }
     }

@@ -1,31 +1,21 @@
 //! Tables 4 to 7 as experiments: every entry, the mean distance, and the order of the variants.
 
-use tinygram_naglemark::measure::measure;
-use tinygram_naglemark::model::{Model, PARAMETERS};
+use tinygram_naglemark::hosts::{Model, PARAMETERS};
 
 use super::published::{Row as PublishedRow, SOCKET_BUFFERS, Table};
 use super::tables::{
-    Entry, KNOWN_MISMATCHES, entries, entry_tolerance, mean_distance, tolerance, wanted,
+    Entry, KNOWN_MISMATCHES, entries, entry_tolerance, mean_distance, measured, tolerance,
 };
 use crate::experiment::{Class, Effort, Layout, Origin, Outcome, Parameter, Row, Tolerance, Value};
 use crate::standard::Standard;
 
-/// "A limit of three times this estimate" (section 6).
-const MULTIPLIER: u32 = 3;
 /// Without chance in its hosts, the literal model has little to average.
 const LITERAL_REPETITIONS: u32 = 1;
 
 /// Measures table `number` (4 to 7), with the fitted model and, beside it, to the letter.
 pub(super) fn run(number: u8, effort: &Effort) -> Outcome {
     let table = Table::numbered(number).expect("one of Tables 4 to 7");
-    let measured = |model, repetitions| {
-        measure(
-            &wanted(number, model, effort.seed),
-            repetitions,
-            MULTIPLIER,
-            &|_| {},
-        )
-    };
+    let measured = |model, repetitions| measured(number, model, repetitions, effort.seed);
     let cells = measured(Model::Fitted, effort.repetitions);
     let ours = in_the_papers_order(table, &entries(&cells));
     let literal = has_a_literal_reading(number).then(|| {
@@ -110,14 +100,14 @@ fn in_the_papers_order(table: &Table, entries: &[Entry]) -> Vec<Entry> {
 fn row(table: &Table, entry: &Entry) -> Row {
     let (_, published) = published(table, entry);
     let known = KNOWN_MISMATCHES.iter().find(|known| {
-        (known.table, known.variant) == (table.number, entry.variant)
+        (known.table, known.variant) == (table.number, entry.variant.as_str())
             && (known.app_buffer, known.socket_buffer) == (entry.app_buffer, entry.socket_buffer)
     });
     Row {
         cell: cell(entry),
         standard: Some(Standard::printed(percent(published))),
         reproduced: percent(entry.score_percent),
-        tolerance: Tolerance::Within(entry_tolerance(table.number, entry.variant, published)),
+        tolerance: Tolerance::Within(entry_tolerance(table.number, &entry.variant, published)),
         class: known.map_or(Class::Fitted, |known| Class::KnownMismatch(known.why)),
     }
 }
@@ -204,7 +194,7 @@ fn trial_types(table: &Table, ours: &[Entry]) -> String {
 
 fn published(table: &Table, entry: &Entry) -> (char, f64) {
     table
-        .published(entry.variant, entry.app_buffer, entry.socket_buffer)
+        .published(&entry.variant, entry.app_buffer, entry.socket_buffer)
         .expect("entries are the paper's")
 }
 
@@ -219,7 +209,7 @@ fn worst_of_ours(variant: &str, ours: &[Entry]) -> f64 {
 
 fn cell(entry: &Entry) -> Vec<(&'static str, Value)> {
     vec![
-        ("variant", Value::Text(entry.variant.into())),
+        ("variant", Value::Text(entry.variant.clone())),
         ("app_buffer", Value::Count(entry.app_buffer)),
         ("socket_buffer", Value::Count(entry.socket_buffer)),
     ]

@@ -1,12 +1,10 @@
 //! Tables 4 to 7: which cells they have, and how far ours are from the published ones.
 
-use tinygram_engine::sender::send_policy::SendPolicy;
-use tinygram_naglemark::measure::Wanted;
-use tinygram_naglemark::model::Model;
-use tinygram_naglemark::parameters::{MediumKind, Parameters, Trial};
-use tinygram_naglemark::score::Cell;
+use tinygram_naglemark::hosts::{Model, PaperHosts};
+use tinygram_naglemark::{Keep, Measured, MediumKind, Plan, TrialType};
 
 use super::published::{APP_BUFFERS, SOCKET_BUFFERS, Table};
+use super::stalled::{outcome, policy};
 
 /// The variants of Table 3.
 pub const VARIANTS: [&str; 11] = [
@@ -14,78 +12,79 @@ pub const VARIANTS: [&str; 11] = [
     "BORMAN",
 ];
 
-/// All 396 trials of a table (4 to 7): 11 variants, 9 pairs of buffers, 4 trial types.
+/// The hosts of a table (4 to 7).
 #[must_use]
-pub fn wanted(table: u8, model: Model, seed: u64) -> Vec<Wanted> {
+pub fn hosts(table: u8, model: Model) -> PaperHosts {
     let medium = if table.is_multiple_of(2) {
         MediumKind::Ethernet
     } else {
         MediumKind::Fddi
     };
-    let mut all = Vec::new();
-    for variant in VARIANTS {
-        let policy = SendPolicy::named(variant).expect("Table 3's variants are registered");
-        for app_buffer in APP_BUFFERS {
-            for socket_buffer in SOCKET_BUFFERS {
-                for trial in Trial::ALL {
-                    let mut parameters = Parameters::paper(
-                        model,
-                        medium,
-                        policy.clone(),
-                        app_buffer,
-                        socket_buffer,
-                        trial,
-                    );
-                    parameters.infer = table >= 6;
-                    parameters.seed = seed;
-                    all.push(Wanted {
-                        table: Some(table),
-                        variant,
-                        parameters,
-                    });
-                }
-            }
-        }
+    PaperHosts {
+        infer: table >= 6,
+        ..PaperHosts::new(model, medium)
     }
-    all
+}
+
+/// All 396 cells of each of these tables: 11 variants, 9 pairs of buffers, 4 trial types.
+#[must_use]
+pub fn plan(repetitions: u32, seed: u64) -> Plan {
+    Plan {
+        policies: VARIANTS.map(policy).into(),
+        app_buffers: APP_BUFFERS.into(),
+        socket_buffers: SOCKET_BUFFERS.into(),
+        trial_types: TrialType::ALL.into(),
+        repetitions,
+        seed,
+        ..Plan::default()
+    }
+}
+
+/// What comes of a table's plan on all threads of rayon's current pool.
+#[must_use]
+pub fn measured(table: u8, model: Model, repetitions: u32, seed: u64) -> Vec<Measured> {
+    outcome(&plan(repetitions, seed), hosts(table, model), Keep::Scores).cells
 }
 
 /// A table's entry: the worst of the four trial types.
 #[derive(Clone, Debug)]
 pub struct Entry {
     /// The variant's label.
-    pub variant: &'static str,
+    pub variant: String,
     /// Octets.
     pub app_buffer: u64,
     /// Octets.
     pub socket_buffer: u64,
-    /// The trial type with the highest score; the first of [`Trial::ALL`] where they tie.
-    pub trial: Trial,
+    /// The trial type with the highest score; the first of [`TrialType::ALL`] where they tie.
+    pub trial: TrialType,
     /// Its score, in percent.
     pub score_percent: f64,
 }
 
 /// The entries of a table, in the cells' order.
 #[must_use]
-pub fn entries(cells: &[Cell]) -> Vec<Entry> {
+pub fn entries(cells: &[Measured]) -> Vec<Entry> {
     let mut entries: Vec<Entry> = Vec::new();
-    for cell in cells {
+    for Measured { cell, score, .. } in cells {
         let same = entries.iter_mut().find(|entry| {
-            (entry.variant, entry.app_buffer, entry.socket_buffer)
-                == (cell.variant, cell.app_buffer, cell.socket_buffer)
+            (
+                entry.variant.as_str(),
+                entry.app_buffer,
+                entry.socket_buffer,
+            ) == (cell.policy.label(), cell.app_buffer, cell.socket_buffer)
         });
         match same {
-            Some(entry) if cell.score_percent > entry.score_percent => {
-                entry.score_percent = cell.score_percent;
-                entry.trial = cell.trial;
+            Some(entry) if score.score_percent > entry.score_percent => {
+                entry.score_percent = score.score_percent;
+                entry.trial = cell.trial_type;
             }
             Some(_) => {}
             None => entries.push(Entry {
-                variant: cell.variant,
+                variant: cell.policy.label().into(),
                 app_buffer: cell.app_buffer,
                 socket_buffer: cell.socket_buffer,
-                trial: cell.trial,
-                score_percent: cell.score_percent,
+                trial: cell.trial_type,
+                score_percent: score.score_percent,
             }),
         }
     }
@@ -166,7 +165,7 @@ pub fn mean_distance(table: &Table, entries: &[Entry]) -> f64 {
         .iter()
         .filter_map(|entry| {
             let (_, score) =
-                table.published(entry.variant, entry.app_buffer, entry.socket_buffer)?;
+                table.published(&entry.variant, entry.app_buffer, entry.socket_buffer)?;
             Some((entry.score_percent - score).abs())
         })
         .collect();
@@ -189,10 +188,10 @@ pub struct Miss<'a> {
 pub fn misses<'a>(table: &Table, entries: &'a [Entry]) -> Vec<Miss<'a>> {
     let miss = |entry: &'a Entry| {
         let (app, socket) = (entry.app_buffer, entry.socket_buffer);
-        let published = table.published(entry.variant, app, socket)?;
-        let allowed = entry_tolerance(table.number, entry.variant, published.1);
+        let published = table.published(&entry.variant, app, socket)?;
+        let allowed = entry_tolerance(table.number, &entry.variant, published.1);
         let known = KNOWN_MISMATCHES.iter().find(|known| {
-            (known.table, known.variant) == (table.number, entry.variant)
+            (known.table, known.variant) == (table.number, entry.variant.as_str())
                 && (known.app_buffer, known.socket_buffer) == (app, socket)
         });
         let is_off = (entry.score_percent - published.1).abs() > allowed;
@@ -218,10 +217,10 @@ mod tests {
             .expect("an entry of the paper");
         let allowed = entry_tolerance(5, "NAGLE", published);
         let off_by = |points: f64| Entry {
-            variant: "NAGLE",
+            variant: "NAGLE".into(),
             app_buffer,
             socket_buffer,
-            trial: Trial::with_letter(trial).expect("a trial type"),
+            trial: TrialType::with_letter(trial).expect("a trial type"),
             score_percent: published + points,
         };
         assert!(misses(table, &[off_by(0.0), off_by(allowed - 0.1)]).is_empty());

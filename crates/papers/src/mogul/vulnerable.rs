@@ -1,9 +1,9 @@
 //! Table 1: the share of responses that are vulnerable by their length alone.
 
-use tinygram_naglemark::parameters::MediumKind;
+use tinygram_naglemark::MediumKind;
 
 use super::prevalence::Vulnerability;
-use super::stalled::{stalled, trial};
+use super::stalled::Setting;
 use crate::experiment::{Class, Effort, Layout, Outcome, Row, Tolerance, Value};
 use crate::standard::Standard;
 
@@ -121,18 +121,18 @@ fn consequences() -> impl Iterator<Item = Row> {
 /// On how many of naglemark's 1000 lengths the predicate says other than the simulated kernel does.
 fn against_the_simulator(medium: MediumKind, effort: &Effort) -> Row {
     let buffers = (128 << 10, 128 << 10);
-    let parameters = trial(medium, "NAGLE", buffers, effort.seed).repetition(0);
-    let measured = parameters.run();
-    let delays = stalled(&parameters, &measured);
-    let predicted = |length: u32| vulnerability(parameters.mss, 8192).is_delayed(length.into());
-    let other = measured.samples.iter().zip(delays);
+    let setting = Setting::new(medium, "NAGLE", buffers, effort.seed);
+    let taken = setting.run(0);
+    let delays = setting.stalled(&taken);
+    let mss = setting.hosts.mss;
+    let predicted = |length: u32| vulnerability(mss, 8192).is_delayed(length.into());
+    let other = taken.samples.iter().zip(delays);
     let other = other.filter(|(sample, delayed)| predicted(sample.length) != *delayed);
     Row {
         cell: vec![(
             "claim",
             Value::Text(format!(
-                "MSS {}: of naglemark's 1000 lengths, on how many the simulated kernel differs",
-                parameters.mss
+                "MSS {mss}: of naglemark's 1000 lengths, on how many the simulated kernel differs"
             )),
         )],
         standard: None,

@@ -3,13 +3,13 @@
 use tinygram_report::units::size;
 use tinygram_report::{Align, Column, Entry, Row, Table};
 
-use super::{Cell, Panel, distinct};
+use super::{Panel, Record, distinct};
 
 impl Panel {
     /// One row per variant in the order of the scores; per application buffer the segments, the
     /// short ones among them, and the distance from the two bounds, each the mean over socket
     /// buffers and trial types. Last the distances over everything.
-    pub(crate) fn distances(&self) -> Table {
+    pub(in super::super) fn distances(&self) -> Table {
         let apps = distinct(self.cells.iter().map(|c| c.app_buffer));
         let mut columns = vec![Column {
             group: "App buffer".into(),
@@ -79,21 +79,21 @@ impl Panel {
     }
 
     fn short_segments(&self, variant: &str, app_buffer: u64) -> Option<f64> {
-        let chosen = |c: &Cell| c.variant == variant && c.app_buffer == app_buffer;
-        let are_counted = |c: &Cell| c.short_segments_per_transfer.is_some();
+        let chosen = |c: &Record| c.variant == variant && c.app_buffer == app_buffer;
+        let are_counted = |c: &Record| c.short_segments_per_transfer.is_some();
         let all = self.cells.iter().filter(|c| chosen(c)).all(are_counted);
         let mean = self.mean(|c| c.short_segments_per_transfer.unwrap_or(0.0), chosen);
         mean.filter(|_| all)
     }
 
-    fn mean(&self, of: fn(&Cell) -> f64, chosen: impl Fn(&Cell) -> bool) -> Option<f64> {
+    fn mean(&self, of: fn(&Record) -> f64, chosen: impl Fn(&Record) -> bool) -> Option<f64> {
         let values: Vec<_> = self.cells.iter().filter(|c| chosen(c)).map(of).collect();
         (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
     }
 
     /// Tells the panels of a page from each other.
     pub(super) fn medium(&self) -> String {
-        self.cells.first().map_or_else(String::new, Cell::place)
+        self.cells.first().map_or_else(String::new, Record::place)
     }
 }
 

@@ -3,12 +3,12 @@
 use tinygram_report::units::size;
 use tinygram_report::{Figure, Line, Point};
 
-use super::{Panel, Trace};
+use super::{Cutoff, Panel, Trace, elapsed_us};
 
 impl Panel {
     /// One figure per entry of the scores, of its worst trial type where that was kept, with a file
     /// stem that says which: lower case, no character that a shell or file system reads specially.
-    pub(crate) fn figures(&self) -> Vec<(String, Figure)> {
+    pub(in super::super) fn figures(&self) -> Vec<(String, Figure)> {
         let entries = self.scores(false).rows.into_iter().flatten();
         let shown: Vec<_> = entries.filter_map(|entry| entry.opens).collect();
         self.traces
@@ -19,24 +19,24 @@ impl Panel {
     }
 
     fn figure(&self, trace: &Trace) -> Figure {
-        let yardstick = &self.yardstick;
+        let cutoff = Cutoff::of(&self.yardstick);
         let points: Vec<_> = trace
             .transfers
             .iter()
             .map(|t| {
-                let elapsed_ms = t.elapsed_us as f64 / 1e3;
+                let elapsed_ms = elapsed_us(t) as f64 / 1e3;
                 Point {
-                    x: t.length as f64,
+                    x: f64::from(t.length),
                     y: elapsed_ms,
-                    marked: elapsed_ms > yardstick.cutoff_ms(t.length),
+                    marked: elapsed_ms > cutoff.at_ms(t.length),
                 }
             })
             .collect();
         let delayed = points.iter().filter(|p| p.marked).count();
         let line = |name: &str, multiplier: f64, dashed| Line {
             name: name.into(),
-            at_zero: multiplier * yardstick.startup_ms,
-            slope: multiplier * yardstick.ns_per_byte / 1e6,
+            at_zero: multiplier * cutoff.startup_ms,
+            slope: multiplier * cutoff.ns_per_byte / 1e6,
             dashed,
         };
         Figure {
@@ -58,8 +58,8 @@ impl Panel {
             lines: vec![
                 line("estimate", 1.0, false),
                 line(
-                    &format!("cutoff (x {})", yardstick.multiplier),
-                    yardstick.multiplier,
+                    &format!("cutoff (x {})", cutoff.multiplier),
+                    cutoff.multiplier,
                     true,
                 ),
             ],

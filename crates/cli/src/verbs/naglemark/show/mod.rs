@@ -1,130 +1,134 @@
 //! The naglemark: cells in, the layouts of Mogul & Minshall's Tables 4-7 and Figures 7-12 out.
 //!
-//! The adapter that runs the benchmark fills [`Panel`]s; one panel is one medium measured with one
-//! kind of receiver, which is what one of the paper's tables shows.
+//! One [`Panel`] is one medium measured with one kind of receiver, which is what one of the paper's
+//! tables shows.
 
+mod compared;
 mod distance;
 mod figures;
 mod page;
+mod panel;
 mod scores;
 
 use serde::Serialize;
+use tinygram_naglemark::{Sample, Yardstick};
 
-pub(crate) use page::{Contents, page};
+pub(super) use compared::{agreement, conditions, remarks};
+pub(super) use page::{Contents, page};
 
 /// The name and version of the JSON document.
-pub(crate) const SCHEMA: &str = "tinygram.naglemark/1";
+pub(super) const SCHEMA: &str = "tinygram.naglemark/1";
 
-/// One measured cell: a variant, an application buffer, a socket buffer and a trial type, on one
-/// medium. The field order is that of the JSON document and the CSV columns.
+/// What the document and the CSV say of a cell, and the tables are made of. The order of the fields is
+/// theirs.
 #[derive(Clone, Debug, Serialize)]
-pub(crate) struct Cell {
+pub(super) struct Record {
     /// The paper's table that holds this cell, 4 to 7, if one does.
-    pub(crate) table: Option<u8>,
+    pub(super) table: Option<u8>,
     /// What was measured: `sim`, or a TCP that is real.
-    pub(crate) backend: String,
+    pub(super) backend: String,
     /// `ethernet`, `fddi`, `point-to-point`; `loopback`, `veth` and the like where it is real.
-    pub(crate) medium: String,
+    pub(super) medium: String,
     /// The paper's spelling, or the policy's own name where the paper has none.
-    pub(crate) variant: String,
+    pub(super) variant: String,
     /// The size of each write, bytes.
-    pub(crate) app_buffer: u64,
+    pub(super) app_buffer: u64,
     /// The sender's socket buffer, bytes.
-    pub(crate) socket_buffer: u64,
+    pub(super) socket_buffer: u64,
     /// `s`, `S`, `r` or `R` (Table 2).
-    pub(crate) trial: char,
+    pub(super) trial: char,
     /// Share of transfers above the cutoff, 0 to 100, the mean over the repetitions.
-    pub(crate) score_percent: f64,
+    pub(super) score_percent: f64,
     /// Standard deviation of the score over the repetitions, in percentage points.
-    pub(crate) score_sd: f64,
+    pub(super) score_sd: f64,
     /// Data segments per transfer, retransmissions included.
-    pub(crate) segments_per_transfer: f64,
+    pub(super) segments_per_transfer: f64,
     /// Data segments below the MSS, per transfer, where the stack counts them.
-    pub(crate) short_segments_per_transfer: Option<f64>,
+    pub(super) short_segments_per_transfer: Option<f64>,
     /// Mean elapsed time of a transfer, ms.
-    pub(crate) mean_elapsed_ms: f64,
+    pub(super) mean_elapsed_ms: f64,
     /// 99th percentile of the elapsed time, ms.
-    pub p99_elapsed_ms: f64,
+    pub(super) p99_elapsed_ms: f64,
     /// Slope of elapsed time over length by linear regression (section 8.1), ns per byte.
-    pub(crate) slope_ns_per_byte: f64,
+    pub(super) slope_ns_per_byte: f64,
     /// Data segments over the fewest that carry the bytes; at least 1.
-    pub(crate) segments_over_fewest: f64,
+    pub(super) segments_over_fewest: f64,
     /// Elapsed time over that of sending each byte as soon as window and link allow; at least 1
     /// but for the jitter of the host's costs.
-    pub(crate) elapsed_over_earliest: f64,
+    pub(super) elapsed_over_earliest: f64,
     /// The trial type the paper printed for these buffers (the worst of the four).
-    pub(crate) published_trial: Option<char>,
+    pub(super) published_trial: Option<char>,
     /// The score the paper printed for these buffers, percent.
-    pub(crate) published_score_percent: Option<f64>,
+    pub(super) published_score_percent: Option<f64>,
 }
 
 /// What one of the paper's tables shows: one medium, one kind of receiver.
 #[derive(Clone, Debug)]
-pub(crate) struct Panel {
+pub(super) struct Panel {
     /// `Table 4: scores for Ethernet (MSS = 1460)`, or without the number where the cells are not
     /// the paper's.
-    pub(crate) title: String,
+    pub(super) title: String,
     /// In any order; buffers keep the order of their first appearance.
-    pub(crate) cells: Vec<Cell>,
+    pub(super) cells: Vec<Record>,
     /// Lines beneath the scores: known mismatches, the distance from the published table.
-    pub(crate) notes: Vec<String>,
+    pub(super) notes: Vec<String>,
     /// What a delayed transfer is, for this panel.
-    pub(crate) yardstick: Yardstick,
+    pub(super) yardstick: Yardstick,
     /// Single transfers of some cells, for the figures; may be empty.
-    pub(crate) traces: Vec<Trace>,
-}
-
-/// The paper's score (section 6): a transfer is delayed if it took longer than `multiplier` times
-/// the estimate, which is the length at the raw rate plus a start-up cost.
-#[derive(Clone, Copy, Debug, Serialize)]
-pub(crate) struct Yardstick {
-    /// Start-up costs, ms; the paper's 10.
-    pub(crate) startup_ms: f64,
-    /// The raw rate's reciprocal, ns per byte.
-    pub(crate) ns_per_byte: f64,
-    /// 3 in the paper's tables; it tried 2 and 4 as well.
-    pub(crate) multiplier: f64,
+    pub(super) traces: Vec<Trace>,
 }
 
 /// The single transfers of one repetition of one cell.
 #[derive(Clone, Debug)]
-pub(crate) struct Trace {
-    /// As in [`Cell`].
-    pub(crate) variant: String,
-    /// As in [`Cell`], bytes.
-    pub(crate) app_buffer: u64,
-    /// As in [`Cell`], bytes.
-    pub(crate) socket_buffer: u64,
-    /// As in [`Cell`].
-    pub(crate) trial: char,
+pub(super) struct Trace {
+    /// As in [`Record`].
+    pub(super) variant: String,
+    /// As in [`Record`], bytes.
+    pub(super) app_buffer: u64,
+    /// As in [`Record`], bytes.
+    pub(super) socket_buffer: u64,
+    /// As in [`Record`].
+    pub(super) trial: char,
     /// In the order they were made.
-    pub(crate) transfers: Vec<Transfer>,
+    pub(super) transfers: Vec<Sample>,
 }
 
-/// One transfer: how long, and how long it took.
+/// The line that divides delayed transfers from others, as plots and notes have it.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Transfer {
-    /// The response's length, bytes.
-    pub(crate) length: u64,
-    /// From sending the request to receiving the last byte, at the client, microseconds.
-    pub(crate) elapsed_us: u64,
+struct Cutoff {
+    /// What a transfer of no length is estimated to take.
+    startup_ms: f64,
+    /// The raw rate's reciprocal.
+    ns_per_byte: f64,
+    multiplier: f64,
 }
 
-impl Yardstick {
-    /// The necessary time for `length` bytes, ms.
-    pub(crate) fn estimate_ms(&self, length: u64) -> f64 {
-        self.startup_ms + length as f64 * self.ns_per_byte / 1e6
+impl Cutoff {
+    fn of(yardstick: &Yardstick) -> Self {
+        let rtt = yardstick.rtt;
+        let startup = yardstick.estimate(0).as_nanos() - rtt.as_nanos();
+        Self {
+            startup_ms: startup as f64 / 1e6 + rtt.as_nanos() as f64 / 1e9 * 1e3,
+            ns_per_byte: 8e9 / yardstick.medium.bits_per_second() as f64,
+            multiplier: yardstick.multiplier.into(),
+        }
     }
 
-    /// Above this a transfer of `length` bytes counts as delayed, ms.
-    pub(crate) fn cutoff_ms(&self, length: u64) -> f64 {
-        self.multiplier * self.estimate_ms(length)
+    /// Above this a transfer of `length` bytes counts as delayed.
+    fn at_ms(self, length: u32) -> f64 {
+        let estimate = self.startup_ms + f64::from(length) * self.ns_per_byte / 1e6;
+        self.multiplier * estimate
     }
+}
+
+/// As points of a plot have it: whole microseconds.
+fn elapsed_us(sample: &Sample) -> u64 {
+    sample.elapsed.as_nanos() / 1000
 }
 
 impl Panel {
     /// The variants, best first: by increasing worst score as printed, then by name.
-    pub(crate) fn ranking(&self) -> Vec<&str> {
+    pub(super) fn ranking(&self) -> Vec<&str> {
         let mut ranked: Vec<(i64, &str)> = distinct(self.cells.iter().map(|c| c.variant.as_str()))
             .into_iter()
             .map(|variant| {
@@ -140,7 +144,7 @@ impl Panel {
 
     /// The cell with the highest printed score among those chosen; the first in the order
     /// S, s, R, r if several are equal.
-    fn worst(&self, chosen: impl Fn(&Cell) -> bool) -> Option<&Cell> {
+    fn worst(&self, chosen: impl Fn(&Record) -> bool) -> Option<&Record> {
         self.cells
             .iter()
             .filter(|cell| chosen(cell))
@@ -165,7 +169,7 @@ impl Panel {
 }
 
 /// The score in tenths of a percent, as the tables print it: two cells that look equal are equal.
-fn printed(cell: &Cell) -> i64 {
+fn printed(cell: &Record) -> i64 {
     (cell.score_percent * 10.0).round() as i64
 }
 

@@ -3,21 +3,21 @@
 use tinygram_report::units::size;
 use tinygram_report::{Axis, Line, Page, Plot, Section, Series, Table};
 
-use super::{Panel, Trace};
+use super::{Cutoff, Panel, Trace, elapsed_us};
 
 /// What the page tells besides the panels.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Contents {
+pub(in super::super) struct Contents {
     /// Every parameter and its value, as the JSON document echoes them.
-    pub(crate) parameters: Vec<(String, String)>,
+    pub(in super::super) parameters: Vec<(String, String)>,
     /// Whether to print the paper's scores beside ours.
-    pub(crate) published: bool,
+    pub(in super::super) published: bool,
     /// Tables after the panels: what was fitted, and to what.
-    pub(crate) appendix: Vec<Table>,
+    pub(in super::super) appendix: Vec<Table>,
 }
 
 /// Lays out the page of a run.
-pub(crate) fn page(panels: &[Panel], contents: &Contents) -> Page {
+pub(in super::super) fn page(panels: &[Panel], contents: &Contents) -> Page {
     let mut sections = Vec::new();
     for panel in panels {
         sections.push(Section::Table(panel.linked_scores(contents.published)));
@@ -53,11 +53,11 @@ impl Panel {
     }
 
     fn plot(&self) -> Plot {
-        let yardstick = &self.yardstick;
+        let cutoff = Cutoff::of(&self.yardstick);
         let line = |name: String, multiplier: f64, dashed| Line {
             name,
-            at_zero: multiplier * yardstick.startup_ms,
-            slope: multiplier * yardstick.ns_per_byte / 1e6,
+            at_zero: multiplier * cutoff.startup_ms,
+            slope: multiplier * cutoff.ns_per_byte / 1e6,
             dashed,
         };
         Plot {
@@ -70,8 +70,8 @@ impl Panel {
             lines: vec![
                 line("estimate".into(), 1.0, false),
                 line(
-                    format!("cutoff, x {}", yardstick.multiplier),
-                    yardstick.multiplier,
+                    format!("cutoff, x {}", cutoff.multiplier),
+                    cutoff.multiplier,
                     true,
                 ),
             ],
@@ -88,12 +88,12 @@ impl Panel {
                 size(trace.socket_buffer),
                 trace.trial.to_string(),
             ],
-            x: trace.transfers.iter().map(|t| t.length).collect(),
-            y_milli: trace.transfers.iter().map(|t| t.elapsed_us).collect(),
+            x: trace.transfers.iter().map(|t| t.length.into()).collect(),
+            y_milli: trace.transfers.iter().map(elapsed_us).collect(),
         }
     }
 
-    /// As [`Cell::id`](super::Cell), for the cell that the trace belongs to.
+    /// As [`Record::id`](super::Record), for the cell that the trace belongs to.
     pub(super) fn id(&self, trace: &Trace) -> String {
         format!(
             "{}/{}/{}/{}/{}",

@@ -3,14 +3,14 @@
 use tinygram_report::units::size;
 use tinygram_report::{Align, Column, Entry, Row, Table};
 
-use super::{Cell, Panel, printed};
+use super::{Cutoff, Panel, Record, printed};
 
 impl Panel {
     /// Lays the scores out as Tables 4-7: one row per variant, best first; one column per pair of
     /// buffers with the worst trial's letter and score; last the worst of all.
     ///
     /// With `published`, each entry carries the paper's own beside it.
-    pub(crate) fn scores(&self, published: bool) -> Table {
+    pub(in super::super) fn scores(&self, published: bool) -> Table {
         let buffers = self.buffers();
         let mut columns = vec![Column {
             group: "App buffer".into(),
@@ -86,7 +86,8 @@ impl Panel {
             "Share of transfers that took more than {} x (length / rate + {} ms): the worst of the \
              trial types and its letter (s, S sequential lengths; r, R random; s, r one connection \
              per request; S, R one for all).",
-            self.yardstick.multiplier, self.yardstick.startup_ms
+            self.yardstick.multiplier,
+            Cutoff::of(&self.yardstick).startup_ms
         )];
         if published {
             notes.push(
@@ -99,7 +100,7 @@ impl Panel {
     }
 }
 
-impl Cell {
+impl Record {
     /// The medium, and where it is real what speaks over it.
     pub(super) fn place(&self) -> String {
         match self.backend.as_str() {
@@ -125,7 +126,7 @@ fn letter_and_score(trial: char, percent: f64) -> String {
     format!("{trial} {percent:>4.1}%")
 }
 
-fn published_text(cell: &Cell) -> Option<String> {
+fn published_text(cell: &Record) -> Option<String> {
     let percent = cell.published_score_percent?;
     Some(match cell.published_trial {
         Some(trial) => letter_and_score(trial, percent),
@@ -134,6 +135,6 @@ fn published_text(cell: &Cell) -> Option<String> {
 }
 
 /// A tenth of all transfers delayed is worth a look; half of them is as loud as it gets.
-fn weight(cell: &Cell) -> f64 {
+fn weight(cell: &Record) -> f64 {
     (printed(cell) as f64 / 500.0).clamp(0.0, 1.0).sqrt()
 }

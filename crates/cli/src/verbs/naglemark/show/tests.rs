@@ -53,7 +53,7 @@ fn markdown_is_one_pipe_table() {
 fn the_document_has_the_promised_fields() {
     #[derive(serde::Serialize)]
     struct Results<'a> {
-        cells: &'a [super::Cell],
+        cells: &'a [super::Record],
     }
     let panel = ethernet();
     let document = Document {

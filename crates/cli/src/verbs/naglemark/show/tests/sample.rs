@@ -1,9 +1,11 @@
-//! Made-up cells with the shape of real ones, shared by the tests and the example.
+//! Made-up cells with the shape of real ones, for the tests.
 //!
 //! The delayed lengths follow the paper's Table 1 predicate, so figures look as they should; the
 //! numbers claim nothing about any stack.
 
-use super::super::{Cell, Panel, Trace, Transfer, Yardstick};
+use tinygram_naglemark::{Duration, MediumKind, Sample, Yardstick};
+
+use super::super::{Cutoff, Panel, Record, Trace};
 
 /// (variant, share of the predicate's lengths that stall, data segments over the fewest).
 const VARIANTS: [(&str, u64, f64); 5] = [
@@ -14,19 +16,20 @@ const VARIANTS: [(&str, u64, f64); 5] = [
     ("flush-on-block", 0, 1.0),
 ];
 
-pub(crate) fn panels() -> Vec<Panel> {
-    vec![
-        panel("ethernet", 4, 1460, 800.0),
-        panel("fddi", 5, 4312, 80.0),
-    ]
+pub(super) fn panels() -> Vec<Panel> {
+    vec![panel(MediumKind::Ethernet, 4), panel(MediumKind::Fddi, 5)]
 }
 
-fn panel(medium: &str, number: u8, mss: u64, ns_per_byte: f64) -> Panel {
+fn panel(medium: MediumKind, number: u8) -> Panel {
+    let mss = medium.usual_mss();
     let yardstick = Yardstick {
-        startup_ms: 10.0,
-        ns_per_byte,
-        multiplier: 3.0,
+        medium,
+        rtt: Duration::ZERO,
+        mss,
+        multiplier: 3,
     };
+    let (medium, mss) = (medium.name(), u64::from(mss));
+    let cutoff = Cutoff::of(&yardstick);
     let mut panel = Panel {
         title: format!("Table {number}: scores for {medium} (MSS = {mss})"),
         cells: Vec::new(),
@@ -39,9 +42,9 @@ fn panel(medium: &str, number: u8, mss: u64, ns_per_byte: f64) -> Panel {
             for socket_buffer in [16_384, 65_536, 131_072] {
                 for trial in ['s', 'S', 'r', 'R'] {
                     let key = app_buffer / 4096 + socket_buffer / 8192 + trial as u64;
-                    let transfers = transfers(&yardstick, mss, stalling, key);
+                    let transfers = transfers(cutoff, mss, stalling, key);
                     panel.cells.push(cell(
-                        Cell {
+                        Record {
                             table: variant.chars().all(|c| c != '-').then_some(number),
                             backend: "sim".into(),
                             medium: medium.into(),
@@ -52,7 +55,7 @@ fn panel(medium: &str, number: u8, mss: u64, ns_per_byte: f64) -> Panel {
                             segments_over_fewest: over_fewest,
                             ..EMPTY
                         },
-                        &yardstick,
+                        cutoff,
                         &transfers,
                         mss,
                     ));
@@ -72,12 +75,12 @@ fn panel(medium: &str, number: u8, mss: u64, ns_per_byte: f64) -> Panel {
     panel
 }
 
-fn cell(mut cell: Cell, yardstick: &Yardstick, transfers: &[Transfer], mss: u64) -> Cell {
+fn cell(mut cell: Record, cutoff: Cutoff, transfers: &[Sample], mss: u64) -> Record {
     let count = transfers.len() as f64;
-    let mean = |of: &dyn Fn(&Transfer) -> f64| transfers.iter().map(of).sum::<f64>() / count;
-    let elapsed_ms = |t: &Transfer| t.elapsed_us as f64 / 1e3;
+    let mean = |of: &dyn Fn(&Sample) -> f64| transfers.iter().map(of).sum::<f64>() / count;
+    let elapsed_ms = |t: &Sample| t.elapsed.as_nanos() as f64 / 1e6;
     cell.score_percent = mean(&|t| {
-        if elapsed_ms(t) > yardstick.cutoff_ms(t.length) {
+        if elapsed_ms(t) > cutoff.at_ms(t.length) {
             100.0
         } else {
             0.0
@@ -86,11 +89,11 @@ fn cell(mut cell: Cell, yardstick: &Yardstick, transfers: &[Transfer], mss: u64)
     cell.mean_elapsed_ms = mean(&elapsed_ms);
     cell.p99_elapsed_ms = cell.mean_elapsed_ms * 2.0;
     cell.segments_per_transfer =
-        mean(&|t| t.length.div_ceil(mss) as f64) * cell.segments_over_fewest;
+        mean(&|t| u64::from(t.length).div_ceil(mss) as f64) * cell.segments_over_fewest;
     cell.short_segments_per_transfer =
         Some(cell.segments_per_transfer * (cell.segments_over_fewest - 0.97));
     cell.elapsed_over_earliest = 1.0 + cell.score_percent / 10.0;
-    cell.slope_ns_per_byte = yardstick.ns_per_byte;
+    cell.slope_ns_per_byte = cutoff.ns_per_byte;
     if cell.table.is_some() {
         cell.published_trial = Some('S');
         cell.published_score_percent = Some((cell.score_percent * 1.02 * 10.0).round() / 10.0);
@@ -98,7 +101,7 @@ fn cell(mut cell: Cell, yardstick: &Yardstick, transfers: &[Transfer], mss: u64)
     cell
 }
 
-fn transfers(yardstick: &Yardstick, mss: u64, stalling: u64, key: u64) -> Vec<Transfer> {
+fn transfers(cutoff: Cutoff, mss: u64, stalling: u64, key: u64) -> Vec<Sample> {
     let mut dice = key.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
     let mut roll = |sides: u64| {
         dice ^= dice << 13;
@@ -113,7 +116,7 @@ fn transfers(yardstick: &Yardstick, mss: u64, stalling: u64, key: u64) -> Vec<Tr
             } else {
                 step * 100
             };
-            let bare_us = (length as f64 * yardstick.ns_per_byte / 1e3) as u64 + 900 + roll(1500);
+            let bare_us = (length as f64 * cutoff.ns_per_byte / 1e3) as u64 + 900 + roll(1500);
             let stalls = length >= 2 * mss && length % (2 * mss) > mss && roll(100) < stalling;
             // A tick of 200 ms that runs on its own: a stall ends at the next one.
             let elapsed_us = if stalls {
@@ -121,12 +124,15 @@ fn transfers(yardstick: &Yardstick, mss: u64, stalling: u64, key: u64) -> Vec<Tr
             } else {
                 bare_us
             };
-            Transfer { length, elapsed_us }
+            Sample {
+                length: length as u32,
+                elapsed: Duration::from_micros(elapsed_us),
+            }
         })
         .collect()
 }
 
-const EMPTY: Cell = Cell {
+const EMPTY: Record = Record {
     table: None,
     backend: String::new(),
     medium: String::new(),

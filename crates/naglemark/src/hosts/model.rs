@@ -1,0 +1,228 @@
+//! The two models of the paper's hosts: `literal`, what the text says, and `fitted`, what its
+//! results ask for besides.
+//!
+//! Every parameter in which they differ is listed in [`PARAMETERS`] with what it was fitted to, and
+//! is marked as fitted wherever results are shown.
+
+use tinygram_engine::Duration;
+use tinygram_engine::receiver::ack_policy::SlowTick;
+use tinygram_sim::costs::{Hiccup, HostCosts, SegmentCost};
+
+/// Which reading of the paper.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Model {
+    /// What the text says.
+    Literal,
+    /// What the results ask for besides.
+    Fitted,
+}
+
+/// A parameter in which the models differ.
+#[derive(Clone, Copy, Debug)]
+pub struct Parameter {
+    /// Its name.
+    pub name: &'static str,
+    /// Its value in the literal model.
+    pub literal: &'static str,
+    /// Its value in the fitted model.
+    pub fitted: &'static str,
+    /// What it was fitted to, or why the text cannot be followed.
+    pub why: &'static str,
+}
+
+/// All of them, the most important first.
+pub const PARAMETERS: &[Parameter] = &[
+    Parameter {
+        name: "cwnd after the handshake",
+        literal: "no limit (section 7 gives none; section 3 assumes 2 MSS for its figures)",
+        fitted: "3 MSS",
+        why: "EOM's 2.3 % in the type s trials on Ethernet; with 2 MSS even OFF would stall on FDDI",
+    },
+    Parameter {
+        name: "acknowledgments",
+        literal: "on arrival of every second full-sized segment (section 1)",
+        fitted: "after a read, if the window can move by 2 MSS",
+        why: "all of Table 5; it is what BSD's tcp_output does",
+    },
+    Parameter {
+        name: "client's slow timer",
+        literal: "none",
+        fitted: "500 ms, in phase with the 200 ms one; flushes delayed ACKs in 60 % of its ticks",
+        why: "footnote 2's cluster at 100 ms and the long transfers of Table 4",
+    },
+    Parameter {
+        name: "MINSHALL's small segment",
+        literal: "any segment below the MSS (section 5.1)",
+        fitted: "one that ends where the buffer held less than an MSS in all",
+        why: "MINSHALL's 8.7 % in Table 5; it is the draft's suggested implementation",
+    },
+    Parameter {
+        name: "window",
+        literal: "32,768 octets (section 7)",
+        fitted: "65,535 octets; 65,536 with the 128K socket buffer",
+        why: "BORMAN's and NAGLE's columns for 64K and 128K in Table 5",
+    },
+    Parameter {
+        name: "MSMV's exception",
+        literal: "if the socket buffer's size is a multiple of MCLBYTES (section 5.2)",
+        fitted: "if the octets in the buffer are",
+        why: "with the sizes of section 7 the literal rule never holds anything",
+    },
+    Parameter {
+        name: "MORE",
+        literal: "in the variants that name it",
+        fitted: "in every variant",
+        why: "EOM and E+M do not differ in Tables 4 and 5",
+    },
+    Parameter {
+        name: "FDDI",
+        literal: "full duplex",
+        fitted: "a token ring: ACKs return in a batch once the sender's queue is empty",
+        why: "NAGLE's and BORMAN's columns in Table 5",
+    },
+    Parameter {
+        name: "Ethernet",
+        literal: "full duplex",
+        fitted: "CSMA/CD with binary exponential back-off",
+        why: "the 0.3 to 0.6 % of the type R trials in Table 4; it is what Ethernet was",
+    },
+    Parameter {
+        name: "BORMAN's flags",
+        literal: "evaluated on entry to the write (figure 5)",
+        fitted: "and again each time the write has slept for space",
+        why: "BORMAN's 32K column in Table 5",
+    },
+    Parameter {
+        name: "host costs",
+        literal: "none",
+        fitted: "tens of microseconds a segment, a wake-up and a call; 10 ns an octet; 10 % jitter",
+        why: "minor; the text gives none",
+    },
+    Parameter {
+        name: "client's hiccups (Tables 6 and 7)",
+        literal: "none",
+        fitted: "10 ms in 8 of 100,000 wake-ups",
+        why: "Tables 6 and 7; the non-determinism that section 9 reports",
+    },
+];
+
+/// BSD's fast timer, which both models' clients delay ACKs by (section 1).
+pub const ACK_TICK: Duration = Duration::from_millis(200);
+
+/// The ACK policy of a client that infers the sender's buffer, by name (section 9).
+pub const INFERENCE: &str = "tru64-inference";
+
+impl Model {
+    /// Its name, as typed.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Literal => "literal",
+            Self::Fitted => "fitted",
+        }
+    }
+
+    pub(super) fn is_fitted(self) -> bool {
+        self == Self::Fitted
+    }
+
+    /// The server's congestion window after the handshake, in octets.
+    pub(super) fn initial_cwnd(self, mss: u64) -> u64 {
+        match self {
+            Self::Literal => 65_535,
+            Self::Fitted => 3 * mss,
+        }
+    }
+
+    /// The client's ACK policy, by name.
+    #[must_use]
+    pub const fn ack_policy(self) -> &'static str {
+        match self {
+            Self::Literal => "every-second",
+            Self::Fitted => "bytes-consumed",
+        }
+    }
+
+    /// The tick that flushes delayed ACKs beside the one of [`ACK_TICK`].
+    #[must_use]
+    pub fn slow_tick(self, seed: u64) -> Option<SlowTick> {
+        self.is_fitted().then_some(SlowTick {
+            period: Duration::from_millis(500),
+            share_per_mille: 600,
+            seed,
+        })
+    }
+
+    /// The window that the client can offer, in octets, to a server with this socket buffer.
+    #[must_use]
+    pub const fn receive_window(self, socket_buffer: u64) -> u64 {
+        match self {
+            Self::Literal => 32_768,
+            Self::Fitted if socket_buffer >= 128 * 1024 => 65_536,
+            Self::Fitted => 65_535,
+        }
+    }
+
+    pub(super) fn client_costs(self, infer: bool) -> HostCosts {
+        let micros = Duration::from_micros;
+        let fitted = HostCosts {
+            input: SegmentCost::flat(micros(50)),
+            output: SegmentCost::flat(micros(50)),
+            wakeup: micros(60),
+            read: micros(20),
+            take: Duration::ZERO,
+            write: micros(20),
+            write_entry: Duration::ZERO,
+            chunk: micros(15),
+            copy_ps_per_octet: 10_000,
+            take_unit: None,
+            jitter_percent: 10,
+            hiccup: infer.then_some(Hiccup {
+                length: Duration::from_millis(10),
+                per_million: 80,
+            }),
+        };
+        if self.is_fitted() {
+            fitted
+        } else {
+            HostCosts::NONE
+        }
+    }
+
+    pub(super) fn server_costs(self) -> HostCosts {
+        let micros = Duration::from_micros;
+        let fitted = HostCosts {
+            input: SegmentCost::flat(micros(40)),
+            output: SegmentCost::flat(micros(40)),
+            wakeup: micros(60),
+            read: micros(20),
+            take: Duration::ZERO,
+            write: micros(20),
+            write_entry: Duration::ZERO,
+            chunk: micros(15),
+            copy_ps_per_octet: 10_000,
+            take_unit: None,
+            jitter_percent: 10,
+            hiccup: None,
+        };
+        if self.is_fitted() {
+            fitted
+        } else {
+            HostCosts::NONE
+        }
+    }
+
+    /// What the server takes over a request.
+    pub(super) fn service(self) -> Duration {
+        if self.is_fitted() {
+            Duration::from_micros(200)
+        } else {
+            Duration::ZERO
+        }
+    }
+
+    /// What the client takes before the next request.
+    pub(super) fn think(self) -> Duration {
+        Duration::from_micros(100)
+    }
+}
