@@ -11,6 +11,7 @@ use super::{
     doupnik::Doupnik,
     eom::Eom,
     flush_on_block::FlushOnBlock,
+    flush_on_block_simple::FlushOnBlockSimple,
     liberal_nagle::LiberalNagle,
     linux::Linux,
     minshall::Minshall,
@@ -219,9 +220,27 @@ registry! { ($)
     }
     FlushOnBlock {
         name: "flush-on-block",
-        summary: "gather until the thread that wrote is about to block, then send at once",
+        summary: "what tinygram run does: gather while the habit promises more, until the writing thread blocks",
         rule: FlushOnBlock = FlushOnBlock::default(),
         label: "FLUSH-ON-BLOCK",
+        origin: Tinygram,
+        section: "docs/run.md",
+        needs: Hints("the writing thread blocks on anything, a clock"),
+    }
+    FlushOnBlockEager {
+        name: "flush-on-block-eager",
+        summary: "tinygram run --eager: the same from the first write on, and however rare the answers",
+        rule: FlushOnBlock = FlushOnBlock::eager(),
+        label: "FLUSH-ON-BLOCK-EAGER",
+        origin: Tinygram,
+        section: "docs/run.md",
+        needs: Hints("the writing thread blocks on anything, a clock"),
+    }
+    FlushOnBlockSimple {
+        name: "flush-on-block-simple",
+        summary: "gather until the thread that wrote is about to block, then send at once",
+        rule: FlushOnBlockSimple = FlushOnBlockSimple::default(),
+        label: "FLUSH-ON-BLOCK-SIMPLE",
         origin: Tinygram,
         section: "docs of the file",
         needs: Hints("the writing thread blocks on anything, a clock"),
