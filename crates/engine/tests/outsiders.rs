@@ -13,7 +13,7 @@ use tinygram_engine::sender::send_policy::{
     Because, Moment, Offer, Rule, SendPolicy, Vars, Verdict, Why,
 };
 use tinygram_engine::socket::copy_rule::{self, CopyRule, CopyView, Custom, Step, SunOs};
-use tinygram_engine::{Connection, Duration, Extensions, Instant, Outbox};
+use tinygram_engine::{Connection, Duration, Extensions, Instant, Outbox, Segment};
 
 const SIZES: Sizes = Sizes {
     mss: 1000,
@@ -127,7 +127,7 @@ fn conversation(config: &Config) -> Vec<String> {
     let writes = [300, 40, 2500, 7, 7, 4100, 1000, 12, 3000, 5];
     let mut to_write = writes.iter();
     let mut ends = [(); 2].map(|()| Connection::established(config, 20_000));
-    let mut line = VecDeque::new();
+    let mut line: VecDeque<(Instant, usize, Segment)> = VecDeque::new();
     let (mut now, mut next_write) = (Instant::ZERO, Some(Instant::ZERO));
     let (mut out, mut sent, mut read) = (Outbox::new(), Vec::new(), 0);
     while read < writes.iter().sum() {

@@ -105,6 +105,7 @@ impl<'a> OfPaper<'a> {
                 Some(CopyRule::SunOs(_)) => "sunos",
                 Some(CopyRule::WholeWrite(_)) => "whole-write",
                 Some(CopyRule::Linux(_)) => "linux",
+                Some(_) => "custom",
             },
             mclbytes: has_clusters.then_some(hosts.mclbytes),
             naglim: meant.naglim,
