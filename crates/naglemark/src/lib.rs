@@ -76,7 +76,7 @@
 //! use tinygram_naglemark::hosts::{LinuxHosts, Over};
 //! use tinygram_naglemark::{Keep, Plan, Policy, measure};
 //!
-//! let always = Custom::new(|_, _| Verdict::Send(Because::NoDelay));
+//! let always = Custom::from_fn(|_, _| Verdict::Send(Because::NoDelay));
 //! let plan = Plan {
 //!     policies: vec![Policy::engine("ALWAYS", SendPolicy::Custom(always))],
 //!     ..Plan::default()
