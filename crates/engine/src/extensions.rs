@@ -18,6 +18,9 @@ pub struct Extensions {
     /// Losses are noticed by time and not by counting, and the end of a flight is probed for
     /// (RFC 8985); needs `sack`.
     pub rack_tlp: bool,
+    /// In a recovery the window falls with what is delivered (RFC 9937); needs `sack`. Without it, it
+    /// falls at once, and several losses of one flight can be sent again at one instant.
+    pub rate_reduction: bool,
     /// The first two duplicate ACKs bring out new data (RFC 3042). With a scoreboard, RFC 6675's
     /// pipe does that by itself.
     pub limited_transmit: bool,
@@ -34,6 +37,13 @@ pub struct Extensions {
     pub user_timeout: Option<Duration>,
     /// How long an application that has gone waits for the peer's FIN.
     pub fin_wait_2: Option<Duration>,
+    /// The receive buffer grows with what the application reads in a round trip, up to so many octets
+    /// (dynamic right-sizing, as Linux's `tcp_moderate_rcvbuf`); the window scale is chosen for them.
+    pub receive_buffer_most: Option<u64>,
+    /// PSH stands at the end of what a write wrote, unless more was announced, and at every half of
+    /// the peer's largest window (Linux); without it, on what empties the buffer (RFC 9293, section
+    /// 3.9.1.2, leaves the choice).
+    pub push_ends_writes: bool,
 }
 
 impl Extensions {
@@ -44,12 +54,15 @@ impl Extensions {
         sack: false,
         dsack: false,
         rack_tlp: false,
+        rate_reduction: false,
         limited_transmit: false,
         black_hole_detection: false,
         blind_attack_defence: false,
         keepalive: None,
         user_timeout: None,
         fin_wait_2: None,
+        receive_buffer_most: None,
+        push_ends_writes: false,
     };
     /// What Linux 6 has switched on as shipped.
     pub const LINUX_6: Self = Self {
@@ -58,6 +71,7 @@ impl Extensions {
         sack: true,
         dsack: true,
         rack_tlp: true,
+        rate_reduction: true,
         limited_transmit: true,
         // `tcp_mtu_probing` is off as shipped.
         black_hole_detection: false,
@@ -66,6 +80,9 @@ impl Extensions {
         user_timeout: None,
         // `tcp_fin_timeout`.
         fin_wait_2: Some(Duration::from_secs(60)),
+        // A profile is told the buffer, which a socket's own choice fixes (SO_RCVBUF).
+        receive_buffer_most: None,
+        push_ends_writes: true,
     };
     /// All that helps without being asked for.
     pub const MODERN: Self = Self {

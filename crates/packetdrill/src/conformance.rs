@@ -141,6 +141,7 @@ impl Run {
                         "PATH",
                         std::env::join_paths(paths).map_err(io::Error::other)?,
                     )
+                    .env("LD_PRELOAD", object)
                     .env(SETTINGS_FILE, settings);
                 command
             }

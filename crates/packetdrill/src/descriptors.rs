@@ -99,8 +99,6 @@ pub(crate) enum Call {
     },
 }
 
-/// No descriptor of the kernel's has such a number here.
-const FIRST: c_int = 700;
 /// Nobody else waits.
 const ACCEPTOR: u64 = 1;
 
@@ -166,10 +164,11 @@ pub(crate) fn errno(error: &io::Error) -> Errno {
 }
 
 impl World {
+    /// Gives the descriptor a number, which the kernel keeps free: packetdrill closes at its end what
+    /// the script left open, and asks the kernel to.
     fn insert(&mut self, descriptor: Descriptor) -> c_int {
-        let fd = (FIRST..)
-            .find(|fd| !self.descriptors.contains_key(fd))
-            .expect("descriptors enough");
+        let fd = unsafe { libc::open(c"/dev/null".as_ptr(), libc::O_RDWR | libc::O_CLOEXEC) };
+        assert!(fd >= 0, "/dev/null can be opened");
         self.descriptors.insert(fd, descriptor);
         fd
     }
@@ -347,6 +346,7 @@ impl World {
         let Some(descriptor) = self.descriptors.remove(&fd) else {
             return Err(Errno(EBADF));
         };
+        unsafe { libc::close(fd) };
         for other in self.descriptors.values_mut() {
             if let Kind::Epoll(watched) = &mut other.kind {
                 watched.remove(&fd);

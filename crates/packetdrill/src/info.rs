@@ -46,8 +46,8 @@ pub(crate) fn octets(info: &Info) -> Vec<u8> {
     to
 }
 
-/// `sizeof(struct tcp_info)` as packetdrill has it.
-const TCP_INFO: usize = 232;
+/// More than any `struct tcp_info` has.
+const TCP_INFO: usize = 512;
 
 /// `<net/tcp_states.h>`.
 fn state(state: State) -> u8 {

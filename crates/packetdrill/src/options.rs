@@ -62,6 +62,8 @@ impl Chosen {
 }
 
 const TCP_INQ: c_int = 36;
+const TCP_CC_INFO: c_int = 26;
+const SO_MEMINFO: c_int = 55;
 const TCP_NOTSENT_LOWAT: c_int = 25;
 
 impl World {
@@ -100,6 +102,9 @@ impl World {
                 let key = key.ok_or(Errno(EINVAL))?;
                 Ok(info::octets(&self.core.info(key)))
             }
+            // What packetdrill asks for with every TCP_INFO: nothing is known about it.
+            (IPPROTO_TCP, TCP_CC_INFO) => Ok(vec![0; 20]),
+            (SOL_SOCKET, SO_MEMINFO) => Ok(vec![0; 36]),
             (IPPROTO_TCP, libc::TCP_MAXSEG) => {
                 let asked = chosen.number(level, name);
                 let mss = match key {
@@ -134,7 +139,11 @@ impl World {
         if (level, name) == (IPPROTO_TCP, libc::TCP_CONGESTION) {
             return self.set_congestion(fd, octets);
         }
-        let value = number(0).ok_or(Errno(EINVAL))?;
+        // IP's options may be octets.
+        let value = match octets {
+            [octet] if level == IPPROTO_IP => c_int::from(*octet),
+            _ => number(0).ok_or(Errno(EINVAL))?,
+        };
         let descriptor = self.descriptor(fd)?;
         match (level, name) {
             (SOL_SOCKET, libc::SO_LINGER) => {

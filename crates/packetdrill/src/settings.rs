@@ -128,6 +128,10 @@ impl Settings {
 
     fn extensions(&self) -> Extensions {
         let mut extensions = Extensions::LINUX_6;
+        extensions.receive_buffer_most = Some(match self.freebsd() {
+            true => self.number("kern.ipc.maxsockbuf").unwrap_or(2_097_152),
+            false => self.nth("net.ipv4.tcp_rmem", 2).unwrap_or(15 << 20),
+        });
         let plain = self.is_off("net.inet.tcp.rfc1323");
         if plain || self.is_off("net.ipv4.tcp_timestamps") {
             extensions.timestamps = false;

@@ -123,7 +123,7 @@ impl Connection {
         }
         if self.liveness.abandoned && segment.len > 0 {
             // RFC 9293, section 3.6.1: nobody will read it, and the peer is to know.
-            self.push_reset(out);
+            self.push_reset_for(segment, out);
             self.vanish(Events::CLOSED, out);
             return;
         }

@@ -2,6 +2,7 @@
 
 pub mod ack_policy;
 pub mod assembler;
+mod autotuning;
 mod sack;
 
 use crate::offset::{Offset, Span};
@@ -38,6 +39,9 @@ pub struct Receiver {
     /// How far the application has read.
     read: Offset,
     capacity: u64,
+    /// What it may grow to; 0 if it does not grow.
+    most: u64,
+    tuning: autotuning::Tuning,
     /// As configured; `window_cap` is what the peer's SYN left of it.
     own_window_cap: u64,
     window_cap: u64,
@@ -85,6 +89,8 @@ impl Receiver {
             advertised: edge,
             read: Offset::SYN,
             capacity: config.buffer,
+            most: 0,
+            tuning: autotuning::Tuning::default(),
             own_window_cap: config.window_cap,
             window_cap: config.window_cap,
             window_shift: 0,
@@ -175,7 +181,7 @@ impl Receiver {
     /// The least shift with which the whole buffer can be announced; 14 at the most (RFC 7323,
     /// section 2.3).
     pub(crate) fn wanted_window_shift(&self) -> u8 {
-        let largest = self.capacity.min(self.own_window_cap);
+        let largest = self.most.max(self.capacity).min(self.own_window_cap);
         (0..14)
             .find(|shift| largest >> shift <= UNSCALED)
             .unwrap_or(14)

@@ -62,7 +62,9 @@ impl Sender {
             self.resend(stamp, out);
         }
         if self.vars.nxt < self.vars.written + u64::from(self.finishing) {
+            let first = out.segments.len();
             self.send_new(stamp, out);
+            self.push_bursts(&mut out.segments[first..]);
         }
         if self.recovery.resend {
             self.resend_doubtful(stamp, out);
@@ -284,7 +286,7 @@ impl Sender {
 
     #[inline]
     fn emit(&mut self, seq: Offset, len: u32, fin: bool, stamp: &Stamp, out: &mut Outbox) {
-        let empties = len > 0 && seq + u64::from(len) == self.vars.written;
+        let pushes = len > 0 && self.pushes(seq + u64::from(len));
         out.segments.push(Segment {
             seq,
             ack: stamp.ack,
@@ -292,7 +294,7 @@ impl Sender {
             window: stamp.window,
             mss: 0,
             flags: Flags::ACK
-                .with_if(empties, Flags::PSH)
+                .with_if(pushes, Flags::PSH)
                 .with_if(fin, Flags::FIN),
             options: stamp.options,
         });
@@ -303,6 +305,7 @@ impl Sender {
     #[inline]
     fn note_sent(&mut self, seq: Offset, len: u32, because: Because, stamp: &Stamp) {
         if len > 0 {
+            self.count_for_rate_reduction(u64::from(len));
             let short = len < self.segment_size(stamp);
             self.counters.data_segments += 1;
             self.counters.data_octets += u64::from(len);

@@ -3,6 +3,7 @@
 
 use super::congestion::Control;
 use super::rack::{Rack, Standing};
+use super::rate_reduction::RateReduction;
 use super::scoreboard::{Judged, Scoreboard};
 use super::send_policy::Because;
 use super::tail_probe::{Met, Outcome, Probe, probe_timeout};
@@ -26,6 +27,9 @@ pub(super) struct Selective {
     phase: Phase,
     /// RescueRxt: one rescue retransmission has left in this recovery (RFC 6675, section 4, rule 4).
     rescued: bool,
+    /// Whether recoveries reduce the window by RFC 9937, and the memory of the present one.
+    pub(super) reduces_by_rate: bool,
+    pub(super) reduction: Option<RateReduction>,
 }
 
 /// Where loss recovery stands.
@@ -59,9 +63,10 @@ pub(super) struct Report<'a> {
 }
 
 impl Selective {
-    pub(super) fn new(rack: bool) -> Self {
+    pub(super) fn new(rack: bool, reduces_by_rate: bool) -> Self {
         Self {
             rack: rack.then(Rack::default),
+            reduces_by_rate,
             ..Self::default()
         }
     }
@@ -88,6 +93,11 @@ impl Sender {
             self.timers.set_early(None);
         }
         let before = self.phase();
+        let delivered_before = self
+            .selective
+            .as_ref()
+            .map_or(0, |selective| selective.board.delivered());
+        let lost_before = self.lost_segments();
         let (news, duplicate) = self.mark_delivered(report);
         let over = match &mut self.selective {
             Some(selective) => selective.leave_if_over(report.ack),
@@ -95,7 +105,11 @@ impl Sender {
         };
         if over && matches!(before, Phase::FastRecovery(_)) {
             // RFC 6675, section 5, step (A): the window that recovery ended with goes on.
-            self.vars.cwnd = self.vars.cwnd.min(self.vars.ssthresh);
+            self.vars.cwnd = match self.selective.as_mut().and_then(|s| s.reduction.take()) {
+                // RFC 9937, section 6.2: "at the end of recovery, set cwnd to ssthresh".
+                Some(_) => self.vars.ssthresh,
+                None => self.vars.cwnd.min(self.vars.ssthresh),
+            };
         }
         let met = Met {
             ack: report.ack,
@@ -104,6 +118,13 @@ impl Sender {
         };
         self.judge_probe(&met, report.acked.released);
         self.look_for_losses();
+        if matches!(self.phase(), Phase::FastRecovery(_)) {
+            if !matches!(before, Phase::FastRecovery(_)) {
+                self.begin_rate_reduction(delivered_before);
+            }
+            let safe = report.acked.advanced && self.lost_segments() <= lost_before;
+            self.reduce_by_rate(safe);
+        }
         let slow_start_or_avoidance = !matches!(before, Phase::FastRecovery(_))
             && !matches!(self.phase(), Phase::FastRecovery(_));
         if report.acked.released > 0 && slow_start_or_avoidance {
@@ -116,6 +137,11 @@ impl Sender {
 
     fn phase(&self) -> Phase {
         self.selective.as_ref().map_or(Phase::Open, |s| s.phase)
+    }
+
+    fn lost_segments(&self) -> u32 {
+        let selective = self.selective.as_ref();
+        selective.map_or(0, |selective| selective.board.lost_segments())
     }
 
     fn standing(&self) -> Standing {
@@ -320,6 +346,7 @@ impl Sender {
             None => selective.board.judge(|_| Judged::Lost),
         }
         selective.phase = Phase::AfterTimeout(max);
+        selective.reduction = None;
         selective.probe = None;
         selective.rescued = false;
         self.timers.set_early(None);
