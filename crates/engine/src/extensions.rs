@@ -35,6 +35,8 @@ pub struct Extensions {
     /// How long the peer may leave something unanswered (RFC 5482; RFC 9293, section 3.8.3); without
     /// it the number of retransmissions decides.
     pub user_timeout: Option<Duration>,
+    /// A RST does not end TIME-WAIT (RFC 1337, section 3, fix F1).
+    pub time_wait_ignores_resets: bool,
     /// How long an application that has gone waits for the peer's FIN.
     pub fin_wait_2: Option<Duration>,
     /// The receive buffer grows with what the application reads in a round trip, up to so many octets
@@ -42,8 +44,9 @@ pub struct Extensions {
     pub receive_buffer_most: Option<u64>,
     /// PSH stands at the end of what a write wrote, unless more was announced, and at every half of
     /// the peer's largest window (Linux); without it, on what empties the buffer (RFC 9293, section
-    /// 3.9.1.2, leaves the choice).
-    pub push_ends_writes: bool,
+    /// 3.9.1.2, leaves the choice). The number is how many segments at least are handed to the device
+    /// as one where so many are due, the last with PSH (`tcp_min_tso_segs`).
+    pub push_ends_writes: Option<u32>,
 }
 
 impl Extensions {
@@ -60,9 +63,10 @@ impl Extensions {
         blind_attack_defence: false,
         keepalive: None,
         user_timeout: None,
+        time_wait_ignores_resets: false,
         fin_wait_2: None,
         receive_buffer_most: None,
-        push_ends_writes: false,
+        push_ends_writes: None,
     };
     /// What Linux 6 has switched on as shipped.
     pub const LINUX_6: Self = Self {
@@ -78,15 +82,18 @@ impl Extensions {
         blind_attack_defence: true,
         keepalive: None,
         user_timeout: None,
+        // `tcp_rfc1337` is off as shipped.
+        time_wait_ignores_resets: false,
         // `tcp_fin_timeout`.
         fin_wait_2: Some(Duration::from_secs(60)),
         // A profile is told the buffer, which a socket's own choice fixes (SO_RCVBUF).
         receive_buffer_most: None,
-        push_ends_writes: true,
+        push_ends_writes: Some(2),
     };
     /// All that helps without being asked for.
     pub const MODERN: Self = Self {
         black_hole_detection: true,
+        time_wait_ignores_resets: true,
         ..Self::LINUX_6
     };
 }

@@ -57,7 +57,7 @@ impl Core {
         };
         let known = self.pairs.get(&pair).copied();
         if let Some(key) = known
-            && self.gather(key, packet)
+            && self.gather(now, key, packet)
         {
             return;
         }
@@ -77,7 +77,7 @@ impl Core {
 
     /// Adds the packet to those gathered, or begins with it; gives whether that was possible.
     #[inline]
-    fn gather(&mut self, key: usize, packet: &Packet<'_>) -> bool {
+    fn gather(&mut self, now: Instant, key: usize, packet: &Packet<'_>) -> bool {
         let header = &packet.header;
         let plain = header.flags.without(Flags::PSH) == Flags::ACK && !packet.payload.is_empty();
         if !plain {
@@ -125,6 +125,7 @@ impl Core {
             None => socket.incoming(header, packet.payload.len()),
         };
         socket.keep(span, start, packet.payload, start);
+        socket.chronicle.arrived(now, len);
         self.gathered = Some(Gathered {
             key,
             segment,
@@ -144,6 +145,7 @@ impl Core {
             socket.theirs = Sequence::new(packet.header.seq);
         }
         let segment = socket.incoming(&packet.header, packet.payload.len());
+        socket.chronicle.arrived(now, segment.len);
         if segment.len == 0 {
             socket
                 .connection

@@ -10,6 +10,7 @@ mod arrival;
 mod calls;
 mod icmp;
 mod icmp_error;
+mod info;
 mod link;
 mod listener;
 mod options;
@@ -37,7 +38,7 @@ use socket::{Fate, Owner, Socket};
 use timers::Timers;
 use transmit::Queue;
 
-pub use calls::Info;
+pub use info::Info;
 pub use link::{Abilities, Offload};
 pub use options::SocketOptions;
 pub use readiness::Readiness;
@@ -294,6 +295,7 @@ impl Core {
             let alone = self.queue.push(key, segment, self.abilities.offload);
             socket.queued += u32::from(alone);
         }
+        socket.chronicle();
         let deadline = socket.connection.next_wakeup();
         if self.timers.arm(key, deadline, &mut socket.armed) {
             let sockets = &self.sockets;
@@ -327,6 +329,7 @@ impl Core {
         }
         if news.has(Events::CONNECTED) {
             socket.was_connected = true;
+            socket.chronicle.data_at = socket.connection.sender().vars().now;
         }
         let ended = any(&[Events::CLOSED, Events::RESET, Events::TIMED_OUT]);
         if ended || any(&[Events::READABLE, Events::PEER_CLOSED, Events::CONNECTED]) {

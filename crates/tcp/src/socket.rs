@@ -9,6 +9,7 @@ use tinygram_wire::packet::{Header, Near};
 use tinygram_wire::sequence::Sequence;
 
 use super::Pair;
+use super::info::Chronicle;
 use super::ring::Ring;
 
 /// A connection with its octets.
@@ -48,6 +49,7 @@ pub(crate) struct Socket {
     pub(super) watched: bool,
     /// Every write is followed by another one, until the application says otherwise.
     pub(super) more: bool,
+    pub(super) chronicle: Chronicle,
     /// Segments that stand in the queue to be encoded.
     pub(super) queued: u32,
     /// Dropping the stream resets the connection.
@@ -129,6 +131,7 @@ impl Socket {
             wrote: false,
             watched: false,
             more: false,
+            chronicle: Chronicle::default(),
             queued: 0,
             abort_on_drop: false,
         }

@@ -247,6 +247,11 @@ impl Receiver {
         }
     }
 
+    /// Whether a sequence number lies in the window, its right edge excluded.
+    pub(crate) fn window_holds(&self, seq: Offset) -> bool {
+        self.nxt <= seq && seq < self.advertised
+    }
+
     /// Takes in a segment's data and FIN.
     #[inline]
     pub(crate) fn on_data(&mut self, segment: &Segment, now: Instant) -> Arrived {

@@ -22,6 +22,7 @@ mod timers;
 pub use counters::Counters;
 pub use pass::{Stamp, Syn};
 pub use rtt::{Echo, RtoRules, RttEstimator};
+pub use selective::{LossState, LossView};
 pub use timers::{Expired, TimerReason};
 
 use crate::extensions::Extensions;
@@ -182,7 +183,7 @@ impl Sender {
             last_heard: Instant::ZERO,
             pace: None,
             finishing: false,
-            pushes: extensions.push_ends_writes.then(Box::default),
+            pushes: extensions.push_ends_writes.map(push::Pushes::new),
             counters: Counters::default(),
         }
     }

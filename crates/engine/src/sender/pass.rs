@@ -344,6 +344,8 @@ impl Sender {
         self.vars.now = now;
         let held = self.sendable().min(u64::from(self.segment_size(stamp)));
         if held > 0 {
+            // Linux: `tcp_write_wakeup` marks what it sends.
+            self.push_what_is_written();
             self.send(held as u32, self.because(Because::Probe), stamp, out);
             return;
         }
@@ -351,7 +353,10 @@ impl Sender {
         let unsent = self.vars.written.since(seq);
         let len = unsent.min(1);
         let fin = self.finishing && unsent == len;
-        let flags = Flags::ACK.with_if(fin, Flags::FIN);
+        let push = self.pushes.is_some() && len > 0;
+        let flags = Flags::ACK
+            .with_if(push, Flags::PSH)
+            .with_if(fin, Flags::FIN);
         let (ack, window) = (stamp.ack, stamp.window);
         out.segments.push(Segment {
             seq,

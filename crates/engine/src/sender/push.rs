@@ -20,6 +20,8 @@ pub(super) struct Pushes {
     tail: Offset,
     /// The last mark ever made (`pushed_seq`).
     last: Offset,
+    /// Segments that are handed to the device as one, at least.
+    least_burst: u64,
 }
 
 /// What a buffer holds at most (Linux: `sk_gso_max_size`), in octets.
@@ -28,6 +30,13 @@ const MOST: u64 = 65_000;
 const SMALL_WINDOW: u64 = 536;
 
 impl Pushes {
+    pub(super) fn new(least_burst: u32) -> Box<Self> {
+        Box::new(Self {
+            least_burst: least_burst.into(),
+            ..Self::default()
+        })
+    }
+
     fn mark(&mut self, at: Offset) {
         if self.ends.back() != Some(&at) {
             self.ends.push_back(at);
@@ -101,13 +110,13 @@ impl Sender {
     /// Segments that left in one pass: the kernel hands several to the device as one, and the last of
     /// these carries PSH, so that the peer's GRO need not wait (`__tcp_transmit_skb`).
     #[inline]
-    pub(super) fn push_bursts(&mut self, left: &mut [Segment]) {
+    pub(super) fn push_bursts(&self, left: &mut [Segment]) {
         if left.len() > 1 && self.pushes.is_some() {
             self.push_each_burst(left);
         }
     }
 
-    fn push_each_burst(&mut self, left: &mut [Segment]) {
+    fn push_each_burst(&self, left: &mut [Segment]) {
         let most = self.burst();
         let mut begins = 0;
         for at in 0..left.len() {
@@ -117,32 +126,25 @@ impl Sender {
                 && left[at - 1].data().end == left[at].seq
                 && !left[at - 1].flags.has(Flags::PSH);
             if !joins {
-                self.push_burst(&mut left[begins..at]);
+                Self::push_burst(&mut left[begins..at]);
                 begins = at;
             }
         }
-        self.push_burst(&mut left[begins..]);
+        Self::push_burst(&mut left[begins..]);
     }
 
-    fn push_burst(&mut self, burst: &mut [Segment]) {
-        if let [_, .., last] = burst
-            && let Some(pushes) = &mut self.pushes
-            && !last.flags.has(Flags::PSH)
-        {
+    fn push_burst(burst: &mut [Segment]) {
+        if let [_, .., last] = burst {
             last.flags = last.flags.with(Flags::PSH);
-            let end = last.data().end;
-            if let Err(at) = pushes.ends.binary_search(&end) {
-                pushes.ends.insert(at, end);
-            }
         }
     }
 
     /// How many segments the kernel hands over as one: about a millisecond's worth of the rate at which
     /// it would pace, two at least (`tcp_tso_autosize`).
     fn burst(&self) -> usize {
-        const LEAST: u64 = 2;
+        let least = self.pushes.as_ref().map_or(1, |pushes| pushes.least_burst);
         let Some(srtt) = self.rtt.srtt().filter(|srtt| srtt.as_nanos() > 0) else {
-            return LEAST as usize;
+            return least as usize;
         };
         let percent = match self.vars.cwnd < self.vars.ssthresh / 2 {
             true => 200,
@@ -151,7 +153,7 @@ impl Sender {
         let flight = self.vars.cwnd.max(self.vars.outstanding());
         let per_second = u128::from(flight) * percent * 10_000_000 / u128::from(srtt.as_nanos());
         let octets = (per_second >> 10).min(MOST.into()) as u64;
-        (octets / u64::from(self.vars.mss)).max(LEAST) as usize
+        (octets / u64::from(self.vars.mss)).max(least) as usize
     }
 
     /// What was acknowledged is marked no longer.

@@ -85,7 +85,67 @@ impl Selective {
     }
 }
 
+/// What is believed of the flight: for whoever wants to know how a connection stands.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LossView {
+    /// Where loss recovery stands.
+    pub state: LossState,
+    /// Segments that are not acknowledged yet.
+    pub outstanding: u32,
+    /// Those of them that the peer holds beyond a hole.
+    pub sacked: u32,
+    /// Those that are deemed lost and were not sent again yet.
+    pub lost: u32,
+    /// Those that were sent again and may be on their way.
+    pub retransmitted: u32,
+    /// How far the network reordered segments so far, in octets.
+    pub reordering: u64,
+}
+
+/// Where loss recovery stands, in Linux's words (`tcpi_ca_state`).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum LossState {
+    /// Nothing is amiss.
+    #[default]
+    Open,
+    /// Something came out of order; it is not known yet what that means.
+    Disorder,
+    /// The window is being reduced because the network said that it is crowded.
+    Reducing,
+    /// A loss is being repaired.
+    Recovery,
+    /// After a retransmission time-out.
+    Loss,
+}
+
 impl Sender {
+    /// What is believed of the flight. Without a scoreboard only the state is known, and how many
+    /// segments of full size are outstanding.
+    #[must_use]
+    pub fn losses(&self) -> LossView {
+        let Some(selective) = &self.selective else {
+            return self.losses_without_scoreboard();
+        };
+        let board = &selective.board;
+        let sacked = board.sacked_segments();
+        LossView {
+            state: match selective.phase {
+                Phase::Open if sacked > 0 => LossState::Disorder,
+                Phase::Open => LossState::Open,
+                Phase::FastRecovery(_) => LossState::Recovery,
+                Phase::AfterTimeout(_) => LossState::Loss,
+            },
+            outstanding: board.segments() as u32,
+            sacked,
+            lost: board.lost_segments(),
+            retransmitted: board
+                .iter()
+                .filter(|t| t.retransmitted && !t.sacked && !t.lost)
+                .count() as u32,
+            reordering: selective.rack.as_ref().map_or(0, Rack::reordering),
+        }
+    }
+
     /// An acceptable ACK arrived; what it acknowledges has left the buffer.
     #[inline(never)] // the way without a scoreboard stays short
     pub(super) fn consult_scoreboard(&mut self, report: &Report<'_>) {
@@ -93,10 +153,7 @@ impl Sender {
             self.timers.set_early(None);
         }
         let before = self.phase();
-        let delivered_before = self
-            .selective
-            .as_ref()
-            .map_or(0, |selective| selective.board.delivered());
+        let delivered_before = self.delivered();
         let lost_before = self.lost_segments();
         let (news, duplicate) = self.mark_delivered(report);
         let over = match &mut self.selective {
@@ -128,7 +185,10 @@ impl Sender {
         let slow_start_or_avoidance = !matches!(before, Phase::FastRecovery(_))
             && !matches!(self.phase(), Phase::FastRecovery(_));
         if report.acked.released > 0 && slow_start_or_avoidance {
-            self.grow(report.acked.released);
+            // What was SACKed has been counted as delivered when it was; a window does not grow for
+            // it twice (Linux: `acked_sacked`).
+            let delivered = self.delivered() - delivered_before;
+            self.grow(delivered.min(report.acked.released));
         }
         if report.acked.advanced {
             self.schedule_tail_probe();
@@ -137,6 +197,11 @@ impl Sender {
 
     fn phase(&self) -> Phase {
         self.selective.as_ref().map_or(Phase::Open, |s| s.phase)
+    }
+
+    fn delivered(&self) -> u64 {
+        let selective = self.selective.as_ref();
+        selective.map_or(0, |selective| selective.board.delivered())
     }
 
     fn lost_segments(&self) -> u32 {
@@ -248,8 +313,10 @@ impl Sender {
                     None
                 }
             };
+            // A timer of the host's is no finer than its clock.
+            let tick = self.rtt.granularity();
             self.timers.set_early(again.map(|at| Early {
-                at,
+                at: at + tick,
                 reason: TimerReason::Reordering,
             }));
         }

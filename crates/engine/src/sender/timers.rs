@@ -230,6 +230,12 @@ impl Sender {
         first
     }
 
+    /// Window probes in a row that were not answered.
+    #[must_use]
+    pub fn unanswered_probes(&self) -> u32 {
+        self.timers.unanswered_probes
+    }
+
     /// Whether a window that stays closed has been probed often enough for a connection that nobody
     /// owns any more.
     pub(crate) fn probed_enough(&self) -> bool {
