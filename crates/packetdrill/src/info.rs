@@ -32,7 +32,8 @@ pub(crate) fn octets(info: &Info) -> Vec<u8> {
         info.largest_received.max(536),
         info.losses.outstanding,
         info.losses.sacked,
-        info.losses.lost,
+        // The kernel counts what was lost also once it was sent again.
+        info.losses.lost + info.losses.retransmitted,
         info.losses.retransmitted,
         0, // fackets
         0, // last_data_sent

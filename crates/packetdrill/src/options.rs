@@ -121,11 +121,16 @@ impl World {
                 };
                 bytes(mss)
             }
-            _ => bytes(
-                chosen
-                    .number(level, name)
-                    .unwrap_or_else(|| default(level, name)),
-            ),
+            _ => {
+                let usual = self.settings.keepalive();
+                let secs = |time: Duration| (time.as_nanos() / 1_000_000_000) as c_int;
+                bytes(chosen.number(level, name).unwrap_or(match (level, name) {
+                    (IPPROTO_TCP, libc::TCP_KEEPIDLE) => secs(usual.idle),
+                    (IPPROTO_TCP, libc::TCP_KEEPINTVL) => secs(usual.interval),
+                    (IPPROTO_TCP, libc::TCP_KEEPCNT) => usual.probes as c_int,
+                    _ => default(level, name),
+                }))
+            }
         }
     }
 
@@ -229,6 +234,7 @@ impl World {
             }
             (IPPROTO_TCP, libc::TCP_NODELAY) => self.core.set_nodelay(now, key, on),
             (IPPROTO_TCP, libc::TCP_CORK) => self.core.set_cork(now, key, on),
+            (IPPROTO_TCP, libc::TCP_QUICKACK) => self.core.set_quick_ack(now, key, on),
             (IPPROTO_TCP, libc::TCP_USER_TIMEOUT) => {
                 let limit = Some(value.max(0) as u64).filter(|millis| *millis > 0);
                 self.core

@@ -108,10 +108,10 @@ impl Drill {
         self.world.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The world, when everybody who was let go has taken the time.
+    /// The world, when everybody who was let go has gone and has taken the time.
     fn settled(&self) -> MutexGuard<'_, World> {
         let mut world = self.lock();
-        while !world.returning.is_empty() {
+        while !world.returning.is_empty() || !world.done.is_empty() {
             world = self
                 .changed
                 .wait(world)

@@ -409,6 +409,13 @@ impl Core {
         self.settle(key);
     }
 
+    /// TCP_QUICKACK.
+    pub fn set_quick_ack(&mut self, now: Instant, key: usize, on: bool) {
+        let socket = &mut self.sockets[key];
+        socket.connection.set_quick_ack(now, on, &mut self.outbox);
+        self.settle(key);
+    }
+
     /// Another send policy.
     pub fn set_send_policy(&mut self, now: Instant, key: usize, policy: SendPolicy) {
         let socket = &mut self.sockets[key];

@@ -263,6 +263,13 @@ impl Connection {
         }
     }
 
+    /// TCP_QUICKACK: ACKs are no longer delayed, or are again. Policies that know no quick ACKs send
+    /// what waits, and go on as before; Linux's goes back to delays once data is answered with data.
+    pub fn set_quick_ack(&mut self, now: Instant, on: bool, out: &mut Outbox) {
+        self.receiver.set_quick_ack(on, now);
+        self.output(now, out);
+    }
+
     /// Whether segments of this connection wait in the local device's queue; once none do,
     /// what waited for that may go.
     pub fn set_device_busy(&mut self, now: Instant, busy: bool, out: &mut Outbox) {

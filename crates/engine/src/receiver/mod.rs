@@ -363,6 +363,13 @@ impl Receiver {
         }
     }
 
+    /// TCP_QUICKACK: the policy hears of it, and an ACK that waits leaves.
+    pub(crate) fn set_quick_ack(&mut self, on: bool, now: Instant) {
+        let view = self.view(now);
+        self.policy.observe(AckMoment::QuickAck(on), &view);
+        self.ack_now |= on && self.delayed_until != Instant::FAR_FUTURE;
+    }
+
     /// The connection is gone; no acknowledgment is owed any more.
     pub(crate) fn forget(&mut self) {
         self.delayed_until = Instant::FAR_FUTURE;

@@ -60,6 +60,7 @@ impl Sender {
         let before = out.segments.len();
         if self.recovery.resend {
             self.resend(stamp, out);
+            self.push_bursts(&mut out.segments[before..]);
         }
         if self.vars.nxt < self.vars.written + u64::from(self.finishing) {
             let first = out.segments.len();

@@ -16,6 +16,8 @@ use crate::segment::{Flags, Segment};
 pub(super) struct Pushes {
     /// Ends of segments that carry PSH, in order.
     ends: VecDeque<Offset>,
+    /// Ends of what was handed to the device as one, in order.
+    bursts: VecDeque<Offset>,
     /// Where the buffer that is being filled begins.
     tail: Offset,
     /// The last mark ever made (`pushed_seq`).
@@ -42,6 +44,18 @@ impl Pushes {
             self.ends.push_back(at);
         }
         self.last = at;
+    }
+
+    /// Segments that are handed over as one: where they end, they are never joined with others.
+    fn push_burst(&mut self, burst: &mut [Segment]) {
+        if let [.., last] = burst
+            && self.bursts.back().is_none_or(|end| *end < last.data().end)
+        {
+            self.bursts.push_back(last.data().end);
+        }
+        if let [_, .., last] = burst {
+            last.flags = last.flags.with(Flags::PSH);
+        }
     }
 
     /// More than half of the peer's largest window was written without a mark.
@@ -110,33 +124,31 @@ impl Sender {
     /// Segments that left in one pass: the kernel hands several to the device as one, and the last of
     /// these carries PSH, so that the peer's GRO need not wait (`__tcp_transmit_skb`).
     #[inline]
-    pub(super) fn push_bursts(&self, left: &mut [Segment]) {
-        if left.len() > 1 && self.pushes.is_some() {
+    pub(super) fn push_bursts(&mut self, left: &mut [Segment]) {
+        if !left.is_empty() && self.pushes.is_some() {
             self.push_each_burst(left);
         }
     }
 
-    fn push_each_burst(&self, left: &mut [Segment]) {
+    fn push_each_burst(&mut self, left: &mut [Segment]) {
         let most = self.burst();
+        let Some(pushes) = &mut self.pushes else {
+            return;
+        };
         let mut begins = 0;
         for at in 0..left.len() {
             let joins = at > begins
                 && at - begins < most
                 && left[at].len > 0
                 && left[at - 1].data().end == left[at].seq
-                && !left[at - 1].flags.has(Flags::PSH);
+                && !left[at - 1].flags.has(Flags::PSH)
+                && pushes.bursts.binary_search(&left[at].seq).is_err();
             if !joins {
-                Self::push_burst(&mut left[begins..at]);
+                pushes.push_burst(&mut left[begins..at]);
                 begins = at;
             }
         }
-        Self::push_burst(&mut left[begins..]);
-    }
-
-    fn push_burst(burst: &mut [Segment]) {
-        if let [_, .., last] = burst {
-            last.flags = last.flags.with(Flags::PSH);
-        }
+        pushes.push_burst(&mut left[begins..]);
     }
 
     /// How many segments the kernel hands over as one: about a millisecond's worth of the rate at which
@@ -153,7 +165,10 @@ impl Sender {
         let flight = self.vars.cwnd.max(self.vars.outstanding());
         let per_second = u128::from(flight) * percent * 10_000_000 / u128::from(srtt.as_nanos());
         let octets = (per_second >> 10).min(MOST.into()) as u64;
-        (octets / u64::from(self.vars.mss)).max(least) as usize
+        // Two at least are to be in flight (`tcp_cwnd_test`).
+        let mss = u64::from(self.vars.mss);
+        let half = (self.vars.cwnd / mss / 2).max(1);
+        (octets / mss).max(least).min(half) as usize
     }
 
     /// What was acknowledged is marked no longer.
@@ -161,6 +176,13 @@ impl Sender {
         if let Some(pushes) = &mut self.pushes {
             while pushes.ends.front().is_some_and(|end| *end <= self.vars.una) {
                 pushes.ends.pop_front();
+            }
+            while pushes
+                .bursts
+                .front()
+                .is_some_and(|end| *end <= self.vars.una)
+            {
+                pushes.bursts.pop_front();
             }
         }
     }

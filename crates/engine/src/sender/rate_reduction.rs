@@ -54,12 +54,9 @@ impl Sender {
             share.saturating_sub(reduction.prr_out)
         } else {
             let owed = reduction.prr_delivered.saturating_sub(reduction.prr_out);
-            // "PRR-SSRB" where the ACK is safe, the conservative bound where it is not.
-            let bound = if safe {
-                owed.max(delivered) + mss
-            } else {
-                owed
-            };
+            // What was delivered may always be replaced, as in Linux (PRR-CRB grants `owed` alone);
+            // a safe ACK grants one segment more (PRR-SSRB).
+            let bound = owed.max(delivered) + if safe { mss } else { 0 };
             bound.min(ssthresh - pipe)
         };
         // "Force a fast retransmit upon entering recovery."

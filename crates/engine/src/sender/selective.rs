@@ -296,6 +296,18 @@ impl Sender {
         self.vars.cwnd = self.vars.ssthresh;
     }
 
+    /// The reordering timer says that what was late is lost. Nothing was delivered then, yet a segment
+    /// must leave (Linux: `tcp_rack_reo_timeout`).
+    pub(super) fn look_for_losses_by_time(&mut self) {
+        let before = self.phase();
+        self.look_for_losses();
+        if before == Phase::Open && matches!(self.phase(), Phase::FastRecovery(_)) {
+            let mss = u64::from(self.vars.mss);
+            self.begin_rate_reduction(self.delivered().saturating_sub(mss));
+            self.reduce_by_rate(false);
+        }
+    }
+
     /// Marks what must be deemed lost by now, and begins recovery if there is something.
     pub(super) fn look_for_losses(&mut self) {
         let standing = self.standing();

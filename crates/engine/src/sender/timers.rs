@@ -255,6 +255,7 @@ impl Sender {
                 if let Some(hold) = &mut self.hold {
                     hold.until = None;
                 }
+                self.push_what_is_written();
                 Expired::Pass
             }
             TimerReason::Pace => {
@@ -266,7 +267,7 @@ impl Sender {
             }
             TimerReason::Reordering => {
                 self.timers.early = Early::OFF;
-                self.look_for_losses();
+                self.look_for_losses_by_time();
                 Expired::Pass
             }
             TimerReason::TailProbe => {
