@@ -134,7 +134,6 @@ impl Connection {
             ack: stamp.ack,
             len: 0,
             window: stamp.window,
-            mss: 0,
             flags: Flags::ACK,
             options: stamp.options,
         });

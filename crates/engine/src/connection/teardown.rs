@@ -50,7 +50,6 @@ impl Connection {
                 ack: self.receiver.nxt(),
                 len: 0,
                 window: 0,
-                mss: 0,
                 flags: Flags::RST.with(Flags::ACK),
                 options: self.reset_options(),
             });
@@ -65,7 +64,6 @@ impl Connection {
             ack: self.receiver.nxt(),
             len: 0,
             window: 0,
-            mss: 0,
             flags: Flags::RST,
             options: self.reset_options(),
         });
