@@ -382,6 +382,16 @@ impl Connection {
         self.copy_rule.wakes(space, capacity)
     }
 
+    /// Whether the thread that sleeps for space would sleep again if it looked now.
+    pub(super) fn writer_lacks_space(&self) -> bool {
+        let (buffered, capacity) = (self.sender.buffered(), self.sender.capacity());
+        let would_sleep = match self.write {
+            Some(write) => write.would_sleep(&self.copy_rule, buffered, capacity),
+            None => self.sender.space() == 0,
+        };
+        would_sleep || !self.wakes_writer()
+    }
+
     /// The writer that slept gives its write up: what was announced as more does not come.
     pub fn write_abandon(&mut self, now: Instant, out: &mut Outbox) {
         if self.write.take().is_some() {

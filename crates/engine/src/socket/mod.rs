@@ -73,6 +73,13 @@ impl WriteCall {
         }
     }
 
+    /// Whether a writer that sleeps in this write would sleep again if it looked at the buffer now.
+    #[must_use]
+    pub fn would_sleep(mut self, rule: &CopyRule, buffered: u64, capacity: u64) -> bool {
+        self.begin_round(capacity.saturating_sub(buffered));
+        self.next(rule, buffered, capacity) == Piece::Sleep
+    }
+
     /// Records that `octets` were copied.
     pub fn copied(&mut self, octets: u64) {
         self.remaining -= octets;
