@@ -23,9 +23,13 @@ pub struct HostCosts {
     pub chunk: Duration,
     /// Copying between application and kernel, in picoseconds per octet.
     pub copy_ps_per_octet: u64,
-    /// A read empties the receive buffer in units of so many octets, and timers that expire
-    /// meanwhile see what is left; without it, it takes all at once.
+    /// A read empties the receive buffer in units of so many octets, and what interrupts it sees
+    /// what is left; without it, it takes all at once.
     pub take_unit: Option<u64>,
+    /// A system call keeps its socket to itself while it works on it, so that arrivals and timers
+    /// wait for its end (Linux: `lock_sock`, `sk_add_backlog`); without it they come in between, as
+    /// on BSD.
+    pub locks_socket: bool,
     /// Each cost varies by this many percent either way.
     pub jitter_percent: u64,
     /// A wake-up may take longer, for no reason that the network knows.
@@ -91,6 +95,7 @@ impl HostCosts {
         chunk: Duration::ZERO,
         copy_ps_per_octet: 0,
         take_unit: None,
+        locks_socket: false,
         jitter_percent: 0,
         hiccup: None,
     };

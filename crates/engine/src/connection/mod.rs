@@ -287,15 +287,16 @@ impl Connection {
         self.write.map_or(0, |write| write.remaining())
     }
 
-    /// How many octets the next step would copy; `None` if it would sleep.
-    #[must_use]
-    pub fn peek_write(&self) -> Option<u64> {
-        let mut write = self.write?;
-        match write.next(
-            &self.copy_rule,
-            self.sender.buffered(),
-            self.sender.capacity(),
-        ) {
+    /// Decides the next piece of the write under way: how many octets it has, or `None` if the writer
+    /// must sleep. Whatever becomes of the space meanwhile, [`Connection::write_step`] copies just
+    /// that.
+    pub fn next_piece(&mut self) -> Option<u64> {
+        let (buffered, capacity) = (self.sender.buffered(), self.sender.capacity());
+        match self
+            .write
+            .as_mut()?
+            .next(&self.copy_rule, buffered, capacity)
+        {
             Piece::Copy(octets) => Some(octets),
             Piece::Sleep => None,
         }

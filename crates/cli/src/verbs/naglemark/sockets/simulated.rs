@@ -179,6 +179,7 @@ const VETH_COSTS: HostCosts = HostCosts {
     wakeup: Duration::from_micros(18),
     read: Duration::from_nanos(1100),
     write: Duration::from_nanos(3600),
+    locks_socket: true,
     jitter_percent: 30,
     ..HostCosts::NONE
 };
@@ -191,6 +192,7 @@ const TUN_COSTS: HostCosts = HostCosts {
     read: Duration::from_micros(1),
     write: Duration::from_micros(3),
     copy_ps_per_octet: 100,
+    locks_socket: true,
     jitter_percent: 30,
     ..HostCosts::NONE
 };
