@@ -26,14 +26,24 @@ pub struct HostCosts {
     /// A read empties the receive buffer in units of so many octets, and what interrupts it sees
     /// what is left; without it, it takes all at once.
     pub take_unit: Option<u64>,
-    /// A system call keeps its socket to itself while it works on it, so that arrivals and timers
-    /// wait for its end (Linux: `lock_sock`, `sk_add_backlog`); without it they come in between, as
-    /// on BSD.
-    pub locks_socket: bool,
+    /// What comes in between while a system call works on a socket.
+    pub comes_in: ComesIn,
     /// Each cost varies by this many percent either way.
     pub jitter_percent: u64,
     /// A wake-up may take longer, for no reason that the network knows.
     pub hiccup: Option<Hiccup>,
+}
+
+/// What comes in between while a system call works on a socket: copies, or enters it or leaves it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ComesIn {
+    /// Arriving frames and timers, as on BSD: the copying runs at `spl0`.
+    FramesAndTimers,
+    /// Timers alone.
+    Timers,
+    /// Nothing, as on Linux: the call has locked the socket (`lock_sock`), segments for it wait in
+    /// its backlog (`sk_add_backlog`) and its timers are put off until the call is over.
+    Nothing,
 }
 
 /// What it costs to move a segment between the device and the engine.
@@ -95,7 +105,7 @@ impl HostCosts {
         chunk: Duration::ZERO,
         copy_ps_per_octet: 0,
         take_unit: None,
-        locks_socket: false,
+        comes_in: ComesIn::FramesAndTimers,
         jitter_percent: 0,
         hiccup: None,
     };

@@ -184,11 +184,13 @@ impl<P: Program, O: Observer> World<P, O> {
     /// When the host's processor has something to begin or to end, be it of its `own` or an arrival.
     #[inline]
     fn next_of(&self, side: Side, own: Instant) -> Instant {
-        let wanted = own.min(self.carried.next_arrival(side));
+        let host = &self.hosts[side.index()];
+        let arrival = self.carried.next_arrival(side);
+        let wanted = own.min(arrival.max(host.frames_wait_until()));
         if wanted == Instant::FAR_FUTURE {
             wanted
         } else {
-            wanted.max(self.hosts[side.index()].free_at)
+            wanted.max(host.free_at)
         }
     }
 
@@ -198,7 +200,8 @@ impl<P: Program, O: Observer> World<P, O> {
         let now = self.now;
         let host = &mut self.hosts[side.index()];
         let mut wish = Wish::Nothing;
-        if self.carried.next_arrival(side) > now || host.unlocks(now) {
+        let arrival = self.carried.next_arrival(side);
+        if arrival > now || host.frames_wait_until() > now || host.lets_end_first(now) {
             wish = host.go_on(now);
         } else if let Some(frame) = self.carried.first(side) {
             self.observer.received(now, side, frame);

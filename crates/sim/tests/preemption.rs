@@ -8,7 +8,7 @@ use tinygram_engine::profile::{Profile, Sizes};
 use tinygram_engine::receiver::ack_policy::{AckPolicy, AckTimer};
 use tinygram_engine::sender::send_policy::{SendPolicy, Why};
 use tinygram_engine::{Duration, Instant};
-use tinygram_sim::costs::{HostCosts, SegmentCost};
+use tinygram_sim::costs::{ComesIn, HostCosts, SegmentCost};
 use tinygram_sim::medium::{Frame, ImpairmentRules, Medium, PointToPoint, Side, Wire};
 use tinygram_sim::observer::Observer;
 use tinygram_sim::program::{Call, Outcome, Program};
@@ -128,7 +128,7 @@ fn an_acknowledgment_interrupts_the_writer_that_copies() {
 #[test]
 fn a_locked_socket_makes_the_acknowledgment_wait() {
     let costs = HostCosts {
-        locks_socket: true,
+        comes_in: ComesIn::Nothing,
         ..SLOW_COPY
     };
     let ran = run(costs, vec![], vec![write(100), write(5000 - 1)]);
@@ -144,10 +144,10 @@ fn a_locked_socket_makes_the_acknowledgment_wait() {
 /// Linux, too, where it computes and holds no socket.
 #[test]
 fn an_interrupt_puts_off_the_thread_by_what_it_takes() {
-    for locks_socket in [false, true] {
+    for comes_in in [ComesIn::FramesAndTimers, ComesIn::Nothing] {
         let costs = HostCosts {
             input: SegmentCost::flat(micros(30)),
-            locks_socket,
+            comes_in,
             ..HostCosts::NONE
         };
         let ran = run(costs, vec![write(5000)], vec![Call::Compute(micros(2000))]);

@@ -14,7 +14,7 @@ impl Parameters {
         let (_, tap) = self.watched(Tap::at(at));
         let opening = opening(self.world_config(), self.ends(), at);
         // The first request follows as any request follows an answer.
-        opened(&opening, tap.passed(), self.model.think())
+        opened(&opening, tap.passed(), self.costs().think)
     }
 }
 

@@ -4,6 +4,7 @@ pub mod aggregate;
 mod captured;
 mod definitions;
 mod figures;
+pub mod independent;
 pub mod model;
 pub mod naglemark;
 mod phase_locking;

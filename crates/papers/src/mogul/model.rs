@@ -6,7 +6,7 @@
 
 use tinygram_engine::Duration;
 use tinygram_engine::receiver::ack_policy::SlowTick;
-use tinygram_sim::costs::{Hiccup, HostCosts, SegmentCost};
+use tinygram_sim::costs::{ComesIn, Hiccup, HostCosts, SegmentCost};
 
 /// Which reading of the paper.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -221,7 +221,7 @@ fn fitted_host(segment: Duration) -> HostCosts {
         chunk: micros(15),
         copy_ps_per_octet: 10_000,
         take_unit: None,
-        locks_socket: false,
+        comes_in: ComesIn::FramesAndTimers,
         jitter_percent: 10,
         hiccup: None,
     }

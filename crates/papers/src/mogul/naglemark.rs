@@ -14,7 +14,7 @@ use tinygram_sim::observer::{Nobody, Observer};
 use tinygram_sim::workload::naglemark::{Naglemark, Plan, Writes};
 use tinygram_sim::{Ended, Opening, World, WorldConfig};
 
-use super::model::{ACK_TICK, INFERENCE, Model};
+use super::model::{ACK_TICK, Costs, INFERENCE, Model};
 
 /// What joins the hosts.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -112,6 +112,8 @@ pub struct Parameters {
     pub ack_timer: Option<AckTimerKind>,
     /// How writes reach the send buffer, where BSD's way is not wanted.
     pub copy_rule: Option<CopyRule>,
+    /// What the hosts' work takes, where the model's is not wanted.
+    pub costs: Option<Costs>,
     /// The receiver infers the sender's buffer (section 9).
     pub infer: bool,
     /// The round-trip time beyond the medium.
@@ -346,6 +348,7 @@ impl Parameters {
             ack_policy: None,
             ack_timer: None,
             copy_rule: None,
+            costs: None,
             infer: false,
             rtt: Duration::ZERO,
             loss: 0.0,
@@ -416,15 +419,19 @@ impl Parameters {
 
     /// What joins the hosts, and what their work costs.
     pub(super) fn world_config(&self) -> WorldConfig {
+        let costs = self.costs();
         WorldConfig {
             medium: self.medium.build(self.model, self.seed),
             impairment: self.impairment(),
-            costs: [
-                self.model.client_costs(self.infer),
-                self.model.server_costs(),
-            ],
+            costs: [costs.client, costs.server],
             seed: self.seed,
         }
+    }
+
+    /// What the hosts' work takes.
+    #[must_use]
+    pub fn costs(&self) -> Costs {
+        self.costs.unwrap_or(self.model.costs(self.infer))
     }
 
     /// The rules of client and server.
@@ -438,6 +445,7 @@ impl Parameters {
         } else {
             1
         };
+        let Costs { service, think, .. } = self.costs();
         Plan {
             lengths: lengths.clone(),
             request: REQUEST,
@@ -445,8 +453,8 @@ impl Parameters {
             read_size: u64::MAX,
             requests_per_connection: self.requests_per_connection.unwrap_or(per_connection),
             set_up: SET_UP + self.rtt,
-            service: self.model.service(),
-            think: self.model.think(),
+            service,
+            think,
             writes: Writes::Plain,
         }
     }

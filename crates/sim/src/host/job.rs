@@ -7,6 +7,7 @@ use tinygram_engine::{Connection, Duration, Instant, Outbox, State as Tcp, Wrote
 use super::reading::Reading;
 use super::thread::{Then, Wait};
 use super::{Host, Leaving, Socket};
+use crate::costs::ComesIn;
 use crate::medium::Frame;
 use crate::program::{Call, Outcome, Program, Sockets};
 
@@ -49,6 +50,10 @@ pub(super) struct Running {
     work: Work,
     /// When it is done.
     pub(super) until: Instant,
+    /// Whether frames wait for that.
+    frames_wait: bool,
+    /// Whether timers do.
+    pub(super) timers_wait: bool,
 }
 
 /// How a thread goes on.
@@ -100,7 +105,7 @@ impl<P: Program> Host<P> {
     #[inline]
     pub(crate) fn go_on(&mut self, now: Instant) -> Wish {
         self.free_at = now;
-        if self.next_timer <= now && !self.unlocks(now) {
+        if self.next_timer <= now && !self.lets_end_first(now) {
             self.interrupt(now);
             self.run_timers(now);
             return Wish::Nothing;
@@ -115,13 +120,20 @@ impl<P: Program> Host<P> {
         self.begin(now)
     }
 
-    /// Whether a call that has locked its socket is done, which goes before what waits for the socket.
+    /// Until when frames wait for the call that is at work on a socket.
     #[inline]
-    pub(crate) fn unlocks(&self, now: Instant) -> bool {
-        self.costs.locks_socket
-            && self
-                .running
-                .is_some_and(|running| running.until <= now && running.work.socket().is_some())
+    pub(crate) fn frames_wait_until(&self) -> Instant {
+        match &self.running {
+            Some(running) if running.frames_wait => running.until,
+            _ => Instant::ZERO,
+        }
+    }
+
+    /// Whether what waited for the end of a call must let it end first.
+    #[inline]
+    pub(crate) fn lets_end_first(&self, now: Instant) -> bool {
+        self.running
+            .is_some_and(|running| running.until <= now && running.frames_wait)
     }
 
     /// The kernel takes the processor from the thread that runs, if one does.
@@ -207,13 +219,16 @@ impl<P: Program> Host<P> {
             self.finish_work(now, thread, work);
             return;
         }
-        if self.costs.locks_socket && work.socket().is_some() {
-            self.free_at = until;
-        }
+        let comes_in = match work.socket() {
+            Some(_) => self.costs.comes_in,
+            None => ComesIn::FramesAndTimers,
+        };
         self.running = Some(Running {
             thread,
             work,
             until,
+            frames_wait: comes_in != ComesIn::FramesAndTimers,
+            timers_wait: comes_in == ComesIn::Nothing,
         });
     }
 

@@ -14,7 +14,7 @@
 //! not.
 //!
 //! Linux differs: while a system call has locked a socket, segments for it wait in the socket's backlog
-//! and its timers are put off ([`HostCosts::locks_socket`]).
+//! and its timers are put off ([`ComesIn`](crate::costs::ComesIn)).
 
 mod job;
 mod reading;
@@ -148,8 +148,10 @@ impl<P: Program> Host<P> {
                 .map(|socket| socket.connection.next_wakeup());
             self.next_timer = wakeups.min().unwrap_or(Instant::FAR_FUTURE);
         }
-        if let Some(running) = &self.running {
-            return self.next_timer.min(running.until);
+        match &self.running {
+            Some(running) if running.timers_wait => return running.until,
+            Some(running) => return self.next_timer.min(running.until),
+            None => {}
         }
         let ready = self.threads.iter().map(Thread::wants_at);
         self.next_thread = ready.min().unwrap_or(Instant::FAR_FUTURE);

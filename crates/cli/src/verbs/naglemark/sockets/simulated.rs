@@ -8,7 +8,7 @@ use tinygram_engine::profile::{Profile, Sizes};
 use tinygram_engine::receiver::ack_policy::AckPolicy;
 use tinygram_engine::sender::send_policy::SendPolicy;
 use tinygram_papers::mogul::naglemark::Sample;
-use tinygram_sim::costs::{HostCosts, SegmentCost};
+use tinygram_sim::costs::{ComesIn, HostCosts, SegmentCost};
 use tinygram_sim::medium::{ImpairmentRules, Medium, PointToPoint, Side, Wire};
 use tinygram_sim::workload::naglemark::{Naglemark, Plan as Workload, Writes};
 use tinygram_sim::{Ended, Opening, World, WorldConfig};
@@ -179,7 +179,7 @@ const VETH_COSTS: HostCosts = HostCosts {
     wakeup: Duration::from_micros(18),
     read: Duration::from_nanos(1100),
     write: Duration::from_nanos(3600),
-    locks_socket: true,
+    comes_in: ComesIn::Nothing,
     jitter_percent: 30,
     ..HostCosts::NONE
 };
@@ -192,7 +192,7 @@ const TUN_COSTS: HostCosts = HostCosts {
     read: Duration::from_micros(1),
     write: Duration::from_micros(3),
     copy_ps_per_octet: 100,
-    locks_socket: true,
+    comes_in: ComesIn::Nothing,
     jitter_percent: 30,
     ..HostCosts::NONE
 };
