@@ -6,13 +6,11 @@
 //! one cost of one host moves by 1 %.
 
 use tinygram_engine::Duration;
-use tinygram_engine::sender::send_policy::SendPolicy;
+use tinygram_naglemark::hosts::{Costs, PaperHosts};
+use tinygram_naglemark::{Keep, Plan, Score as Ours, TrialType};
 use tinygram_sim::costs::{HostCosts, SegmentCost};
 
-use super::aggregate::Cell;
-use super::model::Costs;
-use super::naglemark::{Parameters, Trial};
-use super::tables::{Wanted, measure};
+use super::stalled::outcome;
 
 /// A score that moves by more than this many percentage points hangs on a race.
 pub const RACE: f64 = 3.0;
@@ -22,12 +20,11 @@ pub const RACE: f64 = 3.0;
 pub struct Set {
     /// Its name.
     pub name: String,
-    /// The parameters; each score has its own policy and trial type.
-    pub parameters: Parameters,
-    /// A transfer is delayed beyond so many times the estimate.
-    pub multiplier: u32,
-    /// How many repetitions the scores are means of.
-    pub repetitions: u32,
+    /// The hosts.
+    pub hosts: PaperHosts,
+    /// What is asked of them: one pair of buffers, and policies and trial types that include those
+    /// of all scores.
+    pub plan: Plan,
     /// The other simulation's scores.
     pub scores: Vec<Score>,
 }
@@ -36,9 +33,9 @@ pub struct Set {
 #[derive(Clone, Debug)]
 pub struct Score {
     /// The variant in the paper's spelling.
-    pub variant: &'static str,
+    pub variant: String,
     /// The trial type.
-    pub trial: Trial,
+    pub trial_type: TrialType,
     /// Percent.
     pub percent: f64,
     /// Its standard deviation over repetitions.
@@ -61,41 +58,34 @@ pub struct Move {
 /// 32K are torn at one every time, and MSMV hardly ever holds.
 #[must_use]
 pub fn not_comparable(set: &Set, score: &Score) -> Option<&'static str> {
-    let msmv = ["MSMV", "E+M+M"].contains(&score.variant);
-    (msmv && set.parameters.mclbytes <= 1024).then_some("MSMV's flag as in section 5.2")
+    let msmv = ["MSMV", "E+M+M"].contains(&score.variant.as_str());
+    (msmv && set.hosts.mclbytes <= 1024).then_some("MSMV's flag as in section 5.2")
 }
 
 impl Set {
     /// Our scores, in the order of theirs.
     #[must_use]
-    pub fn ours(&self) -> Vec<Cell> {
-        measure(
-            &self.wanted(None),
-            self.repetitions,
-            self.multiplier,
-            &|_| {},
-        )
+    pub fn ours(&self) -> Vec<Ours> {
+        self.with(self.plan.repetitions, None)
     }
 
     /// For each score the cost that moves ours furthest when it moves by 1 %. Takes `repetitions`
     /// of ours with each of the costs moved either way, under the same chance as without.
     #[must_use]
     pub fn moves(&self, repetitions: u32) -> Vec<Move> {
-        let scores = |costs| {
-            let cells = measure(&self.wanted(costs), repetitions, self.multiplier, &|_| {});
-            cells.into_iter().map(|cell| cell.score_percent)
-        };
-        let usual: Vec<f64> = scores(None).collect();
+        let usual = self.with(repetitions, None);
         let none = Move {
             cost: String::new(),
             points: 0.0,
         };
         let mut furthest = vec![none; usual.len()];
-        for (cost, moved) in moved_by_a_percent(self.parameters.costs()) {
-            for ((furthest, usual), percent) in
-                furthest.iter_mut().zip(&usual).zip(scores(Some(moved)))
-            {
-                let points = (percent - usual).abs();
+        if self.scores.is_empty() {
+            return furthest;
+        }
+        for (cost, costs) in moved_by_a_percent(self.hosts.costs()) {
+            let moved = self.with(repetitions, Some(costs));
+            for (furthest, (usual, moved)) in furthest.iter_mut().zip(usual.iter().zip(&moved)) {
+                let points = (moved.score_percent - usual.score_percent).abs();
                 if points > furthest.points {
                     *furthest = Move {
                         cost: cost.clone(),
@@ -107,24 +97,25 @@ impl Set {
         furthest
     }
 
-    fn wanted(&self, costs: Option<Costs>) -> Vec<Wanted> {
-        let wanted = |score: &Score| Wanted {
-            table: None,
-            variant: score.variant,
-            parameters: Parameters {
-                policy: SendPolicy::named(score.variant)
-                    .expect("Table 3's variants are registered"),
-                trial: score.trial,
-                // The types s and r have a connection per request (Table 2).
-                requests_per_connection: self
-                    .parameters
-                    .requests_per_connection
-                    .filter(|_| score.trial.one_connection()),
-                costs: costs.or(self.parameters.costs),
-                ..self.parameters.clone()
-            },
+    fn with(&self, repetitions: u32, costs: Option<Costs>) -> Vec<Ours> {
+        let wanted = |label: &str| self.scores.iter().any(|score| score.variant == label);
+        let mut plan = Plan {
+            repetitions,
+            ..self.plan.clone()
         };
-        self.scores.iter().map(wanted).collect()
+        plan.policies.retain(|policy| wanted(policy.label()));
+        let hosts = PaperHosts {
+            costs: costs.or(self.hosts.costs),
+            ..self.hosts.clone()
+        };
+        let measured = outcome(&plan, hosts, Keep::Scores).cells;
+        let ours = |theirs: &Score| {
+            let same = measured.iter().find(|it| {
+                it.cell.policy.label() == theirs.variant && it.cell.trial_type == theirs.trial_type
+            });
+            same.expect("the plan includes all scores").score.clone()
+        };
+        self.scores.iter().map(ours).collect()
     }
 }
 

@@ -3,11 +3,10 @@
 use std::path::Path;
 
 use serde::Deserialize;
-use tinygram_engine::sender::send_policy::SendPolicy;
+use tinygram_naglemark::hosts::{Model, PaperHosts};
+use tinygram_naglemark::{Lengths, MediumKind, Plan, Random, Series, TrialType};
 use tinygram_papers::mogul::independent::{Score, Set};
-use tinygram_papers::mogul::model::Model;
-use tinygram_papers::mogul::naglemark::{Lengths, MediumKind, Parameters, Random, Series, Trial};
-use tinygram_papers::mogul::tables::VARIANTS;
+use tinygram_papers::mogul::tables::{VARIANTS, plan};
 
 /// Where they are, seen from the workspace.
 pub(crate) const USUAL: &str = "../shared/unseen/scores.json";
@@ -53,22 +52,22 @@ fn set(described: Described) -> Result<Set, String> {
         "fddi" => MediumKind::Fddi,
         other => return Err(format!("no medium {other}")),
     };
-    let any = SendPolicy::named("NAGLE").expect("a registered name");
-    let (app_buffer, socket_buffer) = (described.app_buffer, described.socket_buffer);
-    let trial = Trial::SequentialOne;
-    let paper = Parameters::paper(Model::Fitted, medium, any, app_buffer, socket_buffer, trial);
+    let paper = PaperHosts::new(Model::Fitted, medium);
     Ok(Set {
         name: described.name,
-        parameters: Parameters {
+        hosts: PaperHosts {
             mss: described.mss.unwrap_or(paper.mss),
             mclbytes: described.mclbytes,
-            lengths: lengths(&described.lengths)?,
-            requests_per_connection: described.requests_per_connection,
-            seed: 1,
             ..paper
         },
-        multiplier: described.multiplier,
-        repetitions: described.repetitions,
+        plan: Plan {
+            app_buffers: vec![described.app_buffer],
+            socket_buffers: vec![described.socket_buffer],
+            lengths: lengths(&described.lengths)?,
+            requests_per_connection: described.requests_per_connection,
+            multiplier: described.multiplier,
+            ..plan(described.repetitions, SEED)
+        },
         scores: described
             .cells
             .iter()
@@ -77,11 +76,16 @@ fn set(described: Described) -> Result<Set, String> {
     })
 }
 
+/// The program's usual one.
+const SEED: u64 = 1;
+
 fn score(scored: &Scored) -> Result<Score, String> {
     let variant = VARIANTS.iter().find(|variant| **variant == scored.variant);
+    let variant = variant.ok_or(format!("no variant {}", scored.variant))?;
+    let trial_type = TrialType::with_letter(scored.trial);
     Ok(Score {
-        variant: variant.ok_or(format!("no variant {}", scored.variant))?,
-        trial: Trial::with_letter(scored.trial).ok_or(format!("no trial {}", scored.trial))?,
+        variant: (*variant).to_owned(),
+        trial_type: trial_type.ok_or(format!("no trial type {}", scored.trial))?,
         percent: scored.score_percent,
         sd: scored.sd,
     })

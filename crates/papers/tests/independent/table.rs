@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use tinygram_papers::mogul::aggregate::Cell;
+use tinygram_naglemark::Score as Ours;
 use tinygram_papers::mogul::independent::{Move, RACE, Score, Set, not_comparable};
 
 /// Scores further apart, in percentage points, are to be explained.
@@ -14,7 +14,7 @@ const REPETITIONS_OF_MOVES: u32 = 2;
 pub(crate) struct Compared<'a> {
     set: &'a Set,
     theirs: &'a Score,
-    ours: Cell,
+    ours: Ours,
     /// Absent where nobody asked.
     moves: Option<Move>,
 }
@@ -52,7 +52,7 @@ impl Compared<'_> {
             "{:<17}{:<10}{}  {:>6.1} ({:>4.1})  {:>6.1} ({:>4.1})  {:>+6.1}",
             self.set.name,
             theirs.variant,
-            theirs.trial.letter(),
+            theirs.trial_type.letter(),
             theirs.percent,
             theirs.sd,
             ours.score_percent,
