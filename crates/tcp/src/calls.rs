@@ -287,7 +287,7 @@ impl Core {
             _ => socket.connection.write_resume(now),
         }
         let more = more || socket.more;
-        while let Some(piece) = socket.connection.peek_write() {
+        while let Some(piece) = socket.connection.next_piece() {
             let rest = &octets[*done..];
             let piece = &rest[..rest.len().min(piece as usize)];
             socket.buffer(&[io::IoSlice::new(piece)], piece.len());

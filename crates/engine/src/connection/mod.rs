@@ -308,15 +308,16 @@ impl Connection {
         self.write.map_or(0, |write| write.remaining())
     }
 
-    /// How many octets the next step would copy; `None` if it would sleep.
-    #[must_use]
-    pub fn peek_write(&self) -> Option<u64> {
-        let mut write = self.write?;
-        match write.next(
-            &self.copy_rule,
-            self.sender.buffered(),
-            self.sender.capacity(),
-        ) {
+    /// Decides the next piece of the write under way: how many octets it has, or `None` if the writer
+    /// must sleep. Whatever becomes of the space meanwhile, [`Connection::write_step`] copies just
+    /// that.
+    pub fn next_piece(&mut self) -> Option<u64> {
+        let (buffered, capacity) = (self.sender.buffered(), self.sender.capacity());
+        match self
+            .write
+            .as_mut()?
+            .next(&self.copy_rule, buffered, capacity)
+        {
             Piece::Copy(octets) => Some(octets),
             Piece::Sleep => None,
         }
@@ -404,6 +405,16 @@ impl Connection {
     fn wakes_writer(&self) -> bool {
         let (space, capacity) = (self.sender.space(), self.sender.capacity());
         self.copy_rule.wakes(space, capacity)
+    }
+
+    /// Whether the thread that sleeps for space would sleep again if it looked now.
+    pub(super) fn writer_lacks_space(&self) -> bool {
+        let (buffered, capacity) = (self.sender.buffered(), self.sender.capacity());
+        let would_sleep = match self.write {
+            Some(write) => write.would_sleep(&self.copy_rule, buffered, capacity),
+            None => self.sender.space() == 0,
+        };
+        would_sleep || !self.wakes_writer()
     }
 
     /// The writer that slept gives its write up: what was announced as more does not come.

@@ -156,6 +156,7 @@ impl Sender {
             corked: false,
             reader_blocked: false,
             writer_blocked: false,
+            writer_lacks_space: false,
             device_busy: false,
         };
         Self {
@@ -323,6 +324,10 @@ impl Sender {
 
     pub(crate) fn set_writer_blocked(&mut self, blocked: bool) {
         self.vars.writer_blocked = blocked;
+    }
+
+    pub(crate) fn set_writer_lacks_space(&mut self, lacks: bool) {
+        self.vars.writer_lacks_space = lacks;
     }
 
     pub(crate) fn set_policy(&mut self, policy: SendPolicy) {

@@ -191,7 +191,10 @@ impl Sender {
         if !empties && !self.policy.takes_window_cuts() {
             return Verdict::hold(Why::WindowCuts);
         }
-        if self.includes_more() && self.vars.more_to_come && !self.more_would_deadlock() {
+        // "As soon as an acknowledgment arrives to free up buffer space, send() will provide
+        // additional data" (Mogul & Minshall, section 5.4); where it will not, the runt must go.
+        let more = self.vars.more_to_come && !self.vars.writer_deadlocks();
+        if more && self.includes_more() {
             return Verdict::hold(Why::MoreToCome);
         }
         let offer = Offer {
@@ -224,11 +227,6 @@ impl Sender {
 
     fn includes_more(&self) -> bool {
         self.more_in_every_variant || self.policy.includes_more()
-    }
-
-    /// More is to come only once an acknowledgment frees space; with nothing outstanding none will.
-    fn more_would_deadlock(&self) -> bool {
-        self.vars.writer_blocked && self.vars.idle()
     }
 
     fn keep(&mut self, why: Why, until: Option<Instant>) {
