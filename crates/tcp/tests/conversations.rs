@@ -100,7 +100,7 @@ impl World {
             0 => OURS,
             _ => self.core.ends(self.key).0,
         };
-        let path = Path::new(PEER.into(), ours.into()).unwrap();
+        let path = Path::new(PEER, ours).unwrap();
         let mut packet = vec![0; path.headers_len(&header.options)];
         packet.extend_from_slice(payload);
         path.write_headers(&header, Checksum::Full, &mut packet);
@@ -128,7 +128,7 @@ impl World {
     fn ack(&mut self, ahead: u32, payload: &[u8]) -> Vec<(Header, Vec<u8>)> {
         let (seq, ack) = (IRS + 1, self.iss.wrapping_add(1 + ahead));
         let header = header(seq, ack, Flags::ACK);
-        let path = Path::new(PEER.into(), OURS.into()).unwrap();
+        let path = Path::new(PEER, OURS).unwrap();
         let mut packet = vec![0; path.headers_len(&header.options)];
         packet.extend_from_slice(payload);
         path.write_headers(&header, Checksum::Full, &mut packet);
@@ -159,7 +159,7 @@ impl World {
     /// An ICMP error of IPv4 that quotes a segment of ours with this number.
     fn icmp(&mut self, kind: u8, code: u8, mtu: u16, seq: u32) -> Vec<(Header, Vec<u8>)> {
         let (ours, peer) = self.core.ends(self.key);
-        let path = Path::new(ours.into(), peer.into()).unwrap();
+        let path = Path::new(ours, peer).unwrap();
         let quoted = header(seq, 0, Flags::SYN);
         let mut inner = vec![0; path.headers_len(&quoted.options)];
         path.write_headers(&quoted, Checksum::Full, &mut inner);
@@ -252,7 +252,7 @@ fn data_after_close_draws_a_reset_at_its_acknowledgment() {
     world.core.release(world.now, world.key);
     assert!(world.sent()[0].0.flags.has(Flags::FIN));
     let header = header(IRS + 1, world.iss.wrapping_add(1), Flags::ACK);
-    let path = Path::new(PEER.into(), OURS.into()).unwrap();
+    let path = Path::new(PEER, OURS).unwrap();
     let mut packet = vec![0; path.headers_len(&header.options)];
     packet.extend_from_slice(b"more");
     path.write_headers(&header, Checksum::Full, &mut packet);
