@@ -24,6 +24,7 @@ pub mod settings;
 mod clock;
 mod contention;
 mod errno;
+mod escape;
 mod hooks;
 mod keeper;
 mod kernel;

@@ -54,6 +54,11 @@ pub(crate) fn orders() -> Option<&'static Orders> {
     ORDERS.get()
 }
 
+/// The statistics page, if there is one.
+pub(crate) fn page() -> Option<&'static Page> {
+    orders()?.page
+}
+
 /// Ends for good: everything leaves, and from here on every call passes through.
 ///
 /// For a process that is about to sandbox itself: our own calls might be what its filter kills for,
