@@ -17,6 +17,7 @@
     )
 )]
 
+pub mod live;
 pub mod page;
 
 pub mod settings;

@@ -160,8 +160,7 @@ fn forked(child: pid_t) -> pid_t {
             page.enlist(unsafe { libc::getpid() } as u32);
         }
         // A connection that the parent accepted for the child: its first answer is to be held too.
-        if keeper::orders().is_some_and(|orders| orders.rules.eager && orders.rules.policy.holds())
-        {
+        if keeper::orders().is_some_and(|orders| orders.rules().eager && orders.policy().holds()) {
             watchdog::expect();
         }
     }

@@ -4,7 +4,7 @@
 //! rewritten. It is looked for where a package may have put it, and unpacked where it is not found.
 
 use std::env;
-use std::ffi::{CString, OsStr, OsString};
+use std::ffi::{CString, OsString};
 use std::fs;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::Write;
@@ -181,14 +181,8 @@ pub(crate) fn preload_list(library: &Path) -> OsString {
 }
 
 /// The library's file name.
-pub(crate) fn name() -> String {
+fn name() -> String {
     format!("libtinygram-{:016x}.so", digest(LIBRARY))
-}
-
-/// Whether a file name is one of the library's, of whatever version.
-pub(crate) fn is_name(name: &OsStr) -> bool {
-    let name = name.to_string_lossy();
-    name == "libtinygram.so" || (name.starts_with("libtinygram-") && name.ends_with(".so"))
 }
 
 /// Whether that file is the library, and nobody else could have put it there or change it.

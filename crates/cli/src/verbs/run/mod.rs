@@ -21,6 +21,7 @@ use tinygram_coalesce::{Policy, Rules};
 use tinygram_preload::page::Page;
 use tinygram_preload::settings::{MAX_ONLY, Only, Settings, VARIABLE};
 
+use crate::covered::Covered;
 use crate::exit::{Done, Failure};
 use crate::supervise;
 
@@ -67,8 +68,18 @@ pub(crate) struct Args {
     #[arg(long, conflicts_with_all = ["policy", "watchdog", "hold_below", "eager", "only", "stats"])]
     cgroup: bool,
 
+    /// Put --policy (flush-on-block or nodelay) in force in this running process, which was started
+    /// under run, and show what it has done so far
+    #[arg(long, value_name = "PID", conflicts_with_all = ["watchdog", "hold_below", "eager", "only", "stats",
+          "cgroup", "library_dir", "program"])]
+    switch: Option<u32>,
+
     /// The program and its arguments
-    #[arg(last = true, required = true, value_name = "PROGRAM")]
+    #[arg(
+        last = true,
+        required_unless_present = "switch",
+        value_name = "PROGRAM"
+    )]
     program: Vec<OsString>,
 }
 
@@ -79,6 +90,9 @@ enum Format {
 }
 
 pub(crate) fn run(args: &Args) -> Result<Done, Failure> {
+    if let Some(pid) = args.switch {
+        return switch(pid, args.policy);
+    }
     let (name, arguments) = args.program.split_first().expect("clap requires a program");
     let file = reach::locate(name).ok_or_else(|| {
         Failure::Input(format!(
@@ -98,6 +112,51 @@ pub(crate) fn run(args: &Args) -> Result<Done, Failure> {
         )));
     }
     held(args, command, &file)
+}
+
+/// Puts a policy in force in a process that runs.
+fn switch(pid: u32, policy: Policy) -> Result<Done, Failure> {
+    if !matches!(policy, Policy::FlushOnBlock | Policy::Nodelay) {
+        return Err(Failure::Input(format!(
+            "--switch puts flush-on-block or nodelay in force, not {}: sockets that are set, or corked, are not set back",
+            policy.name()
+        )));
+    }
+    let looking = |error: std::io::Error| {
+        Failure::Input(match error.kind() {
+            std::io::ErrorKind::NotFound => format!("there is no process {pid}"),
+            std::io::ErrorKind::PermissionDenied => format!(
+                "process {pid} may not be looked into: it takes its user, and root or CAP_SYS_PTRACE where \
+                 kernel.yama.ptrace_scope is not 0"
+            ),
+            _ => format!("process {pid}: {error}"),
+        })
+    };
+    let uncovered = || {
+        Failure::Input(format!(
+            "process {pid} is not covered: it was not started under tinygram run of this version"
+        ))
+    };
+    let covered = Covered::find(pid).map_err(looking)?.ok_or_else(uncovered)?;
+    let before = covered.state().map_err(looking)?.ok_or_else(uncovered)?;
+    if before.policy == Policy::CorkUntilBlock.name() {
+        return Err(Failure::Input(format!(
+            "process {pid} runs under cork-until-block, whose corks are not taken out by a switch"
+        )));
+    }
+    covered.switch(policy).map_err(looking)?;
+    super::print(
+        format!(
+            "process {pid}: {} -> {} ({} writes held so far, {} merged, {} rescued)\n",
+            before.policy,
+            policy.name(),
+            before.writes_held,
+            before.writes_merged,
+            before.watchdog_rescues
+        )
+        .as_bytes(),
+    )?;
+    Ok(Done::Well)
 }
 
 /// What to do about a program that cannot be reached.
