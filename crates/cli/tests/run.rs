@@ -229,14 +229,19 @@ fn a_poll_that_finds_nothing_flushes() {
         let counts = hostile_counts("polls-empty", &["--eager"], &sink);
         let sum = |name: &str| {
             let peers = counts["peers"].as_array().unwrap();
-            peers.iter().map(|peer| peer[name].as_u64().unwrap()).sum::<u64>()
+            peers
+                .iter()
+                .map(|peer| peer[name].as_u64().unwrap())
+                .sum::<u64>()
         };
         // 2,700 frames, in each of nine ways.
         let (rescues, segments) = (sum("watchdog_rescues"), sum("segments_sent"));
         if rescues < 27 && segments < 2_700 * 12 / 10 {
             Ok(())
         } else {
-            Err(format!("{rescues} rescues, {segments} segments: {counts:#}"))
+            Err(format!(
+                "{rescues} rescues, {segments} segments: {counts:#}"
+            ))
         }
     });
 }
@@ -266,7 +271,9 @@ fn a_hundred_thousand_messages_arrive_whole_and_in_order() {
         // Two processes, four threads, four connections each.
         let counts = counts_of("stress", &["3200"], options, &sink);
         let peers = counts["peers"].as_array().unwrap();
-        let longest = peers.iter().map(|peer| peer["longest_hold_us"].as_f64().unwrap());
+        let longest = peers
+            .iter()
+            .map(|peer| peer["longest_hold_us"].as_f64().unwrap());
         assert!(longest.fold(0.0, f64::max) < 150_000.0, "{counts:#}");
     }
 }
@@ -318,7 +325,11 @@ fn nothing_is_left_in_the_temporary_directory() {
             .args(["run", "--stats", "--", "sh", "-c", script])
             .output()
             .unwrap();
-        assert!(text(&output).contains("tinygram run: policy"), "{script}: {}", text(&output));
+        assert!(
+            text(&output).contains("tinygram run: policy"),
+            "{script}: {}",
+            text(&output)
+        );
     }
     let left: Vec<_> = std::fs::read_dir(folder.path()).unwrap().collect();
     assert!(left.is_empty(), "{left:?}");
@@ -344,7 +355,11 @@ fn a_signal_to_the_group_reaches_the_program_once() {
     };
     assert_eq!(next(), "ready");
     let group = -(child.id() as libc::pid_t);
-    for (signal, said) in [(libc::SIGUSR1, "got"), (libc::SIGUSR1, "got"), (libc::SIGIO, "io")] {
+    for (signal, said) in [
+        (libc::SIGUSR1, "got"),
+        (libc::SIGUSR1, "got"),
+        (libc::SIGIO, "io"),
+    ] {
         // The shell's children, the sleeps, end of such a signal: a group of its own, and theirs.
         // SAFETY: a signal to a group that we made.
         unsafe { libc::kill(group, signal) };
@@ -358,11 +373,21 @@ fn a_signal_to_the_group_reaches_the_program_once() {
 #[test]
 fn programs_that_escape_are_named() {
     let output = tinygram()
-        .args(["run", "--stats", "--", "sh", "-c", "env -i /bin/true; exit 0"])
+        .args([
+            "run",
+            "--stats",
+            "--",
+            "sh",
+            "-c",
+            "env -i /bin/true; exit 0",
+        ])
         .output()
         .unwrap();
     let said = text(&output);
-    assert!(said.contains("not covered: true (started without LD_PRELOAD"), "{said}");
+    assert!(
+        said.contains("not covered: true (started without LD_PRELOAD"),
+        "{said}"
+    );
 }
 
 #[test]
@@ -386,7 +411,11 @@ fn the_library_is_put_where_it_can_be_loaded_from() {
     );
     let bad = run(&spaced);
     assert_eq!(bad.status.code(), Some(2));
-    assert!(text(&bad).contains("no path with a space"), "{}", text(&bad));
+    assert!(
+        text(&bad).contains("no path with a space"),
+        "{}",
+        text(&bad)
+    );
     // Without a home of its own that will do, a user's run goes elsewhere.
     let elsewhere = tinygram()
         .env("HOME", &spaced)
@@ -394,8 +423,16 @@ fn the_library_is_put_where_it_can_be_loaded_from() {
         .args(["run", "--", "sh", "-c", "echo $LD_PRELOAD"])
         .output()
         .unwrap();
-    assert!(text(&elsewhere).contains("/libtinygram-"), "{}", text(&elsewhere));
-    assert!(!text(&elsewhere).contains("with a space"), "{}", text(&elsewhere));
+    assert!(
+        text(&elsewhere).contains("/libtinygram-"),
+        "{}",
+        text(&elsewhere)
+    );
+    assert!(
+        !text(&elsewhere).contains("with a space"),
+        "{}",
+        text(&elsewhere)
+    );
 }
 
 #[test]
@@ -406,10 +443,18 @@ fn a_running_program_is_seen_and_switched() {
         .stdout(std::process::Stdio::piped())
         .spawn()
         .unwrap();
-    child.stdout.as_mut().unwrap().read_exact(&mut [0; 5]).unwrap();
+    child
+        .stdout
+        .as_mut()
+        .unwrap()
+        .read_exact(&mut [0; 5])
+        .unwrap();
     let pid = child.id().to_string();
     let switched = |policy: &str| {
-        let output = tinygram().args(["run", "--switch", &pid, "--policy", policy]).output().unwrap();
+        let output = tinygram()
+            .args(["run", "--switch", &pid, "--policy", policy])
+            .output()
+            .unwrap();
         (output.status.code(), text(&output))
     };
     let (code, said) = switched("nodelay");
@@ -418,7 +463,11 @@ fn a_running_program_is_seen_and_switched() {
     } else {
         assert_eq!(code, Some(0), "{said}");
         assert!(said.contains("flush-on-block -> nodelay"), "{said}");
-        assert!(switched("flush-on-block").1.contains("nodelay -> flush-on-block"));
+        assert!(
+            switched("flush-on-block")
+                .1
+                .contains("nodelay -> flush-on-block")
+        );
         assert_eq!(switched("observe").0, Some(2));
     }
     child.stdin.take().unwrap().write_all(b"\n").unwrap();
