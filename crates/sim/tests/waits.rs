@@ -97,7 +97,10 @@ fn whoever_sleeps_or_spins_sends_an_answer_in_one_segment() {
             // A whole answer is on the wire for some microseconds longer than its last quarter.
             let longer = Duration::from_micros(5).times(ANSWERS as u64 / 2);
             let (late, allowed) = (came.late_half, off.late_half + longer);
-            assert!(late <= allowed, "{policy}, {waits:?}: {late} against {allowed}");
+            assert!(
+                late <= allowed,
+                "{policy}, {waits:?}: {late} against {allowed}"
+            );
         }
     }
 }

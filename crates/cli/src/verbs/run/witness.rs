@@ -90,29 +90,27 @@ fn wait(page: &'static Page, program: OwnedFd) -> Option<End> {
     told.recv().ok().flatten()
 }
 
-/// How a process ended that was not our child (`PIDFD_GET_INFO`, Linux 6.15).
+/// How a process ended that was not our child (`PIDFD_GET_INFO`, Linux 6.15). The kernel knows once its
+/// parent has waited for it, which is given some time.
 fn end_of(program: &OwnedFd) -> End {
-    let mut info = Info {
-        mask: INFO_EXIT,
-        ..Info::default()
-    };
-    // SAFETY: the kernel writes a structure of that size.
-    let told = unsafe { libc::ioctl(program.as_raw_fd(), GET_INFO, &raw mut info) } == 0;
-    if !told || info.mask & INFO_EXIT == 0 {
-        return End::default();
-    }
-    let status = info.exit_code;
-    if libc::WIFSIGNALED(status) {
-        End {
-            code: None,
-            signal: Some(libc::WTERMSIG(status)),
+    for _ in 0..100 {
+        let mut info = Info {
+            mask: INFO_EXIT,
+            ..Info::default()
+        };
+        // SAFETY: the kernel writes a structure of that size.
+        let told = unsafe { libc::ioctl(program.as_raw_fd(), GET_INFO, &raw mut info) } == 0;
+        if told && info.mask & INFO_EXIT != 0 {
+            let status = info.exit_code;
+            let by_signal = libc::WIFSIGNALED(status);
+            return End {
+                code: (!by_signal).then(|| libc::WEXITSTATUS(status)),
+                signal: by_signal.then(|| libc::WTERMSIG(status)),
+            };
         }
-    } else {
-        End {
-            code: Some(libc::WEXITSTATUS(status)),
-            signal: None,
-        }
+        thread::sleep(std::time::Duration::from_millis(5));
     }
+    End::default()
 }
 
 /// `struct pidfd_info` (include/uapi/linux/pidfd.h).
