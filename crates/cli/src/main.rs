@@ -9,7 +9,6 @@ mod exit;
 mod files;
 mod interrupt;
 mod supervise;
-mod tcp_info;
 mod terminal;
 mod values;
 mod verbs;
