@@ -219,6 +219,12 @@ impl Sender {
         first
     }
 
+    /// Window probes in a row that were not answered.
+    #[must_use]
+    pub fn unanswered_probes(&self) -> u32 {
+        self.timers.unanswered_probes
+    }
+
     /// Whether a window that stays closed has been probed often enough for a connection that nobody
     /// owns any more.
     pub(crate) fn probed_enough(&self) -> bool {
@@ -238,6 +244,7 @@ impl Sender {
                 if let Some(hold) = &mut self.hold {
                     hold.until = None;
                 }
+                self.push_what_is_written();
                 Expired::Pass
             }
             TimerReason::Pace => {
@@ -249,7 +256,7 @@ impl Sender {
             }
             TimerReason::Reordering => {
                 self.timers.early = None;
-                self.look_for_losses();
+                self.look_for_losses_by_time();
                 Expired::Pass
             }
             TimerReason::TailProbe => {
