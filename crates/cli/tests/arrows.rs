@@ -188,16 +188,22 @@ const CIRCLES: &[(&str, &[&str])] = &[
     ),
     ("diagnose", &["findings", "flow", "hold", "story"]),
     ("diagnose", &["vocabulary::case", "vocabulary::protocol"]),
+    ("packetdrill", &["descriptors", "options", "world"]),
+    ("papers", &["experiment", "standard"]),
     (
         "preload",
         &[
             "contention",
+            "escape",
             "hooks",
             "keeper",
             "kernel",
             "ledger",
+            "observe",
             "reach",
             "sockets",
+            "table",
+            "thread",
             "watchdog",
         ],
     ),
@@ -205,6 +211,7 @@ const CIRCLES: &[(&str, &[&str])] = &[
     ("report", &["page", "table"]),
     ("stack", &["driver", "stack"]),
     ("stack", &["device::napi", "device::tun"]),
+    ("tcp", &["info", "socket"]),
     ("wire", &["encode", "packet"]),
 ];
 
