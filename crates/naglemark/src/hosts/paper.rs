@@ -15,7 +15,7 @@ use super::{ACK_TICK, Costs, INFERENCE, Model, Scene, congestion, told, writes};
 use crate::backend::{Backend, Conditions, Error, VirtualTime};
 use crate::policy::{Policy, SocketPolicy};
 use crate::trial::{REQUEST, Taken, Trial};
-use crate::workload::Script;
+use crate::workload::{Script, Waits};
 
 /// The paper's hosts and what joins them. Sizes are in octets.
 #[derive(Clone, Debug)]
@@ -49,6 +49,8 @@ pub struct PaperHosts {
     pub reorder: f64,
     /// The chance that a segment arrives twice, 0 to 1.
     pub duplicate: f64,
+    /// How the server waits for the next request: the paper's reads.
+    pub waits: Waits,
 }
 
 /// What opening a connection takes, untimed (fitted; minor).
@@ -76,6 +78,7 @@ impl PaperHosts {
             loss: 0.0,
             reorder: 0.0,
             duplicate: 0.0,
+            waits: Waits::Reading,
         }
     }
 
@@ -116,6 +119,7 @@ impl PaperHosts {
                 seed: trial.seed,
             },
             ends: [self.client(trial), self.server(trial)],
+            waits: self.waits,
             script: Script {
                 lengths: trial.lengths.clone(),
                 request: REQUEST,
