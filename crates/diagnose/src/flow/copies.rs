@@ -57,7 +57,7 @@ fn hash(segment: &Segment, around: &Around, from: usize) -> u32 {
     let rest = u64::from(segment.payload) << 40
         | u64::from(around.identification) << 24
         | u64::from(segment.window) << 8
-        | u64::from(segment.flags.0) << 1
+        | u64::from(segment.flags.bits()) << 1
         | from as u64;
     let mixed = (numbers ^ u64::from(stamps).rotate_left(13)).wrapping_mul(0x9e37_79b9_7f4a_7c15)
         ^ rest.wrapping_mul(0xc2b2_ae3d_27d4_eb4f);
