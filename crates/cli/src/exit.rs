@@ -5,6 +5,7 @@
 //! | 0 | done |
 //! | 1 | done, and what was asked for was found (a mismatch, a stall with `--fail-on`) |
 //! | 2 | unusable input or arguments, refused before any work; or a result that could not be written |
+//! | 3 | done, and what was read could not have shown what was asked for (`diagnose`: "cannot tell") |
 //! | 130 | interrupted by Ctrl-C; nothing half-written was left |
 
 use std::process::ExitCode;
@@ -18,6 +19,8 @@ pub(crate) enum Done {
     Well,
     /// Exit code 1: done, and what was asked for was found.
     Found,
+    /// Exit code 3: done, and nothing can be said.
+    Unknown,
 }
 
 /// Why a verb could not do its work.
@@ -60,6 +63,7 @@ pub(crate) fn code(outcome: Result<Done, Failure>) -> ExitCode {
     match outcome {
         Ok(Done::Well) => ExitCode::SUCCESS,
         Ok(Done::Found) => ExitCode::from(1),
+        Ok(Done::Unknown) => ExitCode::from(3),
         Err(Failure::Typed(error)) if !error.use_stderr() => {
             // Help and version are results: a reader that went away is no failure.
             let _ = error.print();
