@@ -43,7 +43,7 @@ fuzz_target!(|bytes: &[u8]| {
     assert!(report.findings.len() <= 64);
     for finding in &report.findings {
         assert!(finding.cost_ns >= 0);
-        assert!(!finding.advice().is_empty());
+        assert!(!finding.advice().steps.is_empty());
         let _ = (finding.evidence(), finding.habit());
     }
 });

@@ -9,6 +9,7 @@
 use tinygram_wire::decode::Segment;
 
 use crate::flow::half::{Half, LATE_NS, Mark};
+use crate::vocabulary::Pieces;
 
 /// A segment that left when something released it.
 #[derive(Clone, Debug)]
@@ -41,6 +42,8 @@ pub struct Hold {
     pub room: u32,
     /// The flight was the first of the connection, or after an idle period.
     pub fresh: bool,
+    /// What trigger and held segment were to the application.
+    pub pieces: Pieces,
     /// Short segments this sender had sent although small data was unacknowledged.
     pub(crate) defied: u32,
 }
@@ -106,6 +109,7 @@ pub(crate) fn pause(
             mss,
             room: release.room,
             fresh: sender.tally.bytes == u64::from(sender.released_flight) || sender.restarted,
+            pieces: Pieces::Unknown,
             defied: sender.tally.defied,
         }),
         _ => Pause::Thought,
@@ -148,6 +152,7 @@ pub(crate) fn timer_pause(
         mss,
         room: sender.release.room,
         fresh: false,
+        pieces: Pieces::Unknown,
         defied: 0,
     })
 }

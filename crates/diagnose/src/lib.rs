@@ -16,13 +16,16 @@ pub mod lookalikes;
 mod odds;
 mod parameters;
 mod pool;
-pub mod recipes;
 mod report;
 mod story;
+pub mod vocabulary;
 
 pub use analyzer::Analyzer;
-pub use findings::{Confidence, Facts, Finding, Kind, Side};
+pub use findings::{Facts, Finding};
 pub use flow::half::Mark;
 pub use lookalikes::Lookalike;
 pub use parameters::Parameters;
 pub use report::{CapturePoint, ConnectionReport, Direction, Report, Summary};
+pub use vocabulary::{
+    Advice, Case, Cost, Kind, Obstacle, Pieces, Protocol, Side, Tier, Verdict, recipes,
+};

@@ -7,10 +7,11 @@ use std::collections::BTreeMap;
 
 use tinygram_wire::decode::Endpoint;
 
-use crate::findings::{Confidence, Finding, Side};
+use crate::findings::Finding;
 use crate::flow::connection::Connection;
 use crate::odds::Odds;
 use crate::story::DOUBT;
+use crate::vocabulary::{Side, Tier};
 
 /// Suspects by the program that sent them.
 #[derive(Default)]
@@ -68,12 +69,12 @@ impl Pools {
     pub(crate) fn judge(self) -> impl Iterator<Item = (Finding, bool)> {
         self.pools.into_values().flat_map(|pool| {
             let accident = pool.odds.accident(pool.blur_ns);
-            let confidence = match accident < DOUBT / 10.0 {
-                true => Confidence::Certain,
-                false => Confidence::Likely,
+            let tier = match accident < DOUBT / 10.0 {
+                true => Tier::Certain,
+                false => Tier::Likely,
             };
             pool.suspects.into_iter().map(move |mut suspect| {
-                suspect.confidence = confidence;
+                suspect.tier = tier;
                 let sure = accident < DOUBT && suspect.vouched_by(&pool.odds);
                 (suspect, sure)
             })

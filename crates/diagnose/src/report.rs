@@ -2,9 +2,10 @@
 
 use tinygram_wire::decode::Endpoint;
 
-use crate::findings::{Finding, Kind, Side};
+use crate::findings::Finding;
 use crate::flow::connection::Connection;
 use crate::lookalikes::{Lookalike, RuledOut};
+use crate::vocabulary::{Kind, Side};
 
 /// Everything found.
 #[derive(Clone, Debug, Default)]

@@ -4,10 +4,11 @@
 //! turn passes: the peer answers, or the connection is closed behind it. A sender that goes on by
 //! its own clock kept nobody waiting.
 
-use crate::findings::{self, Confidence, Finding, Kind, small_buffer};
+use crate::findings::{self, Finding, small_buffer};
 use crate::flow::half::{Half, LATE_NS, Mark, Turn};
 use crate::hold::Hold;
 use crate::lookalikes::{Lookalike, RuledOut};
+use crate::vocabulary::{Kind, Tier};
 
 /// The remarkable part of a connection; most have none.
 #[derive(Clone, Debug, Default)]
@@ -45,7 +46,7 @@ pub(crate) struct Judge<'a> {
     pub(crate) answered_ns: Option<i64>,
 }
 
-enum Verdict {
+enum Ruling {
     Accused(Kind),
     RuledOut(Lookalike),
 }
@@ -97,11 +98,7 @@ impl Story {
     }
 
     /// Judges the holds of a turn that has passed; gives those beyond reasonable doubt.
-    pub(crate) fn resolve(
-        &mut self,
-        from: usize,
-        judge: &Judge<'_>,
-    ) -> (Vec<(Kind, Hold)>, Confidence) {
+    pub(crate) fn resolve(&mut self, from: usize, judge: &Judge<'_>) -> (Vec<(Kind, Hold)>, Tier) {
         let direction = &mut self.directions[from];
         let holds = std::mem::take(&mut direction.pending);
         let bulk = direction.is_bulk();
@@ -120,18 +117,18 @@ impl Story {
         let mut accepted: Vec<_> = suspects.extract_if(.., |suspect| sure(suspect)).collect();
         for hold in holds {
             let verdict = match streaming {
-                true => Verdict::RuledOut(Lookalike::PeriodicSender),
+                true => Ruling::RuledOut(Lookalike::PeriodicSender),
                 false => judge.verdict(&hold),
             };
             let accused = match verdict {
-                Verdict::RuledOut(kind) => {
+                Ruling::RuledOut(kind) => {
                     self.ruled_out.add(kind, hold.held.frame, cost_ns(&hold));
                     continue;
                 }
-                Verdict::Accused(_) if bulk && small_buffer::leaves_a_short_one(&hold) => {
+                Ruling::Accused(_) if bulk && small_buffer::leaves_a_short_one(&hold) => {
                     (Kind::SmallBuffer, hold)
                 }
-                Verdict::Accused(kind) => (kind, hold),
+                Ruling::Accused(kind) => (kind, hold),
             };
             if sure(&accused) {
                 accepted.push(accused);
@@ -139,11 +136,11 @@ impl Story {
                 suspects.push(accused);
             }
         }
-        let confidence = match accident < DOUBT / 10.0 {
-            true => Confidence::Certain,
-            false => Confidence::Likely,
+        let tier = match accident < DOUBT / 10.0 {
+            true => Tier::Certain,
+            false => Tier::Likely,
         };
-        (accepted, confidence)
+        (accepted, tier)
     }
 
     /// Those of a direction that stayed suspects.
@@ -194,26 +191,26 @@ impl Direction {
 }
 
 impl Judge<'_> {
-    fn verdict(&self, hold: &Hold) -> Verdict {
+    fn verdict(&self, hold: &Hold) -> Ruling {
         let half = self.half;
         if hold.release.is_some()
             && let Some(lookalike) = self.not_delayed(hold)
         {
-            return Verdict::RuledOut(lookalike);
+            return Ruling::RuledOut(lookalike);
         }
         if hold.defied > half.odds.hits() {
-            return Verdict::RuledOut(Lookalike::ThinkTime);
+            return Ruling::RuledOut(Lookalike::ThinkTime);
         }
         if half.turn == Turn::SelfClocked && !self.answered_at_once(hold) {
-            return Verdict::RuledOut(Lookalike::NobodyWaited);
+            return Ruling::RuledOut(Lookalike::NobodyWaited);
         }
         if half.tally.self_clocked > half.tally.answers + half.odds.hits() {
-            return Verdict::RuledOut(Lookalike::PeriodicSender);
+            return Ruling::RuledOut(Lookalike::PeriodicSender);
         }
         match findings::classify(hold) {
-            Some(kind) => Verdict::Accused(kind),
-            None if hold.room < hold.held_len => Verdict::RuledOut(Lookalike::ZeroWindow),
-            None => Verdict::RuledOut(Lookalike::Uncorroborated),
+            Some(kind) => Ruling::Accused(kind),
+            None if hold.room < hold.held_len => Ruling::RuledOut(Lookalike::ZeroWindow),
+            None => Ruling::RuledOut(Lookalike::Uncorroborated),
         }
     }
 

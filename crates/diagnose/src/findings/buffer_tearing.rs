@@ -15,20 +15,12 @@ pub(super) fn is(hold: &Hold) -> bool {
 const BUFFER_UNIT: u32 = 512;
 
 pub(super) static WORDS: Words = Words {
-    name: "buffer-tearing",
-    title: "buffer tearing",
     habit: |f| match f.hold() {
         Some(h) => format!(
             "tears its message at a buffer of {} bytes and holds the last {}",
             h.flight, h.held_len
         ),
         None => String::new(),
-    },
-    cure: |f| {
-        format!(
-            "a larger stream buffer on the {}, or TCP_NODELAY there",
-            f.sender
-        )
     },
     evidence: |f| {
         let Some(h) = f.hold() else { return Vec::new() };
@@ -39,13 +31,6 @@ pub(super) static WORDS: Words = Words {
                  the other {} stayed behind.",
                 f.sender, h.flight, h.trigger.frame, h.held_len
             ),
-        )
-    },
-    advice: |f| {
-        format!(
-            "{}: give the stream a buffer that holds the whole message, or cork and uncork around \
-             it; else TCP_NODELAY",
-            f.sender
         )
     },
 };

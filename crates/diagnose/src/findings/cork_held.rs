@@ -1,16 +1,15 @@
 //! TCP_CORK, MSG_MORE or autocorking that nobody ended: the tail of a message stays behind until
 //! the kernel's own limit, one retransmission timeout (200 ms and the round trip on Linux).
 
-use super::{Words, ms};
+use super::Words;
 use crate::hold::Hold;
+use crate::vocabulary::ms;
 
 pub(super) fn is(hold: &Hold) -> bool {
     hold.release.is_none()
 }
 
 pub(super) static WORDS: Words = Words {
-    name: "cork-held",
-    title: "corked until the timer",
     habit: |f| match f.hold() {
         Some(h) => format!(
             "corks its message and does not uncork the last {} bytes",
@@ -18,7 +17,6 @@ pub(super) static WORDS: Words = Words {
         ),
         None => String::new(),
     },
-    cure: |f| format!("uncork after each message on the {}", f.sender),
     evidence: |f| {
         let Some(h) = f.hold() else { return Vec::new() };
         let mut said = vec![format!(
@@ -38,12 +36,5 @@ pub(super) static WORDS: Words = Words {
         }
         said.push("No ACK arrived at that moment, and the peer was silent.".to_owned());
         said
-    },
-    advice: |f| {
-        format!(
-            "{}: end each message: TCP_CORK off, or send its last piece without MSG_MORE; \
-             nginx: tcp_nodelay on with tcp_nopush",
-            f.sender
-        )
     },
 };

@@ -4,9 +4,10 @@
 
 use tinygram_wire::decode::Segment;
 
-use super::{Words, ms};
+use super::Words;
 use crate::flow::half::{Half, Mark};
 use crate::hold::Hold;
+use crate::vocabulary::ms;
 
 /// The pause that ends the first flight after an idle period, if it is the window's.
 pub(crate) fn pause(
@@ -46,6 +47,7 @@ pub(crate) fn pause(
             mss,
             room: half.release.room,
             fresh: true,
+            pieces: crate::vocabulary::Pieces::Unknown,
             defied: 0,
         },
     )
@@ -59,8 +61,6 @@ const INITIAL_SEGMENTS: [u32; 4] = [2, 3, 4, 10];
 const LEAST_RTT_NS: i64 = 5_000_000;
 
 pub(super) static WORDS: Words = Words {
-    name: "idle-restart",
-    title: "slow start after idle",
     habit: |f| match f.hold() {
         Some(h) => format!(
             "starts over with {} segments after an idle period",
@@ -68,7 +68,6 @@ pub(super) static WORDS: Words = Words {
         ),
         None => String::new(),
     },
-    cure: |f| format!("tcp_slow_start_after_idle=0 on the {}", f.sender),
     evidence: |f| {
         let Some(h) = f.hold() else { return Vec::new() };
         vec![
@@ -85,11 +84,5 @@ pub(super) static WORDS: Words = Words {
                 h.held.frame
             ),
         ]
-    },
-    advice: |f| {
-        format!(
-            "{}: `sysctl net.ipv4.tcp_slow_start_after_idle=0`, or keep the connection busy",
-            f.sender
-        )
     },
 };

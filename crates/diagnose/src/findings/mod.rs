@@ -3,6 +3,7 @@
 pub mod buffer_tearing;
 pub mod cork_held;
 pub mod idle_restart;
+pub mod nagle_round_trip;
 pub mod odd_full_short_final;
 pub mod short_initial_segment;
 pub mod slow_start_delayed_ack;
@@ -10,96 +11,32 @@ pub mod small_buffer;
 pub mod tinygram_flood;
 pub mod write_write_read;
 
-use std::fmt;
-
 use crate::flow::connection::Connection;
 use crate::flow::half::Mark;
 use crate::hold::Hold;
 use crate::odds::Odds;
-
-/// The kinds of findings, named as their files.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Kind {
-    /// See [`write_write_read`].
-    WriteWriteRead,
-    /// See [`odd_full_short_final`].
-    OddFullShortFinal,
-    /// See [`short_initial_segment`].
-    ShortInitialSegment,
-    /// See [`buffer_tearing`].
-    BufferTearing,
-    /// See [`small_buffer`].
-    SmallBuffer,
-    /// See [`slow_start_delayed_ack`].
-    SlowStartDelayedAck,
-    /// See [`idle_restart`].
-    IdleRestart,
-    /// See [`cork_held`].
-    CorkHeld,
-    /// See [`tinygram_flood`].
-    TinygramFlood,
-}
+use crate::vocabulary::{Advice, Case, Cost, Kind, Pieces, Protocol, Side, Tier, advice, ms};
 
 /// A kind's texts; each file holds one.
 pub(crate) struct Words {
-    /// Kebab-case, equal to the file's name.
-    pub(crate) name: &'static str,
-    /// For tables and headings.
-    pub(crate) title: &'static str,
     /// What the sender does, as the verb of the first sentence.
     pub(crate) habit: fn(&Finding) -> String,
-    /// The cure, as short as the first sentence wants it.
-    pub(crate) cure: fn(&Finding) -> String,
     /// The reasons, one sentence each.
     pub(crate) evidence: fn(&Finding) -> Vec<String>,
-    /// Which side should change what.
-    pub(crate) advice: fn(&Finding) -> String,
 }
 
-impl Kind {
-    /// All kinds, in the order in which they are tried and shown.
-    pub const ALL: [Self; 9] = [
-        Self::WriteWriteRead,
-        Self::OddFullShortFinal,
-        Self::ShortInitialSegment,
-        Self::BufferTearing,
-        Self::SmallBuffer,
-        Self::SlowStartDelayedAck,
-        Self::IdleRestart,
-        Self::CorkHeld,
-        Self::TinygramFlood,
-    ];
-
-    fn words(self) -> &'static Words {
-        match self {
-            Self::WriteWriteRead => &write_write_read::WORDS,
-            Self::OddFullShortFinal => &odd_full_short_final::WORDS,
-            Self::ShortInitialSegment => &short_initial_segment::WORDS,
-            Self::BufferTearing => &buffer_tearing::WORDS,
-            Self::SmallBuffer => &small_buffer::WORDS,
-            Self::SlowStartDelayedAck => &slow_start_delayed_ack::WORDS,
-            Self::IdleRestart => &idle_restart::WORDS,
-            Self::CorkHeld => &cork_held::WORDS,
-            Self::TinygramFlood => &tinygram_flood::WORDS,
-        }
-    }
-
-    /// The name in JSON and in filters, for example `write-write-read`.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        self.words().name
-    }
-
-    /// The name for people.
-    #[must_use]
-    pub fn title(self) -> &'static str {
-        self.words().title
-    }
-
-    /// True if a segment stood still; false for a habit that costs packets instead.
-    #[must_use]
-    pub fn is_stall(self) -> bool {
-        self != Self::TinygramFlood
+fn words(kind: Kind) -> &'static Words {
+    match kind {
+        Kind::WriteWriteRead => &write_write_read::WORDS,
+        Kind::OddFullShortFinal => &odd_full_short_final::WORDS,
+        Kind::ShortInitialSegment => &short_initial_segment::WORDS,
+        Kind::BufferTearing => &buffer_tearing::WORDS,
+        Kind::SmallBuffer => &small_buffer::WORDS,
+        Kind::SlowStartDelayedAck => &slow_start_delayed_ack::WORDS,
+        Kind::IdleRestart => &idle_restart::WORDS,
+        Kind::CorkHeld => &cork_held::WORDS,
+        Kind::NagleRoundTrip => &nagle_round_trip::WORDS,
+        Kind::TinygramFlood => &tinygram_flood::WORDS,
     }
 }
 
@@ -121,53 +58,6 @@ pub(crate) fn classify(hold: &Hold) -> Option<Kind> {
         .map(|(kind, _)| kind)
 }
 
-/// One end of a connection.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Side {
-    /// The end that opened the connection (without a SYN: the end with the higher port).
-    Client,
-    /// The other.
-    Server,
-}
-
-impl Side {
-    /// The peer's side.
-    #[must_use]
-    pub fn other(self) -> Self {
-        match self {
-            Self::Client => Self::Server,
-            Self::Server => Self::Client,
-        }
-    }
-}
-
-impl fmt::Display for Side {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Client => "client",
-            Self::Server => "server",
-        })
-    }
-}
-
-/// How sure the finding is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Confidence {
-    /// An accident would bring as much once in a hundred such connections at most.
-    Likely,
-    /// Once in a thousand at most.
-    Certain,
-}
-
-impl fmt::Display for Confidence {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Likely => "likely",
-            Self::Certain => "certain",
-        })
-    }
-}
-
 /// One stall, or one flood.
 #[derive(Clone, Debug)]
 pub struct Finding {
@@ -186,7 +76,11 @@ pub struct Finding {
     /// What it cost in nanoseconds; 0 for a flood.
     pub cost_ns: i64,
     /// How sure it is.
-    pub confidence: Confidence,
+    pub tier: Tier,
+    /// What the two segments were to the application.
+    pub pieces: Pieces,
+    /// What the two programs speak, if that is known.
+    pub protocol: Option<Protocol>,
     /// The measurements behind it.
     pub facts: Facts,
 }
@@ -206,7 +100,7 @@ impl Finding {
         from: usize,
         kind: Kind,
         hold: &Hold,
-        confidence: Confidence,
+        tier: Tier,
     ) -> Self {
         let sender = connection.side(from);
         let rtt_ns = connection.rtt_ns().unwrap_or(0);
@@ -223,7 +117,9 @@ impl Finding {
             frames: frames.into_iter().flatten().collect(),
             start_ns: hold.trigger.time_ns,
             cost_ns: cost_ns(kind, hold, rtt_ns),
-            confidence,
+            tier,
+            pieces: hold.pieces,
+            protocol: connection.protocol(),
             facts: Facts::Hold(hold.clone()),
         }
     }
@@ -240,25 +136,50 @@ impl Finding {
     /// The reasons in plain words, one sentence each.
     #[must_use]
     pub fn evidence(&self) -> Vec<String> {
-        (self.kind.words().evidence)(self)
+        (words(self.kind).evidence)(self)
     }
 
     /// What the sender does: a verb phrase for the first sentence.
     #[must_use]
     pub fn habit(&self) -> String {
-        (self.kind.words().habit)(self)
+        (words(self.kind).habit)(self)
     }
 
     /// The cure in few words, for the first sentence.
     #[must_use]
     pub fn cure(&self) -> String {
-        (self.kind.words().cure)(self)
+        advice::headline(&self.case())
     }
 
-    /// Which side should change what.
+    /// What can be changed at both ends.
     #[must_use]
-    pub fn advice(&self) -> String {
-        (self.kind.words().advice)(self)
+    pub fn advice(&self) -> Advice {
+        Advice::of(&self.case())
+    }
+
+    /// What it cost.
+    #[must_use]
+    pub fn cost(&self) -> Cost {
+        match &self.facts {
+            Facts::Hold(_) => Cost::time(self.cost_ns),
+            Facts::Flood(flood) => Cost::segments(u64::from(flood.saved)),
+        }
+    }
+
+    fn case(&self) -> Case {
+        let (flight, mss, held) = self
+            .hold()
+            .map_or((0, 0, 0), |h| (h.flight, h.mss, h.held_len));
+        Case {
+            kind: self.kind,
+            sender: self.sender,
+            blame: self.blame,
+            pieces: self.pieces,
+            protocol: self.protocol,
+            flight,
+            mss,
+            held,
+        }
     }
 
     fn hold(&self) -> Option<&Hold> {
@@ -278,6 +199,19 @@ fn cost_ns(kind: Kind, hold: &Hold, rtt_ns: i64) -> i64 {
             (wait_ns - rtt_ns).max(0)
         }
         _ => wait_ns,
+    }
+}
+
+/// What a sender does whose second piece waits for the ACK of the first.
+fn pieces_habit(hold: &Hold) -> String {
+    let (first, second) = (hold.trigger_len, hold.held_len);
+    match hold.pieces {
+        Pieces::Pipelined => {
+            format!("has two messages in flight ({first} + {second} bytes), and the second waits")
+        }
+        Pieces::OneMessage | Pieces::Unknown => {
+            format!("writes {first} + {second} bytes separately and waits")
+        }
     }
 }
 
@@ -312,16 +246,4 @@ fn release_evidence(finding: &Finding, first: String) -> Vec<String> {
         ));
     }
     said
-}
-
-/// Milliseconds as a person reads them.
-#[must_use]
-pub fn ms(ns: i64) -> String {
-    let ms = ns as f64 / 1e6;
-    match ms {
-        ms if ms >= 100.0 => format!("{ms:.0} ms"),
-        ms if ms >= 10.0 => format!("{ms:.1} ms"),
-        ms if ms >= 1.0 => format!("{ms:.2} ms"),
-        ms => format!("{:.0} us", ms * 1e3),
-    }
 }

@@ -13,20 +13,12 @@ pub(super) fn is(hold: &Hold) -> bool {
 }
 
 pub(super) static WORDS: Words = Words {
-    name: "odd-full-short-final",
-    title: "odd full segments, short final one",
     habit: |f| match f.hold() {
         Some(h) => format!(
             "sends full segments, an odd one last, and holds the final {} bytes",
             h.held_len
         ),
         None => String::new(),
-    },
-    cure: |f| {
-        format!(
-            "TCP_NODELAY on the {}, or a stack with Minshall's rule",
-            f.sender
-        )
     },
     evidence: |f| {
         let Some(h) = f.hold() else { return Vec::new() };
@@ -37,13 +29,6 @@ pub(super) static WORDS: Words = Words {
                  bytes stayed behind.",
                 f.sender, h.mss, h.trigger.frame, h.held_len
             ),
-        )
-    },
-    advice: |f| {
-        format!(
-            "{}: TCP_NODELAY, for the message is written whole and Nagle's original rule still \
-             holds its tail; a stack with Minshall's form (Linux) needs nothing",
-            f.sender
         )
     },
 };

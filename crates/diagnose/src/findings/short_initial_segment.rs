@@ -14,20 +14,12 @@ pub(super) fn is(hold: &Hold) -> bool {
 }
 
 pub(super) static WORDS: Words = Words {
-    name: "short-initial-segment",
-    title: "short initial segment",
     habit: |f| match f.hold() {
         Some(h) => format!(
             "opens with a short segment of {} bytes under a small congestion window",
             h.trigger_len
         ),
         None => String::new(),
-    },
-    cure: |f| {
-        format!(
-            "a larger initial window on the {}, and a full first segment",
-            f.sender
-        )
     },
     evidence: |f| {
         let Some(h) = f.hold() else { return Vec::new() };
@@ -38,13 +30,6 @@ pub(super) static WORDS: Words = Words {
                  but its congestion window allowed no more.",
                 f.sender, h.trigger_len, h.trigger.frame
             ),
-        )
-    },
-    advice: |f| {
-        format!(
-            "{}: write header and body together so that the first segment is full, and raise the \
-             initial window (`ip route change ... initcwnd 10`, RFC 6928)",
-            f.sender
         )
     },
 };

@@ -14,8 +14,6 @@ pub(super) fn is(hold: &Hold) -> bool {
 }
 
 pub(super) static WORDS: Words = Words {
-    name: "slow-start-delayed-ack",
-    title: "delayed ACK in slow start",
     habit: |f| match f.hold() {
         Some(h) => format!(
             "starts with {} full segment(s), which the other side acknowledges late",
@@ -23,7 +21,6 @@ pub(super) static WORDS: Words = Words {
         ),
         None => String::new(),
     },
-    cure: |f| format!("a larger initial window on the {}", f.sender),
     evidence: |f| {
         let Some(h) = f.hold() else { return Vec::new() };
         release_evidence(
@@ -34,14 +31,6 @@ pub(super) static WORDS: Words = Words {
                 h.flight.div_ceil(h.mss),
                 h.trigger.frame
             ),
-        )
-    },
-    advice: |f| {
-        format!(
-            "{}: raise the initial window (`ip route change ... initcwnd 10`, RFC 6928); or on the \
-             {}: `ip route change ... quickack 1`",
-            f.sender,
-            f.sender.other()
         )
     },
 };

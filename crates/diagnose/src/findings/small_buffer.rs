@@ -34,21 +34,9 @@ pub(crate) fn is_receivers(hold: &Hold) -> bool {
 }
 
 pub(super) static WORDS: Words = Words {
-    name: "small-buffer",
-    title: "buffer too small for the MSS",
     habit: |f| match f.hold() {
         Some(h) => format!("can send only {} bytes at a time", h.flight),
         None => String::new(),
-    },
-    cure: |f| match f.hold() {
-        Some(h) if leaves_a_short_one(h) => format!(
-            "a larger send buffer on the {}; TCP_NODELAY helps only if more than one flight fits into it",
-            f.blame
-        ),
-        _ => format!(
-            "a larger buffer on the {}; TCP_NODELAY does not help",
-            f.blame
-        ),
     },
     evidence: |f| {
         let Some(h) = f.hold() else { return Vec::new() };
@@ -70,26 +58,6 @@ pub(super) static WORDS: Words = Words {
                 "The {} stopped after frame {}: {whose}.",
                 f.sender, h.trigger.frame
             ),
-        )
-    },
-    advice: |f| {
-        let option = match f.blame == f.sender {
-            true => "SO_SNDBUF",
-            false => "SO_RCVBUF",
-        };
-        let nodelay = match f.hold() {
-            Some(h) if leaves_a_short_one(h) => {
-                "NODELAY helps only if more than one flight fits into it"
-            }
-            _ => "NODELAY does not help",
-        };
-        let size = match f.hold() {
-            Some(h) if h.flight >= 3 * h.mss => "several times that",
-            _ => "three segments at least",
-        };
-        format!(
-            "{}: do not set {option}, or set it to {size}; {nodelay}",
-            f.blame
         )
     },
 };

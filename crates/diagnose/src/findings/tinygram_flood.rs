@@ -1,9 +1,10 @@
 //! Many short segments close together that could have shared a few: packets, interrupts and
 //! header bytes instead of stalls. Overhead by Davids' formula.
 
-use super::{Confidence, Facts, Finding, Kind, Words};
+use super::{Facts, Finding, Words};
 use crate::flow::connection::Connection;
 use crate::flow::half::Mark;
+use crate::vocabulary::{Kind, Pieces, Tier};
 
 /// The size of a flood, for one direction of a connection.
 #[derive(Clone, Copy, Debug)]
@@ -65,7 +66,9 @@ pub(crate) fn find(connection: &Connection, from: usize, mss: u32) -> Option<Fin
         frames: vec![connection.first, last],
         start_ns: connection.first.time_ns,
         cost_ns: 0,
-        confidence: Confidence::Certain,
+        tier: Tier::Certain,
+        pieces: Pieces::OneMessage,
+        protocol: connection.protocol(),
         facts: Facts::Flood(Flood {
             segments: tally.segments,
             short: tally.short,
@@ -103,8 +106,6 @@ const LEAST_OVERHEAD_PERCENT: f64 = 100.0;
 const LEAST: u32 = 50;
 
 pub(super) static WORDS: Words = Words {
-    name: "tinygram-flood",
-    title: "tinygram flood",
     habit: |f| match &f.facts {
         Facts::Flood(flood) => format!(
             "sends {} segments of {} bytes on average; {} could be saved",
@@ -113,12 +114,6 @@ pub(super) static WORDS: Words = Words {
             flood.saved
         ),
         Facts::Hold(_) => String::new(),
-    },
-    cure: |f| {
-        format!(
-            "gather and write once on the {}; TCP_NODELAY makes a flood and does not cure it",
-            f.sender
-        )
     },
     evidence: |f| match &f.facts {
         Facts::Flood(flood) => vec![
@@ -133,13 +128,5 @@ pub(super) static WORDS: Words = Words {
             ),
         ],
         Facts::Hold(_) => Vec::new(),
-    },
-    advice: |f| {
-        format!(
-            "{}: gather what is written between two waits and write it once (a buffered stream \
-             flushed when the program blocks, MSG_MORE, or autocorking); TCP_NODELAY is what makes \
-             a flood and not what cures it",
-            f.sender
-        )
     },
 };

@@ -9,16 +9,10 @@ pub(super) fn is(hold: &Hold) -> bool {
 }
 
 pub(super) static WORDS: Words = Words {
-    name: "write-write-read",
-    title: "write-write-read",
     habit: |f| match f.hold() {
-        Some(h) => format!(
-            "writes {} + {} bytes separately and waits",
-            h.trigger_len, h.held_len
-        ),
+        Some(h) => super::pieces_habit(h),
         None => String::new(),
     },
-    cure: |f| format!("write once, or TCP_NODELAY on the {}", f.sender),
     evidence: |f| {
         let Some(h) = f.hold() else { return Vec::new() };
         release_evidence(
@@ -27,14 +21,6 @@ pub(super) static WORDS: Words = Words {
                 "The {} sent {} bytes (frame {}), less than one segment of {}, and nothing after them.",
                 f.sender, h.trigger_len, h.trigger.frame, h.mss
             ),
-        )
-    },
-    advice: |f| {
-        format!(
-            "{0}: write the message once (one buffer, writev, or cork and uncork around it); if it \
-             cannot be, TCP_NODELAY on the {0}, which sends each write as a packet of its own and \
-             is the wrong cure where a message is many small writes",
-            f.sender
         )
     },
 };

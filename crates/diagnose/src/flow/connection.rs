@@ -3,9 +3,10 @@
 use tinygram_wire::decode::{Endpoint, Flags, Segment};
 
 use super::half::{Arrival, Half, Mark, Turn, saturate};
-use crate::findings::{self, Confidence, Finding};
+use crate::findings::{self, Finding};
 use crate::hold::{self, Pause};
 use crate::story::{Judge, Story};
+use crate::vocabulary::{Kind, Protocol, Tier};
 
 /// The two ends of a connection, the smaller first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -52,6 +53,8 @@ pub(crate) struct Connection {
     pub(crate) client: Option<u8>,
     pub(crate) handshake: bool,
     pub(crate) closed: bool,
+    /// By its first bytes, if they tell.
+    pub(crate) protocol: Option<Protocol>,
     /// Seen since the table last looked for idle connections.
     pub(crate) recent: bool,
 }
@@ -69,6 +72,7 @@ impl Connection {
             client: None,
             handshake: false,
             closed: false,
+            protocol: None,
             recent: true,
         }
     }
@@ -307,8 +311,8 @@ impl Connection {
             half.restarted = half.idle();
             return false;
         };
-        let confidence = Confidence::Likely;
-        let finding = Finding::of_hold(self, from, findings::Kind::IdleRestart, &hold, confidence);
+        let tier = Tier::Likely;
+        let finding = Finding::of_hold(self, from, Kind::IdleRestart, &hold, tier);
         self.story().count(&finding);
         found.push(finding);
         true
@@ -382,9 +386,9 @@ impl Connection {
             sender_distance_ns: self.halves[1 - from].receiver_distance_ns(),
             answered_ns,
         };
-        let (accepted, confidence) = story.resolve(from, &judge);
+        let (accepted, tier) = story.resolve(from, &judge);
         for (kind, hold) in accepted {
-            let finding = Finding::of_hold(self, from, kind, &hold, confidence);
+            let finding = Finding::of_hold(self, from, kind, &hold, tier);
             self.story().count(&finding);
             found.push(finding);
         }
@@ -394,7 +398,7 @@ impl Connection {
     pub(crate) fn suspects(&self, from: usize) -> impl Iterator<Item = Finding> + '_ {
         let story = self.story.iter();
         let held = story.flat_map(move |story| story.suspects(from));
-        held.map(move |(kind, hold)| Finding::of_hold(self, from, *kind, hold, Confidence::Likely))
+        held.map(move |(kind, hold)| Finding::of_hold(self, from, *kind, hold, Tier::Likely))
     }
 
     pub(crate) fn story(&mut self) -> &mut Story {

@@ -2,7 +2,7 @@
 
 use super::connection::Connection;
 use super::half::Half;
-use crate::findings::Side;
+use crate::vocabulary::{Protocol, Side};
 
 impl Connection {
     /// Round trip between the hosts, if both parts of it are known.
@@ -59,5 +59,11 @@ impl Connection {
             true => Side::Client,
             false => Side::Server,
         }
+    }
+
+    /// What the two programs speak, by their first bytes, else by the server's port.
+    pub(crate) fn protocol(&self) -> Option<Protocol> {
+        let server = self.ends.ends[1 - self.client()].port;
+        self.protocol.or_else(|| Protocol::by_port(server))
     }
 }

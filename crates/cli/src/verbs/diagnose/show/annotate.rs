@@ -5,7 +5,7 @@ use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::Path;
 
-use tinygram_diagnose::findings::ms;
+use tinygram_diagnose::vocabulary::ms;
 use tinygram_diagnose::{Facts, Finding};
 use tinygram_wire::capture;
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 
-use tinygram_diagnose::findings::ms;
+use tinygram_diagnose::vocabulary::ms;
 use tinygram_diagnose::{ConnectionReport, Finding, Kind, Side};
 
 use super::super::results::{Capture, Results};

@@ -4,8 +4,8 @@ use std::fmt::Write;
 use std::path::Path;
 
 use tinygram_diagnose::Side;
-use tinygram_diagnose::findings::ms;
 use tinygram_diagnose::recipes;
+use tinygram_diagnose::vocabulary::ms;
 
 use super::super::plan::Plan;
 use super::super::results::Results;
@@ -140,10 +140,10 @@ fn section(out: &mut String, plan: &Plan, group: &Group<'_>) -> std::io::Result<
     let _ = write!(
         out,
         "</ul><p class=\"advice\">{}</p>",
-        escape(&typical.advice())
+        escape(&typical.advice().to_string())
     );
     let port = group.connections[0].end(Side::Server).port;
-    for recipe in recipes::for_port(port) {
+    for recipe in recipes::for_end(port, typical.blame) {
         let _ = write!(
             out,
             "<p>{} ({}): <code>{}</code></p>",

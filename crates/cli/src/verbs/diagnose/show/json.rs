@@ -200,9 +200,9 @@ fn finding(capture: &Capture, f: &Finding) -> FindingRow {
         end: f.frames.last().map_or(f.start_ns, |m| m.time_ns) as f64 / 1e9,
         cost_ms: ms(f.cost_ns),
         blame: f.blame.to_string(),
-        confidence: f.confidence.to_string(),
+        confidence: f.tier.to_string(),
         evidence: f.evidence(),
-        advice: f.advice(),
+        advice: f.advice().to_string(),
         filter: format!("frame.number in {{{}}}", list.join(", ")),
         frames,
     }

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use tinygram_diagnose::Facts;
-use tinygram_diagnose::findings::ms;
+use tinygram_diagnose::vocabulary::ms;
 
 use super::trace::Trace;
 

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 use std::io::Write as _;
 
-use tinygram_diagnose::findings::ms;
+use tinygram_diagnose::vocabulary::ms;
 use tinygram_diagnose::{Analyzer, ConnectionReport, Finding, Side, recipes};
 
 use super::super::plan::Plan;
@@ -212,7 +212,7 @@ fn findings(out: &mut String, plan: &Plan, results: &Results, group: &Group<'_>)
         let _ = writeln!(out, "    - {reason}");
     }
     let _ = writeln!(out, "  Change: {}", typical.advice());
-    for recipe in recipes::for_port(c.end(Side::Server).port).take(2) {
+    for recipe in recipes::for_end(c.end(Side::Server).port, typical.blame).take(2) {
         let _ = writeln!(
             out,
             "    {} ({}): {}",
@@ -237,7 +237,7 @@ fn line(capture: &Capture, finding: &Finding) -> String {
         finding.sender,
         finding.sender.other(),
         frames(finding),
-        finding.confidence
+        finding.tier
     )
 }
 

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 use std::path::Path;
 
-use tinygram_diagnose::findings::ms;
+use tinygram_diagnose::vocabulary::ms;
 use tinygram_diagnose::{Facts, Finding};
 
 use super::super::results::Capture;

@@ -1,5 +1,7 @@
 //! How to make the change, in the languages and servers people use.
 
+use super::Side;
+
 /// One recipe of the table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Recipe {
@@ -11,6 +13,8 @@ pub struct Recipe {
     pub text: &'static str,
     /// Ports by which a connection to such a server is recognised.
     pub ports: &'static [u16],
+    /// Which end of such a connection the program is; none if it may be either.
+    pub role: Option<Side>,
 }
 
 /// What a recipe does.
@@ -23,6 +27,10 @@ pub enum Cure {
     NoDelay,
     /// Makes the receiver acknowledge at once, where the sender cannot be changed.
     QuickAck,
+    /// Gives a buffer a size that the MSS goes into.
+    Buffer,
+    /// Gives the congestion window a larger beginning.
+    InitialWindow,
 }
 
 impl Cure {
@@ -33,13 +41,17 @@ impl Cure {
             Self::WriteOnce => "write once",
             Self::NoDelay => "no delay",
             Self::QuickAck => "ACK at once",
+            Self::Buffer => "buffer",
+            Self::InitialWindow => "initial window",
         }
     }
 }
 
-/// The recipes that fit a server's port, or none.
-pub fn for_port(port: u16) -> impl Iterator<Item = &'static Recipe> {
-    TABLE.iter().filter(move |r| r.ports.contains(&port))
+/// Returns the recipes for programs that are the `blamed` end of a connection to a server's port.
+pub fn for_end(server_port: u16, blamed: Side) -> impl Iterator<Item = &'static Recipe> {
+    TABLE.iter().filter(move |recipe| {
+        recipe.ports.contains(&server_port) && recipe.role.is_none_or(|role| role == blamed)
+    })
 }
 
 const HTTP: &[u16] = &[80, 443, 8000, 8080, 8443];
@@ -55,7 +67,13 @@ const fn recipe(
         cure,
         text,
         ports,
+        role: None,
     }
+}
+
+const fn played(role: Side, mut recipe: Recipe) -> Recipe {
+    recipe.role = Some(role);
+    recipe
 }
 
 /// The table.
@@ -134,35 +152,50 @@ pub const TABLE: &[Recipe] = &[
         &[],
     ),
     recipe("Rust", Cure::NoDelay, "stream.set_nodelay(true)?", &[]),
-    recipe(
-        "nginx",
-        Cure::WriteOnce,
-        "tcp_nopush on; (with sendfile on)",
-        HTTP,
+    played(
+        Side::Server,
+        recipe(
+            "nginx",
+            Cure::WriteOnce,
+            "tcp_nopush on; (with sendfile on)",
+            HTTP,
+        ),
     ),
-    recipe(
-        "nginx",
-        Cure::NoDelay,
-        "tcp_nodelay on; (default; acts on keep-alive connections, and proxied ones too)",
-        HTTP,
+    played(
+        Side::Server,
+        recipe(
+            "nginx",
+            Cure::NoDelay,
+            "tcp_nodelay on; (default; acts on keep-alive connections, and proxied ones too)",
+            HTTP,
+        ),
     ),
-    recipe(
-        "HAProxy",
-        Cure::NoDelay,
-        "remove `option http-no-delay` only if it is set against a flood; nodelay is the default",
-        HTTP,
+    played(
+        Side::Server,
+        recipe(
+            "HAProxy",
+            Cure::NoDelay,
+            "`option http-no-delay` in defaults, frontend or backend: as it comes, HAProxy holds the pieces of a message with MSG_MORE",
+            HTTP,
+        ),
     ),
-    recipe(
-        "Redis clients",
-        Cure::WriteOnce,
-        "pipeline the commands: one write per batch, and never header and payload apart",
-        &[6379],
+    played(
+        Side::Client,
+        recipe(
+            "Redis clients",
+            Cure::WriteOnce,
+            "pipeline the commands: one write per batch, and never header and payload apart",
+            &[6379],
+        ),
     ),
-    recipe(
-        "Redis clients",
-        Cure::NoDelay,
-        "hiredis: redisEnableTcpNoDelay (default); Jedis, redis-py, ioredis set it themselves",
-        &[6379],
+    played(
+        Side::Client,
+        recipe(
+            "Redis clients",
+            Cure::NoDelay,
+            "hiredis: redisEnableTcpNoDelay (default); Jedis, redis-py, ioredis set it themselves",
+            &[6379],
+        ),
     ),
     recipe(
         "gRPC",
@@ -171,15 +204,21 @@ pub const TABLE: &[Recipe] = &[
         &[50051],
     ),
     recipe(
+        "OpenVPN",
+        Cure::NoDelay,
+        "socket-flags TCP_NODELAY, at both ends (a server can push it)",
+        &[1194],
+    ),
+    recipe(
         "SMTP",
         Cure::WriteOnce,
-        "Postfix, sendmail: let the final dot leave with the body (larger smtp output buffer)",
+        "let the final dot leave with the body: a larger output buffer in the sending mail program",
         &[25, 587],
     ),
     recipe(
         "SSH",
         Cure::NoDelay,
-        "OpenSSH sets it for sessions; forwarded ports of other programs need their own",
+        "OpenSSH sets it when the session begins and not for the key exchange before; a program behind a forwarded port needs its own",
         &[22],
     ),
     recipe(
@@ -198,6 +237,12 @@ pub const TABLE: &[Recipe] = &[
         "ip route quickack",
         Cure::QuickAck,
         "on the receiver: ip route change <route as shown by `ip route get PEER`> quickack 1",
+        &[],
+    ),
+    recipe(
+        "Linux sysctl",
+        Cure::QuickAck,
+        "on the receiver, 6.5 and later: sysctl net.ipv4.tcp_pingpong_thresh=255",
         &[],
     ),
     recipe(

@@ -1,0 +1,334 @@
+//! What can be changed, by whom, and what it costs to change it.
+
+use std::fmt;
+
+use super::{Case, Cure, Kind, Pieces, Side};
+
+/// What helps, what costs least first; for both ends where both can do something.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Advice {
+    /// One of these is enough.
+    pub steps: Vec<Step>,
+    /// What seems to help and does not, or is impossible here, if there is such a thing.
+    pub caution: Option<&'static str>,
+}
+
+/// One change that helps.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Step {
+    /// Who makes it.
+    pub side: Side,
+    /// What it does.
+    pub cure: Cure,
+    /// What it costs to make it.
+    pub effort: Effort,
+    /// What to write or to set.
+    pub text: String,
+}
+
+/// What a change costs, the least first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Effort {
+    /// A setting of the program: an administrator makes it.
+    ProgramSetting,
+    /// One line of the program's source.
+    OneLine,
+    /// A setting of the host, for all its connections on a route or on an interface.
+    HostSetting,
+    /// A change in how the program writes.
+    Rewrite,
+}
+
+impl Effort {
+    /// Returns the name in JSON.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::ProgramSetting => "program-setting",
+            Self::OneLine => "one-line",
+            Self::HostSetting => "host-setting",
+            Self::Rewrite => "rewrite",
+        }
+    }
+}
+
+impl Advice {
+    /// Returns the advice for a case.
+    #[must_use]
+    pub fn of(case: &Case) -> Self {
+        let mut steps = senders(case);
+        if case.kind.waits_for_delayed_ack() {
+            steps.extend(receivers(case));
+        }
+        steps.sort_by_key(|step| step.effort);
+        Self {
+            steps,
+            caution: caution(case),
+        }
+    }
+
+    /// Returns the steps that a side can take, what costs least first.
+    pub fn by(&self, side: Side) -> impl Iterator<Item = &Step> {
+        self.steps.iter().filter(move |step| step.side == side)
+    }
+}
+
+/// One paragraph: the steps, and the caution.
+impl fmt::Display for Advice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (number, step) in self.steps.iter().enumerate() {
+            let or = if number == 0 { "" } else { "; or " };
+            write!(f, "{or}{}: {}", step.side, step.text)?;
+        }
+        match self.caution {
+            Some(caution) => write!(f, ". {caution}"),
+            None => Ok(()),
+        }
+    }
+}
+
+/// What the cure is in few words, for a headline.
+#[must_use]
+pub(crate) fn headline(case: &Case) -> String {
+    let (sender, blame) = (case.sender, case.blame);
+    match case.kind {
+        Kind::WriteWriteRead | Kind::NagleRoundTrip if case.pieces == Pieces::Pipelined => {
+            format!("TCP_NODELAY on the {sender}")
+        }
+        Kind::WriteWriteRead | Kind::NagleRoundTrip => {
+            format!("write once, or TCP_NODELAY on the {sender}")
+        }
+        Kind::OddFullShortFinal => {
+            format!("TCP_NODELAY on the {sender}, or a stack with Minshall's rule")
+        }
+        Kind::BufferTearing => {
+            format!("a larger stream buffer on the {sender}, or TCP_NODELAY there")
+        }
+        Kind::ShortInitialSegment => {
+            format!("a larger initial window on the {sender}, and a full first segment")
+        }
+        Kind::SlowStartDelayedAck => format!("a larger initial window on the {sender}"),
+        Kind::SmallBuffer => format!(
+            "a larger buffer on the {blame}; {}",
+            nodelay_and_buffer(case)
+        ),
+        Kind::IdleRestart => format!("tcp_slow_start_after_idle=0 on the {sender}"),
+        Kind::CorkHeld => format!("uncork after each message on the {sender}"),
+        Kind::TinygramFlood => format!(
+            "gather and write once on the {sender}; TCP_NODELAY makes a flood and does not cure it"
+        ),
+    }
+}
+
+/// Whether TCP_NODELAY ends a deadlock of buffers, in the words that `tinygram deadlock` uses too.
+fn nodelay_and_buffer(case: &Case) -> &'static str {
+    match case.leaves_a_short_one() {
+        true => "TCP_NODELAY helps only if more than one flight fits into it",
+        false => "TCP_NODELAY does not help",
+    }
+}
+
+impl Case {
+    /// True if what is held is less than a segment: then Nagle's algorithm is what holds it.
+    fn leaves_a_short_one(&self) -> bool {
+        self.held > 0 && self.mss > 0 && self.held < self.mss
+    }
+}
+
+fn senders(case: &Case) -> Vec<Step> {
+    let side = case.sender;
+    let step = |cure, effort, text: &str| Step {
+        side,
+        cure,
+        effort,
+        text: text.to_owned(),
+    };
+    let write_once = step(
+        Cure::WriteOnce,
+        Effort::Rewrite,
+        "write the message once (one buffer, writev, or cork and uncork around it)",
+    );
+    let no_delay = step(
+        Cure::NoDelay,
+        Effort::OneLine,
+        "set TCP_NODELAY on the socket",
+    );
+    let mut steps = match case.kind {
+        Kind::WriteWriteRead | Kind::NagleRoundTrip => match case.pieces {
+            Pieces::Pipelined => vec![no_delay],
+            Pieces::OneMessage | Pieces::Unknown => vec![no_delay, write_once],
+        },
+        Kind::OddFullShortFinal => vec![no_delay],
+        Kind::BufferTearing => vec![
+            step(
+                Cure::Buffer,
+                Effort::OneLine,
+                "give the stream a buffer that holds the whole message",
+            ),
+            no_delay,
+        ],
+        Kind::ShortInitialSegment => vec![
+            step(Cure::InitialWindow, Effort::HostSetting, INITIAL_WINDOW),
+            step(
+                Cure::WriteOnce,
+                Effort::Rewrite,
+                "write header and body together so that the first segment is full",
+            ),
+        ],
+        Kind::SlowStartDelayedAck => {
+            vec![step(
+                Cure::InitialWindow,
+                Effort::HostSetting,
+                INITIAL_WINDOW,
+            )]
+        }
+        Kind::SmallBuffer => vec![buffer(case)],
+        Kind::IdleRestart => vec![
+            step(
+                Cure::InitialWindow,
+                Effort::HostSetting,
+                "`sysctl net.ipv4.tcp_slow_start_after_idle=0`",
+            ),
+            step(
+                Cure::InitialWindow,
+                Effort::Rewrite,
+                "keep the connection busy",
+            ),
+        ],
+        Kind::CorkHeld => vec![step(
+            Cure::WriteOnce,
+            Effort::OneLine,
+            "end each message: TCP_CORK off, or send its last piece without MSG_MORE (nginx: tcp_nodelay on with tcp_nopush)",
+        )],
+        Kind::TinygramFlood => vec![step(
+            Cure::WriteOnce,
+            Effort::Rewrite,
+            "gather what is written between two waits and write it once (a buffered stream flushed when the program blocks, MSG_MORE, or autocorking)",
+        )],
+    };
+    let by_policy = matches!(
+        case.kind,
+        Kind::WriteWriteRead | Kind::NagleRoundTrip | Kind::OddFullShortFinal | Kind::TinygramFlood
+    );
+    if let Some(protocol) = case.protocol.filter(|_| by_policy) {
+        let effort = match protocol.has_setting() {
+            true => Effort::ProgramSetting,
+            false => Effort::OneLine,
+        };
+        let text = format!("{protocol}: {}", protocol.remedy(side));
+        steps.insert(0, step(Cure::NoDelay, effort, &text));
+    }
+    steps
+}
+
+fn buffer(case: &Case) -> Step {
+    let option = match case.blame == case.sender {
+        true => "SO_SNDBUF",
+        false => "SO_RCVBUF",
+    };
+    let size = match case.mss > 0 && case.flight >= 3 * case.mss {
+        true => "several times that",
+        false => "three segments at least",
+    };
+    Step {
+        side: case.blame,
+        cure: Cure::Buffer,
+        effort: Effort::OneLine,
+        text: format!(
+            "do not set {option}, or set it to {size}; {}",
+            nodelay_and_buffer(case)
+        ),
+    }
+}
+
+fn receivers(case: &Case) -> Vec<Step> {
+    let side = case.sender.other();
+    let step = |effort, text: &str| Step {
+        side,
+        cure: Cure::QuickAck,
+        effort,
+        text: text.to_owned(),
+    };
+    vec![
+        step(
+            Effort::HostSetting,
+            "acknowledge at once. Linux: `ip route change <route as shown by ip route get PEER> quickack 1`, or \
+             `sysctl net.ipv4.tcp_pingpong_thresh=255` (6.5 and later); Windows: TcpAckFrequency = 1 for the \
+             interface (DWORD, then reboot); a controller: its vendor's setting for delayed ACKs",
+        ),
+        step(
+            Effort::Rewrite,
+            "set TCP_QUICKACK before each read (once is not enough), or TCP_DELACK_MAX_US where Linux has it",
+        ),
+    ]
+}
+
+fn caution(case: &Case) -> Option<&'static str> {
+    match case.kind {
+        Kind::WriteWriteRead | Kind::NagleRoundTrip if case.pieces == Pieces::Pipelined => Some(
+            "Each piece is a message of its own, and more than one is in flight: they cannot be written \
+             once unless the program has them at the same time",
+        ),
+        Kind::WriteWriteRead | Kind::NagleRoundTrip => Some(
+            "TCP_NODELAY sends each write as a packet of its own and is the wrong cure where a message is \
+             many small writes",
+        ),
+        Kind::OddFullShortFinal => Some(
+            "The message is written whole, and Nagle's original rule still holds its tail; a stack with \
+             Minshall's form (Linux) needs nothing",
+        ),
+        Kind::TinygramFlood => Some("TCP_NODELAY is what makes a flood and not what cures it"),
+        _ => None,
+    }
+}
+
+const INITIAL_WINDOW: &str =
+    "raise the initial window (`ip route change ... initcwnd 10`, RFC 6928)";
+
+#[cfg(test)]
+mod tests {
+    use super::super::Protocol;
+    use super::*;
+
+    #[test]
+    fn requests_in_flight_cannot_be_written_once() {
+        let mut case = Case::new(Kind::WriteWriteRead, Side::Client);
+        let once = |case: &Case| {
+            Advice::of(case)
+                .steps
+                .iter()
+                .any(|s| s.cure == Cure::WriteOnce)
+        };
+        assert!(once(&case));
+        case.pieces = Pieces::Pipelined;
+        assert!(!once(&case));
+    }
+
+    #[test]
+    fn both_ends_are_advised_and_what_costs_least_comes_first() {
+        let mut case = Case::new(Kind::WriteWriteRead, Side::Server);
+        case.protocol = Some(Protocol::OpenVpn);
+        let advice = Advice::of(&case);
+        assert_eq!(advice.steps[0].effort, Effort::ProgramSetting);
+        assert!(advice.steps.is_sorted_by_key(|s| s.effort));
+        assert!(advice.by(Side::Client).all(|s| s.cure == Cure::QuickAck));
+        assert!(advice.by(Side::Client).count() > 0);
+    }
+
+    #[test]
+    fn a_prompt_ack_cannot_come_earlier() {
+        let advice = Advice::of(&Case::new(Kind::NagleRoundTrip, Side::Client));
+        assert_eq!(advice.by(Side::Server).count(), 0);
+    }
+
+    #[test]
+    fn every_kind_has_advice() {
+        for kind in Kind::ALL {
+            for sender in [Side::Client, Side::Server] {
+                let case = Case::new(kind, sender);
+                assert!(!Advice::of(&case).steps.is_empty(), "{kind}");
+                assert!(!headline(&case).is_empty(), "{kind}");
+            }
+        }
+    }
+}

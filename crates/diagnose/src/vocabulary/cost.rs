@@ -1,0 +1,60 @@
+use std::fmt;
+use std::ops::AddAssign;
+
+/// What a finding cost: a stall costs time, a flood costs segments.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Cost {
+    /// Time that somebody waited in vain, in nanoseconds.
+    pub time_ns: i64,
+    /// Segments that could have been saved.
+    pub segments: u64,
+}
+
+impl Cost {
+    /// Returns the cost of a wait.
+    #[must_use]
+    pub fn time(time_ns: i64) -> Self {
+        Self {
+            time_ns,
+            segments: 0,
+        }
+    }
+
+    /// Returns the cost of needless segments.
+    #[must_use]
+    pub fn segments(segments: u64) -> Self {
+        Self {
+            time_ns: 0,
+            segments,
+        }
+    }
+}
+
+impl AddAssign for Cost {
+    fn add_assign(&mut self, other: Self) {
+        self.time_ns += other.time_ns;
+        self.segments += other.segments;
+    }
+}
+
+impl fmt::Display for Cost {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (self.time_ns, self.segments) {
+            (time_ns, 0) => f.write_str(&ms(time_ns)),
+            (0, segments) => write!(f, "{segments} segments"),
+            (time_ns, segments) => write!(f, "{} and {segments} segments", ms(time_ns)),
+        }
+    }
+}
+
+/// Returns a duration as a person reads it: three digits, in microseconds or milliseconds.
+#[must_use]
+pub fn ms(ns: i64) -> String {
+    let ms = ns as f64 / 1e6;
+    match ms {
+        ms if ms >= 100.0 => format!("{ms:.0} ms"),
+        ms if ms >= 10.0 => format!("{ms:.1} ms"),
+        ms if ms >= 1.0 => format!("{ms:.2} ms"),
+        ms => format!("{:.0} us", ms * 1e3),
+    }
+}

@@ -1,0 +1,25 @@
+//! The words in which stalls of small segments are spoken of, wherever they were seen.
+//!
+//! A capture, a live host and a test suite find the same things: a [`Kind`] of stall by one
+//! [`Side`] of a connection, at a [`Cost`], known to a [`Tier`]; together a [`Verdict`]; and
+//! [`Advice`] for both ends. Nothing here knows where a finding came from.
+
+pub(crate) mod advice;
+mod case;
+mod cost;
+mod kind;
+mod protocol;
+pub mod recipes;
+mod side;
+mod tier;
+mod verdict;
+
+pub use advice::{Advice, Effort, Step};
+pub use case::{Case, Pieces};
+pub use cost::{Cost, ms};
+pub use kind::Kind;
+pub use protocol::Protocol;
+pub use recipes::Cure;
+pub use side::Side;
+pub use tier::Tier;
+pub use verdict::{Obstacle, Verdict};

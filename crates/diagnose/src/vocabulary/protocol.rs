@@ -1,0 +1,557 @@
+//! Protocols that recur where small segments stall, known by their first bytes or their port.
+
+use std::fmt;
+
+use super::{Pieces, Side};
+
+/// What two programs speak. The table below has, for each, how it is recognised, how long its
+/// messages are, and what is known to help.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[expect(missing_docs, reason = "names of protocols; see `Protocol::name`")]
+pub enum Protocol {
+    Modbus,
+    Ads,
+    Dnp3,
+    Iec104,
+    S7,
+    EtherNetIp,
+    OpcUa,
+    OpenVpn,
+    OpenSsh,
+    Smtp,
+    Pop3,
+    Imap,
+    Ftp,
+    Tls,
+    Http,
+    Rdp,
+    Vnc,
+    Redis,
+    PostgreSql,
+    MySql,
+    Mqtt,
+    Smb,
+    Dns,
+    Bgp,
+    OpenFlow,
+}
+
+impl Protocol {
+    /// All of them.
+    pub const ALL: [Self; 25] = [
+        Self::Modbus,
+        Self::Ads,
+        Self::Dnp3,
+        Self::Iec104,
+        Self::S7,
+        Self::EtherNetIp,
+        Self::OpcUa,
+        Self::OpenVpn,
+        Self::OpenSsh,
+        Self::Smtp,
+        Self::Pop3,
+        Self::Imap,
+        Self::Ftp,
+        Self::Tls,
+        Self::Http,
+        Self::Rdp,
+        Self::Vnc,
+        Self::Redis,
+        Self::PostgreSql,
+        Self::MySql,
+        Self::Mqtt,
+        Self::Smb,
+        Self::Dns,
+        Self::Bgp,
+        Self::OpenFlow,
+    ];
+
+    /// Returns the protocol of a connection, by the first bytes of a message of it, else by the
+    /// server's port.
+    #[must_use]
+    pub fn of(server_port: u16, bytes: &[u8]) -> Option<Self> {
+        let by_port = Self::by_port(server_port);
+        // A port's own protocol wins where its messages look like it.
+        if let Some(protocol) = by_port
+            && (bytes.is_empty() || protocol.begins(bytes))
+        {
+            return by_port;
+        }
+        // Only what hardly anything else begins with is believed on another port.
+        let telling = [
+            Self::OpenSsh,
+            Self::Tls,
+            Self::Http,
+            Self::Dnp3,
+            Self::Vnc,
+            Self::OpcUa,
+        ];
+        telling.into_iter().find(|p| p.begins(bytes)).or(by_port)
+    }
+
+    /// Returns the protocol that is at home on a server's port.
+    #[must_use]
+    pub fn by_port(server_port: u16) -> Option<Self> {
+        Self::ALL
+            .into_iter()
+            .find(|p| p.row().ports.contains(&server_port))
+    }
+
+    /// Returns the name that people use.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        self.row().name
+    }
+
+    /// True if a message of the protocol may begin with these bytes.
+    #[must_use]
+    pub fn begins(self, bytes: &[u8]) -> bool {
+        (self.row().begins)(bytes)
+    }
+
+    /// Returns the length in bytes of the message that begins with these, header included, where
+    /// the protocol says so in its first 24 bytes.
+    #[must_use]
+    pub fn message_len(self, bytes: &[u8]) -> Option<usize> {
+        match self.begins(bytes) {
+            true => (self.row().length)(bytes),
+            false => None,
+        }
+    }
+
+    /// Returns what two segments of one sender were to the programs: `first` holds the first bytes
+    /// of a segment of `first_len` bytes, `second` those of the next.
+    #[must_use]
+    pub fn pieces(self, first: &[u8], first_len: u32, second: &[u8]) -> Pieces {
+        // TLS and SSH hide the messages inside their records.
+        if matches!(self, Self::Tls | Self::OpenSsh) {
+            return Pieces::Unknown;
+        }
+        match self.message_len(first) {
+            Some(len) if len > first_len as usize => Pieces::OneMessage,
+            Some(len) if len == first_len as usize && self.begins(second) => Pieces::Pipelined,
+            None if matches!(self, Self::Http) && self.begins(first) => match self.begins(second) {
+                true => Pieces::Pipelined,
+                false => Pieces::OneMessage,
+            },
+            _ => Pieces::Unknown,
+        }
+    }
+
+    /// Returns what is known to help when the `sender` of this protocol holds small segments.
+    #[must_use]
+    pub fn remedy(self, sender: Side) -> &'static str {
+        let [client, server] = self.row().remedies;
+        match sender {
+            Side::Client => client,
+            Side::Server => server,
+        }
+    }
+
+    /// True if the remedy is a setting of the usual program, and no change to its source.
+    #[must_use]
+    pub fn has_setting(self) -> bool {
+        matches!(self, Self::OpenVpn | Self::Vnc)
+    }
+
+    fn row(self) -> &'static Row {
+        &ROWS[self as usize]
+    }
+}
+
+impl fmt::Display for Protocol {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+struct Row {
+    name: &'static str,
+    ports: &'static [u16],
+    begins: fn(&[u8]) -> bool,
+    length: fn(&[u8]) -> Option<usize>,
+    /// For a client that sends, and for a server.
+    remedies: [&'static str; 2],
+}
+
+/// In the order of [`Protocol`].
+static ROWS: [Row; 25] = [
+    Row {
+        name: "Modbus/TCP",
+        ports: &[502],
+        begins: |b| be16(b, 2) == Some(0) && be16(b, 4).is_some_and(|n| (2..=254).contains(&n)),
+        length: |b| Some(6 + be16(b, 4)?),
+        remedies: [
+            "send MBAP header and PDU in one write; libmodbus sets TCP_NODELAY, other masters have an option for it",
+            "an outstation or gateway: ask its vendor for the setting that sends at once (TCP_NODELAY)",
+        ],
+    },
+    Row {
+        name: "ADS (TwinCAT)",
+        ports: &[48898],
+        begins: |b| be16(b, 0) == Some(0) && le32(b, 2).is_some_and(|n| n >= 32),
+        length: |b| Some(6 + le32(b, 2)?),
+        remedies: [
+            "gather the reads of a cycle into one ADS sum command; set TCP_NODELAY in an own client",
+            "the TwinCAT router answers each request for itself: gather them into one ADS sum command; on a Windows client TcpAckFrequency = 1",
+        ],
+    },
+    Row {
+        name: "DNP3",
+        ports: &[20000],
+        begins: |b| b.starts_with(&[0x05, 0x64]),
+        // IEEE 1815, 9.2: the length counts what follows it but the CRCs, one for each 16 bytes.
+        length: |b| {
+            let user = usize::from(*b.get(2)?).checked_sub(5)?;
+            Some(10 + user + 2 * user.div_ceil(16))
+        },
+        remedies: [
+            "a master that confirms and asks again at once writes two frames: let it write both together, or set TCP_NODELAY",
+            "an outstation: ask its vendor for the setting that sends at once (TCP_NODELAY); write the link frames of a fragment together",
+        ],
+    },
+    Row {
+        name: "IEC 60870-5-104",
+        ports: &[2404],
+        begins: |b| b.first() == Some(&0x68) && b.get(1).is_some_and(|&n| (4..=253).contains(&n)),
+        length: |b| Some(2 + usize::from(*b.get(1)?)),
+        remedies: [
+            "write the APDUs of one answer together, or set TCP_NODELAY (lib60870 does)",
+            "an outstation: write the APDUs of one interrogation together, or set TCP_NODELAY",
+        ],
+    },
+    Row {
+        name: "S7 / ISO on TCP",
+        ports: &[102],
+        begins: |b| b.starts_with(&[0x03, 0x00]) && be16(b, 2).is_some_and(|n| n >= 7),
+        length: |b| be16(b, 2),
+        remedies: [
+            "send TPKT header and PDU in one write; gather reads into one multi-variable request; Snap7 sets TCP_NODELAY",
+            "a controller: its firmware decides; make the client acknowledge at once",
+        ],
+    },
+    Row {
+        name: "EtherNet/IP",
+        ports: &[44818],
+        begins: |b| le16(b, 0).is_some_and(|c| c <= 0x75) && le16(b, 2).is_some_and(|n| n < 4096),
+        length: |b| Some(24 + le16(b, 2)?),
+        remedies: [
+            "gather reads into one Multiple Service Packet, or set TCP_NODELAY",
+            "an adapter: its firmware decides; make the client acknowledge at once",
+        ],
+    },
+    Row {
+        name: "OPC UA",
+        ports: &[4840],
+        begins: |b| {
+            [&b"HEL"[..], b"ACK", b"OPN", b"MSG", b"CLO", b"ERR"]
+                .iter()
+                .any(|m| b.starts_with(m))
+                && b.get(3).is_some_and(|c| b"FCA".contains(c))
+        },
+        length: |b| le32(b, 4),
+        remedies: [
+            "set TCP_NODELAY; gather the nodes into one Read or subscription",
+            "set TCP_NODELAY in the server's stack; write the chunks of a message together",
+        ],
+    },
+    Row {
+        name: "OpenVPN",
+        ports: &[1194],
+        begins: |b| be16(b, 0).is_some_and(|n| (14..=1700).contains(&n)),
+        length: |b| Some(2 + be16(b, 0)?),
+        remedies: [
+            "`socket-flags TCP_NODELAY` in the client's configuration (or pushed by the server); UDP, if the network lets it through",
+            "`socket-flags TCP_NODELAY` in the server's configuration; UDP, if the network lets it through",
+        ],
+    },
+    Row {
+        name: "SSH",
+        ports: &[22],
+        begins: |b| b.starts_with(b"SSH-"),
+        length: |_| None,
+        remedies: [
+            "OpenSSH sets TCP_NODELAY when the session begins, and not for the key exchange before it: one wait a login, which ControlMaster makes rare; a program that is tunnelled needs TCP_NODELAY of its own",
+            "OpenSSH sets TCP_NODELAY when the session begins, and not for the key exchange before it: one wait a login; other servers (libssh, Dropbear, appliances) have an option or need a newer version",
+        ],
+    },
+    Row {
+        name: "SMTP",
+        ports: &[25, 465, 587],
+        begins: |b| {
+            [
+                &b"EHLO"[..],
+                b"HELO",
+                b"MAIL",
+                b"RCPT",
+                b"DATA",
+                b"QUIT",
+                b"220",
+                b"250",
+                b"354",
+            ]
+            .iter()
+            .any(|m| b.starts_with(m))
+        },
+        length: |_| None,
+        remedies: [
+            "let the final dot leave with the body: a larger output buffer in the mail program, or TCP_NODELAY",
+            "answer pipelined commands with one write (RFC 2920, section 3.2)",
+        ],
+    },
+    Row {
+        name: "POP3",
+        ports: &[110, 995],
+        begins: |b| b.starts_with(b"+OK") || b.starts_with(b"-ERR"),
+        length: |_| None,
+        remedies: [
+            "pipeline commands in one write, or set TCP_NODELAY",
+            "write the status line together with the message that follows it, or set TCP_NODELAY",
+        ],
+    },
+    Row {
+        name: "IMAP",
+        ports: &[143, 993],
+        begins: |b| b.starts_with(b"* "),
+        length: |_| None,
+        remedies: [
+            "write a command whole, literals with LITERAL+ (RFC 7888), or set TCP_NODELAY",
+            "write the untagged lines of an answer together, or set TCP_NODELAY",
+        ],
+    },
+    Row {
+        name: "FTP",
+        ports: &[21],
+        begins: |b| b.starts_with(b"USER ") || b.starts_with(b"220"),
+        length: |_| None,
+        remedies: [
+            "write a command with its line end in one write",
+            "write the lines of an answer together",
+        ],
+    },
+    Row {
+        name: "TLS",
+        ports: &[443, 853, 8443],
+        begins: |b| {
+            b.first().is_some_and(|t| (20..=23).contains(t))
+                && b.get(1) == Some(&3)
+                && b.get(2).is_some_and(|&m| m <= 4)
+                && be16(b, 3).is_some_and(|n| (1..=16_640).contains(&n))
+        },
+        length: |b| Some(5 + be16(b, 3)?),
+        remedies: [
+            "set TCP_NODELAY before the handshake; let the library gather the records of a flight (OpenSSL: the handshake's buffering BIO; Go and rustls do)",
+            "set TCP_NODELAY before the handshake; let the library gather the records of a flight (OpenSSL: the handshake's buffering BIO; Java: one flush a flight)",
+        ],
+    },
+    Row {
+        name: "HTTP",
+        ports: &[80, 3128, 8000, 8008, 8080, 8081, 8888],
+        begins: |b| {
+            [
+                &b"GET "[..],
+                b"POST ",
+                b"PUT ",
+                b"HEAD ",
+                b"DELETE ",
+                b"OPTIONS ",
+                b"PATCH ",
+                b"CONNECT ",
+                b"HTTP/1.",
+            ]
+            .iter()
+            .any(|m| b.starts_with(m))
+        },
+        length: |_| None,
+        remedies: [
+            "write header and body together, or set TCP_NODELAY (most libraries have an option)",
+            "write header and body together (a buffered response, or cork around it), or set TCP_NODELAY",
+        ],
+    },
+    Row {
+        name: "RDP",
+        ports: &[3389],
+        begins: |b| b.starts_with(&[0x03, 0x00]) && be16(b, 2).is_some_and(|n| n >= 7),
+        length: |b| be16(b, 2),
+        remedies: [
+            "set TCP_NODELAY (FreeRDP does); gather input events into one PDU",
+            "Windows decides; make the client acknowledge at once",
+        ],
+    },
+    Row {
+        name: "VNC",
+        ports: &[5900, 5901, 5902, 5903, 6900],
+        begins: |b| b.starts_with(b"RFB 00"),
+        length: |_| None,
+        remedies: [
+            "gather pointer events (most viewers have a setting for it); set TCP_NODELAY only where single events wait",
+            "write the rectangles of one update together; a server's deferred-update setting gathers them",
+        ],
+    },
+    Row {
+        name: "Redis",
+        ports: &[6379],
+        begins: |b| b.first().is_some_and(|c| b"*$+-:".contains(c)),
+        length: |_| None,
+        remedies: [
+            "pipeline the commands with one write a batch; hiredis, Jedis, redis-py and ioredis set TCP_NODELAY",
+            "Redis sets TCP_NODELAY; a proxy in front may not",
+        ],
+    },
+    Row {
+        name: "PostgreSQL",
+        ports: &[5432],
+        begins: |b| {
+            b.first().is_some_and(u8::is_ascii_alphabetic)
+                && be32(b, 1).is_some_and(|n| (4..1 << 20).contains(&n))
+        },
+        length: |b| Some(1 + be32(b, 1)?),
+        remedies: [
+            "write Parse, Bind, Execute and Sync together (libpq does); the driver's TCP_NODELAY",
+            "PostgreSQL sets TCP_NODELAY; a pooler in front may not (PgBouncer: tcp_defer_accept does not help, tcp_nodelay does)",
+        ],
+    },
+    Row {
+        name: "MySQL",
+        ports: &[3306],
+        begins: |b| b.len() >= 4 && b[3] < 16 && le24(b, 0).is_some_and(|n| n > 0),
+        length: |b| Some(4 + le24(b, 0)?),
+        remedies: [
+            "write packet header and body together; the driver's tcpNoDelay option (Connector/J has it on)",
+            "MySQL sets TCP_NODELAY; a proxy in front may not",
+        ],
+    },
+    Row {
+        name: "MQTT",
+        ports: &[1883],
+        begins: |b| b.first().is_some_and(|t| (0x10..=0xe0).contains(t)),
+        length: |b| match *b.get(1)? {
+            n if n < 128 => Some(2 + usize::from(n)),
+            _ => None,
+        },
+        remedies: [
+            "the client's option for TCP_NODELAY (Paho, Mosquitto: `set_tcp_nodelay true`); write header and payload together",
+            "the broker's option for TCP_NODELAY (Mosquitto: `set_tcp_nodelay true`)",
+        ],
+    },
+    Row {
+        name: "SMB",
+        ports: &[139, 445],
+        begins: |b| {
+            b.first() == Some(&0) && b.get(4).is_some_and(|c| [0xff, 0xfe, 0xfd].contains(c))
+        },
+        length: |b| Some(4 + be24(b, 1)?),
+        remedies: [
+            "Samba's client: `socket options = TCP_NODELAY` (its default); compound the requests",
+            "Samba: `socket options = TCP_NODELAY` (its default)",
+        ],
+    },
+    Row {
+        name: "DNS",
+        ports: &[53],
+        begins: |b| be16(b, 0).is_some_and(|n| n >= 12),
+        length: |b| Some(2 + be16(b, 0)?),
+        remedies: [
+            "write the length and the message in one write (RFC 7766, section 8)",
+            "write the length and the message in one write (RFC 7766, section 8)",
+        ],
+    },
+    Row {
+        name: "BGP",
+        ports: &[179],
+        begins: |b| b.len() >= 16 && b[..16].iter().all(|&x| x == 0xff),
+        length: |b| be16(b, 16),
+        remedies: [
+            "the router's software decides; updates that are ready together belong into one write",
+            "the router's software decides; updates that are ready together belong into one write",
+        ],
+    },
+    Row {
+        name: "OpenFlow",
+        ports: &[6633, 6653],
+        begins: |b| {
+            b.first().is_some_and(|v| (1..=6).contains(v)) && be16(b, 2).is_some_and(|n| n >= 8)
+        },
+        length: |b| be16(b, 2),
+        remedies: [
+            "the switch: TCP_NODELAY in its OpenFlow agent",
+            "the controller: TCP_NODELAY, or one write for the messages of an event (Ryu, Floodlight, ONOS: option of their channel)",
+        ],
+    },
+];
+
+fn be16(b: &[u8], at: usize) -> Option<usize> {
+    Some(usize::from(u16::from_be_bytes([
+        *b.get(at)?,
+        *b.get(at + 1)?,
+    ])))
+}
+
+fn be24(b: &[u8], at: usize) -> Option<usize> {
+    Some(usize::from(*b.get(at)?) << 16 | be16(b, at + 1)?)
+}
+
+fn be32(b: &[u8], at: usize) -> Option<usize> {
+    Some(be16(b, at)? << 16 | be16(b, at + 2)?)
+}
+
+fn le16(b: &[u8], at: usize) -> Option<usize> {
+    Some(usize::from(u16::from_le_bytes([
+        *b.get(at)?,
+        *b.get(at + 1)?,
+    ])))
+}
+
+fn le24(b: &[u8], at: usize) -> Option<usize> {
+    Some(le16(b, at)? | usize::from(*b.get(at + 2)?) << 16)
+}
+
+fn le32(b: &[u8], at: usize) -> Option<usize> {
+    Some(le16(b, at)? | le16(b, at + 2)? << 16)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_stand_in_the_order_of_the_protocols() {
+        for (protocol, name) in [
+            (Protocol::Modbus, "Modbus/TCP"),
+            (Protocol::OpenSsh, "SSH"),
+            (Protocol::Http, "HTTP"),
+            (Protocol::OpenFlow, "OpenFlow"),
+        ] {
+            assert_eq!(protocol.name(), name);
+        }
+        assert_eq!(Protocol::ALL.len(), ROWS.len());
+    }
+
+    #[test]
+    fn bytes_tell_more_than_ports() {
+        assert_eq!(Protocol::of(8888, b"SSH-2.0-x"), Some(Protocol::OpenSsh));
+        assert_eq!(
+            Protocol::of(9999, &[0x16, 3, 1, 0, 50, 1]),
+            Some(Protocol::Tls)
+        );
+        assert_eq!(
+            Protocol::of(502, &[0, 1, 0, 0, 0, 6, 1, 3]),
+            Some(Protocol::Modbus)
+        );
+        assert_eq!(Protocol::of(9999, b"hello"), None);
+        assert_eq!(Protocol::of(22, &[]), Some(Protocol::OpenSsh));
+    }
+
+    #[test]
+    fn messages_say_how_long_they_are() {
+        let request = [0, 1, 0, 0, 0, 6, 1, 3, 0, 0, 0, 1];
+        assert_eq!(Protocol::Modbus.message_len(&request), Some(12));
+        // A DNP3 read of 18 bytes behind its length: 10 + 13 + 2.
+        assert_eq!(
+            Protocol::Dnp3.message_len(&[5, 0x64, 18, 0xc4]),
+            Some(10 + 13 + 2)
+        );
+        assert_eq!(Protocol::Tls.message_len(&[23, 3, 3, 0, 10]), Some(15));
+        assert_eq!(Protocol::Tls.message_len(&[99, 3, 3, 0, 10]), None);
+    }
+}

@@ -1,0 +1,151 @@
+use std::fmt;
+
+use super::Cost;
+
+/// What is to be said of a capture, a host or a run as a whole.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// Stalls were found: how many, certain or likely, and what they cost together.
+    Stalls {
+        /// How many.
+        count: u64,
+        /// Their cost in all.
+        cost: Cost,
+    },
+    /// None, and there would have been something to see.
+    None,
+    /// None found, and what was seen could not have shown one.
+    CannotTell(Vec<Obstacle>),
+}
+
+impl Verdict {
+    /// Returns the name in JSON: `stalls`, `none` or `cannot-tell`.
+    #[must_use]
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Stalls { .. } => "stalls",
+            Self::None => "none",
+            Self::CannotTell(_) => "cannot-tell",
+        }
+    }
+}
+
+/// Why "no stalls" cannot be said.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Obstacle {
+    /// No frame, or none with TCP in it.
+    NoTcp,
+    /// Data of one direction only was seen; the ACKs were not, or nothing but them.
+    OneDirection,
+    /// Frames were cut off before the end of the TCP header.
+    HeadersCut,
+    /// The traffic is in tunnels, encrypted or of a sort that is not read.
+    Tunnels,
+    /// The clock that stamped the frames jumps.
+    ClockJumps,
+    /// The clock that stamped the frames is too coarse to tell a delayed ACK.
+    CoarseClock,
+    /// Too many frames are missing from the capture.
+    FramesMissing,
+    /// IP fragments hide the TCP headers.
+    Fragments,
+    /// A link type that is not read.
+    LinkType,
+    /// Connections were seen, none long enough to hold a message and its answer.
+    TooShort,
+}
+
+impl Obstacle {
+    /// All of them.
+    pub const ALL: [Self; 10] = [
+        Self::NoTcp,
+        Self::OneDirection,
+        Self::HeadersCut,
+        Self::Tunnels,
+        Self::ClockJumps,
+        Self::CoarseClock,
+        Self::FramesMissing,
+        Self::Fragments,
+        Self::LinkType,
+        Self::TooShort,
+    ];
+
+    /// Returns the name in JSON, for example `one-direction`.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        self.texts().0
+    }
+
+    /// Returns the reason as the end of a sentence: "cannot tell, because ...".
+    #[must_use]
+    pub fn reason(self) -> &'static str {
+        self.texts().1
+    }
+
+    /// Returns what to do about it.
+    #[must_use]
+    pub fn remedy(self) -> &'static str {
+        self.texts().2
+    }
+
+    fn texts(self) -> (&'static str, &'static str, &'static str) {
+        match self {
+            Self::NoTcp => (
+                "no-tcp",
+                "no frame holds a TCP segment",
+                "capture where the connection passes, with the filter `tcp`",
+            ),
+            Self::OneDirection => (
+                "one-direction",
+                "the capture shows one direction of the connections only",
+                "mirror both directions of the port, or capture on one of the hosts",
+            ),
+            Self::HeadersCut => (
+                "headers-cut",
+                "frames are cut off before the end of the TCP header",
+                "capture at least 96 bytes of each frame: tcpdump -s 96",
+            ),
+            Self::Tunnels => (
+                "tunnels",
+                "the traffic is in tunnels that are not read",
+                "capture inside the tunnel, or at its ends",
+            ),
+            Self::ClockJumps => (
+                "clock-jumps",
+                "the clock that stamped the frames jumps",
+                "capture on one host, on one interface, without changing its clock",
+            ),
+            Self::CoarseClock => (
+                "coarse-clock",
+                "the frames are stamped too coarsely to tell a delayed ACK",
+                "capture with microseconds: tcpdump's default",
+            ),
+            Self::FramesMissing => (
+                "frames-missing",
+                "too many frames are missing from the capture",
+                "capture less (a filter, -s 96) or with a larger buffer: tcpdump -B 65536",
+            ),
+            Self::Fragments => (
+                "fragments",
+                "IP fragments hide the TCP headers",
+                "capture on one of the hosts, where segments are whole",
+            ),
+            Self::LinkType => (
+                "link-type",
+                "the link type is not read",
+                "capture on an Ethernet, cooked (`-i any`) or IP interface",
+            ),
+            Self::TooShort => (
+                "too-short",
+                "no connection is long enough to hold a message and its answer",
+                "capture for longer, from the beginning of the connections",
+            ),
+        }
+    }
+}
+
+impl fmt::Display for Obstacle {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.reason())
+    }
+}
