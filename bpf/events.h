@@ -79,7 +79,7 @@ struct hold {
 	u8 reason;
 	u8 ended_by;
 	u8 nonagle;
-	u8 unused;
+	u8 slept;      /* the thread has slept while it lasted; known of a tree only */
 	char comm[16];
 };
 
@@ -105,6 +105,8 @@ struct tally {
 	u32 short_holds;
 	u32 close;
 	u32 nonagle;
+	u32 slower;
+	u32 unused;
 	char comm[16];
 };
 

@@ -151,6 +151,11 @@ struct sk_buff {
 	u8 *data;
 } KERNEL;
 
+struct task_struct {
+	s32 pid;
+	s32 tgid;
+} KERNEL;
+
 struct msghdr {
 	u32 msg_flags;
 } KERNEL;

@@ -17,6 +17,7 @@ char LICENSE[] SEC("license") = "Dual MIT/GPL";
 /* Set by the loader. */
 const volatile u64 least_hold_ns = 1000000;
 const volatile u64 least_late_ack_ns = 15000000;
+const volatile u8 tree_only = 0;  /* only processes in the tree, and whether their threads slept */
 
 /* One per socket. */
 struct conversation {
@@ -31,6 +32,7 @@ struct conversation {
 	u32 tally_segments;
 	u32 tally_writes;
 	u32 tally_close;   /* writes close behind another */
+	u32 tally_slower;  /* short writes that a slower acknowledgment would have held */
 	u32 tally_turns;
 	u32 tally_short_holds;
 	u32 turn_read;     /* octets read since the last write */
@@ -64,6 +66,36 @@ struct {
 	TYPE(key, u32);
 	TYPE(value, u64);
 } lost SEC(".maps");
+
+/* The processes that are looked at, by number, if not all are. */
+struct {
+	NUMBER(type, MAP_TYPE_HASH);
+	NUMBER(map_flags, MAP_NO_PREALLOC);
+	NUMBER(max_entries, 65536);
+	TYPE(key, u32);
+	TYPE(value, u8);
+} tree SEC(".maps");
+
+/* Which hold a thread began last, and whether it has slept since. */
+struct wait {
+	u64 cookie;
+	u32 serial;
+	u32 slept;
+};
+
+struct {
+	NUMBER(type, MAP_TYPE_LRU_HASH);
+	NUMBER(max_entries, 16384);
+	TYPE(key, u64);
+	TYPE(value, struct wait);
+} waits SEC(".maps");
+
+INLINE int looked_at(void)
+{
+	u32 process = bpf_get_current_pid_tgid() >> 32;
+
+	return !tree_only || bpf_map_lookup_elem(&tree, &process);
+}
 
 INLINE void *event(u32 what, u64 size)
 {
@@ -193,7 +225,7 @@ INLINE void say_tally(struct tcp_sock *tp, struct conversation *talk, u64 now)
 
 	/* Only who sends much in little is of interest. */
 	if ((talk->tally_close && segments >= TALLY_SEGMENTS && bytes < (u64)segments * (tp->mss_cache / 2)) ||
-	    talk->tally_short_holds) {
+	    talk->tally_short_holds || (tree_only && talk->tally_slower)) {
 		said = event(EVENT_TALLY, sizeof *said);
 		if (said) {
 			said->ends = talk->hold.ends;
@@ -207,6 +239,7 @@ INLINE void say_tally(struct tcp_sock *tp, struct conversation *talk, u64 now)
 			said->segments = segments;
 			said->writes = talk->tally_writes;
 			said->close = talk->tally_close;
+			said->slower = talk->tally_slower;
 			said->turns = talk->tally_turns;
 			said->short_holds = talk->tally_short_holds;
 			said->nonagle = nonagle_of(tp);
@@ -217,7 +250,7 @@ INLINE void say_tally(struct tcp_sock *tp, struct conversation *talk, u64 now)
 	talk->tally_ns = now;
 	talk->tally_bytes = tp->bytes_sent;
 	talk->tally_segments = tp->data_segs_out;
-	talk->tally_writes = talk->tally_close = talk->tally_turns = talk->tally_short_holds = 0;
+	talk->tally_writes = talk->tally_slower = talk->tally_close = talk->tally_turns = talk->tally_short_holds = 0;
 }
 
 INLINE void say_hold(struct conversation *talk, u32 end, u32 rcv_nxt, u64 now, u8 by)
@@ -238,6 +271,14 @@ INLINE void say_hold(struct conversation *talk, u32 end, u32 rcv_nxt, u64 now, u
 	talk->hold.end_ns = now;
 	talk->hold.held = end - talk->from;
 	talk->hold.ended_by = by;
+	talk->hold.slept = 0;
+	if (tree_only) {
+		u64 writer = talk->hold.writer;
+		struct wait *wait = bpf_map_lookup_elem(&waits, &writer);
+
+		if (wait && wait->cookie == talk->hold.ends.cookie && wait->serial == talk->hold.serial)
+			talk->hold.slept = !!wait->slept;
+	}
 	said = event(EVENT_HOLD, sizeof *said);
 	if (!said)
 		return;
@@ -322,9 +363,9 @@ int write_ended(u64 *context)
 	struct tcp_sock *tp;
 	struct view v = {};
 	u64 now, entered;
-	u8 reason;
+	u8 reason, wrote_before;
 
-	if (sk->sk_protocol != IPPROTO_TCP || (s32)context[1] <= 0)
+	if (sk->sk_protocol != IPPROTO_TCP || (s32)context[1] <= 0 || !looked_at())
 		return 0;
 	tp = bpf_skc_to_tcp_sock(sk);
 	if (!tp)
@@ -335,6 +376,7 @@ int write_ended(u64 *context)
 	talk->tally_writes++;
 	talk->turn_read = 0;
 	now = bpf_ktime_get_ns();
+	wrote_before = talk->write_ns != 0;
 	if (now - talk->write_ns < CLOSE_NS)
 		talk->tally_close++;
 	talk->write_ns = now;
@@ -359,8 +401,12 @@ int write_ended(u64 *context)
 		sign(talk);
 		say_tally(tp, talk, now);
 	}
-	if (v.written == v.nxt)
+	if (v.written == v.nxt) {
+		/* Only because what was sent before had been acknowledged already. */
+		if (wrote_before && (s32)context[1] < tp->mss_cache && !nonagle_of(tp))
+			talk->tally_slower++;
 		return 0;
+	}
 	look(&v, sk, tp);
 	reason = why(&v, entered ? talk->more : 0);
 	if (!reason)
@@ -368,6 +414,12 @@ int write_ended(u64 *context)
 	sign(talk);
 	measure(&talk->hold.ends, tp);
 	begin(talk, &v, reason, entered ? entered : now);
+	if (tree_only) {
+		u64 thread = talk->hold.writer;
+		struct wait wait = { .cookie = talk->hold.ends.cookie, .serial = talk->hold.serial };
+
+		bpf_map_update_elem(&waits, &thread, &wait, 0);
+	}
 	return 0;
 }
 
@@ -482,7 +534,7 @@ int read_ended(u64 *context)
 	struct tcp_sock *tp;
 	u64 now;
 
-	if (sk->sk_protocol != IPPROTO_TCP || length < 0 || (flags & MSG_PEEK))
+	if (sk->sk_protocol != IPPROTO_TCP || length < 0 || (flags & MSG_PEEK) || !looked_at())
 		return 0;
 	tp = bpf_skc_to_tcp_sock(sk);
 	if (!tp)
@@ -540,5 +592,37 @@ int socket_ends(u64 *context)
 		say_late_ack(talk, 0);
 	if (talk->tally_ns)
 		say_tally(tp, talk, now);
+	return 0;
+}
+
+/* A process of the tree makes another. */
+SEC("tp_btf/sched_process_fork")
+int process_forks(u64 *context)
+{
+	struct task_struct *parent = (void *)context[0], *child = (void *)context[1];
+	u32 process = parent->tgid;
+	u8 one = 1;
+
+	if (!bpf_map_lookup_elem(&tree, &process))
+		return 0;
+	process = child->tgid;
+	bpf_map_update_elem(&tree, &process, &one, 0);
+	return 0;
+}
+
+/* A thread sleeps, and not because another was to run. */
+SEC("tp_btf/sched_switch")
+int thread_sleeps(u64 *context)
+{
+	struct task_struct *previous = (void *)context[1];
+	u64 thread;
+	struct wait *wait;
+
+	if (!(u32)context[3])
+		return 0;
+	thread = (u64)previous->tgid << 32 | (u32)previous->pid;
+	wait = bpf_map_lookup_elem(&waits, &thread);
+	if (wait)
+		wait->slept = 1;
 	return 0;
 }

@@ -17,6 +17,11 @@ const CRATES: &[(&str, &[&str])] = &[
     ("tinygram-papers", &["tinygram-sim", "tinygram-engine"]),
     ("tinygram-stack", &["tinygram-engine", "tinygram-wire"]),
     ("tinygram-diagnose", &["tinygram-engine", "tinygram-wire"]),
+    // Through diagnose to what it stands on, for live packets.
+    (
+        "tinygram-watch",
+        &["tinygram-diagnose", "tinygram-wire", "tinygram-engine"],
+    ),
     ("tinygram-link", &[]),
     ("tinygram-preload", &[]),
     ("tinygram-report", &[]),
@@ -33,6 +38,7 @@ const CRATES: &[(&str, &[&str])] = &[
             "tinygram-link",
             "tinygram-preload",
             "tinygram-report",
+            "tinygram-watch",
             "tinygram-weblog",
         ],
     ),

@@ -77,6 +77,8 @@ pub struct Hold {
     pub release: Release,
     /// `TCP_NODELAY` was set.
     pub nodelay: bool,
+    /// The thread that wrote has slept while the hold lasted; known of a process tree alone.
+    pub slept: bool,
 }
 
 /// Why octets wait.
@@ -156,6 +158,9 @@ pub struct Tally {
     pub writes: u32,
     /// Writes less than 10 ms behind another, with no read in between.
     pub close: u32,
+    /// Short writes that left at once only because what was sent before had been acknowledged
+    /// already; said of a process tree alone.
+    pub slower: u32,
     /// Times at which the program read after it had written.
     pub turns: u32,
     /// Holds too short to be told one by one.

@@ -51,6 +51,8 @@ pub enum Facts {
         release: Release,
         /// Of the cost, what the path takes in any case, in nanoseconds; none if it is not known.
         path_ns: Option<i64>,
+        /// The thread that wrote slept meanwhile; known of a process tree alone.
+        slept: bool,
     },
     /// Octets that the peer kept until an acknowledgment of this host's came.
     LateAck {

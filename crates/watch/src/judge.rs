@@ -7,6 +7,7 @@
 //! other holds decide.
 
 use std::collections::HashMap;
+use std::net::SocketAddr;
 
 use tinygram_diagnose::{Cost, Kind, Tier};
 
@@ -18,6 +19,9 @@ use crate::finding::{Facts, Finding, Part};
 pub struct Judge {
     talks: HashMap<u64, Talk>,
     floods: HashMap<u64, Flood>,
+    /// When the last hold of a sender on this host ended: its receiver's late acknowledgment is no
+    /// news.
+    senders: HashMap<(SocketAddr, SocketAddr), i64>,
     /// What was seen and accuses nobody.
     pub excused: Excused,
 }
@@ -33,6 +37,8 @@ pub struct Excused {
     pub own_cork: u64,
     /// Acknowledgments that were late and kept nobody.
     pub harmless_acks: u64,
+    /// Short writes that a slower acknowledgment would have held; known of a process tree alone.
+    pub slower: u64,
 }
 
 /// What is remembered of a connection.
@@ -55,7 +61,6 @@ struct Flood {
     bytes: u64,
     start_ns: i64,
     lasted_ns: i64,
-    said: bool,
 }
 
 impl Judge {
@@ -69,6 +74,8 @@ impl Judge {
                     return;
                 }
                 self.make_room();
+                let ends = (hold.connection.local, hold.connection.remote);
+                self.senders.insert(ends, hold.end_ns);
                 let talk = self.talks.entry(hold.connection.cookie).or_default();
                 if let Some(before) = talk.pending.replace(hold) {
                     // Its aftermath was lost.
@@ -89,9 +96,15 @@ impl Judge {
             }
             Event::Tally(tally) => {
                 self.excused.short += u64::from(tally.short_holds);
+                self.excused.slower += u64::from(tally.slower);
                 self.flood(tally).into_iter().for_each(found);
             }
             Event::LateAck(late) => {
+                let sender = (late.connection.remote, late.connection.local);
+                let known = self.senders.get(&sender);
+                if known.is_some_and(|end_ns| (end_ns - late.ack_ns).abs() < SAME_NS) {
+                    return;
+                }
                 self.make_room();
                 let talk = self.talks.entry(late.connection.cookie).or_default();
                 match talk.late(&late) {
@@ -124,6 +137,9 @@ impl Judge {
         if self.floods.len() >= MOST_CONNECTIONS {
             self.floods.clear();
         }
+        if self.senders.len() >= MOST_CONNECTIONS {
+            self.senders.clear();
+        }
     }
 
     /// Adds a tally to its connection's flood; says so once it is one, and again whenever it goes on.
@@ -139,7 +155,6 @@ impl Judge {
             turns: 0,
             bytes: 0,
             lasted_ns: 0,
-            said: false,
         });
         flood.close += u64::from(tally.close);
         flood.runs += u64::from(tally.writes.saturating_sub(tally.close));
@@ -160,7 +175,6 @@ impl Judge {
             turns: 0,
             bytes: 0,
             lasted_ns: 0,
-            said: true,
         };
         Some(finding)
     }
@@ -210,6 +224,7 @@ impl Talk {
                 reason: hold.reason,
                 release: hold.release,
                 path_ns,
+                slept: hold.slept,
             },
             connection: hold.connection,
             process: hold.writer,
@@ -319,6 +334,8 @@ impl Flood {
 const LEAST_ANSWERS_IN: u32 = 8;
 /// What a host takes to react, and a timer to be late.
 const REACTION_NS: i64 = 5_000_000;
+/// An acknowledgment releases what it releases at once, and a host may be busy.
+const SAME_NS: i64 = 20_000_000;
 /// Stream buffers are powers of two, or a few of them; 512 is the smallest in use.
 const BUFFER_UNIT: u32 = 512;
 const LEAST_MERGEABLE: u64 = 50;

@@ -9,7 +9,7 @@ mod share;
 mod size;
 
 pub(crate) use count::count;
-pub(crate) use duration::{AckTimer, ack_timer, duration};
+pub(crate) use duration::{AckTimer, ack_timer, duration, span};
 pub(crate) use lengths::{Lengths, Random, Series, lengths};
 pub(crate) use names::Names;
 pub(crate) use rate::rate;

@@ -11,7 +11,7 @@ mod record;
 use std::os::fd::{AsRawFd, RawFd};
 use std::time::Duration;
 
-use aya::maps::{Array, MapData, PerCpuArray, RingBuf};
+use aya::maps::{HashMap, MapData, PerCpuArray, RingBuf};
 use aya::programs::BtfTracePoint;
 use aya::{Btf, Ebpf, EbpfLoader};
 use aya_obj::btf::BtfKind;
@@ -47,6 +47,8 @@ pub struct Options {
     pub hooks: Option<Hooks>,
     /// Shorter holds are counted and not told one by one.
     pub least_hold: Duration,
+    /// Only this process and those that it makes; whether their threads sleep is told, too.
+    pub tree: Option<u32>,
 }
 
 impl Default for Options {
@@ -54,6 +56,7 @@ impl Default for Options {
         Self {
             hooks: None,
             least_hold: Duration::from_millis(1),
+            tree: None,
         }
     }
 }
@@ -81,8 +84,15 @@ impl Source {
             .btf(Some(&btf))
             .allow_unsupported_maps()
             .override_global("least_hold_ns", &least_hold_ns, true)
+            .override_global("tree_only", &u8::from(options.tree.is_some()), true)
             .load(OBJECT)
             .map_err(|error| Lacking::of(&error))?;
+        if let Some(process) = options.tree {
+            plant(&mut programs, process)?;
+            for (program, tracepoint) in TREE_TRACEPOINTS {
+                attach(&mut programs, program, tracepoint, &btf)?;
+            }
+        }
         for (program, tracepoint) in TRACEPOINTS {
             attach(&mut programs, program, tracepoint, &btf)?;
         }
@@ -166,6 +176,14 @@ fn attach(
         .map_err(|error| Lacking::of(&error))
 }
 
+/// The process from which the tree grows.
+fn plant(programs: &mut Ebpf, process: u32) -> Result<(), Lacking> {
+    let tree = take(programs, "tree")?;
+    let mut tree: HashMap<MapData, u32, u8> =
+        HashMap::try_from(tree).map_err(|error| Lacking::of(&error))?;
+    tree.insert(process, 1, 0).map_err(|error| Lacking::of(&error))
+}
+
 fn take(programs: &mut Ebpf, map: &'static str) -> Result<aya::maps::Map, Lacking> {
     let missing = || Lacking::Other(format!("{map} is not in the object"));
     programs.take_map(map).ok_or_else(missing)
@@ -203,6 +221,11 @@ const TRACEPOINTS: [(&str, &str); 4] = [
     ("socket_ends", "tcp_destroy_sock"),
     ("read_ended", "sock_recv_length"),
     ("write_ended", "sock_send_length"),
+];
+/// What is seen of a process tree besides.
+const TREE_TRACEPOINTS: [(&str, &str); 2] = [
+    ("process_forks", "sched_process_fork"),
+    ("thread_sleeps", "sched_switch"),
 ];
 const WRITE_BEGIN: &str = "tcp_sendmsg_locked";
 

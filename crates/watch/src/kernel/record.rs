@@ -40,7 +40,7 @@ struct HoldRecord {
     reason: u8,
     ended_by: u8,
     nonagle: u8,
-    unused: u8,
+    slept: u8,
     comm: [u8; 16],
 }
 
@@ -70,6 +70,8 @@ struct TallyRecord {
     short_holds: u32,
     close: u32,
     nonagle: u32,
+    slower: u32,
+    unused: u32,
     comm: [u8; 16],
 }
 
@@ -111,6 +113,7 @@ pub(super) fn decode(record: &[u8], epoch_ns: i64) -> Option<Event> {
                 reason: reason(r.reason)?,
                 release: release(r.ended_by)?,
                 nodelay: r.nonagle & 1 != 0,
+                slept: r.slept != 0,
             })
         }
         2 => {
@@ -139,6 +142,7 @@ pub(super) fn decode(record: &[u8], epoch_ns: i64) -> Option<Event> {
                 writes: r.writes,
                 turns: r.turns,
                 close: r.close,
+                slower: r.slower,
                 short_holds: r.short_holds,
                 nodelay: r.nonagle & 1 != 0,
             })
@@ -232,7 +236,7 @@ mod tests {
         assert_eq!(size_of::<Ends>(), 64);
         assert_eq!(size_of::<HoldRecord>(), 144);
         assert_eq!(size_of::<AfterRecord>(), 24);
-        assert_eq!(size_of::<TallyRecord>(), 152);
+        assert_eq!(size_of::<TallyRecord>(), 160);
         assert_eq!(size_of::<LateAckRecord>(), 136);
     }
 

@@ -1,0 +1,100 @@
+//! Diagnose's corpus, run live: what the kernel says of each pattern against the log of the
+//! applications that played it.
+//!
+//! `WATCH_PATTERNS=wwr-client,loss` plays these alone; `-- --nocapture` prints a line for each.
+
+mod common;
+
+use std::process::Command;
+
+use common::Watched;
+use serde_json::Value;
+use tinygram_diagnose::{Kind, Side};
+use tinygram_watch::finding::Finding;
+use tinygram_watch::kernel::{Hooks, Options};
+
+#[test]
+fn what_the_kernel_says_is_what_the_applications_saw() {
+    for hooks in [Hooks::WriteEnd, Hooks::WriteBegin] {
+        let Some(mut watched) = Watched::open(&Options {
+            hooks: Some(hooks),
+            ..Options::default()
+        }) else {
+            return;
+        };
+        let wrong: Vec<String> = patterns().iter().flat_map(|name| judge(name, &mut watched)).collect();
+        assert!(wrong.is_empty(), "{}:\n{}", hooks.name(), wrong.join("\n"));
+    }
+}
+
+/// Plays one pattern; what is not as it should be.
+fn judge(name: &str, watched: &mut Watched) -> Vec<String> {
+    let (output, findings) = watched.during(Command::new("python3").arg(PLAYER).arg(name));
+    assert!(output.status.success(), "{name}: {}", String::from_utf8_lossy(&output.stderr));
+    let truth: Value = serde_json::from_slice(&output.stdout).expect("the player prints JSON");
+    let stalls = truth["stalls"].as_array().expect("a list");
+    let pid = truth["pid"].as_u64().expect("a number") as u32;
+    let mut wrong = Vec::new();
+    // A round trip is what the path takes: said, and no stall in the log's sense.
+    let mut found: Vec<&Finding> = findings
+        .iter()
+        .filter(|f| f.kind.is_stall() && f.kind != Kind::NagleRoundTrip)
+        .collect();
+    let (told, mut off_ms) = (found.len(), 0.0_f64);
+    let mut left = Vec::new();
+    for stall in stalls {
+        match found.iter().position(|finding| fits(finding, stall)) {
+            Some(at) => {
+                let finding = found.remove(at);
+                let (cost_ms, logged_ms) = (finding.cost.time_ns as f64 / 1e6, ms(stall));
+                off_ms = off_ms.max((cost_ms - logged_ms).abs());
+                if finding.process.pid != pid {
+                    wrong.push(format!("{name}: process {} and not {pid}", finding.process.pid));
+                }
+            }
+            None => left.push(stall),
+        }
+    }
+    for stall in left {
+        wrong.push(format!("{name}: not found: {stall}"));
+    }
+    for finding in found {
+        wrong.push(format!("{name}: nobody's stall: {finding:?}"));
+    }
+    let floods = findings.iter().filter(|f| f.kind == Kind::TinygramFlood).count() as u64;
+    if (floods > 0) != (truth["floods"].as_u64() > Some(0)) {
+        wrong.push(format!("{name}: {floods} floods"));
+    }
+    println!("{name:28} {:2} stalls logged, {told:2} told, off by {off_ms:.2} ms at most", stalls.len());
+    wrong
+}
+
+/// Is this the stall of the log: the connection, the sender, the time?
+fn fits(finding: &Finding, stall: &Value) -> bool {
+    let connection = &finding.connection;
+    let client_port = match finding.side() {
+        Side::Client => connection.local.port(),
+        Side::Server => connection.remote.port(),
+    };
+    let start_ns = stall["written_ns"].as_i64().expect("a number");
+    let end_ns = stall["read_ns"].as_i64().expect("a number");
+    let overlap = (finding.start_ns + finding.cost.time_ns).min(end_ns) - finding.start_ns.max(start_ns);
+    stall["client_port"] == client_port
+        && stall["sender"] == finding.sender().to_string()
+        && overlap * 2 > end_ns - start_ns
+}
+
+fn ms(stall: &Value) -> f64 {
+    stall["cost_ms"].as_f64().expect("a number")
+}
+
+fn patterns() -> Vec<String> {
+    let listed = Command::new("python3").args([PLAYER, "--list"]).output().expect("python3");
+    let all = String::from_utf8(listed.stdout).expect("names");
+    match std::env::var("WATCH_PATTERNS") {
+        Ok(some) => some.split(',').map(str::to_owned).collect(),
+        Err(_) => all.lines().map(str::to_owned).collect(),
+    }
+}
+
+const PLAYER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/play.py");
