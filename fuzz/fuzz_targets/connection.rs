@@ -271,7 +271,6 @@ impl Arrival {
             ack,
             len: self.len.into(),
             window: self.window.into(),
-            mss: self.mss,
             flags: Flags::from_bits(self.flags),
             options: self.options(connection),
         }
@@ -286,6 +285,7 @@ impl Arrival {
             Span::new(start, start + u64::from(len))
         };
         Options {
+            mss: Some(self.mss),
             window_scale: self.window_scale,
             sack_permitted: self.sack_permitted,
             timestamps: self

@@ -20,6 +20,8 @@
 //!
 //! A [profile] names the rules that a historic or modern stack is made of.
 
+extern crate alloc;
+
 pub mod connection;
 pub mod extensions;
 pub mod offset;
@@ -35,7 +37,7 @@ pub mod time;
 pub use connection::{Config, Connection, Reason, State, Wrote};
 pub use extensions::{Extensions, Keepalive};
 pub use offset::{Offset, Span};
-pub use options::{Options, SackBlocks, Timestamps};
+pub use options::{Blocks, Options, SackBlocks, TcpOptions, Timestamps};
 pub use outbox::{Events, Outbox};
 pub use segment::{Flags, Segment};
 pub use time::{Duration, Instant};

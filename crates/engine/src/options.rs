@@ -1,14 +1,23 @@
-//! The options of a segment besides its MSS (RFC 9293, section 3.2).
+//! The options of a segment (RFC 9293, section 3.2).
 
-use std::fmt;
+use core::fmt;
+use core::marker::PhantomData;
 
 use crate::offset::{Offset, Span};
 use crate::time::Duration;
 
+/// The options of a segment of the engine's, whose SACK blocks are ranges of offsets.
+pub type Options = TcpOptions<Offset>;
+
+/// SACK blocks of the engine's: ranges of offsets.
+pub type SackBlocks = Blocks<Offset>;
+
 /// What stands behind the fixed header. A segment of a connection that agreed on nothing carries
-/// the default: none.
+/// the default: none. `E` is what bounds a SACK block.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Options {
+pub struct TcpOptions<E: Edge> {
+    /// The maximum segment size in octets; only on a SYN (RFC 9293, section 3.7.1).
+    pub mss: Option<u16>,
     /// The shift that undoes the sender's window scaling; only on a SYN (RFC 7323, section 2.2).
     pub window_scale: Option<u8>,
     /// SACK blocks are understood; only on a SYN (RFC 2018, section 2).
@@ -16,7 +25,7 @@ pub struct Options {
     /// TSval and TSecr (RFC 7323, section 3.2).
     pub timestamps: Option<Timestamps>,
     /// What arrived out of order, or twice (RFC 2018, section 3; RFC 2883).
-    pub sack: SackBlocks,
+    pub sack: Blocks<E>,
 }
 
 /// The timestamps option, in ticks of its sender's clocks.
@@ -38,25 +47,96 @@ impl Timestamps {
 /// They are kept as distances from the lowest of them: a segment is copied several times on its
 /// way, and most have no block.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
-pub struct SackBlocks {
-    /// Where the lowest block starts: the high and the low half.
+pub struct Blocks<E: Edge> {
+    /// Where the lowest block starts, the high and the low half; 0 for sequence numbers.
     base: [u32; 2],
     /// Start and end of each, as distances from there.
-    blocks: [[u32; 2]; Self::MAX],
+    blocks: [[u32; 2]; MAX_BLOCKS],
     len: u8,
+    edge: PhantomData<E>,
 }
 
-impl SackBlocks {
+/// No TCP header has room for more.
+const MAX_BLOCKS: usize = 4;
+
+impl<E: Edge> Blocks<E> {
     /// No TCP header has room for more.
-    pub const MAX: usize = 4;
+    pub const MAX: usize = MAX_BLOCKS;
     /// No block.
     pub const NONE: Self = Self {
         base: [0; 2],
-        blocks: [[0; 2]; Self::MAX],
+        blocks: [[0; 2]; MAX_BLOCKS],
         len: 0,
+        edge: PhantomData,
     };
 
-    /// Adds `block` behind the others. Gives whether there was room for it: there are no more than
+    /// How many there are.
+    #[must_use]
+    #[inline]
+    pub fn len(&self) -> usize {
+        usize::from(self.len)
+    }
+
+    /// Whether there is none.
+    #[must_use]
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// The blocks in the order of the option: the most recent first (RFC 2018, section 4).
+    #[inline]
+    pub fn iter(&self) -> impl Iterator<Item = E::Block> + '_ {
+        let base = u64::from(self.base[0]) << 32 | u64::from(self.base[1]);
+        let blocks = self.blocks[..self.len()].iter();
+        blocks.map(move |distances| E::block(base, *distances))
+    }
+}
+
+/// What bounds a SACK block: an [`Offset`], or on the wire a 32-bit sequence number.
+pub trait Edge: Copy {
+    /// The first octet, and the one behind the last.
+    type Block: fmt::Debug;
+
+    /// The block whose edges are so far from `base`.
+    fn block(base: u64, distances: [u32; 2]) -> Self::Block;
+}
+
+impl Edge for Offset {
+    type Block = Span;
+
+    #[inline]
+    fn block(base: u64, distances: [u32; 2]) -> Span {
+        let [start, end] = distances.map(|distance| Self::new(base) + u64::from(distance));
+        Span::new(start, end)
+    }
+}
+
+impl Edge for u32 {
+    type Block = (Self, Self);
+
+    #[inline]
+    fn block(_: u64, [left, right]: [u32; 2]) -> (Self, Self) {
+        (left, right)
+    }
+}
+
+/// Blocks as they stand on the wire: the numbers of the first octet and of the one behind the last.
+impl Blocks<u32> {
+    /// Adds a block behind the others. Returns whether there was room for it.
+    pub fn push(&mut self, left: u32, right: u32) -> bool {
+        let place = self.blocks.get_mut(usize::from(self.len));
+        let has_room = place.is_some();
+        if let Some(place) = place {
+            *place = [left, right];
+            self.len += 1;
+        }
+        has_room
+    }
+}
+
+impl Blocks<Offset> {
+    /// Adds `block` behind the others. Returns whether there was room for it: there are no more than
     /// four, and no window is so large that they can be further apart than four gigabytes.
     pub fn push(&mut self, block: Span) -> bool {
         let mut all = [Span::default(); Self::MAX];
@@ -81,32 +161,9 @@ impl SackBlocks {
         self.len += 1;
         true
     }
-
-    /// How many there are.
-    #[must_use]
-    #[inline]
-    pub fn len(&self) -> usize {
-        usize::from(self.len)
-    }
-
-    /// Whether there is none.
-    #[must_use]
-    #[inline]
-    pub fn is_empty(&self) -> bool {
-        self.len == 0
-    }
-
-    /// The blocks in the order of the option: the most recent first (RFC 2018, section 4).
-    pub fn iter(&self) -> impl Iterator<Item = Span> + '_ {
-        let base = Offset::new(u64::from(self.base[0]) << 32 | u64::from(self.base[1]));
-        let span = move |[start, end]: &[u32; 2]| {
-            Span::new(base + u64::from(*start), base + u64::from(*end))
-        };
-        self.blocks[..self.len()].iter().map(span)
-    }
 }
 
-impl FromIterator<Span> for SackBlocks {
+impl FromIterator<Span> for Blocks<Offset> {
     /// The first four of `blocks` that find room.
     fn from_iter<T: IntoIterator<Item = Span>>(blocks: T) -> Self {
         let mut all = Self::NONE;
@@ -117,13 +174,24 @@ impl FromIterator<Span> for SackBlocks {
     }
 }
 
-impl fmt::Debug for SackBlocks {
+impl FromIterator<(u32, u32)> for Blocks<u32> {
+    /// The first four of `blocks`.
+    fn from_iter<T: IntoIterator<Item = (u32, u32)>>(blocks: T) -> Self {
+        let mut all = Self::NONE;
+        for (left, right) in blocks {
+            all.push(left, right);
+        }
+        all
+    }
+}
+
+impl<E: Edge> fmt::Debug for Blocks<E> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_list().entries(self.iter()).finish()
     }
 }
 
-impl fmt::Display for SackBlocks {
+impl fmt::Display for Blocks<Offset> {
     /// tcpdump's notation: `sack 2 {3:4}{7:9}`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "sack {} ", self.len())?;

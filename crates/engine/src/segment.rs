@@ -16,15 +16,13 @@ pub struct Segment {
     pub len: u32,
     /// SEG.WND in octets, any scaling undone.
     pub window: u32,
-    /// The maximum segment size option in octets, 0 where absent; only on a SYN.
-    pub mss: u16,
     /// The control bits.
     pub flags: Flags,
-    /// The options besides the MSS.
+    /// The options.
     pub options: Options,
 }
 
-/// Control bits (RFC 9293, section 3.1).
+/// Control bits (RFC 9293, section 3.1), as they stand in the header's octet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Flags(u8);
 
@@ -39,8 +37,16 @@ impl Flags {
     pub const PSH: Self = Self(0x08);
     /// The acknowledgment field is significant.
     pub const ACK: Self = Self(0x10);
+    /// The urgent pointer is significant.
+    pub const URG: Self = Self(0x20);
+    /// ECN-Echo (RFC 3168, section 6.1).
+    pub const ECE: Self = Self(0x40);
+    /// Congestion window reduced (RFC 3168, section 6.1).
+    pub const CWR: Self = Self(0x80);
     /// None of them.
     pub const NONE: Self = Self(0);
+    /// Those that a connection heeds: FIN, SYN, RST, PSH and ACK.
+    pub const HEEDED: Self = Self(0x1f);
 
     /// Both sets together.
     #[must_use]
@@ -72,16 +78,29 @@ impl Flags {
         self.0 & wanted.0 != 0
     }
 
-    /// The low five bits of the header's flag octet.
+    /// What of `these` is in the set.
+    #[must_use]
+    pub const fn among(self, these: Self) -> Self {
+        Self(self.0 & these.0)
+    }
+
+    /// The header's octet.
     #[must_use]
     pub const fn bits(self) -> u8 {
         self.0
     }
 
-    /// From the header's flag octet; bits the engine does not know are dropped.
+    /// From the header's octet.
     #[must_use]
     pub const fn from_bits(bits: u8) -> Self {
-        Self(bits & 0x1f)
+        Self(bits)
+    }
+}
+
+impl core::ops::BitOr for Flags {
+    type Output = Self;
+    fn bitor(self, other: Self) -> Self {
+        self.with(other)
     }
 }
 
@@ -124,8 +143,8 @@ impl Segment {
             separator = ",";
             Ok(())
         };
-        if self.mss != 0 {
-            one(format_args!("mss {}", self.mss))?;
+        if let Some(mss) = options.mss {
+            one(format_args!("mss {mss}"))?;
         }
         if options.sack_permitted {
             one(format_args!("sackOK"))?;
@@ -155,6 +174,9 @@ impl fmt::Display for Segment {
             (Flags::FIN, 'F'),
             (Flags::RST, 'R'),
             (Flags::PSH, 'P'),
+            (Flags::URG, 'U'),
+            (Flags::ECE, 'E'),
+            (Flags::CWR, 'W'),
             (Flags::ACK, '.'),
         ];
         f.write_str("Flags [")?;
@@ -191,15 +213,14 @@ mod tests {
             ack: Offset::SYN,
             len: 0,
             window: 65_535,
-            mss: 0,
             flags: Flags::SYN,
             options: Options::default(),
         };
         assert_eq!(plain.to_string(), "Flags [S], seq 0, win 65535, length 0");
         let block = Span::new(Offset::new(3), Offset::new(4));
         let all = Segment {
-            mss: 1460,
             options: Options {
+                mss: Some(1460),
                 window_scale: Some(7),
                 sack_permitted: true,
                 timestamps: Some(Timestamps { value: 5, echo: 3 }),

@@ -19,7 +19,7 @@ use tinygram_engine::{Connection, Offset, Span};
 fn decide(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("decide");
     let (offer, vars) = situation();
-    let custom = SendPolicy::Custom(Custom::new(|_, _| Verdict::Send(Because::NoDelay)));
+    let custom = SendPolicy::Custom(Custom::from_fn(|_, _| Verdict::Send(Because::NoDelay)));
     let listed = SendPolicy::LIST
         .iter()
         .map(|entry| (entry.name, (entry.make)()));

@@ -7,9 +7,10 @@ use std::fmt;
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 
 use crate::capture::{Frame, LinkType};
-use crate::options;
+use crate::options::{self, Options};
 
 pub use crate::options::Timestamps;
+pub use tinygram_engine::Flags;
 
 /// What one TCP segment says, as far as the snapped frame shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,52 +31,6 @@ pub struct Segment {
     pub payload: u32,
     /// Options that were captured.
     pub options: Options,
-}
-
-/// The options that diagnosis reads.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Options {
-    /// Maximum segment size, on SYN only.
-    pub mss: Option<u16>,
-    /// Window scale shift, on SYN only.
-    pub window_scale: Option<u8>,
-    /// Timestamp value and echo reply (RFC 7323).
-    pub timestamps: Option<Timestamps>,
-    /// At least one SACK block is present: something is missing at the receiver.
-    pub sack: bool,
-}
-
-/// TCP flag bits.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Flags(pub u8);
-
-impl Flags {
-    /// No more data from the sender.
-    pub const FIN: Self = Self(0x01);
-    /// Synchronise sequence numbers.
-    pub const SYN: Self = Self(0x02);
-    /// Reset the connection.
-    pub const RST: Self = Self(0x04);
-    /// Push: the sender's buffer was emptied.
-    pub const PSH: Self = Self(0x08);
-    /// The acknowledgement number is valid.
-    pub const ACK: Self = Self(0x10);
-    /// The urgent pointer is valid.
-    pub const URG: Self = Self(0x20);
-
-    /// True if any of the given bits is set.
-    #[inline]
-    #[must_use]
-    pub fn any(self, bits: Self) -> bool {
-        self.0 & bits.0 != 0
-    }
-}
-
-impl std::ops::BitOr for Flags {
-    type Output = Self;
-    fn bitor(self, other: Self) -> Self {
-        Self(self.0 | other.0)
-    }
 }
 
 /// An address and a port. IPv4 is kept as its IPv6-mapped form, so that both compare alike.
@@ -282,7 +237,7 @@ fn tcp(header: &[u8], on_wire: usize, endpoint: impl Fn(bool, u16) -> Endpoint) 
     if length < 20 {
         return None;
     }
-    let flags = Flags(header[13]);
+    let flags = Flags::from_bits(header[13]);
     let options = header.get(20..length.min(header.len())).unwrap_or_default();
     Some(Segment {
         source: endpoint(true, be16(header, 0)?),
@@ -292,19 +247,8 @@ fn tcp(header: &[u8], on_wire: usize, endpoint: impl Fn(bool, u16) -> Endpoint) 
         flags,
         window: be16(header, 14)?,
         payload: u32::try_from(on_wire.checked_sub(length)?).ok()?,
-        options: read_options(options),
+        options: options::read_all(options),
     })
-}
-
-#[inline]
-fn read_options(octets: &[u8]) -> Options {
-    let all = options::Options::read(octets);
-    Options {
-        mss: all.mss,
-        window_scale: all.window_scale,
-        timestamps: all.timestamps,
-        sack: !all.sack.is_empty(),
-    }
 }
 
 #[inline]

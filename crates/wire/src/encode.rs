@@ -5,11 +5,11 @@
 
 use std::net::SocketAddr;
 
-use tinygram_engine::{Flags, Segment};
+use tinygram_engine::{Flags, Segment, Span};
 
 use crate::checksum::Sum;
 use crate::decode::Endpoint;
-use crate::options::{Options, SackBlocks};
+use crate::options::{self, Options};
 use crate::packet::Header;
 use crate::sequence::Sequence;
 
@@ -99,7 +99,7 @@ impl Path {
     #[must_use]
     #[inline]
     pub fn headers_len(&self, options: &Options) -> usize {
-        self.version.header_len() + TCP_HEADER + options.len()
+        self.version.header_len() + TCP_HEADER + options::len(options)
     }
 
     /// Writes the headers for the payload that stands behind them: `packet` begins with
@@ -113,7 +113,7 @@ impl Path {
         let ip = self.version.header_len();
         self.write_ip(packet);
         let tcp = &mut packet[ip..];
-        let header_len = TCP_HEADER + header.options.len();
+        let header_len = TCP_HEADER + options::len(&header.options);
         tcp[0..2].copy_from_slice(&self.source.port.to_be_bytes());
         tcp[2..4].copy_from_slice(&self.destination.port.to_be_bytes());
         tcp[4..8].copy_from_slice(&header.seq.to_be_bytes());
@@ -123,7 +123,7 @@ impl Path {
         tcp[14..16].copy_from_slice(&header.window.to_be_bytes());
         // Checksum and urgent pointer.
         tcp[16..20].fill(0);
-        header.options.write(&mut tcp[TCP_HEADER..header_len]);
+        options::write(&header.options, &mut tcp[TCP_HEADER..header_len]);
         let pseudo = self.pseudo_header(tcp.len());
         let sum = match checksum {
             Checksum::Full => pseudo.with(tcp).checksum(),
@@ -225,17 +225,14 @@ impl Numbering {
     #[inline]
     fn options(&self, segment: &Segment) -> Options {
         let of_the_engine = &segment.options;
-        let mut sack = SackBlocks::default();
         // They say what came the other way.
-        for block in of_the_engine.sack.iter() {
-            sack.push(self.acks.number(block.start), self.acks.number(block.end));
-        }
+        let number = |block: Span| (self.acks.number(block.start), self.acks.number(block.end));
         Options {
-            mss: (segment.mss != 0).then_some(segment.mss),
+            mss: of_the_engine.mss,
             window_scale: of_the_engine.window_scale,
             sack_permitted: of_the_engine.sack_permitted,
             timestamps: of_the_engine.timestamps,
-            sack,
+            sack: of_the_engine.sack.iter().map(number).collect(),
         }
     }
 }

@@ -1,36 +1,17 @@
 //! TCP options (RFC 9293, section 3.2; RFC 7323; RFC 2018).
 
-use std::ops::Deref;
-
 pub use tinygram_engine::Timestamps;
+use tinygram_engine::options::{Blocks, TcpOptions};
 
-/// The blocks of a SACK option: left edge, and right edge, which is not included. At most four
-/// fit (RFC 2018, section 3).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct SackBlocks {
-    len: u8,
-    blocks: [(u32, u32); Self::MOST],
-}
+/// SACK blocks as they stand on the wire: left edge, and right edge, which is not included.
+pub type SackBlocks = Blocks<u32>;
 
-impl SackBlocks {
-    /// As many as fit into 40 octets of options.
-    pub const MOST: usize = 4;
+/// The options that the engine knows, all of one segment together, as they stand on the wire. A
+/// window scale is the shift as it was sent (up to 255; more than 14 means 14).
+pub type Options = TcpOptions<u32>;
 
-    /// Adds a block; one too many is left out.
-    pub fn push(&mut self, left: u32, right: u32) {
-        if let Some(place) = self.blocks.get_mut(usize::from(self.len)) {
-            *place = (left, right);
-            self.len += 1;
-        }
-    }
-}
-
-impl Deref for SackBlocks {
-    type Target = [(u32, u32)];
-    fn deref(&self) -> &Self::Target {
-        &self.blocks[..usize::from(self.len)]
-    }
-}
+/// The room for options that a header has, in octets.
+pub const ROOM: usize = 40;
 
 /// One option of a segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -83,11 +64,8 @@ fn one(kind: u8, value: &[u8]) -> TcpOption {
         (WINDOW_SCALE, &[shift]) => TcpOption::WindowScale(shift),
         (SACK_PERMITTED, []) => TcpOption::SackPermitted,
         (SACK, blocks) if blocks.len() >= 8 => {
-            let mut found = SackBlocks::default();
-            for block in blocks.chunks_exact(8) {
-                found.push(be32(block, 0), be32(block, 4));
-            }
-            TcpOption::Sack(found)
+            let block = |octets| (be32(octets, 0), be32(octets, 4));
+            TcpOption::Sack(blocks.chunks_exact(8).map(block).collect())
         }
         (TIMESTAMPS, stamps) if stamps.len() == 8 => TcpOption::Timestamps(Timestamps {
             value: be32(stamps, 0),
@@ -97,118 +75,95 @@ fn one(kind: u8, value: &[u8]) -> TcpOption {
     }
 }
 
-/// The options that the engine knows, all of one segment together.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Options {
-    /// Maximum segment size in octets; on a SYN only.
-    pub mss: Option<u16>,
-    /// Window scale shift; on a SYN only.
-    pub window_scale: Option<u8>,
-    /// SACK understood; on a SYN only.
-    pub sack_permitted: bool,
-    /// RFC 7323 timestamps.
-    pub timestamps: Option<Timestamps>,
-    /// What arrived out of order.
-    pub sack: SackBlocks,
+/// Reads all options; of one that comes twice the last counts.
+#[must_use]
+#[inline]
+pub fn read_all(octets: &[u8]) -> Options {
+    // Nearly every segment of a modern stack carries NOP NOP timestamps and nothing else.
+    if let [NOP, NOP, TIMESTAMPS, 10, rest @ ..] = octets
+        && rest.len() == 8
+    {
+        return Options {
+            timestamps: Some(Timestamps {
+                value: be32(rest, 0),
+                echo: be32(rest, 4),
+            }),
+            ..Options::default()
+        };
+    }
+    let mut all = Options::default();
+    for option in read(octets) {
+        match option {
+            TcpOption::Mss(mss) => all.mss = Some(mss),
+            TcpOption::WindowScale(shift) => all.window_scale = Some(shift),
+            TcpOption::SackPermitted => all.sack_permitted = true,
+            TcpOption::Sack(blocks) => all.sack = blocks,
+            TcpOption::Timestamps(timestamps) => all.timestamps = Some(timestamps),
+            TcpOption::Other(_) => {}
+        }
+    }
+    all
 }
 
-impl Options {
-    /// The room for options that a header has, in octets.
-    pub const ROOM: usize = 40;
-
-    /// Reads them; of an option that comes twice the last one counts.
-    #[must_use]
-    #[inline]
-    pub fn read(octets: &[u8]) -> Self {
-        // Nearly every segment of a modern stack carries NOP NOP timestamps and nothing else.
-        if let [NOP, NOP, TIMESTAMPS, 10, rest @ ..] = octets
-            && rest.len() == 8
-        {
-            return Self {
-                timestamps: Some(Timestamps {
-                    value: be32(rest, 0),
-                    echo: be32(rest, 4),
-                }),
-                ..Self::default()
-            };
-        }
-        let mut all = Self::default();
-        for option in read(octets) {
-            match option {
-                TcpOption::Mss(mss) => all.mss = Some(mss),
-                TcpOption::WindowScale(shift) => all.window_scale = Some(shift),
-                TcpOption::SackPermitted => all.sack_permitted = true,
-                TcpOption::Sack(blocks) => all.sack = blocks,
-                TcpOption::Timestamps(timestamps) => all.timestamps = Some(timestamps),
-                TcpOption::Other(_) => {}
-            }
-        }
-        all
+/// Octets that [`write`] will take: a multiple of four, at most [`ROOM`].
+#[must_use]
+#[inline]
+pub fn len(options: &Options) -> usize {
+    let fixed = fixed_len(options);
+    match sack_that_fit(options, fixed) {
+        0 => fixed,
+        blocks => fixed + 4 + 8 * blocks,
     }
+}
 
-    /// Octets that [`Options::write`] will take: a multiple of four, at most [`Options::ROOM`].
-    #[must_use]
-    #[inline]
-    pub fn len(&self) -> usize {
-        let fixed = self.fixed_len();
-        match self.sack_that_fit(fixed) {
-            0 => fixed,
-            blocks => fixed + 4 + 8 * blocks,
-        }
+/// All but SACK blocks, each padded to four octets with NOPs as RFC 7323, appendix A does.
+#[inline]
+fn fixed_len(options: &Options) -> usize {
+    4 * usize::from(options.mss.is_some())
+        + 4 * usize::from(options.window_scale.is_some())
+        // Before timestamps it takes the place of their two NOPs.
+        + 4 * usize::from(options.sack_permitted && options.timestamps.is_none())
+        + 12 * usize::from(options.timestamps.is_some())
+}
+
+/// Beside timestamps three blocks fit (RFC 2018, section 3).
+#[inline]
+fn sack_that_fit(options: &Options, fixed: usize) -> usize {
+    options.sack.len().min((ROOM - fixed - 4) / 8)
+}
+
+/// Writes the options to the beginning of `octets`.
+///
+/// # Panics
+///
+/// If `octets` is shorter than [`len`] says.
+#[inline]
+pub fn write(options: &Options, octets: &mut [u8]) {
+    let mut to = Writer { octets, at: 0 };
+    if let Some(mss) = options.mss {
+        let [high, low] = mss.to_be_bytes();
+        to.put([MSS, 4, high, low]);
     }
-
-    /// Whether there is no option at all.
-    #[must_use]
-    #[inline]
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
+    if let Some(timestamps) = options.timestamps {
+        let before = match options.sack_permitted {
+            true => [SACK_PERMITTED, 2],
+            false => [NOP, NOP],
+        };
+        to.put([before[0], before[1], TIMESTAMPS, 10]);
+        to.put(timestamps.value.to_be_bytes());
+        to.put(timestamps.echo.to_be_bytes());
+    } else if options.sack_permitted {
+        to.put([NOP, NOP, SACK_PERMITTED, 2]);
     }
-
-    /// All but SACK blocks, each padded to four octets with NOPs as RFC 7323, appendix A does.
-    #[inline]
-    fn fixed_len(&self) -> usize {
-        4 * usize::from(self.mss.is_some())
-            + 4 * usize::from(self.window_scale.is_some())
-            // Before timestamps it takes the place of their two NOPs.
-            + 4 * usize::from(self.sack_permitted && self.timestamps.is_none())
-            + 12 * usize::from(self.timestamps.is_some())
+    if let Some(shift) = options.window_scale {
+        to.put([NOP, WINDOW_SCALE, 3, shift]);
     }
-
-    /// Beside timestamps three blocks fit (RFC 2018, section 3).
-    #[inline]
-    fn sack_that_fit(&self, fixed: usize) -> usize {
-        self.sack.len().min((Self::ROOM - fixed - 4) / 8)
-    }
-
-    /// Writes them to the beginning of `octets`, which must have [`Options::len`] octets.
-    #[inline]
-    pub fn write(&self, octets: &mut [u8]) {
-        let mut to = Writer { octets, at: 0 };
-        if let Some(mss) = self.mss {
-            let [high, low] = mss.to_be_bytes();
-            to.put([MSS, 4, high, low]);
-        }
-        if let Some(timestamps) = self.timestamps {
-            let before = match self.sack_permitted {
-                true => [SACK_PERMITTED, 2],
-                false => [NOP, NOP],
-            };
-            to.put([before[0], before[1], TIMESTAMPS, 10]);
-            to.put(timestamps.value.to_be_bytes());
-            to.put(timestamps.echo.to_be_bytes());
-        } else if self.sack_permitted {
-            to.put([NOP, NOP, SACK_PERMITTED, 2]);
-        }
-        if let Some(shift) = self.window_scale {
-            to.put([NOP, WINDOW_SCALE, 3, shift]);
-        }
-        let blocks = self.sack_that_fit(self.fixed_len());
-        if blocks > 0 {
-            to.put([NOP, NOP, SACK, 2 + 8 * blocks as u8]);
-            for (left, right) in &self.sack[..blocks] {
-                to.put(left.to_be_bytes());
-                to.put(right.to_be_bytes());
-            }
+    let blocks = sack_that_fit(options, fixed_len(options));
+    if blocks > 0 {
+        to.put([NOP, NOP, SACK, 2 + 8 * blocks as u8]);
+        for (left, right) in options.sack.iter().take(blocks) {
+            to.put(left.to_be_bytes());
+            to.put(right.to_be_bytes());
         }
     }
 }

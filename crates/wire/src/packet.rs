@@ -8,7 +8,7 @@ use tinygram_engine::{Flags, Offset, Segment, Span};
 use crate::checksum::Sum;
 use crate::decode::Endpoint;
 use crate::encode::{Numbering, pseudo_header};
-use crate::options::Options;
+use crate::options::{self, Options};
 
 /// A TCP header's fields as they stand on the wire, but for the ports and what is computed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,7 +17,7 @@ pub struct Header {
     pub seq: u32,
     /// Acknowledgment number; 0 where [`Flags::ACK`] is not set.
     pub ack: u32,
-    /// The control bits that the engine knows; ECN's and URG are not kept.
+    /// The control bits that a connection heeds; ECN's and URG are not kept.
     pub flags: Flags,
     /// The window field, not scaled.
     pub window: u16,
@@ -175,7 +175,7 @@ fn tcp(
             return Err(Refused::Checksum);
         }
     }
-    let flags = Flags::from_bits(fixed[13]);
+    let flags = Flags::from_bits(fixed[13]).among(Flags::HEEDED);
     Ok(Packet {
         source,
         destination,
@@ -184,7 +184,7 @@ fn tcp(
             ack: if flags.has(Flags::ACK) { be32(8) } else { 0 },
             flags,
             window: be16(14),
-            options: Options::read(&segment[20..header_len]),
+            options: options::read_all(&segment[20..header_len]),
         },
         payload: &segment[header_len..],
     })
@@ -220,7 +220,6 @@ impl Numbering {
             ack,
             len: len as u32,
             window: u32::from(header.window) << shift,
-            mss: header.options.mss.unwrap_or(0),
             flags: header.flags,
             options: self.engine_options(&header.options, near),
         })
@@ -229,12 +228,13 @@ impl Numbering {
     #[inline]
     fn engine_options(&self, options: &Options, near: Near) -> tinygram_engine::Options {
         // A block before the connection's first octet, or that ends before it begins, says nothing.
-        let block = |&(left, right): &(u32, u32)| {
+        let block = |(left, right): (u32, u32)| {
             let start = self.acks.offset(left, near.ack)?;
             let end = self.acks.offset(right, near.ack)?;
             (start < end).then_some(Span::new(start, end))
         };
         tinygram_engine::Options {
+            mss: options.mss,
             window_scale: options.window_scale,
             sack_permitted: options.sack_permitted,
             timestamps: options.timestamps,

@@ -60,7 +60,6 @@ mod tests {
             ack: Offset::new(1),
             len: 100,
             window: 65_535,
-            mss: 0,
             flags: Flags::ACK.with(Flags::PSH),
             options: Options::default(),
         };

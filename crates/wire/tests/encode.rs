@@ -52,7 +52,7 @@ fn options() -> impl Strategy<Value = Options> {
 fn header() -> impl Strategy<Value = Header> {
     let fields = any::<(u32, u32, u8, u16)>();
     (fields, options()).prop_map(|((seq, ack, bits, window), options)| {
-        let flags = Flags::from_bits(bits);
+        let flags = Flags::from_bits(bits).among(Flags::HEEDED);
         let ack = if flags.has(Flags::ACK) { ack } else { 0 };
         Header {
             seq,
@@ -245,7 +245,6 @@ proptest! {
             ack: Offset::new(ack),
             len: len as u32,
             window: u32::from(window) << shift,
-            mss: 0,
             flags: Flags::ACK.with(Flags::PSH),
             options: tinygram_engine::Options {
                 timestamps: Some(Timestamps { value: isn.1, echo: isn.0 }),
@@ -280,9 +279,11 @@ fn a_window_that_does_not_fit_says_the_most_that_does() {
         ack: Offset::SYN,
         len: 0,
         window: 1 << 20,
-        mss: 1460,
         flags,
-        options: tinygram_engine::Options::default(),
+        options: tinygram_engine::Options {
+            mss: Some(1460),
+            ..Default::default()
+        },
     };
     assert_eq!(numbering.header(&segment(Flags::ACK)).window, u16::MAX);
     // The SYN's is not scaled.

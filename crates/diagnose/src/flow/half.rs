@@ -217,7 +217,7 @@ impl Half {
             return;
         }
         let advance = ack.wrapping_sub(self.acked) as i32;
-        self.disturbed |= segment.options.sack;
+        self.disturbed |= !segment.options.sack.is_empty();
         if advance <= 0 {
             return;
         }

@@ -5,6 +5,11 @@ use crate::options::{Options, SackBlocks};
 use crate::sender::Stamp;
 use crate::time::Instant;
 
+/// The MSS that a SYN's options offer, in octets. An offer of 0 is none: no segment would be so small.
+pub(super) fn offered_mss(options: &Options) -> Option<u16> {
+    options.mss.filter(|mss| *mss > 0)
+}
+
 /// What both SYNs offered.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Agreed {
@@ -36,6 +41,7 @@ impl Connection {
         let wanted = |switch: bool, agreed: bool| switch && (!answering || agreed);
         let (own, both) = (&self.extensions, &self.agreed);
         Options {
+            mss: Some(self.receiver.mss()),
             window_scale: wanted(own.window_scaling, both.window_scaling)
                 .then(|| self.receiver.wanted_window_shift()),
             sack_permitted: wanted(own.sack, both.sack),
@@ -44,8 +50,8 @@ impl Connection {
         }
     }
 
-    /// The peer's SYN offers `options` and an MSS in octets, 0 where it says none.
-    pub(super) fn agree(&mut self, now: Instant, peer_mss: u16, options: &Options) {
+    /// The peer's SYN offers `options`.
+    pub(super) fn agree(&mut self, now: Instant, options: &Options) {
         let own = self.extensions;
         if own.window_scaling {
             let shift = options.window_scale;
@@ -68,7 +74,7 @@ impl Connection {
             0
         };
         self.sender.set_option_octets(octets);
-        self.receiver.expect_segments(peer_mss, octets);
+        self.receiver.expect_segments(offered_mss(options), octets);
     }
 
     /// The options of segments that leave now.

@@ -1,5 +1,6 @@
 //! Opening: active, passive and simultaneous (RFC 9293, sections 3.5 and 3.10.7.2 to 3.10.7.4).
 
+use super::agreement::offered_mss;
 use super::{Connection, State};
 use crate::offset::Offset;
 use crate::options::Options;
@@ -28,7 +29,6 @@ impl Connection {
         let syn = Syn {
             ack: answering.then(|| self.receiver.nxt()),
             window: self.receiver.window(),
-            mss: self.receiver.mss(),
             options: self.syn_options(now),
         };
         self.sender.send_syn(now, &syn, out);
@@ -114,9 +114,9 @@ impl Connection {
     }
 
     fn accept_syn(&mut self, now: Instant, segment: &Segment) {
-        self.agree(now, segment.mss, &segment.options);
+        self.agree(now, &segment.options);
         self.receiver.synchronise();
-        self.sender.learn_mss(segment.mss);
+        self.sender.learn_mss(offered_mss(&segment.options));
         self.sender
             .learn_window(segment.seq, u64::from(segment.window));
     }
@@ -142,7 +142,6 @@ pub fn reset(segment: &Segment, out: &mut Outbox) {
         ack,
         len: 0,
         window: 0,
-        mss: 0,
         flags,
         options: Options::default(),
     });

@@ -133,7 +133,6 @@ impl Connection {
             ack: stamp.ack,
             len: 0,
             window: stamp.window,
-            mss: 0,
             flags: Flags::ACK,
             options: stamp.options,
         });

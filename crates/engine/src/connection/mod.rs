@@ -170,7 +170,7 @@ impl Connection {
         connection.state = State::Established;
         connection.sender.establish(peer_window);
         let options = connection.syn_options(Instant::ZERO);
-        connection.agree(Instant::ZERO, config.receiver.mss, &options);
+        connection.agree(Instant::ZERO, &options);
         connection.receiver.establish();
         connection.watch(Instant::ZERO);
         connection

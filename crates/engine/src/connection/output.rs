@@ -39,7 +39,6 @@ impl Connection {
             ack: self.stamp.ack,
             len: 0,
             window: self.stamp.window,
-            mss: 0,
             flags: Flags::ACK,
             options: self.stamp.options,
         });

@@ -50,7 +50,6 @@ impl Connection {
                 ack: self.receiver.nxt(),
                 len: 0,
                 window: 0,
-                mss: 0,
                 flags: Flags::RST.with(Flags::ACK),
                 options: Options::default(),
             });

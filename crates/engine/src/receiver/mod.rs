@@ -194,11 +194,8 @@ impl Receiver {
     /// What the peer's SYN says about the segments that will come: ACK policies count full-sized
     /// ones, and those are what the smaller of the two MSS leaves beside the options of every
     /// segment (BSD: `t_maxseg`).
-    pub(crate) fn expect_segments(&mut self, peer_mss: u16, option_octets: u32) {
-        let bound = match peer_mss {
-            0 => self.mss,
-            offered => self.mss.min(offered),
-        };
+    pub(crate) fn expect_segments(&mut self, peer_mss: Option<u16>, option_octets: u32) {
+        let bound = peer_mss.map_or(self.mss, |offered| self.mss.min(offered));
         self.full_segment = u32::from(bound).saturating_sub(option_octets).max(1);
     }
 
@@ -467,7 +464,6 @@ mod tests {
                 ack: Offset::FIRST,
                 len,
                 window: 1000,
-                mss: 0,
                 flags: Flags::ACK,
                 options: Options::default(),
             };

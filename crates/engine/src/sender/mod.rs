@@ -313,12 +313,9 @@ impl Sender {
         self.congestion = congestion;
     }
 
-    /// The peer's MSS option bounds the segments; 0 stands for none (RFC 9293, section 3.7.1).
-    pub(crate) fn learn_mss(&mut self, offered: u16) {
-        let bound = match offered {
-            0 => MSS_WITHOUT_OPTION,
-            offered => u32::from(offered),
-        };
+    /// The peer's MSS option, if it sent one, bounds the segments (RFC 9293, section 3.7.1).
+    pub(crate) fn learn_mss(&mut self, offered: Option<u16>) {
+        let bound = offered.map_or(MSS_WITHOUT_OPTION, u32::from);
         self.set_mss(self.own_mss.min(bound));
     }
 

@@ -29,8 +29,6 @@ pub struct Syn {
     pub ack: Option<Offset>,
     /// The whole window, in octets.
     pub window: u32,
-    /// The MSS option, in octets.
-    pub mss: u16,
     /// The other options.
     pub options: Options,
 }
@@ -290,7 +288,6 @@ impl Sender {
             ack: stamp.ack,
             len,
             window: stamp.window,
-            mss: 0,
             flags: Flags::ACK
                 .with_if(empties, Flags::PSH)
                 .with_if(fin, Flags::FIN),
@@ -355,7 +352,6 @@ impl Sender {
             ack,
             len: len as u32,
             window,
-            mss: 0,
             flags,
             options: stamp.options,
         });
@@ -442,7 +438,6 @@ impl Sender {
             len: 0,
             // A SYN shows of the window what fits into 16 bits (RFC 7323, section 2.2).
             window: syn.window.min(u32::from(u16::MAX)),
-            mss: syn.mss,
             flags: Flags::SYN.with_if(syn.ack.is_some(), Flags::ACK),
             options: syn.options,
         });

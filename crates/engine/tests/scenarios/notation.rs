@@ -12,8 +12,7 @@ pub(crate) struct Wire {
     pub(crate) len: u32,
     pub(crate) ack: Option<Offset>,
     pub(crate) window: Option<u32>,
-    pub(crate) mss: Option<u16>,
-    /// What stands in `<...>` besides.
+    /// What stands in `<...>`.
     pub(crate) options: Option<Options>,
 }
 
@@ -49,17 +48,13 @@ pub(crate) fn wire(text: &str) -> Result<Wire, String> {
     if flags.has(Flags::ACK) != ack.is_some() {
         return Err("the flag `.` and `ack N` go together".into());
     }
-    let (mss, options) = match listed.map(options).transpose()? {
-        None => (None, None),
-        Some((mss, options)) => (mss, Some(options)),
-    };
+    let options = listed.map(options).transpose()?;
     Ok(Wire {
         flags,
         seq,
         len,
         ack,
         window,
-        mss,
         options,
     })
 }
@@ -85,9 +80,8 @@ impl Wire {
             ack: self.ack.unwrap_or_default(),
             len: self.len,
             window: self.window.unwrap_or(window),
-            mss: self.mss.unwrap_or_default(),
             flags: self.flags,
-            options: self.options.unwrap_or_default(),
+            options: self.options.map(without_mss_0).unwrap_or_default(),
         }
     }
 
@@ -98,16 +92,23 @@ impl Wire {
             && self.len == segment.len
             && self.ack.is_none_or(|ack| ack == segment.ack)
             && self.window.is_none_or(|window| window == segment.window)
-            && self.mss.is_none_or(|mss| mss == segment.mss)
             && self.options.is_none_or(|options| {
-                // Timestamps may be left out.
-                let timestamps = options.timestamps.or(segment.options.timestamps);
+                // The MSS and timestamps may be left out.
                 let options = Options {
-                    timestamps,
+                    mss: options.mss.or(segment.options.mss),
+                    timestamps: options.timestamps.or(segment.options.timestamps),
                     ..options
                 };
-                options == segment.options
+                without_mss_0(options) == segment.options
             })
+    }
+}
+
+/// `mss 0` says that there is no such option.
+fn without_mss_0(options: Options) -> Options {
+    Options {
+        mss: options.mss.filter(|mss| *mss > 0),
+        ..options
     }
 }
 
@@ -131,7 +132,7 @@ pub(crate) fn notation(segment: &Segment) -> String {
         text += &format!(" ack {}", segment.ack);
     }
     text += &format!(" win {}", segment.window);
-    let options = list_options(segment.mss, &segment.options);
+    let options = list_options(&segment.options);
     if !options.is_empty() {
         text += &format!(" <{}>", options.join(","));
     }
@@ -139,12 +140,12 @@ pub(crate) fn notation(segment: &Segment) -> String {
 }
 
 /// `mss 1460,sackOK,wscale 7,TS val 5 ecr 3,sack 3:4 7:9`.
-fn options(text: &str) -> Result<(Option<u16>, Options), String> {
-    let (mut mss, mut options) = (None, Options::default());
+fn options(text: &str) -> Result<Options, String> {
+    let mut options = Options::default();
     for option in text.split(',') {
         let words: Vec<_> = option.split_whitespace().collect();
         match words.as_slice() {
-            ["mss", octets] => mss = Some(number(octets)? as u16),
+            ["mss", octets] => options.mss = Some(number(octets)? as u16),
             ["sackOK"] => options.sack_permitted = true,
             ["wscale", shift] => options.window_scale = Some(number(shift)? as u8),
             ["TS", "val", value, "ecr", echo] => {
@@ -171,12 +172,12 @@ fn options(text: &str) -> Result<(Option<u16>, Options), String> {
             }
         }
     }
-    Ok((mss, options))
+    Ok(options)
 }
 
-fn list_options(mss: u16, options: &Options) -> Vec<String> {
+fn list_options(options: &Options) -> Vec<String> {
     let mut listed = Vec::new();
-    if mss != 0 {
+    if let Some(mss) = options.mss {
         listed.push(format!("mss {mss}"));
     }
     if options.sack_permitted {

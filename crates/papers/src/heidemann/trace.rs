@@ -271,8 +271,8 @@ fn as_printed(from: Side, frame: &Frame) -> String {
         line += &format!(" ack {}", segment.ack);
     }
     line += &format!(" win {}", segment.window);
-    if segment.mss > 0 {
-        line += &format!(" <mss {}>", segment.mss);
+    if let Some(mss) = segment.options.mss {
+        line += &format!(" <mss {mss}>");
     }
     line
 }

@@ -53,8 +53,8 @@ mod tests {
                 let seen = parameters(trial).captured(at);
                 let segments = seen.iter().map(|(_, frame)| frame.segment);
                 let syns = segments.filter(|segment| segment.flags.has(Flags::SYN));
-                let mss: Vec<_> = syns.map(|segment| segment.mss).collect();
-                assert_eq!(mss, vec![4312; 2 * connections], "{trial:?} {at:?}");
+                let mss: Vec<_> = syns.map(|segment| segment.options.mss).collect();
+                assert_eq!(mss, vec![Some(4312); 2 * connections], "{trial:?} {at:?}");
                 assert!(seen[0].1.segment.flags.has(Flags::SYN));
                 assert!(seen.is_sorted_by_key(|(_, frame)| frame.at));
             }

@@ -227,7 +227,6 @@ mod tests {
             ack: Offset::FIRST,
             len,
             window: 1000,
-            mss: 0,
             flags: Flags::ACK,
             options: Options::default(),
         }

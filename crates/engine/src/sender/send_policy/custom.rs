@@ -1,25 +1,113 @@
-//! A policy of the library user's own.
+//! A policy of the library user's own, with memory of its own.
 
-use std::fmt;
-use std::sync::Arc;
+use alloc::boxed::Box;
+use core::fmt;
 
-use super::{Offer, Rule, Vars, Verdict};
+use super::{Moment, Offer, Rule, Vars, Verdict};
 
-/// A user's decision: pure, as every policy's.
-pub type Decide = dyn Fn(&Offer, &Vars) -> Verdict + Send + Sync;
-
-/// A policy that asks a function. What it wants to remember it can read from [`Vars`].
-#[derive(Clone)]
-pub struct Custom(Arc<Decide>);
+/// A policy of the library user's own. Every connection has a copy of it, and of its memory.
+///
+/// ```
+/// use tinygram_engine::sender::send_policy::{
+///     Because, Custom, Moment, Offer, Rule, SendPolicy, Vars, Verdict, Why,
+/// };
+///
+/// /// Lets every second runt go at once.
+/// #[derive(Clone, Debug, Default)]
+/// struct EverySecondRunt {
+///     held_the_last: bool,
+/// }
+///
+/// impl Rule for EverySecondRunt {
+///     fn decide(&self, _: &Offer, vars: &Vars) -> Verdict {
+///         if vars.idle() {
+///             Verdict::Send(Because::Idle)
+///         } else if self.held_the_last {
+///             Verdict::Send(Because::NoDelay)
+///         } else {
+///             Verdict::hold(Why::Unacknowledged)
+///         }
+///     }
+///
+///     fn observe(&mut self, moment: Moment, _: &Vars) {
+///         if let Moment::Sent { short: true, .. } = moment {
+///             self.held_the_last = !self.held_the_last;
+///         }
+///     }
+/// }
+///
+/// let policy = SendPolicy::custom(EverySecondRunt::default());
+/// # let _: SendPolicy = policy;
+/// # let _ = Custom::new(EverySecondRunt::default());
+/// ```
+pub struct Custom(Box<dyn Installed>);
 
 impl Custom {
-    /// A policy that answers as `decide` does.
-    pub fn new(decide: impl Fn(&Offer, &Vars) -> Verdict + Send + Sync + 'static) -> Self {
-        Self(Arc::new(decide))
+    /// Wraps `rule`, whose memory is as it is now when a connection begins.
+    pub fn new(rule: impl Rule + Clone + fmt::Debug + Send + Sync + 'static) -> Self {
+        Self(Box::new(rule))
+    }
+
+    /// A policy that answers as `decide` does and remembers nothing but what it reads from [`Vars`].
+    pub fn from_fn(
+        decide: impl Fn(&Offer, &Vars) -> Verdict + Clone + Send + Sync + 'static,
+    ) -> Self {
+        Self::new(Function(decide))
     }
 }
 
 impl Rule for Custom {
+    #[inline]
+    fn decide(&self, offer: &Offer, vars: &Vars) -> Verdict {
+        self.0.decide(offer, vars)
+    }
+
+    #[inline]
+    fn observe(&mut self, moment: Moment, vars: &Vars) {
+        self.0.observe(moment, vars);
+    }
+
+    fn takes_window_cuts(&self) -> bool {
+        self.0.takes_window_cuts()
+    }
+
+    fn heeds_blocking(&self) -> bool {
+        self.0.heeds_blocking()
+    }
+
+    fn includes_more(&self) -> bool {
+        self.0.includes_more()
+    }
+}
+
+impl Clone for Custom {
+    fn clone(&self) -> Self {
+        Self(self.0.copy())
+    }
+}
+
+impl fmt::Debug for Custom {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+/// What a rule must be besides, so that a configuration can be copied, printed and sent to a thread.
+trait Installed: Rule + fmt::Debug + Send + Sync {
+    fn copy(&self) -> Box<dyn Installed>;
+}
+
+impl<T: Rule + Clone + fmt::Debug + Send + Sync + 'static> Installed for T {
+    fn copy(&self) -> Box<dyn Installed> {
+        Box::new(self.clone())
+    }
+}
+
+/// A rule that is a function.
+#[derive(Clone)]
+struct Function<F>(F);
+
+impl<F: Fn(&Offer, &Vars) -> Verdict> Rule for Function<F> {
     fn decide(&self, offer: &Offer, vars: &Vars) -> Verdict {
         (self.0)(offer, vars)
     }
@@ -30,8 +118,8 @@ impl Rule for Custom {
     }
 }
 
-impl fmt::Debug for Custom {
+impl<F> fmt::Debug for Function<F> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Custom")
+        f.write_str("Function")
     }
 }

@@ -30,7 +30,7 @@ mod strict_nagle;
 use crate::offset::{Offset, Span};
 use crate::time::{Duration, Instant};
 
-pub use custom::{Custom, Decide};
+pub use custom::Custom;
 pub use naglim::DEFAULT_LIMIT as NAGLIM_DEFAULT;
 pub use registry::{Needs, Origin, Registered, SendPolicy};
 

@@ -1,6 +1,8 @@
 //! The one list of send policies. A line here gives a variant its names, its help and its place in
 //! every table; nothing else names them all.
 
+use core::fmt;
+
 use super::{
     Moment, Offer, Rule, Vars, Verdict, borman::Borman, custom::Custom, dldet::Dldet,
     doupnik::Doupnik, eom::Eom, flush_on_block::FlushOnBlock, liberal_nagle::LiberalNagle,
@@ -148,6 +150,11 @@ impl SendPolicy {
             Self::Eom(eom) => Self::Eom(eom.under_more()),
             other => other,
         }
+    }
+
+    /// A policy of the library user's own, with memory of its own if it likes.
+    pub fn custom(rule: impl Rule + Clone + fmt::Debug + Send + Sync + 'static) -> Self {
+        Self::Custom(Custom::new(rule))
     }
 
     /// NAGLIM with a limit in octets.
