@@ -134,5 +134,5 @@ struct late {
 	u32 length;
 	u32 before;
 	u32 min_rtt_us;
-	u32 unused;
+	u32 mss;
 };

@@ -205,6 +205,7 @@ INLINE void say_late_ack(struct conversation *talk, u32 answered)
 	said->uid = talk->hold.uid;
 	said->ends = talk->hold.ends;
 	said->ends.min_rtt_us = talk->late.min_rtt_us;
+	said->ends.mss = talk->late.mss;
 	said->reader = talk->hold.writer;
 	said->cgroup = talk->hold.cgroup;
 	said->ack_ns = talk->late.ack_ns;
@@ -556,6 +557,7 @@ int read_ended(u64 *context)
 			say_late_ack(talk, 0);
 		talk->late.what = EVENT_LATE_ACK;
 		talk->late.min_rtt_us = tp->rtt_min.s[0].v;
+		talk->late.mss = tp->mss_cache;
 		talk->late.read_ns = now;
 		talk->late.ack_ns = talk->late_ack_ns;
 		talk->late.late_us = talk->late_ack_us;

@@ -49,6 +49,8 @@ struct Talk {
     wrote_on: u32,
     late_answered: u32,
     late_not: u32,
+    /// The first acknowledgment that seems to have kept the peer waiting: one may be chance.
+    late_first: Option<Finding>,
 }
 
 struct Flood {
@@ -107,9 +109,8 @@ impl Judge {
                 }
                 self.make_room();
                 let talk = self.talks.entry(late.connection.cookie).or_default();
-                match talk.late(&late) {
-                    Some(finding) => found(finding),
-                    None => self.excused.harmless_acks += 1,
+                if !talk.late(&late, found) {
+                    self.excused.harmless_acks += 1;
                 }
             }
         }
@@ -236,41 +237,52 @@ impl Talk {
         self.answered * LEAST_ANSWERS_IN >= self.answered + self.wrote_on
     }
 
-    /// Did an acknowledgment of ours keep the peer waiting?
-    fn late(&mut self, late: &LateAck) -> Option<Finding> {
+    /// Did an acknowledgment of ours keep the peer waiting? What came behind it did so after just a
+    /// round trip, and was answered; and that more than once, and more often than not.
+    fn late(&mut self, late: &LateAck, mut found: impl FnMut(Finding)) -> bool {
         let path_ns = late.connection.min_rtt_ns.unwrap_or(0);
         let gap_ns = late.read_ns - late.ack_ns;
-        let close = gap_ns <= path_ns + path_ns / 2 + REACTION_NS;
-        match close && late.answered {
+        let close = (path_ns * 7 / 10..=path_ns * 13 / 10 + REACTION_NS).contains(&gap_ns);
+        let mss = late.connection.mss.max(1);
+        // Where much is on the way, other acknowledgments keep the sender going.
+        let kept = close && late.answered && late.before <= MOST_SEGMENTS_BEFORE * mss;
+        match kept {
             true => self.late_answered += 1,
             false => self.late_not += 1,
         }
-        let tier = match (close && late.answered, self.late_answered, self.late_not) {
-            (false, ..) => return None,
-            (true, 1, 0) => Tier::Possible,
-            (true, yes, no) if yes > no => Tier::Likely,
-            _ => Tier::Possible,
-        };
-        let mss = late.connection.mss.max(1);
-        let whole = late.before >= mss && late.before.is_multiple_of(mss);
-        let kind = match late.length < mss {
-            true if whole => Kind::OddFullShortFinal,
-            true => Kind::WriteWriteRead,
-            false => Kind::SmallBuffer,
-        };
-        Some(Finding {
-            kind,
-            tier,
-            part: Part::AcknowledgedLate,
-            connection: late.connection,
-            process: late.reader.clone(),
-            start_ns: late.ack_ns - late.late_ns,
-            cost: Cost::time(late.late_ns),
-            facts: Facts::LateAck {
-                length: late.length,
-                before: late.before,
-            },
-        })
+        if !kept {
+            return false;
+        }
+        let finding = late_finding(late, mss);
+        if self.late_answered == 1 {
+            self.late_first = Some(finding);
+        } else if self.late_answered > self.late_not {
+            self.late_first.take().into_iter().for_each(&mut found);
+            found(finding);
+        }
+        true
+    }
+}
+
+fn late_finding(late: &LateAck, mss: u32) -> Finding {
+    let whole = late.before >= mss && late.before.is_multiple_of(mss);
+    let kind = match late.length < mss {
+        true if whole => Kind::OddFullShortFinal,
+        true => Kind::WriteWriteRead,
+        false => Kind::SmallBuffer,
+    };
+    Finding {
+        kind,
+        tier: Tier::Likely,
+        part: Part::AcknowledgedLate,
+        connection: late.connection,
+        process: late.reader.clone(),
+        start_ns: late.ack_ns - late.late_ns,
+        cost: Cost::time(late.late_ns),
+        facts: Facts::LateAck {
+            length: late.length,
+            before: late.before,
+        },
     }
 }
 
@@ -338,6 +350,8 @@ const REACTION_NS: i64 = 5_000_000;
 const SAME_NS: i64 = 20_000_000;
 /// Stream buffers are powers of two, or a few of them; 512 is the smallest in use.
 const BUFFER_UNIT: u32 = 512;
+/// A flight of more segments has other acknowledgments than the last.
+const MOST_SEGMENTS_BEFORE: u32 = 8;
 const LEAST_MERGEABLE: u64 = 50;
 /// Davids 2000: what a data segment and an acknowledgment take on Ethernet besides the payload.
 const DATA_OVERHEAD_OCTETS: u64 = 78;
