@@ -64,6 +64,7 @@ enum {
 	PACING_NEEDED = 1,
 	PENDING_LOSS_PROBE = 5,
 	FLAG_FIN = 1,
+	MOST_HEADERS = 18 + 40 + 60, /* Ethernet with a tag, IPv6, TCP with options */
 };
 
 struct in6_addr {
@@ -138,7 +139,7 @@ struct tcp_sock {
 	u32 data_segs_out;
 	u32 srtt_us;
 	u64 bytes_sent;
-	u64 tcp_wstamp_ns;
+	u64 tcp_mstamp; /* in microseconds, of the monotonic clock */
 	struct minmax rtt_min;
 	u8 nonagle : 4;
 } KERNEL;

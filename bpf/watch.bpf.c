@@ -374,17 +374,18 @@ int write_ended(u64 *context)
 	talk = conversation_of(sk);
 	if (!talk)
 		return 0;
+	v.nxt = tp->snd_nxt;
+	v.written = tp->write_seq;
 	talk->tally_writes++;
 	talk->turn_read = 0;
-	now = bpf_ktime_get_ns();
+	/* What has been sent just now bears the time; asking the clock costs as much as the rest. */
+	now = v.written == v.nxt ? tp->tcp_mstamp * 1000 : bpf_ktime_get_ns();
 	wrote_before = talk->write_ns != 0;
 	if (now - talk->write_ns < CLOSE_NS)
 		talk->tally_close++;
 	talk->write_ns = now;
 	entered = talk->entered_ns;
 	talk->entered_ns = 0;
-	v.nxt = tp->snd_nxt;
-	v.written = tp->write_seq;
 	if (talk->holds) {
 		/* What is held goes on being held, or has left without being seen (a tunnel). */
 		if (!after(v.nxt, talk->from)) {
@@ -487,6 +488,11 @@ int segment_leaves(u64 *context)
 	talk = bpf_sk_storage_get(&conversations, sk, 0, 0);
 	if (!talk || (!talk->holds && !talk->read_ns))
 		return 0;
+	/* Data acknowledges, too, and more than headers is data. */
+	if (!talk->holds && skb->len > MOST_HEADERS) {
+		talk->read_ns = 0;
+		return 0;
+	}
 	if (bpf_probe_read_kernel(octets, sizeof octets, skb->head + skb->transport_header))
 		return 0;
 	/* In a tunnel an outer header stands here. */
@@ -551,7 +557,8 @@ int read_ended(u64 *context)
 		talk->write_ns = 0;
 		talk->tally_turns++;
 	}
-	now = bpf_ktime_get_ns();
+	/* When the last segment came, in all likelihood the one that is read. */
+	now = tp->tcp_mstamp * 1000;
 	if (talk->late_ack_ns) {
 		if (talk->late.what)
 			say_late_ack(talk, 0);

@@ -67,7 +67,7 @@ struct Flood {
 
 impl Judge {
     /// Takes an event in; hands over what it makes certain.
-    pub fn take(&mut self, event: Event, mut found: impl FnMut(Finding)) {
+    pub fn take(&mut self, event: Event, found: impl FnMut(Finding)) {
         match event {
             Event::Hold(hold) => {
                 if hold.release == Release::Write && hold.reason != Reason::CongestionWindow {
@@ -89,7 +89,10 @@ impl Judge {
                 let Some(talk) = self.talks.get_mut(&after.cookie) else {
                     return;
                 };
-                if talk.pending.as_ref().is_some_and(|hold| hold.serial == after.serial)
+                if talk
+                    .pending
+                    .as_ref()
+                    .is_some_and(|hold| hold.serial == after.serial)
                     && let Some(hold) = talk.pending.take()
                 {
                     let finding = talk.settle(hold, Some(after.after), &mut self.excused);
@@ -118,11 +121,17 @@ impl Judge {
 
     /// Judges what is still open: there will be no more events.
     pub fn finish(&mut self, mut found: impl FnMut(Finding)) {
-        let mut open: Vec<_> = self.talks.values_mut().filter(|talk| talk.pending.is_some()).collect();
+        let mut open: Vec<_> = self
+            .talks
+            .values_mut()
+            .filter(|talk| talk.pending.is_some())
+            .collect();
         open.sort_by_key(|talk| talk.pending.as_ref().map(|hold| hold.end_ns));
         for talk in open {
             if let Some(hold) = talk.pending.take() {
-                talk.settle(hold, None, &mut self.excused).into_iter().for_each(&mut found);
+                talk.settle(hold, None, &mut self.excused)
+                    .into_iter()
+                    .for_each(&mut found);
             }
         }
     }
@@ -146,17 +155,20 @@ impl Judge {
     /// Adds a tally to its connection's flood; says so once it is one, and again whenever it goes on.
     fn flood(&mut self, tally: Tally) -> Option<Finding> {
         self.make_room();
-        let flood = self.floods.entry(tally.connection.cookie).or_insert_with(|| Flood {
-            start_ns: tally.start_ns,
-            last: tally.clone(),
-            close: 0,
-            runs: 0,
-            segments: 0,
-            writes: 0,
-            turns: 0,
-            bytes: 0,
-            lasted_ns: 0,
-        });
+        let flood = self
+            .floods
+            .entry(tally.connection.cookie)
+            .or_insert_with(|| Flood {
+                start_ns: tally.start_ns,
+                last: tally.clone(),
+                close: 0,
+                runs: 0,
+                segments: 0,
+                writes: 0,
+                turns: 0,
+                bytes: 0,
+                lasted_ns: 0,
+            });
         flood.close += u64::from(tally.close);
         flood.runs += u64::from(tally.writes.saturating_sub(tally.close));
         flood.segments += u64::from(tally.segments);
@@ -183,7 +195,12 @@ impl Judge {
 
 impl Talk {
     /// What a hold was, now that it is known what came after it.
-    fn settle(&mut self, hold: Hold, after: Option<After>, excused: &mut Excused) -> Option<Finding> {
+    fn settle(
+        &mut self,
+        hold: Hold,
+        after: Option<After>,
+        excused: &mut Excused,
+    ) -> Option<Finding> {
         match after {
             Some(After::Answer) => self.answered += 1,
             Some(After::Write) => self.wrote_on += 1,

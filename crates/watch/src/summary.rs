@@ -96,7 +96,12 @@ impl Row {
             self.connections += 1;
         }
         match &finding.facts {
-            Facts::Held { held, behind, path_ns, .. } => {
+            Facts::Held {
+                held,
+                behind,
+                path_ns,
+                ..
+            } => {
                 self.path_ns += path_ns.unwrap_or(0).min(finding.cost.time_ns);
                 self.held.saturating_record(u64::from(*held));
                 self.behind.saturating_record(u64::from(*behind));
@@ -105,7 +110,13 @@ impl Row {
                 self.held.saturating_record(u64::from(*length));
                 self.behind.saturating_record(u64::from(*before));
             }
-            Facts::Flood { segments, writes, turns, bytes, .. } => {
+            Facts::Flood {
+                segments,
+                writes,
+                turns,
+                bytes,
+                ..
+            } => {
                 self.flood.segments += segments;
                 self.flood.writes += writes;
                 self.flood.turns += turns;
@@ -113,7 +124,8 @@ impl Row {
             }
         }
         if finding.kind.is_stall() {
-            self.costs_us.saturating_record((finding.cost.time_ns / 1000).max(0) as u64);
+            self.costs_us
+                .saturating_record((finding.cost.time_ns / 1000).max(0) as u64);
         }
     }
 
@@ -126,7 +138,10 @@ impl Row {
     /// Median octets held, and behind how many.
     #[must_use]
     pub fn octets(&self) -> (u64, u64) {
-        (self.held.value_at_quantile(0.5), self.behind.value_at_quantile(0.5))
+        (
+            self.held.value_at_quantile(0.5),
+            self.behind.value_at_quantile(0.5),
+        )
     }
 }
 
@@ -159,7 +174,10 @@ impl Summary {
             self.unlisted += 1;
             return;
         }
-        self.rows.entry(key).or_insert_with(|| Row::new(finding.case())).add(finding);
+        self.rows
+            .entry(key)
+            .or_insert_with(|| Row::new(finding.case()))
+            .add(finding);
     }
 
     /// The rows that accuse somebody, the costliest first.

@@ -119,7 +119,9 @@ fn pod_uid(part: &str) -> Option<String> {
         Some(at) if part.starts_with("kubepods") => &part[at + 4..],
         _ => part.strip_prefix("pod")?,
     };
-    let plain = uid.bytes().all(|octet| octet.is_ascii_hexdigit() || b"-_".contains(&octet));
+    let plain = uid
+        .bytes()
+        .all(|octet| octet.is_ascii_hexdigit() || b"-_".contains(&octet));
     (plain && uid.len() >= 32).then(|| uid.replace('_', "-"))
 }
 
@@ -141,7 +143,9 @@ impl Processes {
         }
         let users = &mut self.users;
         self.known.entry(key).or_insert_with(|| {
-            let user = users.entry(writer.uid).or_insert_with(|| user_name(writer.uid));
+            let user = users
+                .entry(writer.uid)
+                .or_insert_with(|| user_name(writer.uid));
             look_up(writer, user.clone())
         })
     }
@@ -153,15 +157,24 @@ fn look_up(writer: &Writer, user: String) -> Process {
     // The thread's name is not always the program's (Java, Node).
     let name = comm.map_or_else(|_| writer.comm.clone(), |comm| comm.trim_end().to_owned());
     let arguments = fs::read(format!("{folder}/cmdline")).unwrap_or_default();
-    let cgroup = fs::read_to_string(format!("{folder}/cgroup")).ok().and_then(|text| {
-        // Version 2, or systemd's own hierarchy of version 1.
-        let path = |prefix: &str| {
-            let mut lines = text.lines();
-            lines.find_map(|line| line.split_once(':')?.1.strip_prefix(prefix).map(str::to_owned))
-        };
-        let unified = path(":").filter(|path| path != "/");
-        unified.or_else(|| path("name=systemd:")).or_else(|| path(":"))
-    });
+    let cgroup = fs::read_to_string(format!("{folder}/cgroup"))
+        .ok()
+        .and_then(|text| {
+            // Version 2, or systemd's own hierarchy of version 1.
+            let path = |prefix: &str| {
+                let mut lines = text.lines();
+                lines.find_map(|line| {
+                    line.split_once(':')?
+                        .1
+                        .strip_prefix(prefix)
+                        .map(str::to_owned)
+                })
+            };
+            let unified = path(":").filter(|path| path != "/");
+            unified
+                .or_else(|| path("name=systemd:"))
+                .or_else(|| path(":"))
+        });
     Process {
         pid: writer.pid,
         script: script(&name, &arguments),
@@ -174,11 +187,19 @@ fn look_up(writer: &Writer, user: String) -> Process {
 
 /// What an interpreter was told to run.
 fn script(name: &str, arguments: &[u8]) -> Option<String> {
-    let interprets = ["python", "ruby", "node", "java", "perl", "php", "beam.smp", "bash", "sh"];
-    if !interprets.iter().any(|interpreter| name.starts_with(interpreter)) {
+    let interprets = [
+        "python", "ruby", "node", "java", "perl", "php", "beam.smp", "bash", "sh",
+    ];
+    if !interprets
+        .iter()
+        .any(|interpreter| name.starts_with(interpreter))
+    {
         return None;
     }
-    let mut words = arguments.split(|octet| *octet == 0).skip(1).map(String::from_utf8_lossy);
+    let mut words = arguments
+        .split(|octet| *octet == 0)
+        .skip(1)
+        .map(String::from_utf8_lossy);
     loop {
         let word = words.next().filter(|word| !word.is_empty())?;
         match &*word {
@@ -204,7 +225,13 @@ fn user_name(uid: u32) -> String {
     unsafe {
         let mut entry: libc::passwd = std::mem::zeroed();
         let mut found = std::ptr::null_mut();
-        let failed = libc::getpwuid_r(uid, &raw mut entry, buffer.as_mut_ptr(), buffer.len(), &raw mut found);
+        let failed = libc::getpwuid_r(
+            uid,
+            &raw mut entry,
+            buffer.as_mut_ptr(),
+            buffer.len(),
+            &raw mut found,
+        );
         if failed == 0 && !found.is_null() {
             return CStr::from_ptr(entry.pw_name).to_string_lossy().into_owned();
         }
@@ -225,9 +252,18 @@ mod tests {
         let shown = |path: String| Container::of(&path).map(|container| container.to_string());
         let some = |text: &str| Some(text.to_owned());
         assert_eq!(shown(format!("/docker/{ID}")), some("docker 3fa1b2c4d5e6"));
-        assert_eq!(shown(format!("/system.slice/docker-{ID}.scope")), some("docker 3fa1b2c4d5e6"));
-        assert_eq!(shown(format!("/machine.slice/libpod-{ID}.scope")), some("podman 3fa1b2c4d5e6"));
-        assert_eq!(shown(format!("/default/{ID}")), some("container 3fa1b2c4d5e6"));
+        assert_eq!(
+            shown(format!("/system.slice/docker-{ID}.scope")),
+            some("docker 3fa1b2c4d5e6")
+        );
+        assert_eq!(
+            shown(format!("/machine.slice/libpod-{ID}.scope")),
+            some("podman 3fa1b2c4d5e6")
+        );
+        assert_eq!(
+            shown(format!("/default/{ID}")),
+            some("container 3fa1b2c4d5e6")
+        );
         let uid = "8f0b6d52-1c2d-4e3f-9a8b-7c6d5e4f3a2b";
         assert_eq!(
             shown(format!("/kubepods/burstable/pod{uid}/{ID}")),
@@ -235,22 +271,39 @@ mod tests {
         );
         let slice = format!("kubepods-besteffort-pod{}.slice", uid.replace('-', "_"));
         assert_eq!(
-            shown(format!("/kubepods.slice/kubepods-besteffort.slice/{slice}/cri-containerd-{ID}.scope")),
+            shown(format!(
+                "/kubepods.slice/kubepods-besteffort.slice/{slice}/cri-containerd-{ID}.scope"
+            )),
             some(&format!("pod {uid}, container 3fa1b2c4d5e6"))
         );
-        assert_eq!(shown("/system.slice/nginx.service".into()), some("nginx.service"));
-        assert_eq!(shown("/user.slice/user-1000.slice/user@1000.service/app.slice/x.scope".into()), None);
+        assert_eq!(
+            shown("/system.slice/nginx.service".into()),
+            some("nginx.service")
+        );
+        assert_eq!(
+            shown("/user.slice/user-1000.slice/user@1000.service/app.slice/x.scope".into()),
+            None
+        );
         assert_eq!(shown("/".into()), None);
     }
 
     #[test]
     fn an_interpreter_is_known_by_what_it_runs() {
         let of = |name: &str, words: &str| script(name, words.replace(' ', "\0").as_bytes());
-        assert_eq!(of("python3", "python3 -u /srv/app.py -v"), Some("app.py".into()));
-        assert_eq!(of("python3", "python3 -m http.server"), Some("http.server".into()));
+        assert_eq!(
+            of("python3", "python3 -u /srv/app.py -v"),
+            Some("app.py".into())
+        );
+        assert_eq!(
+            of("python3", "python3 -m http.server"),
+            Some("http.server".into())
+        );
         assert_eq!(of("python3", "python3 -c pass"), None);
         assert_eq!(of("java", "java -cp /x Main"), Some("Main".into()));
-        assert_eq!(of("java", "java -Xmx1g -jar /srv/app.jar"), Some("app.jar".into()));
+        assert_eq!(
+            of("java", "java -Xmx1g -jar /srv/app.jar"),
+            Some("app.jar".into())
+        );
         assert_eq!(of("nginx", "nginx -g x"), None);
     }
 }

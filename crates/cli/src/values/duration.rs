@@ -30,7 +30,8 @@ pub(crate) fn duration(typed: &str) -> Result<Duration, String> {
 
 /// Reads how long something is to go on: like [`duration`], and in minutes and hours, too.
 pub(crate) fn span(typed: &str) -> Result<Duration, String> {
-    let refused = || "not a length of time from 1ms to 24h; accepted: 500ms, 30s, 5m, 2h".to_owned();
+    let refused =
+        || "not a length of time from 1ms to 24h; accepted: 500ms, 30s, 5m, 2h".to_owned();
     let minutes = match typed.strip_suffix(['m', 'h']) {
         Some(digits) => digits.parse::<f64>().ok().map(|count| {
             let hours = typed.ends_with('h');
@@ -40,10 +41,15 @@ pub(crate) fn span(typed: &str) -> Result<Duration, String> {
     };
     let seconds = match minutes {
         Some(seconds) => Some(seconds),
-        None => duration(typed).ok().map(|length| length.as_secs_f64()).or_else(|| {
-            // More than a minute, in seconds.
-            typed.strip_suffix('s').and_then(|digits| digits.parse().ok())
-        }),
+        None => duration(typed)
+            .ok()
+            .map(|length| length.as_secs_f64())
+            .or_else(|| {
+                // More than a minute, in seconds.
+                typed
+                    .strip_suffix('s')
+                    .and_then(|digits| digits.parse().ok())
+            }),
     };
     seconds
         .filter(|seconds| (0.001..=86_400.0).contains(seconds))

@@ -7,7 +7,9 @@ use std::fs;
 #[derive(Debug, thiserror::Error)]
 pub enum Lacking {
     /// The kernel has no type information.
-    #[error("the kernel has no type information of its own (/sys/kernel/btf/vmlinux): it takes Linux 5.4 or newer built with CONFIG_DEBUG_INFO_BTF")]
+    #[error(
+        "the kernel has no type information of its own (/sys/kernel/btf/vmlinux): it takes Linux 5.4 or newer built with CONFIG_DEBUG_INFO_BTF"
+    )]
     Btf,
     /// A tracepoint is missing.
     #[error("this kernel has no tracepoint {0}: it takes Linux {1} or newer")]
@@ -40,7 +42,11 @@ impl Lacking {
         let text = error.to_string();
         let mut lines = text.lines().filter(|line| !line.trim().is_empty());
         let first = lines.next().unwrap_or_default().to_owned();
-        let complaint = lines.rfind(|line| !line.starts_with("processed ") && !line.starts_with("stack depth") && !line.starts_with("verification time"));
+        let complaint = lines.rfind(|line| {
+            !line.starts_with("processed ")
+                && !line.starts_with("stack depth")
+                && !line.starts_with("verification time")
+        });
         Self::Other(complaint.map_or(first.clone(), |last| format!("{first} ({})", last.trim())))
     }
 }
@@ -48,14 +54,20 @@ impl Lacking {
 /// What this process would have to be given; none if it has all.
 fn missing_capabilities() -> Option<String> {
     let status = fs::read_to_string("/proc/self/status").ok()?;
-    let effective = status.lines().find_map(|line| line.strip_prefix("CapEff:"))?;
+    let effective = status
+        .lines()
+        .find_map(|line| line.strip_prefix("CapEff:"))?;
     let effective = u64::from_str_radix(effective.trim(), 16).ok()?;
     let has = |bit: u32| effective & (1 << bit) != 0;
     if has(CAP_SYS_ADMIN) {
         return None;
     }
     let needed = [(CAP_BPF, "CAP_BPF"), (CAP_PERFMON, "CAP_PERFMON")];
-    let missing: Vec<_> = needed.iter().filter(|(bit, _)| !has(*bit)).map(|(_, name)| *name).collect();
+    let missing: Vec<_> = needed
+        .iter()
+        .filter(|(bit, _)| !has(*bit))
+        .map(|(_, name)| *name)
+        .collect();
     (!missing.is_empty()).then(|| missing.join(" and "))
 }
 

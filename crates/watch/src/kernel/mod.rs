@@ -181,7 +181,8 @@ fn plant(programs: &mut Ebpf, process: u32) -> Result<(), Lacking> {
     let tree = take(programs, "tree")?;
     let mut tree: HashMap<MapData, u32, u8> =
         HashMap::try_from(tree).map_err(|error| Lacking::of(&error))?;
-    tree.insert(process, 1, 0).map_err(|error| Lacking::of(&error))
+    tree.insert(process, 1, 0)
+        .map_err(|error| Lacking::of(&error))
 }
 
 fn take(programs: &mut Ebpf, map: &'static str) -> Result<aya::maps::Map, Lacking> {

@@ -166,7 +166,8 @@ pub(super) fn decode(record: &[u8], epoch_ns: i64) -> Option<Event> {
 
 fn read<T: Copy>(record: &[u8]) -> Option<T> {
     // SAFETY: long enough, and all the records are plain numbers.
-    (record.len() >= size_of::<T>()).then(|| unsafe { record.as_ptr().cast::<T>().read_unaligned() })
+    (record.len() >= size_of::<T>())
+        .then(|| unsafe { record.as_ptr().cast::<T>().read_unaligned() })
 }
 
 fn reason(number: u8) -> Option<Reason> {

@@ -28,18 +28,27 @@ impl Watched {
 
     /// Runs `command`; its output, and what was found meanwhile that accuses somebody.
     pub(crate) fn during(&mut self, command: &mut Command) -> (Output, Vec<Finding>) {
-        let child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it starts");
+        let child = command
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("it starts");
         let (ended, end) = mpsc::channel();
         std::thread::spawn(move || ended.send(child.wait_with_output()));
         let mut judge = Judge::default();
         let mut findings = Vec::new();
         let output = loop {
-            self.source.poll(Duration::from_millis(20), |event| judge.take(event, |found| findings.push(found)));
+            self.source.poll(Duration::from_millis(20), |event| {
+                judge.take(event, |found| findings.push(found))
+            });
             if let Ok(output) = end.try_recv() {
                 break output.expect("it ends");
             }
         };
-        self.source.poll(Duration::from_millis(20), |event| judge.take(event, |found| findings.push(found)));
+        self.source.poll(Duration::from_millis(20), |event| {
+            judge.take(event, |found| findings.push(found))
+        });
         judge.finish(|found| findings.push(found));
         findings.retain(|finding| finding.tier > Tier::Possible);
         (output, findings)

@@ -68,15 +68,19 @@ pub(crate) fn run(args: &Args) -> Result<Done, Failure> {
         tree: Some(std::process::id()),
         ..Options::default()
     };
-    let mut source =
-        Source::open(&options).map_err(|lacking| Failure::Blind(format!("could not look: {lacking}")))?;
+    let mut source = Source::open(&options)
+        .map_err(|lacking| Failure::Blind(format!("could not look: {lacking}")))?;
     let failed = |doing: &str| {
         let doing = format!("{doing} {}", args.command[0]);
         move |error| Failure::Io { doing, error }
     };
-    let supervisor = supervise::stand_by().map_err(failed("listening for signals to pass on to"))?;
-    let child = Command::new(&args.command[0]).args(&args.command[1..]).spawn();
-    let child = child.map_err(|error| Failure::Input(format!("{}: {}", args.command[0], plain(&error))))?;
+    let supervisor =
+        supervise::stand_by().map_err(failed("listening for signals to pass on to"))?;
+    let child = Command::new(&args.command[0])
+        .args(&args.command[1..])
+        .spawn();
+    let child =
+        child.map_err(|error| Failure::Input(format!("{}: {}", args.command[0], plain(&error))))?;
 
     let mut judge = Judge::default();
     let mut processes = Processes::default();
@@ -93,7 +97,9 @@ pub(crate) fn run(args: &Args) -> Result<Done, Failure> {
         while !last_look {
             last_look = ended.load(Ordering::Acquire);
             let mut found = Vec::new();
-            source.poll(BREATH, |event| judge.take(event, |finding| found.push(finding)));
+            source.poll(BREATH, |event| {
+                judge.take(event, |finding| found.push(finding))
+            });
             if last_look {
                 judge.finish(|finding| found.push(finding));
             }
@@ -117,7 +123,9 @@ pub(crate) fn run(args: &Args) -> Result<Done, Failure> {
     say(args, &stalls, apart, judge.excused.slower, lost);
     if let (Some(destination), Some(path)) = (report, &args.junit) {
         let text = reports::junit(&args.command, &stalls, args.max_holds);
-        destination.write(text.as_bytes()).map_err(|error| writing(path, error))?;
+        destination
+            .write(text.as_bytes())
+            .map_err(|error| writing(path, error))?;
     }
     if args.github || std::env::var("GITHUB_ACTIONS").is_ok_and(|value| value == "true") {
         crate::terminal::print(reports::github(&stalls).as_bytes())?;
@@ -126,7 +134,9 @@ pub(crate) fn run(args: &Args) -> Result<Done, Failure> {
         supervise::end_like(status);
     }
     if lost > 0 && stalls.len() as u64 <= args.max_holds {
-        return Err(Failure::Blind(format!("could not look at everything: {lost} events were lost")));
+        return Err(Failure::Blind(format!(
+            "could not look at everything: {lost} events were lost"
+        )));
     }
     match stalls.len() as u64 > args.max_holds {
         true => Ok(Done::Found),
@@ -150,24 +160,35 @@ enum Weight {
 /// Whether the process waited for its peer while the segment was held.
 fn weigh(finding: &Finding) -> Weight {
     match finding.facts {
-        Facts::Held { slept, .. } if finding.part == Part::Sent => match slept && finding.tier >= Tier::Likely {
-            true => Weight::Stall,
-            false => Weight::Apart,
-        },
+        Facts::Held { slept, .. } if finding.part == Part::Sent => {
+            match slept && finding.tier >= Tier::Likely {
+                true => Weight::Stall,
+                false => Weight::Apart,
+            }
+        }
         _ => Weight::Nothing,
     }
 }
 
 fn say(args: &Args, stalls: &[Stall], apart: u64, slower: u64, lost: u64) {
     for stall in stalls.iter().take(MOST_SAID) {
-        remark(&format!("tinygram guard: {}", sentence::of(&stall.finding, &stall.process)));
+        remark(&format!(
+            "tinygram guard: {}",
+            sentence::of(&stall.finding, &stall.process)
+        ));
     }
     if stalls.len() > MOST_SAID {
-        remark(&format!("tinygram guard: and {} more", stalls.len() - MOST_SAID));
+        remark(&format!(
+            "tinygram guard: and {} more",
+            stalls.len() - MOST_SAID
+        ));
     }
     if let Some(stall) = stalls.first() {
         for step in &Advice::of(&stall.finding.case()).steps {
-            remark(&format!("tinygram guard: what helps: {}: {}", step.side, step.text));
+            remark(&format!(
+                "tinygram guard: what helps: {}: {}",
+                step.side, step.text
+            ));
         }
     }
     let accepted = match args.max_holds {

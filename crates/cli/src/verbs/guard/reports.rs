@@ -28,7 +28,10 @@ pub(super) fn junit(command: &[String], stalls: &[Stall], max_holds: u64) -> Str
             );
         }
     } else {
-        let _ = writeln!(out, "    <testcase classname=\"{class}\" name=\"no connection stalls\"/>");
+        let _ = writeln!(
+            out,
+            "    <testcase classname=\"{class}\" name=\"no connection stalls\"/>"
+        );
     }
     out + "  </testsuite>\n</testsuites>\n"
 }
@@ -39,14 +42,20 @@ pub(super) fn github(stalls: &[Stall]) -> String {
     for stall in stalls {
         // https://docs.github.com/actions/reference/workflow-commands: %, CR and LF are escaped.
         let said = sentence::of(&stall.finding, &stall.process);
-        let said = said.replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A");
+        let said = said
+            .replace('%', "%25")
+            .replace('\r', "%0D")
+            .replace('\n', "%0A");
         let _ = writeln!(out, "::error title=TCP stall::{said}");
     }
     out
 }
 
 fn escaped(text: &str) -> String {
-    let plain = text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
+    let plain = text
+        .replace('&', "&amp;")
+        .replace('<', "&lt;")
+        .replace('>', "&gt;");
     let plain = plain.replace('"', "&quot;");
     // Names may hold anything; XML may not.
     plain.chars().filter(|c| !c.is_control()).collect()

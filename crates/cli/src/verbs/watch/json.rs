@@ -32,7 +32,15 @@ pub(super) fn finding(finding: &Finding, process: &Process) -> Value {
         "min_rtt_ns": finding.connection.min_rtt_ns,
     });
     match &finding.facts {
-        Facts::Held { held, behind, writes, reason, release, path_ns, .. } => {
+        Facts::Held {
+            held,
+            behind,
+            writes,
+            reason,
+            release,
+            path_ns,
+            ..
+        } => {
             value["held_bytes"] = json!(held);
             value["in_flight_bytes"] = json!(behind);
             value["writes"] = json!(writes);
@@ -44,7 +52,13 @@ pub(super) fn finding(finding: &Finding, process: &Process) -> Value {
             value["held_bytes"] = json!(length);
             value["in_flight_bytes"] = json!(before);
         }
-        Facts::Flood { segments, writes, turns, bytes, lasted_ns } => {
+        Facts::Flood {
+            segments,
+            writes,
+            turns,
+            bytes,
+            lasted_ns,
+        } => {
             value["segments"] = json!(segments);
             value["writes"] = json!(writes);
             value["answers"] = json!(turns);
@@ -56,7 +70,13 @@ pub(super) fn finding(finding: &Finding, process: &Process) -> Value {
 }
 
 /// The last line.
-pub(super) fn summary(summary: &Summary, excused: &Excused, lost: u64, source: &str, seconds: f64) -> Value {
+pub(super) fn summary(
+    summary: &Summary,
+    excused: &Excused,
+    lost: u64,
+    source: &str,
+    seconds: f64,
+) -> Value {
     let rows: Vec<Value> = summary
         .rows()
         .into_iter()

@@ -28,7 +28,10 @@ impl Page {
         let served = Arc::clone(&text);
         std::thread::spawn(move || {
             for connection in listener.incoming().flatten() {
-                let text = served.lock().unwrap_or_else(PoisonError::into_inner).clone();
+                let text = served
+                    .lock()
+                    .unwrap_or_else(PoisonError::into_inner)
+                    .clone();
                 // Whoever hangs up has had enough.
                 let _ = answer(connection, &text);
             }
@@ -53,7 +56,9 @@ fn answer(mut connection: TcpStream, text: &str) -> std::io::Result<()> {
             count => request.extend_from_slice(&chunk[..count]),
         }
     }
-    let known = [&b"GET /metrics "[..], b"GET / "].iter().any(|begin| request.starts_with(begin));
+    let known = [&b"GET /metrics "[..], b"GET / "]
+        .iter()
+        .any(|begin| request.starts_with(begin));
     let (status, body) = match known {
         true => ("200 OK", text),
         false => ("404 Not Found", "only /metrics is here\n"),
@@ -71,11 +76,19 @@ fn text(watch: &Watch) -> String {
     // Processes of one name count together.
     let mut sums: BTreeMap<String, [f64; 3]> = BTreeMap::new();
     for (key, row) in watch.summary.rows() {
-        let place = key.process.container.as_ref().map_or_else(String::new, ToString::to_string);
+        let place = key
+            .process
+            .container
+            .as_ref()
+            .map_or_else(String::new, ToString::to_string);
         let labels = format!(
             "kind=\"{}\",part=\"{}\",process=\"{}\",container=\"{}\",side=\"{}\",port=\"{}\"",
             key.kind.name(),
-            if key.part == Part::Sent { "sent" } else { "acknowledged-late" },
+            if key.part == Part::Sent {
+                "sent"
+            } else {
+                "acknowledged-late"
+            },
             escaped(&key.process.name),
             escaped(&place),
             key.side,
@@ -99,24 +112,50 @@ fn text(watch: &Watch) -> String {
     }
     let excused = &watch.judge.excused;
     let plain = [
-        ("tinygram_holds_nobody_waited_for", excused.nobody_waited, "Holds after which the program wrote on."),
-        ("tinygram_short_holds", excused.short, "Holds shorter than what is told one by one."),
-        ("tinygram_events_lost", watch.source.lost(), "Events for which there was no room."),
+        (
+            "tinygram_holds_nobody_waited_for",
+            excused.nobody_waited,
+            "Holds after which the program wrote on.",
+        ),
+        (
+            "tinygram_short_holds",
+            excused.short,
+            "Holds shorter than what is told one by one.",
+        ),
+        (
+            "tinygram_events_lost",
+            watch.source.lost(),
+            "Events for which there was no room.",
+        ),
     ];
     for (name, count, help) in plain {
-        let _ = writeln!(out, "# TYPE {name} counter\n# HELP {name} {help}\n{name}_total {count}");
+        let _ = writeln!(
+            out,
+            "# TYPE {name} counter\n# HELP {name} {help}\n{name}_total {count}"
+        );
     }
     out + "# EOF\n"
 }
 
 fn escaped(value: &str) -> String {
-    value.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
+    value
+        .replace('\\', "\\\\")
+        .replace('"', "\\\"")
+        .replace('\n', "\\n")
 }
 
 const FAMILIES: [(&str, &str, &str); 3] = [
     ("tinygram_findings", "", "Stalls and floods found."),
-    ("tinygram_stall_seconds", "seconds", "Time that somebody waited in vain."),
-    ("tinygram_saved_segments", "", "Segments that coalescing would have saved."),
+    (
+        "tinygram_stall_seconds",
+        "seconds",
+        "Time that somebody waited in vain.",
+    ),
+    (
+        "tinygram_saved_segments",
+        "",
+        "Segments that coalescing would have saved.",
+    ),
 ];
 const PATIENCE: Duration = Duration::from_secs(1);
 const MOST_REQUEST: usize = 16 * 1024;

@@ -58,7 +58,9 @@ pub(crate) fn run(args: &Args) -> Result<Done, Failure> {
     #[expect(clippy::disallowed_methods, reason = "how long to watch is real time")]
     let begun = Instant::now();
     while !STOPPED.load(Ordering::Relaxed) {
-        let left = args.once.map(|length| length.saturating_sub(begun.elapsed()));
+        let left = args
+            .once
+            .map(|length| length.saturating_sub(begun.elapsed()));
         if left == Some(Duration::ZERO) {
             break;
         }
@@ -92,7 +94,9 @@ impl Watch {
     fn look(&mut self, patience: Duration) -> Vec<(Finding, Process)> {
         let mut new = Vec::new();
         let judge = &mut self.judge;
-        self.source.poll(patience, |event| judge.take(event, |finding| new.push(finding)));
+        self.source.poll(patience, |event| {
+            judge.take(event, |finding| new.push(finding))
+        });
         self.keep(new)
     }
 
@@ -106,7 +110,9 @@ impl Watch {
         let mut kept = Vec::new();
         for finding in new {
             let process = self.processes.of(&finding.process).clone();
-            if !self.targets.is_empty() && !self.targets.iter().any(|t| t.is_met_by(&finding, &process)) {
+            if !self.targets.is_empty()
+                && !self.targets.iter().any(|t| t.is_met_by(&finding, &process))
+            {
                 continue;
             }
             self.summary.add(&finding, &process);

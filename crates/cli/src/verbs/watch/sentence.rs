@@ -10,7 +10,11 @@ use tinygram_watch::who::Process;
 
 /// One line, without its end.
 pub(crate) fn of(finding: &Finding, process: &Process) -> String {
-    let maybe = if finding.tier == Tier::Possible { "perhaps: " } else { "" };
+    let maybe = if finding.tier == Tier::Possible {
+        "perhaps: "
+    } else {
+        ""
+    };
     format!(
         "{} {} {}: {maybe}{}",
         clock(finding.start_ns),
@@ -22,7 +26,10 @@ pub(crate) fn of(finding: &Finding, process: &Process) -> String {
 
 /// `python3[4242] app.py`.
 pub(crate) fn name(process: &Process) -> String {
-    let script = process.script.as_ref().map_or_else(String::new, |script| format!(" {script}"));
+    let script = process
+        .script
+        .as_ref()
+        .map_or_else(String::new, |script| format!(" {script}"));
     format!("{}[{}]{script}", process.name, process.pid)
 }
 
@@ -39,7 +46,15 @@ fn what(finding: &Finding) -> String {
     let cost = ms(finding.cost.time_ns);
     let peer = finding.side().other();
     match finding.facts {
-        Facts::Held { held, behind, writes, reason, release, path_ns, .. } => {
+        Facts::Held {
+            held,
+            behind,
+            writes,
+            reason,
+            release,
+            path_ns,
+            ..
+        } => {
             let pieces = match writes {
                 0 | 1 => String::new(),
                 writes => format!(" of {writes} writes"),
@@ -49,7 +64,9 @@ fn what(finding: &Finding) -> String {
                 Reason::Cork => "by TCP_CORK".to_owned(),
                 Reason::MsgMore => "by MSG_MORE".to_owned(),
                 Reason::Autocork => "by autocorking".to_owned(),
-                Reason::CongestionWindow => format!("by a congestion window of one segment, behind {behind} in flight"),
+                Reason::CongestionWindow => {
+                    format!("by a congestion window of one segment, behind {behind} in flight")
+                }
             };
             let until = match release {
                 Release::Ack if finding.kind == Kind::NagleRoundTrip => {
@@ -64,13 +81,22 @@ fn what(finding: &Finding) -> String {
                 Release::Timer => ", until the retransmission timer".to_owned(),
                 Release::Never => ", until the connection ended".to_owned(),
             };
-            format!("{held} bytes{pieces} held {cost} {why}{until} ({})", finding.kind)
+            format!(
+                "{held} bytes{pieces} held {cost} {why}{until} ({})",
+                finding.kind
+            )
         }
         Facts::LateAck { length, before } => format!(
             "its delayed ACK of {before} bytes kept the {peer} waiting {cost} with {length} more ({})",
             finding.kind
         ),
-        Facts::Flood { segments, writes, turns, bytes, lasted_ns } => {
+        Facts::Flood {
+            segments,
+            writes,
+            turns,
+            bytes,
+            lasted_ns,
+        } => {
             let lasted = Duration::from_nanos(lasted_ns.max(0) as u64);
             let answers = match turns {
                 0 => String::new(),
@@ -97,5 +123,8 @@ fn clock(epoch_ns: i64) -> String {
         day
     };
     let millis = epoch_ns.rem_euclid(1_000_000_000) / 1_000_000;
-    format!("{:02}:{:02}:{:02}.{millis:03}", day.tm_hour, day.tm_min, day.tm_sec)
+    format!(
+        "{:02}:{:02}:{:02}.{millis:03}",
+        day.tm_hour, day.tm_min, day.tm_sec
+    )
 }

@@ -47,7 +47,7 @@ impl Show {
     }
 
     pub(super) fn begin(&mut self, watch: &Watch) -> Result<(), Failure> {
-        if self.manner != Manner::Json && self.manner != Manner::Screen {
+        if self.manner != Manner::Screen {
             terminal::remark(&format!("tinygram watch: {}", source(watch)));
         }
         Ok(())

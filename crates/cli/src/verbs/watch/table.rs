@@ -13,7 +13,11 @@ pub(super) fn text(summary: &Summary, most: usize) -> String {
     if rows.is_empty() {
         return String::new();
     }
-    let cells: Vec<[String; COLUMNS]> = rows.iter().take(most).map(|(key, row)| cells(key, row)).collect();
+    let cells: Vec<[String; COLUMNS]> = rows
+        .iter()
+        .take(most)
+        .map(|(key, row)| cells(key, row))
+        .collect();
     let mut widths = HEADINGS.map(str::len);
     for row in &cells {
         for (width, cell) in widths.iter_mut().zip(row) {
@@ -44,7 +48,11 @@ fn advice(rows: &[(&Key, &Row)]) -> String {
         let advice = Advice::of(&row.case);
         for side in [row.case.sender, row.case.sender.other()] {
             for step in advice.by(side) {
-                let here = if side == key.side { "this host, the" } else { "the other end, the" };
+                let here = if side == key.side {
+                    "this host, the"
+                } else {
+                    "the other end, the"
+                };
                 out += &format!("  {here} {side}: {}\n", step.text);
             }
         }
@@ -65,7 +73,11 @@ const LEFT: [bool; COLUMNS] = [
 ];
 
 fn cells(key: &Key, row: &Row) -> [String; COLUMNS] {
-    let place = key.process.container.as_ref().map_or_else(|| "-".to_owned(), ToString::to_string);
+    let place = key
+        .process
+        .container
+        .as_ref()
+        .map_or_else(|| "-".to_owned(), ToString::to_string);
     let port = match key.side {
         Side::Server => format!(":{}", key.port),
         Side::Client => format!("to :{}", key.port),
@@ -83,7 +95,10 @@ fn cells(key: &Key, row: &Row) -> [String; COLUMNS] {
             ms(row.cost.time_ns),
         ),
         false => (
-            format!("{:.0} a segment", row.flood.bytes as f64 / row.flood.segments.max(1) as f64),
+            format!(
+                "{:.0} a segment",
+                row.flood.bytes as f64 / row.flood.segments.max(1) as f64
+            ),
             "-".to_owned(),
             "-".to_owned(),
             format!("{} segments", row.cost.segments),

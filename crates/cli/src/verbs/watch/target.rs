@@ -23,33 +23,50 @@ impl Target {
             return Err("an empty name: accepted are a process id, a process name, a port, or a control group's path".to_owned());
         }
         if text.contains('/') {
-            let path = text.trim_start_matches("/sys/fs/cgroup/unified").trim_start_matches("/sys/fs/cgroup");
+            let path = text
+                .trim_start_matches("/sys/fs/cgroup/unified")
+                .trim_start_matches("/sys/fs/cgroup");
             return Ok(Self::Cgroup(format!("/{}", path.trim_matches('/'))));
         }
         if !text.bytes().all(|octet| octet.is_ascii_digit()) {
             return Ok(Self::Name(text.to_owned()));
         }
-        let number = text.parse().ok().filter(|number| (1..=MAX_PID).contains(number));
-        number
-            .map(Self::Number)
-            .ok_or_else(|| format!("{text}: accepted are a process id up to {MAX_PID} or a port up to 65535"))
+        let number = text
+            .parse()
+            .ok()
+            .filter(|number| (1..=MAX_PID).contains(number));
+        number.map(Self::Number).ok_or_else(|| {
+            format!("{text}: accepted are a process id up to {MAX_PID} or a port up to 65535")
+        })
     }
 
     pub(crate) fn is_met_by(&self, finding: &Finding, process: &Process) -> bool {
         match self {
             Self::Number(number) => {
-                let ports = [finding.connection.local.port(), finding.connection.remote.port()];
+                let ports = [
+                    finding.connection.local.port(),
+                    finding.connection.remote.port(),
+                ];
                 process.pid == *number || ports.iter().any(|port| u32::from(*port) == *number)
             }
             Self::Name(name) => {
-                let called = [Some(&process.name), process.script.as_ref(), Some(&finding.process.comm)];
+                let called = [
+                    Some(&process.name),
+                    process.script.as_ref(),
+                    Some(&finding.process.comm),
+                ];
                 called.into_iter().flatten().any(|called| called == name)
                     || process.container.as_ref().is_some_and(|container| {
-                        container.to_string().split([' ', ',']).any(|word| word == name)
+                        container
+                            .to_string()
+                            .split([' ', ','])
+                            .any(|word| word == name)
                     })
             }
             Self::Cgroup(path) => process.cgroup.as_ref().is_some_and(|cgroup| {
-                cgroup.strip_prefix(path.as_str()).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+                cgroup
+                    .strip_prefix(path.as_str())
+                    .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
                     || path == "/"
             }),
         }
@@ -68,8 +85,14 @@ mod tests {
         let one = |text: &str| Target::parse(text);
         assert_eq!(one("80"), Ok(Target::Number(80)));
         assert_eq!(one("redis-server"), Ok(Target::Name("redis-server".into())));
-        assert_eq!(one("/sys/fs/cgroup/system.slice/"), Ok(Target::Cgroup("/system.slice".into())));
-        assert_eq!(one("system.slice/nginx.service"), Ok(Target::Cgroup("/system.slice/nginx.service".into())));
+        assert_eq!(
+            one("/sys/fs/cgroup/system.slice/"),
+            Ok(Target::Cgroup("/system.slice".into()))
+        );
+        assert_eq!(
+            one("system.slice/nginx.service"),
+            Ok(Target::Cgroup("/system.slice/nginx.service".into()))
+        );
         for bad in ["", "0", "4194305", "99999999999999999999"] {
             assert!(one(bad).is_err(), "{bad}");
         }
