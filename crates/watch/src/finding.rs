@@ -15,6 +15,8 @@ pub struct Finding {
     pub part: Part,
     /// The connection, seen from this host's end.
     pub connection: Connection,
+    /// Which side of the connection this host's end is; see [`crate::who::Processes::side`].
+    pub side: Side,
     /// The process at this end.
     pub process: Writer,
     /// When the wait, or the flood, began, in nanoseconds since the epoch.
@@ -77,18 +79,12 @@ pub enum Facts {
 }
 
 impl Finding {
-    /// Which side of the connection this host's end is.
-    #[must_use]
-    pub fn side(&self) -> Side {
-        side(&self.connection)
-    }
-
     /// Who sent the data in question.
     #[must_use]
     pub fn sender(&self) -> Side {
         match self.part {
-            Part::Sent => self.side(),
-            Part::AcknowledgedLate => self.side().other(),
+            Part::Sent => self.side,
+            Part::AcknowledgedLate => self.side.other(),
         }
     }
 
@@ -106,9 +102,8 @@ impl Finding {
     }
 }
 
-/// The end with the lower port is the server: whose handshake was not seen cannot be told otherwise.
-#[must_use]
-pub fn side(connection: &Connection) -> Side {
+/// Which side `connection`'s local end is, by the ports alone: the server has the lower one.
+pub(crate) fn side(connection: &Connection) -> Side {
     match connection.local.port() < connection.remote.port() {
         true => Side::Server,
         false => Side::Client,

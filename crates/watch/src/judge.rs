@@ -12,7 +12,7 @@ use std::net::SocketAddr;
 use tinygram_diagnose::{Cost, Kind, Tier};
 
 use crate::event::{After, Event, Hold, LateAck, Reason, Release, Tally};
-use crate::finding::{Facts, Finding, Part};
+use crate::finding::{Facts, Finding, Part, side};
 
 /// Judges a stream of events.
 #[derive(Default)]
@@ -244,6 +244,7 @@ impl Talk {
                 path_ns,
                 slept: hold.slept,
             },
+            side: side(&hold.connection),
             connection: hold.connection,
             process: hold.writer,
         })
@@ -292,6 +293,7 @@ fn late_finding(late: &LateAck, mss: u32) -> Finding {
         kind,
         tier: Tier::Likely,
         part: Part::AcknowledgedLate,
+        side: side(&late.connection),
         connection: late.connection,
         process: late.reader.clone(),
         start_ns: late.ack_ns - late.late_ns,
@@ -344,6 +346,7 @@ impl Flood {
             kind: Kind::TinygramFlood,
             tier: Tier::Certain,
             part: Part::Sent,
+            side: side(&self.last.connection),
             connection: self.last.connection,
             process: self.last.writer.clone(),
             start_ns: self.start_ns,

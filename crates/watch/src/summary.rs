@@ -82,6 +82,7 @@ impl Row {
         }
     }
 
+    /// The histograms grow with what they are given, so that recording does not fail.
     fn add(&mut self, finding: &Finding) {
         if finding.tier == Tier::Possible {
             self.possible += 1;
@@ -103,12 +104,12 @@ impl Row {
                 ..
             } => {
                 self.path_ns += path_ns.unwrap_or(0).min(finding.cost.time_ns);
-                self.held.saturating_record(u64::from(*held));
-                self.behind.saturating_record(u64::from(*behind));
+                let _ = self.held.record(u64::from(*held));
+                let _ = self.behind.record(u64::from(*behind));
             }
             Facts::LateAck { length, before } => {
-                self.held.saturating_record(u64::from(*length));
-                self.behind.saturating_record(u64::from(*before));
+                let _ = self.held.record(u64::from(*length));
+                let _ = self.behind.record(u64::from(*before));
             }
             Facts::Flood {
                 segments,
@@ -124,8 +125,9 @@ impl Row {
             }
         }
         if finding.kind.is_stall() {
-            self.costs_us
-                .saturating_record((finding.cost.time_ns / 1000).max(0) as u64);
+            let _ = self
+                .costs_us
+                .record((finding.cost.time_ns / 1000).max(0) as u64);
         }
     }
 
@@ -156,7 +158,7 @@ pub struct Summary {
 impl Summary {
     /// Adds a finding of `process`.
     pub fn add(&mut self, finding: &Finding, process: &Process) {
-        let side = finding.side();
+        let side = finding.side;
         let (local, remote) = (finding.connection.local, finding.connection.remote);
         let key = Key {
             process: process.clone(),

@@ -1,12 +1,14 @@
 //! Who a process is: its name, user, container and network namespace.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::ffi::CStr;
 use std::fs;
 
 use serde::Serialize;
+use tinygram_diagnose::Side;
 
-use crate::event::Writer;
+use crate::event::{Connection, Writer};
+use crate::finding;
 
 /// A process, as far as it may be looked into. One that has ended keeps what was known of it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
@@ -130,6 +132,8 @@ fn pod_uid(part: &str) -> Option<String> {
 pub struct Processes {
     known: HashMap<(u32, String), Process>,
     users: HashMap<u32, String>,
+    /// Ports that somebody listens at, by network namespace.
+    listening: HashSet<(u32, u16)>,
 }
 
 impl Processes {
@@ -149,6 +153,50 @@ impl Processes {
             look_up(writer, user.clone())
         })
     }
+}
+
+impl Processes {
+    /// Which side `writer`'s end of the connection is: where somebody listens there is the server; else,
+    /// as the listener may be gone or on another host, the end with the lower port is taken for it.
+    pub fn side(&mut self, writer: &Writer, connection: &Connection) -> Side {
+        let local = (connection.netns, connection.local.port());
+        if self.listening.contains(&local) {
+            return Side::Server;
+        }
+        let ports = listening_ports(writer.pid);
+        if ports.contains(&local.1) {
+            if self.listening.len() >= MOST_KNOWN {
+                self.listening.clear();
+            }
+            self.listening.insert(local);
+            return Side::Server;
+        }
+        let here = connection.local.ip() == connection.remote.ip();
+        match here && ports.contains(&connection.remote.port()) {
+            true => Side::Client,
+            false => finding::side(connection),
+        }
+    }
+}
+
+/// The ports at which somebody listens in the network namespace of `pid`.
+fn listening_ports(pid: u32) -> HashSet<u16> {
+    let mut ports = HashSet::new();
+    for file in ["tcp", "tcp6"] {
+        let text = fs::read_to_string(format!("/proc/{pid}/net/{file}")).unwrap_or_default();
+        for line in text.lines().skip(1) {
+            // `sl local_address rem_address st ...`; 0A is LISTEN.
+            let mut fields = line.split_whitespace().skip(1);
+            let (local, state) = (fields.next(), fields.nth(1));
+            if state == Some("0A")
+                && let Some((_, port)) = local.and_then(|local| local.rsplit_once(':'))
+                && let Ok(port) = u16::from_str_radix(port, 16)
+            {
+                ports.insert(port);
+            }
+        }
+    }
+    ports
 }
 
 fn look_up(writer: &Writer, user: String) -> Process {

@@ -121,7 +121,7 @@ fn judge(name: &str, watched: &mut Watched) -> Vec<String> {
 /// Is this the stall of the log: the connection, the sender, the time?
 fn fits(finding: &Finding, stall: &Value) -> bool {
     let connection = &finding.connection;
-    let client_port = match finding.side() {
+    let client_port = match finding.side {
         Side::Client => connection.local.port(),
         Side::Server => connection.remote.port(),
     };

@@ -178,8 +178,10 @@ fn attach(
 
 /// The process from which the tree grows.
 fn plant(programs: &mut Ebpf, process: u32) -> Result<(), Lacking> {
-    let tree = take(programs, "tree")?;
-    let mut tree: HashMap<MapData, u32, u8> =
+    // Lent and not taken: the programs are loaded with it afterwards.
+    let missing = || Lacking::Other("tree is not in the object".to_owned());
+    let tree = programs.map_mut("tree").ok_or_else(missing)?;
+    let mut tree: HashMap<&mut MapData, u32, u8> =
         HashMap::try_from(tree).map_err(|error| Lacking::of(&error))?;
     tree.insert(process, 1, 0)
         .map_err(|error| Lacking::of(&error))

@@ -103,7 +103,8 @@ pub(crate) fn run(args: &Args) -> Result<Done, Failure> {
             if last_look {
                 judge.finish(|finding| found.push(finding));
             }
-            for finding in found {
+            for mut finding in found {
+                finding.side = processes.side(&finding.process, &finding.connection);
                 match weigh(&finding) {
                     Weight::Stall => {
                         let process = processes.of(&finding.process).clone();

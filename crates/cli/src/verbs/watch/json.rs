@@ -17,7 +17,7 @@ pub(super) fn finding(finding: &Finding, process: &Process) -> Value {
         "kind": finding.kind.name(),
         "tier": finding.tier.name(),
         "part": part(finding.part),
-        "side": finding.side().to_string(),
+        "side": finding.side.to_string(),
         "sender": finding.sender().to_string(),
         "process": process,
         "thread": finding.process.thread,

@@ -108,7 +108,8 @@ impl Watch {
 
     fn keep(&mut self, new: Vec<Finding>) -> Vec<(Finding, Process)> {
         let mut kept = Vec::new();
-        for finding in new {
+        for mut finding in new {
+            finding.side = self.processes.side(&finding.process, &finding.connection);
             let process = self.processes.of(&finding.process).clone();
             if !self.targets.is_empty()
                 && !self.targets.iter().any(|t| t.is_met_by(&finding, &process))

@@ -36,7 +36,7 @@ pub(crate) fn name(process: &Process) -> String {
 /// `server :80, client 10.0.0.2` or `client of 10.0.0.2:80`.
 fn ends(finding: &Finding) -> String {
     let (local, remote) = (finding.connection.local, finding.connection.remote);
-    match finding.side() {
+    match finding.side {
         Side::Server => format!("on port {}, to {remote}", local.port()),
         Side::Client => format!("from port {}, to {remote}", local.port()),
     }
@@ -44,7 +44,7 @@ fn ends(finding: &Finding) -> String {
 
 fn what(finding: &Finding) -> String {
     let cost = ms(finding.cost.time_ns);
-    let peer = finding.side().other();
+    let peer = finding.side.other();
     match finding.facts {
         Facts::Held {
             held,
