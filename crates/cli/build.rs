@@ -11,6 +11,7 @@ use std::{env, fs};
 
 fn main() {
     println!("cargo::rerun-if-changed=../preload");
+    println!("cargo::rerun-if-changed=../coalesce");
     let out = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets OUT_DIR"));
     let carried = out.join("preload.so");
     let target = env::var("TARGET").expect("cargo sets TARGET");

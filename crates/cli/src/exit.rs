@@ -43,6 +43,21 @@ impl From<clap::Error> for Failure {
     }
 }
 
+impl From<tinygram_naglemark::Error> for Failure {
+    fn from(error: tinygram_naglemark::Error) -> Self {
+        match error {
+            tinygram_naglemark::Error::Failed { doing, why } => Self::Io {
+                doing,
+                error: match why.downcast() {
+                    Ok(error) => *error,
+                    Err(other) => std::io::Error::other(other),
+                },
+            },
+            other => Self::Input(other.to_string()),
+        }
+    }
+}
+
 /// Shows a failure, if there is one, and gives the process's exit code.
 pub(crate) fn code(outcome: Result<Done, Failure>) -> ExitCode {
     match outcome {

@@ -8,7 +8,6 @@ mod exit;
 mod files;
 mod interrupt;
 mod supervise;
-mod tcp_info;
 mod terminal;
 mod values;
 mod verbs;

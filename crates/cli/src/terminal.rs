@@ -57,7 +57,12 @@ impl Progress {
 
     /// One more piece is done. Any thread may say so.
     pub(crate) fn step(&self) {
-        self.0.inc(1);
+        self.steps(1);
+    }
+
+    /// So many more pieces are done.
+    pub(crate) fn steps(&self, count: u64) {
+        self.0.inc(count);
     }
 }
 

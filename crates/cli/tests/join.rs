@@ -15,9 +15,9 @@ use tinygram_sim::medium::{ImpairmentRules, Medium, PointToPoint, Side, Wire};
 use tinygram_sim::observer::Trace;
 use tinygram_sim::program::{Call, Outcome, Program};
 use tinygram_sim::{Opening, World, WorldConfig};
-use tinygram_stack::SocketOptions;
-use tinygram_stack::core::{Batch, Core};
-use tinygram_stack::device::Abilities;
+use tinygram_tcp::Abilities;
+use tinygram_tcp::SocketOptions;
+use tinygram_tcp::{Batch, Core};
 use tinygram_wire::packet::{self, Verify};
 use tinygram_wire::sequence::Sequence;
 

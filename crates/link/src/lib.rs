@@ -17,4 +17,5 @@ pub mod netlink;
 pub mod priority;
 pub mod processors;
 pub mod relay;
+pub mod tcp_info;
 pub mod veth;

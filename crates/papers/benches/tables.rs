@@ -7,12 +7,11 @@
 
 use std::time::Instant;
 
-use tinygram_papers::mogul::aggregate::Work;
-use tinygram_papers::mogul::model::Model;
-use tinygram_papers::mogul::tables::{measure, wanted};
+use tinygram_naglemark::Work;
+use tinygram_naglemark::hosts::Model;
+use tinygram_papers::mogul::tables::measured;
 
 const REPETITIONS: u32 = 10;
-const MULTIPLIER: u32 = 3;
 const SEED: u64 = 1;
 
 fn main() {
@@ -32,13 +31,12 @@ fn main() {
 
 #[allow(clippy::disallowed_methods)] // a benchmark asks how long the machine takes
 fn pass(table: u8) -> (Work, f64) {
-    let trials = wanted(table, Model::Fitted, SEED);
     let began = Instant::now();
-    let cells = measure(&trials, REPETITIONS, MULTIPLIER, &|_| {});
+    let cells = measured(table, Model::Fitted, REPETITIONS, SEED);
     let seconds = began.elapsed().as_secs_f64();
     let work = cells
         .iter()
-        .fold(Work::default(), |work, cell| work.and(cell.work));
+        .fold(Work::default(), |work, cell| work.and(cell.score.work));
     (work, seconds)
 }
 

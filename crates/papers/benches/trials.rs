@@ -34,9 +34,9 @@ use std::hint::black_box;
 use std::time::Duration;
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
-use tinygram_engine::sender::send_policy::SendPolicy;
-use tinygram_papers::mogul::model::Model;
-use tinygram_papers::mogul::naglemark::{MediumKind, Parameters, Trial};
+use tinygram_engine::sender::send_policy::Registered;
+use tinygram_naglemark::hosts::{Model, PaperHosts};
+use tinygram_naglemark::{MediumKind, Plan, Trial, VirtualTime};
 
 /// The paper's cheapest and its most expensive road: a ring whose frames carry three times as much,
 /// and a cable on which frames collide.
@@ -48,8 +48,9 @@ const POLICIES: [&str; 2] = ["NAGLE", "OFF"];
 fn trials(criterion: &mut Criterion) {
     for medium in MEDIA {
         for policy in POLICIES {
-            let trial = trial(medium, policy);
-            let once = trial.run();
+            let hosts = PaperHosts::new(Model::Fitted, medium);
+            let trial = trial(policy);
+            let once = hosts.simulate(&trial).expect("a policy of the engine's");
             let name = |counted| format!("{} {policy}/{counted}", medium.name());
             for (counted, count) in [
                 ("data segments", once.data_segments),
@@ -59,7 +60,7 @@ fn trials(criterion: &mut Criterion) {
                     .benchmark_group(name(counted))
                     .throughput(Throughput::Elements(count))
                     .bench_function("1000 transfers", |bencher| {
-                        bencher.iter(|| black_box(&trial).run());
+                        bencher.iter(|| hosts.simulate(black_box(&trial)));
                     });
             }
         }
@@ -67,15 +68,16 @@ fn trials(criterion: &mut Criterion) {
 }
 
 /// The middle one of section 7's buffer sizes; all requests on one connection.
-fn trial(medium: MediumKind, policy: &str) -> Parameters {
-    Parameters::paper(
-        Model::Fitted,
-        medium,
-        SendPolicy::named(policy).expect("a registered policy"),
-        32 * 1024,
-        64 * 1024,
-        Trial::SequentialOne,
-    )
+fn trial(policy: &str) -> Trial {
+    let entry = Registered::named(policy).expect("a registered policy");
+    let plan = Plan {
+        policies: vec![entry.into()],
+        app_buffers: vec![32 * 1024],
+        socket_buffers: vec![64 * 1024],
+        seed: 0,
+        ..Plan::default()
+    };
+    plan.trial(&plan.cells()[0], 0)
 }
 
 /// A trial takes milliseconds, so that short measurements are steady enough.

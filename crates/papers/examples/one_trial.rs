@@ -10,9 +10,9 @@
 
 use std::process::ExitCode;
 
-use tinygram_engine::sender::send_policy::SendPolicy;
-use tinygram_papers::mogul::model::Model;
-use tinygram_papers::mogul::naglemark::{MediumKind, Parameters, Trial};
+use tinygram_engine::sender::send_policy::Registered;
+use tinygram_naglemark::hosts::{Model, PaperHosts};
+use tinygram_naglemark::{MediumKind, Plan, VirtualTime};
 
 /// Of the three in section 7; both are the middle one.
 const APP_BUFFER: u64 = 32 * 1024;
@@ -26,25 +26,24 @@ fn main() -> ExitCode {
         Some(other) => return refuse(&format!("no medium {other}; accepted: fddi, ethernet")),
     };
     let name = arguments.next().unwrap_or_else(|| "nagle".to_owned());
-    let Some(policy) = SendPolicy::named(&name) else {
+    let Some(entry) = Registered::named(&name) else {
         return refuse(&format!("no policy {name}; see `tinygram policies`"));
     };
-    let trial = Parameters::paper(
-        Model::Fitted,
-        medium,
-        policy,
-        APP_BUFFER,
-        SOCKET_BUFFER,
-        Trial::SequentialOne,
-    );
-    let measured = trial.run();
+    let plan = Plan {
+        policies: vec![entry.into()],
+        app_buffers: vec![APP_BUFFER],
+        socket_buffers: vec![SOCKET_BUFFER],
+        seed: 0,
+        ..Plan::default()
+    };
+    let trial = plan.trial(&plan.cells()[0], 0);
+    let taken = PaperHosts::new(Model::Fitted, medium).simulate(&trial);
+    let taken = taken.expect("the paper's hosts know every policy of the engine's");
     println!(
-        "{} transfers, {} data segments, {} bare ACKs, {} events, {:.3} simulated seconds",
-        measured.samples.len(),
-        measured.data_segments,
-        measured.acks,
-        measured.events,
-        measured.simulated.as_nanos() as f64 / 1e9,
+        "{} transfers, {} data segments, {} events",
+        taken.samples.len(),
+        taken.data_segments,
+        taken.events,
     );
     ExitCode::SUCCESS
 }

@@ -5,6 +5,8 @@
 
 use tinygram_sim::medium::{Frame, Side};
 
+use crate::standard::Standard;
+
 /// One of the five papers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Paper {
@@ -93,13 +95,13 @@ pub enum Origin {
     Assumed(&'static str),
 }
 
-/// One published value beside ours.
+/// One value of ours, beside what it is held to.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Row {
     /// What the value belongs to, such as `s` 16384 and `r` 32768, in the layout's order.
     pub cell: Vec<(&'static str, Value)>,
-    /// The paper's, if it has one.
-    pub published: Option<Value>,
+    /// What ours is held to, and where that is from; `None` where there is nothing to hold it to.
+    pub standard: Option<Standard>,
     /// Ours.
     pub reproduced: Value,
     /// How far they may be apart.
@@ -237,10 +239,10 @@ impl Row {
     /// What became of it.
     #[must_use]
     pub fn status(&self) -> Status {
-        let Some(published) = &self.published else {
+        let Some(standard) = &self.standard else {
             return Status::NotPublished;
         };
-        let agrees = self.tolerance.allows(published, &self.reproduced);
+        let agrees = self.tolerance.allows(&standard.value, &self.reproduced);
         match self.class {
             Class::NotPublished => Status::NotPublished,
             Class::Rules if agrees => Status::Match,
@@ -316,7 +318,7 @@ mod tests {
     fn row(published: Option<f64>, ours: f64, tolerance: Tolerance, class: Class) -> Status {
         Row {
             cell: vec![],
-            published: published.map(|value| Value::Number(value, 2)),
+            standard: published.map(|value| Standard::printed(Value::Number(value, 2))),
             reproduced: Value::Number(ours, 2),
             tolerance,
             class,

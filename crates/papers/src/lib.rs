@@ -3,7 +3,6 @@
 //! One module per paper. An experiment is a profile, a workload, a link and parameters; the engine
 //! and the simulator do the rest and know nothing of papers.
 
-mod captured;
 pub mod davids;
 pub mod doupnik;
 mod errata;
@@ -14,7 +13,7 @@ pub mod moldeklev;
 mod standard;
 
 pub use experiment::Experiment;
-pub use standard::Standard;
+pub use standard::{Source, Standard};
 
 /// Every experiment, paper by paper.
 #[must_use]

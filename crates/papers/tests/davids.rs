@@ -32,7 +32,7 @@ fn every_phase(parameters: Parameters) -> Vec<Measured> {
 #[test]
 fn every_value_of_the_text_comes_out_by_rules_alone() {
     let rows = outcome().rows;
-    let published = rows.iter().filter(|row| row.published.is_some());
+    let published = rows.iter().filter(|row| row.standard.is_some());
     for row in published.clone() {
         assert_eq!(row.class, Class::Rules, "{row:?}");
         assert_eq!(row.status(), Status::Match, "{row:?}");

@@ -1,6 +1,6 @@
 //! Doupnik's Table 1: every entry, and what it hangs on.
 
-use tinygram_papers::Standard;
+use tinygram_papers::Source;
 use tinygram_papers::doupnik::published::{File, Pair, Setting, TABLE};
 use tinygram_papers::doupnik::table::{fitted_costs, test};
 use tinygram_papers::doupnik::web::Parameters;
@@ -20,13 +20,13 @@ fn stalls(parameters: &Parameters) -> bool {
 #[test]
 fn no_entry_of_table_1_is_missed() {
     let rows = outcome().rows;
-    let published = |row: &&Row| row.published.is_some();
+    let published = |row: &&Row| row.standard.is_some();
     let missed = |row: &&Row| row.status() == Status::Miss;
     assert_eq!(rows.iter().find(missed), None);
     // 22 lines of two files, a verdict and two rates each; six lines of the new policy, a ratio each.
     assert_eq!(rows.iter().filter(published).count(), 22 * 6 + 6 * 2);
     // The ratios are ours.
-    let is_wanted = |row: &&Row| matches!(row.standard(), Some(Standard::Wanted(_)));
+    let is_wanted = |row: &&Row| row.source() == Some(Source::Derived);
     assert_eq!(rows.iter().filter(is_wanted).count(), 6 * 2);
 }
 

@@ -25,7 +25,7 @@ fn agrees(id: &str) -> Outcome {
         if status == Status::Miss || (known && status != Status::KnownMismatch) {
             wrong.push(format!(
                 "{:?}: {status:?}, paper {:?}, ours {:?}",
-                row.cell, row.published, row.reproduced
+                row.cell, row.standard, row.reproduced
             ));
         }
     }
@@ -104,7 +104,7 @@ fn inequality_1_is_exact_and_inequality_2_an_outer_bound() {
         let outcome = agrees(id);
         let counts = outcome.rows.iter().map(|row| row.reproduced.to_string());
         println!("{id}: {}", counts.collect::<Vec<_>>().join(", "));
-        let held = outcome.rows.iter().filter(|row| row.published.is_some());
+        let held = outcome.rows.iter().filter(|row| row.standard.is_some());
         assert_eq!(held.count(), 2, "{id}");
     }
     let figure_4 = outcome("moldeklev-figure-4");

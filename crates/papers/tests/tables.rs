@@ -1,32 +1,21 @@
 //! Tables 4 to 7, all 396 entries, at the paper's 10 repetitions.
 
-use tinygram_engine::sender::send_policy::SendPolicy;
-use tinygram_papers::mogul::aggregate::Cell;
-use tinygram_papers::mogul::model::Model;
-use tinygram_papers::mogul::naglemark::{MediumKind, Parameters, Trial};
+use tinygram_engine::sender::send_policy::Registered;
+use tinygram_naglemark::hosts::Model;
+use tinygram_naglemark::{Measured, Plan, TrialType, VirtualTime};
 use tinygram_papers::mogul::published::Table;
 use tinygram_papers::mogul::tables::{
-    Entry, KNOWN_MISMATCHES, entries, mean_distance, measure, misses, tolerance, wanted,
+    Entry, KNOWN_MISMATCHES, entries, hosts, mean_distance, measured, misses, tolerance,
 };
 
 const REPETITIONS: u32 = 10;
-const MULTIPLIER: u32 = 3;
 /// The CLI's default.
 const SEED: u64 = 1;
-
-fn measured(table: u8, model: Model, repetitions: u32) -> Vec<Cell> {
-    measure(
-        &wanted(table, model, SEED),
-        repetitions,
-        MULTIPLIER,
-        &|_| {},
-    )
-}
 
 /// Every entry within its tolerance but for those known by name; the mean; the order of variants.
 fn agrees(number: u8) {
     let table = Table::numbered(number).expect("a table of the paper");
-    let cells = measured(number, Model::Fitted, REPETITIONS);
+    let cells = measured(number, Model::Fitted, REPETITIONS, SEED);
     assert_eq!(cells.len(), 396);
     let ours = entries(&cells);
     let allowed = tolerance(number);
@@ -75,10 +64,10 @@ fn keeps_the_papers_order(table: &Table, ours: &[Entry], beyond: f64) {
     }
 }
 
-fn no_cell_beats_a_bound(cells: &[Cell]) {
-    for cell in cells {
-        assert!(cell.segments_over_fewest >= 1.0, "{cell:?}");
-        assert!(cell.elapsed_over_earliest >= 1.0, "{cell:?}");
+fn no_cell_beats_a_bound(cells: &[Measured]) {
+    for Measured { cell, score, .. } in cells {
+        assert!(score.segments_over_fewest >= 1.0, "{cell:?} {score:?}");
+        assert!(score.elapsed_over_earliest >= 1.0, "{cell:?} {score:?}");
     }
 }
 
@@ -108,7 +97,7 @@ fn table_7_agrees() {
 fn the_literal_model_is_further_away() {
     for number in [4, 5] {
         let table = Table::numbered(number).expect("a table of the paper");
-        let literal = mean_distance(table, &entries(&measured(number, Model::Literal, 2)));
+        let literal = mean_distance(table, &entries(&measured(number, Model::Literal, 2, SEED)));
         println!("Table {number}: literal model, mean distance {literal:.2} points");
         assert!(
             literal > tolerance(number).mean,
@@ -121,24 +110,26 @@ fn the_literal_model_is_further_away() {
 #[test]
 fn variants_that_differ_only_in_more_run_alike() {
     for (with, without) in [("MIN+MORE", "MINSHALL"), ("E+M", "EOM")] {
-        for trial in Trial::ALL {
+        for trial_type in TrialType::ALL {
             let run = |variant: &str| {
-                let policy = SendPolicy::named(variant).expect("a registered policy");
-                let (app, socket) = (32 << 10, 16 << 10);
-                let fddi = MediumKind::Fddi;
-                let parameters = Parameters::paper(Model::Fitted, fddi, policy, app, socket, trial);
-                let measured = parameters.run();
-                (
-                    measured.samples,
-                    measured.data_segments,
-                    measured.short_segments,
-                )
+                let entry = Registered::named(variant).expect("a registered policy");
+                let plan = Plan {
+                    policies: vec![entry.into()],
+                    app_buffers: vec![32 << 10],
+                    socket_buffers: vec![16 << 10],
+                    trial_types: vec![trial_type],
+                    seed: 0,
+                    ..Plan::default()
+                };
+                let trial = plan.trial(&plan.cells()[0], 0);
+                let taken = hosts(5, Model::Fitted).simulate(&trial).expect("known");
+                (taken.samples, taken.data_segments, taken.short_segments)
             };
             assert_eq!(
                 run(with),
                 run(without),
                 "{with} and {without}, {}",
-                trial.letter()
+                trial_type.letter()
             );
         }
     }

@@ -7,17 +7,6 @@ use libc::{c_int, c_long, c_void, socklen_t};
 use crate::hooks::options::{getsockopt, setsockopt};
 use crate::next::Symbol;
 
-/// Nanoseconds of the monotonic clock; never 0, which stands for "not held".
-pub(crate) fn now_ns() -> u64 {
-    let mut now = libc::timespec {
-        tv_sec: 0,
-        tv_nsec: 0,
-    };
-    // SAFETY: writes into a local; no system call, the kernel maps the clock into the process.
-    unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &raw mut now) };
-    (now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64).max(1)
-}
-
 /// Sets an integer socket option; whether that worked.
 pub(crate) fn set_option(fd: c_int, level: c_int, name: c_int, value: c_int) -> bool {
     // SAFETY: the kernel reads one integer.

@@ -6,9 +6,9 @@ use libc::c_int;
 
 use crate::keeper::Orders;
 use crate::page::{Cause, Row};
-use crate::policy::Policy;
 use crate::table::{self, Identity};
-use crate::{kernel, sockets};
+use crate::{clock, observe, sockets};
+use tinygram_coalesce::Policy;
 
 /// One write, as the books see it.
 #[derive(Clone, Copy)]
@@ -17,6 +17,8 @@ pub(crate) struct Wrote {
     pub(crate) held: bool,
     /// Bytes were held before it.
     pub(crate) joined: bool,
+    /// It is the second of its interval.
+    pub(crate) second: bool,
 }
 
 #[inline(always)]
@@ -34,6 +36,30 @@ fn enter_write(orders: &Orders, identity: Identity, write: Wrote) {
     row.bytes.fetch_add(write.len as u64, Relaxed);
     row.held.fetch_add(u64::from(write.held), Relaxed);
     row.merged.fetch_add(u64::from(write.joined), Relaxed);
+    // Under Nagle's algorithm it would have waited until the first was acknowledged.
+    let would_wait = write.second && !identity.has(Identity::PROGRAM_NODELAY);
+    row.in_several.fetch_add(u64::from(would_wait), Relaxed);
+}
+
+/// The kernel took no byte of a write that is in the books.
+pub(crate) fn refused(orders: &Orders, identity: Identity, write: Wrote) {
+    if let Some(row) = row(orders, identity) {
+        row.writes.fetch_sub(1, Relaxed);
+        row.bytes.fetch_sub(write.len as u64, Relaxed);
+        row.held.fetch_sub(u64::from(write.held), Relaxed);
+        row.merged.fetch_sub(u64::from(write.joined), Relaxed);
+        let would_wait = write.second && !identity.has(Identity::PROGRAM_NODELAY);
+        row.in_several.fetch_sub(u64::from(would_wait), Relaxed);
+    }
+}
+
+/// Under `observe`: a write waited so long for an acknowledgment.
+pub(crate) fn stalled(orders: &Orders, identity: Identity, waited_ns: u64) {
+    if let Some(row) = row(orders, identity) {
+        row.stalls.fetch_add(1, Relaxed);
+        row.stalled_ns.fetch_add(waited_ns, Relaxed);
+        row.longest_stall_ns.fetch_max(waited_ns, Relaxed);
+    }
 }
 
 /// Bytes held since `since_ns` have left.
@@ -48,7 +74,7 @@ fn enter_flush(orders: &Orders, fd: c_int, since_ns: u64, cause: Cause) {
     let Some(row) = row(orders, table::identity(fd)) else {
         return;
     };
-    let held_ns = kernel::now_ns().saturating_sub(since_ns);
+    let held_ns = clock::now_ns().saturating_sub(since_ns);
     let rules = &orders.rules;
     // Nobody watches under `observe`, where nothing is held; the watchdog would have come by now.
     let overdue = rules.policy == Policy::Observe && held_ns >= rules.watchdog_ns;
@@ -59,6 +85,13 @@ fn enter_flush(orders: &Orders, fd: c_int, since_ns: u64, cause: Cause) {
     };
     row.flushes[cause as usize].fetch_add(1, Relaxed);
     row.longest_hold_ns.fetch_max(held_ns, Relaxed);
+}
+
+/// A connection goes over to `NODELAY`, for the watchdog had to rescue it too often.
+pub(crate) fn went_over(orders: &Orders, identity: Identity) {
+    if let Some(row) = row(orders, identity) {
+        row.went_over.fetch_add(1, Relaxed);
+    }
 }
 
 /// A connection enters the books: finds its row, and notes how many segments it has sent before.
@@ -83,6 +116,7 @@ pub(crate) fn settle(orders: &Orders, fd: c_int) {
     let (Some(row), Some(holding)) = (row(orders, identity), table::holding(fd)) else {
         return;
     };
+    observe::before_write(orders, fd, identity, holding);
     if let Some(segments) = sockets::data_segments(fd) {
         let sent = segments.wrapping_sub(holding.segments_before.swap(segments, Relaxed));
         row.segments.fetch_add(u64::from(sent), Relaxed);

@@ -18,9 +18,10 @@
 )]
 
 pub mod page;
-pub mod policy;
+
 pub mod settings;
 
+mod clock;
 mod contention;
 mod errno;
 mod hooks;
@@ -29,6 +30,7 @@ mod kernel;
 mod ledger;
 mod load;
 mod next;
+mod observe;
 mod reach;
 mod sockets;
 mod table;

@@ -74,6 +74,18 @@ pub struct Row {
     pub bytes: AtomicU64,
     /// Flushes by [`Cause`].
     pub flushes: [AtomicU64; Cause::ALL.len()],
+    /// Times that a connection went over to `NODELAY`, for the watchdog had to rescue it too often.
+    pub went_over: AtomicU64,
+    /// Intervals with a second write, of connections for which the program did not set `TCP_NODELAY`:
+    /// as it is, that write would have waited until the first was acknowledged.
+    pub in_several: AtomicU64,
+    /// Under `observe`: writes that waited for an acknowledgment, all their time and the longest, in
+    /// nanoseconds.
+    pub stalls: AtomicU64,
+    /// See [`Row::stalls`].
+    pub stalled_ns: AtomicU64,
+    /// See [`Row::stalls`].
+    pub longest_stall_ns: AtomicU64,
     /// The longest a byte was held, in nanoseconds.
     pub longest_hold_ns: AtomicU64,
 }

@@ -6,7 +6,7 @@
 use std::fmt;
 use std::net::IpAddr;
 
-use crate::policy::{Policy, Rules};
+use tinygram_coalesce::{Policy, Rules};
 
 /// The variable's name.
 pub const VARIABLE: &str = "TINYGRAM_RUN";

@@ -4,16 +4,17 @@
 //! as well. *Holding* is what the kernel holds back for us on it, and who watches over that: not true
 //! in a child, whose kernel wipes these pages (`MADV_WIPEONFORK`) however the fork came about.
 //!
-//! The tables are reserved, not filled: a process pays for the pages its descriptors touch.
+//! The tables grow with the highest descriptor: a program may lock all its memory (`mlockall`) within a
+//! few megabytes, or be allowed a billion descriptors.
 //! Forgetting an entry is always safe: what is unknown is asked of the kernel at the next use.
 
 use std::sync::atomic::{
-    AtomicPtr, AtomicU8, AtomicU32, AtomicU64, AtomicUsize, Ordering::Relaxed, Ordering::SeqCst,
+    AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering::Relaxed, Ordering::SeqCst,
 };
 
 use libc::c_int;
 
-use crate::policy::Habit;
+use tinygram_coalesce::Habit;
 
 /// What a descriptor is: bits over a kind. Copied whole, compared never.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -132,6 +133,8 @@ pub(crate) struct Holding {
     pub(crate) interval: AtomicU64,
     /// The predictor's memory, packed.
     pub(crate) memory: AtomicU64,
+    /// Under `observe`: since when a write has waited for an acknowledgment; 0 if none does.
+    pub(crate) stalled_ns: AtomicU64,
     /// Data segments the socket had sent when it was booked, for the statistics.
     pub(crate) segments_before: AtomicU32,
     /// The thread whose list names the socket.
@@ -164,32 +167,32 @@ impl Holding {
     }
 }
 
-static IDENTITIES: AtomicPtr<AtomicU64> = AtomicPtr::new(std::ptr::null_mut());
-static HOLDINGS: AtomicPtr<Holding> = AtomicPtr::new(std::ptr::null_mut());
-static DIRTY: AtomicPtr<AtomicU64> = AtomicPtr::new(std::ptr::null_mut());
-static HABITS: AtomicPtr<AtomicU8> = AtomicPtr::new(std::ptr::null_mut());
+/// The tables, a part for [`PART`] descriptors: null until one of them is known. What is mapped once is
+/// never unmapped.
+static PARTS: [AtomicPtr<Part>; PARTS_KEPT] =
+    [const { AtomicPtr::new(std::ptr::null_mut()) }; PARTS_KEPT];
+static HABITS: AtomicPtr<AtomicU32> = AtomicPtr::new(std::ptr::null_mut());
 /// Descriptors the tables have room for: 0 before [`reserve`] and where it failed.
 static LIMIT: AtomicUsize = AtomicUsize::new(0);
 /// One more than the highest descriptor that was ever TCP: where nobody need look further.
 static HIGHEST: AtomicUsize = AtomicUsize::new(0);
 
-/// Reserves the tables. Without them every descriptor stays unknown and every call passes through.
+/// The tables for some descriptors that follow each other. As it is mapped: the identities are a
+/// forked child's as well, the rest is wiped there.
+#[repr(C)]
+struct Part {
+    identities: [AtomicU64; PART],
+    holdings: [Holding; PART],
+    dirty: [AtomicU64; PART / 64],
+}
+
+/// Makes ready to know descriptors. Without that every one stays unknown and every call passes through.
 pub(crate) fn reserve() {
-    let limit = DESCRIPTORS;
-    let identities = map(limit * size_of::<AtomicU64>(), InChild::Same);
-    let holdings = map(limit * size_of::<Holding>(), InChild::Wiped);
-    let dirty = map(limit / 8, InChild::Wiped);
-    let habits = map(HABITS_KEPT as usize, InChild::Shared);
-    let (Some(identities), Some(holdings), Some(dirty), Some(habits)) =
-        (identities, holdings, dirty, habits)
-    else {
-        return;
-    };
-    HABITS.store(habits.cast(), Relaxed);
-    IDENTITIES.store(identities.cast(), Relaxed);
-    HOLDINGS.store(holdings.cast(), Relaxed);
-    DIRTY.store(dirty.cast(), Relaxed);
-    LIMIT.store(limit, Relaxed);
+    let bytes = HABITS_KEPT as usize * size_of::<AtomicU32>();
+    if let Some(habits) = map(bytes, InChild::Shared) {
+        HABITS.store(habits.cast(), Relaxed);
+        LIMIT.store(DESCRIPTORS, Relaxed);
+    }
 }
 
 /// From here on every descriptor is unknown and every call passes through.
@@ -197,13 +200,54 @@ pub(crate) fn close() {
     LIMIT.store(0, Relaxed);
 }
 
+/// The part that `fd` is in, if it is there; nothing for a negative descriptor, which is a huge index.
+#[inline(always)]
+fn part(fd: c_int) -> Option<&'static Part> {
+    let index = fd as usize;
+    if index >= LIMIT.load(Relaxed) {
+        return None;
+    }
+    // SAFETY: null or a mapping of a part, which is never unmapped.
+    unsafe { PARTS.get(index / PART)?.load(Relaxed).as_ref() }
+}
+
+/// The part that `fd` is in; a fresh one if need be. Nothing where there is no memory: from there on
+/// no descriptor has room.
+fn made_part(fd: c_int) -> Option<&'static Part> {
+    if let Some(known) = part(fd) {
+        return Some(known);
+    }
+    let index = fd as usize;
+    if index >= LIMIT.load(Relaxed) {
+        return None;
+    }
+    let place = PARTS.get(index / PART)?;
+    let Some(fresh) = map(size_of::<Part>(), InChild::WipedAfter(IDENTITY_BYTES)) else {
+        LIMIT.fetch_min(index / PART * PART, Relaxed);
+        return None;
+    };
+    let fresh = fresh.cast::<Part>();
+    // Another thread may have been quicker.
+    match place.compare_exchange(std::ptr::null_mut(), fresh, SeqCst, SeqCst) {
+        // SAFETY: all zeroes is a valid part.
+        Ok(_) => Some(unsafe { &*fresh }),
+        Err(other) => {
+            // SAFETY: nobody has seen ours; theirs is never unmapped.
+            unsafe {
+                libc::munmap(fresh.cast(), size_of::<Part>());
+                Some(&*other)
+            }
+        }
+    }
+}
+
 /// What a forked child finds in a mapping.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum InChild {
-    /// What its parent had in it.
-    Same,
     /// Zeroes.
     Wiped,
+    /// What its parent had in the first so many bytes (whole pages), and zeroes after them.
+    WipedAfter(usize),
     /// The mapping itself: what one writes the other reads.
     Shared,
 }
@@ -214,7 +258,7 @@ pub(crate) fn map(bytes: usize, in_child: InChild) -> Option<*mut libc::c_void> 
     unsafe {
         let sharing = match in_child {
             InChild::Shared => libc::MAP_SHARED,
-            InChild::Same | InChild::Wiped => libc::MAP_PRIVATE,
+            InChild::Wiped | InChild::WipedAfter(_) => libc::MAP_PRIVATE,
         };
         let flags = sharing | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
         let pages = libc::mmap(
@@ -225,10 +269,17 @@ pub(crate) fn map(bytes: usize, in_child: InChild) -> Option<*mut libc::c_void> 
             -1,
             0,
         );
-        if pages == libc::MAP_FAILED
-            || (in_child == InChild::Wiped
-                && libc::madvise(pages, bytes, libc::MADV_WIPEONFORK) != 0)
-        {
+        if pages == libc::MAP_FAILED {
+            return None;
+        }
+        let kept = match in_child {
+            InChild::Shared => bytes,
+            InChild::Wiped => 0,
+            InChild::WipedAfter(kept) => kept,
+        };
+        let wiped = bytes - kept;
+        if wiped > 0 && libc::madvise(pages.add(kept), wiped, libc::MADV_WIPEONFORK) != 0 {
+            libc::munmap(pages, bytes);
             return None;
         }
         Some(pages)
@@ -237,13 +288,7 @@ pub(crate) fn map(bytes: usize, in_child: InChild) -> Option<*mut libc::c_void> 
 
 #[inline(always)]
 fn cell(fd: c_int) -> Option<&'static AtomicU64> {
-    let index = fd as usize;
-    if index >= LIMIT.load(Relaxed) {
-        return None;
-    }
-    // SAFETY: below the limit, so inside the mapping, which is never unmapped. A negative
-    // descriptor is a huge index.
-    Some(unsafe { &*IDENTITIES.load(Relaxed).add(index) })
+    Some(&part(fd)?.identities[fd as usize % PART])
 }
 
 /// What is known of `fd`; unknown too where there is no room to know.
@@ -266,8 +311,8 @@ pub(crate) fn has_room_for(fd: c_int) -> bool {
 
 /// Sets what is known of `fd`.
 pub(crate) fn know(fd: c_int, identity: Identity) {
-    if let Some(cell) = cell(fd).filter(|_| !borrowed()) {
-        cell.store(identity.0, Relaxed);
+    if let Some(part) = made_part(fd).filter(|_| !borrowed()) {
+        part.identities[fd as usize % PART].store(identity.0, Relaxed);
         if identity.kind() == Kind::Tcp {
             HIGHEST.fetch_max(fd as usize + 1, Relaxed);
         }
@@ -296,6 +341,7 @@ pub(crate) fn forget(fd: c_int) {
         holding.since_ns.store(0, Relaxed);
         holding.memory.store(0, Relaxed);
         holding.interval.store(0, Relaxed);
+        holding.stalled_ns.store(0, Relaxed);
     }
 }
 
@@ -307,30 +353,30 @@ pub(crate) fn in_use() -> std::ops::Range<c_int> {
 /// What is held on `fd`.
 #[inline(always)]
 pub(crate) fn holding(fd: c_int) -> Option<&'static Holding> {
-    if !has_room_for(fd) {
-        return None;
-    }
-    // SAFETY: as in `cell`.
-    Some(unsafe { &*HOLDINGS.load(Relaxed).add(fd as usize) })
+    Some(&part(fd)?.holdings[fd as usize % PART])
 }
 
 /// What is expected of the connections of this one's service. In forked children as well: servers
 /// that fork for each connection would learn nothing otherwise.
 #[inline(always)]
 pub(crate) fn habit(identity: Identity) -> Habit {
-    habit_cell(identity).map_or(Habit::default(), |cell| Habit(cell.load(Relaxed)))
+    habit_cell(identity).map_or(Habit::default(), |cell| Habit::unpack(cell.load(Relaxed)))
 }
 
-/// A young connection has shown something of its service.
+/// A connection has shown something of its service.
 #[inline(always)]
-pub(crate) fn teach(identity: Identity, habit: Habit) {
-    if let Some(cell) = habit_cell(identity).filter(|cell| cell.load(Relaxed) != habit.0) {
-        cell.store(habit.0, Relaxed);
+pub(crate) fn teach(identity: Identity, lesson: impl FnOnce(Habit) -> Habit) {
+    if let Some(cell) = habit_cell(identity) {
+        let known = cell.load(Relaxed);
+        let learned = lesson(Habit::unpack(known)).pack();
+        if learned != known {
+            cell.store(learned, Relaxed);
+        }
     }
 }
 
 #[inline(always)]
-fn habit_cell(identity: Identity) -> Option<&'static AtomicU8> {
+fn habit_cell(identity: Identity) -> Option<&'static AtomicU32> {
     let number = (identity.0 & Identity::HABIT) >> Identity::HABIT_SHIFT;
     let habits = HABITS.load(Relaxed);
     // SAFETY: a mapping that is never unmapped, with a cell for every number.
@@ -341,9 +387,11 @@ fn habit_cell(identity: Identity) -> Option<&'static AtomicU8> {
 /// before, so that either we see the bit or the watchdog sees the time.
 #[inline(always)]
 pub(crate) fn watch(fd: c_int) {
-    let (word, bit) = dirty_bit(fd);
-    if word.load(Relaxed) & bit == 0 {
-        word.fetch_or(bit, Relaxed);
+    if let Some(part) = part(fd) {
+        let (word, bit) = part.dirty_bit(fd);
+        if word.load(Relaxed) & bit == 0 {
+            word.fetch_or(bit, Relaxed);
+        }
     }
 }
 
@@ -353,25 +401,35 @@ pub(crate) fn watch(fd: c_int) {
 /// A hook leaves the bit of a busy socket set; only this sweep, once in a while, clears it.
 pub(crate) fn sweep(mut look: impl FnMut(c_int)) -> bool {
     let mut any = false;
-    let words = HIGHEST.load(Relaxed).div_ceil(64);
-    for index in 0..words {
-        // SAFETY: HIGHEST never exceeds the limit.
-        let word = unsafe { &*DIRTY.load(Relaxed).add(index) };
-        let mut bits = word.load(Relaxed);
-        any |= bits != 0;
-        while bits != 0 {
-            let fd = (index * 64) as c_int + bits.trailing_zeros() as c_int;
-            bits &= bits - 1;
-            if is_held(fd) {
-                look(fd);
-                continue;
+    let highest = HIGHEST.load(Relaxed);
+    for first in (0..highest).step_by(PART) {
+        if let Some(part) = part(first as c_int) {
+            let words = (highest - first).div_ceil(64).min(PART / 64);
+            for (index, word) in part.dirty.iter().take(words).enumerate() {
+                any |= sweep_word(word, first + index * 64, &mut look);
             }
-            let (_, bit) = dirty_bit(fd);
-            word.fetch_and(!bit, SeqCst);
-            if is_held(fd) {
-                word.fetch_or(bit, Relaxed);
-                look(fd);
-            }
+        }
+    }
+    any
+}
+
+/// The same for the descriptors from `first` on whose bits are in `word`.
+#[inline(always)]
+fn sweep_word(word: &AtomicU64, first: usize, look: &mut impl FnMut(c_int)) -> bool {
+    let mut bits = word.load(Relaxed);
+    let any = bits != 0;
+    while bits != 0 {
+        let number = bits.trailing_zeros();
+        let fd = first as c_int + number as c_int;
+        bits &= bits - 1;
+        if is_held(fd) {
+            look(fd);
+            continue;
+        }
+        word.fetch_and(!(1 << number), SeqCst);
+        if is_held(fd) {
+            word.fetch_or(1 << number, Relaxed);
+            look(fd);
         }
     }
     any
@@ -381,10 +439,12 @@ fn is_held(fd: c_int) -> bool {
     holding(fd).is_some_and(|h| h.since_ns.load(SeqCst) != 0)
 }
 
-fn dirty_bit(fd: c_int) -> (&'static AtomicU64, u64) {
-    // SAFETY: called for descriptors that have a holding, so below the limit.
-    let word = unsafe { &*DIRTY.load(Relaxed).add(fd as usize / 64) };
-    (word, 1 << (fd as usize % 64))
+impl Part {
+    #[inline(always)]
+    fn dirty_bit(&self, fd: c_int) -> (&AtomicU64, u64) {
+        let index = fd as usize % PART;
+        (&self.dirty[index / 64], 1 << (index % 64))
+    }
 }
 
 /// What a `vfork`ed child does to its descriptors must not be recorded: the memory is its parent's.
@@ -394,8 +454,15 @@ fn borrowed() -> bool {
 
 /// How many services' habits are told apart; a power of two.
 const HABITS_KEPT: u64 = 64;
-/// The kernel's own ceiling for `RLIMIT_NOFILE` by default; a descriptor above it passes through.
-const DESCRIPTORS: usize = 1 << 20;
+/// How many descriptors a part of the tables is for: 57 KB.
+const PART: usize = 1024;
+/// Four times the kernel's own ceiling for `RLIMIT_NOFILE` by default; a descriptor above it passes
+/// through.
+const DESCRIPTORS: usize = 1 << 22;
+const PARTS_KEPT: usize = DESCRIPTORS / PART;
+/// Whole pages: what comes after them is wiped in a forked child.
+const IDENTITY_BYTES: usize = PART * size_of::<AtomicU64>();
+const _: () = assert!(IDENTITY_BYTES.is_multiple_of(4096));
 
 #[cfg(test)]
 mod tests {
@@ -408,6 +475,7 @@ mod tests {
             since_ns: AtomicU64::new(0),
             interval: AtomicU64::new(0),
             memory: AtomicU64::new(0),
+            stalled_ns: AtomicU64::new(0),
             segments_before: AtomicU32::new(0),
             owner: AtomicU32::new(0),
         };

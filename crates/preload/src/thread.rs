@@ -9,7 +9,9 @@
 
 use std::sync::atomic::{AtomicI32, AtomicU32, AtomicU64, Ordering::Relaxed};
 
-use crate::policy::Held;
+use tinygram_coalesce::Held;
+
+use crate::ledger::Wrote;
 
 /// One thread's memory.
 #[repr(C, align(64))]
@@ -24,11 +26,25 @@ pub(crate) struct Thread {
     lender: AtomicI32,
     /// When the oldest byte held by this thread was written.
     oldest_ns: AtomicU64,
+    /// The last write, should it be refused: see [`LastWrite`].
+    last_fd: AtomicI32,
+    last_flags: AtomicU32,
+    last_len: AtomicU64,
+    last_memory: AtomicU64,
+    last_interval: AtomicU64,
     fds: [AtomicI32; SOCKETS],
 }
 
 /// How many sockets one thread may have dirty at once; a fan-out to more flushes in between.
-const SOCKETS: usize = 246;
+const SOCKETS: usize = 238;
+
+/// The thread's last write on a TCP socket, and what was known of that before.
+#[derive(Clone, Copy)]
+pub(crate) struct LastWrite {
+    pub(crate) wrote: Wrote,
+    pub(crate) memory: u64,
+    pub(crate) interval: u64,
+}
 
 std::arch::global_asm!(
     ".pushsection .tbss.tinygram_thread,\"awT\",@nobits",
@@ -88,6 +104,38 @@ impl Thread {
     pub(crate) fn end_interval(&self) {
         self.flushes
             .store(self.flushes.load(Relaxed).wrapping_add(1), Relaxed);
+    }
+
+    /// Notes a write that is about to be made.
+    #[inline(always)]
+    pub(crate) fn note(&self, fd: i32, last: LastWrite) {
+        let Wrote {
+            len,
+            held,
+            joined,
+            second,
+        } = last.wrote;
+        let flags = u32::from(held) | u32::from(joined) << 1 | u32::from(second) << 2;
+        self.last_fd.store(fd, Relaxed);
+        self.last_flags.store(flags, Relaxed);
+        self.last_len.store(len as u64, Relaxed);
+        self.last_memory.store(last.memory, Relaxed);
+        self.last_interval.store(last.interval, Relaxed);
+    }
+
+    /// The last write, if it was on `fd`.
+    pub(crate) fn last_write(&self, fd: i32) -> Option<LastWrite> {
+        let flags = self.last_flags.load(Relaxed);
+        (self.last_fd.load(Relaxed) == fd).then(|| LastWrite {
+            wrote: Wrote {
+                len: self.last_len.load(Relaxed) as usize,
+                held: flags & 1 != 0,
+                joined: flags & 2 != 0,
+                second: flags & 4 != 0,
+            },
+            memory: self.last_memory.load(Relaxed),
+            interval: self.last_interval.load(Relaxed),
+        })
     }
 
     /// Remembers a dirty socket; false if there is no room.

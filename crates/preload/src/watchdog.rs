@@ -16,10 +16,10 @@ use libc::c_void;
 
 use crate::contention::Contention;
 use crate::hooks::wait::pthread_join;
-use crate::policy::Pace;
 use crate::reach::{Reach, Used};
 use crate::table::InChild;
-use crate::{keeper, kernel, reach, table};
+use crate::{clock, keeper, kernel, reach, table};
+use tinygram_coalesce::Pace;
 
 /// The watchdog of this process; wiped in a forked child.
 #[repr(C)]
@@ -86,7 +86,7 @@ pub(crate) fn is_busy() -> bool {
             began_ns: dog.window_ns.load(Relaxed),
             asked: dog.asked.load(Relaxed),
         };
-        let busy = pace.is_busy(kernel::now_ns());
+        let busy = pace.is_busy(clock::now_ns());
         dog.window_ns.store(pace.began_ns, Relaxed);
         dog.asked.store(pace.asked, Relaxed);
         busy
@@ -269,7 +269,7 @@ struct Round {
 impl Rounds {
     /// Flushes what is due, and says when the next may be.
     fn patrol(&mut self) -> Round {
-        let now_ns = kernel::now_ns();
+        let now_ns = clock::now_ns();
         let mut oldest_ns = None;
         let mut unreachable = false;
         let any = table::sweep(|fd| {

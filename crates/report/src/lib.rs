@@ -13,12 +13,10 @@
 //! | tables and plots as one HTML page | [`Page::to_html`] |
 //! | any of them into a file, whole or not at all | [`Destination`], [`Folder`] |
 //!
-//! [`naglemark`] lays out that benchmark's cells as Mogul & Minshall did; [`prevalence`] does so with
-//! their Table 1.
+//! [`prevalence`] lays out the numbers of Mogul & Minshall's Table 1.
 
 mod destination;
 mod figure;
-pub mod naglemark;
 mod page;
 pub mod prevalence;
 mod rows;

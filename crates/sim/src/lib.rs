@@ -9,6 +9,7 @@
 //! piece -> the engine's outbox -> the device's queue -> the medium -> the peer's input -> its
 //! engine -> the program that reads.
 
+pub mod captured;
 pub mod costs;
 pub mod dice;
 pub mod host;

@@ -34,7 +34,7 @@
 //!
 //! # How it works
 //!
-//! [`core`] is the stack without a device, a clock or a thread; what it does to packets is decided
+//! [`tinygram_tcp`] is the stack without a device, a clock or a thread; what it does to packets is decided
 //! there and in the engine. One lock guards it. Whoever brings something about, a packet that the
 //! driver read or a write of a task's, also sends what follows from it, on its own thread and with
 //! the lock released; so a write reaches the device without any other thread's help, and on a
@@ -43,17 +43,15 @@
 //! Buffers are rings that grow to what is used and never beyond the socket's limits; nothing is
 //! copied but from the caller's buffer into the ring and from the ring into the packet.
 
-pub mod core;
 pub mod device;
 mod driver;
 mod listener;
-mod options;
 mod stack;
 mod stream;
 
 pub use device::{Tun, TunSettings};
 pub use driver::Driver;
 pub use listener::TcpListener;
-pub use options::SocketOptions;
 pub use stack::{Stack, StackSettings};
 pub use stream::{OwnedReadHalf, OwnedWriteHalf, TcpStream};
+pub use tinygram_tcp::SocketOptions;

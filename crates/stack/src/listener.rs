@@ -7,9 +7,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::task::{Context, Poll};
 
-use crate::options::SocketOptions;
 use crate::stack::{Shared, Stack};
 use crate::stream::TcpStream;
+use tinygram_tcp::SocketOptions;
 
 /// A listening socket. Dropping it resets the connections that nobody has accepted.
 pub struct TcpListener {

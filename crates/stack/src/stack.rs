@@ -8,9 +8,9 @@ use std::time::Duration;
 
 use tinygram_engine::Instant;
 
-use crate::core::{Batch, Core, Counters};
 use crate::device::{Abilities, Device};
 use crate::driver::Driver;
+use tinygram_tcp::{Batch, Core, Counters};
 
 /// A handle to a stack. All clones are of the same one; it lives as long as any of them, any stream
 /// or any listener does.

@@ -13,9 +13,9 @@ use tinygram_engine::receiver::ack_policy::{AckPolicy, AckTimer};
 use tinygram_engine::sender::send_policy::SendPolicy;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
-use crate::core::{Core, Info};
-use crate::options::SocketOptions;
 use crate::stack::{Shared, Stack};
+use tinygram_tcp::SocketOptions;
+use tinygram_tcp::{Core, Info};
 
 /// A TCP connection.
 ///

@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use serde::{Serialize, Serializer};
+use tinygram_engine::Duration as VirtualDuration;
+use tinygram_engine::receiver::ack_policy::AckTimer;
 
 /// Reads a length of time; a bare number has no unit and is refused.
 pub(crate) fn duration(typed: &str) -> Result<Duration, String> {
@@ -57,28 +58,41 @@ pub(crate) fn span(typed: &str) -> Result<Duration, String> {
         .ok_or_else(refused)
 }
 
-/// How long the receiver may delay an ACK.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum AckTimer {
-    /// BSD's fast timer: a tick that runs whatever the connection does.
-    Cyclic(Duration),
-    /// Started when the ACK is first delayed.
-    PerConnection(Duration),
-}
-
-/// Reads `cyclic:200ms` or `40ms`.
+/// Reads `cyclic:200ms` (BSD's fast timer, a tick that runs whatever the connection does) or `40ms`
+/// (started when the ACK is first delayed).
 pub(crate) fn ack_timer(typed: &str) -> Result<AckTimer, String> {
-    let (timer, length): (fn(Duration) -> AckTimer, _) = match typed.split_once(':') {
-        Some(("cyclic", length)) => (AckTimer::Cyclic, length),
+    let cyclic = |period| AckTimer::Cyclic {
+        period,
+        phase: VirtualDuration::ZERO,
+        slow: None,
+    };
+    let (timer, length): (fn(VirtualDuration) -> AckTimer, _) = match typed.split_once(':') {
+        Some(("cyclic", length)) => (cyclic, length),
         Some(("per-connection", length)) => (AckTimer::PerConnection, length),
         Some(_) => return Err(refused_timer("not a kind of timer")),
         None => (AckTimer::PerConnection, typed),
     };
     match duration(length) {
         Ok(Duration::ZERO) => Err(refused_timer("a timer of no length")),
-        Ok(length) => Ok(timer(length)),
+        Ok(length) => Ok(timer(virtual_time(length))),
         Err(_) => Err(refused_timer("not a length of time")),
     }
+}
+
+/// As it is typed.
+pub(crate) fn shown_ack_timer(timer: &AckTimer) -> String {
+    let (kind, length) = match timer {
+        AckTimer::Cyclic { period, .. } => ("cyclic", period),
+        AckTimer::PerConnection(length) => ("per-connection", length),
+    };
+    // Several units would not read back: 1s 500ms is 1500ms here.
+    let length = Duration::from_nanos(length.as_nanos());
+    format!("{kind}:{}ms", length.as_secs_f64() * 1e3)
+}
+
+/// A typed length of time as the simulator has it.
+pub(crate) fn virtual_time(length: Duration) -> VirtualDuration {
+    VirtualDuration::from_nanos(u64::try_from(length.as_nanos()).expect("durations end at 60 s"))
 }
 
 fn refused_timer(why: &str) -> String {
@@ -86,23 +100,6 @@ fn refused_timer(why: &str) -> String {
         "{why}; accepted: cyclic:200ms (a tick that always runs) or per-connection:40ms, for short \
          40ms (started when an ACK is first delayed)"
     )
-}
-
-impl std::fmt::Display for AckTimer {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let (kind, length) = match self {
-            Self::Cyclic(length) => ("cyclic", length),
-            Self::PerConnection(length) => ("per-connection", length),
-        };
-        // Several units would not read back: 1s 500ms is 1500ms here.
-        write!(f, "{kind}:{}ms", length.as_secs_f64() * 1e3)
-    }
-}
-
-impl Serialize for AckTimer {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(self)
-    }
 }
 
 /// Longer paths and timers are not TCP's business: RFC 9293's largest retransmission timeout.
@@ -137,11 +134,11 @@ mod tests {
             "per-connection:0.5ms",
         ] {
             let timer = ack_timer(typed).unwrap();
-            assert_eq!(timer.to_string(), typed);
+            assert_eq!(shown_ack_timer(&timer), typed);
         }
         assert_eq!(
             ack_timer("40ms"),
-            Ok(AckTimer::PerConnection(Duration::from_millis(40)))
+            Ok(AckTimer::PerConnection(VirtualDuration::from_millis(40)))
         );
         assert!(ack_timer("0ms").is_err() && ack_timer("tick:40ms").is_err());
     }

@@ -1,48 +1,30 @@
 //! Message lengths: a series `100..100000/100`, one length `12289`, or `random:1..100000`.
 
-use serde::Serialize;
+use tinygram_naglemark::{Lengths, Random, Series};
 
 use super::size;
 
-/// The lengths of a run's messages.
+/// One of the two kinds of lengths, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Lengths {
+pub(crate) enum TypedLengths {
+    /// Each length once.
     Series(Series),
+    /// As many as the paper's.
     Random(Random),
 }
 
-/// Fixed increments, in bytes; the trial types s and S.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub(crate) struct Series {
-    pub(crate) from: u64,
-    /// The last length is the last step that does not pass this.
-    pub(crate) to: u64,
-    pub(crate) step: u64,
-}
-
-/// Uniformly distributed, both ends possible, in bytes; the trial types r and R.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub(crate) struct Random {
-    pub(crate) from: u64,
-    pub(crate) to: u64,
-}
-
-impl Series {
-    /// How many lengths it has; at least one.
-    pub(crate) fn count(&self) -> u64 {
-        (self.to - self.from) / self.step + 1
-    }
-}
-
 /// Reads one of the two.
-pub(crate) fn lengths(typed: &str) -> Result<Lengths, String> {
+pub(crate) fn lengths(typed: &str) -> Result<TypedLengths, String> {
     let refused = |why: &str| {
         format!(
             "{why}; accepted: a series such as 100..100000/100, one length such as 12289, or random:1..100000"
         )
     };
-    let bytes = |part: &str| size(part).map_err(|_| refused("not message lengths"));
-    let range = |text: &str| -> Result<(u64, u64), String> {
+    let bytes = |part: &str| -> Result<u32, String> {
+        let bytes = size(part).ok().and_then(|bytes| u32::try_from(bytes).ok());
+        bytes.ok_or_else(|| refused("not message lengths"))
+    };
+    let range = |text: &str| -> Result<(u32, u32), String> {
         let (from, to) = match text.split_once("..") {
             Some((from, to)) => (bytes(from)?, bytes(to)?),
             None => (bytes(text)?, bytes(text)?),
@@ -54,14 +36,23 @@ pub(crate) fn lengths(typed: &str) -> Result<Lengths, String> {
     };
     if let Some(text) = typed.strip_prefix("random:") {
         let (from, to) = range(text)?;
-        return Ok(Lengths::Random(Random { from, to }));
+        return Ok(TypedLengths::Random(Random {
+            from,
+            to,
+            ..Lengths::PAPER.random
+        }));
     }
     let (text, step) = match typed.split_once('/') {
         Some((text, step)) => (text, bytes(step)?),
         None => (typed, 1),
     };
     let (from, to) = range(text)?;
-    Ok(Lengths::Series(Series { from, to, step }))
+    Ok(TypedLengths::Series(Series {
+        from,
+        to,
+        step,
+        transfers: (to - from) / step + 1,
+    }))
 }
 
 #[cfg(test)]
@@ -70,21 +61,17 @@ mod tests {
 
     #[test]
     fn the_papers_series_has_a_thousand_lengths() {
-        let series = Series {
-            from: 100,
-            to: 100_000,
-            step: 100,
-        };
-        assert_eq!(lengths("100..100000/100"), Ok(Lengths::Series(series)));
-        assert_eq!(series.count(), 1000);
+        let series = Lengths::PAPER.series;
+        assert_eq!(series.transfers, 1000);
+        assert_eq!(lengths("100..100000/100"), Ok(TypedLengths::Series(series)));
     }
 
     #[test]
     fn one_length_is_a_series_of_one() {
-        let Ok(Lengths::Series(one)) = lengths("12289") else {
+        let Ok(TypedLengths::Series(one)) = lengths("12289") else {
             panic!("12289 is a series");
         };
-        assert_eq!((one.from, one.count()), (12_289, 1));
+        assert_eq!((one.from, one.transfers), (12_289, 1));
     }
 
     #[test]
@@ -92,8 +79,9 @@ mod tests {
         let ends = Random {
             from: 1,
             to: 65_536,
+            ..Lengths::PAPER.random
         };
-        assert_eq!(lengths("random:1..64K"), Ok(Lengths::Random(ends)));
+        assert_eq!(lengths("random:1..64K"), Ok(TypedLengths::Random(ends)));
     }
 
     #[test]

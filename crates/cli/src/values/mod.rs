@@ -9,8 +9,8 @@ mod share;
 mod size;
 
 pub(crate) use count::count;
-pub(crate) use duration::{AckTimer, ack_timer, duration, span};
-pub(crate) use lengths::{Lengths, Random, Series, lengths};
+pub(crate) use duration::{ack_timer, duration, shown_ack_timer, span, virtual_time};
+pub(crate) use lengths::{TypedLengths, lengths};
 pub(crate) use names::Names;
 pub(crate) use rate::rate;
 pub(crate) use share::share;

@@ -3,7 +3,8 @@
 use clap::builder::{PossibleValue, TypedValueParser};
 use clap::error::{ContextKind, ContextValue, Error, ErrorKind};
 
-/// A parser for names, whatever their case, that gives what they stand for.
+/// A parser for names, whatever their case unless two differ in it alone, that gives what they stand
+/// for.
 #[derive(Clone)]
 pub(crate) struct Names<T: 'static>(Vec<(&'static str, &'static str, T)>);
 
@@ -35,11 +36,13 @@ impl<T: Clone + Send + Sync + 'static> TypedValueParser for Names<T> {
         typed: &std::ffi::OsStr,
     ) -> Result<T, Error> {
         let typed = typed.to_string_lossy();
-        if let Some((.., meant)) = self
-            .0
-            .iter()
-            .find(|(name, ..)| name.eq_ignore_ascii_case(&typed))
-        {
+        let mut names = self.0.iter();
+        let exactly = names.find(|(name, ..)| *name == typed);
+        let in_any_case = || {
+            let mut names = self.0.iter();
+            names.find(|(name, ..)| name.eq_ignore_ascii_case(&typed))
+        };
+        if let Some((.., meant)) = exactly.or_else(in_any_case) {
             return Ok(meant.clone());
         }
         let mut error = Error::new(ErrorKind::InvalidValue).with_cmd(command);

@@ -1,4 +1,5 @@
-//! What we recommend to a stack author today: flush-on-block at the sender, and a receiver that
+//! What we recommend to a stack author today: flush-on-block-simple at the
+//! sender, and a receiver that
 //! acknowledges every second segment and never later than 40 ms.
 
 use super::{Profile, Sizes};
@@ -13,7 +14,7 @@ use crate::time::Duration;
 
 pub(super) const PROFILE: Profile = Profile {
     name: "modern",
-    summary: "our recommendation: flush-on-block, every second segment acknowledged, 40 ms at the most",
+    summary: "our recommendation: flush-on-block-simple, every second segment acknowledged, 40 ms at the most",
     config,
 };
 
@@ -23,7 +24,8 @@ fn config(sizes: &Sizes) -> Config {
         sender: SenderConfig {
             mss: u32::from(sizes.mss),
             buffer: sizes.send_buffer,
-            policy: SendPolicy::named("flush-on-block").expect("FLUSH-ON-BLOCK is registered"),
+            policy: SendPolicy::named("flush-on-block-simple")
+                .expect("FLUSH-ON-BLOCK-SIMPLE is registered"),
             more_in_every_variant: false,
             cluster: mss,
             congestion: Congestion::Cubic(Cubic::default()),

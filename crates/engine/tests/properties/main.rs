@@ -105,7 +105,9 @@ fn nothing_outstanding_nothing_held() {
     for (policy, ack) in combinations() {
         let what = format!("{} x {}", policy.name, ack.name);
         let may_hold: fn(Why, &Vars) -> bool = match policy.name {
-            "flush-on-block" => |why, vars| why == Why::WriterRuns || excused(why, vars),
+            "flush-on-block" | "flush-on-block-eager" | "flush-on-block-simple" => {
+                |why, vars| why == Why::WriterRuns || excused(why, vars)
+            }
             _ => excused,
         };
         check(

@@ -28,6 +28,7 @@ use crate::Experiment;
 use crate::experiment::{
     Class, Effort, Layout, Origin, Outcome, Paper, Parameter, Row, Tolerance, Trace, Value,
 };
+use crate::standard::Standard;
 use published::{Published, TRACES};
 use trace::{ACK_OVERHEAD, AckClock, DATA_OVERHEAD, Measured, Parameters};
 
@@ -82,7 +83,7 @@ fn rows(published: &Published, measured: &Measured) -> Vec<Row> {
             ("measure", Value::Text(measure.into())),
         ],
         class: paper.as_ref().map_or(Class::NotPublished, |_| Class::Rules),
-        published: paper,
+        standard: paper.map(Standard::printed),
         reproduced: ours,
         tolerance,
     };

@@ -7,6 +7,7 @@ use super::fit;
 use super::published::{File, Pair, Setting, Stack, TABLE};
 use super::web::{Costs, Measured, Parameters};
 use crate::experiment::{Class, Row, Tolerance, Value};
+use crate::standard::Standard;
 
 /// Both forms of Nagle's rule, with BSD's third one; none; both forms of the new policy.
 pub const POLICIES: [&str; 6] = [
@@ -159,7 +160,9 @@ impl Measurements {
     fn verdict(&self, policy: &str, file: File) -> Row {
         let published = self.published(self.setting(policy), file);
         let off = self.published(Some(Setting::NagleOff), file);
-        let paper = published.zip(off).map(|(rate, off)| verdict(rate, off));
+        let paper = published
+            .zip(off)
+            .map(|(rate, off)| Standard::printed(verdict(rate, off)));
         let ours = verdict(self.rate(policy, file), self.rate("off", file));
         self.row(
             policy,
@@ -176,7 +179,7 @@ impl Measurements {
         let paper = self.published(setting, file);
         let (class, allowed) = self.claim(setting, paper);
         let tolerance = allowed.tolerance(1.0);
-        let paper = paper.map(|rate| Value::Number(rate, 0));
+        let paper = paper.map(|rate| Standard::printed(Value::Number(rate, 0)));
         let ours = Value::Number(self.rate(policy, file), 0);
         self.row(policy, file, RATE, paper, ours, (class, tolerance))
     }
@@ -190,7 +193,8 @@ impl Measurements {
         let of_a_request = file.octets_per_request() as f64 / 1000.0;
         let tolerance = allowed.tolerance(of_a_request);
         let paper = setting.and_then(|setting| self.pair.rates(setting, file));
-        let paper = paper.map(|rates| Value::Number(f64::from(rates.kilobytes), 0));
+        let paper =
+            paper.map(|rates| Standard::printed(Value::Number(f64::from(rates.kilobytes), 0)));
         let ours = Value::Number(self.rate(policy, file) * of_a_request, 0);
         self.row(policy, file, KILOBYTES, paper, ours, (class, tolerance))
     }
@@ -200,10 +204,17 @@ impl Measurements {
         let new = self.setting(policy).filter(|it| *it == Setting::NewPolicy);
         let new = self.published(new, file);
         let off = self.published(Some(Setting::NagleOff), file);
-        let paper = new.zip(off).map(|(new, off)| Value::Number(new / off, 3));
+        let quotient = new.zip(off).map(|(new, off)| Value::Number(new / off, 3));
         let ours = self.rate(policy, file) / self.rate("off", file);
         let claim = (Class::Fitted, Tolerance::Share(RATIO));
-        self.row(policy, file, OF_OFF, paper, Value::Number(ours, 3), claim)
+        self.row(
+            policy,
+            file,
+            OF_OFF,
+            quotient.map(Standard::derived),
+            Value::Number(ours, 3),
+            claim,
+        )
     }
 
     fn row(
@@ -211,7 +222,7 @@ impl Measurements {
         policy: &str,
         file: File,
         measure: &'static str,
-        published: Option<Value>,
+        standard: Option<Standard>,
         reproduced: Value,
         (class, tolerance): (Class, Tolerance),
     ) -> Row {
@@ -222,7 +233,7 @@ impl Measurements {
                 && Some(known.setting) == self.setting(policy)
                 && known.measures.contains(&measure)
         });
-        let class = match (&published, known) {
+        let class = match (&standard, known) {
             (None, _) => Class::NotPublished,
             (_, Some(known)) => Class::KnownMismatch(known.why),
             (_, None) => class,
@@ -236,7 +247,7 @@ impl Measurements {
                 ("file", text(file.name())),
                 ("measure", text(measure)),
             ],
-            published,
+            standard,
             reproduced,
             tolerance,
             class,

@@ -6,6 +6,7 @@ use super::published::STALL_MS;
 use super::table_1::{self, Measured};
 use super::transaction::{Problem, Stall};
 use crate::experiment::{Class, Effort, Layout, Outcome, Row, Tolerance, Value};
+use crate::standard::Standard;
 
 /// Section 2.2.
 pub(super) fn short_initial_segment(effort: &Effort) -> Outcome {
@@ -94,7 +95,7 @@ fn rows(problem: Problem, effort: &Effort) -> Vec<Row> {
                     ("fixes", Value::Text(fixes.name().into())),
                     ("measure", Value::Text(name.into())),
                 ],
-                published: published.map(|stalls| Value::Number(stalls, 0)),
+                standard: published.map(|stalls| Standard::derived(Value::Number(stalls, 0))),
                 reproduced: Value::Number(count as f64 / measured.retrievals.len() as f64, 2),
                 tolerance: Tolerance::Exact,
                 class: match published {
@@ -137,7 +138,7 @@ fn lengths(problem: Problem, fixes: Fixes, class: Class, effort: &Effort) -> [Ro
             ("fixes", Value::Text(fixes.name().into())),
             ("measure", Value::Text(name.into())),
         ],
-        published: Some(Value::Number(published, 0)),
+        standard: Some(Standard::printed(Value::Number(published, 0))),
         reproduced: Value::Number(found, 0),
         tolerance: Tolerance::Between(low, high),
         class,

@@ -209,7 +209,7 @@ fn measure(name: &str, rule: IdleRestart, pause: Duration, seed: u64) -> [Row; 4
             ),
             ("measure", Value::Text(measure.into())),
         ],
-        published: None,
+        standard: None,
         reproduced,
         tolerance: Tolerance::Unbounded,
         class: Class::NotPublished,

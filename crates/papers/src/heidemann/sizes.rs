@@ -94,7 +94,7 @@ impl Stalling {
                 ("document", Value::Text(self.window.name().into())),
                 ("measure", Value::Text(measure.into())),
             ],
-            published: None,
+            standard: None,
             reproduced,
             tolerance: Tolerance::Unbounded,
             class: Class::NotPublished,

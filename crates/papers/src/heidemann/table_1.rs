@@ -7,6 +7,7 @@ use super::hosts::{self, Fixes, MSS, Over, PACE, TICK};
 use super::published::{Retrieval, TABLE_1};
 use super::transaction::Stall;
 use crate::experiment::{Class, Effort, Layout, Outcome, Row, Tolerance, Value};
+use crate::standard::Standard;
 
 /// Transactions in a row, as in the paper.
 const TRANSACTIONS: u64 = 100;
@@ -133,14 +134,14 @@ impl Line {
         let mut rows = vec![
             Row {
                 cell: cell("retrieval time [ms]"),
-                published: Some(Value::Number(self.published.mean, 0)),
+                standard: Some(Standard::printed(Value::Number(self.published.mean, 0))),
                 reproduced: Value::Number(measured.mean(), 1),
                 tolerance: self.tolerance,
                 class: self.class,
             },
             Row {
                 cell: cell("stalls per transaction"),
-                published: Some(Value::Number(self.stalls as f64, 0)),
+                standard: Some(Standard::derived(Value::Number(self.stalls as f64, 0))),
                 reproduced: Value::Number(measured.stalls_per_transaction(None), 2),
                 tolerance: Tolerance::Exact,
                 class: Class::Rules,
@@ -152,7 +153,7 @@ impl Line {
         {
             rows.push(Row {
                 cell: cell(&format!("stalls of {measure}")),
-                published: None,
+                standard: None,
                 reproduced: Value::Number(measured.stalls_per_transaction(Some(document)), 2),
                 tolerance: Tolerance::Unbounded,
                 class: Class::NotPublished,

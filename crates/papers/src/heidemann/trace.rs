@@ -11,6 +11,7 @@ use crate::experiment::{
     Class, Effort, Layout, Mark, Origin, Outcome, Parameter, Plot, Row, Series, Tolerance, Trace,
     Value,
 };
+use crate::standard::Standard;
 
 /// How far a time may be from the figure's, given the clocks' phases and the server's time: host
 /// costs, in ms.
@@ -215,14 +216,17 @@ impl Figure {
             };
             rows.push(Row {
                 cell: cell("time [ms]"),
-                published: Some(Value::Number(published.at_us as f64 / 1e3, 3)),
+                standard: Some(Standard::printed(Value::Number(
+                    published.at_us as f64 / 1e3,
+                    3,
+                ))),
                 reproduced: Value::Number(as_stamped_us(frame) as f64 / 1e3, 3),
                 tolerance: TIMES,
                 class: Class::Fitted,
             });
             rows.push(Row {
                 cell: cell("segment"),
-                published: Some(Value::Text(published.text.into())),
+                standard: Some(Standard::printed(Value::Text(published.text.into()))),
                 reproduced: Value::Text(as_printed(*from, frame)),
                 tolerance: Tolerance::Exact,
                 class: Class::Rules,
@@ -233,7 +237,7 @@ impl Figure {
         let pause = as_stamped_us(&shown[after].1) - as_stamped_us(&shown[before].1);
         rows.push(Row {
             cell: vec![("measure", Value::Text(name.into()))],
-            published: Some(Value::Number(published as f64 / 1e3, 3)),
+            standard: Some(Standard::printed(Value::Number(published as f64 / 1e3, 3))),
             reproduced: Value::Number(pause as f64 / 1e3, 3),
             tolerance: TIMES,
             class: Class::Fitted,

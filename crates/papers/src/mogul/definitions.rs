@@ -1,19 +1,20 @@
 //! Tables 2 and 3, which define names: held against the names that trials and policies have here.
 
 use tinygram_engine::sender::send_policy::Registered;
+use tinygram_naglemark::TrialType;
 
-use super::naglemark::Trial;
 use super::tables::VARIANTS;
 use crate::experiment::{Class, Effort, Layout, Outcome, Row, Tolerance, Value};
+use crate::standard::Standard;
 
 /// Table 2: a letter for each way of choosing lengths and connections.
 pub(super) fn trial_types(_: &Effort) -> Outcome {
     let row = |(connections, lengths, letter): (&str, &str, char)| {
-        let is_it = |trial: &&Trial| {
+        let is_it = |trial: &&TrialType| {
             trial.one_connection() == (connections == ONE_FOR_ALL)
                 && trial.is_random() == (lengths == RANDOM)
         };
-        let ours: String = Trial::ALL
+        let ours: String = TrialType::ALL
             .iter()
             .filter(is_it)
             .map(|t| t.letter())
@@ -23,7 +24,7 @@ pub(super) fn trial_types(_: &Effort) -> Outcome {
                 ("connections", text(connections)),
                 ("lengths", text(lengths)),
             ],
-            published: Some(text(&letter.to_string())),
+            standard: Some(Standard::printed(text(&letter.to_string()))),
             reproduced: text(&ours),
             tolerance: Tolerance::Exact,
             class: Class::Rules,
@@ -47,7 +48,7 @@ pub(super) fn trial_types(_: &Effort) -> Outcome {
 pub(super) fn variants(_: &Effort) -> Outcome {
     let named = |(what, name): (&str, &str)| Row {
         cell: vec![("variant", text(what))],
-        published: Some(text(name)),
+        standard: Some(Standard::printed(text(name))),
         reproduced: match Registered::named(name) {
             Some(entry) => text(entry.label),
             None => text("none"),
@@ -58,7 +59,7 @@ pub(super) fn variants(_: &Effort) -> Outcome {
     let mut rows: Vec<Row> = TABLE_3.into_iter().map(named).collect();
     rows.push(Row {
         cell: vec![("variant", text("how many (section 7: \"ten choices\")"))],
-        published: Some(text("10")),
+        standard: Some(Standard::printed(text("10"))),
         reproduced: text(&VARIANTS.len().to_string()),
         tolerance: Tolerance::Exact,
         class: Class::KnownMismatch("a misprint: Table 3 and Tables 4 to 7 have eleven variants"),

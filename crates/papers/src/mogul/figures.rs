@@ -5,20 +5,18 @@
 
 use tinygram_engine::Duration;
 use tinygram_engine::sender::send_policy::Registered;
+use tinygram_naglemark::hosts::{Model, PaperHosts};
+use tinygram_naglemark::{Keep, MediumKind, Plan, Sample, Yardstick, regression};
 
-use super::aggregate::{cell, estimate, is_delayed, regression};
-use super::model::Model;
-use super::naglemark::{MediumKind, Parameters, Sample, Trial};
 use super::published::Table;
 use super::scores::{RULES, parameters};
-use super::stalled::policy;
+use super::stalled::{outcome, plan};
 use super::tables::entry_tolerance;
 use crate::experiment::{
     Class, Effort, Mark, Origin, Outcome, Parameter, Plot, Row, Series, Tolerance, Value,
 };
+use crate::standard::Standard;
 
-/// "A limit of three times this estimate" (section 6).
-const MULTIPLIER: u32 = 3;
 const KIB: u64 = 1024;
 
 /// A figure: one trial of 1000 transfers of growing length on one connection.
@@ -55,24 +53,24 @@ pub(super) fn figure_7(effort: &Effort) -> Outcome {
     .measured(effort);
     let below = |start_up: Duration| {
         let is_below = |sample: &&Sample| {
-            let estimate = estimate(&figure.medium, sample.length);
+            let estimate = figure.yardstick().estimate(sample.length);
             sample.elapsed + start_up < estimate
         };
         Value::Count(figure.samples.iter().filter(is_below).count() as u64)
     };
-    let start_up = estimate(&figure.medium, 0);
+    let start_up = figure.yardstick().estimate(0);
     let rows = vec![
         figure.score(Some(0.0), 0.05),
         row(
             "points below length / raw rate",
-            Some(Value::Count(0)),
+            Some(Standard::derived(Value::Count(0))),
             below(start_up),
             Tolerance::Exact,
             Class::Fitted,
         ),
         row(
             "points below length / raw rate + 10 ms, the lower line of the figure",
-            Some(Value::Count(0)),
+            Some(Standard::derived(Value::Count(0))),
             below(Duration::ZERO),
             Tolerance::Exact,
             Class::KnownMismatch(
@@ -125,7 +123,7 @@ pub(super) fn figure_8(effort: &Effort) -> Outcome {
                 100 => "a cluster at 100 ms (footnote 2)",
                 _ => "a cluster at 200 ms, the delayed-ACK clock",
             },
-            Some(text("yes")),
+            Some(Standard::printed(text("yes"))),
             text(if clusters(millis) { "yes" } else { "no" }),
             Tolerance::Exact,
             Class::Fitted,
@@ -245,14 +243,14 @@ pub(super) fn figure_11(effort: &Effort) -> Outcome {
         figure.score_of_table(5),
         row(
             "delayed where the rest beyond the socket buffer is shorter than an MSS",
-            Some(text("yes")),
+            Some(Standard::printed(text("yes"))),
             text(if all { "yes" } else { "no" }),
             Tolerance::Exact,
             Class::Fitted,
         ),
         row(
             "identical to NAGLE if app_buf_size is below MCLBYTES",
-            Some(text("yes")),
+            Some(Standard::printed(text("yes"))),
             text(if identical { "yes" } else { "no" }),
             Tolerance::Exact,
             Class::Fitted,
@@ -275,7 +273,7 @@ pub(super) fn figure_12(effort: &Effort) -> Outcome {
         figure.score_of_table(5),
         row(
             "transfers of 1000 that MSMV delays and this combination does not",
-            Some(Value::Count(0)),
+            Some(Standard::bound(0)),
             Value::Count(improved as u64),
             Tolerance::Within(5.0),
             Class::Fitted,
@@ -303,25 +301,31 @@ fn torn(number: u8, variant: &'static str) -> Figure {
 
 impl Figure {
     fn measured(self, effort: &Effort) -> Self {
-        let mut trial = Parameters::paper(
-            Model::Fitted,
-            self.medium,
-            policy(self.variant),
-            self.app_buffer,
-            self.socket_buffer,
-            Trial::SequentialOne,
-        );
-        trial.seed = effort.seed;
+        let buffers = (self.app_buffer, self.socket_buffer);
+        let plan = Plan {
+            repetitions: effort.repetitions,
+            ..plan(self.variant, buffers, effort.seed)
+        };
+        let hosts = PaperHosts::new(Model::Fitted, self.medium);
+        let measured = outcome(&plan, hosts, Keep::First).cells.remove(0);
         Self {
-            samples: trial.repetition(0).run().samples,
-            score_percent: cell(None, self.variant, &trial, effort.repetitions, MULTIPLIER)
-                .score_percent,
+            samples: measured.first().to_vec(),
+            score_percent: measured.score.score_percent,
             ..self
         }
     }
 
+    fn yardstick(&self) -> Yardstick {
+        Yardstick {
+            medium: self.medium,
+            rtt: Duration::ZERO,
+            mss: self.medium.usual_mss(),
+            multiplier: Plan::PAPER_MULTIPLIER,
+        }
+    }
+
     fn is_delayed(&self, sample: &Sample) -> bool {
-        is_delayed(&self.medium, Duration::ZERO, sample, MULTIPLIER)
+        self.yardstick().is_delayed(sample)
     }
 
     /// The lengths of delayed transfers.
@@ -341,7 +345,7 @@ impl Figure {
     fn score(&self, published: Option<f64>, within: f64) -> Row {
         row(
             "score (%)",
-            published.map(|percent| Value::Number(percent, 1)),
+            published.map(|percent| Standard::printed(Value::Number(percent, 1))),
             Value::Number(self.score_percent, 1),
             Tolerance::Within(within),
             Class::Fitted,
@@ -402,7 +406,10 @@ impl Figure {
             mark,
             points: [0, LONGEST]
                 .map(|length| {
-                    let limit = estimate(&self.medium, length).times(u64::from(multiplier));
+                    let limit = self
+                        .yardstick()
+                        .estimate(length)
+                        .times(u64::from(multiplier));
                     (f64::from(length), limit.as_nanos() as f64 / 1e6)
                 })
                 .into(),
@@ -430,7 +437,11 @@ impl Figure {
                     points: points(true),
                 },
                 line("estimate: length / raw rate + 10 ms", 1, Mark::Line),
-                line("cutoff: three times the estimate", MULTIPLIER, Mark::Dashed),
+                line(
+                    "cutoff: three times the estimate",
+                    Plan::PAPER_MULTIPLIER,
+                    Mark::Dashed,
+                ),
             ],
         }
     }
@@ -445,10 +456,10 @@ fn after(octets: u32) -> u32 {
     (octets / STEP + 1) * STEP
 }
 
-fn length(what: &'static str, published: u32, ours: Option<u32>) -> Row {
+fn length(what: &'static str, wanted: u32, ours: Option<u32>) -> Row {
     row(
         what,
-        Some(Value::Count(published.into())),
+        Some(Standard::derived(Value::Count(wanted.into()))),
         ours.map_or_else(|| text("none"), |length| Value::Count(length.into())),
         // A rest of a few octets may find its acknowledgment already on the way.
         Tolerance::Within(f64::from(STEP)),
@@ -458,14 +469,14 @@ fn length(what: &'static str, published: u32, ours: Option<u32>) -> Row {
 
 fn row(
     measure: &'static str,
-    published: Option<Value>,
+    standard: Option<Standard>,
     reproduced: Value,
     tolerance: Tolerance,
     class: Class,
 ) -> Row {
     Row {
         cell: vec![("measure", text(measure))],
-        published,
+        standard,
         reproduced,
         tolerance,
         class,

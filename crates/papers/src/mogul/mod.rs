@@ -1,11 +1,7 @@
 //! Mogul & Minshall, "Rethinking the TCP Nagle algorithm", ACM Computer Communication Review 2001.
 
-pub mod aggregate;
-mod captured;
 mod definitions;
 mod figures;
-pub mod model;
-pub mod naglemark;
 mod phase_locking;
 pub mod prevalence;
 pub mod published;

@@ -2,12 +2,13 @@
 //! waits not for a random part of its period but for nearly all that is left of it.
 
 use tinygram_engine::Duration;
+use tinygram_naglemark::{Lengths, MediumKind, Sample, Series as LengthSeries};
 
-use super::naglemark::{Lengths, MediumKind, Parameters, Sample, Series as LengthSeries};
-use super::stalled::trial;
+use super::stalled::Setting;
 use crate::experiment::{
     Class, Effort, Mark, Origin, Outcome, Parameter, Plot, Row, Series, Tolerance, Value,
 };
+use crate::standard::Standard;
 
 /// "Each of which the response would normally arrive within 5 msec".
 const USUAL_MS: f64 = 5.0;
@@ -121,36 +122,31 @@ pub(super) fn run(effort: &Effort) -> Outcome {
 
 const ONE_OF_TEN_LENGTHS: usize = 10;
 
-fn parameters(series: LengthSeries, seed: u64) -> Parameters {
+fn setting(series: LengthSeries, seed: u64) -> Setting {
     let buffers = (128 << 10, 128 << 10);
-    let mut parameters = trial(MediumKind::Fddi, "NAGLE", buffers, seed);
-    parameters.rtt = RTT;
-    parameters.lengths = Lengths {
+    let mut setting = Setting::new(MediumKind::Fddi, "NAGLE", buffers, seed);
+    setting.hosts.rtt = RTT;
+    setting.plan.lengths = Lengths {
         series,
         ..Lengths::PAPER
     };
-    parameters
+    setting
 }
 
 fn samples(series: LengthSeries, seed: u64) -> Vec<Sample> {
-    parameters(series, seed).repetition(0).run().samples
+    setting(series, seed).run(0).samples
 }
 
 /// The first answer that one of many pairs of hosts ever exchanges.
 fn stranger(seed: u64, which: u32) -> Sample {
-    let once = LengthSeries {
-        from: DELAYED,
-        to: DELAYED,
-        step: 1,
-        transfers: 1,
-    };
-    parameters(once, seed).repetition(which).run().samples[0]
+    let once = Lengths::fixed(DELAYED, 1).series;
+    setting(once, seed).run(which).samples[0]
 }
 
 fn row(measure: &str, published: f64, ours: f64, within: f64) -> Row {
     Row {
         cell: vec![("measure", Value::Text(measure.into()))],
-        published: Some(Value::Number(published, 0)),
+        standard: Some(Standard::printed(Value::Number(published, 0))),
         reproduced: Value::Number(ours, 1),
         tolerance: Tolerance::Within(within),
         class: Class::Rules,

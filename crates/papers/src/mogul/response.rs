@@ -14,10 +14,11 @@ use tinygram_engine::profile::{Profile, Sizes};
 use tinygram_engine::receiver::ack_policy::AckTimer;
 use tinygram_engine::sender::send_policy::SendPolicy;
 use tinygram_engine::{Duration, Instant};
+use tinygram_naglemark::REQUEST;
+use tinygram_naglemark::workload::{Naglemark, Script, Writes};
 use tinygram_sim::costs::HostCosts;
 use tinygram_sim::dice::{Dice, Purpose};
 use tinygram_sim::medium::{ImpairmentRules, Medium, PointToPoint, Side, Wire};
-use tinygram_sim::workload::naglemark::{Naglemark, Plan, Writes};
 use tinygram_sim::{Ended, Opening, World, WorldConfig};
 
 /// Between which hosts, over what.
@@ -48,7 +49,7 @@ impl Path {
     #[must_use]
     pub fn respond(&self, policy: &SendPolicy, length: u32, phase: Duration) -> Taken {
         let lengths: Arc<[u32]> = Arc::new([FIRST, length]);
-        let plan = Plan {
+        let script = Script {
             lengths,
             request: REQUEST,
             app_buffer: u64::MAX,
@@ -68,8 +69,8 @@ impl Path {
             seed: 0,
         };
         let programs = [
-            vec![Naglemark::client(plan.clone())],
-            vec![Naglemark::server(plan)],
+            vec![Naglemark::client(script.clone())],
+            vec![Naglemark::server(script)],
         ];
         let mut world = World::new(config, programs);
         let mut client = self.host(length);
@@ -124,8 +125,6 @@ impl Path {
 
 /// The first response, whose only segment no policy holds.
 const FIRST: u32 = 1;
-/// As in naglemark.
-const REQUEST: u64 = 100;
 /// TCP and IP headers, and what Ethernet puts around them: preamble, header, trailer, gap.
 const OVERHEAD: u64 = 40 + 38;
 /// A frame's 64 octets, preamble and gap.

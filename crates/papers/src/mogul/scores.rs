@@ -1,28 +1,21 @@
 //! Tables 4 to 7 as experiments: every entry, the mean distance, and the order of the variants.
 
-use super::model::{Model, PARAMETERS};
+use tinygram_naglemark::hosts::{Model, PARAMETERS};
+
 use super::published::{Row as PublishedRow, SOCKET_BUFFERS, Table};
 use super::tables::{
-    Entry, KNOWN_MISMATCHES, entries, entry_tolerance, mean_distance, measure, tolerance, wanted,
+    Entry, KNOWN_MISMATCHES, entries, entry_tolerance, mean_distance, measured, tolerance,
 };
 use crate::experiment::{Class, Effort, Layout, Origin, Outcome, Parameter, Row, Tolerance, Value};
+use crate::standard::Standard;
 
-/// "A limit of three times this estimate" (section 6).
-const MULTIPLIER: u32 = 3;
 /// Without chance in its hosts, the literal model has little to average.
 const LITERAL_REPETITIONS: u32 = 1;
 
 /// Measures table `number` (4 to 7), with the fitted model and, beside it, to the letter.
 pub(super) fn run(number: u8, effort: &Effort) -> Outcome {
     let table = Table::numbered(number).expect("one of Tables 4 to 7");
-    let measured = |model, repetitions| {
-        measure(
-            &wanted(number, model, effort.seed),
-            repetitions,
-            MULTIPLIER,
-            &|_| {},
-        )
-    };
+    let measured = |model, repetitions| measured(number, model, repetitions, effort.seed);
     let cells = measured(Model::Fitted, effort.repetitions);
     let ours = in_the_papers_order(table, &entries(&cells));
     let literal = has_a_literal_reading(number).then(|| {
@@ -107,14 +100,14 @@ fn in_the_papers_order(table: &Table, entries: &[Entry]) -> Vec<Entry> {
 fn row(table: &Table, entry: &Entry) -> Row {
     let (_, published) = published(table, entry);
     let known = KNOWN_MISMATCHES.iter().find(|known| {
-        (known.table, known.variant) == (table.number, entry.variant)
+        (known.table, known.variant) == (table.number, entry.variant.as_str())
             && (known.app_buffer, known.socket_buffer) == (entry.app_buffer, entry.socket_buffer)
     });
     Row {
         cell: cell(entry),
-        published: Some(percent(published)),
+        standard: Some(Standard::printed(percent(published))),
         reproduced: percent(entry.score_percent),
-        tolerance: Tolerance::Within(entry_tolerance(table.number, entry.variant, published)),
+        tolerance: Tolerance::Within(entry_tolerance(table.number, &entry.variant, published)),
         class: known.map_or(Class::Fitted, |known| Class::KnownMismatch(known.why)),
     }
 }
@@ -127,7 +120,7 @@ fn worst(table: &Table, published: &PublishedRow, ours: &[Entry]) -> Row {
             ("variant", Value::Text(published.variant.into())),
             ("measure", Value::Text("worst score (%)".into())),
         ],
-        published: Some(percent(of_paper)),
+        standard: Some(Standard::printed(percent(of_paper))),
         reproduced: percent(worst_of_ours(published.variant, ours)),
         tolerance: Tolerance::Within(entry_tolerance(table.number, published.variant, of_paper)),
         class: Class::Fitted,
@@ -140,7 +133,7 @@ fn distance(table: &Table, ours: &[Entry]) -> Row {
         cell: vec![measure_of(
             "mean distance from the paper's entries (points)",
         )],
-        published: Some(Value::Number(0.0, 2)),
+        standard: Some(Standard::bound(2)),
         reproduced: Value::Number(mean_distance(table, ours), 2),
         tolerance: Tolerance::Within(tolerance(table.number).mean),
         class: Class::Fitted,
@@ -162,7 +155,7 @@ fn order(table: &Table, ours: &[Entry]) -> Row {
         cell: vec![measure_of(
             "pairs of variants, clearly apart in the paper, that rank otherwise",
         )],
-        published: Some(Value::Count(0)),
+        standard: Some(Standard::derived(Value::Count(0))),
         reproduced: Value::Count(reversed),
         tolerance: Tolerance::Exact,
         class: Class::Fitted,
@@ -175,7 +168,7 @@ fn to_the_letter(entry: &Entry) -> Row {
     cell.push(("model", Value::Text("literal".into())));
     Row {
         cell,
-        published: None,
+        standard: None,
         reproduced: percent(entry.score_percent),
         tolerance: Tolerance::Unbounded,
         class: Class::NotPublished,
@@ -201,7 +194,7 @@ fn trial_types(table: &Table, ours: &[Entry]) -> String {
 
 fn published(table: &Table, entry: &Entry) -> (char, f64) {
     table
-        .published(entry.variant, entry.app_buffer, entry.socket_buffer)
+        .published(&entry.variant, entry.app_buffer, entry.socket_buffer)
         .expect("entries are the paper's")
 }
 
@@ -216,7 +209,7 @@ fn worst_of_ours(variant: &str, ours: &[Entry]) -> f64 {
 
 fn cell(entry: &Entry) -> Vec<(&'static str, Value)> {
     vec![
-        ("variant", Value::Text(entry.variant.into())),
+        ("variant", Value::Text(entry.variant.clone())),
         ("app_buffer", Value::Count(entry.app_buffer)),
         ("socket_buffer", Value::Count(entry.socket_buffer)),
     ]

@@ -1,12 +1,13 @@
 //! Section 9's two examples: a sender's buffer below two segments, and the message of 12,289 octets
 //! that inferring the sender's buffer delays.
 
+use tinygram_naglemark::{Lengths, MediumKind, Sample};
 use tinygram_sim::medium::{Frame, Side};
 use tinygram_sim::observer::Trace as Recorder;
 
-use super::naglemark::{Lengths, MediumKind, Parameters, Sample, Series};
-use super::stalled::trial;
+use super::stalled::Setting;
 use crate::experiment::{Class, Effort, Origin, Outcome, Parameter, Row, Tolerance, Trace, Value};
+use crate::standard::Standard;
 
 /// "When app_buf_size = 4096 and msglength = 12289 = app_buf_size * 3 + 1, on FDDI".
 const LENGTH: u32 = 12_289;
@@ -22,7 +23,7 @@ pub(super) fn run(effort: &Effort) -> Outcome {
     let rows = vec![
         Row {
             cell: measure("buffers of 8192 octets on FDDI: throughput (octets/s)"),
-            published: Some(Value::Number(21_560.0, 0)),
+            standard: Some(Standard::printed(Value::Number(21_560.0, 0))),
             reproduced: Value::Number(throughput(effort.seed), 0),
             tolerance: Tolerance::Share(0.01),
             class: Class::KnownMismatch(
@@ -73,42 +74,27 @@ struct Exchange {
 
 /// The last exchange of a short trial.
 fn exchange(infer: bool, seed: u64) -> Exchange {
-    let mut parameters = lengths(
-        trial(MediumKind::Fddi, "MSMV", (APP_BUFFER, 64 << 10), seed),
-        LENGTH,
-        TRANSFERS,
-    );
-    parameters.infer = infer;
-    let (measured, recorder) = parameters.repetition(0).watched(Recorder::default());
+    let mut setting = Setting::new(MediumKind::Fddi, "MSMV", (APP_BUFFER, 64 << 10), seed);
+    setting.plan.lengths = Lengths::fixed(LENGTH, TRANSFERS);
+    setting.hosts.infer = infer;
+    let watched = setting
+        .hosts
+        .watched(&setting.trial(0), Recorder::default());
+    let (taken, recorder) = watched.expect("MSMV is a policy of the engine's");
     let is_request = |(side, frame): &(Side, Frame)| *side == Side::Client && frame.segment.len > 0;
     let last = recorder.sent.iter().rposition(is_request).unwrap_or(0);
     Exchange {
         sent: recorder.sent[last..].to_vec(),
-        sample: *measured.samples.last().expect("transfers were measured"),
+        sample: *taken.samples.last().expect("transfers were measured"),
     }
 }
 
 /// Of a long transfer through a small send buffer, in octets per second.
 fn throughput(seed: u64) -> f64 {
-    let bulk = trial(MediumKind::Fddi, "NAGLE", (64 << 10, SMALL_BUFFER), seed);
-    let sample = lengths(bulk, BULK, 1).repetition(0).run().samples[0];
+    let mut bulk = Setting::new(MediumKind::Fddi, "NAGLE", (64 << 10, SMALL_BUFFER), seed);
+    bulk.plan.lengths = Lengths::fixed(BULK, 1);
+    let sample = bulk.run(0).samples[0];
     f64::from(sample.length) / (sample.elapsed.as_nanos() as f64 / 1e9)
-}
-
-fn lengths(parameters: Parameters, length: u32, transfers: u32) -> Parameters {
-    let series = Series {
-        from: length,
-        to: length,
-        step: 1,
-        transfers,
-    };
-    Parameters {
-        lengths: Lengths {
-            series,
-            ..Lengths::PAPER
-        },
-        ..parameters
-    }
 }
 
 fn sizes(what: &str, exchange: &Exchange) -> Row {
@@ -122,7 +108,7 @@ fn sizes(what: &str, exchange: &Exchange) -> Row {
     let sizes: Vec<String> = sizes.map(|len| len.to_string()).collect();
     Row {
         cell: measure(what),
-        published: Some(Value::Text("4096, 4312, 3880, 1".into())),
+        standard: Some(Standard::printed(Value::Text("4096, 4312, 3880, 1".into()))),
         reproduced: Value::Text(sizes.join(", ")),
         tolerance: Tolerance::Exact,
         class: Class::Fitted,
@@ -134,7 +120,7 @@ fn delayed(what: &str, exchange: &Exchange, published: &str) -> Row {
     let is_delayed = exchange.sample.elapsed.as_nanos() > 20_000_000;
     Row {
         cell: measure(what),
-        published: Some(Value::Text(published.into())),
+        standard: Some(Standard::printed(Value::Text(published.into()))),
         reproduced: Value::Text(if is_delayed { "yes" } else { "no" }.into()),
         tolerance: Tolerance::Exact,
         class: Class::Fitted,

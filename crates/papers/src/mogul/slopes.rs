@@ -3,13 +3,13 @@
 //! is left out, and they are.
 
 use rayon::prelude::*;
+use tinygram_naglemark::{MediumKind, regression};
 
-use super::aggregate::regression;
-use super::naglemark::MediumKind;
 use super::published::{APP_BUFFERS, SOCKET_BUFFERS};
-use super::stalled::{stalled, trial};
+use super::stalled::Setting;
 use super::tables::VARIANTS;
 use crate::experiment::{Class, Effort, Layout, Outcome, Row, Tolerance, Value};
+use crate::standard::Standard;
 
 /// What a variant did in a trial of 1000 transfers.
 struct Cost {
@@ -76,14 +76,14 @@ pub(super) fn run(effort: &Effort) -> Outcome {
 }
 
 fn cost(medium: MediumKind, variant: &'static str, buffers: (u64, u64), seed: u64) -> Cost {
-    let parameters = trial(medium, variant, buffers, seed).repetition(0);
-    let measured = parameters.run();
-    let delays = stalled(&parameters, &measured);
-    let pairs = measured.samples.iter().zip(&delays);
+    let setting = Setting::new(medium, variant, buffers, seed);
+    let taken = setting.run(0);
+    let delays = setting.stalled(&taken);
+    let pairs = taken.samples.iter().zip(&delays);
     let undelayed = pairs
         .filter(|(_, delayed)| !**delayed)
         .map(|(sample, _)| sample);
-    let transfers = measured.samples.len() as f64;
+    let transfers = taken.samples.len() as f64;
     Cost {
         medium,
         variant,
@@ -91,8 +91,8 @@ fn cost(medium: MediumKind, variant: &'static str, buffers: (u64, u64), seed: u6
         socket_buffer: buffers.1,
         slope_ns: regression(undelayed),
         delayed: delays.iter().filter(|delayed| **delayed).count(),
-        data_segments: measured.data_segments as f64 / transfers,
-        short_segments: measured.short_segments as f64 / transfers,
+        data_segments: taken.data_segments as f64 / transfers,
+        short_segments: taken.short_segments.unwrap_or(0) as f64 / transfers,
     }
 }
 
@@ -119,7 +119,7 @@ fn row(cost: &Cost, measure: &str, value: f64, digits: u8) -> Row {
             ("app_buffer", Value::Count(cost.app_buffer)),
             ("socket_buffer", Value::Count(cost.socket_buffer)),
         ],
-        published: None,
+        standard: None,
         reproduced: Value::Number(value, digits),
         tolerance: Tolerance::Unbounded,
         class: Class::NotPublished,
@@ -146,7 +146,7 @@ fn difference(medium: &MediumKind, costs: &[Cost]) -> Row {
                 network(medium)
             )),
         )],
-        published: Some(Value::Text("no clear difference".into())),
+        standard: Some(Standard::printed(Value::Text("no clear difference".into()))),
         reproduced: Value::Number(widest.fold(0.0, f64::max), 1),
         tolerance: Tolerance::Unbounded,
         class: Class::NotPublished,

@@ -5,50 +5,87 @@
 //! experienced a Nagle-related delay". It needs a medium without collisions, where nothing else
 //! delays a transfer for long.
 
-use tinygram_engine::sender::send_policy::SendPolicy;
-use tinygram_engine::{Duration, sender::send_policy::Registered};
-
-use super::model::{ACK_TICK, Model};
-use super::naglemark::{AckTimerKind, Measured, MediumKind, Parameters, Trial};
+use tinygram_engine::Duration;
+use tinygram_engine::receiver::ack_policy::AckTimer;
+use tinygram_engine::sender::send_policy::Registered;
+use tinygram_naglemark::hosts::{ACK_TICK, Model, PaperHosts};
+use tinygram_naglemark::{
+    Keep, MediumKind, Outcome, Plan, Policy, Taken, Trial, VirtualTime, measure,
+};
 
 /// More than any transfer varies by, less than all but a tenth of the waits for a tick of 200 ms.
 const BEYOND: Duration = Duration::from_millis(20);
 
-/// A trial of type S with the fitted hosts and no clock but the one of 200 ms.
-#[must_use]
-pub(super) fn trial(
-    medium: MediumKind,
-    variant: &str,
-    buffers: (u64, u64),
-    seed: u64,
-) -> Parameters {
-    let (app_buffer, socket_buffer) = buffers;
-    let mut parameters = Parameters::paper(
-        Model::Fitted,
-        medium,
-        policy(variant),
-        app_buffer,
-        socket_buffer,
-        Trial::SequentialOne,
-    );
-    parameters.ack_timer = Some(AckTimerKind::Cyclic(ACK_TICK));
-    parameters.seed = seed;
-    parameters
+/// Hosts, and what is asked of them: one cell.
+pub(super) struct Setting {
+    pub(super) hosts: PaperHosts,
+    pub(super) plan: Plan,
 }
 
-/// For each transfer of `measured`, a run of `parameters`, whether its policy delayed it.
-pub(super) fn stalled(parameters: &Parameters, measured: &Measured) -> Vec<bool> {
-    let mut undisturbed = parameters.clone();
-    undisturbed.policy = policy("OFF");
-    let undisturbed = undisturbed.run().samples;
-    let pairs = measured.samples.iter().zip(&undisturbed);
-    pairs
-        .map(|(ours, undisturbed)| ours.elapsed > undisturbed.elapsed + BEYOND)
-        .collect()
+impl Setting {
+    /// The trial type S with the fitted hosts and no clock but the one of 200 ms.
+    pub(super) fn new(medium: MediumKind, variant: &str, buffers: (u64, u64), seed: u64) -> Self {
+        let mut hosts = PaperHosts::new(Model::Fitted, medium);
+        hosts.ack_timer = Some(AckTimer::Cyclic {
+            period: ACK_TICK,
+            phase: Duration::ZERO,
+            slow: None,
+        });
+        Self {
+            hosts,
+            plan: plan(variant, buffers, seed),
+        }
+    }
+
+    /// The only cell's trial.
+    pub(super) fn trial(&self, repetition: u32) -> Trial {
+        self.plan.trial(&self.plan.cells()[0], repetition)
+    }
+
+    /// What comes of it.
+    pub(super) fn run(&self, repetition: u32) -> Taken {
+        run(&self.hosts, &self.trial(repetition))
+    }
+
+    /// For each transfer of the first repetition, whether its policy delayed it.
+    pub(super) fn stalled(&self, taken: &Taken) -> Vec<bool> {
+        let undisturbed = Trial {
+            policy: policy("OFF"),
+            ..self.trial(0)
+        };
+        let undisturbed = run(&self.hosts, &undisturbed).samples;
+        let pairs = taken.samples.iter().zip(&undisturbed);
+        pairs
+            .map(|(ours, undisturbed)| ours.elapsed > undisturbed.elapsed + BEYOND)
+            .collect()
+    }
+}
+
+/// One cell of the trial type S with the paper's lengths.
+pub(super) fn plan(variant: &str, (app_buffer, socket_buffer): (u64, u64), seed: u64) -> Plan {
+    Plan {
+        policies: vec![policy(variant)],
+        app_buffers: vec![app_buffer],
+        socket_buffers: vec![socket_buffer],
+        seed,
+        ..Plan::default()
+    }
+}
+
+/// What comes of a plan on the paper's hosts.
+pub(super) fn outcome(plan: &Plan, mut hosts: PaperHosts, keep: Keep) -> Outcome {
+    let outcomes = measure(plan, &mut [&mut hosts], keep, &|_| {});
+    outcomes.expect(KNOWN).remove(0)
 }
 
 /// A variant of Table 3.
-pub(super) fn policy(variant: &str) -> SendPolicy {
+pub(super) fn policy(variant: &str) -> Policy {
     let entry = Registered::named(variant).expect("Table 3's variants are registered");
-    (entry.make)()
+    entry.into()
 }
+
+fn run(hosts: &PaperHosts, trial: &Trial) -> Taken {
+    hosts.simulate(trial).expect(KNOWN)
+}
+
+const KNOWN: &str = "the paper's hosts know every send policy of the engine's";

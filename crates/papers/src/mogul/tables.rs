@@ -1,14 +1,10 @@
 //! Tables 4 to 7: which cells they have, and how far ours are from the published ones.
 
-use std::collections::BTreeMap;
+use tinygram_naglemark::hosts::{Model, PaperHosts};
+use tinygram_naglemark::{Keep, Measured, MediumKind, Plan, TrialType};
 
-use rayon::prelude::*;
-use tinygram_engine::sender::send_policy::SendPolicy;
-
-use super::aggregate::{Cell, Work, cell};
-use super::model::Model;
-use super::naglemark::{MediumKind, Parameters, Trial};
 use super::published::{APP_BUFFERS, SOCKET_BUFFERS, Table};
+use super::stalled::{outcome, policy};
 
 /// The variants of Table 3.
 pub const VARIANTS: [&str; 11] = [
@@ -16,153 +12,79 @@ pub const VARIANTS: [&str; 11] = [
     "BORMAN",
 ];
 
-/// A cell to be measured.
-#[derive(Clone, Debug)]
-pub struct Wanted {
-    /// The paper's table, if it is one of its cells.
-    pub table: Option<u8>,
-    /// The variant's label.
-    pub variant: &'static str,
-    /// The trial.
-    pub parameters: Parameters,
-}
-
-/// All 396 trials of a table (4 to 7): 11 variants, 9 pairs of buffers, 4 trial types.
+/// The hosts of a table (4 to 7).
 #[must_use]
-pub fn wanted(table: u8, model: Model, seed: u64) -> Vec<Wanted> {
+pub fn hosts(table: u8, model: Model) -> PaperHosts {
     let medium = if table.is_multiple_of(2) {
         MediumKind::Ethernet
     } else {
         MediumKind::Fddi
     };
-    let mut all = Vec::new();
-    for variant in VARIANTS {
-        let policy = SendPolicy::named(variant).expect("Table 3's variants are registered");
-        for app_buffer in APP_BUFFERS {
-            for socket_buffer in SOCKET_BUFFERS {
-                for trial in Trial::ALL {
-                    let mut parameters = Parameters::paper(
-                        model,
-                        medium,
-                        policy.clone(),
-                        app_buffer,
-                        socket_buffer,
-                        trial,
-                    );
-                    parameters.infer = table >= 6;
-                    parameters.seed = seed;
-                    all.push(Wanted {
-                        table: Some(table),
-                        variant,
-                        parameters,
-                    });
-                }
-            }
-        }
+    PaperHosts {
+        infer: table >= 6,
+        ..PaperHosts::new(model, medium)
     }
-    all
 }
 
-/// Measures all of `wanted` on all threads of the pool, in order; `done` is told after each cell.
-///
-/// Where two cells cannot differ in anything but their names, one run serves both.
+/// All 396 cells of each of these tables: 11 variants, 9 pairs of buffers, 4 trial types.
 #[must_use]
-pub fn measure(
-    wanted: &[Wanted],
-    repetitions: u32,
-    multiplier: u32,
-    done: &(dyn Fn(&Cell) + Sync),
-) -> Vec<Cell> {
-    let first_alike = first_alike(wanted);
-    let run = |(index, wanted): (usize, &Wanted)| {
-        let Wanted {
-            table,
-            variant,
-            parameters,
-        } = wanted;
-        (first_alike[index] == index).then(|| {
-            let cell = cell(*table, variant, parameters, repetitions, multiplier);
-            done(&cell);
-            cell
-        })
-    };
-    // A cell is work enough to be shared out alone; longer pieces leave a thread idle at the end.
-    let alone = wanted.par_iter().enumerate().with_max_len(1);
-    let cells: Vec<Option<Cell>> = alone.map(run).collect();
-    let whole = |(index, wanted): (usize, &Wanted)| {
-        let original = cells[first_alike[index]]
-            .clone()
-            .expect("the first of its kind is run");
-        if first_alike[index] == index {
-            return original;
-        }
-        let Wanted { table, variant, .. } = *wanted;
-        let copy = Cell {
-            table,
-            variant,
-            work: Work::default(),
-            ..original
-        };
-        done(&copy);
-        copy
-    };
-    wanted.iter().enumerate().map(whole).collect()
+pub fn plan(repetitions: u32, seed: u64) -> Plan {
+    Plan {
+        policies: VARIANTS.map(policy).into(),
+        app_buffers: APP_BUFFERS.into(),
+        socket_buffers: SOCKET_BUFFERS.into(),
+        trial_types: TrialType::ALL.into(),
+        repetitions,
+        seed,
+        ..Plan::default()
+    }
 }
 
-/// For each cell, the first one whose run is the same to the last segment: under the fitted model's
-/// MORE, MINSHALL and MIN+MORE are one rule, and so are EOM and E+M.
-fn first_alike(wanted: &[Wanted]) -> Vec<usize> {
-    let mut seen = BTreeMap::new();
-    let first = |(index, wanted): (usize, &Wanted)| {
-        let mut parameters = wanted.parameters.clone();
-        if parameters.model.is_fitted() {
-            parameters.policy = parameters.policy.under_more();
-        }
-        match parameters.policy {
-            // Two closures look alike from outside.
-            SendPolicy::Custom(_) => index,
-            _ => *seen.entry(format!("{parameters:?}")).or_insert(index),
-        }
-    };
-    wanted.iter().enumerate().map(first).collect()
+/// What comes of a table's plan on all threads of rayon's current pool.
+#[must_use]
+pub fn measured(table: u8, model: Model, repetitions: u32, seed: u64) -> Vec<Measured> {
+    outcome(&plan(repetitions, seed), hosts(table, model), Keep::Scores).cells
 }
 
 /// A table's entry: the worst of the four trial types.
 #[derive(Clone, Debug)]
 pub struct Entry {
     /// The variant's label.
-    pub variant: &'static str,
+    pub variant: String,
     /// Octets.
     pub app_buffer: u64,
     /// Octets.
     pub socket_buffer: u64,
-    /// The trial type with the highest score; the first of [`Trial::ALL`] where they tie.
-    pub trial: Trial,
+    /// The trial type with the highest score; the first of [`TrialType::ALL`] where they tie.
+    pub trial: TrialType,
     /// Its score, in percent.
     pub score_percent: f64,
 }
 
 /// The entries of a table, in the cells' order.
 #[must_use]
-pub fn entries(cells: &[Cell]) -> Vec<Entry> {
+pub fn entries(cells: &[Measured]) -> Vec<Entry> {
     let mut entries: Vec<Entry> = Vec::new();
-    for cell in cells {
+    for Measured { cell, score, .. } in cells {
         let same = entries.iter_mut().find(|entry| {
-            (entry.variant, entry.app_buffer, entry.socket_buffer)
-                == (cell.variant, cell.app_buffer, cell.socket_buffer)
+            (
+                entry.variant.as_str(),
+                entry.app_buffer,
+                entry.socket_buffer,
+            ) == (cell.policy.label(), cell.app_buffer, cell.socket_buffer)
         });
         match same {
-            Some(entry) if cell.score_percent > entry.score_percent => {
-                entry.score_percent = cell.score_percent;
-                entry.trial = cell.trial;
+            Some(entry) if score.score_percent > entry.score_percent => {
+                entry.score_percent = score.score_percent;
+                entry.trial = cell.trial_type;
             }
             Some(_) => {}
             None => entries.push(Entry {
-                variant: cell.variant,
+                variant: cell.policy.label().into(),
                 app_buffer: cell.app_buffer,
                 socket_buffer: cell.socket_buffer,
-                trial: cell.trial,
-                score_percent: cell.score_percent,
+                trial: cell.trial_type,
+                score_percent: score.score_percent,
             }),
         }
     }
@@ -243,7 +165,7 @@ pub fn mean_distance(table: &Table, entries: &[Entry]) -> f64 {
         .iter()
         .filter_map(|entry| {
             let (_, score) =
-                table.published(entry.variant, entry.app_buffer, entry.socket_buffer)?;
+                table.published(&entry.variant, entry.app_buffer, entry.socket_buffer)?;
             Some((entry.score_percent - score).abs())
         })
         .collect();
@@ -266,10 +188,10 @@ pub struct Miss<'a> {
 pub fn misses<'a>(table: &Table, entries: &'a [Entry]) -> Vec<Miss<'a>> {
     let miss = |entry: &'a Entry| {
         let (app, socket) = (entry.app_buffer, entry.socket_buffer);
-        let published = table.published(entry.variant, app, socket)?;
-        let allowed = entry_tolerance(table.number, entry.variant, published.1);
+        let published = table.published(&entry.variant, app, socket)?;
+        let allowed = entry_tolerance(table.number, &entry.variant, published.1);
         let known = KNOWN_MISMATCHES.iter().find(|known| {
-            (known.table, known.variant) == (table.number, entry.variant)
+            (known.table, known.variant) == (table.number, entry.variant.as_str())
                 && (known.app_buffer, known.socket_buffer) == (app, socket)
         });
         let is_off = (entry.score_percent - published.1).abs() > allowed;
@@ -295,10 +217,10 @@ mod tests {
             .expect("an entry of the paper");
         let allowed = entry_tolerance(5, "NAGLE", published);
         let off_by = |points: f64| Entry {
-            variant: "NAGLE",
+            variant: "NAGLE".into(),
             app_buffer,
             socket_buffer,
-            trial: Trial::with_letter(trial).expect("a trial type"),
+            trial: TrialType::with_letter(trial).expect("a trial type"),
             score_percent: published + points,
         };
         assert!(misses(table, &[off_by(0.0), off_by(allowed - 0.1)]).is_empty());

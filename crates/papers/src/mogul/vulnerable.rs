@@ -1,9 +1,11 @@
 //! Table 1: the share of responses that are vulnerable by their length alone.
 
-use super::naglemark::MediumKind;
+use tinygram_naglemark::MediumKind;
+
 use super::prevalence::Vulnerability;
-use super::stalled::{stalled, trial};
+use super::stalled::Setting;
 use crate::experiment::{Class, Effort, Layout, Outcome, Row, Tolerance, Value};
+use crate::standard::Standard;
 
 pub(super) fn run(effort: &Effort) -> Outcome {
     let mut rows: Vec<Row> = TABLE_1.into_iter().map(of_the_log).collect();
@@ -52,7 +54,7 @@ const TABLE_1: [(u16, u64, f64); 6] = [
 fn of_the_log((mss, mclbytes, percent): (u16, u64, f64)) -> Row {
     Row {
         cell: cell(mss, mclbytes),
-        published: Some(Value::Number(percent, 2)),
+        standard: Some(Standard::printed(Value::Number(percent, 2))),
         reproduced: Value::Text("no log".into()),
         tolerance: Tolerance::Within(0.005),
         class: Class::KnownMismatch("the log is not published, so nobody can count its responses"),
@@ -66,7 +68,7 @@ fn of_naglemark((mss, mclbytes, _): (u16, u64, f64)) -> Row {
         naglemarks_lengths().filter(|length| vulnerability(mss, mclbytes).is_delayed(*length));
     Row {
         cell,
-        published: None,
+        standard: None,
         reproduced: Value::Number(100.0 * delayed.count() as f64 / 1000.0, 1),
         tolerance: Tolerance::Unbounded,
         class: Class::NotPublished,
@@ -108,7 +110,7 @@ fn consequences() -> impl Iterator<Item = Row> {
         };
         Row {
             cell: vec![("claim", Value::Text(claim.into()))],
-            published: Some(Value::Text(published.into())),
+            standard: Some(Standard::printed(Value::Text(published.into()))),
             reproduced: Value::Text((!(1..=100_000).any(|length| changes(&length))).to_string()),
             tolerance: Tolerance::Exact,
             class: Class::Rules,
@@ -119,21 +121,21 @@ fn consequences() -> impl Iterator<Item = Row> {
 /// On how many of naglemark's 1000 lengths the predicate says other than the simulated kernel does.
 fn against_the_simulator(medium: MediumKind, effort: &Effort) -> Row {
     let buffers = (128 << 10, 128 << 10);
-    let parameters = trial(medium, "NAGLE", buffers, effort.seed).repetition(0);
-    let measured = parameters.run();
-    let delays = stalled(&parameters, &measured);
-    let predicted = |length: u32| vulnerability(parameters.mss, 8192).is_delayed(length.into());
-    let other = measured.samples.iter().zip(delays);
+    let setting = Setting::new(medium, "NAGLE", buffers, effort.seed);
+    let taken = setting.run(0);
+    let delays = setting.stalled(&taken);
+    let mss = setting.hosts.mss;
+    let predicted = |length: u32| vulnerability(mss, 8192).is_delayed(length.into());
+    let other = taken.samples.iter().zip(delays);
     let other = other.filter(|(sample, delayed)| predicted(sample.length) != *delayed);
     Row {
         cell: vec![(
             "claim",
             Value::Text(format!(
-                "MSS {}: of naglemark's 1000 lengths, on how many the simulated kernel differs",
-                parameters.mss
+                "MSS {mss}: of naglemark's 1000 lengths, on how many the simulated kernel differs"
             )),
         )],
-        published: None,
+        standard: None,
         reproduced: Value::Count(other.count() as u64),
         tolerance: Tolerance::Unbounded,
         class: Class::NotPublished,

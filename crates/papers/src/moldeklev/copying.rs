@@ -10,6 +10,7 @@ use super::published::{SIZES, TABLE_1};
 use super::tables::FAST;
 use super::transfer::{Deadlock, Transfer, on_atm};
 use crate::experiment::{Class, Effort, Layout, Origin, Outcome, Parameter, Row, Tolerance, Value};
+use crate::standard::Standard;
 
 /// A write size, and buffers that deadlock in Table 1; all in octets.
 #[derive(Clone, Copy, Debug)]
@@ -111,14 +112,14 @@ impl Case {
         vec![
             Row {
                 cell,
-                published: Some(word(!avoided)),
+                standard: Some(Standard::printed(word(!avoided))),
                 reproduced: word(deadlock.is_some()),
                 tolerance: Tolerance::Exact,
                 class: Class::Rules,
             },
             Row {
                 cell: measured,
-                published: None,
+                standard: None,
                 reproduced: Value::Number(mbit, 2),
                 tolerance: Tolerance::Unbounded,
                 class: Class::NotPublished,

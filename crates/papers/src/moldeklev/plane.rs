@@ -10,6 +10,7 @@ use super::transfer::Transfer;
 use crate::experiment::{
     Class, Effort, Layout, Mark, Origin, Outcome, Parameter, Plot, Row, Series, Tolerance, Value,
 };
+use crate::standard::Standard;
 
 /// A grid over the plane, in octets: the multiples of `step` (at least 1) up to the largest sizes.
 #[derive(Clone, Copy, Debug)]
@@ -192,7 +193,7 @@ fn rows(pairs: &[Pair]) -> Vec<Row> {
     let deadlock = |area: Area| count(&|pair| pair.area == area && pair.deadlocks);
     let row = |measure: String, published: Option<usize>, ours: usize| Row {
         cell: vec![("measure", Value::Text(measure))],
-        published: published.map(|count| Value::Count(count as u64)),
+        standard: published.map(|count| Standard::derived(Value::Count(count as u64))),
         reproduced: Value::Count(ours as u64),
         tolerance: Tolerance::Exact,
         class: match published {

@@ -9,6 +9,7 @@ use super::hosts::{ATM_MSS, OTHER_WORK, RULES, parameters};
 use super::published::{SIZES, TABLE_1, TABLE_2A, TABLE_2B, TABLE_3A, TABLE_3B, Table};
 use super::transfer::{Deadlock, Transfer};
 use crate::experiment::{Class, Effort, Layout, Origin, Outcome, Parameter, Row, Tolerance, Value};
+use crate::standard::Standard;
 
 /// One of the tables.
 pub(super) struct Measured {
@@ -197,7 +198,7 @@ impl Measured {
         };
         Row {
             cell: vec![("s", Value::Count(s)), ("r", Value::Count(r))],
-            published: Some(mbit(published)),
+            standard: Some(Standard::printed(mbit(published))),
             reproduced: mbit(
                 self.transfer(s, r)
                     .mean_mbit_per_s(effort.repetitions, effort.seed),
@@ -218,7 +219,7 @@ impl Measured {
             .sum();
         Row {
             cell: known.cell("once the pattern is settled (Mbit/s)"),
-            published: Some(mbit(self.published_at(known.s, known.r))),
+            standard: Some(Standard::printed(mbit(self.published_at(known.s, known.r)))),
             reproduced: mbit(sum / f64::from(runs)),
             tolerance: Tolerance::Share(0.08),
             class: Class::Fitted,
@@ -254,14 +255,14 @@ impl Measured {
         vec![
             Row {
                 cell: cell("runs that deadlock sooner or later"),
-                published: Some(Value::Count(u64::from(runs))),
+                standard: Some(Standard::derived(Value::Count(u64::from(runs)))),
                 reproduced: Value::Count(seen.len() as u64),
                 tolerance: Tolerance::Exact,
                 class: Class::Rules,
             },
             Row {
                 cell: cell("after that (Mbit/s)"),
-                published,
+                standard: published.map(Standard::printed),
                 reproduced: Value::Number(throughput, 3),
                 tolerance,
                 class,
@@ -290,7 +291,10 @@ impl Known {
 fn rms(rows: &[Row]) -> Vec<Row> {
     let rms = |which: &str, class: Class, counted: &dyn Fn(&Row) -> bool| {
         let off = |row: &Row| {
-            let (ours, paper) = (row.reproduced.number()?, row.published.as_ref()?.number()?);
+            let (ours, paper) = (
+                row.reproduced.number()?,
+                row.standard.as_ref()?.value.number()?,
+            );
             Some(ours / paper - 1.0)
         };
         let off: Vec<f64> = rows
@@ -304,7 +308,7 @@ fn rms(rows: &[Row]) -> Vec<Row> {
                 "measure",
                 Value::Text(format!("rms of the {} fast cells{which} (%)", off.len())),
             )],
-            published: Some(Value::Number(0.0, 1)),
+            standard: Some(Standard::bound(1)),
             reproduced: Value::Number(100.0 * mean_square.sqrt(), 1),
             tolerance: Tolerance::Within(RMS_PERCENT),
             class,

@@ -5,6 +5,7 @@ use tinygram_engine::profile::Sizes;
 use tinygram_engine::receiver::ack_policy::AckTimer;
 use tinygram_engine::sender::send_policy::SendPolicy;
 use tinygram_engine::{Duration, Instant, Offset};
+use tinygram_sim::captured::{opened, opening};
 use tinygram_sim::costs::HostCosts;
 use tinygram_sim::dice::{Dice, Purpose};
 use tinygram_sim::medium::{Frame, ImpairmentRules, Medium, PointToPoint, Side, Wire};
@@ -14,7 +15,6 @@ use tinygram_sim::{Ended, Opening, World, WorldConfig};
 
 use super::hosts::{ATM_MSS, CALL, COSTS, TRANSFER, sun_os, wire};
 use super::predict::timer_period;
-use crate::captured::{opened, opening};
 
 /// A bulk transfer between two hosts of one kind.
 #[derive(Clone, Debug)]

@@ -14,6 +14,7 @@ use crate::experiment::{
     Class, Effort, Layout, Mark, Origin, Outcome, Parameter, Plot, Row, Series, Tolerance, Trace,
     Value,
 };
+use crate::standard::Standard;
 
 /// The buffers of the example, in octets.
 const SEND_BUFFER: u64 = 16 << 10;
@@ -226,7 +227,7 @@ fn rows(walk: &Walk) -> Vec<Row> {
         };
         rows.push(Row {
             cell: vec![("line", Value::Count(line.number.into()))],
-            published: Some(Value::Text(line.to_string())),
+            standard: Some(Standard::printed(Value::Text(line.to_string()))),
             reproduced: Value::Text(ours.to_string()),
             tolerance: Tolerance::Exact,
             class,
@@ -238,7 +239,7 @@ fn rows(walk: &Walk) -> Vec<Row> {
             "measure",
             Value::Text("steps of ours that the table does not have".into()),
         )],
-        published: Some(Value::Count(0)),
+        standard: Some(Standard::derived(Value::Count(0))),
         reproduced: Value::Count(left as u64),
         tolerance: Tolerance::Exact,
         class: Class::Rules,

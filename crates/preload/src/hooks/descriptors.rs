@@ -10,10 +10,10 @@ use crate::keeper;
 use crate::ledger;
 use crate::next::interpose;
 use crate::page::Cause;
-use crate::policy::Wait;
 use crate::sockets;
 use crate::table::{self, Identity, Kind};
 use crate::thread;
+use tinygram_coalesce::Wait;
 
 interpose! {
     fn socket(domain: c_int, kind: c_int, protocol: c_int) -> c_int {
@@ -94,9 +94,10 @@ interpose! {
     }
 
     fn shutdown(fd: c_int, how: c_int) -> c_int {
+        let taken = keeper::taking(fd, Cause::Sendfile);
         let result = unsafe { shutdown::next(fd, how) };
         if result == 0 && how != libc::SHUT_RD && table::identity(fd).kind() == Kind::Tcp {
-            keeper::took_along(fd, Cause::Sendfile);
+            keeper::took_along(fd, taken);
         }
         result
     }

@@ -70,6 +70,7 @@ extern "C" fn before_syscall(number: c_long, first: c_ulong, second: c_ulong) ->
         | libc::SYS_epoll_pwait
         | libc::SYS_epoll_pwait2
         | libc::SYS_nanosleep
+        | libc::SYS_sched_yield
         | libc::SYS_clock_nanosleep
         | libc::SYS_io_uring_enter
         | libc::SYS_io_getevents

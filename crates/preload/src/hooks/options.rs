@@ -3,7 +3,7 @@
 use libc::{c_int, c_ulong, c_void, socklen_t};
 
 use crate::hooks::descriptors::fcntl_dup;
-use crate::keeper;
+use crate::keeper::{self, Taken};
 use crate::next::interpose;
 use crate::page::Cause;
 use crate::table::{self, Identity, Kind};
@@ -13,6 +13,7 @@ interpose! {
     fn setsockopt(
         fd: c_int, level: c_int, name: c_int, value: *const c_void, len: socklen_t,
     ) -> c_int {
+        let taken = keeper::taking(fd, Cause::Program);
         let result = unsafe { setsockopt::next(fd, level, name, value, len) };
         if result == 0 && table::identity(fd).kind() == Kind::Tcp {
             let value = if len as usize >= size_of::<c_int>() {
@@ -21,7 +22,7 @@ interpose! {
             } else {
                 0
             };
-            note(fd, level, name, value);
+            note(fd, taken, level, name, value);
         }
         result
     }
@@ -53,24 +54,31 @@ interpose! {
 
     fn ioctl(fd: c_int, request: c_ulong, argument: *mut c_void) -> c_int {
         let result = unsafe { ioctl::next(fd, request, argument) };
-        if request == libc::FIONBIO && result == 0 && table::identity(fd).kind() == Kind::Tcp {
-            // SAFETY: the kernel has just read the same integer.
-            let on = unsafe { argument.cast::<c_int>().read_unaligned() } != 0;
-            table::amend(fd, Identity::NONBLOCKING, on);
+        if matches!(request, libc::FIONBIO | libc::FIONREAD)
+            && result == 0
+            && table::identity(fd).kind() == Kind::Tcp
+        {
+            // SAFETY: the kernel has just read or written the same integer.
+            let value = unsafe { argument.cast::<c_int>().read_unaligned() };
+            if request == libc::FIONBIO {
+                table::amend(fd, Identity::NONBLOCKING, value != 0);
+            } else if value == 0 {
+                keeper::found_no_event();
+            }
         }
         result
     }
 }
 
 /// A program set an option of a TCP socket.
-fn note(fd: c_int, level: c_int, name: c_int, value: c_int) {
+fn note(fd: c_int, taken: Taken, level: c_int, name: c_int, value: c_int) {
     let on = value != 0;
     match (level, name) {
         (libc::IPPROTO_TCP, libc::TCP_NODELAY) => {
             table::amend(fd, Identity::PROGRAM_NODELAY, on);
             if on {
                 // Setting it flushes, as the program may have meant it to.
-                keeper::took_along(fd, Cause::Program);
+                keeper::took_along(fd, taken);
             } else if table::identity(fd).has(Identity::NODELAY_SET) {
                 errno::kept(|| kernel::set_option(fd, libc::IPPROTO_TCP, libc::TCP_NODELAY, 1));
             }

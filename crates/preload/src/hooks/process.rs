@@ -148,6 +148,11 @@ pub(crate) fn before_fork() {
 fn forked(child: pid_t) -> pid_t {
     if child == 0 {
         thread::this().begin_anew();
+        // A connection that the parent accepted for the child: its first answer is to be held too.
+        if keeper::orders().is_some_and(|orders| orders.rules.eager && orders.rules.policy.holds())
+        {
+            watchdog::expect();
+        }
     }
     child
 }

@@ -7,8 +7,7 @@ use libc::{
 
 use crate::keeper;
 use crate::next::interpose;
-use crate::page::Cause;
-use crate::policy::Wait;
+use tinygram_coalesce::Wait;
 
 interpose! {
     fn poll(fds: *mut pollfd, count: nfds_t, timeout_ms: c_int) -> c_int {
@@ -147,6 +146,10 @@ sleeps! {
     fn usleep(time: useconds_t) -> c_int;
     fn sleep(seconds: c_uint) -> c_uint;
     fn pause() -> c_int;
+    // A thread that yields has nothing to do: it spins.
+    fn sched_yield() -> c_int;
+    fn thrd_yield();
+    fn pthread_yield() -> c_int;
     fn sigsuspend(mask: *const sigset_t) -> c_int;
     fn sigwait(set: *const sigset_t, signal: *mut c_int) -> c_int;
     fn sigwaitinfo(set: *const sigset_t, info: *mut siginfo_t) -> c_int;
@@ -213,14 +216,15 @@ fn peeking(never_waits: bool, peek: impl Fn() -> c_int, ask: impl Fn() -> c_int)
     } else {
         Wait::Peekable
     };
-    if keeper::peeks_before(wait) {
-        let ready = peek();
-        if ready != 0 {
-            return ready;
-        }
-        keeper::flush_thread(Cause::Wait);
+    if !keeper::peeks_before(wait) && !never_waits {
+        return ask();
     }
-    ask()
+    let ready = peek();
+    if ready != 0 {
+        return ready;
+    }
+    keeper::found_no_event();
+    if never_waits { ready } else { ask() }
 }
 
 /// The three sets of `select`, which a call that finds nothing empties.
@@ -242,15 +246,21 @@ impl Sets {
         if !(0..=libc::FD_SETSIZE as c_int).contains(&self.count) {
             if !never_waits {
                 keeper::before_sleep();
+                return ask();
             }
-            return ask();
+            let ready = ask();
+            if ready == 0 {
+                keeper::found_no_event();
+            }
+            return ready;
         }
         peeking(
             never_waits,
             move || {
                 let saved = self.save();
                 let ready = peek();
-                if ready == 0 {
+                // A call that waits goes on to wait; one that does not leaves the sets empty.
+                if ready == 0 && !never_waits {
                     self.restore(&saved);
                 }
                 ready

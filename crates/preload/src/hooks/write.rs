@@ -16,6 +16,7 @@ interpose! {
         unsafe {
             match keeper::outgoing(fd, len) {
                 Outgoing::Pass => write::next(fd, bytes, len),
+                Outgoing::Report => reporting(fd, write::next(fd, bytes, len)),
                 Outgoing::Hold => {
                     let result = send::next(fd, bytes, len, libc::MSG_MORE);
                     if held_after_all(fd, result) { result } else { write::next(fd, bytes, len) }
@@ -29,6 +30,7 @@ interpose! {
         unsafe {
             match keeper::outgoing(fd, total(fd, pieces, count as size_t)) {
                 Outgoing::Pass => writev::next(fd, pieces, count),
+                Outgoing::Report => reporting(fd, writev::next(fd, pieces, count)),
                 Outgoing::Hold => {
                     let mut message: msghdr = std::mem::zeroed();
                     message.msg_iov = pieces.cast_mut();
@@ -48,6 +50,7 @@ interpose! {
         unsafe {
             match outgoing_with(fd, len, flags) {
                 Outgoing::Pass => send::next(fd, bytes, len, flags),
+                Outgoing::Report => reporting(fd, send::next(fd, bytes, len, flags)),
                 Outgoing::Hold => holding(fd, send::next(fd, bytes, len, flags | libc::MSG_MORE)),
                 Outgoing::Push(taken) => pushing(fd, taken, send::next(fd, bytes, len, flags)),
             }
@@ -61,6 +64,7 @@ interpose! {
         unsafe {
             match outgoing_with(fd, len, flags) {
                 Outgoing::Pass => sendto::next(fd, bytes, len, flags, to, to_len),
+                Outgoing::Report => reporting(fd, sendto::next(fd, bytes, len, flags, to, to_len)),
                 Outgoing::Hold => {
                     let flags = flags | libc::MSG_MORE;
                     holding(fd, sendto::next(fd, bytes, len, flags, to, to_len))
@@ -78,6 +82,7 @@ interpose! {
             }
             match outgoing_with(fd, message_len(fd, message), flags) {
                 Outgoing::Pass => sendmsg::next(fd, message, flags),
+                Outgoing::Report => reporting(fd, sendmsg::next(fd, message, flags)),
                 Outgoing::Hold => holding(fd, sendmsg::next(fd, message, flags | libc::MSG_MORE)),
                 Outgoing::Push(taken) => pushing(fd, taken, sendmsg::next(fd, message, flags)),
             }
@@ -87,11 +92,12 @@ interpose! {
     /// Several messages make a large write together; nobody who batches needs to be held.
     fn sendmmsg(fd: c_int, messages: *mut mmsghdr, count: c_uint, flags: c_int) -> c_int {
         unsafe {
+            let taken = keeper::taking(fd, Cause::LargeWrite);
             let result = sendmmsg::next(fd, messages, count, flags);
             let messages = messages.cast_const();
             let count = usize::try_from(result).unwrap_or(0);
             let sent = (0..count).map(|nth| (*messages.add(nth)).msg_len as usize).sum();
-            keeper::sent_alongside(fd, sent, true, Cause::LargeWrite);
+            keeper::sent_alongside(fd, sent, true, taken);
             result
         }
     }
@@ -99,11 +105,11 @@ interpose! {
     /// `sendfile` sends what was held before it. If it met the end of the file early the kernel
     /// itself holds the tail, for the bytes that it expected: then a flush is still due.
     fn sendfile(to: c_int, from: c_int, offset: *mut off_t, count: size_t) -> ssize_t {
-        unsafe { sent_file(to, count, sendfile::next(to, from, offset, count)) }
+        sending_file(to, count, || unsafe { sendfile::next(to, from, offset, count) })
     }
 
     fn sendfile64(to: c_int, from: c_int, offset: *mut off_t, count: size_t) -> ssize_t {
-        unsafe { sent_file(to, count, sendfile64::next(to, from, offset, count)) }
+        sending_file(to, count, || unsafe { sendfile64::next(to, from, offset, count) })
     }
 }
 
@@ -113,12 +119,12 @@ fn held_after_all(fd: c_int, result: ssize_t) -> bool {
         table::forget(fd);
         return false;
     }
-    keeper::held(fd);
+    keeper::held(fd, result);
     true
 }
 
 fn holding(fd: c_int, result: ssize_t) -> ssize_t {
-    keeper::held(fd);
+    keeper::held(fd, result);
     result
 }
 
@@ -127,9 +133,16 @@ fn pushing(fd: c_int, taken: Taken, result: ssize_t) -> ssize_t {
     result
 }
 
-fn sent_file(to: c_int, asked: size_t, result: ssize_t) -> ssize_t {
+fn reporting(fd: c_int, result: ssize_t) -> ssize_t {
+    keeper::passed(fd, result);
+    result
+}
+
+fn sending_file(to: c_int, asked: size_t, send: impl Fn() -> ssize_t) -> ssize_t {
+    let taken = keeper::taking(to, Cause::Sendfile);
+    let result = send();
     let sent = usize::try_from(result).unwrap_or(0);
-    keeper::sent_alongside(to, sent, sent == asked, Cause::Sendfile);
+    keeper::sent_alongside(to, sent, sent == asked, taken);
     result
 }
 

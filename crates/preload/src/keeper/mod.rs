@@ -12,15 +12,19 @@ use std::sync::atomic::{Ordering::Relaxed, Ordering::SeqCst};
 
 use libc::c_int;
 
-pub(crate) use self::waits::{Incoming, before_sleep, cares_not, found, incoming, peeks_before};
-pub(crate) use self::writes::{Outgoing, Taken, held, outgoing, pushed, sent_alongside};
+pub(crate) use self::waits::{
+    Incoming, before_sleep, cares_not, found, found_no_event, incoming, peeks_before,
+};
+pub(crate) use self::writes::{
+    Outgoing, Taken, held, outgoing, passed, pushed, sent_alongside, taking, took_along,
+};
 use crate::page::{Cause, Page};
-use crate::policy::{Memory, Policy, Rules};
 use crate::reach::{Reach, Used};
 use crate::settings::{MAX_ONLY, Only, Settings};
 use crate::table::{self, Holding};
 use crate::thread::{self, Thread};
-use crate::{errno, kernel, ledger, watchdog};
+use crate::{clock, errno, kernel, ledger, watchdog};
+use tinygram_coalesce::{Memory, Policy, Rules};
 
 /// What this process was told, for good.
 pub(crate) struct Orders {
@@ -60,21 +64,6 @@ pub(crate) fn become_inert() {
     table::close();
 }
 
-/// The held bytes of `fd` have left with something else.
-pub(crate) fn took_along(fd: c_int, cause: Cause) {
-    let Some(orders) = orders() else { return };
-    if orders.rules.policy == Policy::CorkUntilBlock {
-        return flush(fd, cause);
-    }
-    if let Some(holding) = table::holding(fd) {
-        let since_ns = holding.since_ns.swap(0, SeqCst);
-        if since_ns != 0 {
-            thread::this().forget_last(fd);
-            ledger::flushed(orders, fd, since_ns, cause);
-        }
-    }
-}
-
 /// Records that `fd` is about to have bytes held.
 #[inline(always)]
 fn mark(fd: c_int, holding: &Holding, thread: &Thread) {
@@ -84,7 +73,7 @@ fn mark(fd: c_int, holding: &Holding, thread: &Thread) {
     if is_listed && holding.remark(since_ns) {
         return;
     }
-    let now_ns = kernel::now_ns();
+    let now_ns = clock::now_ns();
     // A locked instruction, as `table::watch` and `watchdog::alert` ask for.
     holding.mark(now_ns);
     holding.owner.store(owner, Relaxed);
@@ -132,8 +121,15 @@ pub(crate) fn rescue(fd: c_int, holding: &Holding, contended: bool, reach: Reach
         return Used::Gone;
     };
     let mut memory = Memory::unpack(holding.memory.load(Relaxed));
-    memory.on_rescue(contended);
+    let goes_over = memory.on_rescue(contended);
     holding.memory.store(memory.pack(), Relaxed);
+    // What is written next is another message.
+    holding.interval.store(0, Relaxed);
+    let identity = table::identity(fd);
+    table::teach(identity, |habit| habit.after_rescue(contended));
+    if goes_over {
+        ledger::went_over(orders, identity);
+    }
     let since_ns = holding.since_ns.load(Relaxed);
     let used = reach.with(fd, |reached| {
         flush_through(fd, reached, orders, holding, Cause::Watchdog);

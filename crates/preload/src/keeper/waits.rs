@@ -6,13 +6,13 @@ use libc::{c_int, ssize_t};
 
 use super::{flush_thread, orders};
 use crate::page::Cause;
-use crate::policy::{AfterRead, BeforeRead, BeforeWait, Found, Held, Policy, Read, Wait};
 use crate::table::{self, Identity, Kind};
 use crate::thread::{self, Thread};
-use crate::{errno, kernel, policy, sockets, watchdog};
+use crate::{clock, errno, sockets, watchdog};
+use tinygram_coalesce::{AfterRead, BeforeRead, BeforeWait, Found, Held, Policy, Read, Wait};
 
 /// Before a call that may wait; true if the caller shall ask with timeout 0 first, and call
-/// [`flush_thread`] if nothing is ready.
+/// [`found_no_event`] if nothing is ready.
 #[inline(always)]
 pub(crate) fn peeks_before(wait: Wait) -> bool {
     watchdog::start_if_wanted();
@@ -29,8 +29,9 @@ pub(crate) fn peeks_before(wait: Wait) -> bool {
 #[cold]
 fn peeks_while_dirty(thread: &Thread, wait: Wait) -> bool {
     let Some(orders) = orders() else { return false };
-    match policy::before_wait(&orders.rules, thread.held(kernel::now_ns), wait) {
+    match tinygram_coalesce::before_wait(&orders.rules, thread.held(clock::now_ns), wait) {
         BeforeWait::Go => false,
+        BeforeWait::Peek if wait == Wait::Never => true,
         BeforeWait::Peek if orders.rules.policy != Policy::Observe => {
             // A round of the event loop has passed. What is held stays in its interval (it is dirty);
             // a socket whose writes pass must not take the next round's answer for a second write.
@@ -41,6 +42,18 @@ fn peeks_while_dirty(thread: &Thread, wait: Wait) -> bool {
             flush_thread(Cause::Wait);
             false
         }
+    }
+}
+
+/// After a call that told of no event without waiting for one: a program that sleeps would have slept
+/// here. What it held leaves, and what it writes next is another message.
+#[inline(always)]
+pub(crate) fn found_no_event() {
+    let thread = thread::this();
+    if thread.is_clean() {
+        thread.end_interval();
+    } else {
+        flush_thread(Cause::Wait);
     }
 }
 
@@ -115,7 +128,7 @@ fn incoming_tcp(identity: Identity, flags: c_int) -> Incoming {
         nonblocking,
         all_or_nothing,
     };
-    match policy::before_read(&orders.rules, read) {
+    match tinygram_coalesce::before_read(&orders.rules, read) {
         BeforeRead::Go => Incoming::Report,
         BeforeRead::Try if orders.rules.policy != Policy::Observe => Incoming::Try,
         BeforeRead::Try | BeforeRead::Flush => {
@@ -152,11 +165,11 @@ fn begin_answer(fd: c_int) {
 
 #[cold]
 fn consider(thread: &Thread, found: Found) {
-    let age_ns = || match thread.held(kernel::now_ns) {
+    let age_ns = || match thread.held(clock::now_ns) {
         Held::For { age_ns } => age_ns,
         Held::Nothing => 0,
     };
-    if policy::after_read(found, age_ns) == AfterRead::Flush {
+    if tinygram_coalesce::after_read(found, age_ns) == AfterRead::Flush {
         flush_thread(Cause::Read);
     }
 }

@@ -4,18 +4,20 @@ use std::sync::atomic::{Ordering::Relaxed, Ordering::SeqCst};
 
 use libc::{c_int, ssize_t};
 
-use super::{Orders, flush, mark, orders, took_along};
+use super::{Orders, flush, mark, orders};
 use crate::page::Cause;
-use crate::policy::{Decision, Memory, Policy, Write};
 use crate::table::{self, Holding, Identity, Kind};
-use crate::thread::Thread;
-use crate::{kernel, ledger, sockets, thread, watchdog};
+use crate::thread::{LastWrite, Thread};
+use crate::{kernel, ledger, observe, sockets, thread, watchdog};
+use tinygram_coalesce::{Decision, Memory, Policy, Write};
 
 /// What to do with a write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Outgoing {
     /// Issue it as it is.
     Pass,
+    /// Issue it as it is, then call [`passed`].
+    Report,
     /// Issue it with `MSG_MORE`, then call [`held`].
     Hold,
     /// Issue it as it is; it takes along what is held. Then call [`pushed`].
@@ -69,20 +71,23 @@ fn outgoing_tcp(fd: c_int, mut identity: Identity, len: usize) -> Outgoing {
         return Outgoing::Pass;
     };
     let thread = thread::this();
-    let Entry { decision, dirty } = enter(orders, identity, holding, thread, Sent::Bytes(len));
+    if orders.rules.policy == Policy::Observe {
+        observe::before_write(orders, fd, identity, holding);
+    }
+    let Entry { decision, dirty } = enter(orders, fd, identity, holding, thread, Sent::Bytes(len));
     match (decision == Decision::Hold, orders.rules.policy) {
         (true, Policy::Observe) => {
             mark(fd, holding, thread);
-            Outgoing::Pass
+            Outgoing::Report
         }
-        (true, Policy::CorkUntilBlock) if watchdog::guards() => {
+        (true, Policy::CorkUntilBlock) => {
             if holding.since_ns.load(Relaxed) == 0 {
                 kernel::set_option(fd, libc::IPPROTO_TCP, libc::TCP_CORK, 1);
             }
             mark(fd, holding, thread);
-            Outgoing::Pass
+            Outgoing::Report
         }
-        (true, _) if watchdog::guards() => {
+        (true, _) => {
             mark(fd, holding, thread);
             Outgoing::Hold
         }
@@ -90,7 +95,7 @@ fn outgoing_tcp(fd: c_int, mut identity: Identity, len: usize) -> Outgoing {
             Outgoing::Push(Taken::by(Cause::LastWrite, holding))
         }
         _ if dirty => Outgoing::Push(Taken::by(Cause::LargeWrite, holding)),
-        _ => Outgoing::Pass,
+        _ => Outgoing::Report,
     }
 }
 
@@ -114,6 +119,7 @@ struct Entry {
 #[inline(always)]
 fn enter(
     orders: &Orders,
+    fd: c_int,
     identity: Identity,
     holding: &Holding,
     thread: &Thread,
@@ -125,13 +131,19 @@ fn enter(
     };
     let covered = Identity::BOOKED | Identity::ALONE | Identity::STREAM;
     if identity.masked(covered) != Identity::BOOKED {
-        ledger::wrote(
-            orders,
-            identity,
-            ledger::Wrote {
-                len,
-                held: false,
-                joined: false,
+        let wrote = ledger::Wrote {
+            len,
+            held: false,
+            joined: false,
+            second: false,
+        };
+        ledger::wrote(orders, identity, wrote);
+        thread.note(
+            fd,
+            LastWrite {
+                wrote,
+                memory: holding.memory.load(Relaxed),
+                interval: holding.interval.load(Relaxed),
             },
         );
         return Entry {
@@ -141,12 +153,14 @@ fn enter(
     }
     let interval = thread.interval();
     let dirty = holding.since_ns.load(Relaxed) != 0;
-    let mut memory = match holding.memory.load(Relaxed) {
+    let known = holding.memory.load(Relaxed);
+    let before = holding.interval.load(Relaxed);
+    let mut memory = match known {
         0 => table::habit(identity).fresh(&orders.rules),
         known => Memory::unpack(known),
     };
     // Bytes another thread left held make one interval with ours: one flush sends both.
-    let same_interval = dirty || holding.interval.load(Relaxed) == interval;
+    let same_interval = dirty || before == interval;
     let write = Write {
         len: judged_len,
         same_interval,
@@ -155,50 +169,73 @@ fn enter(
     if len > 0 {
         decision = memory.on_write(&orders.rules, write);
     }
-    if decision == Decision::Hold
-        && orders.rules.policy == Policy::FlushOnBlock
-        && watchdog::rests()
-        && !memory.is_worth_waking(&orders.rules, write, watchdog::is_busy)
-    {
+    if decision == Decision::Hold && !may_be_held(orders, &memory, write) {
+        memory.passes_after_all();
         decision = Decision::Pass;
     }
-    if let Some(habit) = memory.lesson() {
-        table::teach(identity, habit);
-    }
+    table::teach(identity, |habit| habit.after_write(&memory, write));
     holding.memory.store(memory.pack(), Relaxed);
     holding.interval.store(interval, Relaxed);
-    ledger::wrote(
-        orders,
-        identity,
-        ledger::Wrote {
-            len,
-            held: decision == Decision::Hold,
-            joined: dirty,
-        },
-    );
+    let wrote = ledger::Wrote {
+        len,
+        held: decision == Decision::Hold,
+        joined: dirty,
+        second: memory.is_second(),
+    };
+    ledger::wrote(orders, identity, wrote);
+    let last = LastWrite {
+        wrote,
+        memory: known,
+        interval: before,
+    };
+    thread.note(fd, last);
     Entry { decision, dirty }
 }
 
+/// Whether there is a watchdog to bound the hold, or one worth waking.
+#[inline(always)]
+fn may_be_held(orders: &Orders, memory: &Memory, write: Write) -> bool {
+    match orders.rules.policy {
+        Policy::FlushOnBlock => {
+            let idles = watchdog::rests()
+                && !memory.is_worth_waking(&orders.rules, write, watchdog::is_busy);
+            !idles && watchdog::guards()
+        }
+        Policy::CorkUntilBlock => watchdog::guards(),
+        Policy::Nodelay | Policy::Observe => true,
+    }
+}
+
 /// After bytes left by a call that cannot hold them (`sendfile`, a batch of messages): company for
-/// the writes around them, and `whole` if they took along what was held.
-pub(crate) fn sent_alongside(fd: c_int, sent: usize, whole: bool, cause: Cause) {
+/// the writes around them. They took along what was held, if they are `whole`.
+pub(crate) fn sent_alongside(fd: c_int, sent: usize, whole: bool, taken: Taken) {
     let identity = table::identity(fd);
     if identity.kind() != Kind::Tcp || sent == 0 {
         return;
     }
     if let (Some(orders), Some(holding)) = (orders(), table::holding(fd)) {
         let sent = Sent::Unholdable(sent);
-        enter(orders, identity, holding, thread::this(), sent);
+        enter(orders, fd, identity, holding, thread::this(), sent);
     }
     if whole {
-        took_along(fd, cause);
+        took_along(fd, taken);
     }
+}
+
+/// Before a call that may take along what is held on `fd`; after it, [`took_along`].
+#[inline(always)]
+pub(crate) fn taking(fd: c_int, cause: Cause) -> Taken {
+    let since_ns = table::holding(fd).map_or(0, |holding| holding.since_ns.load(SeqCst));
+    Taken { since_ns, cause }
 }
 
 /// After a held write. The watchdog may have flushed the socket between the mark and the bytes'
 /// arrival (a write can wait for room): then they need a mark of their own.
 #[inline(always)]
-pub(crate) fn held(fd: c_int) {
+pub(crate) fn held(fd: c_int, result: ssize_t) {
+    if result < 0 {
+        return refused(fd);
+    }
     if let Some(holding) = table::holding(fd)
         && holding.since_ns.load(SeqCst) == 0
     {
@@ -209,15 +246,44 @@ pub(crate) fn held(fd: c_int) {
 /// After a write that took along what was held. Even a partial one has: the kernel pushes whatever
 /// it queued before it returns.
 pub(crate) fn pushed(fd: c_int, result: ssize_t, taken: Taken) {
-    if let (Some(orders), Some(holding)) = (orders(), table::holding(fd))
-        && result > 0
-    {
-        let Taken { since_ns, cause } = taken;
+    if result > 0 {
+        took_along(fd, taken);
+    } else if result < 0 {
+        refused(fd);
+    }
+}
+
+/// What was held on `fd` has left with something else, and with no call of ours.
+pub(crate) fn took_along(fd: c_int, Taken { since_ns, cause }: Taken) {
+    if let (Some(orders), Some(holding)) = (orders(), table::holding(fd)) {
         if orders.rules.policy == Policy::CorkUntilBlock {
             flush(fd, cause);
         } else if since_ns != 0 && holding.unmark(since_ns) {
             thread::this().forget_last(fd);
             ledger::flushed(orders, fd, since_ns, cause);
         }
+    }
+}
+
+/// After a write that was issued as it is.
+#[inline(always)]
+pub(crate) fn passed(fd: c_int, result: ssize_t) {
+    if result < 0 {
+        refused(fd);
+    } else if orders().is_some_and(|orders| orders.rules.policy == Policy::Observe) {
+        observe::after_write(fd);
+    }
+}
+
+/// The kernel took no byte (`EAGAIN`, mostly): the program will ask again, and that shall not count as
+/// a second write.
+#[cold]
+fn refused(fd: c_int) {
+    if let (Some(orders), Some(holding)) = (orders(), table::holding(fd))
+        && let Some(last) = thread::this().last_write(fd)
+    {
+        holding.memory.store(last.memory, Relaxed);
+        holding.interval.store(last.interval, Relaxed);
+        ledger::refused(orders, table::identity(fd), last.wrote);
     }
 }

@@ -181,10 +181,16 @@ impl<P: Program> Host<P> {
                 timeout,
             } => {
                 let until = timeout.map_or(Instant::FAR_FUTURE, |timeout| now + timeout);
-                (
-                    costs.read,
-                    self.look(now, Wait::Ready { read, write, until }),
-                )
+                let step = self.look(now, Wait::Ready { read, write, until });
+                let nothing = Outcome::Ready {
+                    read: Sockets::NONE,
+                    write: Sockets::NONE,
+                };
+                if matches!(step, Step::Busy(_, Work::Finish(found)) if found == nothing) {
+                    // It asked, found nothing and goes on: a program that sleeps would have slept.
+                    self.tell_of_blocking(now, index, None);
+                }
+                (costs.read, step)
             }
             Call::Compute(time) => (time, done(Outcome::Done)),
             Call::Sleep(time) => (
@@ -391,12 +397,17 @@ impl<P: Program> Host<P> {
             _ => Instant::FAR_FUTURE,
         };
         self.threads[index].sleep(on, until);
-        let wrote = std::mem::take(&mut self.threads[index].wrote);
         let own = match on {
             Wait::Read { socket, .. } => Some((socket, BlockedOn::Read)),
             Wait::Space { socket, .. } => Some((socket, BlockedOn::Write)),
             _ => None,
         };
+        self.tell_of_blocking(now, index, own);
+    }
+
+    /// Tells the sockets that the thread wrote to, and its `own`, on which it sleeps.
+    fn tell_of_blocking(&mut self, now: Instant, index: usize, own: Option<(u32, BlockedOn)>) {
+        let wrote = std::mem::take(&mut self.threads[index].wrote);
         if let Some((socket, blocked_on)) = own {
             let wrote = wrote.has(socket);
             self.ask(socket, |connection, out| {

@@ -3,6 +3,7 @@
 mod ethernet;
 mod fddi;
 mod impairment;
+mod kind;
 mod point_to_point;
 
 use std::collections::VecDeque;
@@ -12,6 +13,7 @@ use tinygram_engine::{Duration, Instant, Segment};
 pub use ethernet::Ethernet;
 pub use fddi::Fddi;
 pub use impairment::{Impairment, ImpairmentRules};
+pub use kind::MediumKind;
 pub use point_to_point::PointToPoint;
 
 /// One of the two hosts.

@@ -2,7 +2,6 @@
 //!
 //! | module | the program |
 //! |---|---|
-//! | [`naglemark`] | a blocking client and server, one question and one answer at a time |
 //! | [`exchange`] | the same with each message in several writes: write, write, read |
 //! | [`bulk`] | one end writes so many octets, the other one reads them |
 //! | [`event_loop`] | a server that polls many sockets and blocks on none of them |
@@ -15,7 +14,6 @@ pub mod bulk;
 pub mod event_loop;
 pub mod exchange;
 pub mod http;
-pub mod naglemark;
 pub mod opening;
 pub mod periodic;
 pub mod telnet;

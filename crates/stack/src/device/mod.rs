@@ -8,6 +8,8 @@ mod tun;
 use std::io;
 use std::task::{Context, Poll};
 
+pub use tinygram_tcp::{Abilities, Offload};
+
 pub use memory::{Memory, memory_pair};
 pub use socket::PacketSocket;
 pub use tun::{Tun, TunSettings};
@@ -42,41 +44,6 @@ pub trait Device: Send + Sync + 'static {
     /// Nobody need be told of packets until [`Device::poll_readable`] is called again: for a while
     /// the caller asks of its own accord. What telling costs can be saved meanwhile.
     fn unwatch(&self) {}
-}
-
-/// What a device can do.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Abilities {
-    /// The largest packet on the wire, in octets.
-    pub mtu: u16,
-    /// Whether it computes checksums and cuts large packets (TSO), and hands over large ones (GRO).
-    pub offload: bool,
-    /// Octets in front of a packet that [`Device::send`] needs for itself.
-    pub headroom: usize,
-}
-
-impl Abilities {
-    /// The largest packet that passes between stack and device, in octets.
-    #[must_use]
-    pub fn largest_packet(&self) -> usize {
-        match self.offload {
-            true => u16::MAX.into(),
-            false => self.mtu.into(),
-        }
-    }
-}
-
-/// What is left to the device with a packet: the TCP checksum always.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Offload {
-    /// Octets of the IP header.
-    pub ip_header: u16,
-    /// Octets of all headers.
-    pub headers: u16,
-    /// Cut the payload into pieces of so many octets; 0 if it is to stay whole.
-    pub segment: u16,
-    /// IPv6.
-    pub ipv6: bool,
 }
 
 /// A packet that arrived.

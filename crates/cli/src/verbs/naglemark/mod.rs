@@ -1,47 +1,239 @@
-//! `tinygram naglemark`: typed ([`args`]) -> meant ([`plan`]) -> done ([`bench`]) -> shown
-//! ([`outputs`]).
+//! `tinygram naglemark`: typed ([`args`]) -> meant ([`meant`]) -> done (the crate
+//! [`tinygram_naglemark`]) -> shown ([`outputs`], [`show`]).
 
 mod args;
-mod bench;
-mod experiment;
-mod model;
+mod echo;
+mod meant;
 mod outputs;
-mod plan;
-mod sockets;
-mod workload;
+mod published;
+mod show;
+mod stats;
+
+use std::time::Instant;
 
 pub(crate) use args::Args;
+use tinygram_naglemark::hosts::{Model, PaperHosts};
+use tinygram_naglemark::{Backend, Keep, Outcome, Plan, Progress, Work, compare, measure};
+use tinygram_naglemark_live as live;
+use tinygram_sim::medium::{Frame, Side};
 
 use crate::exit::{Done, Failure};
 use crate::{interrupt, terminal};
+use echo::{OfPaper, OfSockets};
+use meant::{Meant, On, OnPaper, OnSockets};
+use outputs::{Appendix, Outputs};
+use show::Panel;
+use stats::Stats;
 
 pub(crate) fn run(args: &Args) -> Result<Done, Failure> {
     if let Some(args::Role::Serve { listen }) = args.role {
-        return sockets::kernel::serve(listen);
+        return serve(listen);
     }
-    if args.profile.is_some() || args.backend != [args::BackendName::Sim] {
-        return sockets::run(args);
+    let meant = Meant::from(args)?;
+    let outputs = Outputs::open(args)?;
+    match &meant.on {
+        On::Paper(on) => on_paper(args, &meant, on, outputs),
+        On::Sockets(on) => on_sockets(&meant, on, outputs),
     }
-    let plan = plan::Plan::from(args)?;
-    let outputs = outputs::Outputs::open(args)?;
+}
+
+/// Measures on the paper's hosts, and holds what comes of it against the paper's tables.
+fn on_paper(args: &Args, meant: &Meant, on: &OnPaper, outputs: Outputs) -> Result<Done, Failure> {
     interrupt::watch();
-    let manner = bench::Manner {
-        threads: args.threads,
-        keeps_transfers: outputs.shows_transfers(),
-        compares_models: args.paper,
+    let pool = rayon::ThreadPoolBuilder::new()
+        .num_threads(args.threads.unwrap_or(0).into())
+        .build()
+        .map_err(|error| Failure::Input(format!("--threads: {error}")))?;
+    let keep = match outputs.shows_transfers() {
+        true => Keep::First,
+        false => Keep::Scores,
     };
-    let measured = {
-        let progress = terminal::Progress::over(manner.steps(&plan), "measuring");
-        bench::measure(&plan, manner, &progress)?
+    let compared = others(args, &meant.plan, on);
+    #[allow(clippy::disallowed_methods)] // how long the machine takes is about the real world
+    let began = Instant::now();
+    let (outcomes, of_others) = {
+        let plans = [
+            (&meant.plan, on.hosts.len()),
+            (&once(&meant.plan), compared.len()),
+        ];
+        let progress = progress(&plans);
+        pool.install(|| {
+            let mut hosts = on.hosts.clone();
+            let outcomes = measured(&meant.plan, each(&mut hosts), keep, &progress)?;
+            let mut others: Vec<_> = compared.iter().map(|(_, hosts)| hosts.clone()).collect();
+            let once = once(&meant.plan);
+            let of_others = measured(&once, each(&mut others), Keep::Scores, &progress)?;
+            Ok::<_, Failure>((outcomes, of_others))
+        })?
     };
+    let stats = Stats {
+        work: (outcomes.iter().chain(&of_others))
+            .fold(Work::default(), |work, it| work.and(it.work())),
+        elapsed: began.elapsed(),
+        threads: pool.current_num_threads(),
+    };
+    let mut panels = Vec::new();
+    for (at, (hosts, outcome)) in on.hosts.iter().zip(&outcomes).enumerate() {
+        let mut panel = Panel::of_paper(&meant.plan, hosts, outcome);
+        let other = compared.iter().position(|(of, _)| *of == at);
+        panel.notes = notes(
+            args,
+            &meant.plan,
+            hosts,
+            outcome,
+            other.map(|it| &of_others[it]),
+        );
+        panels.push(panel);
+    }
     let done = outputs.show(
-        &model::Echo::of(&plan),
-        &model::appendix(plan.model),
-        &measured.panels,
-        &measured.seen,
+        &OfPaper::new(meant, on, args),
+        &echo::appendix(on.hosts[0].model),
+        &panels,
+        &seen(&meant.plan, on)?,
     );
     if args.stats {
-        terminal::remark(&measured.stats.to_string());
+        terminal::remark(&stats.to_string());
     }
     done
+}
+
+/// The hosts of the other model, once, for each medium on which a whole table of the paper's is held
+/// against it, with the medium's place.
+fn others(args: &Args, plan: &Plan, on: &OnPaper) -> Vec<(usize, PaperHosts)> {
+    let whole = on
+        .hosts
+        .iter()
+        .enumerate()
+        .filter(|(_, hosts)| args.paper && published::whole_table(plan, hosts).is_some());
+    let other = |(at, hosts): (usize, &PaperHosts)| {
+        let model = match hosts.model {
+            Model::Literal => Model::Fitted,
+            Model::Fitted => Model::Literal,
+        };
+        (
+            at,
+            PaperHosts {
+                model,
+                ..hosts.clone()
+            },
+        )
+    };
+    whole.map(other).collect()
+}
+
+/// The same with one repetition: enough for a model's distance from the paper.
+fn once(plan: &Plan) -> Plan {
+    Plan {
+        repetitions: 1,
+        ..plan.clone()
+    }
+}
+
+/// Lines beneath the scores: how far they are from the paper's.
+fn notes(
+    args: &Args,
+    plan: &Plan,
+    hosts: &PaperHosts,
+    outcome: &Outcome,
+    other: Option<&Outcome>,
+) -> Vec<String> {
+    let Some(table) = published::whole_table(plan, hosts) else {
+        return Vec::new();
+    };
+    let mut notes = vec![published::distance(
+        table,
+        hosts.model,
+        plan,
+        &outcome.cells,
+    )];
+    if args.paper && hosts.model == Model::Fitted {
+        notes.push(published::verdict(table, plan, &outcome.cells));
+    }
+    let model = match hosts.model {
+        Model::Literal => Model::Fitted,
+        Model::Fitted => Model::Literal,
+    };
+    notes.extend(other.map(|it| published::distance(table, model, &once(plan), &it.cells)));
+    notes
+}
+
+/// What the plan's capture saw: who sent what in the first repetition of the only cell.
+fn seen(plan: &Plan, on: &OnPaper) -> Result<Vec<(Side, Frame)>, Failure> {
+    match (on.capture, &on.hosts[..], &plan.cells()[..]) {
+        (Some(at), [hosts], [only]) => {
+            Ok(hosts.captured(&plan.trial(only, 0), at.side(Side::Server))?)
+        }
+        _ => Ok(Vec::new()),
+    }
+}
+
+/// Measures on sockets, and compares every two backends.
+fn on_sockets(meant: &Meant, on: &OnSockets, outputs: Outputs) -> Result<Done, Failure> {
+    if on.needs_namespaces() {
+        live::acquire_privilege().map_err(|error| Failure::Input(error.to_string()))?;
+    }
+    let plan = &meant.plan;
+    let opened = on.backends.iter().map(|name| on.open(*name, plan));
+    let mut backends = opened.collect::<Result<Vec<_>, _>>()?;
+    interrupt::watch();
+    let outcomes = {
+        let progress = progress(&[(plan, backends.len())]);
+        let each = backends
+            .iter_mut()
+            .map(|it| it.as_mut() as &mut dyn Backend);
+        measured(plan, each, Keep::All, &progress)?
+    };
+    let agreement = compare(&outcomes);
+    for remark in outcomes.iter().flat_map(show::remarks) {
+        terminal::remark(&remark);
+    }
+    let panels: Vec<_> = outcomes.iter().map(Panel::of_sockets).collect();
+    let conditions: Vec<_> = outcomes.iter().map(|it| &it.conditions).collect();
+    let tables = show::agreement(&agreement)
+        .chain([show::conditions(&conditions)])
+        .collect();
+    let echo = OfSockets::new(meant, on, conditions, &agreement);
+    outputs.show(&echo, &Appendix::same(tables), &panels, &[])
+}
+
+/// The loop, with a bar that says how far it has come.
+fn measured<'a>(
+    plan: &Plan,
+    backends: impl Iterator<Item = &'a mut dyn Backend>,
+    keep: Keep,
+    progress: &terminal::Progress,
+) -> Result<Vec<Outcome>, Failure> {
+    let mut backends: Vec<_> = backends.collect();
+    let told = |step: Progress<'_>| match step {
+        Progress::Begins(cell, backend) => {
+            progress.says(format!("{} on {backend}", cell.policy.label()));
+        }
+        Progress::Transfers(count) => progress.steps(count),
+    };
+    Ok(measure(plan, &mut backends, keep, &told)?)
+}
+
+fn each(hosts: &mut [PaperHosts]) -> impl Iterator<Item = &mut dyn Backend> {
+    hosts.iter_mut().map(|it| it as &mut dyn Backend)
+}
+
+/// Plans, each with the number of its backends.
+fn progress(plans: &[(&Plan, usize)]) -> terminal::Progress {
+    let transfers = |(plan, backends): &(&Plan, usize)| plan.transfers() * *backends as u64;
+    terminal::Progress::over(plans.iter().map(transfers).sum(), "measuring")
+}
+
+/// `tinygram naglemark serve`: answers clients on other machines until it is ended.
+fn serve(at: std::net::SocketAddr) -> Result<Done, Failure> {
+    let listener = live::listen(at).map_err(|error| Failure::Io {
+        doing: format!("listening on {at}"),
+        error,
+    })?;
+    let at = listener.local_addr().unwrap_or(at);
+    terminal::remark(&format!(
+        "tinygram: serving on {at}; on the other host: tinygram naglemark --backend kernel --connect HOST:{}",
+        at.port()
+    ));
+    live::serve(&listener);
+    Ok(Done::Well)
 }

@@ -3,11 +3,11 @@
 use std::path::PathBuf;
 
 use serde::Serialize;
-use tinygram_report::naglemark::{Cell, Contents, Panel, SCHEMA, page};
 use tinygram_report::{Destination, Document, Folder, Ink, Table, csv, facts, json};
 use tinygram_sim::medium::{Frame, Side};
 
 use super::args::{Args, Format};
+use super::show::{Contents, Panel, Record, SCHEMA, page};
 use crate::capture::{self, Kept};
 use crate::exit::{Done, Failure};
 use crate::files::{each_its_own, failed, opened};
@@ -141,7 +141,7 @@ impl Appendix {
 
 #[derive(Serialize)]
 struct Results<'a> {
-    cells: Vec<&'a Cell>,
+    cells: Vec<&'a Record>,
 }
 
 impl<P: Serialize> Shown<'_, P> {

@@ -11,9 +11,9 @@ use libc::{c_int, socklen_t};
 use netlink_packet_sock_diag::inet::nlas::TcpInfo;
 use procfs::ProcError;
 use procfs::process::{FDTarget, Process, all_processes};
+use tinygram_link::tcp_info::{get, tcp_info};
 
 use super::connection::{Connection, Counts, Options, Owner, state_name};
-use crate::tcp_info::{get, tcp_info};
 
 /// Calls `visit` with every descriptor of every process that leads to a socket, and a function that
 /// reads the socket; notes the processes that may not be looked into.

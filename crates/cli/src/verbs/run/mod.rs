@@ -16,7 +16,7 @@ use std::time::Duration;
 
 use clap::ValueEnum;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
-use tinygram_preload::policy::{Policy, Rules};
+use tinygram_coalesce::{Policy, Rules};
 use tinygram_preload::settings::{MAX_ONLY, Only, Settings, VARIABLE};
 
 use crate::exit::{Done, Failure};

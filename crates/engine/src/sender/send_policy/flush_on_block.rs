@@ -1,32 +1,111 @@
-//! FLUSH-ON-BLOCK: DLDET without its limits.
+//! FLUSH-ON-BLOCK: what `tinygram run` does to a program's sockets, decided by the same predictor
+//! (`tinygram-coalesce`).
 //!
-//! Runts are gathered until the thread that wrote is about to block on *anything* (a read, a poll,
-//! a sleep, another socket) and then leave at once. The three objections to DLDET (section 5.6.1
-//! of Mogul & Minshall) fall away: an event-driven program blocks in poll, a program that answers
-//! on another socket blocks there, and a reader that always waits never wrote, so it flushes
-//! nothing.
+//! Runts are gathered until the thread that wrote is about to block on *anything*, if the socket's
+//! habit promises company for them: else they leave at once, as under TCP_NODELAY. The write that makes
+//! up the usual number takes the others along, and a watchdog flushes what a thread that neither writes
+//! nor blocks has left.
+//!
+//! Two things are a process's in `run` and a connection's here: the pace by which a resting watchdog is
+//! worth waking, and the habit that a service's next connection begins with (none). And nobody tells
+//! the engine of a poll that finds work, so that bytes older than 200 us stay held over one.
+
+use tinygram_coalesce::{Decision, Habit, Memory, Pace, Rules, Write};
 
 use super::{Because, BlockedOn, Moment, Offer, Rule, Vars, Verdict, Why};
 use crate::offset::Offset;
 use crate::time::{Duration, Instant};
 
-/// A thread that neither writes nor blocks for this long computes: its data goes.
-const WATCHDOG: Duration = Duration::from_millis(1);
-/// A thread that goes on writing driblets has its data held no longer than this.
-const PATIENCE: Duration = Duration::from_millis(10);
-
-/// Our own variant.
-#[derive(Clone, Copy, Debug, Default)]
+/// The predictor, and what it cannot see for itself.
+#[derive(Clone, Copy, Debug)]
 pub struct FlushOnBlock {
+    rules: Rules,
+    memory: Memory,
+    pace: Pace,
+    /// Where the write under way began.
+    began: Offset,
     /// All that was written before this offset is to go.
     flushed: Offset,
-    last_write: Instant,
+    /// The thread has not blocked since the last write.
+    interval_runs: bool,
+    last_copied: Instant,
+    /// Since when something has been held.
+    held_since: Option<Instant>,
+    /// Until when the watchdog goes its rounds.
+    watched_until: Instant,
+}
+
+impl Default for FlushOnBlock {
+    fn default() -> Self {
+        Self::with(Rules::default())
+    }
+}
+
+impl FlushOnBlock {
+    /// The same from the first write on, and however rare the answers are (`run --eager`).
+    #[must_use]
+    pub fn eager() -> Self {
+        Self::with(Rules {
+            eager: true,
+            ..Rules::default()
+        })
+    }
+
+    fn with(rules: Rules) -> Self {
+        Self {
+            rules,
+            memory: Habit::default().fresh(&rules),
+            pace: Pace::default(),
+            began: Offset::default(),
+            flushed: Offset::default(),
+            interval_runs: false,
+            last_copied: Instant::ZERO,
+            held_since: None,
+            watched_until: Instant::ZERO,
+        }
+    }
+
+    /// A write is whole: is it held?
+    fn judge(&mut self, vars: &Vars) {
+        let write = Write {
+            len: vars.written.since(self.began) as usize,
+            same_interval: self.interval_runs || self.held_since.is_some(),
+        };
+        self.interval_runs = true;
+        let decision = self.memory.on_write(&self.rules, write);
+        if decision == Decision::Hold && self.is_watched(write, vars.now) {
+            self.held_since.get_or_insert(vars.now);
+            self.watched_until = vars.now + self.watchdog().times(ROUNDS_AWAKE);
+        } else {
+            if decision == Decision::Hold {
+                self.memory.passes_after_all();
+            }
+            self.flush(vars);
+        }
+    }
+
+    /// Whether the watchdog is awake, or worth waking.
+    fn is_watched(&mut self, write: Write, now: Instant) -> bool {
+        let pace = &mut self.pace;
+        now < self.watched_until
+            || self
+                .memory
+                .is_worth_waking(&self.rules, write, || pace.is_busy(now.as_nanos()))
+    }
+
+    fn flush(&mut self, vars: &Vars) {
+        self.flushed = vars.written;
+        self.held_since = None;
+    }
+
+    fn watchdog(&self) -> Duration {
+        Duration::from_nanos(self.rules.watchdog_ns)
+    }
 }
 
 impl Rule for FlushOnBlock {
     fn decide(&self, offer: &Offer, vars: &Vars) -> Verdict {
-        let since = offer.held_since.unwrap_or(vars.now);
-        let until = (self.last_write + WATCHDOG).min(since + PATIENCE);
+        let until = self.held_since.unwrap_or(self.last_copied) + self.watchdog();
         if offer.span.start < self.flushed {
             Verdict::Send(Because::Blocked)
         } else if vars.now >= until {
@@ -41,14 +120,31 @@ impl Rule for FlushOnBlock {
 
     fn observe(&mut self, moment: Moment, vars: &Vars) {
         match moment {
-            Moment::ChunkCopied { .. } => self.last_write = vars.now,
+            Moment::WriteBegan { resumed: false } => self.began = vars.written,
+            Moment::ChunkCopied { more_to_come, .. } => {
+                self.last_copied = vars.now;
+                if !more_to_come {
+                    self.judge(vars);
+                }
+            }
             // A writer without space has not finished: full segments will go as space comes
             // free, and a runt now would tear its message.
             Moment::AppBlocks {
                 on: BlockedOn::Write,
                 ..
             } if !vars.idle() => {}
-            Moment::AppBlocks { wrote: true, .. } => self.flushed = vars.written,
+            Moment::AppBlocks { wrote: true, .. } => {
+                self.interval_runs = false;
+                self.flush(vars);
+            }
+            Moment::Sent {
+                because: Because::HeldLongEnough,
+                ..
+            } if self.held_since.is_some() => {
+                self.memory.on_rescue(false);
+                self.interval_runs = false;
+                self.flush(vars);
+            }
             _ => {}
         }
     }
@@ -57,3 +153,6 @@ impl Rule for FlushOnBlock {
         true
     }
 }
+
+/// After the last hold it looks once more before it rests.
+const ROUNDS_AWAKE: u64 = 2;

@@ -17,6 +17,7 @@ mod dldet;
 mod doupnik;
 mod eom;
 mod flush_on_block;
+mod flush_on_block_simple;
 mod liberal_nagle;
 mod linux;
 mod minshall;
@@ -276,7 +277,7 @@ pub enum Moment {
         /// Whether the piece before this one left the write unfinished (`TF_MORE` on entry).
         more_on_entry: bool,
     },
-    /// A thread is about to sleep.
+    /// A thread is about to sleep, or has asked for events, found none, and will ask again.
     AppBlocks {
         /// On what.
         on: BlockedOn,

@@ -5,9 +5,10 @@ use core::fmt;
 
 use super::{
     Moment, Offer, Rule, Vars, Verdict, borman::Borman, custom::Custom, dldet::Dldet,
-    doupnik::Doupnik, eom::Eom, flush_on_block::FlushOnBlock, liberal_nagle::LiberalNagle,
-    linux::Linux, minshall::Minshall, msmv::Msmv, mss_outstanding::MssOutstanding, nagle::Nagle,
-    naglim::Naglim, off::Off, strict_nagle::StrictNagle,
+    doupnik::Doupnik, eom::Eom, flush_on_block::FlushOnBlock,
+    flush_on_block_simple::FlushOnBlockSimple, liberal_nagle::LiberalNagle, linux::Linux,
+    minshall::Minshall, msmv::Msmv, mss_outstanding::MssOutstanding, nagle::Nagle, naglim::Naglim,
+    off::Off, strict_nagle::StrictNagle,
 };
 
 /// What a policy must be told by the rest of the system, besides the sender's own variables.
@@ -92,6 +93,7 @@ macro_rules! dispatch {
             SendPolicy::Naglim($policy) => $call,
             SendPolicy::Linux($policy) => $call,
             SendPolicy::FlushOnBlock($policy) => $call,
+            SendPolicy::FlushOnBlockSimple($policy) => $call,
             SendPolicy::Custom($policy) => $call,
         }
     };
@@ -115,6 +117,7 @@ pub enum SendPolicy {
     Naglim(Naglim),
     Linux(Linux),
     FlushOnBlock(FlushOnBlock),
+    FlushOnBlockSimple(FlushOnBlockSimple),
     Custom(Custom),
 }
 
@@ -383,9 +386,25 @@ const LIST: &[Registered] = &[
     entry(
         "flush-on-block",
         "FLUSH-ON-BLOCK",
-        (Origin::Tinygram, "docs of the file"),
+        (Origin::Tinygram, "docs/run.md"),
         Hints("the writing thread blocks on anything, a clock"),
         || SendPolicy::FlushOnBlock(FlushOnBlock::default()),
+        "what tinygram run does: gather while the habit promises more, until the writing thread blocks",
+    ),
+    entry(
+        "flush-on-block-eager",
+        "FLUSH-ON-BLOCK-EAGER",
+        (Origin::Tinygram, "docs/run.md"),
+        Hints("the writing thread blocks on anything, a clock"),
+        || SendPolicy::FlushOnBlock(FlushOnBlock::eager()),
+        "tinygram run --eager: the same from the first write on, and however rare the answers",
+    ),
+    entry(
+        "flush-on-block-simple",
+        "FLUSH-ON-BLOCK-SIMPLE",
+        (Origin::Tinygram, "docs of the file"),
+        Hints("the writing thread blocks on anything, a clock"),
+        || SendPolicy::FlushOnBlockSimple(FlushOnBlockSimple::default()),
         "gather until the thread that wrote is about to block, then send at once",
     ),
 ];

@@ -1,13 +1,14 @@
 //! What flags take by name: every choice, its spelling and its line of help.
 
 use clap::ValueEnum;
-use clap::builder::PossibleValue;
 use serde::Serialize;
 use tinygram_engine::profile::Profile;
 use tinygram_engine::receiver::ack_policy::{AckPolicy, Registered as AckEntry};
 use tinygram_engine::sender::send_policy::{Registered, SendPolicy};
+use tinygram_engine::socket::copy_rule::{CopyRule, Mclbytes, SunOs, WholeWrite};
+use tinygram_naglemark::hosts::{Model, PaperHosts};
+use tinygram_naglemark::{MediumKind, NOMINAL_RATE, SocketPolicy, TrialType};
 
-use super::super::sockets::policy::Policy;
 use crate::values::Names;
 
 /// A TCP that can be measured.
@@ -51,87 +52,7 @@ pub(crate) enum Chosen {
     All,
     One(&'static Registered),
     /// What any socket can be told.
-    Linux(Policy),
-}
-
-/// How a write becomes pieces in the socket buffer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ValueEnum)]
-#[serde(rename_all = "kebab-case")]
-pub(crate) enum CopyRule {
-    /// BSD: clusters of MCLBYTES
-    Mclbytes,
-    /// SunOS 4.1: pieces of 4096 bytes in clusters of 1 KiB
-    #[value(name = "sunos")]
-    #[serde(rename = "sunos")]
-    SunOs,
-    /// The whole write at once, as far as there is space
-    WholeWrite,
-}
-
-/// The paper's Table 2. The order is the one in which equal scores are reported.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Trial {
-    SequentialOne,
-    SequentialEach,
-    RandomOne,
-    RandomEach,
-}
-
-impl Trial {
-    /// Table 2's letter.
-    pub(crate) const fn letter(self) -> char {
-        match self {
-            Self::SequentialOne => 'S',
-            Self::SequentialEach => 's',
-            Self::RandomEach => 'r',
-            Self::RandomOne => 'R',
-        }
-    }
-
-    /// Whether lengths are drawn, not counted up.
-    pub(crate) const fn is_random(self) -> bool {
-        matches!(self, Self::RandomEach | Self::RandomOne)
-    }
-
-    /// Whether requests share a connection.
-    pub(crate) const fn shares_connection(self) -> bool {
-        matches!(self, Self::SequentialOne | Self::RandomOne)
-    }
-}
-
-/// Clap's derive would spell the letters in lower case.
-impl ValueEnum for Trial {
-    fn value_variants<'a>() -> &'a [Self] {
-        &[
-            Self::SequentialOne,
-            Self::SequentialEach,
-            Self::RandomOne,
-            Self::RandomEach,
-        ]
-    }
-
-    fn to_possible_value(&self) -> Option<PossibleValue> {
-        Some(match self {
-            Self::SequentialOne => {
-                PossibleValue::new("S").help("sequential lengths, one connection for all")
-            }
-            Self::SequentialEach => {
-                PossibleValue::new("s").help("sequential lengths, a connection per request")
-            }
-            Self::RandomEach => {
-                PossibleValue::new("r").help("random lengths, a connection per request")
-            }
-            Self::RandomOne => {
-                PossibleValue::new("R").help("random lengths, one connection for all")
-            }
-        })
-    }
-}
-
-impl Serialize for Trial {
-    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_char(self.letter())
-    }
+    Socket(SocketPolicy),
 }
 
 /// How often a random length is drawn on a shared connection.
@@ -142,30 +63,6 @@ pub(crate) enum LengthChoice {
     PerRequest,
     /// One length for all requests of a connection
     PerConnection,
-}
-
-/// What carries the segments.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ValueEnum)]
-#[serde(rename_all = "kebab-case")]
-pub(crate) enum Medium {
-    /// 10 Mbit/s, CSMA/CD
-    Ethernet,
-    /// 10 Mbit/s through a switch: both ways at once
-    EthernetFullDuplex,
-    /// 100 Mbit/s token ring
-    Fddi,
-    /// Full duplex, of any rate and delay
-    PointToPoint,
-}
-
-/// Which description of the paper's hosts is simulated.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ValueEnum)]
-#[serde(rename_all = "kebab-case")]
-pub(crate) enum Model {
-    /// What the paper's text says
-    Literal,
-    /// With the details found by fitting the paper's tables; the output marks them
-    Fitted,
 }
 
 /// How results are written.
@@ -184,9 +81,79 @@ pub(crate) enum Format {
 pub(super) fn policy_names() -> Names<Chosen> {
     let one = |entry: &'static Registered| (entry.name, entry.summary, Chosen::One(entry));
     let all = ("all", "every policy", Chosen::All);
-    let linux = |policy: Policy| (policy.name(), policy.summary(), Chosen::Linux(policy));
+    let socket = |policy: SocketPolicy| (policy.name(), policy.summary(), Chosen::Socket(policy));
     let registered = SendPolicy::LIST.iter().map(one);
-    Names::new(registered.chain(Policy::OPTIONS.map(linux)).chain([all]))
+    Names::new(registered.chain(SocketPolicy::ALL.map(socket)).chain([all]))
+}
+
+/// In the order in which equal scores are reported.
+pub(super) fn trial_types() -> Names<TrialType> {
+    let one = |trial_type: TrialType| {
+        let (letter, help) = match trial_type {
+            TrialType::SequentialOne => ("S", "sequential lengths, one connection for all"),
+            TrialType::SequentialEach => ("s", "sequential lengths, a connection per request"),
+            TrialType::RandomOne => ("R", "random lengths, one connection for all"),
+            TrialType::RandomEach => ("r", "random lengths, a connection per request"),
+        };
+        (letter, help, trial_type)
+    };
+    Names::new(TrialType::ALL.map(one))
+}
+
+pub(super) fn media() -> Names<MediumKind> {
+    let point_to_point = MediumKind::PointToPoint {
+        bits_per_second: NOMINAL_RATE,
+    };
+    Names::new([
+        ("ethernet", "10 Mbit/s, CSMA/CD", MediumKind::Ethernet),
+        (
+            "ethernet-full-duplex",
+            "10 Mbit/s through a switch: both ways at once",
+            MediumKind::EthernetFullDuplex,
+        ),
+        ("fddi", "100 Mbit/s token ring", MediumKind::Fddi),
+        (
+            "point-to-point",
+            "Full duplex, of any rate and delay",
+            point_to_point,
+        ),
+    ])
+}
+
+/// How a write becomes pieces in the socket buffer.
+pub(super) fn copy_rules() -> Names<CopyRule> {
+    let clusters = Mclbytes {
+        cluster: PaperHosts::MCLBYTES,
+        low_water: Mclbytes::LOW_WATER,
+    };
+    Names::new([
+        (
+            "mclbytes",
+            "BSD: clusters of MCLBYTES",
+            CopyRule::Mclbytes(clusters),
+        ),
+        (
+            "sunos",
+            "SunOS 4.1: pieces of 4096 bytes in clusters of 1 KiB",
+            CopyRule::SunOs(SunOs::AS_SHIPPED),
+        ),
+        (
+            "whole-write",
+            "The whole write at once, as far as there is space",
+            CopyRule::WholeWrite(WholeWrite),
+        ),
+    ])
+}
+
+pub(super) fn models() -> Names<Model> {
+    Names::new([
+        ("literal", "What the paper's text says", Model::Literal),
+        (
+            "fitted",
+            "With the details found by fitting the paper's tables; the output marks them",
+            Model::Fitted,
+        ),
+    ])
 }
 
 pub(super) fn profile_names() -> Names<&'static Profile> {

@@ -5,18 +5,20 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use tinygram_engine::profile::Profile;
-use tinygram_engine::receiver::ack_policy::Registered as AckEntry;
+use tinygram_engine::receiver::ack_policy::{AckTimer, Registered as AckEntry};
+use tinygram_engine::socket::copy_rule::CopyRule;
+use tinygram_naglemark::hosts::Model;
+use tinygram_naglemark::{MediumKind, TrialType};
 
-use super::workload::MAX_TRANSFERS;
 use crate::capture::CaptureAt;
-use crate::values::{AckTimer, Lengths, ack_timer, count, duration, lengths, rate, share, size};
+use crate::values::{TypedLengths, ack_timer, count, duration, lengths, rate, share, size};
 
 mod choices;
 
-pub(crate) use choices::{
-    BackendName, Chosen, CopyRule, Format, LengthChoice, LinkName, Medium, Model, Trial,
+pub(crate) use choices::{BackendName, Chosen, Format, LengthChoice, LinkName};
+use choices::{
+    ack_policy_names, copy_rules, media, models, policy_names, profile_names, trial_types,
 };
-use choices::{ack_policy_names, policy_names, profile_names};
 
 #[derive(Clone, Debug, clap::Args)]
 #[command(after_help = EXAMPLES, allow_negative_numbers = true, args_conflicts_with_subcommands = true)]
@@ -93,7 +95,7 @@ pub(crate) struct Args {
 
     /// How the sender's kernel copies a write into the socket buffer
     #[arg(
-        long, value_enum, default_value_t = CopyRule::Mclbytes, value_name = "RULE",
+        long, value_parser = copy_rules(), default_value = "mclbytes", value_name = "RULE",
         help_heading = POLICIES
     )]
     pub(crate) copy_rule: CopyRule,
@@ -123,9 +125,10 @@ pub(crate) struct Args {
     /// Trial types: s, S sequential lengths; r, R random; s, r one connection per request; S, R
     /// one for all [default: all that the lengths allow]
     #[arg(
-        long, value_enum, value_name = "TYPE,...", value_delimiter = ',', help_heading = WORKLOAD
+        long, value_parser = trial_types(), value_name = "TYPE,...", value_delimiter = ',',
+        help_heading = WORKLOAD
     )]
-    pub(crate) trial: Vec<Trial>,
+    pub(crate) trial: Vec<TrialType>,
 
     /// Message lengths: a series, one length, random ones, or a series and random ones
     /// [default: 100..100000/100,random:1..100000]
@@ -133,22 +136,22 @@ pub(crate) struct Args {
         long, value_name = "LENGTHS", value_delimiter = ',', value_parser = lengths,
         help_heading = WORKLOAD
     )]
-    pub(crate) lengths: Vec<Lengths>,
+    pub(crate) lengths: Vec<TypedLengths>,
 
     /// Transfers per trial; a series begins again when it is used up
     /// [default: the series' own number; 1000 random ones]
     #[arg(
-        long, value_name = "N", value_parser = count(1_u64..=MAX_TRANSFERS),
+        long, value_name = "N", value_parser = count(1_u32..=MAX_TRANSFERS),
         help_heading = WORKLOAD
     )]
-    pub(crate) transfers: Option<u64>,
+    pub(crate) transfers: Option<u32>,
 
     /// Requests per connection in the trial types S and R [default: all on one connection]
     #[arg(
-        long, value_name = "N", value_parser = count(1_u64..=MAX_TRANSFERS),
+        long, value_name = "N", value_parser = count(1_u32..=MAX_TRANSFERS),
         help_heading = WORKLOAD
     )]
-    pub(crate) requests_per_connection: Option<u64>,
+    pub(crate) requests_per_connection: Option<u32>,
 
     /// How often the trial type R draws a length [default: per-request]
     #[arg(long, value_enum, value_name = "HOW", help_heading = WORKLOAD)]
@@ -156,10 +159,10 @@ pub(crate) struct Args {
 
     /// Media: 10 Mbit/s Ethernet, 100 Mbit/s FDDI, or a link of any rate and delay
     #[arg(
-        long, value_enum, value_name = "NAME,...", value_delimiter = ',',
+        long, value_parser = media(), value_name = "NAME,...", value_delimiter = ',',
         default_value = "ethernet,fddi", help_heading = PATH
     )]
-    pub(crate) medium: Vec<Medium>,
+    pub(crate) medium: Vec<MediumKind>,
 
     /// Rate of the point-to-point link, bits per second [default: 1G]
     #[arg(long, value_name = "RATE", value_parser = rate, help_heading = PATH)]
@@ -193,7 +196,10 @@ pub(crate) struct Args {
     pub(crate) duplicate: f64,
 
     /// What to simulate: what the paper's text says, or that with the details fitted to its tables
-    #[arg(long, value_enum, default_value_t = Model::Fitted, value_name = "MODEL", help_heading = RUN)]
+    #[arg(
+        long, value_parser = models(), default_value = "fitted", value_name = "MODEL",
+        help_heading = RUN
+    )]
     pub(crate) model: Model,
 
     /// A transfer is delayed if it takes more than this many times the estimate
@@ -274,6 +280,9 @@ pub(crate) enum Role {
         listen: SocketAddr,
     },
 }
+
+/// Per trial; more would take days, and all memory.
+pub(super) const MAX_TRANSFERS: u32 = 100_000_000;
 
 const BACKEND: &str = "Backend";
 const POLICIES: &str = "Policies";

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 use serde_json::Value as Json;
 use tinygram_papers::Experiment;
-use tinygram_papers::Standard;
+use tinygram_papers::Source;
 use tinygram_papers::experiment::{
     Class, Mark, Origin, Parameter, Plot, Row, Status, Tolerance, Value,
 };
@@ -164,9 +164,9 @@ fn measured(it: &Reproduced) -> Measured {
 }
 
 fn row(row: &Row) -> JsonRow {
-    let published = row.published.as_ref();
-    let standard = row.standard();
-    let allowed = published.and_then(Value::number);
+    let held_to = row.held_to();
+    let from = |source| held_to.filter(|_| row.source() == Some(source));
+    let allowed = held_to.and_then(Value::number);
     let allowed = allowed.and_then(|paper| words::allowed(row.tolerance, paper));
     let distance = |paper: f64| allowed.map(|(low, high)| f64::max(paper - low, high - paper));
     JsonRow {
@@ -175,23 +175,14 @@ fn row(row: &Row) -> JsonRow {
             .iter()
             .map(|(name, part)| ((*name).to_owned(), value(part)))
             .collect(),
-        published: match &standard {
-            Some(Standard::Printed(printed)) => value(printed),
-            _ => Json::Null,
-        },
-        wanted: match &standard {
-            Some(Standard::Wanted(wanted)) => Some(value(wanted)),
-            _ => None,
-        },
-        at_most: match standard {
-            Some(Standard::AtMost(most)) => Some(tidy(most)),
-            _ => None,
-        },
+        published: from(Source::Printed).map_or(Json::Null, value),
+        wanted: from(Source::Derived).map(value),
+        at_most: from(Source::Bound).map(|_| tidy(row.most())),
         reproduced: value(&row.reproduced),
-        tolerance: match published.and_then(Value::number) {
+        tolerance: match held_to.and_then(Value::number) {
             Some(paper) => distance(paper).map(tidy),
             // Words agree or they do not.
-            None => (published.is_some() && row.tolerance != Tolerance::Unbounded).then_some(0.0),
+            None => (held_to.is_some() && row.tolerance != Tolerance::Unbounded).then_some(0.0),
         },
         allowed: allowed.map(|(low, high)| (tidy(low), tidy(high))),
         class: match row.class {

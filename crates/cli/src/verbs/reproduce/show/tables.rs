@@ -1,7 +1,7 @@
 //! An outcome's rows as tables: a grid as the paper has it, or a line each.
 
-use tinygram_papers::Standard;
 use tinygram_papers::experiment::{Layout, Outcome, Row, Status, Tolerance, Value};
+use tinygram_papers::{Source, Standard};
 use tinygram_report::{Align, Column, Entry, Table};
 
 use super::words;
@@ -121,7 +121,7 @@ fn grid(title: String, rows: &[&Row], down: &[&str], across: &[&str]) -> Table {
     };
     let row = |line: &Vec<String>| {
         let mut row = vec![Entry::new(line.join(" / "))];
-        let is_printed = |row: &&Row| matches!(row.standard(), Some(Standard::Printed(_)));
+        let is_printed = |row: &&Row| row.source() == Some(Source::Printed);
         if rows.iter().any(is_printed) {
             row[0].beside = Some("  paper".into());
         }
@@ -163,28 +163,28 @@ fn verdict(row: &Row) -> String {
 
 /// What the paper prints.
 fn printed(row: &Row) -> String {
-    match row.standard() {
-        Some(Standard::Printed(value)) => value.to_string(),
+    match &row.standard {
+        Some(it) if it.source == Source::Printed => it.value.to_string(),
         _ => "-".into(),
     }
 }
 
 /// How far ours may be from what the paper prints; or what is wanted, which it does not.
 fn allowed(row: &Row) -> String {
-    match (row.standard(), row.tolerance) {
-        (None, _) => "-".into(),
-        (Some(Standard::Printed(_)), tolerance) => words::tolerance(tolerance),
-        (Some(Standard::Wanted(value)), Tolerance::Exact) => format!("wanted {value}"),
-        (Some(Standard::Wanted(value)), tolerance) => {
-            format!("wanted {value} {}", words::tolerance(tolerance))
-        }
-        (Some(Standard::AtMost(most)), _) => format!("at most {most}"),
+    let Some(Standard { value, source }) = &row.standard else {
+        return "-".into();
+    };
+    match (source, row.tolerance) {
+        (Source::Printed, tolerance) => words::tolerance(tolerance),
+        (Source::Derived, Tolerance::Exact) => format!("wanted {value}"),
+        (Source::Derived, tolerance) => format!("wanted {value} {}", words::tolerance(tolerance)),
+        (Source::Bound, _) => format!("at most {}", row.most()),
     }
 }
 
 /// How much of its tolerance a row uses up: 0 nothing, 1 all of it or more.
 fn weight(row: &Row) -> f64 {
-    let numbers = row.published.as_ref().and_then(Value::number);
+    let numbers = row.held_to().and_then(Value::number);
     let (Some(paper), Some(ours)) = (numbers, row.reproduced.number()) else {
         return match row.status() {
             Status::KnownMismatch | Status::Miss => 1.0,

@@ -1,7 +1,7 @@
 //! How results are worded, the same in every format.
 
 use tinygram_papers::experiment::{Class, Origin, Paper, Row, Status, Tolerance, Value};
-use tinygram_papers::{Experiment, Standard};
+use tinygram_papers::{Experiment, Source};
 use tinygram_report::Tone;
 use tinygram_report::units::size;
 
@@ -58,10 +58,10 @@ pub(super) fn tolerance(tolerance: Tolerance) -> String {
 
 /// What a row is held to: the paper's value as it is, ours with what it is.
 pub(super) fn standard(row: &Row) -> Option<String> {
-    row.standard().map(|standard| match standard {
-        Standard::Printed(value) => value.to_string(),
-        Standard::Wanted(value) => format!("wanted {value}"),
-        Standard::AtMost(most) => format!("at most {most}"),
+    row.standard.as_ref().map(|it| match it.source {
+        Source::Printed => it.value.to_string(),
+        Source::Derived => format!("wanted {}", it.value),
+        Source::Bound => format!("at most {}", row.most()),
     })
 }
 
@@ -108,8 +108,8 @@ pub(super) fn cell(row: &Row) -> String {
 
 /// A row in a line: what it belongs to, what it is held to, ours.
 pub(super) fn compared(row: &Row) -> String {
-    let held_to = match (row.standard(), standard(row)) {
-        (Some(Standard::Printed(_)), Some(printed)) => format!("paper {printed}"),
+    let held_to = match (row.source(), standard(row)) {
+        (Some(Source::Printed), Some(printed)) => format!("paper {printed}"),
         (_, Some(ours)) => ours,
         (_, None) => "paper -".into(),
     };

@@ -1,0 +1,339 @@
+//! What the JSON document and the page say of a run besides its results: everything that the results
+//! depend on, what is in force where nothing was typed, and what the paper's hosts assume beyond it.
+
+use std::time::Duration;
+
+use serde::Serialize;
+use tinygram_engine::socket::copy_rule::CopyRule;
+use tinygram_naglemark::hosts::{ACK_TICK, INFERENCE, Model, PARAMETERS, PaperHosts, Parameter};
+use tinygram_naglemark::{Agreement, Conditions, Plan, Policy, Random, Series, TrialType};
+use tinygram_report::{Align, Column, Entry, Table};
+
+use super::args::{Args, BackendName, LengthChoice};
+use super::meant::{Meant, OnPaper, OnSockets};
+use super::outputs::Appendix;
+use crate::values::shown_ack_timer;
+
+/// A run on the paper's hosts.
+#[derive(Serialize)]
+pub(super) struct OfPaper<'a> {
+    model: &'static str,
+    /// In the paper's spelling.
+    variants: &'a [Policy],
+    media: Vec<Link>,
+    /// Bytes.
+    app_buffers: &'a [u64],
+    /// Bytes.
+    socket_buffers: &'a [u64],
+    trials: &'a [TrialType],
+    /// For the trial types s and S; present if one of them is run.
+    sequential: Option<Series>,
+    /// For the trial types r and R; present if one of them is run.
+    random: Option<Random>,
+    length_choice: LengthChoice,
+    copy_rule: &'static str,
+    /// Bytes; absent where the copy rule knows no clusters of this kind.
+    mclbytes: Option<u64>,
+    /// Bytes; absent where NAGLIM is not measured.
+    naglim: Option<u32>,
+    /// Whether the receiver infers the sender's buffer size.
+    infer: bool,
+    /// Share of segments, 0 to 1.
+    loss: f64,
+    /// Share of segments, 0 to 1.
+    reorder: f64,
+    /// Share of segments, 0 to 1.
+    duplicate: f64,
+    multiplier: u32,
+    repetitions: u32,
+    seed: u64,
+    #[serde(flatten)]
+    in_force: InForce,
+    model_details: Vec<Detail>,
+}
+
+/// A medium with its numbers.
+#[derive(Clone, Debug, Serialize)]
+struct Link {
+    medium: &'static str,
+    rate_bits_per_second: u64,
+    /// Added to what the medium itself takes, both ways together.
+    rtt_ms: f64,
+    /// Bytes.
+    mss: u16,
+}
+
+/// The values in force of parameters that depend on the model if they are not typed.
+#[derive(Clone, Debug, Serialize)]
+pub(super) struct InForce {
+    /// The window that the receiver can offer, bytes; one for each of the socket buffers.
+    receive_buffers: Vec<u64>,
+    ack_policy: &'static str,
+    ack_timer: String,
+    /// The fitted client's slow timer, which flushes delayed ACKs as well.
+    ack_slow_timer_ms: Option<f64>,
+    /// In the trial types S and R.
+    requests_per_connection: Requests,
+}
+
+/// How many requests share a connection.
+#[derive(Clone, Copy, Debug, Serialize)]
+#[serde(untagged)]
+enum Requests {
+    These(usize),
+    All(&'static str),
+}
+
+impl<'a> OfPaper<'a> {
+    pub(super) fn new(meant: &'a Meant, on: &OnPaper, args: &Args) -> Self {
+        let plan = &meant.plan;
+        // What the media do not differ in.
+        let hosts = &on.hosts[0];
+        let has_clusters = matches!(hosts.copy_rule, None | Some(CopyRule::Mclbytes(_)));
+        Self {
+            model: hosts.model.name(),
+            variants: &plan.policies,
+            media: on.hosts.iter().map(Link::of).collect(),
+            app_buffers: &plan.app_buffers,
+            socket_buffers: &plan.socket_buffers,
+            trials: &plan.trial_types,
+            sequential: sequential(plan),
+            random: random(plan),
+            length_choice: meant.length_choice,
+            copy_rule: match hosts.copy_rule {
+                None | Some(CopyRule::Mclbytes(_)) => "mclbytes",
+                Some(CopyRule::SunOs(_)) => "sunos",
+                Some(CopyRule::WholeWrite(_)) => "whole-write",
+                Some(CopyRule::Linux(_)) => "linux",
+            },
+            mclbytes: has_clusters.then_some(hosts.mclbytes),
+            naglim: meant.naglim,
+            infer: hosts.infer,
+            loss: hosts.loss,
+            reorder: hosts.reorder,
+            duplicate: hosts.duplicate,
+            multiplier: plan.multiplier,
+            repetitions: plan.repetitions,
+            seed: plan.seed,
+            in_force: InForce::of(plan, hosts, args),
+            model_details: details(hosts.model),
+        }
+    }
+}
+
+impl Link {
+    fn of(hosts: &PaperHosts) -> Self {
+        Self {
+            medium: hosts.medium.name(),
+            rate_bits_per_second: hosts.medium.bits_per_second(),
+            rtt_ms: milliseconds(Duration::from_nanos(hosts.rtt.as_nanos())),
+            mss: hosts.mss,
+        }
+    }
+}
+
+impl InForce {
+    pub(super) fn of(plan: &Plan, hosts: &PaperHosts, args: &Args) -> Self {
+        let window = |&socket_buffer| {
+            let own = hosts.model.receive_window(socket_buffer);
+            hosts.receive_buffer.unwrap_or(own)
+        };
+        let own_policy = if hosts.infer {
+            INFERENCE
+        } else {
+            hosts.model.ack_policy()
+        };
+        let own_timer = format!("cyclic:{}ms", ACK_TICK.as_millis_f64());
+        // A typed timer is the only one.
+        let slow = hosts
+            .model
+            .slow_tick(plan.seed)
+            .filter(|_| hosts.ack_timer.is_none());
+        Self {
+            receive_buffers: plan.socket_buffers.iter().map(window).collect(),
+            ack_policy: args.ack_policy.map_or(own_policy, |entry| entry.name),
+            ack_timer: hosts.ack_timer.as_ref().map_or(own_timer, shown_ack_timer),
+            ack_slow_timer_ms: slow.map(|tick| tick.period.as_millis_f64()),
+            requests_per_connection: plan
+                .requests_per_connection
+                .map_or(Requests::All("all"), Requests::These),
+        }
+    }
+}
+
+/// A run on sockets, and what came of comparing backends.
+#[derive(Serialize)]
+pub(super) struct OfSockets<'a> {
+    backends: &'a [BackendName],
+    /// The rules of the sender, where it is not a kernel.
+    profile: &'static str,
+    variants: &'a [Policy],
+    /// Bytes; absent where NAGLIM is not measured.
+    naglim: Option<u32>,
+    /// Bytes.
+    app_buffers: &'a [u64],
+    /// Bytes, as given to a kernel's SO_SNDBUF.
+    socket_buffers: &'a [u64],
+    /// Bytes, as given to SO_RCVBUF; absent where the kernel chooses.
+    receive_buffer: Option<u64>,
+    trials: &'a [TrialType],
+    sequential: Option<Series>,
+    random: Option<Random>,
+    requests_per_connection: Option<usize>,
+    length_choice: LengthChoice,
+    /// What a score's estimate is based on, and an emulated link's rate.
+    rate_bits_per_second: u64,
+    rtt_ms: f64,
+    /// As typed.
+    mss: Option<u16>,
+    /// Shares of segments, 0 to 1.
+    loss: f64,
+    reorder: f64,
+    duplicate: f64,
+    multiplier: u32,
+    /// Transfers before each cell that are not counted.
+    warmup: u32,
+    repetitions: u32,
+    seed: u64,
+    conditions: Vec<&'a Conditions>,
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    agreement: &'a [Agreement],
+}
+
+impl<'a> OfSockets<'a> {
+    pub(super) fn new(
+        meant: &'a Meant,
+        on: &'a OnSockets,
+        conditions: Vec<&'a Conditions>,
+        agreement: &'a [Agreement],
+    ) -> Self {
+        let plan = &meant.plan;
+        Self {
+            backends: &on.backends,
+            profile: on.profile.name,
+            variants: &plan.policies,
+            naglim: meant.naglim,
+            app_buffers: &plan.app_buffers,
+            socket_buffers: &plan.socket_buffers,
+            receive_buffer: on.options.receive_buffer,
+            trials: &plan.trial_types,
+            sequential: sequential(plan),
+            random: random(plan),
+            requests_per_connection: plan.requests_per_connection,
+            length_choice: meant.length_choice,
+            rate_bits_per_second: on.bits_per_second(),
+            rtt_ms: milliseconds(on.rtt),
+            mss: on.options.mss,
+            loss: on.loss,
+            reorder: on.reorder,
+            duplicate: on.duplicate,
+            multiplier: plan.multiplier,
+            warmup: plan.warmup,
+            repetitions: plan.repetitions,
+            seed: plan.seed,
+            conditions,
+            agreement,
+        }
+    }
+}
+
+fn sequential(plan: &Plan) -> Option<Series> {
+    let is_run = plan.trial_types.iter().any(|it| !it.is_random());
+    is_run.then_some(plan.lengths.series)
+}
+
+fn random(plan: &Plan) -> Option<Random> {
+    let is_run = plan.trial_types.iter().any(|it| it.is_random());
+    is_run.then_some(plan.lengths.random)
+}
+
+fn milliseconds(time: Duration) -> f64 {
+    time.as_secs_f64() * 1e3
+}
+
+/// What the model assumes: a paragraph in a terminal, a table elsewhere.
+pub(crate) fn appendix(model: Model) -> Appendix {
+    Appendix {
+        terminal: vec![paragraph(model)],
+        document: vec![table(model)],
+    }
+}
+
+/// One detail of the simulated hosts and media.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub(crate) struct Detail {
+    name: &'static str,
+    value: &'static str,
+    /// Whether the value was found by fitting the paper's tables; else its text says so.
+    fitted: bool,
+    /// What it was fitted to, or why the text cannot be followed.
+    why: Option<&'static str>,
+}
+
+/// Every detail in which the models differ, as `model` has it; the most important first.
+fn details(model: Model) -> Vec<Detail> {
+    let detail = |parameter: &Parameter| match model {
+        Model::Literal => Detail {
+            name: parameter.name,
+            value: parameter.literal,
+            fitted: false,
+            why: None,
+        },
+        Model::Fitted => Detail {
+            name: parameter.name,
+            value: parameter.fitted,
+            fitted: true,
+            why: Some(parameter.why),
+        },
+    };
+    PARAMETERS.iter().map(detail).collect()
+}
+
+/// The details in a paragraph, for the end of a terminal's page.
+fn paragraph(model: Model) -> Table {
+    let details = details(model).into_iter();
+    let listed: Vec<_> = details
+        .map(|detail| format!("{}: {}", detail.name, detail.value))
+        .collect();
+    Table {
+        title: match model {
+            Model::Literal => "Model: literal, what the paper's text says".into(),
+            Model::Fitted => "Model: fitted; these values were fitted to the paper's tables".into(),
+        },
+        notes: vec![format!("{}.", listed.join("; "))],
+        ..Table::default()
+    }
+}
+
+/// The details as a table, with the reason for each.
+fn table(model: Model) -> Table {
+    let (title, heads): (_, &[&str]) = match model {
+        Model::Literal => (
+            "The literal model: what the paper's text says",
+            &["Detail", "Value"],
+        ),
+        Model::Fitted => (
+            "The fitted model: each of these values was fitted to the paper's tables",
+            &["Detail", "Fitted value", "Why"],
+        ),
+    };
+    Table {
+        title: title.into(),
+        columns: heads
+            .iter()
+            .map(|&head| Column {
+                group: String::new(),
+                head: head.into(),
+                align: Align::Left,
+            })
+            .collect(),
+        rows: details(model)
+            .into_iter()
+            .map(|detail| {
+                let cells = [Some(detail.name), Some(detail.value), detail.why];
+                cells.into_iter().flatten().map(Entry::new).collect()
+            })
+            .collect(),
+        notes: Vec::new(),
+    }
+}

@@ -1,0 +1,88 @@
+//! What is meant: every parameter checked against the others and filled in, before any work.
+
+mod paper;
+mod path;
+mod policies;
+mod sockets;
+mod workload;
+
+use tinygram_naglemark::{Plan, TrialType};
+
+pub(super) use paper::{OnPaper, PAPER_REPETITIONS};
+pub(super) use sockets::OnSockets;
+
+use super::args::{Args, BackendName, LengthChoice};
+use crate::exit::Failure;
+
+/// One run of the benchmark.
+#[derive(Clone, Debug)]
+pub(super) struct Meant {
+    /// What is asked of every backend.
+    pub(super) plan: Plan,
+    pub(super) length_choice: LengthChoice,
+    /// Bytes; absent where NAGLIM is not measured.
+    pub(super) naglim: Option<u32>,
+    pub(super) on: On,
+}
+
+/// What it is asked of.
+#[derive(Clone, Debug)]
+pub(super) enum On {
+    /// The paper's hosts, which can be held against its tables.
+    Paper(OnPaper),
+    /// Sockets: the kernel's, the stack's, or those of Linux's hosts in the simulator.
+    Sockets(Box<OnSockets>),
+}
+
+impl Meant {
+    /// Says what the arguments mean, or which of them contradict each other.
+    pub(super) fn from(args: &Args) -> Result<Self, Failure> {
+        if args.profile.is_some() || args.backend != [BackendName::Sim] {
+            sockets::meant(args)
+        } else {
+            paper::meant(args)
+        }
+    }
+}
+
+/// Whether what is said about connections and lengths has a trial type to be about.
+fn check_trials(args: &Args, trial_types: &[TrialType]) -> Result<(), Failure> {
+    if args.requests_per_connection.is_some() && !trial_types.iter().any(|it| it.one_connection()) {
+        return refused(
+            "--requests-per-connection belongs to the trial types S and R; s and r have one request each".into(),
+        );
+    }
+    if args.length_choice.is_some() && !trial_types.contains(&TrialType::RandomOne) {
+        return refused("--length-choice belongs to the trial type R, which is not run".into());
+    }
+    Ok(())
+}
+
+fn refused<T>(line: String) -> Result<T, Failure> {
+    Err(Failure::Input(line))
+}
+
+/// What was typed, or `otherwise` if nothing was.
+fn or(typed: &[u64], otherwise: &[u64]) -> Vec<u64> {
+    distinct(if typed.is_empty() { otherwise } else { typed })
+}
+
+/// Keeps the first of equals, in order.
+fn distinct<T: Copy + PartialEq>(items: &[T]) -> Vec<T> {
+    let mut kept = Vec::new();
+    for item in items {
+        if !kept.contains(item) {
+            kept.push(*item);
+        }
+    }
+    kept
+}
+
+/// `--requests-per-connection` as plans have it.
+fn requests_per_connection(args: &Args) -> Option<usize> {
+    let typed = args.requests_per_connection;
+    typed.map(|count| usize::try_from(count).unwrap_or(usize::MAX))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,133 @@
+//! What joins the two ends, for each backend: the flags about it, checked against each other.
+
+use std::net::{SocketAddr, ToSocketAddrs};
+use std::time::Duration;
+
+use tinygram_link::emulator::Rules;
+use tinygram_link::veth::Offload;
+use tinygram_naglemark_live::{Line, Where};
+
+use super::refused;
+use crate::exit::Failure;
+use crate::verbs::naglemark::args::{Args, BackendName, LinkName};
+
+/// What joins the kernel's sockets, and what joins the stack to the kernel; the simulator takes the
+/// numbers of the same places.
+pub(super) fn joined(args: &Args, backends: &[BackendName]) -> Result<(Where, Line), Failure> {
+    check_backends(args, backends)?;
+    if args.rtt.is_some() && args.delay.is_some() {
+        return refused("--rtt and --delay both set the path's latency; give one of them".into());
+    }
+    if args.mss.is_some_and(|mss| mss < LEAST_MSS) {
+        return refused(format!("--mss: Linux takes no less than {LEAST_MSS}"));
+    }
+    let has_stack = backends.contains(&BackendName::Stack);
+    let link = args.link.unwrap_or(match has_stack {
+        // Of the kernel's links the one that is most like the stack's.
+        true => LinkName::Veth,
+        false => LinkName::Loopback,
+    });
+    if args.offload && link != LinkName::Veth {
+        return refused("--offload belongs to --link veth".into());
+    }
+    let chances = [args.loss, args.reorder, args.duplicate];
+    let is_impaired = args.rate.is_some() || !rtt(args).is_zero() || chances != [0.0; 3];
+    let is_real = backends.iter().any(|backend| *backend != BackendName::Sim);
+    if is_real && is_impaired && link != LinkName::Emulated {
+        return refused(
+            "--rate, --rtt, --delay, --loss, --reorder and --duplicate need --link emulated where packets are real".into(),
+        );
+    }
+    let rules = Rules {
+        rate: args.rate,
+        delay: rtt(args) / 2,
+        loss: args.loss,
+        reorder: args.reorder,
+        reorder_by: REORDER_BY,
+        duplicate: args.duplicate,
+        ..Rules::NONE
+    };
+    let line = match link {
+        LinkName::Emulated => Line::Emulated(rules, args.seed),
+        LinkName::Loopback | LinkName::Veth => Line::Tun,
+    };
+    let place = match (&args.connect, link) {
+        (Some(typed), _) => Where::Remote(resolve(typed)?),
+        (None, LinkName::Loopback) => Where::Loopback,
+        (None, LinkName::Veth) if args.offload => Where::Veth(Offload::On),
+        (None, LinkName::Veth) => Where::Veth(Offload::Off),
+        (None, LinkName::Emulated) => Where::Emulated(rules, args.seed),
+    };
+    Ok((place, line))
+}
+
+/// Whether what is said of links is about a backend that is measured.
+fn check_backends(args: &Args, backends: &[BackendName]) -> Result<(), Failure> {
+    let has = |backend| backends.contains(&backend);
+    let (has_kernel, has_stack) = (has(BackendName::Kernel), has(BackendName::Stack));
+    for (flag, typed, owners, owned) in [
+        ("--connect", args.connect.is_some(), "kernel", has_kernel),
+        ("--offload", args.offload, "kernel", has_kernel),
+        (
+            "--link",
+            args.link.is_some(),
+            "kernel or stack",
+            has_kernel || has_stack,
+        ),
+        (
+            "--warmup",
+            args.warmup.is_some(),
+            "kernel or stack",
+            has_kernel || has_stack,
+        ),
+    ] {
+        if typed && !owned {
+            return refused(format!("{flag} belongs to --backend {owners}"));
+        }
+    }
+    match args.link {
+        Some(link @ (LinkName::Loopback | LinkName::Veth)) if !has_kernel => {
+            return refused(format!(
+                "--link {}: joins two of the kernel's sockets, and the stack has a TUN device of its own \
+                 (accepted with --backend stack: emulated, or no --link)",
+                link.name()
+            ));
+        }
+        Some(_) if args.connect.is_some() => {
+            return refused(
+                "--connect names a server elsewhere, --link a link made here; give one of them"
+                    .into(),
+            );
+        }
+        _ => {}
+    }
+    if has_stack && args.connect.is_some() {
+        return refused(
+            "--connect names a server elsewhere, and the stack is measured here; leave out one of them"
+                .into(),
+        );
+    }
+    Ok(())
+}
+
+fn resolve(typed: &str) -> Result<SocketAddr, Failure> {
+    let mut found = typed.to_socket_addrs().map_err(|error| {
+        Failure::Input(format!(
+            "--connect {typed}: {error}; accepted: HOST:PORT as naglemark serve prints it"
+        ))
+    })?;
+    found
+        .next()
+        .map_or_else(|| refused(format!("--connect {typed}: no such host")), Ok)
+}
+
+/// Both ways together.
+pub(super) fn rtt(args: &Args) -> Duration {
+    let both_ways = args.delay.map(|one_way| 2 * one_way);
+    args.rtt.or(both_ways).unwrap_or_default()
+}
+
+/// Long enough for the next few segments to overtake.
+const REORDER_BY: Duration = Duration::from_millis(1);
+/// `TCP_MIN_MSS`.
+const LEAST_MSS: u16 = 88;

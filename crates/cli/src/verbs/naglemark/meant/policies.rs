@@ -1,0 +1,141 @@
+//! Which policies are measured: what a socket can be told, and the engine's own rules.
+
+use tinygram_engine::sender::send_policy::{NAGLIM_DEFAULT, Registered, SendPolicy};
+use tinygram_naglemark::{Policy, SocketPolicy};
+use tinygram_papers::mogul::tables::VARIANTS;
+
+use super::refused;
+use crate::exit::Failure;
+use crate::verbs::naglemark::args::{Args, BackendName, Chosen};
+
+/// The policies that were typed, each once; without any the paper's eleven.
+pub(super) fn of_the_paper(typed: &[Chosen]) -> Result<Vec<&'static Registered>, Failure> {
+    let all = || SendPolicy::LIST.iter();
+    if typed.is_empty() {
+        return Ok(all()
+            .filter(|entry| VARIANTS.contains(&entry.label))
+            .collect());
+    }
+    let mut named = Vec::new();
+    for choice in typed {
+        match *choice {
+            Chosen::All => named.extend(all()),
+            Chosen::One(entry) => named.push(entry),
+            Chosen::Socket(policy) => {
+                return refused(format!(
+                    "--policy {}: what a socket is told, so it needs --backend kernel or stack, or --profile linux_6",
+                    policy.name()
+                ));
+            }
+        }
+    }
+    Ok(each_once(named, |entry| entry.name))
+}
+
+/// A policy of ours, or what any socket can be told.
+#[derive(Clone, Copy)]
+pub(super) enum OnSocket {
+    Ours(&'static Registered),
+    Told(SocketPolicy),
+}
+
+impl OnSocket {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Ours(entry) => entry.name,
+            Self::Told(policy) => policy.name(),
+        }
+    }
+
+    pub(super) fn policy(self, naglim: Option<u32>) -> Policy {
+        match self {
+            Self::Ours(entry) => ours(entry, naglim),
+            Self::Told(policy) => policy.into(),
+        }
+    }
+
+    pub(super) fn entry(self) -> Option<&'static Registered> {
+        match self {
+            Self::Ours(entry) => Some(entry),
+            Self::Told(_) => None,
+        }
+    }
+}
+
+/// The policies that were typed, each once. Without any: all of ours where the stack is measured and
+/// no kernel beside it, and what a socket can be told otherwise.
+pub(super) fn of_sockets(
+    typed: &[Chosen],
+    backends: &[BackendName],
+) -> Result<Vec<OnSocket>, Failure> {
+    let has_kernel = backends.contains(&BackendName::Kernel);
+    let told = || SocketPolicy::ALL.into_iter().map(OnSocket::Told);
+    let ours = || SendPolicy::LIST.iter().map(OnSocket::Ours);
+    let mut policies = Vec::new();
+    for choice in typed {
+        match choice {
+            Chosen::All if has_kernel => policies.extend(told()),
+            Chosen::All => policies.extend(told().chain(ours())),
+            Chosen::Socket(policy) => policies.push(OnSocket::Told(*policy)),
+            Chosen::One(entry) if has_kernel => {
+                let names = SocketPolicy::ALL.map(SocketPolicy::name).join(", ");
+                return refused(format!(
+                    "--policy {}: the kernel's sockets cannot be told this (accepted with --backend kernel: \
+                     {names}, all)",
+                    entry.name
+                ));
+            }
+            Chosen::One(entry) => policies.push(OnSocket::Ours(entry)),
+        }
+    }
+    if !policies.is_empty() {
+        return Ok(each_once(policies, |policy| policy.name()));
+    }
+    Ok(
+        match backends.contains(&BackendName::Stack) && !has_kernel {
+            true => ours().collect(),
+            false => told().collect(),
+        },
+    )
+}
+
+/// The limit, where NAGLIM is measured.
+pub(super) fn naglim(
+    args: &Args,
+    mut variants: impl Iterator<Item = &'static Registered>,
+) -> Result<Option<u32>, Failure> {
+    let is_measured = variants.any(|variant| variant.name == NAGLIM);
+    match args.naglim {
+        Some(_) if !is_measured => {
+            refused("--naglim belongs to --policy naglim, which is not measured".into())
+        }
+        Some(limit) => u32::try_from(limit)
+            .map(Some)
+            .or_else(|_| refused("--naglim: more than 1G".into())),
+        None => Ok(is_measured.then_some(NAGLIM_DEFAULT)),
+    }
+}
+
+/// A fresh policy, with NAGLIM's limit where it is that one.
+pub(super) fn ours(entry: &Registered, naglim: Option<u32>) -> Policy {
+    match naglim {
+        Some(limit) if entry.name == NAGLIM => {
+            Policy::engine(entry.label, SendPolicy::naglim(limit))
+        }
+        _ => entry.into(),
+    }
+}
+
+/// Keeps the first of each name, in order.
+fn each_once<T: Copy>(items: Vec<T>, name: fn(T) -> &'static str) -> Vec<T> {
+    let mut kept: Vec<T> = Vec::new();
+    for item in items {
+        if !kept.iter().any(|one| name(*one) == name(item)) {
+            kept.push(item);
+        }
+    }
+    kept
+}
+
+/// The one policy with a number of its own.
+const NAGLIM: &str = "naglim";

@@ -1,0 +1,190 @@
+//! A run on sockets: the kernel's, our stack's, or those of Linux's hosts in the simulator.
+
+use std::time::Duration;
+
+use tinygram_engine::profile::Profile;
+use tinygram_engine::socket::copy_rule::CopyRule;
+use tinygram_naglemark::hosts::{LinuxHosts, Model, Over};
+use tinygram_naglemark::{Backend, Error, MediumKind, NOMINAL_RATE, Plan, TrialType};
+use tinygram_naglemark_live::{Kernel, Line, Options, OurStack, Settings, Where};
+
+use super::workload::Workload;
+use super::{
+    Meant, On, check_trials, distinct, or, path, policies, refused, requests_per_connection,
+};
+use crate::exit::Failure;
+use crate::values::virtual_time;
+use crate::verbs::naglemark::args::{Args, BackendName, LengthChoice};
+
+/// Backends with sockets, and what joins them.
+#[derive(Clone, Debug)]
+pub(in super::super) struct OnSockets {
+    pub(in super::super) backends: Vec<BackendName>,
+    /// The rules of the sender, where it is not a kernel.
+    pub(in super::super) profile: &'static Profile,
+    /// What the sockets are told before there is a connection.
+    pub(in super::super) options: Options,
+    /// What joins the kernel's sockets.
+    place: Where,
+    /// What joins the stack to the kernel.
+    line: Line,
+    /// The rate of the link itself; absent where it is as fast as the machine.
+    rate: Option<u64>,
+    pub(in super::super) rtt: Duration,
+    /// Shares of segments, 0 to 1.
+    pub(in super::super) loss: f64,
+    pub(in super::super) reorder: f64,
+    pub(in super::super) duplicate: f64,
+}
+
+pub(super) fn meant(args: &Args) -> Result<Meant, Failure> {
+    let backends = distinct(&args.backend);
+    check_model(args)?;
+    let (place, line) = path::joined(args, &backends)?;
+    let Workload {
+        trial_types,
+        lengths,
+    } = Workload::from(args, &[TrialType::SequentialOne])?;
+    check_trials(args, &trial_types)?;
+    let chosen = policies::of_sockets(&args.variant, &backends)?;
+    let profile = profile(args, &backends)?;
+    let naglim = policies::naglim(args, chosen.iter().filter_map(|it| it.entry()))?;
+    let plan = Plan {
+        policies: chosen.iter().map(|it| it.policy(naglim)).collect(),
+        app_buffers: or(&args.app_buffer, &[4096]),
+        socket_buffers: or(&args.socket_buffer, &[65_536]),
+        trial_types,
+        lengths,
+        requests_per_connection: requests_per_connection(args),
+        multiplier: args.multiplier.into(),
+        repetitions: args.repetitions.unwrap_or(1),
+        warmup: args.warmup.unwrap_or(WARMUP),
+        seed: args.seed,
+    };
+    let on = OnSockets {
+        backends,
+        profile,
+        options: Options {
+            mss: args.mss,
+            receive_buffer: args.receive_buffer,
+        },
+        place,
+        line,
+        rate: args.rate,
+        rtt: path::rtt(args),
+        loss: args.loss,
+        reorder: args.reorder,
+        duplicate: args.duplicate,
+    };
+    Ok(Meant {
+        plan,
+        length_choice: args.length_choice.unwrap_or(LengthChoice::PerRequest),
+        naglim,
+        on: On::Sockets(Box::new(on)),
+    })
+}
+
+impl OnSockets {
+    /// Makes the backend ready: namespaces, devices, listeners.
+    pub(in super::super) fn open(
+        &self,
+        name: BackendName,
+        plan: &Plan,
+    ) -> Result<Box<dyn Backend>, Error> {
+        Ok(match name {
+            BackendName::Sim => Box::new(self.simulated()),
+            BackendName::Kernel => Box::new(Kernel::open(&self.place, self.options)?),
+            BackendName::Stack => Box::new(OurStack::open(&Settings {
+                line: self.line.clone(),
+                profile: self.profile,
+                options: self.options,
+                socket_buffers: plan.socket_buffers.clone(),
+                policies: plan.policies.clone(),
+            })?),
+        })
+    }
+
+    fn simulated(&self) -> LinuxHosts {
+        let has = |backend| self.backends.contains(&backend);
+        let hosts = LinuxHosts::new(match has(BackendName::Stack) && !has(BackendName::Kernel) {
+            true => Over::Tun,
+            false => Over::Veth,
+        });
+        LinuxHosts {
+            profile: self.profile,
+            mss: self.options.mss.unwrap_or(hosts.mss),
+            receive_buffer: self.options.receive_buffer.unwrap_or(hosts.receive_buffer),
+            bits_per_second: self.rate,
+            rtt: virtual_time(self.rtt),
+            loss: self.loss,
+            reorder: self.reorder,
+            duplicate: self.duplicate,
+            ..hosts
+        }
+    }
+
+    /// What a score's estimate is based on, and an emulated link's rate.
+    pub(in super::super) fn bits_per_second(&self) -> u64 {
+        self.rate.unwrap_or(NOMINAL_RATE)
+    }
+
+    /// Whether namespaces must be made for the run.
+    pub(in super::super) fn needs_namespaces(&self) -> bool {
+        self.backends.iter().any(|backend| match backend {
+            BackendName::Sim => false,
+            BackendName::Kernel => self.place.needs_namespaces(),
+            BackendName::Stack => true,
+        })
+    }
+}
+
+/// What belongs to the model of the paper's hosts has no meaning here.
+fn check_model(args: &Args) -> Result<(), Failure> {
+    let media: &[MediumKind] = &[MediumKind::Ethernet, MediumKind::Fddi];
+    for (flag, typed) in [
+        ("--infer", args.infer),
+        ("--paper", args.paper),
+        ("--mclbytes", args.mclbytes.is_some()),
+        (
+            "--copy-rule",
+            !matches!(args.copy_rule, CopyRule::Mclbytes(_)),
+        ),
+        ("--ack-policy", args.ack_policy.is_some()),
+        ("--ack-timer", args.ack_timer.is_some()),
+        ("--medium", args.medium != media),
+        ("--model", args.model != Model::Fitted),
+        ("--threads", args.threads.is_some()),
+        ("--stats", args.stats),
+        ("--pcapng", args.pcapng.is_some()),
+        ("--trace", args.trace.is_some()),
+        ("--capture-at", args.capture_at.is_some()),
+    ] {
+        if typed {
+            return refused(format!(
+                "{flag} belongs to the simulated hosts of the paper; leave out --backend and --profile"
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// Whose rules the sender follows.
+fn profile(args: &Args, backends: &[BackendName]) -> Result<&'static Profile, Failure> {
+    let linux = || Profile::named(LINUX).expect("registered");
+    let profile = args.profile.unwrap_or_else(linux);
+    if profile.name != LINUX && backends.contains(&BackendName::Kernel) {
+        return refused(format!(
+            "--profile {}: the kernel has its own rules (accepted with --backend kernel: {LINUX})",
+            profile.name
+        ));
+    }
+    Ok(profile)
+}
+
+/// The engine's rules that claim to be the kernel's.
+const LINUX: &str = "linux_6";
+/// As many as fill the caches and leave the receiver's quick ACKs of a new connection behind.
+const WARMUP: u32 = 20;
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,98 @@
+//! What the paper published of the cells that are measured, and how far ours are from it.
+
+use tinygram_naglemark::hosts::{Model, PaperHosts};
+use tinygram_naglemark::{Cell, Lengths, Measured, MediumKind, Plan, TrialType};
+use tinygram_papers::mogul::published::{APP_BUFFERS, SOCKET_BUFFERS, Table};
+use tinygram_papers::mogul::tables::{Entry, Miss, VARIANTS, entries, mean_distance, misses};
+use tinygram_report::units::size;
+
+use super::meant::PAPER_REPETITIONS;
+
+/// The paper's table whose conditions these hosts are measured under, if there is one. Model, seed and
+/// repetitions do not make it another experiment.
+pub(super) fn table(plan: &Plan, hosts: &PaperHosts) -> Option<&'static Table> {
+    let number = match (hosts.medium, hosts.infer) {
+        (MediumKind::Ethernet, false) => 4,
+        (MediumKind::Fddi, false) => 5,
+        (MediumKind::Ethernet, true) => 6,
+        (MediumKind::Fddi, true) => 7,
+        (MediumKind::EthernetFullDuplex | MediumKind::PointToPoint { .. }, _) => return None,
+    };
+    let paper = PaperHosts::new(hosts.model, hosts.medium);
+    let as_in_the_paper = (hosts.mss, hosts.rtt) == (paper.mss, paper.rtt)
+        && hosts.mclbytes == paper.mclbytes
+        && hosts.copy_rule.is_none()
+        && hosts.receive_buffer.is_none()
+        && hosts.ack_policy.is_none()
+        && hosts.ack_timer.is_none()
+        && (hosts.loss, hosts.reorder, hosts.duplicate) == (0.0, 0.0, 0.0)
+        && plan.requests_per_connection.is_none()
+        && plan.multiplier == Plan::PAPER_MULTIPLIER
+        && plan.lengths == Lengths::PAPER;
+    Table::numbered(number).filter(|_| as_in_the_paper)
+}
+
+/// Whether the paper's tables have such a cell.
+pub(super) fn is_published(cell: &Cell) -> bool {
+    VARIANTS.contains(&cell.policy.label())
+        && APP_BUFFERS.contains(&cell.app_buffer)
+        && SOCKET_BUFFERS.contains(&cell.socket_buffer)
+}
+
+/// The paper's table, if it is measured with all four trial types, of which its scores are the worst.
+pub(super) fn whole_table(plan: &Plan, hosts: &PaperHosts) -> Option<&'static Table> {
+    table(plan, hosts).filter(|_| plan.trial_types.len() == TrialType::ALL.len())
+}
+
+/// How far the cells are from the paper's.
+pub(super) fn distance(table: &Table, model: Model, plan: &Plan, cells: &[Measured]) -> String {
+    let mean = mean_distance(table, &entries(cells));
+    format!(
+        "Mean distance of the {} model from the paper's scores: {mean:.2} points (repetitions: {}).",
+        model.name(),
+        plan.repetitions
+    )
+}
+
+/// Which entries are further from the paper's than the tolerance that the fitted model is held to.
+pub(super) fn verdict(table: &Table, plan: &Plan, cells: &[Measured]) -> String {
+    let entries = entries(cells);
+    let is_published = |it: &&Entry| {
+        table
+            .published(&it.variant, it.app_buffer, it.socket_buffer)
+            .is_some()
+    };
+    let compared = entries.iter().filter(is_published).count();
+    let misses = misses(table, &entries);
+    let far: Vec<_> = misses.iter().map(far).collect();
+    let mut line = if far.is_empty() {
+        format!("All {compared} entries are within tolerance of the paper's")
+    } else {
+        let within = compared - far.len();
+        format!("{within} of {compared} entries are within tolerance of the paper's")
+    };
+    if plan.repetitions != PAPER_REPETITIONS {
+        line += &format!(" (which is for {PAPER_REPETITIONS} repetitions)");
+    }
+    if !far.is_empty() {
+        line += &format!("; not so: {}", far.join("; "));
+    }
+    line + "."
+}
+
+/// An entry that is out of tolerance, by name.
+fn far(miss: &Miss<'_>) -> String {
+    let (entry, (letter, percent)) = (miss.entry, miss.published);
+    let mut text = format!(
+        "{} {}/{} {} {:.1}% (paper {letter} {percent:.1}%",
+        entry.variant,
+        size(entry.app_buffer),
+        size(entry.socket_buffer),
+        entry.trial.letter(),
+        entry.score_percent,
+    );
+    if let Some(why) = miss.known {
+        text += &format!("; known mismatch: {why}");
+    }
+    text + ")"
+}

@@ -1,0 +1,128 @@
+//! Backends beside each other: how far they agree, under what conditions, and whether the machine was
+//! quiet enough.
+
+use tinygram_naglemark::{Agreement, Cell, Conditions, Outcome, Outliers};
+use tinygram_report::units::size;
+use tinygram_report::{Align, Column, Entry, Table};
+
+/// A table for every two backends.
+pub(in super::super) fn agreement(agreements: &[Agreement]) -> impl Iterator<Item = Table> {
+    agreements
+        .chunk_by(|one, next| one.backends == next.backends)
+        .map(|of_two| table(&of_two[0].backends, of_two))
+}
+
+/// One row for each cell.
+fn table([one, other]: &[String; 2], agreements: &[Agreement]) -> Table {
+    let column = |group: &str, head: &str, align| Column {
+        group: group.into(),
+        head: head.into(),
+        align,
+    };
+    let number = |group: &str, head: &str| column(group, head, Align::Right);
+    let row = |it: &Agreement| {
+        [
+            it.variant.label().into(),
+            format!(
+                "{}/{} {}",
+                size(it.app_buffer),
+                size(it.socket_buffer),
+                it.trial.letter()
+            ),
+            it.transfers.to_string(),
+            it.delayed[0].to_string(),
+            it.delayed[1].to_string(),
+            format!("{:.1} %", it.agreement_percent),
+            format!("{:.3}", it.segments_per_transfer[0]),
+            format!("{:.3}", it.segments_per_transfer[1]),
+            format!("{:+.2} %", 100.0 * (it.segments_ratio - 1.0)),
+        ]
+        .map(Entry::new)
+        .into()
+    };
+    Table {
+        title: format!("Agreement of {one} and {other}"),
+        columns: vec![
+            column("", "Variant", Align::Left),
+            column("", "Buffers", Align::Left),
+            number("", "transfers"),
+            number("delayed", one),
+            number("delayed", other),
+            number("", "the same"),
+            number("segments per transfer", one),
+            number("segments per transfer", other),
+            number("", "difference"),
+        ],
+        rows: agreements.iter().map(row).collect(),
+        notes: vec![
+            "the same: transfers that are delayed in both or in neither, request by request; in most \
+             repetitions where those make the same requests."
+                .into(),
+        ],
+    }
+}
+
+/// For the end of a page.
+pub(in super::super) fn conditions(conditions: &[&Conditions]) -> Table {
+    let heads = ["Backend", "Link", "Stack", "MSS", "Congestion control"];
+    Table {
+        title: "Conditions".into(),
+        columns: heads
+            .map(|head| Column {
+                group: String::new(),
+                head: head.into(),
+                align: Align::Left,
+            })
+            .into(),
+        rows: conditions
+            .iter()
+            .map(|it| {
+                let mss = it.mss.to_string();
+                [&it.backend, &it.link, &it.stack, &mss, &it.congestion]
+                    .map(|text| Entry::new(text.as_str()))
+                    .into()
+            })
+            .collect(),
+        notes: Vec::new(),
+    }
+}
+
+/// What a reader of the figures should know, for standard error: the few cells that were measured
+/// on a busy machine, or the worst of many.
+pub(in super::super) fn remarks(outcome: &Outcome) -> Vec<String> {
+    if outcome.is_virtual {
+        return Vec::new();
+    }
+    let found = outcome.cells.iter();
+    let mut found: Vec<_> = found
+        .filter_map(|it| Some((it.outliers(&outcome.yardstick)?, &it.cell)))
+        .collect();
+    found.sort_by(|(one, _), (other, _)| other.share().total_cmp(&one.share()));
+    let backend = &outcome.conditions.backend;
+    let line = |(outliers, cell): &(Outliers, &Cell)| {
+        format!("tinygram: {backend}, {}: {outliers}", name(cell))
+    };
+    match found.len() {
+        0..=FEW => found.iter().map(line).collect(),
+        many => vec![format!(
+            "{}; so it is for {} more of {} cells",
+            line(&found[0]),
+            many - 1,
+            outcome.cells.len()
+        )],
+    }
+}
+
+/// As remarks call it.
+fn name(cell: &Cell) -> String {
+    format!(
+        "{} {}/{} {}",
+        cell.policy.label(),
+        size(cell.app_buffer),
+        size(cell.socket_buffer),
+        cell.trial_type.letter()
+    )
+}
+
+/// So many cells are remarked on one by one.
+const FEW: usize = 3;

@@ -1,0 +1,110 @@
+//! What the paper could not measure: the price in packets, and the distance from both bounds.
+
+use tinygram_report::units::size;
+use tinygram_report::{Align, Column, Entry, Row, Table};
+
+use super::{Panel, Record, distinct};
+
+impl Panel {
+    /// One row per variant in the order of the scores; per application buffer the segments, the
+    /// short ones among them, and the distance from the two bounds, each the mean over socket
+    /// buffers and trial types. Last the distances over everything.
+    pub(in super::super) fn distances(&self) -> Table {
+        let apps = distinct(self.cells.iter().map(|c| c.app_buffer));
+        let mut columns = vec![Column {
+            group: "App buffer".into(),
+            head: "Variant".into(),
+            align: Align::Left,
+        }];
+        for &app in &apps {
+            columns.extend(column_group(
+                &size(app),
+                &["segs", "short", "xfew", "xearly"],
+            ));
+        }
+        columns.extend(column_group("all", &["xfew", "xearly"]));
+        let rows = self
+            .ranking()
+            .into_iter()
+            .map(|variant| self.distance_row(variant, &apps));
+        Table {
+            title: format!(
+                "Segments per transfer, and distance from both bounds ({})",
+                self.medium()
+            ),
+            columns,
+            rows: rows.collect(),
+            notes: self.distance_notes(),
+        }
+    }
+
+    fn distance_row(&self, variant: &str, apps: &[u64]) -> Row {
+        let mut row = vec![Entry::new(variant)];
+        for &app in apps {
+            let mean = |of| self.mean(of, |c| c.variant == variant && c.app_buffer == app);
+            row.push(number(mean(|c| c.segments_per_transfer), 1));
+            row.push(number(self.short_segments(variant, app), 1));
+            row.push(number(mean(|c| c.segments_over_fewest), 2));
+            row.push(number(mean(|c| c.elapsed_over_earliest), 2));
+        }
+        let mean = |of| self.mean(of, |c| c.variant == variant);
+        row.push(number(mean(|c| c.segments_over_fewest), 2));
+        row.push(number(mean(|c| c.elapsed_over_earliest), 2));
+        row
+    }
+
+    fn distance_notes(&self) -> Vec<String> {
+        let mut notes = vec![
+            "Means over socket buffers and trial types. segs, short: data segments and those below \
+             the MSS, per transfer. xfew: segments over the fewest that carry the bytes. xearly: \
+             elapsed time over that of sending each byte as soon as window and link allow."
+                .to_owned(),
+        ];
+        if let Some((variant, few, early)) = self.nearest() {
+            notes.push(format!(
+                "Nearest to both bounds: {variant} ({few:.2} x {early:.2}), by the product of the two."
+            ));
+        }
+        notes
+    }
+
+    /// The variant with the smallest product of both distances, and the two.
+    fn nearest(&self) -> Option<(&str, f64, f64)> {
+        let distances = self.ranking().into_iter().filter_map(|variant| {
+            let few = self.mean(|c| c.segments_over_fewest, |c| c.variant == variant)?;
+            let early = self.mean(|c| c.elapsed_over_earliest, |c| c.variant == variant)?;
+            Some((variant, few, early))
+        });
+        distances.min_by(|a, b| (a.1 * a.2).total_cmp(&(b.1 * b.2)))
+    }
+
+    fn short_segments(&self, variant: &str, app_buffer: u64) -> Option<f64> {
+        let chosen = |c: &Record| c.variant == variant && c.app_buffer == app_buffer;
+        let are_counted = |c: &Record| c.short_segments_per_transfer.is_some();
+        let all = self.cells.iter().filter(|c| chosen(c)).all(are_counted);
+        let mean = self.mean(|c| c.short_segments_per_transfer.unwrap_or(0.0), chosen);
+        mean.filter(|_| all)
+    }
+
+    fn mean(&self, of: fn(&Record) -> f64, chosen: impl Fn(&Record) -> bool) -> Option<f64> {
+        let values: Vec<_> = self.cells.iter().filter(|c| chosen(c)).map(of).collect();
+        (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
+    }
+
+    /// Tells the panels of a page from each other.
+    pub(super) fn medium(&self) -> String {
+        self.cells.first().map_or_else(String::new, Record::place)
+    }
+}
+
+fn column_group<'a>(group: &'a str, heads: &'a [&str]) -> impl Iterator<Item = Column> + 'a {
+    heads.iter().map(move |&head| Column {
+        group: group.to_owned(),
+        head: head.to_owned(),
+        align: Align::Right,
+    })
+}
+
+fn number(value: Option<f64>, decimals: usize) -> Entry {
+    Entry::new(value.map_or_else(|| "-".into(), |v| format!("{v:.decimals$}")))
+}

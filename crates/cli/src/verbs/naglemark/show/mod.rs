@@ -1,0 +1,191 @@
+//! The naglemark: cells in, the layouts of Mogul & Minshall's Tables 4-7 and Figures 7-12 out.
+//!
+//! One [`Panel`] is one medium measured with one kind of receiver, which is what one of the paper's
+//! tables shows.
+
+mod compared;
+mod distance;
+mod figures;
+mod page;
+mod panel;
+mod scores;
+
+use serde::Serialize;
+use tinygram_naglemark::{Sample, Yardstick};
+
+pub(super) use compared::{agreement, conditions, remarks};
+pub(super) use page::{Contents, page};
+
+/// The name and version of the JSON document.
+pub(super) const SCHEMA: &str = "tinygram.naglemark/1";
+
+/// What the document and the CSV say of a cell, and the tables are made of. The order of the fields is
+/// theirs.
+#[derive(Clone, Debug, Serialize)]
+pub(super) struct Record {
+    /// The paper's table that holds this cell, 4 to 7, if one does.
+    pub(super) table: Option<u8>,
+    /// What was measured: `sim`, or a TCP that is real.
+    pub(super) backend: String,
+    /// `ethernet`, `fddi`, `point-to-point`; `loopback`, `veth` and the like where it is real.
+    pub(super) medium: String,
+    /// The paper's spelling, or the policy's own name where the paper has none.
+    pub(super) variant: String,
+    /// The size of each write, bytes.
+    pub(super) app_buffer: u64,
+    /// The sender's socket buffer, bytes.
+    pub(super) socket_buffer: u64,
+    /// `s`, `S`, `r` or `R` (Table 2).
+    pub(super) trial: char,
+    /// Share of transfers above the cutoff, 0 to 100, the mean over the repetitions.
+    pub(super) score_percent: f64,
+    /// Standard deviation of the score over the repetitions, in percentage points.
+    pub(super) score_sd: f64,
+    /// Data segments per transfer, retransmissions included.
+    pub(super) segments_per_transfer: f64,
+    /// Data segments below the MSS, per transfer, where the stack counts them.
+    pub(super) short_segments_per_transfer: Option<f64>,
+    /// Mean elapsed time of a transfer, ms.
+    pub(super) mean_elapsed_ms: f64,
+    /// 99th percentile of the elapsed time, ms.
+    pub(super) p99_elapsed_ms: f64,
+    /// Slope of elapsed time over length by linear regression (section 8.1), ns per byte.
+    pub(super) slope_ns_per_byte: f64,
+    /// Data segments over the fewest that carry the bytes; at least 1.
+    pub(super) segments_over_fewest: f64,
+    /// Elapsed time over that of sending each byte as soon as window and link allow; at least 1
+    /// but for the jitter of the host's costs.
+    pub(super) elapsed_over_earliest: f64,
+    /// The trial type the paper printed for these buffers (the worst of the four).
+    pub(super) published_trial: Option<char>,
+    /// The score the paper printed for these buffers, percent.
+    pub(super) published_score_percent: Option<f64>,
+}
+
+/// What one of the paper's tables shows: one medium, one kind of receiver.
+#[derive(Clone, Debug)]
+pub(super) struct Panel {
+    /// `Table 4: scores for Ethernet (MSS = 1460)`, or without the number where the cells are not
+    /// the paper's.
+    pub(super) title: String,
+    /// In any order; buffers keep the order of their first appearance.
+    pub(super) cells: Vec<Record>,
+    /// Lines beneath the scores: known mismatches, the distance from the published table.
+    pub(super) notes: Vec<String>,
+    /// What a delayed transfer is, for this panel.
+    pub(super) yardstick: Yardstick,
+    /// Single transfers of some cells, for the figures; may be empty.
+    pub(super) traces: Vec<Trace>,
+}
+
+/// The single transfers of one repetition of one cell.
+#[derive(Clone, Debug)]
+pub(super) struct Trace {
+    /// As in [`Record`].
+    pub(super) variant: String,
+    /// As in [`Record`], bytes.
+    pub(super) app_buffer: u64,
+    /// As in [`Record`], bytes.
+    pub(super) socket_buffer: u64,
+    /// As in [`Record`].
+    pub(super) trial: char,
+    /// In the order they were made.
+    pub(super) transfers: Vec<Sample>,
+}
+
+/// The line that divides delayed transfers from others, as plots and notes have it.
+#[derive(Clone, Copy, Debug)]
+struct Cutoff {
+    /// What a transfer of no length is estimated to take.
+    startup_ms: f64,
+    /// The raw rate's reciprocal.
+    ns_per_byte: f64,
+    multiplier: f64,
+}
+
+impl Cutoff {
+    fn of(yardstick: &Yardstick) -> Self {
+        let rtt = yardstick.rtt;
+        let startup = yardstick.estimate(0).as_nanos() - rtt.as_nanos();
+        Self {
+            startup_ms: startup as f64 / 1e6 + rtt.as_nanos() as f64 / 1e9 * 1e3,
+            ns_per_byte: 8e9 / yardstick.medium.bits_per_second() as f64,
+            multiplier: yardstick.multiplier.into(),
+        }
+    }
+
+    /// Above this a transfer of `length` bytes counts as delayed.
+    fn at_ms(self, length: u32) -> f64 {
+        let estimate = self.startup_ms + f64::from(length) * self.ns_per_byte / 1e6;
+        self.multiplier * estimate
+    }
+}
+
+/// As points of a plot have it: whole microseconds.
+fn elapsed_us(sample: &Sample) -> u64 {
+    sample.elapsed.as_nanos() / 1000
+}
+
+impl Panel {
+    /// The variants, best first: by increasing worst score as printed, then by name.
+    pub(super) fn ranking(&self) -> Vec<&str> {
+        let mut ranked: Vec<(i64, &str)> = distinct(self.cells.iter().map(|c| c.variant.as_str()))
+            .into_iter()
+            .map(|variant| {
+                (
+                    self.worst(|c| c.variant == variant).map_or(0, printed),
+                    variant,
+                )
+            })
+            .collect();
+        ranked.sort();
+        ranked.into_iter().map(|(_, variant)| variant).collect()
+    }
+
+    /// The cell with the highest printed score among those chosen; the first in the order
+    /// S, s, R, r if several are equal.
+    fn worst(&self, chosen: impl Fn(&Record) -> bool) -> Option<&Record> {
+        self.cells
+            .iter()
+            .filter(|cell| chosen(cell))
+            .max_by_key(|cell| (printed(cell), std::cmp::Reverse(TIE_ORDER.find(cell.trial))))
+    }
+
+    /// The buffers measured: each application buffer with its socket buffers.
+    fn buffers(&self) -> Vec<(u64, u64)> {
+        let apps = distinct(self.cells.iter().map(|c| c.app_buffer));
+        let sockets = distinct(self.cells.iter().map(|c| c.socket_buffer));
+        let pairs = apps
+            .iter()
+            .flat_map(|&a| sockets.iter().map(move |&s| (a, s)));
+        pairs
+            .filter(|&(a, s)| {
+                self.cells
+                    .iter()
+                    .any(|c| c.app_buffer == a && c.socket_buffer == s)
+            })
+            .collect()
+    }
+}
+
+/// The score in tenths of a percent, as the tables print it: two cells that look equal are equal.
+fn printed(cell: &Record) -> i64 {
+    (cell.score_percent * 10.0).round() as i64
+}
+
+/// Keeps the first of equals, in order.
+fn distinct<T: PartialEq>(items: impl Iterator<Item = T>) -> Vec<T> {
+    let mut seen = Vec::new();
+    for item in items {
+        if !seen.contains(&item) {
+            seen.push(item);
+        }
+    }
+    seen
+}
+
+/// Of equal scores the tables name the first of these.
+const TIE_ORDER: &str = "SsRr";
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,104 @@
+//! From an outcome to a panel.
+
+use tinygram_naglemark::hosts::PaperHosts;
+use tinygram_naglemark::{Conditions, Measured, MediumKind, Outcome, Plan};
+use tinygram_papers::mogul::published::Table;
+
+use super::{Panel, Record, Trace};
+use crate::verbs::naglemark::published;
+
+impl Panel {
+    /// Of the paper's hosts, beside what the paper published.
+    pub(in super::super) fn of_paper(plan: &Plan, hosts: &PaperHosts, outcome: &Outcome) -> Self {
+        let table = published::table(plan, hosts);
+        let mut title = format!("Scores for {} (MSS {})", name(&hosts.medium), hosts.mss);
+        if let Some(table) = table {
+            title = format!("Table {}: {}", table.number, table.caption);
+        } else if hosts.infer {
+            title += ", receiver inferring the sender's buffer size";
+        }
+        Self::new(title, outcome, table)
+    }
+
+    /// Of sockets.
+    pub(in super::super) fn of_sockets(outcome: &Outcome) -> Self {
+        let Conditions {
+            backend, link, mss, ..
+        } = &outcome.conditions;
+        let title = format!("Scores of {backend} over {link} (MSS {mss})");
+        Self::new(title, outcome, None)
+    }
+
+    fn new(title: String, outcome: &Outcome, table: Option<&Table>) -> Self {
+        let kept = outcome.cells.iter().filter(|it| !it.taken.is_empty());
+        Self {
+            title,
+            cells: outcome
+                .cells
+                .iter()
+                .map(|measured| Record::new(&outcome.conditions, measured, table))
+                .collect(),
+            notes: Vec::new(),
+            yardstick: outcome.yardstick,
+            traces: kept.map(Trace::of).collect(),
+        }
+    }
+}
+
+impl Record {
+    fn new(conditions: &Conditions, measured: &Measured, table: Option<&Table>) -> Self {
+        let Measured { cell, score, .. } = measured;
+        let table = table.filter(|_| published::is_published(cell));
+        let published = table.and_then(|table| {
+            table.published(cell.policy.label(), cell.app_buffer, cell.socket_buffer)
+        });
+        Self {
+            table: table.map(|table| table.number),
+            backend: conditions.backend.clone(),
+            medium: conditions.link.clone(),
+            variant: cell.policy.label().to_owned(),
+            app_buffer: cell.app_buffer,
+            socket_buffer: cell.socket_buffer,
+            trial: cell.trial_type.letter(),
+            score_percent: score.score_percent,
+            score_sd: score.score_sd,
+            segments_per_transfer: score.segments_per_transfer,
+            short_segments_per_transfer: score.short_segments_per_transfer,
+            mean_elapsed_ms: score.mean_elapsed_ms,
+            p99_elapsed_ms: score.p99_elapsed_ms,
+            slope_ns_per_byte: score.slope_ns_per_byte,
+            segments_over_fewest: score.segments_over_fewest,
+            elapsed_over_earliest: score.elapsed_over_earliest,
+            published_trial: published.map(|(trial, _)| trial),
+            published_score_percent: published.map(|(_, score)| score),
+        }
+    }
+}
+
+impl Trace {
+    /// The transfers of the first repetition, at most [`SHOWN`] of them, evenly spread.
+    fn of(measured: &Measured) -> Self {
+        let samples = measured.first();
+        let every = samples.len().div_ceil(SHOWN).max(1);
+        let cell = &measured.cell;
+        Self {
+            variant: cell.policy.label().to_owned(),
+            app_buffer: cell.app_buffer,
+            socket_buffer: cell.socket_buffer,
+            trial: cell.trial_type.letter(),
+            transfers: samples.iter().step_by(every).copied().collect(),
+        }
+    }
+}
+
+fn name(medium: &MediumKind) -> &'static str {
+    match medium {
+        MediumKind::Ethernet => "Ethernet",
+        MediumKind::EthernetFullDuplex => "full-duplex Ethernet",
+        MediumKind::Fddi => "FDDI",
+        MediumKind::PointToPoint { .. } => "a point-to-point link",
+    }
+}
+
+/// More points than this show nothing more in a figure, and make a page slow.
+const SHOWN: usize = 2000;

@@ -1,0 +1,140 @@
+//! The paper's own table: the worst score over the trial types, and its letter.
+
+use tinygram_report::units::size;
+use tinygram_report::{Align, Column, Entry, Row, Table};
+
+use super::{Cutoff, Panel, Record, printed};
+
+impl Panel {
+    /// Lays the scores out as Tables 4-7: one row per variant, best first; one column per pair of
+    /// buffers with the worst trial's letter and score; last the worst of all.
+    ///
+    /// With `published`, each entry carries the paper's own beside it.
+    pub(in super::super) fn scores(&self, published: bool) -> Table {
+        let buffers = self.buffers();
+        let mut columns = vec![Column {
+            group: "App buffer".into(),
+            head: "Socket buffer".into(),
+            align: Align::Left,
+        }];
+        columns.extend(buffers.iter().map(|&(app, socket)| Column {
+            group: size(app),
+            head: size(socket),
+            align: Align::Right,
+        }));
+        columns.push(Column {
+            group: String::new(),
+            head: "Worst".into(),
+            align: Align::Right,
+        });
+        let rows = self
+            .ranking()
+            .into_iter()
+            .map(|variant| self.row(variant, &buffers, published));
+        Table {
+            title: self.title.clone(),
+            columns,
+            rows: rows.collect(),
+            notes: self.score_notes(published),
+        }
+    }
+
+    fn row(&self, variant: &str, buffers: &[(u64, u64)], published: bool) -> Row {
+        let has_published = published
+            && self
+                .cells
+                .iter()
+                .any(|c| c.variant == variant && c.published_score_percent.is_some());
+        let mut head = Entry::new(variant);
+        head.beside = has_published.then(|| "  paper".into());
+        let mut row = vec![head];
+        let mut worst_published: Option<f64> = None;
+        for &(app, socket) in buffers {
+            let cell = self.worst(|c| {
+                c.variant == variant && c.app_buffer == app && c.socket_buffer == socket
+            });
+            let Some(cell) = cell else {
+                row.push(Entry::new("-"));
+                continue;
+            };
+            worst_published = [worst_published, cell.published_score_percent]
+                .into_iter()
+                .flatten()
+                .reduce(f64::max);
+            row.push(Entry {
+                text: letter_and_score(cell.trial, cell.score_percent),
+                beside: published.then(|| published_text(cell)).flatten(),
+                weight: weight(cell),
+                opens: Some(cell.id()),
+                ..Entry::default()
+            });
+        }
+        let worst = self.worst(|c| c.variant == variant);
+        row.push(Entry {
+            text: worst.map_or_else(|| "-".into(), |c| format!("{:.1}%", c.score_percent)),
+            beside: worst_published
+                .filter(|_| has_published)
+                .map(|score| format!("{score:.1}%")),
+            weight: worst.map_or(0.0, weight),
+            ..Entry::default()
+        });
+        row
+    }
+
+    fn score_notes(&self, published: bool) -> Vec<String> {
+        let mut notes = vec![format!(
+            "Share of transfers that took more than {} x (length / rate + {} ms): the worst of the \
+             trial types and its letter (s, S sequential lengths; r, R random; s, r one connection \
+             per request; S, R one for all).",
+            self.yardstick.multiplier,
+            Cutoff::of(&self.yardstick).startup_ms
+        )];
+        if published {
+            notes.push(
+                "The second score of each entry is the paper's, the worst of all four trial types."
+                    .into(),
+            );
+        }
+        notes.extend(self.notes.iter().cloned());
+        notes
+    }
+}
+
+impl Record {
+    /// The medium, and where it is real what speaks over it.
+    pub(super) fn place(&self) -> String {
+        match self.backend.as_str() {
+            "sim" => self.medium.clone(),
+            real => format!("{real}-{}", self.medium),
+        }
+    }
+
+    /// Names the cell on a page, as [`Panel::id`] names its transfers.
+    pub(super) fn id(&self) -> String {
+        format!(
+            "{}/{}/{}/{}/{}",
+            self.place(),
+            self.variant,
+            self.app_buffer,
+            self.socket_buffer,
+            self.trial
+        )
+    }
+}
+
+fn letter_and_score(trial: char, percent: f64) -> String {
+    format!("{trial} {percent:>4.1}%")
+}
+
+fn published_text(cell: &Record) -> Option<String> {
+    let percent = cell.published_score_percent?;
+    Some(match cell.published_trial {
+        Some(trial) => letter_and_score(trial, percent),
+        None => format!("{percent:.1}%"),
+    })
+}
+
+/// A tenth of all transfers delayed is worth a look; half of them is as loud as it gets.
+fn weight(cell: &Record) -> f64 {
+    (printed(cell) as f64 / 500.0).clamp(0.0, 1.0).sqrt()
+}

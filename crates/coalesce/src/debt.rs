@@ -1,0 +1,74 @@
+//! What rescues by the watchdog cost a socket of our trust in it.
+
+/// What a socket, or a service, owes for the rescues that the watchdog had to make: so many intervals
+/// without one. While it owes more than [`GRACE`], nothing is held.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Debt {
+    intervals: u32,
+    /// How often it has outgrown the grace: each time a rescue weighs twice as much.
+    level: u8,
+}
+
+impl Debt {
+    /// Whether the socket may still be held.
+    #[inline(always)]
+    pub(crate) fn is_borne(self) -> bool {
+        self.intervals <= GRACE
+    }
+
+    /// An interval has passed.
+    #[inline(always)]
+    pub(crate) fn pay(&mut self) {
+        if self.intervals != 0 && self.intervals < FOR_GOOD {
+            self.intervals -= 1;
+        }
+    }
+
+    /// A rescue; says whether the debt has now outgrown the grace.
+    pub(crate) fn grow(&mut self, contended: bool) -> bool {
+        let (weight, highest) = if contended {
+            (CONTENDED_WEIGHT, LAST_LEVEL - 1)
+        } else {
+            (GRACE, LAST_LEVEL)
+        };
+        if self.intervals == 0 {
+            self.level = self.level.saturating_sub(1);
+        }
+        let was_borne = self.is_borne();
+        self.intervals = (self.intervals + (weight << self.level)).min(FOR_GOOD);
+        let outgrown = was_borne && !self.is_borne();
+        if outgrown {
+            self.level = (self.level + 1).min(highest.max(self.level));
+        }
+        if self.level == LAST_LEVEL && !self.is_borne() {
+            self.intervals = FOR_GOOD;
+        }
+        outgrown
+    }
+
+    /// In 24 bits.
+    #[inline(always)]
+    pub(crate) fn pack(self) -> u32 {
+        u32::from(self.level) | self.intervals << 4
+    }
+
+    #[inline(always)]
+    pub(crate) fn unpack(word: u32) -> Self {
+        Self {
+            level: (word & 0xf) as u8,
+            intervals: word >> 4 & FOR_GOOD,
+        }
+    }
+}
+
+/// A rescue weighs this many intervals without one, so that no more than one answer in a thousand
+/// waits for the watchdog; and so much debt is borne before nothing is held any more: a second rescue
+/// among a thousand answers is one too many.
+pub(crate) const GRACE: u32 = 1_000;
+/// The weight where the thread had no CPU: on a crowded machine some answers in a hundred are caught in
+/// the middle, and lose nothing by it.
+pub(crate) const CONTENDED_WEIGHT: u32 = 32;
+/// After so many doublings a socket is never held again.
+const LAST_LEVEL: u8 = 9;
+/// The debt that is never paid off.
+const FOR_GOOD: u32 = (1 << 20) - 1;

@@ -1,0 +1,132 @@
+//! Who asks and takes the time: the running kernel's sockets, whatever answers them.
+
+use std::io::{self, Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::time::{Duration as RealDuration, Instant};
+
+use socket2::SockRef;
+use tinygram_link::namespace::Namespace;
+use tinygram_naglemark::{Duration, Sample, SocketPolicy, Taken, Trial};
+
+use crate::request::{Answer, Counts, Request, Told};
+use crate::socket::{self, Options};
+
+/// A client in its place.
+pub(crate) struct Client {
+    /// Its end, if it is not this process's own namespace.
+    inside: Option<Namespace>,
+    options: Options,
+    /// What is read goes here and nowhere else.
+    scratch: Vec<u8>,
+}
+
+impl Client {
+    pub(crate) fn new(inside: Option<Namespace>, options: Options) -> Self {
+        Self {
+            inside,
+            options,
+            scratch: vec![0; READ_SIZE],
+        }
+    }
+
+    /// A new connection.
+    pub(crate) fn connect(&self, server: SocketAddr) -> io::Result<TcpStream> {
+        let connect = || -> io::Result<TcpStream> {
+            let socket = socket::new(server, self.options)?;
+            socket.connect_timeout(&server.into(), CONNECT_TIMEOUT)?;
+            let stream: TcpStream = socket.into();
+            stream.set_read_timeout(Some(READ_TIMEOUT))?;
+            Ok(stream)
+        };
+        match &self.inside {
+            Some(space) => space.within(connect),
+            None => connect(),
+        }
+    }
+
+    /// Makes all transfers of a trial, one after the other, and says so after each.
+    pub(crate) fn transfers(
+        &mut self,
+        server: SocketAddr,
+        trial: &Trial,
+        told: Told,
+        made: &mut dyn FnMut(),
+    ) -> io::Result<Taken> {
+        let mut taken = Taken {
+            samples: Vec::with_capacity(trial.lengths.len()),
+            short_segments: Some(0),
+            ..Taken::default()
+        };
+        for lengths in trial.lengths.chunks(trial.requests_per_connection) {
+            let mut stream = self.connect(server)?;
+            for &length in lengths {
+                let elapsed = self.transfer(&mut stream, trial, told, length)?;
+                taken.samples.push(Sample { length, elapsed });
+                made();
+            }
+            let counts = ask_counts(&mut stream)?;
+            taken.data_segments += u64::from(counts.data_segments);
+            taken.retransmitted_segments += u64::from(counts.retransmitted);
+            let short = counts.short_segments.map(u64::from);
+            taken.short_segments = taken
+                .short_segments
+                .zip(short)
+                .map(|(sum, more)| sum + more);
+        }
+        Ok(taken)
+    }
+
+    /// From the request's sending to the answer's last octet.
+    fn transfer(
+        &mut self,
+        stream: &mut TcpStream,
+        trial: &Trial,
+        told: Told,
+        length: u32,
+    ) -> io::Result<Duration> {
+        let request = Request::Answer(Answer {
+            policy: told,
+            app_buffer: trial.app_buffer as u32,
+            socket_buffer: trial.socket_buffer as u32,
+            length,
+        });
+        let request = request.encode();
+        let mut missing = length as usize;
+        #[allow(clippy::disallowed_methods)] // the kernel's time is real
+        let began = Instant::now();
+        stream.write_all(&request)?;
+        while missing > 0 {
+            if told == Told::Socket(SocketPolicy::QuickAck) {
+                SockRef::from(&*stream).set_tcp_quickack(true)?;
+            }
+            let most = missing.min(self.scratch.len());
+            match stream.read(&mut self.scratch[..most]) {
+                Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
+                Ok(octets) => missing -= octets,
+                // Ctrl-C, which ends the program elsewhere.
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+        let elapsed = u64::try_from(began.elapsed().as_nanos()).unwrap_or(u64::MAX);
+        Ok(Duration::from_nanos(elapsed))
+    }
+}
+
+/// Asks what the server has sent so far; that it can say so shows that it is one of this protocol's.
+///
+/// # Errors
+///
+/// [`io::ErrorKind::InvalidData`] if it is none, and what reading and writing can fail with.
+pub(crate) fn ask_counts(stream: &mut TcpStream) -> io::Result<Counts> {
+    stream.write_all(&Request::Counts.encode())?;
+    let mut counts = [0; Counts::OCTETS];
+    stream.read_exact(&mut counts)?;
+    Counts::decode(counts).ok_or_else(|| io::ErrorKind::InvalidData.into())
+}
+
+/// No answer needs many calls.
+const READ_SIZE: usize = 256 * 1024;
+const CONNECT_TIMEOUT: RealDuration = RealDuration::from_secs(10);
+/// Longer than any stall, and than a few retransmissions in a row.
+const READ_TIMEOUT: RealDuration = RealDuration::from_secs(30);

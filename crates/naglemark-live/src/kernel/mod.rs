@@ -1,0 +1,124 @@
+//! The running kernel's sockets, in real time.
+
+mod place;
+mod server;
+
+use std::io;
+use std::net::{SocketAddr, TcpListener};
+
+use socket2::SockRef;
+use tinygram_link::tcp_info::tcp_info;
+use tinygram_link::{priority, processors};
+use tinygram_naglemark::{Backend, Conditions, Error, Taken, Trial};
+
+use self::place::Place;
+use crate::client::ask_counts;
+use crate::request::Told;
+use crate::socket::{self, Options};
+
+pub use place::Where;
+pub(crate) use place::estimated;
+pub use server::serve;
+
+/// The running kernel's sockets at both ends, or at the client's alone.
+///
+/// Segments are read from the server's `TCP_INFO`, which does not count short ones.
+pub struct Kernel {
+    place: Place,
+    conditions: Conditions,
+}
+
+impl Kernel {
+    /// Prepares both ends, and looks at a first connection.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Failed`] if a link cannot be made or the server does not answer.
+    pub fn open(place: &Where, options: Options) -> Result<Self, Error> {
+        // Not real-time: who runs first is part of what is measured, other programs are not.
+        priority::prefer();
+        let (link, (medium, rtt)) = (place.name(), estimated(place.rules()));
+        let place = Place::prepare(place, options)?;
+        let connected = place.client.connect(place.server);
+        let mut probe =
+            connected.map_err(|error| Error::failed("connecting to the server", error))?;
+        ask_counts(&mut probe).map_err(|error| stranger(place.server, &error))?;
+        let mss = tcp_info(&probe).map_or(0, |info| info.snd_mss);
+        let congestion = SockRef::from(&probe).tcp_congestion().unwrap_or_default();
+        let conditions = Conditions {
+            backend: NAME.into(),
+            link: link.into(),
+            stack: release(),
+            mss: u16::try_from(mss).unwrap_or(u16::MAX),
+            congestion: String::from_utf8_lossy(&congestion)
+                .trim_end_matches('\0')
+                .to_owned(),
+            medium,
+            rtt,
+        };
+        Ok(Self { place, conditions })
+    }
+}
+
+/// What listens there does not answer as a server of ours does.
+fn stranger(at: SocketAddr, error: &io::Error) -> Error {
+    let why = match error.kind() {
+        io::ErrorKind::InvalidData => "it answers something else".into(),
+        io::ErrorKind::UnexpectedEof | io::ErrorKind::ConnectionReset => "it hangs up".into(),
+        io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => "it says nothing".into(),
+        _ => error.to_string(),
+    };
+    let why = format!("{why}; accepted: tinygram naglemark serve of this version");
+    Error::failed(format!("greeting {at}"), why)
+}
+
+impl Backend for Kernel {
+    fn conditions(&self) -> Conditions {
+        self.conditions.clone()
+    }
+
+    fn run(&mut self, trial: &Trial) -> Result<Taken, Error> {
+        self.run_telling(trial, &mut || {})
+    }
+
+    fn run_telling(&mut self, trial: &Trial, made: &mut dyn FnMut()) -> Result<Taken, Error> {
+        let told =
+            Told::by(&trial.policy, &[]).ok_or_else(|| Error::policy(NAME, &trial.policy))?;
+        let Place {
+            client,
+            server,
+            processor,
+            ..
+        } = &mut self.place;
+        let mut transfers = || client.transfers(*server, trial, told, made);
+        let taken = match *processor {
+            Some(processor) => processors::on(processor, transfers),
+            None => transfers(),
+        };
+        taken.map_err(|error| {
+            Error::failed(format!("transferring over {}", self.conditions.link), error)
+        })
+    }
+}
+
+/// A listener for clients on other hosts, to be [served](serve).
+///
+/// # Errors
+///
+/// What binding an address can fail with.
+pub fn listen(at: SocketAddr) -> io::Result<TcpListener> {
+    socket::listen(at, Options::default())
+}
+
+/// The running kernel's name and number.
+pub(crate) fn release() -> String {
+    let name = rustix::system::uname();
+    format!(
+        "{} {}",
+        name.sysname().to_string_lossy(),
+        name.release().to_string_lossy()
+    )
+}
+
+/// As outcomes name the backend.
+const NAME: &str = "kernel";

@@ -1,0 +1,140 @@
+//! Where the two ends are: on one machine, in two namespaces of it, or on two machines.
+
+use std::io;
+use std::net::{Ipv4Addr, SocketAddr, TcpListener};
+
+use tinygram_link::device::Device;
+use tinygram_link::emulator::Rules;
+use tinygram_link::namespace::Namespace;
+use tinygram_link::processors;
+use tinygram_link::relay::Link;
+use tinygram_link::veth::{self, Offload};
+use tinygram_naglemark::{Duration, Error, MediumKind, NOMINAL_RATE};
+
+use super::server;
+use crate::client::Client;
+use crate::networks::{DEVICE, FAR, MTU, NEAR, space};
+use crate::socket::{Options, listen};
+
+/// What joins the client to its server.
+#[derive(Clone, Debug)]
+pub enum Where {
+    /// The loopback device.
+    Loopback,
+    /// A veth pair between two namespaces made for the run.
+    Veth(Offload),
+    /// An emulated link, with the seed of its chance, between two namespaces made for the run.
+    Emulated(Rules, u64),
+    /// A server that was started elsewhere.
+    Remote(SocketAddr),
+}
+
+/// A client, and a server that listens.
+pub(super) struct Place {
+    pub(super) client: Client,
+    pub(super) server: SocketAddr,
+    /// The client's processor, where the two ends have one each.
+    pub(super) processor: Option<usize>,
+    /// Carries packets as long as it is there.
+    _link: Option<Link>,
+}
+
+impl Place {
+    /// Makes what is needed and starts the server there.
+    pub(super) fn prepare(place: &Where, options: Options) -> Result<Self, Error> {
+        let failed =
+            |error: io::Error| Error::failed(format!("preparing --link {}", place.name()), error);
+        let ready = |server, inside, processor, link| Self {
+            client: Client::new(inside, options),
+            server,
+            processor,
+            _link: link,
+        };
+        // A link in between needs processors too, and makes who runs where matter less.
+        let [own, servers] = match (place, processors::two()) {
+            (Where::Loopback | Where::Veth(_), Some(two)) => two.map(Some),
+            _ => [None, None],
+        };
+        match place {
+            Where::Remote(server) => Ok(ready(*server, None, None, None)),
+            Where::Loopback => {
+                let listener = listen((Ipv4Addr::LOCALHOST, 0).into(), options).map_err(failed)?;
+                let server = start(listener, servers).map_err(failed)?;
+                Ok(ready(server, None, own, None))
+            }
+            Where::Veth(offload) => {
+                let [near, far] = [space()?, space()?];
+                veth::join([&near, &far], DEVICE, [NEAR, FAR], *offload).map_err(failed)?;
+                let server = serve_inside(&far, options, servers).map_err(failed)?;
+                Ok(ready(server, Some(near), own, None))
+            }
+            Where::Emulated(rules, seed) => {
+                let [near, far] = [space()?, space()?];
+                let device = |space, own| Device::new(space, DEVICE, own, MTU);
+                let join = || -> io::Result<Link> {
+                    Link::join(device(&near, NEAR)?, device(&far, FAR)?, *rules, *seed)
+                };
+                let link = join().map_err(failed)?;
+                let server = serve_inside(&far, options, None).map_err(failed)?;
+                Ok(ready(server, Some(near), None, Some(link)))
+            }
+        }
+    }
+}
+
+impl Where {
+    /// As typed, and as shown.
+    #[must_use]
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Loopback => "loopback",
+            Self::Veth(_) => "veth",
+            Self::Emulated(..) => "emulated",
+            Self::Remote(_) => "remote",
+        }
+    }
+
+    /// The link's rules, where it is emulated.
+    pub(super) fn rules(&self) -> Option<&Rules> {
+        match self {
+            Self::Emulated(rules, _) => Some(rules),
+            _ => None,
+        }
+    }
+
+    /// Whether namespaces must be made for it.
+    #[must_use]
+    pub fn needs_namespaces(&self) -> bool {
+        matches!(self, Self::Veth(_) | Self::Emulated(..))
+    }
+}
+
+/// What a score's estimate is based on: rate and round-trip time of an emulated link, and a nominal
+/// rate where it is as fast as the machine.
+pub(crate) fn estimated(rules: Option<&Rules>) -> (MediumKind, Duration) {
+    let bits_per_second = rules.and_then(|rules| rules.rate).unwrap_or(NOMINAL_RATE);
+    let rtt = rules.map_or(0, |rules| 2 * rules.delay.as_nanos() as u64);
+    let medium = MediumKind::PointToPoint { bits_per_second };
+    (medium, Duration::from_nanos(rtt))
+}
+
+fn serve_inside(
+    space: &Namespace,
+    options: Options,
+    processor: Option<usize>,
+) -> io::Result<SocketAddr> {
+    let listener = space.within(|| listen((FAR.v4, 0).into(), options))?;
+    start(listener, processor)
+}
+
+/// The server lives as long as the process.
+fn start(listener: TcpListener, processor: Option<usize>) -> io::Result<SocketAddr> {
+    let at = listener.local_addr()?;
+    std::thread::Builder::new()
+        .name("server".into())
+        .spawn(move || {
+            processor.into_iter().for_each(processors::keep_to);
+            server::serve(&listener);
+        })?;
+    Ok(at)
+}

@@ -1,0 +1,88 @@
+//! The server: a thread for each connection, which does what each request says.
+
+use std::io::{self, Read, Write};
+use std::net::{TcpListener, TcpStream};
+
+use socket2::SockRef;
+use tinygram_link::tcp_info::tcp_info;
+use tinygram_naglemark::SocketPolicy;
+
+use crate::request::{Answer, Counts, Request, Told};
+
+/// Answers everybody who connects, for ever.
+pub fn serve(listener: &TcpListener) {
+    // A connection that broke, or a thread that cannot be had, is the client's to notice.
+    for stream in listener.incoming().flatten() {
+        let thread = std::thread::Builder::new().name("answers".into());
+        let _ = thread.spawn(move || answer(stream));
+    }
+}
+
+/// Does what the requests of a connection say, until it ends or somebody else speaks.
+fn answer(mut stream: TcpStream) -> io::Result<()> {
+    let mut request = [0; Request::OCTETS];
+    let mut told = None;
+    loop {
+        stream.read_exact(&mut request)?;
+        match Request::decode(&request) {
+            Some(Request::Answer(answer)) => {
+                // No kernel can be told a policy of ours.
+                let Told::Socket(policy) = answer.policy else {
+                    return Ok(());
+                };
+                let settings = (policy, answer.socket_buffer);
+                if told != Some(settings) {
+                    let socket = SockRef::from(&stream);
+                    socket.set_send_buffer_size(answer.socket_buffer as usize)?;
+                    socket.set_tcp_nodelay(policy == SocketPolicy::NoDelay)?;
+                    told = Some(settings);
+                }
+                write_answer(&stream, policy, &answer)?;
+            }
+            Some(Request::Counts) => stream.write_all(&counts(&stream).encode())?,
+            None => return Ok(()),
+        }
+    }
+}
+
+fn write_answer(stream: &TcpStream, policy: SocketPolicy, answer: &Answer) -> io::Result<()> {
+    let socket = SockRef::from(stream);
+    let mut missing = answer.length as usize;
+    let piece = vec![0; missing.min(answer.app_buffer as usize)];
+    if policy == SocketPolicy::Cork {
+        socket.set_tcp_cork(true)?;
+    }
+    while missing > 0 {
+        let piece = &piece[..missing.min(piece.len())];
+        let more = match policy {
+            SocketPolicy::More => piece.len() < missing,
+            SocketPolicy::FlushByHand => true,
+            _ => false,
+        };
+        write_piece(&socket, piece, more)?;
+        missing -= piece.len();
+    }
+    match policy {
+        SocketPolicy::Cork => socket.set_tcp_cork(false),
+        // Flushes what MSG_MORE holds, even where it is set already.
+        SocketPolicy::FlushByHand => socket.set_tcp_nodelay(true),
+        _ => Ok(()),
+    }
+}
+
+fn write_piece(socket: &SockRef<'_>, mut piece: &[u8], more: bool) -> io::Result<()> {
+    let flags = if more { libc::MSG_MORE } else { 0 };
+    while !piece.is_empty() {
+        let written = socket.send_with_flags(piece, flags)?;
+        piece = &piece[written..];
+    }
+    Ok(())
+}
+
+fn counts(stream: &TcpStream) -> Counts {
+    tcp_info(stream).map_or(Counts::default(), |info| Counts {
+        data_segments: info.data_segs_out,
+        retransmitted: info.total_retrans,
+        short_segments: None,
+    })
+}

@@ -1,0 +1,189 @@
+//! What the two ends of a measured connection say to each other: a request of fixed length that says
+//! everything, so that a server needs no arguments, and answers without a head.
+
+use tinygram_naglemark::{Policy, REQUEST, SocketPolicy};
+
+/// What a client asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Request {
+    /// An answer.
+    Answer(Answer),
+    /// What this connection's server has sent so far: [`Counts`].
+    Counts,
+}
+
+/// What a server is told about its small writes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Told {
+    /// A way of using its socket.
+    Socket(SocketPolicy),
+    /// The send policy at this place of the server's own list.
+    Listed(u8),
+}
+
+/// How a server is to answer. Sizes are in octets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Answer {
+    pub(crate) policy: Told,
+    pub(crate) app_buffer: u32,
+    pub(crate) socket_buffer: u32,
+    pub(crate) length: u32,
+}
+
+/// What a server has sent on a connection.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Counts {
+    /// Retransmissions included (a kernel's `tcpi_data_segs_out`).
+    pub(crate) data_segments: u32,
+    /// A kernel's `tcpi_total_retrans`.
+    pub(crate) retransmitted: u32,
+    /// Those below the MSS, where they are counted.
+    pub(crate) short_segments: Option<u32>,
+}
+
+impl Request {
+    /// As in the simulated benchmark.
+    pub(crate) const OCTETS: usize = REQUEST as usize;
+
+    pub(crate) fn encode(&self) -> [u8; Self::OCTETS] {
+        let mut octets = [0; Self::OCTETS];
+        octets[..4].copy_from_slice(MAGIC);
+        if let Self::Answer(answer) = self {
+            octets[4] = answer.policy.code();
+            let sizes = [answer.app_buffer, answer.socket_buffer, answer.length];
+            for (field, size) in octets[8..20].chunks_exact_mut(4).zip(sizes) {
+                field.copy_from_slice(&size.to_be_bytes());
+            }
+        }
+        octets
+    }
+
+    /// Nothing if this is no request of ours, or asks for more than a server gives.
+    pub(crate) fn decode(octets: &[u8; Self::OCTETS]) -> Option<Self> {
+        if &octets[..4] != MAGIC {
+            return None;
+        }
+        let size = |at: usize| u32::from_be_bytes(octets[at..at + 4].try_into().expect("four"));
+        if octets[4] == 0 {
+            return Some(Self::Counts);
+        }
+        let answer = Answer {
+            policy: Told::coded(octets[4])?,
+            app_buffer: size(8),
+            socket_buffer: size(12),
+            length: size(16),
+        };
+        let sizes = [answer.app_buffer, answer.socket_buffer, answer.length];
+        let fits = |size: &u32| (1..=LARGEST).contains(size);
+        sizes.iter().all(fits).then_some(Self::Answer(answer))
+    }
+}
+
+impl Told {
+    /// What says this policy to a server with such a list, if anything does.
+    pub(crate) fn by(policy: &Policy, list: &[Policy]) -> Option<Self> {
+        match policy {
+            Policy::Socket(policy) => Some(Self::Socket(*policy)),
+            Policy::Engine { label, .. } => {
+                let at = list.iter().position(|listed| listed.label() == label)?;
+                let at = u8::try_from(at).ok()?;
+                (usize::from(at) < LISTED).then_some(Self::Listed(at))
+            }
+        }
+    }
+
+    /// In a request: one octet, never 0.
+    fn code(self) -> u8 {
+        match self {
+            Self::Socket(policy) => 1 + policy as u8,
+            Self::Listed(at) => FIRST_LISTED + at,
+        }
+    }
+
+    /// What a request's octet says.
+    fn coded(code: u8) -> Option<Self> {
+        let listed = code.checked_sub(FIRST_LISTED).map(Self::Listed);
+        let at = usize::from(code.checked_sub(1)?);
+        let policy = SocketPolicy::ALL.get(at).copied();
+        policy.map(Self::Socket).or(listed)
+    }
+}
+
+impl Counts {
+    pub(crate) const OCTETS: usize = 16;
+
+    pub(crate) fn encode(self) -> [u8; Self::OCTETS] {
+        let mut octets = [0; Self::OCTETS];
+        octets[..4].copy_from_slice(MAGIC);
+        let fields = [
+            self.data_segments,
+            self.retransmitted,
+            self.short_segments.unwrap_or(NOT_COUNTED),
+        ];
+        for (octets, field) in octets[4..].chunks_exact_mut(4).zip(fields) {
+            octets.copy_from_slice(&field.to_be_bytes());
+        }
+        octets
+    }
+
+    /// Nothing if this is no server of ours: an answer has no head, and whatever sends enough octets
+    /// would be measured.
+    pub(crate) fn decode(octets: [u8; Self::OCTETS]) -> Option<Self> {
+        let field = |at: usize| u32::from_be_bytes(octets[at..at + 4].try_into().expect("four"));
+        (&octets[..4] == MAGIC).then(|| Self {
+            data_segments: field(4),
+            retransmitted: field(8),
+            short_segments: Some(field(12)).filter(|count| *count != NOT_COUNTED),
+        })
+    }
+}
+
+/// With the protocol's version.
+const MAGIC: &[u8; 4] = b"tgn3";
+/// As for any size that is typed.
+const LARGEST: u32 = 1 << 30;
+/// A server's own policies come after what any socket can be told.
+const FIRST_LISTED: u8 = 1 + SocketPolicy::ALL.len() as u8;
+/// So many of them can be said.
+const LISTED: usize = (u8::MAX - FIRST_LISTED) as usize + 1;
+/// In place of a count.
+const NOT_COUNTED: u32 = u32::MAX;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_said_is_understood() {
+        let socket = SocketPolicy::ALL.map(Told::Socket);
+        let listed = [0, 20, LISTED - 1].map(|at| Told::Listed(at as u8));
+        for policy in socket.into_iter().chain(listed) {
+            let request = Request::Answer(Answer {
+                policy,
+                app_buffer: 4096,
+                socket_buffer: 65_536,
+                length: 1 << 30,
+            });
+            assert_eq!(Request::decode(&request.encode()), Some(request));
+        }
+        let counts = Request::Counts;
+        assert_eq!(Request::decode(&counts.encode()), Some(counts));
+        for short_segments in [None, Some(0), Some(5)] {
+            let counts = Counts {
+                data_segments: 7,
+                retransmitted: u32::MAX,
+                short_segments,
+            };
+            assert_eq!(Counts::decode(counts.encode()), Some(counts));
+        }
+    }
+
+    #[test]
+    fn strangers_are_not_answered() {
+        let mut octets = Request::Counts.encode();
+        octets[4] = 1;
+        assert_eq!(Request::decode(&octets), None, "sizes of nothing");
+        assert_eq!(Request::decode(&[b'G'; Request::OCTETS]), None);
+        assert_eq!(Counts::decode(*b"HTTP/1.1 400 Bad"), None);
+    }
+}

@@ -1,0 +1,41 @@
+//! Sockets of the running kernel, with what must be set before there is a connection.
+
+use std::io;
+use std::net::{SocketAddr, TcpListener};
+
+use socket2::{Domain, Protocol, Socket, Type};
+
+/// What the client's sockets, and a kernel's listener, are made with. Sizes are in octets.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Options {
+    /// TCP_MAXSEG, where the route's is not wanted; at least 88.
+    pub mss: Option<u16>,
+    /// SO_RCVBUF, where the kernel is not to choose.
+    pub receive_buffer: Option<u64>,
+}
+
+/// A socket that is neither connected nor bound.
+pub(crate) fn new(with: SocketAddr, options: Options) -> io::Result<Socket> {
+    let socket = Socket::new(Domain::for_address(with), Type::STREAM, Some(Protocol::TCP))?;
+    // The profile's congestion control, where the kernel has it. Before there is a connection: one
+    // that was BBR's for a moment is paced for ever.
+    let _ = socket.set_tcp_congestion(b"cubic");
+    if let Some(mss) = options.mss {
+        socket.set_tcp_mss(mss.into())?;
+    }
+    if let Some(octets) = options.receive_buffer {
+        socket.set_recv_buffer_size(octets as usize)?;
+    }
+    Ok(socket)
+}
+
+/// A listener with the options that its connections inherit.
+pub(crate) fn listen(at: SocketAddr, options: Options) -> io::Result<TcpListener> {
+    let socket = new(at, options)?;
+    socket.set_reuse_address(true)?;
+    socket.bind(&at.into())?;
+    socket.listen(BACKLOG)?;
+    Ok(socket.into())
+}
+
+const BACKLOG: i32 = 128;

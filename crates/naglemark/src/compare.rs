@@ -1,0 +1,112 @@
+//! Whether two backends agree: the same lengths stall, in as many segments.
+
+use serde::Serialize;
+
+use crate::outcome::{Measured, Outcome};
+use crate::policy::Policy;
+use crate::score::Yardstick;
+use crate::trial::{Taken, TrialType};
+
+/// How far two backends agree on a cell.
+#[derive(Clone, Debug, Serialize)]
+pub struct Agreement {
+    /// Whose figures are compared, first and second.
+    pub backends: [String; 2],
+    /// The cell's policy.
+    pub variant: Policy,
+    /// Octets.
+    pub app_buffer: u64,
+    /// Octets.
+    pub socket_buffer: u64,
+    /// The cell's trial type.
+    pub trial: TrialType,
+    /// Transfers compared: all of them where lengths are random, those of a series once.
+    pub transfers: usize,
+    /// Those that are delayed, first and second.
+    pub delayed: [usize; 2],
+    /// The lengths, in octets, that are delayed in one of them alone.
+    pub differing: Vec<u32>,
+    /// Transfers that are delayed in both or in neither, in per cent.
+    pub agreement_percent: f64,
+    /// Data segments per transfer, first and second.
+    pub segments_per_transfer: [f64; 2],
+    /// The second's over the first's.
+    pub segments_ratio: f64,
+}
+
+/// Every two backends, cell by cell. The outcomes are those of one plan, with all repetitions kept.
+#[must_use]
+pub fn compare(outcomes: &[Outcome]) -> Vec<Agreement> {
+    let pairs = outcomes
+        .iter()
+        .enumerate()
+        .flat_map(|(at, one)| outcomes[at + 1..].iter().map(move |other| [one, other]));
+    let compare = |of: [&Outcome; 2]| {
+        let cells = of[0].cells.iter().zip(&of[1].cells);
+        let agreements = cells.map(|(one, other)| agreement(of, [one, other]));
+        agreements.collect::<Vec<_>>()
+    };
+    pairs.flat_map(compare).collect()
+}
+
+fn agreement(of: [&Outcome; 2], measured: [&Measured; 2]) -> Agreement {
+    let delayed = [0, 1].map(|at| delayed(&of[at].yardstick, measured[at]));
+    let lengths = measured[0].taken.iter().flat_map(|taken| &taken.samples);
+    let differing = lengths
+        .zip(delayed[0].iter().zip(&delayed[1]))
+        .filter(|(_, (one, other))| one != other)
+        .map(|(sample, _)| sample.length);
+    let differing = differing.collect();
+    let alike = delayed[0]
+        .iter()
+        .zip(&delayed[1])
+        .filter(|(one, other)| one == other);
+    let transfers = delayed[0].len();
+    let made = transfers * measured[0].taken.len() / rounds(measured[0]);
+    let segments = measured.map(|it| {
+        let all: u64 = it.taken.iter().map(|taken| taken.data_segments).sum();
+        all as f64 / made.max(1) as f64
+    });
+    let cell = &measured[0].cell;
+    Agreement {
+        backends: of.map(|it| it.conditions.backend.clone()),
+        variant: cell.policy.clone(),
+        app_buffer: cell.app_buffer,
+        socket_buffer: cell.socket_buffer,
+        trial: cell.trial_type,
+        transfers,
+        differing,
+        agreement_percent: 100.0 * alike.count() as f64 / transfers.max(1) as f64,
+        delayed: delayed.map(|of| of.into_iter().filter(|delayed| *delayed).count()),
+        segments_per_transfer: segments,
+        segments_ratio: segments[1] / segments[0],
+    }
+}
+
+/// Whether each transfer is delayed. Where repetitions make the same transfers, most of them must be:
+/// a stall that a rule makes comes again, one that a busy machine makes does not.
+fn delayed(yardstick: &Yardstick, measured: &Measured) -> Vec<bool> {
+    let of = |taken: &Taken| -> Vec<bool> {
+        let samples = taken.samples.iter();
+        samples.map(|sample| yardstick.is_delayed(sample)).collect()
+    };
+    let repetitions: Vec<_> = measured.taken.iter().map(of).collect();
+    if rounds(measured) == repetitions.len() {
+        return repetitions.concat();
+    }
+    let transfers = repetitions.first().map_or(0, Vec::len);
+    let times = |at: usize| repetitions.iter().filter(|one| one[at]).count();
+    (0..transfers)
+        .map(|at| 2 * times(at) > repetitions.len())
+        .collect()
+}
+
+/// How many repetitions' transfers are judged by themselves: all where lengths are drawn anew, one
+/// for all where they are the same.
+fn rounds(measured: &Measured) -> usize {
+    if measured.cell.trial_type.is_random() {
+        measured.taken.len().max(1)
+    } else {
+        1
+    }
+}

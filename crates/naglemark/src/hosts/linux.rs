@@ -1,0 +1,221 @@
+//! Linux's hosts: a server of any profile, told what a socket is told or a send policy of the
+//! engine's, and a client that is Linux.
+
+use tinygram_engine::Duration;
+use tinygram_engine::connection::Config;
+use tinygram_engine::profile::{Profile, Sizes};
+use tinygram_engine::receiver::ack_policy::AckPolicy;
+use tinygram_sim::WorldConfig;
+use tinygram_sim::costs::{HostCosts, SegmentCost};
+use tinygram_sim::medium::{ImpairmentRules, Medium, MediumKind, PointToPoint, Wire};
+use tinygram_sim::observer::Nobody;
+
+use super::{Scene, congestion, told, writes};
+use crate::backend::{Backend, Conditions, Error, NOMINAL_RATE, VirtualTime};
+use crate::policy::{Policy, SocketPolicy};
+use crate::trial::{REQUEST, Taken, Trial};
+use crate::workload::Script;
+
+/// Two hosts of today and the line that joins them. Sizes are in octets.
+#[derive(Clone, Debug)]
+pub struct LinuxHosts {
+    /// What the hosts' calls cost, and what the line is like.
+    pub over: Over,
+    /// The server's rules; the client's are `linux_6`.
+    pub profile: &'static Profile,
+    /// As announced, which is more than a segment with timestamps carries.
+    pub mss: u16,
+    /// The client's receive buffer.
+    pub receive_buffer: u64,
+    /// The line's rate in bits per second; if absent it is as fast as a machine's memory, and scores
+    /// are based on [`NOMINAL_RATE`].
+    pub bits_per_second: Option<u64>,
+    /// The round-trip time beyond the line.
+    pub rtt: Duration,
+    /// The chance that a segment is lost, 0 to 1.
+    pub loss: f64,
+    /// The chance that a segment is overtaken, 0 to 1.
+    pub reorder: f64,
+    /// The chance that a segment arrives twice, 0 to 1.
+    pub duplicate: f64,
+}
+
+/// Whose costs the hosts have, and what their line is like.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Over {
+    /// Two namespaces of one machine, joined by a veth pair.
+    Veth,
+    /// A kernel and a stack in user space, joined by a TUN device.
+    Tun,
+}
+
+impl LinuxHosts {
+    /// Hosts that ship today, at both ends of a line as fast as the machine.
+    #[must_use]
+    pub fn new(over: Over) -> Self {
+        Self {
+            over,
+            profile: linux(),
+            mss: ETHERNET_MSS,
+            receive_buffer: RECEIVE_BUFFER,
+            bits_per_second: None,
+            rtt: Duration::ZERO,
+            loss: 0.0,
+            reorder: 0.0,
+            duplicate: 0.0,
+        }
+    }
+
+    fn config(&self, profile: &Profile, send_buffer: u64) -> Config {
+        (profile.config)(&Sizes {
+            mss: self.mss,
+            send_buffer,
+            receive_buffer: self.receive_buffer,
+        })
+    }
+
+    /// The ends of a connection, the client's first.
+    fn ends(&self, trial: &Trial) -> [Config; 2] {
+        let mut client = self.config(linux(), SEND_BUFFER);
+        let mut server = self.config(self.profile, trial.socket_buffer);
+        server.sender.policy = told(&trial.policy, &server.sender.policy);
+        if let Policy::Socket(SocketPolicy::QuickAck) = trial.policy {
+            client.receiver.policy = AckPolicy::named("linux-quickack").expect("registered");
+        }
+        [client, server]
+    }
+
+    fn scene(&self, trial: &Trial) -> Scene {
+        let rate = self.bits_per_second.unwrap_or(VETH_RATE);
+        let wire = Wire::new(rate, HEADERS, 0, VETH_PROPAGATION);
+        let costs = match self.over {
+            Over::Veth => VETH_COSTS,
+            Over::Tun => TUN_COSTS,
+        };
+        Scene {
+            world: WorldConfig {
+                medium: Medium::PointToPoint(PointToPoint::new(wire)),
+                impairment: ImpairmentRules {
+                    delay: Duration::from_nanos(self.rtt.as_nanos() / 2),
+                    loss: self.loss,
+                    reorder: self.reorder,
+                    reorder_by: Duration::from_millis(1),
+                    duplicate: self.duplicate,
+                },
+                costs: [costs; 2],
+                seed: trial.seed,
+            },
+            ends: self.ends(trial),
+            script: script(trial),
+        }
+    }
+}
+
+impl Over {
+    /// As shown.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Veth => "as over veth",
+            Self::Tun => "as over tun",
+        }
+    }
+}
+
+impl Backend for LinuxHosts {
+    fn conditions(&self) -> Conditions {
+        let server = self.config(self.profile, SEND_BUFFER);
+        Conditions {
+            backend: "sim".into(),
+            link: self.over.name().into(),
+            stack: self.profile.name.into(),
+            mss: self.mss - options_of(&server),
+            congestion: congestion(&server),
+            medium: MediumKind::PointToPoint {
+                bits_per_second: self.bits_per_second.unwrap_or(NOMINAL_RATE),
+            },
+            rtt: self.rtt,
+        }
+    }
+
+    fn run(&mut self, trial: &Trial) -> Result<Taken, Error> {
+        self.simulate(trial)
+    }
+
+    fn virtual_time(&self) -> Option<&dyn VirtualTime> {
+        Some(self)
+    }
+}
+
+impl VirtualTime for LinuxHosts {
+    fn simulate(&self, trial: &Trial) -> Result<Taken, Error> {
+        Ok(self.scene(trial).play(Nobody).0)
+    }
+}
+
+fn linux() -> &'static Profile {
+    Profile::named("linux_6").expect("registered")
+}
+
+/// Octets that options take away from each segment, with a peer that has all of them.
+fn options_of(config: &Config) -> u16 {
+    match config.extensions.timestamps {
+        true => TIMESTAMPS,
+        false => 0,
+    }
+}
+
+fn script(trial: &Trial) -> Script {
+    Script {
+        lengths: trial.lengths.clone(),
+        request: REQUEST,
+        app_buffer: trial.app_buffer,
+        read_size: u64::MAX,
+        requests_per_connection: trial.requests_per_connection,
+        set_up: Duration::ZERO,
+        service: Duration::ZERO,
+        think: Duration::ZERO,
+        writes: writes(&trial.policy),
+    }
+}
+
+/// What a host's calls cost over a veth pair: the medians of six runs of `cargo bench -p tinygram-link
+/// --bench host_costs` on Linux 6.18 in a virtual machine, and about how far the middle 80 % of them lie
+/// apart. There the sender's processor does all that happens when a packet arrives, so a segment
+/// costs its sender both ends' work and its receiver nothing; copying is in it.
+const VETH_COSTS: HostCosts = HostCosts {
+    output: SegmentCost {
+        data: Duration::from_nanos(1300),
+        data_ps_per_octet: 0,
+        empty: Duration::from_nanos(3600),
+    },
+    wakeup: Duration::from_micros(18),
+    read: Duration::from_nanos(1100),
+    write: Duration::from_nanos(3600),
+    jitter_percent: 30,
+    ..HostCosts::NONE
+};
+/// What they cost over a TUN device to our stack: orders of magnitude, not measured. The stack writes an
+/// answer in one burst, which no cost makes the simulated host do.
+const TUN_COSTS: HostCosts = HostCosts {
+    input: SegmentCost::flat(Duration::from_nanos(500)),
+    output: SegmentCost::flat(Duration::from_nanos(500)),
+    wakeup: Duration::from_micros(20),
+    read: Duration::from_micros(1),
+    write: Duration::from_micros(3),
+    copy_ps_per_octet: 100,
+    jitter_percent: 30,
+    ..HostCosts::NONE
+};
+const VETH_RATE: u64 = 100_000_000_000;
+const VETH_PROPAGATION: Duration = Duration::from_nanos(100);
+/// Ethernet, IP, and TCP with timestamps.
+const HEADERS: u64 = 66;
+/// Of an MTU of 1500, as the SYN announces it.
+const ETHERNET_MSS: u16 = 1460;
+/// What the option takes away from each segment.
+const TIMESTAMPS: u16 = 12;
+/// The window that `tcp_rmem`'s middle value begins with.
+const RECEIVE_BUFFER: u64 = 65_535;
+/// The client's requests fit any.
+const SEND_BUFFER: u64 = 65_536;

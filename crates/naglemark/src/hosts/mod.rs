@@ -1,0 +1,105 @@
+//! Simulated hosts, by name: the paper's, and Linux's over two kinds of device.
+//!
+//! | hosts | the server | the client | what joins them |
+//! |---|---|---|---|
+//! | [`PaperHosts`] | Tru64 UNIX 4 as the paper's text has it, or as its results ask for ([`Model`]) | the same | the paper's media, or a line of any rate |
+//! | [`LinuxHosts`] | any profile of the engine's | Linux | a line like veth or like a TUN device |
+
+mod linux;
+mod model;
+mod paper;
+
+use tinygram_engine::connection::Config;
+use tinygram_engine::sender::send_policy::SendPolicy;
+use tinygram_engine::{Duration, Instant};
+use tinygram_sim::captured::{opened, opening};
+use tinygram_sim::medium::{Frame, Side};
+use tinygram_sim::observer::{Observer, Tap};
+use tinygram_sim::{Ended, Opening, World, WorldConfig};
+
+pub use linux::{LinuxHosts, Over};
+pub use model::{ACK_TICK, INFERENCE, Model, PARAMETERS, Parameter};
+pub use paper::PaperHosts;
+
+use crate::policy::{Policy, SocketPolicy};
+use crate::trial::{Sample, Taken};
+use crate::workload::{Naglemark, Script, Writes};
+
+/// A trial on simulated hosts, before it runs.
+struct Scene {
+    world: WorldConfig,
+    /// The rules of client and server.
+    ends: [Config; 2],
+    script: Script,
+}
+
+impl Scene {
+    /// Runs the trial before an observer; gives it back.
+    fn play<O: Observer>(self, observer: O) -> (Taken, O) {
+        let lengths = self.script.lengths.clone();
+        let programs = [
+            vec![Naglemark::client(self.script.clone())],
+            vec![Naglemark::server(self.script)],
+        ];
+        let mut world = World::watched(self.world, programs, observer);
+        world.connect(Opening::Established, self.ends);
+        let ended = world.run(Instant::ZERO + LONGEST_TRIAL);
+        debug_assert_eq!(ended, Ended::Stopped);
+        let counters = world.host(Side::Server).sockets()[0].counters();
+        let events = world.events();
+        let client = world.host(Side::Client).programs().next();
+        let elapsed = client.map_or(&[][..], Naglemark::elapsed);
+        let sample = |(&length, &elapsed)| Sample { length, elapsed };
+        let taken = Taken {
+            samples: lengths.iter().zip(elapsed).map(sample).collect(),
+            data_segments: counters.data_segments,
+            short_segments: Some(counters.short_segments),
+            retransmitted_segments: counters.retransmitted_segments,
+            events,
+        };
+        (taken, world.into_observer())
+    }
+
+    /// Runs the trial and gives what a tap at this host saw: who sent what, in the order of time. The
+    /// trial begins when the first connection's opening is done.
+    fn captured(self, at: Side) -> Vec<(Side, Frame)> {
+        let opening = opening(self.world.clone(), self.ends.clone(), at);
+        let pause = self.script.think;
+        let (_, tap) = self.play(Tap::at(at));
+        // The first request follows as any request follows an answer.
+        opened(&opening, tap.passed(), pause)
+    }
+}
+
+/// The send policy of a host that has been told `policy`, and has its `own` otherwise.
+fn told(policy: &Policy, own: &SendPolicy) -> SendPolicy {
+    match policy {
+        Policy::Engine { policy, .. } => policy.clone(),
+        Policy::Socket(SocketPolicy::NoDelay) => SendPolicy::named("off").expect("registered"),
+        Policy::Socket(_) => own.clone(),
+    }
+}
+
+/// What a program says about the pieces of an answer under this policy.
+fn writes(policy: &Policy) -> Writes {
+    match policy {
+        Policy::Socket(SocketPolicy::Cork) => Writes::Corked,
+        Policy::Socket(SocketPolicy::More) => Writes::More,
+        Policy::Socket(SocketPolicy::FlushByHand) => Writes::MoreThenFlush,
+        _ => Writes::Plain,
+    }
+}
+
+/// The name of a configuration's congestion control.
+#[must_use]
+pub fn congestion(config: &Config) -> String {
+    let name = format!("{:?}", config.sender.congestion).to_lowercase();
+    let end = name.find(['(', ' ', '{']).unwrap_or(name.len());
+    name[..end].into()
+}
+
+/// A trial that has not ended by then never will.
+const LONGEST_TRIAL: Duration = Duration::from_secs(100_000);
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,265 @@
+//! The paper's hosts: Tru64 UNIX at both ends of an Ethernet or an FDDI ring, in one of two readings.
+
+use tinygram_engine::Duration;
+use tinygram_engine::connection::Config;
+use tinygram_engine::profile::{Profile, Sizes};
+use tinygram_engine::receiver::ack_policy::{AckPolicy, AckTimer};
+use tinygram_engine::sender::send_policy::SendPolicy;
+use tinygram_engine::socket::copy_rule::{CopyRule, Mclbytes};
+use tinygram_sim::WorldConfig;
+use tinygram_sim::dice::{Dice, Purpose};
+use tinygram_sim::medium::{Frame, ImpairmentRules, MediumKind, Side};
+use tinygram_sim::observer::{Nobody, Observer};
+
+use super::{ACK_TICK, INFERENCE, Model, Scene, congestion, told, writes};
+use crate::backend::{Backend, Conditions, Error, VirtualTime};
+use crate::policy::{Policy, SocketPolicy};
+use crate::trial::{REQUEST, Taken, Trial};
+use crate::workload::Script;
+
+/// The paper's hosts and what joins them. Sizes are in octets.
+#[derive(Clone, Debug)]
+pub struct PaperHosts {
+    /// Which reading of the paper.
+    pub model: Model,
+    /// What joins the hosts.
+    pub medium: MediumKind,
+    /// The maximum segment size.
+    pub mss: u16,
+    /// The kernel's copying unit.
+    pub mclbytes: u64,
+    /// The client's receive window, where the model's is not wanted.
+    pub receive_buffer: Option<u64>,
+    /// The client's ACK policy, where the model's is not wanted.
+    pub ack_policy: Option<AckPolicy>,
+    /// The client's ACK timer, where the model's is not wanted. The phase of a cyclic one is drawn for
+    /// each trial.
+    pub ack_timer: Option<AckTimer>,
+    /// How writes reach the send buffer, where BSD's way is not wanted.
+    pub copy_rule: Option<CopyRule>,
+    /// The receiver infers the sender's buffer (section 9).
+    pub infer: bool,
+    /// The round-trip time beyond the medium.
+    pub rtt: Duration,
+    /// The chance that a segment is lost, 0 to 1.
+    pub loss: f64,
+    /// The chance that a segment is overtaken, 0 to 1.
+    pub reorder: f64,
+    /// The chance that a segment arrives twice, 0 to 1.
+    pub duplicate: f64,
+}
+
+/// What opening a connection takes, untimed (fitted; minor).
+const SET_UP: Duration = Duration::from_millis(10);
+
+impl PaperHosts {
+    /// Section 7: "On this system, MCLBYTES = 8192."
+    pub const MCLBYTES: u64 = 8192;
+
+    /// As in the paper's own trials on this medium.
+    #[must_use]
+    pub fn new(model: Model, medium: MediumKind) -> Self {
+        Self {
+            model,
+            medium,
+            mss: medium.usual_mss(),
+            mclbytes: Self::MCLBYTES,
+            receive_buffer: None,
+            ack_policy: None,
+            ack_timer: None,
+            copy_rule: None,
+            infer: false,
+            rtt: Duration::ZERO,
+            loss: 0.0,
+            reorder: 0.0,
+            duplicate: 0.0,
+        }
+    }
+
+    /// Runs a trial before an observer; gives it back.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Policy`] if these hosts cannot be told the trial's policy.
+    pub fn watched<O: Observer>(&self, trial: &Trial, observer: O) -> Result<(Taken, O), Error> {
+        Ok(self.scene(trial)?.play(observer))
+    }
+
+    /// Runs a trial and gives what a tap at this host saw: who sent what, in the order of time. Each
+    /// connection is seen to open first.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Policy`] if these hosts cannot be told the trial's policy.
+    pub fn captured(&self, trial: &Trial, at: Side) -> Result<Vec<(Side, Frame)>, Error> {
+        Ok(self.scene(trial)?.captured(at))
+    }
+
+    fn scene(&self, trial: &Trial) -> Result<Scene, Error> {
+        // Tru64 had no such option.
+        if let Policy::Socket(SocketPolicy::QuickAck) = trial.policy {
+            return Err(Error::policy(NAME, &trial.policy));
+        }
+        let medium = match self.model.is_fitted() {
+            true => self.medium.shared(trial.seed),
+            false => self.medium.full_duplex(),
+        };
+        Ok(Scene {
+            world: WorldConfig {
+                medium,
+                impairment: self.impairment(),
+                costs: [
+                    self.model.client_costs(self.infer),
+                    self.model.server_costs(),
+                ],
+                seed: trial.seed,
+            },
+            ends: [self.client(trial), self.server(trial)],
+            script: Script {
+                lengths: trial.lengths.clone(),
+                request: REQUEST,
+                app_buffer: trial.app_buffer,
+                read_size: u64::MAX,
+                requests_per_connection: trial.requests_per_connection,
+                set_up: SET_UP + self.rtt,
+                service: self.model.service(),
+                think: self.model.think(),
+                writes: writes(&trial.policy),
+            },
+        })
+    }
+
+    fn impairment(&self) -> ImpairmentRules {
+        // Long enough for the next few segments to overtake.
+        let overtaking = self.medium.wire().occupies(u32::from(self.mss)).times(4);
+        ImpairmentRules {
+            delay: Duration::from_nanos(self.rtt.as_nanos() / 2),
+            loss: self.loss,
+            reorder: self.reorder,
+            reorder_by: if self.reorder > 0.0 {
+                overtaking
+            } else {
+                Duration::ZERO
+            },
+            duplicate: self.duplicate,
+        }
+    }
+
+    /// The client "always used the traditional Nagle algorithm" (section 7).
+    fn client(&self, trial: &Trial) -> Config {
+        let window = self
+            .receive_buffer
+            .unwrap_or(self.model.receive_window(trial.socket_buffer));
+        let mut config = self.host(64 * 1024, window);
+        config.receiver.window_cap = window;
+        config.receiver.policy = self.ack_policy.unwrap_or_else(|| {
+            let name = if self.infer {
+                INFERENCE
+            } else {
+                self.model.ack_policy()
+            };
+            AckPolicy::named(name).expect("a registered name")
+        });
+        config.receiver.timer = self.client_timer(trial.seed);
+        config
+    }
+
+    fn client_timer(&self, seed: u64) -> AckTimer {
+        let (period, slow) = match self.ack_timer {
+            Some(AckTimer::Cyclic { period, slow, .. }) => (period, slow),
+            Some(other) => return other,
+            None => (ACK_TICK, self.model.slow_tick(seed)),
+        };
+        let phase = Dice::new(seed, Purpose::Phase).below(period.as_nanos().clamp(1, 1 << 32));
+        AckTimer::Cyclic {
+            period,
+            phase: Duration::from_nanos(phase),
+            slow,
+        }
+    }
+
+    fn server(&self, trial: &Trial) -> Config {
+        let mut config = self.host(trial.socket_buffer, 65_535);
+        let sender = &mut config.sender;
+        let policy = told(&trial.policy, &sender.policy);
+        sender.policy = match self.model {
+            Model::Literal => policy.to_the_letter(),
+            Model::Fitted => policy,
+        };
+        sender.initial_cwnd = self.model.initial_cwnd(u64::from(self.mss));
+        sender.cwnd_cap = if self.model.is_fitted() {
+            65_536
+        } else {
+            65_535
+        };
+        config
+    }
+
+    /// Tru64 UNIX with this trial's sizes.
+    fn host(&self, send_buffer: u64, receive_buffer: u64) -> Config {
+        let profile = Profile::named("tru64_4").expect("tru64_4 is registered");
+        let mut config = (profile.config)(&Sizes {
+            mss: self.mss,
+            send_buffer,
+            receive_buffer,
+        });
+        config.sender.cluster = self.mclbytes;
+        // "The client host ran the same kernel" (section 7).
+        config.sender.more_in_every_variant = self.model.is_fitted();
+        config.copy_rule = self.copy_rule.unwrap_or(CopyRule::Mclbytes(Mclbytes {
+            cluster: self.mclbytes,
+            low_water: Mclbytes::LOW_WATER,
+        }));
+        config
+    }
+}
+
+/// As outcomes name the backend.
+const NAME: &str = "sim";
+
+impl Backend for PaperHosts {
+    fn conditions(&self) -> Conditions {
+        let server = self.host(1, 1);
+        Conditions {
+            backend: NAME.into(),
+            link: self.medium.name().into(),
+            stack: format!("tru64_4, {}", self.model.name()),
+            mss: self.mss,
+            congestion: congestion(&server),
+            medium: self.medium,
+            rtt: self.rtt,
+        }
+    }
+
+    fn run(&mut self, trial: &Trial) -> Result<Taken, Error> {
+        self.simulate(trial)
+    }
+
+    fn virtual_time(&self) -> Option<&dyn VirtualTime> {
+        Some(self)
+    }
+}
+
+impl VirtualTime for PaperHosts {
+    fn simulate(&self, trial: &Trial) -> Result<Taken, Error> {
+        Ok(self.watched(trial, Nobody)?.0)
+    }
+
+    /// Under the fitted model's MORE, MINSHALL and MIN+MORE are one rule, and so are EOM and E+M.
+    fn is_one_rule(&self, one: &Policy, other: &Policy) -> bool {
+        let rule = |policy: &Policy| match policy {
+            // Two rules of a library user's may look alike from outside.
+            Policy::Socket(_)
+            | Policy::Engine {
+                policy: SendPolicy::Custom(_),
+                ..
+            } => None,
+            Policy::Engine { policy, .. } if self.model.is_fitted() => {
+                Some(format!("{:?}", policy.clone().under_more()))
+            }
+            Policy::Engine { policy, .. } => Some(format!("{policy:?}")),
+        };
+        let one = rule(one);
+        one.is_some() && one == rule(other)
+    }
+}

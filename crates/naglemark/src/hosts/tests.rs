@@ -1,0 +1,95 @@
+//! Trials on the paper's hosts, as captures see them and as policies they do not know are refused.
+
+use tinygram_engine::Flags;
+use tinygram_engine::sender::send_policy::Registered;
+use tinygram_sim::medium::{MediumKind, Side};
+use tinygram_sim::observer::Tap;
+
+use super::*;
+use crate::backend::{Error, VirtualTime};
+use crate::lengths::Lengths;
+use crate::plan::Plan;
+use crate::trial::{Trial, TrialType};
+
+fn hosts() -> PaperHosts {
+    PaperHosts::new(Model::Fitted, MediumKind::Fddi)
+}
+
+fn trial(trial_type: TrialType) -> Trial {
+    let nagle = Registered::named("nagle").expect("registered");
+    let plan = Plan {
+        policies: vec![nagle.into()],
+        app_buffers: vec![32_768],
+        socket_buffers: vec![65_536],
+        trial_types: vec![trial_type],
+        lengths: Lengths::fixed(20_000, 3),
+        seed: 0,
+        ..Plan::default()
+    };
+    plan.trial(&plan.cells()[0], 0)
+}
+
+#[test]
+fn every_connection_is_seen_to_open_with_its_mss() {
+    for (trial_type, connections) in [
+        (TrialType::SequentialOne, 1),
+        (TrialType::SequentialEach, 3),
+    ] {
+        for at in Side::BOTH {
+            let seen = hosts()
+                .captured(&trial(trial_type), at)
+                .expect("NAGLE is known");
+            let segments = seen.iter().map(|(_, frame)| frame.segment);
+            let syns = segments.filter(|segment| segment.flags.has(Flags::SYN));
+            let mss: Vec<_> = syns.map(|segment| segment.options.mss).collect();
+            assert_eq!(
+                mss,
+                vec![Some(4312); 2 * connections],
+                "{trial_type:?} {at:?}"
+            );
+            assert!(seen[0].1.segment.flags.has(Flags::SYN));
+            assert!(seen.is_sorted_by_key(|(_, frame)| frame.at));
+        }
+    }
+}
+
+#[test]
+fn the_trial_itself_is_seen_as_it_ran() {
+    let trial = trial(TrialType::SequentialOne);
+    let (_, tap) = hosts()
+        .watched(&trial, Tap::at(Side::Server))
+        .expect("NAGLE is known");
+    let of_trial = tap.passed();
+    let seen = hosts()
+        .captured(&trial, Side::Server)
+        .expect("NAGLE is known");
+    assert_eq!(seen.len(), 3 + of_trial.len());
+    let moved = seen[3].1.at.since(of_trial[0].1.at);
+    for ((_, captured), (_, ran)) in seen[3..].iter().zip(&of_trial) {
+        assert_eq!(captured.segment, ran.segment);
+        assert_eq!(captured.at.since(ran.at), moved);
+    }
+}
+
+#[test]
+fn what_hosts_cannot_be_told_is_refused_by_name() {
+    let mut trial = trial(TrialType::SequentialOne);
+    trial.policy = SocketPolicy::QuickAck.into();
+    let error = hosts()
+        .simulate(&trial)
+        .expect_err("Tru64 had no such option");
+    assert!(matches!(error, Error::Policy { .. }));
+    assert_eq!(error.to_string(), "sim cannot be told the policy QUICKACK");
+    let linux = LinuxHosts::new(Over::Veth);
+    assert!(linux.simulate(&trial).is_ok());
+}
+
+#[test]
+fn a_socket_as_it_comes_is_nagle_on_the_papers_hosts() {
+    let mut trial = trial(TrialType::SequentialOne);
+    let nagle = hosts().simulate(&trial).expect("known").samples;
+    trial.policy = SocketPolicy::Default.into();
+    assert_eq!(hosts().simulate(&trial).expect("known").samples, nagle);
+    trial.policy = SocketPolicy::NoDelay.into();
+    assert_ne!(hosts().simulate(&trial).expect("known").samples, nagle);
+}

@@ -1,0 +1,110 @@
+//! What came of a plan.
+
+use std::fmt;
+
+use crate::backend::Conditions;
+use crate::outliers::{self, Outliers};
+use crate::plan::Cell;
+use crate::score::{Score, Work, Yardstick};
+use crate::trial::{Sample, Taken};
+
+/// What came of a backend.
+#[derive(Clone, Debug)]
+pub struct Outcome {
+    /// Under which conditions it was measured.
+    pub conditions: Conditions,
+    /// What its transfers were held against.
+    pub yardstick: Yardstick,
+    /// Whether its time was simulated.
+    pub is_virtual: bool,
+    /// In the order of the plan.
+    pub cells: Vec<Measured>,
+}
+
+/// What came of a cell.
+#[derive(Clone, Debug)]
+pub struct Measured {
+    /// What was asked.
+    pub cell: Cell,
+    /// What it comes to.
+    pub score: Score,
+    /// The repetitions that were kept, the first ones first; see [`Keep`].
+    pub taken: Vec<Taken>,
+}
+
+/// Which repetitions' transfers are kept besides the scores. A transfer takes 16 octets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Keep {
+    /// None.
+    Scores,
+    /// Each cell's first, for figures.
+    First,
+    /// All of them, for comparing backends and for telling outliers.
+    All,
+}
+
+impl Outcome {
+    /// What was run for it.
+    #[must_use]
+    pub fn work(&self) -> Work {
+        let cells = self.cells.iter();
+        cells.fold(Work::default(), |work, it| work.and(it.score.work))
+    }
+}
+
+/// A Markdown table with a line for each cell, under a line about the conditions.
+impl fmt::Display for Outcome {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Conditions {
+            backend,
+            link,
+            stack,
+            mss,
+            ..
+        } = &self.conditions;
+        writeln!(f, "{backend} ({stack}) over {link}, MSS {mss}:\n")?;
+        f.write_str(
+            "| policy | app buffer | socket buffer | trial | delayed | segments | short | mean, ms | \
+             99 %, ms | x fewest | x earliest |\n|---|---|---|---|---|---|---|---|---|---|---|\n",
+        )?;
+        for Measured { cell, score, .. } in &self.cells {
+            let short = score.short_segments_per_transfer;
+            writeln!(
+                f,
+                "| {} | {} | {} | {} | {:.1} % | {:.2} | {} | {:.1} | {:.1} | {:.2} | {:.2} |",
+                cell.policy.label(),
+                cell.app_buffer,
+                cell.socket_buffer,
+                cell.trial_type.letter(),
+                score.score_percent,
+                score.segments_per_transfer,
+                short.map_or("-".into(), |short| format!("{short:.2}")),
+                score.mean_elapsed_ms,
+                score.p99_elapsed_ms,
+                score.segments_over_fewest,
+                score.elapsed_over_earliest,
+            )?;
+        }
+        Ok(())
+    }
+}
+
+impl Measured {
+    /// The transfers of the first repetition, where they were kept.
+    #[must_use]
+    pub fn first(&self) -> &[Sample] {
+        self.taken.first().map_or(&[][..], |taken| &taken.samples)
+    }
+
+    /// Whether the machine was too busy for the cell: undelayed transfers, of the repetitions that
+    /// were kept, that took far longer than the others.
+    #[must_use]
+    pub fn outliers(&self, yardstick: &Yardstick) -> Option<Outliers> {
+        let samples = self.taken.iter().flat_map(|taken| &taken.samples);
+        let undelayed: Vec<f64> = samples
+            .filter(|sample| !yardstick.is_delayed(sample))
+            .map(|sample| sample.elapsed.as_nanos() as f64 / 1e6)
+            .collect();
+        outliers::found(&undelayed)
+    }
+}

@@ -1,0 +1,118 @@
+//! What is asked: every policy with every pair of buffers in every trial type.
+
+use crate::lengths::Lengths;
+use crate::policy::{Policy, SocketPolicy};
+use crate::trial::{Trial, TrialType};
+
+/// What is asked of every backend alike. Sizes are in octets.
+///
+/// [`Plan::default`] is the paper's, but for one trial type, one pair of buffers and one repetition
+/// (sections 6 and 7): name what you want instead.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// In the order in which they are shown.
+    pub policies: Vec<Policy>,
+    /// What the server writes at a time.
+    pub app_buffers: Vec<u64>,
+    /// The server's send buffers.
+    pub socket_buffers: Vec<u64>,
+    /// The trial types.
+    pub trial_types: Vec<TrialType>,
+    /// The lengths of the answers.
+    pub lengths: Lengths,
+    /// So many requests share a connection in the trial types `S` and `R`; all of them if absent.
+    pub requests_per_connection: Option<usize>,
+    /// A transfer is delayed if it takes more than so many times the estimate.
+    pub multiplier: u32,
+    /// How often each trial is run, each time with a seed of its own.
+    pub repetitions: u32,
+    /// Transfers before each cell that are not counted, where time is real: code and caches are cold
+    /// at first.
+    pub warmup: u32,
+    /// Where chance begins.
+    pub seed: u64,
+}
+
+/// A cell of the tables: a policy, a pair of buffers and a trial type. Sizes are in octets.
+#[derive(Clone, Debug)]
+pub struct Cell {
+    /// What the server's TCP is told.
+    pub policy: Policy,
+    /// What the server writes at a time.
+    pub app_buffer: u64,
+    /// The server's send buffer.
+    pub socket_buffer: u64,
+    /// Which lengths, on how many connections.
+    pub trial_type: TrialType,
+}
+
+impl Default for Plan {
+    fn default() -> Self {
+        Self {
+            policies: vec![SocketPolicy::Default.into(), SocketPolicy::NoDelay.into()],
+            app_buffers: vec![4 * 1024],
+            socket_buffers: vec![64 * 1024],
+            trial_types: vec![TrialType::SequentialOne],
+            lengths: Lengths::PAPER,
+            requests_per_connection: None,
+            multiplier: Self::PAPER_MULTIPLIER,
+            repetitions: 1,
+            warmup: 0,
+            seed: 1,
+        }
+    }
+}
+
+impl Plan {
+    /// "A limit of three times this estimate" (section 6); the paper tried 2 and 4 as well.
+    pub const PAPER_MULTIPLIER: u32 = 3;
+
+    /// The cells, in the order in which they are shown.
+    #[must_use]
+    pub fn cells(&self) -> Vec<Cell> {
+        let mut cells = Vec::new();
+        for policy in &self.policies {
+            for &app_buffer in &self.app_buffers {
+                for &socket_buffer in &self.socket_buffers {
+                    cells.extend(self.trial_types.iter().map(|&trial_type| Cell {
+                        policy: policy.clone(),
+                        app_buffer,
+                        socket_buffer,
+                        trial_type,
+                    }));
+                }
+            }
+        }
+        cells
+    }
+
+    /// A repetition of a cell's trial. A repetition's seed is the same for every policy and buffer
+    /// size, so that all of them meet the same lengths and the same clocks.
+    #[must_use]
+    pub fn trial(&self, cell: &Cell, repetition: u32) -> Trial {
+        let seed = self.seed.wrapping_add(u64::from(repetition));
+        let seed = seed.wrapping_mul(0xd134_2543_de82_ef95);
+        let requests_per_connection = if cell.trial_type.one_connection() {
+            self.requests_per_connection.unwrap_or(usize::MAX)
+        } else {
+            1
+        };
+        Trial {
+            policy: cell.policy.clone(),
+            app_buffer: cell.app_buffer,
+            socket_buffer: cell.socket_buffer,
+            lengths: self.lengths.draw(cell.trial_type, seed),
+            requests_per_connection,
+            seed,
+        }
+    }
+
+    /// The transfers that one backend makes, those of [`Plan::warmup`] left out.
+    #[must_use]
+    pub fn transfers(&self) -> u64 {
+        let buffers = self.app_buffers.len() * self.socket_buffers.len();
+        let of = |trial_type: &TrialType| u64::from(self.lengths.transfers(*trial_type));
+        let of_all_types: u64 = self.trial_types.iter().map(of).sum();
+        (self.policies.len() * buffers) as u64 * of_all_types * u64::from(self.repetitions)
+    }
+}

@@ -1,0 +1,263 @@
+//! From samples to the numbers in a table's cell.
+
+use tinygram_engine::Duration;
+use tinygram_sim::medium::MediumKind;
+
+use crate::backend::Conditions;
+use crate::trial::{Sample, Taken};
+
+/// What transfers are held against. A transfer is delayed if it took longer than `multiplier` times
+/// the estimate (section 6); a segment is short below the MSS; nothing can be delivered sooner than
+/// the link carries it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Yardstick {
+    /// What joins the hosts.
+    pub medium: MediumKind,
+    /// The round-trip time beyond the medium.
+    pub rtt: Duration,
+    /// The octets that a full segment carries.
+    pub mss: u16,
+    /// 3 in the paper's tables.
+    pub multiplier: u32,
+}
+
+/// What came of a cell, over all repetitions.
+#[derive(Clone, Debug)]
+pub struct Score {
+    /// Transfers that took longer than the multiplier times the estimate; mean over repetitions.
+    pub score_percent: f64,
+    /// Its standard deviation over repetitions, in percentage points.
+    pub score_sd: f64,
+    /// Data segments per transfer, retransmissions included.
+    pub segments_per_transfer: f64,
+    /// Those below the MSS, where they are counted.
+    pub short_segments_per_transfer: Option<f64>,
+    /// Mean time from request to last octet.
+    pub mean_elapsed_ms: f64,
+    /// 99 % of the transfers took no longer.
+    pub p99_elapsed_ms: f64,
+    /// The slope of elapsed time over length by linear regression, delayed transfers left out
+    /// (section 8.1).
+    pub slope_ns_per_byte: f64,
+    /// Data segments, as a multiple of the fewest that could carry the octets.
+    pub segments_over_fewest: f64,
+    /// Mean time, as a multiple of the earliest possible delivery.
+    pub elapsed_over_earliest: f64,
+    /// Work done for it; none where another cell's run served this one, too.
+    pub work: Work,
+}
+
+/// What was run.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Work {
+    /// Transfers.
+    pub transfers: u64,
+    /// Data segments of the server.
+    pub data_segments: u64,
+    /// Events of a simulator.
+    pub events: u64,
+}
+
+impl Work {
+    /// Both added up.
+    #[must_use]
+    pub fn and(self, other: Self) -> Self {
+        Self {
+            transfers: self.transfers + other.transfers,
+            data_segments: self.data_segments + other.data_segments,
+            events: self.events + other.events,
+        }
+    }
+}
+
+impl Yardstick {
+    /// For what a backend measures under such conditions.
+    #[must_use]
+    pub fn new(conditions: &Conditions, multiplier: u32) -> Self {
+        Self {
+            medium: conditions.medium,
+            rtt: conditions.rtt,
+            mss: conditions.mss,
+            multiplier,
+        }
+    }
+
+    /// "The length divided by the LAN's raw transfer rate, plus an arbitrary 10 msec for startup
+    /// costs" (section 6), and the round-trip time beyond the LAN, which the paper's had not.
+    #[must_use]
+    pub fn estimate(&self, length: u32) -> Duration {
+        let bits_per_second = self.medium.bits_per_second();
+        let raw = Duration::from_nanos(u64::from(length) * 8_000_000_000 / bits_per_second);
+        START_UP + raw + self.rtt
+    }
+
+    /// A transfer of `length` octets that took longer is delayed.
+    #[must_use]
+    pub fn cutoff(&self, length: u32) -> Duration {
+        self.estimate(length).times(u64::from(self.multiplier))
+    }
+
+    /// Whether the transfer counts as delayed.
+    #[must_use]
+    pub fn is_delayed(&self, sample: &Sample) -> bool {
+        sample.elapsed > self.cutoff(sample.length)
+    }
+
+    /// The fewest segments that can carry `length` octets.
+    #[must_use]
+    pub fn fewest(&self, length: u32) -> u32 {
+        length.div_ceil(u32::from(self.mss))
+    }
+
+    /// No sender can deliver sooner: request and answer cross the link, the answer in the fewest
+    /// segments without a gap, and the hosts do only what cannot be done meanwhile.
+    #[must_use]
+    pub fn earliest(&self, length: u32) -> Duration {
+        let wire = self.medium.wire();
+        let mss = u32::from(self.mss);
+        let (full, rest) = (length / mss, length % mss);
+        let mut on_the_wire = wire.occupies(mss).times(u64::from(full));
+        if rest > 0 {
+            on_the_wire += wire.occupies(rest);
+        }
+        on_the_wire + wire.propagation.times(2) + self.rtt
+    }
+}
+
+impl Score {
+    /// What all repetitions of a cell come to.
+    pub fn of<'a>(yardstick: &Yardstick, repetitions: impl IntoIterator<Item = &'a Taken>) -> Self {
+        let mut sums = Sums::default();
+        for taken in repetitions {
+            sums.add(yardstick, taken);
+        }
+        sums.score()
+    }
+}
+
+/// What a cell's repetitions come to so far.
+#[derive(Default)]
+pub(crate) struct Sums {
+    scores: Vec<f64>,
+    elapsed_ns: Vec<u64>,
+    fewest: u64,
+    earliest_ns: f64,
+    short_segments: u64,
+    /// Some repetition did not count them.
+    short_uncounted: bool,
+    regression: Regression,
+    work: Work,
+}
+
+impl Sums {
+    pub(crate) fn add(&mut self, yardstick: &Yardstick, taken: &Taken) {
+        let mut delayed = 0;
+        for sample in &taken.samples {
+            if yardstick.is_delayed(sample) {
+                delayed += 1;
+            } else {
+                self.regression
+                    .add(f64::from(sample.length), sample.elapsed.as_nanos() as f64);
+            }
+            self.elapsed_ns.push(sample.elapsed.as_nanos());
+            self.fewest += u64::from(yardstick.fewest(sample.length));
+            self.earliest_ns += yardstick.earliest(sample.length).as_nanos() as f64;
+        }
+        let transfers = taken.samples.len();
+        self.scores
+            .push(100.0 * f64::from(delayed) / transfers.max(1) as f64);
+        self.short_segments += taken.short_segments.unwrap_or(0);
+        self.short_uncounted |= taken.short_segments.is_none();
+        self.work = self.work.and(Work {
+            transfers: transfers as u64,
+            data_segments: taken.data_segments,
+            events: taken.events,
+        });
+    }
+
+    pub(crate) fn score(mut self) -> Score {
+        let transfers = self.work.transfers.max(1) as f64;
+        let total_ns: f64 = self.elapsed_ns.iter().map(|ns| *ns as f64).sum();
+        let (score_percent, score_sd) = mean_and_sd(&self.scores);
+        let short = self.short_segments as f64 / transfers;
+        Score {
+            score_percent,
+            score_sd,
+            segments_per_transfer: self.work.data_segments as f64 / transfers,
+            short_segments_per_transfer: (!self.short_uncounted).then_some(short),
+            mean_elapsed_ms: total_ns / transfers / 1e6,
+            p99_elapsed_ms: percentile(&mut self.elapsed_ns, 99) as f64 / 1e6,
+            slope_ns_per_byte: self.regression.slope(),
+            segments_over_fewest: self.work.data_segments as f64 / self.fewest.max(1) as f64,
+            elapsed_over_earliest: total_ns / self.earliest_ns.max(1.0),
+            work: self.work,
+        }
+    }
+}
+
+/// The slope of elapsed time over length, in ns per octet (section 8.1).
+#[must_use]
+pub fn regression<'a>(samples: impl Iterator<Item = &'a Sample>) -> f64 {
+    let mut regression = Regression::default();
+    for sample in samples {
+        regression.add(f64::from(sample.length), sample.elapsed.as_nanos() as f64);
+    }
+    regression.slope()
+}
+
+/// "An arbitrary 10 msec for startup costs" (section 6).
+const START_UP: Duration = Duration::from_millis(10);
+
+/// Mean and sample standard deviation.
+fn mean_and_sd(values: &[f64]) -> (f64, f64) {
+    let count = values.len() as f64;
+    let mean = values.iter().sum::<f64>() / count.max(1.0);
+    let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
+    (
+        mean,
+        if count > 1.0 {
+            (squares / (count - 1.0)).sqrt()
+        } else {
+            0.0
+        },
+    )
+}
+
+/// The nearest-rank percentile.
+fn percentile(values: &mut [u64], percent: usize) -> u64 {
+    if values.is_empty() {
+        return 0;
+    }
+    let rank = (values.len() * percent).div_ceil(100).max(1) - 1;
+    *values.select_nth_unstable(rank).1
+}
+
+/// Least squares (section 8.1).
+#[derive(Clone, Copy, Debug, Default)]
+struct Regression {
+    n: f64,
+    mean_x: f64,
+    mean_y: f64,
+    xx: f64,
+    xy: f64,
+}
+
+impl Regression {
+    /// Welford's update, which does not lose digits.
+    fn add(&mut self, x: f64, y: f64) {
+        self.n += 1.0;
+        let dx = x - self.mean_x;
+        self.mean_x += dx / self.n;
+        self.mean_y += (y - self.mean_y) / self.n;
+        self.xx += dx * (x - self.mean_x);
+        self.xy += dx * (y - self.mean_y);
+    }
+
+    fn slope(&self) -> f64 {
+        if self.xx > 0.0 {
+            self.xy / self.xx
+        } else {
+            0.0
+        }
+    }
+}

@@ -1,0 +1,111 @@
+//! A trial: what a backend is asked to do, and what it says came of it.
+
+use std::sync::Arc;
+
+use serde::{Serialize, Serializer};
+use tinygram_engine::Duration;
+
+use crate::policy::Policy;
+
+/// The paper's trial types (Table 2).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum TrialType {
+    /// `S`: sequential lengths, one connection for all requests.
+    SequentialOne,
+    /// `s`: sequential lengths, a connection per request.
+    SequentialEach,
+    /// `R`: random lengths, one connection for all requests.
+    RandomOne,
+    /// `r`: random lengths, a connection per request.
+    RandomEach,
+}
+
+impl TrialType {
+    /// All of them. Where scores tie, the paper's tables name the first in this order.
+    pub const ALL: [Self; 4] = [
+        Self::SequentialOne,
+        Self::SequentialEach,
+        Self::RandomOne,
+        Self::RandomEach,
+    ];
+
+    /// The paper's letter.
+    #[must_use]
+    pub const fn letter(self) -> char {
+        match self {
+            Self::SequentialOne => 'S',
+            Self::SequentialEach => 's',
+            Self::RandomOne => 'R',
+            Self::RandomEach => 'r',
+        }
+    }
+
+    /// The trial type with this letter.
+    #[must_use]
+    pub fn with_letter(letter: char) -> Option<Self> {
+        Self::ALL.into_iter().find(|it| it.letter() == letter)
+    }
+
+    /// Whether lengths are drawn.
+    #[must_use]
+    pub const fn is_random(self) -> bool {
+        matches!(self, Self::RandomOne | Self::RandomEach)
+    }
+
+    /// Whether all requests share a connection.
+    #[must_use]
+    pub const fn one_connection(self) -> bool {
+        matches!(self, Self::SequentialOne | Self::RandomOne)
+    }
+}
+
+impl Serialize for TrialType {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_char(self.letter())
+    }
+}
+
+/// What a backend is to do: answer requests, one after the other, each with so many octets. Sizes are
+/// in octets.
+#[derive(Clone, Debug)]
+pub struct Trial {
+    /// What the server's TCP is told.
+    pub policy: Policy,
+    /// What the server writes at a time; the last write of an answer is what is left of it.
+    pub app_buffer: u64,
+    /// The server's send buffer.
+    pub socket_buffer: u64,
+    /// The length of each answer, in order.
+    pub lengths: Arc<[u32]>,
+    /// So many requests share a connection; [`usize::MAX`] for all of them.
+    pub requests_per_connection: usize,
+    /// Where chance begins, for backends that leave anything to it.
+    pub seed: u64,
+}
+
+/// The length of every request, in octets. The paper does not give it; any that fits one segment does.
+pub const REQUEST: u64 = 100;
+
+/// One transfer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sample {
+    /// The answer's length in octets.
+    pub length: u32,
+    /// From the request's sending to the answer's last octet, at the client.
+    pub elapsed: Duration,
+}
+
+/// What came of a trial.
+#[derive(Clone, Debug, Default)]
+pub struct Taken {
+    /// The transfers, in order.
+    pub samples: Vec<Sample>,
+    /// Data segments that the server sent, retransmissions included.
+    pub data_segments: u64,
+    /// Those below the MSS, where they are counted.
+    pub short_segments: Option<u64>,
+    /// Retransmissions among the data segments.
+    pub retransmitted_segments: u64,
+    /// Events that a simulator handled; 0 where there is none.
+    pub events: u64,
+}

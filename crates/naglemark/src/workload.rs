@@ -1,0 +1,252 @@
+//! Naglemark: a client asks, a server answers with so many octets, and the client takes the time
+//! (Mogul & Minshall, section 6).
+
+use std::sync::Arc;
+
+use tinygram_engine::{Duration, Instant};
+use tinygram_sim::program::{Call, Outcome, Program};
+
+/// The only socket of the benchmark.
+const SOCKET: u32 = 0;
+
+/// What both ends know.
+#[derive(Clone, Debug)]
+pub struct Script {
+    /// The length of each answer, in octets.
+    pub lengths: Arc<[u32]>,
+    /// The length of a request, in octets.
+    pub request: u64,
+    /// The server writes this many octets at a time.
+    pub app_buffer: u64,
+    /// The client reads at most this many octets at a time.
+    pub read_size: u64,
+    /// So many requests share a connection.
+    pub requests_per_connection: usize,
+    /// What a new connection takes, untimed.
+    pub set_up: Duration,
+    /// What the server takes over a request.
+    pub service: Duration,
+    /// What the client takes between an answer and the next request.
+    pub think: Duration,
+    /// How the server tells its kernel which writes belong together.
+    pub writes: Writes,
+}
+
+/// What a server says about the pieces of an answer.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Writes {
+    /// Nothing.
+    #[default]
+    Plain,
+    /// All but the last with MSG_MORE.
+    More,
+    /// Every one with MSG_MORE, and TCP_NODELAY after the last, which sends what is held.
+    MoreThenFlush,
+    /// TCP_CORK before the first, and out after the last.
+    Corked,
+}
+
+/// One of the two programs.
+#[derive(Clone, Debug)]
+pub enum Naglemark {
+    /// Asks and measures.
+    Client(Client),
+    /// Answers.
+    Server(Server),
+}
+
+/// The client's program.
+#[derive(Clone, Debug)]
+pub struct Client {
+    script: Script,
+    asked: usize,
+    asked_at: Instant,
+    missing: u64,
+    elapsed: Vec<Duration>,
+    doing: Doing,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Doing {
+    Thinking,
+    Asking,
+    Reading,
+}
+
+/// The server's program.
+#[derive(Clone, Debug)]
+pub struct Server {
+    script: Script,
+    served: usize,
+    /// Octets of the request that are still to come, then of the answer still to be written.
+    missing: u64,
+    answering: bool,
+    /// Its own cork.
+    corked: bool,
+    /// There is nothing to flush.
+    flushed: bool,
+}
+
+impl Naglemark {
+    /// The client.
+    #[must_use]
+    pub fn client(script: Script) -> Self {
+        let elapsed = Vec::with_capacity(script.lengths.len());
+        Self::Client(Client {
+            script,
+            asked: 0,
+            asked_at: Instant::ZERO,
+            missing: 0,
+            elapsed,
+            doing: Doing::Thinking,
+        })
+    }
+
+    /// The server.
+    #[must_use]
+    pub fn server(script: Script) -> Self {
+        let missing = script.request;
+        Self::Server(Server {
+            script,
+            served: 0,
+            missing,
+            answering: false,
+            corked: false,
+            flushed: true,
+        })
+    }
+
+    /// What the client measured, by request: from sending it to the last octet of the answer.
+    #[must_use]
+    pub fn elapsed(&self) -> &[Duration] {
+        match self {
+            Self::Client(client) => &client.elapsed,
+            Self::Server(_) => &[],
+        }
+    }
+}
+
+impl Program for Naglemark {
+    #[inline]
+    fn next(&mut self, now: Instant, last: Outcome) -> Call {
+        match self {
+            Self::Client(client) => client.next(now, last),
+            Self::Server(server) => server.next(last),
+        }
+    }
+}
+
+impl Client {
+    fn next(&mut self, now: Instant, last: Outcome) -> Call {
+        match (self.doing, last) {
+            (_, Outcome::Gone | Outcome::Read(0)) => Call::Stop,
+            (Doing::Thinking, _) => self.ask(now),
+            (Doing::Asking, _) => {
+                self.doing = Doing::Reading;
+                self.read()
+            }
+            (Doing::Reading, Outcome::Read(octets)) => {
+                self.missing -= octets;
+                if self.missing > 0 {
+                    self.read()
+                } else {
+                    self.answered(now)
+                }
+            }
+            (Doing::Reading, _) => Call::Stop,
+        }
+    }
+
+    fn ask(&mut self, now: Instant) -> Call {
+        let Some(length) = self.script.lengths.get(self.asked) else {
+            return Call::Stop;
+        };
+        self.missing = u64::from(*length);
+        self.asked += 1;
+        self.asked_at = now;
+        self.doing = Doing::Asking;
+        Call::Write {
+            socket: SOCKET,
+            len: self.script.request,
+            more: false,
+        }
+    }
+
+    fn read(&self) -> Call {
+        Call::Read {
+            socket: SOCKET,
+            max: self.script.read_size.min(self.missing),
+        }
+    }
+
+    fn answered(&mut self, now: Instant) -> Call {
+        self.elapsed.push(now.since(self.asked_at));
+        self.doing = Doing::Thinking;
+        if self.asked == self.script.lengths.len() {
+            Call::Stop
+        } else if self
+            .asked
+            .is_multiple_of(self.script.requests_per_connection)
+        {
+            Call::Renew {
+                socket: SOCKET,
+                takes: self.script.set_up,
+            }
+        } else {
+            Call::Compute(self.script.think)
+        }
+    }
+}
+
+impl Server {
+    fn next(&mut self, last: Outcome) -> Call {
+        match last {
+            Outcome::Gone | Outcome::Read(0) => return Call::Exit,
+            Outcome::Read(octets) | Outcome::Wrote(octets) => self.missing -= octets,
+            _ => {}
+        }
+        if self.missing == 0 && !self.answering {
+            let Some(length) = self.script.lengths.get(self.served) else {
+                return Call::Exit;
+            };
+            self.missing = u64::from(*length);
+            self.served += 1;
+            self.answering = true;
+            return Call::Compute(self.script.service);
+        }
+        if self.corked != self.wants_cork() {
+            self.corked = !self.corked;
+            return Call::Cork(SOCKET, self.corked);
+        }
+        if self.missing == 0 {
+            if !std::mem::replace(&mut self.flushed, true) {
+                return Call::NoDelay(SOCKET, true);
+            }
+            self.missing = self.script.request;
+            self.answering = false;
+        }
+        if self.answering {
+            let len = self.missing.min(self.script.app_buffer);
+            self.flushed = self.script.writes != Writes::MoreThenFlush;
+            Call::Write {
+                socket: SOCKET,
+                len,
+                more: match self.script.writes {
+                    Writes::More => len < self.missing,
+                    Writes::MoreThenFlush => true,
+                    Writes::Plain | Writes::Corked => false,
+                },
+            }
+        } else {
+            Call::Read {
+                socket: SOCKET,
+                max: self.missing,
+            }
+        }
+    }
+
+    /// In the middle of an answer.
+    fn wants_cork(&self) -> bool {
+        self.script.writes == Writes::Corked && self.answering && self.missing > 0
+    }
+}

@@ -1,0 +1,296 @@
+//! Socket options: what getsockopt says, and what setsockopt does.
+
+use std::ffi::c_int;
+
+use libc::{EINVAL, ENOPROTOOPT, IPPROTO_IP, IPPROTO_IPV6, IPPROTO_TCP, SOL_SOCKET};
+use tinygram_engine::Duration;
+use tinygram_engine::connection::Keepalive;
+use tinygram_tcp::SocketOptions;
+
+use crate::descriptors::{Kind, errno};
+use crate::info;
+use crate::world::{Errno, World};
+
+/// What the application chose, as it reads it back; connections inherit it from their listener.
+#[derive(Clone, Debug)]
+pub(crate) struct Chosen {
+    /// Level, name and value of plain numbers.
+    numbers: Vec<(c_int, c_int, c_int)>,
+    linger: Option<Duration>,
+    send_buffer: u64,
+    receive_buffer: u64,
+}
+
+impl Chosen {
+    pub(crate) fn new(options: &SocketOptions) -> Self {
+        Self {
+            numbers: Vec::new(),
+            linger: None,
+            send_buffer: options.send_buffer,
+            receive_buffer: options.receive_buffer,
+        }
+    }
+
+    pub(crate) fn linger(&self) -> Option<Duration> {
+        self.linger
+    }
+
+    /// SO_RCVLOWAT.
+    pub(crate) fn receive_low(&self) -> usize {
+        self.number(SOL_SOCKET, libc::SO_RCVLOWAT)
+            .unwrap_or(1)
+            .max(1) as usize
+    }
+
+    /// TCP_INQ.
+    pub(crate) fn tells_inq(&self) -> bool {
+        self.number(IPPROTO_TCP, TCP_INQ).is_some_and(|on| on != 0)
+    }
+
+    fn number(&self, level: c_int, name: c_int) -> Option<c_int> {
+        let known = self
+            .numbers
+            .iter()
+            .find(|one| (one.0, one.1) == (level, name));
+        known.map(|one| one.2)
+    }
+
+    fn set_number(&mut self, level: c_int, name: c_int, value: c_int) {
+        self.numbers.retain(|one| (one.0, one.1) != (level, name));
+        self.numbers.push((level, name, value));
+    }
+}
+
+const TCP_INQ: c_int = 36;
+const TCP_NOTSENT_LOWAT: c_int = 25;
+
+impl World {
+    /// getsockopt(2).
+    pub(crate) fn option(
+        &mut self,
+        fd: c_int,
+        level: c_int,
+        name: c_int,
+    ) -> Result<Vec<u8>, Errno> {
+        let descriptor = self.descriptor(fd)?;
+        let chosen = descriptor.chosen.clone();
+        let key = match descriptor.kind {
+            Kind::Stream { key, .. } => Some(key),
+            _ => None,
+        };
+        let bytes = |value: c_int| Ok(value.to_ne_bytes().to_vec());
+        match (level, name) {
+            (SOL_SOCKET, libc::SO_ERROR) => {
+                let error = key.and_then(|key| self.core.take_error(key));
+                bytes(error.map_or(0, |error| errno(&error).0))
+            }
+            (SOL_SOCKET, libc::SO_LINGER) => {
+                let on = c_int::from(chosen.linger.is_some());
+                let secs = chosen
+                    .linger
+                    .map_or(0, |time| time.as_nanos() / 1_000_000_000);
+                let mut octets = on.to_ne_bytes().to_vec();
+                octets.extend((secs as c_int).to_ne_bytes());
+                Ok(octets)
+            }
+            // The kernel doubles what is asked for.
+            (SOL_SOCKET, libc::SO_SNDBUF) => bytes(chosen.send_buffer as c_int),
+            (SOL_SOCKET, libc::SO_RCVBUF) => bytes(chosen.receive_buffer as c_int),
+            (IPPROTO_TCP, libc::TCP_INFO) => {
+                let key = key.ok_or(Errno(EINVAL))?;
+                Ok(info::octets(&self.core.info(key)))
+            }
+            (IPPROTO_TCP, libc::TCP_MAXSEG) => {
+                let asked = chosen.number(level, name);
+                let mss = match key {
+                    Some(key) => self.core.info(key).mss as c_int,
+                    None => asked.unwrap_or(536),
+                };
+                bytes(mss)
+            }
+            _ => bytes(
+                chosen
+                    .number(level, name)
+                    .unwrap_or_else(|| default(level, name)),
+            ),
+        }
+    }
+
+    /// setsockopt(2).
+    pub(crate) fn set_option(
+        &mut self,
+        fd: c_int,
+        level: c_int,
+        name: c_int,
+        octets: &[u8],
+    ) -> Result<i64, Errno> {
+        let number = |at: usize| {
+            let octets = octets.get(4 * at..4 * at + 4)?;
+            Some(c_int::from_ne_bytes(octets.try_into().ok()?))
+        };
+        if !supported(level, name) {
+            return Err(Errno(ENOPROTOOPT));
+        }
+        if (level, name) == (IPPROTO_TCP, libc::TCP_CONGESTION) {
+            return self.set_congestion(fd, octets);
+        }
+        let value = number(0).ok_or(Errno(EINVAL))?;
+        let descriptor = self.descriptor(fd)?;
+        match (level, name) {
+            (SOL_SOCKET, libc::SO_LINGER) => {
+                let secs = number(1).ok_or(Errno(EINVAL))?.max(0) as u64;
+                descriptor.chosen.linger = (value != 0).then(|| Duration::from_secs(secs));
+            }
+            (SOL_SOCKET, libc::SO_SNDBUF) => {
+                descriptor.chosen.send_buffer = 2 * value.max(0) as u64;
+            }
+            (SOL_SOCKET, libc::SO_RCVBUF) => {
+                descriptor.chosen.receive_buffer = 2 * value.max(0) as u64;
+            }
+            (IPPROTO_TCP, libc::TCP_MAXSEG) if value != 0 && !(88..=32767).contains(&value) => {
+                return Err(Errno(EINVAL));
+            }
+            _ => descriptor.chosen.set_number(level, name, value),
+        }
+        if let Kind::Fresh { options, .. } = &mut descriptor.kind {
+            options.send_buffer = descriptor.chosen.send_buffer;
+            options.receive_buffer = descriptor.chosen.receive_buffer;
+            if (level, name) == (IPPROTO_TCP, libc::TCP_MAXSEG) {
+                options.mss = u16::try_from(value).ok().filter(|mss| *mss > 0);
+            }
+        }
+        if let Kind::Stream { key, .. } = descriptor.kind {
+            self.apply(fd, key, level, name, value)?;
+        }
+        Ok(0)
+    }
+
+    /// What was chosen before there was a connection.
+    pub(crate) fn apply_chosen(&mut self, fd: c_int) -> Result<(), Errno> {
+        let numbers = self.descriptor(fd)?.chosen.numbers.clone();
+        let key = self.stream(fd)?;
+        for (level, name, value) in numbers {
+            self.apply(fd, key, level, name, value)?;
+        }
+        Ok(())
+    }
+
+    /// Sets an option on a connection.
+    fn apply(
+        &mut self,
+        fd: c_int,
+        key: usize,
+        level: c_int,
+        name: c_int,
+        value: c_int,
+    ) -> Result<(), Errno> {
+        let now = self.now;
+        let on = value != 0;
+        match (level, name) {
+            (IPPROTO_TCP, libc::TCP_NODELAY) => self.core.set_nodelay(now, key, on),
+            (IPPROTO_TCP, libc::TCP_CORK) => self.core.set_cork(now, key, on),
+            (IPPROTO_TCP, libc::TCP_USER_TIMEOUT) => {
+                let limit = Some(value.max(0) as u64).filter(|millis| *millis > 0);
+                self.core
+                    .set_user_timeout(key, limit.map(Duration::from_millis));
+            }
+            (SOL_SOCKET, libc::SO_KEEPALIVE)
+            | (IPPROTO_TCP, libc::TCP_KEEPIDLE | libc::TCP_KEEPINTVL | libc::TCP_KEEPCNT) => {
+                let keepalive = self.keepalive(fd)?;
+                self.core.set_keepalive(now, key, keepalive);
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// What SO_KEEPALIVE and its three numbers come to.
+    fn keepalive(&mut self, fd: c_int) -> Result<Option<Keepalive>, Errno> {
+        let usual = self.settings.keepalive();
+        let chosen = &self.descriptor(fd)?.chosen;
+        let on = chosen
+            .number(SOL_SOCKET, libc::SO_KEEPALIVE)
+            .is_some_and(|on| on != 0);
+        let number = |name| {
+            chosen
+                .number(IPPROTO_TCP, name)
+                .map(|value| value.max(1) as u64)
+        };
+        Ok(on.then(|| Keepalive {
+            idle: number(libc::TCP_KEEPIDLE).map_or(usual.idle, Duration::from_secs),
+            interval: number(libc::TCP_KEEPINTVL).map_or(usual.interval, Duration::from_secs),
+            probes: number(libc::TCP_KEEPCNT).map_or(usual.probes, |probes| probes as u32),
+        }))
+    }
+
+    fn set_congestion(&mut self, fd: c_int, octets: &[u8]) -> Result<i64, Errno> {
+        use tinygram_engine::sender::congestion::{Congestion, Cubic, Reno};
+        let name = octets.split(|octet| *octet == 0).next().unwrap_or_default();
+        let congestion = match name {
+            b"reno" => Congestion::Reno(Reno::default()),
+            b"cubic" => Congestion::Cubic(Cubic::default()),
+            _ => return Err(Errno(libc::ENOENT)),
+        };
+        match &mut self.descriptor(fd)?.kind {
+            Kind::Fresh { options, .. } => options.congestion = Some(congestion),
+            Kind::Stream { key, .. } => {
+                let key = *key;
+                self.core.set_congestion(key, congestion);
+            }
+            _ => {}
+        }
+        Ok(0)
+    }
+
+    /// Settings changed: what takes effect at once.
+    pub(crate) fn apply_settings(&mut self) {
+        for state in std::mem::take(&mut self.settings.drops) {
+            self.core.drop_connections(|of| info::name(of) == state);
+        }
+    }
+
+    /// For commands of the script: `sockstat` as the runner has it reads the states of all connections.
+    pub(crate) fn tell_states(&mut self) {
+        self.settings.tell_states(&self.core);
+    }
+}
+
+/// What is said where nothing was chosen.
+fn default(level: c_int, name: c_int) -> c_int {
+    match (level, name) {
+        (SOL_SOCKET, libc::SO_RCVLOWAT) => 1,
+        (IPPROTO_IP, libc::IP_TTL) | (IPPROTO_IPV6, libc::IPV6_UNICAST_HOPS) => 64,
+        (IPPROTO_TCP, libc::TCP_KEEPIDLE) => 7200,
+        (IPPROTO_TCP, libc::TCP_KEEPINTVL) => 75,
+        (IPPROTO_TCP, libc::TCP_KEEPCNT) => 9,
+        (IPPROTO_TCP, libc::TCP_SYNCNT) => 6,
+        (IPPROTO_TCP, TCP_NOTSENT_LOWAT) => -1,
+        _ => 0,
+    }
+}
+
+/// Whether the option is known; the others are refused as the kernel refuses them.
+fn supported(level: c_int, name: c_int) -> bool {
+    const TCP: [c_int; 16] = [
+        libc::TCP_NODELAY,
+        libc::TCP_MAXSEG,
+        libc::TCP_CORK,
+        libc::TCP_KEEPIDLE,
+        libc::TCP_KEEPINTVL,
+        libc::TCP_KEEPCNT,
+        libc::TCP_SYNCNT,
+        libc::TCP_LINGER2,
+        libc::TCP_DEFER_ACCEPT,
+        libc::TCP_WINDOW_CLAMP,
+        libc::TCP_QUICKACK,
+        libc::TCP_CONGESTION,
+        libc::TCP_USER_TIMEOUT,
+        TCP_NOTSENT_LOWAT,
+        TCP_INQ,
+        libc::TCP_INFO,
+    ];
+    match level {
+        IPPROTO_TCP => TCP.contains(&name),
+        _ => true,
+    }
+}

@@ -1,0 +1,183 @@
+//! What a script sets besides its calls: `sysctl` and its like, which the runner's commands write down
+//! in a file, and packetdrill's `--so_flags`.
+
+use std::collections::BTreeMap;
+use std::fs;
+
+use tinygram_engine::Duration;
+use tinygram_engine::connection::{Extensions, Keepalive};
+use tinygram_engine::profile::Profile;
+use tinygram_tcp::SocketOptions;
+
+/// Names and values; the file's are later than the flags.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Settings {
+    flags: BTreeMap<String, String>,
+    file: BTreeMap<String, String>,
+    read: String,
+    /// `tcpdrop -s STATE`, not yet done.
+    pub(crate) drops: Vec<String>,
+    lines: usize,
+    /// The states last written down.
+    told: String,
+}
+
+/// The file to which commands of a script append `NAME=VALUE`.
+pub(crate) const SETTINGS_FILE: &str = "TINYGRAM_PACKETDRILL_SETTINGS";
+
+impl Settings {
+    /// Settings from flags `NAME=VALUE`, separated by commas.
+    pub(crate) fn new(flags: &str) -> Result<Self, String> {
+        let mut settings = Self::default();
+        for flag in flags.split(',').filter(|flag| !flag.is_empty()) {
+            let Some((name, value)) = flag.split_once('=') else {
+                return Err(format!(
+                    "so_flags: {flag} is not NAME=VALUE, as in profile=linux_6"
+                ));
+            };
+            settings.flags.insert(name.into(), value.into());
+        }
+        if let Some(name) = settings.flags.get("profile")
+            && Profile::named(name).is_none()
+        {
+            return Err(format!("so_flags: no profile is called {name}"));
+        }
+        settings.refresh();
+        Ok(settings)
+    }
+
+    /// Reads the file again; gives whether it has changed.
+    pub(crate) fn refresh(&mut self) -> bool {
+        let Some(path) = std::env::var_os(SETTINGS_FILE) else {
+            return false;
+        };
+        let text = fs::read_to_string(path).unwrap_or_default();
+        if text == self.read {
+            return false;
+        }
+        for line in text.lines().skip(self.lines) {
+            self.lines += 1;
+            if let Some((name, value)) = line.split_once('=') {
+                if name == "tcpdrop" {
+                    self.drops.push(value.into());
+                } else {
+                    self.file.insert(name.into(), value.trim().into());
+                }
+            }
+        }
+        self.read = text;
+        true
+    }
+
+    fn get(&self, name: &str) -> Option<&str> {
+        let value = self.file.get(name).or_else(|| self.flags.get(name));
+        value.map(String::as_str)
+    }
+
+    pub(crate) fn number(&self, name: &str) -> Option<u64> {
+        let value = self.get(name)?.split_whitespace().next()?;
+        match value.strip_prefix("0x") {
+            Some(hex) => u64::from_str_radix(hex, 16).ok(),
+            None => value.parse().ok(),
+        }
+    }
+
+    /// The `nth` of a value of several numbers.
+    fn nth(&self, name: &str, nth: usize) -> Option<u64> {
+        self.get(name)?.split_whitespace().nth(nth)?.parse().ok()
+    }
+
+    /// A switch; 0 is off.
+    pub(crate) fn is_off(&self, name: &str) -> bool {
+        self.number(name) == Some(0)
+    }
+
+    /// Whether the suite is FreeBSD's, whose settings have other names.
+    pub(crate) fn freebsd(&self) -> bool {
+        self.get("suite") == Some("freebsd")
+    }
+
+    /// The device's.
+    pub(crate) fn mtu(&self) -> u16 {
+        self.number("mtu").map_or(1500, |mtu| mtu as u16)
+    }
+
+    /// What a fresh socket begins with.
+    pub(crate) fn socket(&self) -> SocketOptions {
+        let profile = self.get("profile").unwrap_or("linux_6");
+        let profile = Profile::named(profile).expect("looked at when the flags came");
+        let (send_buffer, receive_buffer) = if self.freebsd() {
+            (
+                self.number("net.inet.tcp.sendspace").unwrap_or(32_768),
+                self.number("net.inet.tcp.recvspace").unwrap_or(65_536),
+            )
+        } else {
+            (
+                self.nth("net.ipv4.tcp_wmem", 1).unwrap_or(256 * 1024),
+                self.nth("net.ipv4.tcp_rmem", 1).unwrap_or(540_000),
+            )
+        };
+        SocketOptions {
+            profile,
+            send_buffer,
+            receive_buffer,
+            extensions: Some(self.extensions()),
+            ..SocketOptions::default()
+        }
+    }
+
+    fn extensions(&self) -> Extensions {
+        let mut extensions = Extensions::LINUX_6;
+        let plain = self.is_off("net.inet.tcp.rfc1323");
+        if plain || self.is_off("net.ipv4.tcp_timestamps") {
+            extensions.timestamps = false;
+        }
+        if plain || self.is_off("net.ipv4.tcp_window_scaling") {
+            extensions.window_scaling = false;
+        }
+        if self.is_off("net.ipv4.tcp_sack") || self.is_off("net.inet.tcp.sack.enable") {
+            extensions.sack = false;
+            extensions.dsack = false;
+            extensions.rack_tlp = false;
+        }
+        if self.is_off("net.ipv4.tcp_dsack") {
+            extensions.dsack = false;
+        }
+        extensions
+    }
+
+    /// What SO_KEEPALIVE means.
+    pub(crate) fn keepalive(&self) -> Keepalive {
+        let mut keepalive = Keepalive::LINUX;
+        let millis = |name| self.number(name).map(Duration::from_millis);
+        if let Some(idle) = millis("net.inet.tcp.keepidle") {
+            keepalive.idle = idle;
+        }
+        if let Some(interval) = millis("net.inet.tcp.keepintvl") {
+            keepalive.interval = interval;
+        }
+        if let Some(probes) = self.number("net.inet.tcp.keepcnt") {
+            keepalive.probes = probes as u32;
+        }
+        keepalive
+    }
+}
+
+impl Settings {
+    /// Writes the connections' states beside the settings, one in a line, for the runner's `sockstat`.
+    pub(crate) fn tell_states(&mut self, core: &tinygram_tcp::Core) {
+        let Some(path) = std::env::var_os(SETTINGS_FILE) else {
+            return;
+        };
+        let mut text = String::new();
+        for (state, port) in core.states() {
+            text.push_str(&format!("{} {port}\n", crate::info::name(state)));
+        }
+        if text != self.told {
+            let path = std::path::Path::new(&path).with_extension("states");
+            if fs::write(path, &text).is_ok() {
+                self.told = text;
+            }
+        }
+    }
+}

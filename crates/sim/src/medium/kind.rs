@@ -1,0 +1,91 @@
+//! The media by name, with the physical numbers of each.
+
+use tinygram_engine::Duration;
+
+use super::{Ethernet, Fddi, Medium, PointToPoint, Wire};
+use crate::dice::{Dice, Purpose};
+
+/// What joins two hosts.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum MediumKind {
+    /// 10 Mbit/s, MSS 1460.
+    Ethernet,
+    /// The same through a switch: both ways at once, no collisions.
+    EthernetFullDuplex,
+    /// 100 Mbit/s, MSS 4312.
+    Fddi,
+    /// A full-duplex line with this many bits per second, framed as Ethernet.
+    PointToPoint {
+        /// Bits per second.
+        bits_per_second: u64,
+    },
+}
+
+/// From one host to the other on a LAN (fitted to Mogul & Minshall's tables; minor).
+const PROPAGATION: Duration = Duration::from_micros(10);
+
+impl MediumKind {
+    /// Its name in tables.
+    #[must_use]
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Ethernet => "ethernet",
+            Self::EthernetFullDuplex => "ethernet-full-duplex",
+            Self::Fddi => "fddi",
+            Self::PointToPoint { .. } => "point-to-point",
+        }
+    }
+
+    /// The raw rate.
+    #[must_use]
+    pub fn bits_per_second(&self) -> u64 {
+        match self {
+            Self::Ethernet | Self::EthernetFullDuplex => 10_000_000,
+            Self::Fddi => 100_000_000,
+            Self::PointToPoint { bits_per_second } => *bits_per_second,
+        }
+    }
+
+    /// The MSS that Mogul & Minshall had on it (section 7); Ethernet's where they had none.
+    #[must_use]
+    pub fn usual_mss(&self) -> u16 {
+        match self {
+            Self::Ethernet | Self::EthernetFullDuplex | Self::PointToPoint { .. } => 1460,
+            Self::Fddi => 4312,
+        }
+    }
+
+    /// The physical numbers.
+    #[must_use]
+    pub fn wire(&self) -> Wire {
+        // TCP and IP headers are 40 octets.
+        let (overhead, least) = match self {
+            // Preamble 8, header 14, trailer 4, gap 12; a frame has at least 64 octets besides
+            // preamble and gap.
+            Self::Ethernet | Self::EthernetFullDuplex | Self::PointToPoint { .. } => (40 + 38, 84),
+            // Preamble 8, delimiters and status 3, frame control 1, addresses 12, LLC and SNAP 8,
+            // trailer 4.
+            Self::Fddi => (40 + 36, 0),
+        };
+        Wire::new(self.bits_per_second(), overhead, least, PROPAGATION)
+    }
+
+    /// A medium of this kind, on which hosts take turns as they do there; its chance begins at `seed`.
+    #[must_use]
+    pub fn shared(&self, seed: u64) -> Medium {
+        match self {
+            Self::Ethernet => Medium::Ethernet(Ethernet::new(
+                self.wire(),
+                Dice::new(seed, Purpose::Backoff),
+            )),
+            Self::Fddi => Medium::Fddi(Fddi::new(self.wire())),
+            Self::EthernetFullDuplex | Self::PointToPoint { .. } => self.full_duplex(),
+        }
+    }
+
+    /// A medium of this rate and these frames that carries both ways at once.
+    #[must_use]
+    pub fn full_duplex(&self) -> Medium {
+        Medium::PointToPoint(PointToPoint::new(self.wire()))
+    }
+}

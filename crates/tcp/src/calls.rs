@@ -1,0 +1,512 @@
+//! The application calls.
+
+use std::io;
+use std::net::SocketAddr;
+use std::task::{Context, Poll};
+
+use tinygram_engine::connection::Keepalive;
+use tinygram_engine::receiver::ack_policy::{AckPolicy, AckTimer};
+use tinygram_engine::sender::Counters;
+use tinygram_engine::sender::send_policy::{BlockedOn, SendPolicy, Why};
+use tinygram_engine::{Duration, Instant, Span, State};
+use tinygram_wire::decode::Endpoint;
+
+use super::SocketOptions;
+use super::listener::Listener;
+use super::socket::{Fate, Owner, Socket, remember};
+use super::{Core, MOST_UNOWNED, Pair};
+
+/// How a connection stands.
+#[derive(Clone, Copy, Debug)]
+pub struct Info {
+    /// The state.
+    pub state: State,
+    /// What its sender counted.
+    pub sent: Counters,
+    /// The largest segment to send, in octets.
+    pub mss: u32,
+    /// The congestion window, in octets.
+    pub cwnd: u64,
+    /// The slow start threshold, in octets.
+    pub ssthresh: u64,
+    /// The peer's window, in octets.
+    pub peer_window: u64,
+    /// The smoothed round-trip time, once it was measured.
+    pub srtt: Option<Duration>,
+    /// The retransmission time-out.
+    pub rto: Duration,
+    /// Octets sent and not acknowledged.
+    pub outstanding: u64,
+    /// Octets written and not sent.
+    pub unsent: u64,
+    /// Octets that can be read.
+    pub readable: u64,
+    /// Octets of memory that the buffers take.
+    pub allocated: usize,
+}
+
+impl Core {
+    /// Sends a SYN. The socket's key is the application's until [`Core::release`].
+    ///
+    /// # Errors
+    ///
+    /// [`io::ErrorKind::AddrNotAvailable`] if the stack has no address of the peer's family or no
+    /// port is left for this peer; [`io::ErrorKind::AddrInUse`] if `local` is taken.
+    pub fn connect(
+        &mut self,
+        now: Instant,
+        local: Option<SocketAddr>,
+        remote: SocketAddr,
+        options: &SocketOptions,
+    ) -> io::Result<usize> {
+        let local = match local {
+            Some(local) => local,
+            None => SocketAddr::new(self.address_towards(remote)?, 0),
+        };
+        if !self.addresses.contains(&local.ip()) || local.is_ipv4() != remote.is_ipv4() {
+            return Err(io::ErrorKind::AddrNotAvailable.into());
+        }
+        let pair = self.choose_port(local.into(), remote.into())?;
+        let key = self
+            .open(now, pair, options, Owner::Application)
+            .map_err(io::Error::other)?;
+        self.sockets[key].connection.connect(now, &mut self.outbox);
+        self.settle(key);
+        Ok(key)
+    }
+
+    fn address_towards(&self, remote: SocketAddr) -> io::Result<std::net::IpAddr> {
+        let mut of_the_family = self.addresses.iter();
+        of_the_family
+            .find(|address| address.is_ipv4() == remote.is_ipv4())
+            .copied()
+            .ok_or_else(|| io::ErrorKind::AddrNotAvailable.into())
+    }
+
+    fn choose_port(&mut self, local: Endpoint, remote: Endpoint) -> io::Result<Pair> {
+        let pair = |port| Pair {
+            local: Endpoint { port, ..local },
+            remote,
+        };
+        if local.port != 0 {
+            let taken = self.pairs.contains_key(&pair(local.port));
+            return match taken {
+                true => Err(io::ErrorKind::AddrInUse.into()),
+                false => Ok(pair(local.port)),
+            };
+        }
+        let pairs = &self.pairs;
+        self.secrets
+            .ephemeral_port(&local, &remote, |port| !pairs.contains_key(&pair(port)))
+            .map(pair)
+            .ok_or_else(|| io::ErrorKind::AddrNotAvailable.into())
+    }
+
+    /// Waits for connections to `local`, whose address may be the unspecified one (all of this
+    /// family and the other). `backlog` bounds the half-open ones and, apart, the unaccepted ones.
+    ///
+    /// # Errors
+    ///
+    /// [`io::ErrorKind::AddrInUse`] if another listener has it;
+    /// [`io::ErrorKind::AddrNotAvailable`] if it is not the stack's.
+    pub fn listen(
+        &mut self,
+        local: SocketAddr,
+        backlog: usize,
+        options: &SocketOptions,
+    ) -> io::Result<(usize, SocketAddr)> {
+        let any = local.ip().is_unspecified();
+        if !any && !self.addresses.contains(&local.ip()) {
+            return Err(io::ErrorKind::AddrNotAvailable.into());
+        }
+        let taken = |port| {
+            self.listeners.iter().any(|(_, other)| {
+                let theirs = other.local.address();
+                let same = any || theirs.is_unspecified() || theirs == local.ip();
+                other.local.port == port && same
+            })
+        };
+        let port = match local.port() {
+            0 => (49152..=65535).find(|port| !taken(*port)),
+            port => Some(port).filter(|port| !taken(*port)),
+        };
+        let port = port.ok_or(io::ErrorKind::AddrInUse)?;
+        let local = SocketAddr::new(local.ip(), port);
+        let listener = Listener::new(local.into(), backlog, options.clone());
+        Ok((self.listeners.insert(listener), local))
+    }
+
+    /// A connection that is complete. Any number of tasks may wait for one, each with a number of
+    /// its own, until it has one or [`Core::stop_accepting`] is called for it.
+    ///
+    /// # Errors
+    ///
+    /// [`io::ErrorKind::ConnectionAborted`] once the device is gone.
+    pub fn poll_accept(
+        &mut self,
+        listener: usize,
+        acceptor: u64,
+        context: &Context<'_>,
+    ) -> Poll<io::Result<usize>> {
+        let listener = &mut self.listeners[listener];
+        match listener.pop_ready() {
+            Some(key) => {
+                self.sockets[key].owner = Owner::Application;
+                Poll::Ready(Ok(key))
+            }
+            None if self.device_gone => Poll::Ready(Err(Fate::Aborted.into())),
+            None => {
+                listener.remember(acceptor, context.waker());
+                Poll::Pending
+            }
+        }
+    }
+
+    /// The task of this number waits no more.
+    pub fn stop_accepting(&mut self, listener: usize, acceptor: u64) {
+        self.listeners[listener].forget(acceptor);
+    }
+
+    /// No more connections are accepted; those that nobody has accepted are reset.
+    pub fn stop_listening(&mut self, listener: usize) {
+        for key in self.listeners[listener].owned() {
+            self.disown(key);
+            self.reset_connection(key);
+        }
+        self.listeners.remove(listener);
+    }
+
+    /// Waits for the handshake.
+    ///
+    /// # Errors
+    ///
+    /// If it failed.
+    pub fn poll_connected(&mut self, key: usize, context: &Context<'_>) -> Poll<io::Result<()>> {
+        let socket = &mut self.sockets[key];
+        if let Some(fate) = socket.fate {
+            socket.error = None;
+            return Poll::Ready(Err(fate.into()));
+        }
+        match socket.connection.state() {
+            State::SynSent | State::SynReceived => {
+                remember(&mut socket.writer, context.waker());
+                Poll::Pending
+            }
+            _ => Poll::Ready(Ok(())),
+        }
+    }
+
+    /// Reads into `take`, which is given one or two pieces of at most `most` octets in all. 0 means
+    /// that the peer has closed.
+    ///
+    /// # Errors
+    ///
+    /// If the connection ended before its time.
+    pub fn poll_read(
+        &mut self,
+        now: Instant,
+        key: usize,
+        most: usize,
+        context: &Context<'_>,
+        take: impl FnOnce(&[u8], &[u8]),
+    ) -> Poll<io::Result<usize>> {
+        let socket = &mut self.sockets[key];
+        let receiver = socket.connection.receiver();
+        let octets = receiver.readable().min(most as u64);
+        if octets > 0 {
+            let start = receiver.read_up_to();
+            let (first, second) = socket.receive.slices(Span::new(start, start + octets));
+            take(first, second);
+            socket.connection.reader_resumes();
+            socket.connection.read(now, octets, &mut self.outbox);
+            let end = start + octets;
+            if socket.received_up_to() == end {
+                socket.receive.restart(end);
+            }
+            self.settle(key);
+            return Poll::Ready(Ok(octets as usize));
+        }
+        if let Some(error) = socket.error.take() {
+            return Poll::Ready(Err(error.into()));
+        }
+        let receiver = socket.connection.receiver();
+        let ended = socket.fate.is_some()
+            || socket.reading_closed
+            || receiver.at_end()
+            || socket.connection.state() == State::Closed;
+        if ended || most == 0 {
+            return Poll::Ready(Ok(0));
+        }
+        remember(&mut socket.reader, context.waker());
+        self.blocks(now, key, BlockedOn::Read);
+        Poll::Pending
+    }
+
+    /// Writes as much of the pieces as the send buffer takes; `more` says that another write
+    /// follows (MSG_MORE).
+    ///
+    /// # Errors
+    ///
+    /// If the connection ended before its time, or this side has closed it.
+    pub fn poll_write(
+        &mut self,
+        now: Instant,
+        key: usize,
+        pieces: &[io::IoSlice<'_>],
+        more: bool,
+        context: &Context<'_>,
+    ) -> Poll<io::Result<usize>> {
+        let socket = &mut self.sockets[key];
+        if let Some(error) = socket.error.take() {
+            return Poll::Ready(Err(error.into()));
+        }
+        if !socket.may_write() {
+            return Poll::Ready(Err(io::ErrorKind::BrokenPipe.into()));
+        }
+        let len: usize = pieces.iter().map(|piece| piece.len()).sum();
+        if len == 0 {
+            return Poll::Ready(Ok(0));
+        }
+        let octets = socket.buffer(pieces, len);
+        socket.connection.writer_resumes();
+        let more = more || socket.more;
+        let wrote = match octets {
+            0 => 0,
+            octets => socket.connection.write(now, octets, more, &mut self.outbox),
+        };
+        if wrote == 0 {
+            remember(&mut socket.writer, context.waker());
+            self.blocks(now, key, BlockedOn::Write);
+            return Poll::Pending;
+        }
+        socket.wrote = true;
+        self.watch(key);
+        self.settle(key);
+        Poll::Ready(Ok(wrote as usize))
+    }
+
+    /// Writes `octets` to their end, sleeping for space, as one write of which the policy knows that
+    /// more comes (a kernel's write to a blocking socket). `done` counts what was copied: 0 at the
+    /// first call; called again, the write goes on. `more` says that another write follows (MSG_MORE).
+    /// Until it is ready or [abandoned](Core::abandon_write) nothing else may be written.
+    ///
+    /// # Errors
+    ///
+    /// As [`Core::poll_write`].
+    pub fn poll_write_whole(
+        &mut self,
+        now: Instant,
+        key: usize,
+        octets: &[u8],
+        done: &mut usize,
+        more: bool,
+        context: &Context<'_>,
+    ) -> Poll<io::Result<()>> {
+        let socket = &mut self.sockets[key];
+        if *done == octets.len() {
+            return Poll::Ready(Ok(()));
+        }
+        if let Some(error) = socket.error.take() {
+            return Poll::Ready(Err(error.into()));
+        }
+        if !socket.may_write() {
+            return Poll::Ready(Err(io::ErrorKind::BrokenPipe.into()));
+        }
+        match socket.connection.write_remaining() {
+            0 => socket.connection.write_begin(now, octets.len() as u64),
+            _ => socket.connection.write_resume(now),
+        }
+        let more = more || socket.more;
+        while let Some(piece) = socket.connection.peek_write() {
+            let rest = &octets[*done..];
+            let piece = &rest[..rest.len().min(piece as usize)];
+            socket.buffer(&[io::IoSlice::new(piece)], piece.len());
+            socket.connection.write_step(now, more, &mut self.outbox);
+            *done += piece.len();
+            socket.wrote = true;
+        }
+        self.watch(key);
+        if *done < octets.len() {
+            remember(&mut self.sockets[key].writer, context.waker());
+            self.blocks(now, key, BlockedOn::Write);
+            return Poll::Pending;
+        }
+        self.settle(key);
+        Poll::Ready(Ok(()))
+    }
+
+    /// The rest of a [whole write](Core::poll_write_whole) does not come.
+    pub fn abandon_write(&mut self, now: Instant, key: usize) {
+        let socket = &mut self.sockets[key];
+        socket.connection.write_abandon(now, &mut self.outbox);
+        self.settle(key);
+    }
+
+    /// A policy that waits for its writer to block is asked again when the task has yielded.
+    #[inline]
+    fn watch(&mut self, key: usize) {
+        let socket = &mut self.sockets[key];
+        let hold = socket.connection.sender().hold();
+        if !socket.watched && hold.is_some_and(|hold| hold.why == Why::WriterRuns) {
+            socket.watched = true;
+            self.watched.push(key);
+        }
+    }
+
+    /// A task is about to wait.
+    pub(super) fn blocks(&mut self, now: Instant, key: usize, on: BlockedOn) {
+        let socket = &mut self.sockets[key];
+        let wrote = std::mem::take(&mut socket.wrote);
+        socket
+            .connection
+            .app_blocks(now, on, wrote, &mut self.outbox);
+        self.settle(key);
+    }
+
+    /// What was written is to leave now, as far as the policy was waiting for the writer.
+    pub fn flush(&mut self, now: Instant, key: usize) {
+        if self.sockets[key].wrote {
+            self.blocks(now, key, BlockedOn::Elsewhere);
+        }
+    }
+
+    /// Nothing more will be written.
+    pub fn shutdown(&mut self, now: Instant, key: usize) {
+        let socket = &mut self.sockets[key];
+        socket.connection.close(now, &mut self.outbox);
+        self.settle(key);
+    }
+
+    /// Resets the connection.
+    pub fn abort(&mut self, key: usize) {
+        self.sockets[key].ends(Fate::Aborted);
+        self.reset_connection(key);
+        let socket = &mut self.sockets[key];
+        socket.wake_reader(&mut self.wakers);
+        socket.wake_writer(&mut self.wakers);
+    }
+
+    /// The application drops its stream: the connection is closed in good order, or reset where
+    /// data came that it has not read, or comes later (RFC 2525, section 2.17).
+    pub fn release(&mut self, now: Instant, key: usize) {
+        let crowded = self.unowned >= MOST_UNOWNED;
+        self.disown(key);
+        let socket = &mut self.sockets[key];
+        socket.reader = None;
+        socket.writer = None;
+        if socket.abort_on_drop || crowded {
+            socket.connection.abort(&mut self.outbox);
+        } else {
+            socket.connection.abandon(now, &mut self.outbox);
+        }
+        self.settle(key);
+    }
+
+    /// Dropping the stream is to reset the connection (SO_LINGER with zero).
+    pub fn set_abort_on_drop(&mut self, key: usize, on: bool) {
+        self.sockets[key].abort_on_drop = on;
+    }
+
+    /// Every write is followed by another one, or no longer.
+    pub fn set_more(&mut self, key: usize, on: bool) {
+        self.sockets[key].more = on;
+    }
+
+    /// SO_KEEPALIVE: probes for an idle peer, or none.
+    pub fn set_keepalive(&mut self, now: Instant, key: usize, keepalive: Option<Keepalive>) {
+        let socket = &mut self.sockets[key];
+        socket.connection.set_keepalive(now, keepalive);
+        self.settle(key);
+    }
+
+    /// TCP_USER_TIMEOUT: how long the peer may leave something unanswered.
+    pub fn set_user_timeout(&mut self, key: usize, limit: Option<Duration>) {
+        self.sockets[key].connection.set_user_timeout(limit);
+        self.settle(key);
+    }
+
+    /// TCP_NODELAY.
+    pub fn set_nodelay(&mut self, now: Instant, key: usize, on: bool) {
+        let socket = &mut self.sockets[key];
+        socket.connection.set_nodelay(now, on, &mut self.outbox);
+        self.settle(key);
+    }
+
+    /// TCP_CORK.
+    pub fn set_cork(&mut self, now: Instant, key: usize, on: bool) {
+        let socket = &mut self.sockets[key];
+        socket.connection.set_cork(now, on, &mut self.outbox);
+        self.settle(key);
+    }
+
+    /// Another send policy.
+    pub fn set_send_policy(&mut self, now: Instant, key: usize, policy: SendPolicy) {
+        let socket = &mut self.sockets[key];
+        socket
+            .connection
+            .set_send_policy(now, policy, &mut self.outbox);
+        self.settle(key);
+    }
+
+    /// Another ACK policy.
+    pub fn set_ack_policy(&mut self, key: usize, policy: AckPolicy, timer: AckTimer) {
+        self.sockets[key].connection.set_ack_policy(policy, timer);
+    }
+
+    /// This end's address and port, and the peer's.
+    #[must_use]
+    pub fn ends(&self, key: usize) -> (SocketAddr, SocketAddr) {
+        let path = &self.sockets[key].path;
+        (path.source(), path.destination())
+    }
+
+    /// How the connection stands.
+    #[must_use]
+    pub fn info(&self, key: usize) -> Info {
+        let socket = &self.sockets[key];
+        let sender = socket.connection.sender();
+        let vars = sender.vars();
+        Info {
+            state: socket.connection.state(),
+            sent: *sender.counters(),
+            mss: vars.mss,
+            cwnd: vars.cwnd,
+            ssthresh: vars.ssthresh,
+            peer_window: vars.wnd,
+            srtt: sender.rtt().srtt(),
+            rto: sender.rtt().rto(),
+            outstanding: vars.outstanding(),
+            unsent: vars.written.since(vars.nxt),
+            readable: socket.connection.receiver().readable(),
+            allocated: socket.allocated(),
+        }
+    }
+}
+
+impl Socket {
+    /// Whether the application may write, now or once the handshake is complete.
+    fn may_write(&self) -> bool {
+        let opening = matches!(self.connection.state(), State::SynSent | State::SynReceived);
+        (opening || self.connection.state().sends()) && !self.connection.sender().is_finishing()
+    }
+
+    /// Copies as much of the pieces behind what was written as the buffer's limit allows; gives how
+    /// many octets.
+    #[inline]
+    fn buffer(&mut self, pieces: &[io::IoSlice<'_>], len: usize) -> u64 {
+        let sender = self.connection.sender();
+        let octets = sender.space().min(len as u64);
+        let vars = sender.vars();
+        let start = vars.written;
+        let oldest = vars.una.max(tinygram_engine::Offset::FIRST);
+        self.send.reserve(Span::new(oldest, start + octets), start);
+        let (mut at, mut left) = (start, octets as usize);
+        for piece in pieces {
+            let some = &piece[..piece.len().min(left)];
+            self.send.put(at, some);
+            at += some.len() as u64;
+            left -= some.len();
+        }
+        octets
+    }
+}

@@ -1,0 +1,376 @@
+//! The stack without a device, a clock or a thread: packets, calls and times come in, packets and
+//! wake-ups go out.
+//!
+//! As with the engine there are three families of entry: a packet arrives ([`Core::on_packet`], and
+//! [`Core::on_batch_end`] once no more are at hand), time passes ([`Core::on_time`]), the
+//! application calls (`calls.rs`). After any of them [`Core::fill`] gives the packets to send, and
+//! [`Core::take_wakers`] whom to wake.
+
+mod arrival;
+mod calls;
+mod icmp;
+mod link;
+mod listener;
+mod options;
+mod readiness;
+mod ring;
+mod secrets;
+mod socket;
+mod timers;
+mod transmit;
+
+use std::collections::HashMap;
+use std::net::IpAddr;
+use std::task::Waker;
+
+use slab::Slab;
+use tinygram_engine::{Connection, Events, Instant, Outbox, State};
+use tinygram_wire::decode::Endpoint;
+use tinygram_wire::encode::{Path, Version};
+use tinygram_wire::sequence::Sequence;
+
+use arrival::Gathered;
+use listener::Listener;
+use secrets::Secrets;
+use socket::{Fate, Owner, Socket};
+use timers::Timers;
+use transmit::Queue;
+
+pub use calls::Info;
+pub use link::{Abilities, Offload};
+pub use options::SocketOptions;
+pub use readiness::Readiness;
+pub use transmit::Batch;
+
+/// All connections of a stack.
+#[derive(Debug)]
+pub struct Core {
+    abilities: Abilities,
+    addresses: Vec<IpAddr>,
+    device_gone: bool,
+    sockets: Slab<Socket>,
+    pairs: HashMap<Pair, usize, foldhash::fast::RandomState>,
+    listeners: Slab<Listener>,
+    timers: Timers,
+    secrets: Secrets,
+    /// What the engine said in the call under way; empty between calls.
+    outbox: Outbox,
+    queue: Queue,
+    wakers: Vec<Waker>,
+    /// Segments that arrived back to back, taken for one.
+    gathered: Option<Gathered>,
+    /// Sockets with a held runt, to be looked at when their writers have had their turn.
+    watched: Vec<usize>,
+    /// Sockets that nobody owns any more.
+    unowned: usize,
+    counters: Counters,
+}
+
+/// Who talks to whom.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct Pair {
+    local: Endpoint,
+    remote: Endpoint,
+}
+
+/// What a stack counted since it began.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counters {
+    /// Packets that arrived.
+    pub packets_in: u64,
+    /// Those that were malformed, damaged, fragments or of another protocol.
+    pub refused: u64,
+    /// Those for addresses that are not the stack's.
+    pub strange: u64,
+    /// RSTs that answered segments for which there is no connection.
+    pub resets: u64,
+    /// SYNs that were lost because the application accepts too slowly.
+    pub no_room: u64,
+    /// Half-open connections that gave way to newer ones.
+    pub evicted: u64,
+    /// Echo requests that were answered.
+    pub echoes: u64,
+}
+
+/// How many connections may be in TIME-WAIT or be finished by nobody's order at once; beyond it the
+/// newest goes at once (Linux: `tcp_max_tw_buckets`, `tcp_max_orphans`).
+const MOST_UNOWNED: usize = 16_384;
+
+impl Core {
+    /// A stack with these addresses behind a device with these abilities.
+    ///
+    /// # Errors
+    ///
+    /// If the system has no random numbers.
+    pub fn new(abilities: Abilities, addresses: &[IpAddr]) -> Result<Self, getrandom::Error> {
+        Ok(Self::with_secrets(abilities, addresses, Secrets::random()?))
+    }
+
+    /// The same with known keys, so that a run can be repeated number by number.
+    #[must_use]
+    pub fn with_keys(abilities: Abilities, addresses: &[IpAddr], keys: [[u8; 16]; 2]) -> Self {
+        Self::with_secrets(abilities, addresses, Secrets::from_keys(keys))
+    }
+
+    fn with_secrets(abilities: Abilities, addresses: &[IpAddr], secrets: Secrets) -> Self {
+        Self {
+            abilities,
+            addresses: addresses.to_vec(),
+            device_gone: false,
+            sockets: Slab::new(),
+            pairs: HashMap::default(),
+            listeners: Slab::new(),
+            timers: Timers::default(),
+            secrets,
+            outbox: Outbox::new(),
+            queue: Queue::default(),
+            wakers: Vec::new(),
+            gathered: None,
+            watched: Vec::new(),
+            unowned: 0,
+            counters: Counters::default(),
+        }
+    }
+
+    /// What was counted.
+    #[must_use]
+    pub fn counters(&self) -> &Counters {
+        &self.counters
+    }
+
+    /// The stack's addresses.
+    #[must_use]
+    pub fn addresses(&self) -> &[IpAddr] {
+        &self.addresses
+    }
+
+    /// Connections in every state, TIME-WAIT included.
+    #[must_use]
+    pub fn connections(&self) -> usize {
+        self.sockets.len()
+    }
+
+    /// Octets of memory that all buffers take.
+    #[must_use]
+    pub fn allocated(&self) -> usize {
+        self.sockets
+            .iter()
+            .map(|(_, socket)| socket.allocated())
+            .sum()
+    }
+
+    /// Alarms that are set, with those that mean nothing any more: a few for each connection.
+    #[must_use]
+    pub fn alarms(&self) -> usize {
+        self.timers.len()
+    }
+
+    /// Whom to wake, once the core is not locked any more.
+    pub fn take_wakers(&mut self, wakers: &mut Vec<Waker>) {
+        wakers.append(&mut self.wakers);
+    }
+
+    /// Whether packets are to be sent or tasks to be woken.
+    #[must_use]
+    #[inline]
+    pub fn has_news(&self) -> bool {
+        self.has_packets() || !self.wakers.is_empty()
+    }
+
+    /// When [`Core::on_time`] is to be called; perhaps sooner than there is anything to do.
+    #[must_use]
+    #[inline]
+    pub fn next_alarm(&self) -> Instant {
+        self.timers.first()
+    }
+
+    /// Time has passed.
+    pub fn on_time(&mut self, now: Instant) {
+        while let Some((at, key)) = self.timers.due(now) {
+            let Some(socket) = self.sockets.get_mut(key) else {
+                continue;
+            };
+            // An earlier alarm has seen to it.
+            if socket.armed != at {
+                continue;
+            }
+            socket.armed = Instant::FAR_FUTURE;
+            if socket.connection.next_wakeup() <= now {
+                socket.connection.on_wakeup(now, &mut self.outbox);
+            }
+            self.settle(key);
+        }
+    }
+
+    /// Tasks that wrote and held something back have yielded since: for policies that gather until
+    /// the writer blocks this is the moment.
+    pub fn on_idle(&mut self, now: Instant) {
+        for at in 0..self.watched.len() {
+            let key = self.watched[at];
+            if let Some(socket) = self.sockets.get_mut(key)
+                && std::mem::take(&mut socket.watched)
+            {
+                self.blocks(
+                    now,
+                    key,
+                    tinygram_engine::sender::send_policy::BlockedOn::Elsewhere,
+                );
+            }
+        }
+        self.watched.clear();
+    }
+
+    /// The device is no more: every connection has ended, and no new one begins.
+    pub fn on_device_gone(&mut self) {
+        self.addresses.clear();
+        self.device_gone = true;
+        for (_, listener) in &mut self.listeners {
+            listener.wake_acceptors(&mut self.wakers);
+        }
+        for (_, socket) in &mut self.sockets {
+            socket.ends(Fate::Aborted);
+            socket.connection.abort(&mut self.outbox);
+            socket.wake_reader(&mut self.wakers);
+            socket.wake_writer(&mut self.wakers);
+        }
+        self.outbox = Outbox::new();
+    }
+
+    /// Whether [`Core::on_idle`] has anything to look at.
+    #[must_use]
+    pub fn watches(&self) -> bool {
+        !self.watched.is_empty()
+    }
+
+    /// A fresh socket on a path, known by its pair of endpoints.
+    fn open(
+        &mut self,
+        now: Instant,
+        pair: Pair,
+        options: &SocketOptions,
+        owner: Owner,
+    ) -> Result<usize, tinygram_wire::encode::FamiliesDiffer> {
+        let path = Path::new(pair.local, pair.remote)?;
+        let config = options.config(self.mss(path.version()));
+        let numbers = self.secrets.numbers(now, &pair.local, &pair.remote);
+        let mut connection = Connection::new(&config);
+        connection.set_timestamp_offset(numbers.timestamp_offset);
+        let socket = Socket::new(
+            connection,
+            config.receiver.buffer,
+            path,
+            Sequence::new(numbers.initial_sequence),
+            owner,
+        );
+        let key = self.sockets.insert(socket);
+        self.pairs.insert(pair, key);
+        Ok(key)
+    }
+
+    /// The largest segment that the device takes whole (RFC 9293, section 3.7.1).
+    fn mss(&self, version: Version) -> u16 {
+        const TCP_HEADER: usize = 20;
+        let headers = version.header_len() + TCP_HEADER;
+        self.abilities.mtu.saturating_sub(headers as u16).max(1)
+    }
+
+    /// Every entry ends here: what the engine said in [`Core::outbox`] about this socket is done.
+    #[inline]
+    fn settle(&mut self, key: usize) {
+        let socket = &mut self.sockets[key];
+        for segment in self.outbox.segments.drain(..) {
+            let alone = self.queue.push(key, segment, self.abilities.offload);
+            socket.queued += u32::from(alone);
+        }
+        let deadline = socket.connection.next_wakeup();
+        if self.timers.arm(key, deadline, &mut socket.armed) {
+            let sockets = &self.sockets;
+            let matters = |at, key| sockets.get(key).is_some_and(|socket| socket.armed == at);
+            self.timers.tidy(sockets.len(), matters);
+        }
+        let news = self.outbox.take_events();
+        if !news.is_empty() {
+            self.tell(key, news);
+        }
+        if socket_is_unowned(&self.sockets[key]) {
+            self.bury(key);
+        }
+    }
+
+    /// What happened to the connection, for whom it concerns.
+    fn tell(&mut self, key: usize, news: Events) {
+        let socket = &mut self.sockets[key];
+        let any = |wanted: &[Events]| wanted.iter().any(|one| news.has(*one));
+        // With both FINs sent nothing is lost to the application (RFC 9293, section 3.10.7.4: in
+        // CLOSING, LAST-ACK and TIME-WAIT a RST is no news for it).
+        let connection = &socket.connection;
+        let finished = connection.sender().is_finishing() && connection.receiver().fin_received();
+        let failed = any(&[Events::RESET, Events::TIMED_OUT]) && !finished;
+        if failed {
+            socket.ends(match (news.has(Events::RESET), socket.was_connected) {
+                (true, true) => Fate::Reset,
+                (true, false) => Fate::Refused,
+                (false, _) => Fate::TimedOut,
+            });
+        }
+        if news.has(Events::CONNECTED) {
+            socket.was_connected = true;
+        }
+        let ended = any(&[Events::CLOSED, Events::RESET, Events::TIMED_OUT]);
+        if ended || any(&[Events::READABLE, Events::PEER_CLOSED, Events::CONNECTED]) {
+            socket.wake_reader(&mut self.wakers);
+        }
+        if ended || any(&[Events::WRITABLE, Events::CONNECTED]) {
+            socket.wake_writer(&mut self.wakers);
+        }
+        if let Owner::HalfOpen { listener, serial } = socket.owner
+            && news.has(Events::CONNECTED)
+        {
+            socket.owner = Owner::Ready { listener };
+            let listener = &mut self.listeners[listener];
+            listener.closed(serial, key);
+            listener.push_ready(key, &mut self.wakers);
+        }
+    }
+
+    /// Takes a socket away from whom it belonged to.
+    fn disown(&mut self, key: usize) {
+        let socket = &mut self.sockets[key];
+        if let Owner::HalfOpen { listener, serial } = socket.owner {
+            self.listeners[listener].closed(serial, key);
+        }
+        socket.owner = Owner::Nobody;
+        self.unowned += 1;
+    }
+
+    fn reset_connection(&mut self, key: usize) {
+        self.sockets[key].connection.abort(&mut self.outbox);
+        self.settle(key);
+    }
+
+    /// Removes the socket, if nobody needs it any more.
+    fn bury(&mut self, key: usize) {
+        let socket = &mut self.sockets[key];
+        let closed = matches!(socket.connection.state(), State::Closed | State::Listen);
+        let unowned = socket_is_unowned(socket);
+        if socket.connection.state() == State::TimeWait && unowned {
+            socket.send.release();
+            socket.receive.release();
+        }
+        if !closed || !unowned || socket.queued > 0 {
+            return;
+        }
+        if socket.owner != Owner::Nobody {
+            self.disown(key);
+        }
+        self.unowned -= 1;
+        let socket = self.sockets.remove(key);
+        self.pairs.remove(&socket.pair());
+    }
+}
+
+/// Whether no application holds the socket, nor will get it from a listener.
+#[inline]
+fn socket_is_unowned(socket: &Socket) -> bool {
+    matches!(socket.owner, Owner::Nobody | Owner::HalfOpen { .. })
+}

@@ -1,0 +1,71 @@
+//! What can be chosen for a socket before it is opened.
+
+use tinygram_engine::Config;
+use tinygram_engine::connection::Extensions;
+use tinygram_engine::profile::{Profile, Sizes};
+use tinygram_engine::receiver::ack_policy::{AckPolicy, AckTimer};
+use tinygram_engine::sender::congestion::Congestion;
+use tinygram_engine::sender::send_policy::SendPolicy;
+
+/// Options that a connection begins with; a listener's are those of the connections that it accepts.
+/// Policies can be changed later on the stream.
+#[derive(Clone, Debug)]
+pub struct SocketOptions {
+    /// The stack whose rules the connection follows, where nothing below says otherwise.
+    pub profile: &'static Profile,
+    /// The send buffer's limit, in octets (at least 1).
+    pub send_buffer: u64,
+    /// The receive buffer's limit, in octets (at least 1; at most 1 GiB is ever announced).
+    pub receive_buffer: u64,
+    /// The largest segment, in octets, where the device's MTU would allow a larger one (TCP_MAXSEG).
+    pub mss: Option<u16>,
+    /// Who decides about small segments.
+    pub send_policy: Option<SendPolicy>,
+    /// When to acknowledge, and how long that may wait.
+    pub ack_policy: Option<(AckPolicy, AckTimer)>,
+    /// The congestion control algorithm.
+    pub congestion: Option<Congestion>,
+    /// What of today's TCP it may use, where that is not the profile's.
+    pub extensions: Option<Extensions>,
+}
+
+impl Default for SocketOptions {
+    /// The profile `modern`, and buffers of 1 MiB, of which only what is used takes memory.
+    fn default() -> Self {
+        Self {
+            profile: Profile::named("modern").expect("modern is registered"),
+            send_buffer: 1 << 20,
+            receive_buffer: 1 << 20,
+            mss: None,
+            send_policy: None,
+            ack_policy: None,
+            congestion: None,
+            extensions: None,
+        }
+    }
+}
+
+impl SocketOptions {
+    /// The engine's rules for a path that carries segments of `mss` octets.
+    pub(crate) fn config(&self, mss: u16) -> Config {
+        let mut config = (self.profile.config)(&Sizes {
+            mss: self.mss.map_or(mss, |asked| asked.clamp(1, mss)),
+            send_buffer: self.send_buffer.max(1),
+            receive_buffer: self.receive_buffer.max(1),
+        });
+        if let Some(policy) = &self.send_policy {
+            config.sender.policy = policy.clone();
+        }
+        if let Some((policy, timer)) = self.ack_policy {
+            config.receiver.policy = policy;
+            config.receiver.timer = timer;
+        }
+        if let Some(congestion) = self.congestion {
+            config.sender.congestion = congestion;
+        }
+        if let Some(extensions) = self.extensions {
+            config.extensions = extensions;
+        }
+        config
+    }
+}

@@ -1,0 +1,120 @@
+//! What poll(2) would say, and what is asked without waiting.
+
+use std::io;
+use std::net::IpAddr;
+
+use tinygram_engine::sender::congestion::Congestion;
+use tinygram_engine::{Span, State};
+
+use super::Core;
+use super::socket::Socket;
+
+/// What can be done with a connection without waiting.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Readiness {
+    /// A read gives octets, the end or an error (POLLIN).
+    pub readable: bool,
+    /// A write takes octets, or fails (POLLOUT).
+    pub writable: bool,
+    /// Nothing more will come from the peer: it has closed, or this side no longer reads (POLLRDHUP).
+    pub peer_closed: bool,
+    /// Nothing goes in either direction any more (POLLHUP).
+    pub hung_up: bool,
+    /// An error waits to be taken (POLLERR).
+    pub failed: bool,
+}
+
+impl Core {
+    /// What can be done with a connection without waiting.
+    #[must_use]
+    pub fn readiness(&self, key: usize) -> Readiness {
+        let socket = &self.sockets[key];
+        let connection = &socket.connection;
+        let state = connection.state();
+        let opening = matches!(state, State::SynSent | State::SynReceived);
+        let closed = state == State::Closed;
+        let receiver = connection.receiver();
+        let peer_closed = receiver.fin_received() || socket.reading_closed || closed;
+        let writing_closed = connection.sender().is_finishing() || closed;
+        let failed = socket.error.is_some();
+        Readiness {
+            readable: receiver.readable() > 0 || peer_closed || failed,
+            writable: !opening && (writing_closed || connection.is_writable()) || failed,
+            peer_closed,
+            hung_up: closed || peer_closed && writing_closed,
+            failed,
+        }
+    }
+
+    /// Whether a connection waits to be accepted.
+    #[must_use]
+    pub fn has_ready(&self, listener: usize) -> bool {
+        self.listeners[listener].has_ready()
+    }
+
+    /// Takes the error that the next call would have reported (SO_ERROR).
+    pub fn take_error(&mut self, key: usize) -> Option<io::Error> {
+        self.sockets[key].error.take().map(Into::into)
+    }
+
+    /// What a read of at most `most` octets would give, left where it is (MSG_PEEK).
+    #[must_use]
+    pub fn peek(&self, key: usize, most: usize) -> (&[u8], &[u8]) {
+        let socket = &self.sockets[key];
+        let receiver = socket.connection.receiver();
+        let octets = receiver.readable().min(most as u64);
+        let start = receiver.read_up_to();
+        socket.receive.slices(Span::new(start, start + octets))
+    }
+
+    /// Nothing more will be read (SHUT_RD): reads give what is there and then the end. What comes
+    /// later is acknowledged, as Linux does, and can still be read.
+    pub fn shutdown_read(&mut self, key: usize) {
+        let socket = &mut self.sockets[key];
+        socket.reading_closed = true;
+        socket.wake_reader(&mut self.wakers);
+    }
+
+    /// Whether all that was written, the FIN included if this side has closed, is acknowledged.
+    #[must_use]
+    pub fn is_flushed(&self, key: usize) -> bool {
+        let connection = &self.sockets[key].connection;
+        let sender = connection.sender();
+        match sender.is_finishing() {
+            true => sender.fin_acked() || connection.state() == State::Closed,
+            false => sender.buffered() == 0,
+        }
+    }
+
+    /// Another congestion control; the window stays as it is.
+    pub fn set_congestion(&mut self, key: usize, congestion: Congestion) {
+        self.sockets[key].connection.set_congestion(congestion);
+    }
+
+    /// Another address at which the stack is.
+    pub fn add_address(&mut self, address: IpAddr) {
+        if !self.device_gone && !self.addresses.contains(&address) {
+            self.addresses.push(address);
+        }
+    }
+
+    /// The state and the local port of every connection.
+    pub fn states(&self) -> impl Iterator<Item = (State, u16)> {
+        let sockets = self.sockets.iter().map(|(_, socket)| socket);
+        sockets.map(|socket| (socket.connection.state(), socket.pair().local.port))
+    }
+
+    /// Resets all connections in those states, as an administrator may (`tcpdrop`, `ss -K`).
+    pub fn drop_connections(&mut self, in_state: impl Fn(State) -> bool) {
+        let of_those = |socket: &Socket| in_state(socket.connection.state());
+        let keys: Vec<usize> = self
+            .sockets
+            .iter()
+            .filter(|(_, socket)| of_those(socket))
+            .map(|(key, _)| key)
+            .collect();
+        for key in keys {
+            self.abort(key);
+        }
+    }
+}

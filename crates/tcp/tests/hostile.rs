@@ -1,0 +1,667 @@
+//! Peers that mean harm, packet by packet against the core: memory stays bounded, nothing panics,
+//! and honest connections go on.
+
+use std::io::{ErrorKind, IoSlice};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::task::{Context, Poll, Waker};
+
+use tinygram_engine::connection::Keepalive;
+use tinygram_engine::{Duration, Flags, Instant, State};
+use tinygram_tcp::Abilities;
+use tinygram_tcp::SocketOptions;
+use tinygram_tcp::{Batch, Core};
+use tinygram_wire::checksum::Sum;
+use tinygram_wire::encode::{Checksum, Path};
+use tinygram_wire::options::{Options, Timestamps};
+use tinygram_wire::packet::{self, Header, Verify};
+
+const SERVER: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::new(10, 0, 0, 1)), 80);
+
+/// The core under attack, and the time there.
+struct Victim {
+    core: Core,
+    now: Instant,
+    listener: usize,
+    batch: Batch,
+    /// What the buffers of a connection may take, in octets.
+    most: usize,
+}
+
+impl Victim {
+    fn new(backlog: usize, options: &SocketOptions) -> Self {
+        let abilities = Abilities {
+            mtu: 1500,
+            offload: false,
+            headroom: 0,
+        };
+        let mut core = Core::with_keys(abilities, &[SERVER.ip()], [[1; 16], [2; 16]]);
+        let (listener, _) = core.listen(SERVER, backlog, options).unwrap();
+        Self {
+            core,
+            now: Instant::from_nanos(1),
+            listener,
+            batch: Batch::default(),
+            // Rings are powers of two.
+            most: [options.send_buffer, options.receive_buffer]
+                .map(|octets| (octets as usize).next_power_of_two())
+                .iter()
+                .sum(),
+        }
+    }
+
+    fn arrives(&mut self, packet: &[u8]) {
+        self.core.on_packet(self.now, packet, Verify::Checksum);
+        self.core.on_batch_end(self.now);
+        let (connections, memory) = (self.core.connections(), self.core.allocated());
+        assert!(
+            memory <= connections * self.most,
+            "{memory} octets for {connections}"
+        );
+        assert!(self.core.alarms() <= 8 * connections + 8);
+    }
+
+    /// What the core sends now.
+    fn answers(&mut self) -> Vec<Answer> {
+        let mut all = Vec::new();
+        while self.core.has_packets() {
+            self.core.fill(&mut self.batch);
+            self.batch.drain(0, |octets, _| {
+                let packet = packet::read(octets, Verify::Checksum).expect("a packet of ours");
+                all.push(Answer {
+                    to: packet.destination.into(),
+                    header: packet.header,
+                    payload: packet.payload.to_vec(),
+                });
+            });
+        }
+        all
+    }
+
+    /// Lets time pass, with all that is due in it.
+    fn wait(&mut self, length: Duration) {
+        let end = self.now + length;
+        while self.core.next_alarm() <= end {
+            self.now = self.now.max(self.core.next_alarm());
+            self.core.on_time(self.now);
+        }
+        self.now = end;
+    }
+
+    fn accept(&mut self) -> Option<usize> {
+        match self.core.poll_accept(self.listener, 0, &waits()) {
+            Poll::Ready(key) => Some(key.expect("the device is there")),
+            Poll::Pending => None,
+        }
+    }
+
+    /// All that can be read now.
+    fn read(&mut self, key: usize) -> Vec<u8> {
+        let mut all = Vec::new();
+        loop {
+            let take = |first: &[u8], second: &[u8]| {
+                all.extend_from_slice(first);
+                all.extend_from_slice(second);
+            };
+            let read = self.core.poll_read(self.now, key, 1 << 20, &waits(), take);
+            match read {
+                Poll::Ready(Ok(some)) if some > 0 => {}
+                _ => return all,
+            }
+        }
+    }
+
+    fn write(&mut self, key: usize, octets: &[u8]) -> usize {
+        let pieces = [IoSlice::new(octets)];
+        match self
+            .core
+            .poll_write(self.now, key, &pieces, false, &waits())
+        {
+            Poll::Ready(written) => written.unwrap(),
+            Poll::Pending => 0,
+        }
+    }
+}
+
+struct Answer {
+    to: SocketAddr,
+    header: Header,
+    payload: Vec<u8>,
+}
+
+fn waits() -> Context<'static> {
+    Context::from_waker(Waker::noop())
+}
+
+/// A peer that says what it likes.
+#[derive(Clone, Copy)]
+struct Peer {
+    address: SocketAddr,
+    seq: u32,
+    ack: u32,
+    window: u16,
+}
+
+impl Peer {
+    fn at(number: u32) -> Self {
+        let [_, a, b, c] = number.to_be_bytes();
+        Self {
+            address: SocketAddr::new(Ipv4Addr::new(10, a, b, c).into(), 4000 + c as u16),
+            seq: number.wrapping_mul(7919),
+            ack: 0,
+            window: 60_000,
+        }
+    }
+
+    fn packet(&self, seq: u32, flags: Flags, payload: &[u8]) -> Vec<u8> {
+        self.packet_with(seq, flags, payload, Options::default())
+    }
+
+    fn packet_with(&self, seq: u32, flags: Flags, payload: &[u8], options: Options) -> Vec<u8> {
+        let header = Header {
+            seq,
+            ack: self.ack,
+            flags,
+            window: self.window,
+            options,
+        };
+        let path = Path::new(self.address, SERVER).unwrap();
+        let mut packet = vec![0; path.headers_len(&options)];
+        packet.extend_from_slice(payload);
+        path.write_headers(&header, Checksum::Full, &mut packet);
+        packet
+    }
+
+    fn syn(&self) -> Vec<u8> {
+        let options = Options {
+            mss: Some(1460),
+            ..Options::default()
+        };
+        Self { ack: 0, ..*self }.packet_with(self.seq, Flags::SYN, b"", options)
+    }
+
+    /// The handshake, and the socket at the other end.
+    fn connect(&mut self, victim: &mut Victim) -> usize {
+        victim.arrives(&self.syn());
+        self.complete(victim);
+        victim.accept().expect("a connection")
+    }
+
+    /// The rest of the handshake, once the SYN has been sent.
+    fn complete(&mut self, victim: &mut Victim) {
+        let answers = victim.answers();
+        let ours = answers.iter().find(|answer| answer.to == self.address);
+        let synack = ours.expect("a SYN-ACK").header;
+        assert!(synack.flags.has(Flags::SYN.with(Flags::ACK)));
+        self.seq = self.seq.wrapping_add(1);
+        self.ack = synack.seq.wrapping_add(1);
+        victim.arrives(&self.packet(self.seq, Flags::ACK, b""));
+    }
+
+    /// Sends something that is in order and is told so.
+    fn talks(&mut self, victim: &mut Victim, key: usize, octets: &[u8]) {
+        victim.arrives(&self.packet(self.seq, Flags::ACK.with(Flags::PSH), octets));
+        self.seq = self.seq.wrapping_add(octets.len() as u32);
+        assert_eq!(victim.read(key), octets);
+        victim.wait(Duration::from_millis(50));
+        let answers = victim.answers();
+        let last = answers.iter().rfind(|answer| answer.to == self.address);
+        assert_eq!(last.expect("an ACK").header.ack, self.seq);
+    }
+}
+
+/// SplitMix64.
+struct Dice(u64);
+
+impl Dice {
+    fn roll(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut x = self.0;
+        x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        x ^ (x >> 31)
+    }
+}
+
+#[test]
+fn a_flood_of_syns_takes_no_more_than_the_backlog() {
+    let mut victim = Victim::new(64, &SocketOptions::default());
+    let mut early = Peer::at(0xff_ffff);
+    let key = early.connect(&mut victim);
+    let mut honest = Peer::at(0xff_fffe);
+    for number in 0..100_000 {
+        if number == 50_010 {
+            victim.arrives(&honest.syn());
+        }
+        if number == 50_050 {
+            // Forty forged ones later, as many as come in a round trip.
+            honest.complete(&mut victim);
+        }
+        victim.arrives(&Peer::at(number).syn());
+        victim.now += Duration::from_micros(10);
+        if number % 100 == 0 {
+            victim.answers();
+        }
+        // The backlog, those whose SYN-ACK is still to be sent, and the two honest ones.
+        assert!(victim.core.connections() <= 64 + 100 + 2);
+    }
+    assert_eq!(victim.core.allocated(), 0, "nobody has sent anything yet");
+    early.talks(&mut victim, key, b"still here");
+    let key = victim.accept().expect("the honest one came through");
+    honest.talks(&mut victim, key, b"here too");
+    // Nobody answers the SYN-ACKs: in the end all half-open ones go.
+    victim.wait(Duration::from_secs(3600));
+    victim.answers();
+    assert_eq!(victim.core.connections(), 2);
+}
+
+#[test]
+fn whoever_does_not_accept_gets_no_more_than_the_backlog() {
+    let mut victim = Victim::new(8, &SocketOptions::default());
+    for number in 1..100 {
+        let mut peer = Peer::at(number);
+        victim.arrives(&peer.syn());
+        if victim.core.has_packets() {
+            peer.complete(&mut victim);
+        }
+    }
+    assert_eq!(victim.core.connections(), 8);
+    assert_eq!(victim.core.counters().no_room, 91);
+    assert_eq!((0..99).filter(|_| victim.accept().is_some()).count(), 8);
+}
+
+#[test]
+fn data_and_resets_outside_the_window_do_nothing() {
+    let mut victim = Victim::new(8, &SocketOptions::default());
+    let mut honest = Peer::at(1);
+    let key = honest.connect(&mut victim);
+    let mut dice = Dice(1);
+    let (mut answers, mut data) = (0, 0);
+    for _ in 0..50_000 {
+        // Anywhere but in its place; a blind attacker does not know it.
+        let beyond = 1 + dice.roll() as u32 % (u32::MAX - 1);
+        let seq = honest.seq.wrapping_add(beyond);
+        let flags = [
+            Flags::RST,
+            Flags::SYN,
+            Flags::ACK,
+            Flags::RST.with(Flags::ACK),
+        ];
+        let flags = flags[dice.roll() as usize % flags.len()];
+        // Data that falls into the window by chance is the peer's as far as anybody can tell.
+        let most = if beyond > 100_000 { 4 } else { 1 };
+        let payload = &[9; 3][..dice.roll() as usize % most];
+        if flags == Flags::ACK && !payload.is_empty() {
+            data += 1;
+        }
+        victim.arrives(&honest.packet(seq, flags, payload));
+        victim.now += Duration::from_micros(10);
+        answers += victim.answers().len();
+    }
+    assert_eq!(victim.core.info(key).state, State::Established);
+    // Data is acknowledged wherever it lies (RFC 9293, section 3.10.7.4, first check); of the
+    // others ten are challenged (RFC 5961, section 7), and a bare ACK is answered twice a second.
+    assert!(
+        answers <= data + 12,
+        "{answers} answers, {data} segments with data"
+    );
+    // Nothing of it is in memory, and the connection goes on.
+    assert_eq!(victim.core.allocated(), 0);
+    honest.talks(&mut victim, key, b"untouched");
+    let mut fresh = Peer::at(2);
+    let key = fresh.connect(&mut victim);
+    fresh.talks(&mut victim, key, b"honest");
+}
+
+#[test]
+fn a_storm_of_acks_is_not_answered_in_kind() {
+    let mut victim = Victim::new(8, &SocketOptions::default());
+    let mut peer = Peer::at(1);
+    let key = peer.connect(&mut victim);
+    victim.write(key, &[1; 30_000]);
+    victim.core.flush(victim.now, key);
+    let sent = victim.answers().len();
+    let mut dice = Dice(2);
+    let mut answers = 0;
+    for _ in 0..100_000 {
+        let storm = Peer {
+            // Old ones, the same again, and of what was never sent.
+            ack: peer
+                .ack
+                .wrapping_add(dice.roll() as u32 % 100_000)
+                .wrapping_sub(50_000),
+            window: dice.roll() as u16,
+            ..Peer::at(1)
+        };
+        let beside = dice.roll() as u32 % 3;
+        victim.arrives(&storm.packet(peer.seq.wrapping_sub(beside), Flags::ACK, b""));
+        victim.now += Duration::from_micros(1);
+        answers += victim.answers().len();
+    }
+    // All that was written may have left, some of it twice, in pieces that the windows cut.
+    assert!(answers < 100 + sent, "{answers} answers to 100000 ACKs");
+    assert_eq!(victim.core.info(key).state, State::Established);
+    peer.talks(&mut victim, key, b"after the storm");
+}
+
+#[test]
+fn segments_that_overlap_change_nothing_that_is_there() {
+    let mut victim = Victim::new(8, &SocketOptions::default());
+    let mut dice = Dice(3);
+    for number in 1..200 {
+        let mut peer = Peer::at(number);
+        let key = peer.connect(&mut victim);
+        let honest: Vec<u8> = (0..5000).map(|at| at as u8).collect();
+        let mut there = vec![false; honest.len()];
+        // Pieces in any order; what comes again comes changed.
+        while there.contains(&false) {
+            let start = dice.roll() as usize % honest.len();
+            let len = (1 + dice.roll() as usize % 900).min(honest.len() - start);
+            let piece = start..start + len;
+            let changed: Vec<u8> = piece
+                .clone()
+                .map(|at| if there[at] { !honest[at] } else { honest[at] })
+                .collect();
+            let seq = peer.seq.wrapping_add(start as u32);
+            let before = victim.core.connections();
+            victim.arrives(&peer.packet(seq, Flags::ACK, &changed));
+            assert_eq!(victim.core.connections(), before);
+            there[piece].fill(true);
+            victim.answers();
+        }
+        assert_eq!(victim.read(key), honest);
+        victim.core.abort(key);
+        victim.core.release(victim.now, key);
+        victim.answers();
+    }
+    assert_eq!(victim.core.connections(), 0);
+}
+
+#[test]
+fn a_refused_segment_changes_nothing_that_is_there() {
+    let mut victim = Victim::new(8, &SocketOptions::default());
+    let mut peer = Peer::at(1);
+    let key = peer.connect(&mut victim);
+    let ahead = peer.seq.wrapping_add(3);
+    victim.arrives(&peer.packet(ahead, Flags::ACK, b"def"));
+    // It acknowledges what was never sent.
+    let forged = Peer {
+        ack: peer.ack.wrapping_add(1_000_000),
+        ..Peer::at(1)
+    };
+    victim.arrives(&forged.packet(ahead, Flags::ACK, b"XYZ"));
+    victim.arrives(&forged.packet(peer.seq, Flags::ACK, b"XYZ"));
+    victim.arrives(&peer.packet(peer.seq, Flags::ACK, b"abc"));
+    assert_eq!(victim.read(key), b"abcdef");
+}
+
+#[test]
+fn a_hole_in_every_other_octet_keeps_memory_bounded() {
+    let options = SocketOptions {
+        receive_buffer: 16 * 1024,
+        ..SocketOptions::default()
+    };
+    let mut victim = Victim::new(8, &options);
+    let mut peer = Peer::at(1);
+    let key = peer.connect(&mut victim);
+    for at in (2..60_000_u32).step_by(2) {
+        victim.arrives(&peer.packet(peer.seq.wrapping_add(at), Flags::ACK, b"x"));
+        victim.answers();
+    }
+    assert!(victim.core.allocated() <= 16 * 1024);
+    // The third octet was there before.
+    peer.talks(&mut victim, key, b"abx");
+}
+
+#[test]
+fn options_of_any_kind_do_no_harm() {
+    let mut victim = Victim::new(64, &SocketOptions::default());
+    let mut dice = Dice(4);
+    let mut honest = Peer::at(0xff_0000);
+    let key = honest.connect(&mut victim);
+    for number in 0..50_000 {
+        let peer = Peer::at(number);
+        // Room for forty octets, to be filled with anything.
+        let four = Options {
+            mss: Some(1),
+            ..Options::default()
+        };
+        let mut packet = match number % 3 {
+            0 => peer.packet_with(peer.seq, Flags::SYN, b"", four),
+            _ => honest.packet_with(honest.seq, Flags::ACK, b"", four),
+        };
+        let words = 1 + dice.roll() as usize % 10;
+        packet.truncate(40);
+        for _ in 0..words {
+            packet.extend_from_slice(&(dice.roll() as u32).to_be_bytes());
+        }
+        // Half of them begin with a kind that is known.
+        if dice.roll().is_multiple_of(2) {
+            packet[40] = [2, 3, 4, 5, 8][dice.roll() as usize % 5];
+        }
+        packet[32] = ((5 + words as u8) << 4) | (packet[32] & 0x0f);
+        repair(&mut packet);
+        victim.arrives(&packet);
+        victim.now += Duration::from_micros(100);
+        victim.answers();
+        assert!(victim.core.connections() <= 66);
+    }
+    assert_eq!(victim.core.info(key).state, State::Established);
+    honest.talks(&mut victim, key, b"nothing happened");
+}
+
+/// Lengths and checksums as they must be.
+fn repair(packet: &mut [u8]) {
+    let len = packet.len() as u16;
+    packet[2..4].copy_from_slice(&len.to_be_bytes());
+    packet[10..12].fill(0);
+    let sum = Sum::default().with(&packet[..20]).checksum();
+    packet[10..12].copy_from_slice(&sum);
+    packet[36..38].fill(0);
+    let sum = Sum::default()
+        .with(&packet[12..20])
+        .with_u16(6)
+        .with_u16(len - 20)
+        .with(&packet[20..])
+        .checksum();
+    packet[36..38].copy_from_slice(&sum);
+}
+
+#[test]
+fn a_window_that_shrinks_and_one_of_one_octet() {
+    let options = SocketOptions {
+        send_buffer: 20_000,
+        ..SocketOptions::default()
+    };
+    let mut victim = Victim::new(8, &options);
+    let mut peer = Peer::at(1);
+    let key = peer.connect(&mut victim);
+    let octets: Vec<u8> = (0..100_000_u32).map(|at| (at / 7) as u8).collect();
+    let (mut written, mut came) = (0, Vec::new());
+    let mut dice = Dice(5);
+    let mut steps = 0;
+    while came.len() < octets.len() {
+        written += victim.write(key, &octets[written..]);
+        assert!(victim.core.allocated() <= 32_768);
+        for answer in victim.answers() {
+            // In order is enough; the rest is lost.
+            if answer.header.seq == peer.ack && !answer.payload.is_empty() {
+                peer.ack = peer.ack.wrapping_add(answer.payload.len() as u32);
+                came.extend_from_slice(&answer.payload);
+            }
+        }
+        // Smaller than what was promised, or hardly anything.
+        peer.window = match dice.roll() % 4 {
+            0 => 0,
+            1 => 1,
+            2 => dice.roll() as u16 % 600,
+            _ => 5000,
+        };
+        victim.arrives(&peer.packet(peer.seq, Flags::ACK, b""));
+        victim.wait(Duration::from_millis(300));
+        steps += 1;
+        assert!(steps < 20_000, "{} of {} came", came.len(), octets.len());
+    }
+    assert_eq!(came, octets);
+    peer.window = 60_000;
+    peer.talks(&mut victim, key, b"as before");
+}
+
+/// A peer that asks for much, closes its window and answers every probe, for ever.
+#[test]
+fn a_closed_window_does_not_keep_what_nobody_owns() {
+    let mut victim = Victim::new(8, &SocketOptions::default());
+    let mut peer = Peer::at(1);
+    let key = peer.connect(&mut victim);
+    victim.write(key, &[1; 100_000]);
+    victim.core.flush(victim.now, key);
+    victim.core.release(victim.now, key);
+    let sent = victim
+        .answers()
+        .iter()
+        .map(|a| a.payload.len())
+        .sum::<usize>();
+    peer.ack = peer.ack.wrapping_add(sent as u32);
+    peer.window = 0;
+    for _ in 0..3600 {
+        victim.arrives(&peer.packet(peer.seq, Flags::ACK, b""));
+        victim.wait(Duration::from_secs(1));
+        victim.answers();
+    }
+    assert_eq!((victim.core.connections(), victim.core.allocated()), (0, 0));
+}
+
+#[test]
+fn strangers_get_a_reset_and_nothing_more() {
+    let mut victim = Victim::new(8, &SocketOptions::default());
+    let mut dice = Dice(6);
+    for number in 0..20_000 {
+        let mut peer = Peer::at(number);
+        peer.ack = dice.roll() as u32;
+        let flags = Flags::from_bits(dice.roll() as u8).without(Flags::SYN);
+        victim.arrives(&peer.packet(dice.roll() as u32, flags, b"?"));
+        let answers = victim.answers();
+        assert_eq!(answers.len(), usize::from(!flags.has(Flags::RST)));
+        assert!(
+            answers
+                .iter()
+                .all(|answer| answer.header.flags.has(Flags::RST))
+        );
+    }
+    // Without anybody to send them the answers take a bounded place.
+    for number in 0..20_000 {
+        victim.arrives(&Peer::at(number).packet(1, Flags::ACK, b""));
+    }
+    assert!(victim.answers().len() <= 4096);
+    assert_eq!(victim.core.connections(), 0);
+}
+
+/// Every delayed ACK moves the alarm forward, and the keepalive's of hours moves it back.
+#[test]
+fn alarms_that_mean_nothing_any_more_are_forgotten() {
+    let mut victim = Victim::new(8, &SocketOptions::default());
+    let mut peer = Peer::at(1);
+    let key = peer.connect(&mut victim);
+    victim
+        .core
+        .set_keepalive(victim.now, key, Some(Keepalive::LINUX));
+    for _ in 0..20_000 {
+        peer.talks(&mut victim, key, b"x");
+        assert!(victim.core.alarms() <= 100, "{}", victim.core.alarms());
+    }
+    // The keepalive is still there, and gives a peer up that says nothing.
+    victim.wait(Duration::from_secs(7200 + 10 * 75));
+    assert_eq!(victim.core.info(key).state, State::Closed);
+}
+
+/// A client that soon takes the same port again is known by its clock, where its number does not
+/// tell (RFC 6191, section 2).
+#[test]
+fn a_port_used_again_is_known_by_its_clock() {
+    let mut victim = Victim::new(8, &SocketOptions::default());
+    let mut peer = Peer::at(1);
+    let first = peer.seq;
+    let at = |value| Options {
+        mss: Some(1460),
+        timestamps: Some(Timestamps { value, echo: 0 }),
+        ..Options::default()
+    };
+    let plain = |value| Options {
+        mss: None,
+        ..at(value)
+    };
+    let opens = Peer { ack: 0, ..peer };
+    victim.arrives(&opens.packet_with(first, Flags::SYN, b"", at(1000)));
+    let synack = victim.answers()[0].header;
+    peer.seq = first.wrapping_add(1);
+    peer.ack = synack.seq.wrapping_add(1);
+    victim.arrives(&peer.packet_with(peer.seq, Flags::ACK, b"", plain(1001)));
+    let key = victim.accept().expect("a connection");
+    victim.arrives(&peer.packet_with(peer.seq, Flags::ACK, &[1; 1000], plain(1002)));
+    assert_eq!(victim.read(key), [1; 1000]);
+    peer.seq = peer.seq.wrapping_add(1000);
+    victim.core.release(victim.now, key);
+    victim.answers();
+    peer.ack = peer.ack.wrapping_add(1);
+    let fin = Flags::FIN.with(Flags::ACK);
+    victim.arrives(&peer.packet_with(peer.seq, fin, b"", plain(1003)));
+    victim.answers();
+    assert_eq!(victim.core.connections(), 1, "TIME-WAIT");
+    // Within what was sent before; older by its clock, then newer.
+    for (value, opened) in [(900, false), (1100, true)] {
+        let seq = first.wrapping_add(500);
+        let opens = Peer { ack: 0, ..peer };
+        victim.arrives(&opens.packet_with(seq, Flags::SYN, b"", at(value)));
+        let answers = victim.answers();
+        let flags = answers.last().expect("an answer").header.flags;
+        assert_eq!(flags.has(Flags::SYN), opened, "{value}");
+    }
+}
+
+#[test]
+fn segments_of_any_kind_at_a_connection() {
+    let options = SocketOptions {
+        send_buffer: 8192,
+        receive_buffer: 8192,
+        ..SocketOptions::default()
+    };
+    let mut victim = Victim::new(8, &options);
+    let mut dice = Dice(7);
+    for number in 0..2000 {
+        let mut peer = Peer::at(number);
+        let key = peer.connect(&mut victim);
+        for _ in 0..30 {
+            let near = |dice: &mut Dice| (dice.roll() as u32 % 20_000).wrapping_sub(4000);
+            let seq = peer.seq.wrapping_add(near(&mut dice));
+            let any = Peer {
+                ack: peer.ack.wrapping_add(near(&mut dice)),
+                window: dice.roll() as u16,
+                ..Peer::at(number)
+            };
+            let flags = Flags::from_bits(dice.roll() as u8)
+                .with_if(!dice.roll().is_multiple_of(8), Flags::ACK);
+            let payload = vec![1; dice.roll() as usize % 1460];
+            victim.arrives(&any.packet(seq, flags, &payload));
+            match dice.roll() % 6 {
+                0 => drop(victim.read(key)),
+                1 => {
+                    let piece = [IoSlice::new(&payload)];
+                    let now = victim.now;
+                    let written = victim.core.poll_write(now, key, &piece, false, &waits());
+                    if let Poll::Ready(Err(error)) = written {
+                        let kinds = [ErrorKind::BrokenPipe, ErrorKind::ConnectionReset];
+                        assert!(kinds.contains(&error.kind()), "{error}");
+                    }
+                }
+                2 => victim.wait(Duration::from_millis(dice.roll() % 2000)),
+                3 if dice.roll().is_multiple_of(5) => victim.core.shutdown(victim.now, key),
+                _ => {}
+            }
+            victim.answers();
+            assert!(victim.core.allocated() <= 2 * 8192);
+        }
+        victim.core.abort(key);
+        victim.core.release(victim.now, key);
+        victim.answers();
+        assert_eq!(victim.core.connections(), 0);
+    }
+}
