@@ -97,11 +97,9 @@ fn watch_names_the_process_that_is_held() {
     let Some(mut watch) = watch(&["--once", "5s", "--json"]) else {
         return;
     };
-    let [program, arguments @ ..] = &conversation(12, "nagle")[..] else {
-        unreachable!()
-    };
-    let mut talk = Command::new(program)
-        .args(arguments)
+    let words = conversation(12, "nagle");
+    let mut talk = Command::new(&words[0])
+        .args(&words[1..])
         .spawn()
         .expect("python3 starts");
     let pid = talk.id();

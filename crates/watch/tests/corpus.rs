@@ -17,6 +17,10 @@ use tinygram_watch::kernel::{Hooks, Options};
 #[test]
 fn what_the_kernel_says_is_what_the_applications_saw() {
     for hooks in [Hooks::WriteEnd, Hooks::WriteBegin] {
+        if let Some(missing) = TOOLS.iter().find(|tool| !exists(tool)) {
+            println!("skipped: {missing} is not installed");
+            return;
+        }
         let Some(mut watched) = Watched::open(&Options {
             hooks: Some(hooks),
             ..Options::default()
@@ -24,10 +28,19 @@ fn what_the_kernel_says_is_what_the_applications_saw() {
             return;
         };
         let names = patterns(hooks);
-        let wrong: Vec<String> = names
-            .iter()
-            .flat_map(|name| judge(name, &mut watched))
-            .collect();
+        let mut wrong = Vec::new();
+        for name in &names {
+            // A busy machine delays players, and so the log: what is wrong is wrong each time.
+            let mut complaints = judge(name, &mut watched);
+            for _ in 1..PLAYS {
+                if complaints.is_empty() {
+                    break;
+                }
+                println!("{name}: played again, for {}", complaints.join("; "));
+                complaints = judge(name, &mut watched);
+            }
+            wrong.extend(complaints);
+        }
         assert!(wrong.is_empty(), "{}:\n{}", hooks.name(), wrong.join("\n"));
     }
 }
@@ -153,6 +166,14 @@ fn patterns(hooks: Hooks) -> Vec<String> {
     all.lines().map(str::to_owned).collect()
 }
 
+fn exists(tool: &str) -> bool {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    std::env::split_paths(&path).any(|folder| folder.join(tool).exists())
+}
+
+/// What the players use.
+const TOOLS: [&str; 3] = ["python3", "ip", "ethtool"];
+const PLAYS: usize = 3;
 /// One of each sort: held by the client, by the server, by a cork, by a window, by nothing.
 const FEW: [&str; 6] = [
     "wwr-client-v6",
