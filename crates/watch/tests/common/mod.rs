@@ -40,14 +40,14 @@ impl Watched {
         let mut findings = Vec::new();
         let output = loop {
             self.source.poll(Duration::from_millis(20), |event| {
-                judge.take(event, |found| findings.push(found))
+                judge.take(event, |found| findings.push(found));
             });
             if let Ok(output) = end.try_recv() {
                 break output.expect("it ends");
             }
         };
         self.source.poll(Duration::from_millis(20), |event| {
-            judge.take(event, |found| findings.push(found))
+            judge.take(event, |found| findings.push(found));
         });
         judge.finish(|found| findings.push(found));
         findings.retain(|finding| finding.tier > Tier::Possible);

@@ -98,7 +98,7 @@ pub(crate) fn run(args: &Args) -> Result<Done, Failure> {
             last_look = ended.load(Ordering::Acquire);
             let mut found = Vec::new();
             source.poll(BREATH, |event| {
-                judge.take(event, |finding| found.push(finding))
+                judge.take(event, |finding| found.push(finding));
             });
             if last_look {
                 judge.finish(|finding| found.push(finding));

@@ -95,7 +95,7 @@ impl Watch {
         let mut new = Vec::new();
         let judge = &mut self.judge;
         self.source.poll(patience, |event| {
-            judge.take(event, |finding| new.push(finding))
+            judge.take(event, |finding| new.push(finding));
         });
         self.keep(new)
     }
