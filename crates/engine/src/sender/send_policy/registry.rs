@@ -187,14 +187,17 @@ impl Rule for SendPolicy {
         dispatch!(self, policy => policy.observe(moment, vars));
     }
 
+    #[inline]
     fn takes_window_cuts(&self) -> bool {
         dispatch!(self, policy => policy.takes_window_cuts())
     }
 
+    #[inline]
     fn heeds_blocking(&self) -> bool {
         dispatch!(self, policy => policy.heeds_blocking())
     }
 
+    #[inline]
     fn includes_more(&self) -> bool {
         dispatch!(self, policy => policy.includes_more())
     }
