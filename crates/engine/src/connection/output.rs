@@ -19,7 +19,7 @@ impl Connection {
     #[inline(never)]
     fn output_something(&mut self, now: Instant, out: &mut Outbox) {
         self.set_stamp(now);
-        if self.sender.pass(now, &self.stamp, out) > 0 {
+        if self.sender.has_unsent() && self.sender.pass(now, &self.stamp, out) > 0 {
             let with_data = out.segments.last().is_some_and(|segment| segment.len > 0);
             self.receiver
                 .acknowledged(self.stamp.window, with_data, now);

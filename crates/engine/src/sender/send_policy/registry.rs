@@ -182,7 +182,8 @@ impl Rule for SendPolicy {
         dispatch!(self, policy => policy.decide(offer, vars))
     }
 
-    #[inline]
+    /// Inlined wherever it is called from, since what the moment is is known there.
+    #[inline(always)]
     fn observe(&mut self, moment: Moment, vars: &Vars) {
         dispatch!(self, policy => policy.observe(moment, vars));
     }
