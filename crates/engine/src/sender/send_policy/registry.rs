@@ -144,17 +144,6 @@ impl SendPolicy {
         }
     }
 
-    /// What the policy comes to where MORE applies whatever the policy: a variant with MORE of its
-    /// own and the one without it are the same there.
-    #[must_use]
-    pub fn under_more(self) -> Self {
-        match self {
-            Self::Minshall(minshall) => Self::Minshall(minshall.under_more()),
-            Self::Eom(eom) => Self::Eom(eom.under_more()),
-            other => other,
-        }
-    }
-
     /// A policy of the library user's own, with memory of its own if it likes.
     pub fn custom(rule: impl Rule + Clone + fmt::Debug + Send + Sync + 'static) -> Self {
         Self::Custom(Custom::new(rule))
