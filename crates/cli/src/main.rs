@@ -4,6 +4,7 @@
 //! -> done (results as data) -> shown (an exporter of `tinygram-report`).
 
 mod capture;
+mod covered;
 mod exit;
 mod files;
 mod interrupt;

@@ -95,11 +95,42 @@ fn text_names_the_process_and_a_target_that_is_not_there() {
     assert!(lines.next().unwrap().contains("NAGLE"));
     assert!(lines.all(|line| line.contains(&format!(":{port}"))));
     let missing = ps(&["no-such-process"]);
-    assert!(missing.status.success() && missing.stdout.is_empty());
+    assert_eq!(missing.status.code(), Some(1), "as grep says it");
+    assert!(missing.stdout.is_empty());
     assert!(
         String::from_utf8_lossy(&missing.stderr)
             .contains("no TCP connection of a process named no-such-process")
     );
+}
+
+#[test]
+fn watch_takes_its_seconds_as_a_word_of_their_own() {
+    let (_client, _server, port) = connection();
+    let mut child = Command::new(env!("CARGO_BIN_EXE_tinygram"))
+        .args(["ps", "--json", "--watch", "0.1", &port])
+        .stdout(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    let out = std::io::BufReader::new(child.stdout.take().unwrap());
+    let lines = std::io::BufRead::lines(out).take(2).map(Result::unwrap);
+    for line in lines.collect::<Vec<_>>() {
+        let document: Value = serde_json::from_str(&line).unwrap();
+        assert_eq!(document["target"], *port);
+    }
+    child.kill().unwrap();
+    child.wait().unwrap();
+}
+
+#[test]
+fn a_summary_has_a_line_for_each_process() {
+    let (_client, _server, port) = connection();
+    let text = String::from_utf8(ps(&["--summary", &port]).stdout).unwrap();
+    let mut lines = text.lines();
+    assert!(lines.next().unwrap().contains("TROUBLE"));
+    assert_eq!(lines.count(), 1, "{text}");
+    let none = ps(&["--trouble", &port]);
+    assert!(none.status.success() && none.stdout.is_empty());
+    assert!(String::from_utf8_lossy(&none.stderr).contains("no connection looks like trouble"));
 }
 
 #[test]
@@ -108,7 +139,8 @@ fn bad_arguments_are_one_line() {
         &["0"][..],
         &["99999999"],
         &["--watch=0"],
-        &["--watch=x"],
+        &["--watch", "x", "80"],
+        &["--watch", "4000", "80"],
         &[""],
     ] {
         let output = ps(arguments);

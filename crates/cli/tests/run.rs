@@ -220,6 +220,262 @@ fn converses_in(options: &[&str], at_most: u64) {
     });
 }
 
+/// Whoever spins on a poll with timeout 0 has nothing to write: what it holds leaves then, and not when
+/// the watchdog comes.
+#[test]
+fn a_poll_that_finds_nothing_flushes() {
+    best_of_three(|| {
+        let sink = Sink::start();
+        let counts = hostile_counts("polls-empty", &["--eager"], &sink);
+        let sum = |name: &str| {
+            let peers = counts["peers"].as_array().unwrap();
+            peers
+                .iter()
+                .map(|peer| peer[name].as_u64().unwrap())
+                .sum::<u64>()
+        };
+        // 2,700 frames, in each of nine ways.
+        let (rescues, segments) = (sum("watchdog_rescues"), sum("segments_sent"));
+        if rescues < 27 && segments < 2_700 * 12 / 10 {
+            Ok(())
+        } else {
+            Err(format!(
+                "{rescues} rescues, {segments} segments: {counts:#}"
+            ))
+        }
+    });
+}
+
+/// The child's watchdog is there before its first answer.
+#[test]
+fn eager_holds_in_a_child_that_was_forked_for_a_connection() {
+    best_of_three(|| {
+        let sink = Sink::start();
+        let counts = hostile_counts("forks-for-each", &["--eager"], &sink);
+        let peer = &counts["peers"][0];
+        // Twenty children of five frames each, in three writes each; the parent's frame may take three.
+        let segments = peer["segments_sent"].as_u64().unwrap();
+        if segments <= 20 * (5 + 3) {
+            Ok(())
+        } else {
+            Err(format!("{peer:#}"))
+        }
+    });
+}
+
+/// A hundred thousand messages written and waited for in every way at once, by chance.
+#[test]
+fn a_hundred_thousand_messages_arrive_whole_and_in_order() {
+    for options in [&[][..], &["--eager"]] {
+        let sink = Sink::start();
+        // Two processes, four threads, four connections each.
+        let counts = counts_of("stress", &["3200"], options, &sink);
+        let peers = counts["peers"].as_array().unwrap();
+        let longest = peers
+            .iter()
+            .map(|peer| peer["longest_hold_us"].as_f64().unwrap());
+        assert!(longest.fold(0.0, f64::max) < 150_000.0, "{counts:#}");
+    }
+}
+
+/// A clock that another library stops (libfaketime) holds nothing back.
+#[test]
+fn a_stopped_clock_holds_nothing_back() {
+    let folder = tempfile::tempdir().unwrap();
+    let source = folder.path().join("stopped.c");
+    std::fs::write(
+        &source,
+        "#include <time.h>\nint clock_gettime(clockid_t c, struct timespec *t) { (void)c; t->tv_sec = 1; t->tv_nsec = 0; return 0; }\n",
+    )
+    .unwrap();
+    let stopped = folder.path().join("stopped.so");
+    if !compile(&source, &stopped, &["-shared", "-fPIC"]) {
+        eprintln!("skipped: there is no C compiler");
+        return;
+    }
+    best_of_three(|| {
+        let sink = Sink::start();
+        let begun = std::time::Instant::now();
+        let output = tinygram()
+            .env("LD_PRELOAD", &stopped)
+            .args(["run", "--eager", "--"])
+            .arg(hostile().unwrap())
+            .args(["spins", &sink.port.to_string()])
+            .output()
+            .unwrap();
+        assert_eq!(output.status.code(), Some(0), "{}", text(&output));
+        sink.verdict("spins");
+        // With the kernel's own bound of 200 ms for each of its frames it would take a multiple.
+        let took = begun.elapsed();
+        if took < Duration::from_secs(8) {
+            Ok(())
+        } else {
+            Err(format!("{took:?}"))
+        }
+    });
+}
+
+/// Every run with --stats used to leave its page behind.
+#[test]
+fn nothing_is_left_in_the_temporary_directory() {
+    let folder = tempfile::tempdir().unwrap();
+    for script in ["exit 0", "exit 3", "kill -KILL $$"] {
+        let output = tinygram()
+            .env("TMPDIR", folder.path())
+            .args(["run", "--stats", "--", "sh", "-c", script])
+            .output()
+            .unwrap();
+        assert!(
+            text(&output).contains("tinygram run: policy"),
+            "{script}: {}",
+            text(&output)
+        );
+    }
+    let left: Vec<_> = std::fs::read_dir(folder.path()).unwrap().collect();
+    assert!(left.is_empty(), "{left:?}");
+}
+
+#[test]
+fn a_signal_to_the_group_reaches_the_program_once() {
+    use std::os::unix::process::CommandExt;
+    let script = "trap 'echo got' USR1; trap 'echo io' IO; trap 'exit 4' TERM; echo ready; while :; do sleep 0.05; done";
+    let mut child = tinygram()
+        .args(["run", "--stats", "--", "sh", "-c", script])
+        .process_group(0)
+        .stdout(std::process::Stdio::piped())
+        .stderr(std::process::Stdio::null())
+        .spawn()
+        .unwrap();
+    let mut out = std::io::BufReader::new(child.stdout.take().unwrap());
+    let mut line = String::new();
+    let mut next = move || {
+        line.clear();
+        std::io::BufRead::read_line(&mut out, &mut line).unwrap();
+        line.trim().to_owned()
+    };
+    assert_eq!(next(), "ready");
+    let group = -(child.id() as libc::pid_t);
+    for (signal, said) in [
+        (libc::SIGUSR1, "got"),
+        (libc::SIGUSR1, "got"),
+        (libc::SIGIO, "io"),
+    ] {
+        // The shell's children, the sleeps, end of such a signal: a group of its own, and theirs.
+        // SAFETY: a signal to a group that we made.
+        unsafe { libc::kill(group, signal) };
+        assert_eq!(next(), said);
+    }
+    unsafe { libc::kill(group, libc::SIGTERM) };
+    assert_eq!(next(), "", "nothing twice");
+    assert_eq!(child.wait().unwrap().code(), Some(4));
+}
+
+#[test]
+fn programs_that_escape_are_named() {
+    let output = tinygram()
+        .args([
+            "run",
+            "--stats",
+            "--",
+            "sh",
+            "-c",
+            "env -i /bin/true; exit 0",
+        ])
+        .output()
+        .unwrap();
+    let said = text(&output);
+    assert!(
+        said.contains("not covered: true (started without LD_PRELOAD"),
+        "{said}"
+    );
+}
+
+#[test]
+fn the_library_is_put_where_it_can_be_loaded_from() {
+    let folder = tempfile::tempdir().unwrap();
+    let spaced = folder.path().join("with a space");
+    std::fs::create_dir(&spaced).unwrap();
+    let run = |directory: &Path| {
+        tinygram()
+            .args(["run", "--library-dir"])
+            .arg(directory)
+            .args(["--", "sh", "-c", "echo $LD_PRELOAD"])
+            .output()
+            .unwrap()
+    };
+    let good = run(folder.path());
+    assert!(
+        String::from_utf8_lossy(&good.stdout).starts_with(folder.path().to_str().unwrap()),
+        "{}",
+        text(&good)
+    );
+    let bad = run(&spaced);
+    assert_eq!(bad.status.code(), Some(2));
+    assert!(
+        text(&bad).contains("no path with a space"),
+        "{}",
+        text(&bad)
+    );
+    // Without a home of its own that will do, a user's run goes elsewhere.
+    let elsewhere = tinygram()
+        .env("HOME", &spaced)
+        .env("XDG_CACHE_HOME", spaced.join("cache"))
+        .args(["run", "--", "sh", "-c", "echo $LD_PRELOAD"])
+        .output()
+        .unwrap();
+    assert!(
+        text(&elsewhere).contains("/libtinygram-"),
+        "{}",
+        text(&elsewhere)
+    );
+    assert!(
+        !text(&elsewhere).contains("with a space"),
+        "{}",
+        text(&elsewhere)
+    );
+}
+
+#[test]
+fn a_running_program_is_seen_and_switched() {
+    let mut child = tinygram()
+        .args(["run", "--", "sh", "-c", "echo ready; read line; exit 0"])
+        .stdin(std::process::Stdio::piped())
+        .stdout(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    child
+        .stdout
+        .as_mut()
+        .unwrap()
+        .read_exact(&mut [0; 5])
+        .unwrap();
+    let pid = child.id().to_string();
+    let switched = |policy: &str| {
+        let output = tinygram()
+            .args(["run", "--switch", &pid, "--policy", policy])
+            .output()
+            .unwrap();
+        (output.status.code(), text(&output))
+    };
+    let (code, said) = switched("nodelay");
+    if said.contains("may not be looked into") {
+        eprintln!("skipped: this user may not look into processes of its own");
+    } else {
+        assert_eq!(code, Some(0), "{said}");
+        assert!(said.contains("flush-on-block -> nodelay"), "{said}");
+        assert!(
+            switched("flush-on-block")
+                .1
+                .contains("nodelay -> flush-on-block")
+        );
+        assert_eq!(switched("observe").0, Some(2));
+    }
+    child.stdin.take().unwrap().write_all(b"\n").unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(0));
+    let (code, said) = switched("nodelay");
+    assert_eq!(code, Some(2), "{said}");
+}
+
 /// Runs every scenario with these options.
 fn endure(options: &[&str]) {
     let Some(program) = hostile() else {
@@ -260,6 +516,16 @@ fn best_of_three(attempt: impl Fn() -> Result<(), String>) {
 
 /// One scenario to its end and the sink's verdict; what `--stats` counted.
 fn hostile_counts(scenario: &str, options: &[&str], sink: &Sink) -> serde_json::Value {
+    counts_of(scenario, &[], options, sink)
+}
+
+/// The same, with more arguments for the scenario.
+fn counts_of(
+    scenario: &str,
+    arguments: &[&str],
+    options: &[&str],
+    sink: &Sink,
+) -> serde_json::Value {
     let Some(program) = hostile() else {
         panic!("a C compiler is needed: Rust links with it")
     };
@@ -272,6 +538,7 @@ fn hostile_counts(scenario: &str, options: &[&str], sink: &Sink) -> serde_json::
         .arg("--")
         .arg(program)
         .args([scenario, &sink.port.to_string()])
+        .args(arguments)
         .output()
         .unwrap();
     assert_eq!(

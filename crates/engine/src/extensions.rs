@@ -18,6 +18,9 @@ pub struct Extensions {
     /// Losses are noticed by time and not by counting, and the end of a flight is probed for
     /// (RFC 8985); needs `sack`.
     pub rack_tlp: bool,
+    /// In a recovery the window falls with what is delivered (RFC 9937); needs `sack`. Without it, it
+    /// falls at once, and several losses of one flight can be sent again at one instant.
+    pub rate_reduction: bool,
     /// The first two duplicate ACKs bring out new data (RFC 3042). With a scoreboard, RFC 6675's
     /// pipe does that by itself.
     pub limited_transmit: bool,
@@ -32,8 +35,18 @@ pub struct Extensions {
     /// How long the peer may leave something unanswered (RFC 5482; RFC 9293, section 3.8.3); without
     /// it the number of retransmissions decides.
     pub user_timeout: Option<Duration>,
+    /// A RST does not end TIME-WAIT (RFC 1337, section 3, fix F1).
+    pub time_wait_ignores_resets: bool,
     /// How long an application that has gone waits for the peer's FIN.
     pub fin_wait_2: Option<Duration>,
+    /// The receive buffer grows with what the application reads in a round trip, up to so many octets
+    /// (dynamic right-sizing, as Linux's `tcp_moderate_rcvbuf`); the window scale is chosen for them.
+    pub receive_buffer_most: Option<u64>,
+    /// PSH stands at the end of what a write wrote, unless more was announced, and at every half of
+    /// the peer's largest window (Linux); without it, on what empties the buffer (RFC 9293, section
+    /// 3.9.1.2, leaves the choice). The number is how many segments at least are handed to the device
+    /// as one where so many are due, the last with PSH (`tcp_min_tso_segs`).
+    pub push_ends_writes: Option<u32>,
 }
 
 impl Extensions {
@@ -44,12 +57,16 @@ impl Extensions {
         sack: false,
         dsack: false,
         rack_tlp: false,
+        rate_reduction: false,
         limited_transmit: false,
         black_hole_detection: false,
         blind_attack_defence: false,
         keepalive: None,
         user_timeout: None,
+        time_wait_ignores_resets: false,
         fin_wait_2: None,
+        receive_buffer_most: None,
+        push_ends_writes: None,
     };
     /// What Linux 6 has switched on as shipped.
     pub const LINUX_6: Self = Self {
@@ -58,18 +75,25 @@ impl Extensions {
         sack: true,
         dsack: true,
         rack_tlp: true,
+        rate_reduction: true,
         limited_transmit: true,
         // `tcp_mtu_probing` is off as shipped.
         black_hole_detection: false,
         blind_attack_defence: true,
         keepalive: None,
         user_timeout: None,
+        // `tcp_rfc1337` is off as shipped.
+        time_wait_ignores_resets: false,
         // `tcp_fin_timeout`.
         fin_wait_2: Some(Duration::from_secs(60)),
+        // A profile is told the buffer, which a socket's own choice fixes (SO_RCVBUF).
+        receive_buffer_most: None,
+        push_ends_writes: Some(2),
     };
     /// All that helps without being asked for.
     pub const MODERN: Self = Self {
         black_hole_detection: true,
+        time_wait_ignores_resets: true,
         ..Self::LINUX_6
     };
 }

@@ -7,31 +7,56 @@ use std::ops::{Add, AddAssign, Sub};
 ///
 /// The SYN occupies offset 0, the first octet of data offset 1, and the FIN the offset after the
 /// last octet. Adding the initial sequence number and cutting to 32 bits is the wire's business.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+///
+/// Below the SYN there is room for the whole space of sequence numbers: what arrives may be of an
+/// older connection, or a guess, and must be answered all the same.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Offset(u64);
+
+/// Where the SYN stands inside: one whole space of sequence numbers above the least offset.
+const SYN: u64 = 1 << 32;
 
 impl Offset {
     /// Where the SYN stands.
-    pub const SYN: Self = Self(0);
+    pub const SYN: Self = Self(SYN);
     /// Where the first octet of data stands.
-    pub const FIRST: Self = Self(1);
+    pub const FIRST: Self = Self(SYN + 1);
 
     /// The offset `position` after the SYN.
     #[must_use]
     pub const fn new(position: u64) -> Self {
-        Self(position)
+        Self(SYN + position)
     }
 
-    /// How far after the SYN.
+    /// How far after the SYN; 0 for what lies before it.
     #[must_use]
     pub const fn get(self) -> u64 {
-        self.0
+        self.0.saturating_sub(SYN)
+    }
+
+    /// The offset so many octets ahead of this one, or behind it; never more than 2^32 before the
+    /// SYN.
+    #[must_use]
+    pub const fn offset_by(self, ahead: i64) -> Self {
+        Self(self.0.saturating_add_signed(ahead))
+    }
+
+    /// The distance from the SYN modulo 2^32, on either side of it.
+    #[must_use]
+    pub const fn low_bits(self) -> u32 {
+        self.0 as u32
     }
 
     /// The distance from `earlier` to here; 0 if `earlier` is in truth later.
     #[must_use]
     pub const fn since(self, earlier: Self) -> u64 {
         self.0.saturating_sub(earlier.0)
+    }
+}
+
+impl Default for Offset {
+    fn default() -> Self {
+        Self::SYN
     }
 }
 
@@ -59,7 +84,7 @@ impl Sub for Offset {
 
 impl fmt::Display for Offset {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.fmt(f)
+        (self.0.wrapping_sub(SYN) as i64).fmt(f)
     }
 }
 

@@ -1,5 +1,106 @@
 //! Naglemark, the benchmark of send policies (Mogul & Minshall, sections 6 and 7): a client asks, a
-//! server answers with so many octets, and the client takes the time.
+//! server answers with so many octets, and the client takes the time. What is measured is how often
+//! a policy stalls, how late the last octet comes, and in how many segments.
+//!
+//! # The loop
+//!
+//! A [`Plan`] is what is asked, a [`Backend`] is a TCP that is asked, and [`measure`] asks every cell
+//! of the plan of every backend, as often as the plan says. An [`Outcome`] is what came of one backend;
+//! printed, it is a Markdown table.
+//!
+//! ```
+//! use tinygram_naglemark::hosts::{Model, PaperHosts};
+//! use tinygram_naglemark::{Keep, Lengths, MediumKind, Plan, SocketPolicy, measure};
+//!
+//! let plan = Plan {
+//!     policies: vec![SocketPolicy::Default.into(), SocketPolicy::NoDelay.into()],
+//!     app_buffers: vec![8192],
+//!     lengths: Lengths::fixed(20_000, 100),
+//!     ..Plan::default()
+//! };
+//! let mut hosts = PaperHosts::new(Model::Fitted, MediumKind::Fddi);
+//! let outcomes = measure(&plan, &mut [&mut hosts], Keep::Scores, &|_| {})?;
+//! println!("{}", outcomes[0]);
+//!
+//! let [nagle, no_delay] = &outcomes[0].cells[..] else { unreachable!("two cells") };
+//! assert!(nagle.score.score_percent > no_delay.score.score_percent);
+//! # Ok::<(), tinygram_naglemark::Error>(())
+//! ```
+//!
+//! # Your own TCP
+//!
+//! Two methods make a backend: under which [`Conditions`] it is measured, and what comes of a
+//! [`Trial`]. This one answers at once; the example `examples/smoltcp` of the project's repository does
+//! it for a whole stack.
+//!
+//! ```
+//! use tinygram_naglemark::{
+//!     Backend, Conditions, Duration, Error, Keep, MediumKind, Plan, Sample, Taken, Trial, measure,
+//! };
+//!
+//! struct AtOnce;
+//!
+//! impl Backend for AtOnce {
+//!     fn conditions(&self) -> Conditions {
+//!         Conditions::new("at-once", MediumKind::Ethernet)
+//!     }
+//!
+//!     fn run(&mut self, trial: &Trial) -> Result<Taken, Error> {
+//!         // A stack that knows other policies looks at `trial.policy` itself.
+//!         let no_delay = trial.policy.no_delay();
+//!         no_delay.ok_or_else(|| Error::policy("at-once", &trial.policy))?;
+//!         let mut taken = Taken::default();
+//!         for &length in trial.lengths.iter() {
+//!             // Here a client of yours asks, and a server of yours writes `length` octets in pieces of
+//!             // `trial.app_buffer`.
+//!             taken.data_segments += u64::from(length.div_ceil(1460));
+//!             let elapsed = Duration::from_micros(200 + u64::from(length));
+//!             taken.samples.push(Sample { length, elapsed });
+//!         }
+//!         Ok(taken)
+//!     }
+//! }
+//!
+//! let outcomes = measure(&Plan::default(), &mut [&mut AtOnce], Keep::Scores, &|_| {})?;
+//! assert_eq!(outcomes[0].cells[0].score.score_percent, 0.0);
+//! # Ok::<(), Error>(())
+//! ```
+//!
+//! # A policy of your own
+//!
+//! A rule of the engine's ([`SendPolicy`](tinygram_engine::sender::send_policy::SendPolicy)), also one
+//! that you wrote, runs on all backends that run the engine:
+//!
+//! ```
+//! use tinygram_engine::sender::send_policy::{Because, Custom, SendPolicy, Verdict};
+//! use tinygram_naglemark::hosts::{LinuxHosts, Over};
+//! use tinygram_naglemark::{Keep, Plan, Policy, measure};
+//!
+//! let always = Custom::from_fn(|_, _| Verdict::Send(Because::NoDelay));
+//! let plan = Plan {
+//!     policies: vec![Policy::engine("ALWAYS", SendPolicy::Custom(always))],
+//!     ..Plan::default()
+//! };
+//! let mut hosts = LinuxHosts::new(Over::Veth);
+//! println!("{}", measure(&plan, &mut [&mut hosts], Keep::Scores, &|_| {})?[0]);
+//! # Ok::<(), tinygram_naglemark::Error>(())
+//! ```
+//!
+//! # Words
+//!
+//! | word | what it is |
+//! |---|---|
+//! | [`Plan`] | what is asked: policies, buffers, [trial types](TrialType), [lengths](Lengths), repetitions |
+//! | [`Cell`] | one policy with one pair of buffers in one trial type |
+//! | [`Trial`] | a cell's transfers in one repetition, as a backend is given them |
+//! | [`Taken`] | what a backend says came of a trial: a [`Sample`] for each transfer, and its segments |
+//! | [`Yardstick`] | when a transfer is delayed, the fewest segments, the earliest delivery |
+//! | [`Score`] | a cell's numbers: delayed transfers, segments, times, the distance from both bounds |
+//! | [`Outcome`] | a backend's [conditions](Conditions), and what it [measured](Measured) in every cell |
+//! | [`Agreement`] | how far two backends [agree](compare) on a cell |
+//!
+//! Backends here are simulated [`hosts`]; those on real packets are in the crate
+//! `tinygram-naglemark-live`.
 
 mod backend;
 mod compare;

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use tinygram_engine::{Duration, Instant};
-use tinygram_sim::program::{Call, Outcome, Program};
+use tinygram_sim::program::{Call, Outcome, Program, Sockets};
 
 /// The only socket of the benchmark.
 const SOCKET: u32 = 0;
@@ -30,6 +30,21 @@ pub struct Script {
     pub think: Duration,
     /// How the server tells its kernel which writes belong together.
     pub writes: Writes,
+}
+
+/// How a server waits for the next request.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Waits {
+    /// In a read.
+    #[default]
+    Reading,
+    /// In a poll for events.
+    Polling,
+    /// Not at all: it polls with a timeout of 0, and polls again (busy polling).
+    Spinning,
+    /// In a read, after it has computed for so long with its answer written: nobody sees it wait
+    /// before (what a watchdog is for).
+    ReadingAfter(Duration),
 }
 
 /// What a server says about the pieces of an answer.
@@ -85,6 +100,9 @@ pub struct Server {
     corked: bool,
     /// There is nothing to flush.
     flushed: bool,
+    waits: Waits,
+    /// It has done what it does before it reads.
+    waited: bool,
 }
 
 impl Naglemark {
@@ -102,9 +120,15 @@ impl Naglemark {
         })
     }
 
-    /// The server.
+    /// The server, which waits in its reads.
     #[must_use]
     pub fn server(script: Script) -> Self {
+        Self::server_that(Waits::Reading, script)
+    }
+
+    /// A server that waits in another way.
+    #[must_use]
+    pub fn server_that(waits: Waits, script: Script) -> Self {
         let missing = script.request;
         Self::Server(Server {
             script,
@@ -113,6 +137,8 @@ impl Naglemark {
             answering: false,
             corked: false,
             flushed: true,
+            waits,
+            waited: false,
         })
     }
 
@@ -224,6 +250,7 @@ impl Server {
             }
             self.missing = self.script.request;
             self.answering = false;
+            self.waited = false;
         }
         if self.answering {
             let len = self.missing.min(self.script.app_buffer);
@@ -238,11 +265,30 @@ impl Server {
                 },
             }
         } else {
-            Call::Read {
+            self.wait(last).unwrap_or(Call::Read {
                 socket: SOCKET,
                 max: self.missing,
-            }
+            })
         }
+    }
+
+    /// What the server does before it reads, if anything is left to do.
+    fn wait(&mut self, last: Outcome) -> Option<Call> {
+        let timeout = match self.waits {
+            Waits::Reading => return None,
+            Waits::ReadingAfter(time) => {
+                let computed = std::mem::replace(&mut self.waited, true);
+                return (!computed && self.served > 0).then_some(Call::Compute(time));
+            }
+            Waits::Polling => None,
+            Waits::Spinning => Some(Duration::ZERO),
+        };
+        let is_ready = matches!(last, Outcome::Ready { read, .. } if !read.is_empty());
+        (!is_ready).then_some(Call::Poll {
+            read: Sockets::one(SOCKET),
+            write: Sockets::NONE,
+            timeout,
+        })
     }
 
     /// In the middle of an answer.

@@ -125,7 +125,12 @@ impl Run {
                 fs::write(&settings, "")?;
                 // What a script writes to the running kernel's parameters goes to our settings.
                 let copy = self.scratch.join(&stem);
-                fs::write(&copy, commands::redirected(&fs::read_to_string(&path)?))?;
+                let text = fs::read_to_string(&path)?;
+                fs::write(&copy, commands::redirected(&text))?;
+                // The device's MTU, which packetdrill does not hand on.
+                let mtu = text.lines().find_map(|line| line.strip_prefix("--mtu="));
+                let mtu = mtu.map(|mtu| format!(",mtu={}", mtu.trim()));
+                let flags = format!("{flags}{}", mtu.unwrap_or_default());
                 let mut paths = vec![commands.to_path_buf()];
                 paths.extend(std::env::split_paths(
                     &std::env::var_os("PATH").unwrap_or_default(),
@@ -141,6 +146,7 @@ impl Run {
                         "PATH",
                         std::env::join_paths(paths).map_err(io::Error::other)?,
                     )
+                    .env("LD_PRELOAD", object)
                     .env(SETTINGS_FILE, settings);
                 command
             }

@@ -99,8 +99,6 @@ pub(crate) enum Call {
     },
 }
 
-/// No descriptor of the kernel's has such a number here.
-const FIRST: c_int = 700;
 /// Nobody else waits.
 const ACCEPTOR: u64 = 1;
 
@@ -160,16 +158,18 @@ pub(crate) fn errno(error: &io::Error) -> Errno {
         io::ErrorKind::NetworkUnreachable => ENETUNREACH,
         io::ErrorKind::AddrInUse => libc::EADDRINUSE,
         io::ErrorKind::AddrNotAvailable => libc::EADDRNOTAVAIL,
+        io::ErrorKind::Unsupported => libc::ENOPROTOOPT,
         io::ErrorKind::WouldBlock => EAGAIN,
         _ => EPROTO,
     })
 }
 
 impl World {
+    /// Gives the descriptor a number, which the kernel keeps free: packetdrill closes at its end what
+    /// the script left open, and asks the kernel to.
     fn insert(&mut self, descriptor: Descriptor) -> c_int {
-        let fd = (FIRST..)
-            .find(|fd| !self.descriptors.contains_key(fd))
-            .expect("descriptors enough");
+        let fd = unsafe { libc::open(c"/dev/null".as_ptr(), libc::O_RDWR | libc::O_CLOEXEC) };
+        assert!(fd >= 0, "/dev/null can be opened");
         self.descriptors.insert(fd, descriptor);
         fd
     }
@@ -199,7 +199,8 @@ impl World {
         if kind & 0xf != libc::SOCK_STREAM {
             return Err(Errno(libc::EPROTONOSUPPORT));
         }
-        let options = Box::new(self.settings.socket());
+        let v6 = domain == libc::AF_INET6;
+        let options = Box::new(self.settings.socket(v6));
         let chosen = Chosen::new(&options);
         Ok(self
             .insert(Descriptor {
@@ -208,7 +209,7 @@ impl World {
                     bound: None,
                 },
                 nonblocking: kind & libc::SOCK_NONBLOCK != 0,
-                v6: domain == libc::AF_INET6,
+                v6,
                 chosen,
             })
             .into())
@@ -262,10 +263,7 @@ impl World {
                 connecting: true,
             } => {
                 let key = *key;
-                if matches!(
-                    self.core.info(key).state,
-                    State::SynSent | State::SynReceived
-                ) {
+                if matches!(self.core.state(key), State::SynSent | State::SynReceived) {
                     return match self.is_nonblocking(fd) {
                         true => Err(Errno(EALREADY)),
                         false => Ok(true),
@@ -330,7 +328,7 @@ impl World {
             return Err(Errno(EINVAL));
         }
         let key = self.stream(fd)?;
-        let info = self.core.info(key);
+        let info = self.core.info(self.now, key);
         match request {
             libc::FIONREAD => {
                 // tcp_ioctl: after a FIN one less is said than stands there, which is nothing.
@@ -347,6 +345,7 @@ impl World {
         let Some(descriptor) = self.descriptors.remove(&fd) else {
             return Err(Errno(EBADF));
         };
+        unsafe { libc::close(fd) };
         for other in self.descriptors.values_mut() {
             if let Kind::Epoll(watched) = &mut other.kind {
                 watched.remove(&fd);
@@ -385,7 +384,7 @@ impl World {
             return Err(Errno(EINVAL));
         }
         let key = self.stream(fd)?;
-        let state = self.core.info(key).state;
+        let state = self.core.state(key);
         if matches!(state, State::Closed) {
             return Err(Errno(ENOTCONN));
         }
@@ -504,8 +503,8 @@ impl World {
             Ok(key) => key,
             Err(errno) => return Some(Err(errno)),
         };
-        let state = self.core.info(key).state;
-        let readable = self.core.info(key).readable as usize;
+        let state = self.core.state(key);
+        let readable = self.core.info(self.now, key).readable as usize;
         let low = self.descriptors[&fd].chosen.receive_low();
         let least = if flags & MSG_WAITALL != 0 {
             most
@@ -557,7 +556,7 @@ impl World {
 
     /// What TCP_INQ says: what can be read, and one more where that is the end (tcp_inq_hint).
     fn inq(&self, key: usize) -> c_int {
-        let readable = self.core.info(key).readable as c_int;
+        let readable = self.core.info(self.now, key).readable as c_int;
         let ended = self.core.readiness(key).peer_closed;
         if readable == 0 && ended { 1 } else { readable }
     }
@@ -590,10 +589,7 @@ impl World {
         }
         let more = flags & MSG_MORE != 0;
         let whole = !self.is_nonblocking(fd) && flags & libc::MSG_DONTWAIT == 0;
-        let opening = matches!(
-            self.core.info(key).state,
-            State::SynSent | State::SynReceived
-        );
+        let opening = matches!(self.core.state(key), State::SynSent | State::SynReceived);
         if opening && *done == 0 {
             // The kernel waits until the connection stands.
             return None;
@@ -673,7 +669,7 @@ impl World {
     }
 
     pub(crate) fn epoll_create(&mut self) -> Result<i64, Errno> {
-        let chosen = Chosen::new(&self.settings.socket());
+        let chosen = Chosen::new(&self.settings.socket(false));
         Ok(self
             .insert(Descriptor {
                 kind: Kind::Epoll(BTreeMap::new()),

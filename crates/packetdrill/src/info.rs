@@ -9,45 +9,79 @@ pub(crate) fn octets(info: &Info) -> Vec<u8> {
     let mss = u64::from(info.mss.max(1));
     let segments = |octets: u64| octets.div_ceil(mss) as u32;
     let micros = |time: Duration| (time.as_nanos() / 1000) as u32;
-    to.extend([state(info.state), 0, 0, 0, 0, 0, 0, 0]);
+    let (theirs, ours) = info.window_shifts;
+    to.extend([
+        state(info.state),
+        info.losses.state as u8,
+        info.unanswered as u8,
+        info.probes as u8,
+        info.backoff as u8,
+        0, // options
+        theirs | ours << 4,
+        0, // delivery_rate_app_limited
+    ]);
     let ssthresh = match info.ssthresh {
         never if never >= 1 << 30 => 0x7fff_ffff,
-        octets => segments(octets),
+        octets => (octets / mss) as u32,
     };
+    let millis = |time: Duration| (time.as_nanos() / 1_000_000) as u32;
     for field in [
         micros(info.rto),
         0, // ato
         info.mss,
-        0, // rcv_mss
-        segments(info.outstanding),
-        0, // sacked
-        0, // lost
-        0, // retrans
+        info.largest_received.max(536),
+        info.losses.outstanding,
+        info.losses.sacked,
+        // The kernel counts what was lost also once it was sent again.
+        info.losses.lost + info.losses.retransmitted,
+        info.losses.retransmitted,
         0, // fackets
         0, // last_data_sent
         0, // last_ack_sent
-        0, // last_data_recv
+        millis(info.since_data),
         0, // last_ack_recv
         0, // pmtu
-        0, // rcv_ssthresh
+        info.window,
         info.srtt.map_or(0, micros),
-        0, // rttvar
+        micros(info.rttvar),
         ssthresh,
         (info.cwnd / mss) as u32,
-        0, // advmss
-        3, // reordering
+        info.announced_mss.into(),
+        segments(info.losses.reordering).max(3),
         0, // rcv_rtt
         0, // rcv_space
         info.sent.retransmitted_segments as u32,
     ] {
         to.extend(field.to_ne_bytes());
     }
+    for field in [u64::MAX, u64::MAX, info.acknowledged, info.received] {
+        to.extend(field.to_ne_bytes());
+    }
+    let (all, with_data) = info.segments_received;
+    for field in [
+        (info.sent.data_segments + info.sent.empty_segments) as u32,
+        all as u32,
+        info.unsent as u32,
+        info.srtt.map_or(0, micros),
+        with_data as u32,
+        info.sent.data_segments as u32,
+    ] {
+        to.extend(field.to_ne_bytes());
+    }
+    for time in [
+        Duration::ZERO, // delivery_rate
+        info.busy,
+        info.limited_by_window,
+        info.limited_by_buffer,
+    ] {
+        to.extend((time.as_nanos() / 1000).to_ne_bytes());
+    }
     to.resize(TCP_INFO, 0);
     to
 }
 
-/// `sizeof(struct tcp_info)` as packetdrill has it.
-const TCP_INFO: usize = 232;
+/// More than any `struct tcp_info` has.
+const TCP_INFO: usize = 512;
 
 /// `<net/tcp_states.h>`.
 fn state(state: State) -> u8 {

@@ -7,6 +7,7 @@
 pub mod commands;
 pub mod conformance;
 mod descriptors;
+mod dialect;
 mod info;
 pub mod interface;
 mod options;

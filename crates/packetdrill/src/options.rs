@@ -3,8 +3,8 @@
 use std::ffi::c_int;
 
 use libc::{EINVAL, ENOPROTOOPT, IPPROTO_IP, IPPROTO_IPV6, IPPROTO_TCP, SOL_SOCKET};
-use tinygram_engine::Duration;
 use tinygram_engine::connection::Keepalive;
+use tinygram_engine::{Duration, State};
 use tinygram_tcp::SocketOptions;
 
 use crate::descriptors::{Kind, errno};
@@ -62,6 +62,8 @@ impl Chosen {
 }
 
 const TCP_INQ: c_int = 36;
+const TCP_CC_INFO: c_int = 26;
+const SO_MEMINFO: c_int = 55;
 const TCP_NOTSENT_LOWAT: c_int = 25;
 
 impl World {
@@ -95,24 +97,40 @@ impl World {
             }
             // The kernel doubles what is asked for.
             (SOL_SOCKET, libc::SO_SNDBUF) => bytes(chosen.send_buffer as c_int),
+            (SOL_SOCKET, libc::SO_RCVBUF) if self.settings.freebsd() => {
+                let state = key.map(|key| self.core.state(key));
+                let stands = state.is_some_and(|state| state != State::SynSent);
+                bytes(match stands {
+                    true => chosen.receive_buffer,
+                    false => self.settings.receive_space(),
+                } as c_int)
+            }
             (SOL_SOCKET, libc::SO_RCVBUF) => bytes(chosen.receive_buffer as c_int),
             (IPPROTO_TCP, libc::TCP_INFO) => {
                 let key = key.ok_or(Errno(EINVAL))?;
-                Ok(info::octets(&self.core.info(key)))
+                Ok(info::octets(&self.core.info(self.now, key)))
             }
+            // What packetdrill asks for with every TCP_INFO: nothing is known about it.
+            (IPPROTO_TCP, TCP_CC_INFO) => Ok(vec![0; 20]),
+            (SOL_SOCKET, SO_MEMINFO) => Ok(vec![0; 36]),
             (IPPROTO_TCP, libc::TCP_MAXSEG) => {
                 let asked = chosen.number(level, name);
                 let mss = match key {
-                    Some(key) => self.core.info(key).mss as c_int,
+                    Some(key) => self.core.info(self.now, key).mss as c_int,
                     None => asked.unwrap_or(536),
                 };
                 bytes(mss)
             }
-            _ => bytes(
-                chosen
-                    .number(level, name)
-                    .unwrap_or_else(|| default(level, name)),
-            ),
+            _ => {
+                let usual = self.settings.keepalive();
+                let secs = |time: Duration| (time.as_nanos() / 1_000_000_000) as c_int;
+                bytes(chosen.number(level, name).unwrap_or(match (level, name) {
+                    (IPPROTO_TCP, libc::TCP_KEEPIDLE) => secs(usual.idle),
+                    (IPPROTO_TCP, libc::TCP_KEEPINTVL) => secs(usual.interval),
+                    (IPPROTO_TCP, libc::TCP_KEEPCNT) => usual.probes as c_int,
+                    _ => default(level, name),
+                }))
+            }
         }
     }
 
@@ -134,7 +152,11 @@ impl World {
         if (level, name) == (IPPROTO_TCP, libc::TCP_CONGESTION) {
             return self.set_congestion(fd, octets);
         }
-        let value = number(0).ok_or(Errno(EINVAL))?;
+        // IP's options may be octets.
+        let value = match octets {
+            [octet] if level == IPPROTO_IP => c_int::from(*octet),
+            _ => number(0).ok_or(Errno(EINVAL))?,
+        };
         let descriptor = self.descriptor(fd)?;
         match (level, name) {
             (SOL_SOCKET, libc::SO_LINGER) => {
@@ -152,6 +174,23 @@ impl World {
             }
             _ => descriptor.chosen.set_number(level, name, value),
         }
+        let (send_buffer, receive_buffer) = (
+            descriptor.chosen.send_buffer,
+            descriptor.chosen.receive_buffer,
+        );
+        let listens = match &descriptor.kind {
+            Kind::Listener(listener) => Some(*listener),
+            _ => None,
+        };
+        if let Some(listener) = listens {
+            let options = self.core.listener_options(listener);
+            options.send_buffer = send_buffer;
+            options.receive_buffer = receive_buffer;
+            if (level, name) == (IPPROTO_TCP, libc::TCP_MAXSEG) {
+                options.mss = u16::try_from(value).ok().filter(|mss| *mss > 0);
+            }
+        }
+        let descriptor = self.descriptor(fd)?;
         if let Kind::Fresh { options, .. } = &mut descriptor.kind {
             options.send_buffer = descriptor.chosen.send_buffer;
             options.receive_buffer = descriptor.chosen.receive_buffer;
@@ -187,8 +226,15 @@ impl World {
         let now = self.now;
         let on = value != 0;
         match (level, name) {
+            (SOL_SOCKET, libc::SO_SNDBUF) => {
+                self.core.set_send_buffer(key, 2 * value.max(0) as u64);
+            }
+            (SOL_SOCKET, libc::SO_RCVBUF) => {
+                self.core.set_receive_buffer(key, 2 * value.max(0) as u64);
+            }
             (IPPROTO_TCP, libc::TCP_NODELAY) => self.core.set_nodelay(now, key, on),
             (IPPROTO_TCP, libc::TCP_CORK) => self.core.set_cork(now, key, on),
+            (IPPROTO_TCP, libc::TCP_QUICKACK) => self.core.set_quick_ack(now, key, on),
             (IPPROTO_TCP, libc::TCP_USER_TIMEOUT) => {
                 let limit = Some(value.max(0) as u64).filter(|millis| *millis > 0);
                 self.core
@@ -260,9 +306,6 @@ fn default(level: c_int, name: c_int) -> c_int {
     match (level, name) {
         (SOL_SOCKET, libc::SO_RCVLOWAT) => 1,
         (IPPROTO_IP, libc::IP_TTL) | (IPPROTO_IPV6, libc::IPV6_UNICAST_HOPS) => 64,
-        (IPPROTO_TCP, libc::TCP_KEEPIDLE) => 7200,
-        (IPPROTO_TCP, libc::TCP_KEEPINTVL) => 75,
-        (IPPROTO_TCP, libc::TCP_KEEPCNT) => 9,
         (IPPROTO_TCP, libc::TCP_SYNCNT) => 6,
         (IPPROTO_TCP, TCP_NOTSENT_LOWAT) => -1,
         _ => 0,

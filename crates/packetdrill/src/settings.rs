@@ -7,6 +7,8 @@ use std::fs;
 use tinygram_engine::Duration;
 use tinygram_engine::connection::{Extensions, Keepalive};
 use tinygram_engine::profile::Profile;
+use tinygram_engine::receiver::ack_policy::{AckPolicy, AckTimer};
+use tinygram_engine::sender::congestion::{Congestion, Reno};
 use tinygram_tcp::SocketOptions;
 
 /// Names and values; the file's are later than the flags.
@@ -103,13 +105,13 @@ impl Settings {
     }
 
     /// What a fresh socket begins with.
-    pub(crate) fn socket(&self) -> SocketOptions {
+    pub(crate) fn socket(&self, v6: bool) -> SocketOptions {
         let profile = self.get("profile").unwrap_or("linux_6");
         let profile = Profile::named(profile).expect("looked at when the flags came");
         let (send_buffer, receive_buffer) = if self.freebsd() {
             (
                 self.number("net.inet.tcp.sendspace").unwrap_or(32_768),
-                self.number("net.inet.tcp.recvspace").unwrap_or(65_536),
+                self.in_segments(self.receive_space(), v6),
             )
         } else {
             (
@@ -122,12 +124,48 @@ impl Settings {
             send_buffer,
             receive_buffer,
             extensions: Some(self.extensions()),
+            ack_policy: self.ack_policy(),
+            congestion: self.congestion(),
             ..SocketOptions::default()
+        }
+    }
+
+    /// `recvspace` of FreeBSD's, in octets.
+    pub(crate) fn receive_space(&self) -> u64 {
+        self.number("net.inet.tcp.recvspace").unwrap_or(65_536)
+    }
+
+    /// A buffer as FreeBSD has it once a connection stands: as many whole segments as hold it.
+    pub(crate) fn in_segments(&self, octets: u64, v6: bool) -> u64 {
+        let mss = if v6 { 1440 } else { 1460 };
+        octets.div_ceil(mss) * mss
+    }
+
+    /// FreeBSD delays the acknowledgment of every other segment, by 40 ms (`delacktime`).
+    fn ack_policy(&self) -> Option<(AckPolicy, AckTimer)> {
+        let policy = AckPolicy::named("every-second").expect("registered");
+        let delay = self.number("net.inet.tcp.delacktime").unwrap_or(40);
+        let timer = AckTimer::PerConnection(Duration::from_millis(delay));
+        self.freebsd().then_some((policy, timer))
+    }
+
+    fn congestion(&self) -> Option<Congestion> {
+        match self.get("net.ipv4.tcp_congestion_control") {
+            Some("reno") => Some(Congestion::Reno(Reno::default())),
+            _ => None,
         }
     }
 
     fn extensions(&self) -> Extensions {
         let mut extensions = Extensions::LINUX_6;
+        extensions.receive_buffer_most = Some(match self.freebsd() {
+            true => self.number("kern.ipc.maxsockbuf").unwrap_or(2_097_152),
+            false => self.nth("net.ipv4.tcp_rmem", 2).unwrap_or(15 << 20),
+        });
+        if let Some(least) = self.number("net.ipv4.tcp_min_tso_segs") {
+            extensions.push_ends_writes = Some(least.max(1) as u32);
+        }
+        extensions.time_wait_ignores_resets = self.freebsd();
         let plain = self.is_off("net.inet.tcp.rfc1323");
         if plain || self.is_off("net.ipv4.tcp_timestamps") {
             extensions.timestamps = false;
@@ -149,6 +187,9 @@ impl Settings {
     /// What SO_KEEPALIVE means.
     pub(crate) fn keepalive(&self) -> Keepalive {
         let mut keepalive = Keepalive::LINUX;
+        if self.freebsd() {
+            keepalive.probes = 8;
+        }
         let millis = |name| self.number(name).map(Duration::from_millis);
         if let Some(idle) = millis("net.inet.tcp.keepidle") {
             keepalive.idle = idle;

@@ -11,6 +11,7 @@ use tinygram_tcp::{Abilities, Batch, Core};
 use tinygram_wire::packet::Verify;
 
 use crate::descriptors::{Call, Descriptor};
+use crate::dialect;
 use crate::settings::Settings;
 
 /// The number of an error, as `errno` has it.
@@ -107,10 +108,10 @@ impl Drill {
         self.world.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The world, when everybody who was let go has taken the time.
+    /// The world, when everybody who was let go has gone and has taken the time.
     fn settled(&self) -> MutexGuard<'_, World> {
         let mut world = self.lock();
-        while !world.returning.is_empty() {
+        while !world.returning.is_empty() || !world.done.is_empty() {
             world = self
                 .changed
                 .wait(world)
@@ -234,11 +235,9 @@ impl Drill {
     /// The time in microseconds. Who looks again and again waits for it to pass.
     pub(crate) fn look_at_the_clock(&self) -> u64 {
         let me = thread::current().id();
-        if me != self.script {
-            let mut world = self.lock();
-            world.returning.remove(&me);
+        if self.lock().returning.remove(&me) {
             self.changed.notify_all();
-            return world.now.as_nanos() / 1000;
+            return self.lock().now.as_nanos() / 1000;
         }
         let mut world = self.settled();
         world.looks += 1;
@@ -337,8 +336,13 @@ impl World {
         let mut batch = std::mem::take(&mut self.batch);
         while self.core.has_packets() {
             self.core.fill(&mut batch);
+            let freebsd = self.settings.freebsd();
             batch.drain(0, |octets, _| {
-                self.sent.push_back((micros, octets.to_vec()))
+                let mut packet = octets.to_vec();
+                if freebsd {
+                    dialect::order_options(&mut packet);
+                }
+                self.sent.push_back((micros, packet));
             });
         }
         self.batch = batch;

@@ -63,6 +63,18 @@ pub(crate) fn futex(
     }
 }
 
+/// `FUTEX_WAIT` or `FUTEX_WAKE` between processes that share a mapping.
+pub(crate) fn futex_shared(
+    word: &AtomicU32,
+    operation: c_int,
+    value: u32,
+    timeout: Option<&libc::timespec>,
+) {
+    let timeout: *const libc::timespec = timeout.map_or(std::ptr::null(), std::ptr::from_ref);
+    // SAFETY: the pointers outlive the call.
+    unsafe { syscall()(libc::SYS_futex, word.as_ptr(), operation, value, timeout) };
+}
+
 /// A system call the C library has no function for, of plain integers; -1 and `errno` if it failed.
 pub(crate) fn call(number: c_long, [first, second, third]: [c_long; 3]) -> c_long {
     // SAFETY: for calls whose arguments are no addresses.

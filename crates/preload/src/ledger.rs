@@ -75,7 +75,7 @@ fn enter_flush(orders: &Orders, fd: c_int, since_ns: u64, cause: Cause) {
         return;
     };
     let held_ns = clock::now_ns().saturating_sub(since_ns);
-    let rules = &orders.rules;
+    let rules = orders.rules();
     // Nobody watches under `observe`, where nothing is held; the watchdog would have come by now.
     let overdue = rules.policy == Policy::Observe && held_ns >= rules.watchdog_ns;
     let (cause, held_ns) = if overdue {

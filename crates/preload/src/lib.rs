@@ -17,6 +17,7 @@
     )
 )]
 
+pub mod live;
 pub mod page;
 
 pub mod settings;
@@ -24,6 +25,7 @@ pub mod settings;
 mod clock;
 mod contention;
 mod errno;
+mod escape;
 mod hooks;
 mod keeper;
 mod kernel;

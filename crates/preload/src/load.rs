@@ -5,7 +5,7 @@ use std::ffi::CStr;
 use libc::{c_char, c_int};
 
 use crate::hooks::descriptors::close;
-use crate::hooks::process::before_end;
+use crate::hooks::process::{self, before_end};
 use crate::keeper;
 use crate::page::Page;
 use crate::settings::{Settings, VARIABLE};
@@ -29,9 +29,25 @@ extern "C" fn load(_: c_int, _: *const *const c_char, environment: *const *const
     }
 }
 
-/// After the program's own exit handlers, which may still write.
+/// After the program's own exit handlers, which may still write. With statistics [`last`] comes later
+/// still.
 extern "C" fn unload() {
+    if keeper::orders().is_none_or(|orders| orders.page.is_none()) {
+        before_end();
+    }
+}
+
+/// The last of all exit handlers, for it was registered before any other; it knows the exit code.
+extern "C" fn last(status: c_int, _: *mut libc::c_void) {
     before_end();
+    process::report_end(status);
+}
+
+unsafe extern "C" {
+    fn on_exit(
+        handler: extern "C" fn(c_int, *mut libc::c_void),
+        argument: *mut libc::c_void,
+    ) -> c_int;
 }
 
 unsafe fn variable(environment: *const *const c_char) -> Option<&'static CStr> {
@@ -75,6 +91,8 @@ fn map_page(path: &str) -> Option<&'static Page> {
         let page = (shared != libc::MAP_FAILED).then(|| &*shared.cast::<Page>())?;
         page.processes
             .fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+        page.enlist(libc::getpid() as u32);
+        on_exit(last, std::ptr::null_mut());
         Some(page)
     }
 }

@@ -98,8 +98,48 @@ pub struct Page {
     pub processes: AtomicU64,
     /// Connections that found no free row.
     pub unlisted: AtomicU64,
+    /// The process that the run is about: its end is the run's.
+    pub main: AtomicU32,
+    /// What became of that process, see [`Page::end`]; the witness waits for it on a futex.
+    pub ended: AtomicU32,
+    /// The witness has shown the statistics; the process waits for it on a futex.
+    pub shown: AtomicU32,
+    /// Processes that have the page, 0 where there is none.
+    alive: [AtomicU32; ALIVE],
+    escaped: [Escaped; ESCAPED],
     rows: [Row; ROWS],
 }
+
+/// A program that was executed and that the library cannot follow into.
+#[derive(Debug)]
+#[repr(C)]
+struct Escaped {
+    state: AtomicU32,
+    why: AtomicU32,
+    times: AtomicU64,
+    name: [AtomicU64; 5],
+}
+
+/// Why the library was not loaded into a program that a covered one executed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u32)]
+pub enum Why {
+    /// It is statically linked, or written in Go.
+    Static,
+    /// It was given an environment without the library.
+    Environment,
+}
+
+/// How many processes and programs a page can name.
+const ALIVE: usize = 64;
+const ESCAPED: usize = 8;
+
+/// [`Page::ended`]: it still runs.
+pub const RUNS: u32 = 0;
+/// [`Page::ended`]: it never began.
+pub const NEVER_RAN: u32 = 1;
+/// [`Page::ended`]: it ended with the exit code in the lowest eight bits.
+pub const EXITED: u32 = 0x100;
 
 /// How many addresses a page can tell apart.
 pub const ROWS: usize = 1024;
@@ -134,6 +174,91 @@ impl Page {
         }
         self.unlisted.fetch_add(1, Relaxed);
         None
+    }
+
+    /// A process has the page.
+    pub fn enlist(&self, pid: u32) {
+        let free = |slot: &&AtomicU32| {
+            slot.load(Relaxed) == pid || slot.compare_exchange(0, pid, Relaxed, Relaxed).is_ok()
+        };
+        let _ = self.alive.iter().find(free);
+    }
+
+    /// A process is about to end.
+    pub fn strike_off(&self, pid: u32) {
+        for slot in &self.alive {
+            let _ = slot.compare_exchange(pid, 0, Relaxed, Relaxed);
+        }
+    }
+
+    /// Processes that have enlisted and not ended by themselves.
+    pub fn enlisted(&self) -> impl Iterator<Item = u32> {
+        let pids = self.alive.iter().map(|slot| slot.load(Relaxed));
+        pids.filter(|pid| *pid != 0)
+    }
+
+    /// A covered program executed one that is not.
+    pub fn escapes(&self, name: &[u8], why: Why) {
+        let mut words = [[0_u8; 8]; 5];
+        for (byte, slot) in name.iter().zip(words.as_flattened_mut().iter_mut()) {
+            *slot = *byte;
+        }
+        let words = words.map(u64::from_ne_bytes);
+        for entry in &self.escaped {
+            if entry
+                .state
+                .compare_exchange(FREE, CLAIMED, Acquire, Acquire)
+                .is_ok()
+            {
+                for (slot, word) in entry.name.iter().zip(words) {
+                    slot.store(word, Relaxed);
+                }
+                entry.why.store(why as u32, Relaxed);
+                entry.times.store(1, Relaxed);
+                entry.state.store(READY, Release);
+                return;
+            }
+            let is_same = || {
+                entry
+                    .name
+                    .iter()
+                    .zip(words)
+                    .all(|(slot, word)| slot.load(Relaxed) == word)
+            };
+            if entry.state.load(Acquire) == READY
+                && entry.why.load(Relaxed) == why as u32
+                && is_same()
+            {
+                entry.times.fetch_add(1, Relaxed);
+                return;
+            }
+        }
+    }
+
+    /// The programs that escaped: name (its first 40 bytes), reason and how often.
+    pub fn escaped(&self) -> impl Iterator<Item = (Vec<u8>, Why, u64)> {
+        let ready = self
+            .escaped
+            .iter()
+            .filter(|entry| entry.state.load(Acquire) == READY);
+        ready.map(|entry| {
+            let mut name: Vec<u8> = entry
+                .name
+                .iter()
+                .flat_map(|word| word.load(Relaxed).to_ne_bytes())
+                .collect();
+            name.truncate(
+                name.iter()
+                    .position(|byte| *byte == 0)
+                    .unwrap_or(name.len()),
+            );
+            let why = if entry.why.load(Relaxed) == Why::Static as u32 {
+                Why::Static
+            } else {
+                Why::Environment
+            };
+            (name, why, entry.times.load(Relaxed))
+        })
     }
 
     /// The row with that index.

@@ -130,7 +130,7 @@ fn enter(orders: &Orders, fd: c_int, identity: Identity, peer: Option<Peer>) -> 
         identity.with(Identity::ALONE, true)
     };
     table::know(fd, identity);
-    if covered && orders.rules.eager && orders.rules.policy.holds() {
+    if covered && orders.rules().eager && orders.policy().holds() {
         watchdog::expect();
     }
     if let Some(row) = row {
@@ -139,8 +139,20 @@ fn enter(orders: &Orders, fd: c_int, identity: Identity, peer: Option<Peer>) -> 
     identity
 }
 
+/// A connection from before the policy was switched from observe: from now on it is set, too.
+#[cold]
+pub(crate) fn take_over(orders: &Orders, fd: c_int, identity: Identity) -> Identity {
+    let covered = Identity::BOOKED | Identity::ALONE;
+    if identity.masked(covered) != Identity::BOOKED || !orders.policy().sets_nodelay() {
+        return identity;
+    }
+    let set = errno::kept(|| set_nodelay(orders, fd, identity));
+    table::know(fd, set);
+    set
+}
+
 fn set_nodelay(orders: &Orders, fd: c_int, identity: Identity) -> Identity {
-    if !orders.rules.policy.sets_nodelay() || identity.has(Identity::NODELAY_SET) {
+    if !orders.policy().sets_nodelay() || identity.has(Identity::NODELAY_SET) {
         return identity;
     }
     let set = kernel::set_option(fd, libc::IPPROTO_TCP, libc::TCP_NODELAY, 1);

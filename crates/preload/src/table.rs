@@ -200,6 +200,11 @@ pub(crate) fn close() {
     LIMIT.store(0, Relaxed);
 }
 
+/// Whether anything is known at all: not after [`close`].
+pub(crate) fn is_open() -> bool {
+    LIMIT.load(Relaxed) != 0
+}
+
 /// The part that `fd` is in, if it is there; nothing for a negative descriptor, which is a huge index.
 #[inline(always)]
 fn part(fd: c_int) -> Option<&'static Part> {

@@ -202,7 +202,7 @@ impl Watchdog {
             return self.fail();
         };
         let mut rounds = Rounds {
-            deadline_ns: keeper::orders().map_or(0, |orders| orders.rules.watchdog_ns),
+            deadline_ns: keeper::orders().map_or(0, |orders| orders.rules().watchdog_ns),
             reach,
             contention: Contention::default(),
         };

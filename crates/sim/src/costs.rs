@@ -23,13 +23,27 @@ pub struct HostCosts {
     pub chunk: Duration,
     /// Copying between application and kernel, in picoseconds per octet.
     pub copy_ps_per_octet: u64,
-    /// A read empties the receive buffer in units of so many octets, and timers that expire
-    /// meanwhile see what is left; without it, it takes all at once.
+    /// A read empties the receive buffer in units of so many octets, and what interrupts it sees
+    /// what is left; without it, it takes all at once.
     pub take_unit: Option<u64>,
+    /// What comes in between while a system call works on a socket.
+    pub comes_in: ComesIn,
     /// Each cost varies by this many percent either way.
     pub jitter_percent: u64,
     /// A wake-up may take longer, for no reason that the network knows.
     pub hiccup: Option<Hiccup>,
+}
+
+/// What comes in between while a system call works on a socket: copies, or enters it or leaves it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ComesIn {
+    /// Arriving frames and timers, as on BSD: the copying runs at `spl0`.
+    FramesAndTimers,
+    /// Timers alone.
+    Timers,
+    /// Nothing, as on Linux: the call has locked the socket (`lock_sock`), segments for it wait in
+    /// its backlog (`sk_add_backlog`) and its timers are put off until the call is over.
+    Nothing,
 }
 
 /// What it costs to move a segment between the device and the engine.
@@ -91,6 +105,7 @@ impl HostCosts {
         chunk: Duration::ZERO,
         copy_ps_per_octet: 0,
         take_unit: None,
+        comes_in: ComesIn::FramesAndTimers,
         jitter_percent: 0,
         hiccup: None,
     };

@@ -181,25 +181,28 @@ impl<P: Program, O: Observer> World<P, O> {
         }
     }
 
-    /// When the host's processor has something to begin, be it of its `own` or an arrival.
+    /// When the host's processor has something to begin or to end, be it of its `own` or an arrival.
     #[inline]
     fn next_of(&self, side: Side, own: Instant) -> Instant {
-        let wanted = own.min(self.carried.next_arrival(side));
+        let host = &self.hosts[side.index()];
+        let arrival = self.carried.next_arrival(side);
+        let wanted = own.min(arrival.max(host.frames_wait_until()));
         if wanted == Instant::FAR_FUTURE {
             wanted
         } else {
-            wanted.max(self.hosts[side.index()].free_at)
+            wanted.max(host.free_at)
         }
     }
 
-    /// The processor is free and has something to begin: what came in goes before anything else.
+    /// The processor can be had and there is something to do: what came in goes before anything else.
     #[inline]
     fn run_host(&mut self, side: Side) -> Wish {
         let now = self.now;
         let host = &mut self.hosts[side.index()];
         let mut wish = Wish::Nothing;
-        if self.carried.next_arrival(side) > now {
-            wish = host.begin(now);
+        let arrival = self.carried.next_arrival(side);
+        if arrival > now || host.frames_wait_until() > now || host.lets_end_first(now) {
+            wish = host.go_on(now);
         } else if let Some(frame) = self.carried.first(side) {
             self.observer.received(now, side, frame);
             host.take_in(now, frame);
@@ -224,23 +227,26 @@ impl<P: Program, O: Observer> World<P, O> {
 
     fn flush_frames(&mut self, side: Side) {
         let host = &mut self.hosts[side.index()];
-        let (cost, percent) = (host.costs.output, host.costs.jitter_percent);
-        let mut segments = host.outbox.segments.drain(..);
-        for from in host.leaving.drain(..) {
-            for segment in segments.by_ref().take(from.segments) {
-                let cost = cost.of(segment.len);
-                host.free_at += host.dice.jitter(cost, percent);
+        let cost = host.costs.output;
+        let mut segments = std::mem::take(&mut host.outbox.segments);
+        let mut leaving = std::mem::take(&mut host.leaving);
+        let mut drained = segments.drain(..);
+        for from in leaving.drain(..) {
+            for segment in drained.by_ref().take(from.segments) {
                 let frame = Frame {
                     segment,
                     socket: from.socket,
                     generation: from.generation,
-                    at: host.free_at,
+                    at: host.occupy(cost.of(segment.len)),
                 };
                 self.observer.sent(side, &frame);
                 self.medium.enqueue(side, frame, &mut self.carried);
             }
         }
-        drop(segments);
+        drop(drained);
+        // Their room is kept.
+        host.outbox.segments = segments;
+        host.leaving = leaving;
         self.medium_next = self.medium.next_event();
     }
 

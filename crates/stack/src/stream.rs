@@ -176,7 +176,7 @@ impl TcpStream {
     /// How the connection stands.
     #[must_use]
     pub fn info(&self) -> Info {
-        self.call(|core, _, key| core.info(key))
+        self.call(|core, now, key| core.info(now, key))
     }
 
     /// Two halves that may go to different tasks. Dropping the writing one says that nothing more

@@ -8,7 +8,7 @@ use tinygram_wire::sequence::Sequence;
 
 use super::listener::Admission;
 use super::socket::Owner;
-use super::{Core, Pair, icmp};
+use super::{Core, Pair, icmp, icmp_error};
 
 /// Segments of one connection that arrived back to back, to be taken for one: the engine is asked
 /// once, and one acknowledgment goes back (as Linux's GRO does below TCP).
@@ -33,7 +33,7 @@ impl Core {
                 self.on_tcp(now, &packet);
             }
             Ok(_) => self.counters.strange += 1,
-            Err(Refused::Protocol(icmp::ICMP | icmp::ICMP_V6)) => self.on_icmp(octets),
+            Err(Refused::Protocol(icmp::ICMP | icmp::ICMP_V6)) => self.on_icmp(now, octets),
             Err(_) => self.counters.refused += 1,
         }
     }
@@ -57,7 +57,7 @@ impl Core {
         };
         let known = self.pairs.get(&pair).copied();
         if let Some(key) = known
-            && self.gather(key, packet)
+            && self.gather(now, key, packet)
         {
             return;
         }
@@ -77,7 +77,7 @@ impl Core {
 
     /// Adds the packet to those gathered, or begins with it; gives whether that was possible.
     #[inline]
-    fn gather(&mut self, key: usize, packet: &Packet<'_>) -> bool {
+    fn gather(&mut self, now: Instant, key: usize, packet: &Packet<'_>) -> bool {
         let header = &packet.header;
         let plain = header.flags.without(Flags::PSH) == Flags::ACK && !packet.payload.is_empty();
         if !plain {
@@ -122,12 +122,10 @@ impl Core {
                 flags: before.flags.with(header.flags),
                 ..before
             },
-            None => match socket.incoming(header, packet.payload.len()) {
-                Some(segment) => segment,
-                None => return false,
-            },
+            None => socket.incoming(header, packet.payload.len()),
         };
         socket.keep(span, start, packet.payload, start);
+        socket.chronicle.arrived(now, len);
         self.gathered = Some(Gathered {
             key,
             segment,
@@ -146,9 +144,8 @@ impl Core {
         if socket.connection.state() == State::SynSent && packet.header.flags.has(Flags::SYN) {
             socket.theirs = Sequence::new(packet.header.seq);
         }
-        let Some(segment) = socket.incoming(&packet.header, packet.payload.len()) else {
-            return;
-        };
+        let segment = socket.incoming(&packet.header, packet.payload.len());
+        socket.chronicle.arrived(now, segment.len);
         if segment.len == 0 {
             socket
                 .connection
@@ -187,6 +184,9 @@ impl Core {
         });
         match listener {
             Some(listener) if syn_alone => self.on_syn(now, listener, pair, packet),
+            // "Any other control or data-bearing segment (not containing SYN) must have an ACK" to be
+            // answered; others are dropped (RFC 9293, section 3.10.7.2). A SYN that resets is none.
+            Some(_) if !flags.has(Flags::ACK) => {}
             _ => self.reset(pair, packet),
         }
     }
@@ -230,9 +230,7 @@ impl Core {
         let socket = &self.sockets[key];
         socket.connection.state() == State::TimeWait
             && header.flags.has(Flags::SYN)
-            && socket
-                .incoming(header, 0)
-                .is_some_and(|syn| socket.connection.gives_way_to(&syn))
+            && socket.connection.gives_way_to(&socket.incoming(header, 0))
     }
 
     /// RFC 9293, section 3.10.7.1.
@@ -264,9 +262,11 @@ impl Core {
         self.queue.push_whole(answer);
     }
 
-    fn on_icmp(&mut self, packet: &[u8]) {
+    fn on_icmp(&mut self, now: Instant, packet: &[u8]) {
         let ours = icmp::destination(packet).is_some_and(|to| self.addresses.contains(&to));
-        if ours && let Some(reply) = icmp::echo_reply(packet) {
+        if ours && let Some(error) = icmp_error::read(packet) {
+            self.on_icmp_error(now, &error);
+        } else if ours && let Some(reply) = icmp::echo_reply(packet) {
             self.counters.echoes += 1;
             self.queue.push_whole(reply);
         }

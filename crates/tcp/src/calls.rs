@@ -6,7 +6,6 @@ use std::task::{Context, Poll};
 
 use tinygram_engine::connection::Keepalive;
 use tinygram_engine::receiver::ack_policy::{AckPolicy, AckTimer};
-use tinygram_engine::sender::Counters;
 use tinygram_engine::sender::send_policy::{BlockedOn, SendPolicy, Why};
 use tinygram_engine::{Duration, Instant, Span, State};
 use tinygram_wire::decode::Endpoint;
@@ -15,35 +14,6 @@ use super::SocketOptions;
 use super::listener::Listener;
 use super::socket::{Fate, Owner, Socket, remember};
 use super::{Core, MOST_UNOWNED, Pair};
-
-/// How a connection stands.
-#[derive(Clone, Copy, Debug)]
-pub struct Info {
-    /// The state.
-    pub state: State,
-    /// What its sender counted.
-    pub sent: Counters,
-    /// The largest segment to send, in octets.
-    pub mss: u32,
-    /// The congestion window, in octets.
-    pub cwnd: u64,
-    /// The slow start threshold, in octets.
-    pub ssthresh: u64,
-    /// The peer's window, in octets.
-    pub peer_window: u64,
-    /// The smoothed round-trip time, once it was measured.
-    pub srtt: Option<Duration>,
-    /// The retransmission time-out.
-    pub rto: Duration,
-    /// Octets sent and not acknowledged.
-    pub outstanding: u64,
-    /// Octets written and not sent.
-    pub unsent: u64,
-    /// Octets that can be read.
-    pub readable: u64,
-    /// Octets of memory that the buffers take.
-    pub allocated: usize,
-}
 
 impl Core {
     /// Sends a SYN. The socket's key is the application's until [`Core::release`].
@@ -317,7 +287,7 @@ impl Core {
             _ => socket.connection.write_resume(now),
         }
         let more = more || socket.more;
-        while let Some(piece) = socket.connection.peek_write() {
+        while let Some(piece) = socket.connection.next_piece() {
             let rest = &octets[*done..];
             let piece = &rest[..rest.len().min(piece as usize)];
             socket.buffer(&[io::IoSlice::new(piece)], piece.len());
@@ -439,6 +409,13 @@ impl Core {
         self.settle(key);
     }
 
+    /// TCP_QUICKACK.
+    pub fn set_quick_ack(&mut self, now: Instant, key: usize, on: bool) {
+        let socket = &mut self.sockets[key];
+        socket.connection.set_quick_ack(now, on, &mut self.outbox);
+        self.settle(key);
+    }
+
     /// Another send policy.
     pub fn set_send_policy(&mut self, now: Instant, key: usize, policy: SendPolicy) {
         let socket = &mut self.sockets[key];
@@ -458,28 +435,6 @@ impl Core {
     pub fn ends(&self, key: usize) -> (SocketAddr, SocketAddr) {
         let path = &self.sockets[key].path;
         (path.source(), path.destination())
-    }
-
-    /// How the connection stands.
-    #[must_use]
-    pub fn info(&self, key: usize) -> Info {
-        let socket = &self.sockets[key];
-        let sender = socket.connection.sender();
-        let vars = sender.vars();
-        Info {
-            state: socket.connection.state(),
-            sent: *sender.counters(),
-            mss: vars.mss,
-            cwnd: vars.cwnd,
-            ssthresh: vars.ssthresh,
-            peer_window: vars.wnd,
-            srtt: sender.rtt().srtt(),
-            rto: sender.rtt().rto(),
-            outstanding: vars.outstanding(),
-            unsent: vars.written.since(vars.nxt),
-            readable: socket.connection.receiver().readable(),
-            allocated: socket.allocated(),
-        }
     }
 }
 

@@ -9,6 +9,8 @@
 mod arrival;
 mod calls;
 mod icmp;
+mod icmp_error;
+mod info;
 mod link;
 mod listener;
 mod options;
@@ -36,7 +38,7 @@ use socket::{Fate, Owner, Socket};
 use timers::Timers;
 use transmit::Queue;
 
-pub use calls::Info;
+pub use info::Info;
 pub use link::{Abilities, Offload};
 pub use options::SocketOptions;
 pub use readiness::Readiness;
@@ -63,6 +65,7 @@ pub struct Core {
     watched: Vec<usize>,
     /// Sockets that nobody owns any more.
     unowned: usize,
+    path_mtus: icmp_error::PathMtus,
     counters: Counters,
 }
 
@@ -90,6 +93,10 @@ pub struct Counters {
     pub evicted: u64,
     /// Echo requests that were answered.
     pub echoes: u64,
+    /// Errors of ICMP that were heeded.
+    pub icmp_errors: u64,
+    /// Errors of ICMP that quote nothing of ours that may be on its way.
+    pub icmp_refused: u64,
 }
 
 /// How many connections may be in TIME-WAIT or be finished by nobody's order at once; beyond it the
@@ -128,6 +135,7 @@ impl Core {
             gathered: None,
             watched: Vec::new(),
             unowned: 0,
+            path_mtus: icmp_error::PathMtus::default(),
             counters: Counters::default(),
         }
     }
@@ -251,10 +259,14 @@ impl Core {
         owner: Owner,
     ) -> Result<usize, tinygram_wire::encode::FamiliesDiffer> {
         let path = Path::new(pair.local, pair.remote)?;
+        let known = self.path_mtus.towards(now, pair.remote.address());
         let config = options.config(self.mss(path.version()));
         let numbers = self.secrets.numbers(now, &pair.local, &pair.remote);
         let mut connection = Connection::new(&config);
         connection.set_timestamp_offset(numbers.timestamp_offset);
+        if let Some(mtu) = known {
+            connection.limit_path_mss(mtu.saturating_sub(headers_len(path.version())));
+        }
         let socket = Socket::new(
             connection,
             config.receiver.buffer,
@@ -269,9 +281,10 @@ impl Core {
 
     /// The largest segment that the device takes whole (RFC 9293, section 3.7.1).
     fn mss(&self, version: Version) -> u16 {
-        const TCP_HEADER: usize = 20;
-        let headers = version.header_len() + TCP_HEADER;
-        self.abilities.mtu.saturating_sub(headers as u16).max(1)
+        self.abilities
+            .mtu
+            .saturating_sub(headers_len(version))
+            .max(1)
     }
 
     /// Every entry ends here: what the engine said in [`Core::outbox`] about this socket is done.
@@ -282,6 +295,7 @@ impl Core {
             let alone = self.queue.push(key, segment, self.abilities.offload);
             socket.queued += u32::from(alone);
         }
+        socket.chronicle();
         let deadline = socket.connection.next_wakeup();
         if self.timers.arm(key, deadline, &mut socket.armed) {
             let sockets = &self.sockets;
@@ -310,11 +324,12 @@ impl Core {
             socket.ends(match (news.has(Events::RESET), socket.was_connected) {
                 (true, true) => Fate::Reset,
                 (true, false) => Fate::Refused,
-                (false, _) => Fate::TimedOut,
+                (false, _) => socket.soft_error.unwrap_or(Fate::TimedOut),
             });
         }
         if news.has(Events::CONNECTED) {
             socket.was_connected = true;
+            socket.chronicle.data_at = socket.connection.sender().vars().now;
         }
         let ended = any(&[Events::CLOSED, Events::RESET, Events::TIMED_OUT]);
         if ended || any(&[Events::READABLE, Events::PEER_CLOSED, Events::CONNECTED]) {
@@ -367,6 +382,12 @@ impl Core {
         let socket = self.sockets.remove(key);
         self.pairs.remove(&socket.pair());
     }
+}
+
+/// Octets of an IP and a TCP header without options.
+const fn headers_len(version: Version) -> u16 {
+    const TCP_HEADER: usize = 20;
+    (version.header_len() + TCP_HEADER) as u16
 }
 
 /// Whether no application holds the socket, nor will get it from a listener.

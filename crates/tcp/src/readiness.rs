@@ -6,8 +6,8 @@ use std::net::IpAddr;
 use tinygram_engine::sender::congestion::Congestion;
 use tinygram_engine::{Span, State};
 
-use super::Core;
 use super::socket::Socket;
+use super::{Core, SocketOptions};
 
 /// What can be done with a connection without waiting.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -50,6 +50,23 @@ impl Core {
     #[must_use]
     pub fn has_ready(&self, listener: usize) -> bool {
         self.listeners[listener].has_ready()
+    }
+
+    /// The options with which connections begin that come from now on.
+    pub fn listener_options(&mut self, listener: usize) -> &mut SocketOptions {
+        &mut self.listeners[listener].options
+    }
+
+    /// SO_SNDBUF: another size of the send buffer, in octets.
+    pub fn set_send_buffer(&mut self, key: usize, octets: u64) {
+        self.sockets[key].connection.set_send_buffer(octets.max(1));
+    }
+
+    /// SO_RCVBUF: another size of the receive buffer, in octets. What was announced is still taken.
+    pub fn set_receive_buffer(&mut self, key: usize, octets: u64) {
+        self.sockets[key]
+            .connection
+            .set_receive_buffer(octets.max(1));
     }
 
     /// Takes the error that the next call would have reported (SO_ERROR).

@@ -9,6 +9,7 @@ use tinygram_wire::packet::{Header, Near};
 use tinygram_wire::sequence::Sequence;
 
 use super::Pair;
+use super::info::Chronicle;
 use super::ring::Ring;
 
 /// A connection with its octets.
@@ -24,7 +25,7 @@ pub(crate) struct Socket {
     pub(super) send: Ring,
     /// What arrived and is not read.
     pub(super) receive: Ring,
-    /// The receive buffer's size in octets: no octet further than this beyond the last one read has
+    /// The receive buffer's first size in octets: beyond it and its present size no octet further than this beyond the last one read has
     /// a place.
     pub(super) receive_limit: u64,
     pub(super) owner: Owner,
@@ -32,6 +33,8 @@ pub(crate) struct Socket {
     pub(super) fate: Option<Fate>,
     /// The same until the application has been told of it, which is once.
     pub(super) error: Option<Fate>,
+    /// What ICMP said last; if the peer stays silent, this is why.
+    pub(super) soft_error: Option<Fate>,
     /// The application reads no more (SHUT_RD).
     pub(super) reading_closed: bool,
     /// The handshake was complete.
@@ -46,6 +49,7 @@ pub(crate) struct Socket {
     pub(super) watched: bool,
     /// Every write is followed by another one, until the application says otherwise.
     pub(super) more: bool,
+    pub(super) chronicle: Chronicle,
     /// Segments that stand in the queue to be encoded.
     pub(super) queued: u32,
     /// Dropping the stream resets the connection.
@@ -74,6 +78,12 @@ pub(super) enum Fate {
     Reset,
     /// The peer did not answer any more.
     TimedOut,
+    /// A router or the peer's host said that there is no way to it.
+    HostUnreachable,
+    /// A router said that there is no way to the peer's network.
+    NetworkUnreachable,
+    /// The peer's host does not speak TCP.
+    NoProtocol,
     /// We sent the RST.
     Aborted,
 }
@@ -84,6 +94,9 @@ impl From<Fate> for io::Error {
             Fate::Refused => io::ErrorKind::ConnectionRefused,
             Fate::Reset => io::ErrorKind::ConnectionReset,
             Fate::TimedOut => io::ErrorKind::TimedOut,
+            Fate::HostUnreachable => io::ErrorKind::HostUnreachable,
+            Fate::NetworkUnreachable => io::ErrorKind::NetworkUnreachable,
+            Fate::NoProtocol => io::ErrorKind::Unsupported,
             Fate::Aborted => io::ErrorKind::ConnectionAborted,
         }
         .into()
@@ -109,6 +122,7 @@ impl Socket {
             owner,
             fate: None,
             error: None,
+            soft_error: None,
             reading_closed: false,
             was_connected: false,
             armed: Instant::FAR_FUTURE,
@@ -117,6 +131,7 @@ impl Socket {
             wrote: false,
             watched: false,
             more: false,
+            chronicle: Chronicle::default(),
             queued: 0,
             abort_on_drop: false,
         }
@@ -147,9 +162,9 @@ impl Socket {
         }
     }
 
-    /// The engine's segment for a header that arrived; `None` if it is of an older connection.
+    /// The engine's segment for a header that arrived.
     #[inline]
-    pub(super) fn incoming(&self, header: &Header, len: usize) -> Option<Segment> {
+    pub(super) fn incoming(&self, header: &Header, len: usize) -> Segment {
         let numbering = Numbering {
             data: self.theirs,
             acks: self.ours,
@@ -165,11 +180,10 @@ impl Socket {
     /// The part of `span` for which the receive buffer has a place.
     #[inline]
     pub(super) fn within_buffer(&self, span: Span) -> Span {
-        let read = self.connection.receiver().read_up_to();
-        Span::new(
-            span.start.max(read),
-            span.end.min(read + self.receive_limit),
-        )
+        let receiver = self.connection.receiver();
+        let read = receiver.read_up_to();
+        let limit = self.receive_limit.max(receiver.capacity());
+        Span::new(span.start.max(read), span.end.min(read + limit))
     }
 
     /// How far the receive buffer holds anything.

@@ -297,7 +297,7 @@ fn data_and_resets_outside_the_window_do_nothing() {
         victim.now += Duration::from_micros(10);
         answers += victim.answers().len();
     }
-    assert_eq!(victim.core.info(key).state, State::Established);
+    assert_eq!(victim.core.state(key), State::Established);
     // Data is acknowledged wherever it lies (RFC 9293, section 3.10.7.4, first check); of the
     // others ten are challenged (RFC 5961, section 7), and a bare ACK is answered twice a second.
     assert!(
@@ -339,7 +339,7 @@ fn a_storm_of_acks_is_not_answered_in_kind() {
     }
     // All that was written may have left, some of it twice, in pieces that the windows cut.
     assert!(answers < 100 + sent, "{answers} answers to 100000 ACKs");
-    assert_eq!(victim.core.info(key).state, State::Established);
+    assert_eq!(victim.core.state(key), State::Established);
     peer.talks(&mut victim, key, b"after the storm");
 }
 
@@ -445,7 +445,7 @@ fn options_of_any_kind_do_no_harm() {
         victim.answers();
         assert!(victim.core.connections() <= 66);
     }
-    assert_eq!(victim.core.info(key).state, State::Established);
+    assert_eq!(victim.core.state(key), State::Established);
     honest.talks(&mut victim, key, b"nothing happened");
 }
 
@@ -570,7 +570,7 @@ fn alarms_that_mean_nothing_any_more_are_forgotten() {
     }
     // The keepalive is still there, and gives a peer up that says nothing.
     victim.wait(Duration::from_secs(7200 + 10 * 75));
-    assert_eq!(victim.core.info(key).state, State::Closed);
+    assert_eq!(victim.core.state(key), State::Closed);
 }
 
 /// A client that soon takes the same port again is known by its clock, where its number does not

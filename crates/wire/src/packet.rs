@@ -201,13 +201,12 @@ pub struct Near {
 
 impl Numbering {
     /// The engine's segment for a header with `len` octets of payload that came in; the numbering
-    /// is its sender's. `None` if its numbers lie before the connection's first: it belongs to an
-    /// older one.
+    /// is its sender's.
     #[must_use]
     #[inline]
-    pub fn segment(&self, header: &Header, len: usize, near: Near) -> Option<Segment> {
+    pub fn segment(&self, header: &Header, len: usize, near: Near) -> Segment {
         let ack = match header.flags.has(Flags::ACK) {
-            true => self.acks.offset(header.ack, near.ack)?,
+            true => self.acks.offset(header.ack, near.ack),
             false => Offset::SYN,
         };
         // A SYN's window is never scaled (RFC 7323, section 2.2).
@@ -215,23 +214,23 @@ impl Numbering {
             true => 0,
             false => self.window_shift,
         };
-        Some(Segment {
-            seq: self.data.offset(header.seq, near.seq)?,
+        Segment {
+            seq: self.data.offset(header.seq, near.seq),
             ack,
             len: len as u32,
             window: u32::from(header.window) << shift,
             flags: header.flags,
             options: self.engine_options(&header.options, near),
-        })
+        }
     }
 
     #[inline]
     fn engine_options(&self, options: &Options, near: Near) -> tinygram_engine::Options {
         // A block before the connection's first octet, or that ends before it begins, says nothing.
         let block = |(left, right): (u32, u32)| {
-            let start = self.acks.offset(left, near.ack)?;
-            let end = self.acks.offset(right, near.ack)?;
-            (start < end).then_some(Span::new(start, end))
+            let start = self.acks.offset(left, near.ack);
+            let end = self.acks.offset(right, near.ack);
+            (Offset::SYN <= start && start < end).then_some(Span::new(start, end))
         };
         tinygram_engine::Options {
             mss: options.mss,

@@ -585,12 +585,217 @@ static void options(void) {
     close(fd);
 }
 
+/* One attempt to hear of an answer without waiting, in every way there is; a program that spins on it
+ * has nothing else to do, and what it holds must leave. */
+enum { WAYS_TO_SPIN = 9 };
+static int hears(int fd, int epoll, int way) {
+    struct pollfd p = {fd, POLLIN, 0};
+    struct timespec none = {0, 0};
+    struct timeval never = {0, 0};
+    struct epoll_event event;
+    fd_set set;
+    int pending = 0;
+    char byte;
+    FD_ZERO(&set); FD_SET(fd, &set);
+    switch (way) {
+    case 0: return epoll_wait(epoll, &event, 1, 0);
+    case 1: return epoll_pwait(epoll, &event, 1, 0, NULL);
+    case 2: return poll(&p, 1, 0);
+    case 3: return ppoll(&p, 1, &none, NULL);
+    case 4:
+    case 5: {
+        int ready = way == 4 ? select(fd + 1, &set, NULL, NULL, &never) : pselect(fd + 1, &set, NULL, NULL, &none, NULL);
+        MUST(!!ready == !!FD_ISSET(fd, &set));
+        return ready;
+    }
+    case 6: return recv(fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) > 0;
+    case 7: MUST(ioctl(fd, FIONREAD, &pending) == 0); return pending > 0;
+    default: sched_yield(); return syscall(SYS_poll, &p, 1, 0);
+    }
+}
+
+static void polls_empty(void) {
+    for (int way = 0; way < WAYS_TO_SPIN; way++) {
+        int fd = dial(0), epoll = epoll_create1(0);
+        struct epoll_event event = {.events = EPOLLIN};
+        MUST(epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &event) == 0);
+        for (int i = 0; i < 300; i++) {
+            /* Of changing length, so that no write is known to be the last. */
+            unsigned char frame[HEADER + 100];
+            size_t len = build(frame, 1, ANSWER | (i == 299 ? LAST : 0), i, 100);
+            int pieces = 2 + i % 3;
+            for (int nth = 0; nth < pieces; nth++)
+                put(fd, frame + len * nth / pieces, len * (nth + 1) / pieces - len * nth / pieces);
+            while (!hears(fd, epoll, way)) {}
+            expect_answer(fd, i + 1);
+        }
+        close(epoll);
+        close(fd);
+    }
+}
+
+/* All memory locked, within a limit that many systems have: what we map must fit beside it. */
+static void locked(void) {
+    struct rlimit limit = {8 << 20, 8 << 20};
+    MUST(setrlimit(RLIMIT_MEMLOCK, &limit) == 0);
+    if (getuid() == 0) MUST(setgid(65534) == 0 && setuid(65534) == 0);
+    MUST(mlockall(MCL_CURRENT | MCL_FUTURE) == 0);
+    int fd = dial(0);
+    converse(fd, 1, 300);
+    MUST(dup2(fd, 1000) == 1000);
+    close(fd);
+    send_frame(1000, 2, ANSWER | LAST, 0, 10);
+    expect_answer(1000, 301);
+    close(1000);
+}
+
+/* A server that forks for each connection: what the parent accepted, the child answers. The children's
+ * first answers are to be whole, under --eager. */
+static void forks_for_each(void) {
+    for (int i = 0; i < 20; i++) {
+        int fd = dial(0);
+        send_frame(fd, 1, ANSWER, 0, 10);
+        pid_t child = fork();
+        if (child == 0) {
+            expect_answer(fd, 1);
+            for (int j = 1; j < 6; j++) {
+                send_frame(fd, 1, ANSWER | (j == 5 ? LAST : 0), j, 100);
+                expect_answer(fd, j + 1);
+            }
+            _exit(0);
+        }
+        close(fd);
+        reap(child, 0);
+    }
+}
+
+/* Everything at once, by chance: every way to write, every way to wait. */
+static unsigned roll(unsigned *dice, unsigned sides) {
+    *dice = *dice * 1664525 + 1013904223;
+    return (*dice >> 8) % sides;
+}
+
+static void put_somehow(int fd, int spare, const unsigned char *bytes, size_t len, unsigned *dice, int alone) {
+    size_t at = 0;
+    while (at < len) {
+        size_t rest = len - at, part = 1 + roll(dice, rest > 400 ? 400 : rest), half = part / 2;
+        struct iovec pieces[2] = {{(void *)(bytes + at), half}, {(void *)(bytes + at + half), part - half}};
+        struct msghdr message = {.msg_iov = pieces, .msg_iovlen = 2};
+        ssize_t n = -1;
+        int on = 1, off = 0;
+        switch (roll(dice, alone ? 9 : 7)) {
+        case 0: n = write(fd, bytes + at, part); break;
+        case 1: n = writev(spare, pieces, 2); break;
+        case 2: n = send(fd, bytes + at, part, MSG_NOSIGNAL); break;
+        case 3: n = sendmsg(spare, &message, 0); break;
+        case 4: {
+            int tube[2];
+            MUST(pipe(tube) == 0 && write(tube[1], bytes + at, part) == (ssize_t)part);
+            size_t moved = 0;
+            while (moved < part) {
+                ssize_t one = splice(tube[0], NULL, fd, NULL, part - moved, 0);
+                if (one < 0 && errno == EAGAIN) {
+                    struct pollfd p = {fd, POLLOUT, 0};
+                    MUST(poll(&p, 1, 10000) == 1);
+                    continue;
+                }
+                MUST(one > 0);
+                moved += one;
+            }
+            close(tube[0]), close(tube[1]);
+            n = part;
+            break;
+        }
+        case 5: {
+            struct mmsghdr all[1] = {{.msg_hdr = message}};
+            n = sendmmsg(fd, all, 1, 0) == 1 ? (ssize_t)all[0].msg_len : -1;
+            break;
+        }
+        case 6: n = sendto(spare, bytes + at, part, MSG_DONTWAIT, NULL, 0); break;
+        case 7: n = send(fd, bytes + at, part, part == rest ? 0 : MSG_MORE); break;
+        case 8:
+            setsockopt(fd, IPPROTO_TCP, TCP_CORK, &on, sizeof on);
+            n = write(fd, bytes + at, part);
+            setsockopt(fd, IPPROTO_TCP, TCP_CORK, &off, sizeof off);
+            break;
+        }
+        if (n < 0 && (errno == EAGAIN || errno == EINTR)) {
+            struct pollfd p = {fd, POLLOUT, 0};
+            poll(&p, 1, 10);
+            continue;
+        }
+        MUST(n > 0);
+        at += n;
+        if (roll(dice, 50) == 0) usleep(1);
+    }
+}
+
+static void wait_somehow(int fd, int epoll, unsigned *dice) {
+    struct pollfd p = {fd, POLLIN, 0};
+    struct epoll_event event;
+    struct timespec soon = {0, 50000};
+    unsigned way = roll(dice, 6 + WAYS_TO_SPIN);
+    switch (way) {
+    case 0: break; /* in the read itself */
+    case 1: while (poll(&p, 1, 1000) < 1) {} break;
+    case 2: while (epoll_wait(epoll, &event, 1, 1000) < 1) {} break;
+    case 3: {
+        fd_set set;
+        FD_ZERO(&set); FD_SET(fd, &set);
+        select(fd + 1, &set, NULL, NULL, NULL);
+        break;
+    }
+    case 4: nanosleep(&soon, NULL); break;
+    case 5: {
+        sigset_t none;
+        sigemptyset(&none);
+        sigaddset(&none, SIGUSR2);
+        sigtimedwait(&none, NULL, &soon);
+        break;
+    }
+    default: while (!hears(fd, epoll, way - 6)) {} break;
+    }
+}
+
+static int stress_rounds = 300;
+static void *stressing(void *argument) {
+    unsigned dice = (unsigned)(size_t)argument * 7919 + 1;
+    for (int connection = 0; connection < 4; connection++) {
+        int fd = dial(roll(&dice, 2) ? SOCK_NONBLOCK : 0), spare = dup(fd), epoll = epoll_create1(0), alone = connection == 3;
+        struct epoll_event event = {.events = EPOLLIN};
+        struct pollfd p = {fd, POLLOUT, 0};
+        MUST(poll(&p, 1, 10000) == 1 && epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &event) == 0);
+        for (int i = 0; i < stress_rounds; i++) {
+            static __thread unsigned char frame[HEADER + 3000];
+            int asks = roll(&dice, 3) == 0 || i == stress_rounds - 1;
+            size_t len = build(frame, 1, (asks ? ANSWER : 0) | (i == stress_rounds - 1 ? LAST : 0), i, roll(&dice, roll(&dice, 20) ? 300 : 3000));
+            put_somehow(fd, spare, frame, len, &dice, alone);
+            if (!asks) continue;
+            wait_somehow(fd, epoll, &dice);
+            expect_answer(fd, i + 1);
+        }
+        close(epoll), close(spare), close(fd);
+    }
+    return NULL;
+}
+
+static void stress(void) {
+    enum { N = 4 };
+    pthread_t thread[N];
+    pid_t child = fork();
+    for (size_t i = 0; i < N; i++) MUST(pthread_create(&thread[i], NULL, stressing, (void *)(i + (child ? 0 : N))) == 0);
+    for (size_t i = 0; i < N; i++) pthread_join(thread[i], NULL);
+    if (child == 0) exit(0);
+    reap(child, 0);
+}
+
 static const struct { const char *name; void (*run)(void); } scenarios[] = {
     {"plain", plain}, {"nonblocking", nonblocking}, {"forked", forked}, {"executed", executed},
     {"vforked", vforked}, {"threads", threads}, {"reader-writer", reader_writer}, {"duplicated", duplicated},
     {"handed-on", handed_on}, {"signals", signals}, {"jumps", jumps}, {"cancels", cancels},
     {"sandboxed", sandboxed}, {"many", many}, {"closed", closed}, {"spins", spins}, {"orphaned", orphaned}, {"bereft", bereft}, {"killed", killed},
     {"every-call", every_call}, {"streams", streams}, {"floods", floods}, {"options", options},
+    {"polls-empty", polls_empty}, {"locked", locked}, {"forks-for-each", forks_for_each}, {"stress", stress},
 };
 
 int main(int count, char **arguments) {
@@ -601,6 +806,7 @@ int main(int count, char **arguments) {
     }
     port = atoi(arguments[2]);
     if (strcmp(arguments[1], "executed-after") == 0) return executed_after(atoi(arguments[3])), 0;
+    if (count > 3) stress_rounds = atoi(arguments[3]);
     for (size_t i = 0; i < sizeof scenarios / sizeof *scenarios; i++)
         if (strcmp(arguments[1], scenarios[i].name) == 0) return scenarios[i].run(), 0;
     return 98;

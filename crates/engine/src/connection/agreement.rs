@@ -67,7 +67,7 @@ impl Connection {
         self.stamp = Stamp::default();
         self.agreed.every_segment = self.agreed.timestamps || self.agreed.sack;
         self.receiver.permit_sack(self.agreed.sack, own.dsack);
-        self.sender.permit_sack(self.agreed.sack, own.rack_tlp);
+        self.sender.permit_sack(self.agreed.sack, &own);
         let octets = if self.agreed.timestamps {
             TIMESTAMPS_OCTETS
         } else {

@@ -63,9 +63,13 @@ impl Connection {
         }
         // Second, RST: only one that is exactly in place; others are challenged (RFC 5961, 3.2).
         if segment.flags.has(Flags::RST) {
+            // RFC 1337, section 3, F1: an old duplicate must not end TIME-WAIT before its time.
+            if self.state == State::TimeWait && self.extensions.time_wait_ignores_resets {
+                return;
+            }
             if segment.seq == self.receiver.nxt() {
                 self.on_reset(out);
-            } else {
+            } else if self.receiver.window_holds(segment.seq) {
                 self.challenge(now, out);
             }
             return;
@@ -128,7 +132,7 @@ impl Connection {
         }
         if self.liveness.abandoned && segment.len > 0 {
             // RFC 9293, section 3.6.1: nobody will read it, and the peer is to know.
-            self.push_reset(out);
+            self.push_reset_for(segment, out);
             self.vanish(Events::CLOSED, out);
             return;
         }

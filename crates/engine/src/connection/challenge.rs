@@ -2,6 +2,7 @@
 //! connection stands (RFC 5961).
 
 use super::Connection;
+use crate::offset::Offset;
 use crate::outbox::Outbox;
 use crate::segment::Segment;
 use crate::time::{Duration, Instant};
@@ -30,10 +31,12 @@ impl Budget {
 }
 
 impl Connection {
-    /// Section 5.2: an acknowledgment older than the largest window ever offered is a guess.
+    /// Section 5.2: an acknowledgment older than the largest window ever offered is a guess, and so
+    /// is one of what stands before this side's SYN.
     pub(super) fn is_a_guess(&self, segment: &Segment) -> bool {
         let vars = self.sender.vars();
-        self.extensions.blind_attack_defence && segment.ack + vars.max_wnd < vars.una
+        let too_old = segment.ack + vars.max_wnd < vars.una || segment.ack < Offset::SYN;
+        self.extensions.blind_attack_defence && too_old
     }
 
     /// A segment left of the window says something only as far as a window reaches below: a sequence

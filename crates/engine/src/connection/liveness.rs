@@ -40,6 +40,7 @@ impl Connection {
     /// otherwise make last for ever (Linux: `tcp_orphan_retries`).
     pub fn abandon(&mut self, now: Instant, out: &mut Outbox) {
         if self.receiver.readable() > 0 {
+            self.sender.clock_is(now);
             self.abort(out);
             return;
         }

@@ -9,6 +9,7 @@ mod challenge;
 mod handshake;
 mod liveness;
 mod output;
+mod path;
 mod teardown;
 mod timestamps;
 
@@ -141,10 +142,12 @@ impl Connection {
     /// A closed connection; [`Connection::connect`] or [`Connection::listen`] opens it.
     #[must_use]
     pub fn new(config: &Config) -> Self {
+        let mut receiver = Receiver::new(&config.receiver);
+        receiver.may_grow_to(config.extensions.receive_buffer_most);
         Self {
             state: State::Closed,
             sender: Sender::new(&config.sender, &config.extensions),
-            receiver: Receiver::new(&config.receiver),
+            receiver,
             copy_rule: config.copy_rule,
             write: None,
             time_wait: config.time_wait,
@@ -221,6 +224,17 @@ impl Connection {
         self.sender.set_congestion(congestion);
     }
 
+    /// Chooses another size of the send buffer from here on, in octets (SO_SNDBUF).
+    pub fn set_send_buffer(&mut self, octets: u64) {
+        self.sender.set_capacity(octets);
+    }
+
+    /// Chooses another size of the receive buffer from here on, in octets (SO_RCVBUF). What was
+    /// announced is still taken; the window scale stays what the SYN said.
+    pub fn set_receive_buffer(&mut self, octets: u64) {
+        self.receiver.set_capacity(octets);
+    }
+
     /// Chooses another ACK policy from here on.
     pub fn set_ack_policy(&mut self, policy: AckPolicy, timer: AckTimer) {
         self.receiver.set_policy(policy, timer);
@@ -247,6 +261,13 @@ impl Connection {
             self.sender.set_more_to_come(false);
             self.output(now, out);
         }
+    }
+
+    /// TCP_QUICKACK: ACKs are no longer delayed, or are again. Policies that know no quick ACKs send
+    /// what waits, and go on as before; Linux's goes back to delays once data is answered with data.
+    pub fn set_quick_ack(&mut self, now: Instant, on: bool, out: &mut Outbox) {
+        self.receiver.set_quick_ack(on, now);
+        self.output(now, out);
     }
 
     /// Whether segments of this connection wait in the local device's queue; once none do,
@@ -287,15 +308,16 @@ impl Connection {
         self.write.map_or(0, |write| write.remaining())
     }
 
-    /// How many octets the next step would copy; `None` if it would sleep.
-    #[must_use]
-    pub fn peek_write(&self) -> Option<u64> {
-        let mut write = self.write?;
-        match write.next(
-            &self.copy_rule,
-            self.sender.buffered(),
-            self.sender.capacity(),
-        ) {
+    /// Decides the next piece of the write under way: how many octets it has, or `None` if the writer
+    /// must sleep. Whatever becomes of the space meanwhile, [`Connection::write_step`] copies just
+    /// that.
+    pub fn next_piece(&mut self) -> Option<u64> {
+        let (buffered, capacity) = (self.sender.buffered(), self.sender.capacity());
+        match self
+            .write
+            .as_mut()?
+            .next(&self.copy_rule, buffered, capacity)
+        {
             Piece::Copy(octets) => Some(octets),
             Piece::Sleep => None,
         }
@@ -318,14 +340,17 @@ impl Connection {
             self.sender.capacity(),
         ) {
             Piece::Copy(octets) => octets,
-            Piece::Sleep => return Wrote::Sleeps,
+            Piece::Sleep => {
+                self.sender.push_what_is_written();
+                return Wrote::Sleeps;
+            }
         };
         let pieces_before = write.pieces();
         write.copied(octets);
         let last = write.remaining() == 0;
         let more_to_come = !last || more;
         let more_on_entry = self.sender.vars().more_to_come;
-        self.sender.append(octets);
+        self.sender.append(octets, more_to_come);
         self.sender.set_more_to_come(more_to_come);
         self.sender.observe(
             Moment::ChunkCopied {
@@ -382,6 +407,16 @@ impl Connection {
         self.copy_rule.wakes(space, capacity)
     }
 
+    /// Whether the thread that sleeps for space would sleep again if it looked now.
+    pub(super) fn writer_lacks_space(&self) -> bool {
+        let (buffered, capacity) = (self.sender.buffered(), self.sender.capacity());
+        let would_sleep = match self.write {
+            Some(write) => write.would_sleep(&self.copy_rule, buffered, capacity),
+            None => self.sender.space() == 0,
+        };
+        would_sleep || !self.wakes_writer()
+    }
+
     /// The writer that slept gives its write up: what was announced as more does not come.
     pub fn write_abandon(&mut self, now: Instant, out: &mut Outbox) {
         if self.write.take().is_some() {
@@ -402,6 +437,8 @@ impl Connection {
     /// The application takes up to `max` octets; gives how many it got.
     pub fn read(&mut self, now: Instant, max: u64, out: &mut Outbox) -> u64 {
         let octets = self.receiver.read(max, now);
+        self.receiver
+            .grow_with_reading(now, self.sender.rtt().srtt());
         if self.receiver.wants_ack() {
             self.output(now, out);
         }

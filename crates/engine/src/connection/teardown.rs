@@ -51,8 +51,31 @@ impl Connection {
                 len: 0,
                 window: 0,
                 flags: Flags::RST.with(Flags::ACK),
-                options: Options::default(),
+                options: self.reset_options(),
             });
+        }
+    }
+
+    /// A RST that answers `segment`: "the reset takes its sequence number from the ACK field of the
+    /// segment" (section 3.10.7.1).
+    pub(super) fn push_reset_for(&mut self, segment: &Segment, out: &mut Outbox) {
+        out.segments.push(Segment {
+            seq: segment.ack,
+            ack: self.receiver.nxt(),
+            len: 0,
+            window: 0,
+            flags: Flags::RST,
+            options: self.reset_options(),
+        });
+    }
+
+    /// Where timestamps were agreed on a RST should carry them, too (RFC 7323, section 3.2). The time
+    /// is that of the last pass: a RST leaves without one.
+    fn reset_options(&self) -> Options {
+        let now = self.sender.vars().now;
+        Options {
+            timestamps: self.agreed.timestamps.then(|| self.timestamps(now)),
+            ..Options::default()
         }
     }
 

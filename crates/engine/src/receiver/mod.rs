@@ -2,6 +2,7 @@
 
 pub mod ack_policy;
 pub mod assembler;
+mod autotuning;
 mod sack;
 
 use crate::offset::{Offset, Span};
@@ -38,6 +39,9 @@ pub struct Receiver {
     /// How far the application has read.
     read: Offset,
     capacity: u64,
+    /// What it may grow to; 0 if it does not grow.
+    most: u64,
+    tuning: autotuning::Tuning,
     /// As configured; `window_cap` is what the peer's SYN left of it.
     own_window_cap: u64,
     window_cap: u64,
@@ -87,6 +91,8 @@ impl Receiver {
             advertised: edge,
             read: Offset::SYN,
             capacity: config.buffer,
+            most: 0,
+            tuning: autotuning::Tuning::default(),
             own_window_cap: config.window_cap,
             window_cap: config.window_cap,
             window_shift: 0,
@@ -177,7 +183,7 @@ impl Receiver {
     /// The least shift with which the whole buffer can be announced; 14 at the most (RFC 7323,
     /// section 2.3).
     pub(crate) fn wanted_window_shift(&self) -> u8 {
-        let largest = self.capacity.min(self.own_window_cap);
+        let largest = self.most.max(self.capacity).min(self.own_window_cap);
         (0..14)
             .find(|shift| largest >> shift <= UNSCALED)
             .unwrap_or(14)
@@ -238,6 +244,11 @@ impl Receiver {
             0 => self.nxt <= segment.seq && segment.seq <= end,
             _ => segment.seq < end && segment.end() > self.nxt,
         }
+    }
+
+    /// Whether a sequence number lies in the window, its right edge excluded.
+    pub(crate) fn window_holds(&self, seq: Offset) -> bool {
+        self.nxt <= seq && seq < self.advertised
     }
 
     /// Takes in a segment's data and FIN.
@@ -349,6 +360,13 @@ impl Receiver {
             AckVerdict::Delay => {}
             AckVerdict::DelayUntil(until) => self.delayed_until = self.delayed_until.min(until),
         }
+    }
+
+    /// TCP_QUICKACK: the policy hears of it, and an ACK that waits leaves.
+    pub(crate) fn set_quick_ack(&mut self, on: bool, now: Instant) {
+        let view = self.view(now);
+        self.policy.observe(AckMoment::QuickAck(on), &view);
+        self.ack_now |= on && self.delayed_until != Instant::FAR_FUTURE;
     }
 
     /// The connection is gone; no acknowledgment is owed any more.

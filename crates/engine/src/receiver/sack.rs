@@ -34,19 +34,36 @@ impl SackMemory {
         self.duplicate = None;
     }
 
-    /// Whether there is anything to say.
+    /// Whether there is anything to say. `fin` is where a FIN stands that waits beyond a hole.
     #[inline]
-    pub(super) fn has_news(&self, ranges: &Assembler) -> bool {
-        self.duplicate.is_some() || !ranges.is_empty()
+    pub(super) fn has_news(&self, ranges: &Assembler, fin: Option<Offset>) -> bool {
+        self.duplicate.is_some() || !ranges.is_empty() || fin.is_some()
     }
 
     /// At most `most` blocks: the DSACK, then the range of what arrived last, then those reported
-    /// before it (RFC 2018, section 4: each block is so repeated in several ACKs).
-    pub(super) fn blocks(&self, ranges: &Assembler, most: usize) -> SackBlocks {
+    /// before it (RFC 2018, section 4: each block is so repeated in several ACKs). A FIN that waits
+    /// beyond a hole takes a sequence number, and so a place in a block.
+    pub(super) fn blocks(
+        &self,
+        ranges: &Assembler,
+        fin: Option<Offset>,
+        most: usize,
+    ) -> SackBlocks {
         let mut blocks: SackBlocks = self.duplicate.into_iter().take(most).collect();
         let first = blocks.len();
-        let recent = self.recent.iter().filter_map(|at| ranges.holding(*at));
-        for range in recent.chain(ranges.ranges().iter().rev().copied()) {
+        let with_fin = |range: Span| match fin {
+            Some(fin) if range.end == fin => Span::new(range.start, fin + 1),
+            _ => range,
+        };
+        let alone = fin.filter(|fin| ranges.end() != Some(*fin));
+        let alone = alone.map(|fin| Span::new(fin, fin + 1));
+        let holding = |at: Offset| match alone {
+            Some(fin) if fin.start == at => alone,
+            _ => ranges.holding(at).map(with_fin),
+        };
+        let recent = self.recent.iter().filter_map(|at| holding(*at));
+        let others = ranges.ranges().iter().rev().copied().map(with_fin);
+        for range in recent.chain(alone).chain(others) {
             if blocks.len() >= most {
                 break;
             }
@@ -69,13 +86,18 @@ impl Receiver {
     #[inline]
     pub(crate) fn has_sack_news(&self) -> bool {
         let memory = self.sack.as_ref();
-        memory.is_some_and(|memory| memory.has_news(&self.assembler))
+        memory.is_some_and(|memory| memory.has_news(&self.assembler, self.fin_beyond_a_hole()))
+    }
+
+    /// Where the peer's FIN stands, as long as something before it is missing.
+    fn fin_beyond_a_hole(&self) -> Option<Offset> {
+        self.fin.filter(|fin| *fin > self.nxt)
     }
 
     /// The blocks, at most `most`.
     pub(crate) fn sack_blocks(&self, most: usize) -> SackBlocks {
         match &self.sack {
-            Some(memory) => memory.blocks(&self.assembler, most),
+            Some(memory) => memory.blocks(&self.assembler, self.fin_beyond_a_hole(), most),
             None => SackBlocks::NONE,
         }
     }
@@ -97,7 +119,8 @@ impl Receiver {
         let Some(memory) = &mut self.sack else {
             return;
         };
-        if !span.is_empty() && span.start > self.nxt {
+        let lone_fin = span.is_empty() && self.fin == Some(span.start);
+        if (!span.is_empty() || lone_fin) && span.start > self.nxt {
             memory.arrived(span);
         }
         if !self.dsack {
@@ -106,10 +129,16 @@ impl Receiver {
         let below = Span::new(all.start, all.end.min(self.nxt));
         if !below.is_empty() {
             memory.arrived_again(below);
-        } else if let Some(range) = self.assembler.holding(span.start)
-            && span.start < range.end.min(span.end)
-        {
-            memory.arrived_again(Span::new(span.start, range.end.min(span.end)));
+            return;
+        }
+        // "A duplicate contiguous sequence of data received": the first one, wherever it lies in the
+        // segment (RFC 2883, section 4).
+        let again = self.assembler.ranges().iter().find_map(|range| {
+            let both = Span::new(range.start.max(span.start), range.end.min(span.end));
+            (!both.is_empty()).then_some(both)
+        });
+        if let Some(again) = again {
+            memory.arrived_again(again);
         }
     }
 }
@@ -130,12 +159,24 @@ mod tests {
             ranges.insert(span(start, start + 10));
         }
         // 10, 20 and 30 have become one range.
-        let blocks = memory.blocks(&ranges, 4);
+        let blocks = memory.blocks(&ranges, None, 4);
         assert!(blocks.iter().eq([span(10, 40), span(50, 60)]), "{blocks:?}");
         memory.arrived_again(span(1, 5));
-        let blocks = memory.blocks(&ranges, 2);
+        let blocks = memory.blocks(&ranges, None, 2);
         assert!(blocks.iter().eq([span(1, 5), span(10, 40)]), "{blocks:?}");
         memory.reported();
-        assert!(memory.blocks(&ranges, 1).iter().eq([span(10, 40)]));
+        assert!(memory.blocks(&ranges, None, 1).iter().eq([span(10, 40)]));
+    }
+
+    #[test]
+    fn a_fin_beyond_a_hole_has_a_place_in_a_block() {
+        let (mut memory, mut ranges) = (SackMemory::default(), Assembler::default());
+        memory.arrived(span(20, 20));
+        let fin = Some(Offset::new(20));
+        assert!(memory.has_news(&ranges, fin));
+        assert!(memory.blocks(&ranges, fin, 4).iter().eq([span(20, 21)]));
+        memory.arrived(span(10, 20));
+        ranges.insert(span(10, 20));
+        assert!(memory.blocks(&ranges, fin, 4).iter().eq([span(10, 21)]));
     }
 }

@@ -7,7 +7,10 @@ mod black_hole;
 pub mod congestion;
 mod counters;
 mod pass;
+mod path_mtu;
+mod push;
 mod rack;
+mod rate_reduction;
 mod recovery;
 mod rtt;
 mod scoreboard;
@@ -19,6 +22,7 @@ mod timers;
 pub use counters::Counters;
 pub use pass::{Stamp, Syn};
 pub use rtt::{Echo, RtoRules, RttEstimator};
+pub use selective::{LossState, LossView};
 pub use timers::{Expired, TimerReason};
 
 use crate::extensions::Extensions;
@@ -59,6 +63,10 @@ pub struct SenderConfig {
 /// What a peer takes that sends no MSS option, in octets (RFC 9293, section 3.7.1, for IPv4).
 const MSS_WITHOUT_OPTION: u32 = 536;
 
+/// A peer that offers less than this is given this, in octets: one of a few octets would have every
+/// write cut into as many segments (CVE-2019-11479; Linux: `tcp_min_snd_mss`).
+const LEAST_MSS: u32 = 48;
+
 /// The sending half of a connection.
 #[derive(Clone, Debug)]
 pub struct Sender {
@@ -98,6 +106,8 @@ pub struct Sender {
     pace: Option<pass::Pace>,
     /// Nothing follows what is in the buffer: a FIN is to be sent behind it.
     finishing: bool,
+    /// Where PSH stands, if that is not where the buffer is emptied.
+    pushes: Option<Box<push::Pushes>>,
     counters: Counters,
 }
 
@@ -146,6 +156,7 @@ impl Sender {
             corked: false,
             reader_blocked: false,
             writer_blocked: false,
+            writer_lacks_space: false,
             device_busy: false,
         };
         Self {
@@ -173,13 +184,24 @@ impl Sender {
             last_heard: Instant::ZERO,
             pace: None,
             finishing: false,
+            pushes: extensions.push_ends_writes.map(push::Pushes::new),
             counters: Counters::default(),
         }
     }
 
     /// Both SYNs permitted SACK, or not.
-    pub(crate) fn permit_sack(&mut self, permitted: bool, rack_tlp: bool) {
-        self.selective = permitted.then(|| Box::new(Selective::new(rack_tlp)));
+    pub(crate) fn permit_sack(&mut self, permitted: bool, extensions: &Extensions) {
+        self.selective = permitted.then(|| {
+            Box::new(Selective::new(
+                extensions.rack_tlp,
+                extensions.rate_reduction,
+            ))
+        });
+    }
+
+    /// The time, for what leaves without a pass.
+    pub(crate) fn clock_is(&mut self, now: Instant) {
+        self.vars.now = self.vars.now.max(now);
     }
 
     /// Every segment carries options of so many octets, which its data must leave room for
@@ -314,6 +336,10 @@ impl Sender {
         self.vars.writer_blocked = blocked;
     }
 
+    pub(crate) fn set_writer_lacks_space(&mut self, lacks: bool) {
+        self.vars.writer_lacks_space = lacks;
+    }
+
     pub(crate) fn set_policy(&mut self, policy: SendPolicy) {
         self.policy = policy;
         self.hold = None;
@@ -326,7 +352,7 @@ impl Sender {
     /// The peer's MSS option, if it sent one, bounds the segments (RFC 9293, section 3.7.1).
     pub(crate) fn learn_mss(&mut self, offered: Option<u16>) {
         let bound = offered.map_or(MSS_WITHOUT_OPTION, u32::from);
-        self.set_mss(self.own_mss.min(bound));
+        self.set_mss(self.own_mss.min(bound.max(LEAST_MSS)));
     }
 
     /// The handshake came to nothing: what is written waits for another one.
@@ -362,9 +388,16 @@ impl Sender {
     }
 
     /// `octets` of the application's reach the buffer.
+    /// `more` announces others.
     #[inline]
-    pub(crate) fn append(&mut self, octets: u64) {
+    pub(crate) fn append(&mut self, octets: u64, more: bool) {
+        self.note_push(octets, more);
         self.vars.written += octets;
+    }
+
+    /// Another size of the send buffer, in octets.
+    pub(crate) fn set_capacity(&mut self, octets: u64) {
+        self.vars.capacity = octets;
     }
 
     /// An acceptable ACK with its window arrived (RFC 9293, section 3.10.7.4, fifth check).
@@ -435,6 +468,7 @@ impl Sender {
         {
             self.hold = None;
         }
+        self.forget_pushes();
         data_end.since(data_start)
     }
 

@@ -58,9 +58,12 @@ impl Sender {
         let before = out.segments.len();
         if self.recovery.resend {
             self.resend(stamp, out);
+            self.push_bursts(&mut out.segments[before..]);
         }
         if self.vars.nxt < self.vars.written + u64::from(self.finishing) {
+            let first = out.segments.len();
             self.send_new(stamp, out);
+            self.push_bursts(&mut out.segments[first..]);
         }
         if self.recovery.resend {
             self.resend_doubtful(stamp, out);
@@ -197,7 +200,10 @@ impl Sender {
         if !empties && !self.policy.takes_window_cuts() {
             return Verdict::hold(Why::WindowCuts);
         }
-        if self.includes_more() && self.vars.more_to_come && !self.more_would_deadlock() {
+        // "As soon as an acknowledgment arrives to free up buffer space, send() will provide
+        // additional data" (Mogul & Minshall, section 5.4); where it will not, the runt must go.
+        let more = self.vars.more_to_come && !self.vars.writer_deadlocks();
+        if more && self.includes_more() {
             return Verdict::hold(Why::MoreToCome);
         }
         let offer = Offer {
@@ -230,11 +236,6 @@ impl Sender {
 
     fn includes_more(&self) -> bool {
         self.more_in_every_variant || self.policy.includes_more()
-    }
-
-    /// More is to come only once an acknowledgment frees space; with nothing outstanding none will.
-    fn more_would_deadlock(&self) -> bool {
-        self.vars.writer_blocked && self.vars.idle()
     }
 
     fn keep(&mut self, why: Why, until: Option<Instant>) {
@@ -291,14 +292,14 @@ impl Sender {
 
     #[inline]
     fn emit(&mut self, seq: Offset, len: u32, fin: bool, stamp: &Stamp, out: &mut Outbox) {
-        let empties = len > 0 && seq + u64::from(len) == self.vars.written;
+        let pushes = len > 0 && self.pushes(seq + u64::from(len));
         out.segments.push(Segment {
             seq,
             ack: stamp.ack,
             len,
             window: stamp.window,
             flags: Flags::ACK
-                .with_if(empties, Flags::PSH)
+                .with_if(pushes, Flags::PSH)
                 .with_if(fin, Flags::FIN),
             options: stamp.options,
         });
@@ -309,6 +310,7 @@ impl Sender {
     #[inline]
     fn note_sent(&mut self, seq: Offset, len: u32, because: Because, stamp: &Stamp) {
         if len > 0 {
+            self.count_for_rate_reduction(u64::from(len));
             let short = len < self.segment_size(stamp);
             self.counters.data_segments += 1;
             self.counters.data_octets += u64::from(len);
@@ -347,6 +349,8 @@ impl Sender {
         self.vars.now = now;
         let held = self.sendable().min(u64::from(self.segment_size(stamp)));
         if held > 0 {
+            // Linux: `tcp_write_wakeup` marks what it sends.
+            self.push_what_is_written();
             self.send(held as u32, self.because(Because::Probe), stamp, out);
             return;
         }
@@ -354,7 +358,10 @@ impl Sender {
         let unsent = self.vars.written.since(seq);
         let len = unsent.min(1);
         let fin = self.finishing && unsent == len;
-        let flags = Flags::ACK.with_if(fin, Flags::FIN);
+        let push = self.pushes.is_some() && len > 0;
+        let flags = Flags::ACK
+            .with_if(push, Flags::PSH)
+            .with_if(fin, Flags::FIN);
         let (ack, window) = (stamp.ack, stamp.window);
         out.segments.push(Segment {
             seq,

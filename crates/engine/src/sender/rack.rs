@@ -26,6 +26,8 @@ pub(super) struct Rack {
     /// One past the highest octet that was ever delivered.
     fack: Offset,
     reordering_seen: bool,
+    /// The farthest that a segment was overtaken, in octets.
+    reordering: u64,
     reo_wnd_mult: u32,
     reo_wnd_persist: u32,
     /// A round in which a DSACK has widened the window already; it ends there.
@@ -40,6 +42,7 @@ impl Default for Rack {
             min_rtt: None,
             fack: Offset::SYN,
             reordering_seen: false,
+            reordering: 0,
             reo_wnd_mult: 1,
             reo_wnd_persist: REO_WND_PERSIST,
             dsack_round: None,
@@ -80,13 +83,21 @@ impl Rack {
                 _ => Some((rtt, now)),
             };
             // Step 3.
-            self.reordering_seen |= segment.span.end < self.fack;
+            if segment.span.end < self.fack {
+                self.reordering_seen = true;
+                self.reordering = self.reordering.max(self.fack - segment.span.start);
+            }
         }
         self.fack = self.fack.max(segment.span.end);
         if segment.number > self.newest {
             self.newest = segment.number;
             self.rtt = rtt;
         }
+    }
+
+    /// The farthest that a segment was overtaken, in octets.
+    pub(super) fn reordering(&self) -> u64 {
+        self.reordering
     }
 
     /// Section 6.2, step 4: a DSACK says that a retransmission was not needed, so wait longer for

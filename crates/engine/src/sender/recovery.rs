@@ -2,6 +2,7 @@
 
 use super::Sender;
 use super::congestion::Control;
+use super::selective::{LossState, LossView};
 use crate::offset::Offset;
 
 /// Duplicate ACKs that mean a loss.
@@ -24,14 +25,33 @@ pub(super) struct Recovery {
 }
 
 impl Sender {
+    pub(super) fn losses_without_scoreboard(&self) -> LossView {
+        LossView {
+            state: match (self.recovery.recovering, self.rtt.unanswered()) {
+                (_, 1..) => LossState::Loss,
+                (true, _) => LossState::Recovery,
+                (false, _) if self.recovery.duplicates > 0 => LossState::Disorder,
+                (false, _) => LossState::Open,
+            },
+            outstanding: self
+                .vars
+                .outstanding()
+                .div_ceil(u64::from(self.vars.mss.max(1))) as u32,
+            ..LossView::default()
+        }
+    }
+
     /// New data was acknowledged.
     #[inline]
     pub(super) fn grow_or_recover(&mut self, ack: Offset, released: u64) {
+        // What limited transmit took for delivered does not count twice.
+        let early = self.recovery.limited_transmit;
         self.recovery.duplicates = 0;
         self.recovery.limited_transmit = 0;
         if !self.recovery.recovering {
             if released > 0 {
-                self.grow(released);
+                let mss = u64::from(self.vars.mss);
+                self.grow(released.saturating_sub(early).max(mss.min(released)));
             }
         } else if ack >= self.recovery.recover {
             self.leave_recovery();

@@ -91,6 +91,18 @@ impl RttEstimator {
         self.srtt
     }
 
+    /// RTTVAR.
+    #[must_use]
+    pub fn rttvar(&self) -> Duration {
+        self.rttvar
+    }
+
+    /// How often the time-out was doubled.
+    #[must_use]
+    pub fn backoff(&self) -> u32 {
+        self.backoff
+    }
+
     /// The time-out with its backoff.
     #[must_use]
     pub fn rto(&self) -> Duration {

@@ -50,6 +50,8 @@ pub(super) struct Scoreboard {
     lost_segments: u32,
     /// One past the highest octet SACKed so far.
     highest_sacked: Offset,
+    /// Octets that reached the peer so far, as far as it said.
+    delivered: u64,
 }
 
 impl Scoreboard {
@@ -69,6 +71,17 @@ impl Scoreboard {
     #[inline]
     pub(super) fn sacked_segments(&self) -> u32 {
         self.sacked_segments
+    }
+
+    /// Segments that are deemed lost and were not sent again since.
+    pub(super) fn lost_segments(&self) -> u32 {
+        self.lost_segments
+    }
+
+    /// Octets that reached the peer so far, as far as it said.
+    #[inline]
+    pub(super) fn delivered(&self) -> u64 {
+        self.delivered
     }
 
     /// All of it, lowest first.
@@ -139,6 +152,9 @@ impl Scoreboard {
                 break;
             }
             self.pipe -= first.in_flight();
+            if !first.sacked {
+                self.delivered += first.span.end.min(ack).since(first.span.start);
+            }
             if first.span.end > ack {
                 first.span.start = ack;
                 self.pipe += first.in_flight();
@@ -168,6 +184,7 @@ impl Scoreboard {
             entry.lost = false;
             entry.sacked = true;
             self.sacked_segments += 1;
+            self.delivered += entry.span.len();
             self.highest_sacked = self.highest_sacked.max(entry.span.end);
             delivered(entry);
         }

@@ -3,6 +3,7 @@
 
 use super::congestion::Control;
 use super::rack::{Rack, Standing};
+use super::rate_reduction::RateReduction;
 use super::scoreboard::{Judged, Scoreboard};
 use super::send_policy::Because;
 use super::tail_probe::{Met, Outcome, Probe, probe_timeout};
@@ -26,6 +27,9 @@ pub(super) struct Selective {
     phase: Phase,
     /// RescueRxt: one rescue retransmission has left in this recovery (RFC 6675, section 4, rule 4).
     rescued: bool,
+    /// Whether recoveries reduce the window by RFC 9937, and the memory of the present one.
+    pub(super) reduces_by_rate: bool,
+    pub(super) reduction: Option<RateReduction>,
 }
 
 /// Where loss recovery stands.
@@ -59,9 +63,10 @@ pub(super) struct Report<'a> {
 }
 
 impl Selective {
-    pub(super) fn new(rack: bool) -> Self {
+    pub(super) fn new(rack: bool, reduces_by_rate: bool) -> Self {
         Self {
             rack: rack.then(Rack::default),
+            reduces_by_rate,
             ..Self::default()
         }
     }
@@ -80,7 +85,67 @@ impl Selective {
     }
 }
 
+/// What is believed of the flight: for whoever wants to know how a connection stands.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LossView {
+    /// Where loss recovery stands.
+    pub state: LossState,
+    /// Segments that are not acknowledged yet.
+    pub outstanding: u32,
+    /// Those of them that the peer holds beyond a hole.
+    pub sacked: u32,
+    /// Those that are deemed lost and were not sent again yet.
+    pub lost: u32,
+    /// Those that were sent again and may be on their way.
+    pub retransmitted: u32,
+    /// How far the network reordered segments so far, in octets.
+    pub reordering: u64,
+}
+
+/// Where loss recovery stands, in Linux's words (`tcpi_ca_state`).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum LossState {
+    /// Nothing is amiss.
+    #[default]
+    Open,
+    /// Something came out of order; it is not known yet what that means.
+    Disorder,
+    /// The window is being reduced because the network said that it is crowded.
+    Reducing,
+    /// A loss is being repaired.
+    Recovery,
+    /// After a retransmission time-out.
+    Loss,
+}
+
 impl Sender {
+    /// What is believed of the flight. Without a scoreboard only the state is known, and how many
+    /// segments of full size are outstanding.
+    #[must_use]
+    pub fn losses(&self) -> LossView {
+        let Some(selective) = &self.selective else {
+            return self.losses_without_scoreboard();
+        };
+        let board = &selective.board;
+        let sacked = board.sacked_segments();
+        LossView {
+            state: match selective.phase {
+                Phase::Open if sacked > 0 => LossState::Disorder,
+                Phase::Open => LossState::Open,
+                Phase::FastRecovery(_) => LossState::Recovery,
+                Phase::AfterTimeout(_) => LossState::Loss,
+            },
+            outstanding: board.segments() as u32,
+            sacked,
+            lost: board.lost_segments(),
+            retransmitted: board
+                .iter()
+                .filter(|t| t.retransmitted && !t.sacked && !t.lost)
+                .count() as u32,
+            reordering: selective.rack.as_ref().map_or(0, Rack::reordering),
+        }
+    }
+
     /// An acceptable ACK arrived; what it acknowledges has left the buffer.
     #[inline(never)] // the way without a scoreboard stays short
     pub(super) fn consult_scoreboard(&mut self, report: &Report<'_>) {
@@ -88,6 +153,8 @@ impl Sender {
             self.timers.set_early(None);
         }
         let before = self.phase();
+        let delivered_before = self.delivered();
+        let lost_before = self.lost_segments();
         let (news, duplicate) = self.mark_delivered(report);
         let over = match &mut self.selective {
             Some(selective) => selective.leave_if_over(report.ack),
@@ -95,7 +162,11 @@ impl Sender {
         };
         if over && matches!(before, Phase::FastRecovery(_)) {
             // RFC 6675, section 5, step (A): the window that recovery ended with goes on.
-            self.vars.cwnd = self.vars.cwnd.min(self.vars.ssthresh);
+            self.vars.cwnd = match self.selective.as_mut().and_then(|s| s.reduction.take()) {
+                // RFC 9937, section 6.2: "at the end of recovery, set cwnd to ssthresh".
+                Some(_) => self.vars.ssthresh,
+                None => self.vars.cwnd.min(self.vars.ssthresh),
+            };
         }
         let met = Met {
             ack: report.ack,
@@ -104,10 +175,20 @@ impl Sender {
         };
         self.judge_probe(&met, report.acked.released);
         self.look_for_losses();
+        if matches!(self.phase(), Phase::FastRecovery(_)) {
+            if !matches!(before, Phase::FastRecovery(_)) {
+                self.begin_rate_reduction(delivered_before);
+            }
+            let safe = report.acked.advanced && self.lost_segments() <= lost_before;
+            self.reduce_by_rate(safe);
+        }
         let slow_start_or_avoidance = !matches!(before, Phase::FastRecovery(_))
             && !matches!(self.phase(), Phase::FastRecovery(_));
         if report.acked.released > 0 && slow_start_or_avoidance {
-            self.grow(report.acked.released);
+            // What was SACKed has been counted as delivered when it was; a window does not grow for
+            // it twice (Linux: `acked_sacked`).
+            let delivered = self.delivered() - delivered_before;
+            self.grow(delivered.min(report.acked.released));
         }
         if report.acked.advanced {
             self.schedule_tail_probe();
@@ -116,6 +197,16 @@ impl Sender {
 
     fn phase(&self) -> Phase {
         self.selective.as_ref().map_or(Phase::Open, |s| s.phase)
+    }
+
+    fn delivered(&self) -> u64 {
+        let selective = self.selective.as_ref();
+        selective.map_or(0, |selective| selective.board.delivered())
+    }
+
+    fn lost_segments(&self) -> u32 {
+        let selective = self.selective.as_ref();
+        selective.map_or(0, |selective| selective.board.lost_segments())
     }
 
     fn standing(&self) -> Standing {
@@ -205,6 +296,18 @@ impl Sender {
         self.vars.cwnd = self.vars.ssthresh;
     }
 
+    /// The reordering timer says that what was late is lost. Nothing was delivered then, yet a segment
+    /// must leave (Linux: `tcp_rack_reo_timeout`).
+    pub(super) fn look_for_losses_by_time(&mut self) {
+        let before = self.phase();
+        self.look_for_losses();
+        if before == Phase::Open && matches!(self.phase(), Phase::FastRecovery(_)) {
+            let mss = u64::from(self.vars.mss);
+            self.begin_rate_reduction(self.delivered().saturating_sub(mss));
+            self.reduce_by_rate(false);
+        }
+    }
+
     /// Marks what must be deemed lost by now, and begins recovery if there is something.
     pub(super) fn look_for_losses(&mut self) {
         let standing = self.standing();
@@ -222,8 +325,10 @@ impl Sender {
                     None
                 }
             };
+            // A timer of the host's is no finer than its clock.
+            let tick = self.rtt.granularity();
             self.timers.set_early(again.map(|at| Early {
-                at,
+                at: at + tick,
                 reason: TimerReason::Reordering,
             }));
         }
@@ -320,6 +425,7 @@ impl Sender {
             None => selective.board.judge(|_| Judged::Lost),
         }
         selective.phase = Phase::AfterTimeout(max);
+        selective.reduction = None;
         selective.probe = None;
         selective.rescued = false;
         self.timers.set_early(None);

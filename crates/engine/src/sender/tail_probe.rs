@@ -59,12 +59,11 @@ impl Probe {
     }
 }
 
-/// Section 7.2 (TLP_calc_PTO). Linux's two ticks on top are for round trips below its clock's
-/// resolution.
+/// Section 7.2 (TLP_calc_PTO). Linux's tick on top is for round trips below its clock's resolution.
 pub(super) fn probe_timeout(srtt: Option<Duration>, alone: bool, tick: Duration) -> Duration {
     let Some(srtt) = srtt else {
         return WITHOUT_SRTT;
     };
     let delayed = if alone { MAX_ACK_DELAY } else { Duration::ZERO };
-    srtt.times(2) + delayed + tick.times(2)
+    srtt.times(2) + delayed + tick
 }

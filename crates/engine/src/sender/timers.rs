@@ -230,6 +230,12 @@ impl Sender {
         first
     }
 
+    /// Window probes in a row that were not answered.
+    #[must_use]
+    pub fn unanswered_probes(&self) -> u32 {
+        self.timers.unanswered_probes
+    }
+
     /// Whether a window that stays closed has been probed often enough for a connection that nobody
     /// owns any more.
     pub(crate) fn probed_enough(&self) -> bool {
@@ -249,6 +255,7 @@ impl Sender {
                 if let Some(hold) = &mut self.hold {
                     hold.until = None;
                 }
+                self.push_what_is_written();
                 Expired::Pass
             }
             TimerReason::Pace => {
@@ -260,7 +267,7 @@ impl Sender {
             }
             TimerReason::Reordering => {
                 self.timers.early = Early::OFF;
-                self.look_for_losses();
+                self.look_for_losses_by_time();
                 Expired::Pass
             }
             TimerReason::TailProbe => {

@@ -13,6 +13,8 @@ pub struct WriteCall {
     pieces: u32,
     space_at_round: u64,
     copied_this_round: u64,
+    /// The piece under way, in octets.
+    decided: Option<u64>,
 }
 
 /// One piece of a write.
@@ -33,6 +35,7 @@ impl WriteCall {
             pieces: 0,
             space_at_round: space,
             copied_this_round: 0,
+            decided: None,
         }
     }
 
@@ -52,11 +55,16 @@ impl WriteCall {
     pub fn begin_round(&mut self, space: u64) {
         self.space_at_round = space;
         self.copied_this_round = 0;
+        self.decided = None;
     }
 
-    /// What `rule` does next, given the send buffer's fill and size in octets.
+    /// What `rule` does next, given the send buffer's fill and size in octets. A piece stays decided
+    /// until it is copied: kernels look at the space before they copy, and not again afterwards.
     #[must_use]
     pub fn next(&mut self, rule: &CopyRule, buffered: u64, capacity: u64) -> Piece {
+        if let Some(octets) = self.decided {
+            return Piece::Copy(octets);
+        }
         loop {
             let view = CopyView {
                 remaining: self.remaining,
@@ -66,17 +74,28 @@ impl WriteCall {
                 space_at_round: self.space_at_round,
             };
             match rule.step(&view) {
-                Step::Copy(octets) => return Piece::Copy(octets),
+                Step::Copy(octets) => {
+                    self.decided = Some(octets);
+                    return Piece::Copy(octets);
+                }
                 Step::Sleep => return Piece::Sleep,
                 Step::NewRound => self.begin_round(view.space()),
             }
         }
     }
 
+    /// Whether a writer that sleeps in this write would sleep again if it looked at the buffer now.
+    #[must_use]
+    pub fn would_sleep(mut self, rule: &CopyRule, buffered: u64, capacity: u64) -> bool {
+        self.begin_round(capacity.saturating_sub(buffered));
+        self.next(rule, buffered, capacity) == Piece::Sleep
+    }
+
     /// Records that `octets` were copied.
     pub fn copied(&mut self, octets: u64) {
         self.remaining -= octets;
         self.copied_this_round += octets;
+        self.decided = None;
         self.pieces += 1;
     }
 

@@ -94,7 +94,8 @@ fn no_stall_outlasts_the_ack_timer() {
 /// With nothing outstanding and some window open, no policy holds anything, but for
 ///
 /// - what the application said is followed by more (a write under way, MSG_MORE), in the variants
-///   with MORE, DOUPNIK and LINUX; never while that writer sleeps for space;
+///   with MORE, DOUPNIK and LINUX; never while that writer sleeps for space and would not copy
+///   if it were woken;
 /// - FLUSH-ON-BLOCK's runt of a writer that runs: for a millisecond after its last write, and for
 ///   ten in all at the most;
 /// - a runt that the window cuts short, in policies that leave those to the sender's silly window
@@ -127,7 +128,7 @@ fn nothing_outstanding_nothing_held() {
 /// Whether somebody else than the policy is to blame for a hold.
 fn excused(why: Why, vars: &Vars) -> bool {
     match why {
-        Why::MoreToCome | Why::NotEndOfData => vars.more_to_come && !vars.writer_blocked,
+        Why::MoreToCome | Why::NotEndOfData => vars.more_to_come && !vars.writer_deadlocks(),
         Why::WindowCuts => vars.written > vars.nxt + vars.wnd.min(vars.cwnd),
         _ => false,
     }

@@ -41,7 +41,7 @@ pub(crate) fn moment() -> impl Strategy<Value = Moment> {
 
 pub(crate) fn vars() -> impl Strategy<Value = Vars> {
     let distances = [0_u64..2000, 0..2000, 0..2000];
-    let flags = any::<[bool; 6]>();
+    let flags = any::<[bool; 7]>();
     (distances, 1_u32..2000, 0_u64..9000, flags, 0_u64..500).prop_map(
         |([sent, resent, unsent], mss, window, flags, millis)| {
             let una = Offset::new(1000);
@@ -66,6 +66,7 @@ pub(crate) fn vars() -> impl Strategy<Value = Vars> {
                 reader_blocked: flags[3],
                 writer_blocked: flags[4],
                 device_busy: flags[5],
+                writer_lacks_space: flags[6],
             }
         },
     )

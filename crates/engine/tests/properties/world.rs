@@ -371,13 +371,13 @@ impl World {
     fn write_on(&mut self, index: usize, thread: usize, more: bool) {
         loop {
             let end = &mut self.ends[index];
-            let foreseen = end.connection.peek_write();
+            let foreseen = end.connection.next_piece();
             let wrote = end.connection.write_step(self.now, more, &mut end.outbox);
             let copied = match wrote {
                 Wrote::Piece(octets) | Wrote::Last(octets) => Some(octets),
                 Wrote::Sleeps | Wrote::Refused => None,
             };
-            assert_eq!(copied, foreseen, "what peek_write foresaw");
+            assert_eq!(copied, foreseen, "what next_piece decided");
             end.threads[thread].wrote = true;
             match wrote {
                 Wrote::Piece(octets) => end.written += octets,

@@ -6,7 +6,7 @@ use tinygram_engine::connection::Config;
 use tinygram_engine::profile::{Profile, Sizes};
 use tinygram_engine::receiver::ack_policy::AckPolicy;
 use tinygram_sim::WorldConfig;
-use tinygram_sim::costs::{HostCosts, SegmentCost};
+use tinygram_sim::costs::{ComesIn, HostCosts, SegmentCost};
 use tinygram_sim::medium::{ImpairmentRules, Medium, MediumKind, PointToPoint, Wire};
 use tinygram_sim::observer::Nobody;
 
@@ -192,6 +192,7 @@ const VETH_COSTS: HostCosts = HostCosts {
     wakeup: Duration::from_micros(18),
     read: Duration::from_nanos(1100),
     write: Duration::from_nanos(3600),
+    comes_in: ComesIn::Nothing,
     jitter_percent: 30,
     ..HostCosts::NONE
 };
@@ -204,6 +205,7 @@ const TUN_COSTS: HostCosts = HostCosts {
     read: Duration::from_micros(1),
     write: Duration::from_micros(3),
     copy_ps_per_octet: 100,
+    comes_in: ComesIn::Nothing,
     jitter_percent: 30,
     ..HostCosts::NONE
 };

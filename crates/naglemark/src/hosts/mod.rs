@@ -19,7 +19,7 @@ use tinygram_sim::observer::{Observer, Tap};
 use tinygram_sim::{Ended, Opening, World, WorldConfig};
 
 pub use linux::{LinuxHosts, Over};
-pub use model::{ACK_TICK, INFERENCE, Model, PARAMETERS, Parameter};
+pub use model::{ACK_TICK, Costs, INFERENCE, Model, PARAMETERS, Parameter};
 pub use paper::PaperHosts;
 
 use crate::policy::{Policy, SocketPolicy};

@@ -6,7 +6,7 @@
 
 use tinygram_engine::Duration;
 use tinygram_engine::receiver::ack_policy::SlowTick;
-use tinygram_sim::costs::{Hiccup, HostCosts, SegmentCost};
+use tinygram_sim::costs::{ComesIn, Hiccup, HostCosts, SegmentCost};
 
 /// Which reading of the paper.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -106,6 +106,19 @@ pub const PARAMETERS: &[Parameter] = &[
     },
 ];
 
+/// What the hosts' work takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Costs {
+    /// The client's system calls and segments.
+    pub client: HostCosts,
+    /// The server's.
+    pub server: HostCosts,
+    /// What the server takes over a request.
+    pub service: Duration,
+    /// What the client takes before the next request.
+    pub think: Duration,
+}
+
 /// BSD's fast timer, which both models' clients delay ACKs by (section 1).
 pub const ACK_TICK: Duration = Duration::from_millis(200);
 
@@ -163,66 +176,53 @@ impl Model {
         }
     }
 
-    pub(super) fn client_costs(self, infer: bool) -> HostCosts {
-        let micros = Duration::from_micros;
-        let fitted = HostCosts {
-            input: SegmentCost::flat(micros(50)),
-            output: SegmentCost::flat(micros(50)),
-            wakeup: micros(60),
-            read: micros(20),
-            take: Duration::ZERO,
-            write: micros(20),
-            write_entry: Duration::ZERO,
-            chunk: micros(15),
-            copy_ps_per_octet: 10_000,
-            take_unit: None,
-            jitter_percent: 10,
-            hiccup: infer.then_some(Hiccup {
-                length: Duration::from_millis(10),
-                per_million: 80,
-            }),
-        };
-        if self.is_fitted() {
-            fitted
-        } else {
-            HostCosts::NONE
+    /// What the hosts' work takes; `infer` says whether the client's kernel is the one of Tables 6
+    /// and 7.
+    #[must_use]
+    pub fn costs(self, infer: bool) -> Costs {
+        let think = Duration::from_micros(100);
+        match self {
+            Self::Literal => Costs {
+                client: HostCosts::NONE,
+                server: HostCosts::NONE,
+                service: Duration::ZERO,
+                think,
+            },
+            Self::Fitted => Costs {
+                client: HostCosts {
+                    hiccup: infer.then_some(HICCUP),
+                    ..fitted_host(Duration::from_micros(50))
+                },
+                server: fitted_host(Duration::from_micros(40)),
+                service: Duration::from_micros(200),
+                think,
+            },
         }
     }
+}
 
-    pub(super) fn server_costs(self) -> HostCosts {
-        let micros = Duration::from_micros;
-        let fitted = HostCosts {
-            input: SegmentCost::flat(micros(40)),
-            output: SegmentCost::flat(micros(40)),
-            wakeup: micros(60),
-            read: micros(20),
-            take: Duration::ZERO,
-            write: micros(20),
-            write_entry: Duration::ZERO,
-            chunk: micros(15),
-            copy_ps_per_octet: 10_000,
-            take_unit: None,
-            jitter_percent: 10,
-            hiccup: None,
-        };
-        if self.is_fitted() {
-            fitted
-        } else {
-            HostCosts::NONE
-        }
-    }
+/// The client's, of Tables 6 and 7.
+const HICCUP: Hiccup = Hiccup {
+    length: Duration::from_millis(10),
+    per_million: 80,
+};
 
-    /// What the server takes over a request.
-    pub(super) fn service(self) -> Duration {
-        if self.is_fitted() {
-            Duration::from_micros(200)
-        } else {
-            Duration::ZERO
-        }
-    }
-
-    /// What the client takes before the next request.
-    pub(super) fn think(self) -> Duration {
-        Duration::from_micros(100)
+/// A host of the fitted model that takes so long over a segment, either way.
+fn fitted_host(segment: Duration) -> HostCosts {
+    let micros = Duration::from_micros;
+    HostCosts {
+        input: SegmentCost::flat(segment),
+        output: SegmentCost::flat(segment),
+        wakeup: micros(60),
+        read: micros(20),
+        take: Duration::ZERO,
+        write: micros(20),
+        write_entry: Duration::ZERO,
+        chunk: micros(15),
+        copy_ps_per_octet: 10_000,
+        take_unit: None,
+        comes_in: ComesIn::FramesAndTimers,
+        jitter_percent: 10,
+        hiccup: None,
     }
 }

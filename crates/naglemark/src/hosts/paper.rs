@@ -11,7 +11,7 @@ use tinygram_sim::dice::{Dice, Purpose};
 use tinygram_sim::medium::{Frame, ImpairmentRules, MediumKind, Side};
 use tinygram_sim::observer::{Nobody, Observer};
 
-use super::{ACK_TICK, INFERENCE, Model, Scene, companions, congestion, told, writes};
+use super::{ACK_TICK, Costs, INFERENCE, Model, Scene, companions, congestion, told, writes};
 use crate::backend::{Backend, Conditions, Error, Share, VirtualTime};
 use crate::policy::{Policy, SocketPolicy};
 use crate::trial::{REQUEST, Taken, Trial};
@@ -37,6 +37,8 @@ pub struct PaperHosts {
     pub ack_timer: Option<AckTimer>,
     /// How writes reach the send buffer, where BSD's way is not wanted.
     pub copy_rule: Option<CopyRule>,
+    /// What the hosts' work takes, where the model's is not wanted.
+    pub costs: Option<Costs>,
     /// The receiver infers the sender's buffer (section 9).
     pub infer: bool,
     /// The round-trip time beyond the medium.
@@ -68,6 +70,7 @@ impl PaperHosts {
             ack_policy: None,
             ack_timer: None,
             copy_rule: None,
+            costs: None,
             infer: false,
             rtt: Duration::ZERO,
             loss: 0.0,
@@ -100,6 +103,7 @@ impl PaperHosts {
         if let Policy::Socket(SocketPolicy::QuickAck) = trial.policy {
             return Err(Error::policy(NAME, &trial.policy));
         }
+        let costs = self.costs();
         let medium = match self.model.is_fitted() {
             true => self.medium.shared(trial.seed),
             false => self.medium.full_duplex(),
@@ -108,10 +112,7 @@ impl PaperHosts {
             world: WorldConfig {
                 medium,
                 impairment: self.impairment(),
-                costs: [
-                    self.model.client_costs(self.infer),
-                    self.model.server_costs(),
-                ],
+                costs: [costs.client, costs.server],
                 seed: trial.seed,
             },
             ends: [self.client(trial), self.server(trial)],
@@ -122,11 +123,17 @@ impl PaperHosts {
                 read_size: u64::MAX,
                 requests_per_connection: trial.requests_per_connection,
                 set_up: SET_UP + self.rtt,
-                service: self.model.service(),
-                think: self.model.think(),
+                service: costs.service,
+                think: costs.think,
                 writes: writes(&trial.policy),
             },
         })
+    }
+
+    /// What the hosts' work takes.
+    #[must_use]
+    pub fn costs(&self) -> Costs {
+        self.costs.unwrap_or(self.model.costs(self.infer))
     }
 
     fn impairment(&self) -> ImpairmentRules {

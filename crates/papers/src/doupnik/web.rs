@@ -4,7 +4,7 @@
 use tinygram_engine::profile::{Profile, Sizes};
 use tinygram_engine::sender::send_policy::SendPolicy;
 use tinygram_engine::{Config, Duration, Instant};
-use tinygram_sim::costs::HostCosts;
+use tinygram_sim::costs::{ComesIn, HostCosts};
 use tinygram_sim::medium::{Frame, ImpairmentRules, Medium, PointToPoint, Side, Wire};
 use tinygram_sim::observer::Trace as Watcher;
 use tinygram_sim::workload::exchange::Exchange;
@@ -111,6 +111,9 @@ impl Parameters {
             // A request is one read.
             read: self.costs.request,
             copy_ps_per_octet: self.costs.copy_ps_per_octet,
+            // What is fitted is all that is done about an octet, not its copying alone: checksum and
+            // device run at splnet, where no acknowledgment comes in between.
+            comes_in: ComesIn::Nothing,
             ..HostCosts::NONE
         };
         WorldConfig {

@@ -2,6 +2,7 @@
 
 mod definitions;
 mod figures;
+pub mod independent;
 mod phase_locking;
 pub mod prevalence;
 pub mod published;

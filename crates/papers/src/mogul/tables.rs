@@ -156,7 +156,26 @@ pub struct Mismatch {
 }
 
 /// All of them.
-pub const KNOWN_MISMATCHES: &[Mismatch] = &[];
+pub const KNOWN_MISMATCHES: &[Mismatch] = &[
+    Mismatch {
+        table: 6,
+        variant: "NAGLE",
+        app_buffer: 32 << 10,
+        socket_buffer: 16 << 10,
+        why: FIRST_HICCUP,
+    },
+    Mismatch {
+        table: 6,
+        variant: "NAGLE",
+        app_buffer: 128 << 10,
+        socket_buffer: 64 << 10,
+        why: FIRST_HICCUP,
+    },
+];
+
+const FIRST_HICCUP: &str = "a trial's score is how early its first hiccup befalls, and ten trials \
+                            spread by 7 points each: forty give 13.7 and 13.5, within tolerance. The \
+                            share of hiccups was fitted before frames interrupted a thread at work";
 
 /// The mean absolute difference between our entries and a table's, in percentage points.
 #[must_use]

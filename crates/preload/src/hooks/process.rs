@@ -1,12 +1,14 @@
 //! The process itself: forks, executes, ends, or shuts itself in.
 
+use std::sync::atomic::Ordering::{Relaxed, SeqCst};
+
 use libc::{c_char, c_int, c_ulong, c_void, pid_t};
 
 use crate::hooks::descriptors::settle_all;
 use crate::keeper;
 use crate::next::interpose;
 use crate::page::Cause;
-use crate::{thread, watchdog};
+use crate::{clock, escape, kernel, page, table, thread, watchdog};
 
 interpose! {
     /// The watchdog is gone while the process forks: a program with one thread forks with one, and
@@ -48,6 +50,7 @@ interpose! {
         arguments: *const *mut c_char, environment: *const *mut c_char,
     ) -> c_int {
         keeper::before_sleep();
+        unsafe { escape::note(path, environment.cast()) };
         unsafe { posix_spawn::next(child, path, actions, attributes, arguments, environment) }
     }
 
@@ -63,6 +66,7 @@ interpose! {
         path: *const c_char, arguments: *const *const c_char, environment: *const *const c_char,
     ) -> c_int {
         before_exec();
+        unsafe { escape::note(path, environment) };
         unsafe { execve::next(path, arguments, environment) }
     }
 
@@ -101,16 +105,19 @@ interpose! {
 
     fn _exit(status: c_int) -> ! {
         before_end();
+        report_end(status);
         unsafe { _exit::next(status) }
     }
 
     fn _Exit(status: c_int) -> ! {
         before_end();
+        report_end(status);
         unsafe { _Exit::next(status) }
     }
 
     fn quick_exit(status: c_int) -> ! {
         before_end();
+        report_end(status);
         unsafe { quick_exit::next(status) }
     }
 
@@ -148,9 +155,12 @@ pub(crate) fn before_fork() {
 fn forked(child: pid_t) -> pid_t {
     if child == 0 {
         thread::this().begin_anew();
+        if let Some(page) = keeper::page() {
+            // SAFETY: no argument, cannot fail.
+            page.enlist(unsafe { libc::getpid() } as u32);
+        }
         // A connection that the parent accepted for the child: its first answer is to be held too.
-        if keeper::orders().is_some_and(|orders| orders.rules.eager && orders.rules.policy.holds())
-        {
+        if keeper::orders().is_some_and(|orders| orders.rules().eager && orders.policy().holds()) {
             watchdog::expect();
         }
     }
@@ -175,3 +185,33 @@ pub(crate) fn before_end() {
     keeper::flush_process(Cause::Process);
     settle_all();
 }
+
+/// The process ends with this exit code: if it is the one that the run is about, whoever started it
+/// reads the statistics when it has gone, so the witness shall have shown them before.
+pub(crate) fn report_end(status: c_int) {
+    let Some(page) = keeper::page().filter(|_| table::is_open()) else {
+        return;
+    };
+    // SAFETY: no argument, cannot fail.
+    let me = unsafe { libc::getpid() } as u32;
+    page.strike_off(me);
+    if page.main.load(Relaxed) != me || thread::this().is_borrowed() {
+        return;
+    }
+    page.ended
+        .store(page::EXITED | (status & 0xff) as u32, SeqCst);
+    kernel::futex_shared(&page.ended, libc::FUTEX_WAKE, c_int::MAX as u32, None);
+    let begun_ns = clock::now_ns();
+    while page.shown.load(SeqCst) == 0
+        && clock::now_ns().saturating_sub(begun_ns) < WITNESS_MAY_TAKE_NS
+    {
+        let timeout = libc::timespec {
+            tv_sec: 0,
+            tv_nsec: 100_000_000,
+        };
+        kernel::futex_shared(&page.shown, libc::FUTEX_WAIT, 0, Some(&timeout));
+    }
+}
+
+/// If the witness is gone the program must end all the same.
+const WITNESS_MAY_TAKE_NS: u64 = 1_000_000_000;

@@ -18,6 +18,7 @@ pub(crate) use self::waits::{
 pub(crate) use self::writes::{
     Outgoing, Taken, held, outgoing, passed, pushed, sent_alongside, taking, took_along,
 };
+use crate::live::{self, LIVE};
 use crate::page::{Cause, Page};
 use crate::reach::{Reach, Used};
 use crate::settings::{MAX_ONLY, Only, Settings};
@@ -28,9 +29,22 @@ use tinygram_coalesce::{Memory, Policy, Rules};
 
 /// What this process was told, for good.
 pub(crate) struct Orders {
-    pub(crate) rules: Rules,
     pub(crate) only: [Option<Only>; MAX_ONLY],
     pub(crate) page: Option<&'static Page>,
+}
+
+impl Orders {
+    /// The policy in force: it may be switched while the program runs.
+    #[inline(always)]
+    pub(crate) fn policy(&self) -> Policy {
+        LIVE.policy()
+    }
+
+    /// The rules in force.
+    #[inline(always)]
+    pub(crate) fn rules(&self) -> Rules {
+        LIVE.rules()
+    }
 }
 
 static ORDERS: OnceLock<Orders> = OnceLock::new();
@@ -38,11 +52,11 @@ static ORDERS: OnceLock<Orders> = OnceLock::new();
 /// Begins: from here on descriptors are known. Called once, before `main`.
 pub(crate) fn begin(settings: &Settings<'_>, page: Option<&'static Page>) {
     let orders = Orders {
-        rules: settings.rules,
         only: settings.only,
         page,
     };
     if ORDERS.set(orders).is_ok() {
+        LIVE.begin(&settings.rules);
         watchdog::reserve();
         table::reserve();
     }
@@ -52,6 +66,11 @@ pub(crate) fn begin(settings: &Settings<'_>, page: Option<&'static Page>) {
 #[inline(always)]
 pub(crate) fn orders() -> Option<&'static Orders> {
     ORDERS.get()
+}
+
+/// The statistics page, if there is one.
+pub(crate) fn page() -> Option<&'static Page> {
+    orders()?.page
 }
 
 /// Ends for good: everything leaves, and from here on every call passes through.
@@ -67,6 +86,7 @@ pub(crate) fn become_inert() {
 /// Records that `fd` is about to have bytes held.
 #[inline(always)]
 fn mark(fd: c_int, holding: &Holding, thread: &Thread) {
+    live::count(&LIVE.held);
     let owner = thread.number();
     let since_ns = holding.since_ns.load(Relaxed);
     let is_listed = since_ns != 0 && holding.owner.load(Relaxed) == owner;
@@ -104,13 +124,14 @@ fn flush_through(fd: c_int, reached: c_int, orders: &Orders, holding: &Holding, 
     if since_ns == 0 {
         return;
     }
-    match orders.rules.policy {
-        // Flushes whatever the socket was set to before, in one call; a zero-length send does not.
-        Policy::FlushOnBlock => {
+    match orders.policy() {
+        // Flushes whatever the socket was set to before, in one call; a zero-length send does not. (What
+        // is held under nodelay was held before the policy was switched.)
+        Policy::FlushOnBlock | Policy::Nodelay => {
             kernel::set_option(reached, libc::IPPROTO_TCP, libc::TCP_NODELAY, 1)
         }
         Policy::CorkUntilBlock => kernel::set_option(reached, libc::IPPROTO_TCP, libc::TCP_CORK, 0),
-        Policy::Nodelay | Policy::Observe => true,
+        Policy::Observe => true,
     };
     ledger::flushed(orders, fd, since_ns, cause);
 }
@@ -127,7 +148,9 @@ pub(crate) fn rescue(fd: c_int, holding: &Holding, contended: bool, reach: Reach
     holding.interval.store(0, Relaxed);
     let identity = table::identity(fd);
     table::teach(identity, |habit| habit.after_rescue(contended));
+    live::count(&LIVE.rescued);
     if goes_over {
+        live::count(&LIVE.went_over);
         ledger::went_over(orders, identity);
     }
     let since_ns = holding.since_ns.load(Relaxed);

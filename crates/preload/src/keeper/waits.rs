@@ -29,10 +29,10 @@ pub(crate) fn peeks_before(wait: Wait) -> bool {
 #[cold]
 fn peeks_while_dirty(thread: &Thread, wait: Wait) -> bool {
     let Some(orders) = orders() else { return false };
-    match tinygram_coalesce::before_wait(&orders.rules, thread.held(clock::now_ns), wait) {
+    match tinygram_coalesce::before_wait(&orders.rules(), thread.held(clock::now_ns), wait) {
         BeforeWait::Go => false,
         BeforeWait::Peek if wait == Wait::Never => true,
-        BeforeWait::Peek if orders.rules.policy != Policy::Observe => {
+        BeforeWait::Peek if orders.policy() != Policy::Observe => {
             // A round of the event loop has passed. What is held stays in its interval (it is dirty);
             // a socket whose writes pass must not take the next round's answer for a second write.
             thread.end_interval();
@@ -128,9 +128,9 @@ fn incoming_tcp(identity: Identity, flags: c_int) -> Incoming {
         nonblocking,
         all_or_nothing,
     };
-    match tinygram_coalesce::before_read(&orders.rules, read) {
+    match tinygram_coalesce::before_read(&orders.rules(), read) {
         BeforeRead::Go => Incoming::Report,
-        BeforeRead::Try if orders.rules.policy != Policy::Observe => Incoming::Try,
+        BeforeRead::Try if orders.policy() != Policy::Observe => Incoming::Try,
         BeforeRead::Try | BeforeRead::Flush => {
             flush_thread(Cause::Read);
             Incoming::Go

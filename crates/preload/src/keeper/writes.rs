@@ -5,6 +5,7 @@ use std::sync::atomic::{Ordering::Relaxed, Ordering::SeqCst};
 use libc::{c_int, ssize_t};
 
 use super::{Orders, flush, mark, orders};
+use crate::live::{self, LIVE};
 use crate::page::Cause;
 use crate::table::{self, Holding, Identity, Kind};
 use crate::thread::{LastWrite, Thread};
@@ -71,11 +72,14 @@ fn outgoing_tcp(fd: c_int, mut identity: Identity, len: usize) -> Outgoing {
         return Outgoing::Pass;
     };
     let thread = thread::this();
-    if orders.rules.policy == Policy::Observe {
+    if !identity.has(Identity::NODELAY_SET) {
+        identity = sockets::take_over(orders, fd, identity);
+    }
+    if orders.policy() == Policy::Observe {
         observe::before_write(orders, fd, identity, holding);
     }
     let Entry { decision, dirty } = enter(orders, fd, identity, holding, thread, Sent::Bytes(len));
-    match (decision == Decision::Hold, orders.rules.policy) {
+    match (decision == Decision::Hold, orders.policy()) {
         (true, Policy::Observe) => {
             mark(fd, holding, thread);
             Outgoing::Report
@@ -156,18 +160,21 @@ fn enter(
     let known = holding.memory.load(Relaxed);
     let before = holding.interval.load(Relaxed);
     let mut memory = match known {
-        0 => table::habit(identity).fresh(&orders.rules),
+        0 => table::habit(identity).fresh(&orders.rules()),
         known => Memory::unpack(known),
     };
     // Bytes another thread left held make one interval with ours: one flush sends both.
     let same_interval = dirty || before == interval;
+    if dirty {
+        live::count(&LIVE.merged);
+    }
     let write = Write {
         len: judged_len,
         same_interval,
     };
     let mut decision = Decision::Pass;
     if len > 0 {
-        decision = memory.on_write(&orders.rules, write);
+        decision = memory.on_write(&orders.rules(), write);
     }
     if decision == Decision::Hold && !may_be_held(orders, &memory, write) {
         memory.passes_after_all();
@@ -195,10 +202,10 @@ fn enter(
 /// Whether there is a watchdog to bound the hold, or one worth waking.
 #[inline(always)]
 fn may_be_held(orders: &Orders, memory: &Memory, write: Write) -> bool {
-    match orders.rules.policy {
+    match orders.policy() {
         Policy::FlushOnBlock => {
             let idles = watchdog::rests()
-                && !memory.is_worth_waking(&orders.rules, write, watchdog::is_busy);
+                && !memory.is_worth_waking(&orders.rules(), write, watchdog::is_busy);
             !idles && watchdog::guards()
         }
         Policy::CorkUntilBlock => watchdog::guards(),
@@ -256,7 +263,7 @@ pub(crate) fn pushed(fd: c_int, result: ssize_t, taken: Taken) {
 /// What was held on `fd` has left with something else, and with no call of ours.
 pub(crate) fn took_along(fd: c_int, Taken { since_ns, cause }: Taken) {
     if let (Some(orders), Some(holding)) = (orders(), table::holding(fd)) {
-        if orders.rules.policy == Policy::CorkUntilBlock {
+        if orders.policy() == Policy::CorkUntilBlock {
             flush(fd, cause);
         } else if since_ns != 0 && holding.unmark(since_ns) {
             thread::this().forget_last(fd);
@@ -270,7 +277,7 @@ pub(crate) fn took_along(fd: c_int, Taken { since_ns, cause }: Taken) {
 pub(crate) fn passed(fd: c_int, result: ssize_t) {
     if result < 0 {
         refused(fd);
-    } else if orders().is_some_and(|orders| orders.rules.policy == Policy::Observe) {
+    } else if orders().is_some_and(|orders| orders.policy() == Policy::Observe) {
         observe::after_write(fd);
     }
 }

@@ -7,6 +7,7 @@ use tinygram_engine::{Connection, Duration, Instant, Outbox, State as Tcp, Wrote
 use super::reading::Reading;
 use super::thread::{Then, Wait};
 use super::{Host, Leaving, Socket};
+use crate::costs::ComesIn;
 use crate::medium::Frame;
 use crate::program::{Call, Outcome, Program, Sockets};
 
@@ -19,8 +20,40 @@ enum Work {
     Take(Reading),
     /// Copies a piece into the send buffer.
     Put { socket: u32, len: u64, more: bool },
+    /// A call that asks something of a connection and does not wait for it.
+    Ask(Call),
     /// Something whose outcome is known.
     Finish(Outcome),
+}
+
+impl Work {
+    /// The socket that a system call at work on it has locked, where the kernel locks it.
+    fn socket(self) -> Option<u32> {
+        match self {
+            Self::Take(Reading { socket, .. })
+            | Self::Put { socket, .. }
+            | Self::Ask(
+                Call::TryWrite { socket, .. }
+                | Call::Close(socket)
+                | Call::NoDelay(socket, _)
+                | Call::Cork(socket, _),
+            ) => Some(socket),
+            Self::Wake | Self::Ask(_) | Self::Finish(_) => None,
+        }
+    }
+}
+
+/// A thread's work under way. What the kernel does meanwhile for the network puts off its end.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Running {
+    thread: usize,
+    work: Work,
+    /// When it is done.
+    pub(super) until: Instant,
+    /// Whether frames wait for that.
+    frames_wait: bool,
+    /// Whether timers do.
+    pub(super) timers_wait: bool,
 }
 
 /// How a thread goes on.
@@ -40,21 +73,26 @@ pub(crate) enum Wish {
 }
 
 impl<P: Program> Host<P> {
-    /// Keeps the processor busy for about `cost`; gives the time when it will be free.
+    /// The kernel is at work for the network for about `cost` from `free_at` on, and nothing comes in
+    /// between; the thread that runs is put off by as much. Gives the time when it is done.
     ///
-    /// Between the beginning of a job and its end nobody sees the host: the other one meets it over
-    /// the medium alone, and what leaves bears the time of its leaving. So a job takes effect at
-    /// once, dated to its end.
+    /// Until then nobody sees the host: the other one meets it over the medium alone, and what
+    /// leaves bears the time of its leaving. So it takes effect at once, dated to its end.
     #[inline]
-    fn spend(&mut self, now: Instant, cost: Duration) -> Instant {
-        self.free_at = now + self.dice.jitter(cost, self.costs.jitter_percent);
+    pub(crate) fn occupy(&mut self, cost: Duration) -> Instant {
+        let cost = self.dice.jitter(cost, self.costs.jitter_percent);
+        self.free_at += cost;
+        if let Some(running) = &mut self.running {
+            running.until += cost;
+        }
         self.free_at
     }
 
     /// A segment is taken in.
     #[inline]
     pub(crate) fn take_in(&mut self, now: Instant, frame: &Frame) {
-        let done = self.spend(now, self.costs.input.of(frame.segment.len));
+        self.interrupt(now);
+        let done = self.occupy(self.costs.input.of(frame.segment.len));
         if self.sockets[frame.socket as usize].generation == frame.generation {
             self.ask(frame.socket, |connection, out| {
                 connection.on_segment(done, &frame.segment, out);
@@ -63,14 +101,59 @@ impl<P: Program> Host<P> {
         }
     }
 
-    /// Nothing has arrived and the processor is free: begins what is most urgent.
+    /// Nothing has arrived and the processor can be had: ends or begins what is most urgent.
     #[inline]
-    pub(crate) fn begin(&mut self, now: Instant) -> Wish {
+    pub(crate) fn go_on(&mut self, now: Instant) -> Wish {
         self.free_at = now;
-        if self.next_timer <= now {
+        if self.next_timer <= now && !self.lets_end_first(now) {
+            self.interrupt(now);
             self.run_timers(now);
             return Wish::Nothing;
         }
+        if let Some(Running { thread, work, .. }) = self.running.take() {
+            self.finish_work(now, thread, work);
+            // What leaves keeps the processor; what came of the rest may be due at once.
+            if !self.leaving.is_empty() || self.next_own() > now || self.next_timer <= now {
+                return Wish::Nothing;
+            }
+        }
+        self.begin(now)
+    }
+
+    /// Until when frames wait for the call that is at work on a socket.
+    #[inline]
+    pub(crate) fn frames_wait_until(&self) -> Instant {
+        match &self.running {
+            Some(running) if running.frames_wait => running.until,
+            _ => Instant::ZERO,
+        }
+    }
+
+    /// Whether what waited for the end of a call must let it end first.
+    #[inline]
+    pub(crate) fn lets_end_first(&self, now: Instant) -> bool {
+        self.running
+            .is_some_and(|running| running.until <= now && running.frames_wait)
+    }
+
+    /// The kernel takes the processor from the thread that runs, if one does.
+    fn interrupt(&mut self, now: Instant) {
+        self.free_at = now;
+        if self.costs.take_unit.is_some()
+            && let Some(Running {
+                work: Work::Take(reading),
+                until,
+                ..
+            }) = &mut self.running
+        {
+            let left = reading.left_after(until.since(now), &self.costs);
+            let connection = &mut self.sockets[reading.socket as usize].connection;
+            reading.took(connection.read_part(reading.octets - left));
+        }
+    }
+
+    /// The processor is free: the thread that has waited longest gets it.
+    fn begin(&mut self, now: Instant) -> Wish {
         let first = self.next_thread;
         let ready = self
             .threads
@@ -113,7 +196,6 @@ impl<P: Program> Host<P> {
             }
             Then::Look(on) => self.look(now, on),
             Then::Piece { socket, len, more } => self.piece(socket, len, more),
-            Then::Rest(reading) => self.take(now, Duration::ZERO, reading),
             Then::Fetch(outcome) => {
                 let call = self.threads[index].program.next(now, outcome);
                 match call {
@@ -124,13 +206,30 @@ impl<P: Program> Host<P> {
             }
         };
         match step {
-            Step::Busy(cost, work) => {
-                let done = self.spend(now, cost);
-                self.finish_work(done, index, work);
-            }
+            Step::Busy(cost, work) => self.run(now, cost, index, work),
             Step::Sleeps(on) => self.sleep(now, index, on),
         }
         Wish::Nothing
+    }
+
+    /// The thread is at work for about `cost`.
+    fn run(&mut self, now: Instant, cost: Duration, thread: usize, work: Work) {
+        let until = now + self.dice.jitter(cost, self.costs.jitter_percent);
+        if until == now {
+            self.finish_work(now, thread, work);
+            return;
+        }
+        let comes_in = match work.socket() {
+            Some(_) => self.costs.comes_in,
+            None => ComesIn::FramesAndTimers,
+        };
+        self.running = Some(Running {
+            thread,
+            work,
+            until,
+            frames_wait: comes_in != ComesIn::FramesAndTimers,
+            timers_wait: comes_in == ComesIn::Nothing,
+        });
     }
 
     fn wakeup_cost(&mut self) -> Duration {
@@ -166,14 +265,9 @@ impl<P: Program> Host<P> {
             }
             Call::TryWrite { socket, len } => {
                 self.threads[index].wrote = self.threads[index].wrote.and(socket);
-                let wrote = self.ask(socket, |connection, out| {
-                    connection.write(now, len, false, out)
-                });
-                let work = Work::Finish(Outcome::Wrote(wrote));
-                (
-                    costs.write,
-                    Step::Busy(costs.chunk + costs.copying(wrote), work),
-                )
+                let space = self.sockets[socket as usize].connection.sender().space();
+                let copying = self.costs.chunk + self.costs.copying(len.min(space));
+                (costs.write, Step::Busy(copying, Work::Ask(call)))
             }
             Call::Poll {
                 read,
@@ -215,27 +309,15 @@ impl<P: Program> Host<P> {
                 }
                 (costs.read, self.look(now, Wait::Open(socket)))
             }
-            Call::Close(socket) => {
-                self.ask(socket, |connection, out| connection.close(now, out));
-                self.announce(socket, now);
-                (costs.write, done(Outcome::Done))
-            }
-            Call::NoDelay(socket, on) => {
-                self.ask(socket, |connection, out| {
-                    connection.set_nodelay(now, on, out);
-                });
-                (costs.write, done(Outcome::Done))
-            }
-            Call::Cork(socket, on) => {
-                self.ask(socket, |connection, out| connection.set_cork(now, on, out));
-                (costs.write, done(Outcome::Done))
+            Call::Close(_) | Call::NoDelay(..) | Call::Cork(..) => {
+                (costs.write, Step::Busy(Duration::ZERO, Work::Ask(call)))
             }
             Call::Exit | Call::Stop => unreachable!("seen to before"),
         };
         match step {
             Step::Busy(cost, work) => Step::Busy(at_once + entering + cost, work),
             Step::Sleeps(on) => {
-                self.spend(now, at_once);
+                self.occupy(at_once);
                 self.threads[index].owes = entering;
                 Step::Sleeps(on)
             }
@@ -255,7 +337,7 @@ impl<P: Program> Host<P> {
                     return Step::Sleeps(on);
                 }
                 connection.reader_resumes();
-                self.take(now, self.costs.take, Reading::of(socket, octets))
+                self.take(Reading::of(socket, octets))
             }
             Wait::Space { socket, len, more } => {
                 self.sockets[socket as usize].connection.write_resume(now);
@@ -274,13 +356,10 @@ impl<P: Program> Host<P> {
         }
     }
 
-    /// Takes what a read has found, up to where a timer comes in.
-    fn take(&self, now: Instant, first: Duration, reading: Reading) -> Step {
-        let timer = self.sockets[reading.socket as usize]
-            .connection
-            .next_wakeup();
-        let reading = reading.up_to(timer, now + first, &self.costs);
-        Step::Busy(first + reading.copying(&self.costs), Work::Take(reading))
+    /// Takes what a read has found.
+    fn take(&self, reading: Reading) -> Step {
+        let cost = self.costs.take + self.costs.copying(reading.octets);
+        Step::Busy(cost, Work::Take(reading))
     }
 
     fn ready(&self, read: Sockets, write: Sockets) -> (Sockets, Sockets) {
@@ -300,8 +379,8 @@ impl<P: Program> Host<P> {
     }
 
     /// The next piece of a write, or sleep for space.
-    fn piece(&self, socket: u32, len: u64, more: bool) -> Step {
-        match self.sockets[socket as usize].connection.peek_write() {
+    fn piece(&mut self, socket: u32, len: u64, more: bool) -> Step {
+        match self.sockets[socket as usize].connection.next_piece() {
             Some(octets) => {
                 let cost = self.costs.chunk + self.costs.copying(octets);
                 Step::Busy(cost, Work::Put { socket, len, more })
@@ -349,20 +428,17 @@ impl<P: Program> Host<P> {
         match work {
             Work::Wake => self.threads[index].wants_now(now),
             Work::Finish(outcome) => self.thread_goes_on(index, now, outcome),
-            Work::Take(reading) if reading.left > 0 => {
-                self.ask(reading.socket, |connection, _| {
-                    connection.read_part(reading.octets)
-                });
-                self.thread_does(index, now, Then::Rest(reading.rest()));
-            }
             Work::Take(Reading {
                 socket,
                 taken,
                 octets,
-                ..
             }) => {
                 let octets = self.ask(socket, |connection, out| connection.read(now, octets, out));
                 self.thread_goes_on(index, now, Outcome::Read(taken + octets));
+            }
+            Work::Ask(call) => {
+                let outcome = self.asked_for(now, call);
+                self.thread_goes_on(index, now, outcome);
             }
             Work::Put { socket, len, more } => {
                 match self.ask(socket, |connection, out| {
@@ -377,6 +453,31 @@ impl<P: Program> Host<P> {
                 }
             }
         }
+    }
+
+    /// A call that asks something of a connection and does not wait for it.
+    fn asked_for(&mut self, now: Instant, call: Call) -> Outcome {
+        match call {
+            Call::TryWrite { socket, len } => {
+                return Outcome::Wrote(self.ask(socket, |connection, out| {
+                    connection.write(now, len, false, out)
+                }));
+            }
+            Call::Close(socket) => {
+                self.ask(socket, |connection, out| connection.close(now, out));
+                self.announce(socket, now);
+            }
+            Call::NoDelay(socket, on) => {
+                self.ask(socket, |connection, out| {
+                    connection.set_nodelay(now, on, out)
+                });
+            }
+            Call::Cork(socket, on) => {
+                self.ask(socket, |connection, out| connection.set_cork(now, on, out));
+            }
+            _ => unreachable!("no such call"),
+        }
+        Outcome::Done
     }
 
     fn thread_goes_on(&mut self, index: usize, now: Instant, outcome: Outcome) {

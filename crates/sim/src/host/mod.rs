@@ -1,7 +1,20 @@
 //! A host: one processor, sockets and threads.
 //!
-//! The processor does one job at a time and none is interrupted. When it is free, what came in from
-//! the network goes first, then timers, then threads in the order in which they became ready.
+//! The processor does one thing at a time. What comes in from the network goes first, then timers,
+//! then threads in the order in which they became ready. A thread at work is interrupted by the
+//! first two and ends later by as much; threads do not interrupt each other.
+//!
+//! That is BSD's way. User code, and copying between user and kernel, run at `spl0` (`uiomove` in
+//! `sosend` and `soreceive`); receive interrupts (`splimp`), the protocol's input (`ipintr` at
+//! `splnet`) and timers (`softclock`, then `splnet`) come in between. What touches a connection runs
+//! at `splnet` and is never interrupted by them: the check for space and PRU_SEND, with `sbappend` and
+//! `tcp_output`, and PRU_RCVD after the copying (4.4BSD: `kern/uipc_socket.c`, `netinet/tcp_usrreq.c`;
+//! McKusick et al., The Design and Implementation of the 4.4BSD Operating System, sections 3.3 and
+//! 12.2). So a job's time can be interrupted, its effect at the end, with the segments that leave, can
+//! not.
+//!
+//! Linux differs: while a system call has locked a socket, segments for it wait in the socket's backlog
+//! and its timers are put off ([`ComesIn`](crate::costs::ComesIn)).
 
 mod job;
 mod reading;
@@ -14,6 +27,7 @@ use tinygram_engine::{Connection, Instant, Outbox};
 use crate::costs::HostCosts;
 use crate::dice::Dice;
 use crate::program::Program;
+use job::Running;
 pub(crate) use job::Wish;
 pub(crate) use thread::Thread;
 
@@ -74,8 +88,10 @@ pub struct Host<P> {
     pub(crate) dice: Dice,
     pub(crate) sockets: Vec<Socket>,
     pub(crate) threads: Vec<Thread<P>>,
-    /// When the processor is free for the next job.
+    /// Until when the kernel is at work for the network; nothing comes in between.
     pub(crate) free_at: Instant,
+    /// The thread at work.
+    running: Option<Running>,
     /// The earliest timer of all sockets, as last looked up.
     pub(crate) next_timer: Instant,
     /// When the first thread is ready, or wakes by the clock, as last looked up.
@@ -102,6 +118,7 @@ impl<P: Program> Host<P> {
             sockets: Vec::new(),
             threads,
             free_at: Instant::ZERO,
+            running: None,
             next_timer: Instant::FAR_FUTURE,
             next_thread,
             outbox: Outbox::new(),
@@ -121,7 +138,7 @@ impl<P: Program> Host<P> {
         self.threads.iter().map(|thread| &thread.program)
     }
 
-    /// When the first timer or thread wants the processor.
+    /// When the first timer wants the processor, or a thread to begin or to end its work.
     #[inline]
     pub(crate) fn next_own(&mut self) -> Instant {
         if std::mem::take(&mut self.asked) {
@@ -130,6 +147,11 @@ impl<P: Program> Host<P> {
                 .iter()
                 .map(|socket| socket.connection.next_wakeup());
             self.next_timer = wakeups.min().unwrap_or(Instant::FAR_FUTURE);
+        }
+        match &self.running {
+            Some(running) if running.timers_wait => return running.until,
+            Some(running) => return self.next_timer.min(running.until),
+            None => {}
         }
         let ready = self.threads.iter().map(Thread::wants_at);
         self.next_thread = ready.min().unwrap_or(Instant::FAR_FUTURE);

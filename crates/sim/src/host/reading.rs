@@ -1,19 +1,17 @@
-//! A read at work: what it takes out of the receive buffer, and where a timer comes into it.
+//! A read at work: what it takes out of the receive buffer, and how much of it an interrupt finds taken.
 
-use tinygram_engine::{Duration, Instant};
+use tinygram_engine::Duration;
 
 use crate::costs::HostCosts;
 
-/// A piece of a read, all of it as a rule.
+/// What a read takes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Reading {
     pub(crate) socket: u32,
-    /// What earlier pieces took, in octets.
+    /// What it has taken, in octets.
     pub(crate) taken: u64,
-    /// What this one takes.
+    /// What it will have taken besides when it is done.
     pub(crate) octets: u64,
-    /// What a later one will take, after a timer.
-    pub(crate) left: u64,
 }
 
 impl Reading {
@@ -23,40 +21,25 @@ impl Reading {
             socket,
             taken: 0,
             octets,
-            left: 0,
         }
     }
 
-    /// What is left of it.
-    pub(crate) fn rest(self) -> Self {
-        Self {
-            taken: self.taken + self.octets,
-            octets: self.left,
-            left: 0,
-            ..self
-        }
-    }
-
-    /// The same, cut short after the unit in which `timer` expires, if it does so while this copies
-    /// from `begin` on.
-    pub(crate) fn up_to(self, timer: Instant, begin: Instant, costs: &HostCosts) -> Self {
+    /// Of `octets`, what is still in the buffer when it copies for another `rest`. A unit leaves the
+    /// buffer once it is copied; without units, all leaves at the end.
+    pub(crate) fn left_after(self, rest: Duration, costs: &HostCosts) -> u64 {
         let Some(unit) = costs.take_unit else {
-            return self;
+            return self.octets;
         };
-        if timer <= begin || begin + costs.copying(self.octets) <= timer {
-            return self;
-        }
-        let copied = timer.since(begin).as_nanos() * 1000 / costs.copy_ps_per_octet.max(1);
-        let octets = (copied + 1).next_multiple_of(unit).min(self.octets);
-        Self {
-            octets,
-            left: self.octets - octets,
-            ..self
-        }
+        let uncopied = rest.as_nanos() * 1000 / costs.copy_ps_per_octet.max(1);
+        // The first unit may be one that an earlier interrupt fell into.
+        let all = self.taken + self.octets;
+        let copied = all.saturating_sub(uncopied) / unit * unit;
+        all - copied.clamp(self.taken, all)
     }
 
-    /// How long it copies.
-    pub(crate) fn copying(self, costs: &HostCosts) -> Duration {
-        costs.copying(self.octets)
+    /// So many octets of it have left the buffer.
+    pub(crate) fn took(&mut self, octets: u64) {
+        self.taken += octets;
+        self.octets -= octets;
     }
 }

@@ -8,6 +8,7 @@ use serde::Serialize;
 
 use super::verdict::{self, Verdict};
 use super::{diag, live};
+use crate::covered::State;
 
 /// One TCP connection.
 #[derive(Clone, Debug, Serialize)]
@@ -29,6 +30,14 @@ pub(crate) struct Owner {
     pub(crate) pid: i32,
     pub(crate) name: String,
     pub(crate) fd: i32,
+    /// The process's effective user.
+    pub(crate) user: Option<String>,
+    /// Its container, as its control group names it.
+    pub(crate) container: Option<String>,
+    /// The inode of its network namespace, where that is not ours.
+    pub(crate) network_namespace: Option<u64>,
+    /// What the library in it shows, where `tinygram run` covers it.
+    pub(crate) covered: Option<State>,
 }
 
 /// What the program, or the system, set on the socket.
@@ -109,7 +118,7 @@ impl Target {
         })
     }
 
-    fn is_met_by(&self, connection: &Connection) -> bool {
+    pub(super) fn is_met_by(&self, connection: &Connection) -> bool {
         match self {
             Self::Name(name) => connection.owners.iter().any(|owner| owner.name == *name),
             Self::Number(number) => {
@@ -120,6 +129,15 @@ impl Target {
                         .iter()
                         .any(|owner| owner.pid as u32 == *number)
             }
+        }
+    }
+}
+
+impl std::fmt::Display for Target {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Number(number) => write!(f, "{number}"),
+            Self::Name(name) => f.write_str(name),
         }
     }
 }

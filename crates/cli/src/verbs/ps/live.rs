@@ -3,9 +3,11 @@
 //! Nothing is changed on the socket, and the copy is closed at once.
 
 use std::collections::BTreeSet;
+use std::fs;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::os::unix::fs::MetadataExt;
 
 use libc::{c_int, socklen_t};
 use netlink_packet_sock_diag::inet::nlas::TcpInfo;
@@ -14,6 +16,7 @@ use procfs::process::{FDTarget, Process, all_processes};
 use tinygram_link::tcp_info::{get, tcp_info};
 
 use super::connection::{Connection, Counts, Options, Owner, state_name};
+use crate::covered::Covered;
 
 /// Calls `visit` with every descriptor of every process that leads to a socket, and a function that
 /// reads the socket; notes the processes that may not be looked into.
@@ -38,14 +41,16 @@ fn visit_process(
     visit: &mut impl FnMut(u64, Owner, &mut dyn FnMut() -> Option<Connection>),
 ) -> Result<(), ProcError> {
     let descriptors = process.fd()?;
-    let name = process.stat()?.comm;
+    let mut about = None;
     let handle = pidfd_open(process.pid)?;
     for descriptor in descriptors.flatten() {
         if let FDTarget::Socket(inode) = descriptor.target {
+            if about.is_none() {
+                about = Some(owner(process)?);
+            }
             let owner = Owner {
-                pid: process.pid,
-                name: name.clone(),
                 fd: descriptor.fd,
+                ..about.clone().expect("just found")
             };
             visit(
                 inode,
@@ -64,6 +69,48 @@ fn visit_process(
         }
     }
     Ok(())
+}
+
+/// What is to be said of a process, whichever its descriptor.
+fn owner(process: &Process) -> Result<Owner, ProcError> {
+    let pid = process.pid;
+    let network = |pid: &str| {
+        fs::metadata(format!("/proc/{pid}/ns/net"))
+            .ok()
+            .map(|meta| meta.ino())
+    };
+    let theirs = network(&pid.to_string());
+    let covered = Covered::find(pid as u32).ok().flatten();
+    Ok(Owner {
+        pid,
+        name: process.stat()?.comm,
+        fd: -1,
+        user: process.uid().ok().map(user_name),
+        container: container(pid),
+        network_namespace: theirs.filter(|theirs| network("self") != Some(*theirs)),
+        covered: covered.and_then(|covered| covered.state().ok().flatten()),
+    })
+}
+
+/// By the local list of users; the number where it is not there.
+fn user_name(uid: u32) -> String {
+    let users = fs::read_to_string("/etc/passwd").unwrap_or_default();
+    let named = users.lines().find_map(|line| {
+        let mut fields = line.split(':');
+        let name = fields.next()?;
+        (fields.nth(1)? == uid.to_string()).then(|| name.to_owned())
+    });
+    named.unwrap_or_else(|| uid.to_string())
+}
+
+/// The container that a process's control group is named after: its first twelve characters, as the
+/// usual tools show it.
+fn container(pid: i32) -> Option<String> {
+    let groups = fs::read_to_string(format!("/proc/{pid}/cgroup")).ok()?;
+    groups.split(['/', '\n', '-', '.', ':']).find_map(|part| {
+        let is_id = part.len() == 64 && part.bytes().all(|byte| byte.is_ascii_hexdigit());
+        is_id.then(|| part[..12].to_owned())
+    })
 }
 
 /// The connection behind a descriptor, without its owners; nothing if it is not a TCP connection.

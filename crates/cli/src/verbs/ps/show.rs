@@ -46,9 +46,11 @@ pub(crate) fn text(table: &Table) -> String {
 }
 
 /// What the reader should know besides, for standard error.
-pub(crate) fn remarks(table: &Table, target: Option<&Target>) -> Vec<String> {
+pub(crate) fn remarks(table: &Table, target: Option<&Target>, trouble: bool) -> Vec<String> {
     let mut lines = Vec::new();
-    if table.connections.is_empty() {
+    if table.connections.is_empty() && trouble {
+        lines.push("no connection looks like trouble".to_owned());
+    } else if table.connections.is_empty() {
         lines.push(match target {
             None => "there is no TCP connection".to_owned(),
             Some(Target::Number(number)) => {
@@ -80,14 +82,85 @@ fn yama() -> String {
     }
 }
 
-const COLUMNS: usize = 13;
+/// A line for each process: what its connections come to, and whether it is covered.
+pub(crate) fn summary(table: &Table, top: Option<u32>) -> String {
+    #[derive(Default)]
+    struct Sums {
+        name: String,
+        connections: u64,
+        trouble: u64,
+        segments: u64,
+        bytes: u64,
+        run: String,
+    }
+    let mut processes = std::collections::BTreeMap::<i32, Sums>::new();
+    for connection in &table.connections {
+        // A connection that several have open counts with the first of them.
+        let owner = connection.owners.first();
+        let sums = processes
+            .entry(owner.map_or(-1, |owner| owner.pid))
+            .or_default();
+        sums.name = owner.map_or_else(|| "?".into(), |owner| owner.name.clone());
+        sums.run = run(connection);
+        sums.connections += 1;
+        sums.trouble += u64::from(connection.verdict.is_some());
+        sums.segments += u64::from(connection.counts.data_segments_sent);
+        sums.bytes += connection.counts.bytes_sent;
+    }
+    let mut all: Vec<_> = processes.into_iter().collect();
+    all.sort_by_key(|(pid, sums)| (std::cmp::Reverse(sums.connections), *pid));
+    let mut out = format!(
+        "{:>7}  {:<16} {:>11} {:>8} {:>10} {:>6}  RUN\n",
+        "PID", "PROCESS", "CONNECTIONS", "TROUBLE", "SEGMENTS", "B/SEG"
+    );
+    for (pid, sums) in all.iter().take(top.map_or(usize::MAX, |top| top as usize)) {
+        let size = sums.bytes.checked_div(sums.segments);
+        let _ = writeln!(
+            out,
+            "{:>7}  {:<16} {:>11} {:>8} {:>10} {:>6}  {}",
+            if *pid < 0 {
+                "?".into()
+            } else {
+                pid.to_string()
+            },
+            sums.name,
+            sums.connections,
+            sums.trouble,
+            sums.segments,
+            size.map_or_else(|| "-".into(), |size| size.to_string()),
+            sums.run,
+        );
+    }
+    out
+}
+
+/// Whether `tinygram run` covers the process, under which policy, and what it has held and rescued.
+fn run(connection: &Connection) -> String {
+    let covered = connection
+        .owners
+        .iter()
+        .find_map(|owner| owner.covered.as_ref());
+    covered.map_or_else(
+        || "-".to_owned(),
+        |state| {
+            let (held, rescued) = (state.writes_held, state.watchdog_rescues);
+            match (held, rescued) {
+                (0, _) => state.policy.to_owned(),
+                (held, 0) => format!("{} held {held}", state.policy),
+                (held, rescued) => format!("{} held {held}, rescued {rescued}", state.policy),
+            }
+        },
+    )
+}
+
+const COLUMNS: usize = 15;
 const HEADINGS: [&str; COLUMNS] = [
-    "PID", "PROCESS", "LOCAL", "REMOTE", "NAGLE", "CORK", "ACKS", "MSS", "CWND", "RTT ms",
-    "BUFFERS", "SEGMENTS", "B/SEG",
+    "PID", "PROCESS", "USER", "LOCAL", "REMOTE", "NAGLE", "CORK", "ACKS", "MSS", "CWND", "RTT ms",
+    "BUFFERS", "SEGMENTS", "B/SEG", "RUN",
 ];
 /// Words stand left, numbers right.
 const LEFT: [bool; COLUMNS] = [
-    false, true, true, true, true, true, true, false, false, false, false, false, false,
+    false, true, true, true, true, true, true, true, false, false, false, false, false, false, true,
 ];
 
 fn row(connection: &Connection) -> [String; COLUMNS] {
@@ -103,17 +176,25 @@ fn row(connection: &Connection) -> [String; COLUMNS] {
     };
     let options = connection.options.as_ref();
     let told = |tell: fn(&super::connection::Options) -> String| options.map_or_else(unknown, tell);
+    let first = connection.owners.first();
+    let place = first.and_then(|owner| owner.container.clone());
+    let place = place.or_else(|| first?.network_namespace.map(|inode| format!("net:{inode}")));
     [
         pid,
-        process,
+        process + &place.map_or_else(String::new, |place| format!(" @{place}")),
+        first
+            .and_then(|owner| owner.user.clone())
+            .unwrap_or_else(unknown),
         connection.local.to_string(),
         connection.remote.to_string(),
         told(|o| if o.nodelay { "off" } else { "on" }.to_owned()),
         told(|o| if o.cork { "on" } else { "-" }.to_owned()),
-        told(|o| {
+        options.map_or_else(unknown, |o| {
             let mode = if o.quickack { "quick" } else { "pingpong" };
-            o.delayed_ack_max_us
-                .map_or(mode.to_owned(), |max| format!("{mode} <={}ms", max / 1000))
+            match counts.ack_timeout_us {
+                0 => mode.to_owned(),
+                timeout => format!("{mode} {}ms", timeout / 1000),
+            }
         }),
         counts.mss.to_string(),
         counts.congestion_window.to_string(),
@@ -129,6 +210,7 @@ fn row(connection: &Connection) -> [String; COLUMNS] {
         counts
             .bytes_per_segment()
             .map_or_else(|| "-".to_owned(), |bytes| format!("{bytes:.0}")),
+        run(connection),
     ]
 }
 

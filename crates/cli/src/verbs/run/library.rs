@@ -1,22 +1,24 @@
 //! The library the command carries, and where programs can load it from.
 //!
-//! It is unpacked into a cache folder under a name made of its content's hash: every version has its
-//! own file, and a file in use is never rewritten.
+//! Its name is made of its content's hash: every version has its own file, and a file in use is never
+//! rewritten. It is looked for where a package may have put it, and unpacked where it is not found.
 
 use std::env;
-use std::ffi::OsString;
+use std::ffi::{CString, OsString};
 use std::fs;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::Write;
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
-use crate::exit::Failure;
+use crate::exit::{Failure, plain};
 
 static LIBRARY: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/preload.so"));
 
-/// The file to preload, unpacked if it is not there yet.
-pub(crate) fn unpack() -> Result<PathBuf, Failure> {
+/// The file to preload: one that is there, or else one that is unpacked now.
+pub(crate) fn find(asked: Option<&Path>) -> Result<PathBuf, Failure> {
     if LIBRARY.is_empty() {
         return Err(Failure::Input(
             "run needs Linux on x86_64 with glibc: the library it loads into programs keeps its thread's memory \
@@ -24,16 +26,148 @@ pub(crate) fn unpack() -> Result<PathBuf, Failure> {
                 .to_owned(),
         ));
     }
-    let folder = folder();
-    let file = folder.join(format!("libtinygram-{:016x}.so", digest(LIBRARY)));
-    if is_ours(&file) {
-        return Ok(file);
+    if let Some(folder) = asked {
+        return in_folder(folder)
+            .map_err(|why| Failure::Input(format!("--library-dir {}: {why}", folder.display())));
     }
-    write(&folder, &file).map_err(|error| Failure::Io {
-        doing: format!("unpacking the library to {}", file.display()),
-        error,
-    })?;
-    Ok(file)
+    if let Some(packaged) = packaged()
+        .into_iter()
+        .find(|file| is_ours(file) && obstacle(file).is_none())
+    {
+        return Ok(packaged);
+    }
+    let mut tried = Vec::new();
+    for folder in folders() {
+        match in_folder(&folder) {
+            Ok(file) => return Ok(file),
+            Err(why) => tried.push(format!("{}: {why}", folder.display())),
+        }
+    }
+    Err(Failure::Input(format!(
+        "no folder to unpack the library to ({}); name one with --library-dir",
+        tried.join("; ")
+    )))
+}
+
+/// The library in this folder, unpacked if it is not there; or why it cannot be.
+fn in_folder(folder: &Path) -> Result<PathBuf, String> {
+    let folder = std::path::absolute(folder).map_err(|error| plain(&error).to_string())?;
+    let file = folder.join(name());
+    if let Some(why) = bad_path(&file) {
+        return Err(why.to_owned());
+    }
+    if !is_ours(&file) {
+        write(&folder, &file).map_err(|error| plain(&error).to_string())?;
+    }
+    match obstacle(&file) {
+        Some(why) => Err(why.to_owned()),
+        None if is_ours(&file) => Ok(file),
+        None => Err("others may write to it".to_owned()),
+    }
+}
+
+/// Where a package, or an administrator, may have put it; not unpacked there.
+fn packaged() -> Vec<PathBuf> {
+    let mut folders = Vec::new();
+    if let Ok(program) = env::current_exe()
+        && let Some(folder) = program.parent()
+    {
+        folders.push(folder.to_owned());
+        folders.push(folder.join("../lib/tinygram"));
+    }
+    folders.extend(["/usr/lib/tinygram", "/usr/local/lib/tinygram", ROOTS].map(PathBuf::from));
+    let files = folders
+        .iter()
+        .flat_map(|folder| [folder.join(name()), folder.join("libtinygram.so")]);
+    files.filter_map(|file| file.canonicalize().ok()).collect()
+}
+
+/// Where to unpack it, the best first. Root's is one that every user can read: servers start as root
+/// and go on as somebody else.
+fn folders() -> Vec<PathBuf> {
+    // SAFETY: no argument, cannot fail.
+    let me = unsafe { libc::geteuid() };
+    let own = |folder: &str| PathBuf::from(folder).join(format!("tinygram-{me}"));
+    if me == 0 {
+        return vec![
+            ROOTS.into(),
+            "/run/tinygram".into(),
+            own("/dev/shm"),
+            own("/tmp"),
+        ];
+    }
+    let variable = |name| {
+        env::var_os(name)
+            .map(PathBuf::from)
+            .filter(|path| path.is_absolute())
+    };
+    let cache = variable("XDG_CACHE_HOME").or_else(|| Some(variable("HOME")?.join(".cache")));
+    let mut folders: Vec<_> = [cache, variable("XDG_RUNTIME_DIR")]
+        .into_iter()
+        .flatten()
+        .map(|folder| folder.join("tinygram"))
+        .collect();
+    folders.push(env::temp_dir().join(format!("tinygram-{me}")));
+    folders.extend([own("/dev/shm"), own("/tmp"), own("/var/tmp")]);
+    folders
+}
+
+/// Why the dynamic linker cannot take the file from there, if it cannot.
+fn obstacle(file: &Path) -> Option<&'static str> {
+    bad_path(file).or_else(|| forbids_programs(file).then_some("its file system is mounted noexec"))
+}
+
+fn bad_path(file: &Path) -> Option<&'static str> {
+    // ld.so(8): entries of LD_PRELOAD are separated by spaces or colons, and there is no escaping.
+    let separates = |byte: &u8| matches!(byte, b' ' | b':' | b'$');
+    file.as_os_str()
+        .as_bytes()
+        .iter()
+        .any(separates)
+        .then_some("LD_PRELOAD takes no path with a space, a colon or a dollar sign")
+}
+
+fn forbids_programs(file: &Path) -> bool {
+    let Ok(path) = CString::new(file.as_os_str().as_bytes()) else {
+        return true;
+    };
+    // SAFETY: a C string, and a structure of integers that is written to.
+    unsafe {
+        let mut system: libc::statvfs = std::mem::zeroed();
+        libc::statvfs(path.as_ptr(), &raw mut system) == 0 && system.f_flag & libc::ST_NOEXEC != 0
+    }
+}
+
+/// Whether the dynamic linker loads the library into the program at `file`, by its own account: nothing
+/// of the program is run (ld.so(8), `LD_TRACE_LOADED_OBJECTS`).
+pub(crate) fn verify(file: &Path, library: &Path) -> Result<(), Failure> {
+    let traced = Command::new(file)
+        .env_clear()
+        .envs(env::vars_os().filter(|(name, _)| name.as_bytes().starts_with(b"LD_")))
+        .env("LD_PRELOAD", preload_list(library))
+        .env("LD_TRACE_LOADED_OBJECTS", "1")
+        .stdin(std::process::Stdio::null())
+        .output();
+    let Ok(traced) = traced else { return Ok(()) };
+    let is_listed = |line: &[u8]| contains(line, library.as_os_str().as_bytes());
+    if traced.stdout.split(|byte| *byte == b'\n').any(is_listed) {
+        return Ok(());
+    }
+    let said = String::from_utf8_lossy(&traced.stderr);
+    let said = said
+        .lines()
+        .find(|line| line.contains("tinygram"))
+        .unwrap_or("it does not say why");
+    Err(Failure::Input(format!(
+        "the dynamic linker does not load {} into {}: {}; another folder may be named with --library-dir",
+        library.display(),
+        file.display(),
+        said.trim()
+    )))
+}
+
+fn contains(line: &[u8], what: &[u8]) -> bool {
+    line.windows(what.len()).any(|window| window == what)
 }
 
 /// The new value of `LD_PRELOAD`: the library first, then what the caller preloads anyway.
@@ -46,17 +180,9 @@ pub(crate) fn preload_list(library: &Path) -> OsString {
     list
 }
 
-/// Root's folder is one that every user can read: servers start as root and go on as somebody else.
-fn folder() -> PathBuf {
-    // SAFETY: no argument, cannot fail.
-    if unsafe { libc::geteuid() } == 0 {
-        return PathBuf::from("/var/cache/tinygram");
-    }
-    let cache = env::var_os("XDG_CACHE_HOME")
-        .map(PathBuf::from)
-        .filter(|path| path.is_absolute())
-        .or_else(|| Some(PathBuf::from(env::var_os("HOME")?).join(".cache")));
-    cache.unwrap_or_else(env::temp_dir).join("tinygram")
+/// The library's file name.
+fn name() -> String {
+    format!("libtinygram-{:016x}.so", digest(LIBRARY))
 }
 
 /// Whether that file is the library, and nobody else could have put it there or change it.
@@ -74,8 +200,11 @@ fn is_ours(file: &Path) -> bool {
 
 /// Written aside and renamed: another `tinygram run` may be looking at the same instant.
 fn write(folder: &Path, file: &Path) -> std::io::Result<()> {
+    let is_new = !folder.exists();
     fs::create_dir_all(folder)?;
-    fs::set_permissions(folder, fs::Permissions::from_mode(0o755))?;
+    if is_new {
+        fs::set_permissions(folder, fs::Permissions::from_mode(0o755))?;
+    }
     let draft = folder.join(format!(
         ".{}.{}",
         file.file_name().unwrap_or_default().display(),
@@ -83,8 +212,18 @@ fn write(folder: &Path, file: &Path) -> std::io::Result<()> {
     ));
     let mut options = fs::OpenOptions::new();
     options.write(true).create_new(true).mode(0o755);
-    options.open(&draft)?.write_all(LIBRARY)?;
-    fs::rename(&draft, file)
+    let written = options
+        .open(&draft)
+        .and_then(|mut open| {
+            open.write_all(LIBRARY)?;
+            // Whatever the umask: the program may go on as another user.
+            open.set_permissions(fs::Permissions::from_mode(0o755))
+        })
+        .and_then(|()| fs::rename(&draft, file));
+    if written.is_err() {
+        let _ = fs::remove_file(&draft);
+    }
+    written
 }
 
 fn digest(bytes: &[u8]) -> u64 {
@@ -92,3 +231,6 @@ fn digest(bytes: &[u8]) -> u64 {
     bytes.hash(&mut hasher);
     hasher.finish()
 }
+
+/// Root's copy, which every user can load.
+const ROOTS: &str = "/var/cache/tinygram";

@@ -5,20 +5,23 @@ mod cgroup;
 mod library;
 mod reach;
 mod stats;
+mod witness;
 
 use std::ffi::{OsStr, OsString};
 use std::fs::OpenOptions;
 use std::io::Write;
 use std::os::unix::process::CommandExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus};
 use std::time::Duration;
 
 use clap::ValueEnum;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use tinygram_coalesce::{Policy, Rules};
+use tinygram_preload::page::Page;
 use tinygram_preload::settings::{MAX_ONLY, Only, Settings, VARIABLE};
 
+use crate::covered::Covered;
 use crate::exit::{Done, Failure};
 use crate::supervise;
 
@@ -54,13 +57,29 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FILE", requires = "stats")]
     stats_to: Option<PathBuf>,
 
+    /// Unpack the library to this folder, or take it from there; else it is looked for beside this
+    /// program and in /usr/lib/tinygram, and unpacked to /var/cache/tinygram (root) or the user's
+    /// cache folder
+    #[arg(long, value_name = "DIR", conflicts_with = "cgroup")]
+    library_dir: Option<PathBuf>,
+
     /// For programs no library can reach: let the kernel set TCP_NODELAY on every connection of the
     /// program's control group; nothing is held
     #[arg(long, conflicts_with_all = ["policy", "watchdog", "hold_below", "eager", "only", "stats"])]
     cgroup: bool,
 
+    /// Put --policy (flush-on-block or nodelay) in force in this running process, which was started
+    /// under run, and show what it has done so far
+    #[arg(long, value_name = "PID", conflicts_with_all = ["watchdog", "hold_below", "eager", "only", "stats",
+          "cgroup", "library_dir", "program"])]
+    switch: Option<u32>,
+
     /// The program and its arguments
-    #[arg(last = true, required = true, value_name = "PROGRAM")]
+    #[arg(
+        last = true,
+        required_unless_present = "switch",
+        value_name = "PROGRAM"
+    )]
     program: Vec<OsString>,
 }
 
@@ -71,6 +90,9 @@ enum Format {
 }
 
 pub(crate) fn run(args: &Args) -> Result<Done, Failure> {
+    if let Some(pid) = args.switch {
+        return switch(pid, args.policy);
+    }
     let (name, arguments) = args.program.split_first().expect("clap requires a program");
     let file = reach::locate(name).ok_or_else(|| {
         Failure::Input(format!(
@@ -89,37 +111,104 @@ pub(crate) fn run(args: &Args) -> Result<Done, Failure> {
             file.display()
         )));
     }
-    held(args, command)
+    held(args, command, &file)
+}
+
+/// Puts a policy in force in a process that runs.
+fn switch(pid: u32, policy: Policy) -> Result<Done, Failure> {
+    if !matches!(policy, Policy::FlushOnBlock | Policy::Nodelay) {
+        return Err(Failure::Input(format!(
+            "--switch puts flush-on-block or nodelay in force, not {}: sockets that are set, or corked, are not set back",
+            policy.name()
+        )));
+    }
+    let looking = |error: std::io::Error| {
+        Failure::Input(match error.kind() {
+            std::io::ErrorKind::NotFound => format!("there is no process {pid}"),
+            std::io::ErrorKind::PermissionDenied => format!(
+                "process {pid} may not be looked into: it takes its user, and root or CAP_SYS_PTRACE where \
+                 kernel.yama.ptrace_scope is not 0"
+            ),
+            _ => format!("process {pid}: {error}"),
+        })
+    };
+    let uncovered = || {
+        Failure::Input(format!(
+            "process {pid} is not covered: it was not started under tinygram run of this version"
+        ))
+    };
+    let covered = Covered::find(pid).map_err(looking)?.ok_or_else(uncovered)?;
+    let before = covered.state().map_err(looking)?.ok_or_else(uncovered)?;
+    if before.policy == Policy::CorkUntilBlock.name() {
+        return Err(Failure::Input(format!(
+            "process {pid} runs under cork-until-block, whose corks are not taken out by a switch"
+        )));
+    }
+    covered.switch(policy).map_err(looking)?;
+    super::print(
+        format!(
+            "process {pid}: {} -> {} ({} writes held so far, {} merged, {} rescued)\n",
+            before.policy,
+            policy.name(),
+            before.writes_held,
+            before.writes_merged,
+            before.watchdog_rescues
+        )
+        .as_bytes(),
+    )?;
+    Ok(Done::Well)
 }
 
 /// What to do about a program that cannot be reached.
 const ALTERNATIVES: &str = "instead, tinygram run --cgroup sets TCP_NODELAY for it in the kernel, or on the machine \
      that receives: ip route change ... quickack 1";
 
-fn held(args: &Args, mut command: Command) -> Result<Done, Failure> {
+fn held(args: &Args, mut command: Command, file: &Path) -> Result<Done, Failure> {
+    let library = library::find(args.library_dir.as_deref())?;
+    if reach::is_traceable(file) {
+        library::verify(file, &library)?;
+    }
     let counted = args.stats.map(|_| stats::Counted::create()).transpose()?;
     let mut settings = settings(args)?;
     settings.stats = counted.as_ref().and_then(|counted| counted.path().to_str());
     command
-        .env("LD_PRELOAD", library::preload_list(&library::unpack()?))
+        .env("LD_PRELOAD", library::preload_list(&library))
         .env(VARIABLE, settings.encode());
-    let (Some(format), Some(counted)) = (args.stats, &counted) else {
-        // Nothing is left for us to do, so we become the program: no process stands between it and
-        // its signals, its terminal and its parent.
-        let error = command.exec();
-        return Err(cannot_run(&command, error));
+    let page = match (args.stats, counted) {
+        (Some(format), Some(counted)) => Some(witnessed(args, format, counted)?),
+        _ => None,
     };
+    // No process stands between the program and its signals, its terminal and its parent.
+    let error = command.exec();
+    if let Some(page) = page {
+        witness::dismiss(page);
+    }
+    Err(cannot_run(&command, error))
+}
+
+/// Leaves it to a witness to show the statistics when the program has ended.
+fn witnessed(
+    args: &Args,
+    format: Format,
+    counted: stats::Counted,
+) -> Result<&'static Page, Failure> {
     // Opened before any work: a name that cannot be written is bad input.
     let mut out = output(args)?;
-    let status = supervised(command)?;
-    let counts = counted.read();
-    let shown = match format {
-        Format::Text => stats::text(&settings, &counts),
-        Format::Json => stats::json(&settings, &words(&args.program), status, &counts),
+    let settings = settings(args)?;
+    let counted: &'static stats::Counted = Box::leak(Box::new(counted));
+    let page = counted.page();
+    let show = |end| {
+        let counts = counted.read();
+        counted.remove();
+        let shown = match format {
+            Format::Text => stats::text(&settings, &counts),
+            Format::Json => stats::json(&settings, &words(&args.program), end, &counts),
+        };
+        // The program's own end matters more than whether anybody reads this.
+        let _ = out.write_all(shown.as_bytes());
     };
-    // The program's own end matters more than whether anybody reads this.
-    let _ = out.write_all(shown.as_bytes());
-    supervise::end_like(status)
+    witness::stand_by(page, show)?;
+    Ok(page)
 }
 
 /// Runs the program to its end.

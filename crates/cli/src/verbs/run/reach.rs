@@ -88,6 +88,17 @@ pub(crate) fn obstacle(file: &Path) -> Option<(PathBuf, Unreachable)> {
     obstacle_within(file, SCRIPTS_DEEP)
 }
 
+/// Whether the dynamic linker can be asked about it without running it: an ELF file, or a script for
+/// one. Of those [`obstacle`] has found that a dynamic linker is named.
+pub(crate) fn is_traceable(file: &Path) -> bool {
+    let start = |path: &Path| fs::read(path).unwrap_or_default();
+    let bytes = start(file);
+    let interpreter = script_interpreters(&bytes).and_then(|all| all.into_iter().next());
+    interpreter
+        .map_or(bytes, |path| start(&path))
+        .starts_with(b"\x7fELF")
+}
+
 fn obstacle_within(file: &Path, depth: usize) -> Option<(PathBuf, Unreachable)> {
     let Ok(bytes) = fs::read(file) else {
         // What may be run but not read (mode 4711, say) still shows whose privileges it runs with.

@@ -3,17 +3,16 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::Path;
-use std::process::ExitStatus;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-
-use std::os::unix::process::ExitStatusExt;
 
 use memmap2::{MmapMut, MmapOptions};
 use serde::Serialize;
 use tempfile::NamedTempFile;
-use tinygram_preload::page::{Cause, Page};
+use tinygram_coalesce::Policy;
+use tinygram_preload::page::{Cause, Page, Why};
 use tinygram_preload::settings::{Settings, unmapped};
 
+use super::witness::End;
 use crate::exit::Failure;
 
 /// The page as a file while the program runs.
@@ -27,6 +26,12 @@ impl Counted {
         let make = || {
             let file = NamedTempFile::with_prefix("tinygram-run-")?;
             file.as_file().set_len(size_of::<Page>() as u64)?;
+            // SAFETY: no argument, cannot fail.
+            if unsafe { libc::geteuid() } == 0 {
+                // Servers start as root and go on as somebody else; the name is not to be guessed.
+                file.as_file()
+                    .set_permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666))?;
+            }
             // SAFETY: a file of our own; whoever else maps it uses atomics alone, as we do.
             let map = unsafe {
                 MmapOptions::new()
@@ -45,14 +50,36 @@ impl Counted {
         self.file.path()
     }
 
+    /// The page itself.
+    pub(crate) fn page(&self) -> &Page {
+        // SAFETY: a mapping is aligned to pages and as long as a `Page`, of which any content is valid.
+        unsafe { &*self.map.as_ptr().cast::<Page>() }
+    }
+
+    /// Nothing is left behind; who has the page mapped goes on counting for nobody.
+    pub(crate) fn remove(&self) {
+        let _ = std::fs::remove_file(self.path());
+    }
+
     /// What was counted so far.
     pub(crate) fn read(&self) -> Counts {
-        // SAFETY: a mapping is aligned to pages and as long as a `Page`, of which any content is valid.
-        let page = unsafe { &*self.map.as_ptr().cast::<Page>() };
+        let page = self.page();
         let get = |count: &AtomicU64| count.load(Relaxed);
         let mut counts = Counts {
             processes: get(&page.processes),
             unlisted_connections: get(&page.unlisted),
+            processes_still_running: page.enlisted().filter(|pid| is_alive(page, *pid)).count(),
+            programs_not_covered: page
+                .escaped()
+                .map(|(name, why, times)| Escaped {
+                    name: String::from_utf8_lossy(&name).into_owned(),
+                    reason: match why {
+                        Why::Static => "statically linked",
+                        Why::Environment => "started without LD_PRELOAD and TINYGRAM_RUN",
+                    },
+                    times,
+                })
+                .collect(),
             peers: Vec::new(),
         };
         for (peer, row) in page.in_use() {
@@ -73,6 +100,11 @@ impl Counted {
                     .collect(),
                 longest_hold_us: get(&row.longest_hold_ns) as f64 / 1e3,
                 watchdog_rescues: get(&row.flushes[Cause::Watchdog as usize]),
+                went_over_to_nodelay: get(&row.went_over),
+                answers_in_several_writes: get(&row.in_several),
+                stalls: get(&row.stalls),
+                stalled_ms: get(&row.stalled_ns) as f64 / 1e6,
+                longest_stall_ms: get(&row.longest_stall_ns) as f64 / 1e6,
             };
             // Two threads may have opened an account for one peer in the same instant.
             let known = counts.peers.iter_mut().find(|known| {
@@ -100,7 +132,18 @@ pub(crate) struct Counts {
     processes: u64,
     /// Connections to more addresses than the page has rows.
     unlisted_connections: u64,
+    /// Of the processes that were covered, when the program ended.
+    processes_still_running: usize,
+    /// Programs that covered ones executed, and that the library was not loaded into.
+    programs_not_covered: Vec<Escaped>,
     peers: Vec<Peer>,
+}
+
+#[derive(Debug, Serialize)]
+struct Escaped {
+    name: String,
+    reason: &'static str,
+    times: u64,
 }
 
 #[derive(Debug, Serialize)]
@@ -118,6 +161,14 @@ struct Peer {
     flushes: BTreeMap<&'static str, u64>,
     longest_hold_us: f64,
     watchdog_rescues: u64,
+    /// Times that a connection went over to `NODELAY`, rescued too often.
+    went_over_to_nodelay: u64,
+    /// Of connections without `TCP_NODELAY` of the program's own.
+    answers_in_several_writes: u64,
+    /// Under observe: writes that waited for an acknowledgment.
+    stalls: u64,
+    stalled_ms: f64,
+    longest_stall_ms: f64,
 }
 
 impl Peer {
@@ -134,6 +185,11 @@ impl Peer {
         }
         self.longest_hold_us = self.longest_hold_us.max(other.longest_hold_us);
         self.watchdog_rescues += other.watchdog_rescues;
+        self.went_over_to_nodelay += other.went_over_to_nodelay;
+        self.answers_in_several_writes += other.answers_in_several_writes;
+        self.stalls += other.stalls;
+        self.stalled_ms += other.stalled_ms;
+        self.longest_stall_ms = self.longest_stall_ms.max(other.longest_stall_ms);
     }
 
     fn name(&self) -> String {
@@ -154,7 +210,7 @@ impl Peer {
 pub(crate) fn json(
     settings: &Settings<'_>,
     program: &[String],
-    status: ExitStatus,
+    end: End,
     counts: &Counts,
 ) -> String {
     let document = serde_json::json!({
@@ -165,8 +221,9 @@ pub(crate) fn json(
         "eager": settings.rules.eager,
         "only": settings.only.iter().flatten().map(ToString::to_string).collect::<Vec<_>>(),
         "program": program,
-        "exit_code": status.code(),
-        "signal": status.signal(),
+        "exit_code": end.code,
+        "signal": end.signal,
+        "in_words": in_words(settings, counts),
         "counts": counts,
     });
     format!("{document:#}\n")
@@ -182,7 +239,7 @@ pub(crate) fn text(settings: &Settings<'_>, counts: &Counts) -> String {
     );
     if counts.peers.is_empty() {
         out += "no TCP connection was made or accepted\n";
-        return out;
+        return out + &remarks(counts);
     }
     let width = counts
         .peers
@@ -222,7 +279,12 @@ pub(crate) fn text(settings: &Settings<'_>, counts: &Counts) -> String {
             counts.peers.len() - SHOWN
         );
     }
-    out + &causes(counts) + &remarks(counts)
+    out += &causes(counts);
+    for line in in_words(settings, counts) {
+        out += &line;
+        out.push('\n');
+    }
+    out + &remarks(counts)
 }
 
 fn causes(counts: &Counts) -> String {
@@ -246,9 +308,89 @@ fn causes(counts: &Counts) -> String {
     }
 }
 
+/// What the figures come to: under `observe` what the program suffers and what would cure it, else what
+/// it was spared.
+fn in_words(settings: &Settings<'_>, counts: &Counts) -> Vec<String> {
+    let sum = |count: fn(&Peer) -> u64| counts.peers.iter().map(count).sum::<u64>();
+    let (writes, merged) = (sum(|peer| peer.writes), sum(|peer| peer.writes_merged));
+    let mut lines = Vec::new();
+    if settings.rules.policy == Policy::Observe {
+        let stalls = sum(|peer| peer.stalls);
+        if stalls > 0 {
+            let total_ms: f64 = counts.peers.iter().map(|peer| peer.stalled_ms).sum();
+            let longest_ms = counts
+                .peers
+                .iter()
+                .fold(0.0, |most: f64, peer| most.max(peer.longest_stall_ms));
+            lines.push(format!(
+                "{} waited {:.0} ms for an acknowledgment (the longest {longest_ms:.0} ms); NODELAY alone cures that",
+                of(stalls, "write"),
+                total_ms / stalls as f64,
+            ));
+        } else {
+            lines.push(
+                "no write waited for an acknowledgment; NODELAY would change nothing".to_owned(),
+            );
+        }
+        lines.push(if merged > 0 {
+            format!("holding (flush-on-block) would save {merged} of the {writes} segments that NODELAY sends")
+        } else {
+            "holding (flush-on-block) would save nothing".to_owned()
+        });
+        return lines;
+    }
+    let answers = sum(|peer| peer.answers_in_several_writes);
+    if answers > 0 {
+        lines.push(format!(
+            "{} in several writes without TCP_NODELAY of the program's own: none waited for an acknowledgment \
+             (40 ms from a Linux receiver that delays it)",
+            of(answers, "answer")
+        ));
+    }
+    let over = sum(|peer| peer.went_over_to_nodelay);
+    if over > 0 {
+        lines.push(format!(
+            "{} over to NODELAY: the watchdog had to rescue more than one answer in a thousand (the \
+             program computes or spins with its answer written)",
+            if over == 1 { "1 connection went".to_owned() } else { format!("{over} times a connection went") }
+        ));
+    }
+    lines
+}
+
+fn of(count: u64, what: &str) -> String {
+    format!("{count} {what}{}", if count == 1 { "" } else { "s" })
+}
+
+/// Whether a covered process goes on; the program itself has ended when this is asked.
+fn is_alive(page: &Page, pid: u32) -> bool {
+    // SAFETY: asks, and sends nothing.
+    pid != page.main.load(Relaxed) && unsafe { libc::kill(pid as libc::pid_t, 0) } == 0
+}
+
 fn remarks(counts: &Counts) -> String {
     let sum = |count: fn(&Peer) -> u64| counts.peers.iter().map(count).sum::<u64>();
     let mut out = String::new();
+    if counts.processes == 0 {
+        out += "the library was not loaded into any process\n";
+    }
+    for escaped in &counts.programs_not_covered {
+        let _ = writeln!(
+            out,
+            "not covered: {} ({}, executed {})",
+            escaped.name,
+            escaped.reason,
+            of(escaped.times, "time")
+        );
+    }
+    if counts.processes_still_running > 0 {
+        let _ = writeln!(
+            out,
+            "{} still running when the program ended: what follows is not counted",
+            of(counts.processes_still_running as u64, "covered process")
+                .replace("processs", "processes")
+        );
+    }
     let unseen = sum(|peer| peer.connections_ended_unseen);
     if unseen > 0 {
         let _ = writeln!(

@@ -101,6 +101,8 @@ impl Rule for Linux {
                     self.ato = self.ato.times(2).min(ATO_MAX);
                 }
             }
+            // `__tcp_sock_set_quickack`: it lasts until the next answer.
+            AckMoment::QuickAck(on) => self.pingpong = !on,
         }
     }
 }

@@ -84,6 +84,11 @@ pub enum AckMoment {
     },
     /// The delayed ACK's timer expired.
     TimerFired,
+    /// The application said whether ACKs are to be quick from here on (TCP_QUICKACK).
+    QuickAck(
+        /// They are.
+        bool,
+    ),
 }
 
 /// An ACK policy's methods.

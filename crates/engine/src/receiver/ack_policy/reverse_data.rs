@@ -45,6 +45,7 @@ impl Rule for ReverseData {
                 self.unacknowledged = 0;
             }
             AckMoment::TimerFired => self.wasted = 0,
+            AckMoment::QuickAck(_) => {}
         }
     }
 }

@@ -26,7 +26,7 @@ impl Rule for Doupnik {
             Verdict::Send(Because::BehindFull)
         // A write into a buffer smaller than the MSS never shows its end; with nothing in flight
         // nothing else would bring it out.
-        } else if offer.empties && vars.writer_blocked && vars.idle() {
+        } else if offer.empties && vars.writer_deadlocks() {
             Verdict::Send(Because::Blocked)
         } else if offer.empties {
             Verdict::hold(Why::NotEndOfData)

@@ -74,6 +74,8 @@ pub struct Vars {
     pub reader_blocked: bool,
     /// A thread sleeps in a write on this socket (`SB_WAIT` on `so_snd`).
     pub writer_blocked: bool,
+    /// Woken now, that thread would only sleep again: the copy rule wants more space than is free.
+    pub writer_lacks_space: bool,
     /// Segments of this connection wait in the local device queue.
     pub device_busy: bool,
 }
@@ -83,6 +85,13 @@ impl Vars {
     #[must_use]
     pub fn idle(&self) -> bool {
         self.max == self.una
+    }
+
+    /// Whether a thread sleeps for space that only a segment could free which has not been sent:
+    /// whoever holds back what is in the buffer now holds it for ever.
+    #[must_use]
+    pub fn writer_deadlocks(&self) -> bool {
+        self.writer_blocked && self.writer_lacks_space && self.idle()
     }
 
     /// Octets sent and not acknowledged.

@@ -1,0 +1,96 @@
+//! A running process that `tinygram run` covers: what the library in it shows of itself, and the one
+//! thing that can be changed there while it runs.
+//!
+//! Both go through the process's memory, which leaves nothing behind and takes the same privilege as
+//! looking into its descriptors.
+
+use std::fs::{self, File, OpenOptions};
+use std::io;
+use std::os::unix::fs::FileExt;
+use std::path::PathBuf;
+
+use object::{Object, ObjectSymbol};
+use serde::Serialize;
+use tinygram_coalesce::Policy;
+use tinygram_preload::live::{Live, MAGIC, POLICY_AT, SYMBOL};
+
+/// Whether a file name is one of the library's, of whatever version.
+fn is_the_library(name: &str) -> bool {
+    name == "libtinygram.so" || (name.starts_with("libtinygram-") && name.ends_with(".so"))
+}
+
+/// The library in a process.
+pub(crate) struct Covered {
+    memory: PathBuf,
+    address: u64,
+}
+
+/// What it shows.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub(crate) struct State {
+    pub(crate) policy: &'static str,
+    pub(crate) writes_held: u64,
+    pub(crate) writes_merged: u64,
+    pub(crate) watchdog_rescues: u64,
+    pub(crate) went_over_to_nodelay: u64,
+}
+
+impl Covered {
+    /// The library in process `pid`; nothing if it is not loaded there, or never began.
+    pub(crate) fn find(pid: u32) -> io::Result<Option<Self>> {
+        let maps = fs::read_to_string(format!("/proc/{pid}/maps"))?;
+        let line = maps.lines().find(|line| {
+            let path = line.split_whitespace().nth(5).unwrap_or_default();
+            let name = path.rsplit('/').next().unwrap_or_default();
+            is_the_library(name) && line.split_whitespace().nth(2) == Some("00000000")
+        });
+        let Some(line) = line else { return Ok(None) };
+        let words: Vec<_> = line.split_whitespace().collect();
+        let start = words[0].split('-').next().unwrap_or_default();
+        let Ok(base) = u64::from_str_radix(start, 16) else {
+            return Ok(None);
+        };
+        let file =
+            fs::read(format!("/proc/{pid}/root{}", words[5])).or_else(|_| fs::read(words[5]))?;
+        let offset = object::File::parse(file.as_slice()).ok().and_then(|file| {
+            let mut symbols = file.dynamic_symbols();
+            symbols
+                .find(|symbol| symbol.name() == Ok(SYMBOL))
+                .map(|symbol| symbol.address())
+        });
+        let memory = PathBuf::from(format!("/proc/{pid}/mem"));
+        Ok(offset.map(|offset| Self {
+            memory,
+            address: base + offset,
+        }))
+    }
+
+    /// What it shows now; nothing where it is of another version.
+    pub(crate) fn state(&self) -> io::Result<Option<State>> {
+        let mut bytes = [0_u64; size_of::<Live>() / 8];
+        let room = bytes.as_mut_slice();
+        // SAFETY: any bytes are valid integers.
+        let room = unsafe {
+            std::slice::from_raw_parts_mut(room.as_mut_ptr().cast::<u8>(), size_of::<Live>())
+        };
+        File::open(&self.memory)?.read_exact_at(room, self.address)?;
+        // SAFETY: aligned as its first field, as long as one, and of integers alone but for a flag, which
+        // is never read as such.
+        let live = unsafe { &*bytes.as_ptr().cast::<Live>() };
+        let get =
+            |count: &std::sync::atomic::AtomicU64| count.load(std::sync::atomic::Ordering::Relaxed);
+        Ok((get(&live.magic) == MAGIC).then(|| State {
+            policy: live.policy().name(),
+            writes_held: get(&live.held),
+            writes_merged: get(&live.merged),
+            watchdog_rescues: get(&live.rescued),
+            went_over_to_nodelay: get(&live.went_over),
+        }))
+    }
+
+    /// Puts another policy in force.
+    pub(crate) fn switch(&self, policy: Policy) -> io::Result<()> {
+        let memory = OpenOptions::new().write(true).open(&self.memory)?;
+        memory.write_all_at(&[policy as u8], self.address + POLICY_AT as u64)
+    }
+}

@@ -1,0 +1,153 @@
+//! Who shows the statistics: a process of its own, beside the program and not above it.
+//!
+//! The process that was started becomes the program, so that signals, terminal, parent and end are the
+//! program's own; the witness, which belongs to nobody, waits for its end.
+
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::sync::atomic::Ordering::SeqCst;
+use std::sync::mpsc;
+use std::thread;
+
+use libc::c_int;
+use tinygram_preload::page::{EXITED, NEVER_RAN, Page, RUNS};
+
+use crate::exit::Failure;
+
+/// How the program ended, as far as can be known.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct End {
+    pub(crate) code: Option<i32>,
+    pub(crate) signal: Option<i32>,
+}
+
+/// Splits off the witness, which calls `show` when this process, whatever it has become, has ended.
+pub(crate) fn stand_by(page: &'static Page, show: impl FnOnce(End)) -> Result<(), Failure> {
+    let failed = |error| Failure::Io {
+        doing: "starting the process that shows the statistics".into(),
+        error,
+    };
+    page.main.store(std::process::id(), SeqCst);
+    let program = open(std::process::id()).map_err(failed)?;
+    // SAFETY: this process has one thread; the children are not the program's.
+    unsafe {
+        match libc::fork() {
+            -1 => return Err(failed(std::io::Error::last_os_error())),
+            0 => {
+                // Nobody's child: the program must not find one that it did not make.
+                if libc::fork() != 0 {
+                    libc::_exit(0);
+                }
+            }
+            child => {
+                libc::waitpid(child, std::ptr::null_mut(), 0);
+                return Ok(());
+            }
+        }
+        // Out of the terminal's and the group's reach.
+        libc::setsid();
+        let nothing = libc::open(c"/dev/null".as_ptr(), libc::O_RDWR);
+        libc::dup2(nothing, libc::STDIN_FILENO);
+        libc::dup2(nothing, libc::STDOUT_FILENO);
+        libc::signal(libc::SIGPIPE, libc::SIG_IGN);
+    }
+    if let Some(end) = wait(page, program) {
+        show(end);
+    }
+    page.shown.store(1, SeqCst);
+    futex(page, libc::FUTEX_WAKE);
+    std::process::exit(0);
+}
+
+/// The program never began: there is nothing to show.
+pub(crate) fn dismiss(page: &Page) {
+    page.ended.store(NEVER_RAN, SeqCst);
+    futex(page, libc::FUTEX_WAKE);
+}
+
+/// Waits until the library says that the program ends, or the kernel that it has ended.
+fn wait(page: &'static Page, program: OwnedFd) -> Option<End> {
+    let (tell, told) = mpsc::channel();
+    let from_the_kernel = tell.clone();
+    thread::spawn(move || {
+        let mut asked = libc::pollfd {
+            fd: program.as_raw_fd(),
+            events: libc::POLLIN,
+            revents: 0,
+        };
+        // SAFETY: one entry of our own.
+        while unsafe { libc::poll(&raw mut asked, 1, -1) } < 0 {}
+        let _ = from_the_kernel.send(Some(end_of(&program)));
+    });
+    thread::spawn(move || {
+        while page.ended.load(SeqCst) == RUNS {
+            futex(page, libc::FUTEX_WAIT);
+        }
+        let ended = page.ended.load(SeqCst);
+        let code = (ended & EXITED != 0).then_some((ended & 0xff) as i32);
+        let end = (ended != NEVER_RAN).then_some(End { code, signal: None });
+        let _ = tell.send(end);
+    });
+    told.recv().ok().flatten()
+}
+
+/// How a process ended that was not our child (`PIDFD_GET_INFO`, Linux 6.15). The kernel knows once its
+/// parent has waited for it, which is given some time.
+fn end_of(program: &OwnedFd) -> End {
+    for _ in 0..100 {
+        let mut info = Info {
+            mask: INFO_EXIT,
+            ..Info::default()
+        };
+        // SAFETY: the kernel writes a structure of that size.
+        let told = unsafe { libc::ioctl(program.as_raw_fd(), GET_INFO, &raw mut info) } == 0;
+        if told && info.mask & INFO_EXIT != 0 {
+            let status = info.exit_code;
+            let by_signal = libc::WIFSIGNALED(status);
+            return End {
+                code: (!by_signal).then(|| libc::WEXITSTATUS(status)),
+                signal: by_signal.then(|| libc::WTERMSIG(status)),
+            };
+        }
+        thread::sleep(std::time::Duration::from_millis(5));
+    }
+    End::default()
+}
+
+/// `struct pidfd_info` (include/uapi/linux/pidfd.h).
+#[repr(C)]
+#[derive(Default)]
+struct Info {
+    mask: u64,
+    cgroup: u64,
+    ids: [u32; 11],
+    exit_code: i32,
+}
+
+const INFO_EXIT: u64 = 1 << 3;
+/// `_IOWR(0xFF, 11, struct pidfd_info)`, whose first version has 64 bytes.
+const GET_INFO: libc::c_ulong = 0xC040_FF0B;
+const _: () = assert!(size_of::<Info>() == 64);
+
+fn open(pid: u32) -> std::io::Result<OwnedFd> {
+    // SAFETY: no pointers; a fresh descriptor is ours.
+    unsafe {
+        let fd = libc::syscall(libc::SYS_pidfd_open, pid, 0);
+        if fd < 0 {
+            return Err(std::io::Error::last_os_error());
+        }
+        Ok(OwnedFd::from_raw_fd(fd as c_int))
+    }
+}
+
+/// Waits while `ended` says that the program runs, or wakes whoever waits for either word.
+fn futex(page: &Page, operation: c_int) {
+    let none = std::ptr::null::<libc::timespec>();
+    let words: &[_] = match operation {
+        libc::FUTEX_WAIT => &[(&page.ended, RUNS)],
+        _ => &[(&page.ended, u32::MAX >> 1), (&page.shown, u32::MAX >> 1)],
+    };
+    for (word, value) in words {
+        // SAFETY: words of a mapping that outlives the call.
+        unsafe { libc::syscall(libc::SYS_futex, word.as_ptr(), operation, *value, none) };
+    }
+}

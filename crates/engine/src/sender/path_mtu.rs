@@ -1,0 +1,39 @@
+//! What a path takes: a router said that a packet was too big (RFC 1191, RFC 8201).
+
+use super::Sender;
+use super::scoreboard::Judged;
+
+impl Sender {
+    /// No segment is longer than this, options included; said before the handshake.
+    pub(crate) fn limit_mss(&mut self, mss: u32) {
+        self.own_mss = self.own_mss.min(mss.max(1));
+    }
+
+    /// The path takes segments of `mss` octets, options included, and no longer ones. What was sent
+    /// in longer ones is lost, though not to congestion: it is sent again, and the window stays
+    /// (RFC 1191, section 6.5; Linux: `tcp_simple_retransmit`). Gives whether anything is to be sent.
+    pub(crate) fn learn_path_mss(&mut self, mss: u32) -> bool {
+        let before = self.vars.mss;
+        let mss = mss.saturating_sub(self.option_octets).max(1);
+        if mss >= before {
+            return false;
+        }
+        self.vars.mss = mss;
+        if self.vars.idle() {
+            return false;
+        }
+        match &mut self.selective {
+            Some(selective) => selective.board.judge(|t| {
+                match t.span.len() > u64::from(mss) && !t.sacked && !t.lost {
+                    true => Judged::Lost,
+                    false => Judged::InFlight,
+                }
+            }),
+            None => self.vars.nxt = self.vars.una,
+        }
+        self.recovery.resend = self.selective.is_some();
+        self.recovery.forced = true;
+        self.rtt.distrust();
+        true
+    }
+}

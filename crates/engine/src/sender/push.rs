@@ -1,0 +1,189 @@
+//! Where PSH stands: behind what a write wrote, as Linux has it (`tcp_mark_push`, `tcp_push`).
+//!
+//! The kernel marks the buffer that holds the last octet, and takes the mark away where a later write
+//! fills the same buffer up; so a mark inside what was not yet sent lasts only as long as nothing is
+//! written behind it.
+
+use alloc::collections::VecDeque;
+
+use super::Sender;
+use super::send_policy::Vars;
+use crate::offset::Offset;
+use crate::segment::{Flags, Segment};
+
+/// The marks that are not acknowledged yet.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Pushes {
+    /// Ends of segments that carry PSH, in order.
+    ends: VecDeque<Offset>,
+    /// Ends of what was handed to the device as one, in order.
+    bursts: VecDeque<Offset>,
+    /// Where the buffer that is being filled begins.
+    tail: Offset,
+    /// The last mark ever made (`pushed_seq`).
+    last: Offset,
+    /// Segments that are handed to the device as one, at least.
+    least_burst: u64,
+}
+
+/// What a buffer holds at most (Linux: `sk_gso_max_size`), in octets.
+const MOST: u64 = 65_000;
+/// Below this no half of a window is taken (`TCP_MSS_DEFAULT`), in octets.
+const SMALL_WINDOW: u64 = 536;
+
+impl Pushes {
+    pub(super) fn new(least_burst: u32) -> Box<Self> {
+        Box::new(Self {
+            least_burst: least_burst.into(),
+            ..Self::default()
+        })
+    }
+
+    fn mark(&mut self, at: Offset) {
+        if self.ends.back() != Some(&at) {
+            self.ends.push_back(at);
+        }
+        self.last = at;
+    }
+
+    /// Segments that are handed over as one: where they end, they are never joined with others.
+    fn push_burst(&mut self, burst: &mut [Segment]) {
+        if let [.., last] = burst
+            && self.bursts.back().is_none_or(|end| *end < last.data().end)
+        {
+            self.bursts.push_back(last.data().end);
+        }
+        if let [_, .., last] = burst {
+            last.flags = last.flags.with(Flags::PSH);
+        }
+    }
+
+    /// More than half of the peer's largest window was written without a mark.
+    fn is_due(&self, at: Offset, vars: &Vars) -> bool {
+        at > self.last + vars.max_wnd / 2
+    }
+
+    /// `octets` come behind what was written; `more` announces others.
+    fn appended(&mut self, octets: u64, more: bool, vars: &Vars) {
+        let half = match vars.max_wnd {
+            small if small <= SMALL_WINDOW => small,
+            window => window / 2,
+        };
+        let mss = u64::from(vars.mss);
+        let full = (MOST.min(half) / mss).max(1) * mss;
+        let mut at = vars.written;
+        self.tail = self.tail.max(vars.nxt);
+        let filled = at.since(self.tail);
+        if filled >= full || filled == 0 {
+            self.tail = at;
+        } else if self.ends.back() == Some(&at) {
+            self.ends.pop_back();
+        }
+        let end = at + octets;
+        loop {
+            at = end.min(self.tail + full);
+            if at == end {
+                break;
+            }
+            if self.is_due(at, vars) {
+                self.mark(at);
+            }
+            self.tail = at;
+        }
+        if !more || self.is_due(end, vars) {
+            self.mark(end);
+        }
+    }
+}
+
+impl Sender {
+    /// `octets` are about to be appended; `more` announces others.
+    #[inline]
+    pub(super) fn note_push(&mut self, octets: u64, more: bool) {
+        if let Some(pushes) = &mut self.pushes {
+            pushes.appended(octets, more, &self.vars);
+        }
+    }
+
+    /// The writer gives up or sleeps: what is there is marked, whatever was announced.
+    pub(crate) fn push_what_is_written(&mut self) {
+        if let Some(pushes) = &mut self.pushes {
+            pushes.mark(self.vars.written);
+        }
+    }
+
+    /// Whether a segment of data that ends there carries PSH.
+    #[inline]
+    pub(super) fn pushes(&self, end: Offset) -> bool {
+        match &self.pushes {
+            None => end == self.vars.written,
+            Some(pushes) => pushes.ends.binary_search(&end).is_ok(),
+        }
+    }
+
+    /// Segments that left in one pass: the kernel hands several to the device as one, and the last of
+    /// these carries PSH, so that the peer's GRO need not wait (`__tcp_transmit_skb`).
+    #[inline]
+    pub(super) fn push_bursts(&mut self, left: &mut [Segment]) {
+        if !left.is_empty() && self.pushes.is_some() {
+            self.push_each_burst(left);
+        }
+    }
+
+    fn push_each_burst(&mut self, left: &mut [Segment]) {
+        let most = self.burst();
+        let Some(pushes) = &mut self.pushes else {
+            return;
+        };
+        let mut begins = 0;
+        for at in 0..left.len() {
+            let joins = at > begins
+                && at - begins < most
+                && left[at].len > 0
+                && left[at - 1].data().end == left[at].seq
+                && !left[at - 1].flags.has(Flags::PSH)
+                && pushes.bursts.binary_search(&left[at].seq).is_err();
+            if !joins {
+                pushes.push_burst(&mut left[begins..at]);
+                begins = at;
+            }
+        }
+        pushes.push_burst(&mut left[begins..]);
+    }
+
+    /// How many segments the kernel hands over as one: about a millisecond's worth of the rate at which
+    /// it would pace, two at least (`tcp_tso_autosize`).
+    fn burst(&self) -> usize {
+        let least = self.pushes.as_ref().map_or(1, |pushes| pushes.least_burst);
+        let Some(srtt) = self.rtt.srtt().filter(|srtt| srtt.as_nanos() > 0) else {
+            return least as usize;
+        };
+        let percent = match self.vars.cwnd < self.vars.ssthresh / 2 {
+            true => 200,
+            false => 120,
+        };
+        let flight = self.vars.cwnd.max(self.vars.outstanding());
+        let per_second = u128::from(flight) * percent * 10_000_000 / u128::from(srtt.as_nanos());
+        let octets = (per_second >> 10).min(MOST.into()) as u64;
+        // Two at least are to be in flight (`tcp_cwnd_test`).
+        let mss = u64::from(self.vars.mss);
+        let half = (self.vars.cwnd / mss / 2).max(1);
+        (octets / mss).max(least).min(half) as usize
+    }
+
+    /// What was acknowledged is marked no longer.
+    pub(super) fn forget_pushes(&mut self) {
+        if let Some(pushes) = &mut self.pushes {
+            while pushes.ends.front().is_some_and(|end| *end <= self.vars.una) {
+                pushes.ends.pop_front();
+            }
+            while pushes
+                .bursts
+                .front()
+                .is_some_and(|end| *end <= self.vars.una)
+            {
+                pushes.bursts.pop_front();
+            }
+        }
+    }
+}

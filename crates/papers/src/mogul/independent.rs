@@ -1,0 +1,180 @@
+//! Scores that somebody else's simulation of the same rules gave, beside ours.
+//!
+//! Two simulations draw different chances, so single scores differ by their standard deviations. And
+//! some cells hang on microseconds: whether the writer has copied its next piece when the
+//! acknowledgment comes. Such a *race* shows by itself: its score moves by more than [`RACE`] when
+//! one cost of one host moves by 1 %.
+
+use tinygram_engine::Duration;
+use tinygram_naglemark::hosts::{Costs, PaperHosts};
+use tinygram_naglemark::{Keep, Plan, Score as Ours, TrialType};
+use tinygram_sim::costs::{HostCosts, SegmentCost};
+
+use super::stalled::outcome;
+
+/// A score that moves by more than this many percentage points hangs on a race.
+pub const RACE: f64 = 3.0;
+
+/// Scores for one set of parameters.
+#[derive(Clone, Debug)]
+pub struct Set {
+    /// Its name.
+    pub name: String,
+    /// The hosts.
+    pub hosts: PaperHosts,
+    /// What is asked of them: one pair of buffers, and policies and trial types that include those
+    /// of all scores.
+    pub plan: Plan,
+    /// The other simulation's scores.
+    pub scores: Vec<Score>,
+}
+
+/// One of the other simulation's scores.
+#[derive(Clone, Debug)]
+pub struct Score {
+    /// The variant in the paper's spelling.
+    pub variant: String,
+    /// The trial type.
+    pub trial_type: TrialType,
+    /// Percent.
+    pub percent: f64,
+    /// Its standard deviation over repetitions.
+    pub sd: f64,
+}
+
+/// A cost that moved by 1 %, and what that did to a score.
+#[derive(Clone, Debug)]
+pub struct Move {
+    /// The cost, and which way it moved.
+    pub cost: String,
+    /// By how many percentage points the score moved.
+    pub points: f64,
+}
+
+/// Why a score says nothing about ours, if it does not.
+///
+/// "Allows transmission without delay of two small packets in a row, if the first was caused by
+/// tearing a buffer at a multiple of MCLBYTES" (section 5.2): with MCLBYTES of 1K, buffers of 4K and
+/// 32K are torn at one every time, and MSMV hardly ever holds.
+#[must_use]
+pub fn not_comparable(set: &Set, score: &Score) -> Option<&'static str> {
+    let msmv = ["MSMV", "E+M+M"].contains(&score.variant.as_str());
+    (msmv && set.hosts.mclbytes <= 1024).then_some("MSMV's flag as in section 5.2")
+}
+
+impl Set {
+    /// Our scores, in the order of theirs.
+    #[must_use]
+    pub fn ours(&self) -> Vec<Ours> {
+        self.with(self.plan.repetitions, None)
+    }
+
+    /// For each score the cost that moves ours furthest when it moves by 1 %. Takes `repetitions`
+    /// of ours with each of the costs moved either way, under the same chance as without.
+    #[must_use]
+    pub fn moves(&self, repetitions: u32) -> Vec<Move> {
+        let usual = self.with(repetitions, None);
+        let none = Move {
+            cost: String::new(),
+            points: 0.0,
+        };
+        let mut furthest = vec![none; usual.len()];
+        if self.scores.is_empty() {
+            return furthest;
+        }
+        for (cost, costs) in moved_by_a_percent(self.hosts.costs()) {
+            let moved = self.with(repetitions, Some(costs));
+            for (furthest, (usual, moved)) in furthest.iter_mut().zip(usual.iter().zip(&moved)) {
+                let points = (moved.score_percent - usual.score_percent).abs();
+                if points > furthest.points {
+                    *furthest = Move {
+                        cost: cost.clone(),
+                        points,
+                    };
+                }
+            }
+        }
+        furthest
+    }
+
+    fn with(&self, repetitions: u32, costs: Option<Costs>) -> Vec<Ours> {
+        let wanted = |label: &str| self.scores.iter().any(|score| score.variant == label);
+        let mut plan = Plan {
+            repetitions,
+            ..self.plan.clone()
+        };
+        plan.policies.retain(|policy| wanted(policy.label()));
+        let hosts = PaperHosts {
+            costs: costs.or(self.hosts.costs),
+            ..self.hosts.clone()
+        };
+        let measured = outcome(&plan, hosts, Keep::Scores).cells;
+        let ours = |theirs: &Score| {
+            let same = measured.iter().find(|it| {
+                it.cell.policy.label() == theirs.variant && it.cell.trial_type == theirs.trial_type
+            });
+            same.expect("the plan includes all scores").score.clone()
+        };
+        self.scores.iter().map(ours).collect()
+    }
+}
+
+/// Each cost that is not zero, 1 % more and 1 % less, with what it is called.
+fn moved_by_a_percent(costs: Costs) -> Vec<(String, Costs)> {
+    let mut all = Vec::new();
+    for (sign, percent) in [("+1 %", 101), ("-1 %", 99)] {
+        let mut add = |name: String, moved: Costs| {
+            if moved != costs {
+                all.push((format!("{name} {sign}"), moved));
+            }
+        };
+        for (name, part) in PARTS {
+            let (mut client, mut server) = (costs, costs);
+            part(&mut client.client, percent);
+            part(&mut server.server, percent);
+            add(format!("client's {name}"), client);
+            add(format!("server's {name}"), server);
+        }
+        let service = scaled(costs.service, percent);
+        add("server's service".to_owned(), Costs { service, ..costs });
+        let think = scaled(costs.think, percent);
+        add("client's pause".to_owned(), Costs { think, ..costs });
+    }
+    all
+}
+
+/// A part of a host's costs, to be scaled to so many percent.
+type Part = (&'static str, fn(&mut HostCosts, u64));
+
+const PARTS: [Part; 7] = [
+    ("input", |host, percent| {
+        scale_segment(&mut host.input, percent)
+    }),
+    ("output", |host, percent| {
+        scale_segment(&mut host.output, percent)
+    }),
+    ("wake-up", |host, percent| {
+        host.wakeup = scaled(host.wakeup, percent)
+    }),
+    ("read", |host, percent| {
+        host.read = scaled(host.read, percent)
+    }),
+    ("write", |host, percent| {
+        host.write = scaled(host.write, percent)
+    }),
+    ("piece", |host, percent| {
+        host.chunk = scaled(host.chunk, percent)
+    }),
+    ("copying", |host, percent| {
+        host.copy_ps_per_octet = host.copy_ps_per_octet * percent / 100;
+    }),
+];
+
+fn scale_segment(cost: &mut SegmentCost, percent: u64) {
+    cost.data = scaled(cost.data, percent);
+    cost.empty = scaled(cost.empty, percent);
+}
+
+fn scaled(cost: Duration, percent: u64) -> Duration {
+    Duration::from_nanos(cost.as_nanos() * percent / 100)
+}

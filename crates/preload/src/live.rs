@@ -1,0 +1,88 @@
+//! What can be seen, and in one place changed, of a running process from outside: the rules in force
+//! and a few counts. The library exports it by name; whoever may look into the process's memory
+//! (`tinygram ps`, `tinygram run --switch`) finds it there. Nothing is left when the process ends.
+
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, AtomicUsize, Ordering::Relaxed};
+
+use tinygram_coalesce::{Policy, Rules};
+
+/// As it stands in the library's memory.
+#[derive(Debug)]
+#[repr(C)]
+pub struct Live {
+    /// [`MAGIC`] once the library has begun.
+    pub magic: AtomicU64,
+    /// The [`Policy`], by its number.
+    policy: AtomicU8,
+    hold_below: AtomicUsize,
+    watchdog_ns: AtomicU64,
+    eager: AtomicBool,
+    /// Writes that were held. Threads may lose each other's counts.
+    pub held: AtomicU64,
+    /// Writes that joined bytes already held.
+    pub merged: AtomicU64,
+    /// Rescues by the watchdog.
+    pub rescued: AtomicU64,
+    /// Times that a connection went over to `NODELAY`, rescued too often.
+    pub went_over: AtomicU64,
+}
+
+/// `tinygram`, and the number of this layout, which changes with it.
+pub const MAGIC: u64 = u64::from_le_bytes(*b"tnygram1");
+/// The name under which the library exports it.
+pub const SYMBOL: &str = "tinygram_live";
+/// Where in a [`Live`] the policy's byte stands.
+pub const POLICY_AT: usize = std::mem::offset_of!(Live, policy);
+
+#[cfg_attr(interpose, unsafe(export_name = "tinygram_live"))]
+#[cfg_attr(interpose, used)]
+pub(crate) static LIVE: Live = Live {
+    magic: AtomicU64::new(0),
+    policy: AtomicU8::new(0),
+    hold_below: AtomicUsize::new(0),
+    watchdog_ns: AtomicU64::new(0),
+    eager: AtomicBool::new(false),
+    held: AtomicU64::new(0),
+    merged: AtomicU64::new(0),
+    rescued: AtomicU64::new(0),
+    went_over: AtomicU64::new(0),
+};
+
+impl Live {
+    pub(crate) fn begin(&self, rules: &Rules) {
+        self.policy.store(rules.policy as u8, Relaxed);
+        self.hold_below.store(rules.hold_below, Relaxed);
+        self.watchdog_ns.store(rules.watchdog_ns, Relaxed);
+        self.eager.store(rules.eager, Relaxed);
+        self.magic.store(MAGIC, Relaxed);
+    }
+
+    /// The policy in force.
+    #[inline(always)]
+    #[must_use]
+    pub fn policy(&self) -> Policy {
+        let number = self.policy.load(Relaxed);
+        let known = Policy::ALL
+            .iter()
+            .find(|(policy, ..)| *policy as u8 == number);
+        known.map_or(Policy::Nodelay, |(policy, ..)| *policy)
+    }
+
+    /// The rules in force.
+    #[inline(always)]
+    #[must_use]
+    pub fn rules(&self) -> Rules {
+        Rules {
+            policy: self.policy(),
+            hold_below: self.hold_below.load(Relaxed),
+            watchdog_ns: self.watchdog_ns.load(Relaxed),
+            eager: self.eager.load(Relaxed),
+        }
+    }
+}
+
+/// One more. Not a locked instruction: a count that a thread loses matters less than what that costs.
+#[inline(always)]
+pub(crate) fn count(counter: &AtomicU64) {
+    counter.store(counter.load(Relaxed) + 1, Relaxed);
+}

@@ -1,0 +1,211 @@
+//! Who interrupts whom on a host: frames and timers interrupt a thread at work, nothing interrupts
+//! what touches a connection (`host`'s documentation says where BSD and Linux have it).
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use tinygram_engine::profile::{Profile, Sizes};
+use tinygram_engine::receiver::ack_policy::{AckPolicy, AckTimer};
+use tinygram_engine::sender::send_policy::{SendPolicy, Why};
+use tinygram_engine::{Duration, Instant};
+use tinygram_sim::costs::{ComesIn, HostCosts, SegmentCost};
+use tinygram_sim::medium::{Frame, ImpairmentRules, Medium, PointToPoint, Side, Wire};
+use tinygram_sim::observer::Observer;
+use tinygram_sim::program::{Call, Outcome, Program};
+use tinygram_sim::{Ended, Opening, World, WorldConfig};
+
+const LATE: Instant = Instant::from_nanos(10_000_000_000);
+const SOCKET: u32 = 0;
+const MSS: u16 = 1000;
+
+fn micros(us: u64) -> Duration {
+    Duration::from_micros(us)
+}
+
+fn at(us: u64) -> Instant {
+    Instant::ZERO + micros(us)
+}
+
+/// Does what it is told, and writes down when each call was over.
+#[derive(Clone, Debug)]
+struct Script {
+    calls: std::vec::IntoIter<Call>,
+    over: Rc<RefCell<Vec<Instant>>>,
+}
+
+impl Program for Script {
+    fn next(&mut self, now: Instant, last: Outcome) -> Call {
+        if last != Outcome::Started {
+            self.over.borrow_mut().push(now);
+        }
+        self.calls.next().unwrap_or(Call::Exit)
+    }
+}
+
+/// When a host took in what had arrived when.
+#[derive(Clone, Debug, Default)]
+struct TakenIn(Vec<(Side, Instant, Instant)>);
+
+impl Observer for TakenIn {
+    fn received(&mut self, now: Instant, to: Side, frame: &Frame) {
+        self.0.push((to, frame.at, now));
+    }
+}
+
+/// What came of a run.
+struct Ran {
+    world: World<Script, TakenIn>,
+    /// When the server's calls were over.
+    server: Vec<Instant>,
+}
+
+/// A line without a rate, 1000 us there and back, a client that acknowledges every segment, and a
+/// NAGLE server.
+fn run(server_costs: HostCosts, client: Vec<Call>, server: Vec<Call>) -> Ran {
+    let [client, server] = [client, server].map(|calls| Script {
+        calls: calls.into_iter(),
+        over: Rc::default(),
+    });
+    let over = server.over.clone();
+    let wire = Wire::new(u64::MAX, 0, 0, micros(500));
+    let config = WorldConfig {
+        medium: Medium::PointToPoint(PointToPoint::new(wire)),
+        impairment: ImpairmentRules::NONE,
+        costs: [HostCosts::NONE, server_costs],
+        seed: 1,
+    };
+    let mut world = World::watched(config, [vec![client], vec![server]], TakenIn::default());
+    world.connect(Opening::Established, [end(), end()]);
+    assert_eq!(world.run(LATE), Ended::Quiet);
+    let server = over.borrow().clone();
+    Ran { world, server }
+}
+
+fn end() -> tinygram_engine::connection::Config {
+    let profile = Profile::named("tru64_4").expect("registered");
+    let sizes = Sizes {
+        mss: MSS,
+        send_buffer: 60_000,
+        receive_buffer: 60_000,
+    };
+    let mut config = (profile.config)(&sizes);
+    config.sender.policy = SendPolicy::named("nagle").expect("registered");
+    config.sender.initial_cwnd = 60_000;
+    config.receiver.policy = AckPolicy::named("every-segment").expect("registered");
+    config.receiver.timer = AckTimer::PerConnection(micros(200_000));
+    config
+}
+
+fn write(len: u64) -> Call {
+    Call::Write {
+        socket: SOCKET,
+        len,
+        more: false,
+    }
+}
+
+/// Copying an octet takes a microsecond.
+const SLOW_COPY: HostCosts = HostCosts {
+    copy_ps_per_octet: 1_000_000,
+    ..HostCosts::NONE
+};
+
+/// The first runt goes at once, and its acknowledgment comes while the second is being copied. When
+/// that is done nothing is unacknowledged any more, and it goes, too.
+#[test]
+fn an_acknowledgment_interrupts_the_writer_that_copies() {
+    let ran = run(SLOW_COPY, vec![], vec![write(100), write(5000 - 1)]);
+    let sender = ran.world.host(Side::Server).sockets()[0].counters();
+    assert_eq!(sender.holds[Why::Unacknowledged as usize], 0);
+    assert_eq!(
+        ran.world.observer().0[1],
+        (Side::Server, at(1100), at(1100))
+    );
+}
+
+/// A Linux call has locked the socket: the acknowledgment waits in the backlog until the call is
+/// over, and the second runt with it.
+#[test]
+fn a_locked_socket_makes_the_acknowledgment_wait() {
+    let costs = HostCosts {
+        comes_in: ComesIn::Nothing,
+        ..SLOW_COPY
+    };
+    let ran = run(costs, vec![], vec![write(100), write(5000 - 1)]);
+    let sender = ran.world.host(Side::Server).sockets()[0].counters();
+    assert_eq!(sender.holds[Why::Unacknowledged as usize], 1);
+    assert_eq!(
+        ran.world.observer().0[1],
+        (Side::Server, at(1100), at(5099))
+    );
+}
+
+/// A thread that is interrupted ends later by what the interrupts took, and by nothing else; on
+/// Linux, too, where it computes and holds no socket.
+#[test]
+fn an_interrupt_puts_off_the_thread_by_what_it_takes() {
+    for comes_in in [ComesIn::FramesAndTimers, ComesIn::Nothing] {
+        let costs = HostCosts {
+            input: SegmentCost::flat(micros(30)),
+            comes_in,
+            ..HostCosts::NONE
+        };
+        let ran = run(costs, vec![write(5000)], vec![Call::Compute(micros(2000))]);
+        // Five segments come in at 500 us, one after the other.
+        let taken: Vec<_> = ran
+            .world
+            .observer()
+            .0
+            .iter()
+            .take(5)
+            .map(|it| it.2)
+            .collect();
+        assert_eq!(taken, [500, 530, 560, 590, 620].map(at));
+        assert_eq!(ran.server, [at(2000 + 5 * 30)]);
+    }
+}
+
+/// While the protocol hands segments to the device nothing comes in between: what arrives waits
+/// until the last of them has left.
+#[test]
+fn nothing_interrupts_what_touches_a_connection() {
+    let costs = HostCosts {
+        output: SegmentCost::flat(micros(400)),
+        ..HostCosts::NONE
+    };
+    // The server's three segments keep its processor until 1200 us; the client's one arrives at 500.
+    let ran = run(costs, vec![write(1000)], vec![write(3000)]);
+    let first = ran
+        .world
+        .observer()
+        .0
+        .iter()
+        .find(|it| it.0 == Side::Server);
+    assert_eq!(first, Some(&(Side::Server, at(500), at(1200))));
+}
+
+/// A timer interrupts, too: the delayed ACK leaves while a thread computes.
+#[test]
+fn a_timer_interrupts_the_thread_that_computes() {
+    let computes = vec![Call::Compute(micros(400_000))];
+    let mut slow = end();
+    slow.receiver.policy = AckPolicy::named("every-second").expect("registered");
+    let script = |calls: Vec<Call>| Script {
+        calls: calls.into_iter(),
+        over: Rc::default(),
+    };
+    let wire = Wire::new(u64::MAX, 0, 0, micros(500));
+    let config = WorldConfig {
+        medium: Medium::PointToPoint(PointToPoint::new(wire)),
+        impairment: ImpairmentRules::NONE,
+        costs: [HostCosts::NONE; 2],
+        seed: 1,
+    };
+    let programs = [vec![script(vec![write(100)])], vec![script(computes)]];
+    let mut world = World::watched(config, programs, TakenIn::default());
+    world.connect(Opening::Established, [end(), slow]);
+    assert_eq!(world.run(LATE), Ended::Quiet);
+    // There after 500 us, held back for 200 ms, and half a millisecond back.
+    let ack = world.observer().0.iter().find(|it| it.0 == Side::Client);
+    assert_eq!(ack.map(|it| it.1), Some(at(201_000)));
+}

@@ -1,0 +1,208 @@
+//! How a connection stands, as full as `TCP_INFO`.
+
+use tinygram_engine::sender::{Counters, LossView};
+use tinygram_engine::{Duration, Instant, State};
+
+use super::Core;
+use super::socket::Socket;
+
+/// How a connection stands.
+#[derive(Clone, Copy, Debug)]
+pub struct Info {
+    /// The state.
+    pub state: State,
+    /// What its sender counted.
+    pub sent: Counters,
+    /// What is believed of the flight.
+    pub losses: LossView,
+    /// The largest segment to send, in octets.
+    pub mss: u32,
+    /// The MSS that was announced to the peer, in octets.
+    pub announced_mss: u16,
+    /// The most data that one segment of the peer's has carried, in octets.
+    pub largest_received: u32,
+    /// The congestion window, in octets.
+    pub cwnd: u64,
+    /// The slow start threshold, in octets.
+    pub ssthresh: u64,
+    /// The peer's window, in octets.
+    pub peer_window: u64,
+    /// The window that this side would announce now, in octets.
+    pub window: u32,
+    /// The shifts of the peer's windows and of this side's.
+    pub window_shifts: (u8, u8),
+    /// The smoothed round-trip time, once it was measured.
+    pub srtt: Option<Duration>,
+    /// Its variation.
+    pub rttvar: Duration,
+    /// The retransmission time-out.
+    pub rto: Duration,
+    /// Time-outs in a row without an answer.
+    pub unanswered: u32,
+    /// How often the time-out was doubled.
+    pub backoff: u32,
+    /// Window probes in a row without an answer.
+    pub probes: u32,
+    /// Octets sent and not acknowledged.
+    pub outstanding: u64,
+    /// Octets written and not sent.
+    pub unsent: u64,
+    /// Octets that can be read.
+    pub readable: u64,
+    /// Octets that the peer has acknowledged.
+    pub acknowledged: u64,
+    /// Octets of data that arrived in order.
+    pub received: u64,
+    /// Segments that arrived, and those of them with data.
+    pub segments_received: (u64, u64),
+    /// Since the peer's data last arrived, or the connection began.
+    pub since_data: Duration,
+    /// How long anything was written and not acknowledged.
+    pub busy: Duration,
+    /// How much of that the peer's window held something back.
+    pub limited_by_window: Duration,
+    /// How much of that the writer waited for room in the send buffer.
+    pub limited_by_buffer: Duration,
+    /// Octets of memory that the buffers take.
+    pub allocated: usize,
+}
+
+/// What a socket remembers for it.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Chronicle {
+    pub(super) largest_received: u32,
+    pub(super) segments: u64,
+    pub(super) data_segments: u64,
+    pub(super) data_at: Instant,
+    since: Instant,
+    held_by: Holder,
+    busy: Duration,
+    by_window: Duration,
+    by_buffer: Duration,
+}
+
+/// What holds the data back that was written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Holder {
+    /// There is none.
+    #[default]
+    Nobody,
+    /// The network, or the congestion window.
+    Network,
+    Window,
+    Buffer,
+}
+
+impl Chronicle {
+    /// A segment with so many octets of data arrived.
+    #[inline]
+    pub(super) fn arrived(&mut self, now: Instant, len: u32) {
+        self.segments += 1;
+        if len > 0 {
+            self.data_segments += 1;
+            self.data_at = now;
+            self.largest_received = self.largest_received.max(len);
+        }
+    }
+
+    /// All up to now, added up.
+    fn up_to(mut self, now: Instant) -> Self {
+        let passed = now.since(self.since);
+        let add = |sum: &mut Duration| *sum = *sum + passed;
+        match self.held_by {
+            Holder::Nobody => {}
+            Holder::Network => add(&mut self.busy),
+            Holder::Window => {
+                add(&mut self.busy);
+                add(&mut self.by_window);
+            }
+            Holder::Buffer => {
+                add(&mut self.busy);
+                add(&mut self.by_buffer);
+            }
+        }
+        self.since = self.since.max(now);
+        self
+    }
+}
+
+impl Socket {
+    /// Something happened: from here on perhaps something else holds the data back.
+    #[inline]
+    pub(super) fn chronicle(&mut self) {
+        let held_by = self.held_by();
+        if held_by != self.chronicle.held_by {
+            let now = self.connection.sender().vars().now;
+            self.chronicle = self.chronicle.up_to(now);
+            self.chronicle.held_by = held_by;
+        }
+    }
+
+    #[inline]
+    fn held_by(&self) -> Holder {
+        let vars = self.connection.sender().vars();
+        if self.connection.sender().buffered() == 0 {
+            return Holder::Nobody;
+        }
+        let unsent = vars.written.since(vars.nxt);
+        let outstanding = vars.nxt.since(vars.una);
+        let next = unsent.min(u64::from(vars.mss));
+        if unsent > 0 && outstanding + next > vars.wnd && outstanding + next <= vars.cwnd {
+            Holder::Window
+        } else if unsent == 0 && vars.writer_blocked && outstanding < vars.cwnd {
+            Holder::Buffer
+        } else {
+            Holder::Network
+        }
+    }
+}
+
+impl Core {
+    /// How the connection stands now.
+    #[must_use]
+    pub fn info(&self, now: Instant, key: usize) -> Info {
+        let socket = &self.sockets[key];
+        let (sender, receiver) = (socket.connection.sender(), socket.connection.receiver());
+        let (vars, rtt) = (sender.vars(), sender.rtt());
+        let chronicle = socket.chronicle.up_to(now);
+        Info {
+            state: socket.connection.state(),
+            sent: *sender.counters(),
+            losses: sender.losses(),
+            mss: vars.mss,
+            announced_mss: receiver.mss(),
+            largest_received: chronicle.largest_received,
+            cwnd: vars.cwnd,
+            ssthresh: vars.ssthresh,
+            peer_window: vars.wnd,
+            window: receiver.window(),
+            window_shifts: (
+                socket.connection.send_window_shift(),
+                socket.connection.receive_window_shift(),
+            ),
+            srtt: rtt.srtt(),
+            rttvar: rtt.rttvar(),
+            rto: rtt.rto(),
+            unanswered: rtt.unanswered(),
+            backoff: rtt.backoff(),
+            probes: sender.unanswered_probes(),
+            outstanding: vars.outstanding(),
+            unsent: vars.written.since(vars.nxt),
+            readable: receiver.readable(),
+            acknowledged: vars.una.get().saturating_sub(1),
+            received: receiver.nxt().get().saturating_sub(1),
+            segments_received: (chronicle.segments, chronicle.data_segments),
+            since_data: now.since(chronicle.data_at),
+            busy: chronicle.busy,
+            limited_by_window: chronicle.by_window,
+            limited_by_buffer: chronicle.by_buffer,
+            allocated: socket.allocated(),
+        }
+    }
+
+    /// The state alone.
+    #[must_use]
+    pub fn state(&self, key: usize) -> State {
+        self.sockets[key].connection.state()
+    }
+}

@@ -1,0 +1,380 @@
+//! What other people's suites found, each with a conversation of its own: the byte stack, packet by
+//! packet, against a peer played by hand.
+
+use std::io::{ErrorKind, IoSlice};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::task::{Context, Poll, Waker};
+
+use tinygram_engine::{Duration, Flags, Instant, State};
+use tinygram_tcp::{Abilities, Batch, Core, SocketOptions};
+use tinygram_wire::checksum::Sum;
+use tinygram_wire::encode::{Checksum, Path};
+use tinygram_wire::options::{Options, Timestamps};
+use tinygram_wire::packet::{self, Header, Verify};
+
+const OURS: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::new(10, 0, 0, 1)), 80);
+const PEER: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::new(10, 0, 0, 2)), 4000);
+/// The peer's initial sequence number.
+const IRS: u32 = 5_000;
+
+/// A stack, the time there, and the connection that is played.
+struct World {
+    core: Core,
+    now: Instant,
+    key: usize,
+    iss: u32,
+}
+
+fn nobody() -> Context<'static> {
+    Context::from_waker(Waker::noop())
+}
+
+fn core() -> Core {
+    let abilities = Abilities {
+        mtu: 1500,
+        offload: false,
+        headroom: 0,
+    };
+    Core::with_keys(abilities, &[OURS.ip()], [[1; 16], [2; 16]])
+}
+
+fn header(seq: u32, ack: u32, flags: Flags) -> Header {
+    Header {
+        seq,
+        ack,
+        flags,
+        window: 60_000,
+        options: Options::default(),
+    }
+}
+
+fn syn(mss: u16) -> Header {
+    let mut syn = header(IRS, 0, Flags::SYN);
+    syn.options.mss = Some(mss);
+    syn.options.sack_permitted = true;
+    syn
+}
+
+impl World {
+    /// A connection that the peer opened, with `syn`.
+    fn accepted(syn: Header) -> Self {
+        let mut core = core();
+        let (listener, _) = core.listen(OURS, 5, &SocketOptions::default()).unwrap();
+        let mut world = Self {
+            core,
+            now: Instant::from_nanos(1),
+            key: 0,
+            iss: 0,
+        };
+        let answer = world.exchange(syn, &[]);
+        world.iss = answer[0].0.seq;
+        world.ack(0, &[]);
+        let Poll::Ready(Ok(key)) = world.core.poll_accept(listener, 1, &nobody()) else {
+            panic!("a connection waits");
+        };
+        world.key = key;
+        world
+    }
+
+    /// A connection of ours whose SYN has left.
+    fn opening() -> Self {
+        let mut core = core();
+        let now = Instant::from_nanos(1);
+        let local = Some(SocketAddr::new(OURS.ip(), 0));
+        let key = core
+            .connect(now, local, PEER, &SocketOptions::default())
+            .unwrap();
+        let mut world = Self {
+            core,
+            now,
+            key,
+            iss: 0,
+        };
+        world.iss = world.sent()[0].0.seq;
+        world
+    }
+
+    /// Sends the packet to the stack; gives what that answers.
+    fn exchange(&mut self, header: Header, payload: &[u8]) -> Vec<(Header, Vec<u8>)> {
+        let ours = match self.iss {
+            0 => OURS,
+            _ => self.core.ends(self.key).0,
+        };
+        let path = Path::new(PEER, ours).unwrap();
+        let mut packet = vec![0; path.headers_len(&header.options)];
+        packet.extend_from_slice(payload);
+        path.write_headers(&header, Checksum::Full, &mut packet);
+        self.arrives(&packet)
+    }
+
+    fn arrives(&mut self, packet: &[u8]) -> Vec<(Header, Vec<u8>)> {
+        self.core.on_packet(self.now, packet, Verify::Checksum);
+        self.core.on_batch_end(self.now);
+        self.sent()
+    }
+
+    /// A segment of the peer's, its numbers counted from its SYN and from ours.
+    fn segment(
+        &mut self,
+        seq: u32,
+        ack: u32,
+        flags: Flags,
+        payload: &[u8],
+    ) -> Vec<(Header, Vec<u8>)> {
+        let header = header(IRS.wrapping_add(seq), self.iss.wrapping_add(ack), flags);
+        self.exchange(header, payload)
+    }
+
+    fn ack(&mut self, ahead: u32, payload: &[u8]) -> Vec<(Header, Vec<u8>)> {
+        let (seq, ack) = (IRS + 1, self.iss.wrapping_add(1 + ahead));
+        let header = header(seq, ack, Flags::ACK);
+        let path = Path::new(PEER, OURS).unwrap();
+        let mut packet = vec![0; path.headers_len(&header.options)];
+        packet.extend_from_slice(payload);
+        path.write_headers(&header, Checksum::Full, &mut packet);
+        self.arrives(&packet)
+    }
+
+    fn sent(&mut self) -> Vec<(Header, Vec<u8>)> {
+        let (mut batch, mut all) = (Batch::default(), Vec::new());
+        while self.core.has_packets() {
+            self.core.fill(&mut batch);
+            batch.drain(0, |octets, _| {
+                let packet = packet::read(octets, Verify::Checksum).expect("a packet of ours");
+                all.push((packet.header, packet.payload.to_vec()));
+            });
+        }
+        all
+    }
+
+    fn write(&mut self, octets: &[u8]) -> Vec<(Header, Vec<u8>)> {
+        let pieces = [IoSlice::new(octets)];
+        let wrote = self
+            .core
+            .poll_write(self.now, self.key, &pieces, false, &nobody());
+        assert!(matches!(wrote, Poll::Ready(Ok(len)) if len == octets.len()));
+        self.sent()
+    }
+
+    /// An ICMP error of IPv4 that quotes a segment of ours with this number.
+    fn icmp(&mut self, kind: u8, code: u8, mtu: u16, seq: u32) -> Vec<(Header, Vec<u8>)> {
+        let (ours, peer) = self.core.ends(self.key);
+        let path = Path::new(ours, peer).unwrap();
+        let quoted = header(seq, 0, Flags::SYN);
+        let mut inner = vec![0; path.headers_len(&quoted.options)];
+        path.write_headers(&quoted, Checksum::Full, &mut inner);
+        let mut message = vec![kind, code, 0, 0, 0, 0];
+        message.extend(mtu.to_be_bytes());
+        message.extend(&inner[..28]);
+        let sum = Sum::default().with(&message).checksum();
+        message[2..4].copy_from_slice(&sum);
+        let total = 20 + message.len() as u16;
+        let [high, low] = total.to_be_bytes();
+        let mut packet = vec![0x45, 0, high, low, 0, 0, 0, 0, 64, 1, 0, 0];
+        packet.extend([10, 0, 0, 9]);
+        packet.extend([10, 0, 0, 1]);
+        let sum = Sum::default().with(&packet).checksum();
+        packet[10..12].copy_from_slice(&sum);
+        packet.extend(message);
+        self.arrives(&packet)
+    }
+
+    fn error(&mut self) -> Option<ErrorKind> {
+        self.core.take_error(self.key).map(|error| error.kind())
+    }
+}
+
+/// A number below ISS is of an older connection: RFC 9293, section 3.10.7.3, has it reset.
+#[test]
+fn an_old_connections_ack_in_syn_sent_draws_a_reset() {
+    for below in [1, 100, 1 << 30, (1 << 31) - 2] {
+        let mut world = World::opening();
+        let ack = world.iss.wrapping_sub(below);
+        let answer = world.exchange(header(77, ack, Flags::ACK), &[]);
+        assert_eq!(answer.len(), 1, "{below}");
+        assert_eq!((answer[0].0.seq, answer[0].0.flags), (ack, Flags::RST));
+        assert_eq!(world.core.state(world.key), State::SynSent);
+    }
+}
+
+/// RFC 5961, section 4.2: a rebooted peer's SYN is challenged "irrespective of the sequence number".
+#[test]
+fn a_rebooted_peers_syn_is_challenged_wherever_it_stands() {
+    for seq in [1_u32, 50_000, 1 << 31, u32::MAX - 5, 0u32.wrapping_sub(IRS)] {
+        let mut world = World::accepted(syn(1460));
+        let answer = world.exchange(header(IRS.wrapping_add(seq), 0, Flags::SYN), &[]);
+        assert_eq!(answer.len(), 1, "{seq}");
+        let (ack, _) = &answer[0];
+        assert_eq!((ack.ack, ack.flags), (IRS + 1, Flags::ACK));
+    }
+}
+
+/// An ACK of what stands before our SYN is a guess, and data with it is not taken.
+#[test]
+fn an_ack_below_the_initial_number_is_a_guess() {
+    let mut world = World::accepted(syn(1460));
+    let answer = world.segment(1, 0u32.wrapping_sub(9), Flags::ACK, b"forged");
+    assert_eq!(answer.len(), 1);
+    assert_eq!(world.core.info(world.now, world.key).readable, 0);
+}
+
+/// An MSS of one octet would have every write cut into as many segments (CVE-2019-11479).
+#[test]
+fn a_peer_that_offers_an_mss_of_one_gets_no_floods() {
+    let mut world = World::accepted(syn(1));
+    let sent = world.write(&[7; 480]);
+    assert!(sent.len() <= 11, "{} segments", sent.len());
+    assert!(sent.iter().all(|(_, payload)| payload.len() >= 36));
+}
+
+/// A bare FIN at a listener is dropped (RFC 9293, section 3.10.7.2).
+#[test]
+fn a_bare_fin_in_listen_draws_nothing() {
+    let mut core = core();
+    core.listen(OURS, 5, &SocketOptions::default()).unwrap();
+    let mut world = World {
+        core,
+        now: Instant::from_nanos(1),
+        key: 0,
+        iss: 0,
+    };
+    assert_eq!(world.exchange(header(9, 0, Flags::FIN), &[]), []);
+    let answer = world.exchange(header(9, 9, Flags::FIN.with(Flags::ACK)), &[]);
+    assert_eq!(answer[0].0.flags, Flags::RST, "with an ACK it is answered");
+}
+
+/// Nobody reads any more: the RST stands where the segment's ACK says (RFC 9293, section 3.10.7.1).
+#[test]
+fn data_after_close_draws_a_reset_at_its_acknowledgment() {
+    let mut world = World::accepted(syn(1460));
+    let sent = world.write(b"bye");
+    assert_eq!(sent.len(), 1);
+    world.core.release(world.now, world.key);
+    assert!(world.sent()[0].0.flags.has(Flags::FIN));
+    let header = header(IRS + 1, world.iss.wrapping_add(1), Flags::ACK);
+    let path = Path::new(PEER, OURS).unwrap();
+    let mut packet = vec![0; path.headers_len(&header.options)];
+    packet.extend_from_slice(b"more");
+    path.write_headers(&header, Checksum::Full, &mut packet);
+    let answer = world.arrives(&packet);
+    assert_eq!(answer.len(), 1);
+    assert_eq!(answer[0].0.flags, Flags::RST);
+    assert_eq!(answer[0].0.seq, world.iss.wrapping_add(1));
+}
+
+/// RFC 7323, section 3.2: a RST carries timestamps where they were agreed on.
+#[test]
+fn a_reset_carries_timestamps() {
+    let mut syn = syn(1460);
+    syn.options.timestamps = Some(Timestamps {
+        value: 700,
+        echo: 0,
+    });
+    let mut world = World::accepted(syn);
+    world.now = world.now + Duration::from_secs(1);
+    world.core.set_abort_on_drop(world.key, true);
+    world.core.release(world.now, world.key);
+    let sent = world.sent();
+    assert!(sent[0].0.flags.has(Flags::RST));
+    let timestamps = sent[0].0.options.timestamps.expect("agreed on");
+    assert_eq!(timestamps.echo, 700);
+}
+
+/// RFC 2018: a FIN beyond a hole takes a sequence number, and is reported.
+#[test]
+fn a_lone_fin_out_of_order_is_sacked() {
+    let mut world = World::accepted(syn(1460));
+    let answer = world.segment(101, 1, Flags::ACK.with(Flags::FIN), &[]);
+    let blocks: Vec<_> = answer[0].0.options.sack.iter().collect();
+    assert_eq!(blocks, [(IRS + 101, IRS + 102)]);
+}
+
+/// RFC 2883: what came twice is reported wherever it lies in the segment.
+#[test]
+fn a_duplicate_in_the_middle_of_a_segment_is_reported() {
+    let mut world = World::accepted(syn(1460));
+    world.segment(201, 1, Flags::ACK, &[1; 100]);
+    let answer = world.segment(151, 1, Flags::ACK, &[1; 200]);
+    let blocks: Vec<_> = answer[0].0.options.sack.iter().collect();
+    assert_eq!(blocks, [(IRS + 201, IRS + 301), (IRS + 151, IRS + 351)]);
+}
+
+/// RFC 9293, section 3.9.2.2: a hard error ends what is being opened, if it quotes what is on its way.
+#[test]
+fn a_port_that_is_unreachable_refuses_the_connection() {
+    let mut world = World::opening();
+    let iss = world.iss;
+    world.icmp(3, 3, 0, iss.wrapping_add(1));
+    assert_eq!(world.error(), None, "a guess");
+    world.icmp(3, 3, 0, iss);
+    assert_eq!(world.error(), Some(ErrorKind::ConnectionRefused));
+    assert_eq!(world.error(), None, "it is taken once");
+}
+
+/// A connection that stands outlives every error (RFC 5461, section 4), and an attempt outlives a soft one.
+#[test]
+fn a_soft_error_is_kept_and_ends_nothing() {
+    let mut world = World::opening();
+    let iss = world.iss;
+    world.icmp(11, 0, 0, iss);
+    assert_eq!(world.error(), None);
+    assert_eq!(world.core.state(world.key), State::SynSent);
+    // Nobody answers: this is why.
+    while world.core.state(world.key) != State::Closed {
+        world.now = world.core.next_alarm();
+        world.core.on_time(world.now);
+    }
+    assert_eq!(world.error(), Some(ErrorKind::HostUnreachable));
+
+    let mut world = World::accepted(syn(1460));
+    world.write(b"on its way");
+    let first = world.iss.wrapping_add(1);
+    world.icmp(3, 3, 0, first);
+    assert_eq!(world.core.state(world.key), State::Established);
+    assert_eq!(world.error(), None);
+}
+
+/// RFC 1191, RFC 5927, section 7: what was too big is sent again in smaller segments, at once; a guess
+/// changes nothing, and less than 552 octets are not believed.
+#[test]
+fn a_packet_that_was_too_big_is_sent_again_in_smaller_ones() {
+    let mut world = World::accepted(syn(1460));
+    let sent = world.write(&[3; 2920]);
+    assert_eq!(sent[0].1.len(), 1460);
+    let first = sent[0].0.seq;
+    assert_eq!(world.icmp(3, 4, 576, first.wrapping_sub(10_000)), []);
+    let again = world.icmp(3, 4, 1000, first);
+    assert!(!again.is_empty());
+    assert!(again.iter().all(|(_, payload)| payload.len() <= 960));
+    assert_eq!(again[0].0.seq, first);
+    world.icmp(3, 4, 68, first);
+    assert_eq!(world.core.info(world.now, world.key).mss, 512);
+    // A new connection to the same peer knows.
+    let options = SocketOptions::default();
+    let local = Some(SocketAddr::new(OURS.ip(), 0));
+    let other = world
+        .core
+        .connect(world.now, local, SocketAddr::new(PEER.ip(), 9), &options);
+    assert_eq!(world.core.info(world.now, other.unwrap()).mss, 512);
+}
+
+/// What poll(2) says, without any task that waits.
+#[test]
+fn readiness_follows_what_can_be_done() {
+    let mut world = World::accepted(syn(1460));
+    let ready = world.core.readiness(world.key);
+    assert!(ready.writable && !ready.readable && !ready.peer_closed);
+    world.segment(1, 1, Flags::ACK, b"hello");
+    assert!(world.core.readiness(world.key).readable);
+    let (first, second) = world.core.peek(world.key, 3);
+    assert_eq!([first, second].concat(), b"hel", "it is still there");
+    assert_eq!(world.core.peek(world.key, 9).0, b"hello");
+    world.segment(6, 1, Flags::ACK.with(Flags::FIN), &[]);
+    let ready = world.core.readiness(world.key);
+    assert!(ready.readable && ready.peer_closed && !ready.hung_up);
+    world.segment(7, 1, Flags::RST, &[]);
+    let ready = world.core.readiness(world.key);
+    assert!(ready.failed && ready.hung_up);
+    assert_eq!(world.error(), Some(ErrorKind::ConnectionReset));
+    assert!(!world.core.readiness(world.key).failed, "it was taken");
+}
