@@ -5,6 +5,7 @@
 //! | [`PaperHosts`] | Tru64 UNIX 4 as the paper's text has it, or as its results ask for ([`Model`]) | the same | the paper's media, or a line of any rate |
 //! | [`LinuxHosts`] | any profile of the engine's | Linux | a line like veth or like a TUN device |
 
+mod companions;
 mod linux;
 mod model;
 mod paper;

@@ -11,8 +11,8 @@ use tinygram_sim::dice::{Dice, Purpose};
 use tinygram_sim::medium::{Frame, ImpairmentRules, MediumKind, Side};
 use tinygram_sim::observer::{Nobody, Observer};
 
-use super::{ACK_TICK, Costs, INFERENCE, Model, Scene, congestion, told, writes};
-use crate::backend::{Backend, Conditions, Error, VirtualTime};
+use super::{ACK_TICK, Costs, INFERENCE, Model, Scene, companions, congestion, told, writes};
+use crate::backend::{Backend, Conditions, Error, Share, VirtualTime};
 use crate::policy::{Policy, SocketPolicy};
 use crate::trial::{REQUEST, Taken, Trial};
 use crate::workload::{Script, Waits};
@@ -193,10 +193,7 @@ impl PaperHosts {
         let mut config = self.host(trial.socket_buffer, 65_535);
         let sender = &mut config.sender;
         let policy = told(&trial.policy, &sender.policy);
-        sender.policy = match self.model {
-            Model::Literal => policy.to_the_letter(),
-            Model::Fitted => policy,
-        };
+        sender.policy = self.as_read(policy);
         sender.initial_cwnd = self.model.initial_cwnd(u64::from(self.mss));
         sender.cwnd_cap = if self.model.is_fitted() {
             65_536
@@ -204,6 +201,19 @@ impl PaperHosts {
             65_535
         };
         config
+    }
+
+    /// The variant as the model reads the paper.
+    pub(super) fn as_read(&self, policy: SendPolicy) -> SendPolicy {
+        match self.model {
+            Model::Literal => policy.to_the_letter(),
+            Model::Fitted => policy,
+        }
+    }
+
+    /// Whether the hosts' kernels have MORE whatever the variant.
+    pub(super) fn more_in_every_variant(&self) -> bool {
+        self.model.is_fitted()
     }
 
     /// Tru64 UNIX with this trial's sizes.
@@ -216,7 +226,7 @@ impl PaperHosts {
         });
         config.sender.cluster = self.mclbytes;
         // "The client host ran the same kernel" (section 7).
-        config.sender.more_in_every_variant = self.model.is_fitted();
+        config.sender.more_in_every_variant = self.more_in_every_variant();
         config.copy_rule = self.copy_rule.unwrap_or(CopyRule::Mclbytes(Mclbytes {
             cluster: self.mclbytes,
             low_water: Mclbytes::LOW_WATER,
@@ -256,21 +266,7 @@ impl VirtualTime for PaperHosts {
         Ok(self.watched(trial, Nobody)?.0)
     }
 
-    /// Under the fitted model's MORE, MINSHALL and MIN+MORE are one rule, and so are EOM and E+M.
-    fn is_one_rule(&self, one: &Policy, other: &Policy) -> bool {
-        let rule = |policy: &Policy| match policy {
-            // Two rules of a library user's may look alike from outside.
-            Policy::Socket(_)
-            | Policy::Engine {
-                policy: SendPolicy::Custom(_),
-                ..
-            } => None,
-            Policy::Engine { policy, .. } if self.model.is_fitted() => {
-                Some(format!("{:?}", policy.clone().under_more()))
-            }
-            Policy::Engine { policy, .. } => Some(format!("{policy:?}")),
-        };
-        let one = rule(one);
-        one.is_some() && one == rule(other)
+    fn simulate_each(&self, trial: &Trial, policies: &[Policy]) -> Result<Vec<Share>, Error> {
+        companions::run_each(self, trial, policies)
     }
 }
