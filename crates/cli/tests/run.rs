@@ -144,7 +144,7 @@ fn bad_arguments_are_one_line_and_nothing_runs() {
         (&["--stats=xml"], "json"),
         (&["--stats-to", "x"], "--stats"),
         (&["--cgroup", "--stats"], "--stats"),
-        (&["sh"], "run [OPTIONS] -- <PROGRAM>"),
+        (&["sh"], "run [OPTIONS] [-- <PROGRAM>...]"),
     ] {
         let output = tinygram()
             .arg("run")
