@@ -221,4 +221,4 @@ pub(crate) fn report_end(status: c_int) {
 }
 
 /// If the witness is gone the program must end all the same.
-const WITNESS_MAY_TAKE_NS: u64 = 1_000_000_000;
+const WITNESS_MAY_TAKE_NS: u64 = 5_000_000_000;
