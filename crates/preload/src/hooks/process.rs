@@ -72,11 +72,13 @@ interpose! {
 
     fn execv(path: *const c_char, arguments: *const *const c_char) -> c_int {
         before_exec();
+        unsafe { escape::note(path, environ) };
         unsafe { execv::next(path, arguments) }
     }
 
     fn execvp(file: *const c_char, arguments: *const *const c_char) -> c_int {
         before_exec();
+        unsafe { escape::note(file, environ) };
         unsafe { execvp::next(file, arguments) }
     }
 
@@ -84,6 +86,7 @@ interpose! {
         file: *const c_char, arguments: *const *const c_char, environment: *const *const c_char,
     ) -> c_int {
         before_exec();
+        unsafe { escape::note(file, environment) };
         unsafe { execvpe::next(file, arguments, environment) }
     }
 
@@ -143,6 +146,10 @@ interpose! {
         watchdog::stop();
         unsafe { setns::next(fd, kind) }
     }
+}
+
+unsafe extern "C" {
+    static environ: *const *const c_char;
 }
 
 /// What the parent holds leaves before a child could hold the same socket open.
@@ -214,4 +221,4 @@ pub(crate) fn report_end(status: c_int) {
 }
 
 /// If the witness is gone the program must end all the same.
-const WITNESS_MAY_TAKE_NS: u64 = 1_000_000_000;
+const WITNESS_MAY_TAKE_NS: u64 = 5_000_000_000;
