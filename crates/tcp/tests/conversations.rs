@@ -153,6 +153,7 @@ impl World {
             .core
             .poll_write(self.now, self.key, &pieces, false, &nobody());
         assert!(matches!(wrote, Poll::Ready(Ok(len)) if len == octets.len()));
+        self.core.on_idle(self.now);
         self.sent()
     }
 

@@ -6,7 +6,14 @@ use super::scoreboard::Judged;
 impl Sender {
     /// No segment is longer than this, options included; said before the handshake.
     pub(crate) fn limit_mss(&mut self, mss: u32) {
-        self.own_mss = self.own_mss.min(mss.max(1));
+        let segments = self.own_initial_cwnd / u64::from(self.own_mss.max(1));
+        if mss < self.own_mss {
+            self.own_mss = mss.max(1);
+            self.own_initial_cwnd = segments * u64::from(self.own_mss);
+            self.initial_cwnd = self.own_initial_cwnd;
+            self.vars.cwnd = self.initial_cwnd;
+            self.vars.mss = self.own_mss;
+        }
     }
 
     /// The path takes segments of `mss` octets, options included, and no longer ones. What was sent
