@@ -44,6 +44,11 @@ const CRATES: &[(&str, &[&str])] = &[
         &["tinygram-engine", "tinygram-tcp", "tinygram-wire"],
     ),
     ("tinygram-diagnose", &["tinygram-engine", "tinygram-wire"]),
+    // Through diagnose to what it stands on, for live packets.
+    (
+        "tinygram-watch",
+        &["tinygram-diagnose", "tinygram-wire", "tinygram-engine"],
+    ),
     ("tinygram-link", &[]),
     ("tinygram-preload", &["tinygram-coalesce"]),
     ("tinygram-report", &[]),
@@ -64,6 +69,7 @@ const CRATES: &[(&str, &[&str])] = &[
             "tinygram-link",
             "tinygram-preload",
             "tinygram-report",
+            "tinygram-watch",
             "tinygram-weblog",
         ],
     ),

@@ -169,10 +169,12 @@ class Log:
         with self.lock:
             self.reads.append((who, total, at))
 
-    def stalls(self, path_ns):
+    def stalls(self, path_ns, least_ns=None):
         """Awaited parts that came late; parts that came together count once.
 
-        One way of the path is no stall, and neither is one round trip."""
+        One way of the path is no stall, and neither is one round trip unless `least_ns` says so."""
+        if least_ns is None:
+            least_ns = LATE_NS + path_ns
         found = []
         for (connection, sender), start, length, at, awaited in self.writes:
             if not awaited:
@@ -185,7 +187,7 @@ class Log:
             if not arrived:
                 continue
             late = min(arrived) - at - path_ns // 2
-            if late > LATE_NS + path_ns:
+            if late > least_ns:
                 found.append((connection, sender, at, min(arrived)))
         together = []
         for stall in sorted(found, key=lambda s: (s[0], s[1], s[2])):
@@ -562,7 +564,7 @@ PATTERNS = {}
 
 def pattern(kind=None, at="a", truth="late", **lab):
     """Registers a pattern: the kind its stalls are, where it is captured, how its lab is built,
-    and how the truth follows from the log ("late" parts, or "none")."""
+    and how the truth follows from the log ("late" parts, those held for a "round-trip", or "none")."""
 
     def register(function):
         PATTERNS[function.__name__.replace("_", "-")] = (function, kind, at, truth, lab)
@@ -718,9 +720,43 @@ def round_trip_only(lab, log):
     play(lab, log, asker((100, 200), 300), answerer(300, (300,), quick=True))
 
 
-@pattern(WWR, way=lambda frame, forth: 0.045)
+@pattern("nagle-round-trip", truth="round-trip", way=lambda frame, forth: 0.045)
 def vpn_late_acks(lab, log):
     play(lab, log, asker((100, 200), 300), answerer(300, (300,), quick=True))
+
+
+@pattern(truth="none", at="b", way=lambda frame, forth: 0.050)
+def round_trip_nobody_answers(lab, log):
+    """Held as long, but nobody answers: it is the writer's clock that goes on."""
+
+    def writer(end):
+        end.read(10)
+        for _ in range(8):
+            end.write(60, awaited=False)
+            end.write(500, awaited=False)
+            time.sleep(0.3)
+
+    play(lab, log, listener_to_stream(560, 8), writer)
+
+
+@pattern(truth="none")
+def slow_server_only(lab, log):
+    """The server answers later than its ACK timer, and the client writes once: nothing is held."""
+    play(lab, log, asker((40,), 40, rounds=12, pause=0.05), answerer(40, (40,), think=0.12))
+
+
+@pattern(truth="none")
+def slow_file(lab, log):
+    """A header, and a body that is read from a slow disk for 200 ms: no cork, no small window."""
+
+    def server(end):
+        end.option(socket.TCP_NODELAY, 1)
+        while end.read(80):
+            end.write(2896)
+            time.sleep(0.205 + 0.03 * random.random())
+            end.write(9000)
+
+    play(lab, log, asker((80,), 11_896, rounds=6), server)
 
 
 @pattern(truth="none", way=lambda frame, forth: 0.060 if pure_ack(frame) and not forth else 0.0)
@@ -1072,6 +1108,8 @@ def after_idle(lab, log):
 def truth_of(name, how, kind, log, path_ns):
     if how == "late":
         stalls = log.stalls(path_ns)
+    elif how == "round-trip":
+        stalls = log.stalls(path_ns, path_ns * 7 // 10)
     elif how == "gaps":
         stalls = log.gaps("client", LATE_NS + path_ns)
     elif how == "restart":

@@ -1,4 +1,4 @@
-use tinygram_wire::capture::Frame;
+use tinygram_wire::capture::{Frame, LinkType};
 use tinygram_wire::decode;
 
 use crate::findings::Finding;
@@ -35,10 +35,23 @@ impl Analyzer {
     #[inline]
     pub fn frame(&mut self, frame: &Frame<'_>) {
         let summary = &mut self.report.summary;
+        if summary.frames == 0 {
+            summary.first_frame_ns = frame.time_ns;
+        }
         summary.frames += 1;
-        let Some(segment) = decode::segment(frame) else {
-            return;
+        let (segment, around) = match decode::look(frame) {
+            Ok(seen) => seen,
+            Err(unread) => {
+                summary.note_unread(unread);
+                return;
+            }
         };
+        if let Some(filter) = &self.parameters.filter
+            && !filter.takes(&segment, frame.time_ns, summary.first_frame_ns)
+        {
+            return;
+        }
+        summary.sight.fine_clock |= frame.time_ns % COARSE_NS != 0;
         if summary.segments == 0 {
             summary.first_ns = frame.time_ns;
         }
@@ -61,9 +74,10 @@ impl Analyzer {
             self.let_go(old);
         }
         let connection = self.table.get(slot);
+        connection.raw_ip = frame.link == LinkType::RAW;
         let was_closed = connection.closed;
         let before = self.report.findings.len();
-        connection.segment(&segment, from, mark, &mut self.report.findings);
+        connection.segment(&segment, &around, from, mark, &mut self.report.findings);
         let closes = connection.closed && !was_closed;
         if self.report.findings.len() > before {
             self.note_findings(before);
@@ -105,12 +119,18 @@ impl Analyzer {
             findings,
             ..
         } = &mut self.report;
+        let kinds = self
+            .parameters
+            .filter
+            .as_ref()
+            .map(|filter| filter.kinds.as_slice());
+        let wanted = |kind| kinds.is_none_or(|kinds| kinds.is_empty() || kinds.contains(&kind));
         for (suspect, sure) in std::mem::take(&mut self.pools).judge() {
             let row = connections.binary_search_by_key(&suspect.connection, |c| c.id);
             if let Ok(at) = row {
                 connections[at].note_suspect(&suspect, sure);
             }
-            if sure {
+            if wanted(suspect.kind) {
                 findings.push(suspect);
             }
         }
@@ -120,11 +140,15 @@ impl Analyzer {
     fn let_go(&mut self, mut connection: Connection) {
         let before = self.report.findings.len();
         connection.end(&mut self.report.findings);
+        for from in 0..2 {
+            self.report.findings.extend(connection.doubtful(from));
+        }
         self.note_findings(before);
         let found = connection.story.as_ref().is_some_and(|s| s.stalls > 0)
             || self.report.findings.len() > before
             || (0..2).any(|from| connection.suspects(from).next().is_some());
         self.pools.add(&connection);
+        self.report.summary.sight.add(&connection);
         let listed = self.report.connections.len();
         let room = match found {
             true => 2 * self.parameters.listed_limit,
@@ -140,6 +164,15 @@ impl Analyzer {
     }
 
     fn note_findings(&mut self, before: usize) {
+        if let Some(filter) = &self.parameters.filter
+            && !filter.kinds.is_empty()
+        {
+            let mut at = 0;
+            self.report.findings.retain(|finding| {
+                at += 1;
+                at <= before || filter.kinds.contains(&finding.kind)
+            });
+        }
         let Report {
             summary, findings, ..
         } = &mut self.report;
@@ -153,3 +186,6 @@ impl Analyzer {
         }
     }
 }
+
+/// Stamps that are multiples of this tell no delayed ACK.
+const COARSE_NS: i64 = 10_000_000;

@@ -54,6 +54,8 @@ pub(crate) enum Pause {
     Held(Hold),
     /// A late ACK came, and the sender took its own time after it.
     Thought,
+    /// As held, but by a sender that does not hold.
+    Defied,
     /// Nothing was waited for.
     None,
 }
@@ -76,24 +78,25 @@ pub(crate) fn pause(
         && release.wait_ns >= LATE_NS
         && release.mark.frame > sender.sent.frame
         && !sender.peer_spoke
-        && !sender.disturbed
-        // One that holds would not have sent the trigger.
-        && !sender.flight_defied;
+        && !sender.disturbed;
     if !waited_for_ack {
         return Pause::None;
     }
     let hold_ns = mark.time_ns - sender.sent.time_ns;
     let reaction_ns = mark.time_ns - release.mark.time_ns;
     let off_ns = off_by(reaction_ns, sender_distance_ns, exact);
-    // A sender that has not seen the ACK cannot have been released by it (RFC 7323, section 4).
+    // A sender that has not seen the ACK cannot have been released by it (RFC 7323, section 4.3); but
+    // not every stack takes the timestamps of pure ACKs in.
     let unaware = match (release.stamp, segment.options.timestamps) {
-        (Some(stamp), Some(own)) => (own.echo.wrapping_sub(stamp) as i32) < 0,
+        (Some(stamp), Some(own)) => sender.echoes_acks && (own.echo.wrapping_sub(stamp) as i32) < 0,
         _ => false,
     };
     let tolerance_ns = TOLERANCE_NS
         .max(sender_distance_ns.unwrap_or(0) / 2)
         .max(hold_ns / 10);
     match off_ns {
+        // One that holds would not have sent the trigger.
+        Some(off_ns) if off_ns <= tolerance_ns && sender.flight_defied => Pause::Defied,
         Some(off_ns) if off_ns <= tolerance_ns && !unaware => Pause::Held(Hold {
             trigger: sender.sent,
             release: Some(release.mark),
@@ -118,7 +121,7 @@ pub(crate) fn pause(
 
 /// A segment that nothing released but the sender's own clock, one retransmission timeout after
 /// a full segment: TCP_CORK, MSG_MORE or autocorking held it (Linux: `icsk_rto`, 200 ms and the
-/// round trip, in steps of the kernel's tick).
+/// smoothed round trip, in steps of the kernel's tick).
 pub(crate) fn timer_pause(
     sender: &Half,
     rtt_ns: i64,
@@ -127,12 +130,14 @@ pub(crate) fn timer_pause(
     mss: u32,
 ) -> Pause {
     let hold_ns = mark.time_ns - sender.sent.time_ns;
-    let least_ns = RTO_NS - TICK_NS / 2;
-    let most_ns = RTO_NS + rtt_ns + rtt_ns / 2 + 3 * TICK_NS;
-    let plain = !sender.peer_spoke && !sender.disturbed;
+    let least_ns = RTO_NS + rtt_ns - TICK_NS / 2;
+    // The smoothed round trip has delayed ACKs in it, too; the kernel's timer is late by its tick.
+    let most_ns = RTO_NS + (rtt_ns + rtt_ns / 4).max(LATE_ROUND_TRIP_NS) + 3 * TICK_NS;
+    let plain = !sender.peer_between && !sender.disturbed;
     let shape = segment.payload < mss && sender.last_len.is_multiple_of(mss);
     let released_earlier = mark.time_ns - sender.release.mark.time_ns > hold_ns / 4;
-    if !(plain && shape && released_earlier && (least_ns..=most_ns).contains(&hold_ns)) {
+    let upon_timer = (least_ns..=most_ns).contains(&hold_ns);
+    if !(plain && shape && released_earlier && upon_timer && sender.idle()) {
         return Pause::None;
     }
     Pause::Held(Hold {
@@ -145,14 +150,12 @@ pub(crate) fn timer_pause(
         ack_wait_ns: 0,
         reaction_ns: 0,
         sender_distance_ns: None,
-        // An ordinary write ends in PSH; without it the sender had said that more was to come,
-        // and the timer is a finer witness by as much.
-        off_ns: (most_ns - least_ns) / if sender.pushed { 1 } else { 32 },
+        off_ns: TICK_NS / 4,
         pushed: sender.pushed,
         mss,
         room: sender.release.room,
         fresh: false,
-        pieces: Pieces::Unknown,
+        pieces: Pieces::OneMessage,
         defied: 0,
     })
 }
@@ -182,6 +185,8 @@ const TOLERANCE_NS: i64 = 1_000_000;
 const LAN_NS: i64 = 2_000_000;
 /// Linux's least retransmission timeout, `TCP_RTO_MIN`.
 const RTO_NS: i64 = 200_000_000;
+/// What delayed ACKs add to a smoothed round trip.
+const LATE_ROUND_TRIP_NS: i64 = 45_000_000;
 /// One jiffy at HZ 250.
 const TICK_NS: i64 = 4_000_000;
 /// Two clocks, or two queues of one, may disagree by this much about what came first.

@@ -12,11 +12,13 @@ mod analyzer;
 pub mod findings;
 mod flow;
 pub mod hold;
+mod judge;
 pub mod lookalikes;
 mod odds;
 mod parameters;
 mod pool;
 mod report;
+mod sight;
 mod story;
 pub mod vocabulary;
 
@@ -24,8 +26,9 @@ pub use analyzer::Analyzer;
 pub use findings::{Facts, Finding};
 pub use flow::half::Mark;
 pub use lookalikes::Lookalike;
-pub use parameters::Parameters;
-pub use report::{CapturePoint, ConnectionReport, Direction, Report, Summary};
+pub use parameters::{Filter, Parameters};
+pub use report::{CapturePoint, ConnectionReport, Direction, Report, Summary, Unseen};
+pub use sight::{Dominant, Sight};
 pub use vocabulary::{
     Advice, Case, Cost, Kind, Obstacle, Pieces, Protocol, Side, Tier, Verdict, recipes,
 };

@@ -52,7 +52,11 @@ impl Odds {
     ///
     /// `blur_ns` is how sharply the release can be placed from the capture point. The widths are
     /// tried one by one; they are nested, so that the best of them is little better than each.
-    pub(crate) fn accident(&self, blur_ns: i64) -> f64 {
+    /// Far from the sender one event alone convinces nobody.
+    pub(crate) fn accident(&self, blur_ns: i64, far: bool) -> f64 {
+        if far && self.hits() < 2 {
+            return 1.0;
+        }
         let mut least = 1.0_f64;
         let mut close = 0;
         for (at, &hits) in self.hits.iter().enumerate() {
@@ -69,7 +73,8 @@ impl Odds {
     /// Is even a loose fit one of the habit? Only if hardly any occasion goes against it.
     pub(crate) fn vouches_for(&self, off_ns: i64) -> bool {
         let sharp: u32 = self.hits[..SHARP].iter().map(|&n| u32::from(n)).sum();
-        bucket(off_ns) < SHARP || sharp >= 2 * u32::from(self.misses).max(1)
+        let misses = u32::from(self.misses).max(1);
+        bucket(off_ns) < SHARP || sharp >= 2 * misses || self.hits() >= 8 * misses
     }
 
     fn occasion(&mut self, since_ns: i64) {
@@ -113,10 +118,10 @@ mod tests {
     fn one_sharp_hit_convinces_and_a_loose_one_does_not() {
         let mut sharp = Odds::default();
         sharp.hit(50_000, 41 * MS);
-        assert!(sharp.accident(0) < 0.01);
+        assert!(sharp.accident(0, false) < 0.01);
         let mut loose = Odds::default();
         loose.hit(2 * MS, 41 * MS);
-        assert!(loose.accident(0) > 0.05);
+        assert!(loose.accident(0, false) > 0.05);
     }
 
     #[test]
@@ -124,7 +129,7 @@ mod tests {
         let mut odds = Odds::default();
         let blur_ns = 5 * MS;
         let mut needed = 0;
-        while odds.accident(blur_ns) >= 0.01 {
+        while odds.accident(blur_ns, true) >= 0.01 {
             odds.hit(100_000, 60 * MS);
             needed += 1;
         }
@@ -135,11 +140,11 @@ mod tests {
     fn occasions_without_a_hit_make_a_hit_less_telling() {
         let mut odds = Odds::default();
         odds.hit(50_000, 41 * MS);
-        let alone = odds.accident(0);
+        let alone = odds.accident(0, false);
         for _ in 0..20 {
             odds.miss(60 * MS);
         }
-        assert!(odds.accident(0) > 5.0 * alone);
+        assert!(odds.accident(0, false) > 5.0 * alone);
     }
 
     #[test]

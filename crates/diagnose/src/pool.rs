@@ -10,7 +10,7 @@ use tinygram_wire::decode::Endpoint;
 use crate::findings::Finding;
 use crate::flow::connection::Connection;
 use crate::odds::Odds;
-use crate::story::DOUBT;
+use crate::story::{CERTAIN, DOUBT};
 use crate::vocabulary::{Side, Tier};
 
 /// Suspects by the program that sent them.
@@ -31,6 +31,7 @@ struct Sender {
 struct Pool {
     odds: Odds,
     blur_ns: i64,
+    far: bool,
     suspects: Vec<Finding>,
 }
 
@@ -58,8 +59,8 @@ impl Pools {
             }
             let pool = self.pools.entry(sender).or_default();
             pool.odds.join(odds);
-            let distance_ns = connection.halves[1 - from].receiver_distance_ns();
-            pool.blur_ns = pool.blur_ns.max(distance_ns.unwrap_or(0) / 4);
+            pool.blur_ns = pool.blur_ns.max(connection.halves[1 - from].blur_ns());
+            pool.far |= connection.halves[1 - from].is_far();
             let room = SUSPECTS.saturating_sub(pool.suspects.len());
             pool.suspects.extend(suspects.take(room));
         }
@@ -68,14 +69,16 @@ impl Pools {
     /// The suspects, each with whether the others corroborate it.
     pub(crate) fn judge(self) -> impl Iterator<Item = (Finding, bool)> {
         self.pools.into_values().flat_map(|pool| {
-            let accident = pool.odds.accident(pool.blur_ns);
-            let tier = match accident < DOUBT / 10.0 {
+            let accident = pool.odds.accident(pool.blur_ns, pool.far);
+            let tier = match accident < CERTAIN {
                 true => Tier::Certain,
                 false => Tier::Likely,
             };
             pool.suspects.into_iter().map(move |mut suspect| {
-                suspect.tier = tier;
                 let sure = accident < DOUBT && suspect.vouched_by(&pool.odds);
+                if sure {
+                    suspect.tier = tier;
+                }
                 (suspect, sure)
             })
         })

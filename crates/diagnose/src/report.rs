@@ -1,11 +1,12 @@
 //! The result of an analysis, as data.
 
-use tinygram_wire::decode::Endpoint;
+use tinygram_wire::decode::{Endpoint, Unread};
 
 use crate::findings::Finding;
 use crate::flow::connection::Connection;
 use crate::lookalikes::{Lookalike, RuledOut};
-use crate::vocabulary::{Kind, Side};
+use crate::sight::Sight;
+use crate::vocabulary::{Kind, Side, Tier};
 
 /// Everything found.
 #[derive(Clone, Debug, Default)]
@@ -33,11 +34,21 @@ pub struct Summary {
     pub cost_ns: i64,
     /// Floods.
     pub floods: u64,
+    /// Stalls that are no more than possible, and what they would have cost in nanoseconds.
+    pub possible: u64,
+    /// See `possible`.
+    pub possible_ns: i64,
+    /// What of it could have shown a stall.
+    pub sight: Sight,
+    /// Frames without a segment that was read, by reason.
+    pub unseen: Unseen,
     /// Findings and connections that were counted but not kept.
     pub dropped_findings: u64,
     /// See `dropped_findings`.
     pub unlisted_connections: u64,
-    /// First and last time in the capture, in nanoseconds since the epoch.
+    /// Time of the first frame of any sort, in nanoseconds since the epoch.
+    pub first_frame_ns: i64,
+    /// First and last time of a segment in the capture, in nanoseconds since the epoch.
     pub first_ns: i64,
     /// See `first_ns`.
     pub last_ns: i64,
@@ -135,8 +146,7 @@ impl ConnectionReport {
             (stalls, cost_ns) = (story.stalls, story.cost_ns);
         }
         for half in &connection.halves {
-            let (count, time_ns) = (half.tally.thoughts, half.tally.thought_ns);
-            ruled_out.add_many(Lookalike::ThinkTime, count, time_ns);
+            ruled_out.add_all(Lookalike::ThinkTime, &half.thoughts);
         }
         Self {
             id: connection.id,
@@ -236,11 +246,57 @@ fn policy(connection: &Connection, from: usize) -> &'static str {
 
 impl Summary {
     pub(crate) fn count(&mut self, finding: &Finding) {
-        match finding.kind {
-            Kind::TinygramFlood => self.floods += 1,
-            _ => self.stalls += 1,
+        match (finding.kind, finding.tier) {
+            (Kind::TinygramFlood, _) => self.floods += 1,
+            (_, Tier::Possible) => {
+                self.possible += 1;
+                self.possible_ns += finding.cost_ns;
+            }
+            (_, Tier::Likely | Tier::Certain) => {
+                self.stalls += 1;
+                self.cost_ns += finding.cost_ns;
+            }
         }
-        self.cost_ns += finding.cost_ns;
+    }
+
+    pub(crate) fn note_unread(&mut self, unread: Unread) {
+        let unseen = &mut self.unseen;
+        *match unread {
+            Unread::LinkType => &mut unseen.link_type,
+            Unread::Cut => &mut unseen.cut,
+            Unread::Fragment => &mut unseen.fragments,
+            Unread::Tunnel => &mut unseen.tunnels,
+            Unread::Quic => &mut unseen.quic,
+            Unread::NoTcp => &mut unseen.no_tcp,
+        } += 1;
+    }
+}
+
+/// Frames that gave no segment.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Unseen {
+    /// Of a link type that is not read.
+    pub link_type: u64,
+    /// Cut off before the end of the TCP header.
+    pub cut: u64,
+    /// Fragments of IP.
+    pub fragments: u64,
+    /// In tunnels that are not read.
+    pub tunnels: u64,
+    /// QUIC.
+    pub quic: u64,
+    /// No TCP.
+    pub no_tcp: u64,
+}
+
+impl std::ops::AddAssign<&Unseen> for Unseen {
+    fn add_assign(&mut self, other: &Self) {
+        self.link_type += other.link_type;
+        self.cut += other.cut;
+        self.fragments += other.fragments;
+        self.tunnels += other.tunnels;
+        self.quic += other.quic;
+        self.no_tcp += other.no_tcp;
     }
 }
 
@@ -262,6 +318,10 @@ impl std::ops::AddAssign<&Summary> for Summary {
         self.stalls += other.stalls;
         self.cost_ns += other.cost_ns;
         self.floods += other.floods;
+        self.possible += other.possible;
+        self.possible_ns += other.possible_ns;
+        self.unseen += &other.unseen;
+        self.sight += &other.sight;
         self.dropped_findings += other.dropped_findings;
         self.unlisted_connections += other.unlisted_connections;
     }

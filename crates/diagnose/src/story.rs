@@ -4,10 +4,11 @@
 //! turn passes: the peer answers, or the connection is closed behind it. A sender that goes on by
 //! its own clock kept nobody waiting.
 
-use crate::findings::{self, Finding, small_buffer};
-use crate::flow::half::{Half, LATE_NS, Mark, Turn};
+use crate::findings::{Finding, small_buffer};
+use crate::flow::half::Mark;
 use crate::hold::Hold;
-use crate::lookalikes::{Lookalike, RuledOut};
+use crate::judge::{Judge, Ruling};
+use crate::lookalikes::{Lookalike, RuledOut, Tally};
 use crate::vocabulary::{Kind, Tier};
 
 /// The remarkable part of a connection; most have none.
@@ -24,37 +25,34 @@ struct Direction {
     /// Holds of the turn under way.
     pending: Vec<Hold>,
     /// Those that did not fit.
-    overflow: u32,
-    overflow_ns: i64,
+    overflow: Tally,
     /// Accused, but not yet beyond chance.
     suspects: Vec<(Kind, Hold)>,
+    /// How long the last tail waited for a timer, and whether another one waited as long: a program's
+    /// disk is not so punctual.
+    timer_ns: i64,
+    punctual: bool,
+    /// Never to be more than possible.
+    doubtful: Vec<(Kind, Hold)>,
     /// How often in a row a hold followed a flight of a known size, and those sizes: where buffer and
     /// segments do not go into each other, two take turns.
     same_flight: u32,
     flights: [u32; 2],
+    /// Held though nobody was seen to wait.
+    unwatched: Tally,
     /// Since when this end advertises a window of zero.
     window_closed: Option<Mark>,
-}
-
-/// What a hold is judged by.
-pub(crate) struct Judge<'a> {
-    /// The direction that held.
-    pub(crate) half: &'a Half,
-    /// Round trip from the capture point to the sender, in nanoseconds, if known.
-    pub(crate) sender_distance_ns: Option<i64>,
-    /// When the peer answered, if it did; none if the connection was closed or goes on.
-    pub(crate) answered_ns: Option<i64>,
-}
-
-enum Ruling {
-    Accused(Kind),
-    RuledOut(Lookalike),
 }
 
 impl Story {
     /// Takes note of a hold; true if it need not wait for the turn to pass.
     pub(crate) fn hold(&mut self, from: usize, hold: Hold) -> bool {
         let direction = &mut self.directions[from];
+        if hold.release.is_none() {
+            let waited_ns = cost_ns(&hold);
+            direction.punctual |= (waited_ns - direction.timer_ns).abs() < PUNCTUAL_NS;
+            direction.timer_ns = waited_ns;
+        }
         // A short segment is held by policy; a full one tells of a full buffer, and so does a short
         // one behind as much as a buffer holds.
         let full = hold.held_len >= hold.mss || small_buffer::leaves_a_short_one(&hold);
@@ -65,8 +63,7 @@ impl Story {
             direction.same_flight = u32::from(full);
         }
         if direction.pending.len() >= PENDING_LIMIT {
-            direction.overflow += 1;
-            direction.overflow_ns += cost_ns(&hold);
+            direction.overflow.add(hold.held.frame, cost_ns(&hold));
             return false;
         }
         direction.pending.push(hold);
@@ -79,7 +76,7 @@ impl Story {
     }
 
     /// The sender went on by its own clock: nobody waited.
-    pub(crate) fn abandon(&mut self, from: usize) {
+    pub(crate) fn abandon(&mut self, from: usize, judge: &Judge<'_>) {
         let direction = &mut self.directions[from];
         if direction.pending.is_empty() {
             return;
@@ -92,6 +89,15 @@ impl Story {
         let holds = std::mem::take(&mut direction.pending);
         direction.end_turn(&holds);
         for hold in holds {
+            let kind = match judge.ruling(&hold) {
+                Ruling::RuledOut(Lookalike::NobodyWaited | Lookalike::PeriodicSender)
+                | Ruling::Accused(_)
+                | Ruling::Suspected(_) => {
+                    direction.unwatched.add(hold.held.frame, cost_ns(&hold));
+                    kind
+                }
+                Ruling::RuledOut(kind) => kind,
+            };
             self.ruled_out.add(kind, hold.held.frame, cost_ns(&hold));
         }
         direction.drop_overflow(&mut self.ruled_out);
@@ -105,24 +111,36 @@ impl Story {
         if holds.len() < PENDING_LIMIT {
             direction.end_turn(&holds);
         }
+        let punctual = direction.punctual;
         let streaming = holds.len() >= STREAM && !bulk;
         direction.drop_overflow(&mut self.ruled_out);
         let accident = judge.accident();
         let sure = |(kind, hold): &(Kind, Hold)| {
             accident < DOUBT
                 && (bulk || *kind != Kind::SmallBuffer)
+                && (punctual || *kind != Kind::CorkHeld)
                 && (hold.release.is_none() || judge.half.odds.vouches_for(hold.off_ns))
         };
-        let suspects = &mut direction.suspects;
+        let (suspects, doubtful) = (&mut direction.suspects, &mut direction.doubtful);
         let mut accepted: Vec<_> = suspects.extract_if(.., |suspect| sure(suspect)).collect();
         for hold in holds {
-            let verdict = match streaming {
-                true => Ruling::RuledOut(Lookalike::PeriodicSender),
-                false => judge.verdict(&hold),
+            let ruling = match (judge.ruling(&hold), streaming) {
+                (Ruling::RuledOut(kind), _) => Ruling::RuledOut(kind),
+                (_, true) => Ruling::RuledOut(Lookalike::PeriodicSender),
+                (ruling, _) => ruling,
             };
-            let accused = match verdict {
+            let accused = match ruling {
                 Ruling::RuledOut(kind) => {
+                    if matches!(kind, Lookalike::NobodyWaited | Lookalike::PeriodicSender) {
+                        direction.unwatched.add(hold.held.frame, cost_ns(&hold));
+                    }
                     self.ruled_out.add(kind, hold.held.frame, cost_ns(&hold));
+                    continue;
+                }
+                Ruling::Suspected(kind) => {
+                    if doubtful.len() < SUSPECT_LIMIT {
+                        doubtful.push((kind, hold));
+                    }
                     continue;
                 }
                 Ruling::Accused(_) if bulk && small_buffer::leaves_a_short_one(&hold) => {
@@ -136,7 +154,7 @@ impl Story {
                 suspects.push(accused);
             }
         }
-        let tier = match accident < DOUBT / 10.0 {
+        let tier = match accident < CERTAIN {
             true => Tier::Certain,
             false => Tier::Likely,
         };
@@ -146,6 +164,16 @@ impl Story {
     /// Those of a direction that stayed suspects.
     pub(crate) fn suspects(&self, from: usize) -> &[(Kind, Hold)] {
         &self.directions[from].suspects
+    }
+
+    /// Those of a direction that were held though nobody was seen to wait.
+    pub(crate) fn unwatched(&self, from: usize) -> Tally {
+        self.directions[from].unwatched
+    }
+
+    /// Those of a direction that fit and lack what would make them more than possible.
+    pub(crate) fn doubtful(&self, from: usize) -> &[(Kind, Hold)] {
+        &self.directions[from].doubtful
     }
 
     pub(crate) fn count(&mut self, finding: &Finding) {
@@ -185,71 +213,10 @@ impl Direction {
     }
 
     fn drop_overflow(&mut self, ruled_out: &mut RuledOut) {
-        ruled_out.add_many(Lookalike::PeriodicSender, self.overflow, self.overflow_ns);
-        (self.overflow, self.overflow_ns) = (0, 0);
-    }
-}
-
-impl Judge<'_> {
-    fn verdict(&self, hold: &Hold) -> Ruling {
-        let half = self.half;
-        if hold.release.is_some()
-            && let Some(lookalike) = self.not_delayed(hold)
-        {
-            return Ruling::RuledOut(lookalike);
-        }
-        if hold.defied > half.odds.hits() {
-            return Ruling::RuledOut(Lookalike::ThinkTime);
-        }
-        if half.turn == Turn::SelfClocked && !self.answered_at_once(hold) {
-            return Ruling::RuledOut(Lookalike::NobodyWaited);
-        }
-        if half.tally.self_clocked > half.tally.answers + half.odds.hits() {
-            return Ruling::RuledOut(Lookalike::PeriodicSender);
-        }
-        match findings::classify(hold) {
-            Some(kind) => Ruling::Accused(kind),
-            None if hold.room < hold.held_len => Ruling::RuledOut(Lookalike::ZeroWindow),
-            None => Ruling::RuledOut(Lookalike::Uncorroborated),
-        }
-    }
-
-    /// The acknowledgement came late, but not because the receiver delayed it.
-    fn not_delayed(&self, hold: &Hold) -> Option<Lookalike> {
-        let half = self.half;
-        let distance_ns = half.receiver_distance_ns().unwrap_or(0);
-        let beyond_ns = hold.ack_wait_ns - distance_ns;
-        if beyond_ns < LATE_NS.max(distance_ns / 4) {
-            return Some(Lookalike::RoundTrip);
-        }
-        if beyond_ns < TIMER_NS {
-            return Some(Lookalike::LateAck);
-        }
-        // What RFC 1122 does not let wait was as late, or the answers were.
-        let data_ns = i64::from(half.ack_min_ns);
-        let prompt_ns = i64::from(half.prompt_ns);
-        // The few ACKs that there were are no witnesses against themselves where the handshake tells the way.
-        let alone = half.tally.acks <= 3 && half.handshake_ns != u32::MAX;
-        let late_anyway = data_ns * 2 > hold.ack_wait_ns && half.ack_min_ns != u32::MAX && !alone;
-        if late_anyway || prompt_ns * 2 > hold.ack_wait_ns {
-            return Some(Lookalike::LateAck);
-        }
-        None
-    }
-
-    /// The probability that what was seen of this direction is an accident.
-    fn accident(&self) -> f64 {
-        // Queues on the way blur the round trip to a sender far off.
-        let blur_ns = self.sender_distance_ns.unwrap_or(0) / 4;
-        self.half.odds.accident(blur_ns)
-    }
-
-    fn answered_at_once(&self, hold: &Hold) -> bool {
-        let Some(answered_ns) = self.answered_ns else {
-            return false;
-        };
-        let distance_ns = self.half.receiver_distance_ns().unwrap_or(0);
-        answered_ns - hold.held.time_ns < AT_ONCE_NS.max(4 * distance_ns)
+        ruled_out.add_all(
+            Lookalike::PeriodicSender,
+            &std::mem::take(&mut self.overflow),
+        );
     }
 }
 
@@ -258,17 +225,18 @@ pub(crate) fn cost_ns(hold: &Hold) -> i64 {
     hold.held.time_ns - hold.trigger.time_ns
 }
 
-/// Slow hosts acknowledge after 10 to 20 ms without any timer. Delayed-ACK timers in use start at
-/// 40 ms; the tick of a cyclic one may fall earlier, and such a stall costs least.
-const TIMER_NS: i64 = 20_000_000;
 /// Data that was ready when the trigger left needs one hold, and a strict Nagle a second for the
 /// last piece. More in one turn: the sender writes as it goes.
 const STREAM: usize = 3;
 /// Flights of one size this often in a row are a buffer's size, not an application's habit.
 const BULK: u32 = 3;
+/// A kernel timer is as punctual as this.
+const PUNCTUAL_NS: i64 = 2_500_000;
 const PENDING_LIMIT: usize = 64;
 const SUSPECT_LIMIT: usize = 16;
-/// An answer within this time answers the segment before it.
-const AT_ONCE_NS: i64 = 5_000_000;
-/// One false accusation in a hundred suspicious connections is the most that is borne.
-pub(crate) const DOUBT: f64 = 0.01;
+/// What is less probable by accident is likely to be none: of all late ACKs that small data follows
+/// closely most are delayed ones that released it, so that one false accusation in a hundred
+/// remains.
+pub(crate) const DOUBT: f64 = 0.03;
+/// What is less probable by accident than this is certain to be none.
+pub(crate) const CERTAIN: f64 = 0.001;

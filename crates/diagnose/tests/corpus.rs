@@ -82,7 +82,11 @@ fn score(truth: &Truth, log: &mut String) -> Score {
         ..Score::default()
     };
     let mut open: Vec<&Stall> = truth.stalls.iter().collect();
-    for finding in report.findings.iter().filter(|f| f.kind.is_stall()) {
+    for finding in report
+        .findings
+        .iter()
+        .filter(|f| f.kind.is_stall() && f.tier.accuses())
+    {
         score.found += 1;
         let Some(at) = open.iter().position(|s| s.is(&report, finding)) else {
             *log += &format!(
@@ -174,7 +178,7 @@ fn lookalikes_are_named() {
         ("zero-window", Lookalike::ZeroWindow),
         ("loss", Lookalike::Loss),
         ("round-trip-only", Lookalike::RoundTrip),
-        ("vpn-late-acks", Lookalike::RoundTrip),
+        ("round-trip-nobody-answers", Lookalike::RoundTrip),
     ] {
         let truth = truths.iter().find(|t| t.pattern == pattern).expect(pattern);
         let report = truth.report();

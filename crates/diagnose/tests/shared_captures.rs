@@ -21,7 +21,7 @@ fn stalls(report: &Report) -> Vec<&Finding> {
     report
         .findings
         .iter()
-        .filter(|f| f.kind.is_stall())
+        .filter(|f| f.kind.is_stall() && f.tier.accuses())
         .collect()
 }
 
@@ -152,5 +152,55 @@ fn the_controls_have_nothing() {
         if let Some(report) = report(name) {
             assert_eq!(report.findings.len(), 0, "{name}");
         }
+    }
+}
+
+/// Frames of the stalls that accuse somebody.
+fn accused(report: &Report) -> Vec<Vec<u64>> {
+    let frames = |f: &&Finding| f.frames.iter().map(|m| m.frame).collect();
+    let found = stalls(report);
+    found.iter().map(frames).collect()
+}
+
+#[test]
+fn behind_a_slow_server_every_ack_is_delayed() {
+    if let Some(report) = report("slow-server-behind-delayed-ack.pcap") {
+        assert_eq!(accused(&report), [[16, 17, 18]]);
+        assert_eq!(costs(&report), [(Client, 216)]);
+    }
+}
+
+#[test]
+fn data_that_crosses_ends_no_wait() {
+    if let Some(report) = report("peer-data-crossing-ssh.pcap") {
+        assert!(accused(&report).contains(&vec![8, 11, 12]));
+    }
+}
+
+#[test]
+fn old_echoes_of_a_stack_that_ignores_acks_refute_nothing() {
+    if let Some(report) = report("timestamps-not-updated-by-acks.pcap") {
+        assert!(accused(&report).contains(&vec![39, 40, 41]));
+    }
+}
+
+#[test]
+fn nobody_is_accused_through_a_relay() {
+    if let Some(report) = report("control-phone-vpn-relay.pcap") {
+        assert_eq!(accused(&report), Vec::<Vec<u64>>::new());
+    }
+}
+
+#[test]
+fn a_slow_uplink_is_no_delayed_ack() {
+    if let Some(report) = report("control-slow-uplink.pcap") {
+        assert!(report.summary.cost_ns <= 90_000_000);
+    }
+}
+
+#[test]
+fn a_wait_that_fits_no_timer_is_no_cork() {
+    if let Some(report) = report("control-not-corked.pcap") {
+        assert!(report.findings.iter().all(|f| f.kind != Kind::CorkHeld));
     }
 }

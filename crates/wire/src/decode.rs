@@ -8,6 +8,7 @@ use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 
 use crate::capture::{Frame, LinkType};
 use crate::options::{self, Options};
+use crate::tunnel;
 
 pub use crate::options::Timestamps;
 pub use tinygram_engine::Flags;
@@ -110,149 +111,237 @@ impl fmt::Display for Endpoint {
     }
 }
 
-/// The TCP segment in a frame, or `None` if there is none or its header was snapped away.
+/// What else a frame says of a segment's way, and how its payload begins.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Around {
+    /// IPv4's identification; 0 for IPv6.
+    pub identification: u16,
+    /// Time to live, or hop limit.
+    pub ttl: u8,
+    head_len: u8,
+    head: [u8; HEAD],
+}
+
+impl Around {
+    /// The first bytes of the payload, at most eight, as far as they were captured.
+    #[inline]
+    #[must_use]
+    pub fn head(&self) -> &[u8] {
+        &self.head[..usize::from(self.head_len)]
+    }
+}
+
+/// Why a frame gave no segment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Unread {
+    /// A link type that is not read.
+    LinkType,
+    /// The snap length left less than the TCP header.
+    Cut,
+    /// An IP fragment: only the first carries the header, and what it says of the length is not true
+    /// of the segment.
+    Fragment,
+    /// A tunnel that is encrypted, or of a sort that is not read.
+    Tunnel,
+    /// QUIC, which does its own acknowledging over UDP.
+    Quic,
+    /// Anything else: no TCP.
+    NoTcp,
+}
+
+/// Returns the TCP segment in a frame, or `None` if there is none or its header was snapped away.
 ///
-/// Fragments are skipped: only the first carries the header, and what it says of the length is
-/// not true of the segment.
+/// Tunnels are looked into (see [`look`]); of nested ones the innermost segment counts.
 #[inline]
 #[must_use]
 pub fn segment(frame: &Frame<'_>) -> Option<Segment> {
-    let ip = network_header(frame.link, frame.data)?;
-    let packet = frame.data.get(ip..)?;
-    let on_wire = (frame.wire_len as usize).saturating_sub(ip);
-    match packet.first()? >> 4 {
-        4 => ipv4(packet, on_wire),
-        6 => ipv6(packet, on_wire),
-        _ => None,
-    }
+    look(frame).ok().map(|(segment, _)| segment)
 }
 
-/// Where the IP header begins.
+/// Returns the TCP segment in a frame with what is around it.
+///
+/// Reads through VLAN tags, MPLS, PPPoE, PPP, IP in IP, GRE (with ERSPAN and PPTP), VXLAN, GTP-U,
+/// Geneve and an authentication header.
+///
+/// # Errors
+/// Says why there is no segment.
 #[inline]
-fn network_header(link: LinkType, data: &[u8]) -> Option<usize> {
-    match link {
-        LinkType::ETHERNET => behind_ether_type(data, 12),
-        LinkType::LINUX_SLL => behind_ether_type(data, 14),
-        LinkType::LINUX_SLL2 => match be16(data, 0)? {
-            IPV4 | IPV6 => Some(20),
-            _ => None,
+pub fn look(frame: &Frame<'_>) -> Result<(Segment, Around), Unread> {
+    let bytes = Bytes {
+        data: frame.data,
+        on_wire: frame.wire_len as usize,
+    };
+    match frame.link {
+        LinkType::ETHERNET => ether_type(bytes, 12, 0),
+        LinkType::LINUX_SLL => ether_type(bytes, 14, 0),
+        LinkType::LINUX_SLL2 => match be16(bytes.data, 0) {
+            Some(IPV4 | IPV6) => ip(bytes.behind(20)?, 0),
+            Some(_) => Err(Unread::NoTcp),
+            None => Err(Unread::Cut),
         },
-        LinkType::RAW | LinkType::IPV4 | LinkType::IPV6 | LinkType(12 | 14) => Some(0),
+        LinkType::RAW | LinkType::IPV4 | LinkType::IPV6 | LinkType(12 | 14) => ip(bytes, 0),
         // The family's number differs between systems; the version nibble behind it does not.
-        LinkType::NULL | LinkType::LOOP => Some(4),
-        _ => None,
+        LinkType::NULL | LinkType::LOOP => ip(bytes.behind(4)?, 0),
+        LinkType(other) => tunnel::link(bytes, other),
     }
 }
 
-/// Steps over VLAN tags (802.1Q, QinQ) and a PPPoE session header.
+/// What is left of a packet behind the headers that were read.
+#[derive(Clone, Copy)]
+pub(crate) struct Bytes<'a> {
+    pub(crate) data: &'a [u8],
+    /// Its length on the wire.
+    pub(crate) on_wire: usize,
+}
+
+impl<'a> Bytes<'a> {
+    #[inline]
+    pub(crate) fn behind(self, header: usize) -> Result<Bytes<'a>, Unread> {
+        Ok(Bytes {
+            data: self.data.get(header..).ok_or(Unread::Cut)?,
+            on_wire: self.on_wire.saturating_sub(header),
+        })
+    }
+}
+
+/// What a look gives.
+pub(crate) type Look = Result<(Segment, Around), Unread>;
+
+/// Steps over VLAN tags (802.1Q, QinQ); `depth` counts the tunnels around.
 #[inline]
-fn behind_ether_type(data: &[u8], mut at: usize) -> Option<usize> {
+pub(crate) fn ether_type(bytes: Bytes<'_>, mut at: usize, depth: u8) -> Look {
     for _ in 0..4 {
-        match be16(data, at)? {
-            IPV4 | IPV6 => return Some(at + 2),
+        match be16(bytes.data, at).ok_or(Unread::Cut)? {
+            IPV4 | IPV6 => return ip(bytes.behind(at + 2)?, depth),
             0x8100 | 0x88a8 | 0x9100 => at += 4,
-            // PPPoE: six bytes of header, then the PPP protocol, which is no EtherType.
-            0x8864 => {
-                return match be16(data, at + 8)? {
-                    0x0021 | 0x0057 => Some(at + 10),
-                    _ => None,
-                };
-            }
-            _ => return None,
+            other => return tunnel::ether(bytes.behind(at + 2)?, other, depth),
         }
     }
-    None
+    Err(Unread::NoTcp)
+}
+
+/// An IP packet.
+#[inline]
+pub(crate) fn ip(bytes: Bytes<'_>, depth: u8) -> Look {
+    match bytes.data.first().ok_or(Unread::Cut)? >> 4 {
+        4 => ipv4(bytes, depth),
+        6 => ipv6(bytes, depth),
+        _ => Err(Unread::NoTcp),
+    }
 }
 
 #[inline]
-fn ipv4(packet: &[u8], on_wire: usize) -> Option<Segment> {
-    if packet.len() < 20 || packet[9] != TCP || be16(packet, 6)? & 0x3fff != 0 {
-        return None;
+fn ipv4(bytes: Bytes<'_>, depth: u8) -> Look {
+    let packet = bytes.data;
+    if packet.len() < 20 {
+        return Err(Unread::Cut);
+    }
+    if be16(packet, 6).unwrap_or(0) & 0x3fff != 0 {
+        return Err(Unread::Fragment);
     }
     let header = usize::from(packet[0] & 0x0f) * 4;
     // Segmentation offload hands over frames whose total length does not fit or is not filled in.
-    let total = match usize::from(be16(packet, 2)?) {
-        0 => on_wire,
+    let total = match usize::from(be16(packet, 2).unwrap_or(0)) {
+        0 => bytes.on_wire,
         total => total,
     };
-    tcp(
-        packet.get(header..)?,
-        total.checked_sub(header)?,
-        |source, port| {
-            let at = if source { 12 } else { 16 };
-            Endpoint::v4(
-                [packet[at], packet[at + 1], packet[at + 2], packet[at + 3]],
-                port,
-            )
-        },
-    )
+    let inner = Bytes {
+        data: packet.get(header..).ok_or(Unread::Cut)?,
+        on_wire: total.checked_sub(header).ok_or(Unread::NoTcp)?,
+    };
+    if packet[9] != TCP {
+        return tunnel::protocol(inner, packet[9], depth);
+    }
+    let around = Around {
+        identification: be16(packet, 4).unwrap_or(0),
+        ttl: packet[8],
+        ..Around::default()
+    };
+    tcp(inner, around, |source, port| {
+        let at = if source { 12 } else { 16 };
+        Endpoint::v4(
+            [packet[at], packet[at + 1], packet[at + 2], packet[at + 3]],
+            port,
+        )
+    })
 }
 
 #[inline]
-fn ipv6(packet: &[u8], on_wire: usize) -> Option<Segment> {
+fn ipv6(bytes: Bytes<'_>, depth: u8) -> Look {
+    let packet = bytes.data;
     if packet.len() < 40 {
-        return None;
+        return Err(Unread::Cut);
     }
     // BIG TCP: a jumbo payload is announced by zero.
-    let payload = match usize::from(be16(packet, 4)?) {
-        0 => on_wire.checked_sub(40)?,
+    let payload = match usize::from(be16(packet, 4).unwrap_or(0)) {
+        0 => bytes.on_wire.checked_sub(40).ok_or(Unread::NoTcp)?,
         payload => payload,
     };
     let mut next = packet[6];
     let mut at = 40;
     for _ in 0..8 {
+        let inner = Bytes {
+            data: packet.get(at..).ok_or(Unread::Cut)?,
+            on_wire: (40 + payload).checked_sub(at).ok_or(Unread::NoTcp)?,
+        };
         match next {
             TCP => {
-                return tcp(
-                    packet.get(at..)?,
-                    (40 + payload).checked_sub(at)?,
-                    |source, port| {
-                        let from = if source { 8 } else { 24 };
-                        Endpoint {
-                            high: be64(packet, from),
-                            low: be64(packet, from + 8),
-                            port,
-                        }
-                    },
-                );
+                let around = Around {
+                    ttl: packet[7],
+                    ..Around::default()
+                };
+                return tcp(inner, around, |source, port| {
+                    let from = if source { 8 } else { 24 };
+                    Endpoint {
+                        high: be64(packet, from),
+                        low: be64(packet, from + 8),
+                        port,
+                    }
+                });
             }
             // Hop-by-hop, routing and destination options.
             0 | 43 | 60 => {
-                next = *packet.get(at)?;
-                at += 8 + usize::from(*packet.get(at + 1)?) * 8;
+                next = *inner.data.first().ok_or(Unread::Cut)?;
+                at += 8 + usize::from(*inner.data.get(1).ok_or(Unread::Cut)?) * 8;
             }
-            _ => return None,
+            44 => return Err(Unread::Fragment),
+            other => return tunnel::protocol(inner, other, depth),
         }
     }
-    None
+    Err(Unread::NoTcp)
 }
 
 #[inline]
-fn tcp(header: &[u8], on_wire: usize, endpoint: impl Fn(bool, u16) -> Endpoint) -> Option<Segment> {
+fn tcp(bytes: Bytes<'_>, mut around: Around, endpoint: impl Fn(bool, u16) -> Endpoint) -> Look {
+    let header = bytes.data;
     // Up to the window: what a 54-byte snap of Ethernet and IPv4 leaves.
     if header.len() < 16 {
-        return None;
+        return Err(Unread::Cut);
     }
     let length = usize::from(header[12] >> 4) * 4;
-    if length < 20 {
-        return None;
-    }
+    let payload = bytes.on_wire.checked_sub(length).filter(|_| length >= 20);
+    let payload = payload.and_then(|bytes| u32::try_from(bytes).ok());
     let flags = Flags::from_bits(header[13]);
     let options = header.get(20..length.min(header.len())).unwrap_or_default();
-    Some(Segment {
-        source: endpoint(true, be16(header, 0)?),
-        destination: endpoint(false, be16(header, 2)?),
+    let begun = header.get(length..).unwrap_or_default();
+    around.head_len = begun.len().min(HEAD).min(payload.unwrap_or(0) as usize) as u8;
+    let head = usize::from(around.head_len);
+    around.head[..head].copy_from_slice(&begun[..head]);
+    let segment = Segment {
+        source: endpoint(true, be16(header, 0).unwrap_or(0)),
+        destination: endpoint(false, be16(header, 2).unwrap_or(0)),
         seq: be32(header, 4),
         ack: be32(header, 8),
         flags,
-        window: be16(header, 14)?,
-        payload: u32::try_from(on_wire.checked_sub(length)?).ok()?,
+        window: be16(header, 14).unwrap_or(0),
+        payload: payload.ok_or(Unread::NoTcp)?,
         options: options::read_all(options),
-    })
+    };
+    Ok((segment, around))
 }
 
 #[inline]
-fn be16(bytes: &[u8], at: usize) -> Option<u16> {
+pub(crate) fn be16(bytes: &[u8], at: usize) -> Option<u16> {
     Some(u16::from_be_bytes([*bytes.get(at)?, *bytes.get(at + 1)?]))
 }
 
@@ -273,3 +362,5 @@ const V4_MAPPED: u64 = 0xffff_0000_0000;
 const IPV4: u16 = 0x0800;
 const IPV6: u16 = 0x86dd;
 const TCP: u8 = 6;
+/// Enough for the length field of any protocol that begins with one.
+const HEAD: usize = 8;

@@ -14,3 +14,4 @@ pub mod options;
 pub mod packet;
 pub mod sequence;
 pub mod tcpdump;
+mod tunnel;

@@ -2,9 +2,10 @@
 //! 3.1): 4100 bytes through a buffer of 4096 leave as 1460, 1460, 1176, and 4 that are held.
 
 use super::{Words, release_evidence};
+use crate::flow::half::Half;
 use crate::hold::Hold;
 
-pub(super) fn is(hold: &Hold) -> bool {
+pub(super) fn is(hold: &Hold, _: &Half) -> bool {
     hold.release.is_some()
         && hold.held_len < hold.mss
         && hold.flight > hold.mss

@@ -2,10 +2,11 @@
 //! the kernel's own limit, one retransmission timeout (200 ms and the round trip on Linux).
 
 use super::Words;
+use crate::flow::half::Half;
 use crate::hold::Hold;
 use crate::vocabulary::ms;
 
-pub(super) fn is(hold: &Hold) -> bool {
+pub(super) fn is(hold: &Hold, _: &Half) -> bool {
     hold.release.is_none()
 }
 

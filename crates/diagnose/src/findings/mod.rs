@@ -12,7 +12,7 @@ pub mod tinygram_flood;
 pub mod write_write_read;
 
 use crate::flow::connection::Connection;
-use crate::flow::half::Mark;
+use crate::flow::half::{Half, Mark};
 use crate::hold::Hold;
 use crate::odds::Odds;
 use crate::vocabulary::{Advice, Case, Cost, Kind, Pieces, Protocol, Side, Tier, advice, ms};
@@ -41,8 +41,8 @@ fn words(kind: Kind) -> &'static Words {
 }
 
 /// The kind of a hold released by a late ACK or by a timer; none if the window explains it.
-pub(crate) fn classify(hold: &Hold) -> Option<Kind> {
-    type Rule = fn(&Hold) -> bool;
+pub(crate) fn classify(hold: &Hold, half: &Half) -> Option<Kind> {
+    type Rule = fn(&Hold, &Half) -> bool;
     let rules: [(Kind, Rule); 7] = [
         (Kind::CorkHeld, cork_held::is),
         (Kind::ShortInitialSegment, short_initial_segment::is),
@@ -54,7 +54,7 @@ pub(crate) fn classify(hold: &Hold) -> Option<Kind> {
     ];
     rules
         .into_iter()
-        .find(|(_, is)| is(hold))
+        .find(|(_, is)| is(hold, half))
         .map(|(kind, _)| kind)
 }
 

@@ -3,9 +3,10 @@
 //! rule holds the short one until then. Minshall's form (Linux) does not.
 
 use super::{Words, release_evidence};
+use crate::flow::half::Half;
 use crate::hold::Hold;
 
-pub(super) fn is(hold: &Hold) -> bool {
+pub(super) fn is(hold: &Hold, _: &Half) -> bool {
     hold.release.is_some()
         && hold.held_len < hold.mss
         && hold.trigger_len >= hold.mss

@@ -2,10 +2,14 @@
 //! section 3.2): the window counts it as a whole segment, and what follows waits for its ACK.
 
 use super::{Words, release_evidence};
+use crate::flow::half::Half;
 use crate::hold::Hold;
 
-pub(super) fn is(hold: &Hold) -> bool {
+/// A server that writes its header and then reads a file leaves the same segments: only a window
+/// that goes on to grow from two segments, with more to send each time, shows that it was small.
+pub(super) fn is(hold: &Hold, half: &Half) -> bool {
     hold.release.is_some()
+        && half.grew_from_one()
         && hold.held_len >= hold.mss
         && hold.fresh
         && !hold.trigger_len.is_multiple_of(hold.mss)

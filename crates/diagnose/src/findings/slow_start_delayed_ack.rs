@@ -2,10 +2,12 @@
 //! second (RFC 5681, section 4.2): the first flight costs a delayed ACK.
 
 use super::{Words, release_evidence};
+use crate::flow::half::Half;
 use crate::hold::Hold;
 
-pub(super) fn is(hold: &Hold) -> bool {
+pub(super) fn is(hold: &Hold, half: &Half) -> bool {
     hold.release.is_some()
+        && half.grew_from_one()
         && hold.held_len >= hold.mss
         && hold.fresh
         && hold.trigger_len.is_multiple_of(hold.mss)

@@ -3,11 +3,12 @@
 //! acknowledge or too little freed to say so, and only the delayed-ACK timer ends the deadlock.
 
 use super::{Words, release_evidence};
+use crate::flow::half::Half;
 use crate::hold::Hold;
 
 /// The window of the sender alone does not tell a buffer from congestion: only flights of the
 /// same size, again and again, do, and the story waits for those.
-pub(super) fn is(hold: &Hold) -> bool {
+pub(super) fn is(hold: &Hold, _: &Half) -> bool {
     hold.release.is_some()
         && hold.held_len >= hold.mss
         && hold.flight <= LARGEST_BUFFER

@@ -2,9 +2,10 @@
 //! who has half a message and nothing to answer, delays that ACK (RFC 896 meets RFC 813).
 
 use super::{Words, release_evidence};
+use crate::flow::half::Half;
 use crate::hold::Hold;
 
-pub(super) fn is(hold: &Hold) -> bool {
+pub(super) fn is(hold: &Hold, _: &Half) -> bool {
     hold.release.is_some() && hold.held_len < hold.mss
 }
 

@@ -1,11 +1,14 @@
 //! A connection: two halves, whose turn it is, and what has been found so far.
 
-use tinygram_wire::decode::{Endpoint, Flags, Segment};
+use tinygram_wire::decode::{Around, Endpoint, Flags, Segment};
 
-use super::half::{Arrival, Half, Mark, Turn, saturate};
+use super::copies::Copies;
+use super::half::{Arrival, DEFAULT_MSS, Half, Mark, Turn, saturate};
 use crate::findings::{self, Finding};
 use crate::hold::{self, Pause};
-use crate::story::{Judge, Story};
+use crate::judge::Judge;
+use crate::lookalikes::{Lookalike, Tally};
+use crate::story::{DOUBT, Story};
 use crate::vocabulary::{Kind, Protocol, Tier};
 
 /// The two ends of a connection, the smaller first.
@@ -53,6 +56,14 @@ pub(crate) struct Connection {
     pub(crate) client: Option<u8>,
     pub(crate) handshake: bool,
     pub(crate) closed: bool,
+    /// How often the clock went back by more than queues lag.
+    pub(crate) clock_steps: u32,
+    /// Captured on an interface without a link layer: a tunnel's end.
+    pub(crate) raw_ip: bool,
+    /// Everything that can be said of it has been said.
+    pub(crate) judged: bool,
+    /// The last frames, to know one that was recorded more than once.
+    pub(crate) copies: Copies,
     /// By its first bytes, if they tell.
     pub(crate) protocol: Option<Protocol>,
     /// Seen since the table last looked for idle connections.
@@ -72,6 +83,10 @@ impl Connection {
             client: None,
             handshake: false,
             closed: false,
+            clock_steps: 0,
+            raw_ip: false,
+            judged: false,
+            copies: Copies::default(),
             protocol: None,
             recent: true,
         }
@@ -92,6 +107,7 @@ impl Connection {
     pub(crate) fn segment(
         &mut self,
         segment: &Segment,
+        around: &Around,
         from: usize,
         mut mark: Mark,
         found: &mut Vec<Finding>,
@@ -99,11 +115,16 @@ impl Connection {
         mark.time_ns = self.straighten(mark.time_ns);
         self.frames += 1;
         self.recent = true;
+        if self.copies.has(segment, around, from, mark.time_ns) {
+            return;
+        }
+        self.halves[from].spoke = true;
         if segment.flags.any(Flags::SYN | Flags::RST) {
             if segment.flags.any(Flags::RST) {
                 self.end(found);
                 return;
             }
+            self.halves[from].ttl = around.ttl;
             self.on_syn(segment, from, mark);
             return;
         }
@@ -111,7 +132,7 @@ impl Connection {
             self.on_ack(segment, from, mark);
         }
         if segment.payload > 0 {
-            self.on_payload(segment, from, mark, found);
+            self.on_payload(segment, around, from, mark, found);
         }
         self.note_window(segment, from, mark);
         if segment.flags.any(Flags::FIN) {
@@ -123,6 +144,7 @@ impl Connection {
     /// A large step is a new clock, and nothing is known about waits across it.
     fn straighten(&mut self, time_ns: i64) -> i64 {
         let back_ns = self.last_ns - time_ns;
+        self.clock_steps += u32::from(back_ns > LAG_NS);
         if back_ns > STEP_NS {
             for half in &mut self.halves {
                 half.disturbed = true;
@@ -139,13 +161,14 @@ impl Connection {
     fn on_syn(&mut self, segment: &Segment, from: usize, mark: Mark) {
         let answer = segment.flags.any(Flags::ACK);
         self.client = Some(if answer { 1 - from } else { from } as u8);
+        self.halves[1 - from].data_stamp = segment.options.timestamps.map_or(0, |t| t.value);
         let half = &mut self.halves[from];
         half.seen = true;
         half.next = segment.seq.wrapping_add(1);
         half.acked = half.next;
         half.short_end = half.next;
         half.sent = Mark { frame: 0, ..mark };
-        half.mss_option = segment.options.mss.unwrap_or(536);
+        half.mss_option = segment.options.mss.unwrap_or(DEFAULT_MSS);
         half.window_scale = segment.options.window_scale;
         half.timestamps = segment.options.timestamps.is_some();
         half.window = u32::from(segment.window);
@@ -184,7 +207,21 @@ impl Connection {
         half.on_ack(segment, mark, peer_window, mss);
     }
 
-    fn on_payload(&mut self, segment: &Segment, from: usize, mark: Mark, found: &mut Vec<Finding>) {
+    fn on_payload(
+        &mut self,
+        segment: &Segment,
+        around: &Around,
+        from: usize,
+        mark: Mark,
+        found: &mut Vec<Finding>,
+    ) {
+        if self.protocol.is_none()
+            && around.head().len() >= 4
+            && self.halves[from].tally.segments == 0
+        {
+            let server = self.ends.ends[1 - self.client()].port;
+            self.protocol = Protocol::of(server, around.head());
+        }
         let mss = self.mss(from);
         match self.halves[from].arrival(segment, mark.time_ns) {
             Arrival::KeepAlive | Arrival::Copy => return,
@@ -201,12 +238,13 @@ impl Connection {
                 }
                 half.seen = true;
                 half.disturbed = true;
+                half.tally.missed += u32::from(!first);
                 self.begin_turn(from, if first { Turn::Answer } else { Turn::None });
             }
-            Arrival::InOrder => self.on_new_data(segment, from, mark, mss, found),
+            Arrival::InOrder => self.on_new_data(segment, around, from, mark, mss, found),
         }
-        self.halves[from].on_data(segment, mark, mss);
-        self.halves[1 - from].peer_spoke = true;
+        self.halves[from].on_data(segment, around, mark, mss);
+        self.halves[1 - from].hear(segment);
         self.resolve(1 - from, Some(mark.time_ns), found);
     }
 
@@ -214,6 +252,7 @@ impl Connection {
     fn on_new_data(
         &mut self,
         segment: &Segment,
+        around: &Around,
         from: usize,
         mark: Mark,
         mss: u32,
@@ -225,6 +264,7 @@ impl Connection {
             self.idle_restart(from, mark);
             self.begin_turn(from, Turn::Answer);
             self.halves[from].tally.answers += u32::from(!fresh);
+            self.note_answer(from, mark);
             return;
         }
         if half.restarted && self.ends_first_flight(segment, from, mark, mss, found) {
@@ -242,7 +282,8 @@ impl Connection {
             held => held,
         };
         match pause {
-            Pause::Held(hold) => {
+            Pause::Held(mut hold) => {
+                hold.pieces = self.pieces(from, around, segment.payload);
                 let half = &mut self.halves[from];
                 half.odds.hit(hold.off_ns, mark.time_ns - half.sent.time_ns);
                 half.restarted = false;
@@ -253,9 +294,15 @@ impl Connection {
             Pause::Thought => {
                 let half = &mut self.halves[from];
                 half.odds.miss(mark.time_ns - half.sent.time_ns);
-                half.tally.thoughts += 1;
-                half.tally.thought_ns += mark.time_ns - half.release.mark.time_ns;
+                half.thoughts
+                    .add(mark.frame, mark.time_ns - half.release.mark.time_ns);
                 self.self_clocked(from, mark);
+            }
+            Pause::Defied => {
+                let waited_ns = mark.time_ns - half.sent.time_ns;
+                self.story()
+                    .ruled_out
+                    .add(Lookalike::NotHolding, mark.frame, waited_ns);
             }
             Pause::None => {
                 let rest_ns = mark.time_ns - half.sent.time_ns.max(half.release.mark.time_ns);
@@ -266,6 +313,16 @@ impl Connection {
         }
     }
 
+    /// How long the peer waited for the beginning of this answer.
+    fn note_answer(&mut self, from: usize, mark: Mark) {
+        let asked = self.halves[1 - from].sent;
+        if asked.frame == 0 {
+            return;
+        }
+        let answer_ns = mark.time_ns - asked.time_ns - self.rtt_ns().unwrap_or(0);
+        self.halves[from].tally.answer_ns += answer_ns.max(0);
+    }
+
     /// The sender took up sending again without having been asked.
     fn self_clocked(&mut self, from: usize, mark: Mark) {
         self.idle_restart(from, mark);
@@ -274,10 +331,19 @@ impl Connection {
     }
 
     fn begin_turn(&mut self, from: usize, turn: Turn) {
-        self.halves[from].turn = turn;
-        if let Some(story) = &mut self.story {
-            story.abandon(from);
+        if let Some(story) = &mut self.story
+            && story.is_open(from)
+        {
+            let judge = Judge {
+                half: &self.halves[from],
+                blur_ns: self.halves[1 - from].blur_ns(),
+                far: self.halves[1 - from].is_far(),
+                answered_ns: None,
+                relayed: false,
+            };
+            story.abandon(from, &judge);
         }
+        self.halves[from].turn = turn;
     }
 
     /// RFC 5681, section 4.1: after more than a retransmission timeout the window starts over.
@@ -361,6 +427,9 @@ impl Connection {
     /// Nothing more will come: judges what is still open.
     pub(crate) fn end(&mut self, found: &mut Vec<Finding>) {
         self.closed = true;
+        if std::mem::replace(&mut self.judged, true) {
+            return;
+        }
         self.resolve(0, None, found);
         self.resolve(1, None, found);
         for from in 0..2 {
@@ -375,16 +444,22 @@ impl Connection {
     /// The turn passes: `from`'s holds kept somebody waiting, or they did not.
     #[inline]
     fn resolve(&mut self, from: usize, answered_ns: Option<i64>, found: &mut Vec<Finding>) {
-        let Some(story) = &mut self.story else {
+        let Some(story) = &self.story else {
             return;
         };
         if !story.is_open(from) {
             return;
         }
+        let relayed = self.is_relayed();
+        let Some(story) = &mut self.story else {
+            return;
+        };
         let judge = Judge {
             half: &self.halves[from],
-            sender_distance_ns: self.halves[1 - from].receiver_distance_ns(),
+            blur_ns: self.halves[1 - from].blur_ns(),
+            far: self.halves[1 - from].is_far(),
             answered_ns,
+            relayed,
         };
         let (accepted, tier) = story.resolve(from, &judge);
         for (kind, hold) in accepted {
@@ -398,7 +473,29 @@ impl Connection {
     pub(crate) fn suspects(&self, from: usize) -> impl Iterator<Item = Finding> + '_ {
         let story = self.story.iter();
         let held = story.flat_map(move |story| story.suspects(from));
-        held.map(move |(kind, hold)| Finding::of_hold(self, from, *kind, hold, Tier::Likely))
+        held.map(move |(kind, hold)| Finding::of_hold(self, from, *kind, hold, Tier::Possible))
+    }
+
+    /// What was held though nobody was seen to wait, if it is beyond accident that it was held.
+    pub(crate) fn unwatched(&self, from: usize) -> Tally {
+        let judge = Judge {
+            half: &self.halves[from],
+            blur_ns: self.halves[1 - from].blur_ns(),
+            far: self.halves[1 - from].is_far(),
+            answered_ns: None,
+            relayed: false,
+        };
+        match &self.story {
+            Some(story) if judge.accident() < DOUBT => story.unwatched(from),
+            _ => Tally::default(),
+        }
+    }
+
+    /// What may be said to be possible, and never more.
+    pub(crate) fn doubtful(&self, from: usize) -> impl Iterator<Item = Finding> + '_ {
+        let story = self.story.iter();
+        let held = story.flat_map(move |story| story.doubtful(from));
+        held.map(move |(kind, hold)| Finding::of_hold(self, from, *kind, hold, Tier::Possible))
     }
 
     pub(crate) fn story(&mut self) -> &mut Story {
@@ -408,5 +505,7 @@ impl Connection {
 
 /// More than this backwards is another clock, not a queue that lags.
 const STEP_NS: i64 = 1_000_000_000;
+/// Queues of one host lag less behind each other.
+const LAG_NS: i64 = 10_000_000;
 /// Longer than a burst takes to leave; after it the sender has begun anew.
 const REST_NS: i64 = 5_000_000;

@@ -1,8 +1,11 @@
 //! What a connection's segments say of the path, the MSS and the roles.
 
+use std::net::IpAddr;
+
 use super::connection::Connection;
 use super::half::Half;
-use crate::vocabulary::{Protocol, Side};
+use crate::vocabulary::{Pieces, Protocol, Side};
+use tinygram_wire::decode::Around;
 
 impl Connection {
     /// Round trip between the hosts, if both parts of it are known.
@@ -33,9 +36,11 @@ impl Connection {
         let v6 = self.ends.ends[0].address().is_ipv6();
         let ethernet = if v6 { 1_440 } else { 1_460 };
         let stamps = if half.timestamps { 12 } else { 0 };
-        // Jumbo frames of 9000 bytes give themselves away; other lengths may be offload.
         match half.max_len + stamps {
+            // Jumbo frames of 9000 bytes give themselves away; other lengths may be offload.
             len @ (8_900..=8_960) => len,
+            // A path with a smaller MTU shows the same greatest length again and again.
+            len @ 500..1_460 if half.max_seen >= MANY => len,
             _ => ethernet,
         }
     }
@@ -66,4 +71,52 @@ impl Connection {
         let server = self.ends.ends[1 - self.client()].port;
         self.protocol.or_else(|| Protocol::by_port(server))
     }
+
+    /// What the last segment of a half and the one that follows it were to the programs.
+    pub(crate) fn pieces(&self, from: usize, next: &Around, next_len: u32) -> Pieces {
+        let half = &self.halves[from];
+        let told = self.protocol().map_or(Pieces::Unknown, |protocol| {
+            protocol.pieces(half.head(), half.last_len, next.head())
+        });
+        // A segment of that length was answered for itself before: it is a whole message.
+        let whole = |len: u32| half.answered_len == len && len > 0;
+        match told {
+            Pieces::Unknown if whole(half.last_len) && whole(next_len) => Pieces::Pipelined,
+            told => told,
+        }
+    }
+
+    /// A relay or a VPN inside the capturing host stands between the ends: a public address that
+    /// answers within less time than any way out of a private network takes, and from no hop away.
+    pub(crate) fn is_relayed(&self) -> bool {
+        let [a, b] = [0, 1].map(|end| is_private(self.ends.ends[end].address()));
+        if a == b {
+            return false;
+        }
+        let public = usize::from(a);
+        let to_public = &self.halves[1 - public];
+        let near = to_public
+            .receiver_distance_ns()
+            .is_some_and(|ns| ns < RELAY_NS);
+        near && (self.raw_ip || self.halves[public].is_made_up())
+    }
 }
+
+fn is_private(address: IpAddr) -> bool {
+    match address {
+        IpAddr::V4(v4) => {
+            let [a, b, ..] = v4.octets();
+            // RFC 6598 shares 100.64.0.0/10 among the customers of a provider.
+            v4.is_private()
+                || v4.is_loopback()
+                || v4.is_link_local()
+                || (a == 100 && b & 0xc0 == 64)
+        }
+        IpAddr::V6(v6) => v6.is_loopback() || v6.is_unique_local() || v6.is_unicast_link_local(),
+    }
+}
+
+/// As often in a row nobody writes the same length by accident.
+const MANY: u8 = 4;
+/// Light makes 200 km in this time, there and back; a provider's first router alone takes longer.
+const RELAY_NS: i64 = 2_500_000;

@@ -1,7 +1,10 @@
 //! One direction of a connection: the data one host sends, and how the other acknowledges it.
 
+use std::cmp::Ordering;
+
+use crate::lookalikes::Tally as Events;
 use crate::odds::Odds;
-use tinygram_wire::decode::{Flags, Segment};
+use tinygram_wire::decode::{Around, Flags, Segment};
 
 /// A moment in the capture.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -45,6 +48,10 @@ pub(crate) struct Half {
     pub(crate) prompt_ns: u32,
     /// Typical wait of pure acknowledgements that came late.
     pub(crate) delayed_ns: u32,
+    /// Time that the receiver's link takes for a byte, in 1/16 ns, by the ACKs within flights.
+    pub(crate) pace: u32,
+    /// Late acknowledgements after which the sender took its own time, and that time.
+    pub(crate) thoughts: Events,
     pub(crate) tally: Tally,
     pub(crate) odds: Odds,
     pub(crate) mss_option: u16,
@@ -64,6 +71,30 @@ pub(crate) struct Half {
     pub(crate) restarted: bool,
     /// A short segment of the last flight left while small data was unacknowledged.
     pub(crate) flight_defied: bool,
+    /// The peer sent data after this sender's last data, whatever it acknowledged.
+    pub(crate) peer_between: bool,
+    /// This sender's echoed timestamps follow the peer's pure ACKs (not all stacks do so).
+    pub(crate) echoes_acks: bool,
+    /// How often in a row `max_len` was the greatest length.
+    pub(crate) max_seen: u8,
+    /// A segment of this end was seen.
+    pub(crate) spoke: bool,
+    /// Time to live of its SYN; 0 if none was seen.
+    pub(crate) ttl: u8,
+    /// Segments that left between the connection's first acknowledgements, how many such rounds
+    /// there were, and segments since the last acknowledgement.
+    opening: [u8; 4],
+    rounds: u8,
+    since_ack: u8,
+    head_len: u8,
+    /// First bytes of the last segment.
+    head: [u8; 8],
+    /// Segments since the peer last spoke.
+    turn_segments: u8,
+    /// Length of a segment that the peer answered for itself.
+    pub(crate) answered_len: u32,
+    /// Timestamp value of the peer's last segment with data or SYN.
+    pub(crate) data_stamp: u32,
 }
 
 /// What kind of acknowledgement last arrived, seen from the data sender.
@@ -78,6 +109,8 @@ pub(crate) struct Release {
     pub(crate) stamp: Option<u32>,
     /// It acknowledged all that was sent, and carried nothing else.
     pub(crate) pure: bool,
+    /// It acknowledged all that was sent.
+    pub(crate) whole: bool,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -98,12 +131,13 @@ pub(crate) struct Tally {
     pub(crate) acks: u32,
     pub(crate) acked_segments: u32,
     pub(crate) delayed_acks: u32,
+    /// Gaps in what the capture has of this direction.
+    pub(crate) missed: u32,
+    /// Time from the peer's last data to the answers to it, beyond the round trip.
+    pub(crate) answer_ns: i64,
     /// Turns begun after the peer spoke, and on the sender's own clock.
     pub(crate) answers: u32,
     pub(crate) self_clocked: u32,
-    /// Late acknowledgements after which the sender took its own time, and that time.
-    pub(crate) thoughts: u32,
-    pub(crate) thought_ns: i64,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -161,6 +195,21 @@ impl Default for Half {
             finished: false,
             restarted: false,
             flight_defied: false,
+            peer_between: false,
+            echoes_acks: false,
+            max_seen: 0,
+            spoke: false,
+            ttl: 0,
+            opening: [0; 4],
+            rounds: 0,
+            since_ack: 0,
+            head_len: 0,
+            head: [0; 8],
+            turn_segments: 0,
+            answered_len: 0,
+            data_stamp: 0,
+            pace: 0,
+            thoughts: Events::default(),
         }
     }
 }
@@ -178,6 +227,71 @@ impl Half {
             u32::MAX => None,
             ns => Some(i64::from(ns)),
         }
+    }
+
+    /// The connection began with a congestion window of one segment that slow start opened: one left
+    /// upon nothing, two upon its ACK, and no more than some upon each of the next.
+    pub(crate) fn grew_from_one(&self) -> bool {
+        let [first, second, third, _] = self.opening;
+        first == 1 && (2..=3).contains(&second) && (1..=4).contains(&third)
+    }
+
+    /// An acknowledgement came: what was sent since the last one was sent upon that.
+    #[inline]
+    fn note_round(&mut self) {
+        if self.since_ack == 0 {
+            return;
+        }
+        if let Some(place) = self.opening.get_mut(usize::from(self.rounds)) {
+            *place = self.since_ack;
+            self.rounds += 1;
+        }
+        self.since_ack = 0;
+    }
+
+    /// What this end says of itself no distant host says: fewer hops left than any system begins with
+    /// and no path uses up, segments larger than its SYN allowed for, or an MSS that no way to it has.
+    pub(crate) fn is_made_up(&self) -> bool {
+        matches!(self.ttl, 1..=32)
+            || (self.mss_option == DEFAULT_MSS && self.max_len > 2 * u32::from(DEFAULT_MSS))
+            || self.mss_option > ETHERNET_MSS
+    }
+
+    /// First bytes of the last segment.
+    pub(crate) fn head(&self) -> &[u8] {
+        &self.head[..usize::from(self.head_len)]
+    }
+
+    /// The peer sent data. It answers only if it has seen all that this sender sent: what crosses on
+    /// the way ends no wait.
+    #[inline]
+    pub(crate) fn hear(&mut self, segment: &Segment) {
+        self.peer_between = true;
+        let seen_all = (segment.ack.wrapping_sub(self.next) as i32) >= 0;
+        if seen_all || !self.seen {
+            if self.turn_segments == 1 && !self.peer_spoke {
+                self.answered_len = self.last_len;
+            }
+            self.peer_spoke = true;
+        }
+        if let Some(stamps) = segment.options.timestamps {
+            self.data_stamp = stamps.value;
+        }
+    }
+
+    /// How far queues on the way blur the round trip to the receiver: as far as its two measures
+    /// differ and a little more, or by a quarter where there is only one.
+    pub(crate) fn blur_ns(&self) -> i64 {
+        let distance_ns = self.receiver_distance_ns().unwrap_or(0);
+        match (self.handshake_ns, self.ack_min_ns) {
+            (u32::MAX, _) | (_, u32::MAX) => distance_ns / 4,
+            (a, b) => (i64::from(a.abs_diff(b)) + distance_ns / 64).min(distance_ns / 4),
+        }
+    }
+
+    /// The receiver is another host, and not one beside the capture point.
+    pub(crate) fn is_far(&self) -> bool {
+        self.receiver_distance_ns().unwrap_or(0) > NEAR_NS
     }
 
     #[inline]
@@ -224,6 +338,7 @@ impl Half {
         if (ack.wrapping_sub(self.next) as i32) > 0 {
             // The capture missed what is acknowledged.
             self.next = ack;
+            self.tally.missed += 1;
             self.disturbed = true;
         }
         let room = self
@@ -231,9 +346,16 @@ impl Half {
             .wrapping_add(peer_window)
             .wrapping_sub(self.next)
             .min(peer_window);
+        self.note_round();
         self.acked = ack;
         let wait_ns = mark.time_ns - self.sent.time_ns;
         let whole = ack == self.next && self.sent.frame != 0;
+        // Two ACKs within one flight, behind its last segment: as fast as the link carries it.
+        if self.release.mark.frame > self.sent.frame && !self.release.whole && !whole {
+            let bytes = i64::from(advance);
+            let per_byte = (mark.time_ns - self.release.mark.time_ns) * 16 / bytes;
+            self.pace = smooth(self.pace, per_byte);
+        }
         let pure = whole && segment.payload == 0 && !segment.flags.any(Flags::SYN | Flags::FIN);
         self.release = Release {
             mark,
@@ -241,6 +363,7 @@ impl Half {
             room,
             stamp: segment.options.timestamps.map(|t| t.value),
             pure,
+            whole,
         };
         if whole && !self.disturbed {
             self.ack_min_ns = self.ack_min_ns.min(saturate(wait_ns));
@@ -265,7 +388,7 @@ impl Half {
 
     /// Takes a new data segment into the account; the verdicts on its timing come before.
     #[inline]
-    pub(crate) fn on_data(&mut self, segment: &Segment, mark: Mark, mss: u32) {
+    pub(crate) fn on_data(&mut self, segment: &Segment, around: &Around, mark: Mark, mss: u32) {
         let len = segment.payload;
         let short = len < mss;
         let tally = &mut self.tally;
@@ -284,13 +407,31 @@ impl Half {
         }
         self.flight = self.flight.saturating_add(len);
         self.flight_segments += len.div_ceil(mss);
-        self.max_len = self.max_len.max(len);
+        self.since_ack = self
+            .since_ack
+            .saturating_add(len.div_ceil(mss).min(255) as u8);
+        match len.cmp(&self.max_len) {
+            Ordering::Greater => (self.max_len, self.max_seen) = (len, 1),
+            Ordering::Equal => self.max_seen = self.max_seen.saturating_add(1),
+            Ordering::Less => {}
+        }
+        if let (Some(stamps), Some(stamp)) = (segment.options.timestamps, self.release.stamp) {
+            self.echoes_acks |=
+                stamps.echo == stamp && (stamp.wrapping_sub(self.data_stamp) as i32) > 0;
+        }
+        self.turn_segments = match self.peer_spoke {
+            true => 1,
+            false => self.turn_segments.saturating_add(1),
+        };
+        self.head_len = around.head().len() as u8;
+        self.head[..around.head().len()].copy_from_slice(around.head());
         self.peak_flight = self.peak_flight.max(self.next.wrapping_sub(self.acked));
         self.last_len = len;
         self.sent = mark;
         self.pushed = segment.flags.any(Flags::PSH);
         self.timestamps |= segment.options.timestamps.is_some();
         self.peer_spoke = false;
+        self.peer_between = false;
         self.disturbed = false;
     }
 
@@ -310,7 +451,7 @@ impl Half {
             }
         }
         let gap_ns = mark.time_ns - self.sent.time_ns;
-        if !self.peer_spoke
+        if !self.peer_between
             && gap_ns < MERGE_NS
             && self.last_len < mss
             && self.last_len + segment.payload <= mss
@@ -336,6 +477,12 @@ pub(crate) fn saturate(ns: i64) -> u32 {
     u32::try_from(ns.max(0)).unwrap_or(u32::MAX - 1)
 }
 
+/// A virtual machine's host and a mirrored port see a frame this soon.
+const NEAR_NS: i64 = 700_000;
+/// No Internet path carries more.
+const ETHERNET_MSS: u16 = 1_460;
+/// RFC 9293, section 3.7.1: what a SYN without the option allows for.
+pub(crate) const DEFAULT_MSS: u16 = 536;
 /// An acknowledgement that took this long is worth a question. The shortest delayed-ACK timers
 /// in use are 10 ms (Windows Server); Linux has 40 ms, BSD 100 ms, Windows and Solaris up to 200.
 pub(crate) const LATE_NS: i64 = 10_000_000;

@@ -1,6 +1,7 @@
 //! Connections and their two directions, kept as small as their story allows.
 
 pub(crate) mod connection;
+pub(crate) mod copies;
 mod facts;
 pub(crate) mod half;
 pub(crate) mod table;

@@ -6,8 +6,11 @@
 mod late_ack;
 mod loss;
 mod nobody_waited;
+mod not_holding;
 mod periodic_sender;
+mod relay;
 mod round_trip;
+mod slow_link;
 mod think_time;
 mod uncorroborated;
 mod zero_window;
@@ -31,11 +34,17 @@ pub enum Lookalike {
     RoundTrip,
     /// See [`uncorroborated`].
     Uncorroborated,
+    /// See [`slow_link`].
+    SlowLink,
+    /// See [`relay`].
+    Relay,
+    /// See [`not_holding`].
+    NotHolding,
 }
 
 impl Lookalike {
     /// All of them, in the order of their tallies.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 11] = [
         Self::PeriodicSender,
         Self::NobodyWaited,
         Self::ThinkTime,
@@ -44,6 +53,9 @@ impl Lookalike {
         Self::LateAck,
         Self::RoundTrip,
         Self::Uncorroborated,
+        Self::SlowLink,
+        Self::Relay,
+        Self::NotHolding,
     ];
 
     fn text(self) -> (&'static str, &'static str) {
@@ -56,6 +68,9 @@ impl Lookalike {
             Self::LateAck => (late_ack::NAME, late_ack::REASON),
             Self::RoundTrip => (round_trip::NAME, round_trip::REASON),
             Self::Uncorroborated => (uncorroborated::NAME, uncorroborated::REASON),
+            Self::SlowLink => (slow_link::NAME, slow_link::REASON),
+            Self::Relay => (relay::NAME, relay::REASON),
+            Self::NotHolding => (not_holding::NAME, not_holding::REASON),
         }
     }
 
@@ -75,7 +90,7 @@ impl Lookalike {
 /// How often each was met, and the time it took.
 #[derive(Clone, Debug, Default)]
 pub struct RuledOut {
-    tallies: [Tally; 8],
+    tallies: [Tally; 11],
 }
 
 /// One kind's tally.
@@ -85,24 +100,38 @@ pub struct Tally {
     pub count: u32,
     /// Time they took in all, in nanoseconds.
     pub time_ns: i64,
-    /// The frame of the first, 0 if unknown.
+    /// The frame of the first.
     pub first_frame: u64,
+}
+
+impl Tally {
+    pub(crate) fn add(&mut self, frame: u64, time_ns: i64) {
+        if self.count == 0 {
+            self.first_frame = frame;
+        }
+        self.count += 1;
+        self.time_ns += time_ns;
+    }
 }
 
 impl RuledOut {
     pub(crate) fn add(&mut self, kind: Lookalike, frame: u64, time_ns: i64) {
-        let tally = &mut self.tallies[kind as usize];
-        if tally.count == 0 {
-            tally.first_frame = frame;
-        }
-        tally.count += 1;
-        tally.time_ns += time_ns;
+        self.tallies[kind as usize].add(frame, time_ns);
     }
 
-    pub(crate) fn add_many(&mut self, kind: Lookalike, count: u32, time_ns: i64) {
+    pub(crate) fn add_all(&mut self, kind: Lookalike, events: &Tally) {
         let tally = &mut self.tallies[kind as usize];
-        tally.count += count;
-        tally.time_ns += time_ns;
+        if events.count > 0 && (tally.count == 0 || events.first_frame < tally.first_frame) {
+            tally.first_frame = events.first_frame;
+        }
+        tally.count += events.count;
+        tally.time_ns += events.time_ns;
+    }
+
+    /// One kind's tally.
+    #[must_use]
+    pub fn of(&self, kind: Lookalike) -> Tally {
+        self.tallies[kind as usize]
     }
 
     /// Those that occurred.

@@ -128,6 +128,8 @@ impl Protocol {
             return Pieces::Unknown;
         }
         match self.message_len(first) {
+            // The longest link frame: another of the same fragment follows.
+            Some(292) if self == Self::Dnp3 => Pieces::OneMessage,
             Some(len) if len > first_len as usize => Pieces::OneMessage,
             Some(len) if len == first_len as usize && self.begins(second) => Pieces::Pipelined,
             None if matches!(self, Self::Http) && self.begins(first) => match self.begins(second) {

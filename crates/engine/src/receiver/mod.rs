@@ -48,6 +48,8 @@ pub struct Receiver {
     /// Rcv.Wind.Shift (RFC 7323, section 2.3).
     window_shift: u8,
     mss: u16,
+    /// A window that would grow by less than this stays as it is (RFC 9293, section 3.8.6.2.2).
+    least_growth: u64,
     /// The data of a full-sized segment of the peer's, as far as both SYNs tell.
     full_segment: u32,
     assembler: Assembler,
@@ -95,6 +97,7 @@ impl Receiver {
             window_cap: config.window_cap,
             window_shift: 0,
             mss: config.mss,
+            least_growth: u64::from(config.mss).min(config.buffer / 4),
             full_segment: u32::from(config.mss),
             assembler: Assembler::default(),
             sack: None,
@@ -161,8 +164,7 @@ impl Receiver {
         let edge = self.could_advertise();
         let offer = edge.since(self.nxt);
         let promised = self.advertised.since(self.nxt);
-        let step = u64::from(self.mss).min(self.capacity / 4);
-        let window = if offer < step {
+        let window = if offer < self.least_growth {
             promised
         } else {
             offer.max(promised)

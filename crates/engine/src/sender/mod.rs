@@ -242,6 +242,7 @@ impl Sender {
 
     /// The variables, as a policy sees them.
     #[must_use]
+    #[inline]
     pub fn vars(&self) -> &Vars {
         &self.vars
     }
@@ -266,24 +267,28 @@ impl Sender {
 
     /// Octets in the send buffer, the FIN not counted.
     #[must_use]
+    #[inline]
     pub fn buffered(&self) -> u64 {
         self.vars.buffered()
     }
 
     /// The size of the send buffer, in octets.
     #[must_use]
+    #[inline]
     pub fn capacity(&self) -> u64 {
         self.vars.capacity
     }
 
     /// Free space in the send buffer, in octets.
     #[must_use]
+    #[inline]
     pub fn space(&self) -> u64 {
         self.vars.capacity.saturating_sub(self.buffered())
     }
 
     /// Whether nothing may be written any more.
     #[must_use]
+    #[inline]
     pub fn is_finishing(&self) -> bool {
         self.finishing
     }
@@ -291,6 +296,7 @@ impl Sender {
     /// Where a segment without data stands: behind all that was sent; but not behind what only
     /// probed a closed window, which the peer had to leave outside (BSD: `snd_nxt` while the
     /// persist timer runs).
+    #[inline]
     pub(crate) fn bare_ack_seq(&self) -> Offset {
         if self.timers.retransmitting() {
             self.vars.max
@@ -301,6 +307,7 @@ impl Sender {
 
     /// Whether everything, the FIN included, is acknowledged.
     #[must_use]
+    #[inline]
     pub fn fin_acked(&self) -> bool {
         self.finishing && self.vars.una > self.vars.written
     }
@@ -317,6 +324,7 @@ impl Sender {
         self.vars.corked = on;
     }
 
+    #[inline]
     pub(crate) fn set_more_to_come(&mut self, on: bool) {
         self.vars.more_to_come = on;
     }
@@ -325,10 +333,12 @@ impl Sender {
         self.vars.device_busy = busy;
     }
 
+    #[inline]
     pub(crate) fn set_reader_blocked(&mut self, blocked: bool) {
         self.vars.reader_blocked = blocked;
     }
 
+    #[inline]
     pub(crate) fn set_writer_blocked(&mut self, blocked: bool) {
         self.vars.writer_blocked = blocked;
     }
@@ -379,6 +389,7 @@ impl Sender {
         self.vars.more_to_come = false;
     }
 
+    #[inline]
     pub(crate) fn observe(&mut self, moment: Moment, now: Instant) {
         self.vars.now = now;
         self.policy.observe(moment, &self.vars);
@@ -386,6 +397,7 @@ impl Sender {
 
     /// `octets` of the application's reach the buffer.
     /// `more` announces others.
+    #[inline]
     pub(crate) fn append(&mut self, octets: u64, more: bool) {
         self.note_push(octets, more);
         self.vars.written += octets;
@@ -399,6 +411,7 @@ impl Sender {
     /// An acceptable ACK with its window arrived (RFC 9293, section 3.10.7.4, fifth check).
     /// `pure` says that the segment carried nothing else, as duplicate ACKs do.
     /// `echo_age` is how long ago the timestamp was sent that it echoes.
+    #[inline]
     pub(crate) fn on_ack(
         &mut self,
         now: Instant,
@@ -426,7 +439,7 @@ impl Sender {
             if self.selective.is_none() {
                 self.grow_or_recover(ack, acked.released);
             }
-            self.timers.progress(now, &self.vars, &self.rtt);
+            self.timers.progress(now, &self.vars);
             self.pace = None;
             self.policy.observe(Moment::AckArrived, &self.vars);
         } else {

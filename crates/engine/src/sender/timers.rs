@@ -92,13 +92,13 @@ impl Timers {
 
     /// New data was acknowledged (sections 5.2 and 5.3).
     #[inline]
-    pub(super) fn progress(&mut self, now: Instant, vars: &Vars, rtt: &RttEstimator) {
+    pub(super) fn progress(&mut self, now: Instant, vars: &Vars) {
         self.since = now;
         if vars.idle() {
             self.retransmit = Deadline::OFF;
             self.stop_persist();
         } else {
-            self.retransmit = self.at_most_user_timeout(now + rtt.rto());
+            self.retransmit = self.at_most_user_timeout(now + vars.rto);
         }
     }
 

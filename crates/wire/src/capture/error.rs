@@ -30,6 +30,13 @@ impl fmt::Display for CaptureError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Empty => write!(f, "is empty"),
+            // "snoop" and three zeros (RFC 1761).
+            Self::NotACapture { magic: SNOOP } => write!(
+                f,
+                "is a Solaris snoop capture, which is not read \
+                 (accepted: pcap, pcapng, either of them in gzip or zstd; \
+                 `editcap -F pcap IN OUT` converts it)"
+            ),
             Self::NotACapture { magic } => write!(
                 f,
                 "is not a capture: begins with {:02x} {:02x} {:02x} {:02x} \
@@ -42,6 +49,8 @@ impl fmt::Display for CaptureError {
         }
     }
 }
+
+const SNOOP: [u8; 4] = *b"snoo";
 
 impl std::error::Error for CaptureError {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {

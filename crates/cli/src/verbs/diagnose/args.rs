@@ -1,4 +1,7 @@
+use std::net::IpAddr;
 use std::path::PathBuf;
+
+use tinygram_diagnose::Kind;
 
 use super::fail_on::Condition;
 
@@ -10,8 +13,26 @@ use super::fail_on::Condition;
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// Captures, or - for standard input
-    #[arg(required_unless_present = "recipes", value_name = "CAPTURE")]
+    #[arg(required_unless_present_any = ["recipes", "read"], value_name = "CAPTURE")]
     pub(super) captures: Vec<PathBuf>,
+    /// A capture, as tcpdump has it; the same as naming it
+    #[arg(short = 'r', value_name = "FILE")]
+    pub(super) read: Vec<PathBuf>,
+    /// Look at connections of this address only; may be repeated
+    #[arg(long, value_name = "ADDRESS")]
+    pub(super) host: Vec<IpAddr>,
+    /// Look at connections with this port at either end only; may be repeated
+    #[arg(long, value_name = "PORT")]
+    pub(super) port: Vec<u16>,
+    /// Look at what comes this many seconds after the capture's first frame, and later
+    #[arg(long, value_name = "SECONDS")]
+    pub(super) from: Option<f64>,
+    /// Look at what comes up to this many seconds after the capture's first frame
+    #[arg(long, value_name = "SECONDS")]
+    pub(super) to: Option<f64>,
+    /// Report findings of this kind only, for example write-write-read; may be repeated
+    #[arg(long, value_name = "KIND", value_parser = kind)]
+    pub(super) kind: Vec<Kind>,
     /// Print one JSON document (schema tinygram.diagnose/1) instead of text
     #[arg(long)]
     pub(super) json: bool,
@@ -30,7 +51,7 @@ pub(crate) struct Args {
     /// Show every finding, not the first few of each kind
     #[arg(short, long)]
     pub(super) verbose: bool,
-    /// Most connections kept in memory at once (about 0.6 kB each); the longest silent go first
+    /// Most connections kept in memory at once (about 0.9 kB each); the longest silent go first
     #[arg(long, value_name = "N", default_value_t = 131_072, value_parser = clap::value_parser!(u32).range(1..))]
     pub(super) connection_limit: u32,
     /// Most findings kept with their details (about 0.3 kB each); more are only counted
@@ -39,4 +60,11 @@ pub(crate) struct Args {
     /// Print how to make the change in common languages and servers, and stop
     #[arg(long)]
     pub(super) recipes: bool,
+}
+
+fn kind(name: &str) -> Result<Kind, String> {
+    Kind::named(name).ok_or_else(|| {
+        let names: Vec<_> = Kind::ALL.iter().map(|kind| kind.name()).collect();
+        format!("no such kind (accepted: {})", names.join(", "))
+    })
 }

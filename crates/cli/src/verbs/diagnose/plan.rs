@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use tinygram_diagnose::Parameters;
+use tinygram_diagnose::{Filter, Parameters};
 
 use super::args::Args;
 use super::fail_on::Condition;
@@ -22,7 +22,16 @@ pub(super) struct Plan {
 
 impl Plan {
     pub(super) fn of(args: Args) -> Result<Self, Failure> {
-        let inputs = Input::all(&args.captures, "capture files")?;
+        let mut captures = args.captures;
+        captures.extend(args.read);
+        let inputs = Input::all(&captures, "capture files")?;
+        let filter = Filter {
+            hosts: args.host,
+            ports: args.port,
+            from_ns: args.from.map(|s| nanoseconds("--from", s)).transpose()?,
+            to_ns: args.to.map(|s| nanoseconds("--to", s)).transpose()?,
+            kinds: args.kind,
+        };
         let live = inputs.iter().any(|i| matches!(i, Input::Stdin));
         let second_reading = [
             ("--html", args.html.is_some()),
@@ -43,7 +52,7 @@ impl Plan {
             ));
         }
         for out in [&args.html, &args.annotate].into_iter().flatten() {
-            refuse_overwriting(out, &args.captures, "capture")?;
+            refuse_overwriting(out, &captures, "capture")?;
         }
         Ok(Self {
             inputs,
@@ -56,8 +65,18 @@ impl Plan {
             parameters: Parameters {
                 connection_limit: args.connection_limit as usize,
                 finding_limit: args.finding_limit as usize,
+                filter: (!filter.is_empty()).then_some(filter),
                 ..Parameters::default()
             },
         })
+    }
+}
+
+fn nanoseconds(flag: &str, seconds: f64) -> Result<i64, Failure> {
+    match (0.0..1e9).contains(&seconds) {
+        true => Ok((seconds * 1e9) as i64),
+        false => Err(Failure::Input(format!(
+            "{flag} {seconds} is no time in a capture (accepted: seconds since its first frame, 0 or more)"
+        ))),
     }
 }

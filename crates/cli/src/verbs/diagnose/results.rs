@@ -2,7 +2,9 @@
 
 use std::fs::File;
 
-use tinygram_diagnose::{Analyzer, ConnectionReport, Finding, Parameters, Report, Summary};
+use tinygram_diagnose::{
+    Analyzer, ConnectionReport, Finding, Obstacle, Parameters, Report, Summary, Verdict,
+};
 use tinygram_wire::capture::{CaptureError, Reader};
 
 use super::live;
@@ -26,9 +28,9 @@ pub(super) struct Capture {
 impl Results {
     pub(super) fn of(plan: &Plan) -> Result<Self, Failure> {
         let mut captures: Vec<Capture> = Vec::new();
-        for input in &plan.inputs {
+        for inputs in super::ring::streams(&plan.inputs) {
             let seen = captures.iter().map(|c| c.report.summary.connections).sum();
-            captures.push(analyse(input, plan, seen)?);
+            captures.push(analyse(inputs, plan, seen)?);
         }
         Ok(Self { captures })
     }
@@ -39,6 +41,16 @@ impl Results {
             total += &report.summary;
         }
         total
+    }
+
+    /// Captures of which nothing can be said, and why.
+    pub(super) fn untold(&self) -> impl Iterator<Item = (&Capture, Vec<Obstacle>)> {
+        self.captures
+            .iter()
+            .filter_map(|capture| match capture.report.summary.verdict() {
+                Verdict::CannotTell(obstacles) => Some((capture, obstacles)),
+                Verdict::Stalls { .. } | Verdict::None => None,
+            })
     }
 
     pub(super) fn findings(&self) -> impl Iterator<Item = (&Capture, &Finding)> {
@@ -56,7 +68,34 @@ impl Capture {
     }
 }
 
-fn analyse(input: &Input, plan: &Plan, first_connection: u32) -> Result<Capture, Failure> {
+/// Analyses one capture, or the files of one ring buffer as the stream that they are.
+fn analyse(inputs: &[Input], plan: &Plan, first_connection: u32) -> Result<Capture, Failure> {
+    let mut analyzer = Analyzer::new(Parameters {
+        first_connection,
+        ..plan.parameters.clone()
+    });
+    let mut broken = None;
+    for input in inputs {
+        broken = read(input, plan, &mut analyzer)?.or(broken);
+    }
+    let name = match inputs {
+        [one] => one.name(),
+        [first, .., last] => format!("{} to {}", first.name(), last.name()),
+        [] => String::new(),
+    };
+    Ok(Capture {
+        name,
+        report: analyzer.finish(),
+        broken,
+    })
+}
+
+/// Gives all frames to the analyzer; says why reading ended before the end, if it did.
+fn read(
+    input: &Input,
+    plan: &Plan,
+    analyzer: &mut Analyzer,
+) -> Result<Option<CaptureError>, Failure> {
     let name = input.name();
     let unusable = |error: CaptureError| Failure::Input(format!("{name} {error}"));
     let mut reader = match input {
@@ -70,11 +109,7 @@ fn analyse(input: &Input, plan: &Plan, first_connection: u32) -> Result<Capture,
         Input::Stdin => Reader::new(live::stdin()?).map_err(unusable)?,
     };
     let telling = matches!(input, Input::Stdin) && !plan.json;
-    let mut analyzer = Analyzer::new(Parameters {
-        first_connection,
-        ..plan.parameters.clone()
-    });
-    let mut told = 0;
+    let mut told = show::terminal::Told::default();
     let broken = loop {
         match reader.next_frame() {
             Ok(Some(frame)) => analyzer.frame(&frame),
@@ -83,9 +118,8 @@ fn analyse(input: &Input, plan: &Plan, first_connection: u32) -> Result<Capture,
             Err(CaptureError::CutOff { .. }) if live::stopped() => break None,
             Err(error) => break Some(error),
         }
-        if telling && analyzer.findings().len() > told {
-            show::terminal::tell(&analyzer, told)?;
-            told = analyzer.findings().len();
+        if telling {
+            told.tell(analyzer)?;
         }
     };
     if let Some(error) = &broken {
@@ -97,9 +131,5 @@ fn analyse(input: &Input, plan: &Plan, first_connection: u32) -> Result<Capture,
             reader.frames()
         );
     }
-    Ok(Capture {
-        name,
-        report: analyzer.finish(),
-        broken,
-    })
+    Ok(broken)
 }

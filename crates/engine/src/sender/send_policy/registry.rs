@@ -274,17 +274,6 @@ impl SendPolicy {
             other => other,
         }
     }
-
-    /// What the policy comes to where MORE applies whatever the policy: a variant with MORE of its
-    /// own and the one without it are the same there.
-    #[must_use]
-    pub fn under_more(self) -> Self {
-        match self {
-            Self::Minshall => Self::MinshallMore,
-            Self::Eom => Self::EomMore,
-            other => other,
-        }
-    }
 }
 
 impl Rule for Installed {
@@ -293,7 +282,8 @@ impl Rule for Installed {
         dispatch!(self, policy => policy.decide(offer, vars))
     }
 
-    #[inline]
+    /// Inlined wherever it is called from, since what the moment is is known there.
+    #[inline(always)]
     fn observe(&mut self, moment: Moment, vars: &Vars) {
         dispatch!(self, policy => policy.observe(moment, vars));
     }

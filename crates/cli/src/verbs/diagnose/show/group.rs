@@ -24,7 +24,7 @@ pub(super) fn groups(results: &Results) -> Vec<Group<'_>> {
     let mut all = Vec::new();
     for capture in &results.captures {
         let mut found: BTreeMap<(IpAddr, IpAddr, u16, Side, Kind), Vec<&Finding>> = BTreeMap::new();
-        for finding in &capture.report.findings {
+        for finding in capture.report.findings.iter().filter(|f| f.tier.accuses()) {
             let Some(c) = capture.connection(finding.connection) else {
                 continue;
             };
@@ -107,12 +107,11 @@ impl<'a> Group<'a> {
         self.findings[most.map_or(0, |(_, at)| *at)]
     }
 
-    /// A Wireshark display filter for up to `limit` of the findings.
-    pub(super) fn filter(&self, limit: usize) -> String {
+    /// A Wireshark display filter for all of the findings.
+    pub(super) fn filter(&self) -> String {
         let frames: Vec<_> = self
             .findings
             .iter()
-            .take(limit)
             .flat_map(|f| f.frames.iter().map(|m| m.frame.to_string()))
             .collect();
         format!("frame.number in {{{}}}", frames.join(", "))

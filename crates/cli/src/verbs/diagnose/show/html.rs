@@ -41,7 +41,9 @@ fn page(plan: &Plan, results: &Results) -> std::io::Result<String> {
     for group in groups.iter().take(GROUPS) {
         section(&mut out, plan, group)?;
     }
-    recipe_table(&mut out);
+    if !groups.is_empty() {
+        recipe_table(&mut out);
+    }
     out += "</main></body></html>\n";
     Ok(out)
 }
@@ -55,12 +57,15 @@ fn verdict(out: &mut String, results: &Results, groups: &[Group<'_>]) {
             escape(&group.sentence())
         );
     }
-    if total.stalls == 0 {
+    for line in super::terminal::outcome(results).lines() {
+        let _ = write!(out, "<p class=\"calm\">{}</p>", escape(line));
+    }
+    if total.possible > 0 {
         let _ = write!(
             out,
-            "<p class=\"verdict\">No stalls in {} with {}.</p>",
-            plural(total.connections as usize, "connection"),
-            plural(total.segments as usize, "segment")
+            "<p class=\"calm\">{} possible and not counted: {}.</p>",
+            plural(total.possible as usize, "stall"),
+            seconds(total.possible_ns)
         );
     }
 }
@@ -108,6 +113,7 @@ fn connections(out: &mut String, results: &Results) {
         );
     }
     *out += "</tbody></table></div>";
+    why_not(out, &rows);
     if rows.len() > ROWS {
         let _ = write!(
             out,
@@ -115,6 +121,24 @@ fn connections(out: &mut String, results: &Results) {
             plural(rows.len() - ROWS, "connection")
         );
     }
+}
+
+/// Why each lookalike was ruled out, once.
+fn why_not(out: &mut String, rows: &[&tinygram_diagnose::ConnectionReport]) {
+    let mut kinds: Vec<_> = rows
+        .iter()
+        .flat_map(|r| r.ruled_out.iter().map(|(kind, _)| kind))
+        .collect();
+    kinds.sort_unstable();
+    kinds.dedup();
+    if kinds.is_empty() {
+        return;
+    }
+    *out += "<details><summary>Why these are no stalls</summary><ul>";
+    for kind in kinds {
+        let _ = write!(out, "<li>{}: {}</li>", kind.name(), escape(kind.reason()));
+    }
+    *out += "</ul></details>";
 }
 
 fn section(out: &mut String, plan: &Plan, group: &Group<'_>) -> std::io::Result<()> {
@@ -137,11 +161,16 @@ fn section(out: &mut String, plan: &Plan, group: &Group<'_>) -> std::io::Result<
     for reason in typical.evidence() {
         let _ = write!(out, "<li>{}</li>", escape(&reason));
     }
-    let _ = write!(
-        out,
-        "</ul><p class=\"advice\">{}</p>",
-        escape(&typical.advice().to_string())
-    );
+    let advice = typical.advice();
+    *out += "</ul><p class=\"advice\">Change one of these, what costs least first:</p><ol>";
+    for step in &advice.steps {
+        let _ = write!(out, "<li>{}: {}</li>", step.side, escape(&step.text));
+    }
+    *out += "</ol>";
+    if let Some(caution) = advice.caution {
+        let _ = write!(out, "<p>{}.</p>", escape(caution));
+    }
+    every_finding(out, group);
     let port = group.connections[0].end(Side::Server).port;
     for recipe in recipes::for_end(port, typical.blame) {
         let _ = write!(
@@ -158,9 +187,52 @@ fn section(out: &mut String, plan: &Plan, group: &Group<'_>) -> std::io::Result<
     let _ = write!(
         out,
         "<p>Wireshark: <code>{}</code></p></section>",
-        escape(&group.filter(20))
+        escape(&group.filter())
     );
     Ok(())
+}
+
+/// All findings of a group, with their clock times (UTC), folded away.
+fn every_finding(out: &mut String, group: &Group<'_>) {
+    let _ = write!(
+        out,
+        "<details><summary>All {}</summary><div class=\"wide\"><table><thead><tr><th>UTC</th>\
+         <th>cost</th><th>connection</th><th>frames</th><th></th></tr></thead><tbody>",
+        plural(group.findings.len(), "finding")
+    );
+    for finding in group.findings.iter().take(LISTED) {
+        let frames: Vec<_> = finding.frames.iter().map(|m| m.frame.to_string()).collect();
+        let _ = write!(
+            out,
+            "<tr><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td></tr>",
+            clock(finding.start_ns),
+            finding.cost(),
+            finding.connection,
+            frames.join(", "),
+            finding.tier
+        );
+    }
+    *out += "</tbody></table></div>";
+    if group.findings.len() > LISTED {
+        let _ = write!(
+            out,
+            "<p>... and {} more.</p>",
+            group.findings.len() - LISTED
+        );
+    }
+    *out += "</details>";
+}
+
+/// The time of day, in UTC, to the millisecond.
+fn clock(ns: i64) -> String {
+    let ms = ns.div_euclid(1_000_000).rem_euclid(86_400_000);
+    format!(
+        "{:02}:{:02}:{:02}.{:03}",
+        ms / 3_600_000,
+        ms / 60_000 % 60,
+        ms / 1_000 % 60,
+        ms % 1_000
+    )
 }
 
 /// The typical stall, and the costliest if it is another.
@@ -214,6 +286,8 @@ pub(super) fn escape(text: &str) -> String {
 /// Groups with plots, and connections in the table.
 const GROUPS: usize = 20;
 const ROWS: usize = 100;
+/// Findings of a group that are listed.
+const LISTED: usize = 2_000;
 
 const STYLE: &str = ":root{--ink:#1d2330;--dim:#667085;--paper:#fff;--line:#d8dce5;--held:#c0362c;\
 --late:#b7791f;--data:#2b5fb3;--band:#fdecea}\
@@ -222,7 +296,8 @@ const STYLE: &str = ":root{--ink:#1d2330;--dim:#667085;--paper:#fff;--line:#d8dc
 body{background:var(--paper);color:var(--ink);font:16px/1.5 system-ui,sans-serif;margin:0}\
 main{max-width:62rem;margin:0 auto;padding:2rem 1rem}.name{color:var(--dim);margin:0}\
 h1{font-size:1.5rem;margin:.2rem 0 1rem;overflow-wrap:anywhere}h2{font-size:1.15rem;margin:2rem 0 .5rem}\
-.verdict{font-size:1.1rem;border-left:4px solid var(--held);padding-left:.8rem}\
+.calm{font-size:1.1rem}.verdict{font-size:1.1rem;border-left:4px solid var(--held);padding-left:.8rem}\
+@media(max-width:30rem){main{padding:1rem .6rem}svg text{font-size:22px}}\
 .advice{font-weight:600}.wide{overflow-x:auto}\
 table{border-collapse:collapse;font-size:.85rem;width:100%}th,td{text-align:left;padding:.3rem .6rem;\
 border-bottom:1px solid var(--line);vertical-align:top}code{font-size:.85em;overflow-wrap:anywhere}\

@@ -1,7 +1,7 @@
 //! `--json`: one document, schema `tinygram.diagnose/1` (docs/diagnose.md names every field).
 
 use serde::Serialize;
-use tinygram_diagnose::{ConnectionReport, Direction, Finding, Side};
+use tinygram_diagnose::{ConnectionReport, Direction, Finding, Obstacle, Pieces, Protocol, Side};
 
 use super::super::plan::Plan;
 use super::super::results::{Capture, Results};
@@ -48,7 +48,21 @@ struct Parameters {
 
 #[derive(Serialize)]
 struct Summary {
+    /// `stalls`, `none` or `cannot-tell`.
+    result: &'static str,
     verdict: Vec<String>,
+    /// Captures of which nothing can be said, and why.
+    cannot_tell: Vec<Untold>,
+    /// What took the time where nothing stalled.
+    dominated_by: Option<Dominated>,
+    /// Stalls of the tier `possible`: not counted as stalls.
+    possible: u64,
+    possible_cost_ms: f64,
+    /// Held, and nobody seen to wait.
+    unwatched: u64,
+    unwatched_ms: f64,
+    /// Frames of QUIC, which is out of scope.
+    quic_frames: u64,
     frames: u64,
     segments: u64,
     connections: u32,
@@ -59,6 +73,25 @@ struct Summary {
     unlisted_connections: u64,
     /// Captures that could not be read to their end, and why.
     incomplete: Vec<String>,
+}
+
+#[derive(Serialize)]
+struct Untold {
+    capture: String,
+    obstacles: Vec<ObstacleRow>,
+}
+
+#[derive(Serialize)]
+struct ObstacleRow {
+    obstacle: &'static str,
+    reason: &'static str,
+    remedy: &'static str,
+}
+
+#[derive(Serialize)]
+struct Dominated {
+    by: &'static str,
+    time_ms: f64,
 }
 
 #[derive(Serialize)]
@@ -117,12 +150,55 @@ struct FindingRow {
     confidence: String,
     evidence: Vec<String>,
     advice: String,
+    steps: Vec<Step>,
+    pieces: &'static str,
+    protocol: Option<&'static str>,
     filter: String,
+}
+
+/// One change that helps; what costs least comes first.
+#[derive(Serialize)]
+struct Step {
+    side: String,
+    cure: &'static str,
+    effort: &'static str,
+    text: String,
 }
 
 fn summary(results: &Results) -> Summary {
     let total = results.total();
+    let untold = |(capture, obstacles): (&Capture, Vec<Obstacle>)| Untold {
+        capture: capture.name.clone(),
+        obstacles: obstacles
+            .into_iter()
+            .map(|obstacle| ObstacleRow {
+                obstacle: obstacle.name(),
+                reason: obstacle.reason(),
+                remedy: obstacle.remedy(),
+            })
+            .collect(),
+    };
+    let cannot_tell: Vec<_> = results.untold().map(untold).collect();
+    let dominated_by = match total.stalls {
+        0 => total.sight.dominant(),
+        _ => None,
+    };
     Summary {
+        result: match (total.stalls, cannot_tell.is_empty()) {
+            (1.., _) => "stalls",
+            (0, true) => "none",
+            (0, false) => "cannot-tell",
+        },
+        cannot_tell,
+        dominated_by: dominated_by.map(|(by, time_ns)| Dominated {
+            by: by.name(),
+            time_ms: ms(time_ns),
+        }),
+        possible: total.possible,
+        possible_cost_ms: ms(total.possible_ns),
+        unwatched: total.sight.unwatched,
+        unwatched_ms: ms(total.sight.unwatched_ns),
+        quic_frames: total.unseen.quic,
         verdict: super::group::groups(results)
             .iter()
             .map(super::group::Group::sentence)
@@ -203,6 +279,23 @@ fn finding(capture: &Capture, f: &Finding) -> FindingRow {
         confidence: f.tier.to_string(),
         evidence: f.evidence(),
         advice: f.advice().to_string(),
+        steps: f
+            .advice()
+            .steps
+            .into_iter()
+            .map(|step| Step {
+                side: step.side.to_string(),
+                cure: step.cure.name(),
+                effort: step.effort.name(),
+                text: step.text,
+            })
+            .collect(),
+        pieces: match f.pieces {
+            Pieces::Unknown => "unknown",
+            Pieces::OneMessage => "one-message",
+            Pieces::Pipelined => "pipelined",
+        },
+        protocol: f.protocol.map(Protocol::name),
         filter: format!("frame.number in {{{}}}", list.join(", ")),
         frames,
     }

@@ -4,7 +4,7 @@ use std::fmt::Write;
 use std::io::Write as _;
 
 use tinygram_diagnose::vocabulary::ms;
-use tinygram_diagnose::{Analyzer, ConnectionReport, Finding, Side, recipes};
+use tinygram_diagnose::{Analyzer, ConnectionReport, Finding, Kind, Side, Summary, recipes};
 
 use super::super::plan::Plan;
 use super::super::results::{Capture, Results};
@@ -19,6 +19,7 @@ pub(super) fn report(plan: &Plan, results: &Results) -> String {
     for group in &groups {
         findings(&mut out, plan, results, group);
     }
+    possible(&mut out, plan, results);
     for condition in plan.fail_on.iter().filter(|c| c.holds(results)) {
         let _ = writeln!(out, "\n--fail-on {}: it holds", condition.text());
     }
@@ -37,30 +38,91 @@ fn verdict(out: &mut String, results: &Results, groups: &[Group<'_>]) {
             groups.len() - SENTENCES
         );
     }
-    match (total.frames, total.segments, total.stalls) {
-        (0, ..) => *out += "No stalls: the capture holds no frames.\n",
-        (frames, 0, _) => {
-            let _ = writeln!(
-                out,
-                "No stalls: none of the {frames} frames holds a TCP segment."
-            );
-        }
-        (_, segments, 0) => {
-            let _ = writeln!(
-                out,
-                "No stalls: {} with {} in {}.",
-                plural(total.connections as usize, "connection"),
-                plural(segments as usize, "segment"),
-                seconds(total.last_ns - total.first_ns)
-            );
-        }
-        _ => {}
-    }
+    *out += &outcome(results);
     if total.dropped_findings > 0 {
         let _ = writeln!(
             out,
             "{} more findings are counted but not listed (--finding-limit).",
             total.dropped_findings
+        );
+    }
+    asides(out, &total);
+}
+
+/// What is to be said where nothing stalled; nothing where something did.
+pub(super) fn outcome(results: &Results) -> String {
+    let total = results.total();
+    let mut out = String::new();
+    let several = results.captures.len() > 1;
+    for (capture, obstacles) in results.untold() {
+        let whose = if several {
+            format!("{}: ", capture.name)
+        } else {
+            String::new()
+        };
+        let reasons: Vec<_> = obstacles.iter().map(|o| o.reason()).collect();
+        let _ = writeln!(
+            out,
+            "{whose}Cannot tell, because {}.",
+            reasons.join(", and ")
+        );
+        for obstacle in obstacles {
+            let _ = writeln!(out, "  To see more: {}.", obstacle.remedy());
+        }
+    }
+    let untold = results.untold().count();
+    if total.stalls > 0 || untold == results.captures.len() {
+        return out;
+    }
+    let _ = write!(
+        out,
+        "No stalls: {} with {} in {}",
+        plural(total.connections as usize, "connection"),
+        plural(total.segments as usize, "segment"),
+        seconds(total.last_ns - total.first_ns)
+    );
+    let _ = match total.sight.dominant() {
+        Some((by, ns)) => writeln!(
+            out,
+            "; {} of the {} that connections lasted {}.",
+            seconds(ns),
+            seconds(total.sight.lifetime_ns),
+            by.sentence()
+        ),
+        None => writeln!(out, "."),
+    };
+    out
+}
+
+/// What accuses nobody and is worth knowing.
+fn asides(out: &mut String, total: &Summary) {
+    if total.possible > 0 {
+        let _ = writeln!(
+            out,
+            "{} possible, {}: seen too seldom or from too far away to exclude accident (listed below).",
+            match total.possible {
+                1 => "1 stall is".to_owned(),
+                n => format!("{n} stalls are"),
+            },
+            seconds(total.possible_ns)
+        );
+    }
+    if total.sight.unwatched > 0 {
+        let _ = writeln!(
+            out,
+            "{} held for {} in all, and nobody was seen to wait: a reader elsewhere may have (behind a VPN, of a report).",
+            match total.sight.unwatched {
+                1 => "1 segment was".to_owned(),
+                n => format!("{n} segments were"),
+            },
+            seconds(total.sight.unwatched_ns)
+        );
+    }
+    if total.unseen.quic > 0 {
+        let _ = writeln!(
+            out,
+            "{} of QUIC: out of scope, for it has neither Nagle's algorithm nor TCP's delayed ACKs.",
+            plural(total.unseen.quic as usize, "frame")
         );
     }
 }
@@ -148,7 +210,7 @@ fn row(r: &ConnectionReport) -> [String; 9] {
 
 /// What looked like a stall and is not, over all connections.
 fn ruled_out(out: &mut String, rows: &[(&Capture, &ConnectionReport)]) {
-    let mut tallies: Vec<(tinygram_diagnose::Lookalike, u32, i64, usize)> = Vec::new();
+    let mut tallies: Vec<(tinygram_diagnose::Lookalike, u32, i64, usize, u64)> = Vec::new();
     for (_, r) in rows {
         for (kind, tally) in r.ruled_out.iter() {
             match tallies.iter_mut().find(|t| t.0 == kind) {
@@ -156,8 +218,9 @@ fn ruled_out(out: &mut String, rows: &[(&Capture, &ConnectionReport)]) {
                     t.1 += tally.count;
                     t.2 += tally.time_ns;
                     t.3 += 1;
+                    t.4 = t.4.min(tally.first_frame);
                 }
-                None => tallies.push((kind, tally.count, tally.time_ns, 1)),
+                None => tallies.push((kind, tally.count, tally.time_ns, 1, tally.first_frame)),
             }
         }
     }
@@ -166,10 +229,10 @@ fn ruled_out(out: &mut String, rows: &[(&Capture, &ConnectionReport)]) {
     }
     tallies.sort_by_key(|t| t.0);
     let _ = writeln!(out, "\nNot accused:");
-    for (kind, count, time_ns, connections) in tallies {
+    for (kind, count, time_ns, connections, frame) in tallies {
         let _ = writeln!(
             out,
-            "  {} x{count} in {}, {}: {}",
+            "  {} x{count} in {}, {}, first in frame {frame}: {}",
             kind.name(),
             plural(connections, "connection"),
             seconds(time_ns),
@@ -211,7 +274,14 @@ fn findings(out: &mut String, plan: &Plan, results: &Results, group: &Group<'_>)
     for reason in typical.evidence() {
         let _ = writeln!(out, "    - {reason}");
     }
-    let _ = writeln!(out, "  Change: {}", typical.advice());
+    let advice = typical.advice();
+    let _ = writeln!(out, "  Change one of these, what costs least first:");
+    for step in &advice.steps {
+        let _ = writeln!(out, "    - {}: {}", step.side, step.text);
+    }
+    if let Some(caution) = advice.caution {
+        let _ = writeln!(out, "    {caution}.");
+    }
     for recipe in recipes::for_end(c.end(Side::Server).port, typical.blame).take(2) {
         let _ = writeln!(
             out,
@@ -221,7 +291,34 @@ fn findings(out: &mut String, plan: &Plan, results: &Results, group: &Group<'_>)
             recipe.text
         );
     }
-    let _ = writeln!(out, "  Wireshark: {}", group.filter(limit.min(FILTERED)));
+    let _ = writeln!(out, "  Wireshark: {}", group.filter());
+}
+
+/// What fits and accuses nobody, with its frames.
+fn possible(out: &mut String, plan: &Plan, results: &Results) {
+    let mut found = results
+        .findings()
+        .filter(|(_, f)| !f.tier.accuses())
+        .peekable();
+    if found.peek().is_none() {
+        return;
+    }
+    let _ = writeln!(out, "\nPossible, and not counted:");
+    let limit = if plan.verbose { usize::MAX } else { LISTED };
+    for (capture, finding) in found.by_ref().take(limit) {
+        let _ = writeln!(
+            out,
+            "  {}  {}; the {} {}",
+            line(capture, finding),
+            finding.kind,
+            finding.sender,
+            finding.habit()
+        );
+    }
+    let more = found.count();
+    if more > 0 {
+        let _ = writeln!(out, "  ... and {more} more (--verbose)");
+    }
 }
 
 fn line(capture: &Capture, finding: &Finding) -> String {
@@ -246,30 +343,69 @@ fn frames(finding: &Finding) -> String {
     format!("frames {}", numbers.join(", "))
 }
 
-/// One line per new finding while a live capture runs.
-pub(in super::super) fn tell(analyzer: &Analyzer, told: usize) -> Result<(), Failure> {
-    let failure = |error| Failure::Io {
-        doing: "writing to standard output".into(),
-        error,
-    };
-    let mut out = std::io::stdout().lock();
-    for finding in &analyzer.findings()[told..] {
-        let ends = analyzer
-            .connection(finding.connection)
-            .map(|c| format!("{} -> {}", c.client, c.server))
-            .unwrap_or_default();
-        writeln!(
-            out,
-            "{} {ends}: {}, the {} {} ({})",
-            finding.kind.name(),
-            ms(finding.cost_ns),
-            finding.sender,
-            finding.habit(),
-            frames(finding)
-        )
-        .map_err(failure)?;
+/// What has been told of a live capture: each kind's first finding whole, then a running total.
+#[derive(Default)]
+pub(in super::super) struct Told {
+    findings: usize,
+    kinds: Vec<(Kind, Side, u32)>,
+    stalls: usize,
+    cost_ns: i64,
+    second: i64,
+}
+
+impl Told {
+    /// Says what is new since it was last asked.
+    pub(in super::super) fn tell(&mut self, analyzer: &Analyzer) -> Result<(), Failure> {
+        let all = analyzer.findings();
+        if all.len() <= self.findings {
+            return Ok(());
+        }
+        let mut said = String::new();
+        for finding in &all[self.findings..] {
+            self.stalls += usize::from(finding.kind.is_stall());
+            self.cost_ns += finding.cost_ns;
+            let habit = (finding.kind, finding.sender, finding.connection);
+            if self.kinds.len() < HABITS && !self.kinds.contains(&habit) {
+                self.kinds.push(habit);
+                said += &first_of_its_kind(analyzer, finding);
+            }
+        }
+        self.findings = all.len();
+        let second = all.last().map_or(0, |f| f.start_ns / 1_000_000_000);
+        if said.is_empty() && second >= self.second + PAUSE_S {
+            said = format!(
+                "so far: {} cost {}\n",
+                plural(self.stalls, "stall"),
+                seconds(self.cost_ns)
+            );
+        }
+        if said.is_empty() {
+            return Ok(());
+        }
+        self.second = second;
+        let mut out = std::io::stdout().lock();
+        out.write_all(said.as_bytes())
+            .and_then(|()| out.flush())
+            .map_err(|error| Failure::Io {
+                doing: "writing to standard output".into(),
+                error,
+            })
     }
-    out.flush().map_err(failure)
+}
+
+fn first_of_its_kind(analyzer: &Analyzer, finding: &Finding) -> String {
+    let ends = analyzer
+        .connection(finding.connection)
+        .map(|c| format!("{} -> {}", c.client, c.server))
+        .unwrap_or_default();
+    format!(
+        "{} {ends}: {}, the {} {} ({})\n",
+        finding.kind.name(),
+        finding.cost(),
+        finding.sender,
+        finding.habit(),
+        frames(finding)
+    )
 }
 
 /// `--recipes`
@@ -300,4 +436,6 @@ const SENTENCES: usize = 5;
 const ROWS: usize = 5;
 const MOST_ROWS: usize = 20;
 const LISTED: usize = 5;
-const FILTERED: usize = 20;
+/// Habits of a live capture that are told whole, and seconds between totals.
+const HABITS: usize = 20;
+const PAUSE_S: i64 = 5;

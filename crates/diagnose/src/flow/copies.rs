@@ -1,0 +1,71 @@
+//! Frames that were recorded more than once: by mirrored ports, by `-i any`, before and behind a
+//! tunnel or a router. Only the first of them counts.
+
+use tinygram_wire::decode::{Around, Segment};
+
+/// The last frames of a connection.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Copies {
+    last: [Print; 4],
+    next: u8,
+}
+
+/// What tells a frame from all others: a hash of it, and when it came.
+#[derive(Clone, Copy, Debug, Default)]
+struct Print {
+    hash: u32,
+    time_us: u32,
+}
+
+impl Copies {
+    /// True if the same frame came a moment ago; takes note of it.
+    #[inline]
+    pub(crate) fn has(
+        &mut self,
+        segment: &Segment,
+        around: &Around,
+        from: usize,
+        time_ns: i64,
+    ) -> bool {
+        let hash = hash(segment, around, from);
+        let time_us = (time_ns / 1_000) as u32;
+        // Two frames of one number are one packet; without numbers only what is close is.
+        let near_us = if around.identification == 0 {
+            COPY_US
+        } else {
+            NUMBERED_US
+        };
+        let copy =
+            |print: &Print| print.hash == hash && time_us.wrapping_sub(print.time_us) < near_us;
+        if self.last.iter().any(copy) {
+            return true;
+        }
+        self.last[usize::from(self.next)] = Print { hash, time_us };
+        self.next = (self.next + 1) % self.last.len() as u8;
+        false
+    }
+}
+
+/// Not of the time to live, which a router between two taps changes.
+#[inline]
+fn hash(segment: &Segment, around: &Around, from: usize) -> u32 {
+    let stamps = segment
+        .options
+        .timestamps
+        .map_or(0, |t| t.value ^ t.echo.rotate_left(16));
+    let numbers = u64::from(segment.seq) << 32 | u64::from(segment.ack);
+    let rest = u64::from(segment.payload) << 40
+        | u64::from(around.identification) << 24
+        | u64::from(segment.window) << 8
+        | u64::from(segment.flags.bits()) << 1
+        | from as u64;
+    let mixed = (numbers ^ u64::from(stamps).rotate_left(13)).wrapping_mul(0x9e37_79b9_7f4a_7c15)
+        ^ rest.wrapping_mul(0xc2b2_ae3d_27d4_eb4f);
+    // Never 0, which is what an empty place has.
+    (mixed >> 32) as u32 | 1
+}
+
+/// A frame on its way through a host or a switch passes its two capture points within this time.
+const COPY_US: u32 = 500;
+/// The same, where the packet's own number says that it is one.
+const NUMBERED_US: u32 = 20_000;

@@ -1,0 +1,151 @@
+//! Is a hold an accusation? The questions that must be answered first, one after the other.
+
+use crate::findings::{self, nagle_round_trip};
+use crate::flow::half::{Half, LATE_NS, Turn};
+use crate::hold::Hold;
+use crate::lookalikes::Lookalike;
+use crate::vocabulary::Kind;
+
+/// What a hold is judged by.
+pub(crate) struct Judge<'a> {
+    /// The direction that held.
+    pub(crate) half: &'a Half,
+    /// How sharply the release can be placed from the capture point, in nanoseconds.
+    pub(crate) blur_ns: i64,
+    /// The capture point is away from the sender.
+    pub(crate) far: bool,
+    /// When the peer answered, if it did; none if the connection was closed or goes on.
+    pub(crate) answered_ns: Option<i64>,
+    /// A relay in the capturing host stands between the ends.
+    pub(crate) relayed: bool,
+}
+
+/// What becomes of a hold.
+pub(crate) enum Ruling {
+    Accused(Kind),
+    /// It fits, and something that would have to be known is not.
+    Suspected(Kind),
+    RuledOut(Lookalike),
+}
+
+/// What an acknowledgement that came late was.
+enum Ack {
+    /// Delayed by its receiver.
+    Delayed,
+    /// Perhaps delayed: nothing but the ACKs themselves tells how long the path is.
+    Perhaps,
+    /// As fast as the path allows.
+    Prompt,
+    /// Late for another reason.
+    Otherwise(Lookalike),
+}
+
+impl Judge<'_> {
+    pub(crate) fn ruling(&self, hold: &Hold) -> Ruling {
+        let half = self.half;
+        let ack = match hold.release {
+            Some(_) => self.ack(hold),
+            None => Ack::Delayed,
+        };
+        if self.relayed {
+            return Ruling::RuledOut(Lookalike::Relay);
+        }
+        if let Ack::Otherwise(lookalike) = ack {
+            return Ruling::RuledOut(lookalike);
+        }
+        if matches!(ack, Ack::Prompt) && !nagle_round_trip::is(hold, half, self.answered_ns) {
+            return Ruling::RuledOut(Lookalike::RoundTrip);
+        }
+        if hold.defied > half.odds.hits() {
+            return Ruling::RuledOut(Lookalike::NotHolding);
+        }
+        if half.turn == Turn::SelfClocked && !self.answered_at_once(hold) {
+            return Ruling::RuledOut(Lookalike::NobodyWaited);
+        }
+        if half.tally.self_clocked > half.tally.answers + half.odds.hits() {
+            return Ruling::RuledOut(Lookalike::PeriodicSender);
+        }
+        if matches!(ack, Ack::Prompt) {
+            return Ruling::Accused(Kind::NagleRoundTrip);
+        }
+        match (findings::classify(hold, half), ack) {
+            (Some(kind), Ack::Perhaps) => Ruling::Suspected(kind),
+            (Some(kind), _) => Ruling::Accused(kind),
+            (None, _) if hold.room < hold.held_len => Ruling::RuledOut(Lookalike::ZeroWindow),
+            (None, _) => Ruling::RuledOut(Lookalike::Uncorroborated),
+        }
+    }
+
+    /// The receiver's timer against a path that the handshake has measured decides, not how many ACKs
+    /// were late: behind a slow server every one of them is.
+    fn ack(&self, hold: &Hold) -> Ack {
+        let half = self.half;
+        let path_ns = half.receiver_distance_ns().unwrap_or(0);
+        let beyond_ns = hold.ack_wait_ns - path_ns;
+        let on_timer = on_timer(beyond_ns) || self.on_own_timer(hold);
+        if beyond_ns < LATE_NS || (beyond_ns < path_ns / 4 && !on_timer) {
+            return Ack::Prompt;
+        }
+        if beyond_ns < TIMER_NS {
+            return Ack::Otherwise(Lookalike::LateAck);
+        }
+        let carried_ns = i64::from(hold.flight) * i64::from(half.pace) / 16;
+        if beyond_ns - carried_ns < TIMER_NS {
+            return Ack::Otherwise(Lookalike::SlowLink);
+        }
+        // What RFC 1122 does not let wait was as late.
+        if i64::from(half.prompt_ns) * 2 > hold.ack_wait_ns {
+            return Ack::Otherwise(Lookalike::LateAck);
+        }
+        // The handshake or another ACK tells that the path is shorter by a timer.
+        let shorter = |way_ns: u32| {
+            let ns = i64::from(way_ns);
+            let beyond_ns = hold.ack_wait_ns - ns;
+            way_ns != u32::MAX && beyond_ns >= TIMER_NS && (beyond_ns >= ns || on_timer)
+        };
+        let (measured, sooner) = (shorter(half.handshake_ns), shorter(half.ack_min_ns));
+        // The few ACKs that there were are no witnesses against themselves where the handshake tells
+        // the way.
+        let few = half.tally.acks <= 3 && measured;
+        match (sooner || few, on_timer, measured) {
+            (true, ..) | (_, true, true) => Ack::Delayed,
+            (_, true, false) => Ack::Perhaps,
+            _ => Ack::Otherwise(Lookalike::LateAck),
+        }
+    }
+
+    /// The receiver's other late ACKs took as long.
+    fn on_own_timer(&self, hold: &Hold) -> bool {
+        let typical_ns = i64::from(self.half.delayed_ns);
+        self.half.tally.delayed_acks >= 3
+            && (hold.ack_wait_ns - typical_ns).abs() < typical_ns / 10
+            && typical_ns > TIMER_NS
+    }
+
+    /// The probability that what was seen of this direction is an accident.
+    pub(crate) fn accident(&self) -> f64 {
+        self.half.odds.accident(self.blur_ns, self.far)
+    }
+
+    fn answered_at_once(&self, hold: &Hold) -> bool {
+        let Some(answered_ns) = self.answered_ns else {
+            return false;
+        };
+        let distance_ns = self.half.receiver_distance_ns().unwrap_or(0);
+        answered_ns - hold.held.time_ns < AT_ONCE_NS.max(4 * distance_ns)
+    }
+}
+
+/// Timers in use, in milliseconds: Linux 40, Solaris 50, BSD and macOS 100, Windows and older BSDs
+/// 200; each may be late by a tick or two, and the path may have been faster by then.
+fn on_timer(beyond_ns: i64) -> bool {
+    [33..=56, 95..=112, 185..=220]
+        .iter()
+        .any(|timer| timer.contains(&(beyond_ns / 1_000_000)))
+}
+
+/// Slow hosts acknowledge after 10 to 20 ms without any timer. Delayed-ACK timers in use start at
+/// 40 ms; the tick of a cyclic one may fall earlier, and such a stall costs least.
+const TIMER_NS: i64 = 20_000_000;
+/// An answer within this time answers the segment before it.
+const AT_ONCE_NS: i64 = 5_000_000;

@@ -1,0 +1,5 @@
+//! A relay in the capturing host, a VPN's for example, reads, sends and waits for itself.
+
+pub(super) const NAME: &str = "relay";
+
+pub(super) const REASON: &str = "a relay stands between: a public address answers from inside the capturing host, so the ends' own segments were not seen";

@@ -1,0 +1,189 @@
+//! Could the capture have shown a stall? Only then "no stalls" means something.
+
+use crate::flow::connection::Connection;
+use crate::lookalikes::Lookalike;
+use crate::report::Summary;
+use crate::vocabulary::{Cost, Obstacle, Verdict};
+
+/// What was seen, and what took the time, over all connections.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Sight {
+    /// Segments with data, and those of connections of which one direction only was seen, of which
+    /// more than a tenth is missing, or whose clock stepped back.
+    pub data: u64,
+    /// See `data`.
+    pub one_direction: u64,
+    /// See `data`.
+    pub gappy: u64,
+    /// See `data`.
+    pub clock_steps: u64,
+    /// A time that is no multiple of 10 ms was seen.
+    pub fine_clock: bool,
+    /// How long the connections lasted together, in nanoseconds.
+    pub lifetime_ns: i64,
+    /// Of that: until lost data was sent again, with a closed window, and waiting for the server.
+    pub loss_ns: i64,
+    /// See `loss_ns`.
+    pub zero_window_ns: i64,
+    /// See `loss_ns`.
+    pub server_ns: i64,
+    /// Segments that were held though nobody was seen to wait: a reader elsewhere may have waited,
+    /// behind a tunnel or for a report.
+    pub unwatched: u64,
+    /// How long they were held, in nanoseconds.
+    pub unwatched_ns: i64,
+}
+
+/// What took most of the time where nothing stalled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Dominant {
+    /// Data was lost and sent again.
+    Loss,
+    /// A receiver did not read.
+    ZeroWindow,
+    /// The server took its time to answer.
+    SlowServer,
+}
+
+impl Dominant {
+    /// Returns the name in JSON.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Loss => "loss",
+            Self::ZeroWindow => "zero-window",
+            Self::SlowServer => "slow-server",
+        }
+    }
+
+    /// Returns what took the time, as the end of a sentence.
+    #[must_use]
+    pub fn sentence(self) -> &'static str {
+        match self {
+            Self::Loss => "went by until lost data was sent again",
+            Self::ZeroWindow => "went by with a closed window: a receiver did not read",
+            Self::SlowServer => "went by until the servers answered",
+        }
+    }
+}
+
+impl Sight {
+    pub(crate) fn add(&mut self, connection: &Connection) {
+        let [a, b] = &connection.halves;
+        let data = u64::from(a.tally.segments) + u64::from(b.tally.segments);
+        self.data += data;
+        self.lifetime_ns += connection.last_ns - connection.first.time_ns;
+        if connection.clock_steps > 0 {
+            self.clock_steps += data;
+        }
+        let missed = u64::from(a.tally.missed) + u64::from(b.tally.missed);
+        if a.spoke != b.spoke {
+            self.one_direction += data;
+        } else if missed >= FEW && missed * 10 > data {
+            self.gappy += data;
+        }
+        let server = &connection.halves[1 - connection.client()];
+        self.server_ns += server.tally.answer_ns;
+        let Some(story) = &connection.story else {
+            return;
+        };
+        self.loss_ns += story.ruled_out.of(Lookalike::Loss).time_ns;
+        self.zero_window_ns += story.ruled_out.of(Lookalike::ZeroWindow).time_ns;
+        for from in 0..2 {
+            let held = connection.unwatched(from);
+            self.unwatched += u64::from(held.count);
+            self.unwatched_ns += held.time_ns;
+        }
+    }
+
+    /// What took at least a third of the connections' time, and most of all, with that time in
+    /// nanoseconds.
+    #[must_use]
+    pub fn dominant(&self) -> Option<(Dominant, i64)> {
+        let shares = [
+            (Dominant::Loss, self.loss_ns),
+            (Dominant::ZeroWindow, self.zero_window_ns),
+            (Dominant::SlowServer, self.server_ns),
+        ];
+        let most = shares.into_iter().max_by_key(|(_, ns)| *ns)?;
+        (most.1 >= LEAST_NS && most.1 * 3 >= self.lifetime_ns).then_some(most)
+    }
+}
+
+impl std::ops::AddAssign<&Sight> for Sight {
+    fn add_assign(&mut self, other: &Self) {
+        self.data += other.data;
+        self.one_direction += other.one_direction;
+        self.gappy += other.gappy;
+        self.clock_steps += other.clock_steps;
+        self.fine_clock |= other.fine_clock;
+        self.lifetime_ns += other.lifetime_ns;
+        self.loss_ns += other.loss_ns;
+        self.zero_window_ns += other.zero_window_ns;
+        self.server_ns += other.server_ns;
+        self.unwatched += other.unwatched;
+        self.unwatched_ns += other.unwatched_ns;
+    }
+}
+
+impl Summary {
+    /// Returns what is to be said of the capture as a whole.
+    #[must_use]
+    pub fn verdict(&self) -> Verdict {
+        if self.stalls > 0 {
+            return Verdict::Stalls {
+                count: self.stalls,
+                cost: Cost::time(self.cost_ns),
+            };
+        }
+        let obstacles = self.obstacles();
+        match obstacles.is_empty() {
+            true => Verdict::None,
+            false => Verdict::CannotTell(obstacles),
+        }
+    }
+
+    /// Returns what kept most of the capture from showing a stall.
+    #[must_use]
+    pub fn obstacles(&self) -> Vec<Obstacle> {
+        let (unseen, sight) = (&self.unseen, &self.sight);
+        if self.segments == 0 {
+            let reasons = [
+                (Obstacle::LinkType, unseen.link_type),
+                (Obstacle::HeadersCut, unseen.cut),
+                (Obstacle::Fragments, unseen.fragments),
+                (Obstacle::Tunnels, unseen.tunnels),
+            ];
+            let most = reasons
+                .into_iter()
+                .filter(|(_, n)| *n > 0)
+                .max_by_key(|(_, n)| *n);
+            return vec![most.map_or(Obstacle::NoTcp, |(obstacle, _)| obstacle)];
+        }
+        let hidden = unseen.link_type + unseen.cut + unseen.fragments + unseen.tunnels;
+        let frames = self.segments + hidden;
+        let coarse = !sight.fine_clock && self.segments >= MANY;
+        [
+            (Obstacle::LinkType, unseen.link_type * 2 > frames),
+            (Obstacle::HeadersCut, unseen.cut * 2 > frames),
+            (Obstacle::Fragments, unseen.fragments * 2 > frames),
+            (Obstacle::Tunnels, unseen.tunnels * 2 > frames),
+            (Obstacle::TooShort, sight.data == 0),
+            (Obstacle::OneDirection, sight.one_direction * 2 > sight.data),
+            (Obstacle::FramesMissing, sight.gappy * 2 > sight.data),
+            (Obstacle::ClockJumps, sight.clock_steps * 2 > sight.data),
+            (Obstacle::CoarseClock, coarse),
+        ]
+        .into_iter()
+        .filter(|(_, holds)| *holds)
+        .map(|(obstacle, _)| obstacle)
+        .collect()
+    }
+}
+
+/// Single gaps are nothing.
+const FEW: u64 = 3;
+/// Fewer times may all be round ones by accident.
+const MANY: u64 = 10;
+/// Less is nothing to speak of.
+const LEAST_NS: i64 = 200_000_000;

@@ -1,0 +1,232 @@
+//! What carries IP besides Ethernet and IP itself. A segment is looked for inside; the innermost
+//! one counts, as if nothing were around it.
+//!
+//! Nothing here runs for a plain frame. Every step goes forward in the frame, and the depth is
+//! bounded, so that no frame can hold the reader up.
+
+use crate::decode::{Bytes, Look, Unread, be16, ether_type, ip};
+
+/// Tunnels in tunnels; more is no network's, but somebody's joke.
+const DEPTH: u8 = 6;
+
+/// Link types that wrap IP in few bytes of their own.
+#[cold]
+pub(crate) fn link(bytes: Bytes<'_>, link: u16) -> Look {
+    match link {
+        PPP_LINK | PPP_HDLC => match bytes.data.get(..2) {
+            // Address and control, where they are not left out (RFC 1662).
+            Some([0xff, 0x03]) => ppp(bytes.behind(2)?, 0),
+            _ => ppp(bytes, 0),
+        },
+        C_HDLC => ether_type(bytes, 2, 0),
+        PPP_ETHER => pppoe(bytes, 0),
+        _ => Err(Unread::LinkType),
+    }
+}
+
+/// What an EtherType other than IP's and VLANs' announces.
+#[cold]
+pub(crate) fn ether(bytes: Bytes<'_>, ether_type: u16, depth: u8) -> Look {
+    match ether_type {
+        PPPOE_SESSION => pppoe(bytes, depth),
+        MPLS | MPLS_MULTICAST => mpls(bytes, depth + 1),
+        // MACsec.
+        0x88e5 => Err(Unread::Tunnel),
+        _ => Err(Unread::NoTcp),
+    }
+}
+
+/// What an IP protocol other than TCP carries.
+#[cold]
+pub(crate) fn protocol(bytes: Bytes<'_>, protocol: u8, depth: u8) -> Look {
+    if depth >= DEPTH {
+        return Err(Unread::Tunnel);
+    }
+    let depth = depth + 1;
+    match protocol {
+        // RFC 2003 and RFC 4213.
+        4 | 41 => ip(bytes, depth),
+        17 => udp(bytes, depth),
+        47 => gre(bytes, depth),
+        50 => Err(Unread::Tunnel),
+        51 => authentication(bytes, depth),
+        // EtherIP (RFC 3378).
+        97 => ether_type(bytes.behind(2)?, 12, depth),
+        // MPLS in IP (RFC 4023).
+        137 => mpls(bytes, depth),
+        // L2TP version 3, whose cookie's length is not in the packet.
+        115 => Err(Unread::Tunnel),
+        _ => Err(Unread::NoTcp),
+    }
+}
+
+/// Version, type and code, session, length (RFC 2516, section 4), then PPP.
+fn pppoe(bytes: Bytes<'_>, depth: u8) -> Look {
+    ppp(bytes.behind(6)?, depth)
+}
+
+fn ppp(bytes: Bytes<'_>, depth: u8) -> Look {
+    let first = *bytes.data.first().ok_or(Unread::Cut)?;
+    // One byte where the protocol field is compressed: it is odd (RFC 1661, section 6.5).
+    let (protocol, header) = match first & 1 {
+        1 => (u16::from(first), 1),
+        _ => (be16(bytes.data, 0).ok_or(Unread::Cut)?, 2),
+    };
+    match protocol {
+        0x0021 | 0x0057 => ip(bytes.behind(header)?, depth),
+        0x0281 => mpls(bytes.behind(header)?, depth),
+        0x00fd | 0x0053 => Err(Unread::Tunnel),
+        _ => Err(Unread::NoTcp),
+    }
+}
+
+/// A stack of labels (RFC 3032). What is below says itself what it is: IP by its version, else a
+/// control word and Ethernet (RFC 4448).
+fn mpls(mut bytes: Bytes<'_>, depth: u8) -> Look {
+    if depth >= DEPTH {
+        return Err(Unread::Tunnel);
+    }
+    for _ in 0..16 {
+        let bottom = bytes.data.get(2).ok_or(Unread::Cut)? & 1 == 1;
+        bytes = bytes.behind(4)?;
+        if !bottom {
+            continue;
+        }
+        return match bytes.data.first().ok_or(Unread::Cut)? >> 4 {
+            4 | 6 => ip(bytes, depth),
+            0 => ether_type(bytes.behind(4)?, 12, depth),
+            _ => Err(Unread::Tunnel),
+        };
+    }
+    Err(Unread::Tunnel)
+}
+
+/// RFC 2784 and 2890; version 1 is PPTP's (RFC 2637).
+fn gre(bytes: Bytes<'_>, depth: u8) -> Look {
+    let flags = be16(bytes.data, 0).ok_or(Unread::Cut)?;
+    let kind = be16(bytes.data, 2).ok_or(Unread::Cut)?;
+    let has = |bit: u16| usize::from(flags & bit != 0) * 4;
+    let (checksum, key, sequence) = (has(0x8000), has(0x2000), has(0x1000));
+    match flags & 7 {
+        // Source routes were withdrawn with RFC 2784.
+        0 if flags & 0x4000 != 0 => Err(Unread::Tunnel),
+        0 => {
+            let inner = bytes.behind(4 + checksum + key + sequence)?;
+            match kind {
+                0x0800 | 0x86dd => ip(inner, depth),
+                BRIDGED => ether_type(inner, 12, depth),
+                // ERSPAN: type I has no header of its own, type II eight bytes, type III twelve, and
+                // eight more where its last bit says so.
+                0x88be if sequence == 0 => ether_type(inner, 12, depth),
+                0x88be => ether_type(inner.behind(8)?, 12, depth),
+                0x22eb => {
+                    let more = inner.data.get(11).ok_or(Unread::Cut)? & 1;
+                    ether_type(inner.behind(12 + usize::from(more) * 8)?, 12, depth)
+                }
+                other => ether(inner, other, depth),
+            }
+        }
+        1 => {
+            let inner = bytes.behind(4 + key + sequence + has(0x0080))?;
+            match inner.data.get(..2) {
+                // An acknowledgement by itself carries nothing.
+                None if sequence == 0 => Err(Unread::NoTcp),
+                Some([0xff, 0x03]) => ppp(inner.behind(2)?, depth),
+                _ => ppp(inner, depth),
+            }
+        }
+        _ => Err(Unread::Tunnel),
+    }
+}
+
+/// RFC 4302, section 2: what is behind the header is not encrypted.
+fn authentication(bytes: Bytes<'_>, depth: u8) -> Look {
+    let next = *bytes.data.first().ok_or(Unread::Cut)?;
+    let words = usize::from(*bytes.data.get(1).ok_or(Unread::Cut)?) + 2;
+    let inner = bytes.behind(words * 4)?;
+    match next {
+        // Transport mode authenticates TCP itself; its addresses are those around it, which are not
+        // at hand here.
+        6 => Err(Unread::Tunnel),
+        next => protocol(inner, next, depth),
+    }
+}
+
+fn udp(bytes: Bytes<'_>, depth: u8) -> Look {
+    let source = be16(bytes.data, 0).ok_or(Unread::Cut)?;
+    let destination = be16(bytes.data, 2).ok_or(Unread::Cut)?;
+    let Ok(inner) = bytes.behind(8) else {
+        return Err(Unread::Cut);
+    };
+    match destination {
+        // VXLAN (RFC 7348); 8472 is Linux's older default.
+        4789 | 8472 if inner.data.first().is_some_and(|f| f & 0x08 != 0) => {
+            ether_type(inner.behind(8)?, 12, depth)
+        }
+        6081 => geneve(inner, depth),
+        2152 => gtp(inner, depth),
+        // ESP in UDP, WireGuard, OpenVPN, L2TP.
+        4500 | 51820 | 1194 | 1701 => Err(Unread::Tunnel),
+        _ if matches!(source, 4500 | 51820 | 1194 | 1701) => Err(Unread::Tunnel),
+        443 | 8443 => quic(inner),
+        _ if matches!(source, 443 | 8443) => quic(inner),
+        _ => Err(Unread::NoTcp),
+    }
+}
+
+/// RFC 8926, section 3.4.
+fn geneve(bytes: Bytes<'_>, depth: u8) -> Look {
+    let options = usize::from(*bytes.data.first().ok_or(Unread::Cut)? & 0x3f) * 4;
+    let kind = be16(bytes.data, 2).ok_or(Unread::Cut)?;
+    let inner = bytes.behind(8 + options)?;
+    match kind {
+        BRIDGED => ether_type(inner, 12, depth),
+        0x0800 | 0x86dd => ip(inner, depth),
+        other => ether(inner, other, depth),
+    }
+}
+
+/// 3GPP TS 29.281, section 5.1: a G-PDU of version 1.
+fn gtp(bytes: Bytes<'_>, depth: u8) -> Look {
+    let flags = *bytes.data.first().ok_or(Unread::Cut)?;
+    if flags >> 4 != 3 || bytes.data.get(1) != Some(&0xff) {
+        return Err(Unread::NoTcp);
+    }
+    let mut header = 8;
+    if flags & 0x07 != 0 {
+        header += 4;
+        let mut next = *bytes.data.get(11).ok_or(Unread::Cut)?;
+        // Extension headers, each as long as its first byte says in units of four.
+        for _ in 0..8 {
+            if flags & 0x04 == 0 || next == 0 {
+                break;
+            }
+            let length = usize::from(*bytes.data.get(header).ok_or(Unread::Cut)?) * 4;
+            if length == 0 {
+                return Err(Unread::Tunnel);
+            }
+            next = *bytes.data.get(header + length - 1).ok_or(Unread::Cut)?;
+            header += length;
+        }
+    }
+    ip(bytes.behind(header)?, depth)
+}
+
+/// A long header with a version (RFC 9000, section 17.2), or the fixed bit of a short one.
+fn quic(bytes: Bytes<'_>) -> Look {
+    match bytes.data.first() {
+        Some(first) if first & 0x40 != 0 => Err(Unread::Quic),
+        _ => Err(Unread::NoTcp),
+    }
+}
+
+/// Transparent Ethernet bridging.
+const BRIDGED: u16 = 0x6558;
+const PPPOE_SESSION: u16 = 0x8864;
+const MPLS: u16 = 0x8847;
+const MPLS_MULTICAST: u16 = 0x8848;
+/// Link types of the registry of the pcap formats.
+const PPP_LINK: u16 = 9;
+const PPP_HDLC: u16 = 50;
+const PPP_ETHER: u16 = 51;
+const C_HDLC: u16 = 104;
