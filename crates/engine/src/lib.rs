@@ -22,7 +22,7 @@
 //! ```
 //! use std::collections::VecDeque;
 //! use tinygram_engine::profile::{Profile, Sizes};
-//! use tinygram_engine::{Connection, Duration, Instant, Outbox, Segment, State};
+//! use tinygram_engine::{Connection, Duration, Events, Instant, Outbox, Segment, State};
 //!
 //! const DELAY: Duration = Duration::from_millis(1);
 //!
@@ -38,7 +38,6 @@
 //! ends[0].connect(now, &mut out);
 //! let accepted = ends[0].write(now, 5000, false, &mut out);
 //! assert_eq!(accepted, 5000);
-//! ends[0].close(now, &mut out);
 //! line.extend(out.segments.drain(..).map(|segment| (now + DELAY, 1, segment)));
 //!
 //! let mut read = 0;
@@ -61,10 +60,11 @@
 //!         }
 //!     };
 //!     read += ends[end].read(now, u64::MAX, &mut out);
-//!     if ends[end].state() == State::CloseWait {
+//!     let news = out.take_events();
+//!     let is_done = end == 0 && news.has(Events::CONNECTED);
+//!     if is_done || news.has(Events::PEER_CLOSED) {
 //!         ends[end].close(now, &mut out);
 //!     }
-//!     out.take_events();
 //!     line.extend(out.segments.drain(..).map(|segment| (now + DELAY, 1 - end, segment)));
 //! }
 //! assert_eq!(read, 5000);

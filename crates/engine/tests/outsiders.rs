@@ -12,7 +12,7 @@ use tinygram_engine::sender::congestion::{Ack, Congestion, Control, Window};
 use tinygram_engine::sender::send_policy::{
     Because, Moment, Offer, Rule, SendPolicy, Vars, Verdict, Why,
 };
-use tinygram_engine::socket::copy_rule::{self, CopyRule, CopyView, Custom, Step, SunOs};
+use tinygram_engine::socket::copy_rule::{self, CopyRule, CopyView, Custom, Mclbytes, Step};
 use tinygram_engine::{Connection, Duration, Extensions, Instant, Outbox, Segment};
 
 const SIZES: Sizes = Sizes {
@@ -115,22 +115,24 @@ impl copy_rule::Rule for TwinOfWholeWrite {
 fn rules() -> Config {
     let builder = Profile::SOLARIS_7
         .builder(SIZES)
-        .send_policy(SendPolicy::Msmv);
+        .send_policy(SendPolicy::Msmv)
+        .initial_cwnd(2000);
     builder.build().expect("a sound configuration")
 }
 
-/// What two ends with these rules send, segment by segment, where one of them writes every 3 ms to the
+/// What two ends with these rules send, segment by segment, where one of them writes every 8 ms to the
 /// other, which is 2 ms away.
 fn conversation(config: &Config) -> Vec<String> {
-    const EVERY: Duration = Duration::from_millis(3);
+    const EVERY: Duration = Duration::from_millis(8);
     const DELAY: Duration = Duration::from_millis(2);
     let writes = [300, 40, 2500, 7, 7, 4100, 1000, 12, 3000, 5];
     let mut to_write = writes.iter();
     let mut ends = [(); 2].map(|()| Connection::established(config, 20_000));
     let mut line: VecDeque<(Instant, usize, Segment)> = VecDeque::new();
     let (mut now, mut next_write) = (Instant::ZERO, Some(Instant::ZERO));
-    let (mut out, mut sent, mut read) = (Outbox::new(), Vec::new(), 0);
-    while read < writes.iter().sum() {
+    let (mut out, mut sent) = (Outbox::new(), Vec::new());
+    let (mut written, mut read) = (0, 0);
+    while next_write.is_some() || read < written {
         let arrival = line.front().map(|(at, ..)| *at);
         let timers = ends.iter().filter_map(Connection::next_wakeup);
         now = timers
@@ -146,7 +148,7 @@ fn conversation(config: &Config) -> Vec<String> {
             end
         } else if next_write == Some(now) {
             let octets = to_write.next();
-            ends[0].write(now, octets.copied().unwrap_or(0), false, &mut out);
+            written += ends[0].write(now, octets.copied().unwrap_or(0), false, &mut out);
             next_write = octets.map(|_| now + EVERY);
             0
         } else {
@@ -189,8 +191,11 @@ fn a_twin_sends_what_the_engines_own_rule_sends() {
         of(&|it| it.sender.congestion = Congestion::custom(NeverGrows)),
         own
     );
-    let pages = CopyRule::SunOs(SunOs::AS_SHIPPED);
-    assert_ne!(of(&|it| it.copy_rule = pages), own);
+    let clusters = CopyRule::Mclbytes(Mclbytes {
+        cluster: 512,
+        low_water: Mclbytes::LOW_WATER,
+    });
+    assert_ne!(of(&|it| it.copy_rule = clusters), own);
 }
 
 /// A rule's memory belongs to one connection: another with the same configuration has its own.
