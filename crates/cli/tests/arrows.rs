@@ -180,7 +180,8 @@ const CIRCLES: &[(&str, &[&str])] = &[
             "verbs::ps::verdict",
         ],
     ),
-    ("diagnose", &["findings", "flow", "hold", "story"]),
+    ("diagnose", &["findings", "flow", "hold", "judge", "story"]),
+    ("diagnose", &["report", "sight"]),
     ("diagnose", &["vocabulary::case", "vocabulary::protocol"]),
     (
         "preload",
@@ -200,6 +201,7 @@ const CIRCLES: &[(&str, &[&str])] = &[
     ("stack", &["driver", "stack"]),
     ("stack", &["device::napi", "device::tun"]),
     ("wire", &["encode", "packet"]),
+    ("wire", &["decode", "tunnel"]),
 ];
 
 #[test]
