@@ -6,9 +6,9 @@ use std::sync::Arc;
 use tinygram_engine::profile::{Profile, Sizes};
 use tinygram_engine::sender::send_policy::SendPolicy;
 use tinygram_engine::{Config, Duration, Instant};
+use tinygram_naglemark::workload::{Naglemark, Script, Waits, Writes};
 use tinygram_sim::costs::HostCosts;
 use tinygram_sim::medium::{ImpairmentRules, Medium, PointToPoint, Side, Wire};
-use tinygram_naglemark::workload::{Naglemark, Script, Waits, Writes};
 use tinygram_sim::{Ended, Opening, World, WorldConfig};
 
 /// Answers of four writes of 100 octets each.
