@@ -12,7 +12,7 @@ use tinygram_engine::connection::{Config, Extensions, Keepalive, Wrote};
 use tinygram_engine::receiver::ReceiverConfig;
 use tinygram_engine::receiver::ack_policy::{AckPolicy, AckTimer};
 use tinygram_engine::sender::congestion::restart::{IdleAfter, IdleRestart};
-use tinygram_engine::sender::congestion::{Congestion, Cubic, Reno};
+use tinygram_engine::sender::congestion::Congestion;
 use tinygram_engine::sender::send_policy::{BlockedOn, SendPolicy};
 use tinygram_engine::sender::{RtoRules, SenderConfig};
 use tinygram_engine::socket::copy_rule::{CopyRule, Linux, Mclbytes, SunOs, WholeWrite};
@@ -211,8 +211,7 @@ impl World {
                 self.wake_up();
             }
             Step::NextTimer => {
-                let at = connection.next_wakeup();
-                if at != Instant::FAR_FUTURE {
+                if let Some(at) = connection.next_wakeup() {
                     self.now = self.now.max(at);
                     self.wake_up();
                 }
@@ -236,14 +235,18 @@ impl World {
 
     fn wake_up(&mut self) {
         for _ in 0..WAKEUPS_AT_ONE_INSTANT {
-            if self.connection.next_wakeup() > self.now {
+            if !self.is_due() {
                 return;
             }
             self.connection.on_wakeup(self.now, &mut self.out);
             self.check();
         }
-        let (at, reason) = self.connection.next_wakeup_reason();
-        assert!(at > self.now, "{reason:?} wants to be woken for ever");
+        let reason = self.connection.next_wakeup_reason();
+        assert!(!self.is_due(), "{reason:?} wants to be woken for ever");
+    }
+
+    fn is_due(&self) -> bool {
+        self.connection.next_wakeup().is_some_and(|at| at <= self.now)
     }
 
     fn check(&mut self) {
@@ -327,8 +330,8 @@ fn config(setup: &Setup) -> Config {
             more_in_every_variant: setup.more_in_every_variant,
             cluster: 2048,
             congestion: match setup.cubic {
-                true => Congestion::Cubic(Cubic::default()),
-                false => Congestion::Reno(Reno),
+                true => Congestion::Cubic,
+                false => Congestion::Reno,
             },
             idle_restart: *pick(&rules, setup.idle_restart),
             initial_cwnd: u64::from(setup.cwnd_segments.max(1)) * u64::from(mss),

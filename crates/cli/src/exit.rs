@@ -5,7 +5,7 @@
 //! | 0 | done |
 //! | 1 | done, and what was asked for was found (a mismatch, a stall with `--fail-on`) |
 //! | 2 | unusable input or arguments, refused before any work; or a result that could not be written |
-//! | 3 | done, and what was read could not have shown what was asked for (`diagnose`: "cannot tell") |
+//! | 3 | done, and what was read or watched could not have shown what was asked for (`diagnose`: "cannot tell"; `guard`: could not look) |
 //! | 130 | interrupted by Ctrl-C; nothing half-written was left |
 
 use std::process::ExitCode;
@@ -30,6 +30,8 @@ pub(crate) enum Failure {
     Typed(clap::Error),
     /// One line: what was wrong with the input and what is accepted.
     Input(String),
+    /// One line: why what was to be watched cannot be seen, and what would help.
+    Blind(String),
     /// Reading or writing failed; a closed pipe on standard output ends quietly.
     Io {
         doing: String,
@@ -77,6 +79,10 @@ pub(crate) fn code(outcome: Result<Done, Failure>) -> ExitCode {
         }
         Err(Failure::Typed(error)) => refuse(&one_line(&error)),
         Err(Failure::Input(line)) => refuse(&line),
+        Err(Failure::Blind(line)) => {
+            eprintln!("tinygram: {line}");
+            ExitCode::from(3)
+        }
         Err(Failure::Io { error, .. }) if error.kind() == std::io::ErrorKind::BrokenPipe => {
             ExitCode::SUCCESS
         }

@@ -76,7 +76,7 @@ fn every_policy_answers_over_the_stack() {
     };
     assert!(segments("OFF") > 3.9, "never gathers");
     assert!(
-        segments("FLUSH-ON-BLOCK") < 3.5,
+        segments("FLUSH-ON-BLOCK-SIMPLE") < 3.5,
         "gathers unless the machine lets it wait for 1 ms"
     );
 }

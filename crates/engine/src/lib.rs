@@ -1,7 +1,80 @@
 //! A sans-IO TCP on ranges whose small-segment and ACK policies are chosen per socket.
 //!
 //! The engine has no clock, does no IO and carries no octets: time is an argument, segments are
-//! values, and data is ranges of offsets. A simulator or a real stack brings the rest.
+//! values, and data is ranges of offsets. A simulator or a real stack brings the rest. It needs an
+//! allocator and no operating system (`no_std`).
+//!
+//! # The loop
+//!
+//! Whoever drives a [`Connection`] does three things, for ever:
+//!
+//! 1. **Call.** The application called ([`write`](Connection::write), [`read`](Connection::read),
+//!    [`close`](Connection::close) and others), a segment arrived ([`on_segment`](Connection::on_segment)),
+//!    or the time came that was asked for ([`on_wakeup`](Connection::on_wakeup)). Every call takes the
+//!    time, which must not go back, and an [`Outbox`].
+//! 2. **Drain the outbox.** Its segments go to the network, in their order; its [`Events`] say what
+//!    the application may want to know.
+//! 3. **Arm the deadline.** [`next_wakeup`](Connection::next_wakeup) says when to call `on_wakeup` if
+//!    nothing else happens before; any call may move it.
+//!
+//! Two connections on a line that takes a millisecond:
+//!
+//! ```
+//! use std::collections::VecDeque;
+//! use tinygram_engine::profile::{Profile, Sizes};
+//! use tinygram_engine::{Connection, Duration, Instant, Outbox, Segment, State};
+//!
+//! const DELAY: Duration = Duration::from_millis(1);
+//!
+//! let sizes = Sizes { mss: 1460, send_buffer: 65_536, receive_buffer: 65_536 };
+//! let config = Profile::MODERN.builder(sizes).build()?;
+//! let mut ends = [Connection::new(&config), Connection::new(&config)];
+//! // Segments on their way: when they arrive, at which end.
+//! let mut line: VecDeque<(Instant, usize, Segment)> = VecDeque::new();
+//! let (mut now, mut out) = (Instant::ZERO, Outbox::new());
+//!
+//! // Call; then drain the outbox: what `end` says arrives at the other one.
+//! ends[1].listen();
+//! ends[0].connect(now, &mut out);
+//! let accepted = ends[0].write(now, 5000, false, &mut out);
+//! assert_eq!(accepted, 5000);
+//! ends[0].close(now, &mut out);
+//! line.extend(out.segments.drain(..).map(|segment| (now + DELAY, 1, segment)));
+//!
+//! let mut read = 0;
+//! loop {
+//!     // The deadline: of all that may happen next, the first.
+//!     let arrival = line.front().map(|(at, ..)| *at);
+//!     let timers = ends.iter().filter_map(Connection::next_wakeup);
+//!     let Some(next) = timers.chain(arrival).min() else { break };
+//!     now = next;
+//!     let end = match line.pop_front_if(|(at, ..)| *at == now) {
+//!         Some((_, end, segment)) => {
+//!             ends[end].on_segment(now, &segment, &mut out);
+//!             end
+//!         }
+//!         None => {
+//!             let due = |it: &Connection| it.next_wakeup() == Some(now);
+//!             let end = ends.iter().position(due).expect("whose deadline it was");
+//!             ends[end].on_wakeup(now, &mut out);
+//!             end
+//!         }
+//!     };
+//!     read += ends[end].read(now, u64::MAX, &mut out);
+//!     if ends[end].state() == State::CloseWait {
+//!         ends[end].close(now, &mut out);
+//!     }
+//!     out.take_events();
+//!     line.extend(out.segments.drain(..).map(|segment| (now + DELAY, 1 - end, segment)));
+//! }
+//! assert_eq!(read, 5000);
+//! assert!(ends.iter().all(|end| end.state() == State::Closed));
+//! # Ok::<(), tinygram_engine::connection::InvalidConfig>(())
+//! ```
+//!
+//! `cargo run -p tinygram-engine --example two_ends` prints such a run with the reasons of what was
+//! held, `--example own_policy` has a send policy of its own, and `--example udp` carries segments
+//! and octets in UDP datagrams.
 //!
 //! # The journey of a write
 //!
@@ -16,9 +89,28 @@
 //!    [ACK policy](receiver::ack_policy) says when to acknowledge: on arrival, after the
 //!    application has read, or when a timer says so.
 //! 5. A [connection] joins the two halves: it opens and closes, lets data carry acknowledgments,
-//!    and answers one question, [when to be called again](connection::Connection::next_wakeup).
+//!    and answers one question, [when to be called again](Connection::next_wakeup).
 //!
-//! A [profile] names the rules that a historic or modern stack is made of.
+//! # What can be chosen
+//!
+//! A [`Profile`](profile::Profile) names the rules that a historic or modern stack is made of, and a
+//! [`ConfigBuilder`](connection::ConfigBuilder) changes them one by one. Each kind of rule is an enum
+//! of those that there are, with a `Custom` variant and a small trait for one of your own, with
+//! memory of its own:
+//!
+//! | what | choices | trait |
+//! |---|---|---|
+//! | which runts leave | [`SendPolicy`](sender::send_policy::SendPolicy) | [`send_policy::Rule`](sender::send_policy::Rule) |
+//! | when to acknowledge | [`AckPolicy`](receiver::ack_policy::AckPolicy), [`AckTimer`](receiver::ack_policy::AckTimer) | [`ack_policy::Rule`](receiver::ack_policy::Rule) |
+//! | how a write is cut | [`CopyRule`](socket::copy_rule::CopyRule) | [`copy_rule::Rule`](socket::copy_rule::Rule) (without memory) |
+//! | how cwnd moves | [`Congestion`](sender::congestion::Congestion) | [`congestion::Control`](sender::congestion::Control) |
+//! | what idleness does to cwnd | [`IdleRestart`](sender::congestion::restart::IdleRestart) | |
+//! | today's extensions | [`Extensions`] | |
+//!
+//! Names are for a command line: the enums that have them parse and print them
+//! (`"minshall".parse::<SendPolicy>()`).
+
+#![cfg_attr(not(test), no_std)]
 
 extern crate alloc;
 
@@ -29,6 +121,7 @@ pub mod options;
 pub mod outbox;
 pub mod profile;
 pub mod receiver;
+pub mod registry;
 pub mod segment;
 pub mod sender;
 pub mod socket;

@@ -1,7 +1,7 @@
 //! Positions in a stream of octets, and ranges of them.
 
-use std::fmt;
-use std::ops::{Add, AddAssign, Sub};
+use core::fmt;
+use core::ops::{Add, AddAssign, Sub};
 
 /// A sequence number that never wraps (RFC 9293, section 3.4, without the modulus).
 ///
@@ -75,7 +75,12 @@ impl AddAssign<u64> for Offset {
 
 impl Sub for Offset {
     type Output = u64;
-    /// The distance between two offsets; the right one must not be the later.
+    /// The distance between two offsets; [`since`](Offset::since) serves where the right one may be the
+    /// later.
+    ///
+    /// # Panics
+    ///
+    /// If the right one is the later, where debug assertions are on.
     fn sub(self, earlier: Self) -> u64 {
         debug_assert!(self >= earlier, "{self} lies before {earlier}");
         self.0.wrapping_sub(earlier.0)

@@ -1,5 +1,7 @@
 //! What one call into the engine brought about: segments to send and news for the application.
 
+use alloc::vec::Vec;
+
 use crate::segment::Segment;
 
 /// Collects what a call produced, in order. The caller drains it after every call and may reuse it.
@@ -20,7 +22,7 @@ impl Outbox {
 
     /// Takes the news and leaves none.
     pub fn take_events(&mut self) -> Events {
-        std::mem::take(&mut self.events)
+        core::mem::take(&mut self.events)
     }
 }
 

@@ -1,6 +1,6 @@
 //! What travels between two engines: a segment's header and the range it carries.
 
-use std::fmt;
+use core::fmt;
 
 use crate::offset::{Offset, Span};
 use crate::options::Options;

@@ -1,7 +1,7 @@
 //! Time is an argument: an [`Instant`] is nanoseconds since an epoch the caller chose.
 
-use std::fmt;
-use std::ops::{Add, AddAssign, Sub};
+use core::fmt;
+use core::ops::{Add, AddAssign, Sub};
 
 /// A moment in nanoseconds since the caller's epoch.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -14,7 +14,7 @@ pub struct Duration(u64);
 impl Instant {
     /// The epoch.
     pub const ZERO: Self = Self(0);
-    /// Later than anything that happens; stands for "never" where a plain comparison is wanted.
+    /// The last moment there is, later than anything that happens.
     pub const FAR_FUTURE: Self = Self(u64::MAX);
 
     /// The moment `nanos` nanoseconds after the epoch.
@@ -80,6 +80,42 @@ impl Duration {
     #[must_use]
     pub const fn times(self, factor: u64) -> Self {
         Self(self.0.saturating_mul(factor))
+    }
+}
+
+/// A timer's deadline, which may be off. An `Option` that compares as one number: what is off is later
+/// than all that is not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Deadline(Instant);
+
+impl Deadline {
+    pub(crate) const OFF: Self = Self(Instant::FAR_FUTURE);
+
+    #[inline]
+    pub(crate) const fn at(at: Instant) -> Self {
+        Self(at)
+    }
+
+    #[inline]
+    pub(crate) fn is_off(self) -> bool {
+        self == Self::OFF
+    }
+
+    #[inline]
+    pub(crate) fn is_due(self, now: Instant) -> bool {
+        self.0 <= now
+    }
+
+    #[inline]
+    pub(crate) fn get(self) -> Option<Instant> {
+        (!self.is_off()).then_some(self.0)
+    }
+}
+
+impl From<Option<Instant>> for Deadline {
+    #[inline]
+    fn from(at: Option<Instant>) -> Self {
+        at.map_or(Self::OFF, Self::at)
     }
 }
 

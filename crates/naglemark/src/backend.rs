@@ -53,11 +53,31 @@ pub trait VirtualTime: Sync {
     /// Those of [`Backend::run`].
     fn simulate(&self, trial: &Trial) -> Result<Taken, Error>;
 
-    /// Whether these two policies are one rule here, to the last segment, so that one run serves both.
-    fn is_one_rule(&self, one: &Policy, other: &Policy) -> bool {
-        let _ = (one, other);
-        false
+    /// The same trial under each of `policies`, whatever its own, in their order. What cannot differ
+    /// may be run once.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Backend::run`].
+    fn simulate_each(&self, trial: &Trial, policies: &[Policy]) -> Result<Vec<Share>, Error> {
+        let alone = |policy: &Policy| {
+            let taken = self.simulate(&trial.under(policy.clone()))?;
+            Ok(Share {
+                taken,
+                is_own: true,
+            })
+        };
+        policies.iter().map(alone).collect()
     }
+}
+
+/// What a trial came to under one of several policies.
+#[derive(Clone, Debug)]
+pub struct Share {
+    /// What came of it.
+    pub taken: Taken,
+    /// It was run for this policy, and not for one before it.
+    pub is_own: bool,
 }
 
 /// Under what conditions a backend is measured.

@@ -2,10 +2,10 @@
 
 use rayon::prelude::*;
 
-use crate::backend::{Backend, Conditions, Error, VirtualTime};
+use crate::backend::{Backend, Conditions, Error, Share, VirtualTime};
 use crate::outcome::{Keep, Measured, Outcome};
 use crate::plan::{Cell, Plan};
-use crate::score::{Sums, Work, Yardstick};
+use crate::score::{Sums, Yardstick};
 use crate::trial::Taken;
 
 /// How far the loop has come.
@@ -42,12 +42,11 @@ pub fn measure(
     in_turn(plan, conditions, backends, keep, progress)
 }
 
-/// A cell on one of the backends, by its place.
-struct Job<'a> {
+/// Cells of one of the backends that differ in nothing but their policies, by their places: one for
+/// each policy of the plan.
+struct Group {
     backend: usize,
-    cell: &'a Cell,
-    /// The first cell of the same backend, by its place, whose run is the same to the last segment.
-    first_alike: usize,
+    cells: Vec<usize>,
 }
 
 fn on_all_threads(
@@ -58,75 +57,65 @@ fn on_all_threads(
     progress: &(dyn Fn(Progress<'_>) + Sync),
 ) -> Result<Vec<Outcome>, Error> {
     let cells = plan.cells();
-    let jobs: Vec<Job<'_>> = (0..backends.len())
-        .flat_map(|backend| jobs(plan, backend, backends[backend], &cells))
+    let groups: Vec<Group> = (0..backends.len())
+        .flat_map(|backend| groups(plan, backend, cells.len()))
         .collect();
     let yardsticks: Vec<_> = conditions
         .iter()
         .map(|it| Yardstick::new(it, plan.multiplier))
         .collect();
-    let run = |(at, job): (usize, &Job<'_>)| -> Result<Option<Measured>, Error> {
-        if job.first_alike != at % cells.len() {
-            return Ok(None);
-        }
-        progress(Progress::Begins(job.cell, &conditions[job.backend].backend));
-        let mut gathered = Gathered::default();
-        for repetition in 0..plan.repetitions {
-            let taken = backends[job.backend].simulate(&plan.trial(job.cell, repetition))?;
-            progress(Progress::Transfers(taken.samples.len() as u64));
-            gathered.add(&yardsticks[job.backend], taken, keep);
-        }
-        Ok(Some(gathered.measured(job.cell.clone())))
-    };
-    // A cell is work enough to be shared out alone; longer pieces leave a thread idle at the end.
-    let alone = jobs.par_iter().enumerate().with_max_len(1);
-    let ran = alone.map(run).collect::<Result<Vec<_>, Error>>()?;
-    let outcomes = conditions
-        .into_iter()
-        .enumerate()
-        .map(|(backend, conditions)| {
-            let begin = backend * cells.len();
-            let whole = |at: usize| {
-                let alike = begin + jobs[begin + at].first_alike;
-                let measured = ran[alike].as_ref().expect("the first of its kind was run");
-                if alike == begin + at {
-                    return measured.clone();
-                }
-                progress(Progress::Transfers(measured.score.work.transfers));
-                let mut copy = measured.clone();
-                copy.cell = cells[at].clone();
-                copy.score.work = Work::default();
-                copy
-            };
-            Outcome {
-                conditions,
-                yardstick: yardsticks[backend],
-                is_virtual: true,
-                cells: (0..cells.len()).map(whole).collect(),
-            }
+    let run = |group: &Group| -> Result<Vec<Measured>, Error> {
+        let of_group = || group.cells.iter().map(|at| &cells[*at]);
+        of_group().for_each(|cell| {
+            progress(Progress::Begins(cell, &conditions[group.backend].backend));
         });
-    Ok(outcomes.collect())
-}
-
-/// The cells of a backend, each with the first one that is run as it is.
-fn jobs<'a>(
-    plan: &Plan,
-    backend: usize,
-    rules: &dyn VirtualTime,
-    cells: &'a [Cell],
-) -> impl Iterator<Item = Job<'a>> {
-    let first_alike: Vec<usize> = (0..plan.policies.len())
-        .map(|at| {
-            let is_one_rule =
-                |earlier: &usize| rules.is_one_rule(&plan.policies[*earlier], &plan.policies[at]);
-            (0..at).find(is_one_rule).unwrap_or(at)
+        let mut gathered: Vec<_> = of_group().map(|_| Gathered::default()).collect();
+        for repetition in 0..plan.repetitions {
+            let trial = plan.trial(&cells[group.cells[0]], repetition);
+            let shares = backends[group.backend].simulate_each(&trial, &plan.policies)?;
+            for (gathered, share) in gathered.iter_mut().zip(shares) {
+                progress(Progress::Transfers(share.taken.samples.len() as u64));
+                gathered.add(&yardsticks[group.backend], share, keep);
+            }
+        }
+        let measured = gathered.into_iter().zip(of_group());
+        Ok(measured
+            .map(|(it, cell)| it.measured(cell.clone()))
+            .collect())
+    };
+    // A group is work enough to be shared out alone; longer pieces leave a thread idle at the end.
+    let alone = groups.par_iter().with_max_len(1);
+    let ran = alone.map(run).collect::<Result<Vec<_>, Error>>()?;
+    let mut outcomes: Vec<Outcome> = conditions
+        .into_iter()
+        .zip(&yardsticks)
+        .map(|(conditions, yardstick)| Outcome {
+            conditions,
+            yardstick: *yardstick,
+            is_virtual: true,
+            cells: Vec::new(),
         })
         .collect();
-    let per_policy = cells.len() / plan.policies.len().max(1);
-    cells.iter().enumerate().map(move |(at, cell)| Job {
+    let mut placed: Vec<_> = groups
+        .iter()
+        .zip(ran)
+        .flat_map(|(group, ran)| group.cells.iter().map(|at| (group.backend, *at)).zip(ran))
+        .collect();
+    placed.sort_by_key(|(place, _)| *place);
+    for ((backend, _), measured) in placed {
+        outcomes[backend].cells.push(measured);
+    }
+    Ok(outcomes)
+}
+
+/// A backend's cells, of which there are `count`, in groups.
+fn groups(plan: &Plan, backend: usize, count: usize) -> impl Iterator<Item = Group> {
+    let (policies, per_policy) = (plan.policies.len(), count / plan.policies.len().max(1));
+    (0..per_policy).map(move |first| Group {
         backend,
-        cell,
-        first_alike: first_alike[at / per_policy] * per_policy + at % per_policy,
+        cells: (0..policies)
+            .map(|policy| policy * per_policy + first)
+            .collect(),
     })
 }
 
@@ -164,7 +153,14 @@ fn in_turn(
                 progress(Progress::Transfers(
                     (taken.samples.len() as u64).saturating_sub(told),
                 ));
-                gathered.add(&of.yardstick, taken, keep);
+                gathered.add(
+                    &of.yardstick,
+                    Share {
+                        taken,
+                        is_own: true,
+                    },
+                    keep,
+                );
             }
         }
         for (of, gathered) in outcomes.iter_mut().zip(gathered) {
@@ -193,8 +189,9 @@ struct Gathered {
 }
 
 impl Gathered {
-    fn add(&mut self, yardstick: &Yardstick, taken: Taken, keep: Keep) {
-        self.sums.add(yardstick, &taken);
+    fn add(&mut self, yardstick: &Yardstick, share: Share, keep: Keep) {
+        let Share { taken, is_own } = share;
+        self.sums.add(yardstick, &taken, is_own);
         let is_kept = match keep {
             Keep::Scores => false,
             Keep::First => self.taken.is_empty(),

@@ -59,6 +59,15 @@ pub struct Work {
 }
 
 impl Work {
+    /// Without what is part of it.
+    fn without(self, part: Self) -> Self {
+        Self {
+            transfers: self.transfers - part.transfers,
+            data_segments: self.data_segments - part.data_segments,
+            events: self.events - part.events,
+        }
+    }
+
     /// Both added up.
     #[must_use]
     pub fn and(self, other: Self) -> Self {
@@ -129,7 +138,7 @@ impl Score {
     pub fn of<'a>(yardstick: &Yardstick, repetitions: impl IntoIterator<Item = &'a Taken>) -> Self {
         let mut sums = Sums::default();
         for taken in repetitions {
-            sums.add(yardstick, taken);
+            sums.add(yardstick, taken, true);
         }
         sums.score()
     }
@@ -147,10 +156,13 @@ pub(crate) struct Sums {
     short_uncounted: bool,
     regression: Regression,
     work: Work,
+    /// The part of it that was done for other cells.
+    of_others: Work,
 }
 
 impl Sums {
-    pub(crate) fn add(&mut self, yardstick: &Yardstick, taken: &Taken) {
+    /// `is_own`: it was run for this cell.
+    pub(crate) fn add(&mut self, yardstick: &Yardstick, taken: &Taken, is_own: bool) {
         let mut delayed = 0;
         for sample in &taken.samples {
             if yardstick.is_delayed(sample) {
@@ -168,11 +180,15 @@ impl Sums {
             .push(100.0 * f64::from(delayed) / transfers.max(1) as f64);
         self.short_segments += taken.short_segments.unwrap_or(0);
         self.short_uncounted |= taken.short_segments.is_none();
-        self.work = self.work.and(Work {
+        let work = Work {
             transfers: transfers as u64,
             data_segments: taken.data_segments,
             events: taken.events,
-        });
+        };
+        self.work = self.work.and(work);
+        if !is_own {
+            self.of_others = self.of_others.and(work);
+        }
     }
 
     pub(crate) fn score(mut self) -> Score {
@@ -190,7 +206,7 @@ impl Sums {
             slope_ns_per_byte: self.regression.slope(),
             segments_over_fewest: self.work.data_segments as f64 / self.fewest.max(1) as f64,
             elapsed_over_earliest: total_ns / self.earliest_ns.max(1.0),
-            work: self.work,
+            work: self.work.without(self.of_others),
         }
     }
 }

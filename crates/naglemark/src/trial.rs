@@ -83,6 +83,17 @@ pub struct Trial {
     pub seed: u64,
 }
 
+impl Trial {
+    /// The same under another policy.
+    #[must_use]
+    pub fn under(&self, policy: Policy) -> Self {
+        Self {
+            policy,
+            ..self.clone()
+        }
+    }
+}
+
 /// The length of every request, in octets. The paper does not give it; any that fits one segment does.
 pub const REQUEST: u64 = 100;
 

@@ -270,11 +270,11 @@ impl World {
     }
 
     fn set_congestion(&mut self, fd: c_int, octets: &[u8]) -> Result<i64, Errno> {
-        use tinygram_engine::sender::congestion::{Congestion, Cubic, Reno};
+        use tinygram_engine::sender::congestion::Congestion;
         let name = octets.split(|octet| *octet == 0).next().unwrap_or_default();
         let congestion = match name {
-            b"reno" => Congestion::Reno(Reno::default()),
-            b"cubic" => Congestion::Cubic(Cubic::default()),
+            b"reno" => Congestion::Reno,
+            b"cubic" => Congestion::Cubic,
             _ => return Err(Errno(libc::ENOENT)),
         };
         match &mut self.descriptor(fd)?.kind {

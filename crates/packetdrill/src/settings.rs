@@ -8,7 +8,7 @@ use tinygram_engine::Duration;
 use tinygram_engine::connection::{Extensions, Keepalive};
 use tinygram_engine::profile::Profile;
 use tinygram_engine::receiver::ack_policy::{AckPolicy, AckTimer};
-use tinygram_engine::sender::congestion::{Congestion, Reno};
+use tinygram_engine::sender::congestion::Congestion;
 use tinygram_tcp::SocketOptions;
 
 /// Names and values; the file's are later than the flags.
@@ -151,7 +151,7 @@ impl Settings {
 
     fn congestion(&self) -> Option<Congestion> {
         match self.get("net.ipv4.tcp_congestion_control") {
-            Some("reno") => Some(Congestion::Reno(Reno::default())),
+            Some("reno") => Some(Congestion::Reno),
             _ => None,
         }
     }

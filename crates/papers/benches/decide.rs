@@ -24,6 +24,7 @@ fn decide(criterion: &mut Criterion) {
         .iter()
         .map(|entry| (entry.name, (entry.make)()));
     for (name, policy) in listed.chain([("custom", custom)]) {
+        let policy = policy.install();
         group.bench_function(name, |bencher| {
             bencher.iter(|| black_box(&policy).decide(black_box(&offer), black_box(&vars)));
         });

@@ -203,7 +203,8 @@ impl Core {
                 continue;
             }
             socket.armed = Instant::FAR_FUTURE;
-            if socket.connection.next_wakeup() <= now {
+            let deadline = socket.connection.next_wakeup();
+            if deadline.is_some_and(|at| at <= now) {
                 socket.connection.on_wakeup(now, &mut self.outbox);
             }
             self.settle(key);
@@ -297,6 +298,7 @@ impl Core {
         }
         socket.chronicle();
         let deadline = socket.connection.next_wakeup();
+        let deadline = deadline.unwrap_or(Instant::FAR_FUTURE);
         if self.timers.arm(key, deadline, &mut socket.armed) {
             let sockets = &self.sockets;
             let matters = |at, key| sockets.get(key).is_some_and(|socket| socket.armed == at);

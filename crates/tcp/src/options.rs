@@ -56,12 +56,12 @@ impl SocketOptions {
         if let Some(policy) = &self.send_policy {
             config.sender.policy = policy.clone();
         }
-        if let Some((policy, timer)) = self.ack_policy {
-            config.receiver.policy = policy;
-            config.receiver.timer = timer;
+        if let Some((policy, timer)) = &self.ack_policy {
+            config.receiver.policy = policy.clone();
+            config.receiver.timer = *timer;
         }
-        if let Some(congestion) = self.congestion {
-            config.sender.congestion = congestion;
+        if let Some(congestion) = &self.congestion {
+            config.sender.congestion = congestion.clone();
         }
         if let Some(extensions) = self.extensions {
             config.extensions = extensions;

@@ -29,6 +29,35 @@ pub(crate) fn duration(typed: &str) -> Result<Duration, String> {
         .ok_or_else(|| "longer than 60s".to_owned())
 }
 
+/// Reads how long something is to go on: like [`duration`], and in minutes and hours, too.
+pub(crate) fn span(typed: &str) -> Result<Duration, String> {
+    let refused =
+        || "not a length of time from 1ms to 24h; accepted: 500ms, 30s, 5m, 2h".to_owned();
+    let minutes = match typed.strip_suffix(['m', 'h']) {
+        Some(digits) => digits.parse::<f64>().ok().map(|count| {
+            let hours = typed.ends_with('h');
+            count * if hours { 3600.0 } else { 60.0 }
+        }),
+        None => None,
+    };
+    let seconds = match minutes {
+        Some(seconds) => Some(seconds),
+        None => duration(typed)
+            .ok()
+            .map(|length| length.as_secs_f64())
+            .or_else(|| {
+                // More than a minute, in seconds.
+                typed
+                    .strip_suffix('s')
+                    .and_then(|digits| digits.parse().ok())
+            }),
+    };
+    seconds
+        .filter(|seconds| (0.001..=86_400.0).contains(seconds))
+        .map(Duration::from_secs_f64)
+        .ok_or_else(refused)
+}
+
 /// Reads `cyclic:200ms` (BSD's fast timer, a tick that runs whatever the connection does) or `40ms`
 /// (started when the ACK is first delayed).
 pub(crate) fn ack_timer(typed: &str) -> Result<AckTimer, String> {

@@ -3,6 +3,7 @@
 mod completions;
 mod deadlock;
 mod diagnose;
+mod guard;
 mod link;
 mod man;
 mod naglemark;
@@ -11,6 +12,7 @@ mod prevalence;
 mod ps;
 mod reproduce;
 mod run;
+mod watch;
 
 use clap::Subcommand;
 
@@ -35,6 +37,8 @@ pub(crate) enum Verb {
     Run(run::Args),
     /// Show every TCP connection with its process and its live options
     Ps(ps::Args),
+    Watch(watch::Args),
+    Guard(guard::Args),
     Link(link::Args),
     /// Print a completion script for a shell
     Completions(completions::Args),
@@ -54,6 +58,8 @@ impl Verb {
             Self::Man(args) => man::run(&args),
             Self::Link(args) => link::run(&args),
             Self::Ps(args) => ps::run(&args),
+            Self::Watch(args) => watch::run(&args),
+            Self::Guard(args) => guard::run(&args),
             Self::Reproduce(args) => reproduce::run(&args),
             Self::Run(args) => run::run(&args),
         }

@@ -12,21 +12,27 @@ const BARE_ACK_ANSWERS: Duration = Duration::from_millis(500);
 
 impl Connection {
     /// A segment arrived. Whatever it carries, the engine takes it or leaves it; it never panics.
+    #[inline]
     pub fn on_segment(&mut self, now: Instant, segment: &Segment, out: &mut Outbox) {
         if self.agreed.timestamps && !self.heed_age(now, segment, out) {
             return;
         }
-        let usual = self.state == State::Established
-            && !segment
-                .flags
-                .any(Flags::SYN.with(Flags::FIN).with(Flags::RST))
-            && segment.flags.has(Flags::ACK);
         let vars = self.sender.vars();
         let acks_in_range = vars.una <= segment.ack && segment.ack <= vars.max;
-        if usual && segment.seq == self.receiver.nxt() && acks_in_range {
+        if self.state == State::Established
+            && segment.flags.without(Flags::PSH) == Flags::ACK
+            && segment.seq == self.receiver.nxt()
+            && acks_in_range
+        {
             self.on_acceptable(now, segment, out);
-            return;
+        } else {
+            self.on_unusual_segment(now, segment, out);
         }
+    }
+
+    /// Not the next one of an open connection.
+    #[inline(never)]
+    fn on_unusual_segment(&mut self, now: Instant, segment: &Segment, out: &mut Outbox) {
         match self.state {
             State::Closed => reset(segment, out),
             State::Listen => self.on_segment_in_listen(now, segment, out),
@@ -93,7 +99,6 @@ impl Connection {
     }
 
     /// Acceptable, with an ACK in range: fifth check onwards.
-    #[inline]
     fn on_acceptable(&mut self, now: Instant, segment: &Segment, out: &mut Outbox) {
         let pure = segment.is_pure_ack();
         self.liveness.heard = now;

@@ -11,13 +11,29 @@ use crate::time::Instant;
 
 impl Connection {
     /// Waits for a SYN.
+    ///
+    /// # Panics
+    ///
+    /// If the connection has been opened before.
     pub fn listen(&mut self) {
+        assert!(
+            self.state == State::Closed,
+            "listen: the connection is open"
+        );
         self.state = State::Listen;
         self.passive = true;
     }
 
-    /// Sends a SYN.
+    /// Sends a SYN. What is [written](Connection::write) before the answer comes follows it.
+    ///
+    /// # Panics
+    ///
+    /// If the connection has been opened before; one that listens may still connect.
     pub fn connect(&mut self, now: Instant, out: &mut Outbox) {
+        assert!(
+            matches!(self.state, State::Closed | State::Listen),
+            "connect: the connection is open"
+        );
         self.state = State::SynSent;
         self.passive = false;
         self.send_syn(now, out);

@@ -6,7 +6,7 @@ use crate::extensions::Keepalive;
 use crate::offset::Offset;
 use crate::outbox::{Events, Outbox};
 use crate::segment::{Flags, Segment};
-use crate::time::{Duration, Instant};
+use crate::time::{Deadline, Duration, Instant};
 
 /// What is known about the peer being there.
 #[derive(Clone, Copy, Debug, Default)]
@@ -53,10 +53,10 @@ impl Connection {
     pub(super) fn watch(&mut self, now: Instant) {
         let abandoned = self.liveness.abandoned;
         self.own_deadline = match self.state {
-            State::TimeWait => now + self.time_wait,
+            State::TimeWait => Deadline::at(now + self.time_wait),
             State::FinWait2 if abandoned => match self.extensions.fin_wait_2 {
-                Some(limit) => now + limit,
-                None => Instant::FAR_FUTURE,
+                Some(limit) => Deadline::at(now + limit),
+                None => Deadline::OFF,
             },
             _ => self.next_keepalive(),
         };
@@ -71,17 +71,17 @@ impl Connection {
         }
     }
 
-    fn next_keepalive(&self) -> Instant {
+    fn next_keepalive(&self) -> Deadline {
         match self.extensions.keepalive {
             Some(keepalive) if self.state.synchronised() => {
                 let live = &self.liveness;
-                if live.probed > live.heard {
+                Deadline::at(if live.probed > live.heard {
                     live.probed + keepalive.interval
                 } else {
                     live.heard + keepalive.idle
-                }
+                })
             }
-            _ => Instant::FAR_FUTURE,
+            _ => Deadline::OFF,
         }
     }
 
@@ -110,7 +110,7 @@ impl Connection {
         if busy {
             self.liveness.heard = now;
         }
-        if !busy && self.next_keepalive() <= now {
+        if !busy && self.next_keepalive().is_due(now) {
             if self.liveness.probes >= keepalive.probes {
                 self.push_reset(out);
                 self.vanish(Events::TIMED_OUT, out);

@@ -6,6 +6,7 @@
 mod agreement;
 mod arrival;
 mod challenge;
+mod config;
 mod handshake;
 mod liveness;
 mod output;
@@ -14,36 +15,22 @@ mod teardown;
 mod timestamps;
 
 pub use crate::extensions::{Extensions, Keepalive};
+pub use config::{Config, ConfigBuilder, InvalidConfig};
 pub use handshake::reset;
 
 use crate::outbox::{Events, Outbox};
+use crate::receiver::Receiver;
 use crate::receiver::ack_policy::{AckPolicy, AckTimer};
-use crate::receiver::{Receiver, ReceiverConfig};
 use crate::sender::congestion::Congestion;
 use crate::sender::send_policy::{BlockedOn, Moment, SendPolicy};
-use crate::sender::{Expired, Sender, SenderConfig, Stamp};
-use crate::socket::copy_rule::CopyRule;
+use crate::sender::{Expired, Sender, Stamp};
+use crate::socket::copy_rule::{CopyRule, Rule};
 use crate::socket::{Piece, WriteCall};
-use crate::time::{Duration, Instant};
+use crate::time::{Deadline, Duration, Instant};
 use agreement::Agreed;
 use challenge::Budget;
 use liveness::Liveness;
 use timestamps::Clock;
-
-/// What a connection is made of.
-#[derive(Clone, Debug)]
-pub struct Config {
-    /// The sending half's rules.
-    pub sender: SenderConfig,
-    /// The receiving half's rules.
-    pub receiver: ReceiverConfig,
-    /// How writes reach the send buffer.
-    pub copy_rule: CopyRule,
-    /// How long TIME-WAIT lasts: twice the maximum segment lifetime (RFC 9293, section 3.4.2).
-    pub time_wait: Duration,
-    /// What it may use beyond RFC 9293's core.
-    pub extensions: Extensions,
-}
 
 /// The states of RFC 9293, section 3.3.2.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -100,6 +87,7 @@ pub enum Wrote {
 
 /// Why the next wake-up is wanted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Reason {
     /// One of the sender's timers.
     Sender(crate::sender::TimerReason),
@@ -124,7 +112,7 @@ pub struct Connection {
     time_wait: Duration,
     /// The end of TIME-WAIT or of an abandoned FIN-WAIT-2, or the next keepalive; the state says
     /// which.
-    own_deadline: Instant,
+    own_deadline: Deadline,
     liveness: Liveness,
     challenges: Budget,
     /// The connection was opened by a SYN that came in, so a refused one goes back to LISTEN.
@@ -151,7 +139,7 @@ impl Connection {
             copy_rule: config.copy_rule,
             write: None,
             time_wait: config.time_wait,
-            own_deadline: Instant::FAR_FUTURE,
+            own_deadline: Deadline::OFF,
             liveness: Liveness::default(),
             challenges: Budget::default(),
             passive: false,
@@ -469,18 +457,19 @@ impl Connection {
         self.sender.set_writer_blocked(false);
     }
 
-    /// When to call [`Connection::on_wakeup`]; `FAR_FUTURE` if no timer runs.
+    /// When to call [`Connection::on_wakeup`]; `None` while no timer runs. Ask after every call: any of
+    /// them may move it.
     #[must_use]
     #[inline]
-    pub fn next_wakeup(&self) -> Instant {
+    pub fn next_wakeup(&self) -> Option<Instant> {
         let own = self.receiver.delayed_until().min(self.own_deadline);
-        self.sender.next_deadline().min(own)
+        self.sender.next_deadline().min(own).get()
     }
 
     /// When, and what for.
     #[must_use]
     #[inline]
-    pub fn next_wakeup_reason(&self) -> (Instant, Reason) {
+    pub fn next_wakeup_reason(&self) -> Option<(Instant, Reason)> {
         let (at, reason) = self.sender.next_timer();
         let mut first = (at, Reason::Sender(reason));
         if self.receiver.delayed_until() < first.0 {
@@ -489,12 +478,12 @@ impl Connection {
         if self.own_deadline < first.0 {
             first = (self.own_deadline, self.own_reason());
         }
-        first
+        first.0.get().map(|at| (at, first.1))
     }
 
     /// Time has passed: expires what is due.
     pub fn on_wakeup(&mut self, now: Instant, out: &mut Outbox) {
-        if self.own_deadline <= now && !self.on_own_deadline(now, out) {
+        if self.own_deadline.is_due(now) && !self.on_own_deadline(now, out) {
             return;
         }
         self.receiver.on_wakeup(now);
@@ -529,7 +518,7 @@ impl Connection {
         self.state = State::Closed;
         self.agreed = Agreed::default();
         self.write = None;
-        self.own_deadline = Instant::FAR_FUTURE;
+        self.own_deadline = Deadline::OFF;
         self.sender.stop_timers();
         self.receiver.forget();
         out.events.add(news);

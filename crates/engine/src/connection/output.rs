@@ -15,13 +15,15 @@ impl Connection {
         }
     }
 
+    /// Not inlined, so that the many calls that find nothing to do cost next to nothing.
+    #[inline(never)]
     fn output_something(&mut self, now: Instant, out: &mut Outbox) {
         self.set_stamp(now);
         if self.sender.vars().writer_blocked {
             let lacks_space = self.writer_lacks_space();
             self.sender.set_writer_lacks_space(lacks_space);
         }
-        if self.sender.pass(now, &self.stamp, out) > 0 {
+        if self.sender.has_unsent() && self.sender.pass(now, &self.stamp, out) > 0 {
             let with_data = out.segments.last().is_some_and(|segment| segment.len > 0);
             self.receiver
                 .acknowledged(self.stamp.window, with_data, now);

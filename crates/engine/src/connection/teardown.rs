@@ -1,6 +1,6 @@
 //! Closing, in every order (RFC 9293, section 3.6).
 
-use std::cmp::Ordering;
+use core::cmp::Ordering;
 
 use super::{Connection, State};
 use crate::options::Options;

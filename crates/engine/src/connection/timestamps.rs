@@ -1,7 +1,7 @@
 //! Timestamps: round trips that are measured although segments went twice, and old duplicates that
 //! are known by their age (RFC 7323, sections 3 to 5).
 
-use std::cmp::Ordering;
+use core::cmp::Ordering;
 
 use super::Connection;
 use crate::options::Timestamps;

@@ -4,8 +4,8 @@
 use super::{Profile, Sizes};
 use crate::connection::{Config, Extensions};
 use crate::receiver::ReceiverConfig;
-use crate::receiver::ack_policy::{AckPolicy, AckTimer, BytesConsumed};
-use crate::sender::congestion::{Congestion, Reno, restart::IdleRestart};
+use crate::receiver::ack_policy::{AckPolicy, AckTimer};
+use crate::sender::congestion::{Congestion, restart::IdleRestart};
 use crate::sender::send_policy::SendPolicy;
 use crate::sender::{RtoRules, SenderConfig};
 use crate::socket::copy_rule::{CopyRule, Mclbytes};
@@ -29,10 +29,10 @@ fn config(sizes: &Sizes) -> Config {
             // "Strict Nagle mode" (section 3.0), which the draft tests for every segment (1.4). The
             // source tests idleness once per pass (`nagle`); what the draft measured of this server
             // cannot tell the two apart.
-            policy: SendPolicy::named("strict-nagle").expect("STRICT-NAGLE is registered"),
+            policy: SendPolicy::StrictNagle,
             more_in_every_variant: false,
             cluster: MCLBYTES,
-            congestion: Congestion::Reno(Reno),
+            congestion: Congestion::Reno,
             // 4.4BSD: idle for a time-out, back to one segment.
             idle_restart: IdleRestart::Reset,
             initial_cwnd: mss,
@@ -48,7 +48,7 @@ fn config(sizes: &Sizes) -> Config {
             buffer: sizes.receive_buffer,
             window_cap: 65_535,
             mss: sizes.mss,
-            policy: AckPolicy::BytesConsumed(BytesConsumed::BSD),
+            policy: AckPolicy::BytesConsumed,
             // "200ms delayed ACK" (section 3.0): BSD's fast timer.
             timer: AckTimer::Cyclic {
                 period: Duration::from_millis(200),

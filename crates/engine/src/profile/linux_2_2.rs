@@ -5,7 +5,7 @@ use super::{Profile, Sizes};
 use crate::connection::{Config, Extensions};
 use crate::receiver::ReceiverConfig;
 use crate::receiver::ack_policy::{AckPolicy, AckTimer};
-use crate::sender::congestion::{Congestion, Reno, restart::IdleRestart};
+use crate::sender::congestion::{Congestion, restart::IdleRestart};
 use crate::sender::send_policy::SendPolicy;
 use crate::sender::{RtoRules, SenderConfig};
 use crate::socket::copy_rule::{CopyRule, WholeWrite};
@@ -23,10 +23,10 @@ fn config(sizes: &Sizes) -> Config {
         sender: SenderConfig {
             mss: u32::from(sizes.mss),
             buffer: sizes.send_buffer,
-            policy: SendPolicy::named("liberal-nagle").expect("LIBERAL-NAGLE is registered"),
+            policy: SendPolicy::LiberalNagle,
             more_in_every_variant: false,
             cluster: mss,
-            congestion: Congestion::Reno(Reno),
+            congestion: Congestion::Reno,
             idle_restart: IdleRestart::None,
             // RFC 2001's one segment, and one for the handshake's ACK.
             initial_cwnd: 2 * mss,
@@ -42,7 +42,7 @@ fn config(sizes: &Sizes) -> Config {
             buffer: sizes.receive_buffer,
             window_cap: 32_767,
             mss: sizes.mss,
-            policy: AckPolicy::named("every-second").expect("every-second is registered"),
+            policy: AckPolicy::EverySecond,
             // "10ms dynamically adjusted delayed ACK" (section 3.0); the adjustment is not
             // described, and no experiment has this stack as its receiver.
             timer: AckTimer::PerConnection(Duration::from_millis(10)),

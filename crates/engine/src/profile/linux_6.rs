@@ -4,7 +4,7 @@ use super::{Profile, Sizes};
 use crate::connection::{Config, Extensions};
 use crate::receiver::ReceiverConfig;
 use crate::receiver::ack_policy::{AckPolicy, AckTimer};
-use crate::sender::congestion::{Congestion, Cubic, restart::IdleRestart};
+use crate::sender::congestion::{Congestion, restart::IdleRestart};
 use crate::sender::send_policy::SendPolicy;
 use crate::sender::{RtoRules, SenderConfig};
 use crate::socket::copy_rule::{CopyRule, Linux};
@@ -22,10 +22,10 @@ fn config(sizes: &Sizes) -> Config {
         sender: SenderConfig {
             mss: u32::from(sizes.mss),
             buffer: sizes.send_buffer,
-            policy: SendPolicy::named("linux").expect("LINUX is registered"),
+            policy: SendPolicy::Linux,
             more_in_every_variant: false,
             cluster: mss,
-            congestion: Congestion::Cubic(Cubic::default()),
+            congestion: Congestion::Cubic,
             // `tcp_slow_start_after_idle` is on as shipped.
             idle_restart: IdleRestart::Decay,
             // RFC 6928.
@@ -44,7 +44,7 @@ fn config(sizes: &Sizes) -> Config {
             buffer: sizes.receive_buffer,
             window_cap: 1 << 30,
             mss: sizes.mss,
-            policy: AckPolicy::named("linux").expect("linux is registered"),
+            policy: AckPolicy::Linux,
             timer: AckTimer::PerConnection(Duration::from_millis(40)),
         },
         copy_rule: CopyRule::Linux(Linux),

@@ -10,16 +10,17 @@ mod sunos_4_1;
 mod tru64_4;
 mod unixware_7;
 
-use crate::connection::Config;
+use crate::connection::{Config, ConfigBuilder};
+use crate::registry::UnknownName;
 
-/// What every profile must be told, in octets.
+/// What every profile must be told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sizes {
-    /// The maximum segment size, both ways.
+    /// The maximum segment size, both ways, in octets: from 1 to 65,535; 1460 on an Ethernet with IPv4.
     pub mss: u16,
-    /// The send buffer.
+    /// The send buffer, in octets, at least 1.
     pub send_buffer: u64,
-    /// The receive buffer.
+    /// The receive buffer, in octets, at least 1.
     pub receive_buffer: u64,
 }
 
@@ -35,17 +36,36 @@ pub struct Profile {
 }
 
 impl Profile {
+    /// SunOS 4.1 (Moldeklev & Gunningberg; Heidemann).
+    pub const SUNOS_4_1: Self = sunos_4_1::PROFILE;
+    /// Tru64 UNIX 4.0F (Mogul & Minshall).
+    pub const TRU64_4: Self = tru64_4::PROFILE;
+    /// FreeBSD 3.2 (Doupnik).
+    pub const FREEBSD_3_2: Self = freebsd_3_2::PROFILE;
+    /// UnixWare 7 (Doupnik).
+    pub const UNIXWARE_7: Self = unixware_7::PROFILE;
+    /// Solaris 7 (Doupnik).
+    pub const SOLARIS_7: Self = solaris_7::PROFILE;
+    /// Linux 2.2 (Doupnik).
+    pub const LINUX_2_2: Self = linux_2_2::PROFILE;
+    /// Solaris 8 (Davids).
+    pub const SOLARIS_8: Self = solaris_8::PROFILE;
+    /// Linux 6.
+    pub const LINUX_6: Self = linux_6::PROFILE;
+    /// What we recommend to a stack author today.
+    pub const MODERN: Self = modern::PROFILE;
+
     /// The list: the papers' stacks, then those of today.
     pub const LIST: &'static [Self] = &[
-        sunos_4_1::PROFILE,
-        tru64_4::PROFILE,
-        freebsd_3_2::PROFILE,
-        unixware_7::PROFILE,
-        solaris_7::PROFILE,
-        linux_2_2::PROFILE,
-        solaris_8::PROFILE,
-        linux_6::PROFILE,
-        modern::PROFILE,
+        Self::SUNOS_4_1,
+        Self::TRU64_4,
+        Self::FREEBSD_3_2,
+        Self::UNIXWARE_7,
+        Self::SOLARIS_7,
+        Self::LINUX_2_2,
+        Self::SOLARIS_8,
+        Self::LINUX_6,
+        Self::MODERN,
     ];
 
     /// The profile with this name, whatever the case.
@@ -54,5 +74,37 @@ impl Profile {
         Self::LIST
             .iter()
             .find(|profile| profile.name.eq_ignore_ascii_case(name))
+    }
+
+    /// The rules for these sizes.
+    #[must_use]
+    pub fn config(&self, sizes: &Sizes) -> Config {
+        (self.config)(sizes)
+    }
+
+    /// The rules for these sizes, to be changed by name and checked.
+    pub fn builder(&self, sizes: Sizes) -> ConfigBuilder {
+        self.config(&sizes).to_builder()
+    }
+}
+
+impl core::fmt::Display for Profile {
+    /// The name that is typed.
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.write_str(self.name)
+    }
+}
+
+impl core::str::FromStr for Profile {
+    type Err = UnknownName;
+
+    /// Reads a name, as [`named`](Self::named) does.
+    fn from_str(name: &str) -> Result<Self, UnknownName> {
+        let found = Self::named(name).copied();
+        found.ok_or_else(|| UnknownName {
+            kind: "profile",
+            name: name.into(),
+            known: Self::LIST.iter().map(|profile| profile.name).collect(),
+        })
     }
 }

@@ -6,7 +6,7 @@ use super::{Profile, Sizes};
 use crate::connection::{Config, Extensions};
 use crate::receiver::ReceiverConfig;
 use crate::receiver::ack_policy::{AckPolicy, AckTimer};
-use crate::sender::congestion::{Congestion, Cubic, restart::IdleRestart};
+use crate::sender::congestion::{Congestion, restart::IdleRestart};
 use crate::sender::send_policy::SendPolicy;
 use crate::sender::{RtoRules, SenderConfig};
 use crate::socket::copy_rule::{CopyRule, Linux};
@@ -24,11 +24,10 @@ fn config(sizes: &Sizes) -> Config {
         sender: SenderConfig {
             mss: u32::from(sizes.mss),
             buffer: sizes.send_buffer,
-            policy: SendPolicy::named("flush-on-block-simple")
-                .expect("FLUSH-ON-BLOCK-SIMPLE is registered"),
+            policy: SendPolicy::FlushOnBlockSimple,
             more_in_every_variant: false,
             cluster: mss,
-            congestion: Congestion::Cubic(Cubic::default()),
+            congestion: Congestion::Cubic,
             idle_restart: IdleRestart::Reset,
             initial_cwnd: 10 * mss,
             cwnd_cap: 1 << 30,
@@ -41,7 +40,7 @@ fn config(sizes: &Sizes) -> Config {
             buffer: sizes.receive_buffer,
             window_cap: 1 << 30,
             mss: sizes.mss,
-            policy: AckPolicy::named("every-second").expect("every-second is registered"),
+            policy: AckPolicy::EverySecond,
             timer: AckTimer::PerConnection(Duration::from_millis(40)),
         },
         copy_rule: CopyRule::Linux(Linux),

@@ -5,7 +5,7 @@ use super::{Profile, Sizes};
 use crate::connection::{Config, Extensions};
 use crate::receiver::ReceiverConfig;
 use crate::receiver::ack_policy::{AckPolicy, AckTimer};
-use crate::sender::congestion::{Congestion, Reno, restart::IdleRestart};
+use crate::sender::congestion::{Congestion, restart::IdleRestart};
 use crate::sender::send_policy::SendPolicy;
 use crate::sender::{RtoRules, SenderConfig};
 use crate::socket::copy_rule::{CopyRule, WholeWrite};
@@ -23,10 +23,10 @@ fn config(sizes: &Sizes) -> Config {
         sender: SenderConfig {
             mss: u32::from(sizes.mss),
             buffer: sizes.send_buffer,
-            policy: SendPolicy::named("liberal-nagle").expect("LIBERAL-NAGLE is registered"),
+            policy: SendPolicy::LiberalNagle,
             more_in_every_variant: false,
             cluster: mss,
-            congestion: Congestion::Reno(Reno),
+            congestion: Congestion::Reno,
             idle_restart: IdleRestart::Reset,
             // `tcp_slow_start_initial` as shipped.
             initial_cwnd: mss,
@@ -43,7 +43,7 @@ fn config(sizes: &Sizes) -> Config {
             buffer: sizes.receive_buffer,
             window_cap: 65_535,
             mss: sizes.mss,
-            policy: AckPolicy::named("every-second").expect("every-second is registered"),
+            policy: AckPolicy::EverySecond,
             // "50ms delayed ACK" (section 3.0); Davids: 50 before Solaris 8.
             timer: AckTimer::PerConnection(Duration::from_millis(50)),
         },

@@ -5,7 +5,7 @@ use super::{Profile, Sizes};
 use crate::connection::{Config, Extensions};
 use crate::receiver::ReceiverConfig;
 use crate::receiver::ack_policy::{AckPolicy, AckTimer};
-use crate::sender::congestion::{Congestion, Reno, restart::IdleRestart};
+use crate::sender::congestion::{Congestion, restart::IdleRestart};
 use crate::sender::send_policy::{NAGLIM_DEFAULT, SendPolicy};
 use crate::sender::{RtoRules, SenderConfig};
 use crate::socket::copy_rule::{CopyRule, WholeWrite};
@@ -28,7 +28,7 @@ fn config(sizes: &Sizes) -> Config {
             policy: SendPolicy::naglim(NAGLIM_DEFAULT),
             more_in_every_variant: false,
             cluster: mss,
-            congestion: Congestion::Reno(Reno),
+            congestion: Congestion::Reno,
             idle_restart: IdleRestart::Reset,
             // `tcp_slow_start_initial`.
             initial_cwnd: 4 * mss,
@@ -46,7 +46,7 @@ fn config(sizes: &Sizes) -> Config {
             // Without scaling.
             window_cap: 65_535,
             mss: sizes.mss,
-            policy: AckPolicy::named("every-second").expect("every-second is registered"),
+            policy: AckPolicy::EverySecond,
             // "On Solaris 8, I think that the default value is 100" (`tcp_deferred_ack_interval`).
             timer: AckTimer::PerConnection(Duration::from_millis(100)),
         },

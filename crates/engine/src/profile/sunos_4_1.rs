@@ -4,8 +4,8 @@
 use super::{Profile, Sizes};
 use crate::connection::{Config, Extensions};
 use crate::receiver::ReceiverConfig;
-use crate::receiver::ack_policy::{AckPolicy, AckTimer, BytesConsumed};
-use crate::sender::congestion::{Congestion, Reno, restart::IdleRestart};
+use crate::receiver::ack_policy::{AckPolicy, AckTimer};
+use crate::sender::congestion::{Congestion, restart::IdleRestart};
 use crate::sender::send_policy::SendPolicy;
 use crate::sender::{RtoRules, SenderConfig};
 use crate::socket::copy_rule::{CopyRule, SunOs};
@@ -23,10 +23,10 @@ fn config(sizes: &Sizes) -> Config {
         sender: SenderConfig {
             mss: u32::from(sizes.mss),
             buffer: sizes.send_buffer,
-            policy: SendPolicy::named("nagle").expect("NAGLE is registered"),
+            policy: SendPolicy::Nagle,
             more_in_every_variant: false,
             cluster: rule.cluster,
-            congestion: Congestion::Reno(Reno),
+            congestion: Congestion::Reno,
             idle_restart: IdleRestart::None,
             // After the SYN has been acknowledged (Heidemann, section 2.1). Between hosts of one
             // subnet 4.3BSD does without slow start (Moldeklev & Gunningberg, section 3).
@@ -42,7 +42,7 @@ fn config(sizes: &Sizes) -> Config {
             buffer: sizes.receive_buffer,
             window_cap: 65_535,
             mss: sizes.mss,
-            policy: AckPolicy::BytesConsumed(BytesConsumed::SUN_OS),
+            policy: AckPolicy::SunOs,
             // "These 200 ms spaced timer generated acknowledgments are independent of the point of
             // time of connection set-up or the last segment reception" (section 2.2).
             timer: AckTimer::Cyclic {

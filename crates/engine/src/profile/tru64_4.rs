@@ -5,8 +5,8 @@
 use super::{Profile, Sizes};
 use crate::connection::{Config, Extensions};
 use crate::receiver::ReceiverConfig;
-use crate::receiver::ack_policy::{AckPolicy, AckTimer, BytesConsumed};
-use crate::sender::congestion::{Congestion, Reno, restart::IdleRestart};
+use crate::receiver::ack_policy::{AckPolicy, AckTimer};
+use crate::sender::congestion::{Congestion, restart::IdleRestart};
 use crate::sender::send_policy::SendPolicy;
 use crate::sender::{RtoRules, SenderConfig};
 use crate::socket::copy_rule::{CopyRule, Mclbytes};
@@ -26,10 +26,10 @@ fn config(sizes: &Sizes) -> Config {
         sender: SenderConfig {
             mss: u32::from(sizes.mss),
             buffer: sizes.send_buffer,
-            policy: SendPolicy::named("nagle").expect("NAGLE is registered"),
+            policy: SendPolicy::Nagle,
             more_in_every_variant: false,
             cluster: MCLBYTES,
-            congestion: Congestion::Reno(Reno),
+            congestion: Congestion::Reno,
             idle_restart: IdleRestart::None,
             // "We assume that cwnd is 2 * MSS, which is commonly the case after the client's SYN
             // has been acknowledged" (section 3).
@@ -45,7 +45,7 @@ fn config(sizes: &Sizes) -> Config {
             buffer: sizes.receive_buffer,
             window_cap: 65_535,
             mss: sizes.mss,
-            policy: AckPolicy::BytesConsumed(BytesConsumed::BSD),
+            policy: AckPolicy::BytesConsumed,
             timer: AckTimer::Cyclic {
                 period: Duration::from_millis(200),
                 phase: Duration::ZERO,

@@ -5,7 +5,7 @@ use super::{Profile, Sizes};
 use crate::connection::{Config, Extensions};
 use crate::receiver::ReceiverConfig;
 use crate::receiver::ack_policy::{AckPolicy, AckTimer};
-use crate::sender::congestion::{Congestion, Reno, restart::IdleRestart};
+use crate::sender::congestion::{Congestion, restart::IdleRestart};
 use crate::sender::send_policy::SendPolicy;
 use crate::sender::{RtoRules, SenderConfig};
 use crate::socket::copy_rule::{CopyRule, WholeWrite};
@@ -24,10 +24,10 @@ fn config(sizes: &Sizes) -> Config {
             mss: u32::from(sizes.mss),
             buffer: sizes.send_buffer,
             // "Strict Nagle mode" (section 3.0).
-            policy: SendPolicy::named("strict-nagle").expect("STRICT-NAGLE is registered"),
+            policy: SendPolicy::StrictNagle,
             more_in_every_variant: false,
             cluster: mss,
-            congestion: Congestion::Reno(Reno),
+            congestion: Congestion::Reno,
             idle_restart: IdleRestart::Reset,
             initial_cwnd: mss,
             cwnd_cap: 65_535,
@@ -44,7 +44,7 @@ fn config(sizes: &Sizes) -> Config {
             // "Typically, every other arrival generates an ACK" (section 1.6). Full segments'
             // worth must be meant, as in RFC 1122: counting arrivals of any size, the short file of
             // Table 1 would not stall on this client.
-            policy: AckPolicy::named("every-second").expect("every-second is registered"),
+            policy: AckPolicy::EverySecond,
             // "200ms delayed ACK" (section 3.0); five requests a second are what a tick gives.
             timer: AckTimer::Cyclic {
                 period: Duration::from_millis(200),

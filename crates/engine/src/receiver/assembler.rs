@@ -1,6 +1,8 @@
 //! Ranges that arrived ahead of a hole (RFC 9293, section 3.10.7.4: "segments with higher
 //! beginning sequence numbers SHOULD be held").
 
+use alloc::vec::Vec;
+
 use crate::offset::{Offset, Span};
 
 /// More separate ranges than this are not remembered; their octets must be sent again. Bounds what

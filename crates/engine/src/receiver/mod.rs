@@ -7,13 +7,13 @@ mod sack;
 
 use crate::offset::{Offset, Span};
 use crate::segment::{Flags, Segment};
-use crate::time::Instant;
+use crate::time::{Deadline, Instant};
 use ack_policy::{AckMoment, AckPolicy, AckTimer, AckVerdict, AckView, Arrival, Rule};
 use assembler::Assembler;
 use sack::SackMemory;
 
 /// The rules a receiver follows.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct ReceiverConfig {
     /// The receive buffer (`so_rcv.sb_hiwat`), in octets.
     pub buffer: u64,
@@ -48,6 +48,8 @@ pub struct Receiver {
     /// Rcv.Wind.Shift (RFC 7323, section 2.3).
     window_shift: u8,
     mss: u16,
+    /// A window that would grow by less than this stays as it is (RFC 9293, section 3.8.6.2.2).
+    least_growth: u64,
     /// The data of a full-sized segment of the peer's, as far as both SYNs tell.
     full_segment: u32,
     assembler: Assembler,
@@ -57,12 +59,12 @@ pub struct Receiver {
     dsack: bool,
     /// Where the peer's FIN stands, once it has been seen.
     fin: Option<Offset>,
-    policy: AckPolicy,
+    policy: ack_policy::Installed,
     timer: AckTimer,
     /// The last deadline that was looked up, and when.
     tick: (Instant, Instant),
-    /// When a delayed acknowledgment leaves; `FAR_FUTURE` if none waits.
-    delayed_until: Instant,
+    /// When a delayed acknowledgment leaves, if one waits.
+    delayed_until: Deadline,
     ack_now: bool,
 }
 
@@ -95,15 +97,16 @@ impl Receiver {
             window_cap: config.window_cap,
             window_shift: 0,
             mss: config.mss,
+            least_growth: u64::from(config.mss).min(config.buffer / 4),
             full_segment: u32::from(config.mss),
             assembler: Assembler::default(),
             sack: None,
             dsack: false,
             fin: None,
-            policy: config.policy,
+            policy: config.policy.clone().install(),
             timer: config.timer,
             tick: (Instant::ZERO, Instant::ZERO),
-            delayed_until: Instant::FAR_FUTURE,
+            delayed_until: Deadline::OFF,
             ack_now: false,
         }
     }
@@ -161,8 +164,7 @@ impl Receiver {
         let edge = self.could_advertise();
         let offer = edge.since(self.nxt);
         let promised = self.advertised.since(self.nxt);
-        let step = u64::from(self.mss).min(self.capacity / 4);
-        let window = if offer < step {
+        let window = if offer < self.least_growth {
             promised
         } else {
             offer.max(promised)
@@ -228,7 +230,7 @@ impl Receiver {
     }
 
     pub(crate) fn set_policy(&mut self, policy: AckPolicy, timer: AckTimer) {
-        self.policy = policy;
+        self.policy = policy.install();
         self.timer = timer;
         self.tick = (Instant::ZERO, Instant::ZERO);
     }
@@ -352,11 +354,13 @@ impl Receiver {
         match verdict {
             AckVerdict::Now => self.ack_now = true,
             AckVerdict::Nothing => {}
-            AckVerdict::Delay if self.delayed_until == Instant::FAR_FUTURE => {
-                self.delayed_until = self.deadline(now);
+            AckVerdict::Delay if self.delayed_until.is_off() => {
+                self.delayed_until = Deadline::at(self.deadline(now));
             }
             AckVerdict::Delay => {}
-            AckVerdict::DelayUntil(until) => self.delayed_until = self.delayed_until.min(until),
+            AckVerdict::DelayUntil(until) => {
+                self.delayed_until = self.delayed_until.min(Deadline::at(until));
+            }
         }
     }
 
@@ -364,12 +368,12 @@ impl Receiver {
     pub(crate) fn set_quick_ack(&mut self, on: bool, now: Instant) {
         let view = self.view(now);
         self.policy.observe(AckMoment::QuickAck(on), &view);
-        self.ack_now |= on && self.delayed_until != Instant::FAR_FUTURE;
+        self.ack_now |= on && !self.delayed_until.is_off();
     }
 
     /// The connection is gone; no acknowledgment is owed any more.
     pub(crate) fn forget(&mut self) {
-        self.delayed_until = Instant::FAR_FUTURE;
+        self.delayed_until = Deadline::OFF;
         self.ack_now = false;
     }
 
@@ -397,17 +401,16 @@ impl Receiver {
         self.ack_now = true;
     }
 
-    /// When a delayed acknowledgment leaves; `FAR_FUTURE` if none waits.
-    #[must_use]
+    /// When a delayed acknowledgment leaves.
     #[inline]
-    pub fn delayed_until(&self) -> Instant {
+    pub(crate) fn delayed_until(&self) -> Deadline {
         self.delayed_until
     }
 
     /// Time has passed.
     pub(crate) fn on_wakeup(&mut self, now: Instant) {
-        if self.delayed_until <= now {
-            self.delayed_until = Instant::FAR_FUTURE;
+        if self.delayed_until.is_due(now) {
+            self.delayed_until = Deadline::OFF;
             self.ack_now = true;
             let view = self.view(now);
             self.policy.observe(AckMoment::TimerFired, &view);
@@ -422,7 +425,7 @@ impl Receiver {
             memory.reported();
         }
         self.advertised = self.advertised.max(self.nxt + u64::from(window));
-        self.delayed_until = Instant::FAR_FUTURE;
+        self.delayed_until = Deadline::OFF;
         self.ack_now = false;
         let view = self.view(now);
         self.policy.observe(AckMoment::AckSent { with_data }, &view);
@@ -472,7 +475,7 @@ mod tests {
             buffer: 60_000,
             window_cap: 60_000,
             mss: 1000,
-            policy: AckPolicy::named("every-second").expect("registered"),
+            policy: AckPolicy::EverySecond,
             timer: AckTimer::PerConnection(Duration::from_millis(200)),
         });
         receiver.establish();

@@ -12,6 +12,7 @@ mod push;
 mod rack;
 mod rate_reduction;
 mod recovery;
+mod resend;
 mod rtt;
 mod scoreboard;
 mod selective;
@@ -25,12 +26,15 @@ pub use rtt::{Echo, RtoRules, RttEstimator};
 pub use selective::{LossState, LossView};
 pub use timers::{Expired, TimerReason};
 
+use alloc::boxed::Box;
+
 use crate::extensions::Extensions;
 use crate::offset::Offset;
 use crate::segment::Segment;
 use crate::time::{Duration, Instant};
 use congestion::{Ack, Congestion, Control, Window, restart::IdleRestart};
 use recovery::Recovery;
+use resend::Resend;
 use selective::{Report, Selective};
 use send_policy::{Moment, Rule, SendPolicy, Vars, Why};
 
@@ -76,7 +80,7 @@ pub struct Sender {
     own_mss: u32,
     /// What options take of every segment.
     option_octets: u32,
-    policy: SendPolicy,
+    policy: send_policy::Installed,
     more_in_every_variant: bool,
     cwnd_cap: u64,
     /// As configured; `initial_cwnd` is what the MSS agreed on makes of it.
@@ -85,10 +89,12 @@ pub struct Sender {
     /// RFC 3042.
     limited_transmit: bool,
     black_hole_detection: bool,
-    congestion: Congestion,
+    congestion: congestion::Installed,
     idle_restart: IdleRestart,
     rtt: RttEstimator,
     recovery: Recovery,
+    /// What a pass is to send again first.
+    resend: Resend,
     /// The scoreboard and what reads it, once both sides permitted SACK.
     selective: Option<Box<Selective>>,
     timers: timers::Timers,
@@ -163,17 +169,18 @@ impl Sender {
             vars,
             own_mss: config.mss,
             option_octets: 0,
-            policy: config.policy.clone(),
+            policy: config.policy.clone().install(),
             more_in_every_variant: config.more_in_every_variant,
             cwnd_cap: config.cwnd_cap,
             own_initial_cwnd: config.initial_cwnd,
             initial_cwnd: config.initial_cwnd,
             limited_transmit: extensions.limited_transmit,
             black_hole_detection: extensions.black_hole_detection,
-            congestion: config.congestion,
+            congestion: config.congestion.clone().install(),
             idle_restart: config.idle_restart,
             rtt: RttEstimator::new(config.rto),
             recovery: Recovery::default(),
+            resend: Resend::default(),
             selective: None,
             timers: timers::Timers::new(extensions.user_timeout),
             hold: None,
@@ -235,6 +242,7 @@ impl Sender {
 
     /// The variables, as a policy sees them.
     #[must_use]
+    #[inline]
     pub fn vars(&self) -> &Vars {
         &self.vars
     }
@@ -259,24 +267,28 @@ impl Sender {
 
     /// Octets in the send buffer, the FIN not counted.
     #[must_use]
+    #[inline]
     pub fn buffered(&self) -> u64 {
         self.vars.buffered()
     }
 
     /// The size of the send buffer, in octets.
     #[must_use]
+    #[inline]
     pub fn capacity(&self) -> u64 {
         self.vars.capacity
     }
 
     /// Free space in the send buffer, in octets.
     #[must_use]
+    #[inline]
     pub fn space(&self) -> u64 {
         self.vars.capacity.saturating_sub(self.buffered())
     }
 
     /// Whether nothing may be written any more.
     #[must_use]
+    #[inline]
     pub fn is_finishing(&self) -> bool {
         self.finishing
     }
@@ -284,6 +296,7 @@ impl Sender {
     /// Where a segment without data stands: behind all that was sent; but not behind what only
     /// probed a closed window, which the peer had to leave outside (BSD: `snd_nxt` while the
     /// persist timer runs).
+    #[inline]
     pub(crate) fn bare_ack_seq(&self) -> Offset {
         if self.timers.retransmitting() {
             self.vars.max
@@ -294,6 +307,7 @@ impl Sender {
 
     /// Whether everything, the FIN included, is acknowledged.
     #[must_use]
+    #[inline]
     pub fn fin_acked(&self) -> bool {
         self.finishing && self.vars.una > self.vars.written
     }
@@ -310,6 +324,7 @@ impl Sender {
         self.vars.corked = on;
     }
 
+    #[inline]
     pub(crate) fn set_more_to_come(&mut self, on: bool) {
         self.vars.more_to_come = on;
     }
@@ -318,10 +333,12 @@ impl Sender {
         self.vars.device_busy = busy;
     }
 
+    #[inline]
     pub(crate) fn set_reader_blocked(&mut self, blocked: bool) {
         self.vars.reader_blocked = blocked;
     }
 
+    #[inline]
     pub(crate) fn set_writer_blocked(&mut self, blocked: bool) {
         self.vars.writer_blocked = blocked;
     }
@@ -331,12 +348,12 @@ impl Sender {
     }
 
     pub(crate) fn set_policy(&mut self, policy: SendPolicy) {
-        self.policy = policy;
+        self.policy = policy.install();
         self.hold = None;
     }
 
     pub(crate) fn set_congestion(&mut self, congestion: Congestion) {
-        self.congestion = congestion;
+        self.congestion = congestion.install();
     }
 
     /// The peer's MSS option, if it sent one, bounds the segments (RFC 9293, section 3.7.1).
@@ -354,6 +371,7 @@ impl Sender {
         self.vars.ssthresh = self.cwnd_cap;
         self.rtt.restart();
         self.recovery = Recovery::default();
+        self.resend = Resend::default();
         self.stop_timers();
     }
 
@@ -371,6 +389,7 @@ impl Sender {
         self.vars.more_to_come = false;
     }
 
+    #[inline]
     pub(crate) fn observe(&mut self, moment: Moment, now: Instant) {
         self.vars.now = now;
         self.policy.observe(moment, &self.vars);
@@ -378,6 +397,7 @@ impl Sender {
 
     /// `octets` of the application's reach the buffer.
     /// `more` announces others.
+    #[inline]
     pub(crate) fn append(&mut self, octets: u64, more: bool) {
         self.note_push(octets, more);
         self.vars.written += octets;
@@ -391,6 +411,7 @@ impl Sender {
     /// An acceptable ACK with its window arrived (RFC 9293, section 3.10.7.4, fifth check).
     /// `pure` says that the segment carried nothing else, as duplicate ACKs do.
     /// `echo_age` is how long ago the timestamp was sent that it echoes.
+    #[inline]
     pub(crate) fn on_ack(
         &mut self,
         now: Instant,
@@ -418,7 +439,7 @@ impl Sender {
             if self.selective.is_none() {
                 self.grow_or_recover(ack, acked.released);
             }
-            self.timers.progress(now, &self.vars, &self.rtt);
+            self.timers.progress(now, &self.vars);
             self.pace = None;
             self.policy.observe(Moment::AckArrived, &self.vars);
         } else {
@@ -471,7 +492,7 @@ impl Sender {
         }
     }
 
-    fn window(&mut self) -> (Window<'_>, &mut Congestion) {
+    fn window(&mut self) -> (Window<'_>, &mut congestion::Installed) {
         let window = Window {
             cwnd: &mut self.vars.cwnd,
             ssthresh: &mut self.vars.ssthresh,

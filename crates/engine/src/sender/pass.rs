@@ -1,6 +1,6 @@
 //! The output pass: BSD's `tcp_output`, one run of it.
 
-use super::congestion::restart::Idle;
+use super::congestion::restart::{Idle, IdleRestart};
 use super::send_policy::{Because, Moment, Offer, Rule, Verdict, Why};
 use super::{Hold, Sender};
 use crate::offset::{Offset, Span};
@@ -56,7 +56,7 @@ impl Sender {
     pub(crate) fn pass(&mut self, now: Instant, stamp: &Stamp, out: &mut Outbox) -> usize {
         self.vars.now = now;
         let before = out.segments.len();
-        if self.recovery.resend {
+        if self.resend.is_wanted() {
             self.resend(stamp, out);
             self.push_bursts(&mut out.segments[before..]);
         }
@@ -65,7 +65,7 @@ impl Sender {
             self.send_new(stamp, out);
             self.push_bursts(&mut out.segments[first..]);
         }
-        if self.recovery.resend {
+        if self.resend.is_wanted() {
             self.resend_doubtful(stamp, out);
         }
         out.segments.len() - before
@@ -83,15 +83,19 @@ impl Sender {
     #[inline]
     fn send_new(&mut self, stamp: &Stamp, out: &mut Outbox) {
         self.restart_after_idle();
+        let mut limit = self.limit();
         // BSD's quirk: idle is tested here, once, above `again:`.
         let entry = Entry {
             idle: self.vars.idle(),
             outstanding: self.vars.outstanding(),
-            over_mss: self.sendable() > u64::from(self.vars.mss),
+            over_mss: limit.since(self.vars.nxt) > u64::from(self.vars.mss),
             size: self.segment_size(stamp),
         };
-        while let Some((len, because)) = self.next_segment(&entry) {
+        while let Some((len, because)) = self.next_segment(limit, &entry) {
             self.send(len, because, stamp, out);
+            if self.selective.is_some() {
+                limit = self.limit();
+            }
         }
         self.mind_the_persist_timer();
     }
@@ -105,7 +109,7 @@ impl Sender {
     /// Whether there is anything that a pass could send: data, a FIN or a retransmission.
     #[inline]
     pub(crate) fn has_unsent(&self) -> bool {
-        self.vars.nxt < self.vars.written + u64::from(self.finishing) || self.recovery.resend
+        self.vars.nxt < self.vars.written + u64::from(self.finishing) || self.resend.is_wanted()
     }
 
     /// A segment without data left past the sender: a bare acknowledgment.
@@ -115,22 +119,27 @@ impl Sender {
     }
 
     /// Octets that window and buffer allow now (`len` in figure 3).
-    #[inline]
     fn sendable(&self) -> u64 {
+        self.limit().since(self.vars.nxt)
+    }
+
+    /// One past the last octet that window and buffer allow now. Sending does not move it, unless a
+    /// scoreboard counts what the network carries.
+    #[inline]
+    fn limit(&self) -> Offset {
         let vars = &self.vars;
         let cwnd_end = match &self.selective {
-            None => vars.una + vars.cwnd + self.recovery.limited_transmit,
+            None => vars.una + vars.cwnd + self.recovery.limited_transmit(),
             // RFC 6675, section 5, step C: cwnd bounds what the network carries.
             Some(selective) => vars.nxt + vars.cwnd.saturating_sub(selective.board.pipe()),
         };
-        let end = vars.written.min(cwnd_end).min(vars.una + vars.wnd);
-        end.since(vars.nxt)
+        vars.written.min(cwnd_end).min(vars.una + vars.wnd)
     }
 
     /// The deciding place: how much of what stands at SND.NXT leaves now, and why.
     #[inline]
-    fn next_segment(&mut self, entry: &Entry) -> Option<(u32, Because)> {
-        let len = self.sendable();
+    fn next_segment(&mut self, limit: Offset, entry: &Entry) -> Option<(u32, Because)> {
+        let len = limit.since(self.vars.nxt);
         if len >= u64::from(entry.size) {
             let because = self.because(Because::Full);
             return self.in_its_turn(entry.size, because);
@@ -323,7 +332,7 @@ impl Sender {
 
     /// Fast retransmit: the segment at SND.UNA, whatever the window (RFC 5681, section 3.2).
     fn resend_first(&mut self, stamp: &Stamp, out: &mut Outbox) {
-        self.recovery.resend = false;
+        self.resend.set_wanted(false);
         let (nxt, written, hold) = (self.vars.nxt, self.vars.written, self.hold);
         self.vars.nxt = self.vars.una;
         let size = u64::from(self.segment_size(stamp));
@@ -373,11 +382,16 @@ impl Sender {
         self.timers.start_persist(now, &self.rtt);
     }
 
+    #[inline]
     fn restart_after_idle(&mut self) {
         let nothing_sent_yet = self.vars.max <= Offset::FIRST;
-        if !self.vars.idle() || nothing_sent_yet {
-            return;
+        if self.vars.idle() && !nothing_sent_yet && self.idle_restart != IdleRestart::None {
+            self.restart_by_rule();
         }
+    }
+
+    #[cold]
+    fn restart_by_rule(&mut self) {
         let idle = Idle {
             last_sent: self.last_sent,
             last_acked: self.last_acked,

@@ -31,8 +31,8 @@ impl Sender {
             }),
             None => self.vars.nxt = self.vars.una,
         }
-        self.recovery.resend = self.selective.is_some();
-        self.recovery.forced = true;
+        self.resend.set_wanted(self.selective.is_some());
+        self.resend.force_one();
         self.rtt.distrust();
         true
     }

@@ -8,6 +8,8 @@ use alloc::collections::VecDeque;
 
 use super::Sender;
 use super::send_policy::Vars;
+use alloc::boxed::Box;
+
 use crate::offset::Offset;
 use crate::segment::{Flags, Segment};
 

@@ -2,6 +2,7 @@
 
 use super::Sender;
 use super::congestion::Control;
+use super::resend::Resend;
 use super::selective::{LossState, LossView};
 use crate::offset::Offset;
 
@@ -16,12 +17,15 @@ pub(super) struct Recovery {
     /// SND.MAX when the last loss was noticed. Duplicate ACKs up to there are the echo of what was
     /// resent and no new loss (RFC 6582, section 3.2, steps 2 and 4, and section 4).
     recover: Offset,
-    /// The pass is to send something again: the segment at SND.UNA, or what the scoreboard says.
-    pub(super) resend: bool,
-    /// The next retransmission leaves whatever the window.
-    pub(super) forced: bool,
+    limited_transmit: u64,
+}
+
+impl Recovery {
     /// Octets that limited transmit adds to the window (RFC 3042).
-    pub(super) limited_transmit: u64,
+    #[inline]
+    pub(super) fn limited_transmit(&self) -> u64 {
+        self.limited_transmit
+    }
 }
 
 impl Sender {
@@ -57,7 +61,7 @@ impl Sender {
             self.leave_recovery();
         } else {
             // RFC 6582, section 3.2, step 3: the next hole; deflate by what was acknowledged.
-            self.recovery.resend = true;
+            self.resend.set_wanted(true);
             let mss = u64::from(self.vars.mss);
             let back = if released >= mss { mss } else { 0 };
             self.vars.cwnd = (self.vars.cwnd.saturating_sub(released) + back).max(mss);
@@ -89,7 +93,7 @@ impl Sender {
         if self.recovery.duplicates == DUPLICATE_THRESHOLD && new_loss {
             self.recovery.recovering = true;
             self.recovery.recover = self.vars.max;
-            self.recovery.resend = true;
+            self.resend.set_wanted(true);
             self.rtt.distrust();
             self.counters.fast_retransmits += 1;
             // RFC 5681, section 3.2, step 2: what limited transmit added "MUST NOT be included".
@@ -112,6 +116,7 @@ impl Sender {
             recover: self.vars.max,
             ..Recovery::default()
         };
+        self.resend = Resend::default();
         self.rtt.timed_out();
         self.vars.rto = self.rtt.rto();
         self.counters.timeouts += 1;

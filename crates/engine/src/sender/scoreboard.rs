@@ -1,7 +1,7 @@
 //! The scoreboard: what was sent and is not acknowledged yet, one entry per transmission (RFC 6675,
 //! section 3; RFC 8985, section 5.2). Kept only where both sides permitted SACK.
 
-use std::collections::VecDeque;
+use alloc::collections::VecDeque;
 
 use crate::offset::{Offset, Span};
 use crate::time::Instant;

@@ -340,8 +340,10 @@ impl Sender {
             self.counters.fast_retransmits += 1;
             self.reduce_window(self.vars.outstanding());
         }
-        self.recovery.resend = self.may_resend();
-        self.recovery.forced |= begins;
+        self.resend.set_wanted(self.may_resend());
+        if begins {
+            self.resend.force_one();
+        }
     }
 
     /// Whether a pass is to look at the scoreboard before it looks at new data.
@@ -361,13 +363,13 @@ impl Sender {
         {
             let room = self.vars.cwnd.saturating_sub(selective.board.pipe());
             let span = self.cut(span, stamp);
-            if span.len() > room && !std::mem::take(&mut self.recovery.forced) {
+            let forced = self.resend.take_force();
+            if span.len() > room && !forced {
                 return;
             }
-            self.recovery.forced = false;
             self.send_again(span, stamp, out);
         }
-        self.recovery.resend = self.may_resend();
+        self.resend.set_wanted(self.may_resend());
     }
 
     /// Where no new data could be sent: NextSeg, rules 3 and 4 (RFC 6675, section 4). RACK's
@@ -429,8 +431,8 @@ impl Sender {
         selective.probe = None;
         selective.rescued = false;
         self.timers.set_early(None);
-        self.recovery.resend = true;
-        self.recovery.forced = true;
+        self.resend.set_wanted(true);
+        self.resend.force_one();
     }
 
     /// RFC 8985, section 7.2: while nothing hints at a loss, a probe is to follow the last segment.

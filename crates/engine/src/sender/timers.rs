@@ -1,19 +1,19 @@
 //! The sender's timers: retransmission, persist, and the bound of a hold.
 
 use super::{RttEstimator, Sender, Vars};
-use crate::time::{Duration, Instant};
+use crate::time::{Deadline, Duration, Instant};
 
 /// Probes of a closed window come no faster and no slower than this (4.4BSD: 5 s and 60 s;
 /// RFC 9293, section 3.8.6.1 asks for the first after a retransmission time-out).
 const PERSIST_MAX: Duration = Duration::from_secs(60);
 
-/// Deadlines; `FAR_FUTURE` where a timer is off.
+/// What the sender is to be woken for.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Timers {
-    retransmit: Instant,
+    retransmit: Deadline,
     /// What a scoreboard wants to be woken for before that.
-    early: Early,
-    persist: Instant,
+    early: Option<Early>,
+    persist: Deadline,
     persist_backoff: u32,
     /// Window probes in a row that the peer did not answer.
     unanswered_probes: u32,
@@ -30,15 +30,9 @@ pub(super) struct Early {
     pub(super) reason: TimerReason,
 }
 
-impl Early {
-    const OFF: Self = Self {
-        at: Instant::FAR_FUTURE,
-        reason: TimerReason::TailProbe,
-    };
-}
-
 /// Which timer comes first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum TimerReason {
     /// Something sent was not acknowledged in time.
     Retransmit,
@@ -74,21 +68,21 @@ impl Timers {
     pub(super) fn new(user_timeout: Option<Duration>) -> Self {
         Self {
             user_timeout,
-            retransmit: Instant::FAR_FUTURE,
-            persist: Instant::FAR_FUTURE,
+            retransmit: Deadline::OFF,
+            persist: Deadline::OFF,
             persist_backoff: 0,
             unanswered_probes: 0,
             since: Instant::ZERO,
-            early: Early::OFF,
+            early: None,
         }
     }
 
     /// Something that must be acknowledged left (RFC 6298, section 5.1).
     #[inline]
     pub(super) fn sent(&mut self, now: Instant, rtt: &RttEstimator) {
-        self.persist = Instant::FAR_FUTURE;
+        self.persist = Deadline::OFF;
         self.persist_backoff = 0;
-        if self.retransmit == Instant::FAR_FUTURE {
+        if self.retransmit.is_off() {
             if rtt.unanswered() == 0 {
                 self.since = now;
             }
@@ -98,25 +92,25 @@ impl Timers {
 
     /// New data was acknowledged (sections 5.2 and 5.3).
     #[inline]
-    pub(super) fn progress(&mut self, now: Instant, vars: &Vars, rtt: &RttEstimator) {
+    pub(super) fn progress(&mut self, now: Instant, vars: &Vars) {
         self.since = now;
         if vars.idle() {
-            self.retransmit = Instant::FAR_FUTURE;
+            self.retransmit = Deadline::OFF;
             self.stop_persist();
         } else {
-            self.retransmit = self.at_most_user_timeout(now + rtt.rto());
+            self.retransmit = self.at_most_user_timeout(now + vars.rto);
         }
     }
 
     /// Whether something in flight is being watched over.
     #[inline]
     pub(super) fn retransmitting(&self) -> bool {
-        self.retransmit != Instant::FAR_FUTURE
+        !self.retransmit.is_off()
     }
 
     /// Data waits, nothing is in flight and nothing else will wake the sender: probe.
     pub(super) fn start_persist(&mut self, now: Instant, rtt: &RttEstimator) {
-        if self.persist == Instant::FAR_FUTURE {
+        if self.persist.is_off() {
             let interval = rtt
                 .rto()
                 .times(1 << self.persist_backoff.min(6))
@@ -129,7 +123,7 @@ impl Timers {
     }
 
     pub(super) fn stop_persist(&mut self) {
-        self.persist = Instant::FAR_FUTURE;
+        self.persist = Deadline::OFF;
         self.persist_backoff = 0;
         self.unanswered_probes = 0;
     }
@@ -143,7 +137,7 @@ impl Timers {
     #[inline]
     pub(super) fn probe_answered(&mut self, now: Instant) {
         self.unanswered_probes = 0;
-        if self.persist != Instant::FAR_FUTURE {
+        if !self.persist.is_off() {
             self.since = now;
         }
     }
@@ -153,11 +147,11 @@ impl Timers {
     }
 
     #[inline]
-    fn at_most_user_timeout(&self, at: Instant) -> Instant {
-        match self.user_timeout {
+    fn at_most_user_timeout(&self, at: Instant) -> Deadline {
+        Deadline::at(match self.user_timeout {
             None => at,
             Some(limit) => at.min(self.since + limit),
-        }
+        })
     }
 
     /// Whether the peer has been silent for longer than the user will have it.
@@ -168,13 +162,13 @@ impl Timers {
 
     /// What to be woken for before the retransmission time-out.
     pub(super) fn set_early(&mut self, early: Option<Early>) {
-        self.early = early.unwrap_or(Early::OFF);
+        self.early = early;
     }
 
     /// A probe comes no later than the time-out, and instead of it then (RFC 8985, section 7.2,
     /// TLP_calc_PTO).
     pub(super) fn before_retransmission(&self, at: Instant) -> Instant {
-        at.min(self.retransmit)
+        self.retransmit.get().map_or(at, |timeout| at.min(timeout))
     }
 
     /// The time-out counts from now (RFC 8985, section 7.3: after a tail loss probe).
@@ -185,47 +179,42 @@ impl Timers {
 
 impl Sender {
     /// The earliest deadline.
-    #[must_use]
     #[inline]
-    pub fn next_deadline(&self) -> Instant {
-        let hold = self
-            .hold
-            .and_then(|hold| hold.until)
-            .unwrap_or(Instant::FAR_FUTURE);
-        let pace = self
-            .pace
-            .filter(|pace| pace.waiting)
-            .map_or(Instant::FAR_FUTURE, |pace| pace.next);
+    pub(crate) fn next_deadline(&self) -> Deadline {
+        let early = self.timers.early.map(|early| early.at);
+        let hold = self.hold.and_then(|hold| hold.until);
+        let pace = self.pace.filter(|pace| pace.waiting).map(|pace| pace.next);
         self.timers
             .retransmit
-            .min(self.timers.early.at)
             .min(self.timers.persist)
-            .min(hold)
-            .min(pace)
+            .min(early.into())
+            .min(hold.into())
+            .min(pace.into())
     }
 
     /// The earliest deadline and what it is for.
-    #[must_use]
     #[inline]
-    pub fn next_timer(&self) -> (Instant, TimerReason) {
+    pub(crate) fn next_timer(&self) -> (Deadline, TimerReason) {
         let mut first = (self.timers.retransmit, TimerReason::Retransmit);
         // At the same time, too: a probe is better than a time-out (RFC 8985, section 7.2).
-        if self.timers.early.at <= first.0 && self.timers.early.at != Instant::FAR_FUTURE {
-            first = (self.timers.early.at, self.timers.early.reason);
+        if let Some(early) = self.timers.early
+            && Deadline::at(early.at) <= first.0
+        {
+            first = (Deadline::at(early.at), early.reason);
         }
         if self.timers.persist < first.0 {
             first = (self.timers.persist, TimerReason::Persist);
         }
         if let Some(until) = self.hold.and_then(|hold| hold.until)
-            && until < first.0
+            && Deadline::at(until) < first.0
         {
-            first = (until, TimerReason::Hold);
+            first = (Deadline::at(until), TimerReason::Hold);
         }
         if let Some(pace) = self.pace
             && pace.waiting
-            && pace.next < first.0
+            && Deadline::at(pace.next) < first.0
         {
-            first = (pace.next, TimerReason::Pace);
+            first = (Deadline::at(pace.next), TimerReason::Pace);
         }
         first
     }
@@ -246,7 +235,7 @@ impl Sender {
     pub(crate) fn on_wakeup(&mut self, now: Instant) -> Expired {
         self.vars.now = now;
         let (deadline, reason) = self.next_timer();
-        if deadline > now {
+        if !deadline.is_due(now) {
             return Expired::Nothing;
         }
         match reason {
@@ -266,12 +255,12 @@ impl Sender {
                 Expired::Pass
             }
             TimerReason::Reordering => {
-                self.timers.early = Early::OFF;
+                self.timers.early = None;
                 self.look_for_losses_by_time();
                 Expired::Pass
             }
             TimerReason::TailProbe => {
-                self.timers.early = Early::OFF;
+                self.timers.early = None;
                 Expired::TailProbe
             }
             // RFC 9293, section 3.8.6.1: a peer that answers may keep its window closed for ever;
@@ -284,7 +273,7 @@ impl Sender {
             }
             TimerReason::Persist => {
                 self.timers.unanswered_probes += 1;
-                self.timers.persist = Instant::FAR_FUTURE;
+                self.timers.persist = Deadline::OFF;
                 self.timers.persist_backoff += 1;
                 Expired::Probe
             }
@@ -294,7 +283,7 @@ impl Sender {
                 Expired::GiveUp
             }
             TimerReason::Retransmit => {
-                self.timers.retransmit = Instant::FAR_FUTURE;
+                self.timers.retransmit = Deadline::OFF;
                 self.go_back();
                 Expired::Pass
             }

@@ -2,7 +2,7 @@
 
 pub mod copy_rule;
 
-use copy_rule::{CopyRule, CopyView, Step};
+use copy_rule::{CopyRule, CopyView, Rule, Step};
 
 /// A `write` that is being copied into the send buffer.
 #[derive(Clone, Copy, Debug)]

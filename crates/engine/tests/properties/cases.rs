@@ -132,7 +132,7 @@ impl Setting {
                 policy,
                 more_in_every_variant: self.more_in_every_variant,
                 cluster: 8192,
-                congestion: self.congestion,
+                congestion: self.congestion.clone(),
                 idle_restart: self.idle_restart,
                 initial_cwnd: self.initial_cwnd_segments * u64::from(self.mss),
                 cwnd_cap: 1 << 30,
@@ -356,11 +356,11 @@ pub(crate) fn bulk(extensions: Extensions, reordering: u64, seed: u64) -> World 
         idle_restart: IdleRestart::None,
         more_in_every_variant: false,
         extensions,
-        congestion: Congestion::named("reno").expect("listed"),
+        congestion: Congestion::Reno,
         delay: Duration::from_millis(50),
     };
-    let policy = SendPolicy::named("nagle").expect("registered");
-    let ack_policy = AckPolicy::named("every-second").expect("registered");
+    let policy = SendPolicy::Nagle;
+    let ack_policy = AckPolicy::EverySecond;
     let config = setting.config(policy, ack_policy);
     let network = Network {
         delay: setting.delay,

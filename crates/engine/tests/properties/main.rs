@@ -173,7 +173,7 @@ fn asking_changes_nothing() {
             200,
             &history,
             |history| {
-                let (mut asked, mut told) = ((policy.make)(), (policy.make)());
+                let (mut asked, mut told) = ((policy.make)().install(), (policy.make)().install());
                 for (moment, vars, bits) in history {
                     asked.observe(*moment, vars);
                     told.observe(*moment, vars);

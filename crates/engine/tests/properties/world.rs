@@ -173,8 +173,8 @@ impl World {
                 _ => None,
             });
             let slept = slept.min();
-            let timer = self.ends.iter().map(|end| end.connection.next_wakeup());
-            let timer = timer.min().filter(|at| *at != Instant::FAR_FUTURE);
+            let timers = self.ends.iter().map(|end| end.connection.next_wakeup());
+            let timer = timers.flatten().min();
             let Some(next) = [arrival, slept, timer].into_iter().flatten().min() else {
                 return;
             };
@@ -247,10 +247,10 @@ impl World {
         for index in 0..2 {
             for attempt in 0.. {
                 let connection = &mut self.ends[index].connection;
-                let (at, reason) = connection.next_wakeup_reason();
-                if at > self.now {
+                let due = connection.next_wakeup_reason();
+                let Some((at, reason)) = due.filter(|(at, _)| *at <= self.now) else {
                     break;
-                }
+                };
                 assert!(
                     attempt < WAKEUPS_AT_ONE_INSTANT,
                     "{reason:?} at {at} wants to be woken for ever"

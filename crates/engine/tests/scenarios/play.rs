@@ -154,7 +154,7 @@ impl Player {
         if let What::Leaves(wire) = &event.what {
             return self.leaves(time, wire);
         }
-        while self.connection.next_wakeup() <= time {
+        while self.due(time) {
             self.wake_up()?;
         }
         self.nothing_left()?;
@@ -185,7 +185,7 @@ impl Player {
     }
 
     fn leaves(&mut self, time: Instant, wire: &Wire) -> Played {
-        while self.left.is_empty() && self.connection.next_wakeup() <= time {
+        while self.left.is_empty() && self.due(time) {
             self.wake_up()?;
         }
         let expected = format!("{time} {}", describe(wire));
@@ -215,23 +215,34 @@ impl Player {
         if let Some(hold) = self.connection.sender().hold() {
             text += &format!("; {:?} holds what starts at {}", hold.why, hold.start);
         }
-        let (at, reason) = self.connection.next_wakeup_reason();
-        if at != Instant::FAR_FUTURE {
+        if let Some((at, reason)) = self.connection.next_wakeup_reason() {
             text += &format!("; next timer {at} ({reason:?})");
         }
         text
     }
 
+    /// Whether a timer wants to be woken by `time`.
+    fn due(&self, time: Instant) -> bool {
+        self.connection.next_wakeup().is_some_and(|at| at <= time)
+    }
+
     fn wake_up(&mut self) -> Played {
-        self.now = self.now.max(self.connection.next_wakeup());
+        self.now = self
+            .connection
+            .next_wakeup()
+            .unwrap_or(self.now)
+            .max(self.now);
         for _ in 0..WAKEUPS_AT_ONE_INSTANT {
             self.connection.on_wakeup(self.now, &mut self.outbox);
             self.collect()?;
-            if self.connection.next_wakeup() > self.now {
+            if !self.due(self.now) {
                 return Ok(());
             }
         }
-        let (_, reason) = self.connection.next_wakeup_reason();
+        let reason = self
+            .connection
+            .next_wakeup_reason()
+            .map(|(_, reason)| reason);
         Err(Parted::new(
             "a timer that fired is over",
             format!("{reason:?} wants to be woken for ever"),
@@ -477,7 +488,7 @@ impl Player {
             ),
             Claim::Wakeup(expected) => {
                 let at = self.connection.next_wakeup();
-                let got = (at != Instant::FAR_FUTURE).then(|| at.since(self.now));
+                let got = at.map(|at| at.since(self.now));
                 let show = |length: Option<Duration>| {
                     length.map_or("never".into(), |length| format!("+{length}"))
                 };

@@ -3,8 +3,8 @@
 use tinygram_engine::connection::{Config, Connection, Extensions, Keepalive};
 use tinygram_engine::receiver::ReceiverConfig;
 use tinygram_engine::receiver::ack_policy::{AckPolicy, AckTimer};
+use tinygram_engine::sender::congestion::Congestion;
 use tinygram_engine::sender::congestion::restart::{IdleAfter, IdleRestart};
-use tinygram_engine::sender::congestion::{Congestion, Reno};
 use tinygram_engine::sender::send_policy::SendPolicy;
 use tinygram_engine::sender::{RtoRules, SenderConfig};
 use tinygram_engine::socket::copy_rule::{CopyRule, Linux, Mclbytes, SunOs, WholeWrite};
@@ -33,10 +33,10 @@ fn round_numbers() -> Config {
         sender: SenderConfig {
             mss: 1000,
             buffer: 60_000,
-            policy: SendPolicy::named("nagle").expect("registered"),
+            policy: SendPolicy::Nagle,
             more_in_every_variant: false,
             cluster: 8192,
-            congestion: Congestion::Reno(Reno),
+            congestion: Congestion::Reno,
             idle_restart: IdleRestart::None,
             initial_cwnd: 60_000,
             cwnd_cap: 60_000,
@@ -46,7 +46,7 @@ fn round_numbers() -> Config {
             buffer: 60_000,
             window_cap: 60_000,
             mss: 1000,
-            policy: AckPolicy::named("every-second").expect("registered"),
+            policy: AckPolicy::EverySecond,
             timer: AckTimer::PerConnection(Duration::from_millis(200)),
         },
         copy_rule: CopyRule::WholeWrite(WholeWrite),

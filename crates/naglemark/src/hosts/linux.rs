@@ -14,7 +14,7 @@ use super::{Scene, congestion, told, writes};
 use crate::backend::{Backend, Conditions, Error, NOMINAL_RATE, VirtualTime};
 use crate::policy::{Policy, SocketPolicy};
 use crate::trial::{REQUEST, Taken, Trial};
-use crate::workload::Script;
+use crate::workload::{Script, Waits};
 
 /// Two hosts of today and the line that joins them. Sizes are in octets.
 #[derive(Clone, Debug)]
@@ -106,6 +106,7 @@ impl LinuxHosts {
                 seed: trial.seed,
             },
             ends: self.ends(trial),
+            waits: Waits::Reading,
             script: script(trial),
         }
     }

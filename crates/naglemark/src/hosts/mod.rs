@@ -5,6 +5,7 @@
 //! | [`PaperHosts`] | Tru64 UNIX 4 as the paper's text has it, or as its results ask for ([`Model`]) | the same | the paper's media, or a line of any rate |
 //! | [`LinuxHosts`] | any profile of the engine's | Linux | a line like veth or like a TUN device |
 
+mod companions;
 mod linux;
 mod model;
 mod paper;
@@ -23,13 +24,14 @@ pub use paper::PaperHosts;
 
 use crate::policy::{Policy, SocketPolicy};
 use crate::trial::{Sample, Taken};
-use crate::workload::{Naglemark, Script, Writes};
+use crate::workload::{Naglemark, Script, Waits, Writes};
 
 /// A trial on simulated hosts, before it runs.
 struct Scene {
     world: WorldConfig,
     /// The rules of client and server.
     ends: [Config; 2],
+    waits: Waits,
     script: Script,
 }
 
@@ -39,7 +41,7 @@ impl Scene {
         let lengths = self.script.lengths.clone();
         let programs = [
             vec![Naglemark::client(self.script.clone())],
-            vec![Naglemark::server(self.script)],
+            vec![Naglemark::server_that(self.waits, self.script)],
         ];
         let mut world = World::watched(self.world, programs, observer);
         world.connect(Opening::Established, self.ends);

@@ -11,11 +11,11 @@ use tinygram_sim::dice::{Dice, Purpose};
 use tinygram_sim::medium::{Frame, ImpairmentRules, MediumKind, Side};
 use tinygram_sim::observer::{Nobody, Observer};
 
-use super::{ACK_TICK, Costs, INFERENCE, Model, Scene, congestion, told, writes};
-use crate::backend::{Backend, Conditions, Error, VirtualTime};
+use super::{ACK_TICK, Costs, INFERENCE, Model, Scene, companions, congestion, told, writes};
+use crate::backend::{Backend, Conditions, Error, Share, VirtualTime};
 use crate::policy::{Policy, SocketPolicy};
 use crate::trial::{REQUEST, Taken, Trial};
-use crate::workload::Script;
+use crate::workload::{Script, Waits};
 
 /// The paper's hosts and what joins them. Sizes are in octets.
 #[derive(Clone, Debug)]
@@ -49,6 +49,8 @@ pub struct PaperHosts {
     pub reorder: f64,
     /// The chance that a segment arrives twice, 0 to 1.
     pub duplicate: f64,
+    /// How the server waits for the next request: the paper's reads.
+    pub waits: Waits,
 }
 
 /// What opening a connection takes, untimed (fitted; minor).
@@ -76,6 +78,7 @@ impl PaperHosts {
             loss: 0.0,
             reorder: 0.0,
             duplicate: 0.0,
+            waits: Waits::Reading,
         }
     }
 
@@ -116,6 +119,7 @@ impl PaperHosts {
                 seed: trial.seed,
             },
             ends: [self.client(trial), self.server(trial)],
+            waits: self.waits,
             script: Script {
                 lengths: trial.lengths.clone(),
                 request: REQUEST,
@@ -159,7 +163,7 @@ impl PaperHosts {
             .unwrap_or(self.model.receive_window(trial.socket_buffer));
         let mut config = self.host(64 * 1024, window);
         config.receiver.window_cap = window;
-        config.receiver.policy = self.ack_policy.unwrap_or_else(|| {
+        config.receiver.policy = self.ack_policy.clone().unwrap_or_else(|| {
             let name = if self.infer {
                 INFERENCE
             } else {
@@ -189,10 +193,7 @@ impl PaperHosts {
         let mut config = self.host(trial.socket_buffer, 65_535);
         let sender = &mut config.sender;
         let policy = told(&trial.policy, &sender.policy);
-        sender.policy = match self.model {
-            Model::Literal => policy.to_the_letter(),
-            Model::Fitted => policy,
-        };
+        sender.policy = self.as_read(policy);
         sender.initial_cwnd = self.model.initial_cwnd(u64::from(self.mss));
         sender.cwnd_cap = if self.model.is_fitted() {
             65_536
@@ -200,6 +201,19 @@ impl PaperHosts {
             65_535
         };
         config
+    }
+
+    /// The variant as the model reads the paper.
+    pub(super) fn as_read(&self, policy: SendPolicy) -> SendPolicy {
+        match self.model {
+            Model::Literal => policy.to_the_letter(),
+            Model::Fitted => policy,
+        }
+    }
+
+    /// Whether the hosts' kernels have MORE whatever the variant.
+    pub(super) fn more_in_every_variant(&self) -> bool {
+        self.model.is_fitted()
     }
 
     /// Tru64 UNIX with this trial's sizes.
@@ -212,7 +226,7 @@ impl PaperHosts {
         });
         config.sender.cluster = self.mclbytes;
         // "The client host ran the same kernel" (section 7).
-        config.sender.more_in_every_variant = self.model.is_fitted();
+        config.sender.more_in_every_variant = self.more_in_every_variant();
         config.copy_rule = self.copy_rule.unwrap_or(CopyRule::Mclbytes(Mclbytes {
             cluster: self.mclbytes,
             low_water: Mclbytes::LOW_WATER,
@@ -252,21 +266,7 @@ impl VirtualTime for PaperHosts {
         Ok(self.watched(trial, Nobody)?.0)
     }
 
-    /// Under the fitted model's MORE, MINSHALL and MIN+MORE are one rule, and so are EOM and E+M.
-    fn is_one_rule(&self, one: &Policy, other: &Policy) -> bool {
-        let rule = |policy: &Policy| match policy {
-            // Two rules of a library user's may look alike from outside.
-            Policy::Socket(_)
-            | Policy::Engine {
-                policy: SendPolicy::Custom(_),
-                ..
-            } => None,
-            Policy::Engine { policy, .. } if self.model.is_fitted() => {
-                Some(format!("{:?}", policy.clone().under_more()))
-            }
-            Policy::Engine { policy, .. } => Some(format!("{policy:?}")),
-        };
-        let one = rule(one);
-        one.is_some() && one == rule(other)
+    fn simulate_each(&self, trial: &Trial, policies: &[Policy]) -> Result<Vec<Share>, Error> {
+        companions::run_each(self, trial, policies)
     }
 }

@@ -93,3 +93,47 @@ fn a_socket_as_it_comes_is_nagle_on_the_papers_hosts() {
     trial.policy = SocketPolicy::NoDelay.into();
     assert_ne!(hosts().simulate(&trial).expect("known").samples, nagle);
 }
+
+/// Every policy there is, on hosts of every kind: the runs that they share are those that each of them
+/// has alone.
+#[test]
+fn policies_that_share_a_run_come_to_what_each_comes_to_alone() {
+    let policies: Vec<Policy> = SendPolicy::LIST.iter().map(Policy::from).collect();
+    let (mut shared, mut own) = (0, 0);
+    for (number, medium) in [MediumKind::Fddi, MediumKind::Ethernet]
+        .into_iter()
+        .cycle()
+        .take(12)
+        .enumerate()
+    {
+        let hosts = PaperHosts {
+            mclbytes: [8192, 4096, 1024][number % 3],
+            infer: number % 4 == 3,
+            loss: if number % 5 == 4 { 0.01 } else { 0.0 },
+            ..PaperHosts::new([Model::Fitted, Model::Literal][number / 6], medium)
+        };
+        let plan = Plan {
+            policies: policies.clone(),
+            app_buffers: vec![[4096, 32_768, 131_072, 6000][number % 4]],
+            socket_buffers: vec![[65_536, 16_384, 12_288][number / 2 % 3]],
+            trial_types: vec![TrialType::ALL[number % 4]],
+            lengths: Lengths::fixed([30_000, 9_000, 61_234][number % 3], 40),
+            seed: number as u64,
+            ..Plan::default()
+        };
+        let trial = plan.trial(&plan.cells()[0], 0);
+        let shares = hosts.simulate_each(&trial, &policies).expect("known");
+        for (policy, share) in policies.iter().zip(shares) {
+            let alone = hosts.simulate(&trial.under(policy.clone())).expect("known");
+            assert_eq!(
+                format!("{:?}", share.taken),
+                format!("{alone:?}"),
+                "{} in case {number}",
+                policy.label()
+            );
+            shared += u32::from(!share.is_own);
+            own += u32::from(share.is_own);
+        }
+    }
+    assert!(shared > 0 && own > 12, "{shared} shared, {own} run");
+}

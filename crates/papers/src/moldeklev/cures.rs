@@ -144,8 +144,8 @@ fn policies(transfer: &Transfer) -> impl Iterator<Item = Cure> {
         "Nagle's algorithm changed: a short segment may go once an MSS is unacknowledged",
         "section 4.2.1",
     );
-    let off = (!matches!(policy, SendPolicy::Off(_))).then_some(off);
-    let changed = (!matches!(policy, SendPolicy::MssOutstanding(_))).then_some(changed);
+    let off = (!matches!(policy, SendPolicy::Off)).then_some(off);
+    let changed = (!matches!(policy, SendPolicy::MssOutstanding)).then_some(changed);
     off.into_iter().chain(changed).map(|(name, what, source)| {
         let policy = SendPolicy::named(name).expect("a registered policy");
         Cure {

@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 
 use tinygram_engine::connection::{Config, Connection, Wrote};
 use tinygram_engine::receiver::ReceiverConfig;
-use tinygram_engine::receiver::ack_policy::{AckPolicy, AckTimer};
+use tinygram_engine::receiver::ack_policy::{AckPolicy, AckTimer, BytesConsumed};
 use tinygram_engine::sender::send_policy::BlockedOn;
 use tinygram_engine::{Duration, Instant, Outbox, Segment};
 
@@ -74,9 +74,9 @@ pub struct Prediction {
 /// Between two ACKs of the timer, once it alone moves the connection.
 #[must_use]
 pub fn timer_period(receiver: &ReceiverConfig) -> Duration {
-    match (receiver.policy, receiver.timer) {
+    match (&receiver.policy, receiver.timer) {
         // Each time it fires, Linux waits twice as long the next time, up to TCP_DELACK_MAX.
-        (AckPolicy::Linux(_), _) => Duration::from_millis(200),
+        (AckPolicy::Linux | AckPolicy::LinuxQuickack, _) => Duration::from_millis(200),
         (_, AckTimer::Cyclic { period, .. }) => period,
         (_, AckTimer::PerConnection(length)) => length,
     }
@@ -87,13 +87,15 @@ impl Threshold {
     #[must_use]
     pub fn of(receiver: &ReceiverConfig) -> Self {
         let mss = u64::from(receiver.mss);
-        let (percent, segments) = match receiver.policy {
-            AckPolicy::BytesConsumed(rule) => {
-                (Some(rule.percent), rule.two_segments.then_some(2 * mss))
-            }
+        let after_read =
+            |rule: BytesConsumed| (Some(rule.percent), rule.two_segments.then_some(2 * mss));
+        let (percent, segments) = match &receiver.policy {
+            AckPolicy::BytesConsumed => after_read(BytesConsumed::BSD),
+            AckPolicy::SunOs => after_read(BytesConsumed::SUN_OS),
+            AckPolicy::Window35 => after_read(BytesConsumed::WINDOW_35),
             // More than one segment's worth, on arrival.
-            AckPolicy::Linux(_) => (None, Some(mss + 1)),
-            AckPolicy::EverySegment(_) => (None, Some(1)),
+            AckPolicy::Linux | AckPolicy::LinuxQuickack => (None, Some(mss + 1)),
+            AckPolicy::EverySegment => (None, Some(1)),
             _ => (None, Some(2 * mss)),
         };
         let share = |percent: u64| (percent, (percent * receiver.buffer).div_ceil(100));
@@ -277,8 +279,10 @@ impl Play {
     /// Nothing moves until the receiver's timer has fired.
     fn wait(&mut self) {
         let mut acks = Outbox::new();
-        while acks.segments.is_empty() && self.receiver.next_wakeup() < Instant::FAR_FUTURE {
-            self.now = self.receiver.next_wakeup().max(self.now);
+        while let Some(at) = self.receiver.next_wakeup()
+            && acks.segments.is_empty()
+        {
+            self.now = at.max(self.now);
             self.receiver.on_wakeup(self.now, &mut acks);
         }
         self.acknowledge(&acks);

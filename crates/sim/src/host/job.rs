@@ -167,7 +167,8 @@ impl<P: Program> Host<P> {
 
     fn run_timers(&mut self, now: Instant) {
         for index in 0..self.sockets.len() {
-            if self.sockets[index].connection.next_wakeup() <= now {
+            let deadline = self.sockets[index].connection.next_wakeup();
+            if deadline.is_some_and(|at| at <= now) {
                 self.ask(index as u32, |connection, out| {
                     connection.on_wakeup(now, out);
                 });

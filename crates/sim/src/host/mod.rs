@@ -145,7 +145,7 @@ impl<P: Program> Host<P> {
             let wakeups = self
                 .sockets
                 .iter()
-                .map(|socket| socket.connection.next_wakeup());
+                .filter_map(|socket| socket.connection.next_wakeup());
             self.next_timer = wakeups.min().unwrap_or(Instant::FAR_FUTURE);
         }
         match &self.running {

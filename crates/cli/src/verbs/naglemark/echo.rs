@@ -6,6 +6,7 @@ use std::time::Duration;
 use serde::Serialize;
 use tinygram_engine::socket::copy_rule::CopyRule;
 use tinygram_naglemark::hosts::{ACK_TICK, INFERENCE, Model, PARAMETERS, PaperHosts, Parameter};
+use tinygram_naglemark::workload::Waits;
 use tinygram_naglemark::{Agreement, Conditions, Plan, Policy, Random, Series, TrialType};
 use tinygram_report::{Align, Column, Entry, Table};
 
@@ -38,6 +39,9 @@ pub(super) struct OfPaper<'a> {
     naglim: Option<u32>,
     /// Whether the receiver infers the sender's buffer size.
     infer: bool,
+    /// How the server waits, where it does not sleep in its reads.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    server: Option<&'static str>,
     /// Share of segments, 0 to 1.
     loss: f64,
     /// Share of segments, 0 to 1.
@@ -105,10 +109,17 @@ impl<'a> OfPaper<'a> {
                 Some(CopyRule::SunOs(_)) => "sunos",
                 Some(CopyRule::WholeWrite(_)) => "whole-write",
                 Some(CopyRule::Linux(_)) => "linux",
+                Some(_) => "custom",
             },
             mclbytes: has_clusters.then_some(hosts.mclbytes),
             naglim: meant.naglim,
             infer: hosts.infer,
+            server: match hosts.waits {
+                Waits::Reading => None,
+                Waits::Polling => Some("polling"),
+                Waits::Spinning => Some("spinning"),
+                Waits::ReadingAfter(_) => Some("computing"),
+            },
             loss: hosts.loss,
             reorder: hosts.reorder,
             duplicate: hosts.duplicate,

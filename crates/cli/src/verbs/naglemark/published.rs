@@ -1,6 +1,7 @@
 //! What the paper published of the cells that are measured, and how far ours are from it.
 
 use tinygram_naglemark::hosts::{Model, PaperHosts};
+use tinygram_naglemark::workload::Waits;
 use tinygram_naglemark::{Cell, Lengths, Measured, MediumKind, Plan, TrialType};
 use tinygram_papers::mogul::published::{APP_BUFFERS, SOCKET_BUFFERS, Table};
 use tinygram_papers::mogul::tables::{Entry, Miss, VARIANTS, entries, mean_distance, misses};
@@ -23,6 +24,7 @@ pub(super) fn table(plan: &Plan, hosts: &PaperHosts) -> Option<&'static Table> {
         && hosts.mclbytes == paper.mclbytes
         && hosts.copy_rule.is_none()
         && hosts.receive_buffer.is_none()
+        && hosts.waits == Waits::Reading
         && hosts.ack_policy.is_none()
         && hosts.ack_timer.is_none()
         && (hosts.loss, hosts.reorder, hosts.duplicate) == (0.0, 0.0, 0.0)

@@ -191,7 +191,7 @@ impl PeerMss {
 
     /// `tcp_measure_rcv_mss`: learns from a segment, and says what it is.
     fn measure(&mut self, arrival: &Arrival, view: &AckView) -> Looks {
-        let last_small = std::mem::take(&mut self.last_small);
+        let last_small = core::mem::take(&mut self.last_small);
         if arrival.len >= self.mss(view) {
             self.estimate = arrival.len.min(view.mss);
             return if arrival.push {

@@ -6,6 +6,7 @@
 
 mod back_to_back;
 mod bytes_consumed;
+mod custom;
 mod every_second;
 mod every_segment;
 mod inference;
@@ -18,7 +19,8 @@ use crate::offset::Offset;
 use crate::time::Instant;
 
 pub use bytes_consumed::BytesConsumed;
-pub use registry::{AckPolicy, Registered};
+pub use custom::Custom;
+pub use registry::{AckPolicy, Installed, Registered};
 pub use timer::{AckTimer, SlowTick};
 
 /// The receiver's variables as an ACK policy sees them. Octets, unless said otherwise.
@@ -76,6 +78,7 @@ pub enum AckVerdict {
 
 /// What a receiver tells its policy besides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum AckMoment {
     /// A segment went out that carried an acknowledgment.
     AckSent {

@@ -1,65 +1,94 @@
-//! The one list of ACK policies.
+//! The one list of ACK policies. An entry here gives a policy its name, its help and its page in the
+//! documentation; nothing else names them all.
+
+use core::fmt;
 
 use super::{
     AckMoment, AckVerdict, AckView, Arrival, BytesConsumed, Rule, back_to_back::BackToBack,
-    every_second::EverySecond, every_segment::EverySegment, inference::Inference, linux::Linux,
-    reverse_data::ReverseData,
+    custom::Custom, every_second::EverySecond, every_segment::EverySegment, inference::Inference,
+    linux::Linux, reverse_data::ReverseData,
 };
+use crate::registry::registry;
 
-/// A connection's ACK policy with its memory.
-#[derive(Clone, Copy, Debug)]
-#[allow(missing_docs)] // each is documented in its file and in the list below
-pub enum AckPolicy {
-    EverySegment(EverySegment),
-    EverySecond(EverySecond),
-    BytesConsumed(BytesConsumed),
-    Inference(Inference),
-    ReverseData(ReverseData),
-    BackToBack(BackToBack),
-    Linux(Linux),
-}
+registry! { ($)
+    /// When a receiver acknowledges. The choice alone; a connection [installs](Self::install) it and
+    /// keeps its memory.
+    choice AckPolicy;
+    /// A connection's ACK policy with its memory.
+    installed Installed;
+    entry Registered;
+    kind "ACK policy";
 
-/// A policy's entry in the list.
-#[derive(Clone, Copy, Debug)]
-pub struct Registered {
-    /// The name that is typed: `--ack-policy every-second`.
-    pub name: &'static str,
-    /// Where it is described.
-    pub source: &'static str,
-    /// One line.
-    pub summary: &'static str,
-    /// Makes a fresh one.
-    pub make: fn() -> AckPolicy,
-}
-
-macro_rules! dispatch {
-    ($self:ident, $policy:ident => $call:expr) => {
-        match $self {
-            AckPolicy::EverySegment($policy) => $call,
-            AckPolicy::EverySecond($policy) => $call,
-            AckPolicy::BytesConsumed($policy) => $call,
-            AckPolicy::Inference($policy) => $call,
-            AckPolicy::ReverseData($policy) => $call,
-            AckPolicy::BackToBack($policy) => $call,
-            AckPolicy::Linux($policy) => $call,
-        }
-    };
-}
-
-impl AckPolicy {
-    /// The list.
-    pub const LIST: &'static [Registered] = LIST;
-
-    /// A fresh policy by its name, whatever the case.
-    #[must_use]
-    pub fn named(name: &str) -> Option<Self> {
-        LIST.iter()
-            .find(|e| e.name.eq_ignore_ascii_case(name))
-            .map(|e| (e.make)())
+    BytesConsumed {
+        name: "bytes-consumed",
+        summary: "after a read, if the window can move by two segments or half the buffer",
+        rule: BytesConsumed = BytesConsumed::BSD,
+        source: "4.4BSD; Mogul & Minshall, section 1",
+    }
+    SunOs {
+        name: "sunos",
+        summary: "after a read, by 35 % of the buffer, or by two segments with nothing left to read",
+        rule: BytesConsumed = BytesConsumed::SUN_OS,
+        source: "Moldeklev & Gunningberg, section 2.2",
+    }
+    Window35 {
+        name: "window-35",
+        summary: "after a read, if the window can move by 35 % of the buffer",
+        rule: BytesConsumed = BytesConsumed::WINDOW_35,
+        source: "4.3BSD; Moldeklev & Gunningberg, section 2.2",
+    }
+    EverySegment {
+        name: "every-segment",
+        summary: "every segment at once",
+        rule: EverySegment = EverySegment,
+        source: "RFC 9293, section 3.8.6.3 (not delayed)",
+    }
+    EverySecond {
+        name: "every-second",
+        summary: "on arrival of every second full-sized segment",
+        rule: EverySecond = EverySecond::default(),
+        source: "RFC 1122, section 4.2.3.2",
+    }
+    Tru64Inference {
+        name: "tru64-inference",
+        summary: "bytes-consumed, and sooner where the sender's buffer seems small",
+        rule: Inference = Inference::default(),
+        source: "Mogul & Minshall, section 9",
+    }
+    ReverseData {
+        name: "reverse-data",
+        summary: "every full segment, unless data flows back and could carry the ACK",
+        rule: ReverseData = ReverseData::default(),
+        source: "Nagle, in Mogul & Minshall, section 9",
+    }
+    BackToBack {
+        name: "back-to-back",
+        summary: "every second segment, or a little later than back-to-back segments arrive",
+        rule: BackToBack = BackToBack::default(),
+        source: "Heidemann, section 2.2",
+    }
+    Linux {
+        name: "linux",
+        summary: "quick ACKs at first, then 40 ms while the connection is interactive",
+        rule: Linux = Linux::default(),
+        source: "Linux, tcp_input.c",
+    }
+    LinuxQuickack {
+        name: "linux-quickack",
+        summary: "the same for a program that sets TCP_QUICKACK before each read",
+        rule: Linux = Linux::QUICKACK,
+        source: "Linux, tcp.c; tcp(7)",
     }
 }
 
-impl Rule for AckPolicy {
+impl AckPolicy {
+    /// A policy of the library user's own, with memory of its own if it likes.
+    pub fn custom(rule: impl Rule + Clone + fmt::Debug + Send + Sync + 'static) -> Self {
+        Self::Custom(Custom::new(rule))
+    }
+}
+
+impl Rule for Installed {
     #[inline]
     fn on_arrival(&mut self, arrival: &Arrival, view: &AckView) -> AckVerdict {
         dispatch!(self, policy => policy.on_arrival(arrival, view))
@@ -76,65 +105,21 @@ impl Rule for AckPolicy {
     }
 }
 
-const LIST: &[Registered] = &[
-    Registered {
-        name: "bytes-consumed",
-        source: "4.4BSD; Mogul & Minshall, section 1",
-        summary: "after a read, if the window can move by two segments or half the buffer",
-        make: || AckPolicy::BytesConsumed(BytesConsumed::BSD),
-    },
-    Registered {
-        name: "sunos",
-        source: "Moldeklev & Gunningberg, section 2.2",
-        summary: "after a read, by 35 % of the buffer, or by two segments with nothing left to read",
-        make: || AckPolicy::BytesConsumed(BytesConsumed::SUN_OS),
-    },
-    Registered {
-        name: "window-35",
-        source: "4.3BSD; Moldeklev & Gunningberg, section 2.2",
-        summary: "after a read, if the window can move by 35 % of the buffer",
-        make: || AckPolicy::BytesConsumed(BytesConsumed::WINDOW_35),
-    },
-    Registered {
-        name: "every-segment",
-        source: "RFC 9293, section 3.8.6.3 (not delayed)",
-        summary: "every segment at once",
-        make: || AckPolicy::EverySegment(EverySegment),
-    },
-    Registered {
-        name: "every-second",
-        source: "RFC 1122, section 4.2.3.2",
-        summary: "on arrival of every second full-sized segment",
-        make: || AckPolicy::EverySecond(EverySecond::default()),
-    },
-    Registered {
-        name: "tru64-inference",
-        source: "Mogul & Minshall, section 9",
-        summary: "bytes-consumed, and sooner where the sender's buffer seems small",
-        make: || AckPolicy::Inference(Inference::default()),
-    },
-    Registered {
-        name: "reverse-data",
-        source: "Nagle, in Mogul & Minshall, section 9",
-        summary: "every full segment, unless data flows back and could carry the ACK",
-        make: || AckPolicy::ReverseData(ReverseData::default()),
-    },
-    Registered {
-        name: "back-to-back",
-        source: "Heidemann, section 2.2",
-        summary: "every second segment, or a little later than back-to-back segments arrive",
-        make: || AckPolicy::BackToBack(BackToBack::default()),
-    },
-    Registered {
-        name: "linux",
-        source: "Linux, tcp_input.c",
-        summary: "quick ACKs at first, then 40 ms while the connection is interactive",
-        make: || AckPolicy::Linux(Linux::default()),
-    },
-    Registered {
-        name: "linux-quickack",
-        source: "Linux, tcp.c; tcp(7)",
-        summary: "the same for a program that sets TCP_QUICKACK before each read",
-        make: || AckPolicy::Linux(Linux::QUICKACK),
-    },
-];
+/// A policy's entry in the list.
+#[derive(Clone, Copy, Debug)]
+pub struct Registered {
+    /// The name that is typed: `--ack-policy every-second`.
+    pub name: &'static str,
+    /// Where it is described.
+    pub source: &'static str,
+    /// One line.
+    pub summary: &'static str,
+    /// Makes the choice.
+    pub make: fn() -> AckPolicy,
+}
+
+impl Registered {
+    fn is_called(&self, name: &str) -> bool {
+        self.name.eq_ignore_ascii_case(name)
+    }
+}

@@ -41,6 +41,20 @@ impl AckTimer {
         matches!(self, Self::Cyclic { .. })
     }
 
+    /// Whether it fires now and then and not all the time: periods are not 0, and no more than 1000 of
+    /// 1000 slow ticks flush.
+    #[must_use]
+    pub fn is_valid(&self) -> bool {
+        match self {
+            Self::PerConnection(_) => true,
+            Self::Cyclic { period, slow, .. } => {
+                let is_sound =
+                    |slow: &SlowTick| slow.period > Duration::ZERO && slow.share_per_mille <= 1000;
+                *period > Duration::ZERO && slow.as_ref().is_none_or(is_sound)
+            }
+        }
+    }
+
     /// When an ACK that is first delayed at `now` leaves at the latest.
     #[must_use]
     pub fn deadline(&self, now: Instant) -> Instant {

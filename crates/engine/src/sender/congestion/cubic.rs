@@ -95,7 +95,7 @@ impl Control for Cubic {
         epoch.w_est += alpha * acked / cwnd;
         self.epoch = Some(epoch);
         let octets = (epoch.grown(cwnd, acked, ack) - cwnd) * mss + self.fraction;
-        self.fraction = octets.fract();
+        self.fraction = octets - libm::trunc(octets);
         *window.cwnd = (*window.cwnd + octets as u64).min(window.cap);
     }
 
@@ -145,7 +145,7 @@ impl Cubic {
         let origin = if plateau_ahead { self.w_max } else { cwnd };
         Epoch {
             start: now,
-            k: ((origin - cwnd) / C).cbrt(),
+            k: libm::cbrt((origin - cwnd) / C),
             origin,
             w_est: cwnd,
         }
@@ -170,7 +170,8 @@ impl Used {
 impl Epoch {
     /// W_cubic(t), in segments.
     fn w_cubic(&self, seconds: f64) -> f64 {
-        C * (seconds - self.k).powi(3) + self.origin
+        let t = seconds - self.k;
+        C * (t * t * t) + self.origin
     }
 
     /// The window after `acked` segments were acknowledged, all in segments (sections 4.2 to 4.5).

@@ -4,12 +4,16 @@
 //! is its own.
 
 mod cubic;
+mod custom;
+mod registry;
 mod reno;
 pub mod restart;
 
 use crate::time::{Duration, Instant};
 
 pub use cubic::Cubic;
+pub use custom::Custom;
+pub use registry::{Congestion, Installed, Registered};
 pub use reno::Reno;
 
 /// The variables that an algorithm may move, in octets.
@@ -46,61 +50,4 @@ pub trait Control {
     fn on_loss(&mut self, window: Window<'_>, flight: u64);
     /// The retransmission timer expired with `flight` octets outstanding.
     fn on_timeout(&mut self, window: Window<'_>, flight: u64);
-}
-
-/// The algorithms, one file each.
-#[derive(Clone, Copy, Debug)]
-pub enum Congestion {
-    /// RFC 5681 as BSD has it.
-    Reno(Reno),
-    /// RFC 9438.
-    Cubic(Cubic),
-}
-
-impl Congestion {
-    /// The names that can be typed.
-    pub const NAMES: [&str; 2] = ["reno", "cubic"];
-
-    /// The algorithm with this name, whatever the case, as a connection begins with it.
-    #[must_use]
-    pub fn named(name: &str) -> Option<Self> {
-        match name.to_ascii_lowercase().as_str() {
-            "reno" => Some(Self::Reno(Reno)),
-            "cubic" => Some(Self::Cubic(Cubic::default())),
-            _ => None,
-        }
-    }
-
-    /// Its name.
-    #[must_use]
-    pub fn name(&self) -> &'static str {
-        match self {
-            Self::Reno(_) => "reno",
-            Self::Cubic(_) => "cubic",
-        }
-    }
-}
-
-impl Control for Congestion {
-    #[inline]
-    fn on_ack(&mut self, window: Window<'_>, ack: &Ack) {
-        match self {
-            Self::Reno(reno) => reno.on_ack(window, ack),
-            Self::Cubic(cubic) => cubic.on_ack(window, ack),
-        }
-    }
-
-    fn on_loss(&mut self, window: Window<'_>, flight: u64) {
-        match self {
-            Self::Reno(reno) => reno.on_loss(window, flight),
-            Self::Cubic(cubic) => cubic.on_loss(window, flight),
-        }
-    }
-
-    fn on_timeout(&mut self, window: Window<'_>, flight: u64) {
-        match self {
-            Self::Reno(reno) => reno.on_timeout(window, flight),
-            Self::Cubic(cubic) => cubic.on_timeout(window, flight),
-        }
-    }
 }

@@ -1,53 +1,49 @@
 //! A policy of the library user's own, with memory of its own.
 
-use alloc::boxed::Box;
 use core::fmt;
 
 use super::{Moment, Offer, Rule, Vars, Verdict};
+use crate::registry::custom;
 
-/// A policy of the library user's own. Every connection has a copy of it, and of its memory.
-///
-/// ```
-/// use tinygram_engine::sender::send_policy::{
-///     Because, Custom, Moment, Offer, Rule, SendPolicy, Vars, Verdict, Why,
-/// };
-///
-/// /// Lets every second runt go at once.
-/// #[derive(Clone, Debug, Default)]
-/// struct EverySecondRunt {
-///     held_the_last: bool,
-/// }
-///
-/// impl Rule for EverySecondRunt {
-///     fn decide(&self, _: &Offer, vars: &Vars) -> Verdict {
-///         if vars.idle() {
-///             Verdict::Send(Because::Idle)
-///         } else if self.held_the_last {
-///             Verdict::Send(Because::NoDelay)
-///         } else {
-///             Verdict::hold(Why::Unacknowledged)
-///         }
-///     }
-///
-///     fn observe(&mut self, moment: Moment, _: &Vars) {
-///         if let Moment::Sent { short: true, .. } = moment {
-///             self.held_the_last = !self.held_the_last;
-///         }
-///     }
-/// }
-///
-/// let policy = SendPolicy::custom(EverySecondRunt::default());
-/// # let _: SendPolicy = policy;
-/// # let _ = Custom::new(EverySecondRunt::default());
-/// ```
-pub struct Custom(Box<dyn Installed>);
+custom! {
+    /// A policy of the library user's own. Every connection has a copy of it, and of its memory.
+    ///
+    /// ```
+    /// use tinygram_engine::sender::send_policy::{
+    ///     Because, Moment, Offer, Rule, SendPolicy, Vars, Verdict, Why,
+    /// };
+    ///
+    /// /// Lets every second runt go at once.
+    /// #[derive(Clone, Debug, Default)]
+    /// struct EverySecondRunt {
+    ///     held_the_last: bool,
+    /// }
+    ///
+    /// impl Rule for EverySecondRunt {
+    ///     fn decide(&self, _: &Offer, vars: &Vars) -> Verdict {
+    ///         if vars.idle() {
+    ///             Verdict::Send(Because::Idle)
+    ///         } else if self.held_the_last {
+    ///             Verdict::Send(Because::NoDelay)
+    ///         } else {
+    ///             Verdict::hold(Why::Unacknowledged)
+    ///         }
+    ///     }
+    ///
+    ///     fn observe(&mut self, moment: Moment, _: &Vars) {
+    ///         if let Moment::Sent { short: true, .. } = moment {
+    ///             self.held_the_last = !self.held_the_last;
+    ///         }
+    ///     }
+    /// }
+    ///
+    /// let policy = SendPolicy::custom(EverySecondRunt::default());
+    /// assert_eq!(policy.to_string(), "custom");
+    /// ```
+    Rule
+}
 
 impl Custom {
-    /// Wraps `rule`, whose memory is as it is now when a connection begins.
-    pub fn new(rule: impl Rule + Clone + fmt::Debug + Send + Sync + 'static) -> Self {
-        Self(Box::new(rule))
-    }
-
     /// A policy that answers as `decide` does and remembers nothing but what it reads from [`Vars`].
     pub fn from_fn(
         decide: impl Fn(&Offer, &Vars) -> Verdict + Clone + Send + Sync + 'static,
@@ -77,29 +73,6 @@ impl Rule for Custom {
 
     fn includes_more(&self) -> bool {
         self.0.includes_more()
-    }
-}
-
-impl Clone for Custom {
-    fn clone(&self) -> Self {
-        Self(self.0.copy())
-    }
-}
-
-impl fmt::Debug for Custom {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.fmt(f)
-    }
-}
-
-/// What a rule must be besides, so that a configuration can be copied, printed and sent to a thread.
-trait Installed: Rule + fmt::Debug + Send + Sync {
-    fn copy(&self) -> Box<dyn Installed>;
-}
-
-impl<T: Rule + Clone + fmt::Debug + Send + Sync + 'static> Installed for T {
-    fn copy(&self) -> Box<dyn Installed> {
-        Box::new(self.clone())
     }
 }
 

@@ -14,12 +14,6 @@ pub struct Eom {
 }
 
 impl Eom {
-    /// With MORE, as where it applies anyway.
-    pub(super) fn under_more(mut self) -> Self {
-        self.more = true;
-        self
-    }
-
     /// The same variant to the letter of the text, as far as MSMV is part of it.
     pub(super) fn to_the_letter(mut self) -> Self {
         self.msmv = self.msmv.map(|_| PreviousSmall::to_the_letter());

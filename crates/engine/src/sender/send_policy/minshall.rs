@@ -13,12 +13,6 @@ pub struct Minshall {
 }
 
 impl Minshall {
-    /// With MORE, as where it applies anyway.
-    pub(super) fn under_more(mut self) -> Self {
-        self.more = true;
-        self
-    }
-
     /// The same variant to the letter of section 5.1: any short segment is small.
     pub(super) fn to_the_letter(mut self) -> Self {
         self.small = SmallMark::to_the_letter();

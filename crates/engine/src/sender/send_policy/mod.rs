@@ -33,7 +33,7 @@ use crate::time::{Duration, Instant};
 
 pub use custom::Custom;
 pub use naglim::DEFAULT_LIMIT as NAGLIM_DEFAULT;
-pub use registry::{Needs, Origin, Registered, SendPolicy};
+pub use registry::{Installed, Needs, Origin, Registered, SendPolicy};
 
 /// The sender's variables as a policy sees them. Octets, unless said otherwise.
 #[derive(Clone, Copy, Debug)]
@@ -170,6 +170,7 @@ impl Verdict {
 
 /// Why a segment went.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Because {
     /// It is full-sized.
     Full,
@@ -203,6 +204,7 @@ pub enum Because {
 
 /// Why a segment was held. Counters, traces and the diagnosis share these.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[non_exhaustive]
 pub enum Why {
     /// Something sent is not acknowledged (Nagle).
     Unacknowledged,
@@ -260,6 +262,7 @@ impl Why {
 
 /// On what a thread is about to sleep.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum BlockedOn {
     /// A read on this socket.
     Read,
@@ -271,6 +274,7 @@ pub enum BlockedOn {
 
 /// Where a policy may take note of what happens. A new moment is one that some variant reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Moment {
     /// A write begins, or goes on after it slept for space.
     WriteBegan {

@@ -1,6 +1,6 @@
 //! Linux: the whole write, and few wake-ups for whom it has put to sleep.
 
-use super::{CopyView, Step};
+use super::{CopyView, Rule, Step};
 
 /// Copies as much of the write as there is space for, in one piece. A writer that sleeps is left
 /// asleep until a third of the buffer is free (`sk_stream_is_writeable`: as much free as half of what
@@ -8,15 +8,15 @@ use super::{CopyView, Step};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Linux;
 
-impl Linux {
-    pub(super) fn step(self, view: &CopyView) -> Step {
+impl Rule for Linux {
+    fn step(&self, view: &CopyView) -> Step {
         match view.space() {
             0 => Step::Sleep,
             space => Step::Copy(view.remaining.min(space)),
         }
     }
 
-    pub(super) fn wakes(self, space: u64, capacity: u64) -> bool {
+    fn wakes(&self, space: u64, capacity: u64) -> bool {
         3 * space >= capacity
     }
 }

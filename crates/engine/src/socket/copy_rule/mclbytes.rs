@@ -1,6 +1,6 @@
 //! BSD's `sosend`.
 
-use super::{CopyView, Step};
+use super::{CopyView, Rule, Step};
 
 /// Copies clusters of `cluster` octets and runs the sender after each one.
 ///
@@ -16,8 +16,10 @@ pub struct Mclbytes {
 impl Mclbytes {
     /// The low-water mark of 4.4BSD, in octets.
     pub const LOW_WATER: u64 = 2048;
+}
 
-    pub(super) fn step(&self, view: &CopyView) -> Step {
+impl Rule for Mclbytes {
+    fn step(&self, view: &CopyView) -> Step {
         if view.copied_this_round == 0 {
             let space = view.space();
             if space < view.remaining && space < self.low_water.min(view.capacity) {

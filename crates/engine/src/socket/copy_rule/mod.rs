@@ -3,11 +3,13 @@
 //! The pieces matter because the sender decides after every one of them; this is where buffers
 //! are torn (Mogul & Minshall, section 3.1; Crowcroft et al. 1992).
 
+mod custom;
 mod linux;
 mod mclbytes;
 mod sunos;
 mod whole_write;
 
+pub use custom::Custom;
 pub use linux::Linux;
 pub use mclbytes::Mclbytes;
 pub use sunos::SunOs;
@@ -47,8 +49,28 @@ pub enum Step {
     Sleep,
 }
 
+/// A copy rule: pure, for a kernel that copies remembers nothing between two pieces but what
+/// [`CopyView`] says.
+pub trait Rule {
+    /// What happens next. `view.remaining` is at least 1.
+    ///
+    /// [`Step::Copy`] takes from 1 to `view.remaining` octets; the connection panics if a rule of the
+    /// library user's own says something else. [`Step::NewRound`] asks again at once, with
+    /// `space_at_round` renewed and nothing copied in the round; a rule that says so again then never
+    /// ends.
+    fn step(&self, view: &CopyView) -> Step;
+
+    /// Whether a writer that sleeps is woken when an acknowledgment has freed something, so that
+    /// `space` octets of `capacity` are free. Most kernels wake it at every one ("sowwakeup").
+    fn wakes(&self, space: u64, capacity: u64) -> bool {
+        let _ = (space, capacity);
+        true
+    }
+}
+
 /// A kernel's habit. Each file of this folder is one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum CopyRule {
     /// BSD's `sosend`: clusters of MCLBYTES.
     Mclbytes(Mclbytes),
@@ -58,28 +80,28 @@ pub enum CopyRule {
     WholeWrite(WholeWrite),
     /// The same, but a writer sleeps until a third of the buffer is free.
     Linux(Linux),
+    /// The library user's own.
+    Custom(Custom),
 }
 
-impl CopyRule {
-    /// What happens next. `view.remaining` must be positive.
-    #[must_use]
-    pub fn step(&self, view: &CopyView) -> Step {
+impl Rule for CopyRule {
+    fn step(&self, view: &CopyView) -> Step {
         match self {
             Self::Mclbytes(rule) => rule.step(view),
             Self::SunOs(rule) => rule.step(view),
             Self::WholeWrite(rule) => rule.step(view),
             Self::Linux(rule) => rule.step(view),
+            Self::Custom(rule) => rule.step(view),
         }
     }
 
-    /// Whether a writer that sleeps is woken when an acknowledgment has freed something, so that
-    /// `space` octets of `capacity` are free.
-    #[must_use]
-    pub fn wakes(&self, space: u64, capacity: u64) -> bool {
+    fn wakes(&self, space: u64, capacity: u64) -> bool {
         match self {
+            Self::Mclbytes(rule) => rule.wakes(space, capacity),
+            Self::SunOs(rule) => rule.wakes(space, capacity),
+            Self::WholeWrite(rule) => rule.wakes(space, capacity),
             Self::Linux(rule) => rule.wakes(space, capacity),
-            // "sowwakeup" at every acknowledgment.
-            Self::Mclbytes(_) | Self::SunOs(_) | Self::WholeWrite(_) => true,
+            Self::Custom(rule) => rule.wakes(space, capacity),
         }
     }
 }

@@ -1,6 +1,6 @@
 //! SunOS 4.1's `sosend` (Moldeklev & Gunningberg, section 2.2).
 
-use super::{CopyView, Step};
+use super::{CopyView, Rule, Step};
 
 /// Copies at most `piece` octets before each run of the sender, and never a part of a cluster
 /// where a whole one could be had.
@@ -18,8 +18,10 @@ impl SunOs {
         piece: 4096,
         cluster: 1024,
     };
+}
 
-    pub(super) fn step(&self, view: &CopyView) -> Step {
+impl Rule for SunOs {
+    fn step(&self, view: &CopyView) -> Step {
         let space = view.space();
         let would_split_a_cluster =
             view.remaining >= self.cluster && space < self.cluster && view.buffered >= self.cluster;

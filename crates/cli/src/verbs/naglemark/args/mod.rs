@@ -8,6 +8,7 @@ use tinygram_engine::profile::Profile;
 use tinygram_engine::receiver::ack_policy::{AckTimer, Registered as AckEntry};
 use tinygram_engine::socket::copy_rule::CopyRule;
 use tinygram_naglemark::hosts::Model;
+use tinygram_naglemark::workload::Waits;
 use tinygram_naglemark::{MediumKind, TrialType};
 
 use crate::capture::CaptureAt;
@@ -88,6 +89,11 @@ pub(crate) struct Args {
     /// started when the ACK is first delayed [default: the model's: BSD's tick of 200 ms]
     #[arg(long, value_name = "TIMER", value_parser = ack_timer, help_heading = POLICIES)]
     pub(crate) ack_timer: Option<AckTimer>,
+
+    /// How the server waits for the next request. The paper's reads; a computing one is busy for 5 ms
+    /// with its answer written, before it reads
+    #[arg(long, value_enum, default_value_t = Server::Reading, value_name = "KIND", help_heading = POLICIES)]
+    pub(crate) server: Server,
 
     /// Let the receiver infer the sender's buffer size, as Tru64 did: the paper's Tables 6 and 7
     #[arg(long, help_heading = POLICIES)]
@@ -304,3 +310,27 @@ Examples:
   tinygram naglemark --html naglemark.html --format json --output naglemark.json
   tinygram naglemark --medium fddi --policy nagle --app-buffer 32K --socket-buffer 64K --trial S \
       --lengths 13000 --transfers 3 --trace - --pcapng stall.pcapng";
+
+/// What kind of program the server is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum Server {
+    /// Sleeps in its reads
+    Reading,
+    /// Sleeps in poll
+    Polling,
+    /// Polls with a timeout of 0, over and over (busy polling)
+    Spinning,
+    /// Computes for 5 ms after each answer, and then reads: what a watchdog is for
+    Computing,
+}
+
+impl From<Server> for Waits {
+    fn from(server: Server) -> Self {
+        match server {
+            Server::Reading => Self::Reading,
+            Server::Polling => Self::Polling,
+            Server::Spinning => Self::Spinning,
+            Server::Computing => Self::ReadingAfter(tinygram_naglemark::Duration::from_millis(5)),
+        }
+    }
+}

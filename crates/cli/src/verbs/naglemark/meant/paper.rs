@@ -171,6 +171,7 @@ fn hosts(medium: MediumKind, args: &Args) -> PaperHosts {
         loss: args.loss,
         reorder: args.reorder,
         duplicate: args.duplicate,
+        waits: args.server.into(),
         ..paper
     }
 }

@@ -14,7 +14,7 @@ use super::{
 };
 use crate::exit::Failure;
 use crate::values::virtual_time;
-use crate::verbs::naglemark::args::{Args, BackendName, LengthChoice};
+use crate::verbs::naglemark::args::{Args, BackendName, LengthChoice, Server};
 
 /// Backends with sockets, and what joins them.
 #[derive(Clone, Debug)]
@@ -143,6 +143,7 @@ fn check_model(args: &Args) -> Result<(), Failure> {
     let media: &[MediumKind] = &[MediumKind::Ethernet, MediumKind::Fddi];
     for (flag, typed) in [
         ("--infer", args.infer),
+        ("--server", args.server != Server::Reading),
         ("--paper", args.paper),
         ("--mclbytes", args.mclbytes.is_some()),
         (

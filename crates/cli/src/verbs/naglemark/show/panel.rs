@@ -1,6 +1,7 @@
 //! From an outcome to a panel.
 
 use tinygram_naglemark::hosts::PaperHosts;
+use tinygram_naglemark::workload::Waits;
 use tinygram_naglemark::{Conditions, Measured, MediumKind, Outcome, Plan};
 use tinygram_papers::mogul::published::Table;
 
@@ -17,6 +18,12 @@ impl Panel {
         } else if hosts.infer {
             title += ", receiver inferring the sender's buffer size";
         }
+        title += match hosts.waits {
+            Waits::Reading => "",
+            Waits::Polling => ", server polling",
+            Waits::Spinning => ", server spinning on polls",
+            Waits::ReadingAfter(_) => ", server computing for 5 ms after each answer",
+        };
         Self::new(title, outcome, table)
     }
 

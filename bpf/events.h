@@ -1,0 +1,138 @@
+/* What the programs say: the records of the ring buffer. crates/watch/src/kernel/record.rs has the same. */
+#pragma once
+
+enum what {
+	EVENT_HOLD = 1,
+	EVENT_AFTER = 2,
+	EVENT_TALLY = 3,
+	EVENT_LATE_ACK = 4,
+};
+
+/* Why octets wait. From REASON_CWND on it is no rule about short segments. */
+enum reason {
+	REASON_NAGLE = 1,
+	REASON_CORK = 2,
+	REASON_MORE = 3,
+	REASON_AUTOCORK = 4,
+	REASON_CWND = 5,
+	REASON_WINDOW = 6,
+	REASON_OTHER = 7,
+};
+
+/* What ended a hold. */
+enum ended_by {
+	ENDED_ACK = 1,
+	ENDED_CLOSE = 2,
+	ENDED_OPTION = 3,
+	ENDED_WRITE = 4,
+	ENDED_LOSS_PROBE = 5,
+	ENDED_TIMER = 6,
+	ENDED_NEVER = 7,
+};
+
+/* What the connection saw next. */
+enum after {
+	AFTER_ANSWER = 1,
+	AFTER_WRITE = 2,
+	AFTER_PEERS_CLOSE = 3,
+	AFTER_CLOSE = 4,
+};
+
+/* When a tally is said: at a write, once so many were counted and so much time has passed. */
+enum { TALLY_SEGMENTS = 16, TALLY_WRITES = 16, TALLY_NS = 1000000000 };
+
+/* Writes so close to each other could have been one. */
+enum { CLOSE_NS = 10000000 };
+
+union address {
+	u32 v4;
+	struct in6_addr v6;
+};
+
+struct ends {
+	u64 cookie;
+	union address local;
+	union address remote;
+	u32 netns;
+	u32 mss;
+	u32 srtt_us;
+	u32 min_rtt_us;
+	u16 family;
+	u16 local_port;
+	u16 remote_port;
+	u16 unused;
+};
+
+struct hold {
+	u32 what;
+	u32 uid;
+	struct ends ends;
+	u64 writer;
+	u64 cgroup;
+	u64 start_ns;
+	u64 end_ns;
+	u32 serial;
+	u32 held;
+	u32 behind;
+	u32 packets;
+	u32 writes;
+	u8 reason;
+	u8 ended_by;
+	u8 nonagle;
+	u8 slept;      /* the thread has slept while it lasted; known of a tree only */
+	char comm[16];
+};
+
+struct aftermath {
+	u32 what;
+	u32 after;
+	u64 cookie;
+	u64 serial;
+};
+
+struct tally {
+	u32 what;
+	u32 uid;
+	struct ends ends;
+	u64 writer;
+	u64 cgroup;
+	u64 start_ns;
+	u64 end_ns;
+	u64 bytes;
+	u32 segments;
+	u32 writes;
+	u32 turns;
+	u32 short_holds;
+	u32 close;
+	u32 nonagle;
+	u32 slower;
+	u32 unused;
+	char comm[16];
+};
+
+struct late_ack {
+	u32 what;
+	u32 uid;
+	struct ends ends;
+	u64 reader;
+	u64 cgroup;
+	u64 ack_ns;
+	u64 read_ns;
+	u32 late_us;   /* from the last read to the acknowledgment */
+	u32 length;
+	u32 before;    /* octets read since the last write before that */
+	u32 answered;
+	char comm[16];
+};
+
+/* The same while it is not known whether it is answered. */
+struct late {
+	u64 ack_ns;
+	u64 read_ns;
+	u32 what;
+	u32 late_us;
+	u32 length;
+	u32 before;
+	u32 min_rtt_us;
+	u32 mss;
+};

@@ -1,0 +1,637 @@
+/* What `tinygram watch` sees of the kernel's TCP: when a short segment is held back, why, by whose
+ * write, until when, and what let it go.
+ *
+ * After each write (`sock_send_length`) the sender's own variables say whether octets are waiting
+ * and which of tcp_write_xmit's tests they failed; a segment's way to the device (`net_dev_queue`)
+ * says when they left, whatever brought it about: an acknowledgment, a loss probe, a time-out, an
+ * option, a close, in every state of the connection. The next read or write then says whether the
+ * peer had answered: whether anybody waited.
+ *
+ * State is kept in the socket's own storage, so it ends with the socket and is never mistaken for
+ * another's. */
+#include "kernel.h"
+#include "events.h"
+
+char LICENSE[] SEC("license") = "Dual MIT/GPL";
+
+/* Set by the loader. */
+const volatile u64 least_hold_ns = 1000000;
+const volatile u64 least_late_ack_ns = 15000000;
+const volatile u8 tree_only = 0;  /* only processes in the tree, and whether their threads slept */
+
+/* One per socket. */
+struct conversation {
+	struct hold hold;  /* the present one, or the last; its writer is the last that was seen */
+	struct late late;  /* data that came right behind a late acknowledgment of ours */
+	u64 entered_ns;    /* when the present write began; 0 if not known */
+	u64 read_ns;       /* the last read that is not acknowledged yet, as far as is known; else 0 */
+	u64 late_ack_ns;   /* when an acknowledgment of ours left late; 0: none did since the last read */
+	u64 tally_ns;      /* since when the tally counts */
+	u64 tally_bytes;   /* bytes_sent then */
+	u64 write_ns;      /* the last write; 0: there was a read since */
+	u32 tally_segments;
+	u32 tally_writes;
+	u32 tally_close;   /* writes close behind another */
+	u32 tally_slower;  /* short writes that a slower acknowledgment would have held */
+	u32 tally_turns;
+	u32 tally_short_holds;
+	u32 turn_read;     /* octets read since the last write */
+	u32 from;          /* the first octet held */
+	u32 until;         /* what had been written when it was last looked at */
+	u32 una;           /* the oldest octet unacknowledged when the hold began */
+	u32 rcv_nxt;       /* what had arrived when the last hold ended */
+	u32 late_ack_us;
+	u32 ended_serial;  /* which hold that was */
+	u8 holds;          /* a hold is on */
+	u8 ended;          /* a hold has ended, and what came after is not known yet */
+	u8 more;           /* the present write said MSG_MORE */
+};
+
+struct {
+	NUMBER(type, MAP_TYPE_SK_STORAGE);
+	NUMBER(map_flags, MAP_NO_PREALLOC);
+	TYPE(key, s32);
+	TYPE(value, struct conversation);
+} conversations SEC(".maps");
+
+struct {
+	NUMBER(type, MAP_TYPE_RINGBUF);
+	NUMBER(max_entries, 1 << 20);
+} events SEC(".maps");
+
+/* Events for which there was no room. */
+struct {
+	NUMBER(type, MAP_TYPE_PERCPU_ARRAY);
+	NUMBER(max_entries, 1);
+	TYPE(key, u32);
+	TYPE(value, u64);
+} lost SEC(".maps");
+
+/* The processes that are looked at, by number, if not all are. */
+struct {
+	NUMBER(type, MAP_TYPE_HASH);
+	NUMBER(map_flags, MAP_NO_PREALLOC);
+	NUMBER(max_entries, 65536);
+	TYPE(key, u32);
+	TYPE(value, u8);
+} tree SEC(".maps");
+
+/* Which hold a thread began last, and whether it has slept since. */
+struct wait {
+	u64 cookie;
+	u32 serial;
+	u32 slept;
+};
+
+struct {
+	NUMBER(type, MAP_TYPE_LRU_HASH);
+	NUMBER(max_entries, 16384);
+	TYPE(key, u64);
+	TYPE(value, struct wait);
+} waits SEC(".maps");
+
+INLINE int looked_at(void)
+{
+	u32 process = bpf_get_current_pid_tgid() >> 32;
+
+	return !tree_only || bpf_map_lookup_elem(&tree, &process);
+}
+
+INLINE void *event(u32 what, u64 size)
+{
+	u32 zero = 0;
+	u64 *count;
+	u32 *record = bpf_ringbuf_reserve(&events, size, 0);
+
+	if (record) {
+		*record = what;
+		return record;
+	}
+	count = bpf_map_lookup_elem(&lost, &zero);
+	if (count)
+		++*count;
+	return 0;
+}
+
+INLINE void name(struct ends *ends, struct sock *sk)
+{
+	ends->cookie = bpf_get_socket_cookie(sk);
+	ends->netns = sk->__sk_common.skc_net.net->ns.inum;
+	ends->family = sk->__sk_common.skc_family;
+	ends->local_port = sk->__sk_common.skc_num;
+	ends->remote_port = __builtin_bswap16(sk->__sk_common.skc_dport);
+	if (ends->family == AF_INET6) {
+		ends->local.v6 = sk->__sk_common.skc_v6_rcv_saddr;
+		ends->remote.v6 = sk->__sk_common.skc_v6_daddr;
+	} else {
+		ends->local.v4 = sk->__sk_common.skc_rcv_saddr;
+		ends->remote.v4 = sk->__sk_common.skc_daddr;
+	}
+}
+
+INLINE void measure(struct ends *ends, struct tcp_sock *tp)
+{
+	ends->mss = tp->mss_cache;
+	ends->srtt_us = tp->srtt_us >> 3;
+	ends->min_rtt_us = tp->rtt_min.s[0].v;
+}
+
+/* What the tests of tcp_write_xmit look at. */
+struct view {
+	u32 una;
+	u32 nxt;
+	u32 sml;
+	u32 wnd;
+	u32 cwnd;
+	u32 written;
+	u32 pushed;
+	u32 mss;
+	u32 packets;    /* on the way, whatever became of them */
+	u32 in_flight;  /* what counts against cwnd */
+	u8 nonagle;
+	u8 paced;
+	u8 throttled;
+};
+
+/* Why the octets from `nxt` on are not sent: the tests of tcp_write_xmit in their order. */
+INLINE u8 why(const struct view *v, u8 said_more)
+{
+	u32 tail = v->written - v->nxt, first = tail < v->mss ? tail : v->mss;
+
+	if ((s32)tail <= 0)
+		return 0;
+	if (v->in_flight >= v->cwnd)
+		return REASON_CWND;
+	if (after(v->nxt + first, v->una + v->wnd))
+		return REASON_WINDOW;
+	if (tail >= v->mss)
+		return REASON_OTHER;
+	if (v->nonagle & NAGLE_CORK)
+		return REASON_CORK;
+	/* tcp_push() marks where a write without MSG_MORE ended. */
+	if (said_more || v->pushed != v->written)
+		return REASON_MORE;
+	/* Minshall's rule: a short segment is on the way. */
+	if (!v->nonagle && v->packets && after(v->sml, v->una) && !after(v->sml, v->nxt))
+		return REASON_NAGLE;
+	if (v->paced)
+		return REASON_OTHER;
+	return v->throttled ? REASON_AUTOCORK : REASON_OTHER;
+}
+
+/* The last hold is over, and so is the time in which its answer could come. */
+INLINE void say_after(struct conversation *talk, u8 after)
+{
+	struct aftermath *said;
+
+	talk->ended = 0;
+	said = event(EVENT_AFTER, sizeof *said);
+	if (!said)
+		return;
+	said->after = after;
+	said->cookie = talk->hold.ends.cookie;
+	said->serial = talk->ended_serial;
+	bpf_ringbuf_submit(said, 0);
+}
+
+/* What came behind our late acknowledgment was read; was it answered? */
+INLINE void say_late_ack(struct conversation *talk, u32 answered)
+{
+	struct late_ack *said = event(EVENT_LATE_ACK, sizeof *said);
+
+	talk->late.what = 0;
+	if (!said)
+		return;
+	said->uid = talk->hold.uid;
+	said->ends = talk->hold.ends;
+	said->ends.min_rtt_us = talk->late.min_rtt_us;
+	said->ends.mss = talk->late.mss;
+	said->reader = talk->hold.writer;
+	said->cgroup = talk->hold.cgroup;
+	said->ack_ns = talk->late.ack_ns;
+	said->read_ns = talk->late.read_ns;
+	said->late_us = talk->late.late_us;
+	said->length = talk->late.length;
+	said->before = talk->late.before;
+	said->answered = answered;
+	__builtin_memcpy(said->comm, talk->hold.comm, sizeof said->comm);
+	bpf_ringbuf_submit(said, 0);
+}
+
+INLINE void say_tally(struct tcp_sock *tp, struct conversation *talk, u64 now)
+{
+	struct tally *said;
+	u32 segments = tp->data_segs_out - talk->tally_segments;
+	u64 bytes = tp->bytes_sent - talk->tally_bytes;
+
+	/* Only who sends much in little is of interest. */
+	if ((talk->tally_close && segments >= TALLY_SEGMENTS && bytes < (u64)segments * (tp->mss_cache / 2)) ||
+	    talk->tally_short_holds || (tree_only && talk->tally_slower)) {
+		said = event(EVENT_TALLY, sizeof *said);
+		if (said) {
+			said->ends = talk->hold.ends;
+			measure(&said->ends, tp);
+			said->writer = talk->hold.writer;
+			said->cgroup = talk->hold.cgroup;
+			said->uid = talk->hold.uid;
+			said->start_ns = talk->tally_ns;
+			said->end_ns = now;
+			said->bytes = bytes;
+			said->segments = segments;
+			said->writes = talk->tally_writes;
+			said->close = talk->tally_close;
+			said->slower = talk->tally_slower;
+			said->turns = talk->tally_turns;
+			said->short_holds = talk->tally_short_holds;
+			said->nonagle = nonagle_of(tp);
+			__builtin_memcpy(said->comm, talk->hold.comm, sizeof said->comm);
+			bpf_ringbuf_submit(said, 0);
+		}
+	}
+	talk->tally_ns = now;
+	talk->tally_bytes = tp->bytes_sent;
+	talk->tally_segments = tp->data_segs_out;
+	talk->tally_writes = talk->tally_slower = talk->tally_close = talk->tally_turns = talk->tally_short_holds = 0;
+}
+
+INLINE void say_hold(struct conversation *talk, u32 end, u32 rcv_nxt, u64 now, u8 by)
+{
+	struct hold *said;
+
+	talk->holds = 0;
+	if (talk->hold.reason >= REASON_CWND) {
+		/* A window is no rule about short segments; but where it lets one segment go at a time, a
+		 * delayed acknowledgment stops everything. */
+		if (talk->hold.reason != REASON_CWND || talk->hold.packets > 1 || by != ENDED_ACK ||
+		    now - talk->hold.start_ns < least_late_ack_ns + (u64)talk->hold.ends.min_rtt_us * 1000)
+			return;
+	} else if (now - talk->hold.start_ns < least_hold_ns) {
+		talk->tally_short_holds++;
+		return;
+	}
+	talk->hold.end_ns = now;
+	talk->hold.held = end - talk->from;
+	talk->hold.ended_by = by;
+	talk->hold.slept = 0;
+	if (tree_only) {
+		u64 writer = talk->hold.writer;
+		struct wait *wait = bpf_map_lookup_elem(&waits, &writer);
+
+		if (wait && wait->cookie == talk->hold.ends.cookie && wait->serial == talk->hold.serial)
+			talk->hold.slept = !!wait->slept;
+	}
+	said = event(EVENT_HOLD, sizeof *said);
+	if (!said)
+		return;
+	*said = talk->hold;
+	bpf_ringbuf_submit(said, 0);
+	talk->ended = 1;
+	talk->ended_serial = talk->hold.serial;
+	talk->rcv_nxt = rcv_nxt;
+}
+
+INLINE void begin(struct conversation *talk, const struct view *v, u8 reason, u64 now)
+{
+	talk->holds = 1;
+	talk->from = v->nxt;
+	talk->until = v->written;
+	talk->una = v->una;
+	talk->hold.reason = reason;
+	talk->hold.start_ns = now;
+	talk->hold.behind = v->nxt - v->una;
+	talk->hold.packets = v->packets;
+	talk->hold.nonagle = v->nonagle;
+	talk->hold.writes = 1;
+	talk->hold.serial++;
+}
+
+/* Who writes. A socket may change hands, and a program its name. */
+INLINE void sign(struct conversation *talk)
+{
+	talk->hold.writer = bpf_get_current_pid_tgid();
+	talk->hold.uid = (u32)bpf_get_current_uid_gid();
+	talk->hold.cgroup = bpf_get_current_cgroup_id();
+	bpf_get_current_comm(talk->hold.comm, sizeof talk->hold.comm);
+}
+
+INLINE struct conversation *conversation_of(struct sock *sk)
+{
+	struct conversation *talk = bpf_sk_storage_get(&conversations, sk, 0, STORAGE_CREATE);
+
+	if (talk && !talk->hold.what) {
+		talk->hold.what = EVENT_HOLD;
+		name(&talk->hold.ends, sk);
+	}
+	return talk;
+}
+
+/* A write begins to append, or goes on: kernels since 6.16. */
+SEC("tp_btf/tcp_sendmsg_locked")
+int write_goes_on(u64 *context)
+{
+	struct sock *sk = (void *)context[0];
+	struct msghdr *message = (void *)context[1];
+	struct conversation *talk = bpf_sk_storage_get(&conversations, sk, 0, 0);
+
+	if (!talk)
+		return 0;
+	talk->entered_ns = bpf_ktime_get_ns();
+	talk->more = !!(message->msg_flags & MSG_MORE);
+	return 0;
+}
+
+INLINE void look(struct view *v, struct sock *sk, struct tcp_sock *tp)
+{
+	v->una = tp->snd_una;
+	v->sml = tp->snd_sml;
+	v->wnd = tp->snd_wnd;
+	v->cwnd = tp->snd_cwnd;
+	v->pushed = tp->pushed_seq;
+	v->mss = tp->mss_cache;
+	v->packets = tp->packets_out;
+	v->in_flight = v->packets - tp->sacked_out - tp->lost_out + tp->retrans_out;
+	v->nonagle = nonagle_of(tp);
+	v->paced = sk->sk_pacing_status == PACING_NEEDED;
+	v->throttled = !!(sk->sk_tsq_flags & (1 << TSQ_THROTTLED));
+}
+
+/* A write has ended: kernels since 6.3. */
+SEC("tp_btf/sock_send_length")
+int write_ended(u64 *context)
+{
+	struct sock *sk = (void *)context[0];
+	struct conversation *talk;
+	struct tcp_sock *tp;
+	struct view v = {};
+	u64 now, entered;
+	u8 reason, wrote_before;
+
+	if (sk->sk_protocol != IPPROTO_TCP || (s32)context[1] <= 0 || !looked_at())
+		return 0;
+	tp = bpf_skc_to_tcp_sock(sk);
+	if (!tp)
+		return 0;
+	talk = conversation_of(sk);
+	if (!talk)
+		return 0;
+	v.nxt = tp->snd_nxt;
+	v.written = tp->write_seq;
+	talk->tally_writes++;
+	talk->turn_read = 0;
+	/* What has been sent just now bears the time; asking the clock costs as much as the rest. */
+	now = v.written == v.nxt ? tp->tcp_mstamp * 1000 : bpf_ktime_get_ns();
+	wrote_before = talk->write_ns != 0;
+	if (now - talk->write_ns < CLOSE_NS)
+		talk->tally_close++;
+	talk->write_ns = now;
+	entered = talk->entered_ns;
+	talk->entered_ns = 0;
+	if (talk->holds) {
+		/* What is held goes on being held, or has left without being seen (a tunnel). */
+		if (!after(v.nxt, talk->from)) {
+			talk->until = v.written;
+			talk->hold.writes++;
+			return 0;
+		}
+		talk->holds = 0;
+	}
+	if (talk->late.what)
+		say_late_ack(talk, 1);
+	if (talk->ended)
+		say_after(talk, after(tp->copied_seq, talk->rcv_nxt) ? AFTER_ANSWER : AFTER_WRITE);
+	if (!talk->tally_ns || (talk->tally_writes >= TALLY_WRITES && now - talk->tally_ns > TALLY_NS)) {
+		sign(talk);
+		say_tally(tp, talk, now);
+	}
+	if (v.written == v.nxt) {
+		/* Only because what was sent before had been acknowledged already. */
+		if (wrote_before && (s32)context[1] < tp->mss_cache && !nonagle_of(tp))
+			talk->tally_slower++;
+		return 0;
+	}
+	look(&v, sk, tp);
+	reason = why(&v, entered ? talk->more : 0);
+	if (!reason)
+		return 0;
+	sign(talk);
+	measure(&talk->hold.ends, tp);
+	begin(talk, &v, reason, entered ? entered : now);
+	if (tree_only) {
+		u64 thread = talk->hold.writer;
+		struct wait wait = { .cookie = talk->hold.ends.cookie, .serial = talk->hold.serial };
+
+		bpf_map_update_elem(&waits, &thread, &wait, 0);
+	}
+	return 0;
+}
+
+/* A socket that was reached through a packet may not be read like one that was handed over. */
+#define READ(tp, field) ({ \
+	typeof(((struct tcp_sock *)0)->field) value = 0; \
+	bpf_probe_read_kernel(&value, sizeof value, &(tp)->field); \
+	value; })
+
+INLINE u8 read_nonagle(struct tcp_sock *tp)
+{
+	u64 value = 0;
+
+	bpf_probe_read_kernel(&value, FIELD_INFO(tp->nonagle, 1 /* byte size */),
+			      (void *)tp + FIELD_INFO(tp->nonagle, 0 /* byte offset */));
+	value <<= FIELD_INFO(tp->nonagle, 4 /* left shift */);
+	return value >> FIELD_INFO(tp->nonagle, 5 /* right shift */);
+}
+
+INLINE void look_at_distance(struct view *v, struct tcp_sock *tp, u32 segments)
+{
+	v->sml = READ(tp, snd_sml);
+	v->wnd = READ(tp, snd_wnd);
+	v->cwnd = READ(tp, snd_cwnd);
+	v->written = READ(tp, write_seq);
+	v->pushed = READ(tp, pushed_seq);
+	v->packets = READ(tp, packets_out) + segments;
+	v->in_flight = v->packets - READ(tp, sacked_out) - READ(tp, lost_out) + READ(tp, retrans_out);
+}
+
+/* What let a segment go that was held. */
+INLINE u8 released_by(const struct conversation *talk, struct tcp_sock *tp, u32 una, u8 nonagle, u32 end, u32 payload, u8 flags)
+{
+	if (talk->una != una && (talk->hold.reason != REASON_NAGLE || !after(READ(tp, snd_sml), una)))
+		return ENDED_ACK;
+	if (flags & FLAG_FIN)
+		return ENDED_CLOSE;
+	if (talk->hold.nonagle != nonagle)
+		return ENDED_OPTION;
+	if (payload >= talk->hold.ends.mss || after(end, talk->until))
+		return ENDED_WRITE;
+	if (READ(tp, inet_conn.icsk_pending) == PENDING_LOSS_PROBE)
+		return ENDED_LOSS_PROBE;
+	return ENDED_TIMER;
+}
+
+/* A segment is on its way to the device. */
+SEC("tp_btf/net_dev_queue")
+int segment_leaves(u64 *context)
+{
+	struct sk_buff *skb = (void *)context[0];
+	struct sock *sk = skb->sk;
+	struct tcp_sock *tp = (void *)sk;
+	struct conversation *talk;
+	struct view v = {};
+	u32 header, payload, end;
+	u8 octets[20], reason;
+	u64 now;
+
+	if (!sk || sk->__sk_common.skc_state == STATE_TIME_WAIT || sk->__sk_common.skc_state == STATE_NEW_SYN_RECV)
+		return 0;
+	if (sk->sk_protocol != IPPROTO_TCP)
+		return 0;
+	talk = bpf_sk_storage_get(&conversations, sk, 0, 0);
+	if (!talk || (!talk->holds && !talk->read_ns))
+		return 0;
+	/* Data acknowledges, too, and more than headers is data. */
+	if (!talk->holds && skb->len > MOST_HEADERS) {
+		talk->read_ns = 0;
+		return 0;
+	}
+	if (bpf_probe_read_kernel(octets, sizeof octets, skb->head + skb->transport_header))
+		return 0;
+	/* In a tunnel an outer header stands here. */
+	if (*(u16 *)octets != __builtin_bswap16(sk->__sk_common.skc_num) ||
+	    *(u16 *)(octets + 2) != sk->__sk_common.skc_dport)
+		return 0;
+	header = skb->transport_header - (u32)(skb->data - skb->head) + (octets[12] >> 4) * 4;
+	payload = skb->len - header;
+	/* Nothing but an acknowledgment: is it late? */
+	if (!payload && talk->read_ns) {
+		now = bpf_ktime_get_ns();
+		if (now - talk->read_ns >= least_late_ack_ns) {
+			talk->late_ack_ns = now;
+			talk->late_ack_us = (now - talk->read_ns) / 1000;
+		}
+	}
+	talk->read_ns = 0;
+	end = __builtin_bswap32(*(u32 *)(octets + 4)) + payload;
+	if (!talk->holds || !after(end, talk->from))
+		return 0;
+
+	now = bpf_ktime_get_ns();
+	v.nxt = end;
+	v.una = READ(tp, snd_una);
+	v.nonagle = read_nonagle(tp);
+	v.mss = talk->hold.ends.mss;
+	reason = talk->hold.reason;
+	say_hold(talk, end, READ(tp, rcv_nxt), now, released_by(talk, tp, v.una, v.nonagle, end, payload, octets[13]));
+	if (reason < REASON_CWND || !v.mss)
+		return 0;
+	/* A window let some go; what is left may now be held for another reason. */
+	look_at_distance(&v, tp, (payload + v.mss - 1) / v.mss);
+	reason = why(&v, 0);
+	if (reason)
+		begin(talk, &v, reason, now);
+	return 0;
+}
+
+/* Somebody has read. */
+SEC("tp_btf/sock_recv_length")
+int read_ended(u64 *context)
+{
+	struct sock *sk = (void *)context[0];
+	s32 length = context[1], flags = context[2];
+	struct conversation *talk;
+	struct tcp_sock *tp;
+	u64 now;
+
+	if (sk->sk_protocol != IPPROTO_TCP || length < 0 || (flags & MSG_PEEK) || !looked_at())
+		return 0;
+	tp = bpf_skc_to_tcp_sock(sk);
+	if (!tp)
+		return 0;
+	talk = conversation_of(sk);
+	if (!talk)
+		return 0;
+	if (talk->ended && (!length || after(tp->copied_seq, talk->rcv_nxt)))
+		say_after(talk, length ? AFTER_ANSWER : AFTER_PEERS_CLOSE);
+	if (!length)
+		return 0;
+	if (talk->write_ns) {
+		talk->write_ns = 0;
+		talk->tally_turns++;
+	}
+	/* When the last segment came, in all likelihood the one that is read. */
+	now = tp->tcp_mstamp * 1000;
+	if (talk->late_ack_ns) {
+		if (talk->late.what)
+			say_late_ack(talk, 0);
+		talk->late.what = EVENT_LATE_ACK;
+		talk->late.min_rtt_us = tp->rtt_min.s[0].v;
+		talk->late.mss = tp->mss_cache;
+		talk->late.read_ns = now;
+		talk->late.ack_ns = talk->late_ack_ns;
+		talk->late.late_us = talk->late_ack_us;
+		talk->late.length = length;
+		talk->late.before = talk->turn_read;
+		talk->late_ack_ns = 0;
+		sign(talk);
+	}
+	talk->turn_read += length;
+	talk->read_ns = now;
+	return 0;
+}
+
+/* The socket ends. */
+SEC("tp_btf/tcp_destroy_sock")
+int socket_ends(u64 *context)
+{
+	struct sock *sk = (void *)context[0];
+	struct conversation *talk = bpf_sk_storage_get(&conversations, sk, 0, 0);
+	struct tcp_sock *tp;
+	u64 now;
+
+	if (!talk)
+		return 0;
+	tp = bpf_skc_to_tcp_sock(sk);
+	if (!tp)
+		return 0;
+	now = bpf_ktime_get_ns();
+	if (talk->holds)
+		say_hold(talk, talk->until, tp->rcv_nxt, now, ENDED_NEVER);
+	if (talk->ended)
+		say_after(talk, tp->rcv_nxt != talk->rcv_nxt ? AFTER_PEERS_CLOSE : AFTER_CLOSE);
+	if (talk->late.what)
+		say_late_ack(talk, 0);
+	if (talk->tally_ns)
+		say_tally(tp, talk, now);
+	return 0;
+}
+
+/* A process of the tree makes another. */
+SEC("tp_btf/sched_process_fork")
+int process_forks(u64 *context)
+{
+	struct task_struct *parent = (void *)context[0], *child = (void *)context[1];
+	u32 process = parent->tgid;
+	u8 one = 1;
+
+	if (!bpf_map_lookup_elem(&tree, &process))
+		return 0;
+	process = child->tgid;
+	bpf_map_update_elem(&tree, &process, &one, 0);
+	return 0;
+}
+
+/* A thread sleeps, and not because another was to run. */
+SEC("tp_btf/sched_switch")
+int thread_sleeps(u64 *context)
+{
+	struct task_struct *previous = (void *)context[1];
+	u64 thread;
+	struct wait *wait;
+
+	if (!(u32)context[3])
+		return 0;
+	thread = (u64)previous->tgid << 32 | (u32)previous->pid;
+	wait = bpf_map_lookup_elem(&waits, &thread);
+	if (wait)
+		wait->slept = 1;
+	return 0;
+}

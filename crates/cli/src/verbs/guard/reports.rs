@@ -1,0 +1,62 @@
+//! The result for machines: JUnit's XML and GitHub's annotations.
+
+use std::fmt::Write;
+
+use super::Stall;
+use crate::verbs::watch::sentence;
+
+/// One test case for the run, and one failed for each stall beyond what is accepted.
+pub(super) fn junit(command: &[String], stalls: &[Stall], max_holds: u64) -> String {
+    let fails = stalls.len() as u64 > max_holds;
+    let (tests, failures) = match fails {
+        true => (stalls.len(), stalls.len()),
+        false => (1, 0),
+    };
+    let class = escaped(&command.join(" "));
+    let mut out = format!(
+        "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n  \
+         <testsuite name=\"tinygram guard\" tests=\"{tests}\" failures=\"{failures}\">\n"
+    );
+    if fails {
+        for (number, stall) in stalls.iter().enumerate() {
+            let said = escaped(&sentence::of(&stall.finding, &stall.process));
+            let _ = writeln!(
+                out,
+                "    <testcase classname=\"{class}\" name=\"stall {}\">\n      \
+                 <failure message=\"{said}\">{said}</failure>\n    </testcase>",
+                number + 1
+            );
+        }
+    } else {
+        let _ = writeln!(
+            out,
+            "    <testcase classname=\"{class}\" name=\"no connection stalls\"/>"
+        );
+    }
+    out + "  </testsuite>\n</testsuites>\n"
+}
+
+/// A workflow command for each stall.
+pub(super) fn github(stalls: &[Stall]) -> String {
+    let mut out = String::new();
+    for stall in stalls {
+        // https://docs.github.com/actions/reference/workflow-commands: %, CR and LF are escaped.
+        let said = sentence::of(&stall.finding, &stall.process);
+        let said = said
+            .replace('%', "%25")
+            .replace('\r', "%0D")
+            .replace('\n', "%0A");
+        let _ = writeln!(out, "::error title=TCP stall::{said}");
+    }
+    out
+}
+
+fn escaped(text: &str) -> String {
+    let plain = text
+        .replace('&', "&amp;")
+        .replace('<', "&lt;")
+        .replace('>', "&gt;");
+    let plain = plain.replace('"', "&quot;");
+    // Names may hold anything; XML may not.
+    plain.chars().filter(|c| !c.is_control()).collect()
+}

@@ -1,0 +1,62 @@
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use crate::values::{duration, span};
+
+/// Show stalls and floods on this host as they happen, by process, without a capture
+///
+/// Asks the kernel (BPF at its own tracepoints) when a short segment is held back, why, until when, and
+/// by whose write; says who waited, what it cost, and what helps at either end. Nothing is changed on
+/// the host, no packet is captured, and nothing stays attached when it ends. Needs root, or CAP_BPF and
+/// CAP_PERFMON, and Linux 6.3.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Args {
+    /// Only these: a process (id or name), a local or remote port, or a control group (a path, or the
+    /// name of a container or a unit)
+    #[arg(value_name = "PID|NAME|PORT|CGROUP")]
+    pub(super) targets: Vec<String>,
+
+    /// Watch for so long, then print the summary and end (10s, 5m; up to 24h)
+    #[arg(long, value_name = "TIME", value_parser = span)]
+    pub(super) once: Option<Duration>,
+
+    /// One JSON document a line: each finding, and the summary at the end (schema tinygram.watch/1)
+    #[arg(long)]
+    pub(super) json: bool,
+
+    /// Serve the counts in OpenMetrics' format at http://ADDR/metrics, for Prometheus
+    #[arg(long, value_name = "ADDR")]
+    pub(super) metrics: Option<SocketAddr>,
+
+    /// Shorter holds are counted and not told one by one
+    #[arg(long, value_name = "TIME", value_parser = duration, default_value = "1ms")]
+    pub(super) least_hold: Duration,
+
+    /// The tracepoints at which writes are seen [default: write-end]
+    #[arg(long, value_name = "HOOKS", value_enum)]
+    pub(super) hooks: Option<Hooks>,
+}
+
+#[derive(Clone, Copy, Debug, clap::ValueEnum)]
+pub(super) enum Hooks {
+    /// sock_send_length: Linux 6.3
+    WriteEnd,
+    /// tcp_sendmsg_locked besides: Linux 6.16
+    WriteBegin,
+}
+
+impl From<Hooks> for tinygram_watch::kernel::Hooks {
+    fn from(hooks: Hooks) -> Self {
+        match hooks {
+            Hooks::WriteEnd => Self::WriteEnd,
+            Hooks::WriteBegin => Self::WriteBegin,
+        }
+    }
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  tinygram watch                      everything, until Ctrl-C
+  tinygram watch --once 30s nginx     half a minute of every process of that name
+  tinygram watch 8080 --json          one port, for a program to read";

@@ -1,0 +1,157 @@
+//! Findings and the summary as JSON, one document a line.
+
+use serde_json::{Value, json};
+use tinygram_diagnose::Advice;
+use tinygram_watch::event::{Reason, Release};
+use tinygram_watch::finding::{Facts, Finding, Part};
+use tinygram_watch::judge::Excused;
+use tinygram_watch::summary::Summary;
+use tinygram_watch::who::Process;
+
+const SCHEMA: &str = "tinygram.watch/1";
+
+pub(super) fn finding(finding: &Finding, process: &Process) -> Value {
+    let mut value = json!({
+        "schema": SCHEMA,
+        "event": if finding.kind.is_stall() { "stall" } else { "flood" },
+        "kind": finding.kind.name(),
+        "tier": finding.tier.name(),
+        "part": part(finding.part),
+        "side": finding.side.to_string(),
+        "sender": finding.sender().to_string(),
+        "process": process,
+        "thread": finding.process.thread,
+        "network_namespace": finding.connection.netns,
+        "connection": finding.connection.cookie,
+        "local": finding.connection.local,
+        "remote": finding.connection.remote,
+        "start_ns": finding.start_ns,
+        "cost_ns": finding.cost.time_ns,
+        "segments_saved": finding.cost.segments,
+        "mss": finding.connection.mss,
+        "min_rtt_ns": finding.connection.min_rtt_ns,
+    });
+    match &finding.facts {
+        Facts::Held {
+            held,
+            behind,
+            writes,
+            reason,
+            release,
+            path_ns,
+            ..
+        } => {
+            value["held_bytes"] = json!(held);
+            value["in_flight_bytes"] = json!(behind);
+            value["writes"] = json!(writes);
+            value["reason"] = json!(reason_name(*reason));
+            value["released_by"] = json!(release_name(*release));
+            value["path_ns"] = json!(path_ns);
+        }
+        Facts::LateAck { length, before } => {
+            value["held_bytes"] = json!(length);
+            value["in_flight_bytes"] = json!(before);
+        }
+        Facts::Flood {
+            segments,
+            writes,
+            turns,
+            bytes,
+            lasted_ns,
+        } => {
+            value["segments"] = json!(segments);
+            value["writes"] = json!(writes);
+            value["answers"] = json!(turns);
+            value["bytes"] = json!(bytes);
+            value["lasted_ns"] = json!(lasted_ns);
+        }
+    }
+    value
+}
+
+/// The last line.
+pub(super) fn summary(
+    summary: &Summary,
+    excused: &Excused,
+    lost: u64,
+    source: &str,
+    seconds: f64,
+) -> Value {
+    let rows: Vec<Value> = summary
+        .rows()
+        .into_iter()
+        .map(|(key, row)| {
+            let (held, behind) = row.octets();
+            let steps: Vec<Value> = Advice::of(&row.case)
+                .steps
+                .iter()
+                .map(|step| json!({"side": step.side.to_string(), "effort": step.effort.name(), "text": step.text}))
+                .collect();
+            json!({
+                "kind": key.kind.name(),
+                "part": part(key.part),
+                "process": key.process,
+                "network_namespace": key.netns,
+                "side": key.side.to_string(),
+                "peer": key.peer,
+                "port": key.port,
+                "count": row.count,
+                "possible": row.possible,
+                "connections": row.connections,
+                "held_bytes_median": held,
+                "in_flight_bytes_median": behind,
+                "cost_ns": row.cost.time_ns,
+                "cost_median_ns": row.cost_at(0.5),
+                "cost_p99_ns": row.cost_at(0.99),
+                "path_ns": row.path_ns,
+                "segments_saved": row.cost.segments,
+                "advice": steps,
+            })
+        })
+        .collect();
+    json!({
+        "schema": SCHEMA,
+        "event": "summary",
+        "source": source,
+        "seconds": seconds,
+        "rows": rows,
+        "possible": summary.possible(),
+        "excused": {
+            "nobody_waited": excused.nobody_waited,
+            "short": excused.short,
+            "ended_by_the_program": excused.own_cork,
+            "harmless_late_acks": excused.harmless_acks,
+        },
+        "events_lost": lost,
+        "rows_not_kept": summary.unlisted,
+    })
+}
+
+fn part(part: Part) -> &'static str {
+    match part {
+        Part::Sent => "sent",
+        Part::AcknowledgedLate => "acknowledged-late",
+    }
+}
+
+fn reason_name(reason: Reason) -> &'static str {
+    match reason {
+        Reason::Nagle => "nagle",
+        Reason::Cork => "cork",
+        Reason::MsgMore => "msg-more",
+        Reason::Autocork => "autocork",
+        Reason::CongestionWindow => "congestion-window",
+    }
+}
+
+fn release_name(release: Release) -> &'static str {
+    match release {
+        Release::Ack => "ack",
+        Release::Close => "close",
+        Release::Option => "option",
+        Release::Write => "write",
+        Release::LossProbe => "loss-probe",
+        Release::Timer => "timer",
+        Release::Never => "never",
+    }
+}

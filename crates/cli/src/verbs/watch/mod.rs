@@ -1,0 +1,127 @@
+//! `tinygram watch`: stalls and floods on a running host, as they happen, by process.
+//!
+//! Typed ([`args`]) -> meant ([`target`]) -> done (`tinygram-watch`) -> shown ([`sentence`], [`table`],
+//! [`json`]).
+
+mod args;
+mod json;
+mod metrics;
+pub(crate) mod sentence;
+mod show;
+mod table;
+mod target;
+
+use std::io;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use tinygram_watch::finding::Finding;
+use tinygram_watch::judge::Judge;
+use tinygram_watch::kernel::{Options, Source};
+use tinygram_watch::summary::Summary;
+use tinygram_watch::who::{Process, Processes};
+
+pub(crate) use args::Args;
+pub(crate) use target::Target;
+
+use crate::exit::{Done, Failure};
+
+static STOPPED: AtomicBool = AtomicBool::new(false);
+
+pub(crate) fn run(args: &Args) -> Result<Done, Failure> {
+    let targets = Target::all(&args.targets).map_err(Failure::Input)?;
+    let options = Options {
+        hooks: args.hooks.map(Into::into),
+        least_hold: args.least_hold,
+        tree: None,
+    };
+    let metrics = args.metrics.map(metrics::Page::serve).transpose()?;
+    let source = Source::open(&options).map_err(|lacking| Failure::Input(lacking.to_string()))?;
+    ctrlc::set_handler(|| {
+        if STOPPED.swap(true, Ordering::Relaxed) {
+            std::process::exit(130);
+        }
+    })
+    .map_err(|error| Failure::Io {
+        doing: "listening for Ctrl-C".into(),
+        error: io::Error::other(error),
+    })?;
+    let mut watch = Watch {
+        targets,
+        source,
+        judge: Judge::default(),
+        processes: Processes::default(),
+        summary: Summary::default(),
+    };
+    let mut show = show::Show::new(args);
+    show.begin(&watch)?;
+    #[expect(clippy::disallowed_methods, reason = "how long to watch is real time")]
+    let begun = Instant::now();
+    while !STOPPED.load(Ordering::Relaxed) {
+        let left = args
+            .once
+            .map(|length| length.saturating_sub(begun.elapsed()));
+        if left == Some(Duration::ZERO) {
+            break;
+        }
+        let patience = left.map_or(BREATH, |left| left.min(BREATH));
+        for (finding, process) in watch.look(patience) {
+            show.finding(&finding, &process)?;
+        }
+        show.breathe(&watch)?;
+        if let Some(page) = &metrics {
+            page.renew(&watch);
+        }
+    }
+    for (finding, process) in watch.finish() {
+        show.finding(&finding, &process)?;
+    }
+    show.end(&watch, begun.elapsed())?;
+    Ok(Done::Well)
+}
+
+/// What is being watched, and what was found so far.
+struct Watch {
+    targets: Vec<Target>,
+    source: Source,
+    judge: Judge,
+    processes: Processes,
+    summary: Summary,
+}
+
+impl Watch {
+    /// What is new, after `patience` at most.
+    fn look(&mut self, patience: Duration) -> Vec<(Finding, Process)> {
+        let mut new = Vec::new();
+        let judge = &mut self.judge;
+        self.source.poll(patience, |event| {
+            judge.take(event, |finding| new.push(finding));
+        });
+        self.keep(new)
+    }
+
+    fn finish(&mut self) -> Vec<(Finding, Process)> {
+        let mut new = Vec::new();
+        self.judge.finish(|finding| new.push(finding));
+        self.keep(new)
+    }
+
+    fn keep(&mut self, new: Vec<Finding>) -> Vec<(Finding, Process)> {
+        let mut kept = Vec::new();
+        for mut finding in new {
+            finding.side = self.processes.side(&finding.process, &finding.connection);
+            let process = self.processes.of(&finding.process).clone();
+            if !self.targets.is_empty()
+                && !self.targets.iter().any(|t| t.is_met_by(&finding, &process))
+            {
+                continue;
+            }
+            self.summary.add(&finding, &process);
+            kept.push((finding, process));
+        }
+        kept
+    }
+}
+
+/// How often the display is renewed, and the end looked for.
+const BREATH: Duration = Duration::from_millis(250);

@@ -1,0 +1,100 @@
+//! What the command line asks for.
+
+use tinygram_watch::finding::Finding;
+use tinygram_watch::who::Process;
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Target {
+    /// A process id or a port: whichever fits.
+    Number(u32),
+    /// A process, what its interpreter runs, a unit or a container.
+    Name(String),
+    /// A control group and those below it.
+    Cgroup(String),
+}
+
+impl Target {
+    pub(crate) fn all(typed: &[String]) -> Result<Vec<Self>, String> {
+        typed.iter().map(|text| Self::parse(text)).collect()
+    }
+
+    fn parse(text: &str) -> Result<Self, String> {
+        if text.is_empty() {
+            return Err("an empty name: accepted are a process id, a process name, a port, or a control group's path".to_owned());
+        }
+        if text.contains('/') {
+            let path = text
+                .trim_start_matches("/sys/fs/cgroup/unified")
+                .trim_start_matches("/sys/fs/cgroup");
+            return Ok(Self::Cgroup(format!("/{}", path.trim_matches('/'))));
+        }
+        if !text.bytes().all(|octet| octet.is_ascii_digit()) {
+            return Ok(Self::Name(text.to_owned()));
+        }
+        let number = text
+            .parse()
+            .ok()
+            .filter(|number| (1..=MAX_PID).contains(number));
+        number.map(Self::Number).ok_or_else(|| {
+            format!("{text}: accepted are a process id up to {MAX_PID} or a port up to 65535")
+        })
+    }
+
+    pub(crate) fn is_met_by(&self, finding: &Finding, process: &Process) -> bool {
+        match self {
+            Self::Number(number) => {
+                let ports = [
+                    finding.connection.local.port(),
+                    finding.connection.remote.port(),
+                ];
+                process.pid == *number || ports.iter().any(|port| u32::from(*port) == *number)
+            }
+            Self::Name(name) => {
+                let called = [
+                    Some(&process.name),
+                    process.script.as_ref(),
+                    Some(&finding.process.comm),
+                ];
+                called.into_iter().flatten().any(|called| called == name)
+                    || process.container.as_ref().is_some_and(|container| {
+                        container
+                            .to_string()
+                            .split([' ', ','])
+                            .any(|word| word == name)
+                    })
+            }
+            Self::Cgroup(path) => process.cgroup.as_ref().is_some_and(|cgroup| {
+                cgroup
+                    .strip_prefix(path.as_str())
+                    .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+                    || path == "/"
+            }),
+        }
+    }
+}
+
+/// `PID_MAX_LIMIT` of a 64-bit kernel.
+const MAX_PID: u32 = 1 << 22;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_target_is_a_number_a_name_or_a_path() {
+        let one = |text: &str| Target::parse(text);
+        assert_eq!(one("80"), Ok(Target::Number(80)));
+        assert_eq!(one("redis-server"), Ok(Target::Name("redis-server".into())));
+        assert_eq!(
+            one("/sys/fs/cgroup/system.slice/"),
+            Ok(Target::Cgroup("/system.slice".into()))
+        );
+        assert_eq!(
+            one("system.slice/nginx.service"),
+            Ok(Target::Cgroup("/system.slice/nginx.service".into()))
+        );
+        for bad in ["", "0", "4194305", "99999999999999999999"] {
+            assert!(one(bad).is_err(), "{bad}");
+        }
+    }
+}

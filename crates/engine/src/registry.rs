@@ -1,0 +1,179 @@
+//! What the lists of policies have in common: a choice that can be typed, copied and printed, and what
+//! a connection makes of it, which has a memory.
+
+/// Makes a choice (an enum whose variants have no memory), what is installed (the same with their
+/// memories), and the list of entries, out of one entry for each. An entry's first fields are its
+/// name, what it does, and the type of its memory with how that begins; the others are the entry
+/// type's own.
+macro_rules! registry {
+    (
+        // A dollar sign, for the macro that this one makes.
+        ($d:tt)
+        $(#[$of_choice:meta])* choice $choice:ident;
+        $(#[$of_installed:meta])* installed $installed:ident;
+        entry $entry:ident;
+        kind $kind:literal;
+        $(
+            $variant:ident
+            $(with { $(#[$of_field:meta])* $field:ident: $type:ty = $default:expr })? {
+                name: $name:literal,
+                summary: $summary:literal,
+                rule: $rule:ty = $begin:expr,
+                $($key:ident: $value:expr,)*
+            }
+        )*
+    ) => {
+        $(#[$of_choice])*
+        #[derive(Clone, Debug)]
+        #[non_exhaustive]
+        pub enum $choice {
+            $(
+                #[doc = concat!("`", $name, "`: ", $summary, ".")]
+                $variant $({ $(#[$of_field])* $field: $type })?,
+            )*
+            /// The library user's own.
+            Custom(Custom),
+        }
+
+        $(#[$of_installed])*
+        #[derive(Clone, Debug)]
+        #[allow(missing_docs)] // the choice's variants are documented
+        #[non_exhaustive]
+        pub enum $installed {
+            $($variant($rule),)*
+            Custom(Custom),
+        }
+
+        /// Does the same with whatever is installed.
+        macro_rules! dispatch {
+            ($d self:ident, $d rule:ident => $d call:expr) => {
+                match $d self {
+                    $($installed::$variant($d rule) => $d call,)*
+                    $installed::Custom($d rule) => $d call,
+                }
+            };
+        }
+
+        impl $choice {
+            /// The list.
+            pub const LIST: &'static [$entry] = &[
+                $($entry {
+                    name: $name,
+                    summary: $summary,
+                    $($key: $value,)*
+                    make: || Self::$variant $({ $field: $default })?,
+                },)*
+            ];
+
+            /// The one with this name (or, where entries have labels, this label), whatever the case.
+            /// An unknown name is `None`; parsing says which names there are.
+            #[must_use]
+            pub fn named(name: &str) -> Option<Self> {
+                $entry::named(name).map(|entry| (entry.make)())
+            }
+
+            /// Its entry in the list; the library user's own has none.
+            #[must_use]
+            pub fn registered(&self) -> Option<&'static $entry> {
+                match self {
+                    $(Self::$variant { .. } => $entry::named($name),)*
+                    Self::Custom(_) => None,
+                }
+            }
+
+            /// What a connection makes of it: the rule, with a memory that is empty.
+            #[must_use]
+            pub fn install(self) -> $installed {
+                match self {
+                    $(Self::$variant $({ $field })? => $installed::$variant($begin),)*
+                    Self::Custom(own) => $installed::Custom(own),
+                }
+            }
+        }
+
+        impl $entry {
+            /// The entry with this name (or, where entries have labels, this label), whatever the
+            /// case.
+            #[must_use]
+            pub fn named(name: &str) -> Option<&'static Self> {
+                $choice::LIST.iter().find(|entry| entry.is_called(name))
+            }
+        }
+
+        impl core::fmt::Display for $choice {
+            /// The name that is typed; the library user's own is `custom`.
+            fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+                f.write_str(self.registered().map_or("custom", |entry| entry.name))
+            }
+        }
+
+        impl core::str::FromStr for $choice {
+            type Err = $crate::registry::UnknownName;
+
+            /// Reads a name, as [`named`](Self::named) does.
+            fn from_str(name: &str) -> Result<Self, Self::Err> {
+                Self::named(name).ok_or_else(|| $crate::registry::UnknownName {
+                    kind: $kind,
+                    name: name.into(),
+                    known: $choice::LIST.iter().map(|entry| entry.name).collect(),
+                })
+            }
+        }
+    };
+}
+
+/// Makes the type `Custom`: a rule of the library user's own, whose copies have memories of their own.
+macro_rules! custom {
+    ($(#[$attribute:meta])* $rule:path) => {
+        $(#[$attribute])*
+        pub struct Custom(alloc::boxed::Box<dyn Own>);
+
+        impl Custom {
+            /// Wraps `rule`; a connection begins with its memory as it is now.
+            pub fn new(rule: impl $rule + Clone + core::fmt::Debug + Send + Sync + 'static) -> Self {
+                Self(alloc::boxed::Box::new(rule))
+            }
+        }
+
+        impl Clone for Custom {
+            fn clone(&self) -> Self {
+                Self(self.0.copy())
+            }
+        }
+
+        impl core::fmt::Debug for Custom {
+            fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+                self.0.fmt(f)
+            }
+        }
+
+        /// What such a rule must be besides, so that a configuration can be copied, printed and sent
+        /// to another thread.
+        trait Own: $rule + core::fmt::Debug + Send + Sync {
+            fn copy(&self) -> alloc::boxed::Box<dyn Own>;
+        }
+
+        impl<T: $rule + Clone + core::fmt::Debug + Send + Sync + 'static> Own for T {
+            fn copy(&self) -> alloc::boxed::Box<dyn Own> {
+                alloc::boxed::Box::new(self.clone())
+            }
+        }
+    };
+}
+
+use alloc::string::String;
+use alloc::vec::Vec;
+
+pub(crate) use {custom, registry};
+
+/// A name that nothing has.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("no {kind} is called `{name}`; there are {}", known.join(", "))]
+pub struct UnknownName {
+    /// What was looked for: "send policy", say.
+    pub kind: &'static str,
+    /// What was asked for.
+    pub name: String,
+    /// What there is.
+    pub known: Vec<&'static str>,
+}

@@ -1,0 +1,52 @@
+//! A congestion control algorithm of the library user's own.
+
+use super::{Ack, Control, Window};
+use crate::registry::custom;
+
+custom! {
+    /// A congestion control algorithm of the library user's own. Every connection has a copy of it,
+    /// and of its memory.
+    ///
+    /// ```
+    /// use tinygram_engine::sender::congestion::{Ack, Congestion, Control, Window};
+    ///
+    /// /// A window that never moves.
+    /// #[derive(Clone, Debug)]
+    /// struct Fixed {
+    ///     octets: u64,
+    /// }
+    ///
+    /// impl Control for Fixed {
+    ///     fn on_ack(&mut self, window: Window<'_>, _: &Ack) {
+    ///         *window.cwnd = self.octets.min(window.cap);
+    ///     }
+    ///
+    ///     fn on_loss(&mut self, window: Window<'_>, _: u64) {
+    ///         *window.ssthresh = self.octets;
+    ///         *window.cwnd = self.octets;
+    ///     }
+    ///
+    ///     fn on_timeout(&mut self, window: Window<'_>, flight: u64) {
+    ///         self.on_loss(window, flight);
+    ///     }
+    /// }
+    ///
+    /// let control = Congestion::custom(Fixed { octets: 20_000 });
+    /// assert_eq!(control.to_string(), "custom");
+    /// ```
+    Control
+}
+
+impl Control for Custom {
+    fn on_ack(&mut self, window: Window<'_>, ack: &Ack) {
+        self.0.on_ack(window, ack);
+    }
+
+    fn on_loss(&mut self, window: Window<'_>, flight: u64) {
+        self.0.on_loss(window, flight);
+    }
+
+    fn on_timeout(&mut self, window: Window<'_>, flight: u64) {
+        self.0.on_timeout(window, flight);
+    }
+}

@@ -1,0 +1,75 @@
+//! The one list of congestion control algorithms.
+
+use core::fmt;
+
+use super::{Ack, Control, Cubic, Reno, Window, custom::Custom};
+use crate::registry::registry;
+
+registry! { ($)
+    /// A congestion control algorithm. The choice alone; a connection [installs](Self::install) it and
+    /// keeps its memory.
+    choice Congestion;
+    /// A connection's algorithm with its memory.
+    installed Installed;
+    entry Registered;
+    kind "congestion control";
+
+    Reno {
+        name: "reno",
+        summary: "RFC 5681 as BSD has it, with the recovery of RFC 6582 or 6675",
+        rule: Reno = Reno,
+    }
+    Cubic {
+        name: "cubic",
+        summary: "RFC 9438",
+        rule: Cubic = Cubic::default(),
+    }
+}
+
+impl Congestion {
+    /// The names that can be typed.
+    pub const NAMES: [&str; 2] = ["reno", "cubic"];
+
+    /// An algorithm of the library user's own, with memory of its own if it likes.
+    pub fn custom(rule: impl Control + Clone + fmt::Debug + Send + Sync + 'static) -> Self {
+        Self::Custom(Custom::new(rule))
+    }
+
+    /// Its name; the library user's own is `custom`.
+    #[must_use]
+    pub fn name(&self) -> &'static str {
+        self.registered().map_or("custom", |entry| entry.name)
+    }
+}
+
+impl Control for Installed {
+    #[inline]
+    fn on_ack(&mut self, window: Window<'_>, ack: &Ack) {
+        dispatch!(self, control => control.on_ack(window, ack));
+    }
+
+    fn on_loss(&mut self, window: Window<'_>, flight: u64) {
+        dispatch!(self, control => control.on_loss(window, flight));
+    }
+
+    fn on_timeout(&mut self, window: Window<'_>, flight: u64) {
+        dispatch!(self, control => control.on_timeout(window, flight));
+    }
+}
+
+/// An algorithm's entry in the list.
+#[derive(Clone, Copy, Debug)]
+pub struct Registered {
+    /// The name that is typed.
+    pub name: &'static str,
+    /// One line.
+    pub summary: &'static str,
+    /// Makes the choice.
+    pub make: fn() -> Congestion,
+}
+
+impl Registered {
+    fn is_called(&self, name: &str) -> bool {
+        self.name.eq_ignore_ascii_case(name)
+    }
+}

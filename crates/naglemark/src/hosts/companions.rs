@@ -1,0 +1,226 @@
+//! Send policies that cannot be told apart in a trial share its run.
+//!
+//! The [leader](Company) decides; its companions are told what it is told, and are asked whenever it
+//! is asked. One that has answered as the leader did every time would have had the same run, to the
+//! last segment, since a policy acts on the world by its answers alone. So the run is its own, too;
+//! and for the others there is another run.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{Mutex, PoisonError};
+
+use tinygram_engine::Offset;
+use tinygram_engine::sender::send_policy::{
+    Installed, Moment, Offer, Rule, SendPolicy, Vars, Verdict,
+};
+
+use super::PaperHosts;
+use crate::backend::{Error, Share, VirtualTime};
+use crate::policy::Policy;
+use crate::trial::{Taken, Trial};
+
+/// So many companions can be asked: a bit stands for each.
+const MOST_COMPANIONS: usize = 64;
+
+/// Runs the trial under each of `policies`, in their order, as often as it can come to something
+/// different.
+pub(super) fn run_each(
+    hosts: &PaperHosts,
+    trial: &Trial,
+    policies: &[Policy],
+) -> Result<Vec<Share>, Error> {
+    let mut shares: Vec<Option<Share>> = vec![None; policies.len()];
+    for leader in 0..policies.len() {
+        if shares[leader].is_some() {
+            continue;
+        }
+        let companions: Vec<usize> = (leader + 1..policies.len())
+            .filter(|other| shares[*other].is_none())
+            .filter(|other| are_asked_alike(hosts, &policies[leader], &policies[*other]))
+            .take(MOST_COMPANIONS)
+            .collect();
+        let (taken, differ) = run_together(hosts, trial, policies, leader, &companions)?;
+        for (number, companion) in companions.into_iter().enumerate() {
+            if differ & 1 << number == 0 {
+                shares[companion] = Some(Share {
+                    taken: taken.clone(),
+                    is_own: false,
+                });
+            }
+        }
+        shares[leader] = Some(Share {
+            taken,
+            is_own: true,
+        });
+    }
+    Ok(shares.into_iter().flatten().collect())
+}
+
+/// Runs the trial under the leader; gives, a bit for each companion, which of them would have decided
+/// otherwise.
+fn run_together(
+    hosts: &PaperHosts,
+    trial: &Trial,
+    policies: &[Policy],
+    leader: usize,
+    companions: &[usize],
+) -> Result<(Taken, u64), Error> {
+    let read = |index: &usize| {
+        let policy = hosts.as_read(rule(&policies[*index])?.clone());
+        Some(policy.install())
+    };
+    let Some(leading) = read(&leader).filter(|_| !companions.is_empty()) else {
+        let taken = hosts.simulate(&trial.under(policies[leader].clone()))?;
+        return Ok((taken, 0));
+    };
+    let differ = Arc::new(AtomicU64::new(0));
+    let company = SendPolicy::custom(Company {
+        leader: leading,
+        companions: companions.iter().filter_map(read).collect(),
+        differ: differ.clone(),
+        answers: Mutex::default(),
+    });
+    let taken = hosts.simulate(&trial.under(Policy::Engine {
+        label: policies[leader].label().to_owned().into(),
+        policy: company,
+    }))?;
+    Ok((taken, differ.load(Relaxed)))
+}
+
+/// The policy of the engine's, if it is one and not a socket's option, which writes otherwise.
+fn rule(policy: &Policy) -> Option<&SendPolicy> {
+    match policy {
+        Policy::Engine { policy, .. } => Some(policy),
+        Policy::Socket(_) => None,
+    }
+}
+
+/// Whether the sender puts the same questions to both.
+fn are_asked_alike(hosts: &PaperHosts, one: &Policy, other: &Policy) -> bool {
+    let always_more = hosts.more_in_every_variant();
+    let asked = |policy: &Policy| {
+        let policy = rule(policy)?.clone().install();
+        let more = always_more || policy.includes_more();
+        // A sender with MORE heeds blocking in any case.
+        let blocking = more || policy.heeds_blocking();
+        Some((policy.takes_window_cuts(), more, blocking))
+    };
+    asked(one).is_some() && asked(one) == asked(other)
+}
+
+/// A policy that decides, and others that are asked as well.
+#[derive(Debug)]
+struct Company {
+    leader: Installed,
+    companions: Vec<Installed>,
+    /// A bit for each companion that has answered otherwise, on any connection of the trial.
+    differ: Arc<AtomicU64>,
+    /// The last question and the answers to it.
+    answers: Mutex<Option<Answers>>,
+}
+
+/// What all of them said about a runt.
+#[derive(Clone, Debug)]
+struct Answers {
+    start: Offset,
+    leader: Verdict,
+    companions: Vec<Verdict>,
+}
+
+impl Company {
+    fn answers(&self) -> Option<Answers> {
+        let mut answers = self.answers.lock().unwrap_or_else(PoisonError::into_inner);
+        answers.take()
+    }
+}
+
+impl Rule for Company {
+    fn decide(&self, offer: &Offer, vars: &Vars) -> Verdict {
+        let leader = self.leader.decide(offer, vars);
+        let companions = self.companions.iter();
+        let companions: Vec<_> = companions.map(|one| one.decide(offer, vars)).collect();
+        for (number, answer) in companions.iter().enumerate() {
+            if !come_to_the_same(leader, *answer) {
+                self.differ.fetch_or(1 << number, Relaxed);
+            }
+        }
+        let mut answers = self.answers.lock().unwrap_or_else(PoisonError::into_inner);
+        *answers = Some(Answers {
+            start: offer.span.start,
+            leader,
+            companions,
+        });
+        leader
+    }
+
+    /// A companion whose reason for sending was another one than the leader's is told its own.
+    fn observe(&mut self, moment: Moment, vars: &Vars) {
+        self.leader.observe(moment, vars);
+        let own = |number: usize, answers: &Option<Answers>| match (moment, answers) {
+            (
+                Moment::Sent {
+                    span,
+                    short,
+                    because,
+                },
+                Some(answers),
+            ) if span.start == answers.start && answers.leader == Verdict::Send(because) => {
+                match answers.companions[number] {
+                    Verdict::Send(because) => Moment::Sent {
+                        span,
+                        short,
+                        because,
+                    },
+                    Verdict::Hold { .. } => moment,
+                }
+            }
+            _ => moment,
+        };
+        let answers = match moment {
+            Moment::Sent { .. } => self.answers(),
+            _ => None,
+        };
+        let differ = self.differ.load(Relaxed);
+        for (number, companion) in self.companions.iter_mut().enumerate() {
+            if differ & 1 << number == 0 {
+                companion.observe(own(number, &answers), vars);
+            }
+        }
+    }
+
+    fn takes_window_cuts(&self) -> bool {
+        self.leader.takes_window_cuts()
+    }
+
+    fn heeds_blocking(&self) -> bool {
+        self.leader.heeds_blocking()
+    }
+
+    fn includes_more(&self) -> bool {
+        self.leader.includes_more()
+    }
+}
+
+/// Every connection begins with the memory that the policies have now, but what they differed in
+/// before stays known.
+impl Clone for Company {
+    fn clone(&self) -> Self {
+        Self {
+            leader: self.leader.clone(),
+            companions: self.companions.clone(),
+            differ: self.differ.clone(),
+            answers: Mutex::default(),
+        }
+    }
+}
+
+/// Whether the sender does the same after both answers. The reasons for a hold are counted, but
+/// nothing follows from them as long as the application has not set TCP_NODELAY, which this
+/// benchmark does not.
+fn come_to_the_same(one: Verdict, other: Verdict) -> bool {
+    match (one, other) {
+        (Verdict::Send(_), Verdict::Send(_)) => true,
+        (Verdict::Hold { until: one, .. }, Verdict::Hold { until: other, .. }) => one == other,
+        _ => false,
+    }
+}

@@ -1,0 +1,380 @@
+//! From events to findings: whether anybody waited, and for what.
+//!
+//! That a segment was held is a fact; that it cost somebody something is a judgement. A program that
+//! writes on a clock is held as often as it likes and nobody waits. So a hold is a stall once its
+//! connection has shown that the program, behind it, read an answer that had not been there: both
+//! ends had nothing else to do. Where the next thing is the peer's close, or nothing, the connection's
+//! other holds decide.
+
+use std::collections::HashMap;
+use std::net::SocketAddr;
+
+use tinygram_diagnose::{Cost, Kind, Tier};
+
+use crate::event::{After, Event, Hold, LateAck, Reason, Release, Tally};
+use crate::finding::{Facts, Finding, Part, side};
+
+/// Judges a stream of events.
+#[derive(Default)]
+pub struct Judge {
+    talks: HashMap<u64, Talk>,
+    floods: HashMap<u64, Flood>,
+    /// When the last hold of a sender on this host ended: its receiver's late acknowledgment is no
+    /// news.
+    senders: HashMap<(SocketAddr, SocketAddr), i64>,
+    /// What was seen and accuses nobody.
+    pub excused: Excused,
+}
+
+/// Holds that are no stalls.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Excused {
+    /// The program wrote on; nobody waited.
+    pub nobody_waited: u64,
+    /// Shorter than what is told one by one.
+    pub short: u64,
+    /// The program's own cork, which it took away itself.
+    pub own_cork: u64,
+    /// Acknowledgments that were late and kept nobody.
+    pub harmless_acks: u64,
+    /// Short writes that a slower acknowledgment would have held; known of a process tree alone.
+    pub slower: u64,
+}
+
+/// What is remembered of a connection.
+#[derive(Default)]
+struct Talk {
+    pending: Option<Hold>,
+    answered: u32,
+    wrote_on: u32,
+    late_answered: u32,
+    late_not: u32,
+    /// The first acknowledgment that seems to have kept the peer waiting: one may be chance.
+    late_first: Option<Finding>,
+}
+
+struct Flood {
+    last: Tally,
+    close: u64,
+    runs: u64,
+    segments: u64,
+    writes: u64,
+    turns: u64,
+    bytes: u64,
+    start_ns: i64,
+    lasted_ns: i64,
+}
+
+impl Judge {
+    /// Takes an event in; hands over what it makes certain.
+    pub fn take(&mut self, event: Event, found: impl FnMut(Finding)) {
+        match event {
+            Event::Hold(hold) => {
+                if hold.release == Release::Write && hold.reason != Reason::CongestionWindow {
+                    // The program filled the segment itself, or ended its cork by a write.
+                    self.excused.own_cork += 1;
+                    return;
+                }
+                self.make_room();
+                let ends = (hold.connection.local, hold.connection.remote);
+                self.senders.insert(ends, hold.end_ns);
+                let talk = self.talks.entry(hold.connection.cookie).or_default();
+                if let Some(before) = talk.pending.replace(hold) {
+                    // Its aftermath was lost.
+                    let finding = talk.settle(before, None, &mut self.excused);
+                    finding.into_iter().for_each(found);
+                }
+            }
+            Event::After(after) => {
+                let Some(talk) = self.talks.get_mut(&after.cookie) else {
+                    return;
+                };
+                if talk
+                    .pending
+                    .as_ref()
+                    .is_some_and(|hold| hold.serial == after.serial)
+                    && let Some(hold) = talk.pending.take()
+                {
+                    let finding = talk.settle(hold, Some(after.after), &mut self.excused);
+                    finding.into_iter().for_each(found);
+                }
+            }
+            Event::Tally(tally) => {
+                self.excused.short += u64::from(tally.short_holds);
+                self.excused.slower += u64::from(tally.slower);
+                self.flood(tally).into_iter().for_each(found);
+            }
+            Event::LateAck(late) => {
+                let sender = (late.connection.remote, late.connection.local);
+                let known = self.senders.get(&sender);
+                if known.is_some_and(|end_ns| (end_ns - late.ack_ns).abs() < SAME_NS) {
+                    return;
+                }
+                self.make_room();
+                let talk = self.talks.entry(late.connection.cookie).or_default();
+                if !talk.late(&late, found) {
+                    self.excused.harmless_acks += 1;
+                }
+            }
+        }
+    }
+
+    /// Judges what is still open: there will be no more events.
+    pub fn finish(&mut self, mut found: impl FnMut(Finding)) {
+        let mut open: Vec<_> = self
+            .talks
+            .values_mut()
+            .filter(|talk| talk.pending.is_some())
+            .collect();
+        open.sort_by_key(|talk| talk.pending.as_ref().map(|hold| hold.end_ns));
+        for talk in open {
+            if let Some(hold) = talk.pending.take() {
+                talk.settle(hold, None, &mut self.excused)
+                    .into_iter()
+                    .for_each(&mut found);
+            }
+        }
+    }
+
+    /// Keeps memory bounded: connections that nothing is open of are forgotten first.
+    fn make_room(&mut self) {
+        if self.talks.len() >= MOST_CONNECTIONS {
+            self.talks.retain(|_, talk| talk.pending.is_some());
+            if self.talks.len() >= MOST_CONNECTIONS {
+                self.talks.clear();
+            }
+        }
+        if self.floods.len() >= MOST_CONNECTIONS {
+            self.floods.clear();
+        }
+        if self.senders.len() >= MOST_CONNECTIONS {
+            self.senders.clear();
+        }
+    }
+
+    /// Adds a tally to its connection's flood; says so once it is one, and again whenever it goes on.
+    fn flood(&mut self, tally: Tally) -> Option<Finding> {
+        self.make_room();
+        let flood = self
+            .floods
+            .entry(tally.connection.cookie)
+            .or_insert_with(|| Flood {
+                start_ns: tally.start_ns,
+                last: tally.clone(),
+                close: 0,
+                runs: 0,
+                segments: 0,
+                writes: 0,
+                turns: 0,
+                bytes: 0,
+                lasted_ns: 0,
+            });
+        flood.close += u64::from(tally.close);
+        flood.runs += u64::from(tally.writes.saturating_sub(tally.close));
+        flood.segments += u64::from(tally.segments);
+        flood.writes += u64::from(tally.writes);
+        flood.turns += u64::from(tally.turns);
+        flood.bytes += tally.bytes;
+        flood.lasted_ns += tally.end_ns - tally.start_ns;
+        flood.last = tally;
+        let finding = flood.finding()?;
+        *flood = Flood {
+            start_ns: flood.last.end_ns,
+            last: flood.last.clone(),
+            close: 0,
+            runs: 0,
+            segments: 0,
+            writes: 0,
+            turns: 0,
+            bytes: 0,
+            lasted_ns: 0,
+        };
+        Some(finding)
+    }
+}
+
+impl Talk {
+    /// What a hold was, now that it is known what came after it.
+    fn settle(
+        &mut self,
+        hold: Hold,
+        after: Option<After>,
+        excused: &mut Excused,
+    ) -> Option<Finding> {
+        match after {
+            Some(After::Answer) => self.answered += 1,
+            Some(After::Write) => self.wrote_on += 1,
+            _ => {}
+        }
+        let tier = match after {
+            Some(After::Write) => None,
+            Some(After::Answer) if self.is_conversation() => Some(Tier::Certain),
+            Some(After::Answer) => Some(Tier::Possible),
+            // The last word: the others of the connection tell.
+            _ if self.answered + self.wrote_on > 0 => {
+                (self.answered > self.wrote_on).then_some(Tier::Likely)
+            }
+            Some(After::PeersClose) => Some(Tier::Likely),
+            _ => Some(Tier::Possible),
+        };
+        let Some(tier) = tier else {
+            excused.nobody_waited += 1;
+            return None;
+        };
+        let path_ns = hold.connection.min_rtt_ns;
+        let held_ns = hold.end_ns - hold.start_ns;
+        let kind = kind(&hold, held_ns - path_ns.unwrap_or(0), path_ns.unwrap_or(0));
+        let cost_ns = match hold.reason {
+            // It could have left a round trip later at best.
+            Reason::CongestionWindow => (held_ns - path_ns.unwrap_or(0)).max(0),
+            _ => held_ns,
+        };
+        Some(Finding {
+            kind,
+            tier,
+            part: Part::Sent,
+            start_ns: hold.start_ns,
+            cost: Cost::time(cost_ns),
+            facts: Facts::Held {
+                held: hold.held,
+                behind: hold.behind,
+                writes: hold.writes,
+                reason: hold.reason,
+                release: hold.release,
+                path_ns,
+                slept: hold.slept,
+            },
+            side: side(&hold.connection),
+            connection: hold.connection,
+            process: hold.writer,
+        })
+    }
+
+    /// Answers come often enough not to be chance.
+    fn is_conversation(&self) -> bool {
+        self.answered * LEAST_ANSWERS_IN >= self.answered + self.wrote_on
+    }
+
+    /// Did an acknowledgment of ours keep the peer waiting? What came behind it did so after just a
+    /// round trip, and was answered; and that more than once, and more often than not.
+    fn late(&mut self, late: &LateAck, mut found: impl FnMut(Finding)) -> bool {
+        let path_ns = late.connection.min_rtt_ns.unwrap_or(0);
+        let gap_ns = late.read_ns - late.ack_ns;
+        let close = (path_ns * 7 / 10..=path_ns * 13 / 10 + REACTION_NS).contains(&gap_ns);
+        let mss = late.connection.mss.max(1);
+        // Where much is on the way, other acknowledgments keep the sender going.
+        let kept = close && late.answered && late.before <= MOST_SEGMENTS_BEFORE * mss;
+        match kept {
+            true => self.late_answered += 1,
+            false => self.late_not += 1,
+        }
+        if !kept {
+            return false;
+        }
+        let finding = late_finding(late, mss);
+        if self.late_answered == 1 {
+            self.late_first = Some(finding);
+        } else if self.late_answered > self.late_not {
+            self.late_first.take().into_iter().for_each(&mut found);
+            found(finding);
+        }
+        true
+    }
+}
+
+fn late_finding(late: &LateAck, mss: u32) -> Finding {
+    let whole = late.before >= mss && late.before.is_multiple_of(mss);
+    let kind = match late.length < mss {
+        true if whole => Kind::OddFullShortFinal,
+        true => Kind::WriteWriteRead,
+        false => Kind::SmallBuffer,
+    };
+    Finding {
+        kind,
+        tier: Tier::Likely,
+        part: Part::AcknowledgedLate,
+        side: side(&late.connection),
+        connection: late.connection,
+        process: late.reader.clone(),
+        start_ns: late.ack_ns - late.late_ns,
+        cost: Cost::time(late.late_ns),
+        facts: Facts::LateAck {
+            length: late.length,
+            before: late.before,
+        },
+    }
+}
+
+fn kind(hold: &Hold, late_ns: i64, path_ns: i64) -> Kind {
+    match hold.reason {
+        Reason::Cork | Reason::MsgMore | Reason::Autocork => Kind::CorkHeld,
+        Reason::CongestionWindow if hold.behind < hold.connection.mss => Kind::ShortInitialSegment,
+        Reason::CongestionWindow => Kind::SlowStartDelayedAck,
+        Reason::Nagle => {
+            let late = late_ns > REACTION_NS.max(path_ns / 2);
+            if hold.release == Release::Ack && !late {
+                Kind::NagleRoundTrip
+            } else if hold.behind > hold.connection.mss && hold.behind.is_multiple_of(BUFFER_UNIT) {
+                Kind::BufferTearing
+            } else {
+                Kind::WriteWriteRead
+            }
+        }
+    }
+}
+
+impl Flood {
+    /// Diagnose's measure: most segments could have shared another's, they come fast or many for each
+    /// answer, and carry more headers than payload.
+    fn finding(&self) -> Option<Finding> {
+        let mergeable = self.close.min(self.segments);
+        if mergeable < LEAST_MERGEABLE || mergeable * 2 < self.segments {
+            return None;
+        }
+        let seconds = (self.lasted_ns as f64 / 1e9).max(0.1);
+        let per_run = mergeable as f64 / self.runs.max(1) as f64;
+        if mergeable as f64 / seconds < 40.0 && per_run < 4.0 {
+            return None;
+        }
+        let headers = (DATA_OVERHEAD_OCTETS + ACK_OVERHEAD_OCTETS / 2) * self.segments;
+        if headers < self.bytes {
+            return None;
+        }
+        let needed = self.runs.max(1) + self.bytes / u64::from(self.last.connection.mss.max(1));
+        let saved = self.segments.saturating_sub(needed);
+        Some(Finding {
+            kind: Kind::TinygramFlood,
+            tier: Tier::Certain,
+            part: Part::Sent,
+            side: side(&self.last.connection),
+            connection: self.last.connection,
+            process: self.last.writer.clone(),
+            start_ns: self.start_ns,
+            cost: Cost::segments(saved),
+            facts: Facts::Flood {
+                segments: self.segments,
+                writes: self.writes,
+                turns: self.turns,
+                bytes: self.bytes,
+                lasted_ns: self.lasted_ns,
+            },
+        })
+    }
+}
+
+/// One answer in so many holds makes a conversation; fewer are chance.
+const LEAST_ANSWERS_IN: u32 = 8;
+/// What a host takes to react, and a timer to be late.
+const REACTION_NS: i64 = 5_000_000;
+/// An acknowledgment releases what it releases at once, and a host may be busy.
+const SAME_NS: i64 = 20_000_000;
+/// Stream buffers are powers of two, or a few of them; 512 is the smallest in use.
+const BUFFER_UNIT: u32 = 512;
+/// A flight of more segments has other acknowledgments than the last.
+const MOST_SEGMENTS_BEFORE: u32 = 8;
+const LEAST_MERGEABLE: u64 = 50;
+/// Davids 2000: what a data segment and an acknowledgment take on Ethernet besides the payload.
+const DATA_OVERHEAD_OCTETS: u64 = 78;
+const ACK_OVERHEAD_OCTETS: u64 = 84;
+/// About 0.3 kB each.
+const MOST_CONNECTIONS: usize = 200_000;

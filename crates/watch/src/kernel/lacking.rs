@@ -1,0 +1,76 @@
+//! What is in the way of the kernel as a source, and what would help.
+
+use std::error::Error;
+use std::fs;
+
+/// Why the kernel cannot be asked, in one line.
+#[derive(Debug, thiserror::Error)]
+pub enum Lacking {
+    /// The kernel has no type information.
+    #[error(
+        "the kernel has no type information of its own (/sys/kernel/btf/vmlinux): it takes Linux 5.4 or newer built with CONFIG_DEBUG_INFO_BTF"
+    )]
+    Btf,
+    /// A tracepoint is missing.
+    #[error("this kernel has no tracepoint {0}: it takes Linux {1} or newer")]
+    Tracepoint(&'static str, &'static str),
+    /// Not allowed.
+    #[error("not permitted to load BPF programs: it takes root, or {0}")]
+    Privilege(String),
+    /// Anything else.
+    #[error("BPF: {0}")]
+    Other(String),
+}
+
+impl Lacking {
+    /// The cause at the bottom of `error`, which is what a person can do something about.
+    pub(super) fn of(error: &(dyn Error + 'static)) -> Self {
+        let mut cause: &(dyn Error + 'static) = error;
+        loop {
+            if let Some(io) = cause.downcast_ref::<std::io::Error>()
+                && io.kind() == std::io::ErrorKind::PermissionDenied
+                && let Some(missing) = missing_capabilities()
+            {
+                return Self::Privilege(missing);
+            }
+            match cause.source() {
+                Some(deeper) => cause = deeper,
+                None => break,
+            }
+        }
+        // A verifier's report has many lines; the last words say what it did not like.
+        let text = error.to_string();
+        let mut lines = text.lines().filter(|line| !line.trim().is_empty());
+        let first = lines.next().unwrap_or_default().to_owned();
+        let complaint = lines.rfind(|line| {
+            !line.starts_with("processed ")
+                && !line.starts_with("stack depth")
+                && !line.starts_with("verification time")
+        });
+        Self::Other(complaint.map_or(first.clone(), |last| format!("{first} ({})", last.trim())))
+    }
+}
+
+/// What this process would have to be given; none if it has all.
+fn missing_capabilities() -> Option<String> {
+    let status = fs::read_to_string("/proc/self/status").ok()?;
+    let effective = status
+        .lines()
+        .find_map(|line| line.strip_prefix("CapEff:"))?;
+    let effective = u64::from_str_radix(effective.trim(), 16).ok()?;
+    let has = |bit: u32| effective & (1 << bit) != 0;
+    if has(CAP_SYS_ADMIN) {
+        return None;
+    }
+    let needed = [(CAP_BPF, "CAP_BPF"), (CAP_PERFMON, "CAP_PERFMON")];
+    let missing: Vec<_> = needed
+        .iter()
+        .filter(|(bit, _)| !has(*bit))
+        .map(|(_, name)| *name)
+        .collect();
+    (!missing.is_empty()).then(|| missing.join(" and "))
+}
+
+const CAP_SYS_ADMIN: u32 = 21;
+const CAP_PERFMON: u32 = 38;
+const CAP_BPF: u32 = 39;

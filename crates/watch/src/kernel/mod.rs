@@ -1,0 +1,235 @@
+//! The kernel as a source: BPF programs at its own tracepoints (`bpf/watch.bpf.c`), which say when a
+//! short segment is held back, why, by whose write, and until when.
+//!
+//! The programs are attached by links that this process alone holds: they end with it, however it
+//! ends. The object is built beforehand (`scripts/build-bpf`) and finds its way in the running kernel
+//! by that kernel's own type information (BTF).
+
+mod lacking;
+mod record;
+
+use std::os::fd::{AsRawFd, RawFd};
+use std::time::Duration;
+
+use aya::maps::{HashMap, MapData, PerCpuArray, RingBuf};
+use aya::programs::BtfTracePoint;
+use aya::{Btf, Ebpf, EbpfLoader};
+use aya_obj::btf::BtfKind;
+
+pub use lacking::Lacking;
+
+use crate::event::Event;
+
+/// At which tracepoints writes are seen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Hooks {
+    /// Where a write ends: `sock_send_length`, Linux 6.3.
+    WriteEnd,
+    /// Where it begins, too: `tcp_sendmsg_locked`, Linux 6.16.
+    WriteBegin,
+}
+
+impl Hooks {
+    /// The name on the command line and in the output.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::WriteEnd => "write-end",
+            Self::WriteBegin => "write-begin",
+        }
+    }
+}
+
+/// What may be asked of the source.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// The tracepoints; those that the kernel has, if none are asked for.
+    pub hooks: Option<Hooks>,
+    /// Shorter holds are counted and not told one by one.
+    pub least_hold: Duration,
+    /// Only this process and those that it makes; whether their threads sleep is told, too.
+    pub tree: Option<u32>,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            hooks: None,
+            least_hold: Duration::from_millis(1),
+            tree: None,
+        }
+    }
+}
+
+/// The attached programs; dropped, they are gone.
+pub struct Source {
+    ring: RingBuf<MapData>,
+    lost: PerCpuArray<MapData, u64>,
+    hooks: Hooks,
+    epoch_ns: i64,
+    _programs: Ebpf,
+}
+
+impl Source {
+    /// Loads and attaches the programs.
+    ///
+    /// # Errors
+    ///
+    /// What the kernel or the privileges lack, in one line with what would help.
+    pub fn open(options: &Options) -> Result<Self, Lacking> {
+        let btf = Btf::from_sys_fs().map_err(|_| Lacking::Btf)?;
+        let hooks = choose(options.hooks, &btf)?;
+        let least_hold_ns = u64::try_from(options.least_hold.as_nanos()).unwrap_or(u64::MAX);
+        let mut programs = EbpfLoader::new()
+            .btf(Some(&btf))
+            .allow_unsupported_maps()
+            .override_global("least_hold_ns", &least_hold_ns, true)
+            .override_global("tree_only", &u8::from(options.tree.is_some()), true)
+            .load(OBJECT)
+            .map_err(|error| Lacking::of(&error))?;
+        if let Some(process) = options.tree {
+            plant(&mut programs, process)?;
+            for (program, tracepoint) in TREE_TRACEPOINTS {
+                attach(&mut programs, program, tracepoint, &btf)?;
+            }
+        }
+        for (program, tracepoint) in TRACEPOINTS {
+            attach(&mut programs, program, tracepoint, &btf)?;
+        }
+        if hooks == Hooks::WriteBegin {
+            attach(&mut programs, "write_goes_on", WRITE_BEGIN, &btf)?;
+        }
+        let ring = take(&mut programs, "events")?;
+        let lost = take(&mut programs, "lost")?;
+        Ok(Self {
+            ring: RingBuf::try_from(ring).map_err(|error| Lacking::of(&error))?,
+            lost: PerCpuArray::try_from(lost).map_err(|error| Lacking::of(&error))?,
+            hooks,
+            epoch_ns: epoch_ns(),
+            _programs: programs,
+        })
+    }
+
+    /// Which tracepoints are in use.
+    #[must_use]
+    pub fn hooks(&self) -> Hooks {
+        self.hooks
+    }
+
+    /// Hands over what was seen since the last time, waiting for `patience` at most if there is
+    /// nothing yet.
+    pub fn poll(&mut self, patience: Duration, mut each: impl FnMut(Event)) {
+        // The clocks drift apart, and somebody may set one of them.
+        self.epoch_ns = epoch_ns();
+        wait(self.ring.as_raw_fd(), patience);
+        while let Some(record) = self.ring.next() {
+            if let Some(event) = record::decode(&record, self.epoch_ns) {
+                each(event);
+            }
+        }
+    }
+
+    /// Events for which there was no room, since the beginning.
+    #[must_use]
+    pub fn lost(&self) -> u64 {
+        let counts = self.lost.get(&0, 0);
+        counts.map_or(0, |counts| counts.iter().sum())
+    }
+}
+
+/// The tracepoints in use, given what is asked for and what there is.
+fn choose(asked: Option<Hooks>, btf: &Btf) -> Result<Hooks, Lacking> {
+    for (_, tracepoint) in TRACEPOINTS {
+        if !exists(btf, tracepoint) {
+            return Err(Lacking::Tracepoint(tracepoint, "6.3"));
+        }
+    }
+    match asked {
+        Some(Hooks::WriteBegin) if !exists(btf, WRITE_BEGIN) => {
+            Err(Lacking::Tracepoint(WRITE_BEGIN, "6.16"))
+        }
+        Some(hooks) => Ok(hooks),
+        None => Ok(Hooks::WriteEnd),
+    }
+}
+
+fn exists(btf: &Btf, tracepoint: &str) -> bool {
+    let name = format!("btf_trace_{tracepoint}");
+    btf.id_by_type_name_kind(&name, BtfKind::Typedef).is_ok()
+}
+
+fn attach(
+    programs: &mut Ebpf,
+    program: &'static str,
+    tracepoint: &'static str,
+    btf: &Btf,
+) -> Result<(), Lacking> {
+    let missing = || Lacking::Other(format!("{program} is not in the object"));
+    let program: &mut BtfTracePoint = programs
+        .program_mut(program)
+        .ok_or_else(missing)?
+        .try_into()
+        .map_err(|error| Lacking::of(&error))?;
+    program
+        .load(tracepoint, btf)
+        .and_then(|()| program.attach().map(drop))
+        .map_err(|error| Lacking::of(&error))
+}
+
+/// The process from which the tree grows.
+fn plant(programs: &mut Ebpf, process: u32) -> Result<(), Lacking> {
+    // Lent and not taken: the programs are loaded with it afterwards.
+    let missing = || Lacking::Other("tree is not in the object".to_owned());
+    let tree = programs.map_mut("tree").ok_or_else(missing)?;
+    let mut tree: HashMap<&mut MapData, u32, u8> =
+        HashMap::try_from(tree).map_err(|error| Lacking::of(&error))?;
+    tree.insert(process, 1, 0)
+        .map_err(|error| Lacking::of(&error))
+}
+
+fn take(programs: &mut Ebpf, map: &'static str) -> Result<aya::maps::Map, Lacking> {
+    let missing = || Lacking::Other(format!("{map} is not in the object"));
+    programs.take_map(map).ok_or_else(missing)
+}
+
+/// What the kernel's monotonic clock lacks to the time since the epoch.
+fn epoch_ns() -> i64 {
+    clock_ns(libc::CLOCK_REALTIME) - clock_ns(libc::CLOCK_MONOTONIC)
+}
+
+fn clock_ns(clock: libc::clockid_t) -> i64 {
+    let mut now = libc::timespec {
+        tv_sec: 0,
+        tv_nsec: 0,
+    };
+    // SAFETY: only written to; both clocks exist everywhere.
+    unsafe { libc::clock_gettime(clock, &raw mut now) };
+    now.tv_sec * 1_000_000_000 + now.tv_nsec
+}
+
+fn wait(descriptor: RawFd, patience: Duration) {
+    let mut polled = libc::pollfd {
+        fd: descriptor,
+        events: libc::POLLIN,
+        revents: 0,
+    };
+    let patience_ms = i32::try_from(patience.as_millis()).unwrap_or(i32::MAX);
+    // SAFETY: one entry, which outlives the call. An interruption is an end of the wait like any.
+    unsafe { libc::poll(&raw mut polled, 1, patience_ms) };
+}
+
+/// Each program with its tracepoint, in the order in which they are attached.
+const TRACEPOINTS: [(&str, &str); 4] = [
+    ("segment_leaves", "net_dev_queue"),
+    ("socket_ends", "tcp_destroy_sock"),
+    ("read_ended", "sock_recv_length"),
+    ("write_ended", "sock_send_length"),
+];
+/// What is seen of a process tree besides.
+const TREE_TRACEPOINTS: [(&str, &str); 2] = [
+    ("process_forks", "sched_process_fork"),
+    ("thread_sleeps", "sched_switch"),
+];
+const WRITE_BEGIN: &str = "tcp_sendmsg_locked";
+
+static OBJECT: &[u8] = aya::include_bytes_aligned!("../../../../bpf/watch.bpf.o");

@@ -1,0 +1,255 @@
+//! The records of the ring buffer, as `bpf/events.h` has them.
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+
+use crate::event::{
+    After, Aftermath, Connection, Event, Hold, LateAck, Reason, Release, Tally, Writer,
+};
+
+#[repr(C)]
+#[derive(Clone, Copy)]
+struct Ends {
+    cookie: u64,
+    local: [u8; 16],
+    remote: [u8; 16],
+    netns: u32,
+    mss: u32,
+    srtt_us: u32,
+    min_rtt_us: u32,
+    family: u16,
+    local_port: u16,
+    remote_port: u16,
+    unused: u16,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy)]
+struct HoldRecord {
+    what: u32,
+    uid: u32,
+    ends: Ends,
+    writer: u64,
+    cgroup: u64,
+    start_ns: u64,
+    end_ns: u64,
+    serial: u32,
+    held: u32,
+    behind: u32,
+    packets: u32,
+    writes: u32,
+    reason: u8,
+    ended_by: u8,
+    nonagle: u8,
+    slept: u8,
+    comm: [u8; 16],
+}
+
+#[repr(C)]
+#[derive(Clone, Copy)]
+struct AfterRecord {
+    what: u32,
+    after: u32,
+    cookie: u64,
+    serial: u64,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy)]
+struct TallyRecord {
+    what: u32,
+    uid: u32,
+    ends: Ends,
+    writer: u64,
+    cgroup: u64,
+    start_ns: u64,
+    end_ns: u64,
+    bytes: u64,
+    segments: u32,
+    writes: u32,
+    turns: u32,
+    short_holds: u32,
+    close: u32,
+    nonagle: u32,
+    slower: u32,
+    unused: u32,
+    comm: [u8; 16],
+}
+
+#[repr(C)]
+#[derive(Clone, Copy)]
+struct LateAckRecord {
+    what: u32,
+    uid: u32,
+    ends: Ends,
+    reader: u64,
+    cgroup: u64,
+    ack_ns: u64,
+    read_ns: u64,
+    late_us: u32,
+    length: u32,
+    before: u32,
+    answered: u32,
+    comm: [u8; 16],
+}
+
+/// The event that `record` says, with the kernel's monotonic times moved by `epoch_ns`; none if it is
+/// of no kind known here.
+pub(super) fn decode(record: &[u8], epoch_ns: i64) -> Option<Event> {
+    let what = u32::from_ne_bytes(record.get(..4)?.try_into().ok()?);
+    let at = |monotonic: u64| monotonic as i64 + epoch_ns;
+    Some(match what {
+        1 => {
+            let r: HoldRecord = read(record)?;
+            Event::Hold(Hold {
+                connection: r.ends.connection(),
+                writer: writer(r.writer, r.uid, r.cgroup, &r.comm),
+                serial: r.serial.into(),
+                start_ns: at(r.start_ns),
+                end_ns: at(r.end_ns),
+                held: r.held,
+                behind: r.behind,
+                packets: r.packets,
+                writes: r.writes,
+                reason: reason(r.reason)?,
+                release: release(r.ended_by)?,
+                nodelay: r.nonagle & 1 != 0,
+                slept: r.slept != 0,
+            })
+        }
+        2 => {
+            let r: AfterRecord = read(record)?;
+            Event::After(Aftermath {
+                cookie: r.cookie,
+                serial: r.serial,
+                after: match r.after {
+                    1 => After::Answer,
+                    2 => After::Write,
+                    3 => After::PeersClose,
+                    4 => After::Close,
+                    _ => return None,
+                },
+            })
+        }
+        3 => {
+            let r: TallyRecord = read(record)?;
+            Event::Tally(Tally {
+                connection: r.ends.connection(),
+                writer: writer(r.writer, r.uid, r.cgroup, &r.comm),
+                start_ns: at(r.start_ns),
+                end_ns: at(r.end_ns),
+                bytes: r.bytes,
+                segments: r.segments,
+                writes: r.writes,
+                turns: r.turns,
+                close: r.close,
+                slower: r.slower,
+                short_holds: r.short_holds,
+                nodelay: r.nonagle & 1 != 0,
+            })
+        }
+        4 => {
+            let r: LateAckRecord = read(record)?;
+            Event::LateAck(LateAck {
+                connection: r.ends.connection(),
+                reader: writer(r.reader, r.uid, r.cgroup, &r.comm),
+                ack_ns: at(r.ack_ns),
+                read_ns: at(r.read_ns),
+                late_ns: i64::from(r.late_us) * 1000,
+                length: r.length,
+                before: r.before,
+                answered: r.answered != 0,
+            })
+        }
+        _ => return None,
+    })
+}
+
+fn read<T: Copy>(record: &[u8]) -> Option<T> {
+    // SAFETY: long enough, and all the records are plain numbers.
+    (record.len() >= size_of::<T>())
+        .then(|| unsafe { record.as_ptr().cast::<T>().read_unaligned() })
+}
+
+fn reason(number: u8) -> Option<Reason> {
+    Some(match number {
+        1 => Reason::Nagle,
+        2 => Reason::Cork,
+        3 => Reason::MsgMore,
+        4 => Reason::Autocork,
+        5 => Reason::CongestionWindow,
+        _ => return None,
+    })
+}
+
+fn release(number: u8) -> Option<Release> {
+    Some(match number {
+        1 => Release::Ack,
+        2 => Release::Close,
+        3 => Release::Option,
+        4 => Release::Write,
+        5 => Release::LossProbe,
+        6 => Release::Timer,
+        7 => Release::Never,
+        _ => return None,
+    })
+}
+
+fn writer(pid_tgid: u64, uid: u32, cgroup: u64, comm: &[u8; 16]) -> Writer {
+    let end = comm.iter().position(|octet| *octet == 0).unwrap_or(16);
+    Writer {
+        pid: (pid_tgid >> 32) as u32,
+        thread: pid_tgid as u32,
+        uid,
+        cgroup,
+        comm: String::from_utf8_lossy(&comm[..end]).into_owned(),
+    }
+}
+
+impl Ends {
+    fn connection(&self) -> Connection {
+        let address = |octets: &[u8; 16]| match i32::from(self.family) {
+            libc::AF_INET6 => IpAddr::V6(Ipv6Addr::from(*octets)).to_canonical(),
+            _ => IpAddr::V4(Ipv4Addr::new(octets[0], octets[1], octets[2], octets[3])),
+        };
+        Connection {
+            cookie: self.cookie,
+            netns: self.netns,
+            local: SocketAddr::new(address(&self.local), self.local_port),
+            remote: SocketAddr::new(address(&self.remote), self.remote_port),
+            mss: self.mss,
+            srtt_ns: i64::from(self.srtt_us) * 1000,
+            min_rtt_ns: match self.min_rtt_us {
+                // Not measured yet.
+                0 | u32::MAX => None,
+                us => Some(i64::from(us) * 1000),
+            },
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The C side has these sizes; another would shift every field.
+    #[test]
+    fn records_are_as_long_as_in_c() {
+        assert_eq!(size_of::<Ends>(), 64);
+        assert_eq!(size_of::<HoldRecord>(), 144);
+        assert_eq!(size_of::<AfterRecord>(), 24);
+        assert_eq!(size_of::<TallyRecord>(), 160);
+        assert_eq!(size_of::<LateAckRecord>(), 136);
+    }
+
+    #[test]
+    fn a_record_cut_short_or_of_no_known_kind_is_no_event() {
+        for length in 0..144 {
+            let mut record = vec![0; length];
+            if let Some(first) = record.first_mut() {
+                *first = 1;
+            }
+            assert!(decode(&record, 0).is_none());
+        }
+        assert!(decode(&[9; 200], 0).is_none());
+    }
+}

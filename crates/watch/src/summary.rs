@@ -1,0 +1,201 @@
+//! What was found, added up by process, peer, part and kind.
+
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+
+use hdrhistogram::Histogram;
+use tinygram_diagnose::{Case, Cost, Kind, Side, Tier};
+
+use crate::finding::{Facts, Finding, Part};
+use crate::who::Process;
+
+/// What the rows are told apart by.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Key {
+    /// The process at this host's end.
+    pub process: Process,
+    /// The peer's address.
+    pub peer: IpAddr,
+    /// The server's port.
+    pub port: u16,
+    /// Which side the process is.
+    pub side: Side,
+    /// Its part.
+    pub part: Part,
+    /// What was found.
+    pub kind: Kind,
+    /// Its network namespace, by the inode.
+    pub netns: u32,
+}
+
+/// One row.
+pub struct Row {
+    /// How often.
+    pub count: u64,
+    /// Of these, how many are not sure to have cost anybody anything.
+    pub possible: u64,
+    /// What they cost together.
+    pub cost: Cost,
+    /// Connections that had one; counted up to a bound.
+    pub connections: u64,
+    /// The last case: what advice depends on.
+    pub case: Case,
+    /// Of the cost, what the path takes in any case, in nanoseconds.
+    pub path_ns: i64,
+    /// What a flood was made of.
+    pub flood: Flood,
+    costs_us: Histogram<u32>,
+    held: Histogram<u32>,
+    behind: Histogram<u32>,
+    cookies: Vec<u64>,
+}
+
+/// See [`Row::flood`].
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Flood {
+    /// Data segments.
+    pub segments: u64,
+    /// Writes.
+    pub writes: u64,
+    /// Answers read.
+    pub turns: u64,
+    /// Payload in octets.
+    pub bytes: u64,
+}
+
+impl Row {
+    fn new(case: Case) -> Self {
+        // Within 1 %; it grows with the largest value, to some 7 kB.
+        let histogram = || Histogram::new(2).expect("digits that the crate takes");
+        Self {
+            count: 0,
+            possible: 0,
+            cost: Cost::default(),
+            connections: 0,
+            case,
+            path_ns: 0,
+            flood: Flood::default(),
+            costs_us: histogram(),
+            held: histogram(),
+            behind: histogram(),
+            cookies: Vec::new(),
+        }
+    }
+
+    /// The histograms grow with what they are given, so that recording does not fail.
+    fn add(&mut self, finding: &Finding) {
+        if finding.tier == Tier::Possible {
+            self.possible += 1;
+            return;
+        }
+        self.count += 1;
+        self.cost += finding.cost;
+        self.case = finding.case();
+        let cookie = finding.connection.cookie;
+        if self.cookies.len() < MOST_COOKIES && !self.cookies.contains(&cookie) {
+            self.cookies.push(cookie);
+            self.connections += 1;
+        }
+        match &finding.facts {
+            Facts::Held {
+                held,
+                behind,
+                path_ns,
+                ..
+            } => {
+                self.path_ns += path_ns.unwrap_or(0).min(finding.cost.time_ns);
+                let _ = self.held.record(u64::from(*held));
+                let _ = self.behind.record(u64::from(*behind));
+            }
+            Facts::LateAck { length, before } => {
+                let _ = self.held.record(u64::from(*length));
+                let _ = self.behind.record(u64::from(*before));
+            }
+            Facts::Flood {
+                segments,
+                writes,
+                turns,
+                bytes,
+                ..
+            } => {
+                self.flood.segments += segments;
+                self.flood.writes += writes;
+                self.flood.turns += turns;
+                self.flood.bytes += bytes;
+            }
+        }
+        if finding.kind.is_stall() {
+            let _ = self
+                .costs_us
+                .record((finding.cost.time_ns / 1000).max(0) as u64);
+        }
+    }
+
+    /// The cost that `share` (0 to 1) of the stalls do not exceed, in nanoseconds.
+    #[must_use]
+    pub fn cost_at(&self, share: f64) -> i64 {
+        self.costs_us.value_at_quantile(share) as i64 * 1000
+    }
+
+    /// Median octets held, and behind how many.
+    #[must_use]
+    pub fn octets(&self) -> (u64, u64) {
+        (
+            self.held.value_at_quantile(0.5),
+            self.behind.value_at_quantile(0.5),
+        )
+    }
+}
+
+/// All rows.
+#[derive(Default)]
+pub struct Summary {
+    rows: BTreeMap<Key, Row>,
+    /// Findings for which there was no row left.
+    pub unlisted: u64,
+}
+
+impl Summary {
+    /// Adds a finding of `process`.
+    pub fn add(&mut self, finding: &Finding, process: &Process) {
+        let side = finding.side;
+        let (local, remote) = (finding.connection.local, finding.connection.remote);
+        let key = Key {
+            process: process.clone(),
+            peer: remote.ip(),
+            port: match side {
+                Side::Server => local.port(),
+                Side::Client => remote.port(),
+            },
+            side,
+            part: finding.part,
+            kind: finding.kind,
+            netns: finding.connection.netns,
+        };
+        if self.rows.len() >= MOST_ROWS && !self.rows.contains_key(&key) {
+            self.unlisted += 1;
+            return;
+        }
+        self.rows
+            .entry(key)
+            .or_insert_with(|| Row::new(finding.case()))
+            .add(finding);
+    }
+
+    /// The rows that accuse somebody, the costliest first.
+    #[must_use]
+    pub fn rows(&self) -> Vec<(&Key, &Row)> {
+        let mut rows: Vec<_> = self.rows.iter().filter(|(_, row)| row.count > 0).collect();
+        rows.sort_by_key(|(_, row)| std::cmp::Reverse((row.cost.time_ns, row.cost.segments)));
+        rows
+    }
+
+    /// Findings that accuse nobody for want of evidence.
+    #[must_use]
+    pub fn possible(&self) -> u64 {
+        self.rows.values().map(|row| row.possible).sum()
+    }
+}
+
+const MOST_ROWS: usize = 2_000;
+const MOST_COOKIES: usize = 1_000;

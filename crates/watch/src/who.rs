@@ -1,0 +1,357 @@
+//! Who a process is: its name, user, container and network namespace.
+
+use std::collections::{HashMap, HashSet};
+use std::ffi::CStr;
+use std::fs;
+
+use serde::Serialize;
+use tinygram_diagnose::Side;
+
+use crate::event::{Connection, Writer};
+use crate::finding;
+
+/// A process, as far as it may be looked into. One that has ended keeps what was known of it.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+pub struct Process {
+    /// Its number.
+    pub pid: u32,
+    /// The program's name.
+    pub name: String,
+    /// The script or class that an interpreter runs, if it is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub script: Option<String>,
+    /// The user's name, or number where it has none.
+    pub user: String,
+    /// The container or the unit, by the control group's path.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub container: Option<Container>,
+    /// The control group's path; none if the process had ended.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cgroup: Option<String>,
+}
+
+/// What a control group stands for.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+pub enum Container {
+    /// Docker's, by the first twelve digits of its number.
+    Docker {
+        /// The number.
+        id: String,
+    },
+    /// Podman's.
+    Podman {
+        /// The number.
+        id: String,
+    },
+    /// A container of containerd's or CRI-O's outside Kubernetes.
+    Containerd {
+        /// The number.
+        id: String,
+    },
+    /// A pod of Kubernetes'.
+    Pod {
+        /// The pod's UID.
+        uid: String,
+        /// The container in it.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        id: Option<String>,
+    },
+    /// A systemd unit.
+    Unit {
+        /// Its name.
+        name: String,
+    },
+}
+
+impl Container {
+    /// Reads a control group's path.
+    #[must_use]
+    pub fn of(path: &str) -> Option<Self> {
+        let parts: Vec<&str> = path.split('/').filter(|part| !part.is_empty()).collect();
+        let id = parts.iter().rev().find_map(|part| container_id(part));
+        if let Some(uid) = parts.iter().find_map(|part| pod_uid(part)) {
+            return Some(Self::Pod {
+                uid,
+                id: id.map(|(_, id)| id),
+            });
+        }
+        if let Some((runtime, id)) = id {
+            let under_docker = parts.contains(&"docker");
+            return Some(match runtime {
+                "docker" => Self::Docker { id },
+                "" if under_docker => Self::Docker { id },
+                "libpod" => Self::Podman { id },
+                _ => Self::Containerd { id },
+            });
+        }
+        let unit = parts.iter().rev().find(|part| part.ends_with(".service"))?;
+        // A user's manager is no answer to the question which service it is.
+        (!unit.starts_with("user@")).then(|| Self::Unit {
+            name: (*unit).to_owned(),
+        })
+    }
+}
+
+impl std::fmt::Display for Container {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Docker { id } => write!(f, "docker {id}"),
+            Self::Podman { id } => write!(f, "podman {id}"),
+            Self::Containerd { id } => write!(f, "container {id}"),
+            Self::Pod { uid, id: Some(id) } => write!(f, "pod {uid}, container {id}"),
+            Self::Pod { uid, id: None } => write!(f, "pod {uid}"),
+            Self::Unit { name } => f.write_str(name),
+        }
+    }
+}
+
+/// `docker-3f….scope`, `cri-containerd-3f….scope`, `3f…`: the runtime's name and the short number.
+fn container_id(part: &str) -> Option<(&str, String)> {
+    let part = part.strip_suffix(".scope").unwrap_or(part);
+    let (runtime, digits) = part.rsplit_once('-').unwrap_or(("", part));
+    let is_id = digits.len() == 64 && digits.bytes().all(|octet| octet.is_ascii_hexdigit());
+    is_id.then(|| (runtime, digits[..12].to_owned()))
+}
+
+/// `pod8f0b…` as the cgroupfs driver has it, `kubepods-burstable-pod8f0b_….slice` as systemd's.
+fn pod_uid(part: &str) -> Option<String> {
+    let part = part.strip_suffix(".slice").unwrap_or(part);
+    let uid = match part.rfind("-pod") {
+        Some(at) if part.starts_with("kubepods") => &part[at + 4..],
+        _ => part.strip_prefix("pod")?,
+    };
+    let plain = uid
+        .bytes()
+        .all(|octet| octet.is_ascii_hexdigit() || b"-_".contains(&octet));
+    (plain && uid.len() >= 32).then(|| uid.replace('_', "-"))
+}
+
+/// Looks processes up once and remembers them.
+#[derive(Default)]
+pub struct Processes {
+    known: HashMap<(u32, String), Process>,
+    users: HashMap<u32, String>,
+    /// Ports that somebody listens at, by network namespace.
+    listening: HashSet<(u32, u16)>,
+}
+
+impl Processes {
+    /// The process of `writer`.
+    pub fn of(&mut self, writer: &Writer) -> &Process {
+        // A process number that is used again comes with another name, as a rule; a program that is
+        // replaced (execve) does, too.
+        let key = (writer.pid, writer.comm.clone());
+        if self.known.len() >= MOST_KNOWN && !self.known.contains_key(&key) {
+            self.known.clear();
+        }
+        let users = &mut self.users;
+        self.known.entry(key).or_insert_with(|| {
+            let user = users
+                .entry(writer.uid)
+                .or_insert_with(|| user_name(writer.uid));
+            look_up(writer, user.clone())
+        })
+    }
+}
+
+impl Processes {
+    /// Which side `writer`'s end of the connection is: where somebody listens there is the server; else,
+    /// as the listener may be gone or on another host, the end with the lower port is taken for it.
+    pub fn side(&mut self, writer: &Writer, connection: &Connection) -> Side {
+        let local = (connection.netns, connection.local.port());
+        if self.listening.contains(&local) {
+            return Side::Server;
+        }
+        let ports = listening_ports(writer.pid);
+        if ports.contains(&local.1) {
+            if self.listening.len() >= MOST_KNOWN {
+                self.listening.clear();
+            }
+            self.listening.insert(local);
+            return Side::Server;
+        }
+        let here = connection.local.ip() == connection.remote.ip();
+        match here && ports.contains(&connection.remote.port()) {
+            true => Side::Client,
+            false => finding::side(connection),
+        }
+    }
+}
+
+/// The ports at which somebody listens in the network namespace of `pid`.
+fn listening_ports(pid: u32) -> HashSet<u16> {
+    let mut ports = HashSet::new();
+    for file in ["tcp", "tcp6"] {
+        let text = fs::read_to_string(format!("/proc/{pid}/net/{file}")).unwrap_or_default();
+        for line in text.lines().skip(1) {
+            // `sl local_address rem_address st ...`; 0A is LISTEN.
+            let mut fields = line.split_whitespace().skip(1);
+            let (local, state) = (fields.next(), fields.nth(1));
+            if state == Some("0A")
+                && let Some((_, port)) = local.and_then(|local| local.rsplit_once(':'))
+                && let Ok(port) = u16::from_str_radix(port, 16)
+            {
+                ports.insert(port);
+            }
+        }
+    }
+    ports
+}
+
+fn look_up(writer: &Writer, user: String) -> Process {
+    let folder = format!("/proc/{}", writer.pid);
+    let comm = fs::read_to_string(format!("{folder}/comm"));
+    // The thread's name is not always the program's (Java, Node).
+    let name = comm.map_or_else(|_| writer.comm.clone(), |comm| comm.trim_end().to_owned());
+    let arguments = fs::read(format!("{folder}/cmdline")).unwrap_or_default();
+    let cgroup = fs::read_to_string(format!("{folder}/cgroup"))
+        .ok()
+        .and_then(|text| {
+            // Version 2, or systemd's own hierarchy of version 1.
+            let path = |prefix: &str| {
+                let mut lines = text.lines();
+                lines.find_map(|line| {
+                    line.split_once(':')?
+                        .1
+                        .strip_prefix(prefix)
+                        .map(str::to_owned)
+                })
+            };
+            let unified = path(":").filter(|path| path != "/");
+            unified
+                .or_else(|| path("name=systemd:"))
+                .or_else(|| path(":"))
+        });
+    Process {
+        pid: writer.pid,
+        script: script(&name, &arguments),
+        name,
+        user,
+        container: cgroup.as_deref().and_then(Container::of),
+        cgroup,
+    }
+}
+
+/// What an interpreter was told to run.
+fn script(name: &str, arguments: &[u8]) -> Option<String> {
+    let interprets = [
+        "python", "ruby", "node", "java", "perl", "php", "beam.smp", "bash", "sh",
+    ];
+    if !interprets
+        .iter()
+        .any(|interpreter| name.starts_with(interpreter))
+    {
+        return None;
+    }
+    let mut words = arguments
+        .split(|octet| *octet == 0)
+        .skip(1)
+        .map(String::from_utf8_lossy);
+    loop {
+        let word = words.next().filter(|word| !word.is_empty())?;
+        match &*word {
+            "-m" | "-jar" | "-cp" | "-classpath" if name == "java" && word.starts_with("-c") => {
+                words.next();
+            }
+            "-m" | "-jar" => return words.next().map(|word| base(&word)),
+            "-c" | "-e" => return None,
+            word if word.starts_with('-') => {}
+            word => return Some(base(word)),
+        }
+    }
+}
+
+fn base(path: &str) -> String {
+    path.rsplit('/').next().unwrap_or(path).to_owned()
+}
+
+fn user_name(uid: u32) -> String {
+    let mut buffer = vec![0; 4096];
+    // SAFETY: everything is only written to, within the lengths given, and the name is copied before
+    // the buffer ends.
+    unsafe {
+        let mut entry: libc::passwd = std::mem::zeroed();
+        let mut found = std::ptr::null_mut();
+        let failed = libc::getpwuid_r(
+            uid,
+            &raw mut entry,
+            buffer.as_mut_ptr(),
+            buffer.len(),
+            &raw mut found,
+        );
+        if failed == 0 && !found.is_null() {
+            return CStr::from_ptr(entry.pw_name).to_string_lossy().into_owned();
+        }
+    }
+    uid.to_string()
+}
+
+const MOST_KNOWN: usize = 16_384;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ID: &str = "3fa1b2c4d5e6f708192a3b4c5d6e7f8091a2b3c4d5e6f708192a3b4c5d6e7f80";
+
+    #[test]
+    fn control_groups_name_their_container() {
+        let shown = |path: String| Container::of(&path).map(|container| container.to_string());
+        let some = |text: &str| Some(text.to_owned());
+        assert_eq!(shown(format!("/docker/{ID}")), some("docker 3fa1b2c4d5e6"));
+        assert_eq!(
+            shown(format!("/system.slice/docker-{ID}.scope")),
+            some("docker 3fa1b2c4d5e6")
+        );
+        assert_eq!(
+            shown(format!("/machine.slice/libpod-{ID}.scope")),
+            some("podman 3fa1b2c4d5e6")
+        );
+        assert_eq!(
+            shown(format!("/default/{ID}")),
+            some("container 3fa1b2c4d5e6")
+        );
+        let uid = "8f0b6d52-1c2d-4e3f-9a8b-7c6d5e4f3a2b";
+        assert_eq!(
+            shown(format!("/kubepods/burstable/pod{uid}/{ID}")),
+            some(&format!("pod {uid}, container 3fa1b2c4d5e6"))
+        );
+        let slice = format!("kubepods-besteffort-pod{}.slice", uid.replace('-', "_"));
+        assert_eq!(
+            shown(format!(
+                "/kubepods.slice/kubepods-besteffort.slice/{slice}/cri-containerd-{ID}.scope"
+            )),
+            some(&format!("pod {uid}, container 3fa1b2c4d5e6"))
+        );
+        assert_eq!(
+            shown("/system.slice/nginx.service".into()),
+            some("nginx.service")
+        );
+        assert_eq!(
+            shown("/user.slice/user-1000.slice/user@1000.service/app.slice/x.scope".into()),
+            None
+        );
+        assert_eq!(shown("/".into()), None);
+    }
+
+    #[test]
+    fn an_interpreter_is_known_by_what_it_runs() {
+        let of = |name: &str, words: &str| script(name, words.replace(' ', "\0").as_bytes());
+        assert_eq!(
+            of("python3", "python3 -u /srv/app.py -v"),
+            Some("app.py".into())
+        );
+        assert_eq!(
+            of("python3", "python3 -m http.server"),
+            Some("http.server".into())
+        );
+        assert_eq!(of("python3", "python3 -c pass"), None);
+        assert_eq!(of("java", "java -cp /x Main"), Some("Main".into()));
+        assert_eq!(
+            of("java", "java -Xmx1g -jar /srv/app.jar"),
+            Some("app.jar".into())
+        );
+        assert_eq!(of("nginx", "nginx -g x"), None);
+    }
+}

@@ -1,0 +1,193 @@
+//! Diagnose's corpus, run live: what the kernel says of each pattern against the log of the
+//! applications that played it.
+//!
+//! `WATCH_PATTERNS=wwr-client,loss` plays these alone, with both sets of tracepoints; without it the
+//! second set plays a few. `-- --nocapture` prints a line for each.
+
+mod common;
+
+use std::process::Command;
+
+use common::Watched;
+use serde_json::Value;
+use tinygram_diagnose::{Kind, Side};
+use tinygram_watch::finding::{Finding, Part};
+use tinygram_watch::kernel::{Hooks, Options};
+
+#[test]
+fn what_the_kernel_says_is_what_the_applications_saw() {
+    for hooks in [Hooks::WriteEnd, Hooks::WriteBegin] {
+        if let Some(missing) = TOOLS.iter().find(|tool| !exists(tool)) {
+            println!("skipped: {missing} is not installed");
+            return;
+        }
+        let Some(mut watched) = Watched::open(&Options {
+            hooks: Some(hooks),
+            ..Options::default()
+        }) else {
+            return;
+        };
+        let names = patterns(hooks);
+        let mut wrong = Vec::new();
+        for name in &names {
+            // A busy machine delays players, and so the log: what is wrong is wrong each time.
+            let mut complaints = judge(name, &mut watched);
+            for _ in 1..PLAYS {
+                if complaints.is_empty() {
+                    break;
+                }
+                println!("{name}: played again, for {}", complaints.join("; "));
+                complaints = judge(name, &mut watched);
+            }
+            wrong.extend(complaints);
+        }
+        assert!(wrong.is_empty(), "{}:\n{}", hooks.name(), wrong.join("\n"));
+    }
+}
+
+/// Plays one pattern; what is not as it should be.
+fn judge(name: &str, watched: &mut Watched) -> Vec<String> {
+    let (output, findings) = watched.during(Command::new("python3").arg(PLAYER).arg(name));
+    assert!(
+        output.status.success(),
+        "{name}: {}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    let truth: Value = serde_json::from_slice(&output.stdout).expect("the player prints JSON");
+    let stalls = truth["stalls"].as_array().expect("a list");
+    let pid = truth["pid"].as_u64().expect("a number") as u32;
+    let mut wrong = Vec::new();
+    // Other programs run on this host, too.
+    let findings: Vec<Finding> = findings
+        .into_iter()
+        .filter(|f| f.process.pid == pid)
+        .collect();
+    // A round trip is what the path takes: said, and no stall in the log's sense.
+    let mut found: Vec<&Finding> = findings
+        .iter()
+        .filter(|f| f.kind.is_stall() && f.kind != Kind::NagleRoundTrip)
+        .collect();
+    let (told, mut off) = (found.len(), Vec::new());
+    let mut left = Vec::new();
+    for stall in stalls {
+        match found.iter().position(|finding| fits(finding, stall)) {
+            Some(at) => {
+                let finding = found.remove(at);
+                let (cost_ms, logged_ms) = (finding.cost.time_ns as f64 / 1e6, ms(stall));
+                off.push(((cost_ms - logged_ms).abs(), logged_ms, finding.part));
+            }
+            None => left.push(stall),
+        }
+    }
+    if let Some((_, why)) = KNOWN_MISMATCHES.iter().find(|(known, _)| *known == name) {
+        println!(
+            "{name:28} {:2} stalls logged, {told:2} told: {why}",
+            stalls.len()
+        );
+        assert!(
+            !left.is_empty(),
+            "{name} is found now: no longer a mismatch"
+        );
+        return wrong;
+    }
+    for stall in left {
+        let as_round_trip = findings
+            .iter()
+            .find(|f| f.kind == Kind::NagleRoundTrip && fits(f, stall));
+        wrong.push(format!(
+            "{name}: not found: {stall}; taken for a round trip: {as_round_trip:?}"
+        ));
+    }
+    for finding in found {
+        wrong.push(format!("{name}: nobody's stall: {finding:?}"));
+    }
+    off.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let mut median_ms = 0.0;
+    if let Some((off_ms, logged_ms, part)) = off.get(off.len() / 2) {
+        median_ms = *off_ms;
+        // The log has what the scheduler adds, so its outliers are not ours. A receiver does not know
+        // when the sender wrote: it counts from its own last read.
+        let most_ms = match part {
+            Part::Sent => (logged_ms * 0.02).max(1.0),
+            Part::AcknowledgedLate => 6.0,
+        };
+        if *off_ms > most_ms {
+            wrong.push(format!(
+                "{name}: the cost is off by {off_ms:.2} ms of {logged_ms:.1}"
+            ));
+        }
+    }
+    let floods = findings
+        .iter()
+        .filter(|f| f.kind == Kind::TinygramFlood)
+        .count() as u64;
+    if (floods > 0) != (truth["floods"].as_u64() > Some(0)) {
+        wrong.push(format!("{name}: {floods} floods"));
+    }
+    println!(
+        "{name:28} {:2} stalls logged, {told:2} told, off by {median_ms:.2} ms (median)",
+        stalls.len()
+    );
+    wrong
+}
+
+/// Is this the stall of the log: the connection, the sender, the time?
+fn fits(finding: &Finding, stall: &Value) -> bool {
+    let connection = &finding.connection;
+    let client_port = match finding.side {
+        Side::Client => connection.local.port(),
+        Side::Server => connection.remote.port(),
+    };
+    let start_ns = stall["written_ns"].as_i64().expect("a number");
+    let end_ns = stall["read_ns"].as_i64().expect("a number");
+    let overlap =
+        (finding.start_ns + finding.cost.time_ns).min(end_ns) - finding.start_ns.max(start_ns);
+    stall["client_port"] == client_port
+        && stall["sender"] == finding.sender().to_string()
+        && overlap * 2 > end_ns - start_ns
+}
+
+fn ms(stall: &Value) -> f64 {
+    stall["cost_ms"].as_f64().expect("a number")
+}
+
+fn patterns(hooks: Hooks) -> Vec<String> {
+    if let Ok(some) = std::env::var("WATCH_PATTERNS") {
+        return some.split(',').map(str::to_owned).collect();
+    }
+    if hooks == Hooks::WriteBegin {
+        return FEW.map(str::to_owned).to_vec();
+    }
+    let listed = Command::new("python3")
+        .args([PLAYER, "--list"])
+        .output()
+        .expect("python3");
+    let all = String::from_utf8(listed.stdout).expect("names");
+    all.lines().map(str::to_owned).collect()
+}
+
+fn exists(tool: &str) -> bool {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    std::env::split_paths(&path).any(|folder| folder.join(tool).exists())
+}
+
+/// What the players use.
+const TOOLS: [&str; 3] = ["python3", "ip", "ethtool"];
+const PLAYS: usize = 3;
+/// One of each sort: held by the client, by the server, by a cork, by a window, by nothing.
+const FEW: [&str; 6] = [
+    "wwr-client-v6",
+    "wwr-server",
+    "cork-held",
+    "slow-start-delayed-ack",
+    "one-way-push",
+    "flood-nodelay",
+];
+
+/// What the kernel source does not find, and why.
+const KNOWN_MISMATCHES: [(&str, &str); 1] = [(
+    "idle-restart",
+    "a congestion window cut after an idle period holds full segments: no hold of a short one",
+)];
+
+const PLAYER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/play.py");
