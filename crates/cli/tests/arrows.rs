@@ -192,7 +192,8 @@ const CIRCLES: &[(&str, &[&str])] = &[
             "verbs::ps::verdict",
         ],
     ),
-    ("diagnose", &["findings", "flow", "hold", "story"]),
+    ("diagnose", &["findings", "flow", "hold", "judge", "story"]),
+    ("diagnose", &["report", "sight"]),
     ("diagnose", &["vocabulary::case", "vocabulary::protocol"]),
     ("packetdrill", &["descriptors", "options", "world"]),
     ("papers", &["experiment", "standard"]),
@@ -219,6 +220,7 @@ const CIRCLES: &[(&str, &[&str])] = &[
     ("stack", &["device::napi", "device::tun"]),
     ("tcp", &["info", "socket"]),
     ("wire", &["encode", "packet"]),
+    ("wire", &["decode", "tunnel"]),
 ];
 
 #[test]
