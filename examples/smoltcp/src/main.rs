@@ -113,16 +113,17 @@ impl Host {
         octets
     }
 
-    /// Lets the stack do what is due, and time go on to when more is if both programs wait.
+    /// Lets the stack do what is due; if both programs wait, time goes on to it.
     fn go_on(&mut self, both_wait: bool) {
         let now = Instant::from_micros(self.line.now);
-        self.interface.poll(now, &mut self.line, &mut self.sockets);
         if both_wait {
             let arrival = self.line.packets.front().map(|(at, _)| *at);
             let timer = self.interface.poll_at(now, &self.sockets);
             let due = arrival.into_iter().chain(timer.map(|at| at.total_micros()));
             self.line.now = due.min().expect("a timer").max(self.line.now);
         }
+        let now = Instant::from_micros(self.line.now);
+        self.interface.poll(now, &mut self.line, &mut self.sockets);
     }
 }
 
