@@ -192,7 +192,9 @@ const CIRCLES: &[(&str, &[&str])] = &[
             "verbs::ps::verdict",
         ],
     ),
-    ("diagnose", &["findings", "flow", "hold", "story"]),
+    ("diagnose", &["findings", "flow", "hold", "judge", "story"]),
+    ("diagnose", &["report", "sight"]),
+    ("naglemark", &["hosts::companions", "hosts::paper"]),
     ("diagnose", &["vocabulary::case", "vocabulary::protocol"]),
     ("packetdrill", &["descriptors", "options", "world"]),
     ("papers", &["experiment", "standard"]),
@@ -218,6 +220,7 @@ const CIRCLES: &[(&str, &[&str])] = &[
     ("stack", &["driver", "stack"]),
     ("stack", &["device::napi", "device::tun"]),
     ("tcp", &["info", "socket"]),
+    ("wire", &["decode", "tunnel"]),
     ("wire", &["encode", "packet"]),
 ];
 
