@@ -194,6 +194,7 @@ const CIRCLES: &[(&str, &[&str])] = &[
     ),
     ("diagnose", &["findings", "flow", "hold", "judge", "story"]),
     ("diagnose", &["report", "sight"]),
+    ("naglemark", &["hosts::companions", "hosts::paper"]),
     ("diagnose", &["vocabulary::case", "vocabulary::protocol"]),
     ("packetdrill", &["descriptors", "options", "world"]),
     ("papers", &["experiment", "standard"]),
@@ -219,8 +220,8 @@ const CIRCLES: &[(&str, &[&str])] = &[
     ("stack", &["driver", "stack"]),
     ("stack", &["device::napi", "device::tun"]),
     ("tcp", &["info", "socket"]),
-    ("wire", &["encode", "packet"]),
     ("wire", &["decode", "tunnel"]),
+    ("wire", &["encode", "packet"]),
 ];
 
 #[test]
