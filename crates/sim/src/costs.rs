@@ -39,7 +39,8 @@ pub struct HostCosts {
 pub enum ComesIn {
     /// Arriving frames and timers, as on BSD: the copying runs at `spl0`.
     FramesAndTimers,
-    /// Timers alone.
+    /// Timers alone, between two units of a read ([`HostCosts::take_unit`]). All other work runs to its
+    /// end, and what comes from the network waits for it.
     Timers,
     /// Nothing, as on Linux: the call has locked the socket (`lock_sock`), segments for it wait in
     /// its backlog (`sk_add_backlog`) and its timers are put off until the call is over.

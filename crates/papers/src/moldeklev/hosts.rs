@@ -92,7 +92,8 @@ pub const COSTS: HostCosts = HostCosts {
     copy_ps_per_octet: 71_000,
     take_unit: Some(1024),
     // SunOS's calls are interrupted by frames, too. But these costs were fitted to calls that are not:
-    // with frames that come in between, Table A1's reads and arrivals change places.
+    // with frames that come in between, Table A.1's reads and arrivals change places, and with timers
+    // that come into writes, cells of Tables 1 to 3 leave their tolerance.
     comes_in: ComesIn::Timers,
     jitter_percent: 10,
     ..HostCosts::NONE

@@ -110,8 +110,18 @@ impl<P: Program> Host<P> {
             self.run_timers(now);
             return Wish::Nothing;
         }
-        if let Some(Running { thread, work, .. }) = self.running.take() {
+        if let Some(Running {
+            thread,
+            work,
+            frames_wait,
+            ..
+        }) = self.running.take()
+        {
             self.finish_work(now, thread, work);
+            // Frames that waited for the end of this go before what the thread does next.
+            if frames_wait {
+                return Wish::Nothing;
+            }
             // What leaves keeps the processor; what came of the rest may be due at once.
             if !self.leaving.is_empty() || self.next_own() > now || self.next_timer <= now {
                 return Wish::Nothing;
@@ -197,6 +207,7 @@ impl<P: Program> Host<P> {
             }
             Then::Look(on) => self.look(now, on),
             Then::Piece { socket, len, more } => self.piece(socket, len, more),
+            Then::Rest(reading) => self.take(now, Duration::ZERO, reading),
             Then::Fetch(outcome) => {
                 let call = self.threads[index].program.next(now, outcome);
                 match call {
@@ -220,16 +231,16 @@ impl<P: Program> Host<P> {
             self.finish_work(now, thread, work);
             return;
         }
-        let comes_in = match work.socket() {
-            Some(_) => self.costs.comes_in,
-            None => ComesIn::FramesAndTimers,
+        let comes_in = match (self.costs.comes_in, work.socket()) {
+            (ComesIn::Nothing, None) => ComesIn::FramesAndTimers,
+            (comes_in, _) => comes_in,
         };
         self.running = Some(Running {
             thread,
             work,
             until,
             frames_wait: comes_in != ComesIn::FramesAndTimers,
-            timers_wait: comes_in == ComesIn::Nothing,
+            timers_wait: comes_in != ComesIn::FramesAndTimers,
         });
     }
 
@@ -338,7 +349,7 @@ impl<P: Program> Host<P> {
                     return Step::Sleeps(on);
                 }
                 connection.reader_resumes();
-                self.take(Reading::of(socket, octets))
+                self.take(now, self.costs.take, Reading::of(socket, octets))
             }
             Wait::Space { socket, len, more } => {
                 self.sockets[socket as usize].connection.write_resume(now);
@@ -357,9 +368,11 @@ impl<P: Program> Host<P> {
         }
     }
 
-    /// Takes what a read has found.
-    fn take(&self, reading: Reading) -> Step {
-        let cost = self.costs.take + self.costs.copying(reading.octets);
+    /// Takes what a read has found, once `first` has passed.
+    fn take(&self, now: Instant, first: Duration, reading: Reading) -> Step {
+        let connection = &self.sockets[reading.socket as usize].connection;
+        let reading = reading.up_to(connection.next_wakeup(), now + first, &self.costs);
+        let cost = first + self.costs.copying(reading.octets);
         Step::Busy(cost, Work::Take(reading))
     }
 
@@ -429,10 +442,17 @@ impl<P: Program> Host<P> {
         match work {
             Work::Wake => self.threads[index].wants_now(now),
             Work::Finish(outcome) => self.thread_goes_on(index, now, outcome),
+            Work::Take(reading) if reading.left > 0 => {
+                self.ask(reading.socket, |connection, _| {
+                    connection.read_part(reading.octets)
+                });
+                self.thread_does(index, now, Then::Rest(reading.rest()));
+            }
             Work::Take(Reading {
                 socket,
                 taken,
                 octets,
+                ..
             }) => {
                 let octets = self.ask(socket, |connection, out| connection.read(now, octets, out));
                 self.thread_goes_on(index, now, Outcome::Read(taken + octets));

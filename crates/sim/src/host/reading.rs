@@ -1,8 +1,8 @@
 //! A read at work: what it takes out of the receive buffer, and how much of it an interrupt finds taken.
 
-use tinygram_engine::Duration;
+use tinygram_engine::{Duration, Instant};
 
-use crate::costs::HostCosts;
+use crate::costs::{ComesIn, HostCosts};
 
 /// What a read takes.
 #[derive(Clone, Copy, Debug)]
@@ -12,6 +12,8 @@ pub(crate) struct Reading {
     pub(crate) taken: u64,
     /// What it will have taken besides when it is done.
     pub(crate) octets: u64,
+    /// What is left to another piece of it, after a timer.
+    pub(crate) left: u64,
 }
 
 impl Reading {
@@ -21,6 +23,36 @@ impl Reading {
             socket,
             taken: 0,
             octets,
+            left: 0,
+        }
+    }
+
+    /// The same, cut short after the unit in which `timer` expires, if it does so while this copies
+    /// from `begin` on, on a host where timers come in between units alone.
+    pub(crate) fn up_to(self, timer: Option<Instant>, begin: Instant, costs: &HostCosts) -> Self {
+        let (ComesIn::Timers, Some(unit), Some(timer)) = (costs.comes_in, costs.take_unit, timer)
+        else {
+            return self;
+        };
+        if timer <= begin || begin + costs.copying(self.octets) <= timer {
+            return self;
+        }
+        let copied = timer.since(begin).as_nanos() * 1000 / costs.copy_ps_per_octet.max(1);
+        let octets = (copied + 1).next_multiple_of(unit).min(self.octets);
+        Self {
+            octets,
+            left: self.octets - octets,
+            ..self
+        }
+    }
+
+    /// What is left of it.
+    pub(crate) fn rest(self) -> Self {
+        Self {
+            taken: self.taken + self.octets,
+            octets: self.left,
+            left: 0,
+            ..self
         }
     }
 

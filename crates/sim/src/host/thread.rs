@@ -2,6 +2,7 @@
 
 use tinygram_engine::{Duration, Events, Instant};
 
+use super::reading::Reading;
 use crate::program::{Outcome, Sockets};
 
 /// A thread of a program.
@@ -29,6 +30,8 @@ pub(crate) enum Then {
     Woken(Wait),
     /// It looks at what it waited for.
     Look(Wait),
+    /// It goes on with a read that a timer came into.
+    Rest(Reading),
     /// It copies the next piece of its write.
     Piece { socket: u32, len: u64, more: bool },
 }
