@@ -67,7 +67,8 @@ fn progress_counts_every_transfer() {
         let (plan, on) = meant(line).unwrap();
         plan.transfers() * on.backends.len() as u64
     };
-    assert_eq!(transfers("--backend stack"), 21 * 1000);
+    let policies = SendPolicy::LIST.len() as u64;
+    assert_eq!(transfers("--backend stack"), policies * 1000);
     assert_eq!(
         transfers("--backend sim,stack --policy off --trial S,R --transfers 7 --repetitions 3"),
         2 * 2 * 7 * 3
