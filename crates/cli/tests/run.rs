@@ -295,6 +295,7 @@ fn a_stopped_clock_holds_nothing_back() {
     }
     best_of_three(|| {
         let sink = Sink::start();
+        #[expect(clippy::disallowed_methods, reason = "how long a real program holds")]
         let begun = std::time::Instant::now();
         let output = tinygram()
             .env("LD_PRELOAD", &stopped)

@@ -116,7 +116,7 @@ impl Line {
         self.now = timers.chain(arrival).min().expect("something is to come");
         if let Some((_, end, segment)) = self.flying.pop_front_if(|(at, ..)| *at == self.now) {
             self.call(end, |connection, now, out| {
-                connection.on_segment(now, &segment, out)
+                connection.on_segment(now, &segment, out);
             });
             return;
         }

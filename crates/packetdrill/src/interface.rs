@@ -277,7 +277,7 @@ unsafe extern "C" fn recvmsg(
     message: *mut msghdr,
     flags: c_int,
 ) -> ssize_t {
-    let pieces = unsafe { slice((*message).msg_iov, (*message).msg_iovlen as usize) };
+    let pieces = unsafe { slice((*message).msg_iov, (*message).msg_iovlen) };
     unsafe { receive(user, fd, pieces, flags, message) }
 }
 
@@ -396,7 +396,7 @@ unsafe extern "C" fn sendmsg(
     flags: c_int,
 ) -> ssize_t {
     let message = unsafe { &*message };
-    let pieces = unsafe { slice(message.msg_iov, message.msg_iovlen as usize) };
+    let pieces = unsafe { slice(message.msg_iov, message.msg_iovlen) };
     let to = unsafe { address::read(message.msg_name.cast(), message.msg_namelen) }.ok();
     unsafe { transmit(user, fd, pieces, flags, to) }
 }
@@ -549,7 +549,7 @@ unsafe extern "C" fn gettimeofday(user: *mut c_void, to: *mut timeval, _: *mut c
 }
 
 unsafe extern "C" fn epoll_create(user: *mut c_void, _: c_int) -> c_int {
-    answer(unsafe { drill(user) }.with(|world| world.epoll_create())) as c_int
+    answer(unsafe { drill(user) }.with(super::world::World::epoll_create)) as c_int
 }
 
 unsafe extern "C" fn epoll_ctl(

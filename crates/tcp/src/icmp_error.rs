@@ -111,7 +111,7 @@ fn read_v4(packet: &[u8]) -> Option<IcmpError> {
         (3, 6 | 9) => What::Hard(Fate::NetworkUnreachable),
         (3, 7 | 8 | 10 | 13..=15) => What::Hard(Fate::HostUnreachable),
         (3, 0 | 11) => What::Soft(Fate::NetworkUnreachable),
-        (3, _) | (11, _) => What::Soft(Fate::HostUnreachable),
+        (3 | 11, _) => What::Soft(Fate::HostUnreachable),
         _ => return None,
     };
     let address = |at: usize| <[u8; 4]>::try_from(quoted.get(at..at + 4)?).ok();
@@ -147,7 +147,7 @@ fn read_v6(packet: &[u8]) -> Option<IcmpError> {
         (1, 1 | 5 | 6) => What::Hard(Fate::HostUnreachable),
         (4, 1) => What::Hard(Fate::NoProtocol),
         (1, 0) => What::Soft(Fate::NetworkUnreachable),
-        (1, _) | (3, _) => What::Soft(Fate::HostUnreachable),
+        (1 | 3, _) => What::Soft(Fate::HostUnreachable),
         _ => return None,
     };
     let address = |at: usize| <[u8; 16]>::try_from(quoted.get(at..at + 16)?).ok();

@@ -108,7 +108,7 @@ impl Chronicle {
     /// All up to now, added up.
     fn up_to(mut self, now: Instant) -> Self {
         let passed = now.since(self.since);
-        let add = |sum: &mut Duration| *sum = *sum + passed;
+        let add = |sum: &mut Duration| *sum += passed;
         match self.held_by {
             Holder::Nobody => {}
             Holder::Network => add(&mut self.busy),

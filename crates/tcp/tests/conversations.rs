@@ -272,7 +272,7 @@ fn a_reset_carries_timestamps() {
         echo: 0,
     });
     let mut world = World::accepted(syn);
-    world.now = world.now + Duration::from_secs(1);
+    world.now += Duration::from_secs(1);
     world.core.set_abort_on_drop(world.key, true);
     world.core.release(world.now, world.key);
     let sent = world.sent();

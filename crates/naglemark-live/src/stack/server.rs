@@ -25,10 +25,10 @@ async fn answer(mut stream: TcpStream, policies: Arc<[Policy]>) -> io::Result<()
         stream.read_exact(&mut request).await?;
         match Request::decode(&request) {
             Some(Request::Answer(answer)) => {
-                if told.replace(answer.policy) != Some(answer.policy) {
-                    if tell(&stream, answer.policy, &policies).is_none() {
-                        return Ok(());
-                    }
+                if told.replace(answer.policy) != Some(answer.policy)
+                    && tell(&stream, answer.policy, &policies).is_none()
+                {
+                    return Ok(());
                 }
                 write_answer(&mut stream, &answer).await?;
             }

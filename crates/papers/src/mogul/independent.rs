@@ -148,22 +148,22 @@ type Part = (&'static str, fn(&mut HostCosts, u64));
 
 const PARTS: [Part; 7] = [
     ("input", |host, percent| {
-        scale_segment(&mut host.input, percent)
+        scale_segment(&mut host.input, percent);
     }),
     ("output", |host, percent| {
-        scale_segment(&mut host.output, percent)
+        scale_segment(&mut host.output, percent);
     }),
     ("wake-up", |host, percent| {
-        host.wakeup = scaled(host.wakeup, percent)
+        host.wakeup = scaled(host.wakeup, percent);
     }),
     ("read", |host, percent| {
-        host.read = scaled(host.read, percent)
+        host.read = scaled(host.read, percent);
     }),
     ("write", |host, percent| {
-        host.write = scaled(host.write, percent)
+        host.write = scaled(host.write, percent);
     }),
     ("piece", |host, percent| {
-        host.chunk = scaled(host.chunk, percent)
+        host.chunk = scaled(host.chunk, percent);
     }),
     ("copying", |host, percent| {
         host.copy_ps_per_octet = host.copy_ps_per_octet * percent / 100;

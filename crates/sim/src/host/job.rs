@@ -490,7 +490,7 @@ impl<P: Program> Host<P> {
             }
             Call::NoDelay(socket, on) => {
                 self.ask(socket, |connection, out| {
-                    connection.set_nodelay(now, on, out)
+                    connection.set_nodelay(now, on, out);
                 });
             }
             Call::Cork(socket, on) => {

@@ -89,7 +89,7 @@ pub(super) fn of_sockets(
         }
     }
     if !policies.is_empty() {
-        return Ok(each_once(policies, |policy| policy.name()));
+        return Ok(each_once(policies, OnSocket::name));
     }
     Ok(
         match backends.contains(&BackendName::Stack) && !has_kernel {
