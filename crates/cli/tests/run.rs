@@ -12,32 +12,38 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
 use std::sync::{Arc, Mutex};
+use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::thread;
 use std::time::Duration;
 
 #[test]
 fn flush_on_block_survives_hostile_use() {
+    let _machine = beside_others();
     endure(&["--policy", "flush-on-block"]);
 }
 
 /// Many scenarios are too short to show a habit: this holds in all of them, from the first write on.
 #[test]
 fn eager_flush_on_block_survives_hostile_use() {
+    let _machine = beside_others();
     endure(&["--policy", "flush-on-block", "--eager"]);
 }
 
 #[test]
 fn cork_until_block_survives_hostile_use() {
+    let _machine = beside_others();
     endure(&["--policy", "cork-until-block"]);
 }
 
 #[test]
 fn nodelay_survives_hostile_use() {
+    let _machine = beside_others();
     endure(&["--policy", "nodelay"]);
 }
 
 #[test]
 fn a_program_ends_as_it_would_have_ended() {
+    let _machine = beside_others();
     let run = |arguments: &[&str]| tinygram().args(arguments).output().unwrap();
     for stats in [None, Some("--stats")] {
         let with = |script: &str| {
@@ -55,6 +61,7 @@ fn a_program_ends_as_it_would_have_ended() {
 
 #[test]
 fn a_signal_sent_to_the_supervisor_reaches_the_program() {
+    let _machine = beside_others();
     let mut child = tinygram()
         .args([
             "run",
@@ -82,6 +89,7 @@ fn a_signal_sent_to_the_supervisor_reaches_the_program() {
 
 #[test]
 fn what_cannot_be_reached_is_refused_with_a_reason_and_an_alternative() {
+    let _machine = beside_others();
     let folder = tempfile::tempdir().unwrap();
     let hello = folder.path().join("hello.c");
     std::fs::write(&hello, "int main(void) { return 0; }").unwrap();
@@ -135,6 +143,7 @@ fn refused(program: &Path, reason: &str) {
 
 #[test]
 fn bad_arguments_are_one_line_and_nothing_runs() {
+    let _machine = beside_others();
     for (arguments, accepted) in [
         (&["--policy", "nagle"][..], "cork-until-block"),
         (&["--watchdog", "5"], "0.1ms to 100ms"),
@@ -163,6 +172,7 @@ fn bad_arguments_are_one_line_and_nothing_runs() {
 
 #[test]
 fn only_what_is_named_is_touched() {
+    let _machine = beside_others();
     let segments = |only: &str| {
         let sink = Sink::start();
         let elsewhere = only.replace("PORT", &sink.port.to_string());
@@ -181,6 +191,7 @@ fn only_what_is_named_is_touched() {
 
 #[test]
 fn observe_changes_nothing_and_counts_what_would_change() {
+    let _machine = beside_others();
     let sink = Sink::start();
     let counts = hostile_counts("options", &["--policy", "observe"], &sink);
     let peer = &counts["peers"][0];
@@ -195,6 +206,7 @@ fn observe_changes_nothing_and_counts_what_would_change() {
 
 #[test]
 fn a_conversation_takes_one_segment_a_message() {
+    let _machine = alone();
     // 500 frames of three writes each. Without --eager the first of them pass: one until the service is
     // known to be chatty, and sixteen until the program is known to be busy.
     converses_in(&["--eager"], 505);
@@ -224,6 +236,7 @@ fn converses_in(options: &[&str], at_most: u64) {
 /// the watchdog comes.
 #[test]
 fn a_poll_that_finds_nothing_flushes() {
+    let _machine = beside_others();
     best_of_three(|| {
         let sink = Sink::start();
         let counts = hostile_counts("polls-empty", &["--eager"], &sink);
@@ -249,6 +262,7 @@ fn a_poll_that_finds_nothing_flushes() {
 /// The child's watchdog is there before its first answer.
 #[test]
 fn eager_holds_in_a_child_that_was_forked_for_a_connection() {
+    let _machine = beside_others();
     best_of_three(|| {
         let sink = Sink::start();
         let counts = hostile_counts("forks-for-each", &["--eager"], &sink);
@@ -266,6 +280,7 @@ fn eager_holds_in_a_child_that_was_forked_for_a_connection() {
 /// A hundred thousand messages written and waited for in every way at once, by chance.
 #[test]
 fn a_hundred_thousand_messages_arrive_whole_and_in_order() {
+    let _machine = beside_others();
     for options in [&[][..], &["--eager"]] {
         let sink = Sink::start();
         // Two processes, four threads, four connections each.
@@ -281,6 +296,7 @@ fn a_hundred_thousand_messages_arrive_whole_and_in_order() {
 /// A clock that another library stops (libfaketime) holds nothing back.
 #[test]
 fn a_stopped_clock_holds_nothing_back() {
+    let _machine = beside_others();
     let folder = tempfile::tempdir().unwrap();
     let source = folder.path().join("stopped.c");
     std::fs::write(
@@ -319,6 +335,7 @@ fn a_stopped_clock_holds_nothing_back() {
 /// Every run with --stats used to leave its page behind.
 #[test]
 fn nothing_is_left_in_the_temporary_directory() {
+    let _machine = beside_others();
     let folder = tempfile::tempdir().unwrap();
     for script in ["exit 0", "exit 3", "kill -KILL $$"] {
         let output = tinygram()
@@ -338,6 +355,7 @@ fn nothing_is_left_in_the_temporary_directory() {
 
 #[test]
 fn a_signal_to_the_group_reaches_the_program_once() {
+    let _machine = beside_others();
     use std::os::unix::process::CommandExt;
     let script = "trap 'echo got' USR1; trap 'echo io' IO; trap 'exit 4' TERM; echo ready; while :; do sleep 0.05; done";
     let mut child = tinygram()
@@ -373,6 +391,7 @@ fn a_signal_to_the_group_reaches_the_program_once() {
 
 #[test]
 fn programs_that_escape_are_named() {
+    let _machine = beside_others();
     let output = tinygram()
         .args([
             "run",
@@ -393,6 +412,7 @@ fn programs_that_escape_are_named() {
 
 #[test]
 fn the_library_is_put_where_it_can_be_loaded_from() {
+    let _machine = beside_others();
     let folder = tempfile::tempdir().unwrap();
     let spaced = folder.path().join("with a space");
     std::fs::create_dir(&spaced).unwrap();
@@ -438,6 +458,7 @@ fn the_library_is_put_where_it_can_be_loaded_from() {
 
 #[test]
 fn a_running_program_is_seen_and_switched() {
+    let _machine = beside_others();
     let mut child = tinygram()
         .args(["run", "--", "sh", "-c", "echo ready; read line; exit 0"])
         .stdin(std::process::Stdio::piped())
@@ -757,4 +778,16 @@ fn read_all(connection: &mut TcpStream, buffer: &mut [u8]) -> Option<()> {
         }
         Err(error) => panic!("the sink's own socket failed: {error}"),
     }
+}
+
+/// How many segments a conversation takes hangs on how soon its threads run, so that one has the machine
+/// to itself.
+static MACHINE: RwLock<()> = RwLock::new(());
+
+fn alone() -> RwLockWriteGuard<'static, ()> {
+    MACHINE.write().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn beside_others() -> RwLockReadGuard<'static, ()> {
+    MACHINE.read().unwrap_or_else(PoisonError::into_inner)
 }
