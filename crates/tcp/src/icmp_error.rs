@@ -25,7 +25,7 @@ enum What {
     TooBig(u16),
     /// For good (RFC 1122, section 4.2.3.9: codes 2 to 4, and those like them).
     Hard(Fate),
-    /// Perhaps for now only.
+    /// The cause may pass: the connection keeps trying, and the error is kept for the application.
     Soft(Fate),
 }
 
