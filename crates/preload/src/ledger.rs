@@ -19,6 +19,8 @@ pub(crate) struct Wrote {
     pub(crate) joined: bool,
     /// It is the second of its interval.
     pub(crate) second: bool,
+    /// It was to be held, but the watchdog rests and is not worth waking (or there is none).
+    pub(crate) unwatched: bool,
 }
 
 #[inline(always)]
@@ -36,6 +38,7 @@ fn enter_write(orders: &Orders, identity: Identity, write: Wrote) {
     row.bytes.fetch_add(write.len as u64, Relaxed);
     row.held.fetch_add(u64::from(write.held), Relaxed);
     row.merged.fetch_add(u64::from(write.joined), Relaxed);
+    row.unwatched.fetch_add(u64::from(write.unwatched), Relaxed);
     // Under Nagle's algorithm it would have waited until the first was acknowledged.
     let would_wait = write.second && !identity.has(Identity::PROGRAM_NODELAY);
     row.in_several.fetch_add(u64::from(would_wait), Relaxed);
@@ -48,6 +51,7 @@ pub(crate) fn refused(orders: &Orders, identity: Identity, write: Wrote) {
         row.bytes.fetch_sub(write.len as u64, Relaxed);
         row.held.fetch_sub(u64::from(write.held), Relaxed);
         row.merged.fetch_sub(u64::from(write.joined), Relaxed);
+        row.unwatched.fetch_sub(u64::from(write.unwatched), Relaxed);
         let would_wait = write.second && !identity.has(Identity::PROGRAM_NODELAY);
         row.in_several.fetch_sub(u64::from(would_wait), Relaxed);
     }

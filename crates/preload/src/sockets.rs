@@ -261,9 +261,10 @@ pub(crate) fn flight(fd: c_int) -> Option<Flight> {
     })
 }
 
-/// Data segments sent so far, retransmissions included.
+/// Data segments sent so far, without retransmissions: those tell of the path and not of the writes. (Less
+/// by the retransmissions of a SYN, so only differences count.)
 pub(crate) fn data_segments(fd: c_int) -> Option<u32> {
-    tcp_info(fd).map(|info| info[TCP_INFO_DATA_SEGS_OUT])
+    tcp_info(fd).map(|info| info[TCP_INFO_DATA_SEGS_OUT].wrapping_sub(info[TCP_INFO_TOTAL_RETRANS]))
 }
 
 fn tcp_info(fd: c_int) -> Option<[u32; TCP_INFO_DATA_SEGS_OUT + 1]> {
@@ -288,6 +289,7 @@ fn is_file(fd: c_int) -> bool {
 const TCP_INFO_SND_MSS: usize = 4;
 const TCP_INFO_UNACKED: usize = 6;
 const TCP_INFO_LAST_DATA_SENT: usize = 11;
+const TCP_INFO_TOTAL_RETRANS: usize = 25;
 const TCP_INFO_SND_CWND: usize = 20;
 const TCP_INFO_NOTSENT_BYTES: usize = 36;
 const TCP_INFO_DATA_SEGS_OUT: usize = 39;

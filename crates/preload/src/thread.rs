@@ -114,8 +114,12 @@ impl Thread {
             held,
             joined,
             second,
+            unwatched,
         } = last.wrote;
-        let flags = u32::from(held) | u32::from(joined) << 1 | u32::from(second) << 2;
+        let flags = u32::from(held)
+            | u32::from(joined) << 1
+            | u32::from(second) << 2
+            | u32::from(unwatched) << 3;
         self.last_fd.store(fd, Relaxed);
         self.last_flags.store(flags, Relaxed);
         self.last_len.store(len as u64, Relaxed);
@@ -132,6 +136,7 @@ impl Thread {
                 held: flags & 1 != 0,
                 joined: flags & 2 != 0,
                 second: flags & 4 != 0,
+                unwatched: flags & 8 != 0,
             },
             memory: self.last_memory.load(Relaxed),
             interval: self.last_interval.load(Relaxed),

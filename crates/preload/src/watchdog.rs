@@ -16,6 +16,7 @@ use libc::c_void;
 
 use crate::contention::Contention;
 use crate::hooks::wait::pthread_join;
+use crate::live::LIVE;
 use crate::reach::{Reach, Used};
 use crate::table::InChild;
 use crate::{clock, keeper, kernel, reach, table};
@@ -28,9 +29,11 @@ struct Watchdog {
     /// A write wanted to be held while no watchdog ran.
     wanted: AtomicU32,
     thread: AtomicU64,
-    /// The two numbers of a [`Pace`].
+    /// The numbers of a [`Pace`].
     window_ns: AtomicU64,
     asked: AtomicU64,
+    settled: AtomicU64,
+    credit: AtomicU64,
 }
 
 const NONE: u32 = 0;
@@ -77,19 +80,23 @@ pub(crate) fn rests() -> bool {
     watchdog().is_some_and(|dog| matches!(dog.state.load(Relaxed), NONE | ASLEEP))
 }
 
-/// One more write that would be held if the watchdog did not rest: is the program busy?
+/// One more write that would be held if the watchdog did not rest: is it worth waking?
 #[cold]
-pub(crate) fn is_busy() -> bool {
+pub(crate) fn is_worth_waking() -> bool {
     watchdog().is_some_and(|dog| {
         // Threads may lose each other's counts: then it takes a question more.
         let mut pace = Pace {
             began_ns: dog.window_ns.load(Relaxed),
             asked: dog.asked.load(Relaxed),
+            settled: dog.settled.load(Relaxed),
+            credit: dog.credit.load(Relaxed),
         };
-        let busy = pace.is_busy(clock::now_ns());
+        let worth = pace.is_worth_waking(clock::now_ns(), LIVE.merged.load(Relaxed));
         dog.window_ns.store(pace.began_ns, Relaxed);
         dog.asked.store(pace.asked, Relaxed);
-        busy
+        dog.settled.store(pace.settled, Relaxed);
+        dog.credit.store(pace.credit, Relaxed);
+        worth
     })
 }
 

@@ -140,6 +140,7 @@ fn enter(
             held: false,
             joined: false,
             second: false,
+            unwatched: false,
         };
         ledger::wrote(orders, identity, wrote);
         thread.note(
@@ -176,7 +177,8 @@ fn enter(
     if len > 0 {
         decision = memory.on_write(&orders.rules(), write);
     }
-    if decision == Decision::Hold && !may_be_held(orders, &memory, write) {
+    let unwatched = decision == Decision::Hold && !may_be_held(orders, &memory, write);
+    if unwatched {
         memory.passes_after_all();
         decision = Decision::Pass;
     }
@@ -188,6 +190,7 @@ fn enter(
         held: decision == Decision::Hold,
         joined: dirty,
         second: memory.is_second(),
+        unwatched,
     };
     ledger::wrote(orders, identity, wrote);
     let last = LastWrite {
@@ -205,7 +208,7 @@ fn may_be_held(orders: &Orders, memory: &Memory, write: Write) -> bool {
     match orders.policy() {
         Policy::FlushOnBlock => {
             let idles = watchdog::rests()
-                && !memory.is_worth_waking(&orders.rules(), write, watchdog::is_busy);
+                && !memory.is_worth_waking(&orders.rules(), write, watchdog::is_worth_waking);
             !idles && watchdog::guards()
         }
         Policy::CorkUntilBlock => watchdog::guards(),
