@@ -5,6 +5,7 @@
 
 mod random;
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::Command;
 
@@ -34,7 +35,11 @@ fn claims(report: &Report) -> Vec<Claim> {
                 frame: frames.last().copied().unwrap_or(0),
                 cost_ns: f.cost_ns,
                 write_once: f.advice().steps.iter().any(|s| s.cure == Cure::WriteOnce),
-                text: format!("{} frames {frames:?} {:.1} ms", f.sender, f.cost_ns as f64 / 1e6),
+                text: format!(
+                    "{} frames {frames:?} {:.1} ms",
+                    f.sender,
+                    f.cost_ns as f64 / 1e6
+                ),
             }
         })
         .collect()
@@ -79,7 +84,13 @@ fn claims_of(program: &std::ffi::OsStr, path: &Path) -> Vec<Claim> {
         .collect()
 }
 
-fn judged(capture: &Capture) -> Vec<Claim> {
+/// Why the segments of these frames were not accused.
+fn excused(report: &Report) -> BTreeMap<u64, &'static str> {
+    let of = report.connections.iter().flat_map(|c| c.ruled_out.events());
+    of.map(|event| (event.frame, event.kind.name())).collect()
+}
+
+fn judged(capture: &Capture, excuses: &mut BTreeMap<u64, &'static str>) -> Vec<Claim> {
     let into = std::env::var_os("RANDOM_INTO");
     let program = std::env::var_os("RANDOM_PROGRAM");
     let folder = into.map_or_else(std::env::temp_dir, Into::into);
@@ -93,7 +104,9 @@ fn judged(capture: &Capture) -> Vec<Claim> {
             if std::env::var_os("RANDOM_INTO").is_some() {
                 keep(capture, &path);
             }
-            claims(&diagnose(capture))
+            let report = diagnose(capture);
+            *excuses = excused(&report);
+            claims(&report)
         }
     }
 }
@@ -112,7 +125,9 @@ fn what_is_found_in_random_captures_is_true() {
     let mut log = Vec::new();
     for seed in first..first + count {
         let capture = capture::of(seed);
-        score.add(&capture, &judged(&capture), &mut log);
+        let mut excuses = BTreeMap::new();
+        let claims = judged(&capture, &mut excuses);
+        score.add(&capture, &claims, &excuses, &mut log);
     }
     if std::env::var_os("RANDOM_LOG").is_some() {
         println!("{}", log.join("\n"));

@@ -294,8 +294,10 @@ impl Connection {
             Pause::Thought => {
                 let half = &mut self.halves[from];
                 half.odds.miss(mark.time_ns - half.sent.time_ns);
-                half.thoughts
-                    .add(mark.frame, mark.time_ns - half.release.mark.time_ns);
+                let thought_ns = mark.time_ns - half.release.mark.time_ns;
+                self.story()
+                    .ruled_out
+                    .add(Lookalike::ThinkTime, mark.frame, thought_ns);
                 self.self_clocked(from, mark);
             }
             Pause::Defied => {

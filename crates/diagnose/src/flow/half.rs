@@ -2,7 +2,6 @@
 
 use std::cmp::Ordering;
 
-use crate::lookalikes::Tally as Events;
 use crate::odds::Odds;
 use tinygram_wire::decode::{Around, Flags, Segment};
 
@@ -50,8 +49,6 @@ pub(crate) struct Half {
     pub(crate) delayed_ns: u32,
     /// Time that the receiver's link takes for a byte, in 1/16 ns, by the ACKs within flights.
     pub(crate) pace: u32,
-    /// Late acknowledgements after which the sender took its own time, and that time.
-    pub(crate) thoughts: Events,
     pub(crate) tally: Tally,
     pub(crate) odds: Odds,
     pub(crate) mss_option: u16,
@@ -209,7 +206,6 @@ impl Default for Half {
             answered_len: 0,
             data_stamp: 0,
             pace: 0,
-            thoughts: Events::default(),
         }
     }
 }

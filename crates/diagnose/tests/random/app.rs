@@ -4,13 +4,15 @@
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Act {
     /// Octets, with MSG_MORE or without.
-    Write { len: u64, more: bool },
+    Write {
+        len: u64,
+        more: bool,
+    },
     /// Nanoseconds.
     Think(u64),
     /// Until as many more octets have been read.
     Read(u64),
     Cork(bool),
-    NoDelay,
     Close,
 }
 
@@ -64,7 +66,7 @@ impl App {
         self.wanted += octets;
         let then = self.acts[self.at + 1..]
             .iter()
-            .find(|act| !matches!(act, Act::Think(_) | Act::Cork(_) | Act::NoDelay));
+            .find(|act| !matches!(act, Act::Think(_) | Act::Cork(_)));
         self.reads.push(Waited {
             from,
             to: self.wanted,

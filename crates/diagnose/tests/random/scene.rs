@@ -20,7 +20,7 @@ pub(crate) struct Scene {
     /// The server is on the Internet, and the client behind a private address.
     pub(crate) public: bool,
     pub(crate) style: Style,
-    pub(crate) floods: [bool; 2],
+    pub(crate) floods: bool,
 }
 
 /// What the programs do.
@@ -91,9 +91,13 @@ impl Scene {
         Self {
             name,
             configs,
-            connections: if dice.happens(0.5) { 1 } else { dice.scale(1, 12) },
+            connections: if dice.happens(0.5) {
+                1
+            } else {
+                dice.scale(1, 12)
+            },
             public,
-            floods: [family == Family::Flood, false],
+            floods: family == Family::Flood,
             path,
             style,
         }
@@ -154,7 +158,11 @@ fn stack(dice: &mut Dice, mss: u16, nodelay: f64) -> Config {
     };
     match dice.between(0, 9) {
         // Linux.
-        0..=4 => build(Profile::LINUX_6.builder(sizes).send_policy(off(SendPolicy::Linux))),
+        0..=4 => build(
+            Profile::LINUX_6
+                .builder(sizes)
+                .send_policy(off(SendPolicy::Linux)),
+        ),
         // Windows.
         5..=6 => build(
             Profile::LINUX_6
@@ -299,7 +307,11 @@ impl Style {
                 let regular = dice.happens(0.5);
                 for _ in 0..self.exchanges * 5 {
                     let lens = self.message(0, dice);
-                    let ns = if regular { every_ns } else { self.time(every_ns, dice) };
+                    let ns = if regular {
+                        every_ns
+                    } else {
+                        self.time(every_ns, dice)
+                    };
                     client.push(Act::Think(ns));
                     self.says(0, &lens, &mut client, dice);
                     server.push(Act::Read(lens.iter().sum()));

@@ -31,8 +31,9 @@ pub(crate) struct Score {
     /// Accusations by their kind.
     pub(crate) accused: BTreeMap<String, Count>,
     pub(crate) possible: Count,
-    /// Sum of the share found, over captures that have something, and how many have.
+    /// Sum of the share found, over captures that have something, and how many have; by kind, too.
     pub(crate) recall: (f64, usize),
+    pub(crate) by_kind: BTreeMap<&'static str, (f64, usize)>,
     /// Captures of which something was found where something is.
     pub(crate) seen: usize,
     /// Captures with a wrong accusation.
@@ -46,7 +47,13 @@ pub(crate) struct Score {
 
 impl Score {
     /// Takes a capture and what was claimed of it; says what was wrong or missed.
-    pub(crate) fn add(&mut self, capture: &Capture, claims: &[Claim], log: &mut Vec<String>) {
+    pub(crate) fn add(
+        &mut self,
+        capture: &Capture,
+        claims: &[Claim],
+        excuses: &BTreeMap<u64, &'static str>,
+        log: &mut Vec<String>,
+    ) {
         self.captures += 1;
         let truth = |frame| capture.late.iter().find(|l| l.frame == frame);
         let mut wrong = 0;
@@ -95,11 +102,18 @@ impl Score {
             (true, false) => self.floods_missed += 1,
             (false, false) => {}
         }
-        self.recall(capture, claims, log);
+        self.recall(capture, claims, excuses, log);
     }
 
-    fn recall(&mut self, capture: &Capture, claims: &[Claim], log: &mut Vec<String>) {
+    fn recall(
+        &mut self,
+        capture: &Capture,
+        claims: &[Claim],
+        excuses: &BTreeMap<u64, &'static str>,
+        log: &mut Vec<String>,
+    ) {
         let (mut all, mut found) = (0, 0);
+        let mut kinds: BTreeMap<&'static str, (u32, u32)> = BTreeMap::new();
         for late in &capture.late {
             let Truth::Stall(kind) = late.truth else {
                 continue;
@@ -108,24 +122,35 @@ impl Score {
             let row = self.stalls.entry(kind).or_default();
             row[2] += 1;
             all += 1;
+            let of_kind = kinds.entry(kind).or_default();
+            of_kind.1 += 1;
             match claim.map(|c| c.tier.as_str()) {
                 Some("possible") => row[1] += 1,
                 Some(_) => {
                     row[0] += 1;
                     found += 1;
+                    of_kind.0 += 1;
                 }
                 None => {}
             }
             if claim.is_none_or(|c| c.tier == "possible") {
                 log.push(format!(
-                    "MISS {} {}: {kind} frame {} {:.1} ms{}",
+                    "MISS {} {}: {kind} frame {} {:.1} ms {}",
                     capture.seed,
                     capture.name,
                     late.frame,
                     late.cost_ns as f64 / 1e6,
-                    if claim.is_some() { " (possible)" } else { "" }
+                    match claim {
+                        Some(_) => "possible",
+                        None => excuses.get(&late.frame).copied().unwrap_or("unnoticed"),
+                    }
                 ));
             }
+        }
+        for (kind, (found, all)) in kinds {
+            let sum = self.by_kind.entry(kind).or_default();
+            sum.0 += f64::from(found) / f64::from(all);
+            sum.1 += 1;
         }
         if all > 0 {
             self.recall.0 += f64::from(found) / f64::from(all);
@@ -148,7 +173,10 @@ impl Score {
     }
 
     pub(crate) fn possible_right(&self) -> f64 {
-        share(self.possible.right, self.possible.right + self.possible.wrong)
+        share(
+            self.possible.right,
+            self.possible.right + self.possible.wrong,
+        )
     }
 }
 
@@ -161,12 +189,19 @@ fn share(part: usize, whole: usize) -> f64 {
 
 impl std::fmt::Display for Score {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        writeln!(f, "{} captures, {} of them with stalls", self.captures, self.recall.1)?;
+        writeln!(
+            f,
+            "{} captures, {} of them with stalls",
+            self.captures, self.recall.1
+        )?;
         for (kind, [found, possible, all]) in &self.stalls {
             writeln!(
                 f,
-                "  {kind:<12} {all:>6} stalls, {found:>6} found ({:.3}), {possible} possible",
-                share(*found, *all)
+                "  {kind:<12} {all:>6} stalls, {found:>6} found ({:.3}), {possible} possible; \
+                 by capture {:.3} of {}",
+                share(*found, *all),
+                self.by_kind[kind].0 / self.by_kind[kind].1 as f64,
+                self.by_kind[kind].1
             )?;
         }
         for (kind, count) in &self.accused {

@@ -46,7 +46,9 @@ pub(crate) enum Cause {
     /// An ACK that a timer of its sender's sent, without data.
     DelayedAck,
     /// Any other ACK; with data or without.
-    Ack { with_data: bool },
+    Ack {
+        with_data: bool,
+    },
     Timer,
     Program,
 }
@@ -67,9 +69,8 @@ pub(crate) struct Kept {
     pub(crate) cause: Cause,
     /// Something was lost or sent again meanwhile.
     pub(crate) disturbed: bool,
-    /// Octets in flight meanwhile, and the two windows.
+    /// Octets in flight meanwhile, and the peer's window.
     pub(crate) flight: u64,
-    pub(crate) cwnd: u64,
     pub(crate) wnd: u64,
     pub(crate) mss: u32,
     pub(crate) full_buffer: bool,
@@ -81,9 +82,6 @@ pub(crate) struct Run {
     pub(crate) apps: [App; 2],
     /// Offsets at which a program's writes ended, with the time, by end.
     pub(crate) writes: [Vec<(u64, u64)>; 2],
-    pub(crate) lost: u64,
-    /// Data segments sent, and those below the MSS, by end.
-    pub(crate) data: [u64; 2],
     pub(crate) arrivals: Vec<u64>,
 }
 
@@ -160,8 +158,6 @@ pub(crate) fn play(
             kept: Vec::new(),
             apps: [App::new(client), App::new(server)],
             writes: [Vec::new(), Vec::new()],
-            lost: 0,
-            data: [0; 2],
             arrivals: Vec::new(),
         },
         events: BinaryHeap::new(),
@@ -292,7 +288,6 @@ impl World {
         self.run.arrivals.push(u64::MAX);
         let data = segment.data();
         if segment.len > 0 {
-            self.run.data[end] += 1;
             if data.end > self.greatest[end] {
                 self.note_departure(end, now, &segment, cause, id);
                 self.greatest[end] = data.end;
@@ -313,7 +308,11 @@ impl World {
     fn carry(&mut self, end: usize, now: u64, segment: Segment, by_timer: bool, id: usize) {
         let rate = self.path.rate[end];
         let bits = 8 * (u64::from(segment.len) + 66);
-        let takes = if rate > 0 { bits * 1_000_000_000 / rate } else { 500 };
+        let takes = if rate > 0 {
+            bits * 1_000_000_000 / rate
+        } else {
+            500
+        };
         let departs = self.free[end].max(now);
         self.free[end] = departs + takes;
         let jitter = match self.path.jitter_ns {
@@ -322,7 +321,11 @@ impl World {
         };
         let way = self.path.way_ns[end] + jitter;
         let arrives = (departs + takes + way).max(self.last[end]);
-        let share = if end == 0 { self.path.tap } else { 1.0 - self.path.tap };
+        let share = if end == 0 {
+            self.path.tap
+        } else {
+            1.0 - self.path.tap
+        };
         let tapped = match share {
             0.0 => now + 1_000,
             1.0 => arrives,
@@ -338,7 +341,6 @@ impl World {
             });
         }
         if lost {
-            self.run.lost += 1;
             self.disturbed = [true; 2];
             return;
         }
@@ -378,7 +380,6 @@ impl World {
             cause,
             disturbed: self.disturbed[end],
             flight: vars.outstanding(),
-            cwnd: vars.cwnd,
             wnd: vars.wnd,
             mss: vars.mss,
             full_buffer: vars.buffered() >= vars.capacity,
@@ -427,11 +428,6 @@ impl World {
                 Act::Cork(on) => {
                     app.at += 1;
                     self.ends[end].set_cork(time, on, &mut self.out);
-                    self.after(end, now, Cause::Program, false);
-                }
-                Act::NoDelay => {
-                    app.at += 1;
-                    self.ends[end].set_nodelay(time, true, &mut self.out);
                     self.after(end, now, Cause::Program, false);
                 }
                 Act::Close => {
