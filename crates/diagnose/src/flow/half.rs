@@ -350,7 +350,11 @@ impl Half {
         if self.release.mark.frame > self.sent.frame && !self.release.whole && !whole {
             let bytes = i64::from(advance);
             let per_byte = (mark.time_ns - self.release.mark.time_ns) * 16 / bytes;
-            self.pace = smooth(self.pace, per_byte);
+            // The link carries as fast as it ever did; what came slower waited for something else.
+            self.pace = match self.pace {
+                0 => saturate(per_byte),
+                fastest => fastest.min(saturate(per_byte)),
+            };
         }
         let pure = whole && segment.payload == 0 && !segment.flags.any(Flags::SYN | Flags::FIN);
         self.release = Release {

@@ -358,7 +358,7 @@ impl Style {
                         let last = number + 1 == told.len();
                         server.push(Act::Write {
                             len: *len,
-                            more: !self.corked && !(last && self.flushed),
+                            more: !(self.corked || last && self.flushed),
                         });
                     }
                     if self.corked && self.flushed {

@@ -127,8 +127,9 @@ struct World {
     run: Run,
     events: BinaryHeap<Reverse<Entry>>,
     order: u64,
-    /// When each link is free again, and the last arrival.
+    /// When each link is free again, and when the last frame passed the tap and arrived.
     free: [u64; 2],
+    passed: [u64; 2],
     last: [u64; 2],
     held: [Option<(Offset, Why, u64)>; 2],
     limited: [Option<u64>; 2],
@@ -163,6 +164,7 @@ pub(crate) fn play(
         events: BinaryHeap::new(),
         order: 0,
         free: [0; 2],
+        passed: [0; 2],
         last: [0; 2],
         held: [None; 2],
         limited: [None; 2],
@@ -308,11 +310,7 @@ impl World {
     fn carry(&mut self, end: usize, now: u64, segment: Segment, by_timer: bool, id: usize) {
         let rate = self.path.rate[end];
         let bits = 8 * (u64::from(segment.len) + 66);
-        let takes = if rate > 0 {
-            bits * 1_000_000_000 / rate
-        } else {
-            500
-        };
+        let takes = (bits * 1_000_000_000).checked_div(rate).unwrap_or(500);
         let departs = self.free[end].max(now);
         self.free[end] = departs + takes;
         let jitter = match self.path.jitter_ns {
@@ -331,6 +329,9 @@ impl World {
             1.0 => arrives,
             share => departs + takes + (way as f64 * share) as u64,
         };
+        // Frames of one direction pass the tap in their order.
+        let tapped = tapped.max(self.passed[end]);
+        self.passed[end] = tapped;
         let lost = self.dice.happens(self.path.loss);
         if !lost || self.dice.happens(1.0 - share) {
             self.run.seen.push(Seen {
