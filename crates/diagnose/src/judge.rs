@@ -94,7 +94,7 @@ impl Judge<'_> {
             return Ack::Otherwise(Lookalike::SlowLink);
         }
         // What RFC 1122 does not let wait was as late.
-        if i64::from(half.prompt_ns) * 2 > hold.ack_wait_ns {
+        if (i64::from(half.prompt_ns) - path_ns) * 2 > beyond_ns {
             return Ack::Otherwise(Lookalike::LateAck);
         }
         // The handshake or another ACK tells that the path is shorter by a timer.
@@ -110,6 +110,10 @@ impl Judge<'_> {
         match (sooner || few, on_timer, measured) {
             (true, ..) | (_, true, true) => Ack::Delayed,
             (_, true, false) => Ack::Perhaps,
+            // A timer of no usual length, or a path that has become slower.
+            (false, false, _) if half.handshake_ns != u32::MAX && beyond_ns < TIMERS_NS => {
+                Ack::Perhaps
+            }
             _ => Ack::Otherwise(Lookalike::LateAck),
         }
     }
@@ -147,5 +151,7 @@ fn on_timer(beyond_ns: i64) -> bool {
 /// Slow hosts acknowledge after 10 to 20 ms without any timer. Delayed-ACK timers in use start at
 /// 40 ms; the tick of a cyclic one may fall earlier, and such a stall costs least.
 const TIMER_NS: i64 = 20_000_000;
+/// No delayed-ACK timer is longer (RFC 1122, section 4.2.3.2).
+const TIMERS_NS: i64 = 500_000_000;
 /// An answer within this time answers the segment before it.
 const AT_ONCE_NS: i64 = 5_000_000;

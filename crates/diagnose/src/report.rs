@@ -145,9 +145,6 @@ impl ConnectionReport {
             ruled_out = story.ruled_out.clone();
             (stalls, cost_ns) = (story.stalls, story.cost_ns);
         }
-        for half in &connection.halves {
-            ruled_out.add_all(Lookalike::ThinkTime, &half.thoughts);
-        }
         Self {
             id: connection.id,
             client: connection.ends.ends[client],

@@ -177,7 +177,12 @@ impl Connection {
             return;
         }
         self.handshake = true;
-        // Scaling counts only if both offer it (RFC 7323, section 2.2).
+        // Timestamps and scaling count only if both offer them (RFC 7323, sections 2.2 and 3.2).
+        if self.halves.iter().any(|h| !h.timestamps) {
+            for half in &mut self.halves {
+                half.timestamps = false;
+            }
+        }
         if self.halves.iter().any(|h| h.window_scale.is_none()) {
             for half in &mut self.halves {
                 half.window_scale = Some(0);
@@ -294,8 +299,10 @@ impl Connection {
             Pause::Thought => {
                 let half = &mut self.halves[from];
                 half.odds.miss(mark.time_ns - half.sent.time_ns);
-                half.thoughts
-                    .add(mark.frame, mark.time_ns - half.release.mark.time_ns);
+                let thought_ns = mark.time_ns - half.release.mark.time_ns;
+                self.story()
+                    .ruled_out
+                    .add(Lookalike::ThinkTime, mark.frame, thought_ns);
                 self.self_clocked(from, mark);
             }
             Pause::Defied => {

@@ -2,7 +2,6 @@
 
 use std::cmp::Ordering;
 
-use crate::lookalikes::Tally as Events;
 use crate::odds::Odds;
 use tinygram_wire::decode::{Around, Flags, Segment};
 
@@ -50,8 +49,6 @@ pub(crate) struct Half {
     pub(crate) delayed_ns: u32,
     /// Time that the receiver's link takes for a byte, in 1/16 ns, by the ACKs within flights.
     pub(crate) pace: u32,
-    /// Late acknowledgements after which the sender took its own time, and that time.
-    pub(crate) thoughts: Events,
     pub(crate) tally: Tally,
     pub(crate) odds: Odds,
     pub(crate) mss_option: u16,
@@ -209,7 +206,6 @@ impl Default for Half {
             answered_len: 0,
             data_stamp: 0,
             pace: 0,
-            thoughts: Events::default(),
         }
     }
 }
@@ -354,7 +350,11 @@ impl Half {
         if self.release.mark.frame > self.sent.frame && !self.release.whole && !whole {
             let bytes = i64::from(advance);
             let per_byte = (mark.time_ns - self.release.mark.time_ns) * 16 / bytes;
-            self.pace = smooth(self.pace, per_byte);
+            // The link carries as fast as it ever did; what came slower waited for something else.
+            self.pace = match self.pace {
+                0 => saturate(per_byte),
+                fastest => fastest.min(saturate(per_byte)),
+            };
         }
         let pure = whole && segment.payload == 0 && !segment.flags.any(Flags::SYN | Flags::FIN);
         self.release = Release {
