@@ -46,7 +46,10 @@ fn stripped_c_names_the_program_and_the_place_in_it() {
         return;
     };
     let name = program.file_name().expect("a name").to_string_lossy();
-    assert!(site.function.starts_with(&format!("{name}+0x")), "{site:#?}");
+    assert!(
+        site.function.starts_with(&format!("{name}+0x")),
+        "{site:#?}"
+    );
     assert!(site.stack.len() > 2, "{site:#?}");
 }
 
@@ -86,7 +89,10 @@ fn python_names_its_function_and_its_line() {
         let Some(site) = site(Command::new(python).arg(source("asks.py"))) else {
             return;
         };
-        assert_eq!(site.function, "Asker.ask_in_two_writes", "{python}: {site:#?}");
+        assert_eq!(
+            site.function, "Asker.ask_in_two_writes",
+            "{python}: {site:#?}"
+        );
         assert_eq!(site.line, Some(line_here("asks.py")), "{python}: {site:#?}");
         tried += 1;
     }
@@ -105,7 +111,9 @@ fn site(command: &mut Command) -> Option<CallSite> {
     let (output, findings) = watched.during(command.arg(port.to_string()));
     let said = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{said}");
-    let ours = findings.iter().filter(|f| f.connection.remote.port() == port);
+    let ours = findings
+        .iter()
+        .filter(|f| f.connection.remote.port() == port);
     let sites: Vec<CallSite> = ours
         .clone()
         .filter_map(|finding| finding.call.as_deref().cloned())
@@ -132,7 +140,8 @@ fn answer(listener: &TcpListener) {
 /// Each test has rings of its own, and the kernel's budget of stacks is one.
 fn alone() -> MutexGuard<'static, ()> {
     static ONE: Mutex<()> = Mutex::new(());
-    ONE.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+    ONE.lock()
+        .unwrap_or_else(std::sync::PoisonError::into_inner)
 }
 
 /// The program built by `compiler`; none, with the reason printed, where it is not installed.
@@ -159,7 +168,9 @@ fn built(name: &str, compiler: &str, options: &[&str]) -> Option<PathBuf> {
 }
 
 fn source(file: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/sites").join(file)
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("tests/sites")
+        .join(file)
 }
 
 /// The line that says `here`.

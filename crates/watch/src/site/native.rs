@@ -5,9 +5,9 @@ use std::fs::File;
 use std::ops::{Deref, Range};
 use std::rc::Rc;
 
+use blazesym::Pid;
 use blazesym::symbolize::source::{Process as InProcess, Source};
 use blazesym::symbolize::{Input, Sym, Symbolized, Symbolizer};
-use blazesym::Pid;
 use framehop::{CacheNative, FrameAddress, Module, ModuleSectionInfo, Unwinder, UnwinderNative};
 use memmap2::Mmap;
 use object::{Object, ObjectSection, ObjectSegment};
@@ -55,7 +55,9 @@ impl Programs {
         let mut frames = Vec::new();
         for (at, address) in addresses.iter().enumerate() {
             match named.get(at) {
-                Some(Symbolized::Sym(symbol)) => frames_of(symbol, program.library(*address), &mut frames),
+                Some(Symbolized::Sym(symbol)) => {
+                    frames_of(symbol, program.library(*address), &mut frames)
+                }
                 _ => frames.push(program.unnamed(*address)),
             }
         }
@@ -232,8 +234,7 @@ impl Sections {
         let segment = object.segments().find(|segment| {
             let (start, length) = segment.file_range();
             // A mapping begins at a page, a segment anywhere in it.
-            (start & !PAGE_MASK..start + length).contains(&offset)
-                && executes(segment)
+            (start & !PAGE_MASK..start + length).contains(&offset) && executes(segment)
         })?;
         let address_of_map = segment.address() - segment.file_range().0 + offset;
         Some(Self {
@@ -290,7 +291,26 @@ const MOST_PROGRAMS: usize = 64;
 const MOST_FRAMES: usize = 48;
 /// How functions of language libraries begin, whose users are of interest: Rust's, Go's, C++'s.
 const RUNTIMES: [&str; 22] = [
-    "std::", "core::", "alloc::", "tokio::", "mio::", "socket2::", "rustls::", "hyper::", "futures",
-    "syscall.", "runtime.", "runtime/", "internal/", "net.", "net/http.", "bufio.", "io.", "fmt.",
-    "crypto/", "dyn core::", "dyn std::", "impl std::",
+    "std::",
+    "core::",
+    "alloc::",
+    "tokio::",
+    "mio::",
+    "socket2::",
+    "rustls::",
+    "hyper::",
+    "futures",
+    "syscall.",
+    "runtime.",
+    "runtime/",
+    "internal/",
+    "net.",
+    "net/http.",
+    "bufio.",
+    "io.",
+    "fmt.",
+    "crypto/",
+    "dyn core::",
+    "dyn std::",
+    "impl std::",
 ];

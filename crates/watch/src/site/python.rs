@@ -338,7 +338,9 @@ fn string(pid: u32, address: u64, layout: &Layout) -> Option<String> {
     Some(match width {
         1 => octets.iter().map(|octet| char::from(*octet)).collect(),
         2 => {
-            let units = octets.chunks_exact(2).map(|two| u16::from_ne_bytes([two[0], two[1]]));
+            let units = octets
+                .chunks_exact(2)
+                .map(|two| u16::from_ne_bytes([two[0], two[1]]));
             char::decode_utf16(units)
                 .map(|c| c.unwrap_or(char::REPLACEMENT_CHARACTER))
                 .collect()
@@ -374,7 +376,11 @@ fn line_of(table: &[u8], first_line: u32, unit: u64) -> u32 {
         };
         let mut signed = || {
             let value = number();
-            if value & 1 == 1 { -(value >> 1) } else { value >> 1 }
+            if value & 1 == 1 {
+                -(value >> 1)
+            } else {
+                value >> 1
+            }
         };
         let mut has_line = true;
         match head >> 3 & 15 {
@@ -433,10 +439,17 @@ mod tests {
         // def f(s):          # line 10
         //     s.send(b"a")   # line 11: three units on the line after, one without a line, two on the next
         let table = [
-            0x80 | 11 << 3 | 2, 4, 9, // one line further, with columns
+            0x80 | 11 << 3 | 2,
+            4,
+            9,              // one line further, with columns
             0x80 | 15 << 3, // no line
-            0x80 | 13 << 3 | 1, 0x02, // one line further, without columns
-            0x80 | 14 << 3, 0x03, 0, 0, 0, // a line back
+            0x80 | 13 << 3 | 1,
+            0x02, // one line further, without columns
+            0x80 | 14 << 3,
+            0x03,
+            0,
+            0,
+            0, // a line back
         ];
         let lines: Vec<u32> = (0..8).map(|unit| line_of(&table, 10, unit)).collect();
         assert_eq!(lines, [11, 11, 11, 11, 12, 12, 11, 11]);

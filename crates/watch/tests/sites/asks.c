@@ -23,7 +23,7 @@ int main(int argc, char **argv)
 	server.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
 	if (connect(connection, (void *)&server, sizeof server))
 		return 1;
-	for (int i = 0; i < 12; i++) {
+	for (int i = 0; i < 40; i++) {
 		ask_in_two_writes(connection);
 		if (read(connection, &answer, 1) != 1)
 			return 1;

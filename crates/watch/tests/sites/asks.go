@@ -19,7 +19,7 @@ func main() {
 	}
 	connection.(*net.TCPConn).SetNoDelay(false)
 	answer := make([]byte, 1)
-	for i := 0; i < 12; i++ {
+	for i := 0; i < 40; i++ {
 		askInTwoWrites(connection)
 		if _, err := connection.Read(answer); err != nil {
 			panic(err)

@@ -13,7 +13,7 @@ class Asker:
 
 def main():
     with socket.create_connection(("127.0.0.1", int(sys.argv[1]))) as connection:
-        for _ in range(12):
+        for _ in range(40):
             Asker().ask_in_two_writes(connection)
 
 

@@ -13,7 +13,7 @@ fn ask_in_two_writes(connection: &mut TcpStream) -> std::io::Result<()> {
 fn main() -> std::io::Result<()> {
     let port: u16 = std::env::args().nth(1).unwrap().parse().unwrap();
     let mut connection = TcpStream::connect(("127.0.0.1", port))?;
-    for _ in 0..12 {
+    for _ in 0..40 {
         ask_in_two_writes(&mut connection)?;
         connection.read_exact(&mut [0])?;
     }
