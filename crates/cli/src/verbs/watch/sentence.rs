@@ -15,8 +15,12 @@ pub(crate) fn of(finding: &Finding, process: &Process) -> String {
     } else {
         ""
     };
+    let call = finding
+        .call
+        .as_ref()
+        .map_or_else(String::new, |call| format!(", written by {call}"));
     format!(
-        "{} {} {}: {maybe}{}",
+        "{} {} {}: {maybe}{}{call}",
         clock(finding.start_ns),
         name(process),
         ends(finding),
