@@ -130,7 +130,7 @@ impl Row {
                 ..
             } => {
                 self.flood.segments += segments;
-                self.flood.writes += writes;
+                self.flood.writes += writes.unwrap_or(0);
                 self.flood.turns += turns;
                 self.flood.bytes += bytes;
             }
