@@ -164,10 +164,10 @@ impl Row {
     /// Median octets held, and behind how many.
     #[must_use]
     pub fn octets(&self) -> (u64, u64) {
-        (
-            self.held.value_at_quantile(0.5),
-            self.behind.value_at_quantile(0.5),
-        )
+        // Sizes tend to be round, and a step of the histogram begins with a rounder one than it ends with.
+        let median =
+            |octets: &Histogram<u32>| octets.lowest_equivalent(octets.value_at_quantile(0.5));
+        (median(&self.held), median(&self.behind))
     }
 }
 
