@@ -99,6 +99,8 @@ pub enum Reason {
     Autocork,
     /// The congestion window, where one segment fills it.
     CongestionWindow,
+    /// A buffer, the sender's or the receiver's, that holds no two segments.
+    Buffer,
 }
 
 /// What ended a hold.

@@ -72,8 +72,8 @@ pub enum Facts {
     Flood {
         /// Data segments.
         segments: u64,
-        /// Writes.
-        writes: u64,
+        /// Writes; none if they are not known.
+        writes: Option<u64>,
         /// Times at which the program read after it had written.
         turns: u64,
         /// Payload in octets.

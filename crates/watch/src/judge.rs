@@ -334,6 +334,7 @@ fn kind(hold: &Hold, late_ns: i64, path_ns: i64) -> Kind {
         Reason::Cork | Reason::MsgMore | Reason::Autocork => Kind::CorkHeld,
         Reason::CongestionWindow if hold.behind < hold.connection.mss => Kind::ShortInitialSegment,
         Reason::CongestionWindow => Kind::SlowStartDelayedAck,
+        Reason::Buffer => Kind::SmallBuffer,
         Reason::Nagle => {
             let late = late_ns > REACTION_NS.max(path_ns / 2);
             if hold.release == Release::Ack && !late {
@@ -377,7 +378,7 @@ impl Flood {
             cost: Cost::segments(saved),
             facts: Facts::Flood {
                 segments: self.segments,
-                writes: self.writes,
+                writes: Some(self.writes),
                 turns: self.turns,
                 bytes: self.bytes,
                 lasted_ns: self.lasted_ns,

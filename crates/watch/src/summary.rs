@@ -130,7 +130,7 @@ impl Row {
                 ..
             } => {
                 self.flood.segments += segments;
-                self.flood.writes += writes;
+                self.flood.writes += writes.unwrap_or(0);
                 self.flood.turns += turns;
                 self.flood.bytes += bytes;
             }
@@ -164,10 +164,10 @@ impl Row {
     /// Median octets held, and behind how many.
     #[must_use]
     pub fn octets(&self) -> (u64, u64) {
-        (
-            self.held.value_at_quantile(0.5),
-            self.behind.value_at_quantile(0.5),
-        )
+        // Sizes tend to be round, and a step of the histogram begins with a rounder one than it ends with.
+        let median =
+            |octets: &Histogram<u32>| octets.lowest_equivalent(octets.value_at_quantile(0.5));
+        (median(&self.held), median(&self.behind))
     }
 }
 

@@ -100,10 +100,11 @@ pub(crate) struct Sites {
 impl Sites {
     /// Where `stack` comes from; none if the process may not be looked into, or has ended.
     pub(crate) fn of(&mut self, stack: &Stack<'_>) -> Option<Arc<CallSite>> {
-        let mut frames = self.python.frames(stack);
-        if frames.is_empty() {
-            frames = self.native.frames(stack);
-        }
+        let frames = match self.python.is_known(stack.pid) {
+            // The interpreter's C functions are nobody's call site.
+            true => self.python.frames(stack),
+            false => self.native.frames(stack),
+        };
         CallSite::of(frames).map(Arc::new)
     }
 

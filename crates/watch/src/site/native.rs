@@ -290,7 +290,8 @@ const PAGE_MASK: u64 = 4095;
 const MOST_PROGRAMS: usize = 64;
 const MOST_FRAMES: usize = 48;
 /// How functions of language libraries begin, whose users are of interest: Rust's, Go's, C++'s.
-const RUNTIMES: [&str; 22] = [
+const RUNTIMES: [&str; 23] = [
+    "_start",
     "std::",
     "core::",
     "alloc::",

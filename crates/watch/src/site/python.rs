@@ -164,6 +164,11 @@ impl Interpreters {
         frames
     }
 
+    /// Whether `pid` is a Python of a version that is known here.
+    pub(super) fn is_known(&mut self, pid: u32) -> bool {
+        self.known(pid).interpreter.is_some()
+    }
+
     /// The threads of `pid`, if it is a Python of a version that is known here.
     pub(super) fn threads(&mut self, pid: u32) -> Vec<Thread> {
         match self.known(pid).interpreter {

@@ -48,7 +48,10 @@ pub(super) fn github(stalls: &[Stall]) -> String {
             .replace('\n', "%0A");
         let place = stall.finding.call.as_ref().and_then(|call| {
             let (file, line) = (call.file.as_ref()?, call.line?);
-            Some(format!("file={},line={line},", property(&in_repository(file))))
+            Some(format!(
+                "file={},line={line},",
+                property(&in_repository(file))
+            ))
         });
         let place = place.unwrap_or_default();
         let _ = writeln!(out, "::error {place}title=TCP stall::{said}");
@@ -66,7 +69,9 @@ fn in_repository(file: &str) -> String {
 /// A value before the two colons: there commas and colons are escaped besides.
 fn property(text: &str) -> String {
     let text = text.replace('%', "%25").replace('\r', "%0D");
-    text.replace('\n', "%0A").replace(':', "%3A").replace(',', "%2C")
+    text.replace('\n', "%0A")
+        .replace(':', "%3A")
+        .replace(',', "%2C")
 }
 
 fn escaped(text: &str) -> String {

@@ -148,6 +148,7 @@ fn reason_name(reason: Reason) -> &'static str {
         Reason::MsgMore => "msg-more",
         Reason::Autocork => "autocork",
         Reason::CongestionWindow => "congestion-window",
+        Reason::Buffer => "buffer",
     }
 }
 
