@@ -77,7 +77,7 @@ impl Scene {
 fn told(policy: &Policy, own: &SendPolicy) -> SendPolicy {
     match policy {
         Policy::Engine { policy, .. } => policy.clone(),
-        Policy::Socket(SocketPolicy::NoDelay) => SendPolicy::named("off").expect("registered"),
+        Policy::Socket(SocketPolicy::NoDelay) => SendPolicy::Off,
         Policy::Socket(_) => own.clone(),
     }
 }

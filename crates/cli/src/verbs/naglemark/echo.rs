@@ -72,7 +72,7 @@ struct Link {
 pub(super) struct InForce {
     /// The window that the receiver can offer, bytes; one for each of the socket buffers.
     receive_buffers: Vec<u64>,
-    ack_policy: &'static str,
+    ack_policy: String,
     ack_timer: String,
     /// The fitted client's slow timer, which flushes delayed ACKs as well.
     ack_slow_timer_ms: Option<f64>,
@@ -162,7 +162,9 @@ impl InForce {
             .filter(|_| hosts.ack_timer.is_none());
         Self {
             receive_buffers: plan.socket_buffers.iter().map(window).collect(),
-            ack_policy: args.ack_policy.map_or(own_policy, |entry| entry.name),
+            ack_policy: args
+                .ack_policy
+                .map_or(own_policy.to_string(), |entry| entry.name.into()),
             ack_timer: hosts.ack_timer.as_ref().map_or(own_timer, shown_ack_timer),
             ack_slow_timer_ms: slow.map(|tick| tick.period.as_millis_f64()),
             requests_per_connection: plan

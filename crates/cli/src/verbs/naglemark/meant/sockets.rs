@@ -171,19 +171,18 @@ fn check_model(args: &Args) -> Result<(), Failure> {
 
 /// Whose rules the sender follows.
 fn profile(args: &Args, backends: &[BackendName]) -> Result<&'static Profile, Failure> {
-    let linux = || Profile::named(LINUX).expect("registered");
-    let profile = args.profile.unwrap_or_else(linux);
-    if profile.name != LINUX && backends.contains(&BackendName::Kernel) {
+    let profile = args.profile.unwrap_or(&LINUX);
+    if profile.name != LINUX.name && backends.contains(&BackendName::Kernel) {
         return refused(format!(
-            "--profile {}: the kernel has its own rules (accepted with --backend kernel: {LINUX})",
-            profile.name
+            "--profile {}: the kernel has its own rules (accepted with --backend kernel: {})",
+            profile.name, LINUX.name
         ));
     }
     Ok(profile)
 }
 
 /// The engine's rules that claim to be the kernel's.
-const LINUX: &str = "linux_6";
+const LINUX: Profile = Profile::LINUX_6;
 /// As many as fill the caches and leave the receiver's quick ACKs of a new connection behind.
 const WARMUP: u32 = 20;
 
