@@ -10,7 +10,7 @@ use tinygram_sim::costs::{ComesIn, HostCosts, SegmentCost};
 use tinygram_sim::medium::{ImpairmentRules, Medium, MediumKind, PointToPoint, Wire};
 use tinygram_sim::observer::Nobody;
 
-use super::{Scene, congestion, told, writes};
+use super::{HostsKind, Scene, congestion, told, writes};
 use crate::backend::{Backend, Conditions, Error, NOMINAL_RATE, VirtualTime};
 use crate::policy::{Policy, SocketPolicy};
 use crate::trial::{REQUEST, Taken, Trial};
@@ -112,23 +112,12 @@ impl LinuxHosts {
     }
 }
 
-impl Over {
-    /// As shown.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Veth => "as over veth",
-            Self::Tun => "as over tun",
-        }
-    }
-}
-
 impl Backend for LinuxHosts {
     fn conditions(&self) -> Conditions {
         let server = self.config(self.profile, SEND_BUFFER);
         Conditions {
             backend: "sim".into(),
-            link: self.over.name().into(),
+            link: HostsKind::Linux(self.over).name().into(),
             stack: self.profile.name.into(),
             mss: self.mss - options_of(&server),
             congestion: congestion(&server),

@@ -119,6 +119,8 @@ fn contradictions_are_named() {
         ),
         ("--lengths 1..1G", "more than 100000000"),
         ("--capture-at receiver", "--capture-at belongs to"),
+        ("--profile modern", "the paper's hosts have their own rules"),
+        ("--hosts paper --policy cork", "--hosts linux-veth"),
         ("--trace -", "keep one cell and 792 are measured"),
         (
             "--pcapng x --medium fddi --policy nagle --app-buffer 4K --trial S",
