@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use tinygram_wire::decode::Endpoint;
+use tinygram_wire::endpoint::Endpoint;
 
 use crate::findings::Finding;
 use crate::flow::connection::Connection;

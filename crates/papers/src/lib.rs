@@ -11,6 +11,7 @@ pub mod heidemann;
 pub mod mogul;
 pub mod moldeklev;
 mod standard;
+pub mod value;
 
 pub use experiment::Experiment;
 pub use standard::{Source, Standard};

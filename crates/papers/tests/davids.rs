@@ -4,7 +4,8 @@ use tinygram_engine::Duration;
 use tinygram_papers::davids::EXPERIMENTS;
 use tinygram_papers::davids::published::TRACES;
 use tinygram_papers::davids::trace::{AckClock, Measured, Parameters};
-use tinygram_papers::experiment::{Class, Effort, Outcome, Status, Tolerance};
+use tinygram_papers::experiment::{Class, Effort, Outcome, Status};
+use tinygram_papers::value::Tolerance;
 
 fn outcome() -> Outcome {
     (EXPERIMENTS[0].run)(&Effort::PAPER)

@@ -1,11 +1,12 @@
 //! Every value of Moldeklev & Gunningberg's within its tolerance.
 
 use tinygram_papers::Experiment;
-use tinygram_papers::experiment::{Class, Effort, Origin, Outcome, Row, Status, Value};
+use tinygram_papers::experiment::{Class, Effort, Origin, Outcome, Row, Status};
 use tinygram_papers::moldeklev::EXPERIMENTS;
 use tinygram_papers::moldeklev::predict::{Class as DeadlockClass, predict};
 use tinygram_papers::moldeklev::published::{SIZES, TABLE_1};
 use tinygram_papers::moldeklev::transfer::on_atm;
+use tinygram_papers::value::Value;
 
 fn outcome(id: &str) -> Outcome {
     let experiment: &Experiment = EXPERIMENTS

@@ -1,6 +1,8 @@
 //! A connection: two halves, whose turn it is, and what has been found so far.
 
-use tinygram_wire::decode::{Around, Endpoint, Flags, Segment};
+use tinygram_engine::Flags;
+use tinygram_wire::decode::{Around, Segment};
+use tinygram_wire::endpoint::Endpoint;
 
 use super::copies::Copies;
 use super::half::{Arrival, DEFAULT_MSS, Half, Mark, Turn, saturate};

@@ -3,7 +3,8 @@
 use std::cmp::Ordering;
 
 use crate::odds::Odds;
-use tinygram_wire::decode::{Around, Flags, Segment};
+use tinygram_engine::Flags;
+use tinygram_wire::decode::{Around, Segment};
 
 /// A moment in the capture.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

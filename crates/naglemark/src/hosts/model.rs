@@ -5,7 +5,7 @@
 //! is marked as fitted wherever results are shown.
 
 use tinygram_engine::Duration;
-use tinygram_engine::receiver::ack_policy::SlowTick;
+use tinygram_engine::receiver::ack_policy::{AckPolicy, SlowTick};
 use tinygram_sim::costs::{ComesIn, Hiccup, HostCosts, SegmentCost};
 
 /// Which reading of the paper.
@@ -122,8 +122,8 @@ pub struct Costs {
 /// BSD's fast timer, which both models' clients delay ACKs by (section 1).
 pub const ACK_TICK: Duration = Duration::from_millis(200);
 
-/// The ACK policy of a client that infers the sender's buffer, by name (section 9).
-pub const INFERENCE: &str = "tru64-inference";
+/// The ACK policy of a client that infers the sender's buffer (section 9).
+pub const INFERENCE: AckPolicy = AckPolicy::Tru64Inference;
 
 impl Model {
     /// Its name, as typed.
@@ -147,12 +147,12 @@ impl Model {
         }
     }
 
-    /// The client's ACK policy, by name.
+    /// The client's ACK policy.
     #[must_use]
-    pub const fn ack_policy(self) -> &'static str {
+    pub const fn ack_policy(self) -> AckPolicy {
         match self {
-            Self::Literal => "every-second",
-            Self::Fitted => "bytes-consumed",
+            Self::Literal => AckPolicy::EverySecond,
+            Self::Fitted => AckPolicy::BytesConsumed,
         }
     }
 

@@ -25,10 +25,9 @@ pub mod trace;
 use tinygram_engine::Duration;
 
 use crate::Experiment;
-use crate::experiment::{
-    Class, Effort, Layout, Origin, Outcome, Paper, Parameter, Row, Tolerance, Trace, Value,
-};
+use crate::experiment::{Class, Effort, Layout, Origin, Outcome, Paper, Parameter, Row, Trace};
 use crate::standard::Standard;
+use crate::value::{Tolerance, Value};
 use published::{Published, TRACES};
 use trace::{ACK_OVERHEAD, AckClock, DATA_OVERHEAD, Measured, Parameters};
 

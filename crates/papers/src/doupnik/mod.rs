@@ -5,6 +5,7 @@
 //! draft's Table 1, and [`table::test`] the test as a pair of hosts ran it there.
 //!
 //! ```
+//! use tinygram_engine::sender::send_policy::SendPolicy;
 //! use tinygram_papers::doupnik::published::{File, TABLE};
 //! use tinygram_papers::doupnik::{table, web};
 //!
@@ -12,7 +13,7 @@
 //! let parameters = web::Parameters {
 //!     file: 10_000,
 //!     window: 8192,
-//!     ..table::test(&TABLE[2], "minshall", File::Long)
+//!     ..table::test(&TABLE[2], SendPolicy::Minshall, File::Long)
 //! };
 //! println!("{:.1} ms per request", parameters.run().mean_ms());
 //! # assert!(parameters.run().mean_ms() < 2.0);
@@ -23,6 +24,8 @@ pub mod published;
 mod sweep;
 pub mod table;
 pub mod web;
+
+use tinygram_engine::sender::send_policy::SendPolicy;
 
 use crate::Experiment;
 use crate::experiment::{Effort, Layout, Origin, Outcome, Paper, Parameter, Trace};
@@ -174,7 +177,7 @@ fn traces(measured: &[Measurements]) -> Vec<Trace> {
                 pair.window >> 10
             ),
             hosts: [pair.client.name(), pair.server.name()],
-            sent: measured.of(policy, file).last.clone(),
+            sent: measured.of(&policy, file).last.clone(),
         }
     };
     shown.into_iter().map(trace).collect()
@@ -190,7 +193,7 @@ fn notes(measured: &[Measurements]) -> Vec<String> {
     let odd = printed(4, Setting::NagleOn, File::Short);
     let unit = printed(3, Setting::NagleOff, File::Long);
     let segments = (long - HEADERS[0]) / u64::from(web::MSS);
-    let bsd = measured[3].of("nagle", File::Long).rate();
+    let bsd = measured[3].of(&SendPolicy::Nagle, File::Long).rate();
     vec![
         format!(
             "A request of the \"33KB file\" brings {long} B by the table's own KB/s, and one of \

@@ -52,8 +52,7 @@ pub(super) const PACE: Pace = Pace {
 
 /// The rules of one end, whose first tick of [`TICK`] falls after `first_tick`.
 pub(super) fn end(mss: u16, first_tick: Duration) -> Config {
-    let profile = Profile::named("sunos_4_1").expect("registered");
-    let mut config = (profile.config)(&Sizes {
+    let mut config = (Profile::SUNOS_4_1.config)(&Sizes {
         mss,
         send_buffer: WINDOW,
         receive_buffer: WINDOW,

@@ -6,8 +6,9 @@ use tinygram_sim::dice::{Dice, Purpose};
 use super::hosts::{self, Fixes, MSS, Over, PACE, TICK};
 use super::published::{Retrieval, TABLE_1};
 use super::transaction::Stall;
-use crate::experiment::{Class, Effort, Layout, Outcome, Row, Tolerance, Value};
+use crate::experiment::{Class, Effort, Layout, Outcome, Row};
 use crate::standard::Standard;
+use crate::value::{Tolerance, Value};
 
 /// Transactions in a row, as in the paper.
 const TRANSACTIONS: u64 = 100;

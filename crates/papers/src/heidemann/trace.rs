@@ -8,10 +8,10 @@ use super::hosts::{self, Fixes, HEADERS, Over, PACE, Pace, TICK};
 use super::published::{FIGURE_2, FIGURE_4, Line};
 use super::transaction::Transaction;
 use crate::experiment::{
-    Class, Effort, Layout, Mark, Origin, Outcome, Parameter, Plot, Row, Series, Tolerance, Trace,
-    Value,
+    Class, Effort, Layout, Mark, Origin, Outcome, Parameter, Plot, Row, Series, Trace,
 };
 use crate::standard::Standard;
+use crate::value::{Tolerance, Value};
 
 /// How far a time may be from the figure's, given the clocks' phases and the server's time: host
 /// costs, in ms.

@@ -12,10 +12,9 @@ use super::published::Table;
 use super::scores::{RULES, parameters};
 use super::stalled::{outcome, plan};
 use super::tables::entry_tolerance;
-use crate::experiment::{
-    Class, Effort, Mark, Origin, Outcome, Parameter, Plot, Row, Series, Tolerance, Value,
-};
+use crate::experiment::{Class, Effort, Mark, Origin, Outcome, Parameter, Plot, Row, Series};
 use crate::standard::Standard;
+use crate::value::{Tolerance, Value};
 
 const KIB: u64 = 1024;
 

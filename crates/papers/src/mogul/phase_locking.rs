@@ -5,10 +5,9 @@ use tinygram_engine::Duration;
 use tinygram_naglemark::{Lengths, MediumKind, Sample, Series as LengthSeries};
 
 use super::stalled::Setting;
-use crate::experiment::{
-    Class, Effort, Mark, Origin, Outcome, Parameter, Plot, Row, Series, Tolerance, Value,
-};
+use crate::experiment::{Class, Effort, Mark, Origin, Outcome, Parameter, Plot, Row, Series};
 use crate::standard::Standard;
+use crate::value::{Tolerance, Value};
 
 /// "Each of which the response would normally arrive within 5 msec".
 const USUAL_MS: f64 = 5.0;

@@ -193,11 +193,7 @@ mod tests {
 
     #[test]
     fn segments_are_those_of_the_second_response() {
-        let taken = path("modern").respond(
-            &SendPolicy::named("off").expect("registered"),
-            14_601,
-            Duration::ZERO,
-        );
+        let taken = path("modern").respond(&SendPolicy::Off, 14_601, Duration::ZERO);
         assert_eq!(taken.segments, 11);
     }
 

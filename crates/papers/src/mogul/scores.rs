@@ -6,8 +6,9 @@ use super::published::{Row as PublishedRow, SOCKET_BUFFERS, Table};
 use super::tables::{
     Entry, KNOWN_MISMATCHES, entries, entry_tolerance, mean_distance, measured, tolerance,
 };
-use crate::experiment::{Class, Effort, Layout, Origin, Outcome, Parameter, Row, Tolerance, Value};
+use crate::experiment::{Class, Effort, Layout, Origin, Outcome, Parameter, Row};
 use crate::standard::Standard;
+use crate::value::{Tolerance, Value};
 
 /// Without chance in its hosts, the literal model has little to average.
 const LITERAL_REPETITIONS: u32 = 1;

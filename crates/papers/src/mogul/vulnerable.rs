@@ -4,8 +4,9 @@ use tinygram_naglemark::MediumKind;
 
 use super::prevalence::Vulnerability;
 use super::stalled::Setting;
-use crate::experiment::{Class, Effort, Layout, Outcome, Row, Tolerance, Value};
+use crate::experiment::{Class, Effort, Layout, Outcome, Row};
 use crate::standard::Standard;
+use crate::value::{Tolerance, Value};
 
 pub(super) fn run(effort: &Effort) -> Outcome {
     let mut rows: Vec<Row> = TABLE_1.into_iter().map(of_the_log).collect();

@@ -135,14 +135,9 @@ pub fn link_today() -> Wire {
 }
 
 /// SunOS 4.1 between two hosts of one subnet, "where slow start is not an issue" (section 3).
-///
-/// # Panics
-///
-/// Never: the profile is registered.
 #[must_use]
 pub fn sun_os(sizes: &Sizes) -> Config {
-    let profile = Profile::named("sunos_4_1").expect("sunos_4_1 is registered");
-    let mut config = (profile.config)(sizes);
+    let mut config = (Profile::SUNOS_4_1.config)(sizes);
     config.sender.initial_cwnd = config.sender.cwnd_cap;
     config
 }

@@ -8,15 +8,15 @@ use super::cures::most_per_timer;
 use super::hosts::{ATM_MSS, OTHER_WORK, RULES, parameters};
 use super::published::{SIZES, TABLE_1, TABLE_2A, TABLE_2B, TABLE_3A, TABLE_3B, Table};
 use super::transfer::{Deadlock, Transfer};
-use crate::experiment::{Class, Effort, Layout, Origin, Outcome, Parameter, Row, Tolerance, Value};
+use crate::experiment::{Class, Effort, Layout, Origin, Outcome, Parameter, Row};
 use crate::standard::Standard;
+use crate::value::{Tolerance, Value};
 
 /// One of the tables.
 pub(super) struct Measured {
     published: &'static Table,
     mss: u16,
-    /// The send policy's name.
-    policy: &'static str,
+    policy: SendPolicy,
     /// What sets it apart.
     rule: &'static str,
     /// Cells that are not reproduced.
@@ -34,7 +34,7 @@ struct Known {
 pub(super) const WITH_NAGLE: Measured = Measured {
     published: &TABLE_1,
     mss: ATM_MSS,
-    policy: "nagle",
+    policy: SendPolicy::Nagle,
     rule: "Nagle's algorithm as BSD has it (2.3)",
     known: &[
         Known::new(16 << 10, 40 << 10, TWO_SEGMENTS_AT_ONCE),
@@ -57,7 +57,7 @@ pub(super) const WITH_NAGLE_AGAIN: Measured = Measured {
 pub(super) const WITHOUT_NAGLE: Measured = Measured {
     published: &TABLE_2B,
     mss: ATM_MSS,
-    policy: "off",
+    policy: SendPolicy::Off,
     rule: "Nagle's algorithm switched off (4.1)",
     known: &[
         Known::new(32 << 10, 16 << 10, SETTLES_LATE),
@@ -75,7 +75,7 @@ pub(super) const WITHOUT_NAGLE: Measured = Measured {
 pub(super) const WITH_THE_CHANGE: Measured = Measured {
     published: &TABLE_3A,
     mss: ATM_MSS,
-    policy: "mss-outstanding",
+    policy: SendPolicy::MssOutstanding,
     rule: "A short segment may also go once at least an MSS is unacknowledged, counted on entry to \
            the output pass (4.2.1, with the conclusions' \"at least\" for its \"more than\")",
     known: &[
@@ -92,7 +92,7 @@ pub(super) const WITH_THE_CHANGE: Measured = Measured {
 pub(super) const WITH_AN_MSS_OF_8192: Measured = Measured {
     published: &TABLE_3B,
     mss: 8192,
-    policy: "nagle",
+    policy: SendPolicy::Nagle,
     rule: "Nagle's algorithm with an MSS of 8192 octets (4.2.2)",
     // Smaller segments lost less: one of the cells with cell loss is within tolerance.
     known: &[
@@ -179,8 +179,7 @@ fn parameters_of(measured: &Measured) -> Vec<Parameter> {
 
 impl Measured {
     fn transfer(&self, s: u64, r: u64) -> Transfer {
-        let policy = SendPolicy::named(self.policy).expect("a registered policy");
-        Transfer::paper(s, r, self.mss).with_policy(policy)
+        Transfer::paper(s, r, self.mss).with_policy(self.policy.clone())
     }
 
     /// The cell in this line and this column.

@@ -11,10 +11,10 @@ use super::hosts::{CALL, RULES, parameters};
 use super::published::{Line, ReceiverStep, SenderStep, TABLE_A1};
 use super::transfer::on_atm;
 use crate::experiment::{
-    Class, Effort, Layout, Mark, Origin, Outcome, Parameter, Plot, Row, Series, Tolerance, Trace,
-    Value,
+    Class, Effort, Layout, Mark, Origin, Outcome, Parameter, Plot, Row, Series, Trace,
 };
 use crate::standard::Standard;
+use crate::value::{Tolerance, Value};
 
 /// The buffers of the example, in octets.
 const SEND_BUFFER: u64 = 16 << 10;

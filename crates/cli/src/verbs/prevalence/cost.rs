@@ -135,7 +135,7 @@ impl Bench {
             trials: trials.collect(),
             path,
             policies: cost.policies.iter().map(|policy| (policy.make)()).collect(),
-            off: SendPolicy::named("off").expect("OFF is registered"),
+            off: SendPolicy::Off,
         }
     }
 

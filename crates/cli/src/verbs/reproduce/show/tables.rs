@@ -1,6 +1,7 @@
 //! An outcome's rows as tables: a grid as the paper has it, or a line each.
 
-use tinygram_papers::experiment::{Layout, Outcome, Row, Status, Tolerance, Value};
+use tinygram_papers::experiment::{Layout, Outcome, Row, Status};
+use tinygram_papers::value::{Tolerance, Value};
 use tinygram_papers::{Source, Standard};
 use tinygram_report::{Align, Column, Entry, Table};
 

@@ -1,6 +1,7 @@
 //! How results are worded, the same in every format.
 
-use tinygram_papers::experiment::{Class, Origin, Paper, Row, Status, Tolerance, Value};
+use tinygram_papers::experiment::{Class, Origin, Paper, Row, Status};
+use tinygram_papers::value::{Tolerance, Value};
 use tinygram_papers::{Experiment, Source};
 use tinygram_report::Tone;
 use tinygram_report::units::size;
