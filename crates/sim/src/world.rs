@@ -43,6 +43,16 @@ pub enum Ended {
     TimeUp,
 }
 
+/// Why a host does not go on alone.
+enum Paused {
+    /// Something else in the world comes first; its next job is at this time.
+    Until(Instant),
+    /// It has sent something.
+    Sent,
+    /// The world must see to this.
+    For(Wish),
+}
+
 /// The least time that can pass.
 const INSTANT: Duration = Duration::from_nanos(1);
 
@@ -166,9 +176,13 @@ impl<P: Program, O: Observer> World<P, O> {
             } else {
                 let alone_until = others.min(self.medium_next).min(end);
                 match self.run_host(side, now, alone_until) {
-                    Wish::Nothing => {}
-                    Wish::Renew(socket) => self.renew(socket),
-                    Wish::Stop => return Ended::Stopped,
+                    Paused::Until(then) => {
+                        next[side.index()] = then;
+                        continue;
+                    }
+                    Paused::Sent => {}
+                    Paused::For(Wish::Renew(socket)) => self.renew(socket),
+                    Paused::For(_) => return Ended::Stopped,
                 }
             }
             next = Side::BOTH.map(|side| self.next_of(side));
@@ -206,7 +220,7 @@ impl<P: Program, O: Observer> World<P, O> {
     ///
     /// Not inlined: where a host's place is known, the compiler chooses each field's place anew.
     #[inline(never)]
-    fn run_host(&mut self, side: Side, mut now: Instant, alone_until: Instant) -> Wish {
+    fn run_host(&mut self, side: Side, mut now: Instant, alone_until: Instant) -> Paused {
         loop {
             self.now = now;
             self.events += 1;
@@ -217,13 +231,17 @@ impl<P: Program, O: Observer> World<P, O> {
                 self.flush(side);
             }
             let host = &self.hosts[side.index()];
-            self.observer.ran(host.kernel.free_at, side, host.sockets());
-            if sends || wish != Wish::Nothing {
-                return wish;
+            self.observer
+                .ran(host.kernel.processor.free_at, side, host.sockets());
+            if wish != Wish::Nothing {
+                return Paused::For(wish);
+            }
+            if sends {
+                return Paused::Sent;
             }
             now = self.next_of(side);
             if now >= alone_until {
-                return Wish::Nothing;
+                return Paused::Until(now);
             }
         }
     }
@@ -247,14 +265,12 @@ impl<P: Program, O: Observer> World<P, O> {
     #[inline(never)]
     fn flush(&mut self, side: Side) {
         let kernel = &mut self.hosts[side.index()].kernel;
-        let cost = kernel.costs.output;
-        let mut segments = std::mem::take(&mut kernel.outbox.segments);
-        let mut leaving = std::mem::take(&mut kernel.leaving);
-        let mut first = 0;
-        for from in &leaving {
-            let behind = first + from.segments;
-            for segment in &segments[first..behind] {
-                let at = kernel.occupy(cost.of(segment.len));
+        let processor = &mut kernel.processor;
+        let cost = processor.costs.output;
+        let mut segments = kernel.outbox.segments.iter();
+        for from in &kernel.leaving {
+            for segment in segments.by_ref().take(from.segments) {
+                let at = processor.occupy(cost.of(segment.len));
                 let frame = self.under_way.wait(
                     side,
                     Frame {
@@ -268,13 +284,9 @@ impl<P: Program, O: Observer> World<P, O> {
                 self.medium
                     .enqueue(side, at, segment.len, &mut self.under_way);
             }
-            first = behind;
         }
-        // Their room is kept.
-        segments.clear();
-        leaving.clear();
-        kernel.outbox.segments = segments;
-        kernel.leaving = leaving;
+        kernel.outbox.segments.clear();
+        kernel.leaving.clear();
         self.medium_next = self.medium.next_event();
     }
 

@@ -24,18 +24,12 @@ pub(super) enum Work {
 }
 
 impl Work {
-    /// The socket that a system call at work on it has locked, where the kernel locks it.
-    fn socket(&self) -> Option<u32> {
-        match *self {
-            Self::Take(Reading { socket, .. })
-            | Self::Put(Writing { socket, .. })
-            | Self::Ask(
-                Call::TryWrite { socket, .. }
-                | Call::Close(socket)
-                | Call::NoDelay(socket, _)
-                | Call::Cork(socket, _),
-            ) => Some(socket),
-            Self::Wake | Self::Ask(_) | Self::Finish(_) => None,
+    /// Whether it is a system call at work on a socket, which the kernel has locked where it locks any.
+    #[inline]
+    fn locks_socket(&self) -> bool {
+        match self {
+            Self::Take(_) | Self::Put(_) | Self::Ask(_) => true,
+            Self::Wake | Self::Finish(_) => false,
         }
     }
 }
@@ -79,7 +73,7 @@ impl<P: Program> Thread<P> {
     pub(super) fn begin(&mut self, now: Instant, kernel: &mut Kernel) -> Wish {
         let mut then = self.gets_processor();
         if let Then::Woken(on) = then {
-            let cost = std::mem::take(&mut self.owes) + kernel.wakeup_cost();
+            let cost = std::mem::take(&mut self.owes) + kernel.processor.wakeup_cost();
             then = on.over();
             // A wake-up that costs nothing is no job: nothing can come in between.
             if cost > Duration::ZERO {
@@ -105,11 +99,11 @@ impl<P: Program> Thread<P> {
     }
 
     /// It is at work for about `cost`.
-    #[inline]
+    #[inline(always)]
     fn works(&mut self, now: Instant, cost: Duration, work: Work, kernel: &mut Kernel) {
-        let takes_time = kernel.runs(now, self.number, cost, work.socket());
         self.work = work;
-        if !takes_time {
+        let locks_socket = work.locks_socket();
+        if !kernel.processor.runs(now, self.number, cost, locks_socket) {
             self.finish(now, kernel);
         }
     }
@@ -157,14 +151,14 @@ impl<P: Program> Thread<P> {
     fn call(&mut self, now: Instant, call: Call, kernel: &mut Kernel) -> Wish {
         match call {
             Call::Read { socket, max } => {
-                let entering = Entering::owed(kernel.costs.read);
+                let entering = Entering::owed(kernel.processor.costs.read);
                 self.read(now, entering, socket, max, kernel);
             }
             Call::Write { socket, len, more } => {
                 self.wrote = self.wrote.and(socket);
                 let entering = Entering {
-                    at_once: kernel.costs.write_entry,
-                    owed: kernel.costs.write,
+                    at_once: kernel.processor.costs.write_entry,
+                    owed: kernel.processor.costs.write,
                 };
                 let connection = kernel.connection(socket);
                 if connection.state().sends() {
@@ -182,7 +176,7 @@ impl<P: Program> Thread<P> {
     }
 
     fn call_seldom_made(&mut self, now: Instant, call: Call, kernel: &mut Kernel) {
-        let costs = kernel.costs;
+        let costs = kernel.processor.costs;
         let (reading, writing) = (Entering::owed(costs.read), Entering::owed(costs.write));
         match call {
             Call::TryWrite { socket, len } => {
@@ -278,7 +272,7 @@ impl<P: Program> Thread<P> {
         max: u64,
         kernel: &mut Kernel,
     ) {
-        let first = entering.owed + kernel.costs.take;
+        let first = entering.owed + kernel.processor.costs.take;
         let connection = kernel.connection(socket);
         let octets = connection.receiver().readable().min(max);
         let nothing = octets == 0 && !connection.receiver().at_end();
@@ -292,14 +286,14 @@ impl<P: Program> Thread<P> {
     /// Takes what a read has found, once `first` has passed.
     #[inline]
     fn take(&mut self, now: Instant, first: Duration, reading: Reading, kernel: &mut Kernel) {
-        let reading = match kernel.costs.take_unit {
+        let reading = match kernel.processor.costs.take_unit {
             None => reading,
             Some(_) => {
                 let timer = kernel.connection(reading.socket).next_wakeup();
-                reading.up_to(timer, now + first, &kernel.costs)
+                reading.up_to(timer, now + first, &kernel.processor.costs)
             }
         };
-        let cost = first + kernel.costs.copying(reading.octets);
+        let cost = first + kernel.processor.costs.copying(reading.octets);
         self.works(now, cost, Work::Take(reading), kernel);
     }
 
@@ -308,7 +302,7 @@ impl<P: Program> Thread<P> {
     fn piece(&mut self, now: Instant, entering: Entering, writing: Writing, kernel: &mut Kernel) {
         match kernel.connection(writing.socket).next_piece() {
             Some(octets) => {
-                let copying = kernel.costs.chunk + kernel.costs.copying(octets);
+                let copying = kernel.processor.costs.chunk + kernel.processor.costs.copying(octets);
                 self.works(now, entering.all() + copying, Work::Put(writing), kernel);
             }
             None => self.sleep(now, entering, Wait::Space(writing), kernel),
@@ -323,7 +317,7 @@ impl<P: Program> Thread<P> {
     /// The thread sleeps in the call that it has entered.
     #[inline]
     fn sleep(&mut self, now: Instant, entering: Entering, on: Wait, kernel: &mut Kernel) {
-        kernel.occupy(entering.at_once);
+        kernel.processor.occupy(entering.at_once);
         self.owes = entering.owed;
         self.falls_asleep(now, on, kernel);
     }

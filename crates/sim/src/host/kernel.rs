@@ -10,13 +10,8 @@ use crate::program::Sockets;
 /// The processor and the sockets.
 #[derive(Clone, Debug)]
 pub(crate) struct Kernel {
-    pub(crate) costs: HostCosts,
-    dice: Dice,
+    pub(crate) processor: Processor,
     pub(crate) sockets: Vec<Socket>,
-    /// Until when the kernel is at work for the network; nothing comes in between.
-    pub(crate) free_at: Instant,
-    /// The thread at work.
-    pub(super) running: Option<Running>,
     /// Segments that the engine has produced and the device has not got yet.
     pub(crate) outbox: Outbox,
     /// Whose they are.
@@ -27,6 +22,17 @@ pub(crate) struct Kernel {
     pub(crate) asked: bool,
     /// The earliest timer of all sockets, as last looked up.
     next_timer: Instant,
+}
+
+/// Who has the processor, and what things take there.
+#[derive(Clone, Debug)]
+pub(crate) struct Processor {
+    pub(crate) costs: HostCosts,
+    dice: Dice,
+    /// Until when the kernel is at work for the network; nothing comes in between.
+    pub(crate) free_at: Instant,
+    /// The thread at work.
+    pub(super) running: Option<Running>,
 }
 
 /// A thread that has the processor. What the kernel does meanwhile for the network puts off its end.
@@ -40,22 +46,7 @@ pub(super) struct Running {
     pub(super) is_left_alone: bool,
 }
 
-impl Kernel {
-    pub(super) fn new(costs: HostCosts, dice: Dice) -> Self {
-        Self {
-            costs,
-            dice,
-            sockets: Vec::new(),
-            free_at: Instant::ZERO,
-            running: None,
-            outbox: Outbox::new(),
-            leaving: Vec::new(),
-            news_of: None,
-            asked: false,
-            next_timer: Instant::FAR_FUTURE,
-        }
-    }
-
+impl Processor {
     /// How long something takes that takes about `cost`.
     #[inline]
     fn time_for(&mut self, cost: Duration) -> Duration {
@@ -77,15 +68,17 @@ impl Kernel {
         self.free_at
     }
 
-    /// The thread of this number gets the processor for about `cost`, to work on `socket` or on none.
+    /// The thread of this number gets the processor for about `cost`, with or without a socket's lock.
     /// Gives whether that takes any time.
-    #[inline]
+    ///
+    /// Not inlined, so that what calls it is, with the work that it knows.
+    #[inline(never)]
     pub(super) fn runs(
         &mut self,
         now: Instant,
         thread: usize,
         cost: Duration,
-        socket: Option<u32>,
+        locks_socket: bool,
     ) -> bool {
         let until = now + self.time_for(cost);
         if until == now {
@@ -94,7 +87,7 @@ impl Kernel {
         let is_left_alone = match self.costs.comes_in {
             ComesIn::FramesAndTimers => false,
             ComesIn::Timers => true,
-            ComesIn::Nothing => socket.is_some(),
+            ComesIn::Nothing => locks_socket,
         };
         self.running = Some(Running {
             thread,
@@ -118,6 +111,25 @@ impl Kernel {
             _ => Duration::ZERO,
         };
         self.costs.wakeup + hiccup
+    }
+}
+
+impl Kernel {
+    pub(super) fn new(costs: HostCosts, dice: Dice) -> Self {
+        Self {
+            processor: Processor {
+                costs,
+                dice,
+                free_at: Instant::ZERO,
+                running: None,
+            },
+            sockets: Vec::new(),
+            outbox: Outbox::new(),
+            leaving: Vec::new(),
+            news_of: None,
+            asked: false,
+            next_timer: Instant::FAR_FUTURE,
+        }
     }
 
     /// A connection.
@@ -155,15 +167,21 @@ impl Kernel {
     /// The earliest timer of all sockets.
     #[inline]
     pub(super) fn next_timer(&mut self) -> Instant {
-        if std::mem::take(&mut self.asked) {
-            let wakeup = |socket: &Socket| socket.connection.next_wakeup();
-            self.next_timer = match &self.sockets[..] {
-                [only] => wakeup(only),
-                all => all.iter().filter_map(wakeup).min(),
-            }
-            .unwrap_or(Instant::FAR_FUTURE);
+        if self.asked {
+            self.look_up_timers();
         }
         self.next_timer
+    }
+
+    #[inline(never)]
+    fn look_up_timers(&mut self) {
+        let wakeup = |socket: &Socket| socket.connection.next_wakeup();
+        let next = match &self.sockets[..] {
+            [only] => wakeup(only),
+            all => all.iter().filter_map(wakeup).min(),
+        };
+        self.next_timer = next.unwrap_or(Instant::FAR_FUTURE);
+        self.asked = false;
     }
 
     /// Which of these can be read, and which can be written.

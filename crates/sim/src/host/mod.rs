@@ -123,7 +123,7 @@ impl<P: Program> Host<P> {
     #[inline]
     pub(crate) fn next_job(&mut self, arrival: Instant) -> Instant {
         let timer = self.kernel.next_timer();
-        let next = match self.kernel.running {
+        let next = match self.kernel.processor.running {
             Some(Running {
                 until,
                 is_left_alone: true,
@@ -133,22 +133,21 @@ impl<P: Program> Host<P> {
             None => self.next_thread().min(timer).min(arrival),
         };
         // No time is later than the far future.
-        next.max(self.kernel.free_at)
+        next.max(self.kernel.processor.free_at)
     }
 
     /// Whether a frame that has arrived is taken in before anything else happens.
     #[inline]
     pub(crate) fn lets_frames_in(&self) -> bool {
-        !self.kernel.is_left_alone()
+        !self.kernel.processor.is_left_alone()
     }
 
     /// A segment is taken in.
     #[inline]
     pub(crate) fn take_in(&mut self, now: Instant, frame: &Frame) {
         self.interrupt(now);
-        let done = self
-            .kernel
-            .occupy(self.kernel.costs.input.of(frame.segment.len));
+        let processor = &mut self.kernel.processor;
+        let done = processor.occupy(processor.costs.input.of(frame.segment.len));
         if self.kernel.sockets[frame.socket as usize].generation == frame.generation {
             self.kernel.ask(frame.socket, |connection, out| {
                 connection.on_segment(done, &frame.segment, out);
@@ -160,14 +159,14 @@ impl<P: Program> Host<P> {
     /// No frame is to be taken in and the processor can be had: ends or begins what is most urgent.
     #[inline]
     pub(crate) fn go_on(&mut self, now: Instant) -> Wish {
-        self.kernel.free_at = now;
+        self.kernel.processor.free_at = now;
         let timer = self.kernel.next_timer();
-        if timer <= now && !self.kernel.is_left_alone() {
+        if timer <= now && !self.kernel.processor.is_left_alone() {
             self.interrupt(now);
             self.run_timers(now);
             return Wish::Nothing;
         }
-        if let Some(running) = self.kernel.running.take() {
+        if let Some(running) = self.kernel.processor.running.take() {
             self.threads[running.thread].finish(now, &mut self.kernel);
             self.pass_on_news(now);
             // Frames that waited for the end of this go before what the thread does next; what leaves
@@ -211,8 +210,8 @@ impl<P: Program> Host<P> {
     /// The kernel takes the processor from the thread that runs, if one does.
     #[inline]
     fn interrupt(&mut self, now: Instant) {
-        self.kernel.free_at = now;
-        if self.kernel.costs.take_unit.is_some() {
+        self.kernel.processor.free_at = now;
+        if self.kernel.processor.costs.take_unit.is_some() {
             self.empty_buffer(now);
         }
     }
@@ -220,11 +219,11 @@ impl<P: Program> Host<P> {
     /// What interrupts a read sees what it has left in the receive buffer.
     fn empty_buffer(&mut self, now: Instant) {
         let kernel = &mut self.kernel;
-        let Some(Running { thread, until, .. }) = kernel.running else {
+        let Some(Running { thread, until, .. }) = kernel.processor.running else {
             return;
         };
         if let Work::Take(reading) = &mut self.threads[thread].work {
-            let left = reading.left_after(until.since(now), &kernel.costs);
+            let left = reading.left_after(until.since(now), &kernel.processor.costs);
             let connection = &mut kernel.sockets[reading.socket as usize].connection;
             reading.took(connection.read_part(reading.octets - left));
         }
