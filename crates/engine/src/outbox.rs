@@ -21,6 +21,7 @@ impl Outbox {
     }
 
     /// Takes the news and leaves none.
+    #[inline]
     pub fn take_events(&mut self) -> Events {
         core::mem::take(&mut self.events)
     }
@@ -50,6 +51,18 @@ impl Events {
     #[must_use]
     pub const fn has(self, wanted: Self) -> bool {
         self.0 & wanted.0 == wanted.0
+    }
+
+    /// Whether any of `wanted` is in the set.
+    #[must_use]
+    pub const fn any(self, wanted: Self) -> bool {
+        self.0 & wanted.0 != 0
+    }
+
+    /// Both sets together.
+    #[must_use]
+    pub const fn with(self, more: Self) -> Self {
+        Self(self.0 | more.0)
     }
 
     /// Whether there is no news.

@@ -1,12 +1,12 @@
 //! Two hosts, what lies between them, and the time.
 
 use tinygram_engine::connection::Config;
-use tinygram_engine::{Connection, Instant};
+use tinygram_engine::{Connection, Duration, Instant};
 
 use crate::costs::HostCosts;
 use crate::dice::{Dice, Purpose};
 use crate::host::{Host, Socket, Wish};
-use crate::medium::{Carried, Frame, Impairment, ImpairmentRules, Medium, Side};
+use crate::medium::{Frame, Impairment, ImpairmentRules, Medium, Side, UnderWay};
 use crate::observer::{Nobody, Observer};
 use crate::program::Program;
 
@@ -43,6 +43,19 @@ pub enum Ended {
     TimeUp,
 }
 
+/// Why a host does not go on alone.
+enum Paused {
+    /// Something else in the world comes first; its next job is at this time.
+    Until(Instant),
+    /// It has sent something.
+    Sent,
+    /// The world must see to this.
+    For(Wish),
+}
+
+/// The least time that can pass.
+const INSTANT: Duration = Duration::from_nanos(1);
+
 /// Two hosts joined by a medium.
 #[derive(Clone, Debug)]
 pub struct World<P, O = Nobody> {
@@ -51,7 +64,7 @@ pub struct World<P, O = Nobody> {
     medium: Medium,
     /// When something happens on the medium, as last looked up.
     medium_next: Instant,
-    carried: Carried,
+    under_way: UnderWay,
     observer: O,
     events: u64,
 }
@@ -86,7 +99,7 @@ impl<P: Program, O: Observer> World<P, O> {
             ],
             medium_next: medium.next_event(),
             medium,
-            carried: Carried::new(impairment),
+            under_way: UnderWay::new(impairment),
             observer,
             events: 0,
         }
@@ -100,9 +113,9 @@ impl<P: Program, O: Observer> World<P, O> {
                 Opening::Established => Connection::established(&config, window),
                 Opening::Handshake => Connection::new(&config),
             };
-            host.sockets.push(Socket::new(config, connection));
+            host.kernel.sockets.push(Socket::new(config, connection));
         }
-        self.hosts[0].sockets.len() as u32 - 1
+        self.hosts[0].sockets().len() as u32 - 1
     }
 
     /// The time.
@@ -120,7 +133,7 @@ impl<P: Program, O: Observer> World<P, O> {
     /// Frames that never arrived.
     #[must_use]
     pub fn frames_lost(&self) -> u64 {
-        self.carried.lost
+        self.under_way.lost
     }
 
     /// How many events were handled.
@@ -143,120 +156,147 @@ impl<P: Program, O: Observer> World<P, O> {
 
     /// Runs until a program stops it, nothing is left to happen, or the time is `until`.
     pub fn run(&mut self, until: Instant) -> Ended {
-        // When each host wants its processor for itself; changed by nothing but its own jobs.
-        let mut own = Side::BOTH.map(|side| self.hosts[side.index()].next_own());
+        let end = until + INSTANT;
+        // When each host's processor has something to begin or to end.
+        let mut next = Side::BOTH.map(|side| self.next_of(side));
         loop {
-            let medium = self.medium_next;
-            let [client, server] = Side::BOTH.map(|side| self.next_of(side, own[side.index()]));
-            let first = client.min(server).min(medium);
-            if first == Instant::FAR_FUTURE {
-                return Ended::Quiet;
-            }
-            if first > until {
-                self.now = until;
-                return Ended::TimeUp;
-            }
-            self.now = first;
-            self.events += 1;
-            // At one instant the medium goes first: what it brings was there before.
-            if medium == first {
-                self.medium.run(first, &mut self.carried);
-                self.medium_next = self.medium.next_event();
-                continue;
-            }
-            let side = if client == first {
-                Side::Client
+            // At one instant the client goes before the server.
+            let [client, server] = next;
+            let (side, now, others) = if client <= server {
+                (Side::Client, client, server + INSTANT)
             } else {
-                Side::Server
+                (Side::Server, server, client)
             };
-            let wish = self.run_host(side);
-            if wish == Wish::Stop {
-                return Ended::Stopped;
+            if now.min(self.medium_next) >= end {
+                return self.end(until);
             }
-            own[side.index()] = self.hosts[side.index()].next_own();
-            if wish != Wish::Nothing {
-                let other = side.other().index();
-                own[other] = self.hosts[other].next_own();
+            // And the medium before both: what it brings was there before.
+            if self.medium_next <= now {
+                self.run_medium();
+            } else {
+                let alone_until = others.min(self.medium_next).min(end);
+                match self.run_host(side, now, alone_until) {
+                    Paused::Until(then) => {
+                        next[side.index()] = then;
+                        continue;
+                    }
+                    Paused::Sent => {}
+                    Paused::For(Wish::Renew(socket)) => self.renew(socket),
+                    Paused::For(_) => return Ended::Stopped,
+                }
             }
+            next = Side::BOTH.map(|side| self.next_of(side));
         }
     }
 
-    /// When the host's processor has something to begin or to end, be it of its `own` or an arrival.
+    /// What happens next, if anything does, comes after `until`.
+    #[cold]
+    fn end(&mut self, until: Instant) -> Ended {
+        let [client, server] = Side::BOTH.map(|side| self.next_of(side));
+        if client.min(server).min(self.medium_next) == Instant::FAR_FUTURE {
+            return Ended::Quiet;
+        }
+        self.now = until;
+        Ended::TimeUp
+    }
+
+    #[inline(never)]
+    fn run_medium(&mut self) {
+        self.now = self.medium_next;
+        self.events += 1;
+        self.medium.run(self.now, &mut self.under_way);
+        self.medium_next = self.medium.next_event();
+    }
+
+    /// When the host's processor has something to begin or to end, be it of its own or an arrival.
     #[inline]
-    fn next_of(&self, side: Side, own: Instant) -> Instant {
-        let host = &self.hosts[side.index()];
-        let arrival = self.carried.next_arrival(side);
-        let wanted = own.min(arrival.max(host.frames_wait_until()));
-        if wanted == Instant::FAR_FUTURE {
-            wanted
-        } else {
-            wanted.max(host.free_at)
+    fn next_of(&mut self, side: Side) -> Instant {
+        let arrival = self.under_way.next_arrival(side);
+        self.hosts[side.index()].next_job(arrival)
+    }
+
+    /// What the host does from `now` on, one thing after the other, as long as nothing else in the
+    /// world happens: before `alone_until`, or until it sends something.
+    ///
+    /// Not inlined: where a host's place is known, the compiler chooses each field's place anew.
+    #[inline(never)]
+    fn run_host(&mut self, side: Side, mut now: Instant, alone_until: Instant) -> Paused {
+        loop {
+            self.now = now;
+            self.events += 1;
+            let wish = self.run_job(side, now);
+            let host = &self.hosts[side.index()];
+            let sends = !host.kernel.leaving.is_empty();
+            if sends {
+                self.flush(side);
+            }
+            let host = &self.hosts[side.index()];
+            self.observer
+                .ran(host.kernel.processor.free_at, side, host.sockets());
+            if wish != Wish::Nothing {
+                return Paused::For(wish);
+            }
+            if sends {
+                return Paused::Sent;
+            }
+            now = self.next_of(side);
+            if now >= alone_until {
+                return Paused::Until(now);
+            }
         }
     }
 
     /// The processor can be had and there is something to do: what came in goes before anything else.
     #[inline]
-    fn run_host(&mut self, side: Side) -> Wish {
-        let now = self.now;
+    fn run_job(&mut self, side: Side, now: Instant) -> Wish {
         let host = &mut self.hosts[side.index()];
-        let mut wish = Wish::Nothing;
-        let arrival = self.carried.next_arrival(side);
-        if arrival > now || host.frames_wait_until() > now || host.lets_end_first(now) {
-            wish = host.go_on(now);
-        } else if let Some(frame) = self.carried.first(side) {
+        if self.under_way.next_arrival(side) > now || !host.lets_frames_in() {
+            return host.go_on(now);
+        }
+        if let Some(frame) = self.under_way.first(side) {
             self.observer.received(now, side, frame);
             host.take_in(now, frame);
-            self.carried.taken(side);
+            self.under_way.taken(side);
         }
-        self.flush(side);
-        let host = &self.hosts[side.index()];
-        self.observer.ran(host.free_at, side, &host.sockets);
-        if let Wish::Renew(socket) = wish {
-            self.renew(socket);
-        }
-        wish
+        Wish::Nothing
     }
 
     /// Hands what the engine produced to the device, one segment after the other.
-    #[inline]
+    #[inline(never)]
     fn flush(&mut self, side: Side) {
-        if !self.hosts[side.index()].leaving.is_empty() {
-            self.flush_frames(side);
-        }
-    }
-
-    fn flush_frames(&mut self, side: Side) {
-        let host = &mut self.hosts[side.index()];
-        let cost = host.costs.output;
-        let mut segments = std::mem::take(&mut host.outbox.segments);
-        let mut leaving = std::mem::take(&mut host.leaving);
-        let mut drained = segments.drain(..);
-        for from in leaving.drain(..) {
-            for segment in drained.by_ref().take(from.segments) {
-                let frame = Frame {
-                    segment,
-                    socket: from.socket,
-                    generation: from.generation,
-                    at: host.occupy(cost.of(segment.len)),
-                };
-                self.observer.sent(side, &frame);
-                self.medium.enqueue(side, frame, &mut self.carried);
+        let kernel = &mut self.hosts[side.index()].kernel;
+        let processor = &mut kernel.processor;
+        let cost = processor.costs.output;
+        let mut segments = kernel.outbox.segments.iter();
+        for from in &kernel.leaving {
+            for segment in segments.by_ref().take(from.segments) {
+                let at = processor.occupy(cost.of(segment.len));
+                let frame = self.under_way.wait(
+                    side,
+                    Frame {
+                        segment: *segment,
+                        socket: from.socket,
+                        generation: from.generation,
+                        at,
+                    },
+                );
+                self.observer.sent(side, frame);
+                self.medium
+                    .enqueue(side, at, segment.len, &mut self.under_way);
             }
         }
-        drop(drained);
-        // Their room is kept.
-        host.outbox.segments = segments;
-        host.leaving = leaving;
+        kernel.outbox.segments.clear();
+        kernel.leaving.clear();
         self.medium_next = self.medium.next_event();
     }
 
     fn renew(&mut self, socket: u32) {
         let index = socket as usize;
-        let windows =
-            Side::BOTH.map(|side| offered(&self.hosts[side.other().index()].sockets[index].config));
+        let windows = Side::BOTH
+            .map(|side| offered(&self.hosts[side.other().index()].sockets()[index].config));
         for (host, window) in self.hosts.iter_mut().zip(windows) {
-            host.sockets[index].renew(window);
-            host.asked = true;
+            host.kernel.sockets[index].renew(window);
+            host.kernel.asked = true;
         }
     }
 }

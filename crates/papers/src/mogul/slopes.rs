@@ -3,10 +3,10 @@
 //! is left out, and they are.
 
 use rayon::prelude::*;
-use tinygram_naglemark::{MediumKind, regression};
+use tinygram_naglemark::{MediumKind, Taken, regression};
 
 use super::published::{APP_BUFFERS, SOCKET_BUFFERS};
-use super::stalled::Setting;
+use super::stalled::{Setting, UNDISTURBED, stalled};
 use super::tables::VARIANTS;
 use crate::experiment::{Class, Effort, Layout, Outcome, Row};
 use crate::standard::Standard;
@@ -30,17 +30,20 @@ const MEDIA: [MediumKind; 2] = [MediumKind::EthernetFullDuplex, MediumKind::Fddi
 const SMALL_WRITES: u64 = 256;
 
 pub(super) fn run(effort: &Effort) -> Outcome {
-    let mut settings = Vec::new();
-    for medium in MEDIA {
-        for variant in VARIANTS {
-            settings.extend(APP_BUFFERS.map(|app| (medium, variant, app, SOCKET_BUFFERS[1])));
-            settings.push((medium, variant, SMALL_WRITES, SOCKET_BUFFERS[1]));
-        }
-    }
-    let costs: Vec<Cost> = settings
+    let app_buffers = || APP_BUFFERS.into_iter().chain([SMALL_WRITES]);
+    let settings = MEDIA.map(|medium| app_buffers().map(move |app| (medium, app)));
+    let settings: Vec<(MediumKind, u64)> = settings.into_iter().flatten().collect();
+    let mut costs: Vec<Cost> = settings
         .into_par_iter()
-        .map(|(medium, variant, app, socket)| cost(medium, variant, (app, socket), effort.seed))
+        .with_max_len(1)
+        .flat_map_iter(|(medium, app)| costs(medium, (app, SOCKET_BUFFERS[1]), effort.seed))
         .collect();
+    costs.sort_by_key(|cost| {
+        (
+            MEDIA.iter().position(|medium| *medium == cost.medium),
+            VARIANTS.iter().position(|variant| *variant == cost.variant),
+        )
+    });
     let mut rows: Vec<Row> = costs.iter().map(slope).collect();
     rows.extend(MEDIA.iter().map(|medium| difference(medium, &costs)));
     for (measure, digits, of) in PACKETS {
@@ -76,10 +79,26 @@ pub(super) fn run(effort: &Effort) -> Outcome {
     }
 }
 
-fn cost(medium: MediumKind, variant: &'static str, buffers: (u64, u64), seed: u64) -> Cost {
-    let setting = Setting::new(medium, variant, buffers, seed);
-    let taken = setting.run(0);
-    let delays = setting.stalled(&taken);
+/// What each variant costs with these buffers.
+fn costs(medium: MediumKind, buffers: (u64, u64), seed: u64) -> Vec<Cost> {
+    let setting = Setting::new(medium, UNDISTURBED, buffers, seed);
+    let taken = setting.run_each(&VARIANTS);
+    let undisturbed = VARIANTS.iter().position(|variant| *variant == UNDISTURBED);
+    let undisturbed = &taken[undisturbed.expect("it is one of Table 3's")];
+    let pairs = VARIANTS.into_iter().zip(&taken);
+    pairs
+        .map(|(variant, taken)| cost(medium, variant, buffers, taken, undisturbed))
+        .collect()
+}
+
+fn cost(
+    medium: MediumKind,
+    variant: &'static str,
+    buffers: (u64, u64),
+    taken: &Taken,
+    undisturbed: &Taken,
+) -> Cost {
+    let delays = stalled(taken, undisturbed);
     let pairs = taken.samples.iter().zip(&delays);
     let undelayed = pairs
         .filter(|(_, delayed)| !**delayed)

@@ -47,18 +47,34 @@ impl Setting {
         run(&self.hosts, &self.trial(repetition))
     }
 
+    /// What comes of its first repetition under each of these variants; what cannot differ is run once.
+    pub(super) fn run_each(&self, variants: &[&str]) -> Vec<Taken> {
+        let policies: Vec<Policy> = variants.iter().map(|variant| policy(variant)).collect();
+        let shares = self.hosts.simulate_each(&self.trial(0), &policies);
+        let shares = shares.expect(KNOWN).into_iter();
+        shares.map(|share| share.taken).collect()
+    }
+
     /// For each transfer of the first repetition, whether its policy delayed it.
     pub(super) fn stalled(&self, taken: &Taken) -> Vec<bool> {
         let undisturbed = Trial {
-            policy: policy("OFF"),
+            policy: policy(UNDISTURBED),
             ..self.trial(0)
         };
-        let undisturbed = run(&self.hosts, &undisturbed).samples;
-        let pairs = taken.samples.iter().zip(&undisturbed);
-        pairs
-            .map(|(ours, undisturbed)| ours.elapsed > undisturbed.elapsed + BEYOND)
-            .collect()
+        stalled(taken, &run(&self.hosts, &undisturbed))
     }
+}
+
+/// The variant that delays nothing.
+pub(super) const UNDISTURBED: &str = "OFF";
+
+/// For each transfer, whether its policy delayed it, given what came of the same ones
+/// [undisturbed](UNDISTURBED).
+pub(super) fn stalled(taken: &Taken, undisturbed: &Taken) -> Vec<bool> {
+    let pairs = taken.samples.iter().zip(&undisturbed.samples);
+    pairs
+        .map(|(ours, undisturbed)| ours.elapsed > undisturbed.elapsed + BEYOND)
+        .collect()
 }
 
 /// One cell of the trial type S with the paper's lengths.

@@ -4,32 +4,41 @@
 //! then threads in the order in which they became ready. A thread at work is interrupted by the
 //! first two and ends later by as much; threads do not interrupt each other.
 //!
-//! That is BSD's way. User code, and copying between user and kernel, run at `spl0` (`uiomove` in
-//! `sosend` and `soreceive`); receive interrupts (`splimp`), the protocol's input (`ipintr` at
-//! `splnet`) and timers (`softclock`, then `splnet`) come in between. What touches a connection runs
-//! at `splnet` and is never interrupted by them: the check for space and PRU_SEND, with `sbappend` and
-//! `tcp_output`, and PRU_RCVD after the copying (4.4BSD: `kern/uipc_socket.c`, `netinet/tcp_usrreq.c`;
-//! McKusick et al., The Design and Implementation of the 4.4BSD Operating System, sections 3.3 and
-//! 12.2). So a job's time can be interrupted, its effect at the end, with the segments that leave, can
-//! not.
+//! That is BSD's way; what follows is in the sources of 4.4BSD-Lite2, below `sys/`:
+//!
+//! - A write (`sosend` in `kern/uipc_socket.c`) raises the priority to `splnet` to look for space, lowers
+//!   it for the copying (`uiomove`), and raises it again around PRU_SEND, one cluster at a time.
+//! - A read (`soreceive`, there too) copies at low priority, "in order to avoid blocking network
+//!   interrupts for the entire time here", mbuf by mbuf; it goes back to `splnet` to free each one and
+//!   for PRU_RCVD at the end. A host without a `take_unit` frees all of them at the end.
+//! - What these two requests call (`tcp_usrreq` in `netinet/tcp_usrreq.c`, and `tcp_output`) and what
+//!   the timers call (`tcp_fasttimo` and `tcp_slowtimo` in `netinet/tcp_timer.c`) runs at `splnet`.
+//! - A receive interrupt puts the frame into a queue, which the software interrupt `ipintr`
+//!   (`netinet/ip_input.c`) empties; it shuts out the device (`splimp`) while it takes one from there.
+//!
+//! So frames and timers come into the time of a job, but not into its effect at the end, with the
+//! segments that leave.
 //!
 //! Linux differs: while a system call has locked a socket, segments for it wait in the socket's backlog
 //! and its timers are put off ([`ComesIn`](crate::costs::ComesIn)).
 
 mod job;
+mod kernel;
 mod reading;
 mod thread;
 
 use tinygram_engine::connection::Config;
 use tinygram_engine::sender::Counters;
-use tinygram_engine::{Connection, Instant, Outbox};
+use tinygram_engine::{Connection, Events, Instant};
 
 use crate::costs::HostCosts;
 use crate::dice::Dice;
+use crate::medium::Frame;
 use crate::program::Program;
-use job::Running;
 pub(crate) use job::Wish;
-pub(crate) use thread::Thread;
+use job::Work;
+use kernel::{Kernel, Running};
+use thread::Thread;
 
 /// One end of a connection as a host keeps it.
 #[derive(Clone, Debug)]
@@ -84,53 +93,25 @@ pub(crate) struct Leaving {
 /// A host.
 #[derive(Clone, Debug)]
 pub struct Host<P> {
-    pub(crate) costs: HostCosts,
-    pub(crate) dice: Dice,
-    pub(crate) sockets: Vec<Socket>,
-    pub(crate) threads: Vec<Thread<P>>,
-    /// Until when the kernel is at work for the network; nothing comes in between.
-    pub(crate) free_at: Instant,
-    /// The thread at work.
-    running: Option<Running>,
-    /// The earliest timer of all sockets, as last looked up.
-    pub(crate) next_timer: Instant,
-    /// When the first thread is ready, or wakes by the clock, as last looked up.
-    pub(crate) next_thread: Instant,
-    /// Segments that the engine has produced and the device has not got yet.
-    pub(crate) outbox: Outbox,
-    /// Whose they are.
-    pub(crate) leaving: Vec<Leaving>,
-    /// A connection was asked something since the timers were last looked up.
-    pub(crate) asked: bool,
+    pub(crate) kernel: Kernel,
+    threads: Vec<Thread<P>>,
 }
 
 impl<P: Program> Host<P> {
     pub(crate) fn new(costs: HostCosts, dice: Dice, programs: Vec<P>) -> Self {
-        let threads: Vec<_> = programs.into_iter().map(Thread::new).collect();
-        let next_thread = if threads.is_empty() {
-            Instant::FAR_FUTURE
-        } else {
-            Instant::ZERO
-        };
+        let threads = programs.into_iter().enumerate();
         Self {
-            costs,
-            dice,
-            sockets: Vec::new(),
-            threads,
-            free_at: Instant::ZERO,
-            running: None,
-            next_timer: Instant::FAR_FUTURE,
-            next_thread,
-            outbox: Outbox::new(),
-            leaving: Vec::new(),
-            asked: false,
+            kernel: Kernel::new(costs, dice),
+            threads: threads
+                .map(|(number, program)| Thread::new(number, program))
+                .collect(),
         }
     }
 
     /// The sockets, by number.
     #[must_use]
     pub fn sockets(&self) -> &[Socket] {
-        &self.sockets
+        &self.kernel.sockets
     }
 
     /// The programs of its threads.
@@ -138,23 +119,144 @@ impl<P: Program> Host<P> {
         self.threads.iter().map(|thread| &thread.program)
     }
 
-    /// When the first timer wants the processor, or a thread to begin or to end its work.
+    /// When the processor has something to begin or to end, where the next frame arrives at `arrival`.
     #[inline]
-    pub(crate) fn next_own(&mut self) -> Instant {
-        if std::mem::take(&mut self.asked) {
-            let wakeups = self
-                .sockets
-                .iter()
-                .filter_map(|socket| socket.connection.next_wakeup());
-            self.next_timer = wakeups.min().unwrap_or(Instant::FAR_FUTURE);
+    pub(crate) fn next_job(&mut self, arrival: Instant) -> Instant {
+        let timer = self.kernel.next_timer();
+        let next = match self.kernel.processor.running {
+            Some(Running {
+                until,
+                is_left_alone: true,
+                ..
+            }) => until,
+            Some(Running { until, .. }) => until.min(timer).min(arrival),
+            None => self.next_thread().min(timer).min(arrival),
+        };
+        // No time is later than the far future.
+        next.max(self.kernel.processor.free_at)
+    }
+
+    /// Whether a frame that has arrived is taken in before anything else happens.
+    #[inline]
+    pub(crate) fn lets_frames_in(&self) -> bool {
+        !self.kernel.processor.is_left_alone()
+    }
+
+    /// A segment is taken in.
+    #[inline]
+    pub(crate) fn take_in(&mut self, now: Instant, frame: &Frame) {
+        self.interrupt(now);
+        let processor = &mut self.kernel.processor;
+        let done = processor.occupy(processor.costs.input.of(frame.segment.len));
+        if self.kernel.sockets[frame.socket as usize].generation == frame.generation {
+            self.kernel.ask(frame.socket, |connection, out| {
+                connection.on_segment(done, &frame.segment, out);
+            });
+            self.announce(frame.socket, done);
         }
-        match &self.running {
-            Some(running) if running.timers_wait => return running.until,
-            Some(running) => return self.next_timer.min(running.until),
-            None => {}
+    }
+
+    /// No frame is to be taken in and the processor can be had: ends or begins what is most urgent.
+    #[inline]
+    pub(crate) fn go_on(&mut self, now: Instant) -> Wish {
+        self.kernel.processor.free_at = now;
+        let timer = self.kernel.next_timer();
+        if timer <= now && !self.kernel.processor.is_left_alone() {
+            self.interrupt(now);
+            self.run_timers(now);
+            return Wish::Nothing;
         }
-        let ready = self.threads.iter().map(Thread::wants_at);
-        self.next_thread = ready.min().unwrap_or(Instant::FAR_FUTURE);
-        self.next_timer.min(self.next_thread)
+        if let Some(running) = self.kernel.processor.running.take() {
+            self.threads[running.thread].finish(now, &mut self.kernel);
+            self.pass_on_news(now);
+            // Frames that waited for the end of this go before what the thread does next; what leaves
+            // keeps the processor; and a timer may be due at once.
+            let others_first = running.is_left_alone || !self.kernel.leaving.is_empty();
+            if others_first || self.kernel.next_timer() <= now {
+                return Wish::Nothing;
+            }
+        }
+        self.begin(now)
+    }
+
+    /// The processor is free: the thread that has waited longest gets it, of several the one with the
+    /// lowest number.
+    #[inline]
+    fn begin(&mut self, now: Instant) -> Wish {
+        let first = match &mut self.threads[..] {
+            [only] => Some(only),
+            all => all.iter_mut().min_by_key(|thread| thread.wants_at()),
+        };
+        let Some(first) = first.filter(|thread| thread.wants_at() <= now) else {
+            return Wish::Nothing;
+        };
+        let wish = first.begin(now, &mut self.kernel);
+        self.pass_on_news(now);
+        wish
+    }
+
+    /// When the first thread is ready, or wakes by the clock.
+    #[inline]
+    fn next_thread(&self) -> Instant {
+        match &self.threads[..] {
+            [only] => only.wants_at(),
+            all => {
+                let wishes = all.iter().map(Thread::wants_at);
+                wishes.min().unwrap_or(Instant::FAR_FUTURE)
+            }
+        }
+    }
+
+    /// The kernel takes the processor from the thread that runs, if one does.
+    #[inline]
+    fn interrupt(&mut self, now: Instant) {
+        self.kernel.processor.free_at = now;
+        if self.kernel.processor.costs.take_unit.is_some() {
+            self.empty_buffer(now);
+        }
+    }
+
+    /// What interrupts a read sees what it has left in the receive buffer.
+    fn empty_buffer(&mut self, now: Instant) {
+        let kernel = &mut self.kernel;
+        let Some(Running { thread, until, .. }) = kernel.processor.running else {
+            return;
+        };
+        if let Work::Take(reading) = &mut self.threads[thread].work {
+            let left = reading.left_after(until.since(now), &kernel.processor.costs);
+            let connection = &mut kernel.sockets[reading.socket as usize].connection;
+            reading.took(connection.read_part(reading.octets - left));
+        }
+    }
+
+    #[cold]
+    fn run_timers(&mut self, now: Instant) {
+        let due = |socket: &Socket| socket.connection.next_wakeup().is_some_and(|at| at <= now);
+        if let Some(index) = self.kernel.sockets.iter().position(due) {
+            let socket = index as u32;
+            self.kernel
+                .ask(socket, |connection, out| connection.on_wakeup(now, out));
+            self.announce(socket, now);
+        }
+    }
+
+    /// Passes on what a thread's call brought about for others.
+    #[inline]
+    fn pass_on_news(&mut self, now: Instant) {
+        if let Some(socket) = self.kernel.news_of.take() {
+            self.announce(socket, now);
+        }
+    }
+
+    /// Passes a connection's news to the threads that wait for it.
+    #[inline]
+    fn announce(&mut self, socket: u32, now: Instant) {
+        let news: Events = self.kernel.outbox.take_events();
+        if news.is_empty() {
+            return;
+        }
+        for thread in &mut self.threads {
+            thread.hear(socket, news, now);
+        }
     }
 }

@@ -2,6 +2,7 @@
 
 use tinygram_engine::{Duration, Events, Instant};
 
+use super::job::Work;
 use super::reading::Reading;
 use crate::program::{Outcome, Sockets};
 
@@ -9,15 +10,19 @@ use crate::program::{Outcome, Sockets};
 #[derive(Clone, Debug)]
 pub(crate) struct Thread<P> {
     pub(crate) program: P,
+    /// Its number on the host.
+    pub(super) number: usize,
     /// Since when, or from when on, it wants the processor; `FAR_FUTURE` if only news or the end of
     /// its job will make it want it.
-    wants_at: Instant,
+    pub(super) wants_at: Instant,
     /// What it does once it has got it.
-    then: Then,
+    pub(super) then: Then,
+    /// What it is at while it has it.
+    pub(super) work: Work,
     /// The sockets it wrote to since it last slept.
-    pub(crate) wrote: Sockets,
+    pub(super) wrote: Sockets,
     /// What entering the call it sleeps in costs.
-    pub(crate) owes: Duration,
+    pub(super) owes: Duration,
     asleep: bool,
 }
 
@@ -33,7 +38,17 @@ pub(crate) enum Then {
     /// It goes on with a read that a timer came into.
     Rest(Reading),
     /// It copies the next piece of its write.
-    Piece { socket: u32, len: u64, more: bool },
+    Piece(Writing),
+}
+
+/// A write at work.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Writing {
+    pub(crate) socket: u32,
+    /// Octets of the whole write.
+    pub(crate) len: u64,
+    /// Said with MSG_MORE.
+    pub(crate) more: bool,
 }
 
 /// What a thread can wait for.
@@ -43,11 +58,7 @@ pub(crate) enum Wait {
         socket: u32,
         max: u64,
     },
-    Space {
-        socket: u32,
-        len: u64,
-        more: bool,
-    },
+    Space(Writing),
     Ready {
         read: Sockets,
         write: Sockets,
@@ -64,11 +75,13 @@ pub(crate) enum Wait {
 }
 
 impl<P> Thread<P> {
-    pub(crate) fn new(program: P) -> Self {
+    pub(super) fn new(number: usize, program: P) -> Self {
         Self {
             program,
+            number,
             wants_at: Instant::ZERO,
             then: Then::Fetch(Outcome::Started),
+            work: Work::Wake,
             wrote: Sockets::NONE,
             owes: Duration::ZERO,
             asleep: false,
@@ -77,50 +90,35 @@ impl<P> Thread<P> {
 
     /// When it next wants the processor.
     #[inline]
-    pub(crate) fn wants_at(&self) -> Instant {
+    pub(super) fn wants_at(&self) -> Instant {
         self.wants_at
     }
 
     /// It gets the processor: what it does.
     #[inline]
-    pub(crate) fn run(&mut self) -> Then {
+    pub(super) fn gets_processor(&mut self) -> Then {
         self.wants_at = Instant::FAR_FUTURE;
         self.asleep = false;
         self.then
     }
 
-    /// It is being woken: what it does next.
-    #[inline]
-    pub(crate) fn woken(&mut self, on: Wait) {
-        self.then = match on {
-            Wait::Clock { .. } => Then::Fetch(Outcome::Done),
-            on => Then::Look(on),
-        };
-    }
-
-    /// It wants the processor, for what it already knows.
-    #[inline]
-    pub(crate) fn wants_now(&mut self, now: Instant) {
-        self.wants_at = now;
-    }
-
     /// It wants the processor from `at` on, for `then`.
     #[inline]
-    pub(crate) fn will(&mut self, at: Instant, then: Then) {
+    pub(super) fn will(&mut self, at: Instant, then: Then) {
         self.wants_at = at;
         self.then = then;
     }
 
-    /// It sleeps until there is news, or until `until`.
+    /// It sleeps until there is news, or until the clock says so.
     #[inline]
-    pub(crate) fn sleep(&mut self, on: Wait, until: Instant) {
+    pub(super) fn sleeps(&mut self, on: Wait) {
         self.asleep = true;
-        self.will(until, Then::Woken(on));
+        self.will(on.until(), Then::Woken(on));
     }
 
     /// Wakes it if `news` of `socket` is what it waits for.
     #[inline]
-    pub(crate) fn hear(&mut self, socket: u32, news: Events, now: Instant) {
+    pub(super) fn hear(&mut self, socket: u32, news: Events, now: Instant) {
         if let Then::Woken(on) = &self.then
             && self.asleep
             && on.answered_by(socket, news)
@@ -132,19 +130,38 @@ impl<P> Thread<P> {
 }
 
 impl Wait {
+    /// What a thread does that has waited for it.
+    #[inline]
+    pub(super) fn over(self) -> Then {
+        match self {
+            Self::Clock { .. } => Then::Fetch(Outcome::Done),
+            on => Then::Look(on),
+        }
+    }
+
+    /// When it ends, whatever the news.
+    #[inline]
+    fn until(&self) -> Instant {
+        match *self {
+            Self::Ready { until, .. } | Self::Clock { until } | Self::Renewal { until, .. } => {
+                until
+            }
+            Self::Read { .. } | Self::Space(_) | Self::Open(_) => Instant::FAR_FUTURE,
+        }
+    }
+
     #[inline]
     fn answered_by(&self, socket: u32, news: Events) -> bool {
-        let over =
-            news.has(Events::RESET) || news.has(Events::TIMED_OUT) || news.has(Events::CLOSED);
-        let readable = news.has(Events::READABLE) || news.has(Events::PEER_CLOSED) || over;
-        let writable = news.has(Events::WRITABLE) || over;
+        const OVER: Events = Events::RESET.with(Events::TIMED_OUT).with(Events::CLOSED);
+        let readable = news.any(OVER.with(Events::READABLE).with(Events::PEER_CLOSED));
+        let writable = news.any(OVER.with(Events::WRITABLE));
         match *self {
             Self::Read { socket: own, .. } => own == socket && readable,
-            Self::Space { socket: own, .. } => own == socket && writable,
+            Self::Space(writing) => writing.socket == socket && writable,
             Self::Ready { read, write, .. } => {
                 (read.has(socket) && readable) || (write.has(socket) && writable)
             }
-            Self::Open(own) => own == socket && (news.has(Events::CONNECTED) || over),
+            Self::Open(own) => own == socket && news.any(OVER.with(Events::CONNECTED)),
             Self::Renewal { .. } | Self::Clock { .. } => false,
         }
     }

@@ -5,11 +5,9 @@
 //! counter while the loser's has grown: the capture effect, which now and then keeps an ACK off
 //! the cable for tens of milliseconds.
 
-use std::collections::VecDeque;
-
 use tinygram_engine::{Duration, Instant};
 
-use super::{Carried, Frame, Side, Wire};
+use super::{Side, UnderWay, Wire};
 use crate::dice::Dice;
 
 /// `slotTime`: 512 bit times.
@@ -22,21 +20,36 @@ const BACKOFF_LIMIT: u32 = 10;
 const ATTEMPT_LIMIT: u32 = 16;
 
 /// One station on the cable.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 struct Station {
-    queue: VecDeque<Frame>,
-    /// Collisions of the frame at the head.
+    /// When the frame at the head of its queue is ready; `FAR_FUTURE` if there is none.
+    ready_at: Instant,
+    /// Collisions of that frame.
     collisions: u32,
     /// No attempt before this time.
     backs_off_until: Instant,
 }
 
 impl Station {
+    const IDLE: Self = Self {
+        ready_at: Instant::FAR_FUTURE,
+        collisions: 0,
+        backs_off_until: Instant::ZERO,
+    };
+
     /// When it would try to send, if it could hear nobody.
+    #[inline]
     fn attempts_at(&self) -> Instant {
-        self.queue.front().map_or(Instant::FAR_FUTURE, |frame| {
-            frame.at.max(self.backs_off_until)
-        })
+        self.ready_at.max(self.backs_off_until)
+    }
+
+    /// The frame at the head has left the queue; the next one begins afresh.
+    #[inline]
+    fn go_on(&mut self, side: Side, under_way: &UnderWay) {
+        *self = Self::IDLE;
+        if let Some(frame) = under_way.waiting(side) {
+            self.ready_at = frame.at;
+        }
     }
 }
 
@@ -58,7 +71,7 @@ impl Ethernet {
     pub fn new(wire: Wire, dice: Dice) -> Self {
         Self {
             wire,
-            stations: [Station::default(), Station::default()],
+            stations: [Station::IDLE, Station::IDLE],
             idle_from: Instant::ZERO,
             next_event: Instant::FAR_FUTURE,
             dice,
@@ -75,65 +88,58 @@ impl Ethernet {
         self.next_event
     }
 
+    /// A frame will be ready to leave at `at`.
     #[inline]
-    pub(super) fn enqueue(&mut self, from: Side, frame: Frame) {
-        self.stations[from.index()].queue.push_back(frame);
-        self.plan();
+    pub(super) fn enqueue(&mut self, from: Side, at: Instant) {
+        let station = &mut self.stations[from.index()];
+        // Those before it in the queue are ready earlier.
+        if station.ready_at == Instant::FAR_FUTURE {
+            station.ready_at = at;
+            self.plan();
+        }
     }
 
     #[inline]
     fn plan(&mut self) {
-        let first = self.stations[0]
-            .attempts_at()
-            .min(self.stations[1].attempts_at());
-        self.next_event = if first == Instant::FAR_FUTURE {
-            first
-        } else {
-            first.max(self.idle_from)
-        };
+        let [client, server] = &self.stations;
+        let first = client.attempts_at().min(server.attempts_at());
+        // No time is later than the far future.
+        self.next_event = first.max(self.idle_from);
     }
 
     #[inline]
-    pub(super) fn run(&mut self, now: Instant, carried: &mut Carried) {
+    pub(super) fn run(&mut self, now: Instant, under_way: &mut UnderWay) {
         // Who starts later than the other by less than the propagation has not heard it yet.
         let deaf_until = now + self.wire.propagation;
         let [client, server] = [0, 1].map(|i| self.stations[i].attempts_at());
         if client < deaf_until && server < deaf_until {
-            self.collide(now);
+            self.collide(now, under_way);
+        } else if client <= server {
+            self.transmit(Side::Client, now, under_way);
         } else {
-            let side = if client <= server {
-                Side::Client
-            } else {
-                Side::Server
-            };
-            self.transmit(side, now, carried);
+            self.transmit(Side::Server, now, under_way);
         }
         self.plan();
     }
 
     #[inline]
-    fn transmit(&mut self, side: Side, now: Instant, carried: &mut Carried) {
-        let station = &mut self.stations[side.index()];
-        let Some(frame) = station.queue.front() else {
+    fn transmit(&mut self, side: Side, now: Instant, under_way: &mut UnderWay) {
+        let Some(frame) = under_way.waiting(side) else {
             return;
         };
         self.idle_from = now + self.wire.occupies(frame.segment.len);
-        let at = self.idle_from + self.wire.propagation;
-        carried.deliver(side.other(), Frame { at, ..*frame });
-        station.queue.pop_front();
-        station.collisions = 0;
-        station.backs_off_until = Instant::ZERO;
+        under_way.deliver(side, self.idle_from + self.wire.propagation);
+        self.stations[side.index()].go_on(side, under_way);
     }
 
-    fn collide(&mut self, now: Instant) {
+    fn collide(&mut self, now: Instant, under_way: &mut UnderWay) {
         self.idle_from = now + self.collision + self.wire.propagation;
-        for station in &mut self.stations {
+        for (side, station) in Side::BOTH.into_iter().zip(&mut self.stations) {
             station.collisions += 1;
             if station.collisions >= ATTEMPT_LIMIT {
                 // `excessiveCollisionError`: the frame is lost.
-                station.queue.pop_front();
-                station.collisions = 0;
-                station.backs_off_until = Instant::ZERO;
+                under_way.drop_waiting(side);
+                station.go_on(side, under_way);
                 continue;
             }
             let slots = self.dice.below(1 << station.collisions.min(BACKOFF_LIMIT));

@@ -3,17 +3,14 @@
 //! Who has the token keeps it until its queue is empty (the paper's transfers are shorter than any
 //! token holding time), so a receiver's ACKs come back in a batch.
 
-use std::collections::VecDeque;
-
 use tinygram_engine::Instant;
 
-use super::{Carried, Frame, Side, Wire};
+use super::{Side, UnderWay, Wire};
 
 /// The ring.
 #[derive(Clone, Debug)]
 pub struct Fddi {
     wire: Wire,
-    queues: [VecDeque<Frame>; 2],
     holder: Side,
     /// Until when the holder transmits.
     busy_until: Instant,
@@ -26,7 +23,6 @@ impl Fddi {
     pub fn new(wire: Wire) -> Self {
         Self {
             wire,
-            queues: [VecDeque::new(), VecDeque::new()],
             holder: Side::Client,
             busy_until: Instant::ZERO,
             next_event: Instant::FAR_FUTURE,
@@ -37,40 +33,45 @@ impl Fddi {
         &self.wire
     }
 
+    #[inline]
     pub(super) fn next_event(&self) -> Instant {
         self.next_event
     }
 
+    /// A frame will be ready to leave at `at`.
     #[inline]
-    pub(super) fn enqueue(&mut self, from: Side, frame: Frame) {
-        self.next_event = self.next_event.min(frame.at.max(self.busy_until));
-        self.queues[from.index()].push_back(frame);
+    pub(super) fn enqueue(&mut self, at: Instant) {
+        self.next_event = self.next_event.min(at.max(self.busy_until));
     }
 
     /// The holder goes on if it has something ready; otherwise the token moves on.
     #[inline]
-    pub(super) fn run(&mut self, now: Instant, carried: &mut Carried) {
-        let ready = |queue: &VecDeque<Frame>| queue.front().is_some_and(|frame| frame.at <= now);
-        if !ready(&self.queues[self.holder.index()])
-            && ready(&self.queues[self.holder.other().index()])
-        {
+    pub(super) fn run(&mut self, now: Instant, under_way: &mut UnderWay) {
+        let ready_at = |side, under_way: &UnderWay| {
+            let first = under_way.waiting(side);
+            first.map_or(Instant::FAR_FUTURE, |frame| frame.at)
+        };
+        let other = ready_at(self.holder.other(), under_way);
+        let mut own = ready_at(self.holder, under_way);
+        let mut behind = other;
+        if own > now && other <= now {
             self.holder = self.holder.other();
+            (own, behind) = (other, own);
         }
         self.busy_until = self.busy_until.max(now);
-        let queue = &mut self.queues[self.holder.index()];
         // All that is ready when its turn comes goes in one holding: nobody can come between.
-        while let Some(frame) = queue.front().filter(|frame| frame.at <= self.busy_until) {
+        while let Some(frame) = under_way.waiting(self.holder)
+            && frame.at <= self.busy_until
+        {
             self.busy_until += self.wire.occupies(frame.segment.len);
-            let at = self.busy_until + self.wire.propagation;
-            carried.deliver(self.holder.other(), Frame { at, ..*frame });
-            queue.pop_front();
+            under_way.deliver(self.holder, self.busy_until + self.wire.propagation);
+            own = ready_at(self.holder, under_way);
         }
-        let first_ready = self
-            .queues
-            .iter()
-            .filter_map(|queue| queue.front())
-            .map(|frame| frame.at)
-            .min();
-        self.next_event = first_ready.map_or(Instant::FAR_FUTURE, |at| at.max(self.busy_until));
+        let first = own.min(behind);
+        self.next_event = if first == Instant::FAR_FUTURE {
+            first
+        } else {
+            first.max(self.busy_until)
+        };
     }
 }

@@ -49,10 +49,8 @@ impl Side {
 
 /// A segment on its way, with the socket it belongs to.
 ///
-/// It is copied from queue to queue with another time in each. The time stands last: a processor waits
-/// where it has to read in one piece what was just written in two.
+/// It is written once and stays where it is until it has arrived; its time alone is written anew.
 #[derive(Clone, Copy, Debug)]
-#[repr(C)]
 pub struct Frame {
     /// What it carries.
     pub segment: Segment,
@@ -117,13 +115,14 @@ pub enum Medium {
 }
 
 impl Medium {
-    /// `frame` is ready to leave at `frame.at`, no earlier than any frame before it.
+    /// The frame that was last put among those that wait is ready to leave at `at`, no earlier than
+    /// any frame before it; its segment has `len` octets of data.
     #[inline]
-    pub fn enqueue(&mut self, from: Side, frame: Frame, carried: &mut Carried) {
+    pub fn enqueue(&mut self, from: Side, at: Instant, len: u32, under_way: &mut UnderWay) {
         match self {
-            Self::Ethernet(medium) => medium.enqueue(from, frame),
-            Self::Fddi(medium) => medium.enqueue(from, frame),
-            Self::PointToPoint(medium) => medium.enqueue(from, frame, carried),
+            Self::Ethernet(medium) => medium.enqueue(from, at),
+            Self::Fddi(medium) => medium.enqueue(at),
+            Self::PointToPoint(medium) => medium.enqueue(from, at, len, under_way),
         }
     }
 
@@ -140,10 +139,10 @@ impl Medium {
 
     /// Lets happen what is due at `now`.
     #[inline]
-    pub fn run(&mut self, now: Instant, carried: &mut Carried) {
+    pub fn run(&mut self, now: Instant, under_way: &mut UnderWay) {
         match self {
-            Self::Ethernet(medium) => medium.run(now, carried),
-            Self::Fddi(medium) => medium.run(now, carried),
+            Self::Ethernet(medium) => medium.run(now, under_way),
+            Self::Fddi(medium) => medium.run(now, under_way),
             Self::PointToPoint(_) => {}
         }
     }
@@ -159,33 +158,38 @@ impl Medium {
     }
 }
 
-/// What the medium has carried: the frames that arrive, after whatever befell them.
+/// The frames between the hosts: those that wait for the medium, and those that it has carried and
+/// that arrive, after whatever befell them.
 #[derive(Clone, Debug)]
-pub struct Carried {
-    arrivals: [Arrivals; 2],
+pub struct UnderWay {
+    directions: [Direction; 2],
     /// Frames that never arrive.
     pub lost: u64,
     impairment: Option<Impairment>,
 }
 
-/// The frames on their way to one host, ordered by the time of their arrival.
+/// The frames from one host to the other.
 #[derive(Clone, Debug)]
-struct Arrivals {
-    queue: VecDeque<Frame>,
+struct Direction {
+    /// First those that were carried, ordered by the time of their arrival, then those that wait.
+    frames: VecDeque<Frame>,
+    /// How many were carried.
+    carried: usize,
     /// When the first of them arrives; looked at far more often than it changes.
     first_at: Instant,
 }
 
-impl Carried {
-    /// Nothing carried yet.
+impl UnderWay {
+    /// Nothing is under way yet.
     #[must_use]
     pub fn new(impairment: Option<Impairment>) -> Self {
-        let none = || Arrivals {
-            queue: VecDeque::new(),
+        let none = || Direction {
+            frames: VecDeque::new(),
+            carried: 0,
             first_at: Instant::FAR_FUTURE,
         };
         Self {
-            arrivals: [none(), none()],
+            directions: [none(), none()],
             lost: 0,
             impairment,
         }
@@ -194,53 +198,100 @@ impl Carried {
     /// When the next frame arrives at this host; `FAR_FUTURE` if none is on its way.
     #[inline]
     #[must_use]
-    pub fn next_arrival(&self, side: Side) -> Instant {
-        self.arrivals[side.index()].first_at
+    pub fn next_arrival(&self, at: Side) -> Instant {
+        self.directions[at.other().index()].first_at
     }
 
     /// The next frame that arrives at this host.
     #[inline]
-    pub fn first(&self, side: Side) -> Option<&Frame> {
-        self.arrivals[side.index()].queue.front()
+    pub fn first(&self, at: Side) -> Option<&Frame> {
+        self.directions[at.other().index()].frames.front()
     }
 
     /// The next frame that arrives at this host has been taken in.
     #[inline]
-    pub fn taken(&mut self, side: Side) {
-        let arrivals = &mut self.arrivals[side.index()];
-        arrivals.queue.pop_front();
-        arrivals.first_at = arrivals
-            .queue
-            .front()
-            .map_or(Instant::FAR_FUTURE, |frame| frame.at);
+    pub fn taken(&mut self, at: Side) {
+        let direction = &mut self.directions[at.other().index()];
+        direction.frames.pop_front();
+        direction.carried -= 1;
+        direction.note_first();
     }
 
-    /// `frame` comes out of the medium at `frame.at`.
+    /// `frame` waits for the medium.
     #[inline]
-    pub fn deliver(&mut self, to: Side, frame: Frame) {
-        let arrivals = &mut self.arrivals[to.index()];
-        arrivals.first_at = arrivals.first_at.min(frame.at);
-        match &mut self.impairment {
-            None => arrivals.queue.push_back(frame),
-            Some(impairment) => {
-                let fate = impairment.befall(frame);
-                self.lost += u64::from(fate.frames().is_empty());
-                arrivals.insert(fate.frames());
-            }
+    pub fn wait(&mut self, from: Side, frame: Frame) -> &Frame {
+        let frames = &mut self.directions[from.index()].frames;
+        frames.push_back(frame);
+        &frames[frames.len() - 1]
+    }
+
+    /// The first frame from this host that waits for the medium.
+    #[inline]
+    fn waiting(&self, from: Side) -> Option<&Frame> {
+        let direction = &self.directions[from.index()];
+        direction.frames.get(direction.carried)
+    }
+
+    /// The first frame from this host that waits for the medium comes out of it at `at`.
+    #[inline]
+    fn deliver(&mut self, from: Side, at: Instant) {
+        if self.impairment.is_none() {
+            self.directions[from.index()].carry(at);
+        } else {
+            self.deliver_or_not(from, at);
         }
+    }
+
+    /// Something may befall it on its way.
+    #[inline(never)]
+    fn deliver_or_not(&mut self, from: Side, at: Instant) {
+        let direction = &mut self.directions[from.index()];
+        let Some(impairment) = &mut self.impairment else {
+            return;
+        };
+        if let Some(mut frame) = direction.frames.remove(direction.carried) {
+            frame.at = at;
+            let fate = impairment.befall(frame);
+            self.lost += u64::from(fate.frames().is_empty());
+            direction.insert(fate.frames());
+        }
+    }
+
+    /// The first frame from this host that waits for the medium is given up.
+    fn drop_waiting(&mut self, from: Side) {
+        let direction = &mut self.directions[from.index()];
+        direction.frames.remove(direction.carried);
     }
 }
 
-impl Arrivals {
+impl Direction {
+    /// The first frame that waits arrives at `at`, behind those that were carried before it.
+    #[inline]
+    fn carry(&mut self, at: Instant) {
+        if let Some(frame) = self.frames.get_mut(self.carried) {
+            frame.at = at;
+            self.carried += 1;
+            self.first_at = self.first_at.min(at);
+        }
+    }
+
     /// Keeps the order; frames that arrive at the same time keep theirs.
     fn insert(&mut self, frames: &[Frame]) {
         for frame in frames {
-            let place = self.queue.partition_point(|other| other.at <= frame.at);
-            self.queue.insert(place, *frame);
+            let earlier = |place: &usize| self.frames[*place].at <= frame.at;
+            let before = (0..self.carried).rev().find(earlier);
+            self.frames
+                .insert(before.map_or(0, |place| place + 1), *frame);
+            self.carried += 1;
         }
-        self.first_at = self
-            .queue
-            .front()
-            .map_or(Instant::FAR_FUTURE, |frame| frame.at);
+        self.note_first();
+    }
+
+    #[inline]
+    fn note_first(&mut self) {
+        self.first_at = match self.frames.front() {
+            Some(frame) if self.carried > 0 => frame.at,
+            _ => Instant::FAR_FUTURE,
+        };
     }
 }

@@ -2,7 +2,7 @@
 
 use tinygram_engine::{Duration, Instant};
 
-use super::{Carried, Frame, Side, Wire};
+use super::{Side, UnderWay, Wire};
 
 /// Two wires with a rate, a delay and a bounded queue before each.
 #[derive(Clone, Debug)]
@@ -37,15 +37,15 @@ impl PointToPoint {
 
     /// A wire of its own is never contended for: when the frame will arrive is known at once.
     #[inline]
-    pub(super) fn enqueue(&mut self, from: Side, mut frame: Frame, carried: &mut Carried) {
+    pub(super) fn enqueue(&mut self, from: Side, at: Instant, len: u32, under_way: &mut UnderWay) {
         let free_at = &mut self.free_at[from.index()];
-        let start = frame.at.max(*free_at);
-        if start.since(frame.at) > self.longest_wait {
-            carried.lost += 1;
+        let start = at.max(*free_at);
+        if start.since(at) > self.longest_wait {
+            under_way.lost += 1;
+            under_way.drop_waiting(from);
             return;
         }
-        *free_at = start + self.wire.occupies(frame.segment.len);
-        frame.at = *free_at + self.wire.propagation;
-        carried.deliver(from.other(), frame);
+        *free_at = start + self.wire.occupies(len);
+        under_way.deliver(from, *free_at + self.wire.propagation);
     }
 }

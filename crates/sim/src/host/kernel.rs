@@ -1,0 +1,203 @@
+//! What the threads of a host share: its processor, its chance, and its sockets.
+
+use tinygram_engine::{Connection, Duration, Instant, Outbox, State as Tcp};
+
+use super::{Leaving, Socket};
+use crate::costs::{ComesIn, HostCosts};
+use crate::dice::Dice;
+use crate::program::Sockets;
+
+/// The processor and the sockets.
+#[derive(Clone, Debug)]
+pub(crate) struct Kernel {
+    pub(crate) processor: Processor,
+    pub(crate) sockets: Vec<Socket>,
+    /// Segments that the engine has produced and the device has not got yet.
+    pub(crate) outbox: Outbox,
+    /// Whose they are.
+    pub(crate) leaving: Vec<Leaving>,
+    /// A call brought news of this socket, which other threads may wait for.
+    pub(super) news_of: Option<u32>,
+    /// A connection was asked something since the timers were last looked up.
+    pub(crate) asked: bool,
+    /// The earliest timer of all sockets, as last looked up.
+    next_timer: Instant,
+}
+
+/// Who has the processor, and what things take there.
+#[derive(Clone, Debug)]
+pub(crate) struct Processor {
+    pub(crate) costs: HostCosts,
+    dice: Dice,
+    /// Until when the kernel is at work for the network; nothing comes in between.
+    pub(crate) free_at: Instant,
+    /// The thread at work.
+    pub(super) running: Option<Running>,
+}
+
+/// A thread that has the processor. What the kernel does meanwhile for the network puts off its end.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Running {
+    /// Its number.
+    pub(super) thread: usize,
+    /// When its work is done.
+    pub(super) until: Instant,
+    /// Whether frames and timers wait for that.
+    pub(super) is_left_alone: bool,
+}
+
+impl Processor {
+    /// How long something takes that takes about `cost`.
+    #[inline]
+    fn time_for(&mut self, cost: Duration) -> Duration {
+        self.dice.jitter(cost, self.costs.jitter_percent)
+    }
+
+    /// The kernel is at work for the network for about `cost` from `free_at` on, and nothing comes in
+    /// between; the thread that runs is put off by as much. Gives the time when it is done.
+    ///
+    /// Until then nobody sees the host: the other one meets it over the medium alone, and what
+    /// leaves bears the time of its leaving. So it takes effect at once, dated to its end.
+    #[inline]
+    pub(crate) fn occupy(&mut self, cost: Duration) -> Instant {
+        let time = self.time_for(cost);
+        self.free_at += time;
+        if let Some(running) = &mut self.running {
+            running.until += time;
+        }
+        self.free_at
+    }
+
+    /// The thread of this number gets the processor for about `cost`, with or without a socket's lock.
+    /// Gives whether that takes any time.
+    ///
+    /// Not inlined, so that what calls it is, with the work that it knows.
+    #[inline(never)]
+    pub(super) fn runs(
+        &mut self,
+        now: Instant,
+        thread: usize,
+        cost: Duration,
+        locks_socket: bool,
+    ) -> bool {
+        let until = now + self.time_for(cost);
+        if until == now {
+            return false;
+        }
+        let is_left_alone = match self.costs.comes_in {
+            ComesIn::FramesAndTimers => false,
+            ComesIn::Timers => true,
+            ComesIn::Nothing => locks_socket,
+        };
+        self.running = Some(Running {
+            thread,
+            until,
+            is_left_alone,
+        });
+        true
+    }
+
+    /// Whether frames and timers wait for the end of what a thread is at.
+    #[inline]
+    pub(super) fn is_left_alone(&self) -> bool {
+        self.running.is_some_and(|running| running.is_left_alone)
+    }
+
+    /// What it costs now to put a thread back on the processor.
+    #[inline]
+    pub(super) fn wakeup_cost(&mut self) -> Duration {
+        let hiccup = match self.costs.hiccup {
+            Some(hiccup) if self.dice.below(1_000_000) < hiccup.per_million => hiccup.length,
+            _ => Duration::ZERO,
+        };
+        self.costs.wakeup + hiccup
+    }
+}
+
+impl Kernel {
+    pub(super) fn new(costs: HostCosts, dice: Dice) -> Self {
+        Self {
+            processor: Processor {
+                costs,
+                dice,
+                free_at: Instant::ZERO,
+                running: None,
+            },
+            sockets: Vec::new(),
+            outbox: Outbox::new(),
+            leaving: Vec::new(),
+            news_of: None,
+            asked: false,
+            next_timer: Instant::FAR_FUTURE,
+        }
+    }
+
+    /// A connection.
+    #[inline]
+    pub(super) fn connection(&mut self, socket: u32) -> &mut Connection {
+        &mut self.sockets[socket as usize].connection
+    }
+
+    /// Calls a connection; what it sends is put down under its socket's number.
+    #[inline]
+    pub(super) fn ask<R>(
+        &mut self,
+        socket: u32,
+        call: impl FnOnce(&mut Connection, &mut Outbox) -> R,
+    ) -> R {
+        let Socket {
+            connection,
+            generation,
+            ..
+        } = &mut self.sockets[socket as usize];
+        let before = self.outbox.segments.len();
+        let answer = call(connection, &mut self.outbox);
+        self.asked = true;
+        let segments = self.outbox.segments.len() - before;
+        if segments > 0 {
+            self.leaving.push(Leaving {
+                socket,
+                generation: *generation,
+                segments,
+            });
+        }
+        answer
+    }
+
+    /// The earliest timer of all sockets.
+    #[inline]
+    pub(super) fn next_timer(&mut self) -> Instant {
+        if self.asked {
+            self.look_up_timers();
+        }
+        self.next_timer
+    }
+
+    #[inline(never)]
+    fn look_up_timers(&mut self) {
+        let wakeup = |socket: &Socket| socket.connection.next_wakeup();
+        let next = match &self.sockets[..] {
+            [only] => wakeup(only),
+            all => all.iter().filter_map(wakeup).min(),
+        };
+        self.next_timer = next.unwrap_or(Instant::FAR_FUTURE);
+        self.asked = false;
+    }
+
+    /// Which of these can be read, and which can be written.
+    pub(super) fn ready(&self, read: Sockets, write: Sockets) -> (Sockets, Sockets) {
+        let mut ready = (Sockets::NONE, Sockets::NONE);
+        for (number, socket) in (0..).zip(&self.sockets) {
+            let connection = &socket.connection;
+            let gone = connection.state() == Tcp::Closed;
+            let readable = connection.receiver().readable() > 0 || connection.receiver().at_end();
+            if read.has(number) && (readable || gone) {
+                ready.0 = ready.0.and(number);
+            }
+            if write.has(number) && (connection.is_writable() || gone) {
+                ready.1 = ready.1.and(number);
+            }
+        }
+        ready
+    }
+}
