@@ -188,29 +188,6 @@ const CIRCLES: &[(&str, &[&str], &str)] = &[
         &["findings", "flow", "hold", "judge", "story"],
         "a connection of the flow owns its story and findings, and each finding is made by looking back at it",
     ),
-    (
-        "preload",
-        &[
-            "contention",
-            "escape",
-            "hooks",
-            "keeper",
-            "kernel",
-            "ledger",
-            "observe",
-            "reach",
-            "sockets",
-            "table",
-            "thread",
-            "watchdog",
-        ],
-        "what it calls in the C library are its own hooks, unless it asks for the next ones by name",
-    ),
-    (
-        "preload",
-        &["hooks::descriptors", "hooks::options"],
-        "a copied descriptor keeps its options, and an option may copy",
-    ),
 ];
 
 #[test]

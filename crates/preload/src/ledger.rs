@@ -4,24 +4,12 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use libc::c_int;
 
-use crate::keeper::Orders;
+use crate::orders::Orders;
 use crate::page::{Cause, Row};
 use crate::table::{self, Identity};
-use crate::{clock, observe, sockets};
+use crate::thread::Wrote;
+use crate::{clock, flight};
 use tinygram_coalesce::Policy;
-
-/// One write, as the books see it.
-#[derive(Clone, Copy)]
-pub(crate) struct Wrote {
-    pub(crate) len: usize,
-    pub(crate) held: bool,
-    /// Bytes were held before it.
-    pub(crate) joined: bool,
-    /// It is the second of its interval.
-    pub(crate) second: bool,
-    /// It was to be held, but the watchdog rests and is not worth waking (or there is none).
-    pub(crate) unwatched: bool,
-}
 
 #[inline(always)]
 pub(crate) fn wrote(orders: &Orders, identity: Identity, write: Wrote) {
@@ -108,7 +96,7 @@ pub(crate) fn open(orders: &Orders, fd: c_int, row: usize) {
     }
     holding
         .segments_before
-        .store(sockets::data_segments(fd).unwrap_or(0), Relaxed);
+        .store(flight::data_segments(fd).unwrap_or(0), Relaxed);
 }
 
 /// A descriptor is about to close: reads how many segments its connection sent.
@@ -120,8 +108,7 @@ pub(crate) fn settle(orders: &Orders, fd: c_int) {
     let (Some(row), Some(holding)) = (row(orders, identity), table::holding(fd)) else {
         return;
     };
-    observe::before_write(orders, fd, identity, holding);
-    if let Some(segments) = sockets::data_segments(fd) {
+    if let Some(segments) = flight::data_segments(fd) {
         let sent = segments.wrapping_sub(holding.segments_before.swap(segments, Relaxed));
         row.segments.fetch_add(u64::from(sent), Relaxed);
         row.settled.fetch_add(1, Relaxed);

@@ -15,11 +15,10 @@ use std::sync::atomic::{
 use libc::c_void;
 
 use crate::contention::Contention;
-use crate::hooks::wait::pthread_join;
 use crate::live::LIVE;
 use crate::reach::{Reach, Used};
 use crate::table::InChild;
-use crate::{clock, keeper, kernel, reach, table};
+use crate::{clock, flush, kernel, orders, reach, table};
 use tinygram_coalesce::Pace;
 
 /// The watchdog of this process; wiped in a forked child.
@@ -196,7 +195,7 @@ impl Watchdog {
         crate::errno::kept(|| {
             kernel::futex(&self.state, libc::FUTEX_WAKE, 1, None);
             // SAFETY: the thread was made joinable, and only the one who stopped it joins it.
-            unsafe { pthread_join::next(self.thread.load(Relaxed), std::ptr::null_mut()) };
+            unsafe { kernel::pthread_join(self.thread.load(Relaxed), std::ptr::null_mut()) };
         });
         self.state.store(NONE, SeqCst);
     }
@@ -209,7 +208,7 @@ impl Watchdog {
             return self.fail();
         };
         let mut rounds = Rounds {
-            deadline_ns: keeper::orders().map_or(0, |orders| orders.rules().watchdog_ns),
+            deadline_ns: orders::orders().map_or(0, |orders| orders.rules().watchdog_ns),
             reach,
             contention: Contention::default(),
         };
@@ -289,7 +288,7 @@ impl Rounds {
             }
             if now_ns.saturating_sub(since_ns) >= self.deadline_ns {
                 let contended = self.contention.of(holding.owner.load(Relaxed));
-                let used = keeper::rescue(fd, holding, contended, self.reach);
+                let used = flush::rescue(fd, holding, contended, self.reach);
                 unreachable |= used == Used::Unreachable;
             } else {
                 oldest_ns = Some(oldest_ns.map_or(since_ns, |oldest: u64| oldest.min(since_ns)));

@@ -4,11 +4,12 @@ use std::sync::atomic::{Ordering::Relaxed, Ordering::SeqCst};
 
 use libc::{c_int, ssize_t};
 
-use super::{Orders, flush, mark, orders};
+use super::{flush, mark};
 use crate::live::{self, LIVE};
+use crate::orders::{Orders, orders};
 use crate::page::Cause;
 use crate::table::{self, Holding, Identity, Kind};
-use crate::thread::{LastWrite, Thread};
+use crate::thread::{LastWrite, Thread, Wrote};
 use crate::{kernel, ledger, observe, sockets, thread, watchdog};
 use tinygram_coalesce::{Decision, Memory, Policy, Write};
 
@@ -135,7 +136,7 @@ fn enter(
     };
     let covered = Identity::BOOKED | Identity::ALONE | Identity::STREAM;
     if identity.masked(covered) != Identity::BOOKED {
-        let wrote = ledger::Wrote {
+        let wrote = Wrote {
             len,
             held: false,
             joined: false,
@@ -185,7 +186,7 @@ fn enter(
     table::teach(identity, |habit| habit.after_write(&memory, write));
     holding.memory.store(memory.pack(), Relaxed);
     holding.interval.store(interval, Relaxed);
-    let wrote = ledger::Wrote {
+    let wrote = Wrote {
         len,
         held: decision == Decision::Hold,
         joined: dirty,
