@@ -70,11 +70,17 @@ impl Odds {
         least
     }
 
-    /// Is even a loose fit one of the habit? Only if hardly any occasion goes against it.
-    pub(crate) fn vouches_for(&self, off_ns: i64) -> bool {
-        let sharp: u32 = self.hits[..SHARP].iter().map(|&n| u32::from(n)).sum();
-        let misses = u32::from(self.misses).max(1);
-        bucket(off_ns) < SHARP || sharp >= 2 * misses || self.hits() >= 8 * misses
+    /// Is this fit one of the habit? A kernel lets a held segment go at once; what fits four times as
+    /// loosely as two thirds of the others do had a reason of its own, unless the capture point blurs
+    /// as much.
+    pub(crate) fn vouches_for(&self, off_ns: i64, blur_ns: i64) -> bool {
+        let mut close = 0;
+        let habit = self.hits.iter().position(|&hits| {
+            close += u32::from(hits);
+            3 * close >= 2 * self.hits()
+        });
+        let loosest = habit.map_or(0, |at| at + 2).max(bucket(blur_ns));
+        bucket(off_ns) <= loosest
     }
 
     fn occasion(&mut self, since_ns: i64) {
@@ -105,8 +111,6 @@ fn tail(expected: f64, k: u32) -> f64 {
 const FINEST_NS: i64 = 60_000;
 /// Up to 15 ms.
 const WIDTHS: usize = 9;
-/// Widths below this bucket (1 ms) are a prompt reaction by themselves.
-const SHARP: usize = 5;
 
 #[cfg(test)]
 mod tests {
