@@ -81,7 +81,6 @@ pub(crate) fn pause(
     let waited_for_ack = (short || (sender.idle() && release.pure))
         && release.wait_ns.max(sender_distance_ns.unwrap_or(0)) >= LATE_NS
         && release.mark.frame > sender.sent.frame
-        && !sender.peer_spoke
         && !sender.disturbed;
     // Behind a prompt ACK, data that answers what crossed on the way is an answer.
     let answers = (segment.ack.wrapping_sub(sender.heard) as i32) > 0;

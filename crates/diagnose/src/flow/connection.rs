@@ -264,7 +264,7 @@ impl Connection {
         found: &mut Vec<Finding>,
     ) {
         let half = &self.halves[from];
-        if half.tally.segments == 0 || half.peer_spoke {
+        if half.tally.segments == 0 || half.is_answer(segment) {
             let fresh = half.tally.segments == 0;
             self.idle_restart(from, mark);
             self.begin_turn(from, Turn::Answer);
@@ -291,7 +291,7 @@ impl Connection {
                 hold.pieces = self.pieces(from, around, segment.payload);
                 let half = &mut self.halves[from];
                 let since_ns = mark.time_ns - half.sent.time_ns;
-                half.odds_now().hit(hold.off_ns, since_ns);
+                half.odds_of_mut(hold.prompt).hit(hold.off_ns, since_ns);
                 let waited = (hold.prompt, hold.flight);
                 half.restarted = false;
                 if self.story().hold(from, hold) {
@@ -304,8 +304,9 @@ impl Connection {
             Pause::Thought => {
                 let half = &mut self.halves[from];
                 let since_ns = mark.time_ns - half.sent.time_ns;
-                half.odds_now().miss(since_ns);
-                if half.was_prompt() {
+                let prompt = half.was_prompt();
+                half.odds_of_mut(prompt).miss(since_ns);
+                if prompt {
                     self.rested(from, mark, distance_ns);
                     return;
                 }

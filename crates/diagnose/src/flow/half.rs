@@ -234,6 +234,11 @@ impl Half {
         }
     }
 
+    /// The peer spoke, and this segment's sender has heard it.
+    pub(crate) fn is_answer(&self, segment: &Segment) -> bool {
+        self.peer_spoke && (segment.ack.wrapping_sub(self.heard) as i32) > 0
+    }
+
     /// Full segments are open, and the ACK that came last was that of the short one before them: a
     /// short one behind it may have waited for that alone (Minshall's rule).
     pub(crate) fn short_alone_acked(&self, payload: u32, mss: u32) -> bool {
@@ -243,14 +248,15 @@ impl Half {
             && self.short_release.mark == self.release.mark
     }
 
-    /// The ACK that came last came as soon as the path allows.
+    /// The ACK that came last came as soon as the path allows, which only a handshake tells.
     pub(crate) fn was_prompt(&self) -> bool {
-        self.release.wait_ns - self.receiver_distance_ns().unwrap_or(0) < LATE_NS
+        self.handshake_ns != u32::MAX
+            && self.release.wait_ns - self.receiver_distance_ns().unwrap_or(0) < LATE_NS
     }
 
-    /// The occasions of ACKs such as came last.
-    pub(crate) fn odds_now(&mut self) -> &mut Odds {
-        match self.was_prompt() {
+    /// The same, to add to.
+    pub(crate) fn odds_of_mut(&mut self, prompt: bool) -> &mut Odds {
+        match prompt {
             true => &mut self.prompt_odds,
             false => &mut self.odds,
         }
