@@ -134,6 +134,11 @@ pub(crate) struct Tally {
     pub(crate) mergeable: u32,
     pub(crate) mergeable_bytes: u64,
     pub(crate) runs: u32,
+    /// How many followed each other so in the run under way, and of the long runs the short segments
+    /// and their bytes.
+    run: u32,
+    pub(crate) in_long_runs: u32,
+    pub(crate) long_run_bytes: u64,
     /// Pure acknowledgements of this data and the MSS-sized units they covered.
     pub(crate) acks: u32,
     pub(crate) acked_segments: u32,
@@ -518,7 +523,14 @@ impl Half {
         {
             tally.mergeable += 1;
             tally.mergeable_bytes += u64::from(segment.payload);
+            tally.run += 1;
+            if tally.run >= LONG_RUN {
+                let begun = if tally.run == LONG_RUN { LONG_RUN } else { 1 };
+                tally.in_long_runs += begun;
+                tally.long_run_bytes += u64::from(begun * segment.payload);
+            }
         } else {
+            tally.run = 0;
             tally.runs += 1;
         }
     }
@@ -552,3 +564,5 @@ const COPY_NS: i64 = 500_000;
 const LATEST_NS: i64 = 500_000_000;
 /// Writes closer than this would be merged by any policy that waits for the writer to block.
 const MERGE_NS: i64 = 10_000_000;
+/// As many short segments right after each other are no message's pieces.
+const LONG_RUN: u32 = 16;
