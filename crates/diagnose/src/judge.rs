@@ -56,13 +56,14 @@ impl Judge<'_> {
         if matches!(ack, Ack::Prompt) && !nagle_round_trip::is(hold, half, self.answered_ns) {
             return Ruling::RuledOut(Lookalike::RoundTrip);
         }
-        if hold.defied > half.odds.hits() {
+        let hits = half.odds.hits() + half.odds_of(true).hits();
+        if hold.defied > hits {
             return Ruling::RuledOut(Lookalike::NotHolding);
         }
         if half.turn == Turn::SelfClocked && !self.answered_at_once(hold) {
             return Ruling::RuledOut(Lookalike::NobodyWaited);
         }
-        if half.tally.self_clocked > half.tally.answers + half.odds.hits() {
+        if half.tally.self_clocked > half.tally.answers + hits {
             return Ruling::RuledOut(Lookalike::PeriodicSender);
         }
         if matches!(ack, Ack::Prompt) {
@@ -126,9 +127,15 @@ impl Judge<'_> {
             && typical_ns > TIMER_NS
     }
 
-    /// The probability that what was seen of this direction is an accident.
-    pub(crate) fn accident(&self) -> f64 {
-        self.half.odds.accident(self.blur_ns, self.far)
+    /// The probability that what was seen of this direction is an accident: upon ACKs that came as
+    /// soon as the path allows, or upon late ones.
+    pub(crate) fn accident(&self, prompt: bool) -> f64 {
+        self.half.odds_of(prompt).accident(self.blur_ns, self.far)
+    }
+
+    /// Is this fit one of the habit?
+    pub(crate) fn vouches_for(&self, prompt: bool, off_ns: i64) -> bool {
+        self.half.odds_of(prompt).vouches_for(off_ns, self.blur_ns)
     }
 
     fn answered_at_once(&self, hold: &Hold) -> bool {

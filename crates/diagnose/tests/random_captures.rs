@@ -34,7 +34,11 @@ fn claims(report: &Report) -> Vec<Claim> {
                 tier: f.tier.to_string(),
                 frame: frames.last().copied().unwrap_or(0),
                 cost_ns: f.cost_ns,
-                write_once: f.advice().steps.iter().any(|s| s.cure == Cure::WriteOnce),
+                write_once: f
+                    .advice()
+                    .steps
+                    .iter()
+                    .any(|s| s.cure == Cure::WriteOnce && !s.text.starts_with("if ")),
                 text: format!(
                     "{} frames {frames:?} {:.1} ms",
                     f.sender,

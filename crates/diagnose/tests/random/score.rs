@@ -147,6 +147,11 @@ impl Score {
                 ));
             }
         }
+        for missed in log.iter_mut().rev().take_while(|l| l.starts_with("MISS")) {
+            if !missed.contains('%') && all > 0 {
+                *missed += &format!(" {:.2} %", 100.0 / f64::from(all));
+            }
+        }
         for (kind, (found, all)) in kinds {
             let sum = self.by_kind.entry(kind).or_default();
             sum.0 += f64::from(found) / f64::from(all);

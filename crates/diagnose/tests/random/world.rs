@@ -133,6 +133,9 @@ struct World {
     last: [u64; 2],
     held: [Option<(Offset, Why, u64)>; 2],
     limited: [Option<u64>; 2],
+    /// Since when a program has slept for space, and what woke it.
+    asleep: [Option<u64>; 2],
+    woken: [Option<(u64, Cause)>; 2],
     greatest: [Offset; 2],
     disturbed: [bool; 2],
     stamp: [u32; 2],
@@ -168,6 +171,8 @@ pub(crate) fn play(
         last: [0; 2],
         held: [None; 2],
         limited: [None; 2],
+        asleep: [None; 2],
+        woken: [None; 2],
         greatest: [Offset::FIRST; 2],
         disturbed: [false; 2],
         stamp: [0; 2],
@@ -252,6 +257,11 @@ impl World {
             (true, since) => since,
             (false, _) => None,
         };
+        if news.has(Events::WRITABLE)
+            && let Some(since) = self.asleep[end].take()
+        {
+            self.woken[end] = Some((since, cause));
+        }
         if !news.is_empty()
             && (news.has(Events::READABLE)
                 || news.has(Events::WRITABLE)
@@ -359,10 +369,13 @@ impl World {
         let vars = *self.ends[end].sender().vars();
         let data = segment.data();
         let held = self.held[end].filter(|(start, ..)| *start >= data.start && *start < data.end);
-        let (why, since_ns) = match (held, self.limited[end]) {
-            (Some((_, why, since)), _) => (Some(why), since),
-            (None, Some(since)) => (None, since),
-            (None, None) => {
+        let woken = self.woken[end].take();
+        let slept = woken.is_some() && held.is_none() && self.limited[end].is_none();
+        let (why, since_ns, cause) = match (held, self.limited[end], woken) {
+            (Some((_, why, since)), ..) => (Some(why), since, cause),
+            (None, Some(since), _) => (None, since, cause),
+            (None, None, Some((since, cause))) => (None, since, cause),
+            (None, None, None) => {
                 self.disturbed[end] = false;
                 return;
             }
@@ -383,7 +396,7 @@ impl World {
             flight: vars.outstanding(),
             wnd: vars.wnd,
             mss: vars.mss,
-            full_buffer: vars.buffered() >= vars.capacity,
+            full_buffer: slept || vars.buffered() >= vars.capacity,
         });
         self.disturbed[end] = false;
     }
@@ -452,7 +465,10 @@ impl World {
             self.after(end, now, Cause::Program, false);
             match wrote {
                 Wrote::Piece(_) => {}
-                Wrote::Sleeps => return false,
+                Wrote::Sleeps => {
+                    self.asleep[end] = Some(now);
+                    return false;
+                }
                 Wrote::Refused => {
                     self.run.apps[end].acts.clear();
                     return false;
