@@ -114,10 +114,12 @@ pub struct Row {
 /// What kind of claim a row is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Class {
-    /// Comes out of protocol rules alone.
+    /// Comes out of protocol rules alone: no fitted value can change it.
     Rules,
-    /// Needs fitted costs.
+    /// Needs fitted values, and this value is among those that they were fitted to, or may be.
     Fitted,
+    /// Needs fitted values, none of which was fitted to this one.
+    Predicted,
     /// Is not reproduced: why. Should it agree after all, the row matches, and a test says that the
     /// list is out of date.
     KnownMismatch(&'static str),
@@ -130,7 +132,7 @@ pub enum Class {
 pub enum Status {
     /// Within tolerance by rules alone.
     Match,
-    /// Within tolerance, with fitted costs.
+    /// Within tolerance, with fitted values.
     Fitted,
     /// Off, as is known, for a reason that is named.
     KnownMismatch,
@@ -222,9 +224,9 @@ impl Row {
             Class::NotPublished => Status::NotPublished,
             Class::Rules if agrees => Status::Match,
             Class::KnownMismatch(_) if agrees => Status::Match,
-            Class::Fitted if agrees => Status::Fitted,
+            Class::Fitted | Class::Predicted if agrees => Status::Fitted,
             Class::KnownMismatch(_) => Status::KnownMismatch,
-            Class::Rules | Class::Fitted => Status::Miss,
+            Class::Rules | Class::Fitted | Class::Predicted => Status::Miss,
         }
     }
 
@@ -255,6 +257,15 @@ impl Row {
 }
 
 impl Paper {
+    /// All five, in the order in which they are shown.
+    pub const ALL: [Self; 5] = [
+        Self::Mogul,
+        Self::Moldeklev,
+        Self::Heidemann,
+        Self::Doupnik,
+        Self::Davids,
+    ];
+
     /// Authors, title, place and year.
     #[must_use]
     pub const fn citation(self) -> &'static str {

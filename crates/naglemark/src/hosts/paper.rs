@@ -53,7 +53,7 @@ pub struct PaperHosts {
     pub waits: Waits,
 }
 
-/// What opening a connection takes, untimed (fitted; minor).
+/// What opening a connection takes, untimed (fitted: `PARAMETERS`).
 const SET_UP: Duration = Duration::from_millis(10);
 
 impl PaperHosts {

@@ -19,6 +19,7 @@
 //! # assert!(parameters.run().mean_ms() < 2.0);
 //! ```
 
+pub mod examples;
 mod fit;
 pub mod published;
 mod sweep;
@@ -34,13 +35,22 @@ pub use sweep::tail_behind_an_odd_segment;
 use table::{HEADERS, Measurements};
 
 /// Its experiments.
-pub const EXPERIMENTS: &[Experiment] = &[Experiment {
-    id: "doupnik-table-1",
-    paper: Paper::Doupnik,
-    title: "web pages per second under Nagle's rule, without it and under the new policy",
-    source: "Table 1, section 3.0",
-    run,
-}];
+pub const EXPERIMENTS: &[Experiment] = &[
+    Experiment {
+        id: "doupnik-table-1",
+        paper: Paper::Doupnik,
+        title: "web pages per second under Nagle's rule, without it and under the new policy",
+        source: "Table 1, section 3.0",
+        run,
+    },
+    Experiment {
+        id: "doupnik-examples",
+        paper: Paper::Doupnik,
+        title: "which forms of the rules hold the tail in the draft's examples",
+        source: "Sections 1.4 to 2.3",
+        run: examples::run,
+    },
+];
 
 fn run(_: &Effort) -> Outcome {
     let measured = table::measure();

@@ -151,7 +151,7 @@ impl Measurements {
             // A tick at each request: what the host costs does not show.
             Some(rate) if rate <= TICKS_PER_SECOND => (Class::Rules, Allowed::Requests(0.5)),
             _ if setting == Some(Setting::NagleOff) => (Class::Fitted, Allowed::Share(FITTED_BACK)),
-            _ => (Class::Fitted, Allowed::Share(FOLLOWS)),
+            _ => (Class::Predicted, Allowed::Share(FOLLOWS)),
         }
     }
 
@@ -161,7 +161,7 @@ impl Measurements {
         let off = self.published(Some(Setting::NagleOff), file);
         let paper = published
             .zip(off)
-            .map(|(rate, off)| Standard::printed(verdict(rate, off)));
+            .map(|(rate, off)| Standard::derived(verdict(rate, off)));
         let ours = verdict(self.rate(policy, file), self.rate(&SendPolicy::Off, file));
         self.row(
             policy,
@@ -205,7 +205,7 @@ impl Measurements {
         let off = self.published(Some(Setting::NagleOff), file);
         let quotient = new.zip(off).map(|(new, off)| Value::Number(new / off, 3));
         let ours = self.rate(policy, file) / self.rate(&SendPolicy::Off, file);
-        let claim = (Class::Fitted, Tolerance::Share(RATIO));
+        let claim = (Class::Predicted, Tolerance::Share(RATIO));
         self.row(
             policy,
             file,

@@ -261,18 +261,12 @@ pub(super) fn parameters() -> Vec<Parameter> {
                 "195 ms (P-HTTP, first fix): stalls end at ticks, so that retrieval and closing add up to 200 ms",
             ),
         ),
-        of(
-            "segment in, out",
-            format!("{}, {}", micros(IN), micros(OUT)),
-            trace,
-        ),
-        of(
-            "wake-up, read, write, chunk",
-            [COSTS.wakeup, COSTS.read, COSTS.write, COSTS.chunk]
-                .map(micros)
-                .join(", "),
-            trace,
-        ),
+        of("segment in", micros(IN), trace),
+        of("segment out", micros(OUT), trace),
+        of("wake-up", micros(COSTS.wakeup), trace),
+        of("read", micros(COSTS.read), trace),
+        of("write", micros(COSTS.write), trace),
+        of("chunk", micros(COSTS.chunk), trace),
         of(
             "copying",
             format!("{} ns an octet", COSTS.copy_ps_per_octet / 1000),

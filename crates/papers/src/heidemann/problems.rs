@@ -28,7 +28,7 @@ pub(super) fn short_initial_segment(effort: &Effort) -> Outcome {
     outcome.rows.extend(lengths(
         Problem::ShortInitialSegment,
         Fixes::NONE,
-        Class::Fitted,
+        Class::Predicted,
         effort,
     ));
     outcome

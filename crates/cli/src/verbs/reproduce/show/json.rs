@@ -187,6 +187,7 @@ fn row(row: &Row) -> JsonRow {
         class: match row.class {
             Class::Rules => "rules",
             Class::Fitted => "fitted",
+            Class::Predicted => "predicted",
             Class::KnownMismatch(_) => "known-mismatch",
             Class::NotPublished => "not-published",
         },
