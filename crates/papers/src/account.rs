@@ -1,8 +1,9 @@
 //! What a paper's values cost in fitted ones: how many free values stand behind how many that are
 //! explained, and how near those come that no fit has seen.
 
-use crate::experiment::{Class, Experiment, Origin, Outcome, Paper, Row, Status, Value};
+use crate::experiment::{Class, Experiment, Origin, Outcome, Paper, Row, Status};
 use crate::standard::Source;
+use crate::value::Value;
 
 /// A paper's account. It counts what the paper prints, each table once ([`Experiment::repeats`]).
 #[derive(Clone, Debug, PartialEq)]
@@ -108,7 +109,8 @@ impl Experiment {
 mod tests {
     use super::*;
     use crate::Standard;
-    use crate::experiment::{Effort, Parameter, Tolerance};
+    use crate::experiment::{Effort, Parameter};
+    use crate::value::Tolerance;
 
     const EXPERIMENT: Experiment = Experiment {
         id: "an-experiment",

@@ -5,7 +5,8 @@ use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
 use tinygram_engine::sender::send_policy::Why;
 use tinygram_engine::{Flags, Instant};
 use tinygram_wire::capture::{Frame, LinkType};
-use tinygram_wire::encode::{Numbering, Path, encode};
+use tinygram_wire::encode::{Path, encode};
+use tinygram_wire::sequence::Numbering;
 use tinygram_wire::sequence::Sequence;
 
 use super::dice::Dice;

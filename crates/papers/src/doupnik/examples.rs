@@ -12,8 +12,9 @@ use tinygram_sim::workload::exchange::Exchange;
 use tinygram_sim::workload::periodic::{Periodic, Writer};
 use tinygram_sim::{Opening, World, WorldConfig};
 
-use crate::experiment::{Class, Effort, Layout, Origin, Outcome, Parameter, Row, Tolerance, Value};
+use crate::experiment::{Class, Effort, Layout, Origin, Outcome, Parameter, Row};
 use crate::standard::Standard;
+use crate::value::{Tolerance, Value};
 
 /// Ethernet's, in octets.
 pub const MSS: u32 = 1460;

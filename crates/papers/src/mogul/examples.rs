@@ -13,8 +13,9 @@ use tinygram_sim::workload::exchange::Exchange;
 use tinygram_sim::{Ended, Opening, World, WorldConfig};
 
 use super::stalled::Setting;
-use crate::experiment::{Class, Effort, Origin, Outcome, Parameter, Row, Tolerance, Trace, Value};
+use crate::experiment::{Class, Effort, Origin, Outcome, Parameter, Row, Trace};
 use crate::standard::Standard;
+use crate::value::{Tolerance, Value};
 
 /// "Each figure shows the length of a 1 MSS segment"; which it is does not matter. In octets.
 const MSS: u16 = 1460;

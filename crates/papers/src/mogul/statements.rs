@@ -6,8 +6,9 @@ use tinygram_naglemark::{Measured, MediumKind, Plan, Sample, TrialType, Yardstic
 
 use super::published::Table;
 use super::tables::{CLEARLY_DELAYED, MORE_EVERYWHERE, hosts, tolerance};
-use crate::experiment::{Class, Row, Tolerance, Value};
+use crate::experiment::{Class, Row};
 use crate::standard::Standard;
+use crate::value::{Tolerance, Value};
 
 /// All statements that hold of a table's cells, which have all their transfers.
 pub(super) fn rows(table: &Table, cells: &[Measured]) -> Vec<Row> {

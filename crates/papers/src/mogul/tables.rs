@@ -5,7 +5,7 @@ use tinygram_naglemark::{Keep, Measured, MediumKind, Plan, TrialType};
 
 use super::published::{APP_BUFFERS, SOCKET_BUFFERS, Table};
 use super::stalled::{outcome, policy};
-use crate::experiment::{Tolerance as Allowed, Value};
+use crate::value::{Tolerance as Allowed, Value};
 
 /// The variants of Table 3.
 pub const VARIANTS: [&str; 11] = [

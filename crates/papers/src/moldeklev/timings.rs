@@ -5,8 +5,9 @@ use tinygram_sim::medium::{Frame, Side};
 
 use super::hosts::{RULES, TICK, parameters};
 use super::walk::frames;
-use crate::experiment::{Class, Effort, Mark, Outcome, Plot, Row, Series, Tolerance, Value};
+use crate::experiment::{Class, Effort, Mark, Outcome, Plot, Row, Series};
 use crate::standard::Standard;
+use crate::value::{Tolerance, Value};
 
 /// S=8k R=16k, in octets.
 const FIGURE_5: (u64, u64) = (8 << 10, 16 << 10);
