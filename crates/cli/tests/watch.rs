@@ -12,6 +12,7 @@ const CONVERSATION: &str = r#"
 import socket, sys, threading
 rounds, nodelay = int(sys.argv[1]), sys.argv[2] == "nodelay"
 listener = socket.create_server(("127.0.0.1", 0))
+print(listener.getsockname()[1], flush=True)
 def read(end, length):
     while length:
         got = end.recv(length)
@@ -36,7 +37,7 @@ server.join()
 "#;
 
 /// The line of `end.sendall(b"b" * 200)`.
-const SECOND_WRITE: u32 = 17;
+const SECOND_WRITE: u32 = 18;
 
 fn tinygram(arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_tinygram"));
@@ -158,20 +159,27 @@ fn packets_tell_the_same_stalls() {
         return;
     };
     let words = conversation(12, "nagle");
-    let talk = Command::new(&words[0]).args(&words[1..]).status();
-    assert!(talk.expect("python3 starts").success());
+    let talk = Command::new(&words[0]).args(&words[1..]).output();
+    let talk = talk.expect("python3 starts");
+    assert!(talk.status.success());
+    // Other tests talk alike.
+    let server = format!("127.0.0.1:{}", String::from_utf8_lossy(&talk.stdout).trim());
     let output = watch.wait_with_output().expect("it ends");
     let said = String::from_utf8_lossy(&output.stdout);
     let lines = said
         .lines()
         .map(|line| serde_json::from_str(line).expect("JSON"));
     let stalls: Vec<Value> = lines
-        .filter(|line: &Value| line["held_bytes"] == 200 && line["in_flight_bytes"] == 100)
+        .filter(|line: &Value| line["event"] == "stall" && line["local"] == server.as_str())
         .collect();
     assert!((10..=12).contains(&stalls.len()), "{said}");
     for stall in &stalls {
         assert_eq!(stall["kind"], "write-write-read");
         assert_eq!(stall["sender"], "server");
+        assert_eq!(
+            (&stall["held_bytes"], &stall["in_flight_bytes"]),
+            (&200.into(), &100.into())
+        );
     }
 }
 
