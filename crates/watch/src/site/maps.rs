@@ -1,6 +1,9 @@
 //! What a process has mapped, and its memory.
 
-use std::fs;
+use std::fs::{self, File};
+use std::rc::Rc;
+
+use memmap2::Mmap;
 
 use procfs::process::{MMPermissions, MMapPath, MemoryMap, Process};
 
@@ -39,6 +42,13 @@ pub(super) fn file(pid: u32, map: &MemoryMap) -> Option<(String, String)> {
         Err(_) => format!("/proc/{pid}/root{path}"),
     };
     Some((path, open_at))
+}
+
+/// A file of a running program in memory.
+pub(super) fn octets(file: &File) -> Option<Rc<Mmap>> {
+    // SAFETY: a program that is running is not written to (ETXTBSY); a library that is truncated
+    // meanwhile is the same risk that the process itself runs.
+    unsafe { Mmap::map(file) }.ok().map(Rc::new)
 }
 
 /// Reads `into.len()` octets of the memory of `pid` at `address`; false if not all of them are there.

@@ -3,10 +3,11 @@
 use std::collections::HashMap;
 use std::fs::File;
 use std::ops::{Deref, Range};
+use std::os::fd::AsRawFd;
 use std::rc::Rc;
 
 use blazesym::Pid;
-use blazesym::symbolize::source::{Process as InProcess, Source};
+use blazesym::symbolize::source::{Elf, Process as InProcess, Source};
 use blazesym::symbolize::{Input, Sym, Symbolized, Symbolizer};
 use framehop::{CacheNative, FrameAddress, Module, ModuleSectionInfo, Unwinder, UnwinderNative};
 use memmap2::Mmap;
@@ -48,17 +49,29 @@ impl Programs {
         self.name(stack.pid, &addresses, &self.known[&stack.pid])
     }
 
+    /// By the file that the code is from, which stays open when its process ends; code made at run time by
+    /// the process' perf map.
     fn name(&self, pid: u32, addresses: &[u64], program: &Program) -> Vec<Frame> {
-        let source = Source::Process(InProcess::new(Pid::from(pid)));
-        let named = self.symbols.symbolize(&source, Input::AbsAddr(addresses));
-        let named = named.unwrap_or_default();
         let mut frames = Vec::new();
-        for (at, address) in addresses.iter().enumerate() {
-            match named.get(at) {
-                Some(Symbolized::Sym(symbol)) => {
-                    frames_of(symbol, program.library(*address), &mut frames)
+        for &address in addresses {
+            let module = program.module(address);
+            let file = module.and_then(|module| Some((module, module.file.as_ref()?)));
+            let (source, input) = match file {
+                Some((module, file)) => {
+                    let path = format!("/proc/self/fd/{}", file.as_raw_fd());
+                    let at = address.wrapping_sub(module.bias);
+                    (Source::Elf(Elf::new(path)), Input::VirtOffset(at))
                 }
-                _ => frames.push(program.unnamed(*address)),
+                None => (
+                    Source::Process(InProcess::new(Pid::from(pid))),
+                    Input::AbsAddr(address),
+                ),
+            };
+            match self.symbols.symbolize_single(&source, input) {
+                Ok(Symbolized::Sym(symbol)) => {
+                    frames_of(&symbol, program.library(address), &mut frames);
+                }
+                _ => frames.push(program.unnamed(address)),
             }
         }
         frames.truncate(MOST_FRAMES);
@@ -103,6 +116,7 @@ struct Mapped {
     bias: u64,
     name: String,
     library: bool,
+    file: Option<File>,
 }
 
 impl Program {
@@ -116,14 +130,10 @@ impl Program {
             };
             let name = path.rsplit('/').next().unwrap_or(&path).to_owned();
             let library = is_library(&name);
-            let file = File::open(&open_at).ok().and_then(|file| {
-                // SAFETY: a program that is running is not written to (ETXTBSY); a library that is
-                // truncated meanwhile is the same risk that the process itself runs.
-                unsafe { Mmap::map(&file) }.ok()
-            });
+            let file = File::open(&open_at).ok();
             let mut bias = range.start - map.offset;
-            if let Some(file) = file.map(Rc::new)
-                && let Some(sections) = Sections::of(&file, map.offset)
+            if let Some(octets) = file.as_ref().and_then(maps::octets)
+                && let Some(sections) = Sections::of(&octets, map.offset)
             {
                 bias = range.start.wrapping_sub(sections.address_of_map);
                 let base = bias.wrapping_add(sections.base);
@@ -134,6 +144,7 @@ impl Program {
                 bias,
                 name,
                 library,
+                file,
             });
         }
         Self {
@@ -287,7 +298,8 @@ impl Deref for Section {
 }
 
 const PAGE_MASK: u64 = 4095;
-const MOST_PROGRAMS: usize = 64;
+/// Each has its files open.
+const MOST_PROGRAMS: usize = 24;
 const MOST_FRAMES: usize = 48;
 /// How functions of language libraries begin, whose users are of interest: Rust's, Go's, C++'s.
 const RUNTIMES: [&str; 23] = [

@@ -218,8 +218,8 @@ impl Interpreter {
             let Some(layout) = layout(name) else {
                 continue;
             };
-            let octets = fs::read(&open_at).ok()?;
-            let file = object::File::parse(&*octets).ok()?;
+            let octets = maps::octets(&fs::File::open(&open_at).ok()?)?;
+            let file = object::File::parse(&**octets).ok()?;
             let mut symbols = file.dynamic_symbols().chain(file.symbols());
             let symbol = symbols.find(|symbol| symbol.name() == Ok("_PyRuntime"));
             if let Some(symbol) = symbol {
@@ -416,7 +416,7 @@ fn line_of(table: &[u8], first_line: u32, unit: u64) -> u32 {
 
 /// The standard library's files and installed packages.
 fn is_library(file: &str) -> bool {
-    file.starts_with('<')
+    file.starts_with("<frozen ")
         || file.contains("/site-packages/")
         || file.contains("/dist-packages/")
         || file
@@ -483,5 +483,6 @@ mod tests {
         assert!(is_library("/srv/venv/lib/python3.12/site-packages/x/y.py"));
         assert!(!is_library("/srv/app.py"));
         assert!(is_library("<frozen runpy>"));
+        assert!(!is_library("<string>"));
     }
 }

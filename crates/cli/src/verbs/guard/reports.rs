@@ -48,6 +48,7 @@ pub(super) fn github(stalls: &[Stall]) -> String {
             .replace('\n', "%0A");
         let place = stall.finding.call.as_ref().and_then(|call| {
             let (file, line) = (call.file.as_ref()?, call.line?);
+            std::path::Path::new(file).exists().then_some(())?;
             Some(format!(
                 "file={},line={line},",
                 property(&in_repository(file))

@@ -1,5 +1,7 @@
 //! What the command line asks for.
 
+use std::path::Path;
+
 use tinygram_watch::finding::Finding;
 use tinygram_watch::who::Process;
 
@@ -26,7 +28,13 @@ impl Target {
             let path = text
                 .trim_start_matches("/sys/fs/cgroup/unified")
                 .trim_start_matches("/sys/fs/cgroup");
-            return Ok(Self::Cgroup(format!("/{}", path.trim_matches('/'))));
+            let path = format!("/{}", path.trim_matches('/'));
+            return match is_missing(&path) {
+                true => Err(format!(
+                    "{text}: there is no control group {path} beneath /sys/fs/cgroup"
+                )),
+                false => Ok(Self::Cgroup(path)),
+            };
         }
         if !text.bytes().all(|octet| octet.is_ascii_digit()) {
             return Ok(Self::Name(text.to_owned()));
@@ -73,6 +81,22 @@ impl Target {
     }
 }
 
+/// Whether the hierarchy of control groups is there to be looked at, and `path` is not in it.
+fn is_missing(path: &str) -> bool {
+    let roots = [
+        "/sys/fs/cgroup",
+        "/sys/fs/cgroup/unified",
+        "/sys/fs/cgroup/systemd",
+    ];
+    let is_mounted = Path::new(roots[0])
+        .read_dir()
+        .is_ok_and(|mut entries| entries.next().is_some());
+    is_mounted
+        && !roots
+            .iter()
+            .any(|root| Path::new(&format!("{root}{path}")).exists())
+}
+
 /// `PID_MAX_LIMIT` of a 64-bit kernel.
 const MAX_PID: u32 = 1 << 22;
 
@@ -85,15 +109,13 @@ mod tests {
         let one = |text: &str| Target::parse(text);
         assert_eq!(one("80"), Ok(Target::Number(80)));
         assert_eq!(one("redis-server"), Ok(Target::Name("redis-server".into())));
-        assert_eq!(
-            one("/sys/fs/cgroup/system.slice/"),
-            Ok(Target::Cgroup("/system.slice".into()))
-        );
-        assert_eq!(
-            one("system.slice/nginx.service"),
-            Ok(Target::Cgroup("/system.slice/nginx.service".into()))
-        );
-        for bad in ["", "0", "4194305", "99999999999999999999"] {
+        assert_eq!(one("/sys/fs/cgroup/"), Ok(Target::Cgroup("/".into())));
+        assert!(!is_missing("/"));
+        if !is_missing("/system.slice") {
+            let slice = Ok(Target::Cgroup("/system.slice".into()));
+            assert_eq!(one("/sys/fs/cgroup/system.slice/"), slice);
+        }
+        for bad in ["", "0", "4194305", "99999999999999999999", "no/such/group"] {
             assert!(one(bad).is_err(), "{bad}");
         }
     }

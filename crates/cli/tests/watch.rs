@@ -1,0 +1,244 @@
+//! `watch` and `guard` on real programs: a Python server that writes its answer in two pieces.
+//!
+//! Where the kernel or the privileges lack, the tests say so and pass; in CI they fail.
+
+use std::io::{BufRead, BufReader, Read};
+use std::process::{Child, Command, Output, Stdio};
+
+use serde_json::Value;
+
+/// Two writes an answer, or the same with TCP_NODELAY; both ends in one process.
+const CONVERSATION: &str = r#"
+import socket, sys, threading
+rounds, nodelay = int(sys.argv[1]), sys.argv[2] == "nodelay"
+listener = socket.create_server(("127.0.0.1", 0))
+print(listener.getsockname()[1], flush=True)
+def read(end, length):
+    while length:
+        got = end.recv(length)
+        if not got:
+            return False
+        length -= len(got)
+    return True
+def serve():
+    end, _ = listener.accept()
+    end.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, nodelay)
+    while read(end, 100):
+        end.sendall(b"a" * 100)
+        end.sendall(b"b" * 200)
+server = threading.Thread(target=serve)
+server.start()
+client = socket.create_connection(listener.getsockname())
+for _ in range(rounds):
+    client.sendall(b"x" * 100)
+    assert read(client, 300)
+client.close()
+server.join()
+"#;
+
+/// The line of `end.sendall(b"b" * 200)`.
+const SECOND_WRITE: u32 = 18;
+
+fn tinygram(arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_tinygram"));
+    command.args(arguments).env_remove("GITHUB_ACTIONS");
+    command
+}
+
+fn conversation(rounds: u32, how: &str) -> Vec<String> {
+    ["python3", "-c", CONVERSATION, &rounds.to_string(), how]
+        .map(str::to_owned)
+        .to_vec()
+}
+
+/// True, with the reason printed, if this machine cannot do it.
+fn cannot(output: &Output) -> bool {
+    let said = String::from_utf8_lossy(&output.stderr);
+    let lacking = [
+        "takes root",
+        "takes Linux",
+        "could not look",
+        "no type information",
+    ];
+    let skipped = !output.status.success() && lacking.iter().any(|words| said.contains(words));
+    if skipped {
+        assert!(std::env::var_os("CI").is_none(), "{said}");
+        println!("skipped: {}", said.trim());
+    }
+    skipped
+}
+
+fn guard(options: &[&str], command: &[String]) -> Output {
+    let mut guard = tinygram(&["guard"]);
+    guard.args(options).arg("--").args(command);
+    guard.output().expect("tinygram starts")
+}
+
+/// A watch that has begun to look.
+fn watch(arguments: &[&str]) -> Option<Child> {
+    let mut watch = tinygram(&["watch"])
+        .args(arguments)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("tinygram starts");
+    let mut first = String::new();
+    let stderr = watch.stderr.as_mut().expect("a pipe");
+    BufReader::new(stderr)
+        .read_line(&mut first)
+        .expect("a line");
+    if first.contains("asking the kernel") || first.contains("reading packets") {
+        return Some(watch);
+    }
+    assert!(std::env::var_os("CI").is_none(), "{first}");
+    println!("skipped: {}", first.trim());
+    watch.wait().expect("it ends");
+    None
+}
+
+#[test]
+fn watch_names_the_process_that_is_held() {
+    let Some(mut watch) = watch(&["--once", "5s", "--json"]) else {
+        return;
+    };
+    let words = conversation(12, "nagle");
+    let mut talk = Command::new(&words[0])
+        .args(&words[1..])
+        .spawn()
+        .expect("python3 starts");
+    let pid = talk.id();
+    assert!(talk.wait().expect("it ends").success());
+    let mut said = String::new();
+    watch
+        .stdout
+        .take()
+        .expect("a pipe")
+        .read_to_string(&mut said)
+        .expect("text");
+    assert!(watch.wait().expect("it ends").success());
+    let lines: Vec<Value> = said
+        .lines()
+        .map(|line| serde_json::from_str(line).expect("JSON"))
+        .collect();
+    let stalls: Vec<_> = lines
+        .iter()
+        .filter(|line| line["event"] == "stall" && line["process"]["pid"] == pid)
+        .collect();
+    // The first answer is not held: the client still acknowledges at once.
+    assert!((10..=12).contains(&stalls.len()), "{said}");
+    for stall in &stalls {
+        assert_eq!(stall["kind"], "write-write-read");
+        assert_eq!(stall["sender"], "server");
+        assert_eq!(
+            (&stall["held_bytes"], &stall["in_flight_bytes"]),
+            (&200.into(), &100.into())
+        );
+        assert!(stall["cost_ns"].as_i64() > Some(30_000_000), "{stall}");
+    }
+    // Where it is written: Python's line, from the second on.
+    let sites: Vec<_> = stalls
+        .iter()
+        .filter(|stall| stall["call_site"]["function"] == "serve")
+        .collect();
+    assert!(!sites.is_empty(), "{said}");
+    for stall in sites {
+        assert_eq!(stall["call_site"]["line"], SECOND_WRITE, "{stall}");
+    }
+    let summary = lines.last().expect("a summary");
+    let row = summary["rows"]
+        .as_array()
+        .expect("rows")
+        .iter()
+        .find(|row| row["process"]["pid"] == pid);
+    assert_eq!(row.expect("a row")["count"], stalls.len());
+}
+
+#[test]
+fn packets_tell_the_same_stalls() {
+    let Some(watch) = watch(&["-i", "lo", "--once", "5s", "--json"]) else {
+        return;
+    };
+    let words = conversation(12, "nagle");
+    let talk = Command::new(&words[0]).args(&words[1..]).output();
+    let talk = talk.expect("python3 starts");
+    assert!(talk.status.success());
+    // Other tests talk alike.
+    let server = format!("127.0.0.1:{}", String::from_utf8_lossy(&talk.stdout).trim());
+    let output = watch.wait_with_output().expect("it ends");
+    let said = String::from_utf8_lossy(&output.stdout);
+    let lines = said
+        .lines()
+        .map(|line| serde_json::from_str(line).expect("JSON"));
+    let stalls: Vec<Value> = lines
+        .filter(|line: &Value| line["event"] == "stall" && line["local"] == server.as_str())
+        .collect();
+    assert!((10..=12).contains(&stalls.len()), "{said}");
+    for stall in &stalls {
+        assert_eq!(stall["kind"], "write-write-read");
+        assert_eq!(stall["sender"], "server");
+        assert_eq!(
+            (&stall["held_bytes"], &stall["in_flight_bytes"]),
+            (&200.into(), &100.into())
+        );
+    }
+}
+
+#[test]
+fn what_cannot_be_watched_is_one_line() {
+    for (arguments, accepted) in [
+        (&["-i", "nosuch0"][..], "no network interface nosuch0"),
+        (&["--source", "kernel", "-i", "lo"], "--source packets"),
+        (&["--source", "wire"], "kernel, packets"),
+        (&["--once", "0s"], "24h"),
+        (&["/no/such/group"], "/no/such/group"),
+    ] {
+        let output = tinygram(&["watch"]).args(arguments).output();
+        let output = output.expect("tinygram starts");
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}: {said}");
+        assert!(
+            said.contains(accepted) && said.lines().count() == 1,
+            "{arguments:?}: {said}"
+        );
+    }
+}
+
+#[test]
+fn guard_fails_a_command_that_stalls_and_passes_one_that_does_not() {
+    let stalls = guard(&[], &conversation(6, "nagle"));
+    if cannot(&stalls) {
+        return;
+    }
+    let said = String::from_utf8_lossy(&stalls.stderr);
+    assert_eq!(stalls.status.code(), Some(1), "{said}");
+    assert!(said.contains("200 bytes held"), "{said}");
+    for _ in 0..3 {
+        let clean = guard(&[], &conversation(6, "nodelay"));
+        let said = String::from_utf8_lossy(&clean.stderr);
+        assert_eq!(clean.status.code(), Some(0), "{said}");
+        assert!(said.contains("0 connection stalls"), "{said}");
+    }
+    let accepted = guard(&["--max-holds", "6"], &conversation(6, "nagle"));
+    assert_eq!(accepted.status.code(), Some(0));
+}
+
+#[test]
+fn guard_ends_as_the_command_does_and_writes_reports() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let report = folder.path().join("guard.xml");
+    let path = report.to_str().expect("a name");
+    let stalls = guard(&["--junit", path, "--github"], &conversation(4, "nagle"));
+    if cannot(&stalls) {
+        return;
+    }
+    let xml = std::fs::read_to_string(&report).expect("a report");
+    assert!(
+        xml.contains("<failure message=") && xml.ends_with("</testsuites>\n"),
+        "{xml}"
+    );
+    assert!(String::from_utf8_lossy(&stalls.stdout).contains("::error "));
+    let failed = guard(&[], &["sh", "-c", "exit 7"].map(str::to_owned));
+    assert_eq!(failed.status.code(), Some(7));
+    let missing = guard(&[], &["/no/such/program".to_owned()]);
+    assert_eq!(missing.status.code(), Some(2));
+}
