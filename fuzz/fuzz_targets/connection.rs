@@ -8,7 +8,8 @@ mod invariants;
 
 use arbitrary::Arbitrary;
 use libfuzzer_sys::fuzz_target;
-use tinygram_engine::connection::{Config, Extensions, Keepalive, Wrote};
+use tinygram_engine::connection::{Config, Wrote};
+use tinygram_engine::extensions::{Extensions, Keepalive};
 use tinygram_engine::receiver::ReceiverConfig;
 use tinygram_engine::receiver::ack_policy::{AckPolicy, AckTimer};
 use tinygram_engine::sender::congestion::restart::{IdleAfter, IdleRestart};

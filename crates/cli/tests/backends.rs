@@ -140,6 +140,7 @@ fn three_backends_are_compared_two_by_two() {
         .iter()
         .map(|of| of["link"].as_str().expect("a name"))
         .collect();
+    assert_eq!(document["parameters"]["hosts"], "linux-veth");
     assert_eq!(links, ["linux-veth", "veth", "tun"]);
     for of in agreement.iter().filter(|of| of["variant"] == "CORK") {
         assert_eq!(

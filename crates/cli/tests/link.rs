@@ -217,6 +217,7 @@ fn differing_cells() -> Vec<Value> {
     let output = tinygram(&[
         "naglemark",
         "--backend=sim,kernel",
+        "--hosts=linux-veth",
         "--link=emulated",
         "--rate=20Mbit",
         "--rtt=4ms",

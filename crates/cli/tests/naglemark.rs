@@ -52,6 +52,7 @@ fn the_document_holds_every_cell_and_every_parameter() {
     ] {
         assert!(cells[0].get(field).is_some(), "no {field}");
     }
+    assert_eq!(document["parameters"]["hosts"], "paper");
     assert_eq!(document["parameters"]["repetitions"], 2);
     assert_eq!(document["parameters"]["sequential"]["transfers"], 100);
     let details = document["parameters"]["model_details"]

@@ -107,6 +107,9 @@
 //! | what idleness does to cwnd | [`IdleRestart`](sender::congestion::restart::IdleRestart) | |
 //! | today's extensions | [`Extensions`] | |
 //!
+//! A rule of your own is run in the benchmark by the crate `tinygram-naglemark`, whose entry page shows how;
+//! `tinygram-tcp` puts octets, ports and listeners around the engine.
+//!
 //! Names are for a command line: the enums that have them parse and print them
 //! (`"minshall".parse::<SendPolicy>()`).
 

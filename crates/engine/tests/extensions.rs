@@ -1,7 +1,8 @@
 //! What profiles with today's extensions amount to, as far as no script in a conversation's notation
 //! can say it.
 
-use tinygram_engine::connection::{Connection, Extensions};
+use tinygram_engine::connection::Connection;
+use tinygram_engine::extensions::Extensions;
 use tinygram_engine::profile::{Profile, Sizes};
 use tinygram_engine::{
     Duration, Flags, Instant, Offset, Options, Outbox, Segment, State, Timestamps,

@@ -1,6 +1,6 @@
 //! What a host's calls cost over a veth pair without offloads, each end on a processor of its own.
 //!
-//! `naglemark` simulates two such hosts beside the real ones (`--backend sim,kernel`), and takes
+//! `naglemark` simulates two such hosts beside the real ones (`--backend sim,kernel --hosts linux-veth`), and takes
 //! their costs from here: `cargo bench -p tinygram-link --bench host_costs`. Nothing in it is adjusted
 //! by what the comparison says.
 //!

@@ -115,7 +115,7 @@ mod score;
 mod trial;
 pub mod workload;
 
-pub use backend::{Backend, Conditions, Error, NOMINAL_RATE, VirtualTime};
+pub use backend::{Backend, Conditions, Error, NOMINAL_RATE, Share, VirtualTime};
 pub use compare::{Agreement, compare};
 pub use lengths::{Lengths, Random, Series};
 pub use measure::{Progress, measure};

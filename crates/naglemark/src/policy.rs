@@ -24,6 +24,7 @@ pub enum Policy {
 
 /// What any socket can be told, a kernel's too.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum SocketPolicy {
     /// As it comes.
     Default,

@@ -3,7 +3,7 @@
 use std::ffi::c_int;
 
 use libc::{EINVAL, ENOPROTOOPT, IPPROTO_IP, IPPROTO_IPV6, IPPROTO_TCP, SOL_SOCKET};
-use tinygram_engine::connection::Keepalive;
+use tinygram_engine::extensions::Keepalive;
 use tinygram_engine::{Duration, State};
 
 use crate::call::{Errno, errno};

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::fs;
 
 use tinygram_engine::Duration;
-use tinygram_engine::connection::{Extensions, Keepalive};
+use tinygram_engine::extensions::{Extensions, Keepalive};
 use tinygram_engine::profile::Profile;
 use tinygram_engine::receiver::ack_policy::{AckPolicy, AckTimer};
 use tinygram_engine::sender::congestion::Congestion;

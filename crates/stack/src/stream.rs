@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use tinygram_engine::Duration;
-use tinygram_engine::connection::Keepalive;
+use tinygram_engine::extensions::Keepalive;
 use tinygram_engine::receiver::ack_policy::{AckPolicy, AckTimer};
 use tinygram_engine::sender::send_policy::SendPolicy;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};

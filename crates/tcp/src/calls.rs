@@ -4,7 +4,7 @@ use std::io;
 use std::net::SocketAddr;
 use std::task::{Context, Poll};
 
-use tinygram_engine::connection::Keepalive;
+use tinygram_engine::extensions::Keepalive;
 use tinygram_engine::receiver::ack_policy::{AckPolicy, AckTimer};
 use tinygram_engine::sender::send_policy::{BlockedOn, SendPolicy, Why};
 use tinygram_engine::{Duration, Instant, Span, State};

@@ -5,6 +5,17 @@
 //! [`Core::on_batch_end`] once no more are at hand), time passes ([`Core::on_time`]), the
 //! application calls (`calls.rs`). After any of them [`Core::fill`] gives the packets to send, and
 //! [`Core::take_wakers`] whom to wake.
+//!
+//! # Keys
+//!
+//! A connection and a listener are known by a key. A connection's is the caller's from the call that gives
+//! it ([`Core::connect`], [`Core::poll_accept`]) to the one that gives it back ([`Core::release`]), a
+//! listener's from [`Core::listen`] to [`Core::stop_listening`].
+//!
+//! # Panics
+//!
+//! A call with a key that is not the caller's is a mistake of the caller's: it panics, or reaches whoever
+//! has the key now.
 
 mod arrival;
 mod calls;

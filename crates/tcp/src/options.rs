@@ -1,7 +1,7 @@
 //! What can be chosen for a socket before it is opened.
 
 use tinygram_engine::Config;
-use tinygram_engine::connection::Extensions;
+use tinygram_engine::extensions::Extensions;
 use tinygram_engine::profile::{Profile, Sizes};
 use tinygram_engine::receiver::ack_policy::{AckPolicy, AckTimer};
 use tinygram_engine::sender::congestion::Congestion;

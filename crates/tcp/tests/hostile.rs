@@ -5,7 +5,7 @@ use std::io::{ErrorKind, IoSlice};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::task::{Context, Poll, Waker};
 
-use tinygram_engine::connection::Keepalive;
+use tinygram_engine::extensions::Keepalive;
 use tinygram_engine::{Duration, Flags, Instant, State, Timestamps};
 use tinygram_tcp::Abilities;
 use tinygram_tcp::SocketOptions;

@@ -14,10 +14,10 @@ mod path;
 mod teardown;
 mod timestamps;
 
-pub use crate::extensions::{Extensions, Keepalive};
 pub use config::{Config, ConfigBuilder, InvalidConfig};
 pub use handshake::reset;
 
+use crate::extensions::Extensions;
 use crate::outbox::{Events, Outbox};
 use crate::receiver::Receiver;
 use crate::receiver::ack_policy::{AckPolicy, AckTimer};

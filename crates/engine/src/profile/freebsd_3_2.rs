@@ -2,7 +2,8 @@
 //! application to read or for a tick of 200 ms.
 
 use super::{Profile, Sizes};
-use crate::connection::{Config, Extensions};
+use crate::connection::Config;
+use crate::extensions::Extensions;
 use crate::receiver::ReceiverConfig;
 use crate::receiver::ack_policy::{AckPolicy, AckTimer};
 use crate::sender::congestion::{Congestion, restart::IdleRestart};

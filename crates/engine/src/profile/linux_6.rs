@@ -1,7 +1,8 @@
 //! Linux 6: Minshall's test, quick ACKs, an initial window of ten segments.
 
 use super::{Profile, Sizes};
-use crate::connection::{Config, Extensions};
+use crate::connection::Config;
+use crate::extensions::Extensions;
 use crate::receiver::ReceiverConfig;
 use crate::receiver::ack_policy::{AckPolicy, AckTimer};
 use crate::sender::congestion::{Congestion, restart::IdleRestart};

@@ -3,7 +3,8 @@
 //! acknowledges every second segment and never later than 40 ms.
 
 use super::{Profile, Sizes};
-use crate::connection::{Config, Extensions};
+use crate::connection::Config;
+use crate::extensions::Extensions;
 use crate::receiver::ReceiverConfig;
 use crate::receiver::ack_policy::{AckPolicy, AckTimer};
 use crate::sender::congestion::{Congestion, restart::IdleRestart};

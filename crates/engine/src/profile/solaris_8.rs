@@ -2,7 +2,8 @@
 //! delayed-ACK timer that he sets as well.
 
 use super::{Profile, Sizes};
-use crate::connection::{Config, Extensions};
+use crate::connection::Config;
+use crate::extensions::Extensions;
 use crate::receiver::ReceiverConfig;
 use crate::receiver::ack_policy::{AckPolicy, AckTimer};
 use crate::sender::congestion::{Congestion, restart::IdleRestart};

@@ -11,7 +11,8 @@ mod world;
 
 use proptest::collection::vec;
 use proptest::prelude::any;
-use tinygram_engine::connection::{Extensions, Reason};
+use tinygram_engine::connection::Reason;
+use tinygram_engine::extensions::Extensions;
 use tinygram_engine::receiver::ack_policy::{self, AckPolicy};
 use tinygram_engine::receiver::assembler::Assembler;
 use tinygram_engine::sender::TimerReason;

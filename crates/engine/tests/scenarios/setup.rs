@@ -1,6 +1,7 @@
 //! From a script's settings to a connection. Sizes are octets, times carry their unit.
 
-use tinygram_engine::connection::{Config, Connection, Extensions, Keepalive};
+use tinygram_engine::connection::{Config, Connection};
+use tinygram_engine::extensions::{Extensions, Keepalive};
 use tinygram_engine::receiver::ReceiverConfig;
 use tinygram_engine::receiver::ack_policy::{AckPolicy, AckTimer};
 use tinygram_engine::sender::congestion::Congestion;

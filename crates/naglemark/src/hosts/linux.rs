@@ -42,6 +42,7 @@ pub struct LinuxHosts {
 
 /// Whose costs the hosts have, and what their line is like.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Over {
     /// Two namespaces of one machine, joined by a veth pair.
     Veth,

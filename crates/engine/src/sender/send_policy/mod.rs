@@ -5,8 +5,9 @@
 //! half-of-the-largest-window rule never come here). A policy reads the sender's [`Vars`] and owns
 //! its memory; it never names the sender or another policy.
 //!
-//! To add one: write a file beside this one with a type that implements [`Rule`], and give it a
-//! line in `registry.rs`. CONTRIBUTING.md shows it step by step.
+//! A policy of your own program's is any type that implements [`Rule`]; [`SendPolicy::custom`] makes a
+//! choice of it, and [`Custom`] shows one with a memory. To add one to the list: write a file beside this
+//! one, and give it an entry in `registry.rs`. CONTRIBUTING.md shows it step by step.
 
 mod memory;
 mod registry;
@@ -168,7 +169,7 @@ impl Verdict {
     }
 }
 
-/// Why a segment went.
+/// Why a segment went. Counted and shown; nothing else follows from it. A rule of your own gives the nearest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Because {
@@ -202,7 +203,8 @@ pub enum Because {
     HeldLongEnough,
 }
 
-/// Why a segment was held. Counters, traces and the diagnosis share these.
+/// Why a segment was held. Counters, traces and the diagnosis share these; nothing else follows from it but
+/// [`outranks_nodelay`](Self::outranks_nodelay). A rule of your own gives the nearest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum Why {
@@ -310,7 +312,13 @@ pub enum Moment {
     },
 }
 
-/// A send policy's two methods.
+/// A send policy: what it says of a runt, what it takes note of, and when it wants to be asked.
+///
+/// The sender asks at the end of every output pass (after a piece of a write, after an acknowledgment, ...),
+/// if what is left to send is a runt. Before the rule come the window (see
+/// [`takes_window_cuts`](Self::takes_window_cuts)), MORE (see [`includes_more`](Self::includes_more)) and
+/// TCP_CORK; after it TCP_NODELAY, which overrules a hold for most [reasons](Why::outranks_nodelay).
+/// A hold without a time ends with the next acknowledgment or write, or when the persist timer fires.
 pub trait Rule {
     /// Whether the runt may go. Pure: asked twice, it answers the same.
     fn decide(&self, offer: &Offer, vars: &Vars) -> Verdict;
