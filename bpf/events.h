@@ -6,6 +6,7 @@ enum what {
 	EVENT_AFTER = 2,
 	EVENT_TALLY = 3,
 	EVENT_LATE_ACK = 4,
+	EVENT_STACK = 5,
 };
 
 /* Why octets wait. From REASON_CWND on it is no rule about short segments. */
@@ -82,6 +83,43 @@ struct hold {
 	u8 slept;      /* the thread has slept while it lasted; known of a tree only */
 	char comm[16];
 };
+
+/* Where a write was made: the registers and the stack of the thread at its call, while the hold that it
+ * begins is on; and, of a thread that runs Python, the interpreter's own frames, the innermost first. */
+enum { STACK_OCTETS = 8192, PYTHON_FRAMES = 12 };
+
+struct python_frame {
+	u64 code;         /* the code object */
+	u64 instruction;  /* in it */
+};
+
+struct stack {
+	u32 what;
+	u32 serial;       /* of the hold */
+	u64 cookie;
+	u64 writer;
+	u64 instruction;
+	u64 stack;        /* where the octets stood */
+	u64 frame;        /* the frame pointer */
+	u64 link;         /* the link register, where there is one */
+	u32 length;
+	u32 frames;
+	struct python_frame python[PYTHON_FRAMES];
+	u8 octets[STACK_OCTETS];
+};
+
+/* Where a thread that runs Python has its frames: offsets in octets, which the version decides. */
+struct python {
+	u64 thread_state;
+	u16 current;      /* in the thread's state: the frame, or what points to it */
+	u16 indirect;     /* in what points to it; NOWHERE if nothing does */
+	u16 code;         /* in a frame */
+	u16 previous;
+	u16 instruction;
+	u16 unused[3];
+};
+
+enum { NOWHERE = 0xffff };
 
 struct aftermath {
 	u32 what;

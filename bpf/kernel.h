@@ -157,9 +157,26 @@ struct task_struct {
 	s32 tgid;
 } KERNEL;
 
+/* The registers that a thread had when it called the kernel. What follows `___` is not the kernel's: on
+ * each processor one of the two has the fields. */
+struct pt_regs___x86 {
+	unsigned long ip;
+	unsigned long sp;
+	unsigned long bp;
+} KERNEL;
+
+struct pt_regs___arm64 {
+	u64 regs[31];
+	u64 sp;
+	u64 pc;
+} KERNEL;
+
 struct msghdr {
 	u32 msg_flags;
 } KERNEL;
+
+/* Whether the kernel at hand has the field. */
+#define FIELD_EXISTS(field) __builtin_preserve_field_info(field, 2)
 
 /* A bit field: how wide it is, and where, is the loader's to say. */
 #define FIELD_INFO(field, what) __builtin_preserve_field_info(field, what)

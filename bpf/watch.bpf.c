@@ -18,6 +18,7 @@ char LICENSE[] SEC("license") = "Dual MIT/GPL";
 const volatile u64 least_hold_ns = 1000000;
 const volatile u64 least_late_ack_ns = 15000000;
 const volatile u8 tree_only = 0;  /* only processes in the tree, and whether their threads slept */
+const volatile u32 most_stacks = 0;  /* stacks taken each second and processor; of sockets never held before, an eighth */
 
 /* One per socket. */
 struct conversation {
@@ -89,6 +90,27 @@ struct {
 	TYPE(key, u64);
 	TYPE(value, struct wait);
 } waits SEC(".maps");
+
+/* Threads that run Python, by their number. */
+struct {
+	NUMBER(type, MAP_TYPE_LRU_HASH);
+	NUMBER(max_entries, 16384);
+	TYPE(key, u32);
+	TYPE(value, struct python);
+} pythons SEC(".maps");
+
+/* How many stacks were taken in this second. */
+struct budget {
+	u64 second;
+	u32 taken;
+};
+
+struct {
+	NUMBER(type, MAP_TYPE_PERCPU_ARRAY);
+	NUMBER(max_entries, 1);
+	TYPE(key, u32);
+	TYPE(value, struct budget);
+} budgets SEC(".maps");
 
 INLINE int looked_at(void)
 {
@@ -325,6 +347,101 @@ INLINE struct conversation *conversation_of(struct sock *sk)
 	return talk;
 }
 
+/* One stack more? */
+INLINE int affordable(u32 most, u64 now)
+{
+	u32 zero = 0;
+	u64 second = now / 1000000000;
+	struct budget *budget = bpf_map_lookup_elem(&budgets, &zero);
+
+	if (!budget)
+		return 0;
+	if (budget->second != second) {
+		budget->second = second;
+		budget->taken = 0;
+	}
+	if (budget->taken >= most)
+		return 0;
+	budget->taken++;
+	return 1;
+}
+
+INLINE void read_registers(struct stack *said)
+{
+	void *registers = bpf_task_pt_regs(bpf_get_current_task_btf());
+	struct pt_regs___x86 *x86 = registers;
+	struct pt_regs___arm64 *arm64 = registers;
+
+	if (FIELD_EXISTS(x86->bp)) {
+		bpf_probe_read_kernel(&said->instruction, sizeof(u64), &x86->ip);
+		bpf_probe_read_kernel(&said->stack, sizeof(u64), &x86->sp);
+		bpf_probe_read_kernel(&said->frame, sizeof(u64), &x86->bp);
+	} else if (FIELD_EXISTS(arm64->pc)) {
+		bpf_probe_read_kernel(&said->instruction, sizeof(u64), &arm64->pc);
+		bpf_probe_read_kernel(&said->stack, sizeof(u64), &arm64->sp);
+		bpf_probe_read_kernel(&said->frame, sizeof(u64), &arm64->regs[29]);
+		bpf_probe_read_kernel(&said->link, sizeof(u64), &arm64->regs[30]);
+	}
+}
+
+/* A stack may end, and memory may not be there: then less is read. */
+INLINE u32 read_stack(u8 *octets, const void *from)
+{
+	if (!bpf_probe_read_user(octets, STACK_OCTETS, from))
+		return STACK_OCTETS;
+	if (!bpf_probe_read_user(octets, STACK_OCTETS / 4, from))
+		return STACK_OCTETS / 4;
+	if (!bpf_probe_read_user(octets, STACK_OCTETS / 16, from))
+		return STACK_OCTETS / 16;
+	return 0;
+}
+
+INLINE u64 read_pointer(u64 from)
+{
+	u64 value = 0;
+
+	bpf_probe_read_user(&value, sizeof value, (const void *)from);
+	return value;
+}
+
+INLINE u32 read_python(struct python_frame *frames, u32 thread)
+{
+	struct python *python = bpf_map_lookup_elem(&pythons, &thread);
+	u64 frame;
+	u32 i;
+
+	if (!python)
+		return 0;
+	frame = read_pointer(python->thread_state + python->current);
+	if (python->indirect != NOWHERE && frame)
+		frame = read_pointer(frame + python->indirect);
+	for (i = 0; i < PYTHON_FRAMES && frame; i++) {
+		frames[i].code = read_pointer(frame + python->code);
+		frames[i].instruction = read_pointer(frame + python->instruction);
+		frame = read_pointer(frame + python->previous);
+	}
+	return i;
+}
+
+/* Where the present write was made. */
+static __attribute__((noinline)) int say_stack(u64 cookie, u32 serial)
+{
+	u64 writer = bpf_get_current_pid_tgid();
+	struct stack *said = event(EVENT_STACK, sizeof *said);
+
+	if (!said)
+		return 0;
+	said->cookie = cookie;
+	said->serial = serial;
+	said->writer = writer;
+	said->instruction = said->stack = said->frame = said->link = 0;
+	read_registers(said);
+	said->length = read_stack(said->octets, (const void *)said->stack);
+	said->frames = read_python(said->python, writer);
+	bpf_ringbuf_submit(said, 0);
+	return 0;
+}
+
 /* A write begins to append, or goes on: kernels since 6.16. */
 SEC("tp_btf/tcp_sendmsg_locked")
 int write_goes_on(u64 *context)
@@ -416,6 +533,8 @@ int write_ended(u64 *context)
 	sign(talk);
 	measure(&talk->hold.ends, tp);
 	begin(talk, &v, reason, entered ? entered : now);
+	if (reason < REASON_CWND && affordable(talk->hold.serial > 1 ? most_stacks : most_stacks / 8, now))
+		say_stack(talk->hold.ends.cookie, talk->hold.serial);
 	if (tree_only) {
 		u64 thread = talk->hold.writer;
 		struct wait wait = { .cookie = talk->hold.ends.cookie, .serial = talk->hold.serial };

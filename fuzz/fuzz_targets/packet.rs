@@ -6,9 +6,9 @@
 use libfuzzer_sys::fuzz_target;
 use tinygram_engine::Offset;
 use tinygram_wire::checksum::Sum;
-use tinygram_wire::encode::{Checksum, Numbering, Path};
+use tinygram_wire::encode::{Checksum, Path};
 use tinygram_wire::packet::{Near, Verify, read};
-use tinygram_wire::sequence::Sequence;
+use tinygram_wire::sequence::{Numbering, Sequence};
 
 fuzz_target!(|bytes: &[u8]| {
     let mut bytes = bytes.to_vec();

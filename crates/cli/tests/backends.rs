@@ -87,7 +87,7 @@ fn every_policy_answers_over_the_stack() {
 fn nagle_stalls_where_the_simulator_says() {
     let policies = "nagle,off,default,nodelay";
     let Some(document) = document(&format!(
-        "--backend sim,stack --policy {policies} --link emulated --rate 20Mbit --rtt 2ms --multiplier 2 \
+        "--backend sim,stack --hosts linux-tun --policy {policies} --link emulated --rate 20Mbit --rtt 2ms --multiplier 2 \
          --receive-buffer 64K --trial S --lengths 8000 --transfers 10 --repetitions 3"
     )) else {
         return;
@@ -116,7 +116,7 @@ fn nagle_stalls_where_the_simulator_says() {
 #[test]
 fn three_backends_are_compared_two_by_two() {
     let Some(document) = document(&format!(
-        "--backend sim,kernel,stack --policy default,cork {TORN} --receive-buffer 64K"
+        "--backend sim,kernel,stack --hosts linux-veth --policy default,cork {TORN} --receive-buffer 64K"
     )) else {
         return;
     };
@@ -140,7 +140,7 @@ fn three_backends_are_compared_two_by_two() {
         .iter()
         .map(|of| of["link"].as_str().expect("a name"))
         .collect();
-    assert_eq!(links, ["as over veth", "veth", "tun"]);
+    assert_eq!(links, ["linux-veth", "veth", "tun"]);
     for of in agreement.iter().filter(|of| of["variant"] == "CORK") {
         assert_eq!(
             of["segments_per_transfer"],

@@ -12,38 +12,32 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
 use std::sync::{Arc, Mutex};
-use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::thread;
 use std::time::Duration;
 
 #[test]
 fn flush_on_block_survives_hostile_use() {
-    let _machine = beside_others();
     endure(&["--policy", "flush-on-block"]);
 }
 
 /// Many scenarios are too short to show a habit: this holds in all of them, from the first write on.
 #[test]
 fn eager_flush_on_block_survives_hostile_use() {
-    let _machine = beside_others();
     endure(&["--policy", "flush-on-block", "--eager"]);
 }
 
 #[test]
 fn cork_until_block_survives_hostile_use() {
-    let _machine = beside_others();
     endure(&["--policy", "cork-until-block"]);
 }
 
 #[test]
 fn nodelay_survives_hostile_use() {
-    let _machine = beside_others();
     endure(&["--policy", "nodelay"]);
 }
 
 #[test]
 fn a_program_ends_as_it_would_have_ended() {
-    let _machine = beside_others();
     let run = |arguments: &[&str]| tinygram().args(arguments).output().unwrap();
     for stats in [None, Some("--stats")] {
         let with = |script: &str| {
@@ -61,7 +55,6 @@ fn a_program_ends_as_it_would_have_ended() {
 
 #[test]
 fn a_signal_sent_to_the_supervisor_reaches_the_program() {
-    let _machine = beside_others();
     let mut child = tinygram()
         .args([
             "run",
@@ -89,7 +82,6 @@ fn a_signal_sent_to_the_supervisor_reaches_the_program() {
 
 #[test]
 fn what_cannot_be_reached_is_refused_with_a_reason_and_an_alternative() {
-    let _machine = beside_others();
     let folder = tempfile::tempdir().unwrap();
     let hello = folder.path().join("hello.c");
     std::fs::write(&hello, "int main(void) { return 0; }").unwrap();
@@ -143,7 +135,6 @@ fn refused(program: &Path, reason: &str) {
 
 #[test]
 fn bad_arguments_are_one_line_and_nothing_runs() {
-    let _machine = beside_others();
     for (arguments, accepted) in [
         (&["--policy", "nagle"][..], "cork-until-block"),
         (&["--watchdog", "5"], "0.1ms to 100ms"),
@@ -172,7 +163,6 @@ fn bad_arguments_are_one_line_and_nothing_runs() {
 
 #[test]
 fn only_what_is_named_is_touched() {
-    let _machine = beside_others();
     let segments = |only: &str| {
         let sink = Sink::start();
         let elsewhere = only.replace("PORT", &sink.port.to_string());
@@ -191,7 +181,6 @@ fn only_what_is_named_is_touched() {
 
 #[test]
 fn observe_changes_nothing_and_counts_what_would_change() {
-    let _machine = beside_others();
     let sink = Sink::start();
     let counts = hostile_counts("options", &["--policy", "observe"], &sink);
     let peer = &counts["peers"][0];
@@ -206,37 +195,54 @@ fn observe_changes_nothing_and_counts_what_would_change() {
 
 #[test]
 fn a_conversation_takes_one_segment_a_message() {
-    let _machine = alone();
-    // 500 frames of three writes each. Without --eager the first of them pass: one until the service is
-    // known to be chatty, and sixteen until the program is known to be busy.
-    converses_in(&["--eager"], 505);
-    converses_in(&[], 505 + 17 * 2);
+    // Until the watchdog runs: it is started when the program first waits with something to hold.
+    assert!(
+        converses(&["--eager"])["writes_unwatched"]
+            .as_u64()
+            .unwrap()
+            <= 3
+    );
+    converses(&[]);
 }
 
-fn converses_in(options: &[&str], at_most: u64) {
-    best_of_three(|| {
-        let sink = Sink::start();
-        let counts = hostile_counts("plain", options, &sink);
-        let peer = &counts["peers"][0];
-        assert!(peer["writes"].as_u64().unwrap() > 1490, "{peer:#}");
-        let segments = peer["segments_sent"].as_u64().unwrap();
-        assert!(segments >= 500, "{peer:#}");
-        // All but the first of the frames, and some around the few that take two writes or one, leave
-        // with their third write and not when the program waits.
-        let with_the_last = peer["flushes"]["last-write"].as_u64().unwrap();
-        if segments <= at_most && with_the_last > 400 {
-            Ok(())
-        } else {
-            Err(format!("{peer:#}"))
-        }
-    });
+/// 500 frames in 1,494 writes, of which all but a few leave in one segment each.
+///
+/// How many those few are hangs on how soon the machine runs the threads: a thread that gets no
+/// processor for a millisecond is rescued, and a program that gets none for longer counts as idle, so that
+/// its watchdog rests. But each such event is counted, and may cost no more than the predictor's laws say.
+fn converses(options: &[&str]) -> serde_json::Value {
+    let sink = Sink::start();
+    let counts = hostile_counts("plain", options, &sink);
+    let peer = counts["peers"][0].clone();
+    let count = |name: &str| peer[name].as_u64().unwrap();
+    let (writes, segments) = (count("writes"), count("segments_sent"));
+    assert_eq!(writes, 1494, "{peer:#}");
+    // Each write is a segment, unless it joined one; a rescue may come between the two. (And the kernel may
+    // join what passed.)
+    let rescues = count("watchdog_rescues");
+    let unjoined = writes - count("writes_merged") + rescues;
+    assert!((500..=unjoined).contains(&segments), "{peer:#}");
+    // A write that passes unwatched is a segment of its own.
+    let unwatched = count("writes_unwatched");
+    // A rescue tears one frame in two. Two of a thread that had its processor put the socket over to
+    // NODELAY for the rest of the conversation.
+    let gone_over = count("went_over_to_nodelay");
+    assert!(2 * gone_over <= rescues, "{peer:#}");
+    let at_most = 505 + unwatched + rescues + gone_over * writes;
+    assert!(segments <= at_most, "{at_most}: {peer:#}");
+    // What is held leaves with the third write and not when the program waits, but for the first nine
+    // frames, as many after the five that take two writes or one, and as many after a rescue.
+    let flushes = peer["flushes"].as_object().unwrap();
+    let all: u64 = flushes.values().map(|count| count.as_u64().unwrap()).sum();
+    let others = all - flushes["last-write"].as_u64().unwrap();
+    assert!(others <= 9 * 6 + 10 * rescues, "{peer:#}");
+    peer
 }
 
 /// Whoever spins on a poll with timeout 0 has nothing to write: what it holds leaves then, and not when
 /// the watchdog comes.
 #[test]
 fn a_poll_that_finds_nothing_flushes() {
-    let _machine = beside_others();
     best_of_three(|| {
         let sink = Sink::start();
         let counts = hostile_counts("polls-empty", &["--eager"], &sink);
@@ -262,7 +268,6 @@ fn a_poll_that_finds_nothing_flushes() {
 /// The child's watchdog is there before its first answer.
 #[test]
 fn eager_holds_in_a_child_that_was_forked_for_a_connection() {
-    let _machine = beside_others();
     best_of_three(|| {
         let sink = Sink::start();
         let counts = hostile_counts("forks-for-each", &["--eager"], &sink);
@@ -280,7 +285,6 @@ fn eager_holds_in_a_child_that_was_forked_for_a_connection() {
 /// A hundred thousand messages written and waited for in every way at once, by chance.
 #[test]
 fn a_hundred_thousand_messages_arrive_whole_and_in_order() {
-    let _machine = beside_others();
     for options in [&[][..], &["--eager"]] {
         let sink = Sink::start();
         // Two processes, four threads, four connections each.
@@ -296,7 +300,6 @@ fn a_hundred_thousand_messages_arrive_whole_and_in_order() {
 /// A clock that another library stops (libfaketime) holds nothing back.
 #[test]
 fn a_stopped_clock_holds_nothing_back() {
-    let _machine = beside_others();
     let folder = tempfile::tempdir().unwrap();
     let source = folder.path().join("stopped.c");
     std::fs::write(
@@ -335,7 +338,6 @@ fn a_stopped_clock_holds_nothing_back() {
 /// Every run with --stats used to leave its page behind.
 #[test]
 fn nothing_is_left_in_the_temporary_directory() {
-    let _machine = beside_others();
     let folder = tempfile::tempdir().unwrap();
     for script in ["exit 0", "exit 3", "kill -KILL $$"] {
         let output = tinygram()
@@ -355,7 +357,6 @@ fn nothing_is_left_in_the_temporary_directory() {
 
 #[test]
 fn a_signal_to_the_group_reaches_the_program_once() {
-    let _machine = beside_others();
     use std::os::unix::process::CommandExt;
     let script = "trap 'echo got' USR1; trap 'echo io' IO; trap 'exit 4' TERM; echo ready; while :; do sleep 0.05; done";
     let mut child = tinygram()
@@ -391,7 +392,6 @@ fn a_signal_to_the_group_reaches_the_program_once() {
 
 #[test]
 fn programs_that_escape_are_named() {
-    let _machine = beside_others();
     let output = tinygram()
         .args([
             "run",
@@ -412,7 +412,6 @@ fn programs_that_escape_are_named() {
 
 #[test]
 fn the_library_is_put_where_it_can_be_loaded_from() {
-    let _machine = beside_others();
     let folder = tempfile::tempdir().unwrap();
     let spaced = folder.path().join("with a space");
     std::fs::create_dir(&spaced).unwrap();
@@ -458,7 +457,6 @@ fn the_library_is_put_where_it_can_be_loaded_from() {
 
 #[test]
 fn a_running_program_is_seen_and_switched() {
-    let _machine = beside_others();
     let mut child = tinygram()
         .args(["run", "--", "sh", "-c", "echo ready; read line; exit 0"])
         .stdin(std::process::Stdio::piped())
@@ -778,16 +776,4 @@ fn read_all(connection: &mut TcpStream, buffer: &mut [u8]) -> Option<()> {
         }
         Err(error) => panic!("the sink's own socket failed: {error}"),
     }
-}
-
-/// How many segments a conversation takes hangs on how soon its threads run, so that one has the machine
-/// to itself.
-static MACHINE: RwLock<()> = RwLock::new(());
-
-fn alone() -> RwLockWriteGuard<'static, ()> {
-    MACHINE.write().unwrap_or_else(PoisonError::into_inner)
-}
-
-fn beside_others() -> RwLockReadGuard<'static, ()> {
-    MACHINE.read().unwrap_or_else(PoisonError::into_inner)
 }

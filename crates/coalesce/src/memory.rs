@@ -187,16 +187,17 @@ impl Memory {
     ///
     /// A watchdog woken for one answer costs as much as ten segments, most of it timer interrupts: on
     /// an answer of two writes, now and then, that is more than holding can save. It pays for a busy
-    /// program, and for answers of many writes. `is_busy` is asked only where it matters.
+    /// program, and for answers of many writes. `pays` (mostly [`crate::Pace::is_worth_waking`]) is asked
+    /// only where it matters.
     #[must_use]
     pub fn is_worth_waking(
         &self,
         rules: &Rules,
         write: Write,
-        is_busy: impl FnOnce() -> bool,
+        pays: impl FnOnce() -> bool,
     ) -> bool {
         let pieces = self.writes.max(self.usual);
-        rules.eager || pieces >= PIECES_WORTH_WAKING || (!write.same_interval && is_busy())
+        rules.eager || pieces >= PIECES_WORTH_WAKING || (!write.same_interval && pays())
     }
 
     /// The watchdog had to flush this socket: its program computes, or spins, with bytes held. Says

@@ -1,29 +1,46 @@
-//! Whether a program is busy: whether its answers come fast enough to pay for a watchdog.
+//! Whether a resting watchdog is worth waking: whether the program's answers come fast enough to pay for it.
 
 /// Counts, in windows of [`WINDOW_NS`], how often a program would hold a write if the watchdog were
-/// awake. All zero is a program that never would.
+/// awake, and what the program has saved since. All zero is a program that never would.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Pace {
     /// When the window began.
     pub began_ns: u64,
     /// Questions in it.
     pub asked: u64,
+    /// Segments saved, as of the last question.
+    pub settled: u64,
+    /// Those of them that have not paid for a waking.
+    pub credit: u64,
 }
 
 impl Pace {
-    /// One more such write at `now_ns`; is the program busy?
+    /// One more such write at `now_ns`, in a program that has saved so many segments in all (writes
+    /// that joined held bytes): shall the watchdog be woken for it?
     ///
-    /// Not by the distance of two: eight clients at the end of a long path, whose requests come
-    /// together, are a burst and then nothing for a round trip.
-    pub fn is_busy(&mut self, now_ns: u64) -> bool {
+    /// A program that has been busy may rest for some milliseconds: the segments saved before pay for
+    /// the next wakings. So at least half of what was saved remains, however often it rests.
+    ///
+    /// Of one that has saved nothing yet the questions of a window decide. Not the distance of two:
+    /// eight clients at the end of a long path, whose requests come together, are a burst and then
+    /// nothing for a round trip.
+    pub fn is_worth_waking(&mut self, now_ns: u64, saved: u64) -> bool {
+        let lately = saved.saturating_sub(self.settled);
+        self.settled = saved;
+        self.credit = self.credit.saturating_add(lately).min(MOST_CREDIT);
         if now_ns.saturating_sub(self.began_ns) >= WINDOW_NS {
-            *self = Self {
-                began_ns: now_ns,
-                asked: 0,
-            };
+            self.began_ns = now_ns;
+            self.asked = 0;
         }
         self.asked += 1;
-        self.asked >= BUSY_QUESTIONS
+        if self.asked >= BUSY_QUESTIONS {
+            return true;
+        }
+        let is_paid_for = self.credit >= WAKING_COSTS;
+        if is_paid_for {
+            self.credit -= WAKING_COSTS;
+        }
+        is_paid_for
     }
 }
 
@@ -31,6 +48,10 @@ impl Pace {
 const WINDOW_NS: u64 = 4_000_000;
 /// Four a millisecond.
 const BUSY_QUESTIONS: u64 = 16;
+/// In segments saved: waking it costs 40 to 50 us, which is about half of what these have saved.
+const WAKING_COSTS: u64 = 32;
+/// What was saved long ago is no licence: eight wakings.
+const MOST_CREDIT: u64 = 8 * WAKING_COSTS;
 
 #[cfg(test)]
 mod tests {
@@ -39,7 +60,7 @@ mod tests {
     /// How often `count` questions, `apart_ns` from each other, found the program busy.
     fn busy(pace: &mut Pace, begin_ns: u64, count: u64, apart_ns: u64) -> usize {
         (0..count)
-            .filter(|nth| pace.is_busy(begin_ns + nth * apart_ns))
+            .filter(|nth| pace.is_worth_waking(begin_ns + nth * apart_ns, 0))
             .count()
     }
 
@@ -52,5 +73,57 @@ mod tests {
             assert_eq!(busy(&mut pace, burst * 20_000_000, 8, 30_000), 0);
         }
         assert_eq!(busy(&mut Pace::default(), 0, 1_000, 300_000), 0);
+    }
+
+    /// A conversation of 500 answers that the machine interrupts for five milliseconds after every
+    /// forty of them: the first sixteen pass, and no more.
+    #[test]
+    fn a_pause_does_not_cost_a_busy_program_sixteen_answers() {
+        let mut pace = Pace::default();
+        let (mut now_ns, mut saved, mut passed) = (0, 0, 0);
+        let mut rests = true;
+        for answer in 0..500 {
+            now_ns += 60_000;
+            if answer % 40 == 39 {
+                now_ns += 5_000_000;
+                rests = true;
+            }
+            rests = rests && !pace.is_worth_waking(now_ns, saved);
+            if rests {
+                passed += 1;
+            } else {
+                saved += 2;
+            }
+        }
+        assert_eq!(passed, BUSY_QUESTIONS - 1);
+    }
+
+    /// Whatever the bursts and rests, wakings that no busy window asked for take no more than half of
+    /// what is saved.
+    #[test]
+    fn credit_is_never_more_than_what_was_saved() {
+        for (burst, each) in [(1, 1), (3, 1), (8, 2), (15, 9), (15, 0)] {
+            let mut pace = Pace::default();
+            let (mut saved, mut wakings) = (0, 0);
+            // Busy once, so that there is something to spend.
+            for now in 0..100 {
+                saved += u64::from(pace.is_worth_waking(now, saved));
+            }
+            for round in 1..10_000_u64 {
+                let mut rests = true;
+                for nth in 0..burst {
+                    let now_ns = round * 20_000_000 + nth * 30_000;
+                    if rests && pace.is_worth_waking(now_ns, saved) {
+                        rests = false;
+                        wakings += 1;
+                    }
+                    saved += if rests { 0 } else { each };
+                }
+            }
+            assert!(
+                wakings * WAKING_COSTS <= saved,
+                "{burst} x {each}: {wakings}, {saved}"
+            );
+        }
     }
 }

@@ -93,6 +93,29 @@ impl Analyzer {
         &self.report.findings
     }
 
+    /// Takes what was found since the last time, each with its connection as it stands; none where that is
+    /// no longer known. For whoever never comes to an end: connections that are over are remembered up
+    /// to the limit of those that are listed, the last of them.
+    pub fn drain(&mut self) -> Vec<(Finding, Option<ConnectionReport>)> {
+        let found = std::mem::take(&mut self.report.findings);
+        let drained = found
+            .into_iter()
+            .map(|finding| {
+                let over = &self.report.connections;
+                let connection = self.connection(finding.connection).or_else(|| {
+                    let known = over.iter().rev();
+                    known.clone().find(|c| c.id == finding.connection).cloned()
+                });
+                (finding, connection)
+            })
+            .collect();
+        let over = &mut self.report.connections;
+        if over.len() >= self.parameters.listed_limit {
+            over.drain(..over.len() / 2);
+        }
+        drained
+    }
+
     /// The connection of a finding, as it stands, if it is still there.
     pub fn connection(&self, id: u32) -> Option<ConnectionReport> {
         self.table.find(id).map(ConnectionReport::of)

@@ -42,6 +42,10 @@ pub struct Hold {
     pub room: u32,
     /// The flight was the first of the connection, or after an idle period.
     pub fresh: bool,
+    /// The release came as soon as the path allows.
+    pub prompt: bool,
+    /// The same flight ended in such a wait before.
+    pub repeated: bool,
     /// What trigger and held segment were to the application.
     pub pieces: Pieces,
     /// Short segments this sender had sent although small data was unacknowledged.
@@ -63,23 +67,24 @@ pub(crate) enum Pause {
 /// Judges the pause before a new in-order segment of `sender`.
 ///
 /// `sender_distance_ns` is the round trip from the capture point to the sender; `exact` says
-/// that it comes from a handshake and cannot be smaller.
+/// that it comes from a handshake and cannot be smaller but by this.
 pub(crate) fn pause(
     sender: &Half,
     sender_distance_ns: Option<i64>,
-    exact: bool,
+    exact: Option<i64>,
     segment: &Segment,
     mark: Mark,
     mss: u32,
 ) -> Pause {
+    let short = sender.short_alone_acked(segment.payload, mss);
     let release = &sender.release;
-    let waited_for_ack = sender.idle()
-        && release.pure
-        && release.wait_ns >= LATE_NS
+    let waited_for_ack = (short || (sender.idle() && release.pure))
+        && release.wait_ns.max(sender_distance_ns.unwrap_or(0)) >= LATE_NS
         && release.mark.frame > sender.sent.frame
-        && !sender.peer_spoke
         && !sender.disturbed;
-    if !waited_for_ack {
+    // Behind a prompt ACK, data that answers what crossed on the way is an answer.
+    let answers = (segment.ack.wrapping_sub(sender.heard) as i32) > 0;
+    if !waited_for_ack || (answers && (short || sender.was_prompt())) {
         return Pause::None;
     }
     let hold_ns = mark.time_ns - sender.sent.time_ns;
@@ -94,6 +99,10 @@ pub(crate) fn pause(
     let tolerance_ns = TOLERANCE_NS
         .max(sender_distance_ns.unwrap_or(0) / 2)
         .max(hold_ns / 10);
+    let flight = match short {
+        true => sender.flight,
+        false => sender.released_flight,
+    };
     match off_ns {
         // One that holds would not have sent the trigger.
         Some(off_ns) if off_ns <= tolerance_ns && sender.flight_defied => Pause::Defied,
@@ -103,7 +112,7 @@ pub(crate) fn pause(
             held: mark,
             trigger_len: sender.last_len,
             held_len: segment.payload,
-            flight: sender.released_flight,
+            flight,
             ack_wait_ns: release.wait_ns,
             reaction_ns,
             sender_distance_ns,
@@ -111,6 +120,8 @@ pub(crate) fn pause(
             pushed: sender.pushed,
             mss,
             room: release.room,
+            prompt: short || sender.was_prompt(),
+            repeated: sender.waited_flight == flight,
             fresh: sender.tally.bytes == u64::from(sender.released_flight) || sender.restarted,
             pieces: Pieces::Unknown,
             defied: sender.tally.defied,
@@ -130,7 +141,7 @@ pub(crate) fn timer_pause(
     mss: u32,
 ) -> Pause {
     let hold_ns = mark.time_ns - sender.sent.time_ns;
-    let least_ns = RTO_NS + rtt_ns - TICK_NS / 2;
+    let least_ns = RTO_NS + rtt_ns - TICK_NS;
     // The smoothed round trip has delayed ACKs in it, too; the kernel's timer is late by its tick.
     let most_ns = RTO_NS + (rtt_ns + rtt_ns / 4).max(LATE_ROUND_TRIP_NS) + 3 * TICK_NS;
     let plain = !sender.peer_between && !sender.disturbed;
@@ -154,6 +165,8 @@ pub(crate) fn timer_pause(
         pushed: sender.pushed,
         mss,
         room: sender.release.room,
+        prompt: false,
+        repeated: false,
         fresh: false,
         pieces: Pieces::OneMessage,
         defied: 0,
@@ -161,17 +174,17 @@ pub(crate) fn timer_pause(
 }
 
 /// How far the reaction is from what the release alone explains; none if it came too early.
-fn off_by(reaction_ns: i64, sender_distance_ns: Option<i64>, exact: bool) -> Option<i64> {
+fn off_by(reaction_ns: i64, sender_distance_ns: Option<i64>, exact: Option<i64>) -> Option<i64> {
     let distance_ns = sender_distance_ns.unwrap_or(0);
     let off_ns = reaction_ns - distance_ns;
     if off_ns >= 0 {
         return Some(off_ns);
     }
-    let early = -off_ns > BLUR_NS.max(distance_ns * 3 / 10);
-    match early {
+    let early_ns = exact.unwrap_or(distance_ns * 3 / 10);
+    match -off_ns > BLUR_NS.max(early_ns) {
         false => Some(-off_ns),
         // The segment was on its way before the ACK could have arrived.
-        true if exact && distance_ns > LAN_NS => None,
+        true if exact.is_some() && distance_ns > LAN_NS => None,
         // The distance is an upper bound: acknowledgements may all have been late, and a
         // handshake may have waited for ARP.
         true => Some(reaction_ns),
@@ -186,7 +199,7 @@ const LAN_NS: i64 = 2_000_000;
 /// Linux's least retransmission timeout, `TCP_RTO_MIN`.
 const RTO_NS: i64 = 200_000_000;
 /// What delayed ACKs add to a smoothed round trip.
-const LATE_ROUND_TRIP_NS: i64 = 45_000_000;
+const LATE_ROUND_TRIP_NS: i64 = 80_000_000;
 /// One jiffy at HZ 250.
 const TICK_NS: i64 = 4_000_000;
 /// Two clocks, or two queues of one, may disagree by this much about what came first.

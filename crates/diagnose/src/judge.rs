@@ -56,13 +56,14 @@ impl Judge<'_> {
         if matches!(ack, Ack::Prompt) && !nagle_round_trip::is(hold, half, self.answered_ns) {
             return Ruling::RuledOut(Lookalike::RoundTrip);
         }
-        if hold.defied > half.odds.hits() {
+        let hits = half.odds.hits() + half.odds_of(true).hits();
+        if hold.defied > hits {
             return Ruling::RuledOut(Lookalike::NotHolding);
         }
         if half.turn == Turn::SelfClocked && !self.answered_at_once(hold) {
             return Ruling::RuledOut(Lookalike::NobodyWaited);
         }
-        if half.tally.self_clocked > half.tally.answers + half.odds.hits() {
+        if half.tally.self_clocked > half.tally.answers + hits {
             return Ruling::RuledOut(Lookalike::PeriodicSender);
         }
         if matches!(ack, Ack::Prompt) {
@@ -94,7 +95,7 @@ impl Judge<'_> {
             return Ack::Otherwise(Lookalike::SlowLink);
         }
         // What RFC 1122 does not let wait was as late.
-        if i64::from(half.prompt_ns) * 2 > hold.ack_wait_ns {
+        if (i64::from(half.prompt_ns) - path_ns) * 2 > beyond_ns {
             return Ack::Otherwise(Lookalike::LateAck);
         }
         // The handshake or another ACK tells that the path is shorter by a timer.
@@ -110,6 +111,10 @@ impl Judge<'_> {
         match (sooner || few, on_timer, measured) {
             (true, ..) | (_, true, true) => Ack::Delayed,
             (_, true, false) => Ack::Perhaps,
+            // A timer of no usual length, or a path that has become slower.
+            (false, false, _) if half.handshake_ns != u32::MAX && beyond_ns < TIMERS_NS => {
+                Ack::Perhaps
+            }
             _ => Ack::Otherwise(Lookalike::LateAck),
         }
     }
@@ -122,9 +127,15 @@ impl Judge<'_> {
             && typical_ns > TIMER_NS
     }
 
-    /// The probability that what was seen of this direction is an accident.
-    pub(crate) fn accident(&self) -> f64 {
-        self.half.odds.accident(self.blur_ns, self.far)
+    /// The probability that what was seen of this direction is an accident: upon ACKs that came as
+    /// soon as the path allows, or upon late ones.
+    pub(crate) fn accident(&self, prompt: bool) -> f64 {
+        self.half.odds_of(prompt).accident(self.blur_ns, self.far)
+    }
+
+    /// Is this fit one of the habit?
+    pub(crate) fn vouches_for(&self, prompt: bool, off_ns: i64) -> bool {
+        self.half.odds_of(prompt).vouches_for(off_ns, self.blur_ns)
     }
 
     fn answered_at_once(&self, hold: &Hold) -> bool {
@@ -147,5 +158,7 @@ fn on_timer(beyond_ns: i64) -> bool {
 /// Slow hosts acknowledge after 10 to 20 ms without any timer. Delayed-ACK timers in use start at
 /// 40 ms; the tick of a cyclic one may fall earlier, and such a stall costs least.
 const TIMER_NS: i64 = 20_000_000;
+/// No delayed-ACK timer is longer (RFC 1122, section 4.2.3.2).
+const TIMERS_NS: i64 = 500_000_000;
 /// An answer within this time answers the segment before it.
 const AT_ONCE_NS: i64 = 5_000_000;

@@ -25,7 +25,7 @@ pub mod vocabulary;
 pub use analyzer::Analyzer;
 pub use findings::{Facts, Finding};
 pub use flow::half::Mark;
-pub use lookalikes::Lookalike;
+pub use lookalikes::{Event, Lookalike};
 pub use parameters::{Filter, Parameters};
 pub use report::{CapturePoint, ConnectionReport, Direction, Report, Summary, Unseen};
 pub use sight::{Dominant, Sight};

@@ -52,11 +52,8 @@ impl Odds {
     ///
     /// `blur_ns` is how sharply the release can be placed from the capture point. The widths are
     /// tried one by one; they are nested, so that the best of them is little better than each.
-    /// Far from the sender one event alone convinces nobody.
+    /// Far from the sender one event alone convinces only if it is a very sharp one.
     pub(crate) fn accident(&self, blur_ns: i64, far: bool) -> f64 {
-        if far && self.hits() < 2 {
-            return 1.0;
-        }
         let mut least = 1.0_f64;
         let mut close = 0;
         for (at, &hits) in self.hits.iter().enumerate() {
@@ -67,14 +64,27 @@ impl Odds {
                 least = least.min(tail(expected, close));
             }
         }
-        least
+        match far && self.hits() < 2 && least > ALONE {
+            true => 1.0,
+            false => least,
+        }
     }
 
-    /// Is even a loose fit one of the habit? Only if hardly any occasion goes against it.
-    pub(crate) fn vouches_for(&self, off_ns: i64) -> bool {
-        let sharp: u32 = self.hits[..SHARP].iter().map(|&n| u32::from(n)).sum();
-        let misses = u32::from(self.misses).max(1);
-        bucket(off_ns) < SHARP || sharp >= 2 * misses || self.hits() >= 8 * misses
+    /// Is this fit one of the habit? A kernel lets a held segment go at once; what fits four times as
+    /// loosely as two thirds of the others do had a reason of its own, unless the capture point blurs
+    /// as much, or the sender hardly ever leaves its habit.
+    pub(crate) fn vouches_for(&self, off_ns: i64, blur_ns: i64) -> bool {
+        let mut close = 0;
+        let habit = self.hits.iter().position(|&hits| {
+            close += u32::from(hits);
+            3 * close >= 2 * self.hits()
+        });
+        let steady = self.hits() >= 8 * u32::from(self.misses).max(1);
+        let loosest = habit
+            .map_or(0, |at| at + 2)
+            .max(bucket(blur_ns))
+            .max(if steady { STEADY } else { 0 });
+        bucket(off_ns) <= loosest
     }
 
     fn occasion(&mut self, since_ns: i64) {
@@ -103,10 +113,12 @@ fn tail(expected: f64, k: u32) -> f64 {
 
 /// The finest width in nanoseconds: timestamping and scheduling blur what is closer.
 const FINEST_NS: i64 = 60_000;
+/// One event far from its sender is believed if an accident is less probable.
+const ALONE: f64 = 0.004;
+/// Up to 4 ms.
+const STEADY: usize = 6;
 /// Up to 15 ms.
 const WIDTHS: usize = 9;
-/// Widths below this bucket (1 ms) are a prompt reaction by themselves.
-const SHARP: usize = 5;
 
 #[cfg(test)]
 mod tests {

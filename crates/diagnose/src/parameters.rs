@@ -56,7 +56,7 @@ impl Filter {
 
     pub(crate) fn takes(&self, segment: &Segment, time_ns: i64, first_ns: i64) -> bool {
         let ends = [segment.source, segment.destination];
-        let host = |end: &tinygram_wire::decode::Endpoint| self.hosts.contains(&end.address());
+        let host = |end: &tinygram_wire::endpoint::Endpoint| self.hosts.contains(&end.address());
         let since_ns = time_ns - first_ns;
         (self.hosts.is_empty() || ends.iter().any(host))
             && (self.ports.is_empty() || ends.iter().any(|end| self.ports.contains(&end.port)))

@@ -5,13 +5,13 @@
 
 use std::collections::BTreeMap;
 
-use tinygram_wire::decode::Endpoint;
+use tinygram_wire::endpoint::Endpoint;
 
 use crate::findings::Finding;
 use crate::flow::connection::Connection;
 use crate::odds::Odds;
 use crate::story::{CERTAIN, DOUBT};
-use crate::vocabulary::{Side, Tier};
+use crate::vocabulary::{Kind, Side, Tier};
 
 /// Suspects by the program that sent them.
 #[derive(Default)]
@@ -25,6 +25,8 @@ struct Sender {
     side: Side,
     server: Endpoint,
     client: Option<(u64, u64)>,
+    /// Of ACKs that came as soon as the path allows; of late ones.
+    prompt: bool,
 }
 
 #[derive(Default)]
@@ -39,8 +41,8 @@ impl Pools {
     /// Takes in what a connection that goes has shown.
     pub(crate) fn add(&mut self, connection: &Connection) {
         let client = connection.client();
-        for from in 0..2 {
-            let odds = &connection.halves[from].odds;
+        for (from, prompt) in [(0, false), (1, false), (0, true), (1, true)] {
+            let odds = connection.halves[from].odds_of(prompt);
             if !odds.any() {
                 continue;
             }
@@ -50,8 +52,10 @@ impl Pools {
                 side,
                 server: connection.ends.ends[1 - client],
                 client: (side == Side::Client).then_some((end.high, end.low)),
+                prompt,
             };
-            let mut suspects = connection.suspects(from).peekable();
+            let of_these = |f: &Finding| (f.kind == Kind::NagleRoundTrip) == prompt;
+            let mut suspects = connection.suspects(from).filter(of_these).peekable();
             // Occasions count for and against, but a pool begins with a suspect.
             let known = self.pools.contains_key(&sender);
             if !known && (suspects.peek().is_none() || self.pools.len() >= POOLS) {
@@ -75,7 +79,7 @@ impl Pools {
                 false => Tier::Likely,
             };
             pool.suspects.into_iter().map(move |mut suspect| {
-                let sure = accident < DOUBT && suspect.vouched_by(&pool.odds);
+                let sure = accident < DOUBT && suspect.vouched_by(&pool.odds, pool.blur_ns);
                 if sure {
                     suspect.tier = tier;
                 }

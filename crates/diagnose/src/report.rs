@@ -1,12 +1,13 @@
 //! The result of an analysis, as data.
 
-use tinygram_wire::decode::{Endpoint, Unread};
+use tinygram_wire::decode::Unread;
+use tinygram_wire::endpoint::Endpoint;
 
 use crate::findings::Finding;
 use crate::flow::connection::Connection;
 use crate::lookalikes::{Lookalike, RuledOut};
 use crate::sight::Sight;
-use crate::vocabulary::{Kind, Side, Tier};
+use crate::vocabulary::{Cost, Kind, Obstacle, Side, Tier, Verdict};
 
 /// Everything found.
 #[derive(Clone, Debug, Default)]
@@ -145,9 +146,6 @@ impl ConnectionReport {
             ruled_out = story.ruled_out.clone();
             (stalls, cost_ns) = (story.stalls, story.cost_ns);
         }
-        for half in &connection.halves {
-            ruled_out.add_all(Lookalike::ThinkTime, &half.thoughts);
-        }
         Self {
             id: connection.id,
             client: connection.ends.ends[client],
@@ -245,6 +243,59 @@ fn policy(connection: &Connection, from: usize) -> &'static str {
 }
 
 impl Summary {
+    /// Returns what is to be said of the capture as a whole.
+    #[must_use]
+    pub fn verdict(&self) -> Verdict {
+        if self.stalls > 0 {
+            return Verdict::Stalls {
+                count: self.stalls,
+                cost: Cost::time(self.cost_ns),
+            };
+        }
+        let obstacles = self.obstacles();
+        match obstacles.is_empty() {
+            true => Verdict::None,
+            false => Verdict::CannotTell(obstacles),
+        }
+    }
+
+    /// Returns what kept most of the capture from showing a stall.
+    #[must_use]
+    pub fn obstacles(&self) -> Vec<Obstacle> {
+        let (unseen, sight) = (&self.unseen, &self.sight);
+        if self.segments == 0 {
+            let reasons = [
+                (Obstacle::LinkType, unseen.link_type),
+                (Obstacle::HeadersCut, unseen.cut),
+                (Obstacle::Fragments, unseen.fragments),
+                (Obstacle::Tunnels, unseen.tunnels),
+            ];
+            let most = reasons
+                .into_iter()
+                .filter(|(_, n)| *n > 0)
+                .max_by_key(|(_, n)| *n);
+            return vec![most.map_or(Obstacle::NoTcp, |(obstacle, _)| obstacle)];
+        }
+        let hidden = unseen.link_type + unseen.cut + unseen.fragments + unseen.tunnels;
+        let frames = self.segments + hidden;
+        let coarse = !sight.fine_clock && self.segments >= MANY;
+        [
+            (Obstacle::LinkType, unseen.link_type * 2 > frames),
+            (Obstacle::HeadersCut, unseen.cut * 2 > frames),
+            (Obstacle::Fragments, unseen.fragments * 2 > frames),
+            (Obstacle::Tunnels, unseen.tunnels * 2 > frames),
+            (Obstacle::TooShort, sight.data == 0),
+            (Obstacle::OneDirection, sight.one_direction * 2 > sight.data),
+            (Obstacle::FramesMissing, sight.gappy * 2 > sight.data),
+            (Obstacle::ClockJumps, sight.clock_steps * 2 > sight.data),
+            (Obstacle::CoarseClock, coarse),
+        ]
+        .into_iter()
+        .filter(|(_, holds)| *holds)
+        .map(|(obstacle, _)| obstacle)
+        .collect()
+    }
+
     pub(crate) fn count(&mut self, finding: &Finding) {
         match (finding.kind, finding.tier) {
             (Kind::TinygramFlood, _) => self.floods += 1,
@@ -326,3 +377,6 @@ impl std::ops::AddAssign<&Summary> for Summary {
         self.unlisted_connections += other.unlisted_connections;
     }
 }
+
+/// Fewer times may all be round ones by accident.
+const MANY: u64 = 10;

@@ -2,8 +2,6 @@
 
 use crate::flow::connection::Connection;
 use crate::lookalikes::Lookalike;
-use crate::report::Summary;
-use crate::vocabulary::{Cost, Obstacle, Verdict};
 
 /// What was seen, and what took the time, over all connections.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -126,64 +124,7 @@ impl std::ops::AddAssign<&Sight> for Sight {
     }
 }
 
-impl Summary {
-    /// Returns what is to be said of the capture as a whole.
-    #[must_use]
-    pub fn verdict(&self) -> Verdict {
-        if self.stalls > 0 {
-            return Verdict::Stalls {
-                count: self.stalls,
-                cost: Cost::time(self.cost_ns),
-            };
-        }
-        let obstacles = self.obstacles();
-        match obstacles.is_empty() {
-            true => Verdict::None,
-            false => Verdict::CannotTell(obstacles),
-        }
-    }
-
-    /// Returns what kept most of the capture from showing a stall.
-    #[must_use]
-    pub fn obstacles(&self) -> Vec<Obstacle> {
-        let (unseen, sight) = (&self.unseen, &self.sight);
-        if self.segments == 0 {
-            let reasons = [
-                (Obstacle::LinkType, unseen.link_type),
-                (Obstacle::HeadersCut, unseen.cut),
-                (Obstacle::Fragments, unseen.fragments),
-                (Obstacle::Tunnels, unseen.tunnels),
-            ];
-            let most = reasons
-                .into_iter()
-                .filter(|(_, n)| *n > 0)
-                .max_by_key(|(_, n)| *n);
-            return vec![most.map_or(Obstacle::NoTcp, |(obstacle, _)| obstacle)];
-        }
-        let hidden = unseen.link_type + unseen.cut + unseen.fragments + unseen.tunnels;
-        let frames = self.segments + hidden;
-        let coarse = !sight.fine_clock && self.segments >= MANY;
-        [
-            (Obstacle::LinkType, unseen.link_type * 2 > frames),
-            (Obstacle::HeadersCut, unseen.cut * 2 > frames),
-            (Obstacle::Fragments, unseen.fragments * 2 > frames),
-            (Obstacle::Tunnels, unseen.tunnels * 2 > frames),
-            (Obstacle::TooShort, sight.data == 0),
-            (Obstacle::OneDirection, sight.one_direction * 2 > sight.data),
-            (Obstacle::FramesMissing, sight.gappy * 2 > sight.data),
-            (Obstacle::ClockJumps, sight.clock_steps * 2 > sight.data),
-            (Obstacle::CoarseClock, coarse),
-        ]
-        .into_iter()
-        .filter(|(_, holds)| *holds)
-        .map(|(obstacle, _)| obstacle)
-        .collect()
-    }
-}
-
 /// Single gaps are nothing.
 const FEW: u64 = 3;
-/// Fewer times may all be round ones by accident.
-const MANY: u64 = 10;
 /// Less is nothing to speak of.
 const LEAST_NS: i64 = 200_000_000;

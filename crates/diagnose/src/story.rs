@@ -81,7 +81,7 @@ impl Story {
         if direction.pending.is_empty() {
             return;
         }
-        let streaming = direction.pending.len() >= STREAM;
+        let streaming = late(&direction.pending) >= STREAM;
         let kind = match streaming {
             true => Lookalike::PeriodicSender,
             false => Lookalike::NobodyWaited,
@@ -104,7 +104,7 @@ impl Story {
     }
 
     /// Judges the holds of a turn that has passed; gives those beyond reasonable doubt.
-    pub(crate) fn resolve(&mut self, from: usize, judge: &Judge<'_>) -> (Vec<(Kind, Hold)>, Tier) {
+    pub(crate) fn resolve(&mut self, from: usize, judge: &Judge<'_>) -> Vec<(Kind, Hold, Tier)> {
         let direction = &mut self.directions[from];
         let holds = std::mem::take(&mut direction.pending);
         let bulk = direction.is_bulk();
@@ -112,14 +112,15 @@ impl Story {
             direction.end_turn(&holds);
         }
         let punctual = direction.punctual;
-        let streaming = holds.len() >= STREAM && !bulk;
+        let streaming = late(&holds) >= STREAM && !bulk;
         direction.drop_overflow(&mut self.ruled_out);
-        let accident = judge.accident();
+        let accident = [false, true].map(|prompt| judge.accident(prompt));
+        let prompt = |kind: Kind| kind == Kind::NagleRoundTrip;
         let sure = |(kind, hold): &(Kind, Hold)| {
-            accident < DOUBT
+            accident[usize::from(prompt(*kind))] < DOUBT
                 && (bulk || *kind != Kind::SmallBuffer)
                 && (punctual || *kind != Kind::CorkHeld)
-                && (hold.release.is_none() || judge.half.odds.vouches_for(hold.off_ns))
+                && (hold.release.is_none() || judge.vouches_for(prompt(*kind), hold.off_ns))
         };
         let (suspects, doubtful) = (&mut direction.suspects, &mut direction.doubtful);
         let mut accepted: Vec<_> = suspects.extract_if(.., |suspect| sure(suspect)).collect();
@@ -154,11 +155,14 @@ impl Story {
                 suspects.push(accused);
             }
         }
-        let tier = match accident < CERTAIN {
+        let tier = |kind| match accident[usize::from(prompt(kind))] < CERTAIN {
             true => Tier::Certain,
             false => Tier::Likely,
         };
-        (accepted, tier)
+        accepted
+            .into_iter()
+            .map(|(kind, hold)| (kind, hold, tier(kind)))
+            .collect()
     }
 
     /// Those of a direction that stayed suspects.
@@ -218,6 +222,11 @@ impl Direction {
             &std::mem::take(&mut self.overflow),
         );
     }
+}
+
+/// How many of them a late ACK released.
+fn late(holds: &[Hold]) -> usize {
+    holds.iter().filter(|hold| !hold.prompt).count()
 }
 
 /// What a hold cost: its segment could have left with the trigger.

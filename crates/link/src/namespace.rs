@@ -17,6 +17,7 @@ pub struct Namespace(File);
 
 /// Why there can be no namespace.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum Error {
     /// Neither network nor user namespaces may be made.
     #[error(
@@ -33,6 +34,7 @@ pub enum Error {
         /// What was tried.
         doing: &'static str,
         /// What the system said.
+        #[source]
         error: io::Error,
     },
 }

@@ -196,6 +196,35 @@ impl Class {
     }
 }
 
+/// Why a list of expectations is not understood; lines are counted from 1.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Misread {
+    /// A script stands before any reason.
+    #[error("line {line}: a script before any reason")]
+    NoReason {
+        /// The script's.
+        line: u32,
+    },
+    /// A script has a reason already.
+    #[error("line {line}: {script} stands there twice")]
+    Twice {
+        /// Where it stands again.
+        line: u32,
+        /// Its path.
+        script: String,
+    },
+    /// A line is neither a reason nor a script.
+    #[error(
+        "line {line}: neither CLASS: REASON with a class of {}, nor an indented path",
+        Class::NAMES.map(|(name, _)| name).join(", ")
+    )]
+    Neither {
+        /// The line's.
+        line: u32,
+    },
+}
+
 /// Scripts that are expected to fail, with the reason.
 #[derive(Clone, Debug, Default)]
 pub struct Expectations {
@@ -212,7 +241,7 @@ impl Expectations {
     /// # Errors
     ///
     /// The line that is not understood, and what is accepted.
-    pub fn parse(text: &str) -> Result<Self, String> {
+    pub fn parse(text: &str) -> Result<Self, Misread> {
         let mut list = Self::default();
         for (number, line) in (1..).zip(text.lines()) {
             let line = line.split('#').next().unwrap_or_default();
@@ -221,11 +250,14 @@ impl Expectations {
             }
             if line.starts_with(char::is_whitespace) {
                 let Some(reason) = list.reasons.len().checked_sub(1) else {
-                    return Err(format!("line {number}: a script before any reason"));
+                    return Err(Misread::NoReason { line: number });
                 };
                 let script = line.trim().to_owned();
                 if list.scripts.insert(script.clone(), reason).is_some() {
-                    return Err(format!("line {number}: {script} stands there twice"));
+                    return Err(Misread::Twice {
+                        line: number,
+                        script,
+                    });
                 }
                 continue;
             }
@@ -234,10 +266,7 @@ impl Expectations {
                 Some((known.1, reason.trim().to_owned()))
             });
             let Some(reason) = class else {
-                let names = Class::NAMES.map(|(name, _)| name).join(", ");
-                return Err(format!(
-                    "line {number}: neither CLASS: REASON with a class of {names}, nor an indented path"
-                ));
+                return Err(Misread::Neither { line: number });
             };
             list.reasons.push(reason);
         }
@@ -367,7 +396,7 @@ mod tests {
 
     #[test]
     fn a_list_that_is_not_understood_is_refused_with_its_line() {
-        let wrong = |text| Expectations::parse(text).unwrap_err();
+        let wrong = |text| Expectations::parse(text).unwrap_err().to_string();
         assert!(wrong("  a.pkt\n").starts_with("line 1: a script before"));
         assert!(wrong("perhaps: b\n").starts_with("line 1: neither"));
         assert!(wrong("bug: b\n a.pkt\n a.pkt\n").starts_with("line 3: a.pkt stands"));

@@ -1,4 +1,4 @@
-//! Descriptors, and the calls on them.
+//! What the calls on descriptors do.
 
 use std::collections::BTreeMap;
 use std::ffi::{c_int, c_ulong};
@@ -7,161 +7,23 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::task::{Context, Poll, Waker};
 
 use libc::{
-    EAGAIN, EALREADY, EBADF, ECONNABORTED, ECONNREFUSED, ECONNRESET, EDESTADDRREQ, EFAULT,
-    EHOSTUNREACH, EINPROGRESS, EINVAL, EISCONN, ENETUNREACH, ENOTCONN, EOPNOTSUPP, EPIPE, EPROTO,
-    ETIMEDOUT, MSG_MORE, MSG_PEEK, MSG_WAITALL,
+    EAGAIN, EALREADY, EBADF, EDESTADDRREQ, EFAULT, EINVAL, EISCONN, ENOTCONN, EOPNOTSUPP, EPIPE,
+    MSG_MORE, MSG_PEEK, MSG_WAITALL,
 };
-use tinygram_engine::{Instant, State};
+use tinygram_engine::State;
 use tinygram_tcp::SocketOptions;
 
-use crate::options::Chosen;
-use crate::world::{Errno, Outcome, World};
-
-/// What a descriptor stands for.
-#[derive(Debug)]
-pub(crate) struct Descriptor {
-    pub(crate) kind: Kind,
-    pub(crate) nonblocking: bool,
-    /// An IPv6 socket, which speaks IPv4 in addresses of its own.
-    pub(crate) v6: bool,
-    /// What getsockopt gives back as it was set.
-    pub(crate) chosen: Chosen,
-}
-
-#[derive(Debug)]
-pub(crate) enum Kind {
-    /// Neither connected nor listening.
-    Fresh {
-        options: Box<SocketOptions>,
-        bound: Option<SocketAddr>,
-    },
-    Listener(usize),
-    Stream {
-        key: usize,
-        /// connect(2) has not said yet what came of it.
-        connecting: bool,
-    },
-    /// What is watched: the events and the caller's number.
-    Epoll(BTreeMap<c_int, Watched>),
-}
-
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Watched {
-    events: u32,
-    data: u64,
-    /// What was ready when it was last said (EPOLLET).
-    told: u32,
-}
-
-/// What is to be sent.
-#[derive(Debug)]
-pub(crate) struct Message {
-    pub(crate) octets: Vec<u8>,
-    /// What follows could not be read.
-    pub(crate) damaged: bool,
-    /// Where to, for MSG_FASTOPEN.
-    pub(crate) to: Option<SocketAddr>,
-}
-
-/// A call that may have to sleep.
-#[derive(Debug)]
-pub(crate) enum Call {
-    Accept {
-        fd: c_int,
-    },
-    Connect {
-        fd: c_int,
-    },
-    Read {
-        fd: c_int,
-        most: usize,
-        flags: c_int,
-    },
-    Write {
-        fd: c_int,
-        message: Message,
-        flags: c_int,
-        done: usize,
-    },
-    /// A close that waits for what was written (SO_LINGER).
-    Linger {
-        key: usize,
-        until: Instant,
-    },
-    Poll {
-        asked: Vec<(c_int, i16)>,
-        until: Instant,
-    },
-    Epoll {
-        epoll: c_int,
-        most: usize,
-        until: Instant,
-    },
-}
+use crate::call::{Call, Errno, Message, Outcome, errno};
+use crate::descriptor::{Chosen, Descriptor, Kind, Watched};
+use crate::world::World;
 
 /// Nobody else waits.
 const ACCEPTOR: u64 = 1;
 
 type Done = Option<Result<Outcome, Errno>>;
 
-impl Call {
-    pub(crate) fn write(fd: c_int, message: Message, flags: c_int) -> Self {
-        Self::Write {
-            fd,
-            message,
-            flags,
-            done: 0,
-        }
-    }
-
-    /// When it gives up.
-    pub(crate) fn until(&self) -> Instant {
-        match self {
-            Self::Linger { until, .. } | Self::Poll { until, .. } | Self::Epoll { until, .. } => {
-                *until
-            }
-            _ => Instant::FAR_FUTURE,
-        }
-    }
-
-    /// What it says instead of sleeping.
-    pub(crate) fn would_block(&self) -> Result<Outcome, Errno> {
-        match self {
-            Self::Connect { .. } => Err(Errno(EINPROGRESS)),
-            Self::Write { done, .. } if *done > 0 => Ok(value(*done as i64)),
-            _ => Err(Errno(EAGAIN)),
-        }
-    }
-}
-
-fn value(value: i64) -> Outcome {
-    Outcome {
-        value,
-        ..Outcome::default()
-    }
-}
-
 fn nobody() -> Context<'static> {
     Context::from_waker(Waker::noop())
-}
-
-/// What the C library calls an error of the stack's.
-pub(crate) fn errno(error: &io::Error) -> Errno {
-    Errno(match error.kind() {
-        io::ErrorKind::ConnectionRefused => ECONNREFUSED,
-        io::ErrorKind::ConnectionReset => ECONNRESET,
-        io::ErrorKind::ConnectionAborted => ECONNABORTED,
-        io::ErrorKind::TimedOut => ETIMEDOUT,
-        io::ErrorKind::BrokenPipe => EPIPE,
-        io::ErrorKind::NotConnected => ENOTCONN,
-        io::ErrorKind::HostUnreachable => EHOSTUNREACH,
-        io::ErrorKind::NetworkUnreachable => ENETUNREACH,
-        io::ErrorKind::AddrInUse => libc::EADDRINUSE,
-        io::ErrorKind::AddrNotAvailable => libc::EADDRNOTAVAIL,
-        io::ErrorKind::Unsupported => libc::ENOPROTOOPT,
-        io::ErrorKind::WouldBlock => EAGAIN,
-        _ => EPROTO,
-    })
 }
 
 impl World {
@@ -423,7 +285,7 @@ impl World {
                 over.then(|| {
                     Ok(Outcome {
                         ready,
-                        ..value(count as i64)
+                        ..Outcome::of(count as i64)
                     })
                 })
             }
@@ -473,7 +335,7 @@ impl World {
             chosen,
         });
         let _ = self.apply_chosen(fd);
-        Some(Ok(value(fd.into())))
+        Some(Ok(Outcome::of(fd.into())))
     }
 
     fn try_connect(&mut self, fd: c_int) -> Done {
@@ -602,8 +464,8 @@ impl World {
                 .core
                 .poll_write_whole(now, key, octets, done, more, &nobody())
             {
-                Poll::Ready(Ok(())) => Some(Ok(value(len as i64))),
-                Poll::Ready(Err(_)) if *done > 0 => Some(Ok(value(*done as i64))),
+                Poll::Ready(Ok(())) => Some(Ok(Outcome::of(len as i64))),
+                Poll::Ready(Err(_)) if *done > 0 => Some(Ok(Outcome::of(*done as i64))),
                 Poll::Ready(Err(error)) => Some(Err(errno(&error))),
                 Poll::Pending => None,
             };
@@ -613,7 +475,7 @@ impl World {
             .core
             .poll_write(self.now, key, &pieces, more, &nobody())
         {
-            Poll::Ready(Ok(count)) => Some(Ok(value(count as i64))),
+            Poll::Ready(Ok(count)) => Some(Ok(Outcome::of(count as i64))),
             Poll::Ready(Err(error)) => Some(Err(errno(&error))),
             Poll::Pending => None,
         }

@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use libc::{iovec, msghdr, off_t, pollfd, size_t, sockaddr, socklen_t, ssize_t, timeval};
 
-use crate::descriptors::{Call, Message};
-use crate::world::{Drill, Errno, Outcome};
+use crate::call::{Call, Errno, Message, Outcome};
+use crate::world::Drill;
 
 /// The table of functions, in the order of `packetdrill.h`. `fcntl` and `ioctl` are variadic there;
 /// with the calling conventions of Linux on x86-64 and AArch64 their third argument comes where that of
@@ -656,7 +656,7 @@ mod address {
 
     use libc::{AF_INET, AF_INET6, sockaddr, sockaddr_in, sockaddr_in6, socklen_t};
 
-    use crate::world::Errno;
+    use crate::call::Errno;
 
     /// An IPv6 address that stands for one of IPv4 is that one.
     pub(super) unsafe fn read(from: *const sockaddr, len: socklen_t) -> Result<SocketAddr, Errno> {
@@ -732,7 +732,7 @@ mod interposed {
     use libc::{SYS_getsockopt, SYS_sendfile, SYS_times, off_t, size_t, socklen_t, ssize_t};
 
     use super::Call;
-    use crate::descriptors::Message;
+    use crate::call::Message;
     use crate::world::Drill;
 
     pub(super) static DRILL: Mutex<Weak<Drill>> = Mutex::new(Weak::new());

@@ -4,8 +4,10 @@
 //! [`interface`] is C's side of it, [`world`] the stack with its virtual clock and its descriptors;
 //! [`conformance`] runs whole suites and compares what came of them with what is expected.
 
+mod call;
 pub mod commands;
 pub mod conformance;
+mod descriptor;
 mod descriptors;
 mod dialect;
 mod info;

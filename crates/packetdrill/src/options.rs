@@ -5,63 +5,12 @@ use std::ffi::c_int;
 use libc::{EINVAL, ENOPROTOOPT, IPPROTO_IP, IPPROTO_IPV6, IPPROTO_TCP, SOL_SOCKET};
 use tinygram_engine::connection::Keepalive;
 use tinygram_engine::{Duration, State};
-use tinygram_tcp::SocketOptions;
 
-use crate::descriptors::{Kind, errno};
+use crate::call::{Errno, errno};
+use crate::descriptor::{Kind, TCP_INQ};
 use crate::info;
-use crate::world::{Errno, World};
+use crate::world::World;
 
-/// What the application chose, as it reads it back; connections inherit it from their listener.
-#[derive(Clone, Debug)]
-pub(crate) struct Chosen {
-    /// Level, name and value of plain numbers.
-    numbers: Vec<(c_int, c_int, c_int)>,
-    linger: Option<Duration>,
-    send_buffer: u64,
-    receive_buffer: u64,
-}
-
-impl Chosen {
-    pub(crate) fn new(options: &SocketOptions) -> Self {
-        Self {
-            numbers: Vec::new(),
-            linger: None,
-            send_buffer: options.send_buffer,
-            receive_buffer: options.receive_buffer,
-        }
-    }
-
-    pub(crate) fn linger(&self) -> Option<Duration> {
-        self.linger
-    }
-
-    /// SO_RCVLOWAT.
-    pub(crate) fn receive_low(&self) -> usize {
-        self.number(SOL_SOCKET, libc::SO_RCVLOWAT)
-            .unwrap_or(1)
-            .max(1) as usize
-    }
-
-    /// TCP_INQ.
-    pub(crate) fn tells_inq(&self) -> bool {
-        self.number(IPPROTO_TCP, TCP_INQ).is_some_and(|on| on != 0)
-    }
-
-    fn number(&self, level: c_int, name: c_int) -> Option<c_int> {
-        let known = self
-            .numbers
-            .iter()
-            .find(|one| (one.0, one.1) == (level, name));
-        known.map(|one| one.2)
-    }
-
-    fn set_number(&mut self, level: c_int, name: c_int, value: c_int) {
-        self.numbers.retain(|one| (one.0, one.1) != (level, name));
-        self.numbers.push((level, name, value));
-    }
-}
-
-const TCP_INQ: c_int = 36;
 const TCP_CC_INFO: c_int = 26;
 const SO_MEMINFO: c_int = 55;
 const TCP_NOTSENT_LOWAT: c_int = 25;

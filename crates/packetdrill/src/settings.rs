@@ -27,22 +27,29 @@ pub(crate) struct Settings {
 /// The file to which commands of a script append `NAME=VALUE`.
 pub(crate) const SETTINGS_FILE: &str = "TINYGRAM_PACKETDRILL_SETTINGS";
 
+/// What is wrong with packetdrill's `--so_flags`.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum WrongFlag {
+    #[error("so_flags: {0} is not NAME=VALUE, as in profile=linux_6")]
+    NoValue(String),
+    #[error("so_flags: no profile is called {0}")]
+    Profile(String),
+}
+
 impl Settings {
     /// Settings from flags `NAME=VALUE`, separated by commas.
-    pub(crate) fn new(flags: &str) -> Result<Self, String> {
+    pub(crate) fn new(flags: &str) -> Result<Self, WrongFlag> {
         let mut settings = Self::default();
         for flag in flags.split(',').filter(|flag| !flag.is_empty()) {
             let Some((name, value)) = flag.split_once('=') else {
-                return Err(format!(
-                    "so_flags: {flag} is not NAME=VALUE, as in profile=linux_6"
-                ));
+                return Err(WrongFlag::NoValue(flag.into()));
             };
             settings.flags.insert(name.into(), value.into());
         }
         if let Some(name) = settings.flags.get("profile")
             && Profile::named(name).is_none()
         {
-            return Err(format!("so_flags: no profile is called {name}"));
+            return Err(WrongFlag::Profile(name.clone()));
         }
         settings.refresh();
         Ok(settings)
@@ -143,10 +150,9 @@ impl Settings {
 
     /// FreeBSD delays the acknowledgment of every other segment, by 40 ms (`delacktime`).
     fn ack_policy(&self) -> Option<(AckPolicy, AckTimer)> {
-        let policy = AckPolicy::named("every-second").expect("registered");
         let delay = self.number("net.inet.tcp.delacktime").unwrap_or(40);
         let timer = AckTimer::PerConnection(Duration::from_millis(delay));
-        self.freebsd().then_some((policy, timer))
+        self.freebsd().then_some((AckPolicy::EverySecond, timer))
     }
 
     fn congestion(&self) -> Option<Congestion> {

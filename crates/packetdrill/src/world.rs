@@ -10,26 +10,10 @@ use tinygram_engine::{Duration, Instant};
 use tinygram_tcp::{Abilities, Batch, Core};
 use tinygram_wire::packet::Verify;
 
-use crate::descriptors::{Call, Descriptor};
+use crate::call::{Call, Errno, Outcome};
+use crate::descriptor::Descriptor;
 use crate::dialect;
-use crate::settings::Settings;
-
-/// The number of an error, as `errno` has it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Errno(pub(crate) c_int);
-
-/// What came of a call.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Outcome {
-    /// What it returns.
-    pub(crate) value: i64,
-    /// What it read.
-    pub(crate) octets: Vec<u8>,
-    /// Which descriptors are ready: the caller's own number for each, and the events.
-    pub(crate) ready: Vec<(u64, u32)>,
-    /// What can still be read, if the caller wants to know (TCP_INQ).
-    pub(crate) inq: Option<c_int>,
-}
+use crate::settings::{Settings, WrongFlag};
 
 /// The world behind a lock: packetdrill calls from two threads, its own and that of the calls that
 /// block.
@@ -73,7 +57,7 @@ impl Drill {
     /// # Errors
     ///
     /// What is wrong with the flags.
-    pub(crate) fn new(flags: &str) -> Result<Self, String> {
+    pub(crate) fn new(flags: &str) -> Result<Self, WrongFlag> {
         let settings = Settings::new(flags)?;
         let abilities = Abilities {
             mtu: settings.mtu(),

@@ -5,7 +5,8 @@
 
 use tinygram_sim::medium::{Frame, Side};
 
-use crate::standard::Standard;
+use crate::standard::{Source, Standard};
+use crate::value::{Tolerance, Value};
 
 /// One of the five papers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -110,39 +111,15 @@ pub struct Row {
     pub class: Class,
 }
 
-/// A value of a row.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Value {
-    /// A measure, with the digits worth showing after the point.
-    Number(f64, u8),
-    /// A count, or a size in octets.
-    Count(u64),
-    /// Words: `stalls`, or a list of sizes.
-    Text(String),
-}
-
-/// How far a reproduced value may be from the published one.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Tolerance {
-    /// Not at all.
-    Exact,
-    /// By so much, in the value's own unit.
-    Within(f64),
-    /// By this share of the published value: 0.03 is 3 %.
-    Share(f64),
-    /// Anywhere between the two, whatever the published value.
-    Between(f64, f64),
-    /// There is nothing to hold it to.
-    Unbounded,
-}
-
 /// What kind of claim a row is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Class {
-    /// Comes out of protocol rules alone.
+    /// Comes out of protocol rules alone: no fitted value can change it.
     Rules,
-    /// Needs fitted costs.
+    /// Needs fitted values, and this value is among those that they were fitted to, or may be.
     Fitted,
+    /// Needs fitted values, none of which was fitted to this one.
+    Predicted,
     /// Is not reproduced: why. Should it agree after all, the row matches, and a test says that the
     /// list is out of date.
     KnownMismatch(&'static str),
@@ -155,7 +132,7 @@ pub enum Class {
 pub enum Status {
     /// Within tolerance by rules alone.
     Match,
-    /// Within tolerance, with fitted costs.
+    /// Within tolerance, with fitted values.
     Fitted,
     /// Off, as is known, for a reason that is named.
     KnownMismatch,
@@ -247,55 +224,48 @@ impl Row {
             Class::NotPublished => Status::NotPublished,
             Class::Rules if agrees => Status::Match,
             Class::KnownMismatch(_) if agrees => Status::Match,
-            Class::Fitted if agrees => Status::Fitted,
+            Class::Fitted | Class::Predicted if agrees => Status::Fitted,
             Class::KnownMismatch(_) => Status::KnownMismatch,
-            Class::Rules | Class::Fitted => Status::Miss,
+            Class::Rules | Class::Fitted | Class::Predicted => Status::Miss,
         }
     }
-}
 
-impl Tolerance {
-    /// Whether `reproduced` is near enough to `published`. Words must be equal.
+    /// The value that the row is held to.
     #[must_use]
-    pub fn allows(self, published: &Value, reproduced: &Value) -> bool {
-        let (Some(paper), Some(ours)) = (published.number(), reproduced.number()) else {
-            return self == Self::Unbounded || published == reproduced;
-        };
-        // Bounds are inclusive for decimal values too, which binary fractions only approach.
-        let slack = 1e-9 * paper.abs().max(1.0);
-        match self {
-            Self::Exact => (paper - ours).abs() <= slack,
-            Self::Within(distance) => (paper - ours).abs() <= distance + slack,
-            Self::Share(share) => (paper - ours).abs() <= share * paper.abs() + slack,
-            Self::Between(low, high) => (low - slack..=high + slack).contains(&ours),
-            Self::Unbounded => true,
-        }
+    pub fn held_to(&self) -> Option<&Value> {
+        self.standard.as_ref().map(|standard| &standard.value)
     }
-}
 
-impl Value {
-    /// As a number, if it is one.
+    /// Where the value that the row is held to comes from.
     #[must_use]
-    pub fn number(&self) -> Option<f64> {
-        match self {
-            Self::Number(value, _) => Some(*value),
-            Self::Count(count) => Some(*count as f64),
-            Self::Text(_) => None,
-        }
+    pub fn source(&self) -> Option<Source> {
+        self.standard.as_ref().map(|standard| standard.source)
     }
-}
 
-impl std::fmt::Display for Value {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::Number(value, digits) => write!(f, "{value:.*}", usize::from(*digits)),
-            Self::Count(count) => write!(f, "{count}"),
-            Self::Text(text) => f.write_str(text),
+    /// The largest number that the row's tolerance allows; infinite where any is allowed.
+    #[must_use]
+    pub fn most(&self) -> f64 {
+        let wanted = self.held_to().and_then(Value::number).unwrap_or_default();
+        match self.tolerance {
+            Tolerance::Exact => wanted,
+            Tolerance::Within(distance) => wanted + distance,
+            Tolerance::Share(share) => wanted + share * wanted.abs(),
+            Tolerance::Between(_, high) => high,
+            Tolerance::Unbounded => f64::INFINITY,
         }
     }
 }
 
 impl Paper {
+    /// All five, in the order in which they are shown.
+    pub const ALL: [Self; 5] = [
+        Self::Mogul,
+        Self::Moldeklev,
+        Self::Heidemann,
+        Self::Doupnik,
+        Self::Davids,
+    ];
+
     /// Authors, title, place and year.
     #[must_use]
     pub const fn citation(self) -> &'static str {
@@ -360,5 +330,25 @@ mod tests {
         let text = |text: &str| Value::Text(text.into());
         assert!(Tolerance::Exact.allows(&text("stalls"), &text("stalls")));
         assert!(!Tolerance::Within(9.0).allows(&text("stalls"), &text("runs")));
+    }
+
+    fn held_to(standard: Option<Standard>) -> Row {
+        Row {
+            cell: vec![("measure", Value::Text("a distance".into()))],
+            standard,
+            reproduced: Value::Number(1.8, 1),
+            tolerance: Tolerance::Within(3.0),
+            class: Class::Fitted,
+        }
+    }
+
+    #[test]
+    fn a_row_says_where_its_number_is_from() {
+        let printed = held_to(Some(Standard::printed(Value::Number(43.0, 1))));
+        assert_eq!(printed.source(), Some(Source::Printed));
+        assert_eq!(printed.most(), 46.0);
+        let bound = held_to(Some(Standard::bound(1)));
+        assert_eq!((bound.source(), bound.most()), (Some(Source::Bound), 3.0));
+        assert_eq!(held_to(None).source(), None);
     }
 }

@@ -3,6 +3,7 @@
 //! One module per paper. An experiment is a profile, a workload, a link and parameters; the engine
 //! and the simulator do the rest and know nothing of papers.
 
+mod account;
 pub mod davids;
 pub mod doupnik;
 mod errata;
@@ -11,7 +12,9 @@ pub mod heidemann;
 pub mod mogul;
 pub mod moldeklev;
 mod standard;
+pub mod value;
 
+pub use account::{Account, Distance};
 pub use experiment::Experiment;
 pub use standard::{Source, Standard};
 

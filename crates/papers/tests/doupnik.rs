@@ -1,11 +1,13 @@
 //! Doupnik's Table 1: every entry, and what it hangs on.
 
+use tinygram_engine::sender::send_policy::SendPolicy;
 use tinygram_papers::Source;
 use tinygram_papers::doupnik::published::{File, Pair, Setting, TABLE};
 use tinygram_papers::doupnik::table::{fitted_costs, test};
 use tinygram_papers::doupnik::web::Parameters;
 use tinygram_papers::doupnik::{EXPERIMENTS, tail_behind_an_odd_segment};
-use tinygram_papers::experiment::{Class, Effort, Outcome, Row, Series, Status, Tolerance};
+use tinygram_papers::experiment::{Class, Effort, Outcome, Row, Series, Status};
+use tinygram_papers::value::Tolerance;
 
 fn outcome() -> Outcome {
     (EXPERIMENTS[0].run)(&Effort::PAPER)
@@ -91,8 +93,8 @@ fn verdicts_do_not_hang_on_what_was_assumed() {
 fn unixware_with_4_kb_tells_strict_from_bsd() {
     let [wide, narrow] = [&TABLE[2], &TABLE[3]];
     let stalls = |pair: &Pair, policy| stalls(&test(pair, policy, File::Long));
-    assert!(stalls(wide, "strict-nagle") && stalls(wide, "nagle"));
-    assert!(stalls(narrow, "strict-nagle") && !stalls(narrow, "nagle"));
+    assert!(stalls(wide, SendPolicy::StrictNagle) && stalls(wide, SendPolicy::Nagle));
+    assert!(stalls(narrow, SendPolicy::StrictNagle) && !stalls(narrow, SendPolicy::Nagle));
 }
 
 /// Strict Nagle stalls where the last full segment is the odd one out, or where there is none: a
@@ -106,7 +108,7 @@ fn strict_nagle_stalls_by_parity() {
                 file,
                 costs,
                 requests: 1,
-                ..test(pair, "strict-nagle", File::Long)
+                ..test(pair, SendPolicy::StrictNagle, File::Long)
             };
             let expected = tail_behind_an_odd_segment(file);
             assert_eq!(stalls(&parameters), expected, "{file} B, {pair:?}");
@@ -119,9 +121,13 @@ fn strict_nagle_stalls_by_parity() {
 #[test]
 fn the_new_policy_never_stalls() {
     for pair in &TABLE {
-        for policy in ["doupnik", "doupnik-liberal", "off"] {
+        for policy in [
+            SendPolicy::Doupnik,
+            SendPolicy::DoupnikLiberal,
+            SendPolicy::Off,
+        ] {
             for file in (1..40_000).step_by(1231) {
-                let given = test(pair, policy, File::Long);
+                let given = test(pair, policy.clone(), File::Long);
                 let parameters = Parameters {
                     file,
                     requests: 1,
@@ -138,7 +144,7 @@ fn the_new_policy_never_stalls() {
 #[test]
 fn the_new_policy_sends_fewer_segments_than_nagle_off() {
     let segments = |policy| test(&TABLE[0], policy, File::Long).run().segments().count();
-    assert!(segments("doupnik") < segments("off"));
+    assert!(segments(SendPolicy::Doupnik) < segments(SendPolicy::Off));
 }
 
 #[test]

@@ -1,118 +1,9 @@
 //! The arguments of Doupnik's draft, section by section, told by the simulator.
 
-use tinygram_engine::profile::{Profile, Sizes};
-use tinygram_engine::sender::send_policy::SendPolicy;
-use tinygram_engine::{Config, Duration, Instant};
-use tinygram_sim::costs::HostCosts;
-use tinygram_sim::medium::{ImpairmentRules, Medium, PointToPoint, Side, Wire};
-use tinygram_sim::observer::Trace;
-use tinygram_sim::program::Program;
-use tinygram_sim::workload::exchange::Exchange;
-use tinygram_sim::workload::periodic::{Periodic, Writer};
-use tinygram_sim::{Opening, World, WorldConfig};
+use tinygram_engine::Duration;
+use tinygram_papers::doupnik::examples::{FORMS, MSS, Request, WRITE, octet_by_octet};
 
-const MSS: u32 = 1460;
-/// More than any of these conversations needs.
-const WIDE: u64 = 65_535;
-/// The forms of the rules that the draft compares.
-const FORMS: [&str; 5] = [
-    "strict-nagle",
-    "liberal-nagle",
-    "doupnik",
-    "doupnik-liberal",
-    "off",
-];
-
-/// An end of this stack with this send policy, which offers `window` octets.
-fn end(stack: &str, policy: &str, window: u64) -> Config {
-    let profile = Profile::named(stack).expect(stack);
-    let sizes = Sizes {
-        mss: MSS as u16,
-        send_buffer: WIDE,
-        receive_buffer: window,
-    };
-    let mut config = (profile.config)(&sizes);
-    config.sender.policy = SendPolicy::named(policy).expect(policy);
-    config
-}
-
-/// Runs two programs over a fast link until they are done.
-fn run<P: Program>(programs: [P; 2], ends: [Config; 2], rtt: Duration) -> World<P, Trace> {
-    let propagation = Duration::from_nanos(rtt.as_nanos() / 2);
-    let wire = Wire::new(100_000_000, 78, 84, propagation);
-    let config = WorldConfig {
-        medium: Medium::PointToPoint(PointToPoint::new(wire)),
-        impairment: ImpairmentRules::NONE,
-        costs: [HostCosts::NONE; 2],
-        seed: 1,
-    };
-    let mut world = World::watched(
-        config,
-        programs.map(|program| vec![program]),
-        Trace::default(),
-    );
-    world.connect(Opening::Established, ends);
-    world.run(Instant::ZERO + Duration::from_secs(10_000));
-    world
-}
-
-/// A request that is answered once it is complete.
-#[derive(Clone, Copy)]
-struct Request<'a> {
-    writes: &'a [u64],
-    /// The client's stack; UnixWare hands a write down whole, FreeBSD in pieces of 2048 octets.
-    stack: &'a str,
-    /// What the server offers, in octets.
-    window: u64,
-    /// What congestion avoidance allows, in octets.
-    cwnd: u64,
-}
-
-/// What became of it.
-struct Made {
-    segments: Vec<u32>,
-    /// Segments that were kept back for a while.
-    held: u64,
-    /// Whether it waited for the server's 200 ms.
-    stalled: bool,
-}
-
-impl<'a> Request<'a> {
-    /// From a stack that hands writes down whole; nothing limits it.
-    fn of(writes: &'a [u64]) -> Self {
-        Self {
-            writes,
-            stack: "unixware_7",
-            window: WIDE,
-            cwnd: WIDE,
-        }
-    }
-
-    fn made(self, policy: &str) -> Made {
-        let client = Exchange::asks(0, self.writes.to_vec(), 100, 1);
-        let server = Exchange::answers(0, vec![100], self.writes.iter().sum());
-        let mut of_client = end(self.stack, policy, WIDE);
-        of_client.sender.initial_cwnd = self.cwnd;
-        let ends = [of_client, end("unixware_7", "off", self.window)];
-        let world = run([client, server], ends, Duration::from_micros(100));
-        let sent = world.observer().sent.iter();
-        let of_client = sent.filter(|(from, _)| *from == Side::Client);
-        let lens = of_client.map(|(_, frame)| frame.segment.len);
-        let counters = world.host(Side::Client).sockets()[0].counters();
-        Made {
-            segments: lens.filter(|len| *len > 0).collect(),
-            held: counters.holds.iter().sum(),
-            stalled: world.now() > Instant::ZERO + Duration::from_millis(100),
-        }
-    }
-
-    fn stalls(self, policy: &str) -> bool {
-        self.made(policy).stalled
-    }
-}
-
-/// 3.5 MSS, the write of section 1.4.
-const WRITE: u64 = 5110;
+/// The half MSS at the end of it.
 const TAIL: u32 = 730;
 
 /// Section 1.4, first case, "all octets are allowed": strict Nagle sends three full segments, finds
@@ -200,25 +91,6 @@ fn both_nagles_hold_the_second_of_two_small_writes() {
         // Two segments under all: the cure costs nothing here.
         assert_eq!(request.made(policy).segments, [100, 100], "{policy}");
     }
-}
-
-/// Data segments of a client that writes one octet `writes` times, one every `period`.
-fn octet_by_octet(policy: &str, writes: u32, period: Duration, rtt: Duration) -> u64 {
-    let writer = Writer {
-        socket: 0,
-        len: 1,
-        left: writes,
-        period,
-        due: Instant::ZERO,
-    };
-    let programs = [Periodic::Writer(writer), Periodic::Reader { socket: 0 }];
-    let ends = [
-        end("unixware_7", policy, WIDE),
-        end("unixware_7", "off", WIDE),
-    ];
-    let world = run(programs, ends, rtt);
-    let client = world.host(Side::Client);
-    client.sockets()[0].counters().data_segments
 }
 
 /// Section 2.2: "in the above case of one octet writing by the application, new policy and

@@ -1,8 +1,9 @@
 //! Heidemann's table, traces and problems, within REPRODUCTION.md's tolerances.
 
 use tinygram_papers::Experiment;
-use tinygram_papers::experiment::{Effort, Mark, Outcome, Paper, Row, Series, Status, Value};
+use tinygram_papers::experiment::{Effort, Mark, Outcome, Paper, Row, Series, Status};
 use tinygram_papers::heidemann::EXPERIMENTS;
+use tinygram_papers::value::Value;
 
 fn run(id: &str, seed: u64) -> Outcome {
     let experiment = EXPERIMENTS.iter().find(|experiment| experiment.id == id);

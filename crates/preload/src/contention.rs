@@ -2,8 +2,7 @@
 
 use libc::c_int;
 
-use crate::hooks::descriptors::close;
-use crate::hooks::read::read;
+use crate::kernel;
 
 /// What the scheduler says of a thread so far.
 #[derive(Clone, Copy, Default)]
@@ -72,8 +71,8 @@ pub(crate) fn contents(path: &[u8], text: &mut [u8]) -> Option<usize> {
         if fd < 0 {
             return None;
         }
-        let length = read::next(fd, text.as_mut_ptr().cast(), text.len());
-        close::next(fd);
+        let length = kernel::read(fd, text.as_mut_ptr().cast(), text.len());
+        kernel::close(fd);
         usize::try_from(length).ok()
     }
 }

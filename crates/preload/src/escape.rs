@@ -6,17 +6,16 @@ use std::ffi::CStr;
 use libc::{c_char, c_int};
 
 use crate::errno;
-use crate::hooks::descriptors::close;
-use crate::keeper;
 use crate::page::Why;
 use crate::settings::VARIABLE;
+use crate::{kernel, orders};
 
 /// Notes the program at `path`, if the library will not be loaded into it with `environment`.
 ///
 /// # Safety
 /// Both are what the program passes to `execve`.
 pub(crate) unsafe fn note(path: *const c_char, environment: *const *const c_char) {
-    let Some(page) = keeper::page().filter(|_| !path.is_null()) else {
+    let Some(page) = orders::page().filter(|_| !path.is_null()) else {
         return;
     };
     // SAFETY: as the caller says.
@@ -60,8 +59,8 @@ fn is_static(path: &CStr) -> bool {
         if fd < 0 {
             return false;
         }
-        let length = crate::hooks::read::read::next(fd, start.as_mut_ptr().cast(), start.len());
-        close::next(fd);
+        let length = kernel::read(fd, start.as_mut_ptr().cast(), start.len());
+        kernel::close(fd);
         length
     };
     let Some(start) = usize::try_from(length)

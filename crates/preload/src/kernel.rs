@@ -4,14 +4,25 @@ use std::sync::atomic::AtomicU32;
 
 use libc::{c_int, c_long, c_void, socklen_t};
 
-use crate::hooks::options::{getsockopt, setsockopt};
-use crate::next::Symbol;
+use crate::next::{Symbol, definition};
+
+definition!(close = close(fd: c_int) -> c_int);
+definition!(read = read(fd: c_int, buffer: *mut c_void, len: usize) -> isize);
+definition!(fcntl = fcntl(fd: c_int, command: c_int, argument: usize) -> c_int);
+definition!(poll = poll(entries: *mut libc::pollfd, count: libc::nfds_t, timeout: c_int) -> c_int);
+definition!(getsockopt = getsockopt(
+    fd: c_int, level: c_int, name: c_int, value: *mut c_void, len: *mut socklen_t,
+) -> c_int);
+definition!(setsockopt = setsockopt(
+    fd: c_int, level: c_int, name: c_int, value: *const c_void, len: socklen_t,
+) -> c_int);
+definition!(pthread_join = pthread_join(thread: libc::pthread_t, result: *mut *mut c_void) -> c_int);
 
 /// Sets an integer socket option; whether that worked.
 pub(crate) fn set_option(fd: c_int, level: c_int, name: c_int, value: c_int) -> bool {
     // SAFETY: the kernel reads one integer.
     unsafe {
-        setsockopt::next(
+        setsockopt(
             fd,
             level,
             name,
@@ -26,7 +37,7 @@ pub(crate) fn read_option<T>(fd: c_int, level: c_int, name: c_int, value: &mut T
     let mut length = size_of::<T>() as socklen_t;
     // SAFETY: the kernel writes at most `length` bytes, and every caller passes plain integers.
     let failed = unsafe {
-        getsockopt::next(
+        getsockopt(
             fd,
             level,
             name,

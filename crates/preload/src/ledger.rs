@@ -4,22 +4,12 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use libc::c_int;
 
-use crate::keeper::Orders;
+use crate::orders::Orders;
 use crate::page::{Cause, Row};
 use crate::table::{self, Identity};
-use crate::{clock, observe, sockets};
+use crate::thread::Wrote;
+use crate::{clock, flight};
 use tinygram_coalesce::Policy;
-
-/// One write, as the books see it.
-#[derive(Clone, Copy)]
-pub(crate) struct Wrote {
-    pub(crate) len: usize,
-    pub(crate) held: bool,
-    /// Bytes were held before it.
-    pub(crate) joined: bool,
-    /// It is the second of its interval.
-    pub(crate) second: bool,
-}
 
 #[inline(always)]
 pub(crate) fn wrote(orders: &Orders, identity: Identity, write: Wrote) {
@@ -36,6 +26,7 @@ fn enter_write(orders: &Orders, identity: Identity, write: Wrote) {
     row.bytes.fetch_add(write.len as u64, Relaxed);
     row.held.fetch_add(u64::from(write.held), Relaxed);
     row.merged.fetch_add(u64::from(write.joined), Relaxed);
+    row.unwatched.fetch_add(u64::from(write.unwatched), Relaxed);
     // Under Nagle's algorithm it would have waited until the first was acknowledged.
     let would_wait = write.second && !identity.has(Identity::PROGRAM_NODELAY);
     row.in_several.fetch_add(u64::from(would_wait), Relaxed);
@@ -48,6 +39,7 @@ pub(crate) fn refused(orders: &Orders, identity: Identity, write: Wrote) {
         row.bytes.fetch_sub(write.len as u64, Relaxed);
         row.held.fetch_sub(u64::from(write.held), Relaxed);
         row.merged.fetch_sub(u64::from(write.joined), Relaxed);
+        row.unwatched.fetch_sub(u64::from(write.unwatched), Relaxed);
         let would_wait = write.second && !identity.has(Identity::PROGRAM_NODELAY);
         row.in_several.fetch_sub(u64::from(would_wait), Relaxed);
     }
@@ -104,7 +96,7 @@ pub(crate) fn open(orders: &Orders, fd: c_int, row: usize) {
     }
     holding
         .segments_before
-        .store(sockets::data_segments(fd).unwrap_or(0), Relaxed);
+        .store(flight::data_segments(fd).unwrap_or(0), Relaxed);
 }
 
 /// A descriptor is about to close: reads how many segments its connection sent.
@@ -116,8 +108,7 @@ pub(crate) fn settle(orders: &Orders, fd: c_int) {
     let (Some(row), Some(holding)) = (row(orders, identity), table::holding(fd)) else {
         return;
     };
-    observe::before_write(orders, fd, identity, holding);
-    if let Some(segments) = sockets::data_segments(fd) {
+    if let Some(segments) = flight::data_segments(fd) {
         let sent = segments.wrapping_sub(holding.segments_before.swap(segments, Relaxed));
         row.segments.fetch_add(u64::from(sent), Relaxed);
         row.settled.fetch_add(1, Relaxed);

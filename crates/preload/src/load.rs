@@ -4,11 +4,10 @@ use std::ffi::CStr;
 
 use libc::{c_char, c_int};
 
-use crate::hooks::descriptors::close;
 use crate::hooks::process::{self, before_end};
-use crate::keeper;
 use crate::page::Page;
 use crate::settings::{Settings, VARIABLE};
+use crate::{keeper, kernel, orders};
 
 #[cfg_attr(interpose, used)]
 #[cfg_attr(interpose, unsafe(link_section = ".init_array"))]
@@ -32,7 +31,7 @@ extern "C" fn load(_: c_int, _: *const *const c_char, environment: *const *const
 /// After the program's own exit handlers, which may still write. With statistics [`last`] comes later
 /// still.
 extern "C" fn unload() {
-    if keeper::orders().is_none_or(|orders| orders.page.is_none()) {
+    if orders::orders().is_none_or(|orders| orders.page.is_none()) {
         before_end();
     }
 }
@@ -87,7 +86,7 @@ fn map_page(path: &str) -> Option<&'static Page> {
             fd,
             0,
         );
-        close::next(fd);
+        kernel::close(fd);
         let page = (shared != libc::MAP_FAILED).then(|| &*shared.cast::<Page>())?;
         page.processes
             .fetch_add(1, std::sync::atomic::Ordering::Relaxed);

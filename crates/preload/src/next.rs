@@ -58,11 +58,36 @@ extern "C" fn absent() -> isize {
     -1
 }
 
+/// A function `$call` that calls the next definition of the C library's `$name`.
+///
+/// The ABI is `C-unwind` because cancelling a thread unwinds through a call that waits.
+macro_rules! definition {
+    ($call:ident = $name:ident $(@ $version:literal)? ( $($arg:ident : $type:ty),* $(,)? ) $(-> $result:ty)?) => {
+        /// The definition after ours.
+        #[inline(always)]
+        pub(crate) unsafe fn $call($($arg: $type),*) $(-> $result)? {
+            static SYMBOL: $crate::next::Symbol = $crate::next::Symbol::new(
+                // SAFETY: ends in NUL and has no other.
+                unsafe { std::ffi::CStr::from_bytes_with_nul_unchecked(concat!(stringify!($name), "\0").as_bytes()) },
+                $crate::next::definition!(@version $($version)?),
+            );
+            type Next = unsafe extern "C-unwind" fn($($type),*) $(-> $result)?;
+            // SAFETY: the symbol of that name has that type.
+            unsafe { std::mem::transmute::<*mut libc::c_void, Next>(SYMBOL.address())($($arg),*) }
+        }
+    };
+    (@version) => { None };
+    (@version $version:literal) => {
+        // SAFETY: ends in NUL and has no other.
+        Some(unsafe { std::ffi::CStr::from_bytes_with_nul_unchecked(concat!($version, "\0").as_bytes()) })
+    };
+}
+
 /// Defines hooks. Each `fn name(..) -> ..` becomes the function the program calls instead of the C
 /// library's, beside `name::next(..)`, which calls the C library's.
 ///
-/// The ABI is `C-unwind` because cancelling a thread unwinds through a hook that waits; for the
-/// same reason, and for `longjmp`, no hook keeps a value that needs dropping across `next`.
+/// No hook keeps a value that needs dropping across `next`: cancelling a thread unwinds through it, and
+/// `longjmp` leaves it.
 macro_rules! interpose {
     ($(
         $(#[$meta:meta])*
@@ -73,20 +98,7 @@ macro_rules! interpose {
             #[allow(unused_imports)]
             use super::*;
 
-            static SYMBOL: $crate::next::Symbol = $crate::next::Symbol::new(
-                // SAFETY: ends in NUL and has no other.
-                unsafe { std::ffi::CStr::from_bytes_with_nul_unchecked(concat!(stringify!($name), "\0").as_bytes()) },
-                interpose!(@version $($version)?),
-            );
-
-            type Next = unsafe extern "C-unwind" fn($($type),*) $(-> $result)?;
-
-            /// The definition after ours.
-            #[inline(always)]
-            pub(crate) unsafe fn next($($arg: $type),*) $(-> $result)? {
-                // SAFETY: the symbol of that name has that type.
-                unsafe { std::mem::transmute::<*mut libc::c_void, Next>(SYMBOL.address())($($arg),*) }
-            }
+            $crate::next::definition!(next = $name $(@ $version)? ( $($arg: $type),* ) $(-> $result)?);
         }
 
         $(#[$meta])*
@@ -94,11 +106,6 @@ macro_rules! interpose {
         #[cfg_attr(interpose, unsafe(no_mangle))]
         pub(crate) unsafe extern "C-unwind" fn $name($($arg: $type),*) $(-> $result)? $body
     )* };
-    (@version) => { None };
-    (@version $version:literal) => {
-        // SAFETY: ends in NUL and has no other.
-        Some(unsafe { std::ffi::CStr::from_bytes_with_nul_unchecked(concat!($version, "\0").as_bytes()) })
-    };
 }
 
-pub(crate) use interpose;
+pub(crate) use {definition, interpose};

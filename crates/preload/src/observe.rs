@@ -8,8 +8,8 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use libc::c_int;
 
-use crate::keeper::{self, Orders};
-use crate::sockets::{self, Flight};
+use crate::flight::{self, Flight};
+use crate::orders::{self, Orders};
 use crate::table::{self, Holding, Identity};
 use crate::{clock, errno, ledger};
 
@@ -23,7 +23,7 @@ pub(crate) fn before_write(orders: &Orders, fd: c_int, identity: Identity, holdi
 }
 
 fn settle(orders: &Orders, fd: c_int, identity: Identity, holding: &Holding, since_ns: u64) {
-    let Some(flight) = sockets::flight(fd).filter(|flight| flight.not_sent == 0) else {
+    let Some(flight) = flight::flight(fd).filter(|flight| flight.not_sent == 0) else {
         return;
     };
     holding.stalled_ns.store(0, Relaxed);
@@ -36,19 +36,12 @@ fn settle(orders: &Orders, fd: c_int, identity: Identity, holding: &Holding, sin
 
 /// After a write on `fd`: does it wait?
 pub(crate) fn after_write(fd: c_int) {
-    if let (Some(orders), Some(holding)) = (keeper::orders(), table::holding(fd))
+    if let (Some(orders), Some(holding)) = (orders::orders(), table::holding(fd))
         && orders.page.is_some()
         && holding.stalled_ns.load(Relaxed) == 0
-        && errno::kept(|| sockets::flight(fd)).is_some_and(Flight::waits)
+        && errno::kept(|| flight::flight(fd)).is_some_and(Flight::waits)
     {
         holding.stalled_ns.store(clock::now_ns(), Relaxed);
-    }
-}
-
-impl Flight {
-    /// Less than a segment waits, though the window is open: for the acknowledgment of another.
-    fn waits(self) -> bool {
-        (1..self.mss).contains(&self.not_sent) && (1..self.window).contains(&self.unacknowledged)
     }
 }
 

@@ -68,7 +68,9 @@ pub struct Row {
     pub held: AtomicU64,
     /// Writes that joined bytes already held instead of making a segment of their own.
     pub merged: AtomicU64,
-    /// Data segments sent, retransmissions included (`tcpi_data_segs_out`).
+    /// Writes that were to be held, and passed: the watchdog rested, and was not worth waking.
+    pub unwatched: AtomicU64,
+    /// Data segments sent, without retransmissions (`tcpi_data_segs_out` less `tcpi_total_retrans`).
     pub segments: AtomicU64,
     /// Bytes handed to the socket layer by the counted writes.
     pub bytes: AtomicU64,

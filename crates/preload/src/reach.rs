@@ -10,7 +10,6 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use libc::{c_int, c_long};
 
 use crate::errno;
-use crate::hooks::descriptors::close;
 use crate::kernel;
 
 /// Which descriptor table the watchdog works on.
@@ -64,7 +63,7 @@ impl Reach {
         if borrowed >= 0 {
             usage(borrowed);
             // SAFETY: our own copy.
-            unsafe { close::next(borrowed) };
+            unsafe { kernel::close(borrowed) };
             Used::Done
         } else if errno::get() == libc::EBADF && first_thread_lives() {
             Used::Gone

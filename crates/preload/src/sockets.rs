@@ -5,12 +5,10 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use libc::{c_int, sockaddr, sockaddr_storage, socklen_t};
 
-use crate::hooks::options::fcntl;
-use crate::hooks::wait::poll;
-use crate::keeper::Orders;
+use crate::orders::{self, Orders};
 use crate::settings::{Peer, mapped};
 use crate::table::{self, Identity, Kind};
-use crate::{errno, keeper, kernel, ledger, watchdog};
+use crate::{errno, kernel, ledger, watchdog};
 
 /// Finds out what an unknown descriptor is. Its call must not disturb `errno`.
 pub(crate) fn classify(fd: c_int) -> Identity {
@@ -29,7 +27,7 @@ pub(crate) fn classify(fd: c_int) -> Identity {
 fn inspect_tcp(fd: c_int) -> Identity {
     let tcp = |name| kernel::option(fd, libc::IPPROTO_TCP, name).unwrap_or(0);
     // SAFETY: reads the descriptor's flags.
-    let flags = unsafe { fcntl::next(fd, libc::F_GETFL, 0) };
+    let flags = unsafe { kernel::fcntl(fd, libc::F_GETFL, 0) };
     let alone = tcp(libc::TCP_CORK) != 0 || has_upper_protocol(fd) || tcp(libc::TCP_REPAIR) != 0;
     Identity::new(Kind::Tcp)
         .with(Identity::NONBLOCKING, flags & libc::O_NONBLOCK != 0)
@@ -55,7 +53,7 @@ fn has_upper_protocol(fd: c_int) -> bool {
 /// At connect and accept rather than at the first write: a stdio stream writes from inside the C
 /// library, where no hook sees it.
 pub(crate) fn book(fd: c_int, identity: Identity) -> Identity {
-    let Some(orders) = keeper::orders() else {
+    let Some(orders) = orders::orders() else {
         return identity;
     };
     errno::kept(|| {
@@ -71,7 +69,7 @@ pub(crate) fn book(fd: c_int, identity: Identity) -> Identity {
 /// As [`book`], for a socket about to be connected to `address`.
 pub(crate) fn book_connect(fd: c_int, address: *const sockaddr, len: socklen_t) {
     let identity = table::identity(fd);
-    let Some(orders) = keeper::orders().filter(|_| identity.kind() == Kind::Tcp) else {
+    let Some(orders) = orders::orders().filter(|_| identity.kind() == Kind::Tcp) else {
         return;
     };
     errno::kept(|| {
@@ -100,7 +98,7 @@ pub(crate) fn book_listener(fd: c_int) {
     if identity.kind() == Kind::Unknown && table::has_room_for(fd) {
         identity = classify(fd);
     }
-    if let Some(orders) = keeper::orders()
+    if let Some(orders) = orders::orders()
         && identity.kind() == Kind::Tcp
     {
         errno::kept(|| {
@@ -229,47 +227,9 @@ pub(crate) fn would_wait(fd: c_int) -> bool {
     };
     // SAFETY: one entry, one descriptor's flags.
     unsafe {
-        poll::next(&raw mut asked, 1, 0) == 0
-            && fcntl::next(fd, libc::F_GETFL, 0) & libc::O_NONBLOCK == 0
+        kernel::poll(&raw mut asked, 1, 0) == 0
+            && kernel::fcntl(fd, libc::F_GETFL, 0) & libc::O_NONBLOCK == 0
     }
-}
-
-/// What is on its way on a connection, and what is not.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Flight {
-    /// Bytes that were written and never sent.
-    pub(crate) not_sent: u32,
-    /// Segments sent and not acknowledged.
-    pub(crate) unacknowledged: u32,
-    /// The largest segment, in bytes.
-    pub(crate) mss: u32,
-    /// The congestion window, in segments.
-    pub(crate) window: u32,
-    /// Since data was last sent.
-    pub(crate) last_sent_ms: u32,
-}
-
-/// What is on its way on the connection of `fd`.
-pub(crate) fn flight(fd: c_int) -> Option<Flight> {
-    let info = tcp_info(fd)?;
-    Some(Flight {
-        not_sent: info[TCP_INFO_NOTSENT_BYTES],
-        unacknowledged: info[TCP_INFO_UNACKED],
-        mss: info[TCP_INFO_SND_MSS],
-        window: info[TCP_INFO_SND_CWND],
-        last_sent_ms: info[TCP_INFO_LAST_DATA_SENT],
-    })
-}
-
-/// Data segments sent so far, retransmissions included.
-pub(crate) fn data_segments(fd: c_int) -> Option<u32> {
-    tcp_info(fd).map(|info| info[TCP_INFO_DATA_SEGS_OUT])
-}
-
-fn tcp_info(fd: c_int) -> Option<[u32; TCP_INFO_DATA_SEGS_OUT + 1]> {
-    let mut info = [0_u32; TCP_INFO_DATA_SEGS_OUT + 1];
-    let len = kernel::read_option(fd, libc::IPPROTO_TCP, libc::TCP_INFO, &mut info)?;
-    (len == size_of_val(&info)).then_some(info)
 }
 
 fn is_file(fd: c_int) -> bool {
@@ -283,11 +243,3 @@ fn is_file(fd: c_int) -> bool {
             )
     }
 }
-
-/// Fields of `struct tcp_info` (include/uapi/linux/tcp.h), as indices of 32-bit words.
-const TCP_INFO_SND_MSS: usize = 4;
-const TCP_INFO_UNACKED: usize = 6;
-const TCP_INFO_LAST_DATA_SENT: usize = 11;
-const TCP_INFO_SND_CWND: usize = 20;
-const TCP_INFO_NOTSENT_BYTES: usize = 36;
-const TCP_INFO_DATA_SEGS_OUT: usize = 39;

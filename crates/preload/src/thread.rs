@@ -11,8 +11,6 @@ use std::sync::atomic::{AtomicI32, AtomicU32, AtomicU64, Ordering::Relaxed};
 
 use tinygram_coalesce::Held;
 
-use crate::ledger::Wrote;
-
 /// One thread's memory.
 #[repr(C, align(64))]
 pub(crate) struct Thread {
@@ -37,6 +35,19 @@ pub(crate) struct Thread {
 
 /// How many sockets one thread may have dirty at once; a fan-out to more flushes in between.
 const SOCKETS: usize = 238;
+
+/// One write, as the books see it.
+#[derive(Clone, Copy)]
+pub(crate) struct Wrote {
+    pub(crate) len: usize,
+    pub(crate) held: bool,
+    /// Bytes were held before it.
+    pub(crate) joined: bool,
+    /// It is the second of its interval.
+    pub(crate) second: bool,
+    /// It was to be held, but the watchdog rests and is not worth waking (or there is none).
+    pub(crate) unwatched: bool,
+}
 
 /// The thread's last write on a TCP socket, and what was known of that before.
 #[derive(Clone, Copy)]
@@ -114,8 +125,12 @@ impl Thread {
             held,
             joined,
             second,
+            unwatched,
         } = last.wrote;
-        let flags = u32::from(held) | u32::from(joined) << 1 | u32::from(second) << 2;
+        let flags = u32::from(held)
+            | u32::from(joined) << 1
+            | u32::from(second) << 2
+            | u32::from(unwatched) << 3;
         self.last_fd.store(fd, Relaxed);
         self.last_flags.store(flags, Relaxed);
         self.last_len.store(len as u64, Relaxed);
@@ -132,6 +147,7 @@ impl Thread {
                 held: flags & 1 != 0,
                 joined: flags & 2 != 0,
                 second: flags & 4 != 0,
+                unwatched: flags & 8 != 0,
             },
             memory: self.last_memory.load(Relaxed),
             interval: self.last_interval.load(Relaxed),

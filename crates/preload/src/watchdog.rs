@@ -15,10 +15,10 @@ use std::sync::atomic::{
 use libc::c_void;
 
 use crate::contention::Contention;
-use crate::hooks::wait::pthread_join;
+use crate::live::LIVE;
 use crate::reach::{Reach, Used};
 use crate::table::InChild;
-use crate::{clock, keeper, kernel, reach, table};
+use crate::{clock, flush, kernel, orders, reach, table};
 use tinygram_coalesce::Pace;
 
 /// The watchdog of this process; wiped in a forked child.
@@ -28,9 +28,11 @@ struct Watchdog {
     /// A write wanted to be held while no watchdog ran.
     wanted: AtomicU32,
     thread: AtomicU64,
-    /// The two numbers of a [`Pace`].
+    /// The numbers of a [`Pace`].
     window_ns: AtomicU64,
     asked: AtomicU64,
+    settled: AtomicU64,
+    credit: AtomicU64,
 }
 
 const NONE: u32 = 0;
@@ -77,19 +79,23 @@ pub(crate) fn rests() -> bool {
     watchdog().is_some_and(|dog| matches!(dog.state.load(Relaxed), NONE | ASLEEP))
 }
 
-/// One more write that would be held if the watchdog did not rest: is the program busy?
+/// One more write that would be held if the watchdog did not rest: is it worth waking?
 #[cold]
-pub(crate) fn is_busy() -> bool {
+pub(crate) fn is_worth_waking() -> bool {
     watchdog().is_some_and(|dog| {
         // Threads may lose each other's counts: then it takes a question more.
         let mut pace = Pace {
             began_ns: dog.window_ns.load(Relaxed),
             asked: dog.asked.load(Relaxed),
+            settled: dog.settled.load(Relaxed),
+            credit: dog.credit.load(Relaxed),
         };
-        let busy = pace.is_busy(clock::now_ns());
+        let worth = pace.is_worth_waking(clock::now_ns(), LIVE.merged.load(Relaxed));
         dog.window_ns.store(pace.began_ns, Relaxed);
         dog.asked.store(pace.asked, Relaxed);
-        busy
+        dog.settled.store(pace.settled, Relaxed);
+        dog.credit.store(pace.credit, Relaxed);
+        worth
     })
 }
 
@@ -189,7 +195,7 @@ impl Watchdog {
         crate::errno::kept(|| {
             kernel::futex(&self.state, libc::FUTEX_WAKE, 1, None);
             // SAFETY: the thread was made joinable, and only the one who stopped it joins it.
-            unsafe { pthread_join::next(self.thread.load(Relaxed), std::ptr::null_mut()) };
+            unsafe { kernel::pthread_join(self.thread.load(Relaxed), std::ptr::null_mut()) };
         });
         self.state.store(NONE, SeqCst);
     }
@@ -202,7 +208,7 @@ impl Watchdog {
             return self.fail();
         };
         let mut rounds = Rounds {
-            deadline_ns: keeper::orders().map_or(0, |orders| orders.rules().watchdog_ns),
+            deadline_ns: orders::orders().map_or(0, |orders| orders.rules().watchdog_ns),
             reach,
             contention: Contention::default(),
         };
@@ -282,7 +288,7 @@ impl Rounds {
             }
             if now_ns.saturating_sub(since_ns) >= self.deadline_ns {
                 let contended = self.contention.of(holding.owner.load(Relaxed));
-                let used = keeper::rescue(fd, holding, contended, self.reach);
+                let used = flush::rescue(fd, holding, contended, self.reach);
                 unreachable |= used == Used::Unreachable;
             } else {
                 oldest_ns = Some(oldest_ns.map_or(since_ns, |oldest: u64| oldest.min(since_ns)));

@@ -17,6 +17,7 @@
 
 mod destination;
 mod figure;
+mod markup;
 mod page;
 pub mod prevalence;
 mod rows;

@@ -46,7 +46,7 @@ pub struct Log {
     pub first: Option<String>,
     /// The latest.
     pub last: Option<String>,
-    /// From the earliest to the latest.
+    /// What the logs cover: each from its earliest to its latest, and what several cover once.
     pub days: f64,
 }
 
@@ -72,6 +72,8 @@ pub struct Cost {
     pub policy: String,
     /// Octets.
     pub mss: u16,
+    /// The simulated kernel's copying unit, in octets; absent where it has none.
+    pub mclbytes: Option<u64>,
     /// Responses that came noticeably later than with nothing held.
     pub delayed: u64,
     /// Of the responses with a body; absent if there are none.
@@ -105,12 +107,13 @@ pub struct Row<'a> {
 }
 
 impl Prevalence {
-    /// What was read, in words; Table 1; the costs, with `conditions` beneath them.
+    /// What was read, in words; the costs, with `conditions` beneath them; Table 1.
     pub fn tables(&self, conditions: &str) -> Vec<Table> {
-        let mut tables = vec![self.log.summary(), self.table_1()];
+        let mut tables = vec![self.log.summary()];
         if !self.costs.is_empty() {
             tables.push(self.cost_table(conditions));
         }
+        tables.push(self.table_1());
         tables
     }
 
@@ -150,7 +153,7 @@ impl Prevalence {
             kind: "cost",
             policy: Some(&cost.policy),
             mss: cost.mss,
-            mclbytes: None,
+            mclbytes: cost.mclbytes.map(|octets| octets.to_string()),
             responses: self.log.with_body,
             delayed: cost.delayed,
             delayed_percent: cost.delayed_percent,
@@ -206,19 +209,22 @@ impl Prevalence {
             true => ["delayed", "stall s/day", "segments/day"],
             false => ["delayed", "stall s", "segments"],
         };
-        let mut segments: Vec<u16> = Vec::new();
+        let mut kernels: Vec<(u16, Option<u64>)> = Vec::new();
         let mut policies: Vec<&str> = Vec::new();
         for cost in &self.costs {
-            if !segments.contains(&cost.mss) {
-                segments.push(cost.mss);
+            if !kernels.contains(&(cost.mss, cost.mclbytes)) {
+                kernels.push((cost.mss, cost.mclbytes));
             }
             if !policies.contains(&&*cost.policy) {
                 policies.push(&cost.policy);
             }
         }
         let mut columns = vec![column("", "Policy", Align::Left)];
-        for mss in &segments {
-            let group = format!("MSS {mss}");
+        for (mss, mclbytes) in &kernels {
+            let group = match mclbytes {
+                Some(octets) => format!("MSS {mss}, MCLBYTES {octets}"),
+                None => format!("MSS {mss}"),
+            };
             columns.extend(heads.map(|head| column(&group, head, Align::Right)));
         }
         let row = |policy: &&str| {
@@ -252,7 +258,7 @@ impl Log {
             (Some(first), Some(last)) => {
                 let days = match self.days {
                     0.0 => "an instant, so that nothing can be said of a day".into(),
-                    days => format!("{days:.2} days"),
+                    days => format!("{days:.2} days of log"),
                 };
                 format!("From {first} to {last}: {days}.")
             }

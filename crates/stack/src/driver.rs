@@ -11,7 +11,7 @@ use tinygram_engine::Instant;
 use tinygram_wire::packet::{self, Verify};
 
 use crate::device::{Abilities, Received};
-use crate::stack::Shared;
+use crate::shared::Shared;
 
 /// Reads from the device, and looks at the clock: a future that a runtime must poll.
 pub struct Driver {

@@ -20,7 +20,7 @@
 //! let stack = Stack::new(tun, &[ours])?;
 //! let listener = TcpListener::bind(&stack, (ours, 7).into())?;
 //! let (mut stream, _peer) = listener.accept().await?;
-//! stream.set_send_policy(SendPolicy::named("minshall").expect("registered"));
+//! stream.set_send_policy(SendPolicy::Minshall);
 //! let mut octets = [0; 1024];
 //! let some = stream.read(&mut octets).await?;
 //! stream.write_all(&octets[..some]).await?;
@@ -46,6 +46,7 @@
 pub mod device;
 mod driver;
 mod listener;
+mod shared;
 mod stack;
 mod stream;
 

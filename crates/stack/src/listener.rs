@@ -7,7 +7,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::task::{Context, Poll};
 
-use crate::stack::{Shared, Stack};
+use crate::shared::Shared;
+use crate::stack::Stack;
 use crate::stream::TcpStream;
 use tinygram_tcp::SocketOptions;
 

@@ -1,30 +1,21 @@
-//! A stack on a device: the core under a lock, and who writes to the device.
+//! A stack on a device.
 
 use std::io;
 use std::net::IpAddr;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::task::{Context, Waker};
+use std::sync::Arc;
 use std::time::Duration;
 
-use tinygram_engine::Instant;
+use tinygram_tcp::{Core, Counters};
 
-use crate::device::{Abilities, Device};
+use crate::device::Device;
 use crate::driver::Driver;
-use tinygram_tcp::{Batch, Core, Counters};
+use crate::shared::Shared;
 
 /// A handle to a stack. All clones are of the same one; it lives as long as any of them, any stream
 /// or any listener does.
 #[derive(Clone)]
 pub struct Stack {
     pub(crate) shared: Arc<Shared>,
-}
-
-/// What handles, streams and the driver share.
-pub(crate) struct Shared {
-    pub(crate) device: Box<dyn Device>,
-    abilities: Abilities,
-    state: Mutex<State>,
-    pub(crate) began: std::time::Instant,
 }
 
 /// What can be chosen for a stack.
@@ -47,20 +38,6 @@ impl Default for StackSettings {
             busy_poll: Duration::from_micros(50),
         }
     }
-}
-
-/// What the lock guards.
-pub(crate) struct State {
-    pub(crate) core: Core,
-    /// Somebody is sending what the core has to send, and will go on until nothing is left.
-    sending: bool,
-    /// The buffer of whoever sends, while nobody does.
-    spare: Batch,
-    /// The driver, and when it will look at the clock of its own accord.
-    driver: Option<Waker>,
-    driver_looks_at: Instant,
-    /// The driver has been woken and has not come yet.
-    driver_called: bool,
 }
 
 impl Stack {
@@ -103,21 +80,7 @@ impl Stack {
     ) -> io::Result<(Self, Driver)> {
         let abilities = device.abilities();
         let core = Core::new(abilities, addresses).map_err(io::Error::other)?;
-        #[allow(clippy::disallowed_methods)] // the one clock of the real world
-        let began = std::time::Instant::now();
-        let shared = Arc::new(Shared {
-            device: Box::new(device),
-            abilities,
-            state: Mutex::new(State {
-                core,
-                sending: false,
-                spare: Batch::default(),
-                driver: None,
-                driver_looks_at: Instant::FAR_FUTURE,
-                driver_called: false,
-            }),
-            began,
-        });
+        let shared = Arc::new(Shared::new(Box::new(device), core));
         let driver = Driver::new(Arc::downgrade(&shared), abilities, settings.busy_poll);
         Ok((Self { shared }, driver))
     }
@@ -144,126 +107,5 @@ impl Stack {
     #[must_use]
     pub fn addresses(&self) -> Vec<IpAddr> {
         self.shared.lock().core.addresses().to_vec()
-    }
-}
-
-impl Shared {
-    #[inline]
-    pub(crate) fn now(&self) -> Instant {
-        Instant::from_nanos(self.began.elapsed().as_nanos() as u64)
-    }
-
-    /// The state is whole after every call, whoever panicked meanwhile.
-    #[inline]
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// A call of the application's: does `call` on the core, then what it brought about.
-    #[inline]
-    pub(crate) fn call<T>(&self, call: impl FnOnce(&mut Core, Instant) -> T) -> T {
-        let now = self.now();
-        let mut state = self.lock();
-        // The driver may be in the middle of a batch.
-        state.core.on_batch_end(now);
-        let result = call(&mut state.core, now);
-        state.call_the_driver();
-        let mut wakers = Vec::new();
-        self.follow_up(state, &mut wakers);
-        result
-    }
-
-    /// The device is no more, and with it every connection.
-    pub(crate) fn lose_device(&self, error: io::Error) -> io::Result<()> {
-        let mut state = self.lock();
-        state.core.on_device_gone();
-        let mut wakers = Vec::new();
-        state.core.take_wakers(&mut wakers);
-        drop(state);
-        wakers.drain(..).for_each(Waker::wake);
-        Err(error)
-    }
-
-    /// What the driver reads: does `work` on the core, and leaves what it brings about to the end of
-    /// the batch, that is to [`Shared::drive`], or to a call of the application's before it.
-    #[inline]
-    pub(crate) fn take_in<T>(&self, work: impl FnOnce(&mut Core, Instant) -> T) -> T {
-        let now = self.now();
-        work(&mut self.lock().core, now)
-    }
-
-    /// The driver's turn: does `work` on the core, then what it brought about; gives when the
-    /// driver is to have its next turn at the latest.
-    pub(crate) fn drive(
-        &self,
-        context: &Context<'_>,
-        wakers: &mut Vec<Waker>,
-        work: impl FnOnce(&mut Core, Instant),
-    ) -> Instant {
-        let now = self.now();
-        let mut state = self.lock();
-        state.driver_called = false;
-        let known = state.driver.as_ref();
-        if !known.is_some_and(|driver| driver.will_wake(context.waker())) {
-            state.driver = Some(context.waker().clone());
-        }
-        work(&mut state.core, now);
-        let alarm = state.core.next_alarm();
-        state.driver_looks_at = alarm;
-        self.follow_up(state, wakers);
-        alarm
-    }
-
-    /// Wakes whom the core wants woken and sends what it has to send. One thread sends at a time;
-    /// what others bring meanwhile it sends, too, so that packets leave in order and nobody waits
-    /// for the device while holding the lock.
-    fn follow_up<'a>(&'a self, mut state: MutexGuard<'a, State>, wakers: &mut Vec<Waker>) {
-        state.core.take_wakers(wakers);
-        let sends = state.core.has_packets() && !state.sending;
-        if sends {
-            state.sending = true;
-            let mut batch = std::mem::take(&mut state.spare);
-            while state.core.has_packets() {
-                state.core.fill(&mut batch);
-                drop(state);
-                wakers.drain(..).for_each(Waker::wake);
-                batch.drain(self.abilities.headroom, |octets, offload| {
-                    // Lost on the way is lost: TCP sends it again.
-                    let _ = self.device.send(octets, offload);
-                });
-                state = self.lock();
-                state.core.take_wakers(wakers);
-            }
-            state.spare = batch;
-            state.sending = false;
-        }
-        drop(state);
-        wakers.drain(..).for_each(Waker::wake);
-    }
-}
-
-impl Drop for Shared {
-    /// The last handle has gone: the driver is to notice.
-    fn drop(&mut self) {
-        let state = self.state.get_mut().unwrap_or_else(PoisonError::into_inner);
-        if let Some(driver) = state.driver.take() {
-            driver.wake();
-        }
-    }
-}
-
-impl State {
-    /// Calls the driver if there is something that only it does: an alarm earlier than it knows of,
-    /// or a writer to be looked at once it has had its turn.
-    #[inline]
-    fn call_the_driver(&mut self) {
-        let early = self.core.next_alarm() < self.driver_looks_at;
-        if (early || self.core.watches())
-            && !self.driver_called
-            && let Some(driver) = &self.driver
-        {
-            self.driver_called = true;
-            driver.wake_by_ref();
-        }
     }
 }

@@ -13,7 +13,8 @@ use tinygram_engine::receiver::ack_policy::{AckPolicy, AckTimer};
 use tinygram_engine::sender::send_policy::SendPolicy;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
-use crate::stack::{Shared, Stack};
+use crate::shared::Shared;
+use crate::stack::Stack;
 use tinygram_tcp::SocketOptions;
 use tinygram_tcp::{Core, Info};
 

@@ -8,7 +8,7 @@ use tinygram_engine::connection::Keepalive;
 use tinygram_engine::receiver::ack_policy::{AckPolicy, AckTimer};
 use tinygram_engine::sender::send_policy::{BlockedOn, SendPolicy, Why};
 use tinygram_engine::{Duration, Instant, Span, State};
-use tinygram_wire::decode::Endpoint;
+use tinygram_wire::endpoint::Endpoint;
 
 use super::SocketOptions;
 use super::listener::Listener;

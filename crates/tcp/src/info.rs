@@ -4,6 +4,7 @@ use tinygram_engine::sender::{Counters, LossView};
 use tinygram_engine::{Duration, Instant, State};
 
 use super::Core;
+use super::chronicle::Holder;
 use super::socket::Socket;
 
 /// How a connection stands.
@@ -65,65 +66,6 @@ pub struct Info {
     pub limited_by_buffer: Duration,
     /// Octets of memory that the buffers take.
     pub allocated: usize,
-}
-
-/// What a socket remembers for it.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Chronicle {
-    pub(super) largest_received: u32,
-    pub(super) segments: u64,
-    pub(super) data_segments: u64,
-    pub(super) data_at: Instant,
-    since: Instant,
-    held_by: Holder,
-    busy: Duration,
-    by_window: Duration,
-    by_buffer: Duration,
-}
-
-/// What holds the data back that was written.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Holder {
-    /// There is none.
-    #[default]
-    Nobody,
-    /// The network, or the congestion window.
-    Network,
-    Window,
-    Buffer,
-}
-
-impl Chronicle {
-    /// A segment with so many octets of data arrived.
-    #[inline]
-    pub(super) fn arrived(&mut self, now: Instant, len: u32) {
-        self.segments += 1;
-        if len > 0 {
-            self.data_segments += 1;
-            self.data_at = now;
-            self.largest_received = self.largest_received.max(len);
-        }
-    }
-
-    /// All up to now, added up.
-    fn up_to(mut self, now: Instant) -> Self {
-        let passed = now.since(self.since);
-        let add = |sum: &mut Duration| *sum += passed;
-        match self.held_by {
-            Holder::Nobody => {}
-            Holder::Network => add(&mut self.busy),
-            Holder::Window => {
-                add(&mut self.busy);
-                add(&mut self.by_window);
-            }
-            Holder::Buffer => {
-                add(&mut self.busy);
-                add(&mut self.by_buffer);
-            }
-        }
-        self.since = self.since.max(now);
-        self
-    }
 }
 
 impl Socket {

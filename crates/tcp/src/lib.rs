@@ -8,6 +8,7 @@
 
 mod arrival;
 mod calls;
+mod chronicle;
 mod icmp;
 mod icmp_error;
 mod info;
@@ -27,8 +28,8 @@ use std::task::Waker;
 
 use slab::Slab;
 use tinygram_engine::{Connection, Events, Instant, Outbox, State};
-use tinygram_wire::decode::Endpoint;
 use tinygram_wire::encode::{Path, Version};
+use tinygram_wire::endpoint::Endpoint;
 use tinygram_wire::sequence::Sequence;
 
 use arrival::Gathered;

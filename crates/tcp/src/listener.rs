@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::task::Waker;
 
-use tinygram_wire::decode::Endpoint;
+use tinygram_wire::endpoint::Endpoint;
 
 use super::SocketOptions;
 

@@ -33,7 +33,7 @@ impl Default for SocketOptions {
     /// The profile `modern`, and buffers of 1 MiB, of which only what is used takes memory.
     fn default() -> Self {
         Self {
-            profile: Profile::named("modern").expect("modern is registered"),
+            profile: &Profile::MODERN,
             send_buffer: 1 << 20,
             receive_buffer: 1 << 20,
             mss: None,

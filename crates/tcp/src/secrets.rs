@@ -4,7 +4,7 @@ use std::hash::{Hash, Hasher};
 
 use siphasher::sip::SipHasher24;
 use tinygram_engine::Instant;
-use tinygram_wire::decode::Endpoint;
+use tinygram_wire::endpoint::Endpoint;
 
 /// The keys, made anew for each stack.
 #[derive(Clone, Debug)]

@@ -4,12 +4,12 @@ use std::io;
 use std::task::Waker;
 
 use tinygram_engine::{Connection, Instant, Offset, Segment, Span};
-use tinygram_wire::encode::{Numbering, Path};
+use tinygram_wire::encode::Path;
 use tinygram_wire::packet::{Header, Near};
-use tinygram_wire::sequence::Sequence;
+use tinygram_wire::sequence::{Numbering, Sequence};
 
 use super::Pair;
-use super::info::Chronicle;
+use super::chronicle::Chronicle;
 use super::ring::Ring;
 
 /// A connection with its octets.

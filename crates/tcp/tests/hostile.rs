@@ -6,13 +6,13 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::task::{Context, Poll, Waker};
 
 use tinygram_engine::connection::Keepalive;
-use tinygram_engine::{Duration, Flags, Instant, State};
+use tinygram_engine::{Duration, Flags, Instant, State, Timestamps};
 use tinygram_tcp::Abilities;
 use tinygram_tcp::SocketOptions;
 use tinygram_tcp::{Batch, Core};
 use tinygram_wire::checksum::Sum;
 use tinygram_wire::encode::{Checksum, Path};
-use tinygram_wire::options::{Options, Timestamps};
+use tinygram_wire::options::Options;
 use tinygram_wire::packet::{self, Header, Verify};
 
 const SERVER: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::new(10, 0, 0, 1)), 80);

@@ -1,12 +1,17 @@
 //! What a live source says, as it happens. Times are nanoseconds since the epoch.
 
 use std::net::SocketAddr;
+use std::sync::Arc;
+
+use crate::site::CallSite;
 
 /// One thing seen.
 #[derive(Clone, Debug)]
 pub enum Event {
     /// A segment left that had been held.
     Hold(Hold),
+    /// Where in the program the write was made that began a hold; said while the hold lasts.
+    Site(Site),
     /// What its connection saw next: whether anybody had waited for it.
     After(Aftermath),
     /// A sender's account of a second or more.
@@ -94,6 +99,8 @@ pub enum Reason {
     Autocork,
     /// The congestion window, where one segment fills it.
     CongestionWindow,
+    /// A buffer, the sender's or the receiver's, that holds no two segments.
+    Buffer,
 }
 
 /// What ended a hold.
@@ -113,6 +120,17 @@ pub enum Release {
     Timer,
     /// Nothing: the connection ended before.
     Never,
+}
+
+/// See [`Event::Site`].
+#[derive(Clone, Debug)]
+pub struct Site {
+    /// Which connection.
+    pub cookie: u64,
+    /// Which of its holds.
+    pub serial: u64,
+    /// Where.
+    pub call: Arc<CallSite>,
 }
 
 /// See [`Event::After`].

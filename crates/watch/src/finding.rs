@@ -1,8 +1,11 @@
 //! What is found on a live host, in diagnose's words.
 
+use std::sync::Arc;
+
 use tinygram_diagnose::{Case, Cost, Kind, Side, Tier};
 
 use crate::event::{Connection, Reason, Release, Writer};
+use crate::site::CallSite;
 
 /// One stall, or one flood, of one end of a connection on this host.
 #[derive(Clone, Debug)]
@@ -25,6 +28,8 @@ pub struct Finding {
     pub cost: Cost,
     /// The measurements behind it.
     pub facts: Facts,
+    /// Where in the program the first held octet was written; not every write is looked at.
+    pub call: Option<Arc<CallSite>>,
 }
 
 /// Which part this host's end had in it.
@@ -67,8 +72,8 @@ pub enum Facts {
     Flood {
         /// Data segments.
         segments: u64,
-        /// Writes.
-        writes: u64,
+        /// Writes; none if they are not known.
+        writes: Option<u64>,
         /// Times at which the program read after it had written.
         turns: u64,
         /// Payload in octets.

@@ -11,7 +11,7 @@ use std::net::SocketAddr;
 
 use tinygram_diagnose::{Cost, Kind, Tier};
 
-use crate::event::{After, Event, Hold, LateAck, Reason, Release, Tally};
+use crate::event::{After, Event, Hold, LateAck, Reason, Release, Site, Tally};
 use crate::finding::{Facts, Finding, Part, side};
 
 /// Judges a stream of events.
@@ -45,6 +45,8 @@ pub struct Excused {
 #[derive(Default)]
 struct Talk {
     pending: Option<Hold>,
+    /// Where the last write was made that was looked at, and which hold it began.
+    site: Option<Site>,
     answered: u32,
     wrote_on: u32,
     late_answered: u32,
@@ -84,6 +86,11 @@ impl Judge {
                     let finding = talk.settle(before, None, &mut self.excused);
                     finding.into_iter().for_each(found);
                 }
+            }
+            Event::Site(site) => {
+                self.make_room();
+                let talk = self.talks.entry(site.cookie).or_default();
+                talk.site = Some(site);
             }
             Event::After(after) => {
                 let Some(talk) = self.talks.get_mut(&after.cookie) else {
@@ -133,6 +140,17 @@ impl Judge {
                     .into_iter()
                     .for_each(&mut found);
             }
+        }
+        // One late acknowledgment alone may be chance.
+        let mut alone: Vec<_> = self
+            .talks
+            .values_mut()
+            .filter_map(|talk| talk.late_first.take())
+            .collect();
+        alone.sort_by_key(|finding| finding.start_ns);
+        for mut finding in alone {
+            finding.tier = Tier::Possible;
+            found(finding);
         }
     }
 
@@ -221,6 +239,10 @@ impl Talk {
             excused.nobody_waited += 1;
             return None;
         };
+        let call = match self.site.take_if(|site| site.serial <= hold.serial) {
+            Some(site) if site.serial == hold.serial => Some(site.call),
+            _ => None,
+        };
         let path_ns = hold.connection.min_rtt_ns;
         let held_ns = hold.end_ns - hold.start_ns;
         let kind = kind(&hold, held_ns - path_ns.unwrap_or(0), path_ns.unwrap_or(0));
@@ -247,6 +269,7 @@ impl Talk {
             side: side(&hold.connection),
             connection: hold.connection,
             process: hold.writer,
+            call,
         })
     }
 
@@ -302,6 +325,7 @@ fn late_finding(late: &LateAck, mss: u32) -> Finding {
             length: late.length,
             before: late.before,
         },
+        call: None,
     }
 }
 
@@ -310,6 +334,7 @@ fn kind(hold: &Hold, late_ns: i64, path_ns: i64) -> Kind {
         Reason::Cork | Reason::MsgMore | Reason::Autocork => Kind::CorkHeld,
         Reason::CongestionWindow if hold.behind < hold.connection.mss => Kind::ShortInitialSegment,
         Reason::CongestionWindow => Kind::SlowStartDelayedAck,
+        Reason::Buffer => Kind::SmallBuffer,
         Reason::Nagle => {
             let late = late_ns > REACTION_NS.max(path_ns / 2);
             if hold.release == Release::Ack && !late {
@@ -353,11 +378,12 @@ impl Flood {
             cost: Cost::segments(saved),
             facts: Facts::Flood {
                 segments: self.segments,
-                writes: self.writes,
+                writes: Some(self.writes),
                 turns: self.turns,
                 bytes: self.bytes,
                 lasted_ns: self.lasted_ns,
             },
+            call: None,
         })
     }
 }

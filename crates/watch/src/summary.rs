@@ -2,11 +2,13 @@
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
+use std::sync::Arc;
 
 use hdrhistogram::Histogram;
 use tinygram_diagnose::{Case, Cost, Kind, Side, Tier};
 
 use crate::finding::{Facts, Finding, Part};
+use crate::site::CallSite;
 use crate::who::Process;
 
 /// What the rows are told apart by.
@@ -48,6 +50,7 @@ pub struct Row {
     held: Histogram<u32>,
     behind: Histogram<u32>,
     cookies: Vec<u64>,
+    calls: Vec<(Arc<CallSite>, u64)>,
 }
 
 /// See [`Row::flood`].
@@ -79,6 +82,7 @@ impl Row {
             held: histogram(),
             behind: histogram(),
             cookies: Vec::new(),
+            calls: Vec::new(),
         }
     }
 
@@ -95,6 +99,13 @@ impl Row {
         if self.cookies.len() < MOST_COOKIES && !self.cookies.contains(&cookie) {
             self.cookies.push(cookie);
             self.connections += 1;
+        }
+        if let Some(call) = &finding.call {
+            if let Some((_, count)) = self.calls.iter_mut().find(|(known, _)| known == call) {
+                *count += 1;
+            } else if self.calls.len() < MOST_CALLS {
+                self.calls.push((Arc::clone(call), 1));
+            }
         }
         match &finding.facts {
             Facts::Held {
@@ -119,7 +130,7 @@ impl Row {
                 ..
             } => {
                 self.flood.segments += segments;
-                self.flood.writes += writes;
+                self.flood.writes += writes.unwrap_or(0);
                 self.flood.turns += turns;
                 self.flood.bytes += bytes;
             }
@@ -137,13 +148,26 @@ impl Row {
         self.costs_us.value_at_quantile(share) as i64 * 1000
     }
 
+    /// Where the held writes were made that were looked at, and how often each was seen: the most
+    /// frequent first.
+    #[must_use]
+    pub fn calls(&self) -> Vec<(&CallSite, u64)> {
+        let mut calls: Vec<_> = self
+            .calls
+            .iter()
+            .map(|(call, count)| (&**call, *count))
+            .collect();
+        calls.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+        calls
+    }
+
     /// Median octets held, and behind how many.
     #[must_use]
     pub fn octets(&self) -> (u64, u64) {
-        (
-            self.held.value_at_quantile(0.5),
-            self.behind.value_at_quantile(0.5),
-        )
+        // Sizes tend to be round, and a step of the histogram begins with a rounder one than it ends with.
+        let median =
+            |octets: &Histogram<u32>| octets.lowest_equivalent(octets.value_at_quantile(0.5));
+        (median(&self.held), median(&self.behind))
     }
 }
 
@@ -199,3 +223,4 @@ impl Summary {
 
 const MOST_ROWS: usize = 2_000;
 const MOST_COOKIES: usize = 1_000;
+const MOST_CALLS: usize = 32;

@@ -5,12 +5,15 @@
 //! second set plays a few. `-- --nocapture` prints a line for each.
 
 mod common;
+#[path = "common/lateness.rs"]
+mod lateness;
 
 use std::process::Command;
 
 use common::Watched;
+use lateness::Lateness;
 use serde_json::Value;
-use tinygram_diagnose::{Kind, Side};
+use tinygram_diagnose::{Kind, Side, Tier};
 use tinygram_watch::finding::{Finding, Part};
 use tinygram_watch::kernel::{Hooks, Options};
 
@@ -47,7 +50,9 @@ fn what_the_kernel_says_is_what_the_applications_saw() {
 
 /// Plays one pattern; what is not as it should be.
 fn judge(name: &str, watched: &mut Watched) -> Vec<String> {
+    let lateness = Lateness::begin();
     let (output, findings) = watched.during(Command::new("python3").arg(PLAYER).arg(name));
+    let lateness_ms = lateness.end_ms();
     assert!(
         output.status.success(),
         "{name}: {}",
@@ -58,10 +63,10 @@ fn judge(name: &str, watched: &mut Watched) -> Vec<String> {
     let pid = truth["pid"].as_u64().expect("a number") as u32;
     let mut wrong = Vec::new();
     // Other programs run on this host, too.
-    let findings: Vec<Finding> = findings
+    let (findings, possible): (Vec<Finding>, Vec<Finding>) = findings
         .into_iter()
         .filter(|f| f.process.pid == pid)
-        .collect();
+        .partition(|f| f.tier > Tier::Possible);
     // A round trip is what the path takes: said, and a stall only where the log has it as one.
     let round_trips = stalls.iter().any(is_round_trip);
     let mut found: Vec<&Finding> = findings
@@ -93,8 +98,10 @@ fn judge(name: &str, watched: &mut Watched) -> Vec<String> {
         return wrong;
     }
     for stall in left {
-        if name == KNOWN_MISS && stalls.len() == 1 {
-            println!("{name}: the log's only stall is not found, as is known");
+        // The receiver's end sees one late acknowledgment, and one alone accuses nobody.
+        let alone = |f: &Finding| f.part == Part::AcknowledgedLate && fits(f, stall);
+        if stalls.len() == 1 && possible.iter().any(alone) {
+            println!("{name}: the log's only stall is found, and called possible");
             continue;
         }
         let as_round_trip = findings
@@ -117,7 +124,8 @@ fn judge(name: &str, watched: &mut Watched) -> Vec<String> {
             Part::Sent => (logged_ms * 0.02).max(1.0),
             Part::AcknowledgedLate => 6.0,
         };
-        if *off_ms > most_ms {
+        // On a machine that is kept busy by others the players read and write their clocks late.
+        if *off_ms > most_ms + lateness_ms {
             wrong.push(format!(
                 "{name}: the cost is off by {off_ms:.2} ms of {logged_ms:.1}"
             ));
@@ -131,7 +139,7 @@ fn judge(name: &str, watched: &mut Watched) -> Vec<String> {
         wrong.push(format!("{name}: {floods} floods"));
     }
     println!(
-        "{name:28} {:2} stalls logged, {told:2} told, off by {median_ms:.2} ms (median)",
+        "{name:28} {:2} stalls logged, {told:2} told, off by {median_ms:.2} ms (median; wake-ups late by {lateness_ms:.2} ms)",
         stalls.len()
     );
     wrong
@@ -216,9 +224,5 @@ const KNOWN_MISMATCHES: [(&str, &str); 1] = [(
 /// A server that reads a slow file pauses in its answers; at the client the pauses look like waits for a
 /// late acknowledgment behind a small buffer.
 const KNOWN_ACCUSATION: &str = "slow-file";
-
-/// Where the log has a single stall, the kernel source misses it; where it has two, it finds both. The
-/// reason is not known yet.
-const KNOWN_MISS: &str = "odd-full-short-final";
 
 const PLAYER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/play.py");

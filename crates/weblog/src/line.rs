@@ -6,8 +6,6 @@
 //!
 //! The line is searched, not split: a user's name may hold spaces, and a request anything at all.
 
-use std::fmt;
-
 use jiff::civil::DateTime;
 use jiff::tz::Offset;
 use memchr::{memchr, memchr_iter};
@@ -36,15 +34,19 @@ pub enum Body {
 }
 
 /// Why a line is none of these formats: the part that was not found.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Unreadable {
     /// `[10/Oct/2000:13:55:36 -0700]`.
+    #[error("no time such as [10/Oct/2000:13:55:36 -0700]")]
     Time,
     /// A request in quotes, with a status of three digits after it.
+    #[error("no request in quotes with a status after it")]
     Request,
     /// A number of octets, or `-`.
+    #[error("no size after the status")]
     Size,
     /// The line's end, within any reasonable distance.
+    #[error("no end within 1 MiB")]
     End,
 }
 
@@ -160,17 +162,6 @@ fn decimal(digits: &[u8]) -> Option<u64> {
         }
         value.checked_mul(10)?.checked_add(digit.into())
     })
-}
-
-impl fmt::Display for Unreadable {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Time => "no time such as [10/Oct/2000:13:55:36 -0700]",
-            Self::Request => "no request in quotes with a status after it",
-            Self::Size => "no size after the status",
-            Self::End => "no end within 1 MiB",
-        })
-    }
 }
 
 const TIME: &[u8; 26] = b"10/Oct/2000:13:55:36 -0700";

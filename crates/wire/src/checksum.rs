@@ -4,6 +4,8 @@
 //! receives: it adds 32 octets a step, which the compiler turns into vector instructions. The tests
 //! hold it against `etherparse`.
 
+use crate::endpoint::Endpoint;
+
 /// A ones' complement sum under way, in the machine's own octet order: "the sum of 16-bit integers
 /// can be computed in either byte order" (RFC 1071, section 2.B).
 #[derive(Clone, Copy, Debug, Default)]
@@ -68,3 +70,19 @@ impl Sum {
         matches!(self.folded(), [0xff, 0xff])
     }
 }
+
+/// The pseudo-header's sum. It is the same for IPv4 and, in its mapped form, for IPv6 but for the
+/// prefix `ffff`, which adds nothing to a ones' complement sum.
+#[inline]
+pub(crate) fn pseudo_header(source: &Endpoint, destination: &Endpoint, tcp_len: usize) -> Sum {
+    let mut octets = [0; 32];
+    octets[..16].copy_from_slice(&source.v6_octets());
+    octets[16..].copy_from_slice(&destination.v6_octets());
+    Sum::default()
+        .with(&octets)
+        .with_u16(TCP.into())
+        .with_u16(tcp_len as u16)
+}
+
+/// TCP's protocol number.
+const TCP: u8 = 6;

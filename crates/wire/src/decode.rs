@@ -3,15 +3,13 @@
 //! Hand-written because it runs once per frame of captures of any size: no allocation, no copies,
 //! snapped frames welcome. The tests hold it against `etherparse`.
 
-use std::fmt;
-use std::net::{IpAddr, Ipv6Addr, SocketAddr};
+mod tunnel;
+
+use tinygram_engine::Flags;
 
 use crate::capture::{Frame, LinkType};
+use crate::endpoint::Endpoint;
 use crate::options::{self, Options};
-use crate::tunnel;
-
-pub use crate::options::Timestamps;
-pub use tinygram_engine::Flags;
 
 /// What one TCP segment says, as far as the snapped frame shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,83 +30,6 @@ pub struct Segment {
     pub payload: u32,
     /// Options that were captured.
     pub options: Options,
-}
-
-/// An address and a port. IPv4 is kept as its IPv6-mapped form, so that both compare alike.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Endpoint {
-    /// The address in network order, upper half.
-    pub high: u64,
-    /// The address in network order, lower half.
-    pub low: u64,
-    /// The port.
-    pub port: u16,
-}
-
-impl Endpoint {
-    #[inline]
-    pub(crate) fn v4(octets: [u8; 4], port: u16) -> Self {
-        Self {
-            high: 0,
-            low: V4_MAPPED | u64::from(u32::from_be_bytes(octets)),
-            port,
-        }
-    }
-
-    #[inline]
-    pub(crate) fn v6(octets: [u8; 16], port: u16) -> Self {
-        Self {
-            high: be64(&octets, 0),
-            low: be64(&octets, 8),
-            port,
-        }
-    }
-
-    #[inline]
-    pub(crate) fn v4_octets(&self) -> [u8; 4] {
-        (self.low as u32).to_be_bytes()
-    }
-
-    /// As IPv6 writes the address.
-    #[inline]
-    pub(crate) fn v6_octets(&self) -> [u8; 16] {
-        (u128::from(self.high) << 64 | u128::from(self.low)).to_be_bytes()
-    }
-
-    /// Whether the address is one of IPv4.
-    #[must_use]
-    #[inline]
-    pub const fn is_ipv4(&self) -> bool {
-        self.high == 0 && self.low >> 32 == V4_MAPPED >> 32
-    }
-
-    /// The address as IP writes it.
-    #[must_use]
-    pub fn address(&self) -> IpAddr {
-        let bits = u128::from(self.high) << 64 | u128::from(self.low);
-        Ipv6Addr::from_bits(bits).to_canonical()
-    }
-}
-
-impl From<SocketAddr> for Endpoint {
-    fn from(address: SocketAddr) -> Self {
-        match address.ip() {
-            IpAddr::V4(ip) => Self::v4(ip.octets(), address.port()),
-            IpAddr::V6(ip) => Self::v6(ip.octets(), address.port()),
-        }
-    }
-}
-
-impl From<Endpoint> for SocketAddr {
-    fn from(endpoint: Endpoint) -> Self {
-        Self::new(endpoint.address(), endpoint.port)
-    }
-}
-
-impl fmt::Display for Endpoint {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        SocketAddr::from(*self).fmt(f)
-    }
 }
 
 /// What else a frame says of a segment's way, and how its payload begins.
@@ -132,20 +53,26 @@ impl Around {
 }
 
 /// Why a frame gave no segment.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, thiserror::Error)]
 pub enum Unread {
     /// A link type that is not read.
+    #[error("its link type is not read")]
     LinkType,
     /// The snap length left less than the TCP header.
+    #[error("it is cut off before the end of the TCP header")]
     Cut,
     /// An IP fragment: only the first carries the header, and what it says of the length is not true
     /// of the segment.
+    #[error("it is a fragment")]
     Fragment,
     /// A tunnel that is encrypted, or of a sort that is not read.
+    #[error("it is in a tunnel that is not read")]
     Tunnel,
     /// QUIC, which does its own acknowledging over UDP.
+    #[error("it is QUIC")]
     Quic,
     /// Anything else: no TCP.
+    #[error("it is no TCP")]
     NoTcp,
 }
 
@@ -188,15 +115,15 @@ pub fn look(frame: &Frame<'_>) -> Result<(Segment, Around), Unread> {
 
 /// What is left of a packet behind the headers that were read.
 #[derive(Clone, Copy)]
-pub(crate) struct Bytes<'a> {
-    pub(crate) data: &'a [u8],
+struct Bytes<'a> {
+    data: &'a [u8],
     /// Its length on the wire.
-    pub(crate) on_wire: usize,
+    on_wire: usize,
 }
 
 impl<'a> Bytes<'a> {
     #[inline]
-    pub(crate) fn behind(self, header: usize) -> Result<Bytes<'a>, Unread> {
+    fn behind(self, header: usize) -> Result<Bytes<'a>, Unread> {
         Ok(Bytes {
             data: self.data.get(header..).ok_or(Unread::Cut)?,
             on_wire: self.on_wire.saturating_sub(header),
@@ -205,11 +132,11 @@ impl<'a> Bytes<'a> {
 }
 
 /// What a look gives.
-pub(crate) type Look = Result<(Segment, Around), Unread>;
+type Look = Result<(Segment, Around), Unread>;
 
 /// Steps over VLAN tags (802.1Q, QinQ); `depth` counts the tunnels around.
 #[inline]
-pub(crate) fn ether_type(bytes: Bytes<'_>, mut at: usize, depth: u8) -> Look {
+fn ether_type(bytes: Bytes<'_>, mut at: usize, depth: u8) -> Look {
     for _ in 0..4 {
         match be16(bytes.data, at).ok_or(Unread::Cut)? {
             IPV4 | IPV6 => return ip(bytes.behind(at + 2)?, depth),
@@ -222,7 +149,7 @@ pub(crate) fn ether_type(bytes: Bytes<'_>, mut at: usize, depth: u8) -> Look {
 
 /// An IP packet.
 #[inline]
-pub(crate) fn ip(bytes: Bytes<'_>, depth: u8) -> Look {
+fn ip(bytes: Bytes<'_>, depth: u8) -> Look {
     match bytes.data.first().ok_or(Unread::Cut)? >> 4 {
         4 => ipv4(bytes, depth),
         6 => ipv6(bytes, depth),
@@ -292,11 +219,7 @@ fn ipv6(bytes: Bytes<'_>, depth: u8) -> Look {
                 };
                 return tcp(inner, around, |source, port| {
                     let from = if source { 8 } else { 24 };
-                    Endpoint {
-                        high: be64(packet, from),
-                        low: be64(packet, from + 8),
-                        port,
-                    }
+                    Endpoint::of_bits(be64(packet, from), be64(packet, from + 8), port)
                 });
             }
             // Hop-by-hop, routing and destination options.
@@ -341,7 +264,7 @@ fn tcp(bytes: Bytes<'_>, mut around: Around, endpoint: impl Fn(bool, u16) -> End
 }
 
 #[inline]
-pub(crate) fn be16(bytes: &[u8], at: usize) -> Option<u16> {
+fn be16(bytes: &[u8], at: usize) -> Option<u16> {
     Some(u16::from_be_bytes([*bytes.get(at)?, *bytes.get(at + 1)?]))
 }
 
@@ -357,8 +280,6 @@ fn be64(bytes: &[u8], at: usize) -> u64 {
     u64::from(be32(bytes, at)) << 32 | u64::from(be32(bytes, at + 4))
 }
 
-/// How IPv6 writes an IPv4 address: `::ffff:a.b.c.d` (RFC 4291, section 2.5.5.2), lower half.
-const V4_MAPPED: u64 = 0xffff_0000_0000;
 const IPV4: u16 = 0x0800;
 const IPV6: u16 = 0x86dd;
 const TCP: u8 = 6;

@@ -7,11 +7,11 @@ use std::net::SocketAddr;
 
 use tinygram_engine::{Flags, Segment, Span};
 
-use crate::checksum::Sum;
-use crate::decode::Endpoint;
+use crate::checksum::{Sum, pseudo_header};
+use crate::endpoint::Endpoint;
 use crate::options::{self, Options};
 use crate::packet::Header;
-use crate::sequence::Sequence;
+use crate::sequence::Numbering;
 
 /// From where to where the packets of one direction go, and what of their headers that settles.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,16 +41,9 @@ pub enum Checksum {
 }
 
 /// The addresses are of different families.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("one address is of IPv4 and the other of IPv6")]
 pub struct FamiliesDiffer;
-
-impl std::fmt::Display for FamiliesDiffer {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("one address is of IPv4 and the other of IPv6")
-    }
-}
-
-impl std::error::Error for FamiliesDiffer {}
 
 impl Path {
     /// The path from `source` to `destination`.
@@ -162,19 +155,6 @@ impl Path {
     }
 }
 
-/// The pseudo-header's sum. It is the same for IPv4 and, in its mapped form, for IPv6 but for the
-/// prefix `ffff`, which adds nothing to a ones' complement sum.
-#[inline]
-pub(crate) fn pseudo_header(source: &Endpoint, destination: &Endpoint, tcp_len: usize) -> Sum {
-    let mut octets = [0; 32];
-    octets[..16].copy_from_slice(&source.v6_octets());
-    octets[16..].copy_from_slice(&destination.v6_octets());
-    Sum::default()
-        .with(&octets)
-        .with_u16(TCP.into())
-        .with_u16(tcp_len as u16)
-}
-
 impl Version {
     /// Octets of the header, without options or extensions.
     #[must_use]
@@ -185,18 +165,6 @@ impl Version {
             Self::V6 => 40,
         }
     }
-}
-
-/// How one end's engine and the wire translate into each other.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Numbering {
-    /// The direction in which the segment travels.
-    pub data: Sequence,
-    /// The other one, which its acknowledgment counts.
-    pub acks: Sequence,
-    /// The window scale that the segment's sender announced and both sides agreed upon; 0 where
-    /// they did not.
-    pub window_shift: u8,
 }
 
 impl Numbering {

@@ -1,6 +1,6 @@
 //! TCP options (RFC 9293, section 3.2; RFC 7323; RFC 2018).
 
-pub use tinygram_engine::Timestamps;
+use tinygram_engine::Timestamps;
 use tinygram_engine::options::{Blocks, TcpOptions};
 
 /// SACK blocks as they stand on the wire: left edge, and right edge, which is not included.

@@ -5,10 +5,10 @@
 
 use tinygram_engine::{Flags, Offset, Segment, Span};
 
-use crate::checksum::Sum;
-use crate::decode::Endpoint;
-use crate::encode::{Numbering, pseudo_header};
+use crate::checksum::{Sum, pseudo_header};
+use crate::endpoint::Endpoint;
 use crate::options::{self, Options};
+use crate::sequence::Numbering;
 
 /// A TCP header's fields as they stand on the wire, but for the ports and what is computed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,17 +48,22 @@ pub enum Verify {
 }
 
 /// Why a packet is not a TCP segment to be believed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Refused {
     /// Lengths that contradict each other, or an IP version that is none.
+    #[error("its lengths contradict each other, or its IP version is none")]
     Malformed,
     /// A checksum is wrong.
+    #[error("a checksum is wrong")]
     Checksum,
     /// A fragment; they are not put together (our path sends and announces none).
+    #[error("it is a fragment")]
     Fragment,
     /// An address that must not be on the wire: multicast, broadcast, or IPv4 in IPv6's form.
+    #[error("an address of it must not be on the wire")]
     Address,
     /// Another protocol than TCP; its number.
+    #[error("it is of protocol {0}, not of TCP")]
     Protocol(u8),
 }
 

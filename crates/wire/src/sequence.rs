@@ -38,6 +38,18 @@ impl Sequence {
     }
 }
 
+/// How one end's engine and the wire translate into each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Numbering {
+    /// The direction in which the segment travels.
+    pub data: Sequence,
+    /// The other one, which its acknowledgment counts.
+    pub acks: Sequence,
+    /// The window scale that the segment's sender announced and both sides agreed upon; 0 where
+    /// they did not.
+    pub window_shift: u8,
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -4,7 +4,7 @@ use std::fmt;
 
 use tinygram_engine::Segment;
 
-use crate::decode::Endpoint;
+use crate::endpoint::Endpoint;
 
 /// One line of `tcpdump -n`: time of day, addresses, and the segment with relative numbers.
 ///

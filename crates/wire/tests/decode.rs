@@ -2,8 +2,9 @@
 
 use etherparse::{PacketBuilder, SlicedPacket, TcpOptionElement, TransportSlice};
 use proptest::prelude::*;
+use tinygram_engine::Flags;
 use tinygram_wire::capture::{Frame, LinkType};
-use tinygram_wire::decode::{self, Flags, Segment};
+use tinygram_wire::decode::{self, Segment};
 
 #[derive(Clone, Debug)]
 struct Shape {

@@ -8,12 +8,12 @@ use etherparse::{
     TransportSlice,
 };
 use proptest::prelude::*;
-use tinygram_engine::{Flags, Offset, Segment, Span};
+use tinygram_engine::{Flags, Offset, Segment, Span, Timestamps};
 use tinygram_wire::checksum::Sum;
-use tinygram_wire::encode::{Checksum, Numbering, Path, encode};
-use tinygram_wire::options::{Options, SackBlocks, Timestamps};
+use tinygram_wire::encode::{Checksum, Path, encode};
+use tinygram_wire::options::{Options, SackBlocks};
 use tinygram_wire::packet::{Header, Near, Refused, Verify, is_pushed, read};
-use tinygram_wire::sequence::Sequence;
+use tinygram_wire::sequence::{Numbering, Sequence};
 
 prop_compose! {
     fn addresses()(v6: bool, low: (u8, u8), ports: (u16, u16)) -> (SocketAddr, SocketAddr) {

@@ -15,8 +15,8 @@ use clap::ValueEnum;
 use tinygram_engine::{Flags, Instant};
 use tinygram_sim::medium::{Frame as Carried, Side};
 use tinygram_wire::capture::{Frame, LinkType, PcapngWriter};
-use tinygram_wire::encode::{Numbering, Path, encode};
-use tinygram_wire::sequence::Sequence;
+use tinygram_wire::encode::{Path, encode};
+use tinygram_wire::sequence::{Numbering, Sequence};
 use tinygram_wire::tcpdump::Line;
 
 /// Where the tap is.

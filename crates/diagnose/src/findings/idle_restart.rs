@@ -46,6 +46,8 @@ pub(crate) fn pause(
             pushed: half.pushed,
             mss,
             room: half.release.room,
+            prompt: true,
+            repeated: false,
             fresh: true,
             pieces: crate::vocabulary::Pieces::Unknown,
             defied: 0,

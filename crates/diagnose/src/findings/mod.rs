@@ -125,12 +125,12 @@ impl Finding {
     }
 
     /// Does what others show make this one more than an accident too?
-    pub(crate) fn vouched_by(&self, odds: &Odds) -> bool {
+    pub(crate) fn vouched_by(&self, odds: &Odds, blur_ns: i64) -> bool {
         // One flight is no buffer's size, however often it is seen.
         self.kind != Kind::SmallBuffer
             && self
                 .hold()
-                .is_some_and(|h| h.release.is_none() || odds.vouches_for(h.off_ns))
+                .is_some_and(|h| h.release.is_none() || odds.vouches_for(h.off_ns, blur_ns))
     }
 
     /// The reasons in plain words, one sentence each.

@@ -6,18 +6,31 @@ use crate::flow::half::Half;
 use crate::hold::Hold;
 
 /// Only where the reader answered after the held segment, and where neither window can be what held
-/// it: less than a segment was in flight.
+/// it.
 pub(crate) fn is(hold: &Hold, half: &Half, answered_ns: Option<i64>) -> bool {
     hold.held_len < hold.mss
-        && hold.flight < hold.mss
+        && window_had_room(hold, half)
         && hold.room >= hold.held_len
         && answered_ns.is_some()
         && half.handshake_ns != u32::MAX
-        && hold.ack_wait_ns >= LEAST_NS
+        && hold.held.time_ns - hold.trigger.time_ns >= LEAST_NS
+}
+
+/// The congestion window would have taken the segment: less than any window was in flight, or this
+/// sender had more in flight before, or the same flight ended in the same wait before (a window that
+/// is used up grows), or it let an earlier ACK of the flight go by.
+fn window_had_room(hold: &Hold, half: &Half) -> bool {
+    hold.flight < hold.mss
+        || (hold.flight <= 2 * hold.mss && !half.grew_from_one())
+        || (!hold.fresh && half.peak_flight >= hold.flight + hold.held_len)
+        || hold.repeated
+        || i64::from(half.released_in_parts_ns) >= APART_NS
 }
 
 /// Less is nothing that anybody notices.
 const LEAST_NS: i64 = 25_000_000;
+/// Two ACKs that a sender takes in one after the other.
+const APART_NS: i64 = 200_000;
 
 pub(super) static WORDS: Words = Words {
     habit: |f| match f.hold() {

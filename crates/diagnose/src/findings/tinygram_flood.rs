@@ -36,7 +36,10 @@ pub(crate) fn find(connection: &Connection, from: usize, mss: u32) -> Option<Fin
     let per_second = f64::from(tally.mergeable) / seconds.max(0.1);
     let per_run = f64::from(tally.mergeable) / f64::from(tally.runs.max(1));
     let share = f64::from(tally.mergeable) / f64::from(tally.segments);
-    if share < 0.5 || (per_second < 40.0 && per_run < 4.0) {
+    // Between large segments, runs of tiny ones are a flood by themselves.
+    let tiny = tally.in_long_runs >= LEAST
+        && tally.long_run_bytes <= u64::from(tally.in_long_runs) * TINY_BYTES;
+    if !tiny && (share < 0.5 || (per_second < 40.0 && per_run < 4.0)) {
         return None;
     }
     let still = (tally.mergeable_bytes / u64::from(mss)) as u32;
@@ -47,7 +50,7 @@ pub(crate) fn find(connection: &Connection, from: usize, mss: u32) -> Option<Fin
         let bytes = f64::from(segments) * frame_bytes + f64::from(acks) * ack_bytes;
         100.0 * bytes / tally.bytes as f64
     };
-    if overhead(tally.segments, tally.acks) < LEAST_OVERHEAD_PERCENT {
+    if !tiny && overhead(tally.segments, tally.acks) < LEAST_OVERHEAD_PERCENT {
         return None;
     }
     // ACKs go with the segments they cover.
@@ -102,6 +105,8 @@ const DATA_OVERHEAD: f64 = 78.0;
 const ACK_OVERHEAD: f64 = 84.0;
 /// A flood carries more headers than payload.
 const LEAST_OVERHEAD_PERCENT: f64 = 100.0;
+/// On average; less than the headers that carry it.
+const TINY_BYTES: u64 = 64;
 /// Fewer are no flood.
 const LEAST: u32 = 50;
 

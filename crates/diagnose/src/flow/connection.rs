@@ -1,6 +1,8 @@
 //! A connection: two halves, whose turn it is, and what has been found so far.
 
-use tinygram_wire::decode::{Around, Endpoint, Flags, Segment};
+use tinygram_engine::Flags;
+use tinygram_wire::decode::{Around, Segment};
+use tinygram_wire::endpoint::Endpoint;
 
 use super::copies::Copies;
 use super::half::{Arrival, DEFAULT_MSS, Half, Mark, Turn, saturate};
@@ -177,7 +179,12 @@ impl Connection {
             return;
         }
         self.handshake = true;
-        // Scaling counts only if both offer it (RFC 7323, section 2.2).
+        // Timestamps and scaling count only if both offer them (RFC 7323, sections 2.2 and 3.2).
+        if self.halves.iter().any(|h| !h.timestamps) {
+            for half in &mut self.halves {
+                half.timestamps = false;
+            }
+        }
         if self.halves.iter().any(|h| h.window_scale.is_none()) {
             for half in &mut self.halves {
                 half.window_scale = Some(0);
@@ -259,7 +266,7 @@ impl Connection {
         found: &mut Vec<Finding>,
     ) {
         let half = &self.halves[from];
-        if half.tally.segments == 0 || half.peer_spoke {
+        if half.tally.segments == 0 || half.is_answer(segment) {
             let fresh = half.tally.segments == 0;
             self.idle_restart(from, mark);
             self.begin_turn(from, Turn::Answer);
@@ -271,12 +278,12 @@ impl Connection {
             return;
         }
         let (half, peer) = (&self.halves[from], &self.halves[1 - from]);
-        // Inside a flight nobody waits.
-        if !half.idle() {
+        // Inside a flight nobody waits, but for the ACK of its last short segment.
+        if !half.idle() && !half.short_alone_acked(segment.payload, mss) {
             return;
         }
         let distance_ns = peer.receiver_distance_ns();
-        let exact = peer.handshake_ns != u32::MAX;
+        let exact = (peer.handshake_ns != u32::MAX).then(|| peer.blur_ns());
         let pause = match hold::timer_pause(half, self.rtt_ns().unwrap_or(0), segment, mark, mss) {
             Pause::None => hold::pause(half, distance_ns, exact, segment, mark, mss),
             held => held,
@@ -285,17 +292,30 @@ impl Connection {
             Pause::Held(mut hold) => {
                 hold.pieces = self.pieces(from, around, segment.payload);
                 let half = &mut self.halves[from];
-                half.odds.hit(hold.off_ns, mark.time_ns - half.sent.time_ns);
+                let since_ns = mark.time_ns - half.sent.time_ns;
+                half.odds_of_mut(hold.prompt).hit(hold.off_ns, since_ns);
+                let waited = (hold.prompt, hold.flight);
                 half.restarted = false;
                 if self.story().hold(from, hold) {
                     self.resolve(from, None, found);
                 }
+                if let (true, flight) = waited {
+                    self.halves[from].waited_flight = flight;
+                }
             }
             Pause::Thought => {
                 let half = &mut self.halves[from];
-                half.odds.miss(mark.time_ns - half.sent.time_ns);
-                half.thoughts
-                    .add(mark.frame, mark.time_ns - half.release.mark.time_ns);
+                let since_ns = mark.time_ns - half.sent.time_ns;
+                let prompt = half.was_prompt();
+                half.odds_of_mut(prompt).miss(since_ns);
+                if prompt {
+                    self.rested(from, mark, distance_ns);
+                    return;
+                }
+                let thought_ns = mark.time_ns - half.release.mark.time_ns;
+                self.story()
+                    .ruled_out
+                    .add(Lookalike::ThinkTime, mark.frame, thought_ns);
                 self.self_clocked(from, mark);
             }
             Pause::Defied => {
@@ -304,12 +324,16 @@ impl Connection {
                     .ruled_out
                     .add(Lookalike::NotHolding, mark.frame, waited_ns);
             }
-            Pause::None => {
-                let rest_ns = mark.time_ns - half.sent.time_ns.max(half.release.mark.time_ns);
-                if rest_ns > REST_NS + distance_ns.unwrap_or(0) {
-                    self.self_clocked(from, mark);
-                }
-            }
+            Pause::None => self.rested(from, mark, distance_ns),
+        }
+    }
+
+    /// A pause that nothing explains, if it is one: the sender has begun anew.
+    fn rested(&mut self, from: usize, mark: Mark, distance_ns: Option<i64>) {
+        let half = &self.halves[from];
+        let rest_ns = mark.time_ns - half.sent.time_ns.max(half.release.mark.time_ns);
+        if rest_ns > REST_NS + distance_ns.unwrap_or(0) {
+            self.self_clocked(from, mark);
         }
     }
 
@@ -461,8 +485,7 @@ impl Connection {
             answered_ns,
             relayed,
         };
-        let (accepted, tier) = story.resolve(from, &judge);
-        for (kind, hold) in accepted {
+        for (kind, hold, tier) in story.resolve(from, &judge) {
             let finding = Finding::of_hold(self, from, kind, &hold, tier);
             self.story().count(&finding);
             found.push(finding);
@@ -486,7 +509,7 @@ impl Connection {
             relayed: false,
         };
         match &self.story {
-            Some(story) if judge.accident() < DOUBT => story.unwatched(from),
+            Some(story) if judge.accident(false) < DOUBT => story.unwatched(from),
             _ => Tally::default(),
         }
     }

@@ -2,9 +2,9 @@
 
 use std::cmp::Ordering;
 
-use crate::lookalikes::Tally as Events;
 use crate::odds::Odds;
-use tinygram_wire::decode::{Around, Flags, Segment};
+use tinygram_engine::Flags;
+use tinygram_wire::decode::{Around, Segment};
 
 /// A moment in the capture.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -34,6 +34,8 @@ pub(crate) struct Half {
     pub(crate) flight_segments: u32,
     /// The flight that the last acknowledgement completed, in bytes.
     pub(crate) released_flight: u32,
+    /// How long before the acknowledgement of all of that flight a part of it was, in nanoseconds.
+    pub(crate) released_in_parts_ns: u32,
     /// The largest flight and the largest segment so far, in bytes.
     pub(crate) peak_flight: u32,
     pub(crate) max_len: u32,
@@ -50,10 +52,10 @@ pub(crate) struct Half {
     pub(crate) delayed_ns: u32,
     /// Time that the receiver's link takes for a byte, in 1/16 ns, by the ACKs within flights.
     pub(crate) pace: u32,
-    /// Late acknowledgements after which the sender took its own time, and that time.
-    pub(crate) thoughts: Events,
     pub(crate) tally: Tally,
+    /// Of late ACKs, and of those that came as soon as the path allows.
     pub(crate) odds: Odds,
+    prompt_odds: Odds,
     pub(crate) mss_option: u16,
     pub(crate) window_scale: Option<u8>,
     /// What the sender's run of data began with.
@@ -91,6 +93,12 @@ pub(crate) struct Half {
     head: [u8; 8],
     /// Segments since the peer last spoke.
     turn_segments: u8,
+    /// The acknowledgement of the last short segment, where it left larger ones behind it open.
+    pub(crate) short_release: Release,
+    /// The flight before which a short segment last waited for a prompt acknowledgement, in bytes.
+    pub(crate) waited_flight: u32,
+    /// What of the peer's data the last segment acknowledged.
+    pub(crate) heard: u32,
     /// Length of a segment that the peer answered for itself.
     pub(crate) answered_len: u32,
     /// Timestamp value of the peer's last segment with data or SYN.
@@ -127,6 +135,11 @@ pub(crate) struct Tally {
     pub(crate) mergeable: u32,
     pub(crate) mergeable_bytes: u64,
     pub(crate) runs: u32,
+    /// How many followed each other so in the run under way, and of the long runs the short segments
+    /// and their bytes.
+    run: u32,
+    pub(crate) in_long_runs: u32,
+    pub(crate) long_run_bytes: u64,
     /// Pure acknowledgements of this data and the MSS-sized units they covered.
     pub(crate) acks: u32,
     pub(crate) acked_segments: u32,
@@ -174,6 +187,7 @@ impl Default for Half {
             flight: 0,
             flight_segments: 0,
             released_flight: 0,
+            released_in_parts_ns: 0,
             peak_flight: 0,
             max_len: 0,
             sent: Mark::default(),
@@ -184,6 +198,7 @@ impl Default for Half {
             delayed_ns: 0,
             tally: Tally::default(),
             odds: Odds::default(),
+            prompt_odds: Odds::default(),
             mss_option: 0,
             window_scale: None,
             turn: Turn::None,
@@ -206,15 +221,53 @@ impl Default for Half {
             head_len: 0,
             head: [0; 8],
             turn_segments: 0,
+            short_release: Release::default(),
+            waited_flight: 0,
+            heard: 0,
             answered_len: 0,
             data_stamp: 0,
             pace: 0,
-            thoughts: Events::default(),
         }
     }
 }
 
 impl Half {
+    /// The occasions of ACKs that came as soon as the path allows, or of late ones.
+    pub(crate) fn odds_of(&self, prompt: bool) -> &Odds {
+        match prompt {
+            true => &self.prompt_odds,
+            false => &self.odds,
+        }
+    }
+
+    /// The peer spoke, and this segment's sender has heard it.
+    pub(crate) fn is_answer(&self, segment: &Segment) -> bool {
+        self.peer_spoke && (segment.ack.wrapping_sub(self.heard) as i32) > 0
+    }
+
+    /// Full segments are open, and the ACK that came last was that of the short one before them: a
+    /// short one behind it may have waited for that alone (Minshall's rule).
+    pub(crate) fn short_alone_acked(&self, payload: u32, mss: u32) -> bool {
+        !self.idle()
+            && payload < mss
+            && self.last_len >= mss
+            && self.short_release.mark == self.release.mark
+    }
+
+    /// The ACK that came last came as soon as the path allows, which only a handshake tells.
+    pub(crate) fn was_prompt(&self) -> bool {
+        self.handshake_ns != u32::MAX
+            && self.release.wait_ns - self.receiver_distance_ns().unwrap_or(0) < LATE_NS
+    }
+
+    /// The same, to add to.
+    pub(crate) fn odds_of_mut(&mut self, prompt: bool) -> &mut Odds {
+        match prompt {
+            true => &mut self.prompt_odds,
+            false => &mut self.odds,
+        }
+    }
+
     /// Everything sent is acknowledged.
     #[inline]
     pub(crate) fn idle(&self) -> bool {
@@ -347,6 +400,8 @@ impl Half {
             .wrapping_sub(self.next)
             .min(peer_window);
         self.note_round();
+        let short_open = (self.short_end.wrapping_sub(self.acked) as i32) > 0;
+        let short_acked = short_open && (self.short_end.wrapping_sub(ack) as i32) <= 0;
         self.acked = ack;
         let wait_ns = mark.time_ns - self.sent.time_ns;
         let whole = ack == self.next && self.sent.frame != 0;
@@ -354,8 +409,14 @@ impl Half {
         if self.release.mark.frame > self.sent.frame && !self.release.whole && !whole {
             let bytes = i64::from(advance);
             let per_byte = (mark.time_ns - self.release.mark.time_ns) * 16 / bytes;
-            self.pace = smooth(self.pace, per_byte);
+            // The link carries as fast as it ever did; what came slower waited for something else.
+            self.pace = match self.pace {
+                0 => saturate(per_byte),
+                fastest => fastest.min(saturate(per_byte)),
+            };
         }
+        let in_parts = self.release.mark.frame > self.sent.frame && !self.release.whole;
+        let since_part_ns = mark.time_ns - self.release.mark.time_ns;
         let pure = whole && segment.payload == 0 && !segment.flags.any(Flags::SYN | Flags::FIN);
         self.release = Release {
             mark,
@@ -365,6 +426,9 @@ impl Half {
             pure,
             whole,
         };
+        if short_acked && !whole && segment.payload == 0 {
+            self.short_release = self.release;
+        }
         if whole && !self.disturbed {
             self.ack_min_ns = self.ack_min_ns.min(saturate(wait_ns));
             // The odd segment of a flight may wait, and a short one; what covers two full may not.
@@ -382,6 +446,7 @@ impl Half {
         }
         if whole {
             self.released_flight = self.flight;
+            self.released_in_parts_ns = if in_parts { saturate(since_part_ns) } else { 0 };
             (self.flight, self.flight_segments) = (0, 0);
         }
     }
@@ -427,6 +492,7 @@ impl Half {
         self.head[..around.head().len()].copy_from_slice(around.head());
         self.peak_flight = self.peak_flight.max(self.next.wrapping_sub(self.acked));
         self.last_len = len;
+        self.heard = segment.ack;
         self.sent = mark;
         self.pushed = segment.flags.any(Flags::PSH);
         self.timestamps |= segment.options.timestamps.is_some();
@@ -458,7 +524,14 @@ impl Half {
         {
             tally.mergeable += 1;
             tally.mergeable_bytes += u64::from(segment.payload);
+            tally.run += 1;
+            if tally.run >= LONG_RUN {
+                let begun = if tally.run == LONG_RUN { LONG_RUN } else { 1 };
+                tally.in_long_runs += begun;
+                tally.long_run_bytes += u64::from(begun * segment.payload);
+            }
         } else {
+            tally.run = 0;
             tally.runs += 1;
         }
     }
@@ -492,3 +565,5 @@ const COPY_NS: i64 = 500_000;
 const LATEST_NS: i64 = 500_000_000;
 /// Writes closer than this would be merged by any policy that waits for the writer to block.
 const MERGE_NS: i64 = 10_000_000;
+/// As many short segments right after each other are no message's pieces.
+const LONG_RUN: u32 = 16;

@@ -87,10 +87,22 @@ impl Lookalike {
     }
 }
 
-/// How often each was met, and the time it took.
+/// How often each was met, the time it took, and where the first ones are.
 #[derive(Clone, Debug, Default)]
 pub struct RuledOut {
     tallies: [Tally; 11],
+    events: Vec<Event>,
+}
+
+/// One pause that was told apart from a stall.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Event {
+    /// What it was.
+    pub kind: Lookalike,
+    /// The frame that ended it.
+    pub frame: u64,
+    /// How long it was, in nanoseconds.
+    pub time_ns: i64,
 }
 
 /// One kind's tally.
@@ -117,6 +129,13 @@ impl Tally {
 impl RuledOut {
     pub(crate) fn add(&mut self, kind: Lookalike, frame: u64, time_ns: i64) {
         self.tallies[kind as usize].add(frame, time_ns);
+        if self.events.len() < EVENTS {
+            self.events.push(Event {
+                kind,
+                frame,
+                time_ns,
+            });
+        }
     }
 
     pub(crate) fn add_all(&mut self, kind: Lookalike, events: &Tally) {
@@ -134,6 +153,12 @@ impl RuledOut {
         self.tallies[kind as usize]
     }
 
+    /// The first of them, in the order in which they were judged.
+    #[must_use]
+    pub fn events(&self) -> &[Event] {
+        &self.events
+    }
+
     /// Those that occurred.
     pub fn iter(&self) -> impl Iterator<Item = (Lookalike, Tally)> + '_ {
         Lookalike::ALL
@@ -142,3 +167,6 @@ impl RuledOut {
             .filter(|(_, tally)| tally.count > 0)
     }
 }
+
+/// Events of one connection that are kept with their frames.
+const EVENTS: usize = 64;

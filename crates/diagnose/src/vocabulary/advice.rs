@@ -95,8 +95,11 @@ pub(crate) fn headline(case: &Case) -> String {
         Kind::WriteWriteRead | Kind::NagleRoundTrip if case.pieces == Pieces::Pipelined => {
             format!("TCP_NODELAY on the {sender}")
         }
-        Kind::WriteWriteRead | Kind::NagleRoundTrip => {
+        Kind::WriteWriteRead | Kind::NagleRoundTrip if case.pieces == Pieces::OneMessage => {
             format!("write once, or TCP_NODELAY on the {sender}")
+        }
+        Kind::WriteWriteRead | Kind::NagleRoundTrip => {
+            format!("one write, if it is one message, or TCP_NODELAY on the {sender}")
         }
         Kind::OddFullShortFinal => {
             format!("TCP_NODELAY on the {sender}, or a stack with Minshall's rule")
@@ -148,6 +151,11 @@ fn senders(case: &Case) -> Vec<Step> {
         Effort::Rewrite,
         "write the message once (one buffer, writev, or cork and uncork around it)",
     );
+    let if_once = step(
+        Cure::WriteOnce,
+        Effort::Rewrite,
+        "if both pieces are one message, write it once (one buffer, writev, or cork and uncork around it)",
+    );
     let no_delay = step(
         Cure::NoDelay,
         Effort::OneLine,
@@ -156,7 +164,8 @@ fn senders(case: &Case) -> Vec<Step> {
     let mut steps = match case.kind {
         Kind::WriteWriteRead | Kind::NagleRoundTrip => match case.pieces {
             Pieces::Pipelined => vec![no_delay],
-            Pieces::OneMessage | Pieces::Unknown => vec![no_delay, write_once],
+            Pieces::OneMessage => vec![no_delay, write_once],
+            Pieces::Unknown => vec![no_delay, if_once],
         },
         Kind::OddFullShortFinal => vec![no_delay],
         Kind::BufferTearing => vec![

@@ -14,18 +14,27 @@ use tinygram_engine::sender::send_policy::{
     Installed, Moment, Offer, Rule, SendPolicy, Vars, Verdict,
 };
 
-use super::PaperHosts;
-use crate::backend::{Error, Share, VirtualTime};
+use crate::backend::{Error, Share};
 use crate::policy::Policy;
 use crate::trial::{Taken, Trial};
 
 /// So many companions can be asked: a bit stands for each.
 const MOST_COMPANIONS: usize = 64;
 
+/// What a run is made on.
+pub(super) struct Stage<'a> {
+    /// Runs a trial.
+    pub(super) simulate: &'a dyn Fn(&Trial) -> Result<Taken, Error>,
+    /// The policy as the hosts' reading of the paper has it.
+    pub(super) as_read: &'a dyn Fn(SendPolicy) -> SendPolicy,
+    /// The hosts' kernels have MORE whatever the policy.
+    pub(super) always_more: bool,
+}
+
 /// Runs the trial under each of `policies`, in their order, as often as it can come to something
 /// different.
 pub(super) fn run_each(
-    hosts: &PaperHosts,
+    stage: &Stage,
     trial: &Trial,
     policies: &[Policy],
 ) -> Result<Vec<Share>, Error> {
@@ -36,10 +45,10 @@ pub(super) fn run_each(
         }
         let companions: Vec<usize> = (leader + 1..policies.len())
             .filter(|other| shares[*other].is_none())
-            .filter(|other| are_asked_alike(hosts, &policies[leader], &policies[*other]))
+            .filter(|other| are_asked_alike(stage, &policies[leader], &policies[*other]))
             .take(MOST_COMPANIONS)
             .collect();
-        let (taken, differ) = run_together(hosts, trial, policies, leader, &companions)?;
+        let (taken, differ) = run_together(stage, trial, policies, leader, &companions)?;
         for (number, companion) in companions.into_iter().enumerate() {
             if differ & 1 << number == 0 {
                 shares[companion] = Some(Share {
@@ -59,18 +68,18 @@ pub(super) fn run_each(
 /// Runs the trial under the leader; gives, a bit for each companion, which of them would have decided
 /// otherwise.
 fn run_together(
-    hosts: &PaperHosts,
+    stage: &Stage,
     trial: &Trial,
     policies: &[Policy],
     leader: usize,
     companions: &[usize],
 ) -> Result<(Taken, u64), Error> {
     let read = |index: &usize| {
-        let policy = hosts.as_read(rule(&policies[*index])?.clone());
+        let policy = (stage.as_read)(rule(&policies[*index])?.clone());
         Some(policy.install())
     };
     let Some(leading) = read(&leader).filter(|_| !companions.is_empty()) else {
-        let taken = hosts.simulate(&trial.under(policies[leader].clone()))?;
+        let taken = (stage.simulate)(&trial.under(policies[leader].clone()))?;
         return Ok((taken, 0));
     };
     let differ = Arc::new(AtomicU64::new(0));
@@ -79,7 +88,7 @@ fn run_together(
         companions.iter().filter_map(read).collect(),
         differ.clone(),
     ));
-    let taken = hosts.simulate(&trial.under(Policy::Engine {
+    let taken = (stage.simulate)(&trial.under(Policy::Engine {
         label: policies[leader].label().to_owned().into(),
         policy: company,
     }))?;
@@ -95,11 +104,10 @@ fn rule(policy: &Policy) -> Option<&SendPolicy> {
 }
 
 /// Whether the sender puts the same questions to both.
-fn are_asked_alike(hosts: &PaperHosts, one: &Policy, other: &Policy) -> bool {
-    let always_more = hosts.more_in_every_variant();
+fn are_asked_alike(stage: &Stage, one: &Policy, other: &Policy) -> bool {
     let asked = |policy: &Policy| {
         let policy = rule(policy)?.clone().install();
-        let more = always_more || policy.includes_more();
+        let more = stage.always_more || policy.includes_more();
         // A sender with MORE heeds blocking in any case.
         let blocking = more || policy.heeds_blocking();
         Some((policy.takes_window_cuts(), more, blocking))

@@ -10,7 +10,7 @@ use tinygram_sim::costs::{ComesIn, HostCosts, SegmentCost};
 use tinygram_sim::medium::{ImpairmentRules, Medium, MediumKind, PointToPoint, Wire};
 use tinygram_sim::observer::Nobody;
 
-use super::{Scene, congestion, told, writes};
+use super::{HostsKind, Scene, congestion, told, writes};
 use crate::backend::{Backend, Conditions, Error, NOMINAL_RATE, VirtualTime};
 use crate::policy::{Policy, SocketPolicy};
 use crate::trial::{REQUEST, Taken, Trial};
@@ -55,7 +55,7 @@ impl LinuxHosts {
     pub fn new(over: Over) -> Self {
         Self {
             over,
-            profile: linux(),
+            profile: &Profile::LINUX_6,
             mss: ETHERNET_MSS,
             receive_buffer: RECEIVE_BUFFER,
             bits_per_second: None,
@@ -76,11 +76,11 @@ impl LinuxHosts {
 
     /// The ends of a connection, the client's first.
     fn ends(&self, trial: &Trial) -> [Config; 2] {
-        let mut client = self.config(linux(), SEND_BUFFER);
+        let mut client = self.config(&Profile::LINUX_6, SEND_BUFFER);
         let mut server = self.config(self.profile, trial.socket_buffer);
         server.sender.policy = told(&trial.policy, &server.sender.policy);
         if let Policy::Socket(SocketPolicy::QuickAck) = trial.policy {
-            client.receiver.policy = AckPolicy::named("linux-quickack").expect("registered");
+            client.receiver.policy = AckPolicy::LinuxQuickack;
         }
         [client, server]
     }
@@ -112,23 +112,12 @@ impl LinuxHosts {
     }
 }
 
-impl Over {
-    /// As shown.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Veth => "as over veth",
-            Self::Tun => "as over tun",
-        }
-    }
-}
-
 impl Backend for LinuxHosts {
     fn conditions(&self) -> Conditions {
         let server = self.config(self.profile, SEND_BUFFER);
         Conditions {
             backend: "sim".into(),
-            link: self.over.name().into(),
+            link: HostsKind::Linux(self.over).name().into(),
             stack: self.profile.name.into(),
             mss: self.mss - options_of(&server),
             congestion: congestion(&server),
@@ -152,10 +141,6 @@ impl VirtualTime for LinuxHosts {
     fn simulate(&self, trial: &Trial) -> Result<Taken, Error> {
         Ok(self.scene(trial).play(Nobody).0)
     }
-}
-
-fn linux() -> &'static Profile {
-    Profile::named("linux_6").expect("registered")
 }
 
 /// Octets that options take away from each segment, with a peer that has all of them.

@@ -26,6 +26,45 @@ use crate::policy::{Policy, SocketPolicy};
 use crate::trial::{Sample, Taken};
 use crate::workload::{Naglemark, Script, Waits, Writes};
 
+/// Which hosts are simulated, by name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum HostsKind {
+    /// [`PaperHosts`].
+    Paper,
+    /// [`LinuxHosts`] over a device of this kind.
+    Linux(Over),
+}
+
+impl HostsKind {
+    /// Every kind there is.
+    pub const ALL: [Self; 3] = [Self::Paper, Self::Linux(Over::Veth), Self::Linux(Over::Tun)];
+
+    /// As typed and shown.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Paper => "paper",
+            Self::Linux(Over::Veth) => "linux-veth",
+            Self::Linux(Over::Tun) => "linux-tun",
+        }
+    }
+
+    /// What they are, in a line.
+    #[must_use]
+    pub const fn summary(self) -> &'static str {
+        match self {
+            Self::Paper => "Mogul & Minshall's, whose results can be held against their tables",
+            Self::Linux(Over::Veth) => {
+                "Linux's in two namespaces, joined by a veth pair; the server has the rules of a profile"
+            }
+            Self::Linux(Over::Tun) => {
+                "The same, joined by a TUN device, as the kernel and our stack are"
+            }
+        }
+    }
+}
+
 /// A trial on simulated hosts, before it runs.
 struct Scene {
     world: WorldConfig,
@@ -77,7 +116,7 @@ impl Scene {
 fn told(policy: &Policy, own: &SendPolicy) -> SendPolicy {
     match policy {
         Policy::Engine { policy, .. } => policy.clone(),
-        Policy::Socket(SocketPolicy::NoDelay) => SendPolicy::named("off").expect("registered"),
+        Policy::Socket(SocketPolicy::NoDelay) => SendPolicy::Off,
         Policy::Socket(_) => own.clone(),
     }
 }

@@ -53,7 +53,7 @@ pub struct PaperHosts {
     pub waits: Waits,
 }
 
-/// What opening a connection takes, untimed (fitted; minor).
+/// What opening a connection takes, untimed (fitted: `PARAMETERS`).
 const SET_UP: Duration = Duration::from_millis(10);
 
 impl PaperHosts {
@@ -163,13 +163,9 @@ impl PaperHosts {
             .unwrap_or(self.model.receive_window(trial.socket_buffer));
         let mut config = self.host(64 * 1024, window);
         config.receiver.window_cap = window;
-        config.receiver.policy = self.ack_policy.clone().unwrap_or_else(|| {
-            let name = if self.infer {
-                INFERENCE
-            } else {
-                self.model.ack_policy()
-            };
-            AckPolicy::named(name).expect("a registered name")
+        config.receiver.policy = self.ack_policy.clone().unwrap_or_else(|| match self.infer {
+            true => INFERENCE,
+            false => self.model.ack_policy(),
         });
         config.receiver.timer = self.client_timer(trial.seed);
         config
@@ -204,7 +200,7 @@ impl PaperHosts {
     }
 
     /// The variant as the model reads the paper.
-    pub(super) fn as_read(&self, policy: SendPolicy) -> SendPolicy {
+    fn as_read(&self, policy: SendPolicy) -> SendPolicy {
         match self.model {
             Model::Literal => policy.to_the_letter(),
             Model::Fitted => policy,
@@ -212,14 +208,13 @@ impl PaperHosts {
     }
 
     /// Whether the hosts' kernels have MORE whatever the variant.
-    pub(super) fn more_in_every_variant(&self) -> bool {
+    fn more_in_every_variant(&self) -> bool {
         self.model.is_fitted()
     }
 
     /// Tru64 UNIX with this trial's sizes.
     fn host(&self, send_buffer: u64, receive_buffer: u64) -> Config {
-        let profile = Profile::named("tru64_4").expect("tru64_4 is registered");
-        let mut config = (profile.config)(&Sizes {
+        let mut config = (Profile::TRU64_4.config)(&Sizes {
             mss: self.mss,
             send_buffer,
             receive_buffer,
@@ -267,6 +262,11 @@ impl VirtualTime for PaperHosts {
     }
 
     fn simulate_each(&self, trial: &Trial, policies: &[Policy]) -> Result<Vec<Share>, Error> {
-        companions::run_each(self, trial, policies)
+        let stage = companions::Stage {
+            simulate: &|trial| self.simulate(trial),
+            as_read: &|policy| self.as_read(policy),
+            always_more: self.more_in_every_variant(),
+        };
+        companions::run_each(&stage, trial, policies)
     }
 }

@@ -148,7 +148,7 @@ impl Parameters {
 
     /// Client and server.
     fn ends(&self) -> [Config; 2] {
-        let profile = Profile::named("solaris_8").expect("registered");
+        let profile = Profile::SOLARIS_8;
         let sizes = Sizes {
             mss: MSS,
             send_buffer: BUFFER,

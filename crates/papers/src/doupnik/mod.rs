@@ -5,6 +5,7 @@
 //! draft's Table 1, and [`table::test`] the test as a pair of hosts ran it there.
 //!
 //! ```
+//! use tinygram_engine::sender::send_policy::SendPolicy;
 //! use tinygram_papers::doupnik::published::{File, TABLE};
 //! use tinygram_papers::doupnik::{table, web};
 //!
@@ -12,17 +13,20 @@
 //! let parameters = web::Parameters {
 //!     file: 10_000,
 //!     window: 8192,
-//!     ..table::test(&TABLE[2], "minshall", File::Long)
+//!     ..table::test(&TABLE[2], SendPolicy::Minshall, File::Long)
 //! };
 //! println!("{:.1} ms per request", parameters.run().mean_ms());
 //! # assert!(parameters.run().mean_ms() < 2.0);
 //! ```
 
+pub mod examples;
 mod fit;
 pub mod published;
 mod sweep;
 pub mod table;
 pub mod web;
+
+use tinygram_engine::sender::send_policy::SendPolicy;
 
 use crate::Experiment;
 use crate::experiment::{Effort, Layout, Origin, Outcome, Paper, Parameter, Trace};
@@ -31,13 +35,22 @@ pub use sweep::tail_behind_an_odd_segment;
 use table::{HEADERS, Measurements};
 
 /// Its experiments.
-pub const EXPERIMENTS: &[Experiment] = &[Experiment {
-    id: "doupnik-table-1",
-    paper: Paper::Doupnik,
-    title: "web pages per second under Nagle's rule, without it and under the new policy",
-    source: "Table 1, section 3.0",
-    run,
-}];
+pub const EXPERIMENTS: &[Experiment] = &[
+    Experiment {
+        id: "doupnik-table-1",
+        paper: Paper::Doupnik,
+        title: "web pages per second under Nagle's rule, without it and under the new policy",
+        source: "Table 1, section 3.0",
+        run,
+    },
+    Experiment {
+        id: "doupnik-examples",
+        paper: Paper::Doupnik,
+        title: "which forms of the rules hold the tail in the draft's examples",
+        source: "Sections 1.4 to 2.3",
+        run: examples::run,
+    },
+];
 
 fn run(_: &Effort) -> Outcome {
     let measured = table::measure();
@@ -174,7 +187,7 @@ fn traces(measured: &[Measurements]) -> Vec<Trace> {
                 pair.window >> 10
             ),
             hosts: [pair.client.name(), pair.server.name()],
-            sent: measured.of(policy, file).last.clone(),
+            sent: measured.of(&policy, file).last.clone(),
         }
     };
     shown.into_iter().map(trace).collect()
@@ -190,7 +203,7 @@ fn notes(measured: &[Measurements]) -> Vec<String> {
     let odd = printed(4, Setting::NagleOn, File::Short);
     let unit = printed(3, Setting::NagleOff, File::Long);
     let segments = (long - HEADERS[0]) / u64::from(web::MSS);
-    let bsd = measured[3].of("nagle", File::Long).rate();
+    let bsd = measured[3].of(&SendPolicy::Nagle, File::Long).rate();
     vec![
         format!(
             "A request of the \"33KB file\" brings {long} B by the table's own KB/s, and one of \

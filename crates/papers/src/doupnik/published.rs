@@ -1,5 +1,8 @@
 //! Table 1, "Web page test results, requests and bytes per second".
 
+use tinygram_engine::profile::Profile;
+use tinygram_engine::sender::send_policy::SendPolicy;
+
 /// What was switched on the server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Setting {
@@ -176,14 +179,14 @@ impl Pair {
 }
 
 impl Stack {
-    /// Its profile's name.
+    /// Its profile.
     #[must_use]
-    pub const fn profile(self) -> &'static str {
+    pub const fn profile(self) -> Profile {
         match self {
-            Self::UnixWare => "unixware_7",
-            Self::FreeBsd => "freebsd_3_2",
-            Self::Solaris => "solaris_7",
-            Self::Linux => "linux_2_2",
+            Self::UnixWare => Profile::UNIXWARE_7,
+            Self::FreeBsd => Profile::FREEBSD_3_2,
+            Self::Solaris => Profile::SOLARIS_7,
+            Self::Linux => Profile::LINUX_2_2,
         }
     }
 
@@ -198,18 +201,18 @@ impl Stack {
         }
     }
 
-    /// The send policy, by name, that a setting means on it: strict forms or liberal ones
+    /// The send policy that a setting means on it: strict forms or liberal ones
     /// (section 3.0). That the new policy was built in the form of the Nagle rule it replaced is
     /// read between the lines of section 2.2: rule 3 is there for stacks "designed for the liberal
     /// Nagle approach".
     #[must_use]
-    pub const fn policy(self, setting: Setting) -> &'static str {
+    pub const fn policy(self, setting: Setting) -> SendPolicy {
         match (setting, self) {
-            (NagleOff, _) => "off",
-            (NagleOn, UnixWare | FreeBsd) => "strict-nagle",
-            (NagleOn, Solaris | Linux) => "liberal-nagle",
-            (NewPolicy, UnixWare | FreeBsd) => "doupnik",
-            (NewPolicy, Solaris | Linux) => "doupnik-liberal",
+            (NagleOff, _) => SendPolicy::Off,
+            (NagleOn, UnixWare | FreeBsd) => SendPolicy::StrictNagle,
+            (NagleOn, Solaris | Linux) => SendPolicy::LiberalNagle,
+            (NewPolicy, UnixWare | FreeBsd) => SendPolicy::Doupnik,
+            (NewPolicy, Solaris | Linux) => SendPolicy::DoupnikLiberal,
         }
     }
 

@@ -1,6 +1,7 @@
 //! Which files stall: the same test over all sizes, and what parity alone says of them.
 
 use rayon::prelude::*;
+use tinygram_engine::sender::send_policy::SendPolicy;
 
 use super::published::{File, Pair, TABLE};
 use super::table::{HEADERS, fitted_costs, test};
@@ -14,11 +15,16 @@ const LARGEST: u64 = 40_000;
 const STALL_MS: f64 = 50.0;
 
 /// The policies of the pictures. Nagle off would lie upon the new policy.
-const POLICIES: [&str; 4] = ["strict-nagle", "nagle", "liberal-nagle", "doupnik"];
+const POLICIES: [SendPolicy; 4] = [
+    SendPolicy::StrictNagle,
+    SendPolicy::Nagle,
+    SendPolicy::LiberalNagle,
+    SendPolicy::Doupnik,
+];
 
 /// A policy's requests, by size.
 struct Swept {
-    policy: &'static str,
+    policy: SendPolicy,
     /// Size, ms per request, data segments per request.
     points: Vec<(f64, f64, f64)>,
 }
@@ -53,14 +59,14 @@ fn sizes() -> impl Iterator<Item = u64> {
 
 fn sweep(pair: &Pair) -> Vec<Swept> {
     let costs = fitted_costs(pair);
-    let run = |policy: &'static str| {
+    let run = |policy: SendPolicy| {
         let sizes: Vec<u64> = sizes().collect();
         let point = |file: &u64| {
             let parameters = Parameters {
                 file: *file,
                 costs,
                 requests: 2,
-                ..test(pair, policy, File::Long)
+                ..test(pair, policy.clone(), File::Long)
             };
             let measured = parameters.run();
             (
@@ -69,10 +75,8 @@ fn sweep(pair: &Pair) -> Vec<Swept> {
                 measured.segments().count() as f64,
             )
         };
-        Swept {
-            policy,
-            points: sizes.par_iter().map(point).collect(),
-        }
+        let points = sizes.par_iter().map(point).collect();
+        Swept { policy, points }
     };
     POLICIES.into_iter().map(run).collect()
 }
@@ -118,7 +122,7 @@ fn stalls(pair: &Pair, swept: &[Swept]) -> Plot {
 /// What the policies cost in packets.
 fn segments(pair: &Pair, swept: &[Swept]) -> Plot {
     let series = |swept: &Swept| Series {
-        name: swept.policy.into(),
+        name: swept.policy.to_string(),
         mark: Mark::Steps,
         points: swept
             .points

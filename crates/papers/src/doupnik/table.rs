@@ -1,22 +1,25 @@
 //! Table 1, line by line: every pair of hosts under every form of the rules.
 
+use std::mem::discriminant;
+
 use rayon::prelude::*;
 use tinygram_engine::sender::send_policy::SendPolicy;
 
 use super::fit;
 use super::published::{File, Pair, Setting, Stack, TABLE};
 use super::web::{Costs, Measured, Parameters};
-use crate::experiment::{Class, Row, Tolerance, Value};
+use crate::experiment::{Class, Row};
 use crate::standard::Standard;
+use crate::value::{Tolerance, Value};
 
 /// Both forms of Nagle's rule, with BSD's third one; none; both forms of the new policy.
-pub const POLICIES: [&str; 6] = [
-    "nagle",
-    "strict-nagle",
-    "liberal-nagle",
-    "off",
-    "doupnik",
-    "doupnik-liberal",
+pub const POLICIES: [SendPolicy; 6] = [
+    SendPolicy::Nagle,
+    SendPolicy::StrictNagle,
+    SendPolicy::LiberalNagle,
+    SendPolicy::Off,
+    SendPolicy::Doupnik,
+    SendPolicy::DoupnikLiberal,
 ];
 
 /// The two short writes before the file, in octets. The rates count them, which is why a "2.2KB
@@ -61,18 +64,14 @@ pub(super) struct Measurements {
 }
 
 /// The test as a pair of hosts ran it, with a server whose work takes no time.
-///
-/// # Panics
-///
-/// If `policy` is not the name of a send policy.
 #[must_use]
-pub fn test(pair: &Pair, policy: &str, file: File) -> Parameters {
+pub fn test(pair: &Pair, policy: SendPolicy, file: File) -> Parameters {
     Parameters {
         client: pair.client.profile(),
         server: pair.server.profile(),
         window: pair.window,
         send_buffer: pair.server.send_buffer(),
-        policy: SendPolicy::named(policy).expect("a registered policy"),
+        policy,
         headers: HEADERS,
         file: file.octets_per_request() - HEADERS.iter().sum::<u64>(),
         requests: REQUESTS,
@@ -83,16 +82,16 @@ pub fn test(pair: &Pair, policy: &str, file: File) -> Parameters {
 /// What the work of a pair's server costs, fitted to the table.
 #[must_use]
 pub fn fitted_costs(pair: &Pair) -> Costs {
-    fit::costs(pair, &|file| test(pair, "off", file))
+    fit::costs(pair, &|file| test(pair, SendPolicy::Off, file))
 }
 
 /// All pairs.
 pub(super) fn measure() -> Vec<Measurements> {
     let measure = |pair: &'static Pair| {
         let costs = fitted_costs(pair);
-        let run = |policy: &&str| {
+        let run = |policy: &SendPolicy| {
             File::BOTH.map(|file| {
-                let parameters = test(pair, policy, file);
+                let parameters = test(pair, policy.clone(), file);
                 Parameters {
                     costs,
                     ..parameters
@@ -111,19 +110,19 @@ pub(super) fn measure() -> Vec<Measurements> {
 
 impl Measurements {
     /// What came of a policy and a file.
-    pub(super) fn of(&self, policy: &str, file: File) -> &Measured {
-        let index = POLICIES.iter().position(|name| *name == policy);
+    pub(super) fn of(&self, policy: &SendPolicy, file: File) -> &Measured {
+        let index = POLICIES.iter().position(|one| are_one(one, policy));
         &self.by_policy[index.expect("one of the list")][file as usize]
     }
 
-    fn rate(&self, policy: &str, file: File) -> f64 {
+    fn rate(&self, policy: &SendPolicy, file: File) -> f64 {
         self.of(policy, file).rate()
     }
 
     /// Published beside reproduced, a few for each policy and file.
     pub(super) fn rows(&self) -> Vec<Row> {
         let mut rows = Vec::new();
-        for policy in POLICIES {
+        for policy in &POLICIES {
             for file in File::BOTH {
                 rows.push(self.verdict(policy, file));
                 rows.push(self.requests(policy, file));
@@ -135,8 +134,8 @@ impl Measurements {
     }
 
     /// The setting of this server that a policy stands for, if it is one that it has.
-    fn setting(&self, policy: &str) -> Option<Setting> {
-        let means = |setting: &Setting| self.pair.server.policy(*setting) == policy;
+    fn setting(&self, policy: &SendPolicy) -> Option<Setting> {
+        let means = |setting: &Setting| are_one(&self.pair.server.policy(*setting), policy);
         Setting::ALL.into_iter().find(means)
     }
 
@@ -152,18 +151,18 @@ impl Measurements {
             // A tick at each request: what the host costs does not show.
             Some(rate) if rate <= TICKS_PER_SECOND => (Class::Rules, Allowed::Requests(0.5)),
             _ if setting == Some(Setting::NagleOff) => (Class::Fitted, Allowed::Share(FITTED_BACK)),
-            _ => (Class::Fitted, Allowed::Share(FOLLOWS)),
+            _ => (Class::Predicted, Allowed::Share(FOLLOWS)),
         }
     }
 
     /// Whether the server stalls: by one measure, be the rates the paper's or ours.
-    fn verdict(&self, policy: &str, file: File) -> Row {
+    fn verdict(&self, policy: &SendPolicy, file: File) -> Row {
         let published = self.published(self.setting(policy), file);
         let off = self.published(Some(Setting::NagleOff), file);
         let paper = published
             .zip(off)
-            .map(|(rate, off)| Standard::printed(verdict(rate, off)));
-        let ours = verdict(self.rate(policy, file), self.rate("off", file));
+            .map(|(rate, off)| Standard::derived(verdict(rate, off)));
+        let ours = verdict(self.rate(policy, file), self.rate(&SendPolicy::Off, file));
         self.row(
             policy,
             file,
@@ -174,7 +173,7 @@ impl Measurements {
         )
     }
 
-    fn requests(&self, policy: &str, file: File) -> Row {
+    fn requests(&self, policy: &SendPolicy, file: File) -> Row {
         let setting = self.setting(policy);
         let paper = self.published(setting, file);
         let (class, allowed) = self.claim(setting, paper);
@@ -186,7 +185,7 @@ impl Measurements {
 
     /// The same rate in KB of 1000: it follows from the requests and what each of them brings, and is
     /// held to their tolerance, in KB.
-    fn kilobytes(&self, policy: &str, file: File) -> Row {
+    fn kilobytes(&self, policy: &SendPolicy, file: File) -> Row {
         let setting = self.setting(policy);
         let requests = self.published(setting, file);
         let (class, allowed) = self.claim(setting, requests);
@@ -200,13 +199,13 @@ impl Measurements {
     }
 
     /// The draft's claim is the new policy's: "essentially the same as non-Nagle mode".
-    fn ratio(&self, policy: &str, file: File) -> Row {
+    fn ratio(&self, policy: &SendPolicy, file: File) -> Row {
         let new = self.setting(policy).filter(|it| *it == Setting::NewPolicy);
         let new = self.published(new, file);
         let off = self.published(Some(Setting::NagleOff), file);
         let quotient = new.zip(off).map(|(new, off)| Value::Number(new / off, 3));
-        let ours = self.rate(policy, file) / self.rate("off", file);
-        let claim = (Class::Fitted, Tolerance::Share(RATIO));
+        let ours = self.rate(policy, file) / self.rate(&SendPolicy::Off, file);
+        let claim = (Class::Predicted, Tolerance::Share(RATIO));
         self.row(
             policy,
             file,
@@ -219,7 +218,7 @@ impl Measurements {
 
     fn row(
         &self,
-        policy: &str,
+        policy: &SendPolicy,
         file: File,
         measure: &'static str,
         standard: Option<Standard>,
@@ -243,7 +242,7 @@ impl Measurements {
                 ("client", text(self.pair.client.name())),
                 ("server", text(self.pair.server.name())),
                 ("window", Value::Count(self.pair.window)),
-                ("policy", text(policy)),
+                ("policy", Value::Text(policy.to_string())),
                 ("file", text(file.name())),
                 ("measure", text(measure)),
             ],
@@ -253,6 +252,11 @@ impl Measurements {
             class,
         }
     }
+}
+
+/// Whether both are the same of the engine's policies.
+fn are_one(one: &SendPolicy, other: &SendPolicy) -> bool {
+    discriminant(one) == discriminant(other)
 }
 
 /// "Yielding five exchanges per second" (abstract).

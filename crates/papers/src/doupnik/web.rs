@@ -32,10 +32,10 @@ const LATE: Duration = Duration::from_secs(1_000_000);
 /// A run of the test. Sizes are in octets.
 #[derive(Clone, Debug)]
 pub struct Parameters {
-    /// The client's stack, by its profile's name.
-    pub client: &'static str,
-    /// The server's stack, by its profile's name.
-    pub server: &'static str,
+    /// The client's stack.
+    pub client: Profile,
+    /// The server's stack.
+    pub server: Profile,
     /// The client's receive window.
     pub window: u64,
     /// The server's send buffer.
@@ -80,10 +80,6 @@ pub struct Measured {
 
 impl Parameters {
     /// Runs the test.
-    ///
-    /// # Panics
-    ///
-    /// If the name of a profile is not in [`Profile::LIST`].
     #[must_use]
     pub fn run(&self) -> Measured {
         let writes = self.writes();
@@ -131,10 +127,8 @@ impl Parameters {
             send_buffer: self.send_buffer,
             receive_buffer: self.window,
         };
-        let [client, mut server] = [self.client, self.server].map(|name| {
-            let profile = Profile::named(name).expect("a registered profile");
-            (profile.config)(&sizes)
-        });
+        let [client, mut server] =
+            [self.client, self.server].map(|profile| (profile.config)(&sizes));
         server.sender.policy = self.policy.clone();
         [client, server]
     }

@@ -52,8 +52,7 @@ pub(super) const PACE: Pace = Pace {
 
 /// The rules of one end, whose first tick of [`TICK`] falls after `first_tick`.
 pub(super) fn end(mss: u16, first_tick: Duration) -> Config {
-    let profile = Profile::named("sunos_4_1").expect("registered");
-    let mut config = (profile.config)(&Sizes {
+    let mut config = (Profile::SUNOS_4_1.config)(&Sizes {
         mss,
         send_buffer: WINDOW,
         receive_buffer: WINDOW,
@@ -262,18 +261,12 @@ pub(super) fn parameters() -> Vec<Parameter> {
                 "195 ms (P-HTTP, first fix): stalls end at ticks, so that retrieval and closing add up to 200 ms",
             ),
         ),
-        of(
-            "segment in, out",
-            format!("{}, {}", micros(IN), micros(OUT)),
-            trace,
-        ),
-        of(
-            "wake-up, read, write, chunk",
-            [COSTS.wakeup, COSTS.read, COSTS.write, COSTS.chunk]
-                .map(micros)
-                .join(", "),
-            trace,
-        ),
+        of("segment in", micros(IN), trace),
+        of("segment out", micros(OUT), trace),
+        of("wake-up", micros(COSTS.wakeup), trace),
+        of("read", micros(COSTS.read), trace),
+        of("write", micros(COSTS.write), trace),
+        of("chunk", micros(COSTS.chunk), trace),
         of(
             "copying",
             format!("{} ns an octet", COSTS.copy_ps_per_octet / 1000),

@@ -5,8 +5,9 @@ use super::hosts::{self, Fixes, Over};
 use super::published::STALL_MS;
 use super::table_1::{self, Measured};
 use super::transaction::{Problem, Stall};
-use crate::experiment::{Class, Effort, Layout, Outcome, Row, Tolerance, Value};
+use crate::experiment::{Class, Effort, Layout, Outcome, Row};
 use crate::standard::Standard;
+use crate::value::{Tolerance, Value};
 
 /// Section 2.2.
 pub(super) fn short_initial_segment(effort: &Effort) -> Outcome {
@@ -27,7 +28,7 @@ pub(super) fn short_initial_segment(effort: &Effort) -> Outcome {
     outcome.rows.extend(lengths(
         Problem::ShortInitialSegment,
         Fixes::NONE,
-        Class::Fitted,
+        Class::Predicted,
         effort,
     ));
     outcome

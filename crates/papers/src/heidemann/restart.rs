@@ -9,8 +9,9 @@ use tinygram_sim::observer;
 use super::hosts::{self, Fixes, Over, PACE, TICK};
 use super::transaction::{Setting, fetched};
 use crate::experiment::{
-    Class, Effort, Layout, Mark, Origin, Outcome, Parameter, Plot, Row, Series, Tolerance, Value,
+    Class, Effort, Layout, Mark, Origin, Outcome, Parameter, Plot, Row, Series,
 };
+use crate::value::{Tolerance, Value};
 
 /// "1Mb/sec bandwidth at 90ms latency" (section 2.5).
 const BITS_PER_SECOND: u64 = 1_000_000;

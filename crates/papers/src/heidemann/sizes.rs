@@ -5,9 +5,8 @@ use tinygram_engine::receiver::ack_policy::AckTimer;
 
 use super::hosts::{self, Fixes, HEADERS, MSS, Over, PACE, TICK};
 use super::transaction::Problem;
-use crate::experiment::{
-    Class, Effort, Layout, Mark, Outcome, Plot, Row, Series, Tolerance, Value,
-};
+use crate::experiment::{Class, Effort, Layout, Mark, Outcome, Plot, Row, Series};
+use crate::value::{Tolerance, Value};
 
 /// Documents up to this size, in octets, in steps of so many.
 const LARGEST: u64 = 16_384;

@@ -6,8 +6,9 @@ use tinygram_sim::dice::{Dice, Purpose};
 use super::hosts::{self, Fixes, MSS, Over, PACE, TICK};
 use super::published::{Retrieval, TABLE_1};
 use super::transaction::Stall;
-use crate::experiment::{Class, Effort, Layout, Outcome, Row, Tolerance, Value};
+use crate::experiment::{Class, Effort, Layout, Outcome, Row};
 use crate::standard::Standard;
+use crate::value::{Tolerance, Value};
 
 /// Transactions in a row, as in the paper.
 const TRANSACTIONS: u64 = 100;
@@ -37,7 +38,8 @@ const LINES: [Line; 4] = [
         published: &TABLE_1[1],
         over: Over::PHttp,
         fixes: Fixes::NONE,
-        class: Class::Rules,
+        // What it takes less than whole ticks is the client's closing, fitted to the next line.
+        class: Class::Predicted,
         tolerance: Tolerance::Share(0.03),
         stalls: 3,
     },
@@ -45,7 +47,7 @@ const LINES: [Line; 4] = [
         published: &TABLE_1[2],
         over: Over::PHttp,
         fixes: Fixes::FIRST,
-        class: Class::Rules,
+        class: Class::Fitted,
         tolerance: Tolerance::Share(0.01),
         stalls: 1,
     },
@@ -70,10 +72,13 @@ pub(super) struct Measured {
 /// The whole table, with what the text says about its stalls.
 pub(super) fn table(effort: &Effort) -> Outcome {
     let mut rows = Vec::new();
+    let mut means = Vec::new();
     for line in &LINES {
         let measured = measure(line.over, line.fixes, effort.seed);
         rows.extend(line.rows(&measured));
+        means.push(measured.mean());
     }
+    rows.extend(in_words(&means));
     Outcome {
         rules: hosts::RULES.to_vec(),
         parameters: hosts::parameters(),
@@ -85,6 +90,55 @@ pub(super) fn table(effort: &Effort) -> Outcome {
         notes: notes(),
         ..Outcome::default()
     }
+}
+
+/// What the abstract, the introduction and sections 2.1 and 2.2 make of the table's four times.
+fn in_words(means: &[f64]) -> Vec<Row> {
+    let [http, unfixed, first, both] = means[..] else {
+        unreachable!("four lines")
+    };
+    let row = |what: &str, printed: f64, ours: f64, tolerance, class| Row {
+        cell: vec![("measure", Value::Text(what.into()))],
+        standard: Some(Standard::printed(Value::Number(printed, 0))),
+        reproduced: Value::Number(ours, 1),
+        tolerance,
+        class,
+    };
+    let rounded = Tolerance::Within(0.5);
+    vec![
+        row(
+            "P-HTTP over HTTP (times)",
+            14.0,
+            unfixed / http,
+            rounded,
+            Class::Predicted,
+        ),
+        row(
+            "P-HTTP with both fixes, below HTTP (%)",
+            40.0,
+            100.0 * (1.0 - both / http),
+            Tolerance::Within(1.0),
+            Class::Fitted,
+        ),
+        row(
+            "P-HTTP over P-HTTP with both fixes (times)",
+            20.0,
+            unfixed / both,
+            rounded,
+            Class::KnownMismatch("the paper's own 605 over 26 ms are 23 times"),
+        ),
+        Row {
+            standard: Some(Standard::derived(Value::Number(1.0 / 3.0, 2))),
+            reproduced: Value::Number(first / unfixed, 2),
+            ..row(
+                "P-HTTP with the first fix, of P-HTTP (\"a third\")",
+                0.0,
+                0.0,
+                Tolerance::Within(0.05),
+                Class::Predicted,
+            )
+        },
+    ]
 }
 
 fn notes() -> Vec<String> {
@@ -118,10 +172,6 @@ fn notes() -> Vec<String> {
         "A transaction goes before, untimed: it brings clocks and transactions into step, as the \
          published deviation of 1.9 ms around 195 ms shows that they were."
             .into(),
-        format!(
-            "The abstract's \"20 times slower than potential P-HTTP\" is {:.0} times by Table 1.",
-            TABLE_1[1].mean / TABLE_1[3].mean
-        ),
     ]
 }
 

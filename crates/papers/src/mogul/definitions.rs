@@ -4,8 +4,9 @@ use tinygram_engine::sender::send_policy::Registered;
 use tinygram_naglemark::TrialType;
 
 use super::tables::VARIANTS;
-use crate::experiment::{Class, Effort, Layout, Outcome, Row, Tolerance, Value};
+use crate::experiment::{Class, Effort, Layout, Outcome, Row};
 use crate::standard::Standard;
+use crate::value::{Tolerance, Value};
 
 /// Table 2: a letter for each way of choosing lengths and connections.
 pub(super) fn trial_types(_: &Effort) -> Outcome {

@@ -12,10 +12,9 @@ use super::published::Table;
 use super::scores::{RULES, parameters};
 use super::stalled::{outcome, plan};
 use super::tables::entry_tolerance;
-use crate::experiment::{
-    Class, Effort, Mark, Origin, Outcome, Parameter, Plot, Row, Series, Tolerance, Value,
-};
+use crate::experiment::{Class, Effort, Mark, Origin, Outcome, Parameter, Plot, Row, Series};
 use crate::standard::Standard;
+use crate::value::{Tolerance, Value};
 
 const KIB: u64 = 1024;
 
@@ -60,7 +59,7 @@ pub(super) fn figure_7(effort: &Effort) -> Outcome {
     };
     let start_up = figure.yardstick().estimate(0);
     let rows = vec![
-        figure.score(Some(0.0), 0.05),
+        figure.score(Some(0.0), Tolerance::Within(0.05)),
         row(
             "points below length / raw rate",
             Some(Standard::derived(Value::Count(0))),
@@ -342,12 +341,12 @@ impl Figure {
         regression(undelayed)
     }
 
-    fn score(&self, published: Option<f64>, within: f64) -> Row {
+    fn score(&self, published: Option<f64>, tolerance: Tolerance) -> Row {
         row(
             "score (%)",
             published.map(|percent| Standard::printed(Value::Number(percent, 1))),
             Value::Number(self.score_percent, 1),
-            Tolerance::Within(within),
+            tolerance,
             Class::Fitted,
         )
     }

@@ -1,6 +1,7 @@
 //! Mogul & Minshall, "Rethinking the TCP Nagle algorithm", ACM Computer Communication Review 2001.
 
 mod definitions;
+mod examples;
 mod figures;
 pub mod independent;
 mod phase_locking;
@@ -11,6 +12,7 @@ mod scores;
 mod section_9;
 mod slopes;
 mod stalled;
+mod statements;
 pub mod tables;
 mod vulnerable;
 
@@ -67,6 +69,20 @@ pub const EXPERIMENTS: &[Experiment] = &[
         title: "delayed transfers on FDDI, receiver inferring the sender's buffer",
         source: "Table 7, section 9",
         run: |effort| scores::run(7, effort),
+    },
+    Experiment {
+        id: "mogul-figure-1",
+        paper: Paper::Mogul,
+        title: "a transfer that is not delayed, and one that is",
+        source: "Figures 1 and 2, section 3",
+        run: examples::figures,
+    },
+    Experiment {
+        id: "mogul-section-3.1",
+        paper: Paper::Mogul,
+        title: "buffers torn by an application that writes 4096 octets at a time",
+        source: "section 3.1",
+        run: examples::torn,
     },
     Experiment {
         id: "mogul-figure-7",

@@ -13,6 +13,7 @@ use tinygram_engine::connection::Config;
 use tinygram_engine::profile::{Profile, Sizes};
 use tinygram_engine::receiver::ack_policy::AckTimer;
 use tinygram_engine::sender::send_policy::SendPolicy;
+use tinygram_engine::socket::copy_rule::CopyRule;
 use tinygram_engine::{Duration, Instant};
 use tinygram_naglemark::REQUEST;
 use tinygram_naglemark::workload::{Naglemark, Script, Writes};
@@ -28,6 +29,8 @@ pub struct Path {
     pub profile: &'static Profile,
     /// The maximum segment size, in octets; at least 1.
     pub mss: u16,
+    /// The kernel's copying unit in octets, at least 1, where it copies in such units; absent for its own.
+    pub mclbytes: Option<u64>,
     /// A full-duplex link's rate; at least 1.
     pub bits_per_second: u64,
     /// The round-trip time beyond what the link's rate takes.
@@ -94,11 +97,16 @@ impl Path {
     }
 
     fn host(&self, length: u32) -> Config {
-        (self.profile.config)(&Sizes {
+        let mut config = (self.profile.config)(&Sizes {
             mss: self.mss,
             send_buffer: u64::from(length).max(64 * 1024),
             receive_buffer: RECEIVE_BUFFER,
-        })
+        });
+        if let (CopyRule::Mclbytes(rule), Some(cluster)) = (&mut config.copy_rule, self.mclbytes) {
+            rule.cluster = cluster;
+            config.sender.cluster = cluster;
+        }
+        config
     }
 
     /// Under which phases of the client's ACK clock `count` responses (at least 1) of one length meet
@@ -143,6 +151,7 @@ mod tests {
         Path {
             profile: Profile::named(profile).expect(profile),
             mss: 1460,
+            mclbytes: None,
             bits_per_second: 100_000_000,
             rtt: Duration::ZERO,
         }
@@ -180,6 +189,26 @@ mod tests {
         assert_eq!(differ, cut_by_the_window);
     }
 
+    /// 4400 octets are copied in one piece by a unit of 8192, whose pass began idle, and not by one of 4096.
+    #[test]
+    fn the_copying_unit_moves_the_lengths_that_stall() {
+        let stalls = |mclbytes| {
+            let path = Path {
+                mclbytes,
+                ..path("tru64_4")
+            };
+            stall(&path, "nagle", 4400) > Duration::from_millis(100)
+        };
+        assert!(!stalls(None) && !stalls(Some(8192)));
+        assert!(stalls(Some(4096)));
+        let linux = path("linux_6");
+        let typed = Path {
+            mclbytes: Some(512),
+            ..linux
+        };
+        assert_eq!(stall(&typed, "nagle", 4400), stall(&linux, "nagle", 4400));
+    }
+
     #[test]
     fn the_modified_policies_hold_none_of_them() {
         let path = path("tru64_4");
@@ -193,11 +222,7 @@ mod tests {
 
     #[test]
     fn segments_are_those_of_the_second_response() {
-        let taken = path("modern").respond(
-            &SendPolicy::named("off").expect("registered"),
-            14_601,
-            Duration::ZERO,
-        );
+        let taken = path("modern").respond(&SendPolicy::Off, 14_601, Duration::ZERO);
         assert_eq!(taken.segments, 11);
     }
 

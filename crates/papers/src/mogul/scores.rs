@@ -1,13 +1,16 @@
 //! Tables 4 to 7 as experiments: every entry, the mean distance, and the order of the variants.
 
+use tinygram_naglemark::Keep;
 use tinygram_naglemark::hosts::{Model, PARAMETERS};
 
 use super::published::{Row as PublishedRow, SOCKET_BUFFERS, Table};
+use super::statements;
 use super::tables::{
-    Entry, KNOWN_MISMATCHES, entries, entry_tolerance, mean_distance, measured, tolerance,
+    Entry, KNOWN_MISMATCHES, entries, entry_tolerance, kept, mean_distance, measured, tolerance,
 };
-use crate::experiment::{Class, Effort, Layout, Origin, Outcome, Parameter, Row, Tolerance, Value};
+use crate::experiment::{Class, Effort, Layout, Origin, Outcome, Parameter, Row};
 use crate::standard::Standard;
+use crate::value::{Tolerance, Value};
 
 /// Without chance in its hosts, the literal model has little to average.
 const LITERAL_REPETITIONS: u32 = 1;
@@ -15,17 +18,23 @@ const LITERAL_REPETITIONS: u32 = 1;
 /// Measures table `number` (4 to 7), with the fitted model and, beside it, to the letter.
 pub(super) fn run(number: u8, effort: &Effort) -> Outcome {
     let table = Table::numbered(number).expect("one of Tables 4 to 7");
-    let measured = |model, repetitions| measured(number, model, repetitions, effort.seed);
-    let cells = measured(Model::Fitted, effort.repetitions);
+    let cells = kept(
+        number,
+        Model::Fitted,
+        effort.repetitions,
+        effort.seed,
+        Keep::All,
+    );
     let ours = in_the_papers_order(table, &entries(&cells));
     let literal = has_a_literal_reading(number).then(|| {
-        let cells = measured(Model::Literal, LITERAL_REPETITIONS);
+        let cells = measured(number, Model::Literal, LITERAL_REPETITIONS, effort.seed);
         in_the_papers_order(table, &entries(&cells))
     });
     let mut rows: Vec<Row> = ours.iter().map(|entry| row(table, entry)).collect();
     rows.extend(table.rows.iter().map(|row| worst(table, row, &ours)));
     rows.push(distance(table, &ours));
     rows.push(order(table, &ours));
+    rows.extend(statements::rows(table, &cells));
     rows.extend(literal.iter().flatten().map(to_the_letter));
     Outcome {
         rules: RULES.to_vec(),
@@ -107,7 +116,7 @@ fn row(table: &Table, entry: &Entry) -> Row {
         cell: cell(entry),
         standard: Some(Standard::printed(percent(published))),
         reproduced: percent(entry.score_percent),
-        tolerance: Tolerance::Within(entry_tolerance(table.number, &entry.variant, published)),
+        tolerance: entry_tolerance(table.number, &entry.variant, published),
         class: known.map_or(Class::Fitted, |known| Class::KnownMismatch(known.why)),
     }
 }
@@ -122,7 +131,7 @@ fn worst(table: &Table, published: &PublishedRow, ours: &[Entry]) -> Row {
         ],
         standard: Some(Standard::printed(percent(of_paper))),
         reproduced: percent(worst_of_ours(published.variant, ours)),
-        tolerance: Tolerance::Within(entry_tolerance(table.number, published.variant, of_paper)),
+        tolerance: entry_tolerance(table.number, published.variant, of_paper),
         class: Class::Fitted,
     }
 }
@@ -227,7 +236,10 @@ fn percent(score: f64) -> Value {
 pub(super) fn parameters() -> Vec<Parameter> {
     let fitted = PARAMETERS.iter().map(|parameter| Parameter {
         name: parameter.name,
-        value: format!("{} (the text: {})", parameter.fitted, parameter.literal),
+        value: match parameter.fitted == parameter.literal {
+            true => format!("{} (in both models)", parameter.fitted),
+            false => format!("{} (the text: {})", parameter.fitted, parameter.literal),
+        },
         origin: Origin::Fitted(parameter.why),
     });
     fitted.collect()

@@ -6,8 +6,9 @@ use tinygram_sim::medium::{Frame, Side};
 use tinygram_sim::observer::Trace as Recorder;
 
 use super::stalled::Setting;
-use crate::experiment::{Class, Effort, Origin, Outcome, Parameter, Row, Tolerance, Trace, Value};
+use crate::experiment::{Class, Effort, Origin, Outcome, Parameter, Row, Trace};
 use crate::standard::Standard;
+use crate::value::{Tolerance, Value};
 
 /// "When app_buf_size = 4096 and msglength = 12289 = app_buf_size * 3 + 1, on FDDI".
 const LENGTH: u32 = 12_289;

@@ -8,8 +8,9 @@ use tinygram_naglemark::{MediumKind, Taken, regression};
 use super::published::{APP_BUFFERS, SOCKET_BUFFERS};
 use super::stalled::{Setting, UNDISTURBED, stalled};
 use super::tables::VARIANTS;
-use crate::experiment::{Class, Effort, Layout, Outcome, Row, Tolerance, Value};
+use crate::experiment::{Class, Effort, Layout, Outcome, Row};
 use crate::standard::Standard;
+use crate::value::{Tolerance, Value};
 
 /// What a variant did in a trial of 1000 transfers.
 struct Cost {

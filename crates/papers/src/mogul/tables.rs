@@ -5,6 +5,7 @@ use tinygram_naglemark::{Keep, Measured, MediumKind, Plan, TrialType};
 
 use super::published::{APP_BUFFERS, SOCKET_BUFFERS, Table};
 use super::stalled::{outcome, policy};
+use crate::value::{Tolerance as Allowed, Value};
 
 /// The variants of Table 3.
 pub const VARIANTS: [&str; 11] = [
@@ -43,7 +44,18 @@ pub fn plan(repetitions: u32, seed: u64) -> Plan {
 /// What comes of a table's plan on all threads of rayon's current pool.
 #[must_use]
 pub fn measured(table: u8, model: Model, repetitions: u32, seed: u64) -> Vec<Measured> {
-    outcome(&plan(repetitions, seed), hosts(table, model), Keep::Scores).cells
+    kept(table, model, repetitions, seed, Keep::Scores)
+}
+
+/// The same, with some of its transfers.
+pub(super) fn kept(
+    table: u8,
+    model: Model,
+    repetitions: u32,
+    seed: u64,
+    keep: Keep,
+) -> Vec<Measured> {
+    outcome(&plan(repetitions, seed), hosts(table, model), keep).cells
 }
 
 /// A table's entry: the worst of the four trial types.
@@ -124,12 +136,34 @@ pub fn tolerance(table: u8) -> Tolerance {
     }
 }
 
-/// How far an entry may be from the published score, in percentage points.
+/// Which scores an entry allows, in percent.
+///
+/// Whatever a table's entries may be off by: where the paper has none delayed, hardly any may be here,
+/// and where it clearly has some, some must be.
 #[must_use]
-pub fn entry_tolerance(table: u8, variant: &str, published_percent: f64) -> f64 {
+pub fn entry_tolerance(table: u8, variant: &str, published_percent: f64) -> Allowed {
+    let points = points_allowed(table, variant, published_percent);
+    if published_percent == 0.0 {
+        Allowed::Within(points.min(NONE_DELAYED))
+    } else if published_percent >= CLEARLY_DELAYED && published_percent <= points {
+        Allowed::Between(LEAST_SHOWN, published_percent + points)
+    } else {
+        Allowed::Within(points)
+    }
+}
+
+/// An entry printed as 0.0 allows no more, in percent.
+const NONE_DELAYED: f64 = 1.5;
+/// An entry of as much does not allow 0.0, in percent.
+pub(super) const CLEARLY_DELAYED: f64 = 2.0;
+/// The least that is not shown as 0.0, in percent.
+const LEAST_SHOWN: f64 = 0.05;
+
+/// How far an entry may be from the published score, in percentage points.
+fn points_allowed(table: u8, variant: &str, published_percent: f64) -> f64 {
     match table {
         // Scores of 2 % and more have cross-traffic of the paper's Ethernet in them.
-        4 if published_percent >= 2.0 => 2.5,
+        4 if published_percent >= CLEARLY_DELAYED => 2.5,
         4 => 2.0,
         5 => 1.5,
         6 => 6.0,
@@ -158,6 +192,13 @@ pub struct Mismatch {
 /// All of them.
 pub const KNOWN_MISMATCHES: &[Mismatch] = &[
     Mismatch {
+        table: 4,
+        variant: "MSMV",
+        app_buffer: 128 << 10,
+        socket_buffer: 16 << 10,
+        why: MORE_EVERYWHERE,
+    },
+    Mismatch {
         table: 6,
         variant: "NAGLE",
         app_buffer: 32 << 10,
@@ -173,6 +214,9 @@ pub const KNOWN_MISMATCHES: &[Mismatch] = &[
     },
 ];
 
+pub(super) const MORE_EVERYWHERE: &str = "in the fitted model every variant has MORE, which keeps a small socket buffer from tearing \
+                                          MSMV's messages; the paper's E+M+M, which names MORE, has 0.0 there, \
+                                          too, and its MSMV has not";
 const FIRST_HICCUP: &str = "a trial's score is how early its first hiccup befalls, and ten trials \
                             spread by 7 points each: forty give 13.7 and 13.5, within tolerance. The \
                             share of hiccups was fitted before frames interrupted a thread at work";
@@ -209,11 +253,12 @@ pub fn misses<'a>(table: &Table, entries: &'a [Entry]) -> Vec<Miss<'a>> {
         let (app, socket) = (entry.app_buffer, entry.socket_buffer);
         let published = table.published(&entry.variant, app, socket)?;
         let allowed = entry_tolerance(table.number, &entry.variant, published.1);
+        let value = |percent| Value::Number(percent, 1);
         let known = KNOWN_MISMATCHES.iter().find(|known| {
             (known.table, known.variant) == (table.number, entry.variant.as_str())
                 && (known.app_buffer, known.socket_buffer) == (app, socket)
         });
-        let is_off = (entry.score_percent - published.1).abs() > allowed;
+        let is_off = !allowed.allows(&value(published.1), &value(entry.score_percent));
         is_off.then_some(Miss {
             entry,
             published,
@@ -234,7 +279,7 @@ mod tests {
         let (trial, published) = table
             .published("NAGLE", app_buffer, socket_buffer)
             .expect("an entry of the paper");
-        let allowed = entry_tolerance(5, "NAGLE", published);
+        let allowed = points_allowed(5, "NAGLE", published);
         let off_by = |points: f64| Entry {
             variant: "NAGLE".into(),
             app_buffer,

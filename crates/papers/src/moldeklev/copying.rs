@@ -9,8 +9,9 @@ use super::hosts::{CALL, OTHER_WORK, RULES, parameters};
 use super::published::{SIZES, TABLE_1};
 use super::tables::FAST;
 use super::transfer::{Deadlock, Transfer, on_atm};
-use crate::experiment::{Class, Effort, Layout, Origin, Outcome, Parameter, Row, Tolerance, Value};
+use crate::experiment::{Class, Effort, Layout, Origin, Outcome, Parameter, Row};
 use crate::standard::Standard;
+use crate::value::{Tolerance, Value};
 
 /// A write size, and buffers that deadlock in Table 1; all in octets.
 #[derive(Clone, Copy, Debug)]

@@ -138,21 +138,23 @@ pub fn cures(transfer: &Transfer) -> Vec<Cure> {
 
 fn policies(transfer: &Transfer) -> impl Iterator<Item = Cure> {
     let policy = &transfer.rules.sender.policy;
-    let off = ("off", "Nagle's algorithm off (TCP_NODELAY)", "section 4.1");
+    let off = (
+        SendPolicy::Off,
+        "Nagle's algorithm off (TCP_NODELAY)",
+        "section 4.1",
+    );
     let changed = (
-        "mss-outstanding",
+        SendPolicy::MssOutstanding,
         "Nagle's algorithm changed: a short segment may go once an MSS is unacknowledged",
         "section 4.2.1",
     );
     let off = (!matches!(policy, SendPolicy::Off)).then_some(off);
     let changed = (!matches!(policy, SendPolicy::MssOutstanding)).then_some(changed);
-    off.into_iter().chain(changed).map(|(name, what, source)| {
-        let policy = SendPolicy::named(name).expect("a registered policy");
-        Cure {
-            what: what.into(),
-            source,
-            transfer: transfer.clone().with_policy(policy),
-        }
+    let of_both = off.into_iter().chain(changed);
+    of_both.map(|(policy, what, source)| Cure {
+        what: what.into(),
+        source,
+        transfer: transfer.clone().with_policy(policy),
     })
 }
 

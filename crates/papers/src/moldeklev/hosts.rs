@@ -62,11 +62,10 @@ pub fn parameters() -> Vec<Parameter> {
         },
         fitted("system call", "305 us; a write pays it on entry"),
         fitted("copying by the user's call", "71 ns/octet"),
-        fitted(
-            "segment out, the wire's time included",
-            "66 us + 66.3 ns/octet",
-        ),
-        fitted("segment in", "284 us + 239 ns/octet"),
+        fitted("segment out", "66 us"),
+        fitted("octet out, the wire's time included", "66.3 ns"),
+        fitted("segment in", "284 us"),
+        fitted("octet in", "239 ns"),
         fitted("wake-up of a reader", "51 us"),
         fitted("ACK, out and in", "52 us each"),
         fitted("latency", "50 us one way"),
@@ -135,14 +134,9 @@ pub fn link_today() -> Wire {
 }
 
 /// SunOS 4.1 between two hosts of one subnet, "where slow start is not an issue" (section 3).
-///
-/// # Panics
-///
-/// Never: the profile is registered.
 #[must_use]
 pub fn sun_os(sizes: &Sizes) -> Config {
-    let profile = Profile::named("sunos_4_1").expect("sunos_4_1 is registered");
-    let mut config = (profile.config)(sizes);
+    let mut config = (Profile::SUNOS_4_1.config)(sizes);
     config.sender.initial_cwnd = config.sender.cwnd_cap;
     config
 }

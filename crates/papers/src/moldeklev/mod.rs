@@ -7,6 +7,7 @@ pub mod plane;
 pub mod predict;
 pub mod published;
 mod tables;
+mod timings;
 pub mod transfer;
 mod walk;
 
@@ -56,6 +57,13 @@ pub const EXPERIMENTS: &[Experiment] = &[
         title: "how S=16k R=32k deadlocks, step by step",
         source: "Table A.1 and Figure A.1, appendix",
         run: walk::table,
+    },
+    Experiment {
+        id: "moldeklev-timings",
+        paper: Paper::Moldeklev,
+        title: "how two transfers come to a deadlock, and when",
+        source: "Figures 5 (a) and 6 (a), sections 3.1.2 and 3.1.3, appendix",
+        run: timings::run,
     },
     Experiment {
         id: "moldeklev-4.3",

@@ -8,9 +8,10 @@ use super::hosts::{ATM_MSS, ETHERNET_MSS, RULES, parameters};
 use super::predict::{Area, Threshold, predict};
 use super::transfer::Transfer;
 use crate::experiment::{
-    Class, Effort, Layout, Mark, Origin, Outcome, Parameter, Plot, Row, Series, Tolerance, Value,
+    Class, Effort, Layout, Mark, Origin, Outcome, Parameter, Plot, Row, Series,
 };
 use crate::standard::Standard;
+use crate::value::{Tolerance, Value};
 
 /// A grid over the plane, in octets: the multiples of `step` (at least 1) up to the largest sizes.
 #[derive(Clone, Copy, Debug)]

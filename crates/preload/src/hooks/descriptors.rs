@@ -5,14 +5,12 @@
 
 use libc::{c_int, c_uint, cmsghdr, msghdr, sockaddr, socklen_t};
 
-use crate::hooks::options::fcntl;
-use crate::keeper;
-use crate::ledger;
 use crate::next::interpose;
 use crate::page::Cause;
 use crate::sockets;
 use crate::table::{self, Identity, Kind};
 use crate::thread;
+use crate::{keeper, kernel, ledger, observe, orders};
 use tinygram_coalesce::Wait;
 
 interpose! {
@@ -155,11 +153,14 @@ pub(crate) fn settle_all() {
 }
 
 fn settle(fd: c_int) {
-    if let Some(orders) = keeper::orders()
+    if let Some(orders) = orders::orders()
         && orders.page.is_some()
         && !table::identity(fd).has(Identity::COPY)
         && !thread::this().is_borrowed()
     {
+        if let Some(holding) = table::holding(fd) {
+            observe::before_write(orders, fd, table::identity(fd), holding);
+        }
         ledger::settle(orders, fd);
     }
 }
@@ -257,7 +258,7 @@ unsafe fn each_descriptor(message: *const msghdr, mut visit: impl FnMut(c_int)) 
 /// `fcntl(F_DUPFD)`, which lives with its kin in [`crate::hooks::process`].
 pub(crate) unsafe fn fcntl_dup(fd: c_int, command: c_int, argument: usize) -> c_int {
     keeper::flush(fd, Cause::Close);
-    let copy = unsafe { fcntl::next(fd, command, argument) };
+    let copy = unsafe { kernel::fcntl(fd, command, argument) };
     after_copy(fd, copy);
     copy
 }

@@ -8,7 +8,7 @@ use crate::hooks::descriptors::settle_all;
 use crate::keeper;
 use crate::next::interpose;
 use crate::page::Cause;
-use crate::{clock, escape, kernel, page, table, thread, watchdog};
+use crate::{clock, escape, kernel, orders, page, table, thread, watchdog};
 
 interpose! {
     /// The watchdog is gone while the process forks: a program with one thread forks with one, and
@@ -162,12 +162,12 @@ pub(crate) fn before_fork() {
 fn forked(child: pid_t) -> pid_t {
     if child == 0 {
         thread::this().begin_anew();
-        if let Some(page) = keeper::page() {
+        if let Some(page) = orders::page() {
             // SAFETY: no argument, cannot fail.
             page.enlist(unsafe { libc::getpid() } as u32);
         }
         // A connection that the parent accepted for the child: its first answer is to be held too.
-        if keeper::orders().is_some_and(|orders| orders.rules().eager && orders.policy().holds()) {
+        if orders::orders().is_some_and(|orders| orders.rules().eager && orders.policy().holds()) {
             watchdog::expect();
         }
     }
@@ -196,7 +196,7 @@ pub(crate) fn before_end() {
 /// The process ends with this exit code: if it is the one that the run is about, whoever started it
 /// reads the statistics when it has gone, so the witness shall have shown them before.
 pub(crate) fn report_end(status: c_int) {
-    let Some(page) = keeper::page().filter(|_| table::is_open()) else {
+    let Some(page) = orders::page().filter(|_| table::is_open()) else {
         return;
     };
     // SAFETY: no argument, cannot fail.

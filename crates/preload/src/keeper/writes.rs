@@ -4,11 +4,12 @@ use std::sync::atomic::{Ordering::Relaxed, Ordering::SeqCst};
 
 use libc::{c_int, ssize_t};
 
-use super::{Orders, flush, mark, orders};
+use super::{flush, mark};
 use crate::live::{self, LIVE};
+use crate::orders::{Orders, orders};
 use crate::page::Cause;
 use crate::table::{self, Holding, Identity, Kind};
-use crate::thread::{LastWrite, Thread};
+use crate::thread::{LastWrite, Thread, Wrote};
 use crate::{kernel, ledger, observe, sockets, thread, watchdog};
 use tinygram_coalesce::{Decision, Memory, Policy, Write};
 
@@ -135,11 +136,12 @@ fn enter(
     };
     let covered = Identity::BOOKED | Identity::ALONE | Identity::STREAM;
     if identity.masked(covered) != Identity::BOOKED {
-        let wrote = ledger::Wrote {
+        let wrote = Wrote {
             len,
             held: false,
             joined: false,
             second: false,
+            unwatched: false,
         };
         ledger::wrote(orders, identity, wrote);
         thread.note(
@@ -176,18 +178,20 @@ fn enter(
     if len > 0 {
         decision = memory.on_write(&orders.rules(), write);
     }
-    if decision == Decision::Hold && !may_be_held(orders, &memory, write) {
+    let unwatched = decision == Decision::Hold && !may_be_held(orders, &memory, write);
+    if unwatched {
         memory.passes_after_all();
         decision = Decision::Pass;
     }
     table::teach(identity, |habit| habit.after_write(&memory, write));
     holding.memory.store(memory.pack(), Relaxed);
     holding.interval.store(interval, Relaxed);
-    let wrote = ledger::Wrote {
+    let wrote = Wrote {
         len,
         held: decision == Decision::Hold,
         joined: dirty,
         second: memory.is_second(),
+        unwatched,
     };
     ledger::wrote(orders, identity, wrote);
     let last = LastWrite {
@@ -205,7 +209,7 @@ fn may_be_held(orders: &Orders, memory: &Memory, write: Write) -> bool {
     match orders.policy() {
         Policy::FlushOnBlock => {
             let idles = watchdog::rests()
-                && !memory.is_worth_waking(&orders.rules(), write, watchdog::is_busy);
+                && !memory.is_worth_waking(&orders.rules(), write, watchdog::is_worth_waking);
             !idles && watchdog::guards()
         }
         Policy::CorkUntilBlock => watchdog::guards(),

@@ -1,6 +1,7 @@
 //! Chapters and articles of a long page, and the navigation made of them.
 
-use super::{Level, Section, escaped};
+use super::Section;
+use crate::markup::{Level, escaped};
 use crate::table::Tone;
 
 /// A chapter's heading.

@@ -2,7 +2,8 @@
 
 use serde::Serialize;
 
-use super::{Axis, escaped};
+use super::Axis;
+use crate::markup::escaped;
 
 /// A picture as data: several curves over the same axes, with a legend.
 #[derive(Clone, Debug, Default)]

@@ -11,6 +11,7 @@ pub use plot::{Axis, Plot, Series};
 pub use reasons::{Place, Reason, Reasons};
 use serde::Serialize;
 
+use crate::markup::{Level, escaped, prose};
 use crate::table::Table;
 
 /// A page as data.
@@ -78,26 +79,6 @@ impl Page {
              </head>\n<body>\n<main>\n<header>\n<h1>{title}</h1>\n<p class=\"lead\">{lead}</p>\n\
              </header>\n{navigation}{body}</main>\n<script>\n{SCRIPT}</script>\n</body>\n</html>\n"
         )
-    }
-}
-
-/// How deep a heading stands: 1 is the page's own.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Level(u8);
-
-impl Level {
-    const PAGE: Self = Self(2);
-
-    fn below(self) -> Self {
-        Self(self.0 + 1)
-    }
-
-    /// A heading, or nothing where there is no text; `text` is escaped already.
-    pub(crate) fn heading(self, text: &str) -> String {
-        match (text, self.0) {
-            ("", _) => String::new(),
-            (text, level) => format!("<h{level}>{text}</h{level}>\n"),
-        }
     }
 }
 
@@ -174,38 +155,6 @@ pub fn facts(parameters: &impl Serialize) -> Vec<(String, String)> {
     let parameters = serde_json::to_value(parameters).expect("parameters serialise as JSON");
     walk("", &parameters, &mut facts);
     facts
-}
-
-/// Keeps text from being read as markup, inside elements and attributes alike.
-pub(crate) fn escaped(text: &str) -> String {
-    let mut safe = String::with_capacity(text.len());
-    for c in text.chars() {
-        match c {
-            '&' => safe += "&amp;",
-            '<' => safe += "&lt;",
-            '>' => safe += "&gt;",
-            '"' => safe += "&quot;",
-            c => safe.push(c),
-        }
-    }
-    safe
-}
-
-/// A sentence as markup: what stands between two backticks is code. A single one stands for itself.
-pub(crate) fn prose(text: &str) -> String {
-    let safe = escaped(text);
-    let mut html = String::with_capacity(safe.len());
-    let mut parts = safe.split('`').peekable();
-    let mut is_code = false;
-    while let Some(part) = parts.next() {
-        match (is_code, parts.peek()) {
-            (true, Some(_)) => html += &format!("<code>{part}</code>"),
-            (true, None) => html += &format!("`{part}"),
-            (false, _) => html += part,
-        }
-        is_code = !is_code;
-    }
-    html
 }
 
 const STYLE: &str = include_str!("page.css");

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use super::escaped;
 use crate::figure::Line;
+use crate::markup::escaped;
 
 /// A scatter whose series are chosen by facets: one or two of them are shown at a time.
 #[derive(Clone, Debug, Default)]

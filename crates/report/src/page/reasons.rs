@@ -1,7 +1,7 @@
 //! Values that stand together for a reason: the reason once, in a column wide enough to read, and its
 //! values beside it; on a narrow screen beneath it.
 
-use super::{Level, escaped, prose};
+use crate::markup::{Level, escaped, prose};
 use crate::table::Tone;
 
 /// Reasons, each with its values.

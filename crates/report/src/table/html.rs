@@ -1,7 +1,7 @@
 //! A table for a page: headings that screen readers can follow, entries that open figures.
 
 use super::{Align, Entry, Table, Tone};
-use crate::page::{Level, escaped, prose};
+use crate::markup::{Level, escaped, prose};
 
 impl Table {
     /// Renders the table as an HTML fragment: its title, a scrollable region, the notes.

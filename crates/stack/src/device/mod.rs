@@ -1,7 +1,6 @@
 //! What packets leave and arrive through.
 
 mod memory;
-mod napi;
 mod socket;
 mod tun;
 

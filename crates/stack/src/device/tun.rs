@@ -1,5 +1,7 @@
 //! A TUN device of Linux.
 
+mod napi;
+
 use std::io;
 use std::net::{Ipv4Addr, Ipv6Addr};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -10,7 +12,7 @@ use tokio::io::unix::AsyncFd;
 use tokio::runtime::Handle;
 use tun_rs::{DeviceBuilder, SyncDevice};
 
-use super::{Abilities, Device, Offload, Received, napi};
+use super::{Abilities, Device, Offload, Received};
 
 /// How a TUN device is to be. The addresses are the *kernel's* on it; the stack's own are others of
 /// the same networks.

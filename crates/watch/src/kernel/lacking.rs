@@ -5,6 +5,7 @@ use std::fs;
 
 /// Why the kernel cannot be asked, in one line.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum Lacking {
     /// The kernel has no type information.
     #[error(

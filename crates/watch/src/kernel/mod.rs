@@ -11,14 +11,15 @@ mod record;
 use std::os::fd::{AsRawFd, RawFd};
 use std::time::Duration;
 
-use aya::maps::{HashMap, MapData, PerCpuArray, RingBuf};
+use aya::maps::{HashMap, Map, MapData, PerCpuArray, RingBuf};
 use aya::programs::BtfTracePoint;
 use aya::{Btf, Ebpf, EbpfLoader};
 use aya_obj::btf::BtfKind;
 
 pub use lacking::Lacking;
 
-use crate::event::Event;
+use crate::event::{Event, Site};
+use crate::site::Sites;
 
 /// At which tracepoints writes are seen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,6 +50,9 @@ pub struct Options {
     pub least_hold: Duration,
     /// Only this process and those that it makes; whether their threads sleep is told, too.
     pub tree: Option<u32>,
+    /// Stacks that are taken each second and processor, so that the call site of a held write can be
+    /// told: 0 takes none. Of these an eighth may be of sockets that were not held before.
+    pub stacks: u32,
 }
 
 impl Default for Options {
@@ -57,6 +61,7 @@ impl Default for Options {
             hooks: None,
             least_hold: Duration::from_millis(1),
             tree: None,
+            stacks: 32,
         }
     }
 }
@@ -65,6 +70,8 @@ impl Default for Options {
 pub struct Source {
     ring: RingBuf<MapData>,
     lost: PerCpuArray<MapData, u64>,
+    pythons: HashMap<MapData, u32, record::PythonRecord>,
+    sites: Sites,
     hooks: Hooks,
     epoch_ns: i64,
     _programs: Ebpf,
@@ -84,6 +91,7 @@ impl Source {
             .btf(Some(&btf))
             .allow_unsupported_maps()
             .override_global("least_hold_ns", &least_hold_ns, true)
+            .override_global("most_stacks", &options.stacks, true)
             .override_global("tree_only", &u8::from(options.tree.is_some()), true)
             .load(OBJECT)
             .map_err(|error| Lacking::of(&error))?;
@@ -101,9 +109,12 @@ impl Source {
         }
         let ring = take(&mut programs, "events")?;
         let lost = take(&mut programs, "lost")?;
+        let pythons = take(&mut programs, "pythons")?;
         Ok(Self {
             ring: RingBuf::try_from(ring).map_err(|error| Lacking::of(&error))?,
             lost: PerCpuArray::try_from(lost).map_err(|error| Lacking::of(&error))?,
+            pythons: HashMap::try_from(pythons).map_err(|error| Lacking::of(&error))?,
+            sites: Sites::default(),
             hooks,
             epoch_ns: epoch_ns(),
             _programs: programs,
@@ -125,6 +136,19 @@ impl Source {
         while let Some(record) = self.ring.next() {
             if let Some(event) = record::decode(&record, self.epoch_ns) {
                 each(event);
+            } else if let Some(stack) = record::stack(&record) {
+                for thread in self.sites.python_threads(&stack) {
+                    // A full map forgets the oldest; without an entry there are just no frames.
+                    let record = record::PythonRecord::from(thread);
+                    let _ = self.pythons.insert(thread.thread, record, 0);
+                }
+                if let Some(call) = self.sites.of(&stack) {
+                    each(Event::Site(Site {
+                        cookie: stack.cookie,
+                        serial: stack.serial,
+                        call,
+                    }));
+                }
             }
         }
     }
@@ -187,7 +211,7 @@ fn plant(programs: &mut Ebpf, process: u32) -> Result<(), Lacking> {
         .map_err(|error| Lacking::of(&error))
 }
 
-fn take(programs: &mut Ebpf, map: &'static str) -> Result<aya::maps::Map, Lacking> {
+fn take(programs: &mut Ebpf, map: &'static str) -> Result<Map, Lacking> {
     let missing = || Lacking::Other(format!("{map} is not in the object"));
     programs.take_map(map).ok_or_else(missing)
 }

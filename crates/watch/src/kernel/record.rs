@@ -5,6 +5,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use crate::event::{
     After, Aftermath, Connection, Event, Hold, LateAck, Reason, Release, Tally, Writer,
 };
+use crate::site::{PythonThread, Stack};
 
 #[repr(C)]
 #[derive(Clone, Copy)]
@@ -91,6 +92,67 @@ struct LateAckRecord {
     answered: u32,
     comm: [u8; 16],
 }
+
+/// The head of a stack; `length` octets of it follow.
+#[repr(C)]
+#[derive(Clone, Copy)]
+struct StackRecord {
+    what: u32,
+    serial: u32,
+    cookie: u64,
+    writer: u64,
+    registers: [u64; 4],
+    length: u32,
+    frames: u32,
+    python: [(u64, u64); PYTHON_FRAMES],
+}
+
+/// A thread that runs Python, as the programs look for its frames.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub(super) struct PythonRecord {
+    state: u64,
+    current: u16,
+    indirect: u16,
+    code: u16,
+    previous: u16,
+    instruction: u16,
+    unused: [u16; 3],
+}
+
+// SAFETY: numbers without gaps between them.
+unsafe impl aya::Pod for PythonRecord {}
+
+impl From<PythonThread> for PythonRecord {
+    fn from(thread: PythonThread) -> Self {
+        Self {
+            state: thread.state,
+            current: thread.current,
+            indirect: thread.indirect.unwrap_or(NOWHERE),
+            code: thread.code,
+            previous: thread.previous,
+            instruction: thread.instruction,
+            unused: [0; 3],
+        }
+    }
+}
+
+/// The stack that `record` holds; none if it is of another kind.
+pub(super) fn stack(record: &[u8]) -> Option<Stack<'_>> {
+    let r: StackRecord = read(record).filter(|r: &StackRecord| r.what == 5)?;
+    let head = size_of::<StackRecord>();
+    Some(Stack {
+        cookie: r.cookie,
+        serial: r.serial.into(),
+        pid: (r.writer >> 32) as u32,
+        registers: r.registers,
+        octets: record.get(head..head + r.length as usize)?,
+        python: r.python.get(..r.frames as usize)?.to_vec(),
+    })
+}
+
+const PYTHON_FRAMES: usize = 12;
+const NOWHERE: u16 = u16::MAX;
 
 /// The event that `record` says, with the kernel's monotonic times moved by `epoch_ns`; none if it is
 /// of no kind known here.
@@ -239,6 +301,8 @@ mod tests {
         assert_eq!(size_of::<AfterRecord>(), 24);
         assert_eq!(size_of::<TallyRecord>(), 160);
         assert_eq!(size_of::<LateAckRecord>(), 136);
+        assert_eq!(size_of::<StackRecord>(), 64 + 16 * PYTHON_FRAMES);
+        assert_eq!(size_of::<PythonRecord>(), 24);
     }
 
     #[test]

@@ -4,7 +4,6 @@ use std::process::{Command, Output, Stdio};
 use std::sync::mpsc;
 use std::time::Duration;
 
-use tinygram_diagnose::Tier;
 use tinygram_watch::finding::Finding;
 use tinygram_watch::judge::Judge;
 use tinygram_watch::kernel::{Options, Source};
@@ -26,7 +25,7 @@ impl Watched {
         }
     }
 
-    /// Runs `command`; its output, and what was found meanwhile that accuses somebody.
+    /// Runs `command`; its output, and what was found meanwhile.
     pub(crate) fn during(&mut self, command: &mut Command) -> (Output, Vec<Finding>) {
         let child = command
             .stdin(Stdio::null())
@@ -50,7 +49,6 @@ impl Watched {
             judge.take(event, |found| findings.push(found));
         });
         judge.finish(|found| findings.push(found));
-        findings.retain(|finding| finding.tier > Tier::Possible);
         (output, findings)
     }
 }

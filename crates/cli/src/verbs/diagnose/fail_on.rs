@@ -2,9 +2,7 @@
 
 use std::str::FromStr;
 
-use tinygram_diagnose::Kind;
-
-use super::results::Results;
+use tinygram_diagnose::{Kind, Summary};
 
 /// A field, a comparison and a number.
 #[derive(Clone, Debug)]
@@ -36,8 +34,10 @@ enum Comparison {
 }
 
 impl Condition {
-    pub(super) fn holds(&self, results: &Results) -> bool {
-        let value = self.field.value(results);
+    /// Whether it holds for these captures, of which the summary is the sum, with so many findings of a
+    /// kind.
+    pub(super) fn holds(&self, total: &Summary, of_kind: impl Fn(Kind) -> usize) -> bool {
+        let value = self.field.value(total, of_kind);
         match self.comparison {
             Comparison::More => value > self.limit,
             Comparison::AtLeast => value >= self.limit,
@@ -54,15 +54,14 @@ impl Condition {
 }
 
 impl Field {
-    fn value(self, results: &Results) -> f64 {
-        let total = results.total();
+    fn value(self, total: &Summary, of_kind: impl Fn(Kind) -> usize) -> f64 {
         match self {
             Self::Stalls => total.stalls as f64,
             Self::CostMs => total.cost_ns as f64 / 1e6,
             Self::Floods => total.floods as f64,
             Self::Findings => (total.stalls + total.floods) as f64,
             Self::Connections => f64::from(total.connections),
-            Self::Kind(kind) => results.findings().filter(|f| f.1.kind == kind).count() as f64,
+            Self::Kind(kind) => of_kind(kind) as f64,
         }
     }
 

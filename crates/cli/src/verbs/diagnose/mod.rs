@@ -19,11 +19,12 @@ pub(crate) fn run(args: Args) -> Result<Done, Failure> {
         return super::print(show::terminal::recipes().as_bytes());
     }
     let plan = plan::Plan::of(args)?;
-    let results = results::Results::of(&plan)?;
+    let mut told = show::terminal::Told::default();
+    let results = results::Results::of(&plan, &mut |so_far| told.tell(so_far))?;
     show::all(&plan, &results)?;
     // What was found beats what cannot be told.
     match (
-        plan.fail_on.iter().any(|c| c.holds(&results)),
+        plan.fail_on.iter().any(|it| results.meets(it)),
         results.untold().next().is_some(),
     ) {
         (true, _) => Ok(Done::Found),

@@ -7,11 +7,14 @@ use tinygram_diagnose::{
 };
 use tinygram_wire::capture::{CaptureError, Reader};
 
+use super::fail_on::Condition;
 use super::live;
 use super::plan::Plan;
-use super::show;
 use crate::exit::Failure;
 use crate::files::Input;
+
+/// Whoever is told how far it is.
+pub(super) type Tell<'a> = dyn FnMut(&Analyzer) -> Result<(), Failure> + 'a;
 
 pub(super) struct Results {
     pub(super) captures: Vec<Capture>,
@@ -26,11 +29,13 @@ pub(super) struct Capture {
 }
 
 impl Results {
-    pub(super) fn of(plan: &Plan) -> Result<Self, Failure> {
+    /// Analyses what the plan names. Of a capture that comes in while it is read, `tell` is given what is
+    /// known after each frame.
+    pub(super) fn of(plan: &Plan, tell: &mut Tell) -> Result<Self, Failure> {
         let mut captures: Vec<Capture> = Vec::new();
         for inputs in super::ring::streams(&plan.inputs) {
             let seen = captures.iter().map(|c| c.report.summary.connections).sum();
-            captures.push(analyse(inputs, plan, seen)?);
+            captures.push(analyse(inputs, plan, seen, tell)?);
         }
         Ok(Self { captures })
     }
@@ -53,6 +58,12 @@ impl Results {
             })
     }
 
+    /// Whether a condition of the plan's holds.
+    pub(super) fn meets(&self, condition: &Condition) -> bool {
+        let of_kind = |kind| self.findings().filter(|(_, it)| it.kind == kind).count();
+        condition.holds(&self.total(), of_kind)
+    }
+
     pub(super) fn findings(&self) -> impl Iterator<Item = (&Capture, &Finding)> {
         self.captures
             .iter()
@@ -69,14 +80,19 @@ impl Capture {
 }
 
 /// Analyses one capture, or the files of one ring buffer as the stream that they are.
-fn analyse(inputs: &[Input], plan: &Plan, first_connection: u32) -> Result<Capture, Failure> {
+fn analyse(
+    inputs: &[Input],
+    plan: &Plan,
+    first_connection: u32,
+    tell: &mut Tell,
+) -> Result<Capture, Failure> {
     let mut analyzer = Analyzer::new(Parameters {
         first_connection,
         ..plan.parameters.clone()
     });
     let mut broken = None;
     for input in inputs {
-        broken = read(input, plan, &mut analyzer)?.or(broken);
+        broken = read(input, plan, &mut analyzer, tell)?.or(broken);
     }
     let name = match inputs {
         [one] => one.name(),
@@ -95,6 +111,7 @@ fn read(
     input: &Input,
     plan: &Plan,
     analyzer: &mut Analyzer,
+    tell: &mut Tell,
 ) -> Result<Option<CaptureError>, Failure> {
     let name = input.name();
     let unusable = |error: CaptureError| Failure::Input(format!("{name} {error}"));
@@ -109,7 +126,6 @@ fn read(
         Input::Stdin => Reader::new(live::stdin()?).map_err(unusable)?,
     };
     let telling = matches!(input, Input::Stdin) && !plan.json;
-    let mut told = show::terminal::Told::default();
     let broken = loop {
         match reader.next_frame() {
             Ok(Some(frame)) => analyzer.frame(&frame),
@@ -119,7 +135,7 @@ fn read(
             Err(error) => break Some(error),
         }
         if telling {
-            told.tell(analyzer)?;
+            tell(analyzer)?;
         }
     };
     if let Some(error) = &broken {

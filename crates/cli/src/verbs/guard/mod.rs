@@ -66,6 +66,7 @@ pub(crate) fn run(args: &Args) -> Result<Done, Failure> {
         least_hold: Duration::ZERO,
         // Ourselves: the command is our child, and its children are its.
         tree: Some(std::process::id()),
+        stacks: STACKS,
         ..Options::default()
     };
     let mut source = Source::open(&options)
@@ -214,6 +215,8 @@ fn say(args: &Args, stalls: &[Stall], apart: u64, slower: u64, lost: u64) {
 }
 
 const BREATH: Duration = Duration::from_millis(50);
+/// A second and processor; each is 8 kB of a ring of 1 MB that is emptied every 50 ms.
+const STACKS: u32 = 512;
 const MOST_SAID: usize = 20;
 const EXAMPLES: &str = "\
 Examples:

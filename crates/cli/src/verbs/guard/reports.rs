@@ -46,9 +46,32 @@ pub(super) fn github(stalls: &[Stall]) -> String {
             .replace('%', "%25")
             .replace('\r', "%0D")
             .replace('\n', "%0A");
-        let _ = writeln!(out, "::error title=TCP stall::{said}");
+        let place = stall.finding.call.as_ref().and_then(|call| {
+            let (file, line) = (call.file.as_ref()?, call.line?);
+            Some(format!(
+                "file={},line={line},",
+                property(&in_repository(file))
+            ))
+        });
+        let place = place.unwrap_or_default();
+        let _ = writeln!(out, "::error {place}title=TCP stall::{said}");
     }
     out
+}
+
+/// A file as annotations name it: below the folder where the command ran, which is the checkout's.
+fn in_repository(file: &str) -> String {
+    let here = std::env::current_dir().unwrap_or_default();
+    let inside = std::path::Path::new(file).strip_prefix(&here);
+    inside.map_or_else(|_| file.to_owned(), |path| path.display().to_string())
+}
+
+/// A value before the two colons: there commas and colons are escaped besides.
+fn property(text: &str) -> String {
+    let text = text.replace('%', "%25").replace('\r', "%0D");
+    text.replace('\n', "%0A")
+        .replace(':', "%3A")
+        .replace(',', "%2C")
 }
 
 fn escaped(text: &str) -> String {

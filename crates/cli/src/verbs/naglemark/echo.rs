@@ -5,7 +5,9 @@ use std::time::Duration;
 
 use serde::Serialize;
 use tinygram_engine::socket::copy_rule::CopyRule;
-use tinygram_naglemark::hosts::{ACK_TICK, INFERENCE, Model, PARAMETERS, PaperHosts, Parameter};
+use tinygram_naglemark::hosts::{
+    ACK_TICK, HostsKind, INFERENCE, Model, PARAMETERS, PaperHosts, Parameter,
+};
 use tinygram_naglemark::workload::Waits;
 use tinygram_naglemark::{Agreement, Conditions, Plan, Policy, Random, Series, TrialType};
 use tinygram_report::{Align, Column, Entry, Table};
@@ -18,6 +20,7 @@ use crate::values::shown_ack_timer;
 /// A run on the paper's hosts.
 #[derive(Serialize)]
 pub(super) struct OfPaper<'a> {
+    hosts: &'static str,
     model: &'static str,
     /// In the paper's spelling.
     variants: &'a [Policy],
@@ -72,7 +75,7 @@ struct Link {
 pub(super) struct InForce {
     /// The window that the receiver can offer, bytes; one for each of the socket buffers.
     receive_buffers: Vec<u64>,
-    ack_policy: &'static str,
+    ack_policy: String,
     ack_timer: String,
     /// The fitted client's slow timer, which flushes delayed ACKs as well.
     ack_slow_timer_ms: Option<f64>,
@@ -95,6 +98,7 @@ impl<'a> OfPaper<'a> {
         let hosts = &on.hosts[0];
         let has_clusters = matches!(hosts.copy_rule, None | Some(CopyRule::Mclbytes(_)));
         Self {
+            hosts: HostsKind::Paper.name(),
             model: hosts.model.name(),
             variants: &plan.policies,
             media: on.hosts.iter().map(Link::of).collect(),
@@ -162,7 +166,9 @@ impl InForce {
             .filter(|_| hosts.ack_timer.is_none());
         Self {
             receive_buffers: plan.socket_buffers.iter().map(window).collect(),
-            ack_policy: args.ack_policy.map_or(own_policy, |entry| entry.name),
+            ack_policy: args
+                .ack_policy
+                .map_or(own_policy.to_string(), |entry| entry.name.into()),
             ack_timer: hosts.ack_timer.as_ref().map_or(own_timer, shown_ack_timer),
             ack_slow_timer_ms: slow.map(|tick| tick.period.as_millis_f64()),
             requests_per_connection: plan
@@ -176,6 +182,8 @@ impl InForce {
 #[derive(Serialize)]
 pub(super) struct OfSockets<'a> {
     backends: &'a [BackendName],
+    /// Absent where none are simulated.
+    hosts: Option<&'static str>,
     /// The rules of the sender, where it is not a kernel.
     profile: &'static str,
     variants: &'a [Policy],
@@ -221,6 +229,7 @@ impl<'a> OfSockets<'a> {
         let plan = &meant.plan;
         Self {
             backends: &on.backends,
+            hosts: on.hosts.map(HostsKind::name),
             profile: on.profile.name,
             variants: &plan.policies,
             naglim: meant.naglim,

@@ -12,9 +12,9 @@ use crate::values::{Names, count, duration, rate, size};
 /// Tell how many of a web server's responses Nagle would stall, and what that costs
 ///
 /// Reads access logs in the Common or Combined Log Format, plain or in gzip, told by their content;
-/// several files are taken together, `-` is standard input. Table 1 of Mogul & Minshall for that
-/// log, and beyond it the simulator's answer for each size: how long responses would be held, in how
-/// many segments.
+/// several files are taken together, `-` is standard input. First the simulator's answer for each size,
+/// beginning with the send policy that the stack has by itself: how long responses would be held, in how
+/// many segments. Then Table 1 of Mogul & Minshall for that log.
 #[derive(Clone, Debug, clap::Args)]
 #[command(after_help = EXAMPLES, allow_negative_numbers = true)]
 pub(crate) struct Args {
@@ -29,11 +29,12 @@ pub(crate) struct Args {
     )]
     pub(crate) mss: Vec<u16>,
 
-    /// Sizes of the kernel's copying unit, below which a message is never delayed; none ignores it
-    /// [default: the paper's: none,4096,8192]
+    /// Sizes of the kernel's copying unit, below which a message is never delayed; none ignores it. A
+    /// simulated kernel that copies in such units does so in each of these [default: the paper's:
+    /// none,4096,8192; simulated in the kernel's own]
     #[arg(
         long, value_name = "SIZE,...", value_delimiter = ',', value_parser = mclbytes,
-        default_value = "none,4096,8192", hide_default_value = true, help_heading = MODEL
+        help_heading = MODEL
     )]
     pub(crate) mclbytes: Vec<Mclbytes>,
 
@@ -44,18 +45,18 @@ pub(crate) struct Args {
     )]
     pub(crate) header_bytes: u64,
 
-    /// Stack that is simulated at both ends
+    /// Stack that is simulated at both ends; the paper's is tru64_4
     #[arg(
-        long, value_name = "NAME", value_parser = profiles(), default_value = "tru64_4",
+        long, value_name = "NAME", value_parser = profiles(), default_value = "linux_6",
         hide_possible_values = true, help_heading = COST
     )]
     pub(crate) profile: &'static Profile,
 
-    /// Server's send policies; see `tinygram policies`
+    /// Server's send policies; see `tinygram policies` [default: the stack's own, nagle, minshall, dldet,
+    /// off]
     #[arg(
         long, visible_alias = "variant", value_name = "NAME,...", value_delimiter = ',',
-        value_parser = policies(), default_value = "nagle,minshall,dldet,off",
-        hide_possible_values = true, help_heading = COST
+        value_parser = policies(), hide_possible_values = true, help_heading = COST
     )]
     pub(crate) policy: Vec<&'static Registered>,
 
@@ -131,8 +132,9 @@ const OUTPUT: &str = "Output";
 
 const EXAMPLES: &str = "\
 Examples:
-  tinygram prevalence access.log                          the paper's Table 1 for a log of yours
+  tinygram prevalence access.log                          what Linux does with a log of yours; Table 1
+  tinygram prevalence access.log --profile tru64_4        what the paper's kernel would have done
   tinygram prevalence /var/log/nginx/access.log*          with the rotated ones, gzip or not
   zstdcat old.zst | tinygram prevalence - --no-cost
-  tinygram prevalence access.log --profile linux_6 --policy nagle,linux --rtt 20ms
+  tinygram prevalence access.log --policy nagle,linux --rtt 20ms
   tinygram prevalence access.log --header-bytes 300 --format json";

@@ -12,7 +12,7 @@ use super::plan::{CostPlan, Plan};
 use crate::exit::Failure;
 use crate::terminal::{self, Progress};
 
-/// One entry per MSS and policy.
+/// One entry per MSS, copying unit and policy.
 pub(super) fn costs(plan: &Plan, sizes: &[(u64, u64)], days: f64) -> Result<Vec<Cost>, Failure> {
     let Some(cost) = &plan.cost else {
         return Ok(Vec::new());
@@ -23,22 +23,25 @@ pub(super) fn costs(plan: &Plan, sizes: &[(u64, u64)], days: f64) -> Result<Vec<
         .map_err(|error| Failure::Input(format!("--threads: {error}")))?;
     let messages = messages(plan, sizes);
     let responses = sizes.iter().map(|(_, count)| count).sum();
-    let benches: Vec<_> = plan
-        .mss
-        .iter()
-        .map(|&mss| Bench::of(cost, mss, &messages))
+    let kernels = plan.mss.iter().flat_map(|&mss| {
+        let clusters = cost.clusters.iter();
+        clusters.map(move |&mclbytes| (mss, mclbytes))
+    });
+    let benches: Vec<_> = kernels
+        .map(|(mss, mclbytes)| Bench::of(cost, mss, mclbytes, &messages))
         .collect();
     let trials: usize = benches.iter().map(|bench| bench.trials.len()).sum();
     let progress = Progress::over(trials as u64, "simulating");
     let mut costs = Vec::new();
-    for (bench, &mss) in benches.iter().zip(&plan.mss) {
+    for bench in &benches {
         let totals = pool.install(|| bench.totals(&progress));
         let per_day = |total: f64| (days > 0.0).then(|| total / days);
         costs.extend(cost.policies.iter().zip(totals).map(|(policy, total)| {
             let stall_s = total.stall_ns as f64 / 1e9;
             Cost {
                 policy: policy.name.to_owned(),
-                mss,
+                mss: bench.path.mss,
+                mclbytes: bench.path.mclbytes,
                 delayed: total.delayed,
                 delayed_percent: percent(total.delayed, responses),
                 stall_s,
@@ -115,11 +118,12 @@ struct Total {
 }
 
 impl Bench {
-    fn of(cost: &CostPlan, mss: u16, messages: &[(u32, u64)]) -> Self {
+    fn of(cost: &CostPlan, mss: u16, mclbytes: Option<u64>, messages: &[(u32, u64)]) -> Self {
         let rtt = u64::try_from(cost.rtt.as_nanos()).expect("durations end at 60 s");
         let path = Path {
             profile: cost.profile,
             mss,
+            mclbytes,
             bits_per_second: cost.rate_bits_per_second,
             rtt: Duration::from_nanos(rtt),
         };
@@ -135,7 +139,7 @@ impl Bench {
             trials: trials.collect(),
             path,
             policies: cost.policies.iter().map(|policy| (policy.make)()).collect(),
-            off: SendPolicy::named("off").expect("OFF is registered"),
+            off: SendPolicy::Off,
         }
     }
 

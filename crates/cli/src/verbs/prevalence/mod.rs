@@ -20,9 +20,9 @@ pub(crate) fn run(args: &Args) -> Result<Done, Failure> {
     let plan = Plan::from(args)?;
     let outputs = outputs::Outputs::open(args)?;
     interrupt::watch();
-    let log = read::logs(&plan)?;
+    let (log, seconds) = read::logs(&plan)?;
     let sizes = log.sizes();
-    let summary = read::summary(&log, &sizes);
+    let summary = read::summary(&log, seconds, &sizes);
     let prevalence = Prevalence {
         shares: shares(&plan, &sizes, summary.responses),
         costs: cost::costs(&plan, &sizes, summary.days)?,

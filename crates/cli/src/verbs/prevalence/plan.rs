@@ -3,8 +3,10 @@
 use std::time::Duration;
 
 use serde::Serialize;
-use tinygram_engine::profile::Profile;
+use tinygram_engine::connection::Config;
+use tinygram_engine::profile::{Profile, Sizes};
 use tinygram_engine::sender::send_policy::Registered;
+use tinygram_engine::socket::copy_rule::CopyRule;
 
 use super::args::{Args, Mclbytes};
 use crate::exit::Failure;
@@ -35,6 +37,9 @@ pub(super) struct CostPlan {
     pub(super) profile: &'static Profile,
     #[serde(serialize_with = "policy_names")]
     pub(super) policies: Vec<&'static Registered>,
+    /// The units that the kernel copies in, in bytes; one that is absent for a kernel that does not.
+    #[serde(rename = "simulated_mclbytes")]
+    pub(super) clusters: Vec<Option<u64>>,
     pub(super) rate_bits_per_second: u64,
     #[serde(rename = "rtt_ms", serialize_with = "milliseconds")]
     pub(super) rtt: Duration,
@@ -42,15 +47,23 @@ pub(super) struct CostPlan {
 
 impl Plan {
     pub(super) fn from(args: &Args) -> Result<Self, Failure> {
-        let mut policies = args.policy.clone();
+        let mut policies = match args.policy.is_empty() {
+            true => usual_policies(args.profile),
+            false => args.policy.clone(),
+        };
         keep_first(&mut policies, |one, other| one.name == other.name);
         let mut mss = args.mss.clone();
         keep_first(&mut mss, PartialEq::eq);
         let mut mclbytes: Vec<_> = args.mclbytes.iter().map(|Mclbytes(bytes)| *bytes).collect();
         keep_first(&mut mclbytes, PartialEq::eq);
+        let clusters = clusters(args.profile, &mclbytes);
+        if mclbytes.is_empty() {
+            mclbytes = vec![None, Some(4096), Some(8192)];
+        }
         let cost = CostPlan {
             profile: args.profile,
             policies,
+            clusters,
             rate_bits_per_second: args.rate,
             rtt: args.rtt,
         };
@@ -68,6 +81,37 @@ impl Plan {
     pub(super) fn message(&self, body: u64) -> u64 {
         body.saturating_add(self.header_bytes)
     }
+}
+
+/// What the stack does by itself, and what the paper compares it with.
+fn usual_policies(profile: &'static Profile) -> Vec<&'static Registered> {
+    let own = as_shipped(profile).sender.policy.registered();
+    let paper = ["nagle", "minshall", "dldet", "off"].into_iter();
+    own.into_iter()
+        .chain(paper.filter_map(Registered::named))
+        .collect()
+}
+
+/// The units that a kernel is simulated with: those that were typed, if it copies in such units, else
+/// its own.
+fn clusters(profile: &'static Profile, typed: &[Option<u64>]) -> Vec<Option<u64>> {
+    let CopyRule::Mclbytes(own) = as_shipped(profile).copy_rule else {
+        return vec![None];
+    };
+    let typed: Vec<_> = typed.iter().copied().filter(Option::is_some).collect();
+    match typed.is_empty() {
+        true => vec![Some(own.cluster)],
+        false => typed,
+    }
+}
+
+/// A stack's rules; the sizes do not matter.
+fn as_shipped(profile: &Profile) -> Config {
+    profile.config(&Sizes {
+        mss: 1460,
+        send_buffer: 1 << 16,
+        receive_buffer: 1 << 16,
+    })
 }
 
 /// Keeps the first of equals, in order.

@@ -13,10 +13,11 @@ use crate::exit::Failure;
 use crate::files::Input;
 use crate::terminal::{self, Reading};
 
-/// Reads every log. Lines that cannot be read are told of, file by file; a file of which none can be
+/// Reads every log; gives all of them, and how many seconds they cover. Lines that cannot be read are told of, file by file; a file of which none can be
 /// is no log.
-pub(super) fn logs(plan: &Plan) -> Result<Survey, Failure> {
+pub(super) fn logs(plan: &Plan) -> Result<(Survey, u64), Failure> {
     let mut all = Survey::default();
+    let mut spans = Vec::new();
     for input in &plan.logs {
         let survey = read(input).map_err(|error| Failure::Io {
             doing: format!("reading {}", input.name()),
@@ -24,6 +25,7 @@ pub(super) fn logs(plan: &Plan) -> Result<Survey, Failure> {
         })?;
         tell_unreadable(input, &survey)?;
         all.absorb(&survey);
+        spans.extend(survey.times);
     }
     if all.lines == 0 {
         let names: Vec<_> = plan.logs.iter().map(Input::name).collect();
@@ -32,7 +34,20 @@ pub(super) fn logs(plan: &Plan) -> Result<Survey, Failure> {
             "{names}: no line; expected: {EXPECTED}"
         )));
     }
-    Ok(all)
+    Ok((all, covered(spans)))
+}
+
+/// How many seconds lie in any of these spans, each from its first to its last.
+fn covered(mut spans: Vec<(i64, i64)>) -> u64 {
+    spans.sort_unstable();
+    let mut seconds = 0;
+    let mut up_to = i64::MIN;
+    for (first, last) in spans {
+        let from = first.max(up_to);
+        seconds += last.saturating_sub(from).max(0).unsigned_abs();
+        up_to = up_to.max(last);
+    }
+    seconds
 }
 
 fn read(input: &Input) -> io::Result<Survey> {
@@ -75,9 +90,8 @@ fn tell_unreadable(input: &Input, survey: &Survey) -> Result<(), Failure> {
 }
 
 /// What was read, for people.
-pub(super) fn summary(log: &Survey, sizes: &[(u64, u64)]) -> Log {
+pub(super) fn summary(log: &Survey, seconds: u64, sizes: &[(u64, u64)]) -> Log {
     let (first, last) = log.times.unzip();
-    let seconds = log.times.map_or(0, |(first, last)| last - first);
     let octets = |(size, count): &(u64, u64)| size.saturating_mul(*count);
     Log {
         lines: log.lines,
@@ -96,3 +110,16 @@ pub(super) fn summary(log: &Survey, sizes: &[(u64, u64)]) -> Log {
 }
 
 const SECONDS_OF_A_DAY: f64 = 86_400.0;
+
+#[cfg(test)]
+mod tests {
+    use super::covered;
+
+    #[test]
+    fn what_two_logs_cover_counts_once_and_what_none_covers_not_at_all() {
+        assert_eq!(covered(vec![]), 0);
+        assert_eq!(covered(vec![(5, 5)]), 0);
+        assert_eq!(covered(vec![(100, 200), (0, 10)]), 110);
+        assert_eq!(covered(vec![(0, 100), (50, 120), (60, 70)]), 120);
+    }
+}

@@ -1,8 +1,8 @@
 //! Runs the experiments on all threads and counts what became of their rows.
 
 use rayon::prelude::*;
-use tinygram_papers::Experiment;
 use tinygram_papers::experiment::{Outcome, Row, Status};
+use tinygram_papers::{Experiment, Source};
 
 use super::plan::Plan;
 use crate::exit::Failure;
@@ -63,9 +63,21 @@ impl Tally {
         tally
     }
 
+    /// What the papers print, and nothing of ours.
+    pub(crate) fn printed<'a>(rows: impl IntoIterator<Item = &'a Row>) -> Self {
+        let rows = rows.into_iter();
+        Self::of(rows.filter(|row| row.source() == Some(Source::Printed)))
+    }
+
     /// Over several experiments.
     pub(crate) fn of_all(reproduced: &[Reproduced]) -> Self {
         Self::of(reproduced.iter().flat_map(|it| &it.outcome.rows))
+    }
+
+    /// Those that agree, and all.
+    pub(crate) fn agreeing(self) -> (usize, usize) {
+        let agreeing = self.matches + self.fitted;
+        (agreeing, agreeing + self.known + self.misses)
     }
 
     /// Each count with what it counts, in one order everywhere.

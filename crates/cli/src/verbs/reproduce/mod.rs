@@ -23,5 +23,11 @@ pub(crate) fn run(args: &Args) -> Result<Done, Failure> {
         let progress = terminal::Progress::over(plan.experiments.len() as u64, "reproducing");
         bench::reproduce(&plan, args.threads, &progress)?
     };
-    outputs.show(&plan, &reproduced)
+    let found = match bench::Tally::of_all(&reproduced).misses {
+        0 => Done::Well,
+        _ => Done::Found,
+    };
+    outputs.show(&plan, &reproduced)?;
+    // Whether all that should match does.
+    Ok(found)
 }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use tinygram_report::{Destination, Folder, Ink};
 
 use super::args::{Args, Format};
-use super::bench::{Reproduced, Tally};
+use super::bench::Reproduced;
 use super::plan::Plan;
 use super::show;
 use crate::exit::{Done, Failure};
@@ -43,17 +43,11 @@ impl Outputs {
         self.results_to_their_place(&text)
     }
 
-    /// Shows what came out, files first, so that a reader who goes away spoils nothing; then says
-    /// whether all that should match does.
+    /// Shows what came out, files first, so that a reader who goes away spoils nothing.
     pub(crate) fn show(mut self, plan: &Plan, reproduced: &[Reproduced]) -> Result<Done, Failure> {
         let text = show::results(plan, reproduced, self.format, self.canvas(terminal::WIDTH));
         interrupt::shielded(|| self.write_files(plan, reproduced))?;
-        self.results_to_their_place(&text)?;
-        if Tally::of_all(reproduced).misses > 0 {
-            Ok(Done::Found)
-        } else {
-            Ok(Done::Well)
-        }
+        self.results_to_their_place(&text)
     }
 
     /// A file is read by an editor or a pager, whatever the terminal is.

@@ -93,6 +93,7 @@ impl Counted {
                 bytes: get(&row.bytes),
                 writes_held: get(&row.held),
                 writes_merged: get(&row.merged),
+                writes_unwatched: get(&row.unwatched),
                 segments_sent: get(&row.segments),
                 flushes: Cause::ALL
                     .iter()
@@ -157,6 +158,8 @@ struct Peer {
     bytes: u64,
     writes_held: u64,
     writes_merged: u64,
+    /// That were to be held, and passed: the watchdog rested, and was not worth waking.
+    writes_unwatched: u64,
     segments_sent: u64,
     flushes: BTreeMap<&'static str, u64>,
     longest_hold_us: f64,
@@ -179,6 +182,7 @@ impl Peer {
         self.bytes += other.bytes;
         self.writes_held += other.writes_held;
         self.writes_merged += other.writes_merged;
+        self.writes_unwatched += other.writes_unwatched;
         self.segments_sent += other.segments_sent;
         for (cause, count) in &other.flushes {
             *self.flushes.entry(cause).or_default() += count;

@@ -7,8 +7,8 @@ use crate::values::{duration, span};
 ///
 /// Asks the kernel (BPF at its own tracepoints) when a short segment is held back, why, until when, and
 /// by whose write; says who waited, what it cost, and what helps at either end. Nothing is changed on
-/// the host, no packet is captured, and nothing stays attached when it ends. Needs root, or CAP_BPF and
-/// CAP_PERFMON, and Linux 6.3.
+/// the host, and nothing stays attached when it ends. Needs root, or CAP_BPF and CAP_PERFMON, and Linux
+/// 6.3; elsewhere packets are read instead, which takes root or CAP_NET_RAW.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
@@ -33,9 +33,34 @@ pub(crate) struct Args {
     #[arg(long, value_name = "TIME", value_parser = duration, default_value = "1ms")]
     pub(super) least_hold: Duration,
 
+    /// What is asked [default: the kernel if it can be asked, else packets]
+    #[arg(long, value_name = "SOURCE", value_enum)]
+    pub(super) source: Option<Source>,
+
+    /// Read the packets of this interface, or of `any`
+    #[arg(short, long, value_name = "INTERFACE", conflicts_with = "hooks")]
+    pub(super) interface: Option<String>,
+
     /// The tracepoints at which writes are seen [default: write-end]
     #[arg(long, value_name = "HOOKS", value_enum)]
     pub(super) hooks: Option<Hooks>,
+}
+
+#[derive(Clone, Copy, Debug, clap::ValueEnum)]
+pub(super) enum Source {
+    /// BPF at the kernel's tracepoints: exact; CAP_BPF and CAP_PERFMON, Linux 6.3
+    Kernel,
+    /// Packets, judged as diagnose judges a capture; CAP_NET_RAW
+    Packets,
+}
+
+impl From<Source> for tinygram_watch::live::Choice {
+    fn from(source: Source) -> Self {
+        match source {
+            Source::Kernel => Self::Kernel,
+            Source::Packets => Self::Packets,
+        }
+    }
 }
 
 #[derive(Clone, Copy, Debug, clap::ValueEnum)]
@@ -59,4 +84,5 @@ const EXAMPLES: &str = "\
 Examples:
   tinygram watch                      everything, until Ctrl-C
   tinygram watch --once 30s nginx     half a minute of every process of that name
-  tinygram watch 8080 --json          one port, for a program to read";
+  tinygram watch 8080 --json          one port, for a program to read
+  tinygram watch -i any --once 1m     packets instead, on any Linux";

@@ -30,6 +30,7 @@ pub(super) fn finding(finding: &Finding, process: &Process) -> Value {
         "segments_saved": finding.cost.segments,
         "mss": finding.connection.mss,
         "min_rtt_ns": finding.connection.min_rtt_ns,
+        "call_site": finding.call.as_deref(),
     });
     match &finding.facts {
         Facts::Held {
@@ -87,6 +88,11 @@ pub(super) fn summary(
                 .iter()
                 .map(|step| json!({"side": step.side.to_string(), "effort": step.effort.name(), "text": step.text}))
                 .collect();
+            let calls: Vec<Value> = row
+                .calls()
+                .into_iter()
+                .map(|(call, count)| json!({"count": count, "call_site": call}))
+                .collect();
             json!({
                 "kind": key.kind.name(),
                 "part": part(key.part),
@@ -105,6 +111,7 @@ pub(super) fn summary(
                 "cost_p99_ns": row.cost_at(0.99),
                 "path_ns": row.path_ns,
                 "segments_saved": row.cost.segments,
+                "call_sites": calls,
                 "advice": steps,
             })
         })
@@ -141,6 +148,7 @@ fn reason_name(reason: Reason) -> &'static str {
         Reason::MsgMore => "msg-more",
         Reason::Autocork => "autocork",
         Reason::CongestionWindow => "congestion-window",
+        Reason::Buffer => "buffer",
     }
 }
 

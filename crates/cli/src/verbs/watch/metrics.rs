@@ -110,7 +110,7 @@ fn text(watch: &Watch) -> String {
             let _ = writeln!(out, "{name}_total{{{labels}}} {}", sum[at]);
         }
     }
-    let excused = &watch.judge.excused;
+    let excused = watch.live.excused();
     let plain = [
         (
             "tinygram_holds_nobody_waited_for",
@@ -124,7 +124,7 @@ fn text(watch: &Watch) -> String {
         ),
         (
             "tinygram_events_lost",
-            watch.source.lost(),
+            watch.lost,
             "Events for which there was no room.",
         ),
     ];

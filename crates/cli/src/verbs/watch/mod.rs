@@ -16,8 +16,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use tinygram_watch::finding::Finding;
-use tinygram_watch::judge::Judge;
-use tinygram_watch::kernel::{Options, Source};
+use tinygram_watch::kernel::Options;
+use tinygram_watch::live::{Choice, Live};
 use tinygram_watch::summary::Summary;
 use tinygram_watch::who::{Process, Processes};
 
@@ -33,10 +33,24 @@ pub(crate) fn run(args: &Args) -> Result<Done, Failure> {
     let options = Options {
         hooks: args.hooks.map(Into::into),
         least_hold: args.least_hold,
-        tree: None,
+        ..Options::default()
     };
+    // Whoever names an interface means packets.
+    let choice = match (args.source, &args.interface) {
+        (Some(args::Source::Kernel), Some(_)) => {
+            return Err(Failure::Input(
+                "--interface is for --source packets: the kernel is asked for all interfaces"
+                    .into(),
+            ));
+        }
+        (Some(source), _) => source.into(),
+        (None, Some(_)) => Choice::Packets,
+        (None, None) => Choice::Best,
+    };
+    let interface = args.interface.as_deref().filter(|name| *name != "any");
     let metrics = args.metrics.map(metrics::Page::serve).transpose()?;
-    let source = Source::open(&options).map_err(|lacking| Failure::Input(lacking.to_string()))?;
+    let live = Live::open(choice, &options, interface)
+        .map_err(|lacking| Failure::Input(lacking.to_string()))?;
     ctrlc::set_handler(|| {
         if STOPPED.swap(true, Ordering::Relaxed) {
             std::process::exit(130);
@@ -48,8 +62,8 @@ pub(crate) fn run(args: &Args) -> Result<Done, Failure> {
     })?;
     let mut watch = Watch {
         targets,
-        source,
-        judge: Judge::default(),
+        lost: 0,
+        live,
         processes: Processes::default(),
         summary: Summary::default(),
     };
@@ -83,8 +97,9 @@ pub(crate) fn run(args: &Args) -> Result<Done, Failure> {
 /// What is being watched, and what was found so far.
 struct Watch {
     targets: Vec<Target>,
-    source: Source,
-    judge: Judge,
+    live: Live,
+    /// Events or packets for which there was no room.
+    lost: u64,
     processes: Processes,
     summary: Summary,
 }
@@ -93,23 +108,23 @@ impl Watch {
     /// What is new, after `patience` at most.
     fn look(&mut self, patience: Duration) -> Vec<(Finding, Process)> {
         let mut new = Vec::new();
-        let judge = &mut self.judge;
-        self.source.poll(patience, |event| {
-            judge.take(event, |finding| new.push(finding));
-        });
+        self.live.poll(patience, |finding| new.push(finding));
+        self.lost = self.live.lost();
         self.keep(new)
     }
 
     fn finish(&mut self) -> Vec<(Finding, Process)> {
         let mut new = Vec::new();
-        self.judge.finish(|finding| new.push(finding));
+        self.live.finish(|finding| new.push(finding));
         self.keep(new)
     }
 
     fn keep(&mut self, new: Vec<Finding>) -> Vec<(Finding, Process)> {
         let mut kept = Vec::new();
         for mut finding in new {
-            finding.side = self.processes.side(&finding.process, &finding.connection);
+            if !self.live.knows_sides() {
+                finding.side = self.processes.side(&finding.process, &finding.connection);
+            }
             let process = self.processes.of(&finding.process).clone();
             if !self.targets.is_empty()
                 && !self.targets.iter().any(|t| t.is_met_by(&finding, &process))

@@ -15,8 +15,12 @@ pub(crate) fn of(finding: &Finding, process: &Process) -> String {
     } else {
         ""
     };
+    let call = finding
+        .call
+        .as_ref()
+        .map_or_else(String::new, |call| format!(", written by {call}"));
     format!(
-        "{} {} {}: {maybe}{}",
+        "{} {} {}: {maybe}{}{call}",
         clock(finding.start_ns),
         name(process),
         ends(finding),
@@ -67,6 +71,7 @@ fn what(finding: &Finding) -> String {
                 Reason::CongestionWindow => {
                     format!("by a congestion window of one segment, behind {behind} in flight")
                 }
+                Reason::Buffer => format!("by a small buffer, behind {behind} in flight"),
             };
             let until = match release {
                 Release::Ack if finding.kind == Kind::NagleRoundTrip => {
@@ -102,8 +107,10 @@ fn what(finding: &Finding) -> String {
                 0 => String::new(),
                 turns => format!(", {:.0} for each answer", segments as f64 / turns as f64),
             };
+            let writes =
+                writes.map_or_else(String::new, |writes| format!(" ({writes} writes{answers})"));
             format!(
-                "{segments} segments of {:.0} bytes in {:.1} s ({writes} writes{answers}); coalescing would save {} ({})",
+                "{segments} segments of {:.0} bytes in {:.1} s{writes}; coalescing would save {} ({})",
                 bytes as f64 / segments.max(1) as f64,
                 lasted.as_secs_f64(),
                 finding.cost.segments,

@@ -48,7 +48,7 @@ impl Show {
 
     pub(super) fn begin(&mut self, watch: &Watch) -> Result<(), Failure> {
         if self.manner != Manner::Screen {
-            terminal::remark(&format!("tinygram watch: {}", source(watch)));
+            terminal::remark(&format!("tinygram watch: {}", watch.live.describe()));
         }
         Ok(())
     }
@@ -78,7 +78,7 @@ impl Show {
         if self.manner != Manner::Screen || !std::mem::take(&mut self.stale) {
             return Ok(());
         }
-        let mut screen = format!("\x1b[H\x1b[2J{}; Ctrl-C ends\n\n", source(watch));
+        let mut screen = format!("\x1b[H\x1b[2J{}; Ctrl-C ends\n\n", watch.live.describe());
         let rows = table::text(&watch.summary, ROWS);
         screen += match rows.is_empty() {
             true => "No stall and no flood so far.\n",
@@ -94,11 +94,10 @@ impl Show {
     }
 
     pub(super) fn end(&mut self, watch: &Watch, watched: Duration) -> Result<(), Failure> {
-        let excused = &watch.judge.excused;
-        let lost = watch.source.lost();
+        let (excused, lost) = (watch.live.excused(), watch.lost);
         if self.manner == Manner::Json {
             let seconds = watched.as_secs_f64();
-            let line = json::summary(&watch.summary, excused, lost, "kernel", seconds);
+            let line = json::summary(&watch.summary, excused, lost, watch.live.name(), seconds);
             terminal::print(format!("{line}\n").as_bytes())?;
             return Ok(());
         }
@@ -116,7 +115,7 @@ impl Show {
             (excused.own_cork, "held until the program itself wrote on"),
             (excused.harmless_acks, "late ACKs that kept nobody waiting"),
             (watch.summary.possible(), "possible stalls, not counted"),
-            (lost, "events lost: the figures are too low"),
+            (lost, "events or packets lost: the figures are too low"),
             (watch.summary.unlisted, "findings without a row: too many"),
         ];
         let told: Vec<String> = counts
@@ -129,11 +128,6 @@ impl Show {
         }
         Ok(())
     }
-}
-
-/// What is asked, in one line.
-fn source(watch: &Watch) -> String {
-    format!("asking the kernel (BPF, {})", watch.source.hooks().name())
 }
 
 const LATEST: usize = 10;

@@ -45,6 +45,9 @@ fn advice(rows: &[(&Key, &Row)]) -> String {
         }
         said.push((key.kind, place.clone(), row.case.sender));
         out += &format!("\n{} ({place}):\n", key.kind.title());
+        for (call, count) in row.calls().into_iter().take(MOST_CALLS) {
+            out += &format!("  written by {call}, {count} of those looked at\n");
+        }
         let advice = Advice::of(&row.case);
         for side in [row.case.sender, row.case.sender.other()] {
             for step in advice.by(side) {
@@ -63,6 +66,8 @@ fn advice(rows: &[(&Key, &Row)]) -> String {
     out
 }
 
+/// Call sites told for each row.
+const MOST_CALLS: usize = 3;
 const COLUMNS: usize = 11;
 const HEADINGS: [&str; COLUMNS] = [
     "PROCESS", "USER", "WHERE", "PEER", "PORT", "WHAT", "COUNT", "BYTES", "MEDIAN", "P99", "TOTAL",

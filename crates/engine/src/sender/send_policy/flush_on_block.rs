@@ -22,6 +22,8 @@ pub struct FlushOnBlock {
     rules: Rules,
     memory: Memory,
     pace: Pace,
+    /// Writes that joined held bytes: segments saved.
+    merged: u64,
     /// Where the write under way began.
     began: Offset,
     /// All that was written before this offset is to go.
@@ -56,6 +58,7 @@ impl FlushOnBlock {
             rules,
             memory: Habit::default().fresh(&rules),
             pace: Pace::default(),
+            merged: 0,
             began: Offset::default(),
             flushed: Offset::default(),
             interval_runs: false,
@@ -72,6 +75,9 @@ impl FlushOnBlock {
             same_interval: self.interval_runs || self.held_since.is_some(),
         };
         self.interval_runs = true;
+        if self.held_since.is_some() {
+            self.merged += 1;
+        }
         let decision = self.memory.on_write(&self.rules, write);
         if decision == Decision::Hold && self.is_watched(write, vars.now) {
             self.held_since.get_or_insert(vars.now);
@@ -86,11 +92,11 @@ impl FlushOnBlock {
 
     /// Whether the watchdog is awake, or worth waking.
     fn is_watched(&mut self, write: Write, now: Instant) -> bool {
-        let pace = &mut self.pace;
+        let (pace, merged) = (&mut self.pace, self.merged);
         now < self.watched_until
-            || self
-                .memory
-                .is_worth_waking(&self.rules, write, || pace.is_busy(now.as_nanos()))
+            || self.memory.is_worth_waking(&self.rules, write, || {
+                pace.is_worth_waking(now.as_nanos(), merged)
+            })
     }
 
     fn flush(&mut self, vars: &Vars) {

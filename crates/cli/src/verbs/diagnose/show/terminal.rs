@@ -20,7 +20,7 @@ pub(super) fn report(plan: &Plan, results: &Results) -> String {
         findings(&mut out, plan, results, group);
     }
     possible(&mut out, plan, results);
-    for condition in plan.fail_on.iter().filter(|c| c.holds(results)) {
+    for condition in plan.fail_on.iter().filter(|it| results.meets(it)) {
         let _ = writeln!(out, "\n--fail-on {}: it holds", condition.text());
     }
     out

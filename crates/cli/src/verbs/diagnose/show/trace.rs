@@ -4,8 +4,10 @@ use std::fs::File;
 use std::path::Path;
 
 use tinygram_diagnose::{Finding, Side};
+use tinygram_engine::Flags;
 use tinygram_wire::capture::Reader;
-use tinygram_wire::decode::{self, Endpoint, Flags};
+use tinygram_wire::decode;
+use tinygram_wire::endpoint::Endpoint;
 
 use super::super::results::Capture;
 

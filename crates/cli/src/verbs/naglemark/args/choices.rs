@@ -6,7 +6,7 @@ use tinygram_engine::profile::Profile;
 use tinygram_engine::receiver::ack_policy::{AckPolicy, Registered as AckEntry};
 use tinygram_engine::sender::send_policy::{Registered, SendPolicy};
 use tinygram_engine::socket::copy_rule::{CopyRule, Mclbytes, SunOs, WholeWrite};
-use tinygram_naglemark::hosts::{Model, PaperHosts};
+use tinygram_naglemark::hosts::{HostsKind, Model, PaperHosts};
 use tinygram_naglemark::{MediumKind, NOMINAL_RATE, SocketPolicy, TrialType};
 
 use crate::values::Names;
@@ -143,6 +143,10 @@ pub(super) fn copy_rules() -> Names<CopyRule> {
             CopyRule::WholeWrite(WholeWrite),
         ),
     ])
+}
+
+pub(super) fn hosts_kinds() -> Names<HostsKind> {
+    Names::new(HostsKind::ALL.map(|kind| (kind.name(), kind.summary(), kind)))
 }
 
 pub(super) fn models() -> Names<Model> {

@@ -7,7 +7,7 @@ use std::time::Duration;
 use tinygram_engine::profile::Profile;
 use tinygram_engine::receiver::ack_policy::{AckTimer, Registered as AckEntry};
 use tinygram_engine::socket::copy_rule::CopyRule;
-use tinygram_naglemark::hosts::Model;
+use tinygram_naglemark::hosts::{HostsKind, Model};
 use tinygram_naglemark::workload::Waits;
 use tinygram_naglemark::{MediumKind, TrialType};
 
@@ -18,7 +18,8 @@ mod choices;
 
 pub(crate) use choices::{BackendName, Chosen, Format, LengthChoice, LinkName};
 use choices::{
-    ack_policy_names, copy_rules, media, models, policy_names, profile_names, trial_types,
+    ack_policy_names, copy_rules, hosts_kinds, media, models, policy_names, profile_names,
+    trial_types,
 };
 
 #[derive(Clone, Debug, clap::Args)]
@@ -35,9 +36,12 @@ pub(crate) struct Args {
     )]
     pub(crate) backend: Vec<BackendName>,
 
-    /// Rules of the simulated hosts, instead of the paper's, or of the stack; the policies are then
-    /// also those of a socket: default, nodelay, cork, more, quickack, flush-by-hand [default on
-    /// sockets: linux_6]
+    /// Which hosts --backend sim simulates. On Linux's the policies are also those of a socket:
+    /// default, nodelay, cork, more, quickack, flush-by-hand [default: paper]
+    #[arg(long, value_name = "NAME", value_parser = hosts_kinds(), help_heading = BACKEND)]
+    pub(crate) hosts: Option<HostsKind>,
+
+    /// Rules of the stack, and of the server on Linux's simulated hosts [default: linux_6]
     #[arg(
         long, value_name = "NAME", value_parser = profile_names(), hide_possible_values = true,
         help_heading = BACKEND
@@ -304,9 +308,9 @@ Examples:
   tinygram naglemark --policy off,dldet,flush-on-block --write-size 1,256,4K --trial S
   tinygram naglemark --medium point-to-point --rate 100M --rtt 80ms --loss 1%
   tinygram naglemark --backend kernel --link veth   this kernel's sockets, what each option does
-  tinygram naglemark --backend sim,kernel --link veth --policy default,nodelay
+  tinygram naglemark --backend sim,kernel --hosts linux-veth --link veth --policy default,nodelay
   tinygram naglemark --backend stack                every policy of ours on real packets
-  tinygram naglemark --backend sim,stack --policy nagle,minshall,flush-on-block
+  tinygram naglemark --backend sim,stack --hosts linux-tun --policy nagle,minshall,flush-on-block
   tinygram naglemark --html naglemark.html --format json --output naglemark.json
   tinygram naglemark --medium fddi --policy nagle --app-buffer 32K --socket-buffer 64K --trial S \
       --lengths 13000 --transfers 3 --trace - --pcapng stall.pcapng";

@@ -6,6 +6,7 @@ mod policies;
 mod sockets;
 mod workload;
 
+use tinygram_naglemark::hosts::HostsKind;
 use tinygram_naglemark::{Plan, TrialType};
 
 pub(super) use paper::{OnPaper, PAPER_REPETITIONS};
@@ -37,10 +38,11 @@ pub(super) enum On {
 impl Meant {
     /// Says what the arguments mean, or which of them contradict each other.
     pub(super) fn from(args: &Args) -> Result<Self, Failure> {
-        if args.profile.is_some() || args.backend != [BackendName::Sim] {
-            sockets::meant(args)
-        } else {
+        let on_paper = matches!(args.hosts, None | Some(HostsKind::Paper));
+        if on_paper && args.backend == [BackendName::Sim] {
             paper::meant(args)
+        } else {
+            sockets::meant(args)
         }
     }
 }

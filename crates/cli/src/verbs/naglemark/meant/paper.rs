@@ -100,6 +100,12 @@ fn check_sockets(args: &Args) -> Result<(), Failure> {
             return refused(format!("{flag} belongs to --backend {owners}"));
         }
     }
+    if let Some(profile) = args.profile {
+        return refused(format!(
+            "--profile {}: the paper's hosts have their own rules; add --hosts linux-veth or --hosts linux-tun",
+            profile.name
+        ));
+    }
     Ok(())
 }
 

@@ -23,7 +23,7 @@ pub(super) fn of_the_paper(typed: &[Chosen]) -> Result<Vec<&'static Registered>,
             Chosen::One(entry) => named.push(entry),
             Chosen::Socket(policy) => {
                 return refused(format!(
-                    "--policy {}: what a socket is told, so it needs --backend kernel or stack, or --profile linux_6",
+                    "--policy {}: what a socket is told, so it needs --backend kernel or stack, or --hosts linux-veth or linux-tun",
                     policy.name()
                 ));
             }

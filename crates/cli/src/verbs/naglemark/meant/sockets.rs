@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use tinygram_engine::profile::Profile;
 use tinygram_engine::socket::copy_rule::CopyRule;
-use tinygram_naglemark::hosts::{LinuxHosts, Model, Over};
+use tinygram_naglemark::hosts::{HostsKind, LinuxHosts, Model, Over};
 use tinygram_naglemark::{Backend, Error, MediumKind, NOMINAL_RATE, Plan, TrialType};
 use tinygram_naglemark_live::{Kernel, Line, Options, OurStack, Settings, Where};
 
@@ -20,10 +20,14 @@ use crate::verbs::naglemark::args::{Args, BackendName, LengthChoice, Server};
 #[derive(Clone, Debug)]
 pub(in super::super) struct OnSockets {
     pub(in super::super) backends: Vec<BackendName>,
+    /// Which hosts are simulated, if any are.
+    pub(in super::super) hosts: Option<HostsKind>,
     /// The rules of the sender, where it is not a kernel.
     pub(in super::super) profile: &'static Profile,
     /// What the sockets are told before there is a connection.
     pub(in super::super) options: Options,
+    /// What the simulated hosts are like.
+    over: Over,
     /// What joins the kernel's sockets.
     place: Where,
     /// What joins the stack to the kernel.
@@ -39,6 +43,7 @@ pub(in super::super) struct OnSockets {
 
 pub(super) fn meant(args: &Args) -> Result<Meant, Failure> {
     let backends = distinct(&args.backend);
+    let over = over(args, &backends)?;
     check_model(args)?;
     let (place, line) = path::joined(args, &backends)?;
     let Workload {
@@ -63,6 +68,8 @@ pub(super) fn meant(args: &Args) -> Result<Meant, Failure> {
     };
     let on = OnSockets {
         backends,
+        hosts: args.hosts,
+        over,
         profile,
         options: Options {
             mss: args.mss,
@@ -105,11 +112,7 @@ impl OnSockets {
     }
 
     fn simulated(&self) -> LinuxHosts {
-        let has = |backend| self.backends.contains(&backend);
-        let hosts = LinuxHosts::new(match has(BackendName::Stack) && !has(BackendName::Kernel) {
-            true => Over::Tun,
-            false => Over::Veth,
-        });
+        let hosts = LinuxHosts::new(self.over);
         LinuxHosts {
             profile: self.profile,
             mss: self.options.mss.unwrap_or(hosts.mss),
@@ -138,6 +141,21 @@ impl OnSockets {
     }
 }
 
+/// What the simulated hosts are like: that is said, whatever is measured beside them.
+fn over(args: &Args, backends: &[BackendName]) -> Result<Over, Failure> {
+    let is_simulated = backends.contains(&BackendName::Sim);
+    match args.hosts {
+        Some(_) if !is_simulated => refused("--hosts belongs to --backend sim".into()),
+        Some(HostsKind::Linux(over)) => Ok(over),
+        None if !is_simulated => Ok(Over::Veth),
+        _ => refused(
+            "--backend sim beside another simulates Linux's hosts, not the paper's; add --hosts linux-veth \
+             or --hosts linux-tun"
+                .into(),
+        ),
+    }
+}
+
 /// What belongs to the model of the paper's hosts has no meaning here.
 fn check_model(args: &Args) -> Result<(), Failure> {
     let media: &[MediumKind] = &[MediumKind::Ethernet, MediumKind::Fddi];
@@ -162,7 +180,7 @@ fn check_model(args: &Args) -> Result<(), Failure> {
     ] {
         if typed {
             return refused(format!(
-                "{flag} belongs to the simulated hosts of the paper; leave out --backend and --profile"
+                "{flag} belongs to the simulated hosts of the paper; leave out --backend and --hosts"
             ));
         }
     }
@@ -171,19 +189,18 @@ fn check_model(args: &Args) -> Result<(), Failure> {
 
 /// Whose rules the sender follows.
 fn profile(args: &Args, backends: &[BackendName]) -> Result<&'static Profile, Failure> {
-    let linux = || Profile::named(LINUX).expect("registered");
-    let profile = args.profile.unwrap_or_else(linux);
-    if profile.name != LINUX && backends.contains(&BackendName::Kernel) {
+    let profile = args.profile.unwrap_or(&LINUX);
+    if profile.name != LINUX.name && backends.contains(&BackendName::Kernel) {
         return refused(format!(
-            "--profile {}: the kernel has its own rules (accepted with --backend kernel: {LINUX})",
-            profile.name
+            "--profile {}: the kernel has its own rules (accepted with --backend kernel: {})",
+            profile.name, LINUX.name
         ));
     }
     Ok(profile)
 }
 
 /// The engine's rules that claim to be the kernel's.
-const LINUX: &str = "linux_6";
+const LINUX: Profile = Profile::LINUX_6;
 /// As many as fill the caches and leave the receiver's quick ACKs of a new connection behind.
 const WARMUP: u32 = 20;
 

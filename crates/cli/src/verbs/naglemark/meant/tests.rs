@@ -119,6 +119,8 @@ fn contradictions_are_named() {
         ),
         ("--lengths 1..1G", "more than 100000000"),
         ("--capture-at receiver", "--capture-at belongs to"),
+        ("--profile modern", "the paper's hosts have their own rules"),
+        ("--hosts paper --policy cork", "--hosts linux-veth"),
         ("--trace -", "keep one cell and 792 are measured"),
         (
             "--pcapng x --medium fddi --policy nagle --app-buffer 4K --trial S",
@@ -148,7 +150,7 @@ fn what_is_in_force_is_echoed_where_nothing_was_typed() {
     assert_eq!(fitted["ack_slow_timer_ms"], 500.0);
     assert_eq!(fitted["requests_per_connection"], "all");
     assert_eq!(in_force("--model literal")["ack_policy"], "every-second");
-    assert_eq!(in_force("--infer")["ack_policy"], INFERENCE);
+    assert_eq!(in_force("--infer")["ack_policy"], INFERENCE.to_string());
     let typed = in_force("--ack-timer 40ms --receive-buffer 8K --socket-buffer 16K");
     assert_eq!(typed["ack_timer"], "per-connection:40ms");
     assert_eq!(typed["ack_slow_timer_ms"], serde_json::Value::Null);

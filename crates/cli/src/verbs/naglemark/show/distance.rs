@@ -17,21 +17,26 @@ impl Panel {
             align: Align::Left,
         }];
         for &app in &apps {
-            columns.extend(column_group(
-                &size(app),
-                &["segs", "short", "xfew", "xearly"],
-            ));
+            columns.extend(column_group(&size(app), &["segs", "short"]));
+            if self.has_bounds() {
+                columns.extend(column_group(&size(app), &BOUNDS));
+            }
         }
-        columns.extend(column_group("all", &["xfew", "xearly"]));
+        if self.has_bounds() {
+            columns.extend(column_group("all", &BOUNDS));
+        }
         let rows = self
             .ranking()
             .into_iter()
             .map(|variant| self.distance_row(variant, &apps));
         Table {
-            title: format!(
-                "Segments per transfer, and distance from both bounds ({})",
-                self.medium()
-            ),
+            title: match self.has_bounds() {
+                true => format!(
+                    "Segments per transfer, and distance from both bounds ({})",
+                    self.medium()
+                ),
+                false => format!("Segments per transfer ({})", self.medium()),
+            },
             columns,
             rows: rows.collect(),
             notes: self.distance_notes(),
@@ -42,24 +47,30 @@ impl Panel {
         let mut row = vec![Entry::new(variant)];
         for &app in apps {
             let mean = |of| self.mean(of, |c| c.variant == variant && c.app_buffer == app);
-            row.push(number(mean(|c| c.segments_per_transfer), 1));
-            row.push(number(self.short_segments(variant, app), 1));
+            row.push(number(mean(|c| Some(c.segments_per_transfer)), 1));
+            row.push(number(mean(|c| c.short_segments_per_transfer), 1));
+            if self.has_bounds() {
+                row.push(number(mean(|c| c.segments_over_fewest), 2));
+                row.push(number(mean(|c| c.elapsed_over_earliest), 2));
+            }
+        }
+        if self.has_bounds() {
+            let mean = |of| self.mean(of, |c| c.variant == variant);
             row.push(number(mean(|c| c.segments_over_fewest), 2));
             row.push(number(mean(|c| c.elapsed_over_earliest), 2));
         }
-        let mean = |of| self.mean(of, |c| c.variant == variant);
-        row.push(number(mean(|c| c.segments_over_fewest), 2));
-        row.push(number(mean(|c| c.elapsed_over_earliest), 2));
         row
     }
 
     fn distance_notes(&self) -> Vec<String> {
-        let mut notes = vec![
-            "Means over socket buffers and trial types. segs, short: data segments and those below \
-             the MSS, per transfer. xfew: segments over the fewest that carry the bytes. xearly: \
-             elapsed time over that of sending each byte as soon as window and link allow."
-                .to_owned(),
-        ];
+        let mut note = "Means over socket buffers and trial types. segs, short: data segments and those below \
+                        the MSS, per transfer."
+            .to_owned();
+        if self.has_bounds() {
+            note += " xfew: segments over the fewest that carry the bytes. xearly: elapsed time over \
+                     that of sending each byte as soon as window and link allow.";
+        }
+        let mut notes = vec![note];
         if let Some((variant, few, early)) = self.nearest() {
             notes.push(format!(
                 "Nearest to both bounds: {variant} ({few:.2} x {early:.2}), by the product of the two."
@@ -78,17 +89,20 @@ impl Panel {
         distances.min_by(|a, b| (a.1 * a.2).total_cmp(&(b.1 * b.2)))
     }
 
-    fn short_segments(&self, variant: &str, app_buffer: u64) -> Option<f64> {
-        let chosen = |c: &Record| c.variant == variant && c.app_buffer == app_buffer;
-        let are_counted = |c: &Record| c.short_segments_per_transfer.is_some();
-        let all = self.cells.iter().filter(|c| chosen(c)).all(are_counted);
-        let mean = self.mean(|c| c.short_segments_per_transfer.unwrap_or(0.0), chosen);
-        mean.filter(|_| all)
+    /// Whether these cells were held against bounds.
+    fn has_bounds(&self) -> bool {
+        self.cells.iter().all(|c| c.elapsed_over_earliest.is_some())
     }
 
-    fn mean(&self, of: fn(&Record) -> f64, chosen: impl Fn(&Record) -> bool) -> Option<f64> {
-        let values: Vec<_> = self.cells.iter().filter(|c| chosen(c)).map(of).collect();
-        (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
+    /// Absent where there is nothing, or where something was not measured.
+    fn mean(
+        &self,
+        of: fn(&Record) -> Option<f64>,
+        chosen: impl Fn(&Record) -> bool,
+    ) -> Option<f64> {
+        let values: Option<Vec<f64>> = self.cells.iter().filter(|c| chosen(c)).map(of).collect();
+        let values = values.filter(|values| !values.is_empty())?;
+        Some(values.iter().sum::<f64>() / values.len() as f64)
     }
 
     /// Tells the panels of a page from each other.
@@ -96,6 +110,9 @@ impl Panel {
         self.cells.first().map_or_else(String::new, Record::place)
     }
 }
+
+/// The distances from the bounds, as columns are headed.
+const BOUNDS: [&str; 2] = ["xfew", "xearly"];
 
 fn column_group<'a>(group: &'a str, heads: &'a [&str]) -> impl Iterator<Item = Column> + 'a {
     heads.iter().map(move |&head| Column {

@@ -51,11 +51,13 @@ pub(super) struct Record {
     pub(super) p99_elapsed_ms: f64,
     /// Slope of elapsed time over length by linear regression (section 8.1), ns per byte.
     pub(super) slope_ns_per_byte: f64,
-    /// Data segments over the fewest that carry the bytes; at least 1.
-    pub(super) segments_over_fewest: f64,
+    /// Data segments over the fewest that carry the bytes; at least 1. Absent on real sockets, whose
+    /// kernel hands segments of any size to the device.
+    pub(super) segments_over_fewest: Option<f64>,
     /// Elapsed time over that of sending each byte as soon as window and link allow; at least 1
-    /// but for the jitter of the host's costs.
-    pub(super) elapsed_over_earliest: f64,
+    /// but for the jitter of the host's costs. Absent on real sockets, whose link has no rate that a bound
+    /// could be made of.
+    pub(super) elapsed_over_earliest: Option<f64>,
     /// The trial type the paper printed for these buffers (the worst of the four).
     pub(super) published_trial: Option<char>,
     /// The score the paper printed for these buffers, percent.
@@ -183,6 +185,9 @@ fn distinct<T: PartialEq>(items: impl Iterator<Item = T>) -> Vec<T> {
     }
     seen
 }
+
+/// The backend whose link is known to the bit, so that nothing beats its bounds.
+const SIMULATED: &str = "sim";
 
 /// Of equal scores the tables name the first of these.
 const TIE_ORDER: &str = "SsRr";

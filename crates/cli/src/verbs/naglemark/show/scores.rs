@@ -3,7 +3,7 @@
 use tinygram_report::units::size;
 use tinygram_report::{Align, Column, Entry, Row, Table};
 
-use super::{Cutoff, Panel, Record, printed};
+use super::{Cutoff, Panel, Record, SIMULATED, printed};
 
 impl Panel {
     /// Lays the scores out as Tables 4-7: one row per variant, best first; one column per pair of
@@ -104,7 +104,7 @@ impl Record {
     /// The medium, and where it is real what speaks over it.
     pub(super) fn place(&self) -> String {
         match self.backend.as_str() {
-            "sim" => self.medium.clone(),
+            SIMULATED => self.medium.clone(),
             real => format!("{real}-{}", self.medium),
         }
     }

@@ -6,9 +6,8 @@ use serde::Serialize;
 use serde_json::Value as Json;
 use tinygram_papers::Experiment;
 use tinygram_papers::Source;
-use tinygram_papers::experiment::{
-    Class, Mark, Origin, Parameter, Plot, Row, Status, Tolerance, Value,
-};
+use tinygram_papers::experiment::{Class, Mark, Origin, Parameter, Plot, Row, Status};
+use tinygram_papers::value::{Tolerance, Value};
 use tinygram_report::{Document, json};
 
 use super::super::bench::{Reproduced, Tally};
@@ -188,6 +187,7 @@ fn row(row: &Row) -> JsonRow {
         class: match row.class {
             Class::Rules => "rules",
             Class::Fitted => "fitted",
+            Class::Predicted => "predicted",
             Class::KnownMismatch(_) => "known-mismatch",
             Class::NotPublished => "not-published",
         },

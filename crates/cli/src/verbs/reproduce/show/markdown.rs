@@ -5,7 +5,7 @@ use tinygram_report::{Entry, Table};
 
 use super::super::bench::Reproduced;
 use super::super::plan::Plan;
-use super::{columns, disagreements, tables, text, trace, words};
+use super::{accounts, columns, disagreements, tables, text, trace, words};
 
 pub(super) fn results(plan: &Plan, reproduced: &[Reproduced]) -> String {
     let mut parts = vec![
@@ -14,6 +14,9 @@ pub(super) fn results(plan: &Plan, reproduced: &[Reproduced]) -> String {
         words::verdict(plan, reproduced),
         words::SIGNS.to_owned(),
         text::counts(reproduced).to_markdown(),
+        format!("## {}", accounts::TITLE),
+        accounts::IS.to_owned(),
+        accounts::table(reproduced).to_markdown(),
     ];
     if let Some(reasons) = disagreements::reasons(reproduced) {
         parts.push(format!("## {}", reasons.title));
@@ -29,6 +32,7 @@ pub(super) fn results(plan: &Plan, reproduced: &[Reproduced]) -> String {
         }
         parts.extend(experiment(it));
     }
+    parts.extend(appendix(reproduced));
     parts
         .iter()
         .map(|part| part.trim_end())
@@ -51,13 +55,7 @@ fn experiment(it: &Reproduced) -> Vec<String> {
             experiment.id, experiment.source
         ),
     ];
-    parts.extend(tables::tables(outcome).iter().map(|table| {
-        let body = untitled(table).to_markdown();
-        match table.title.as_str() {
-            "" => body,
-            title => format!("*{title}*\n\n{body}"),
-        }
-    }));
+    parts.extend(tables::tables(outcome).iter().map(table));
     if !outcome.notes.is_empty() {
         parts.push(list(&outcome.notes));
     }
@@ -76,6 +74,35 @@ fn experiment(it: &Reproduced) -> Vec<String> {
         parts.push(parameters(it).to_markdown());
     }
     parts
+}
+
+/// What the papers do not have, by experiment.
+fn appendix(reproduced: &[Reproduced]) -> Vec<String> {
+    let mut parts = Vec::new();
+    for it in reproduced {
+        let beyond = tables::beyond(&it.outcome);
+        if !beyond.is_empty() {
+            parts.push(format!("### Appendix: {}", it.experiment.id));
+            parts.extend(beyond.iter().map(table));
+        }
+    }
+    if !parts.is_empty() {
+        parts.insert(0, "## Appendix: what the papers do not have".to_owned());
+        parts.insert(1, APPENDIX.to_owned());
+    }
+    parts
+}
+
+const APPENDIX: &str = "\
+Values of ours beside which the papers have none: policies and settings that they did not measure, and \
+measures that they do not print. They are held to nothing and counted nowhere above.";
+
+fn table(table: &Table) -> String {
+    let body = untitled(table).to_markdown();
+    match table.title.as_str() {
+        "" => body,
+        title => format!("*{title}*\n\n{body}"),
+    }
 }
 
 /// A heading for each part of an experiment would drown the experiments.
@@ -107,7 +134,8 @@ fn list(lines: &[impl std::fmt::Display]) -> String {
 }
 
 const INTRODUCTION: &str = "\
-Every number that the papers publish beside ours. This page is made by
+What the papers print beside ours. Which of their numbers has which row here, and why the others have
+none, say the lists in `crates/papers/numbers/`. This page is made by
 
 ```console
 $ tinygram reproduce --format markdown --output docs/REPRODUCTION.md

@@ -1,5 +1,6 @@
 //! Results, shown: one exporter per format, all over the same tables.
 
+mod accounts;
 mod disagreements;
 mod json;
 mod markdown;

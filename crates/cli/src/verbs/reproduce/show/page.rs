@@ -5,13 +5,14 @@ use tinygram_report::{Article, Axis, Badge, Chart, Curve, Mark, Page, Part, Sect
 
 use super::super::bench::{Reproduced, Tally};
 use super::super::plan::Plan;
-use super::{disagreements, tables, trace, words};
+use super::{accounts, disagreements, tables, trace, words};
 
 pub(in super::super) fn page(plan: &Plan, reproduced: &[Reproduced]) -> Page {
     let mut sections = vec![Section::Notes(vec![
         words::verdict(plan, reproduced),
         words::SIGNS.into(),
     ])];
+    sections.push(Section::Table(accounts::table(reproduced)));
     sections.extend(disagreements::reasons(reproduced).map(Section::Reasons));
     let mut paper = None;
     for it in reproduced {
@@ -25,6 +26,7 @@ pub(in super::super) fn page(plan: &Plan, reproduced: &[Reproduced]) -> Page {
         }
         sections.push(Section::Article(article(it)));
     }
+    sections.extend(appendix(reproduced));
     sections.push(Section::Facts {
         summary: "Parameters of this run".into(),
         facts: vec![
@@ -36,7 +38,7 @@ pub(in super::super) fn page(plan: &Plan, reproduced: &[Reproduced]) -> Page {
         title: "Five papers, reproduced".into(),
         lead:
             "Every published number beside ours: what agrees by protocol rules alone, what needs \
-               fitted costs, what cannot be reproduced, and why."
+               fitted values, what cannot be reproduced, and why."
                 .into(),
         sections,
     }
@@ -91,6 +93,31 @@ fn background(it: &Reproduced) -> Option<Section> {
         words::counted(it.outcome.parameters.len(), "parameter")
     );
     (!facts.is_empty()).then_some(Section::Facts { summary, facts })
+}
+
+/// What the papers do not have, by experiment.
+fn appendix(reproduced: &[Reproduced]) -> Vec<Section> {
+    let mut sections = Vec::new();
+    for it in reproduced {
+        let beyond = tables::beyond(&it.outcome);
+        if !beyond.is_empty() {
+            sections.push(Section::Article(Article {
+                id: format!("{}-beyond", it.experiment.id),
+                title: words::heading(it.experiment),
+                lead: words::BEYOND_IS.into(),
+                badges: Vec::new(),
+                sections: beyond.into_iter().map(Section::Table).collect(),
+            }));
+        }
+    }
+    if !sections.is_empty() {
+        let part = Part {
+            title: "Appendix".into(),
+            lead: "What the papers do not have".into(),
+        };
+        sections.insert(0, Section::Part(part));
+    }
+    sections
 }
 
 fn badges(tally: Tally) -> Vec<Badge> {

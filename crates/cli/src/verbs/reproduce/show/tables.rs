@@ -1,16 +1,26 @@
 //! An outcome's rows as tables: a grid as the paper has it, or a line each.
 
-use tinygram_papers::experiment::{Layout, Outcome, Row, Status, Tolerance, Value};
+use tinygram_papers::experiment::{Layout, Outcome, Row, Status};
+use tinygram_papers::value::{Tolerance, Value};
 use tinygram_papers::{Source, Standard};
 use tinygram_report::{Align, Column, Entry, Table};
 
 use super::words;
 
-/// The tables of an outcome, in its rows' order. Rows that share the names of their cells' parts
-/// stand together.
+/// The tables of what an outcome holds against its paper, in its rows' order. Rows that share the
+/// names of their cells' parts stand together.
 pub(super) fn tables(outcome: &Outcome) -> Vec<Table> {
+    of_rows(outcome, |row| row.standard.is_some())
+}
+
+/// The tables of what the paper does not have.
+pub(super) fn beyond(outcome: &Outcome) -> Vec<Table> {
+    of_rows(outcome, |row| row.standard.is_none())
+}
+
+fn of_rows(outcome: &Outcome, wanted: impl Fn(&Row) -> bool) -> Vec<Table> {
     let mut tables = Vec::new();
-    for rows in kinds(&outcome.rows) {
+    for rows in kinds(outcome.rows.iter().filter(|row| wanted(row))) {
         match outcome.layout {
             Layout::Grid { down, across } if has_all(rows[0], down) && has_all(rows[0], across) => {
                 tables.extend(grids(&rows, down, across));
@@ -22,8 +32,8 @@ pub(super) fn tables(outcome: &Outcome) -> Vec<Table> {
 }
 
 /// Rows by the names of their cells' parts.
-fn kinds(rows: &[Row]) -> Vec<Vec<&Row>> {
-    grouped(rows.iter(), |row| {
+fn kinds<'a>(rows: impl Iterator<Item = &'a Row>) -> Vec<Vec<&'a Row>> {
+    grouped(rows, |row| {
         row.cell.iter().map(|(name, _)| *name).collect::<Vec<_>>()
     })
 }

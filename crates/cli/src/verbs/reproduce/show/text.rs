@@ -1,11 +1,12 @@
 //! For a terminal: a line for each experiment, or all of its tables; then what does not agree.
 
-use tinygram_papers::experiment::Status;
+use tinygram_papers::Source;
+use tinygram_papers::experiment::{Row, Status};
 use tinygram_report::{Align, Column, Entry, Ink, Table};
 
 use super::super::bench::{Reproduced, Tally};
 use super::super::plan::Plan;
-use super::{tables, trace, words};
+use super::{accounts, tables, trace, words};
 
 pub(super) fn results(plan: &Plan, reproduced: &[Reproduced], canvas: (Ink, usize)) -> String {
     let mut text = String::new();
@@ -15,6 +16,8 @@ pub(super) fn results(plan: &Plan, reproduced: &[Reproduced], canvas: (Ink, usiz
             text += "\n";
         }
     }
+    text += &accounts::table(reproduced).to_text(canvas.1, canvas.0);
+    text += "\n";
     text += &summary(plan, reproduced).to_text(canvas.1, canvas.0);
     text
 }
@@ -34,6 +37,11 @@ fn whole(it: &Reproduced, (ink, width): (Ink, usize)) -> String {
     };
     let mut parts = vec![shown(heading)];
     parts.extend(tables::tables(&it.outcome).into_iter().map(shown));
+    let beyond = tables::beyond(&it.outcome);
+    if !beyond.is_empty() {
+        parts.push(shown(listed(words::BEYOND, vec![words::BEYOND_IS.into()])));
+        parts.extend(beyond.into_iter().map(shown));
+    }
     for trace in &it.outcome.traces {
         parts.push(format!(
             "{}\n{}\n",
@@ -79,35 +87,49 @@ fn summary(plan: &Plan, reproduced: &[Reproduced]) -> Table {
     }
 }
 
-/// A line for each experiment: how many of its rows have which status.
+/// A line for each experiment: how many of the paper's values have which status, and how many of what
+/// follows from the paper holds. The last line adds up what is printed, each table once.
 pub(super) fn counts(reproduced: &[Reproduced]) -> Table {
-    let column = |head: &str, align| Column {
-        group: String::new(),
+    let column = |group: &str, head: &str, align| Column {
+        group: group.into(),
         head: head.into(),
         align,
     };
-    let mut columns = vec![column("Experiment", Align::Left)];
-    let statuses = Tally::default().counted();
-    columns.extend(statuses.map(|(status, _)| column(words::status(status), Align::Right)));
-    columns.push(column("What", Align::Left));
+    let mut columns = vec![column("", "Experiment", Align::Left)];
+    let statuses = printed(Tally::default());
+    columns
+        .extend(statuses.map(|(status, _)| column(PRINTED, words::status(status), Align::Right)));
+    columns.push(column("", "what follows", Align::Right));
+    columns.push(column("", "What", Align::Left));
     let mut rows: Vec<_> = reproduced
         .iter()
         .map(|it| {
-            counted(
-                it.experiment.id,
-                Tally::of(&it.outcome.rows),
-                it.experiment.title,
-            )
+            let what = match it.experiment.repeats() {
+                Some(other) => format!("{} (not added up: {other}'s)", it.experiment.title),
+                None => it.experiment.title.to_owned(),
+            };
+            counted(it.experiment.id, &it.outcome.rows, &what)
         })
         .collect();
     if reproduced.len() > 1 {
-        rows.push(counted("all", Tally::of_all(reproduced), ""));
+        let once = reproduced
+            .iter()
+            .filter(|it| it.experiment.repeats().is_none());
+        rows.push(counted("all", once.flat_map(|it| &it.outcome.rows), ""));
     }
     Table {
         columns,
         rows,
         ..Table::default()
     }
+}
+
+const PRINTED: &str = "printed by the paper";
+
+/// The statuses that a printed value can have, with their counts.
+fn printed(tally: Tally) -> [(Status, usize); 4] {
+    let [matches, fitted, known, misses, _] = tally.counted();
+    [matches, fitted, known, misses]
 }
 
 /// Everything that does not agree, by name; what the signs mean; the verdict on all.
@@ -118,15 +140,24 @@ fn verdicts(plan: &Plan, reproduced: &[Reproduced]) -> Vec<String> {
     notes
 }
 
-fn counted(id: &str, tally: Tally, what: &str) -> Vec<Entry> {
+fn counted<'a>(id: &str, rows: impl IntoIterator<Item = &'a Row>, what: &str) -> Vec<Entry> {
+    let rows: Vec<&Row> = rows.into_iter().collect();
     let mut row = vec![Entry::new(id)];
-    row.extend(tally.counted().map(|(status, count)| Entry {
+    let tally = Tally::printed(rows.iter().copied());
+    row.extend(printed(tally).map(|(status, count)| Entry {
         text: match count {
             0 => "-".into(),
             count => count.to_string(),
         },
         weight: f64::from(status == Status::Miss && count > 0),
         ..Entry::default()
+    }));
+    let follows = rows
+        .into_iter()
+        .filter(|row| matches!(row.source(), Some(Source::Derived | Source::Bound)));
+    row.push(Entry::new(match Tally::of(follows).agreeing() {
+        (_, 0) => "-".into(),
+        (agreeing, all) => format!("{agreeing} of {all}"),
     }));
     row.push(Entry::new(what));
     row

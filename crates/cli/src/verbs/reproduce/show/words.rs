@@ -1,6 +1,7 @@
 //! How results are worded, the same in every format.
 
-use tinygram_papers::experiment::{Class, Origin, Paper, Row, Status, Tolerance, Value};
+use tinygram_papers::experiment::{Class, Origin, Paper, Row, Status};
+use tinygram_papers::value::{Tolerance, Value};
 use tinygram_papers::{Experiment, Source};
 use tinygram_report::Tone;
 use tinygram_report::units::size;
@@ -31,9 +32,16 @@ pub(super) const fn sign(status: Status) -> &'static str {
 }
 
 /// What the signs mean, for the foot of a page.
-pub(super) const SIGNS: &str = "= agrees by protocol rules alone; ≈ agrees with fitted costs; ≠ differs, for a reason that is \
-     named; ✗ differs and should not; without a sign: the paper has no such value. What is wanted, or \
+pub(super) const SIGNS: &str = "= agrees by protocol rules alone; ≈ agrees with fitted values; ≠ differs, for a reason that is \
+     named; ✗ differs and should not. What is wanted, or \
      allowed at most, is ours: it follows from the paper, which does not print it.";
+
+/// The heading of what the papers do not have.
+pub(super) const BEYOND: &str = "Beyond the paper";
+
+/// What stands under it.
+pub(super) const BEYOND_IS: &str =
+    "The paper has no such values; ours are held to nothing and counted nowhere.";
 
 pub(super) const fn tone(status: Status) -> Tone {
     match status {

@@ -32,12 +32,21 @@ fn each_backend_is_told_what_it_can_be_told() {
     let policies = |line| meant(line).unwrap().0.policies.len();
     let (options, ours) = (SocketPolicy::ALL.len(), SendPolicy::LIST.len());
     assert_eq!(policies("--backend stack"), ours);
-    assert_eq!(policies("--backend sim,stack"), ours);
-    assert_eq!(policies("--backend sim,stack --policy all"), options + ours);
-    assert_eq!(policies("--backend sim,kernel,stack"), options);
+    assert_eq!(policies("--backend sim,stack --hosts linux-tun"), ours);
+    assert_eq!(
+        policies("--backend sim,stack --hosts linux-tun --policy all"),
+        options + ours
+    );
+    assert_eq!(
+        policies("--backend sim,kernel,stack --hosts linux-veth"),
+        options
+    );
     assert_eq!(policies("--backend kernel --policy all"), options);
-    assert_eq!(policies("--profile linux_6"), options);
-    assert_eq!(policies("--profile modern --policy nagle,quickack"), 2);
+    assert_eq!(policies("--hosts linux-veth"), options);
+    assert_eq!(
+        policies("--hosts linux-tun --profile modern --policy nagle,quickack"),
+        2
+    );
 }
 
 #[test]
@@ -58,7 +67,12 @@ fn the_link_is_the_likest_that_the_backends_have() {
     );
     assert_eq!(links("--backend stack --link emulated").1, "emulated");
     assert!(meant("--backend stack").unwrap().1.needs_namespaces());
-    assert!(!meant("--backend sim,kernel").unwrap().1.needs_namespaces());
+    assert!(
+        !meant("--backend sim,kernel --hosts linux-veth")
+            .unwrap()
+            .1
+            .needs_namespaces()
+    );
 }
 
 #[test]
@@ -70,7 +84,9 @@ fn progress_counts_every_transfer() {
     let policies = SendPolicy::LIST.len() as u64;
     assert_eq!(transfers("--backend stack"), policies * 1000);
     assert_eq!(
-        transfers("--backend sim,stack --policy off --trial S,R --transfers 7 --repetitions 3"),
+        transfers(
+            "--backend sim,stack --hosts linux-tun --policy off --trial S,R --transfers 7 --repetitions 3"
+        ),
         2 * 2 * 7 * 3
     );
 }
@@ -83,7 +99,7 @@ fn contradictions_are_named() {
             "accepted with --backend stack: emulated",
         ),
         (
-            "--backend sim,stack --link loopback",
+            "--backend sim,stack --hosts linux-tun --link loopback",
             "a TUN device of its own",
         ),
         (
@@ -95,6 +111,15 @@ fn contradictions_are_named() {
             "leave out one",
         ),
         ("--backend stack --loss 1%", "need --link emulated"),
+        ("--backend sim,stack", "add --hosts linux-veth"),
+        (
+            "--backend sim,kernel --hosts paper",
+            "simulates Linux's hosts",
+        ),
+        (
+            "--backend kernel --hosts linux-veth",
+            "--hosts belongs to --backend sim",
+        ),
         ("--backend stack --ack-timer 40ms", "--ack-timer belongs to"),
         (
             "--backend kernel,stack --policy dldet",
@@ -109,7 +134,7 @@ fn contradictions_are_named() {
             "--naglim belongs to",
         ),
         (
-            "--profile modern --warmup 3",
+            "--hosts linux-veth --warmup 3",
             "--warmup belongs to --backend kernel or stack",
         ),
     ] {

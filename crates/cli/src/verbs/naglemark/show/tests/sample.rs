@@ -52,7 +52,7 @@ fn panel(medium: MediumKind, number: u8) -> Panel {
                             app_buffer,
                             socket_buffer,
                             trial,
-                            segments_over_fewest: over_fewest,
+                            segments_over_fewest: Some(over_fewest),
                             ..EMPTY
                         },
                         cutoff,
@@ -88,11 +88,11 @@ fn cell(mut cell: Record, cutoff: Cutoff, transfers: &[Sample], mss: u64) -> Rec
     });
     cell.mean_elapsed_ms = mean(&elapsed_ms);
     cell.p99_elapsed_ms = cell.mean_elapsed_ms * 2.0;
-    cell.segments_per_transfer =
-        mean(&|t| u64::from(t.length).div_ceil(mss) as f64) * cell.segments_over_fewest;
+    cell.segments_per_transfer = mean(&|t| u64::from(t.length).div_ceil(mss) as f64)
+        * cell.segments_over_fewest.unwrap_or(1.0);
     cell.short_segments_per_transfer =
-        Some(cell.segments_per_transfer * (cell.segments_over_fewest - 0.97));
-    cell.elapsed_over_earliest = 1.0 + cell.score_percent / 10.0;
+        Some(cell.segments_per_transfer * (cell.segments_over_fewest.unwrap_or(1.0) - 0.97));
+    cell.elapsed_over_earliest = Some(1.0 + cell.score_percent / 10.0);
     cell.slope_ns_per_byte = cutoff.ns_per_byte;
     if cell.table.is_some() {
         cell.published_trial = Some('S');
@@ -147,8 +147,8 @@ const EMPTY: Record = Record {
     mean_elapsed_ms: 0.0,
     p99_elapsed_ms: 0.0,
     slope_ns_per_byte: 0.0,
-    segments_over_fewest: 1.0,
-    elapsed_over_earliest: 1.0,
+    segments_over_fewest: Some(1.0),
+    elapsed_over_earliest: Some(1.0),
     published_trial: None,
     published_score_percent: None,
 };

@@ -4,14 +4,14 @@
 //! Nothing here runs for a plain frame. Every step goes forward in the frame, and the depth is
 //! bounded, so that no frame can hold the reader up.
 
-use crate::decode::{Bytes, Look, Unread, be16, ether_type, ip};
+use super::{Bytes, Look, Unread, be16, ether_type, ip};
 
 /// Tunnels in tunnels; more is no network's, but somebody's joke.
 const DEPTH: u8 = 6;
 
 /// Link types that wrap IP in few bytes of their own.
 #[cold]
-pub(crate) fn link(bytes: Bytes<'_>, link: u16) -> Look {
+pub(super) fn link(bytes: Bytes<'_>, link: u16) -> Look {
     match link {
         PPP_LINK | PPP_HDLC => match bytes.data.get(..2) {
             // Address and control, where they are not left out (RFC 1662).
@@ -26,7 +26,7 @@ pub(crate) fn link(bytes: Bytes<'_>, link: u16) -> Look {
 
 /// What an EtherType other than IP's and VLANs' announces.
 #[cold]
-pub(crate) fn ether(bytes: Bytes<'_>, ether_type: u16, depth: u8) -> Look {
+pub(super) fn ether(bytes: Bytes<'_>, ether_type: u16, depth: u8) -> Look {
     match ether_type {
         PPPOE_SESSION => pppoe(bytes, depth),
         MPLS | MPLS_MULTICAST => mpls(bytes, depth + 1),
@@ -38,7 +38,7 @@ pub(crate) fn ether(bytes: Bytes<'_>, ether_type: u16, depth: u8) -> Look {
 
 /// What an IP protocol other than TCP carries.
 #[cold]
-pub(crate) fn protocol(bytes: Bytes<'_>, protocol: u8, depth: u8) -> Look {
+pub(super) fn protocol(bytes: Bytes<'_>, protocol: u8, depth: u8) -> Look {
     if depth >= DEPTH {
         return Err(Unread::Tunnel);
     }

@@ -1,0 +1,93 @@
+//! The work: the buffers that were asked about, what cures them, and the plane around them.
+
+use tinygram_engine::Duration;
+use tinygram_papers::moldeklev::cures::{Cure, Examined, busy, cures, examine};
+use tinygram_papers::moldeklev::plane::{Grid, Pair};
+use tinygram_sim::medium::{Frame, Side};
+
+use super::plan::Plan;
+use crate::capture::CaptureAt;
+use crate::terminal::Progress;
+
+/// What was found out.
+pub(super) struct Findings {
+    pub(super) asked: Examined,
+    /// Nothing is cured that does not ail.
+    pub(super) cures: Vec<(Cure, Examined)>,
+    /// The plane around the buffers, if it was asked for.
+    pub(super) plane: Option<Vec<Pair>>,
+    /// What was seen of the run that tells most, if that was asked for.
+    pub(super) seen: Option<Vec<(Side, Frame)>>,
+}
+
+impl Findings {
+    /// Does all that the plan asks for.
+    pub(super) fn of(plan: &Plan) -> Self {
+        let (runs, seed) = (plan.parameters.runs, plan.parameters.seed);
+        let asked = examine(&plan.transfer, runs, seed);
+        let candidates = match Self::ails(&asked) {
+            true => cures(&plan.transfer),
+            false => Vec::new(),
+        };
+        let progress = Progress::over(candidates.len() as u64, "cures");
+        let examined = candidates.into_iter().map(|cure| {
+            let examined = examine(&cure.transfer, runs, seed);
+            progress.step();
+            (cure, examined)
+        });
+        Self {
+            cures: examined.collect(),
+            plane: plan.plane.as_ref().map(|_| plane(plan)),
+            seen: plan.capture.as_ref().map(|(at, _)| seen(&asked, *at)),
+            asked,
+        }
+    }
+
+    /// Whether it must be feared: by the rules, or seen.
+    pub(super) fn ails(examined: &Examined) -> bool {
+        examined.prediction.deadlock.is_some() || Self::waits(examined)
+    }
+
+    /// Whether the simulated transfer is the timer's, for good or for a part of its time that shows.
+    pub(super) fn waits(examined: &Examined) -> bool {
+        examined.simulated.waiting >= TELLS
+    }
+
+    /// A cure must do both on paper and in the simulator.
+    pub(super) fn works(examined: &Examined) -> bool {
+        !Self::ails(examined)
+    }
+}
+
+/// What is seen of the run that tells most.
+fn seen(asked: &Examined, at: CaptureAt) -> Vec<(Side, Frame)> {
+    let (run, deadlock) = &asked.simulated.telling;
+    // The writer is the one who connects.
+    run.captured(*deadlock, at.side(Side::Client), MOST_CAPTURED)
+}
+
+/// The pairs of buffers around those that were asked about.
+fn plane(plan: &Plan) -> Vec<Pair> {
+    let parameters = &plan.parameters;
+    let send_to = (parameters.send_buffer * 2).max(4 * u64::from(parameters.mss));
+    let receive_to = (parameters.receive_buffer * 2).max(8 * u64::from(parameters.mss));
+    let grid = Grid {
+        step: send_to.max(receive_to).div_ceil(PAIRS),
+        send_to,
+        receive_to,
+        within: PLANE_WATCHED,
+    };
+    grid.pairs(&busy(&plan.transfer), PLANE_RUNS, parameters.seed)
+}
+
+/// The share of the time; a fast transfer that meets a tick or two spends less.
+const TELLS: f64 = 0.05;
+/// Segments; ten times as many as anybody reads.
+const MOST_CAPTURED: usize = 100_000;
+
+/// Runs of each pair of the plane.
+const PLANE_RUNS: u32 = 3;
+/// How long each pair is waited for.
+const PLANE_WATCHED: Duration = Duration::from_secs(20);
+/// Pairs along each side of the plane.
+const PAIRS: u64 = 40;

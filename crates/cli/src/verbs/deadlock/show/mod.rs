@@ -1,0 +1,77 @@
+//! The answer as text, as JSON, and the plane as SVG.
+
+mod json;
+mod plane;
+mod text;
+
+use serde::Serialize;
+use tinygram_papers::moldeklev::predict::Threshold;
+
+use super::plan::Parameters;
+
+pub(super) use json::json;
+pub(super) use plane::plane;
+pub(super) use text::text;
+
+/// An inequality with its numbers filled in.
+#[derive(Serialize)]
+struct Inequality {
+    /// The paper's.
+    number: u8,
+    rule: String,
+    filled_in: String,
+    holds: bool,
+}
+
+/// (1) and (2), in the terms that this receiver has.
+fn inequalities(parameters: &Parameters, threshold: &Threshold) -> [Inequality; 2] {
+    let (s, mss) = (parameters.send_buffer, u64::from(parameters.mss));
+    [(1, 0, ""), (2, mss, " + MSS")].map(|(number, more, plus)| {
+        let share = threshold
+            .share
+            .map(|(percent, octets)| (format!("S < {percent} % R{plus}"), octets + more));
+        let segments = threshold.segments.map(|octets| {
+            let rule = match octets / mss {
+                2 if octets == 2 * mss => format!("S < {} MSS", 2 + number - 1),
+                1 if octets == mss + 1 => format!("S < MSS + 1{plus}"),
+                _ => format!("S < {octets}{plus}"),
+            };
+            (rule, octets + more)
+        });
+        let terms: Vec<(String, u64)> = [share, segments].into_iter().flatten().collect();
+        let rules: Vec<&str> = terms.iter().map(|(rule, _)| rule.as_str()).collect();
+        let numbers = terms.iter().map(|(_, limit)| {
+            let relation = if s < *limit { "<" } else { ">=" };
+            format!("{s} {relation} {limit}")
+        });
+        Inequality {
+            number: number as u8,
+            rule: rules.join(" and "),
+            filled_in: numbers.collect::<Vec<_>>().join(" and "),
+            holds: terms.iter().all(|(_, limit)| s < *limit),
+        }
+    })
+}
+
+/// What a capture is of.
+pub(super) fn comment(parameters: &Parameters) -> String {
+    format!(
+        "tinygram deadlock, simulated: {}, one run; payload is zeros",
+        subject(parameters)
+    )
+}
+
+/// What was asked about; the policy only where it is not the profile's.
+fn subject(parameters: &Parameters) -> String {
+    let policy = parameters
+        .policy
+        .map_or(String::new(), |name| format!(", {name}"));
+    format!(
+        "S = {}, R = {}, MSS = {}, writes of {} bytes ({}{policy})",
+        parameters.send_buffer,
+        parameters.receive_buffer,
+        parameters.mss,
+        parameters.write,
+        parameters.profile,
+    )
+}

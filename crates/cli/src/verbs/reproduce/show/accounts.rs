@@ -1,0 +1,70 @@
+//! How many free values stand behind how many that are explained, paper by paper.
+
+use tinygram_papers::experiment::Paper;
+use tinygram_papers::{Account, Distance};
+use tinygram_report::{Align, Column, Entry, Table};
+
+use super::super::bench::Reproduced;
+use super::words;
+
+pub(super) const TITLE: &str = "What was fitted, and how much it explains";
+
+/// What the columns say, for a reader who sees them first.
+pub(super) const IS: &str = "\
+A free value was chosen so that values of the paper come out; each is in the tables of parameters, \
+with what it was fitted to. *By rules* comes out whatever they are. *Fitted* needs them, and they may have \
+been fitted to it. *Held out* needs them, and they were fitted to other values: only this column tests the \
+fit, and the last one says how near it comes.";
+
+/// A line for each paper of which something was measured.
+pub(super) fn table(reproduced: &[Reproduced]) -> Table {
+    let column = |group: &str, head: &str, align| Column {
+        group: group.into(),
+        head: head.into(),
+        align,
+    };
+    let outcomes: Vec<_> = reproduced
+        .iter()
+        .map(|it| (it.experiment, &it.outcome))
+        .collect();
+    let accounts = Paper::ALL
+        .into_iter()
+        .filter_map(|paper| Account::of(paper, &outcomes));
+    let of_printed = ["by rules", "fitted", "held out", "off"];
+    let mut columns = vec![
+        column("", "Paper", Align::Left),
+        column("", "free values", Align::Right),
+    ];
+    columns.extend(of_printed.map(|head| column("printed values", head, Align::Right)));
+    columns.push(column("", "held out, rms of the distances", Align::Left));
+    Table {
+        title: TITLE.into(),
+        columns,
+        rows: accounts.map(|account| line(&account)).collect(),
+        ..Table::default()
+    }
+}
+
+fn line(account: &Account) -> Vec<Entry> {
+    let mut line = vec![Entry::new(words::authors(account.paper))];
+    let counts = [
+        account.free,
+        account.by_rules,
+        account.fitted,
+        account.held_out,
+        account.off,
+    ];
+    line.extend(counts.map(|count| Entry::new(count.to_string())));
+    let distances: Vec<_> = account.distances.iter().map(distance).collect();
+    line.push(Entry::new(match distances.is_empty() {
+        true => "-".to_owned(),
+        false => distances.join("; "),
+    }));
+    line
+}
+
+fn distance(of: &Distance) -> String {
+    let Distance { id, values, .. } = of;
+    let values = words::counted(*values, "value");
+    format!("{id}: {:.1} % over {values}", of.rms_percent)
+}

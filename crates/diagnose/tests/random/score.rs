@@ -1,0 +1,239 @@
+//! What was found in random captures, against what is true of them.
+
+use std::collections::BTreeMap;
+
+use super::capture::{Capture, Truth};
+
+/// A finding, whoever made it.
+#[derive(Clone, Debug)]
+pub(crate) struct Claim {
+    pub(crate) kind: String,
+    pub(crate) tier: String,
+    /// The held frame.
+    pub(crate) frame: u64,
+    pub(crate) cost_ns: i64,
+    pub(crate) write_once: bool,
+    pub(crate) text: String,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Count {
+    pub(crate) right: usize,
+    pub(crate) wrong: usize,
+    pub(crate) neutral: usize,
+}
+
+#[derive(Default)]
+pub(crate) struct Score {
+    pub(crate) captures: usize,
+    /// Stalls by kind of truth: found, possible, all.
+    pub(crate) stalls: BTreeMap<&'static str, [usize; 3]>,
+    /// Accusations by their kind.
+    pub(crate) accused: BTreeMap<String, Count>,
+    pub(crate) possible: Count,
+    /// Sum of the share found, over captures that have something, and how many have; by kind, too.
+    pub(crate) recall: (f64, usize),
+    pub(crate) by_kind: BTreeMap<&'static str, (f64, usize)>,
+    /// Captures of which something was found where something is.
+    pub(crate) seen: usize,
+    /// Captures with a wrong accusation.
+    pub(crate) wronged: usize,
+    pub(crate) cost_off: usize,
+    /// Pipelined stalls, and those told to write once.
+    pub(crate) pipelined: [usize; 2],
+    pub(crate) floods: Count,
+    pub(crate) floods_missed: usize,
+}
+
+impl Score {
+    /// Takes a capture and what was claimed of it; says what was wrong or missed.
+    pub(crate) fn add(
+        &mut self,
+        capture: &Capture,
+        claims: &[Claim],
+        excuses: &BTreeMap<u64, &'static str>,
+        log: &mut Vec<String>,
+    ) {
+        self.captures += 1;
+        let truth = |frame| capture.late.iter().find(|l| l.frame == frame);
+        let mut wrong = 0;
+        for claim in claims.iter().filter(|c| c.kind != "tinygram-flood") {
+            let late = truth(claim.frame);
+            let count = match claim.tier.as_str() {
+                "possible" => &mut self.possible,
+                _ => self.accused.entry(claim.kind.clone()).or_default(),
+            };
+            match late.map(|l| l.truth) {
+                Some(Truth::Stall(_)) => count.right += 1,
+                Some(Truth::Neutral) => count.neutral += 1,
+                Some(Truth::Unwatched) | None => {
+                    count.wrong += 1;
+                    let accuses = claim.tier != "possible";
+                    wrong += usize::from(accuses);
+                    log.push(format!(
+                        "{} {} {}: {} {} {:?} {}",
+                        if accuses { "WRONG" } else { "wrong" },
+                        capture.seed,
+                        capture.name,
+                        claim.tier,
+                        claim.kind,
+                        late.map(|l| l.truth),
+                        claim.text
+                    ));
+                }
+            }
+            if let Some(late) = late.filter(|l| matches!(l.truth, Truth::Stall(_)))
+                && claim.tier != "possible"
+            {
+                self.pipelined[0] += usize::from(late.pipelined);
+                self.pipelined[1] += usize::from(late.pipelined && claim.write_once);
+                let off = (claim.cost_ns - late.cost_ns).abs();
+                self.cost_off += usize::from(off > 2_000_000.max(late.cost_ns / 10));
+            }
+        }
+        self.wronged += usize::from(wrong > 0);
+        let flooded = claims.iter().filter(|c| c.kind == "tinygram-flood").count();
+        match (capture.floods, flooded > 0) {
+            (true, true) => self.floods.right += 1,
+            (false, true) => {
+                self.floods.wrong += 1;
+                log.push(format!("FLOOD {} {}", capture.seed, capture.name));
+            }
+            (true, false) => self.floods_missed += 1,
+            (false, false) => {}
+        }
+        self.recall(capture, claims, excuses, log);
+    }
+
+    fn recall(
+        &mut self,
+        capture: &Capture,
+        claims: &[Claim],
+        excuses: &BTreeMap<u64, &'static str>,
+        log: &mut Vec<String>,
+    ) {
+        let (mut all, mut found) = (0, 0);
+        let mut kinds: BTreeMap<&'static str, (u32, u32)> = BTreeMap::new();
+        for late in &capture.late {
+            let Truth::Stall(kind) = late.truth else {
+                continue;
+            };
+            let claim = claims.iter().find(|c| c.frame == late.frame);
+            let row = self.stalls.entry(kind).or_default();
+            row[2] += 1;
+            all += 1;
+            let of_kind = kinds.entry(kind).or_default();
+            of_kind.1 += 1;
+            match claim.map(|c| c.tier.as_str()) {
+                Some("possible") => row[1] += 1,
+                Some(_) => {
+                    row[0] += 1;
+                    found += 1;
+                    of_kind.0 += 1;
+                }
+                None => {}
+            }
+            if claim.is_none_or(|c| c.tier == "possible") {
+                log.push(format!(
+                    "MISS {} {}: {kind} frame {} {:.1} ms {}",
+                    capture.seed,
+                    capture.name,
+                    late.frame,
+                    late.cost_ns as f64 / 1e6,
+                    match claim {
+                        Some(_) => "possible",
+                        None => excuses.get(&late.frame).copied().unwrap_or("unnoticed"),
+                    }
+                ));
+            }
+        }
+        for missed in log.iter_mut().rev().take_while(|l| l.starts_with("MISS")) {
+            if !missed.contains('%') && all > 0 {
+                *missed += &format!(" {:.2} %", 100.0 / f64::from(all));
+            }
+        }
+        for (kind, (found, all)) in kinds {
+            let sum = self.by_kind.entry(kind).or_default();
+            sum.0 += f64::from(found) / f64::from(all);
+            sum.1 += 1;
+        }
+        if all > 0 {
+            self.recall.0 += f64::from(found) / f64::from(all);
+            self.recall.1 += 1;
+            self.seen += usize::from(found > 0);
+        }
+    }
+
+    pub(crate) fn precision(&self) -> f64 {
+        let right: usize = self.accused.values().map(|c| c.right).sum();
+        let wrong: usize = self.accused.values().map(|c| c.wrong).sum();
+        share(right, right + wrong)
+    }
+
+    pub(crate) fn mean_recall(&self) -> f64 {
+        match self.recall.1 {
+            0 => 1.0,
+            n => self.recall.0 / n as f64,
+        }
+    }
+
+    pub(crate) fn possible_right(&self) -> f64 {
+        share(
+            self.possible.right,
+            self.possible.right + self.possible.wrong,
+        )
+    }
+}
+
+fn share(part: usize, whole: usize) -> f64 {
+    match whole {
+        0 => 1.0,
+        n => part as f64 / n as f64,
+    }
+}
+
+impl std::fmt::Display for Score {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        writeln!(
+            f,
+            "{} captures, {} of them with stalls",
+            self.captures, self.recall.1
+        )?;
+        for (kind, [found, possible, all]) in &self.stalls {
+            writeln!(
+                f,
+                "  {kind:<12} {all:>6} stalls, {found:>6} found ({:.3}), {possible} possible; \
+                 by capture {:.3} of {}",
+                share(*found, *all),
+                self.by_kind[kind].0 / self.by_kind[kind].1 as f64,
+                self.by_kind[kind].1
+            )?;
+        }
+        for (kind, count) in &self.accused {
+            writeln!(
+                f,
+                "  accused: {kind:<24} right {:>5}, wrong {:>4}, neutral {:>4}",
+                count.right, count.wrong, count.neutral
+            )?;
+        }
+        writeln!(
+            f,
+            "  floods: right {}, wrong {}, missed {}",
+            self.floods.right, self.floods.wrong, self.floods_missed
+        )?;
+        writeln!(
+            f,
+            "  recall by capture {:.3} (something found in {:.3}), precision {:.4} ({} captures wronged), \
+             possible right {:.3} of {}; costs off {}; pipelined {}, of them told to write once {}",
+            self.mean_recall(),
+            share(self.seen, self.recall.1),
+            self.precision(),
+            self.wronged,
+            self.possible_right(),
+            self.possible.right + self.possible.wrong,
+            self.cost_off,
+            self.pipelined[0],
+            self.pipelined[1]
+        )
+    }
+}

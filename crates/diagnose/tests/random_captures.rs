@@ -1,0 +1,143 @@
+//! Random captures: stacks, paths and programs drawn from a seed, played by the engine, so that the
+//! truth about every segment is known. `RANDOM_CAPTURES=N` judges as many (from seed
+//! `RANDOM_FIRST`), and prints what was wrong or missed with `RANDOM_LOG=1`. `RANDOM_INTO=FOLDER`
+//! keeps the captures; `RANDOM_PROGRAM=PATH` has them judged by another build of the program.
+
+mod random;
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::process::Command;
+
+use random::capture::{self, Capture};
+use random::score::{Claim, Score};
+use tinygram_diagnose::vocabulary::Cure;
+use tinygram_diagnose::{Analyzer, Parameters, Report};
+use tinygram_wire::capture::{LinkType, PcapWriter};
+
+fn diagnose(capture: &Capture) -> Report {
+    let mut analyzer = Analyzer::new(Parameters::default());
+    for (number, record) in capture.records.iter().enumerate() {
+        analyzer.frame(&record.frame(number as u64 + 1));
+    }
+    analyzer.finish()
+}
+
+fn claims(report: &Report) -> Vec<Claim> {
+    report
+        .findings
+        .iter()
+        .map(|f| {
+            let frames: Vec<_> = f.frames.iter().map(|m| m.frame).collect();
+            Claim {
+                kind: f.kind.to_string(),
+                tier: f.tier.to_string(),
+                frame: frames.last().copied().unwrap_or(0),
+                cost_ns: f.cost_ns,
+                write_once: f
+                    .advice()
+                    .steps
+                    .iter()
+                    .any(|s| s.cure == Cure::WriteOnce && !s.text.starts_with("if ")),
+                text: format!(
+                    "{} frames {frames:?} {:.1} ms",
+                    f.sender,
+                    f.cost_ns as f64 / 1e6
+                ),
+            }
+        })
+        .collect()
+}
+
+/// Writes the capture to a file.
+fn keep(capture: &Capture, path: &Path) {
+    let file = std::fs::File::create(path).expect("the folder can be written");
+    let into = std::io::BufWriter::new(file);
+    let mut writer = PcapWriter::new(into, LinkType::ETHERNET, 96).expect("a header fits");
+    for (number, record) in capture.records.iter().enumerate() {
+        writer
+            .frame(&record.frame(number as u64 + 1))
+            .expect("a frame fits");
+    }
+}
+
+/// What another build of the program says of a capture.
+fn claims_of(program: &std::ffi::OsStr, path: &Path) -> Vec<Claim> {
+    let output = Command::new(program)
+        .args(["diagnose", "--json"])
+        .arg(path)
+        .output()
+        .expect("the program runs");
+    let said: serde_json::Value =
+        serde_json::from_slice(&output.stdout).expect("the program prints JSON");
+    let text = |value: &serde_json::Value| value.as_str().unwrap_or_default().to_owned();
+    let findings = said["findings"].as_array().expect("it lists what it found");
+    findings
+        .iter()
+        .map(|f| Claim {
+            kind: text(&f["kind"]),
+            tier: text(&f["confidence"]),
+            frame: f["frames"]
+                .as_array()
+                .and_then(|frames| frames.last()?.as_u64())
+                .unwrap_or(0),
+            cost_ns: (f["cost_ms"].as_f64().unwrap_or(0.0) * 1e6) as i64,
+            write_once: text(&f["advice"]).contains("once"),
+            text: f["frames"].to_string(),
+        })
+        .collect()
+}
+
+/// Why the segments of these frames were not accused.
+fn excused(report: &Report) -> BTreeMap<u64, &'static str> {
+    let of = report.connections.iter().flat_map(|c| c.ruled_out.events());
+    of.map(|event| (event.frame, event.kind.name())).collect()
+}
+
+fn judged(capture: &Capture, excuses: &mut BTreeMap<u64, &'static str>) -> Vec<Claim> {
+    let into = std::env::var_os("RANDOM_INTO");
+    let program = std::env::var_os("RANDOM_PROGRAM");
+    let folder = into.map_or_else(std::env::temp_dir, Into::into);
+    let path = folder.join(format!("random-{}.pcap", capture.seed));
+    match program {
+        Some(program) => {
+            keep(capture, &path);
+            claims_of(&program, &path)
+        }
+        None => {
+            if std::env::var_os("RANDOM_INTO").is_some() {
+                keep(capture, &path);
+            }
+            let report = diagnose(capture);
+            *excuses = excused(&report);
+            claims(&report)
+        }
+    }
+}
+
+fn number(name: &str, usual: u64) -> u64 {
+    std::env::var(name)
+        .ok()
+        .and_then(|n| n.parse().ok())
+        .unwrap_or(usual)
+}
+
+#[test]
+fn what_is_found_in_random_captures_is_true() {
+    let (first, count) = (number("RANDOM_FIRST", 1), number("RANDOM_CAPTURES", 300));
+    let mut score = Score::default();
+    let mut log = Vec::new();
+    for seed in first..first + count {
+        let capture = capture::of(seed);
+        let mut excuses = BTreeMap::new();
+        let claims = judged(&capture, &mut excuses);
+        score.add(&capture, &claims, &excuses, &mut log);
+    }
+    if std::env::var_os("RANDOM_LOG").is_some() {
+        println!("{}", log.join("\n"));
+    }
+    println!("{score}");
+    if std::env::var_os("RANDOM_PROGRAM").is_none() {
+        assert!(score.precision() >= 0.99, "{score}");
+    }
+}

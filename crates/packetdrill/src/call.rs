@@ -1,0 +1,133 @@
+//! The calls on descriptors, and what comes of them.
+
+use std::ffi::c_int;
+use std::io;
+use std::net::SocketAddr;
+
+use libc::{
+    EAGAIN, ECONNABORTED, ECONNREFUSED, ECONNRESET, EHOSTUNREACH, EINPROGRESS, ENETUNREACH,
+    ENOTCONN, EPIPE, EPROTO, ETIMEDOUT,
+};
+use tinygram_engine::Instant;
+
+/// What is to be sent.
+#[derive(Debug)]
+pub(crate) struct Message {
+    pub(crate) octets: Vec<u8>,
+    /// What follows could not be read.
+    pub(crate) damaged: bool,
+    /// Where to, for MSG_FASTOPEN.
+    pub(crate) to: Option<SocketAddr>,
+}
+
+/// A call that may have to sleep.
+#[derive(Debug)]
+pub(crate) enum Call {
+    Accept {
+        fd: c_int,
+    },
+    Connect {
+        fd: c_int,
+    },
+    Read {
+        fd: c_int,
+        most: usize,
+        flags: c_int,
+    },
+    Write {
+        fd: c_int,
+        message: Message,
+        flags: c_int,
+        done: usize,
+    },
+    /// A close that waits for what was written (SO_LINGER).
+    Linger {
+        key: usize,
+        until: Instant,
+    },
+    Poll {
+        asked: Vec<(c_int, i16)>,
+        until: Instant,
+    },
+    Epoll {
+        epoll: c_int,
+        most: usize,
+        until: Instant,
+    },
+}
+
+/// The number of an error, as `errno` has it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Errno(pub(crate) c_int);
+
+/// What came of a call.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Outcome {
+    /// What it returns.
+    pub(crate) value: i64,
+    /// What it read.
+    pub(crate) octets: Vec<u8>,
+    /// Which descriptors are ready: the caller's own number for each, and the events.
+    pub(crate) ready: Vec<(u64, u32)>,
+    /// What can still be read, if the caller wants to know (TCP_INQ).
+    pub(crate) inq: Option<c_int>,
+}
+
+impl Call {
+    pub(crate) fn write(fd: c_int, message: Message, flags: c_int) -> Self {
+        Self::Write {
+            fd,
+            message,
+            flags,
+            done: 0,
+        }
+    }
+
+    /// When it gives up.
+    pub(crate) fn until(&self) -> Instant {
+        match self {
+            Self::Linger { until, .. } | Self::Poll { until, .. } | Self::Epoll { until, .. } => {
+                *until
+            }
+            _ => Instant::FAR_FUTURE,
+        }
+    }
+
+    /// What it says instead of sleeping.
+    pub(crate) fn would_block(&self) -> Result<Outcome, Errno> {
+        match self {
+            Self::Connect { .. } => Err(Errno(EINPROGRESS)),
+            Self::Write { done, .. } if *done > 0 => Ok(Outcome::of(*done as i64)),
+            _ => Err(Errno(EAGAIN)),
+        }
+    }
+}
+
+impl Outcome {
+    /// A call that returns `value` and nothing else.
+    pub(crate) fn of(value: i64) -> Self {
+        Self {
+            value,
+            ..Self::default()
+        }
+    }
+}
+
+/// What the C library calls an error of the stack's.
+pub(crate) fn errno(error: &io::Error) -> Errno {
+    Errno(match error.kind() {
+        io::ErrorKind::ConnectionRefused => ECONNREFUSED,
+        io::ErrorKind::ConnectionReset => ECONNRESET,
+        io::ErrorKind::ConnectionAborted => ECONNABORTED,
+        io::ErrorKind::TimedOut => ETIMEDOUT,
+        io::ErrorKind::BrokenPipe => EPIPE,
+        io::ErrorKind::NotConnected => ENOTCONN,
+        io::ErrorKind::HostUnreachable => EHOSTUNREACH,
+        io::ErrorKind::NetworkUnreachable => ENETUNREACH,
+        io::ErrorKind::AddrInUse => libc::EADDRINUSE,
+        io::ErrorKind::AddrNotAvailable => libc::EADDRNOTAVAIL,
+        io::ErrorKind::Unsupported => libc::ENOPROTOOPT,
+        io::ErrorKind::WouldBlock => EAGAIN,
+        _ => EPROTO,
+    })
+}

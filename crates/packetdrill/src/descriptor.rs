@@ -1,0 +1,98 @@
+//! What a descriptor is: its kind, and what the application chose for it.
+
+use std::collections::BTreeMap;
+use std::ffi::c_int;
+use std::net::SocketAddr;
+
+use libc::{IPPROTO_TCP, SOL_SOCKET};
+use tinygram_engine::Duration;
+use tinygram_tcp::SocketOptions;
+
+/// What a descriptor stands for.
+#[derive(Debug)]
+pub(crate) struct Descriptor {
+    pub(crate) kind: Kind,
+    pub(crate) nonblocking: bool,
+    /// An IPv6 socket, which speaks IPv4 in addresses of its own.
+    pub(crate) v6: bool,
+    /// What getsockopt gives back as it was set.
+    pub(crate) chosen: Chosen,
+}
+
+#[derive(Debug)]
+pub(crate) enum Kind {
+    /// Neither connected nor listening.
+    Fresh {
+        options: Box<SocketOptions>,
+        bound: Option<SocketAddr>,
+    },
+    Listener(usize),
+    Stream {
+        key: usize,
+        /// connect(2) has not said yet what came of it.
+        connecting: bool,
+    },
+    /// What is watched: the events and the caller's number.
+    Epoll(BTreeMap<c_int, Watched>),
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Watched {
+    pub(crate) events: u32,
+    pub(crate) data: u64,
+    /// What was ready when it was last said (EPOLLET).
+    pub(crate) told: u32,
+}
+
+/// What the application chose, as it reads it back; connections inherit it from their listener.
+#[derive(Clone, Debug)]
+pub(crate) struct Chosen {
+    /// Level, name and value of plain numbers.
+    pub(crate) numbers: Vec<(c_int, c_int, c_int)>,
+    pub(crate) linger: Option<Duration>,
+    pub(crate) send_buffer: u64,
+    pub(crate) receive_buffer: u64,
+}
+
+impl Chosen {
+    pub(crate) fn new(options: &SocketOptions) -> Self {
+        Self {
+            numbers: Vec::new(),
+            linger: None,
+            send_buffer: options.send_buffer,
+            receive_buffer: options.receive_buffer,
+        }
+    }
+
+    pub(crate) fn linger(&self) -> Option<Duration> {
+        self.linger
+    }
+
+    /// SO_RCVLOWAT.
+    pub(crate) fn receive_low(&self) -> usize {
+        self.number(SOL_SOCKET, libc::SO_RCVLOWAT)
+            .unwrap_or(1)
+            .max(1) as usize
+    }
+
+    /// TCP_INQ.
+    pub(crate) fn tells_inq(&self) -> bool {
+        self.number(IPPROTO_TCP, TCP_INQ).is_some_and(|on| on != 0)
+    }
+
+    pub(crate) fn number(&self, level: c_int, name: c_int) -> Option<c_int> {
+        let known = self
+            .numbers
+            .iter()
+            .find(|one| (one.0, one.1) == (level, name));
+        known.map(|one| one.2)
+    }
+
+    pub(crate) fn set_number(&mut self, level: c_int, name: c_int, value: c_int) {
+        self.numbers.retain(|one| (one.0, one.1) != (level, name));
+        self.numbers.push((level, name, value));
+    }
+}
+
+/// `TCP_INQ`, which the library does not name.
+pub(crate) const TCP_INQ: c_int = 36;

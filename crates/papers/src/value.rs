@@ -1,0 +1,68 @@
+//! A value, and how near another one must be to it.
+
+/// A value of a row.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Value {
+    /// A measure, with the digits worth showing after the point.
+    Number(f64, u8),
+    /// A count, or a size in octets.
+    Count(u64),
+    /// Words: `stalls`, or a list of sizes.
+    Text(String),
+}
+
+/// How far a reproduced value may be from the published one.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Tolerance {
+    /// Not at all.
+    Exact,
+    /// By so much, in the value's own unit.
+    Within(f64),
+    /// By this share of the published value: 0.03 is 3 %.
+    Share(f64),
+    /// Anywhere between the two, whatever the published value.
+    Between(f64, f64),
+    /// There is nothing to hold it to.
+    Unbounded,
+}
+
+impl Tolerance {
+    /// Whether `reproduced` is near enough to `published`. Words must be equal.
+    #[must_use]
+    pub fn allows(self, published: &Value, reproduced: &Value) -> bool {
+        let (Some(paper), Some(ours)) = (published.number(), reproduced.number()) else {
+            return self == Self::Unbounded || published == reproduced;
+        };
+        // Bounds are inclusive for decimal values too, which binary fractions only approach.
+        let slack = 1e-9 * paper.abs().max(1.0);
+        match self {
+            Self::Exact => (paper - ours).abs() <= slack,
+            Self::Within(distance) => (paper - ours).abs() <= distance + slack,
+            Self::Share(share) => (paper - ours).abs() <= share * paper.abs() + slack,
+            Self::Between(low, high) => (low - slack..=high + slack).contains(&ours),
+            Self::Unbounded => true,
+        }
+    }
+}
+
+impl Value {
+    /// As a number, if it is one.
+    #[must_use]
+    pub fn number(&self) -> Option<f64> {
+        match self {
+            Self::Number(value, _) => Some(*value),
+            Self::Count(count) => Some(*count as f64),
+            Self::Text(_) => None,
+        }
+    }
+}
+
+impl std::fmt::Display for Value {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Number(value, digits) => write!(f, "{value:.*}", usize::from(*digits)),
+            Self::Count(count) => write!(f, "{count}"),
+            Self::Text(text) => f.write_str(text),
+        }
+    }
+}

@@ -1,0 +1,60 @@
+//! What the kernel says of a connection's segments (`TCP_INFO`).
+
+use libc::c_int;
+
+use crate::kernel;
+
+/// What is on its way on a connection, and what is not.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Flight {
+    /// Bytes that were written and never sent.
+    pub(crate) not_sent: u32,
+    /// Segments sent and not acknowledged.
+    pub(crate) unacknowledged: u32,
+    /// The largest segment, in bytes.
+    pub(crate) mss: u32,
+    /// The congestion window, in segments.
+    pub(crate) window: u32,
+    /// Since data was last sent.
+    pub(crate) last_sent_ms: u32,
+}
+
+/// What is on its way on the connection of `fd`.
+pub(crate) fn flight(fd: c_int) -> Option<Flight> {
+    let info = tcp_info(fd)?;
+    Some(Flight {
+        not_sent: info[TCP_INFO_NOTSENT_BYTES],
+        unacknowledged: info[TCP_INFO_UNACKED],
+        mss: info[TCP_INFO_SND_MSS],
+        window: info[TCP_INFO_SND_CWND],
+        last_sent_ms: info[TCP_INFO_LAST_DATA_SENT],
+    })
+}
+
+/// Data segments sent so far, without retransmissions: those tell of the path and not of the writes. (Less
+/// by the retransmissions of a SYN, so only differences count.)
+pub(crate) fn data_segments(fd: c_int) -> Option<u32> {
+    tcp_info(fd).map(|info| info[TCP_INFO_DATA_SEGS_OUT].wrapping_sub(info[TCP_INFO_TOTAL_RETRANS]))
+}
+
+impl Flight {
+    /// Less than a segment waits, though the window is open: for the acknowledgment of another.
+    pub(crate) fn waits(self) -> bool {
+        (1..self.mss).contains(&self.not_sent) && (1..self.window).contains(&self.unacknowledged)
+    }
+}
+
+fn tcp_info(fd: c_int) -> Option<[u32; TCP_INFO_DATA_SEGS_OUT + 1]> {
+    let mut info = [0_u32; TCP_INFO_DATA_SEGS_OUT + 1];
+    let len = kernel::read_option(fd, libc::IPPROTO_TCP, libc::TCP_INFO, &mut info)?;
+    (len == size_of_val(&info)).then_some(info)
+}
+
+/// Fields of `struct tcp_info` (include/uapi/linux/tcp.h), as indices of 32-bit words.
+const TCP_INFO_SND_MSS: usize = 4;
+const TCP_INFO_UNACKED: usize = 6;
+const TCP_INFO_LAST_DATA_SENT: usize = 11;
+const TCP_INFO_TOTAL_RETRANS: usize = 25;
+const TCP_INFO_SND_CWND: usize = 20;
+const TCP_INFO_NOTSENT_BYTES: usize = 36;
+const TCP_INFO_DATA_SEGS_OUT: usize = 39;

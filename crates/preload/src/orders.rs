@@ -1,0 +1,46 @@
+//! What this process was told, and the rules in force.
+
+use std::sync::OnceLock;
+
+use crate::live::LIVE;
+use crate::page::Page;
+use crate::settings::{MAX_ONLY, Only};
+use tinygram_coalesce::{Policy, Rules};
+
+/// What this process was told, for good.
+pub(crate) struct Orders {
+    pub(crate) only: [Option<Only>; MAX_ONLY],
+    pub(crate) page: Option<&'static Page>,
+}
+
+impl Orders {
+    /// The policy in force: it may be switched while the program runs.
+    #[inline(always)]
+    pub(crate) fn policy(&self) -> Policy {
+        LIVE.policy()
+    }
+
+    /// The rules in force.
+    #[inline(always)]
+    pub(crate) fn rules(&self) -> Rules {
+        LIVE.rules()
+    }
+}
+
+static ORDERS: OnceLock<Orders> = OnceLock::new();
+
+/// Gives the orders; false if they were given before.
+pub(crate) fn give(orders: Orders) -> bool {
+    ORDERS.set(orders).is_ok()
+}
+
+/// What this process was told. Only asked about known descriptors, so never before [`give`].
+#[inline(always)]
+pub(crate) fn orders() -> Option<&'static Orders> {
+    ORDERS.get()
+}
+
+/// The statistics page, if there is one.
+pub(crate) fn page() -> Option<&'static Page> {
+    orders()?.page
+}

@@ -1,0 +1,208 @@
+//! Packets as a source: what passes the host's interfaces, judged as `tinygram diagnose` judges a
+//! capture of it. For kernels that cannot be asked, and for who has CAP_NET_RAW alone.
+//!
+//! What only the kernel knows is missing: what a write waited for before it became a segment, and the
+//! call site; which process it is comes from `/proc`.
+
+mod owners;
+mod ring;
+
+use std::collections::HashMap;
+use std::io;
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use tinygram_diagnose::{
+    Analyzer, ConnectionReport, Facts as Measured, Finding as Diagnosed, Kind, Parameters, Side,
+};
+
+use crate::event::{Connection, Reason, Release};
+use crate::finding::{Facts, Finding, Part};
+use owners::{Owner, Owners, nobody};
+use ring::Ring;
+
+/// The open interfaces; dropped, they are left alone.
+pub struct Source {
+    ring: Ring,
+    analyzer: Analyzer,
+    owners: Owners,
+    /// Connections by their number in the analysis.
+    cookies: HashMap<u32, u64>,
+    /// Findings whose connection was no longer known.
+    unplaced: u64,
+}
+
+/// Why packets cannot be read, in one line.
+#[derive(Debug, thiserror::Error)]
+pub enum Lacking {
+    /// Not allowed.
+    #[error("not permitted to read packets: it takes root, or CAP_NET_RAW")]
+    Privilege,
+    /// There is no such interface.
+    #[error("there is no network interface {0}; `any` is all of them")]
+    Interface(String),
+    /// Anything else.
+    #[error("packets: {0}")]
+    Other(io::Error),
+}
+
+impl Source {
+    /// Opens one interface of this network namespace, or all of them.
+    ///
+    /// # Errors
+    ///
+    /// What the privileges lack, or that there is no such interface.
+    pub fn open(interface: Option<&str>) -> Result<Self, Lacking> {
+        let ring =
+            Ring::open(interface).map_err(|error| match (error.raw_os_error(), interface) {
+                (Some(libc::EPERM | libc::EACCES), _) => Lacking::Privilege,
+                (Some(libc::ENODEV | libc::ENXIO), Some(name)) => {
+                    Lacking::Interface(name.to_owned())
+                }
+                _ => Lacking::Other(error),
+            })?;
+        Ok(Self {
+            ring,
+            analyzer: Analyzer::new(Parameters::default()),
+            owners: Owners::default(),
+            cookies: HashMap::new(),
+            unplaced: 0,
+        })
+    }
+
+    /// Hands over what is found in the packets that came since the last time, waiting for `patience`
+    /// at most if there are none.
+    pub fn poll(&mut self, patience: Duration, mut each: impl FnMut(Finding)) {
+        let analyzer = &mut self.analyzer;
+        self.ring.poll(patience, |frame| analyzer.frame(frame));
+        for (found, connection) in self.analyzer.drain() {
+            match connection {
+                Some(connection) => each(self.place(&found, &connection)),
+                None => self.unplaced += 1,
+            }
+        }
+    }
+
+    /// Judges what is still open: there will be no more packets.
+    pub fn finish(&mut self, mut each: impl FnMut(Finding)) {
+        let analyzer = std::mem::replace(&mut self.analyzer, Analyzer::new(Parameters::default()));
+        let report = analyzer.finish();
+        for found in &report.findings {
+            let at = report
+                .connections
+                .binary_search_by_key(&found.connection, |connection| connection.id);
+            match at {
+                Ok(at) => each(self.place(found, &report.connections[at])),
+                Err(_) => self.unplaced += 1,
+            }
+        }
+    }
+
+    /// Packets for which the ring had no room, since the beginning.
+    pub fn dropped(&mut self) -> u64 {
+        self.ring.dropped()
+    }
+
+    /// Findings that could not be told because their connection was no longer known.
+    #[must_use]
+    pub fn unplaced(&self) -> u64 {
+        self.unplaced
+    }
+
+    /// What was found, seen from this host's end.
+    fn place(&mut self, found: &Diagnosed, connection: &ConnectionReport) -> Finding {
+        let end = |side: Side| {
+            let end = connection.end(side);
+            SocketAddr::new(end.address(), end.port)
+        };
+        let (sender, receiver) = (end(found.sender), end(found.sender.other()));
+        let sends = self.owners.of(sender, receiver).cloned();
+        let receives = match &sends {
+            Some(_) => None,
+            None => self.owners.of(receiver, sender).cloned(),
+        };
+        // Of a connection that is over, or only passes through, the sender's end is told.
+        let part = match (&sends, &receives) {
+            (None, Some(_)) => Part::AcknowledgedLate,
+            _ => Part::Sent,
+        };
+        let Owner { writer, netns } = sends.or(receives).unwrap_or_else(|| Owner {
+            writer: nobody(0),
+            netns: 0,
+        });
+        let (local, remote, side) = match part {
+            Part::Sent => (sender, receiver, found.sender),
+            Part::AcknowledgedLate => (receiver, sender, found.sender.other()),
+        };
+        let next = self.cookies.len() as u64 + 1;
+        let cookie = *self.cookies.entry(found.connection).or_insert(next);
+        if self.cookies.len() >= MOST_COOKIES {
+            self.cookies.clear();
+        }
+        Finding {
+            kind: found.kind,
+            tier: found.tier,
+            part,
+            connection: Connection {
+                cookie,
+                netns,
+                local,
+                remote,
+                mss: mss(found),
+                srtt_ns: connection.rtt_ns.unwrap_or(0),
+                min_rtt_ns: connection.rtt_ns,
+            },
+            side,
+            process: writer,
+            start_ns: found.start_ns,
+            cost: found.cost(),
+            facts: facts(found, part, connection),
+            call: None,
+        }
+    }
+}
+
+fn mss(found: &Diagnosed) -> u32 {
+    match &found.facts {
+        Measured::Hold(hold) => hold.mss,
+        Measured::Flood(_) => 0,
+    }
+}
+
+fn facts(found: &Diagnosed, part: Part, connection: &ConnectionReport) -> Facts {
+    match &found.facts {
+        Measured::Hold(hold) if part == Part::AcknowledgedLate => Facts::LateAck {
+            length: hold.held_len,
+            before: hold.flight,
+        },
+        Measured::Hold(hold) => Facts::Held {
+            held: hold.held_len,
+            behind: hold.flight,
+            writes: 1,
+            reason: match found.kind {
+                Kind::CorkHeld => Reason::Cork,
+                Kind::ShortInitialSegment | Kind::SlowStartDelayedAck | Kind::IdleRestart => {
+                    Reason::CongestionWindow
+                }
+                Kind::SmallBuffer => Reason::Buffer,
+                _ => Reason::Nagle,
+            },
+            release: match hold.release {
+                Some(_) => Release::Ack,
+                None => Release::Timer,
+            },
+            path_ns: connection.rtt_ns,
+            slept: false,
+        },
+        Measured::Flood(flood) => Facts::Flood {
+            segments: u64::from(flood.segments),
+            // A capture does not show them.
+            writes: None,
+            turns: 0,
+            bytes: flood.bytes,
+            lasted_ns: connection.duration_ns(),
+        },
+    }
+}
+
+const MOST_COOKIES: usize = 200_000;

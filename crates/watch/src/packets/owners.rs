@@ -1,0 +1,123 @@
+//! Whose connection it is: from addresses to the socket, and from there to the process, by `/proc`.
+
+use std::collections::{HashMap, HashSet};
+use std::fs;
+use std::net::SocketAddr;
+use std::os::unix::fs::MetadataExt;
+use std::time::{Duration, Instant};
+
+use procfs::process::{FDTarget, Process, all_processes};
+
+use crate::event::Writer;
+
+/// One end of a connection on this host.
+#[derive(Clone, Debug)]
+pub(super) struct Owner {
+    /// Its process; a number of 0 and no name if it cannot be told.
+    pub(super) writer: Writer,
+    /// Its network namespace, by the inode.
+    pub(super) netns: u32,
+}
+
+/// Remembers who owns which end; looks again for those that it does not know, once a second at most.
+#[derive(Default)]
+pub(super) struct Owners {
+    known: HashMap<(SocketAddr, SocketAddr), Owner>,
+    looked: Option<Instant>,
+}
+
+impl Owners {
+    /// The owner of the end at `local` of a connection to `remote`; none if no socket of this host is
+    /// that end.
+    pub(super) fn of(&mut self, local: SocketAddr, remote: SocketAddr) -> Option<&Owner> {
+        let ends = (local, remote);
+        let again = self.looked.is_none_or(|looked| looked.elapsed() >= BREAK);
+        if again && !self.known.contains_key(&ends) {
+            self.look();
+        }
+        self.known.get(&ends)
+    }
+
+    fn look(&mut self) {
+        #[expect(clippy::disallowed_methods, reason = "how often to look is real time")]
+        let now = Instant::now();
+        self.looked = Some(now);
+        if self.known.len() >= MOST_KNOWN {
+            self.known.clear();
+        }
+        let mut sockets = HashMap::new();
+        let mut namespaces = HashSet::new();
+        let Ok(processes) = all_processes() else {
+            return;
+        };
+        let processes: Vec<Process> = processes.flatten().collect();
+        for process in &processes {
+            let Some(netns) = namespace(process.pid) else {
+                continue;
+            };
+            if namespaces.insert(netns) {
+                let four = process.tcp().unwrap_or_default();
+                let six = process.tcp6().unwrap_or_default();
+                for entry in four.into_iter().chain(six) {
+                    let ends = (plain(entry.local_address), plain(entry.remote_address));
+                    if !entry.remote_address.ip().is_unspecified() {
+                        let owner = Owner {
+                            writer: nobody(entry.uid),
+                            netns,
+                        };
+                        self.known.entry(ends).or_insert(owner);
+                        sockets.insert(entry.inode, ends);
+                    }
+                }
+            }
+        }
+        for process in &processes {
+            let Ok(descriptors) = process.fd() else {
+                continue;
+            };
+            for descriptor in descriptors.flatten() {
+                if let FDTarget::Socket(inode) = descriptor.target
+                    && let Some(ends) = sockets.remove(&inode)
+                    && let Some(owner) = self.known.get_mut(&ends)
+                {
+                    owner.writer = writer(process, owner.writer.uid);
+                }
+            }
+        }
+    }
+}
+
+fn writer(process: &Process, uid: u32) -> Writer {
+    let pid = process.pid.unsigned_abs();
+    Writer {
+        pid,
+        thread: pid,
+        uid,
+        cgroup: 0,
+        comm: process.stat().map(|stat| stat.comm).unwrap_or_default(),
+    }
+}
+
+/// A process that cannot be told: its connection is over, or it may not be looked into.
+pub(super) fn nobody(uid: u32) -> Writer {
+    Writer {
+        pid: 0,
+        thread: 0,
+        uid,
+        cgroup: 0,
+        comm: "?".to_owned(),
+    }
+}
+
+fn namespace(pid: i32) -> Option<u32> {
+    let about = fs::metadata(format!("/proc/{pid}/ns/net")).ok()?;
+    u32::try_from(about.ino()).ok()
+}
+
+/// An IPv4 address in IPv6 as what it is.
+fn plain(address: SocketAddr) -> SocketAddr {
+    SocketAddr::new(address.ip().to_canonical(), address.port())
+}
+
+const BREAK: Duration = Duration::from_secs(1);
+const MOST_KNOWN: usize = 200_000;

@@ -1,0 +1,67 @@
+//! What a process has mapped, and its memory.
+
+use std::fs;
+
+use procfs::process::{MMPermissions, MMapPath, MemoryMap, Process};
+
+/// The files that `pid` runs code from, lowest address first.
+pub(super) fn code(pid: u32) -> Vec<MemoryMap> {
+    all(pid)
+        .into_iter()
+        .filter(|map| map.perms.contains(MMPermissions::EXECUTE))
+        .collect()
+}
+
+/// Everything that `pid` has mapped; nothing if it may not be looked into.
+pub(super) fn all(pid: u32) -> Vec<MemoryMap> {
+    let Ok(pid) = i32::try_from(pid) else {
+        return Vec::new();
+    };
+    let maps = Process::new(pid).and_then(|process| process.maps());
+    maps.map(|maps| maps.into_iter().collect())
+        .unwrap_or_default()
+}
+
+/// A mapped file's path in the process' own file system, and one by which it can be opened from here:
+/// that of the process' root, so that containers and deleted files are found.
+pub(super) fn file(pid: u32, map: &MemoryMap) -> Option<(String, String)> {
+    let MMapPath::Path(path) = &map.pathname else {
+        return None;
+    };
+    let path = path.to_string_lossy();
+    let path = path.strip_suffix(" (deleted)").unwrap_or(&path).to_owned();
+    let by_range = format!(
+        "/proc/{pid}/map_files/{:x}-{:x}",
+        map.address.0, map.address.1
+    );
+    let open_at = match fs::metadata(&by_range) {
+        Ok(_) => by_range,
+        Err(_) => format!("/proc/{pid}/root{path}"),
+    };
+    Some((path, open_at))
+}
+
+/// Reads `into.len()` octets of the memory of `pid` at `address`; false if not all of them are there.
+pub(super) fn read(pid: u32, address: u64, into: &mut [u8]) -> bool {
+    let Ok(pid) = libc::pid_t::try_from(pid) else {
+        return false;
+    };
+    let local = libc::iovec {
+        iov_base: into.as_mut_ptr().cast(),
+        iov_len: into.len(),
+    };
+    let remote = libc::iovec {
+        iov_base: address as *mut libc::c_void,
+        iov_len: into.len(),
+    };
+    // SAFETY: only `into` is written to; the other process' memory is only read, and an address that
+    // it does not have is an error.
+    let got = unsafe { libc::process_vm_readv(pid, &raw const local, 1, &raw const remote, 1, 0) };
+    usize::try_from(got) == Ok(into.len())
+}
+
+/// The eight octets at `address` as a number.
+pub(super) fn read_u64(pid: u32, address: u64) -> Option<u64> {
+    let mut octets = [0; 8];
+    read(pid, address, &mut octets).then(|| u64::from_ne_bytes(octets))
+}

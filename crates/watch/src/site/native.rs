@@ -1,0 +1,317 @@
+//! Stacks of native code: unwound from the copied octets, named by the program's own symbols.
+
+use std::collections::HashMap;
+use std::fs::File;
+use std::ops::{Deref, Range};
+use std::rc::Rc;
+
+use blazesym::Pid;
+use blazesym::symbolize::source::{Process as InProcess, Source};
+use blazesym::symbolize::{Input, Sym, Symbolized, Symbolizer};
+use framehop::{CacheNative, FrameAddress, Module, ModuleSectionInfo, Unwinder, UnwinderNative};
+use memmap2::Mmap;
+use object::{Object, ObjectSection, ObjectSegment};
+
+use super::{Frame, Stack, maps};
+
+/// Programs whose stacks were unwound.
+pub(super) struct Programs {
+    known: HashMap<u32, Program>,
+    symbols: Symbolizer,
+}
+
+impl Default for Programs {
+    fn default() -> Self {
+        Self {
+            known: HashMap::new(),
+            symbols: Symbolizer::new(),
+        }
+    }
+}
+
+impl Programs {
+    /// The functions on `stack`, the innermost first.
+    pub(super) fn frames(&mut self, stack: &Stack<'_>) -> Vec<Frame> {
+        if self.known.len() >= MOST_PROGRAMS && !self.known.contains_key(&stack.pid) {
+            self.known.clear();
+        }
+        let instruction = stack.registers[0];
+        let program = self
+            .known
+            .entry(stack.pid)
+            .or_insert_with(|| Program::of(stack.pid));
+        if !program.has(instruction) {
+            // Another program in this process, or one with this number; or a library loaded since.
+            *program = Program::of(stack.pid);
+        }
+        let addresses = program.unwind(stack);
+        self.name(stack.pid, &addresses, &self.known[&stack.pid])
+    }
+
+    fn name(&self, pid: u32, addresses: &[u64], program: &Program) -> Vec<Frame> {
+        let source = Source::Process(InProcess::new(Pid::from(pid)));
+        let named = self.symbols.symbolize(&source, Input::AbsAddr(addresses));
+        let named = named.unwrap_or_default();
+        let mut frames = Vec::new();
+        for (at, address) in addresses.iter().enumerate() {
+            match named.get(at) {
+                Some(Symbolized::Sym(symbol)) => {
+                    frames_of(symbol, program.library(*address), &mut frames)
+                }
+                _ => frames.push(program.unnamed(*address)),
+            }
+        }
+        frames.truncate(MOST_FRAMES);
+        frames
+    }
+}
+
+/// A symbol's functions: what was inlined stands first.
+fn frames_of(symbol: &Sym<'_>, library: bool, frames: &mut Vec<Frame>) {
+    for inlined in symbol.inlined.iter().rev() {
+        let place = inlined.code_info.as_ref();
+        frames.push(frame(&inlined.name, place, library));
+    }
+    frames.push(frame(&symbol.name, symbol.code_info.as_deref(), library));
+}
+
+fn frame(name: &str, place: Option<&blazesym::symbolize::CodeInfo<'_>>, library: bool) -> Frame {
+    Frame {
+        function: name.to_owned(),
+        file: place.map(|place| place.to_path().to_string_lossy().into_owned()),
+        line: place.and_then(|place| place.line),
+        library: library || is_runtime(name),
+    }
+}
+
+/// Whether a function belongs to a language's own library, which is linked into the program.
+fn is_runtime(name: &str) -> bool {
+    let plain = name.trim_start_matches(['<', '&']);
+    RUNTIMES.iter().any(|prefix| plain.starts_with(prefix))
+}
+
+/// One process' code.
+struct Program {
+    unwinder: UnwinderNative<Section, framehop::MayAllocateDuringUnwind>,
+    cache: CacheNative<framehop::MayAllocateDuringUnwind>,
+    modules: Vec<Mapped>,
+}
+
+struct Mapped {
+    range: Range<u64>,
+    /// What is to be subtracted from an address to have the file's.
+    bias: u64,
+    name: String,
+    library: bool,
+}
+
+impl Program {
+    fn of(pid: u32) -> Self {
+        let mut unwinder = UnwinderNative::new();
+        let mut modules = Vec::new();
+        for map in maps::code(pid) {
+            let range = map.address.0..map.address.1;
+            let Some((path, open_at)) = maps::file(pid, &map) else {
+                continue;
+            };
+            let name = path.rsplit('/').next().unwrap_or(&path).to_owned();
+            let library = is_library(&name);
+            let file = File::open(&open_at).ok().and_then(|file| {
+                // SAFETY: a program that is running is not written to (ETXTBSY); a library that is
+                // truncated meanwhile is the same risk that the process itself runs.
+                unsafe { Mmap::map(&file) }.ok()
+            });
+            let mut bias = range.start - map.offset;
+            if let Some(file) = file.map(Rc::new)
+                && let Some(sections) = Sections::of(&file, map.offset)
+            {
+                bias = range.start.wrapping_sub(sections.address_of_map);
+                let base = bias.wrapping_add(sections.base);
+                unwinder.add_module(Module::new(path, range.clone(), base, sections));
+            }
+            modules.push(Mapped {
+                range,
+                bias,
+                name,
+                library,
+            });
+        }
+        Self {
+            unwinder,
+            cache: CacheNative::new(),
+            modules,
+        }
+    }
+
+    fn module(&self, address: u64) -> Option<&Mapped> {
+        self.modules
+            .iter()
+            .find(|module| module.range.contains(&address))
+    }
+
+    fn has(&self, address: u64) -> bool {
+        self.module(address).is_some()
+    }
+
+    fn library(&self, address: u64) -> bool {
+        self.module(address).is_some_and(|module| module.library)
+    }
+
+    /// A function that has no name: the file, and where in it.
+    fn unnamed(&self, address: u64) -> Frame {
+        let (function, library) = match self.module(address) {
+            Some(module) => {
+                let at = address.wrapping_sub(module.bias);
+                (format!("{}+{at:#x}", module.name), module.library)
+            }
+            None => (format!("{address:#x}"), true),
+        };
+        Frame {
+            function,
+            file: None,
+            line: None,
+            library,
+        }
+    }
+
+    /// Addresses in the calls on `stack`, the innermost first.
+    fn unwind(&mut self, stack: &Stack<'_>) -> Vec<u64> {
+        let mut read = |address: u64| {
+            let at = address.checked_sub(stack.registers[1]).ok_or(())?;
+            let at = usize::try_from(at).map_err(drop)?;
+            let octets = stack.octets.get(at..at + 8).ok_or(())?;
+            Ok(u64::from_ne_bytes(octets.try_into().map_err(drop)?))
+        };
+        let mut frames = self.unwinder.iter_frames(
+            stack.registers[0],
+            registers(stack.registers),
+            &mut self.cache,
+            &mut read,
+        );
+        let mut addresses = Vec::new();
+        while let Ok(Some(frame)) = frames.next() {
+            addresses.push(match frame {
+                // The system call's own instruction lies behind.
+                FrameAddress::InstructionPointer(address) => address.saturating_sub(1),
+                FrameAddress::ReturnAddress(_) => frame.address_for_lookup(),
+            });
+            if addresses.len() >= MOST_FRAMES {
+                break;
+            }
+        }
+        addresses
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+fn registers([instruction, stack, frame, _]: [u64; 4]) -> framehop::UnwindRegsNative {
+    framehop::UnwindRegsNative::new(instruction, stack, frame)
+}
+
+#[cfg(target_arch = "aarch64")]
+fn registers([_, stack, frame, link]: [u64; 4]) -> framehop::UnwindRegsNative {
+    framehop::UnwindRegsNative::new(link, stack, frame)
+}
+
+/// A shared object of the system that many programs use to write.
+fn is_library(name: &str) -> bool {
+    name.starts_with("ld-") || name.contains(".so")
+}
+
+/// What framehop asks of a file.
+struct Sections {
+    file: Rc<Mmap>,
+    /// Where the file says that the mapping at hand begins.
+    address_of_map: u64,
+    /// Where the file says that it begins.
+    base: u64,
+}
+
+impl Sections {
+    /// The sections of `file`, of which the part at `offset` is mapped.
+    fn of(file: &Rc<Mmap>, offset: u64) -> Option<Self> {
+        let object = object::File::parse(&***file).ok()?;
+        let segment = object.segments().find(|segment| {
+            let (start, length) = segment.file_range();
+            // A mapping begins at a page, a segment anywhere in it.
+            (start & !PAGE_MASK..start + length).contains(&offset) && executes(segment)
+        })?;
+        let address_of_map = segment.address() - segment.file_range().0 + offset;
+        Some(Self {
+            file: Rc::clone(file),
+            address_of_map,
+            base: object.relative_address_base(),
+        })
+    }
+}
+
+fn executes<'a>(segment: &impl ObjectSegment<'a>) -> bool {
+    segment.permissions().executable()
+}
+
+impl ModuleSectionInfo<Section> for Sections {
+    fn base_svma(&self) -> u64 {
+        self.base
+    }
+
+    fn section_svma_range(&mut self, name: &[u8]) -> Option<Range<u64>> {
+        let object = object::File::parse(&**self.file).ok()?;
+        let section = object.section_by_name_bytes(name)?;
+        Some(section.address()..section.address() + section.size())
+    }
+
+    fn section_data(&mut self, name: &[u8]) -> Option<Section> {
+        let object = object::File::parse(&**self.file).ok()?;
+        let (start, length) = object.section_by_name_bytes(name)?.file_range()?;
+        let range = usize::try_from(start).ok()?..usize::try_from(start + length).ok()?;
+        self.file.get(range.clone())?;
+        Some(Section {
+            file: Rc::clone(&self.file),
+            range,
+        })
+    }
+}
+
+/// A part of a file in memory.
+struct Section {
+    file: Rc<Mmap>,
+    range: Range<usize>,
+}
+
+impl Deref for Section {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        &self.file[self.range.clone()]
+    }
+}
+
+const PAGE_MASK: u64 = 4095;
+const MOST_PROGRAMS: usize = 64;
+const MOST_FRAMES: usize = 48;
+/// How functions of language libraries begin, whose users are of interest: Rust's, Go's, C++'s.
+const RUNTIMES: [&str; 23] = [
+    "_start",
+    "std::",
+    "core::",
+    "alloc::",
+    "tokio::",
+    "mio::",
+    "socket2::",
+    "rustls::",
+    "hyper::",
+    "futures",
+    "syscall.",
+    "runtime.",
+    "runtime/",
+    "internal/",
+    "net.",
+    "net/http.",
+    "bufio.",
+    "io.",
+    "fmt.",
+    "crypto/",
+    "dyn core::",
+    "dyn std::",
+    "impl std::",
+];

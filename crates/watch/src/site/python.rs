@@ -1,0 +1,487 @@
+//! Python's own frames: where a thread has them, and what the code objects in them say.
+//!
+//! The kernel source copies pairs of code object and instruction at the write. A code object does not
+//! change while it is in use, so its name, file and table of lines are read afterwards, from the process.
+//! The offsets are those of CPython's structures, which stay the same within a minor version.
+
+use std::collections::HashMap;
+use std::fs;
+
+use object::{Object, ObjectSymbol};
+
+use super::{Frame, Stack, maps};
+
+/// Interpreters that were looked for, by process; `None` in programs that are none.
+#[derive(Default)]
+pub(super) struct Interpreters {
+    known: HashMap<u32, Known>,
+}
+
+struct Known {
+    interpreter: Option<Interpreter>,
+    /// The program, so that another with the same number is not mistaken for it.
+    program: Option<std::path::PathBuf>,
+    codes: HashMap<u64, Option<Code>>,
+}
+
+/// A running CPython.
+#[derive(Clone, Copy)]
+struct Interpreter {
+    runtime: u64,
+    layout: &'static Layout,
+}
+
+/// A thread that runs Python, as the kernel source must know it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Thread {
+    /// Its number.
+    pub(crate) thread: u32,
+    /// The address of its state.
+    pub(crate) state: u64,
+    /// Offsets: in the state, in what it points to (if that is not the frame), and in a frame the code,
+    /// the previous frame, the instruction.
+    pub(crate) current: u16,
+    pub(crate) indirect: Option<u16>,
+    pub(crate) code: u16,
+    pub(crate) previous: u16,
+    pub(crate) instruction: u16,
+}
+
+/// Offsets in octets in the structures of one minor version.
+struct Layout {
+    /// `3.11`, as in `libpython3.11.so.1.0`.
+    minor: u32,
+    interpreters_head: u64,
+    threads_head: u64,
+    thread_next: u64,
+    thread_native_id: u64,
+    current: u16,
+    indirect: Option<u16>,
+    frame_code: u16,
+    frame_previous: u16,
+    frame_instruction: u16,
+    code_filename: u64,
+    code_qualname: u64,
+    code_first_line: u64,
+    code_line_table: u64,
+    code_instructions: u64,
+    /// The length of a string object's head: of one in ASCII, of another.
+    string_heads: [u64; 2],
+}
+
+const LAYOUTS: [Layout; 3] = [
+    Layout {
+        minor: 11,
+        interpreters_head: 40,
+        threads_head: 16,
+        thread_next: 8,
+        thread_native_id: 160,
+        current: 56,
+        indirect: Some(8),
+        frame_code: 32,
+        frame_previous: 48,
+        frame_instruction: 56,
+        code_filename: 112,
+        code_qualname: 128,
+        code_first_line: 72,
+        code_line_table: 136,
+        code_instructions: 184,
+        string_heads: [48, 72],
+    },
+    Layout {
+        minor: 12,
+        interpreters_head: 40,
+        threads_head: 72,
+        thread_next: 8,
+        thread_native_id: 144,
+        current: 56,
+        indirect: Some(0),
+        frame_code: 0,
+        frame_previous: 8,
+        frame_instruction: 56,
+        code_filename: 112,
+        code_qualname: 128,
+        code_first_line: 68,
+        code_line_table: 136,
+        code_instructions: 192,
+        string_heads: [40, 56],
+    },
+    Layout {
+        minor: 13,
+        interpreters_head: 632,
+        threads_head: 7344,
+        thread_next: 8,
+        thread_native_id: 160,
+        current: 72,
+        indirect: None,
+        frame_code: 0,
+        frame_previous: 8,
+        frame_instruction: 56,
+        code_filename: 112,
+        code_qualname: 128,
+        code_first_line: 68,
+        code_line_table: 136,
+        code_instructions: 200,
+        string_heads: [40, 56],
+    },
+];
+
+/// A code object.
+struct Code {
+    name: String,
+    file: String,
+    first_line: u32,
+    lines: Vec<u8>,
+    instructions: u64,
+}
+
+impl Interpreters {
+    /// The functions of `stack`'s Python frames, the innermost first.
+    pub(super) fn frames(&mut self, stack: &Stack<'_>) -> Vec<Frame> {
+        if stack.python.is_empty() {
+            return Vec::new();
+        }
+        let known = self.known(stack.pid);
+        let Some(interpreter) = known.interpreter else {
+            return Vec::new();
+        };
+        let mut frames = Vec::new();
+        for &(address, instruction) in &stack.python {
+            // 3.14 marks pointers in their lowest bits; an entry of the interpreter itself has none.
+            let code = known
+                .codes
+                .entry(address)
+                .or_insert_with(|| Code::read(stack.pid, address, interpreter.layout));
+            if let Some(code) = code {
+                frames.push(Frame {
+                    function: code.name.clone(),
+                    line: Some(code.line_at(instruction)),
+                    library: is_library(&code.file),
+                    file: Some(code.file.clone()),
+                });
+            }
+        }
+        frames
+    }
+
+    /// Whether `pid` is a Python of a version that is known here.
+    pub(super) fn is_known(&mut self, pid: u32) -> bool {
+        self.known(pid).interpreter.is_some()
+    }
+
+    /// The threads of `pid`, if it is a Python of a version that is known here.
+    pub(super) fn threads(&mut self, pid: u32) -> Vec<Thread> {
+        match self.known(pid).interpreter {
+            Some(interpreter) => interpreter.threads(pid),
+            None => Vec::new(),
+        }
+    }
+
+    fn known(&mut self, pid: u32) -> &mut Known {
+        let program = fs::read_link(format!("/proc/{pid}/exe")).ok();
+        if self.known.len() >= MOST_KNOWN && !self.known.contains_key(&pid) {
+            self.known.clear();
+        }
+        let known = self.known.entry(pid).or_insert_with(|| Known {
+            interpreter: Interpreter::of(pid),
+            program: program.clone(),
+            codes: HashMap::new(),
+        });
+        if known.program != program {
+            *known = Known {
+                interpreter: Interpreter::of(pid),
+                program,
+                codes: HashMap::new(),
+            };
+        }
+        if known.codes.len() >= MOST_CODES {
+            known.codes.clear();
+        }
+        known
+    }
+}
+
+impl Interpreter {
+    /// The CPython that `pid` runs, in its program or in a library.
+    fn of(pid: u32) -> Option<Self> {
+        let mut tried = Vec::new();
+        for map in maps::all(pid) {
+            let Some((path, open_at)) = maps::file(pid, &map) else {
+                continue;
+            };
+            let name = path.rsplit('/').next().unwrap_or(&path);
+            let python = name.starts_with("python") || name.starts_with("libpython");
+            if !python || tried.contains(&path) {
+                continue;
+            }
+            tried.push(path.clone());
+            let Some(layout) = layout(name) else {
+                continue;
+            };
+            let octets = fs::read(&open_at).ok()?;
+            let file = object::File::parse(&*octets).ok()?;
+            let mut symbols = file.dynamic_symbols().chain(file.symbols());
+            let symbol = symbols.find(|symbol| symbol.name() == Ok("_PyRuntime"));
+            if let Some(symbol) = symbol {
+                // The first mapping of a file has its beginning.
+                let moved = match file.kind() {
+                    object::ObjectKind::Dynamic => map.address.0 - map.offset,
+                    _ => 0,
+                };
+                return Some(Self {
+                    runtime: moved.wrapping_add(symbol.address()),
+                    layout,
+                });
+            }
+        }
+        None
+    }
+
+    fn threads(self, pid: u32) -> Vec<Thread> {
+        let layout = self.layout;
+        let numbers = thread_numbers(pid);
+        let mut threads = Vec::new();
+        let first = maps::read_u64(pid, self.runtime + layout.interpreters_head)
+            .and_then(|main| maps::read_u64(pid, main + layout.threads_head));
+        let mut state = first.unwrap_or(0);
+        while state != 0 && threads.len() < MOST_THREADS {
+            let own = maps::read_u64(pid, state + layout.thread_native_id).unwrap_or(0);
+            if let Some(thread) = numbers.get(&own) {
+                threads.push(Thread {
+                    thread: *thread,
+                    state,
+                    current: layout.current,
+                    indirect: layout.indirect,
+                    code: layout.frame_code,
+                    previous: layout.frame_previous,
+                    instruction: layout.frame_instruction,
+                });
+            }
+            state = maps::read_u64(pid, state + layout.thread_next).unwrap_or(0);
+        }
+        threads
+    }
+}
+
+/// The threads of `pid`: the number that each has in its own namespace, and the one it has here.
+fn thread_numbers(pid: u32) -> HashMap<u64, u32> {
+    let mut numbers = HashMap::new();
+    let Ok(tasks) = fs::read_dir(format!("/proc/{pid}/task")) else {
+        return numbers;
+    };
+    for task in tasks.flatten() {
+        let Some(thread) = task.file_name().to_str().and_then(|name| name.parse().ok()) else {
+            continue;
+        };
+        let status = fs::read_to_string(task.path().join("status")).unwrap_or_default();
+        let own = status
+            .lines()
+            .find_map(|line| line.strip_prefix("NSpid:"))
+            .and_then(|numbers| numbers.split_whitespace().last()?.parse().ok());
+        numbers.insert(own.unwrap_or(u64::from(thread)), thread);
+    }
+    numbers
+}
+
+/// `python3.11`, `libpython3.11.so.1.0`: the layout of the version in the name.
+fn layout(name: &str) -> Option<&'static Layout> {
+    let at = name.find("3.")?;
+    let digits: String = name[at + 2..]
+        .chars()
+        .take_while(char::is_ascii_digit)
+        .collect();
+    // Without the interpreter lock (3.13t) everything lies elsewhere.
+    if name[at + 2 + digits.len()..].starts_with('t') {
+        return None;
+    }
+    let minor: u32 = digits.parse().ok()?;
+    LAYOUTS.iter().find(|layout| layout.minor == minor)
+}
+
+impl Code {
+    fn read(pid: u32, address: u64, layout: &Layout) -> Option<Self> {
+        let pointer = |offset| maps::read_u64(pid, address + offset);
+        let mut first_line = [0; 4];
+        maps::read(pid, address + layout.code_first_line, &mut first_line).then_some(())?;
+        let lines = pointer(layout.code_line_table)?;
+        let length = maps::read_u64(pid, lines + BYTES_LENGTH)?;
+        let length = usize::try_from(length).ok().filter(|n| *n <= MOST_OCTETS)?;
+        let mut table = vec![0; length];
+        maps::read(pid, lines + BYTES_HEAD, &mut table).then_some(())?;
+        let file = string(pid, pointer(layout.code_filename)?, layout)?;
+        // What the interpreter runs to be entered from C is no function of the program's.
+        if file == "<shim>" || file.is_empty() {
+            return None;
+        }
+        Some(Self {
+            name: string(pid, pointer(layout.code_qualname)?, layout)?,
+            file,
+            first_line: u32::from_ne_bytes(first_line),
+            lines: table,
+            instructions: address + layout.code_instructions,
+        })
+    }
+
+    /// The line of the instruction at an address.
+    fn line_at(&self, instruction: u64) -> u32 {
+        let unit = instruction.saturating_sub(self.instructions) / 2;
+        line_of(&self.lines, self.first_line, unit)
+    }
+}
+
+/// A string object's text.
+fn string(pid: u32, address: u64, layout: &Layout) -> Option<String> {
+    let length = maps::read_u64(pid, address + STRING_LENGTH)?;
+    let length = usize::try_from(length).ok().filter(|n| *n <= MOST_OCTETS)?;
+    let mut state = [0; 4];
+    maps::read(pid, address + STRING_STATE, &mut state).then_some(())?;
+    let state = u32::from_ne_bytes(state);
+    let (width, ascii) = (state >> 2 & 7, state >> 6 & 1 == 1);
+    let head = layout.string_heads[usize::from(!ascii)];
+    let mut octets = vec![0; length * width as usize];
+    maps::read(pid, address + head, &mut octets).then_some(())?;
+    Some(match width {
+        1 => octets.iter().map(|octet| char::from(*octet)).collect(),
+        2 => {
+            let units = octets
+                .chunks_exact(2)
+                .map(|two| u16::from_ne_bytes([two[0], two[1]]));
+            char::decode_utf16(units)
+                .map(|c| c.unwrap_or(char::REPLACEMENT_CHARACTER))
+                .collect()
+        }
+        4 => octets
+            .chunks_exact(4)
+            .map(|four| u32::from_ne_bytes([four[0], four[1], four[2], four[3]]))
+            .map(|c| char::from_u32(c).unwrap_or(char::REPLACEMENT_CHARACTER))
+            .collect(),
+        _ => return None,
+    })
+}
+
+/// The line of a code unit, by the table that Python has since 3.11 (`Objects/locations.md` in its
+/// sources); that of the entry before where an entry has none.
+fn line_of(table: &[u8], first_line: u32, unit: u64) -> u32 {
+    let mut line = i64::from(first_line);
+    let (mut at, mut covered) = (0, 0);
+    let mut last = line;
+    while let Some(&head) = table.get(at) {
+        at += 1;
+        let mut number = || {
+            let (mut value, mut shift) = (0_i64, 0);
+            while let Some(&octet) = table.get(at) {
+                at += 1;
+                value |= i64::from(octet & 63) << shift.min(57);
+                shift += 6;
+                if octet & 64 == 0 {
+                    break;
+                }
+            }
+            value
+        };
+        let mut signed = || {
+            let value = number();
+            if value & 1 == 1 {
+                -(value >> 1)
+            } else {
+                value >> 1
+            }
+        };
+        let mut has_line = true;
+        match head >> 3 & 15 {
+            15 => has_line = false,
+            14 => {
+                line += signed();
+                for _ in 0..3 {
+                    number();
+                }
+            }
+            13 => line += signed(),
+            code @ 10..=12 => {
+                line += i64::from(code) - 10;
+                at += 2;
+            }
+            _ => at += 1,
+        }
+        if has_line {
+            last = line;
+        }
+        covered += u64::from(head & 7) + 1;
+        if unit < covered {
+            break;
+        }
+    }
+    u32::try_from(last).unwrap_or(first_line)
+}
+
+/// The standard library's files and installed packages.
+fn is_library(file: &str) -> bool {
+    file.starts_with('<')
+        || file.contains("/site-packages/")
+        || file.contains("/dist-packages/")
+        || file
+            .split_once("/lib/python3.")
+            .is_some_and(|(_, rest)| rest.contains('/'))
+}
+
+/// Of bytes and strings, on 64 bits.
+const BYTES_LENGTH: u64 = 16;
+const BYTES_HEAD: u64 = 32;
+const STRING_LENGTH: u64 = 16;
+const STRING_STATE: u64 = 32;
+/// More is no name and no table of lines.
+const MOST_OCTETS: usize = 1 << 20;
+const MOST_KNOWN: usize = 256;
+const MOST_CODES: usize = 4096;
+const MOST_THREADS: usize = 4096;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_table_of_lines_is_read() {
+        // def f(s):          # line 10
+        //     s.send(b"a")   # line 11: three units on the line after, one without a line, two on the next
+        let table = [
+            0x80 | 11 << 3 | 2,
+            4,
+            9,              // one line further, with columns
+            0x80 | 15 << 3, // no line
+            0x80 | 13 << 3 | 1,
+            0x02, // one line further, without columns
+            0x80 | 14 << 3,
+            0x03,
+            0,
+            0,
+            0, // a line back
+        ];
+        let lines: Vec<u32> = (0..8).map(|unit| line_of(&table, 10, unit)).collect();
+        assert_eq!(lines, [11, 11, 11, 11, 12, 12, 11, 11]);
+    }
+
+    #[test]
+    fn a_broken_table_ends() {
+        for table in [&[0xff_u8; 9][..], &[0xf0, 0x7f, 0x7f], &[]] {
+            assert!(line_of(table, 7, 1 << 40) < 1 << 30);
+        }
+    }
+
+    #[test]
+    fn versions_are_known_by_the_files_name() {
+        let minor = |name| layout(name).map(|layout| layout.minor);
+        assert_eq!(minor("python3.11"), Some(11));
+        assert_eq!(minor("libpython3.13.so.1.0"), Some(13));
+        assert_eq!(minor("python3.13t"), None);
+        assert_eq!(minor("python3.8"), None);
+        assert_eq!(minor("python3"), None);
+    }
+
+    #[test]
+    fn what_python_brings_is_told_from_the_program() {
+        assert!(is_library("/usr/lib/python3.11/socketserver.py"));
+        assert!(is_library("/srv/venv/lib/python3.12/site-packages/x/y.py"));
+        assert!(!is_library("/srv/app.py"));
+        assert!(is_library("<frozen runpy>"));
+    }
+}

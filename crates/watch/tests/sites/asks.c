@@ -1,0 +1,32 @@
+/* Asks twice in two writes each time, so that the second waits. */
+#include <arpa/inet.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static char request[440];
+
+__attribute__((noinline)) static void ask_in_two_writes(int connection)
+{
+	if (write(connection, request, 40) < 0 || write(connection, request, 400) < 0) /* here */
+		exit(1);
+	__asm__ volatile("");
+}
+
+int main(int argc, char **argv)
+{
+	struct sockaddr_in server = { .sin_family = AF_INET, .sin_port = htons(atoi(argv[1])) };
+	int connection = socket(AF_INET, SOCK_STREAM, 0);
+	char answer;
+
+	(void)argc;
+	server.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	if (connect(connection, (void *)&server, sizeof server))
+		return 1;
+	for (int i = 0; i < 40; i++) {
+		ask_in_two_writes(connection);
+		if (read(connection, &answer, 1) != 1)
+			return 1;
+	}
+	return 0;
+}

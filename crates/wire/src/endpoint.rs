@@ -1,0 +1,87 @@
+//! One end of a connection.
+
+use std::fmt;
+use std::net::{IpAddr, Ipv6Addr, SocketAddr};
+
+/// An address and a port. IPv4 is kept as its IPv6-mapped form, so that both compare alike.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Endpoint {
+    /// The address in network order, upper half.
+    pub high: u64,
+    /// The address in network order, lower half.
+    pub low: u64,
+    /// The port.
+    pub port: u16,
+}
+
+impl Endpoint {
+    /// Of an address in its two halves.
+    #[inline]
+    pub(crate) fn of_bits(high: u64, low: u64, port: u16) -> Self {
+        Self { high, low, port }
+    }
+
+    #[inline]
+    pub(crate) fn v4(octets: [u8; 4], port: u16) -> Self {
+        Self {
+            high: 0,
+            low: V4_MAPPED | u64::from(u32::from_be_bytes(octets)),
+            port,
+        }
+    }
+
+    #[inline]
+    pub(crate) fn v6(octets: [u8; 16], port: u16) -> Self {
+        let bits = u128::from_be_bytes(octets);
+        Self::of_bits((bits >> 64) as u64, bits as u64, port)
+    }
+
+    #[inline]
+    pub(crate) fn v4_octets(&self) -> [u8; 4] {
+        (self.low as u32).to_be_bytes()
+    }
+
+    /// As IPv6 writes the address.
+    #[inline]
+    pub(crate) fn v6_octets(&self) -> [u8; 16] {
+        (u128::from(self.high) << 64 | u128::from(self.low)).to_be_bytes()
+    }
+
+    /// Whether the address is one of IPv4.
+    #[must_use]
+    #[inline]
+    pub const fn is_ipv4(&self) -> bool {
+        self.high == 0 && self.low >> 32 == V4_MAPPED >> 32
+    }
+
+    /// The address as IP writes it.
+    #[must_use]
+    pub fn address(&self) -> IpAddr {
+        let bits = u128::from(self.high) << 64 | u128::from(self.low);
+        Ipv6Addr::from_bits(bits).to_canonical()
+    }
+}
+
+impl From<SocketAddr> for Endpoint {
+    fn from(address: SocketAddr) -> Self {
+        match address.ip() {
+            IpAddr::V4(ip) => Self::v4(ip.octets(), address.port()),
+            IpAddr::V6(ip) => Self::v6(ip.octets(), address.port()),
+        }
+    }
+}
+
+impl From<Endpoint> for SocketAddr {
+    fn from(endpoint: Endpoint) -> Self {
+        Self::new(endpoint.address(), endpoint.port)
+    }
+}
+
+impl fmt::Display for Endpoint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        SocketAddr::from(*self).fmt(f)
+    }
+}
+
+/// How IPv6 writes an IPv4 address: `::ffff:a.b.c.d` (RFC 4291, section 2.5.5.2), lower half.
+const V4_MAPPED: u64 = 0xffff_0000_0000;
