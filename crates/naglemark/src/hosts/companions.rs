@@ -83,12 +83,11 @@ fn run_together(
         return Ok((taken, 0));
     };
     let differ = Arc::new(AtomicU64::new(0));
-    let company = SendPolicy::custom(Company {
-        leader: leading,
-        companions: companions.iter().filter_map(read).collect(),
-        differ: differ.clone(),
-        answers: Mutex::default(),
-    });
+    let company = SendPolicy::custom(Company::new(
+        leading,
+        companions.iter().filter_map(read).collect(),
+        differ.clone(),
+    ));
     let taken = (stage.simulate)(&trial.under(Policy::Engine {
         label: policies[leader].label().to_owned().into(),
         policy: company,
@@ -116,7 +115,7 @@ fn are_asked_alike(stage: &Stage, one: &Policy, other: &Policy) -> bool {
     asked(one).is_some() && asked(one) == asked(other)
 }
 
-/// A policy that decides, and others that are asked as well.
+/// A policy that decides, and others that are asked as well, until they answer otherwise.
 #[derive(Debug)]
 struct Company {
     leader: Installed,
@@ -124,75 +123,84 @@ struct Company {
     /// A bit for each companion that has answered otherwise, on any connection of the trial.
     differ: Arc<AtomicU64>,
     /// The last question and the answers to it.
-    answers: Mutex<Option<Answers>>,
+    answers: Mutex<Answers>,
 }
 
 /// What all of them said about a runt.
-#[derive(Clone, Debug)]
+#[derive(Debug, Default)]
 struct Answers {
-    start: Offset,
-    leader: Verdict,
-    companions: Vec<Verdict>,
+    /// Where the runt starts, until it is sent.
+    start: Option<Offset>,
+    leader: Option<Verdict>,
+    /// By companion; of one that differs, an old one.
+    companions: Vec<Option<Verdict>>,
 }
 
 impl Company {
-    fn answers(&self) -> Option<Answers> {
-        let mut answers = self.answers.lock().unwrap_or_else(PoisonError::into_inner);
-        answers.take()
+    fn new(leader: Installed, companions: Vec<Installed>, differ: Arc<AtomicU64>) -> Self {
+        let answers = Mutex::new(Answers {
+            companions: vec![None; companions.len()],
+            ..Answers::default()
+        });
+        Self {
+            leader,
+            companions,
+            differ,
+            answers,
+        }
+    }
+
+    /// Whether this companion has answered as the leader did every time.
+    fn agrees(differ: u64, number: usize) -> bool {
+        differ & 1 << number == 0
+    }
+
+    /// Whether none has.
+    fn is_alone(&self, differ: u64) -> bool {
+        differ.count_ones() as usize == self.companions.len()
     }
 }
 
 impl Rule for Company {
     fn decide(&self, offer: &Offer, vars: &Vars) -> Verdict {
         let leader = self.leader.decide(offer, vars);
-        let companions = self.companions.iter();
-        let companions: Vec<_> = companions.map(|one| one.decide(offer, vars)).collect();
-        for (number, answer) in companions.iter().enumerate() {
-            if !come_to_the_same(leader, *answer) {
-                self.differ.fetch_or(1 << number, Relaxed);
-            }
+        let differ = self.differ.load(Relaxed);
+        if self.is_alone(differ) {
+            return leader;
         }
         let mut answers = self.answers.lock().unwrap_or_else(PoisonError::into_inner);
-        *answers = Some(Answers {
-            start: offer.span.start,
-            leader,
-            companions,
-        });
+        answers.start = Some(offer.span.start);
+        answers.leader = Some(leader);
+        for (number, companion) in self.companions.iter().enumerate() {
+            if Self::agrees(differ, number) {
+                let answer = companion.decide(offer, vars);
+                if !come_to_the_same(leader, answer) {
+                    self.differ.fetch_or(1 << number, Relaxed);
+                }
+                answers.companions[number] = Some(answer);
+            }
+        }
         leader
     }
 
     /// A companion whose reason for sending was another one than the leader's is told its own.
     fn observe(&mut self, moment: Moment, vars: &Vars) {
         self.leader.observe(moment, vars);
-        let own = |number: usize, answers: &Option<Answers>| match (moment, answers) {
-            (
-                Moment::Sent {
-                    span,
-                    short,
-                    because,
-                },
-                Some(answers),
-            ) if span.start == answers.start && answers.leader == Verdict::Send(because) => {
-                match answers.companions[number] {
-                    Verdict::Send(because) => Moment::Sent {
-                        span,
-                        short,
-                        because,
-                    },
-                    Verdict::Hold { .. } => moment,
-                }
-            }
-            _ => moment,
-        };
-        let answers = match moment {
-            Moment::Sent { .. } => self.answers(),
-            _ => None,
-        };
         let differ = self.differ.load(Relaxed);
+        if self.is_alone(differ) {
+            return;
+        }
+        let answers = self
+            .answers
+            .get_mut()
+            .unwrap_or_else(PoisonError::into_inner);
         for (number, companion) in self.companions.iter_mut().enumerate() {
-            if differ & 1 << number == 0 {
-                companion.observe(own(number, &answers), vars);
+            if Self::agrees(differ, number) {
+                companion.observe(answers.own(number, moment), vars);
             }
+        }
+        if let Moment::Sent { .. } = moment {
+            answers.start = None;
         }
     }
 
@@ -213,11 +221,33 @@ impl Rule for Company {
 /// before stays known.
 impl Clone for Company {
     fn clone(&self) -> Self {
-        Self {
-            leader: self.leader.clone(),
-            companions: self.companions.clone(),
-            differ: self.differ.clone(),
-            answers: Mutex::default(),
+        Self::new(
+            self.leader.clone(),
+            self.companions.clone(),
+            self.differ.clone(),
+        )
+    }
+}
+
+impl Answers {
+    /// What the companion is told where the leader is told of `moment`.
+    fn own(&self, number: usize, moment: Moment) -> Moment {
+        match (moment, self.companions[number]) {
+            (
+                Moment::Sent {
+                    span,
+                    short,
+                    because,
+                },
+                Some(Verdict::Send(own)),
+            ) if self.start == Some(span.start) && self.leader == Some(Verdict::Send(because)) => {
+                Moment::Sent {
+                    span,
+                    short,
+                    because: own,
+                }
+            }
+            _ => moment,
         }
     }
 }
