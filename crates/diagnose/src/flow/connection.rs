@@ -361,6 +361,7 @@ impl Connection {
                 blur_ns: self.halves[1 - from].blur_ns(),
                 far: self.halves[1 - from].is_far(),
                 answered_ns: None,
+                answers_ns: 0,
                 relayed: false,
             };
             story.abandon(from, &judge);
@@ -481,6 +482,7 @@ impl Connection {
             blur_ns: self.halves[1 - from].blur_ns(),
             far: self.halves[1 - from].is_far(),
             answered_ns,
+            answers_ns: self.halves[1 - from].tally.mean_answer_ns(),
             relayed,
         };
         for (kind, hold, tier) in story.resolve(from, &judge) {
@@ -504,6 +506,7 @@ impl Connection {
             blur_ns: self.halves[1 - from].blur_ns(),
             far: self.halves[1 - from].is_far(),
             answered_ns: None,
+            answers_ns: 0,
             relayed: false,
         };
         match &self.story {

@@ -152,6 +152,13 @@ pub(crate) struct Tally {
     pub(crate) self_clocked: u32,
 }
 
+impl Tally {
+    /// How long an answer takes on average, in nanoseconds; 0 if there was none.
+    pub(crate) fn mean_answer_ns(&self) -> i64 {
+        self.answer_ns / i64::from(self.answers.max(1))
+    }
+}
+
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Turn {
     /// Nothing sent yet.
