@@ -519,7 +519,7 @@ impl Connection {
     pub(crate) fn doubtful(&self, from: usize) -> impl Iterator<Item = Finding> + '_ {
         let story = self.story.iter();
         let held = story.flat_map(move |story| story.doubtful(from));
-        held.map(move |(kind, hold)| Finding::of_hold(self, from, *kind, hold, Tier::Possible))
+        held.map(move |(kind, hold)| Finding::of_hold(self, from, kind, hold, Tier::Possible))
     }
 
     pub(crate) fn story(&mut self) -> &mut Story {
