@@ -57,7 +57,7 @@ fn the_first_line_is_the_verdict() {
     assert!(first.starts_with("client [fd77::1]:"), "{first}");
     assert!(first.contains("7 stalls cost"), "{first}");
     assert!(
-        first.ends_with("the client writes 46 + 50 bytes separately and waits; write once, or TCP_NODELAY on the client"),
+        first.ends_with("the client writes 46 + 50 bytes separately and waits; one write, if it is one message, or TCP_NODELAY on the client"),
         "{first}"
     );
     assert!(out.contains("Wireshark: frame.number in {"));
@@ -227,7 +227,7 @@ fn the_page_is_self_contained_and_has_plots() {
     let page = std::fs::read_to_string(&out).unwrap();
     assert!(page.matches("<svg").count() >= 1);
     assert!(page.contains("bytes held for"));
-    for outside in ["http://", "https://", "<script", "src="] {
+    for outside in ["http://", "https://", "<script src", "src="] {
         assert!(!page.contains(outside), "{outside}");
     }
 }
@@ -277,5 +277,138 @@ fn recipes_name_the_places_people_ask_for() {
         "quickack 1",
     ] {
         assert!(out.contains(place), "{place}");
+    }
+}
+
+/// The capture without the frames of one end, by the last byte of its IPv4 address.
+fn without(capture: &Path, last_byte: u8) -> Vec<u8> {
+    let bytes = std::fs::read(capture).unwrap();
+    let mut kept = bytes[..24].to_vec();
+    let mut at = 24;
+    while at < bytes.len() {
+        let len = u32::from_le_bytes(bytes[at + 8..at + 12].try_into().unwrap()) as usize;
+        let record = &bytes[at..at + 16 + len];
+        // Behind the record's header, Ethernet and 15 bytes of IPv4 stands the source's last byte.
+        if record[16 + 14 + 15] != last_byte {
+            kept.extend_from_slice(record);
+        }
+        at += 16 + len;
+    }
+    kept
+}
+
+#[test]
+fn what_could_not_have_shown_a_stall_is_code_3_and_a_condition_beats_it() {
+    let one_way = scratch("one-way.pcap");
+    std::fs::write(&one_way, without(&corpus("wwr-client.pcap"), 2)).unwrap();
+    let output = diagnose(&[], &[&one_way]);
+    assert_eq!(output.status.code(), Some(3));
+    let first = text(&output.stdout);
+    assert!(first.starts_with("Cannot tell, because "), "{first}");
+    let document = json(&diagnose(&["--json"], &[&one_way]));
+    assert_eq!(document["summary"]["result"], "cannot-tell");
+    let obstacles = &document["summary"]["cannot_tell"][0]["obstacles"];
+    assert_eq!(obstacles[0]["obstacle"], "one-direction");
+    // Beside a capture that has stalls both are counted, and the condition decides.
+    let stalls = corpus("wwr-client.pcap");
+    let both = diagnose(&["--json", "--fail-on", "stalls>0"], &[&one_way, &stalls]);
+    assert_eq!(both.status.code(), Some(1));
+    let summary = &json(&both)["summary"];
+    assert_eq!(summary["stalls"], 7);
+    assert_eq!(summary["cannot_tell"].as_array().unwrap().len(), 1);
+    let held = diagnose(&["--fail-on", "stalls>1000"], &[&one_way, &stalls]);
+    assert_eq!(held.status.code(), Some(3));
+}
+
+/// The capture in two files, as a ring buffer leaves it.
+fn ring(capture: &Path) -> [PathBuf; 2] {
+    let bytes = std::fs::read(capture).unwrap();
+    let mut ends = vec![24];
+    while let Some(length) = bytes.get(ends[ends.len() - 1] + 8..) {
+        let Some(length) = length.get(..4) else { break };
+        let len = u32::from_le_bytes(length.try_into().unwrap()) as usize;
+        ends.push(ends[ends.len() - 1] + 16 + len);
+    }
+    let middle = ends[ends.len() / 2];
+    let parts = [&bytes[24..middle], &bytes[middle..]];
+    let names = ["ring_00001_20260101.pcap", "ring_00002_20260101.pcap"];
+    [0, 1].map(|n| {
+        let path = scratch(names[n]);
+        std::fs::write(&path, [&bytes[..24], parts[n]].concat()).unwrap();
+        path
+    })
+}
+
+#[test]
+fn the_files_of_a_ring_buffer_are_one_capture_for_every_output() {
+    let whole = corpus("wwr-client.pcap");
+    let [first, second] = ring(&whole);
+    let (page, copy) = (scratch("ring.html"), scratch("ring-annotated.pcapng"));
+    let args = [
+        "--json",
+        "--html",
+        page.to_str().unwrap(),
+        "--annotate",
+        copy.to_str().unwrap(),
+    ];
+    let document = json(&diagnose(&args, &[&first, &second]));
+    let expected = json(&diagnose(&["--json"], &[&whole]));
+    let frames = |document: &Value| -> Vec<Value> {
+        let findings = document["findings"].as_array().unwrap();
+        findings.iter().map(|f| f["frames"].clone()).collect()
+    };
+    assert_eq!(frames(&document), frames(&expected));
+    // The copy holds both files, and the page has plots of frames in the second.
+    let again = json(&diagnose(&["--json"], &[&copy]));
+    assert_eq!(frames(&again), frames(&expected));
+    assert!(
+        std::fs::read_to_string(&page)
+            .unwrap()
+            .contains("bytes held for")
+    );
+}
+
+#[test]
+fn a_page_of_a_capture_without_stalls_is_calm() {
+    let page = scratch("calm.html");
+    let output = diagnose(
+        &["--html", page.to_str().unwrap()],
+        &[&corpus("clean-writev.pcap")],
+    );
+    assert_eq!(output.status.code(), Some(0));
+    let page = std::fs::read_to_string(&page).unwrap();
+    assert!(page.contains("No stalls"));
+    for alarm in [
+        "class=\"verdict\"",
+        "How to make the change",
+        "class=\"stall\"",
+    ] {
+        assert!(!page.contains(alarm), "{alarm}");
+    }
+    assert!(page.contains("class=\"zoom timeline\""));
+}
+
+#[test]
+fn a_capture_is_named_as_tcpdump_has_it_and_looked_at_in_parts() {
+    let capture = corpus("wwr-client.pcap");
+    let name = capture.to_str().unwrap();
+    let count = |args: &[&str]| json(&diagnose(args, &[]))["summary"]["stalls"].clone();
+    assert_eq!(count(&["--json", "-r", name]), 7);
+    assert_eq!(count(&["--json", "-r", name, "--port", "1"]), 0);
+    assert_eq!(count(&["--json", "-r", name, "--host", "10.77.0.1"]), 7);
+    assert_eq!(count(&["--json", "-r", name, "--kind", "cork-held"]), 0);
+}
+
+#[test]
+fn many_connections_are_summed_up_first() {
+    let captures: Vec<_> = std::iter::repeat_n(corpus("wwr-many-connections.pcap"), 3).collect();
+    let paths: Vec<&Path> = captures.iter().map(PathBuf::as_path).collect();
+    let out = text(&diagnose(&[], &paths).stdout);
+    let connections = json(&diagnose(&["--json"], &paths))["summary"]["connections"].clone();
+    let totals = out.find("By server and port:");
+    let table = out.find("client -> server  ");
+    match connections.as_u64() >= Some(20) {
+        true => assert!(totals.is_some() && totals < table, "{out}"),
+        false => assert!(totals.is_none(), "{out}"),
     }
 }

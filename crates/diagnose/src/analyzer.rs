@@ -1,7 +1,7 @@
 use tinygram_wire::capture::{Frame, LinkType};
 use tinygram_wire::decode;
 
-use crate::findings::Finding;
+use crate::findings::{Facts, Finding};
 use crate::flow::connection::{Connection, Ends};
 use crate::flow::half::Mark;
 use crate::flow::table::Table;
@@ -87,6 +87,12 @@ impl Analyzer {
         }
     }
 
+    /// Frames taken so far.
+    #[must_use]
+    pub fn frames(&self) -> u64 {
+        self.report.summary.frames
+    }
+
     /// What has been found so far, in order of discovery.
     #[must_use]
     pub fn findings(&self) -> &[Finding] {
@@ -131,7 +137,26 @@ impl Analyzer {
         let Report { connections, .. } = &mut self.report;
         connections.sort_unstable_by_key(|c| c.id);
         self.judge_suspects();
+        self.agree_on_the_path();
         self.report
+    }
+
+    /// Findings tell of the path as it was known when they were made; what was measured later is less.
+    fn agree_on_the_path(&mut self) {
+        let Report {
+            connections,
+            findings,
+            ..
+        } = &mut self.report;
+        for finding in findings {
+            let row = connections.binary_search_by_key(&finding.connection, |c| c.id);
+            if let (Ok(at), Facts::Hold(hold)) = (row, &mut finding.facts)
+                && let (Some(part_ns), Some(whole_ns)) =
+                    (&mut hold.sender_distance_ns, connections[at].rtt_ns)
+            {
+                *part_ns = whole_ns.min(*part_ns);
+            }
+        }
     }
 
     /// What no connection shows often enough by itself, several may together.

@@ -16,6 +16,8 @@ pub(crate) struct Judge<'a> {
     pub(crate) far: bool,
     /// When the peer answered, if it did; none if the connection was closed or goes on.
     pub(crate) answered_ns: Option<i64>,
+    /// How long the peer takes to answer, on average, in nanoseconds.
+    pub(crate) answers_ns: i64,
     /// A relay in the capturing host stands between the ends.
     pub(crate) relayed: bool,
 }
@@ -143,7 +145,8 @@ impl Judge<'_> {
             return false;
         };
         let distance_ns = self.half.receiver_distance_ns().unwrap_or(0);
-        answered_ns - hold.held.time_ns < AT_ONCE_NS.max(4 * distance_ns)
+        let usual_ns = (distance_ns + self.answers_ns * 3 / 2).min(TIMERS_NS);
+        answered_ns - hold.held.time_ns < AT_ONCE_NS.max(4 * distance_ns).max(usual_ns)
     }
 }
 

@@ -38,6 +38,8 @@ struct Direction {
     /// segments do not go into each other, two take turns.
     same_flight: u32,
     flights: [u32; 2],
+    /// The same flight came often enough to be a buffer's.
+    was_bulk: bool,
     /// Held though nobody was seen to wait.
     unwatched: Tally,
     /// Since when this end advertises a window of zero.
@@ -108,6 +110,7 @@ impl Story {
         let direction = &mut self.directions[from];
         let holds = std::mem::take(&mut direction.pending);
         let bulk = direction.is_bulk();
+        direction.was_bulk |= bulk;
         if holds.len() < PENDING_LIMIT {
             direction.end_turn(&holds);
         }
@@ -175,9 +178,14 @@ impl Story {
         self.directions[from].unwatched
     }
 
-    /// Those of a direction that fit and lack what would make them more than possible.
-    pub(crate) fn doubtful(&self, from: usize) -> &[(Kind, Hold)] {
-        &self.directions[from].doubtful
+    /// Those of a direction that fit and lack what would make them more than possible. Beside a
+    /// buffer's flights they are that buffer's, too.
+    pub(crate) fn doubtful(&self, from: usize) -> impl Iterator<Item = (Kind, &Hold)> {
+        let direction = &self.directions[from];
+        direction.doubtful.iter().map(|(kind, hold)| {
+            let buffers = direction.was_bulk && small_buffer::leaves_a_short_one(hold);
+            (if buffers { Kind::SmallBuffer } else { *kind }, hold)
+        })
     }
 
     pub(crate) fn count(&mut self, finding: &Finding) {

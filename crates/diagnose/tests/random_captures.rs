@@ -12,7 +12,7 @@ use std::process::Command;
 use random::capture::{self, Capture};
 use random::score::{Claim, Score};
 use tinygram_diagnose::vocabulary::Cure;
-use tinygram_diagnose::{Analyzer, Parameters, Report};
+use tinygram_diagnose::{Analyzer, Facts, Parameters, Report};
 use tinygram_wire::capture::{LinkType, PcapWriter};
 
 fn diagnose(capture: &Capture) -> Report {
@@ -140,4 +140,72 @@ fn what_is_found_in_random_captures_is_true() {
     if std::env::var_os("RANDOM_PROGRAM").is_none() {
         assert!(score.precision() >= 0.99, "{score}");
     }
+}
+
+/// A report contradicts itself nowhere.
+fn agrees(report: &Report, frames: usize) -> Result<(), String> {
+    let accusing = || report.findings.iter().filter(|f| f.tier.accuses());
+    let stalls = accusing().filter(|f| f.kind.is_stall()).count() as u64;
+    let cost_ns: i64 = accusing().map(|f| f.cost_ns).sum();
+    let summary = &report.summary;
+    if (summary.stalls, summary.cost_ns) != (stalls, cost_ns) {
+        return Err(format!("{stalls} findings cost {cost_ns}: {summary:?}"));
+    }
+    let mut held = std::collections::BTreeSet::new();
+    for finding in &report.findings {
+        let numbers: Vec<_> = finding.frames.iter().map(|m| m.frame).collect();
+        let of = report
+            .connections
+            .iter()
+            .find(|c| c.id == finding.connection);
+        let c = of.ok_or_else(|| format!("{numbers:?} of no connection"))?;
+        let sorted = numbers.is_sorted() && numbers.iter().all(|n| (1..=frames as u64).contains(n));
+        if !sorted || !(0..=c.duration_ns()).contains(&finding.cost_ns) {
+            return Err(format!("{numbers:?} cost {}", finding.cost_ns));
+        }
+        let last = numbers.last().copied();
+        if finding.kind.is_stall() && !held.insert((finding.connection, last)) {
+            return Err(format!("{numbers:?} is told twice"));
+        }
+        if let Facts::Hold(hold) = &finding.facts
+            && let (Some(part_ns), Some(whole_ns)) = (hold.sender_distance_ns, c.rtt_ns)
+            && part_ns > whole_ns
+        {
+            return Err(format!(
+                "{numbers:?}: {part_ns} ns is a part of {whole_ns} ns"
+            ));
+        }
+    }
+    for c in &report.connections {
+        let own = || accusing().filter(|f| f.connection == c.id);
+        let cost_ns: i64 = own().map(|f| f.cost_ns).sum();
+        let count = own().filter(|f| f.kind.is_stall()).count();
+        if (c.cost_ns, c.stalls as usize) != (cost_ns, count) || c.cost_ns > c.duration_ns() {
+            return Err(format!(
+                "connection {}: {count} cost {cost_ns}, {c:?}",
+                c.id
+            ));
+        }
+        for (kind, tally) in c.ruled_out.iter() {
+            let frame = tally.first_frame;
+            if !(1..=frames as u64).contains(&frame) || tally.time_ns < 0 {
+                return Err(format!("{} begins in frame {frame}", kind.name()));
+            }
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn the_numbers_of_a_report_agree_with_each_other() {
+    let (first, count) = (number("RANDOM_FIRST", 1), number("RANDOM_CAPTURES", 300));
+    let mut wrong = Vec::new();
+    for seed in first..first + count {
+        let capture = capture::of(seed);
+        let report = diagnose(&capture);
+        if let Err(said) = agrees(&report, capture.records.len()) {
+            wrong.push(format!("seed {seed}: {said}"));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }

@@ -177,10 +177,14 @@ fn data_that_crosses_ends_no_wait() {
     }
 }
 
+/// The notes beside the capture name 39 to 41 and speak of three. By hand it is five: each time the
+/// switch's second message left 0.94 to 1.05 ms after an ACK that was 40 ms late, and the handshake
+/// says that the switch is that far away; four of them were answered.
 #[test]
 fn old_echoes_of_a_stack_that_ignores_acks_refute_nothing() {
     if let Some(report) = report("timestamps-not-updated-by-acks.pcap") {
-        assert!(accused(&report).contains(&vec![39, 40, 41]));
+        let frames = [17, 22, 27, 34, 39].map(|first| vec![first, first + 1, first + 2]);
+        assert_eq!(accused(&report), frames);
     }
 }
 
@@ -198,9 +202,27 @@ fn a_slow_uplink_is_no_delayed_ack() {
     }
 }
 
+/// The notes beside the capture are about 145 to 147, where 241 ms fit no timer. What else is accused
+/// there is right, by hand: the POP3 server writes `+OK` and then the message. Where the message is
+/// longer than a segment it leaves with the `+OK`; where it is shorter (662 bytes, each time), it comes
+/// one round trip of 80 ms after the client's ACK, which is 41 to 50 ms late.
 #[test]
 fn a_wait_that_fits_no_timer_is_no_cork() {
-    if let Some(report) = report("control-not-corked.pcap") {
-        assert!(report.findings.iter().all(|f| f.kind != Kind::CorkHeld));
+    let Some(report) = report("control-not-corked.pcap") else {
+        return;
+    };
+    assert!(report.findings.iter().all(|f| f.kind != Kind::CorkHeld));
+    for finding in stalls(&report) {
+        let tinygram_diagnose::Facts::Hold(hold) = &finding.facts else {
+            panic!("a stall has a hold");
+        };
+        assert_eq!((finding.sender, hold.held.frame == 147), (Server, false));
+        let (late_ns, reaction_ns) = (hold.ack_wait_ns, hold.reaction_ns);
+        let prompt = finding.kind == Kind::NagleRoundTrip;
+        assert!(
+            prompt || (38_000_000..60_000_000).contains(&late_ns),
+            "{hold:?}"
+        );
+        assert!((70_000_000..115_000_000).contains(&reaction_ns), "{hold:?}");
     }
 }

@@ -363,6 +363,7 @@ impl Connection {
                 blur_ns: self.halves[1 - from].blur_ns(),
                 far: self.halves[1 - from].is_far(),
                 answered_ns: None,
+                answers_ns: 0,
                 relayed: false,
             };
             story.abandon(from, &judge);
@@ -483,6 +484,7 @@ impl Connection {
             blur_ns: self.halves[1 - from].blur_ns(),
             far: self.halves[1 - from].is_far(),
             answered_ns,
+            answers_ns: self.halves[1 - from].tally.mean_answer_ns(),
             relayed,
         };
         for (kind, hold, tier) in story.resolve(from, &judge) {
@@ -506,6 +508,7 @@ impl Connection {
             blur_ns: self.halves[1 - from].blur_ns(),
             far: self.halves[1 - from].is_far(),
             answered_ns: None,
+            answers_ns: 0,
             relayed: false,
         };
         match &self.story {
@@ -518,7 +521,7 @@ impl Connection {
     pub(crate) fn doubtful(&self, from: usize) -> impl Iterator<Item = Finding> + '_ {
         let story = self.story.iter();
         let held = story.flat_map(move |story| story.doubtful(from));
-        held.map(move |(kind, hold)| Finding::of_hold(self, from, *kind, hold, Tier::Possible))
+        held.map(move |(kind, hold)| Finding::of_hold(self, from, kind, hold, Tier::Possible))
     }
 
     pub(crate) fn story(&mut self) -> &mut Story {

@@ -93,8 +93,6 @@ pub(crate) struct Half {
     head: [u8; 8],
     /// Segments since the peer last spoke.
     turn_segments: u8,
-    /// The acknowledgement of the last short segment, where it left larger ones behind it open.
-    pub(crate) short_release: Release,
     /// The flight before which a short segment last waited for a prompt acknowledgement, in bytes.
     pub(crate) waited_flight: u32,
     /// What of the peer's data the last segment acknowledged.
@@ -119,6 +117,8 @@ pub(crate) struct Release {
     pub(crate) pure: bool,
     /// It acknowledged all that was sent.
     pub(crate) whole: bool,
+    /// It acknowledged the last short segment, and larger ones behind it are open.
+    pub(crate) short: bool,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -151,6 +151,13 @@ pub(crate) struct Tally {
     /// Turns begun after the peer spoke, and on the sender's own clock.
     pub(crate) answers: u32,
     pub(crate) self_clocked: u32,
+}
+
+impl Tally {
+    /// How long an answer takes on average, in nanoseconds; 0 if there was none.
+    pub(crate) fn mean_answer_ns(&self) -> i64 {
+        self.answer_ns / i64::from(self.answers.max(1))
+    }
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -221,7 +228,6 @@ impl Default for Half {
             head_len: 0,
             head: [0; 8],
             turn_segments: 0,
-            short_release: Release::default(),
             waited_flight: 0,
             heard: 0,
             answered_len: 0,
@@ -248,10 +254,7 @@ impl Half {
     /// Full segments are open, and the ACK that came last was that of the short one before them: a
     /// short one behind it may have waited for that alone (Minshall's rule).
     pub(crate) fn short_alone_acked(&self, payload: u32, mss: u32) -> bool {
-        !self.idle()
-            && payload < mss
-            && self.last_len >= mss
-            && self.short_release.mark == self.release.mark
+        !self.idle() && payload < mss && self.last_len >= mss && self.release.short
     }
 
     /// The ACK that came last came as soon as the path allows, which only a handshake tells.
@@ -425,10 +428,8 @@ impl Half {
             stamp: segment.options.timestamps.map(|t| t.value),
             pure,
             whole,
+            short: short_acked && !whole && segment.payload == 0,
         };
-        if short_acked && !whole && segment.payload == 0 {
-            self.short_release = self.release;
-        }
         if whole && !self.disturbed {
             self.ack_min_ns = self.ack_min_ns.min(saturate(wait_ns));
             // The odd segment of a flight may wait, and a short one; what covers two full may not.

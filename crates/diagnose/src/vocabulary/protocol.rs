@@ -273,8 +273,8 @@ static ROWS: [Row; 25] = [
         begins: |b| b.starts_with(b"SSH-"),
         length: |_| None,
         remedies: [
-            "OpenSSH sets TCP_NODELAY when the session begins, and not for the key exchange before it: one wait a login, which ControlMaster makes rare; a program that is tunnelled needs TCP_NODELAY of its own",
-            "OpenSSH sets TCP_NODELAY when the session begins, and not for the key exchange before it: one wait a login; other servers (libssh, Dropbear, appliances) have an option or need a newer version",
+            "the pieces of a key exchange wait for each other, once a login: keep one connection for many (ControlMaster auto, ControlPersist); a program behind a forwarded port needs TCP_NODELAY, or one write, of its own",
+            "the pieces of a key exchange wait for each other, once a login; a server that goes on so in the session needs a newer version, or its option for TCP_NODELAY",
         ],
     },
     Row {

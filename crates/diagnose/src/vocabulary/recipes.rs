@@ -218,7 +218,7 @@ pub const TABLE: &[Recipe] = &[
     recipe(
         "SSH",
         Cure::NoDelay,
-        "OpenSSH sets it when the session begins and not for the key exchange before; a program behind a forwarded port needs its own",
+        "one connection for many logins (ControlMaster auto, ControlPersist); a program behind a forwarded port needs the option on its own socket",
         &[22],
     ),
     recipe(

@@ -46,9 +46,10 @@ impl Plan {
                 )));
             }
         }
-        if args.annotate.is_some() && inputs.len() > 1 {
+        if args.annotate.is_some() && super::ring::streams(&inputs).len() > 1 {
             return Err(Failure::Input(
-                "--annotate writes the copy of one capture (accepted: one CAPTURE)".to_owned(),
+                "--annotate writes the copy of one capture (accepted: one CAPTURE, or the files of one ring buffer)"
+                    .to_owned(),
             ));
         }
         for out in [&args.html, &args.annotate].into_iter().flatten() {

@@ -1,6 +1,7 @@
 //! The work: each capture through an analyzer of its own.
 
 use std::fs::File;
+use std::path::PathBuf;
 
 use tinygram_diagnose::{
     Analyzer, ConnectionReport, Finding, Obstacle, Parameters, Report, Summary, Verdict,
@@ -26,6 +27,15 @@ pub(super) struct Capture {
     pub(super) report: Report,
     /// Why reading ended before the end, if it did.
     pub(super) broken: Option<CaptureError>,
+    /// The files that can be read again.
+    pub(super) sources: Vec<Source>,
+}
+
+/// A file of a capture.
+pub(super) struct Source {
+    pub(super) path: PathBuf,
+    /// Frames of the capture that the files before it hold.
+    pub(super) frames_before: u64,
 }
 
 impl Results {
@@ -91,7 +101,14 @@ fn analyse(
         ..plan.parameters.clone()
     });
     let mut broken = None;
+    let mut sources = Vec::new();
     for input in inputs {
+        if let Input::File(path) = input {
+            sources.push(Source {
+                path: path.clone(),
+                frames_before: analyzer.frames(),
+            });
+        }
         broken = read(input, plan, &mut analyzer, tell)?.or(broken);
     }
     let name = match inputs {
@@ -103,6 +120,7 @@ fn analyse(
         name,
         report: analyzer.finish(),
         broken,
+        sources,
     })
 }
 

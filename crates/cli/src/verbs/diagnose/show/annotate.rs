@@ -9,27 +9,34 @@ use tinygram_diagnose::vocabulary::ms;
 use tinygram_diagnose::{Facts, Finding};
 use tinygram_wire::capture;
 
-use super::super::results::Capture;
+use super::super::results::{Capture, Source};
 use crate::exit::Failure;
 
-pub(super) fn write(capture: &Capture, source: &Path, out: &Path) -> Result<(), Failure> {
+/// Writes the files of the capture one behind the other, as sections of one file.
+pub(super) fn write(capture: &Capture, out: &Path) -> Result<(), Failure> {
     let comments = comments(&capture.report.findings);
     let failure = |doing: &str, path: &Path, error| Failure::Io {
         doing: format!("{doing} {}", path.display()),
         error,
     };
-    let from = File::open(source).map_err(|e| failure("reading", source, e))?;
     let into = File::create(out).map_err(|e| failure("writing", out, e))?;
     let mut into = BufWriter::new(into);
-    let copied = capture::annotate(from, &mut into, |number| comments.get(&number).cloned());
-    into.flush().map_err(|e| failure("writing", out, e))?;
-    match copied {
-        // What could be read was analysed and is copied; the reader has been told why it ends.
-        Err(_) if capture.broken.is_some() => Ok(()),
-        Err(capture::CaptureError::Io(error)) => Err(failure("writing", out, error)),
-        Err(error) => Err(Failure::Input(format!("{} {error}", source.display()))),
-        Ok(()) => Ok(()),
+    for Source {
+        path,
+        frames_before,
+    } in &capture.sources
+    {
+        let from = File::open(path).map_err(|e| failure("reading", path, e))?;
+        let comment = |number: u64| comments.get(&(frames_before + number)).cloned();
+        match capture::annotate(from, &mut into, comment) {
+            Ok(()) => {}
+            // What could be read was analysed and is copied; the reader has been told why it ends.
+            Err(_) if capture.broken.is_some() => {}
+            Err(capture::CaptureError::Io(error)) => return Err(failure("writing", out, error)),
+            Err(error) => return Err(Failure::Input(format!("{} {error}", path.display()))),
+        }
     }
+    into.flush().map_err(|e| failure("writing", out, e))
 }
 
 /// One comment per frame; a frame of several findings gets a line for each.

@@ -3,28 +3,25 @@
 use std::fmt::Write;
 use std::path::Path;
 
-use tinygram_diagnose::Side;
-use tinygram_diagnose::recipes;
 use tinygram_diagnose::vocabulary::ms;
+use tinygram_diagnose::{ConnectionReport, Lookalike, Side, recipes};
 
-use super::super::plan::Plan;
 use super::super::results::Results;
 use super::group::{Group, groups, plural, seconds};
-use super::plot;
 use super::trace::{self, Trace};
+use super::{plot, timeline, totals};
 use crate::exit::Failure;
-use crate::files::Input;
 
-pub(super) fn write(plan: &Plan, results: &Results, out: &Path) -> Result<(), Failure> {
+pub(super) fn write(results: &Results, out: &Path) -> Result<(), Failure> {
     let failure = |error| Failure::Io {
         doing: format!("writing {}", out.display()),
         error,
     };
-    let page = page(plan, results).map_err(failure)?;
+    let page = page(results).map_err(failure)?;
     std::fs::write(out, page).map_err(failure)
 }
 
-fn page(plan: &Plan, results: &Results) -> std::io::Result<String> {
+fn page(results: &Results) -> std::io::Result<String> {
     let groups = groups(results);
     let names: Vec<_> = results.captures.iter().map(|c| c.name.clone()).collect();
     let mut out = String::new();
@@ -37,14 +34,18 @@ fn page(plan: &Plan, results: &Results) -> std::io::Result<String> {
         escape(&names.join(", "))
     );
     verdict(&mut out, results, &groups);
+    for capture in &results.captures {
+        out += &timeline::of(capture);
+    }
+    overall(&mut out, results);
     connections(&mut out, results);
     for group in groups.iter().take(GROUPS) {
-        section(&mut out, plan, group)?;
+        section(&mut out, group)?;
     }
     if !groups.is_empty() {
         recipe_table(&mut out);
     }
-    out += "</main></body></html>\n";
+    let _ = writeln!(out, "</main><script>{SCRIPT}</script></body></html>");
     Ok(out)
 }
 
@@ -70,6 +71,39 @@ fn verdict(out: &mut String, results: &Results, groups: &[Group<'_>]) {
     }
 }
 
+/// Totals by program and host, where there is more than a handful of connections.
+fn overall(out: &mut String, results: &Results) {
+    if (results.total().connections as usize) < MANY {
+        return;
+    }
+    let tables = [
+        ("By server and port", totals::by_service(results)),
+        ("To be changed at", totals::by_host(results)),
+    ];
+    for (title, rows) in tables.into_iter().filter(|(_, rows)| !rows.is_empty()) {
+        let _ = write!(
+            out,
+            "<h2>{title}</h2><div class=\"wide\"><table><thead><tr><th></th><th>connections</th>\
+             <th>stalls</th><th>cost</th><th>floods</th></tr></thead><tbody>"
+        );
+        for total in rows.iter().take(ROWS) {
+            let _ = write!(
+                out,
+                "<tr><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td></tr>",
+                total.who,
+                total.connections,
+                total.stalls,
+                seconds(total.cost_ns),
+                total.floods
+            );
+        }
+        *out += "</tbody></table></div>";
+        if rows.len() > ROWS {
+            let _ = write!(out, "<p>... and {} more.</p>", rows.len() - ROWS);
+        }
+    }
+}
+
 fn connections(out: &mut String, results: &Results) {
     let mut rows: Vec<_> = results
         .captures
@@ -86,10 +120,11 @@ fn connections(out: &mut String, results: &Results) {
             .iter()
             .map(|(kind, tally)| {
                 format!(
-                    "<span title=\"{}\">{} &times;{}</span>",
+                    "<span title=\"{}\">{} &times;{}</span> ({})",
                     escape(kind.reason()),
                     kind.name(),
-                    tally.count
+                    tally.count,
+                    first_frames(r, kind)
                 )
             })
             .collect();
@@ -123,8 +158,23 @@ fn connections(out: &mut String, results: &Results) {
     }
 }
 
+/// The frames of the first few of a sort.
+fn first_frames(r: &ConnectionReport, kind: Lookalike) -> String {
+    let events = r.ruled_out.events().iter();
+    let of_kind = events.filter(|event| event.kind == kind);
+    let frames: Vec<_> = of_kind
+        .take(FEW)
+        .map(|event| event.frame.to_string())
+        .collect();
+    match (frames.len(), frames.is_empty()) {
+        (_, true) => format!("from frame {}", r.ruled_out.of(kind).first_frame),
+        (1, _) => format!("frame {}", frames[0]),
+        _ => format!("frames {}", frames.join(", ")),
+    }
+}
+
 /// Why each lookalike was ruled out, once.
-fn why_not(out: &mut String, rows: &[&tinygram_diagnose::ConnectionReport]) {
+fn why_not(out: &mut String, rows: &[&ConnectionReport]) {
     let mut kinds: Vec<_> = rows
         .iter()
         .flat_map(|r| r.ruled_out.iter().map(|(kind, _)| kind))
@@ -141,7 +191,7 @@ fn why_not(out: &mut String, rows: &[&tinygram_diagnose::ConnectionReport]) {
     *out += "</ul></details>";
 }
 
-fn section(out: &mut String, plan: &Plan, group: &Group<'_>) -> std::io::Result<()> {
+fn section(out: &mut String, group: &Group<'_>) -> std::io::Result<()> {
     let typical = group.typical();
     let _ = write!(
         out,
@@ -182,7 +232,7 @@ fn section(out: &mut String, plan: &Plan, group: &Group<'_>) -> std::io::Result<
         );
     }
     if group.kind.is_stall() {
-        plots(out, plan, group)?;
+        plots(out, group)?;
     }
     let _ = write!(
         out,
@@ -224,7 +274,7 @@ fn every_finding(out: &mut String, group: &Group<'_>) {
 }
 
 /// The time of day, in UTC, to the millisecond.
-fn clock(ns: i64) -> String {
+pub(super) fn clock(ns: i64) -> String {
     let ms = ns.div_euclid(1_000_000).rem_euclid(86_400_000);
     format!(
         "{:02}:{:02}:{:02}.{:03}",
@@ -236,7 +286,7 @@ fn clock(ns: i64) -> String {
 }
 
 /// The typical stall, and the costliest if it is another.
-fn plots(out: &mut String, plan: &Plan, group: &Group<'_>) -> std::io::Result<()> {
+fn plots(out: &mut String, group: &Group<'_>) -> std::io::Result<()> {
     let typical = group.typical();
     let costliest = group.findings.iter().copied().max_by_key(|f| f.cost_ns);
     let mut chosen = vec![typical];
@@ -245,19 +295,19 @@ fn plots(out: &mut String, plan: &Plan, group: &Group<'_>) -> std::io::Result<()
         .into_iter()
         .filter_map(|f| Trace::around(group.capture, f))
         .collect();
-    let source = plan.inputs.iter().find(|i| i.name() == group.capture.name);
-    if let Some(Input::File(path)) = source {
-        trace::fill(path, &mut traces)?;
-        for trace in &traces {
-            *out += &plot::svg(trace);
-        }
-        let peer = typical.sender.other();
-        let _ = write!(
-            out,
-            "<p class=\"name\">Bars: data, the held segment in red. Line: what is acknowledged; the \
-             dot is the ACK that released. Triangles: data of the {peer}.</p>"
-        );
+    if group.capture.sources.is_empty() {
+        return Ok(());
     }
+    trace::fill(group.capture, &mut traces)?;
+    for trace in &traces {
+        *out += &plot::svg(trace);
+    }
+    let peer = typical.sender.other();
+    let _ = write!(
+        out,
+        "<p class=\"name\">Bars: data, the held segment in red. Line: what is acknowledged; the \
+         dot is the ACK that released. Triangles: data of the {peer}. {ZOOM}</p>"
+    );
     Ok(())
 }
 
@@ -289,20 +339,13 @@ const ROWS: usize = 100;
 /// Findings of a group that are listed.
 const LISTED: usize = 2_000;
 
-const STYLE: &str = ":root{--ink:#1d2330;--dim:#667085;--paper:#fff;--line:#d8dce5;--held:#c0362c;\
---late:#b7791f;--data:#2b5fb3;--band:#fdecea}\
-@media(prefers-color-scheme:dark){:root{--ink:#e6e9f0;--dim:#9aa3b5;--paper:#14171f;--line:#333a48;\
---held:#ff7b72;--late:#e3b341;--data:#79a8ff;--band:#3a1d1b}}\
-body{background:var(--paper);color:var(--ink);font:16px/1.5 system-ui,sans-serif;margin:0}\
-main{max-width:62rem;margin:0 auto;padding:2rem 1rem}.name{color:var(--dim);margin:0}\
-h1{font-size:1.5rem;margin:.2rem 0 1rem;overflow-wrap:anywhere}h2{font-size:1.15rem;margin:2rem 0 .5rem}\
-.calm{font-size:1.1rem}.verdict{font-size:1.1rem;border-left:4px solid var(--held);padding-left:.8rem}\
-@media(max-width:30rem){main{padding:1rem .6rem}svg text{font-size:22px}}\
-.advice{font-weight:600}.wide{overflow-x:auto}\
-table{border-collapse:collapse;font-size:.85rem;width:100%}th,td{text-align:left;padding:.3rem .6rem;\
-border-bottom:1px solid var(--line);vertical-align:top}code{font-size:.85em;overflow-wrap:anywhere}\
-svg{width:100%;height:auto;margin:.8rem 0}svg text{fill:var(--ink);font:13px system-ui,sans-serif}\
-svg .dim{fill:var(--dim)}svg .axis{stroke:var(--line)}svg .data{stroke:var(--data);stroke-width:3}\
-svg .held{stroke:var(--held);stroke-width:4}svg .ack{stroke:var(--dim);fill:none;stroke-width:1.5}\
-svg .late{fill:var(--late)}svg .peer{fill:var(--dim)}svg .band{fill:var(--band)}\
-svg .heldtext{fill:var(--held);font-weight:600}svg .latetext{fill:var(--late);font-weight:600}";
+/// From here on totals come first.
+const MANY: usize = 20;
+/// Frames of one sort that are listed with a connection.
+const FEW: usize = 5;
+
+/// How a plot is zoomed.
+pub(super) const ZOOM: &str =
+    "Zoom: + and - or Ctrl and the wheel; arrows or drag to move, 0 for all.";
+const STYLE: &str = include_str!("page.css");
+const SCRIPT: &str = include_str!("page.js");

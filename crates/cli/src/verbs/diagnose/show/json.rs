@@ -5,6 +5,7 @@ use tinygram_diagnose::{ConnectionReport, Direction, Finding, Obstacle, Pieces, 
 
 use super::super::plan::Plan;
 use super::super::results::{Capture, Results};
+use super::totals;
 use crate::files::Input;
 
 pub(super) fn document(plan: &Plan, results: &Results) -> String {
@@ -17,6 +18,10 @@ pub(super) fn document(plan: &Plan, results: &Results) -> String {
             finding_limit: plan.parameters.finding_limit,
         },
         summary: summary(results),
+        totals: Totals {
+            services: totals(totals::by_service(results)),
+            hosts: totals(totals::by_host(results)),
+        },
         connections: results
             .captures
             .iter()
@@ -34,6 +39,7 @@ struct Document {
     schema: &'static str,
     parameters: Parameters,
     summary: Summary,
+    totals: Totals,
     connections: Vec<Connection>,
     findings: Vec<FindingRow>,
 }
@@ -44,6 +50,24 @@ struct Parameters {
     fail_on: Vec<String>,
     connection_limit: usize,
     finding_limit: usize,
+}
+
+/// The costliest hundred.
+#[derive(Serialize)]
+struct Totals {
+    /// By server and its port.
+    services: Vec<TotalRow>,
+    /// By the host that is to change something.
+    hosts: Vec<TotalRow>,
+}
+
+#[derive(Serialize)]
+struct TotalRow {
+    who: String,
+    connections: usize,
+    stalls: usize,
+    cost_ms: f64,
+    floods: usize,
 }
 
 #[derive(Serialize)]
@@ -133,6 +157,8 @@ struct RuledOut {
     count: u32,
     time_ms: f64,
     first_frame: u64,
+    /// The first of the connection; 64 of all sorts together.
+    frames: Vec<u64>,
     reason: &'static str,
 }
 
@@ -164,6 +190,20 @@ struct Step {
     effort: &'static str,
     text: String,
 }
+
+fn totals(totals: Vec<totals::Total>) -> Vec<TotalRow> {
+    let row = |total: totals::Total| TotalRow {
+        who: total.who,
+        connections: total.connections,
+        stalls: total.stalls,
+        cost_ms: ms(total.cost_ns),
+        floods: total.floods,
+    };
+    totals.into_iter().take(TOTALS).map(row).collect()
+}
+
+/// Rows of the totals.
+const TOTALS: usize = 100;
 
 fn summary(results: &Results) -> Summary {
     let total = results.total();
@@ -243,6 +283,13 @@ fn connection(capture: &Capture, r: &ConnectionReport) -> Connection {
                 count: tally.count,
                 time_ms: ms(tally.time_ns),
                 first_frame: tally.first_frame,
+                frames: r
+                    .ruled_out
+                    .events()
+                    .iter()
+                    .filter(|event| event.kind == kind)
+                    .map(|event| event.frame)
+                    .collect(),
                 reason: kind.reason(),
             })
             .collect(),

@@ -6,27 +6,25 @@ mod html;
 mod json;
 mod plot;
 pub(super) mod terminal;
+mod timeline;
+mod totals;
 mod trace;
 mod xplot;
 
 use super::plan::Plan;
 use super::results::Results;
 use crate::exit::{Done, Failure};
-use crate::files::Input;
 
 pub(super) fn all(plan: &Plan, results: &Results) -> Result<Done, Failure> {
     if let Some(out) = &plan.html {
-        html::write(plan, results, out)?;
+        html::write(results, out)?;
     }
-    for (input, capture) in plan.inputs.iter().zip(&results.captures) {
-        let Input::File(source) = input else {
-            continue;
-        };
+    for capture in results.captures.iter().filter(|c| !c.sources.is_empty()) {
         if let Some(out) = &plan.annotate {
-            annotate::write(capture, source, out)?;
+            annotate::write(capture, out)?;
         }
         if let Some(folder) = &plan.xplot {
-            xplot::write(capture, source, folder)?;
+            xplot::write(capture, folder)?;
         }
     }
     let shown = match plan.json {

@@ -16,7 +16,7 @@ pub(super) fn svg(trace: &Trace<'_>) -> String {
         return String::new();
     };
     let mut out = format!(
-        "<svg viewBox=\"0 0 {WIDTH} {HEIGHT}\" role=\"img\" aria-label=\"time-sequence plot of {} in frames {} to {}\">",
+        "<svg class=\"zoom\" tabindex=\"0\" viewBox=\"0 0 {WIDTH} {HEIGHT}\" role=\"img\" aria-label=\"time-sequence plot of {} in frames {} to {}\">",
         trace.finding.kind.name(),
         hold.trigger.frame,
         hold.held.frame
@@ -116,7 +116,7 @@ fn axes(out: &mut String, trace: &Trace<'_>, scale: &Scale) {
 }
 
 /// A round step that gives four to ten ticks.
-fn step(ns: f64) -> f64 {
+pub(super) fn step(ns: f64) -> f64 {
     let power = 10_f64.powf((ns / 4.0).log10().floor());
     [5.0, 2.0, 1.0]
         .into_iter()

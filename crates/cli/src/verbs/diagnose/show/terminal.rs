@@ -1,21 +1,26 @@
 //! Text for people: the sentence first, then the connections, then the findings.
 
+use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::io::Write as _;
 
 use tinygram_diagnose::vocabulary::ms;
-use tinygram_diagnose::{Analyzer, ConnectionReport, Finding, Kind, Side, Summary, recipes};
+use tinygram_diagnose::{
+    Analyzer, ConnectionReport, Finding, Kind, Lookalike, Side, Summary, recipes,
+};
 
 use super::super::plan::Plan;
 use super::super::results::{Capture, Results};
 use super::group::{Group, groups, plural, seconds};
+use super::totals;
 use crate::exit::Failure;
 
 pub(super) fn report(plan: &Plan, results: &Results) -> String {
     let groups = groups(results);
     let mut out = String::new();
     verdict(&mut out, results, &groups);
-    connections(&mut out, results);
+    overall(&mut out, results);
+    connections(&mut out, plan, results);
     for group in &groups {
         findings(&mut out, plan, results, group);
     }
@@ -127,7 +132,40 @@ fn asides(out: &mut String, total: &Summary) {
     }
 }
 
-fn connections(out: &mut String, results: &Results) {
+/// Who lost most, and where it is to be changed, where single connections are too many to look at.
+fn overall(out: &mut String, results: &Results) {
+    if (results.total().connections as usize) < MANY {
+        return;
+    }
+    let tables = [
+        ("By server and port", totals::by_service(results)),
+        ("To be changed at", totals::by_host(results)),
+    ];
+    for (title, rows) in tables {
+        if rows.is_empty() {
+            continue;
+        }
+        let width = rows.iter().take(ROWS).map(|t| t.who.len()).max();
+        let _ = writeln!(out, "\n{title}:");
+        for total in rows.iter().take(ROWS) {
+            let mut cells = vec![plural(total.connections, "connection")];
+            if total.stalls > 0 {
+                let stalls = plural(total.stalls, "stall");
+                cells.push(format!("{stalls} cost {}", seconds(total.cost_ns)));
+            }
+            if total.floods > 0 {
+                cells.push(plural(total.floods, "flood"));
+            }
+            let width = width.unwrap_or(0);
+            let _ = writeln!(out, "  {:<width$}  {}", total.who, cells.join(", "));
+        }
+        if rows.len() > ROWS {
+            let _ = writeln!(out, "  ... and {} more", rows.len() - ROWS);
+        }
+    }
+}
+
+fn connections(out: &mut String, plan: &Plan, results: &Results) {
     let mut rows: Vec<_> = results
         .captures
         .iter()
@@ -178,7 +216,7 @@ fn connections(out: &mut String, results: &Results) {
     if total > table.len() {
         let _ = writeln!(out, "... and {} more", total - table.len());
     }
-    ruled_out(out, &rows);
+    ruled_out(out, plan, &rows);
 }
 
 fn row(r: &ConnectionReport) -> [String; 9] {
@@ -209,36 +247,61 @@ fn row(r: &ConnectionReport) -> [String; 9] {
 }
 
 /// What looked like a stall and is not, over all connections.
-fn ruled_out(out: &mut String, rows: &[(&Capture, &ConnectionReport)]) {
-    let mut tallies: Vec<(tinygram_diagnose::Lookalike, u32, i64, usize, u64)> = Vec::new();
+fn ruled_out(out: &mut String, plan: &Plan, rows: &[(&Capture, &ConnectionReport)]) {
+    let mut kinds: BTreeMap<Lookalike, Innocent> = BTreeMap::new();
     for (_, r) in rows {
         for (kind, tally) in r.ruled_out.iter() {
-            match tallies.iter_mut().find(|t| t.0 == kind) {
-                Some(t) => {
-                    t.1 += tally.count;
-                    t.2 += tally.time_ns;
-                    t.3 += 1;
-                    t.4 = t.4.min(tally.first_frame);
-                }
-                None => tallies.push((kind, tally.count, tally.time_ns, 1, tally.first_frame)),
-            }
+            let innocent = kinds.entry(kind).or_default();
+            innocent.count += tally.count;
+            innocent.time_ns += tally.time_ns;
+            innocent.connections += 1;
+            innocent.frames.push(tally.first_frame);
+        }
+        for event in r.ruled_out.events() {
+            kinds
+                .entry(event.kind)
+                .or_default()
+                .frames
+                .push(event.frame);
         }
     }
-    if tallies.is_empty() {
+    if kinds.is_empty() {
         return;
     }
-    tallies.sort_by_key(|t| t.0);
+    let limit = if plan.verbose { usize::MAX } else { LISTED };
     let _ = writeln!(out, "\nNot accused:");
-    for (kind, count, time_ns, connections, frame) in tallies {
+    for (kind, mut innocent) in kinds {
+        innocent.frames.sort_unstable();
+        innocent.frames.dedup();
+        let listed: Vec<_> = innocent
+            .frames
+            .iter()
+            .take(limit)
+            .map(u64::to_string)
+            .collect();
+        let more = innocent.count as usize > listed.len();
         let _ = writeln!(
             out,
-            "  {} x{count} in {}, {}, first in frame {frame}: {}",
+            "  {} x{} in {}, {}, {} {}{}: {}",
             kind.name(),
-            plural(connections, "connection"),
-            seconds(time_ns),
+            innocent.count,
+            plural(innocent.connections, "connection"),
+            seconds(innocent.time_ns),
+            if listed.len() == 1 { "frame" } else { "frames" },
+            listed.join(", "),
+            if more { ", ..." } else { "" },
             kind.reason()
         );
     }
+}
+
+/// What was told apart, of one sort.
+#[derive(Default)]
+struct Innocent {
+    count: u32,
+    time_ns: i64,
+    connections: usize,
+    frames: Vec<u64>,
 }
 
 fn findings(out: &mut String, plan: &Plan, results: &Results, group: &Group<'_>) {
@@ -435,6 +498,8 @@ fn capital(text: &str) -> String {
 const SENTENCES: usize = 5;
 const ROWS: usize = 5;
 const MOST_ROWS: usize = 20;
+/// From here on totals come first.
+const MANY: usize = 20;
 const LISTED: usize = 5;
 /// Habits of a live capture that are told whole, and seconds between totals.
 const HABITS: usize = 20;

@@ -1,7 +1,6 @@
 //! The second reading: the segments around a finding, for plots.
 
 use std::fs::File;
-use std::path::Path;
 
 use tinygram_diagnose::{Finding, Side};
 use tinygram_engine::Flags;
@@ -79,25 +78,27 @@ impl<'a> Trace<'a> {
 }
 
 /// Fills the traces from the capture. Damage ends the reading; it was reported the first time.
-pub(super) fn fill(source: &Path, traces: &mut [Trace<'_>]) -> std::io::Result<()> {
-    let Ok(mut reader) = Reader::new(File::open(source)?) else {
-        return Ok(());
-    };
-    while let Ok(Some(frame)) = reader.next_frame() {
-        let Some(segment) = decode::segment(&frame) else {
+pub(super) fn fill(capture: &Capture, traces: &mut [Trace<'_>]) -> std::io::Result<()> {
+    for source in &capture.sources {
+        let Ok(mut reader) = Reader::new(File::open(&source.path)?) else {
             continue;
         };
-        for trace in &mut *traces {
-            let taken = trace.takes(segment.source, segment.destination, frame.time_ns);
-            if let Some(by_sender) = taken {
-                trace.dots.push(Dot {
-                    frame: frame.number,
-                    time_ns: frame.time_ns,
-                    by_sender,
-                    seq: segment.seq,
-                    len: segment.payload,
-                    ack: segment.flags.any(Flags::ACK).then_some(segment.ack),
-                });
+        while let Ok(Some(frame)) = reader.next_frame() {
+            let Some(segment) = decode::segment(&frame) else {
+                continue;
+            };
+            for trace in &mut *traces {
+                let taken = trace.takes(segment.source, segment.destination, frame.time_ns);
+                if let Some(by_sender) = taken {
+                    trace.dots.push(Dot {
+                        frame: source.frames_before + frame.number,
+                        time_ns: frame.time_ns,
+                        by_sender,
+                        seq: segment.seq,
+                        len: segment.payload,
+                        ack: segment.flags.any(Flags::ACK).then_some(segment.ack),
+                    });
+                }
             }
         }
     }

@@ -11,7 +11,7 @@ use super::trace::{self, Trace};
 use crate::exit::Failure;
 
 /// Writes one graph per direction that stalled, at most [`GRAPHS`] of a capture.
-pub(super) fn write(capture: &Capture, source: &Path, folder: &Path) -> Result<(), Failure> {
+pub(super) fn write(capture: &Capture, folder: &Path) -> Result<(), Failure> {
     let failure = |error| Failure::Io {
         doing: format!("writing into {}", folder.display()),
         error,
@@ -28,7 +28,7 @@ pub(super) fn write(capture: &Capture, source: &Path, folder: &Path) -> Result<(
         .into_iter()
         .filter_map(|f| Trace::whole(capture, f))
         .collect();
-    trace::fill(source, &mut traces).map_err(failure)?;
+    trace::fill(capture, &mut traces).map_err(failure)?;
     for trace in &traces {
         let side = trace.sender_side();
         let name = format!(

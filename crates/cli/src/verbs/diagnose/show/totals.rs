@@ -1,0 +1,86 @@
+//! Totals by program and by host, for captures of many connections.
+
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+
+use tinygram_diagnose::Kind;
+
+use super::super::results::Results;
+
+/// What belongs to one program or one host.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Total {
+    pub(super) who: String,
+    pub(super) connections: usize,
+    pub(super) stalls: usize,
+    pub(super) cost_ns: i64,
+    pub(super) floods: usize,
+}
+
+/// By server and its port: what its connections lost, whoever is to blame.
+pub(super) fn by_service(results: &Results) -> Vec<Total> {
+    let mut totals: BTreeMap<(IpAddr, u16), Total> = BTreeMap::new();
+    for capture in &results.captures {
+        for c in &capture.report.connections {
+            let total = totals
+                .entry((c.server.address(), c.server.port))
+                .or_insert_with(|| Total {
+                    who: c.server.to_string(),
+                    ..Total::default()
+                });
+            total.connections += 1;
+            total.stalls += c.stalls as usize;
+            total.cost_ns += c.cost_ns;
+        }
+        for finding in &capture.report.findings {
+            if finding.kind == Kind::TinygramFlood
+                && let Some(c) = capture.connection(finding.connection)
+                && let Some(total) = totals.get_mut(&(c.server.address(), c.server.port))
+            {
+                total.floods += 1;
+            }
+        }
+    }
+    costliest_first(totals)
+}
+
+/// By host: what is to be changed there.
+pub(super) fn by_host(results: &Results) -> Vec<Total> {
+    let mut totals: BTreeMap<IpAddr, (Total, Vec<u32>)> = BTreeMap::new();
+    for (capture, finding) in results.findings().filter(|(_, f)| f.tier.accuses()) {
+        let Some(c) = capture.connection(finding.connection) else {
+            continue;
+        };
+        let host = c.end(finding.blame).address();
+        let (total, connections) = totals.entry(host).or_default();
+        total.who = host.to_string();
+        total.cost_ns += finding.cost_ns;
+        match finding.kind {
+            Kind::TinygramFlood => total.floods += 1,
+            _ => total.stalls += 1,
+        }
+        if connections.last() != Some(&c.id) {
+            connections.push(c.id);
+        }
+    }
+    let counted = totals.into_iter().map(|(host, (mut total, mut ids))| {
+        ids.sort_unstable();
+        ids.dedup();
+        total.connections = ids.len();
+        (host, total)
+    });
+    costliest_first(counted)
+}
+
+fn costliest_first<K>(totals: impl IntoIterator<Item = (K, Total)>) -> Vec<Total> {
+    let mut totals: Vec<_> = totals.into_iter().map(|(_, total)| total).collect();
+    totals.sort_by_key(|t| {
+        use std::cmp::Reverse;
+        (
+            Reverse(t.cost_ns),
+            Reverse(t.floods),
+            Reverse(t.connections),
+        )
+    });
+    totals
+}
