@@ -21,6 +21,8 @@ pub enum Cause {
     LargeWrite,
     /// A write that completed the answer, by the socket's habit, took them along (no extra system call).
     LastWrite,
+    /// An answer took so long to write that a write in its middle took them along (no extra system call).
+    LongAnswer,
     /// `sendfile` or `shutdown` took them along.
     Sendfile,
     /// The descriptor was closed, duplicated or handed on.
@@ -37,11 +39,12 @@ pub enum Cause {
 
 impl Cause {
     /// All causes with their names in results, by index.
-    pub const ALL: [(Self, &'static str); 10] = [
+    pub const ALL: [(Self, &'static str); 11] = [
         (Self::Wait, "wait"),
         (Self::Read, "read"),
         (Self::LargeWrite, "large-write"),
         (Self::LastWrite, "last-write"),
+        (Self::LongAnswer, "long-answer"),
         (Self::Sendfile, "sendfile"),
         (Self::Close, "close"),
         (Self::Process, "process"),
