@@ -133,6 +133,8 @@ pub enum Why {
     Static,
     /// It was given an environment without the library.
     Environment,
+    /// The library is not to be found from where it runs, in another root directory.
+    Root,
 }
 
 /// How many processes and programs a page can name.
@@ -257,11 +259,11 @@ impl Page {
                     .position(|byte| *byte == 0)
                     .unwrap_or(name.len()),
             );
-            let why = if entry.why.load(Relaxed) == Why::Static as u32 {
-                Why::Static
-            } else {
-                Why::Environment
-            };
+            let number = entry.why.load(Relaxed);
+            let why = [Why::Static, Why::Environment, Why::Root]
+                .into_iter()
+                .find(|why| *why as u32 == number)
+                .unwrap_or(Why::Environment);
             (name, why, entry.times.load(Relaxed))
         })
     }
