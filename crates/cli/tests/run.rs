@@ -265,6 +265,28 @@ fn a_poll_that_finds_nothing_flushes() {
     });
 }
 
+/// An answer that takes a millisecond and more to write leaves in segments of half a one, and is not left to
+/// the watchdog. (That it never is, by the clock, is a law of the predictor; here a thread may get no
+/// processor for longer, and after many such rescues nothing is held.)
+#[test]
+fn an_answer_that_takes_long_to_write_is_not_left_to_the_watchdog() {
+    let sink = Sink::start();
+    let counts = hostile_counts("long-answers", &[], &sink);
+    let peer = &counts["peers"][0];
+    let count = |name: &str| peer[name].as_u64().unwrap();
+    let by_itself = peer["flushes"]["long-answer"].as_u64().unwrap();
+    assert!(by_itself > 0, "{peer:#}");
+    let unjoined = count("writes") - count("writes_merged");
+    assert!(
+        count("segments_sent") <= unjoined + count("watchdog_rescues"),
+        "{peer:#}"
+    );
+    if count("went_over_to_nodelay") == 0 {
+        let explained = count("writes_unwatched") + count("writes") / 20;
+        assert!(unjoined <= explained, "{peer:#}");
+    }
+}
+
 /// The child's watchdog is there before its first answer.
 #[test]
 fn eager_holds_in_a_child_that_was_forked_for_a_connection() {

@@ -23,6 +23,9 @@ pub enum Decision {
     /// As [`Decision::Pass`]: it would have been held, but by the socket's habit it is the last of its
     /// answer. What is held leaves with it and not when the thread waits, without a call of its own.
     Complete,
+    /// As [`Decision::Pass`]: it would have been held, but its answer takes so long to write that the
+    /// watchdog would come in the middle, see [`Memory::is_overdue`].
+    Overdue,
 }
 
 /// What is remembered of one socket. An *interval* is the time between two flushes: what one
@@ -153,6 +156,20 @@ impl Memory {
         };
         self.open = decision == Decision::Hold;
         decision
+    }
+
+    /// Whether the write that is to be held takes along what is held instead: its answer takes so long to
+    /// write that the watchdog would come in the middle, and a rescue be owed for. `age_ns`, how long the
+    /// oldest byte has been held, is asked only in a long answer.
+    #[inline(always)]
+    pub fn is_overdue(&mut self, rules: &Rules, age_ns: impl FnOnce() -> u64) -> bool {
+        let is_overdue = rules.policy != Policy::CorkUntilBlock
+            && self.writes >= PIECES_WORTH_WAKING
+            && age_ns() >= rules.watchdog_ns / 2;
+        if is_overdue {
+            self.open = false;
+        }
+        is_overdue
     }
 
     /// The write that was to be held passes after all: there is nobody to watch over it.

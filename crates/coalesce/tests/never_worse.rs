@@ -149,6 +149,39 @@ fn a_spinning_program_is_soon_left_alone() {
     assert!(bill.rescues <= 12, "{bill:?}");
 }
 
+/// An answer of a thousand tiny writes takes five milliseconds to write: what is held leaves with a write in
+/// its middle before the watchdog comes, without a call of its own and once in half a millisecond.
+#[test]
+fn a_long_answer_is_never_rescued_in_its_middle() {
+    let rules = Rules::default();
+    let mut memory = Memory::default();
+    let (mut now_ns, mut segments) = (0_u64, 0_u64);
+    for _ in 0..100 {
+        let mut held_since: Option<u64> = None;
+        for nth in 0..1000 {
+            now_ns += 5_000;
+            let age_ns = held_since.map_or(0, |since| now_ns - since);
+            assert!(age_ns < rules.watchdog_ns, "rescued at write {nth}");
+            let write = Write {
+                len: 4,
+                same_interval: nth > 0,
+            };
+            let decision = memory.on_write(&rules, write);
+            let is_held = decision == Decision::Hold
+                && !(held_since.is_some() && memory.is_overdue(&rules, || age_ns));
+            if is_held {
+                held_since.get_or_insert(now_ns);
+            } else {
+                held_since = None;
+                segments += 1;
+            }
+        }
+        segments += u64::from(held_since.is_some());
+        now_ns += 1_000_000;
+    }
+    assert!(segments <= 100 * 12, "{segments}");
+}
+
 /// The benefit must survive the caution: a chatty program is held from its second answer on.
 #[test]
 fn a_chatty_program_keeps_its_gain() {

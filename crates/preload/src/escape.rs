@@ -19,14 +19,14 @@ pub(crate) unsafe fn note(path: *const c_char, environment: *const *const c_char
         return;
     };
     // SAFETY: as the caller says.
-    let (path, is_passed_on) = unsafe { (CStr::from_ptr(path), passes_it_on(environment)) };
-    let why = errno::kept(|| {
-        if !is_passed_on {
-            // SAFETY: a C string.
-            return (unsafe { libc::access(path.as_ptr(), libc::X_OK) } == 0)
-                .then_some(Why::Environment);
-        }
-        is_static(path).then_some(Why::Static)
+    let (path, library) = unsafe { (CStr::from_ptr(path), passed_on(environment)) };
+    let why = errno::kept(|| match library {
+        _ if !is_there(path.to_bytes(), libc::X_OK) => None,
+        None => Some(Why::Environment),
+        Some(_) if is_static(path) => Some(Why::Static),
+        // Since a chroot, or in a container.
+        Some(library) if !is_there(library, libc::R_OK) => Some(Why::Root),
+        Some(_) => None,
     });
     if let Some(why) = why {
         let name = path.to_bytes().rsplit(|byte| *byte == b'/').next();
@@ -34,20 +34,35 @@ pub(crate) unsafe fn note(path: *const c_char, environment: *const *const c_char
     }
 }
 
-unsafe fn passes_it_on(environment: *const *const c_char) -> bool {
-    let (mut library, mut settings) = (false, false);
+/// The library's path, if it and its settings are in this environment.
+unsafe fn passed_on<'a>(environment: *const *const c_char) -> Option<&'a [u8]> {
+    let (mut library, mut settings) = (None, false);
     let mut entry = environment;
     // SAFETY: null, or a null-terminated list of C strings.
     unsafe {
         while !entry.is_null() && !(*entry).is_null() {
             let bytes = CStr::from_ptr(*entry).to_bytes();
-            library |=
-                bytes.starts_with(b"LD_PRELOAD=") && bytes.windows(11).any(|w| w == b"libtinygram");
+            if let Some(list) = bytes.strip_prefix(b"LD_PRELOAD=") {
+                let mut entries = list.split(|byte| matches!(byte, b' ' | b':'));
+                library =
+                    entries.find(|entry| entry.windows(11).any(|part| part == b"libtinygram"));
+            }
             settings |= bytes.starts_with(VARIABLE.as_bytes());
             entry = entry.add(1);
         }
     }
-    library && settings
+    library.filter(|_| settings)
+}
+
+/// Whether there is a file at this path that may be used so.
+fn is_there(path: &[u8], how: c_int) -> bool {
+    let mut name = [0_u8; libc::PATH_MAX as usize];
+    let Some(start) = name.get_mut(..path.len()) else {
+        return false;
+    };
+    start.copy_from_slice(path);
+    // SAFETY: the name ends in NUL, or is as long as none can be.
+    name.last() == Some(&0) && unsafe { libc::access(name.as_ptr().cast(), how) } == 0
 }
 
 /// Whether it is an ELF file that names no dynamic linker.

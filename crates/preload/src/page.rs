@@ -21,6 +21,8 @@ pub enum Cause {
     LargeWrite,
     /// A write that completed the answer, by the socket's habit, took them along (no extra system call).
     LastWrite,
+    /// An answer took so long to write that a write in its middle took them along (no extra system call).
+    LongAnswer,
     /// `sendfile` or `shutdown` took them along.
     Sendfile,
     /// The descriptor was closed, duplicated or handed on.
@@ -37,11 +39,12 @@ pub enum Cause {
 
 impl Cause {
     /// All causes with their names in results, by index.
-    pub const ALL: [(Self, &'static str); 10] = [
+    pub const ALL: [(Self, &'static str); 11] = [
         (Self::Wait, "wait"),
         (Self::Read, "read"),
         (Self::LargeWrite, "large-write"),
         (Self::LastWrite, "last-write"),
+        (Self::LongAnswer, "long-answer"),
         (Self::Sendfile, "sendfile"),
         (Self::Close, "close"),
         (Self::Process, "process"),
@@ -130,6 +133,8 @@ pub enum Why {
     Static,
     /// It was given an environment without the library.
     Environment,
+    /// The library is not to be found from where it runs, in another root directory.
+    Root,
 }
 
 /// How many processes and programs a page can name.
@@ -254,11 +259,11 @@ impl Page {
                     .position(|byte| *byte == 0)
                     .unwrap_or(name.len()),
             );
-            let why = if entry.why.load(Relaxed) == Why::Static as u32 {
-                Why::Static
-            } else {
-                Why::Environment
-            };
+            let number = entry.why.load(Relaxed);
+            let why = [Why::Static, Why::Environment, Why::Root]
+                .into_iter()
+                .find(|why| *why as u32 == number)
+                .unwrap_or(Why::Environment);
             (name, why, entry.times.load(Relaxed))
         })
     }

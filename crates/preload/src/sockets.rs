@@ -35,10 +35,12 @@ fn inspect_tcp(fd: c_int) -> Identity {
         .with(Identity::ALIASED, true)
         .with(Identity::PROGRAM_NODELAY, tcp(libc::TCP_NODELAY) != 0)
         .with(Identity::ALONE, alone)
-        .with(
-            Identity::ALL_OR_NOTHING,
-            kernel::option(fd, libc::SOL_SOCKET, libc::SO_RCVLOWAT) != Some(1),
-        )
+        .with(Identity::ALL_OR_NOTHING, is_all_or_nothing(fd))
+}
+
+/// Whether a first try could return less than a read of this socket would (`SO_RCVLOWAT`).
+pub(crate) fn is_all_or_nothing(fd: c_int) -> bool {
+    kernel::option(fd, libc::SOL_SOCKET, libc::SO_RCVLOWAT) != Some(1)
 }
 
 /// Kernel TLS and its like: there `MSG_MORE` holds a record open that no option of TCP closes.

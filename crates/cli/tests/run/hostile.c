@@ -614,6 +614,60 @@ static int hears(int fd, int epoll, int way) {
     }
 }
 
+/* Answers of a thousand tiny writes, which take longer than the watchdog's millisecond, and no waiting
+ * between them: whole, and never left to the watchdog. */
+static void long_answers(void) {
+    int fd = dial(0);
+    for (int i = 0; i < 40; i++) {
+        unsigned char frame[HEADER + 8000];
+        size_t len = build(frame, 1, ANSWER | (i == 39 ? LAST : 0), i, 8000);
+        for (size_t at = 0; at < len; at += 4) put(fd, frame + at, len - at < 4 ? len - at : 4);
+        expect_answer(fd, i + 1);
+    }
+    close(fd);
+}
+
+/* SO_RCVLOWAT set through another number, and bytes held while the first one reads. */
+static void low_water(void) {
+    int fd = dial(0), other = dup(fd), least = 8;
+    for (int i = 0; i < 10; i++) {
+        send_frame(fd, 1, ANSWER, 2 * i, 10);
+        expect_answer(fd, 2 * i + 1);
+        send_frame(fd, 1, ANSWER | (i == 9 ? LAST : 0), 2 * i + 1, 10);
+        expect_answer(fd, 2 * i + 2);
+    }
+    MUST(setsockopt(other, SOL_SOCKET, SO_RCVLOWAT, &least, sizeof least) == 0);
+    for (int i = 0; i < 50; i++) {
+        unsigned seen[2];
+        send_frame(fd, 2, ANSWER, 2 * i, 10);
+        usleep(2000);
+        /* One answer of four bytes is there, and another is asked for: this waits for both. */
+        send_frame(fd, 2, ANSWER | (i == 49 ? LAST : 0), 2 * i + 1, 10);
+        MUST(read(fd, seen, sizeof seen) == sizeof seen);
+        MUST(seen[0] == 20 + 2 * i + 1 && seen[1] == 20 + 2 * i + 2);
+    }
+    close(other);
+    close(fd);
+}
+
+/* What a close_range does not close is still known: nothing of it is counted twice, nor lost. */
+static void close_range_spares(void) {
+    int fd = dial(0);
+    for (int i = 0; i < 200; i++) {
+        send_frame(fd, 1, ANSWER | (i == 199 ? LAST : 0), i, 10);
+        if (i % 20 == 10) {
+            MUST(close_range(fd, fd, CLOSE_RANGE_CLOEXEC) == 0);
+            MUST(close_range(fd, fd, 1 << 20) == -1 && errno == EINVAL);
+            MUST(close_range(fd, fd - 1, 0) == -1 && errno == EINVAL);
+            int value = 1;
+            socklen_t size = sizeof value;
+            MUST(getsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &value, &size) == 0 && value == 0);
+        }
+        expect_answer(fd, i + 1);
+    }
+    close(fd);
+}
+
 static void polls_empty(void) {
     for (int way = 0; way < WAYS_TO_SPIN; way++) {
         int fd = dial(0), epoll = epoll_create1(0);
@@ -796,6 +850,7 @@ static const struct { const char *name; void (*run)(void); } scenarios[] = {
     {"sandboxed", sandboxed}, {"many", many}, {"closed", closed}, {"spins", spins}, {"orphaned", orphaned}, {"bereft", bereft}, {"killed", killed},
     {"every-call", every_call}, {"streams", streams}, {"floods", floods}, {"options", options},
     {"polls-empty", polls_empty}, {"locked", locked}, {"forks-for-each", forks_for_each}, {"stress", stress},
+    {"long-answers", long_answers}, {"low-water", low_water}, {"close-range", close_range_spares},
 };
 
 int main(int count, char **arguments) {

@@ -81,8 +81,7 @@ interpose! {
     }
 
     fn close_range(first: c_uint, last: c_uint, flags: c_int) -> c_int {
-        // With CLOSE_RANGE_CLOEXEC nothing is closed, and flushing early does no harm.
-        before_end_from(first, last);
+        before_close_range(first, last, flags);
         unsafe { close_range::next(first, last, flags) }
     }
 
@@ -132,6 +131,13 @@ pub(crate) fn before_end(fd: c_int) {
         settle(fd);
         table::forget(fd);
     });
+}
+
+/// With `CLOSE_RANGE_CLOEXEC` nothing is closed, nor by a call that the kernel refuses.
+pub(crate) fn before_close_range(first: c_uint, last: c_uint, flags: c_int) {
+    if first <= last && flags & !(libc::CLOSE_RANGE_UNSHARE as c_int) == 0 {
+        before_end_from(first, last);
+    }
 }
 
 pub(crate) fn before_end_from(first: c_uint, last: c_uint) {

@@ -4,7 +4,7 @@
 
 use libc::{c_int, c_long, c_ulong};
 
-use crate::hooks::descriptors::{before_end, before_end_from};
+use crate::hooks::descriptors::{before_close_range, before_end};
 use crate::hooks::process::{before_exec, before_fork};
 use crate::keeper;
 use crate::next::Symbol;
@@ -57,7 +57,12 @@ jump! {
     fn execle => before_execle;
 }
 
-extern "C" fn before_syscall(number: c_long, first: c_ulong, second: c_ulong) -> usize {
+extern "C" fn before_syscall(
+    number: c_long,
+    first: c_ulong,
+    second: c_ulong,
+    third: c_ulong,
+) -> usize {
     static SYMBOL: Symbol = Symbol::new(c"syscall", None);
     match number {
         libc::SYS_futex if waits(second as c_int) => keeper::before_sleep(),
@@ -89,7 +94,7 @@ extern "C" fn before_syscall(number: c_long, first: c_ulong, second: c_ulong) ->
             keeper::before_sleep();
         }
         libc::SYS_close => before_end(first as c_int),
-        libc::SYS_close_range => before_end_from(first as u32, second as u32),
+        libc::SYS_close_range => before_close_range(first as u32, second as u32, third as c_int),
         libc::SYS_dup2 | libc::SYS_dup3 => before_end(second as c_int),
         libc::SYS_fork | libc::SYS_vfork | libc::SYS_clone | libc::SYS_clone3 => before_fork(),
         libc::SYS_execve | libc::SYS_execveat => before_exec(),

@@ -10,7 +10,7 @@ use crate::orders::{Orders, orders};
 use crate::page::Cause;
 use crate::table::{self, Holding, Identity, Kind};
 use crate::thread::{LastWrite, Thread, Wrote};
-use crate::{kernel, ledger, observe, sockets, thread, watchdog};
+use crate::{clock, kernel, ledger, observe, sockets, thread, watchdog};
 use tinygram_coalesce::{Decision, Memory, Policy, Write};
 
 /// What to do with a write.
@@ -99,6 +99,9 @@ fn outgoing_tcp(fd: c_int, mut identity: Identity, len: usize) -> Outgoing {
         _ if dirty && decision == Decision::Complete => {
             Outgoing::Push(Taken::by(Cause::LastWrite, holding))
         }
+        _ if dirty && decision == Decision::Overdue => {
+            Outgoing::Push(Taken::by(Cause::LongAnswer, holding))
+        }
         _ if dirty => Outgoing::Push(Taken::by(Cause::LargeWrite, holding)),
         _ => Outgoing::Report,
     }
@@ -158,7 +161,8 @@ fn enter(
         };
     }
     let interval = thread.interval();
-    let dirty = holding.since_ns.load(Relaxed) != 0;
+    let since_ns = holding.since_ns.load(Relaxed);
+    let dirty = since_ns != 0;
     let known = holding.memory.load(Relaxed);
     let before = holding.interval.load(Relaxed);
     let mut memory = match known {
@@ -182,6 +186,12 @@ fn enter(
     if unwatched {
         memory.passes_after_all();
         decision = Decision::Pass;
+    }
+    if decision == Decision::Hold && dirty {
+        let age_ns = || clock::now_ns().saturating_sub(since_ns);
+        if memory.is_overdue(&orders.rules(), age_ns) {
+            decision = Decision::Overdue;
+        }
     }
     table::teach(identity, |habit| habit.after_write(&memory, write));
     holding.memory.store(memory.pack(), Relaxed);

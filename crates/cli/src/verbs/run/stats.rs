@@ -76,6 +76,7 @@ impl Counted {
                     reason: match why {
                         Why::Static => "statically linked",
                         Why::Environment => "started without LD_PRELOAD and TINYGRAM_RUN",
+                        Why::Root => "in another root directory, where the library is not",
                     },
                     times,
                 })

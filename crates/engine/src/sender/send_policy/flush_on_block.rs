@@ -79,7 +79,14 @@ impl FlushOnBlock {
             self.merged += 1;
         }
         let decision = self.memory.on_write(&self.rules, write);
-        if decision == Decision::Hold && self.is_watched(write, vars.now) {
+        let is_overdue = decision == Decision::Hold
+            && self.held_since.is_some_and(|since| {
+                let age = vars.now.since(since);
+                self.memory.is_overdue(&self.rules, || age.as_nanos())
+            });
+        if is_overdue {
+            self.flush(vars);
+        } else if decision == Decision::Hold && self.is_watched(write, vars.now) {
             self.held_since.get_or_insert(vars.now);
             self.watched_until = vars.now + self.watchdog().times(ROUNDS_AWAKE);
         } else {
