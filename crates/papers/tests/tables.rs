@@ -91,18 +91,25 @@ fn table_7_agrees() {
     agrees(7);
 }
 
-/// What the text alone gives is far from the paper's own results; how far is printed, and that it
-/// is further than the fitted model is held.
+/// What the text alone gives is far from the paper's own results, by how much is what the documents say:
+/// a rule that the literal reading has and the fitted one has not, or the other way round, moves it. And
+/// most of the text is right: variants that never hold anything come out by it alone.
 #[test]
-fn the_literal_model_is_further_away() {
-    for number in [4, 5] {
+fn the_literal_model_is_as_far_away_as_its_readings_make_it() {
+    for (number, far) in [(4, 3.0..3.4), (5, 5.2..5.6)] {
         let table = Table::numbered(number).expect("a table of the paper");
-        let literal = mean_distance(table, &entries(&measured(number, Model::Literal, 2, SEED)));
-        println!("Table {number}: literal model, mean distance {literal:.2} points");
-        assert!(
-            literal > tolerance(number).mean,
-            "Table {number}: {literal}"
-        );
+        let literal = entries(&measured(number, Model::Literal, 1, SEED));
+        let distance = mean_distance(table, &literal);
+        println!("Table {number}: literal model, mean distance {distance:.2} points");
+        assert!(far.contains(&distance), "Table {number}: {distance}");
+        let misses = misses(table, &literal);
+        let missed = |variant| misses.iter().any(|miss| miss.entry.variant == variant);
+        for right in ["OFF", "DLDET", "E+M+D"] {
+            assert!(!missed(right), "Table {number}: {right}");
+        }
+        for wrong in ["NAGLE", "EOM", "BORMAN"] {
+            assert!(missed(wrong), "Table {number}: {wrong}");
+        }
     }
 }
 

@@ -189,24 +189,25 @@ mod tests {
         assert_eq!(differ, cut_by_the_window);
     }
 
-    /// 4400 octets are copied in one piece by a unit of 8192, whose pass began idle, and not by one of 4096.
+    /// A message is cut at multiples of the unit, whose ends are short segments.
     #[test]
     fn the_copying_unit_moves_the_lengths_that_stall() {
-        let stalls = |mclbytes| {
+        let stalling = |profile, mclbytes| -> Vec<u32> {
             let path = Path {
                 mclbytes,
-                ..path("tru64_4")
+                ..path(profile)
             };
-            stall(&path, "nagle", 4400) > Duration::from_millis(100)
+            let lengths = (4_000..24_000).step_by(400);
+            lengths
+                .filter(|length| stall(&path, "nagle", *length) > Duration::from_millis(100))
+                .collect()
         };
-        assert!(!stalls(None) && !stalls(Some(8192)));
-        assert!(stalls(Some(4096)));
-        let linux = path("linux_6");
-        let typed = Path {
-            mclbytes: Some(512),
-            ..linux
-        };
-        assert_eq!(stall(&typed, "nagle", 4400), stall(&linux, "nagle", 4400));
+        let own = stalling("tru64_4", None);
+        assert_eq!(stalling("tru64_4", Some(8192)), own);
+        assert_ne!(stalling("tru64_4", Some(2048)), own);
+        // A kernel without such units has none that could be changed.
+        let none = stalling("linux_6", None);
+        assert_eq!(stalling("linux_6", Some(2048)), none);
     }
 
     #[test]

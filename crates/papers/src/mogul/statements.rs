@@ -189,7 +189,7 @@ fn deviations(number: u8, cells: &[Measured]) -> Vec<Row> {
                 3,
                 between(3.9, 10.3),
                 Tolerance::Exact,
-                Class::KnownMismatch(HICCUPS_DEVIATE),
+                Class::Predicted,
             ),
         ],
     }
