@@ -2,6 +2,7 @@
 use HTTP::Daemon;
 use HTTP::Response;
 
+$SIG{PIPE} = 'IGNORE';
 my $daemon = HTTP::Daemon->new(LocalAddr => '0.0.0.0', LocalPort => shift, ReuseAddr => 1, Listen => 64) or die;
 for (1 .. 7) { last unless fork }
 while (my $connection = $daemon->accept) {
