@@ -94,7 +94,15 @@ fn a_real_log_gives_the_shares_that_its_lines_give() {
 #[test]
 fn nagle_costs_stalls_and_the_modified_policies_do_not() {
     let Some(log) = real_log() else { return };
-    let arguments = ["-", "--mss", "1460", "--format", "json"];
+    let arguments = [
+        "-",
+        "--mss",
+        "1460",
+        "--format",
+        "json",
+        "--profile",
+        "tru64_4",
+    ];
     let document = document(&with_input(&arguments, &log));
     let costs = document["costs"].as_array().expect("a list");
     let of = |policy: &str| {
@@ -124,6 +132,43 @@ fn nagle_costs_stalls_and_the_modified_policies_do_not() {
             "{policy} {stall}"
         );
     }
+}
+
+/// What a reader's own servers do comes first, and it is nothing.
+#[test]
+fn linux_stalls_none_of_them() {
+    let Some(log) = real_log() else { return };
+    let arguments = ["-", "--mss", "1460", "--format", "json"];
+    let document = document(&with_input(&arguments, &log));
+    let own = &document["costs"][0];
+    assert_eq!(own["policy"], "linux");
+    assert_eq!(
+        (own["delayed"].as_u64(), own["stall_s"].as_f64()),
+        (Some(0), Some(0.0))
+    );
+    assert!(own["mclbytes"].is_null());
+}
+
+/// A year between two logs of an hour each is no time in which anything was sent.
+#[test]
+fn a_day_is_one_of_those_that_the_logs_cover() {
+    let home = tempfile::tempdir().expect("a directory");
+    let at = |name: &str| home.path().join(name).display().to_string();
+    let later = LINES.replace("2000", "2001");
+    std::fs::write(at("old"), LINES).expect("it can be written");
+    std::fs::write(at("new"), later).expect("it can be written");
+    let days = |logs: &[&str]| {
+        let output = tinygram(logs)
+            .args(["--no-cost", "--format", "json"])
+            .output();
+        let document = document(&output.expect("the program ends"));
+        document["log"]["days"].as_f64().expect("a number")
+    };
+    let (old, new) = (at("old"), at("new"));
+    let hours = |days: f64| (24.0 * days).round();
+    assert_eq!(hours(days(&[&old])), 2.0);
+    assert_eq!(hours(days(&[&old, &new])), 4.0);
+    assert_eq!(hours(days(&[&old, &old])), 2.0);
 }
 
 const LINES: &str = "\
@@ -170,7 +215,7 @@ fn files_appear_whole_and_standard_output_stays_empty() {
     let output = with_input(&arguments, LINES.as_bytes());
     assert!(output.status.success() && output.stdout.is_empty());
     let csv = std::fs::read_to_string(results).expect("the results are there");
-    assert_eq!(csv.lines().count(), 1 + 6 + 8);
+    assert_eq!(csv.lines().count(), 1 + 6 + 10);
     let page = std::fs::read_to_string(page).expect("the page is there");
     assert!(page.ends_with("</html>\n") && page.contains("What the responses would cost"));
 }

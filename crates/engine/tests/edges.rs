@@ -9,6 +9,7 @@ use tinygram_engine::sender::congestion::{Ack, Congestion, Control as _, Window}
 use tinygram_engine::sender::send_policy::{
     self, Because, BlockedOn, Moment, Offer, Rule as _, SendPolicy, Vars, Verdict, Why,
 };
+use tinygram_engine::sender::{Counters, RtoRules, RttEstimator};
 use tinygram_engine::{Duration, Instant, Offset, Span};
 
 const MSS: u32 = 1000;
@@ -464,4 +465,49 @@ fn cubic_leaves_slow_start_at_the_threshold() {
     };
     cubic.on_ack(window, &ack);
     assert!(cwnd < 20 * mss + mss / 10, "{cwnd}");
+}
+
+/// RFC 6298, sections 2.2 and 2.3, worked by hand: 100 ms, then 200 ms.
+#[test]
+fn the_time_out_follows_two_round_trips_as_the_rfc_computes_it() {
+    let mut rtt = RttEstimator::new(RtoRules {
+        min: Duration::ZERO,
+        margin: Duration::ZERO,
+        granularity: Duration::from_millis(1),
+        ..RtoRules::RFC_6298
+    });
+    let mut takes = |end: u64, from_ms: u64, ms: u64| {
+        rtt.sent(Offset::new(end), at_ms(from_ms));
+        rtt.acked(Offset::new(end), at_ms(from_ms + ms), None);
+        rtt.rto()
+    };
+    // SRTT 100, RTTVAR 50.
+    assert_eq!(takes(1000, 0, 100), Duration::from_millis(300));
+    // RTTVAR 62.5, SRTT 112.5.
+    assert_eq!(takes(2000, 500, 200), Duration::from_nanos(362_500_000));
+}
+
+#[test]
+fn counters_add_up_field_by_field() {
+    let count = |by: u64| {
+        let mut holds = [0; Why::ALL.len()];
+        for (at, hold) in (10..).zip(&mut holds) {
+            *hold = at * by;
+        }
+        Counters {
+            data_segments: by,
+            short_segments: 2 * by,
+            data_octets: 3 * by,
+            retransmitted_segments: 4 * by,
+            empty_segments: 5 * by,
+            timeouts: 6 * by,
+            fast_retransmits: 7 * by,
+            tail_probes: 8 * by,
+            holds,
+        }
+    };
+    assert_eq!(count(3).and(&count(4)), count(7));
+    assert_eq!(count(1).held(Why::Unacknowledged), 10);
+    assert_eq!(count(1).held(Why::SmallUnacknowledged), 11);
+    assert_eq!(Counters::default().held(Why::Pacing), 0);
 }

@@ -16,7 +16,7 @@ pub(super) fn results(plan: &Plan, reproduced: &[Reproduced]) -> String {
         text::counts(reproduced).to_markdown(),
         format!("## {}", accounts::TITLE),
         accounts::IS.to_owned(),
-        accounts::table(reproduced).to_markdown(),
+        untitled(&accounts::table(reproduced)).to_markdown(),
     ];
     if let Some(reasons) = disagreements::reasons(reproduced) {
         parts.push(format!("## {}", reasons.title));
