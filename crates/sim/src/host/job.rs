@@ -5,34 +5,8 @@ use tinygram_engine::{Duration, Instant, State as Tcp, Wrote};
 
 use super::kernel::Kernel;
 use super::reading::Reading;
-use super::thread::{Then, Thread, Wait, Writing};
+use super::thread::{Then, Thread, Wait, Work, Writing};
 use crate::program::{Call, Outcome, Program, Sockets};
-
-/// A piece of a thread's work; takes effect when its time is over.
-#[derive(Clone, Copy, Debug)]
-pub(super) enum Work {
-    /// Back on the processor.
-    Wake,
-    /// Takes octets out of the receive buffer.
-    Take(Reading),
-    /// Copies a piece into the send buffer.
-    Put(Writing),
-    /// A call that asks something of a connection and does not wait for it.
-    Ask(Call),
-    /// Something whose outcome is known.
-    Finish(Outcome),
-}
-
-impl Work {
-    /// Whether it is a system call at work on a socket, which the kernel has locked where it locks any.
-    #[inline]
-    fn locks_socket(&self) -> bool {
-        match self {
-            Self::Take(_) | Self::Put(_) | Self::Ask(_) => true,
-            Self::Wake | Self::Finish(_) => false,
-        }
-    }
-}
 
 /// What the world, and not the host alone, must see to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

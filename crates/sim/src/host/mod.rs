@@ -36,9 +36,8 @@ use crate::dice::Dice;
 use crate::medium::Frame;
 use crate::program::Program;
 pub(crate) use job::Wish;
-use job::Work;
 use kernel::{Kernel, Running};
-use thread::Thread;
+use thread::{Thread, Work};
 
 /// One end of a connection as a host keeps it.
 #[derive(Clone, Debug)]

@@ -2,9 +2,8 @@
 
 use tinygram_engine::{Duration, Events, Instant};
 
-use super::job::Work;
 use super::reading::Reading;
-use crate::program::{Outcome, Sockets};
+use crate::program::{Call, Outcome, Sockets};
 
 /// A thread of a program.
 #[derive(Clone, Debug)]
@@ -49,6 +48,32 @@ pub(crate) struct Writing {
     pub(crate) len: u64,
     /// Said with MSG_MORE.
     pub(crate) more: bool,
+}
+
+/// A piece of a thread's work; takes effect when its time is over.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Work {
+    /// Back on the processor.
+    Wake,
+    /// Takes octets out of the receive buffer.
+    Take(Reading),
+    /// Copies a piece into the send buffer.
+    Put(Writing),
+    /// A call that asks something of a connection and does not wait for it.
+    Ask(Call),
+    /// Something whose outcome is known.
+    Finish(Outcome),
+}
+
+impl Work {
+    /// Whether it is a system call at work on a socket, which the kernel has locked where it locks any.
+    #[inline]
+    pub(super) fn locks_socket(&self) -> bool {
+        match self {
+            Self::Take(_) | Self::Put(_) | Self::Ask(_) => true,
+            Self::Wake | Self::Finish(_) => false,
+        }
+    }
 }
 
 /// What a thread can wait for.
