@@ -81,11 +81,8 @@ impl Connection {
         });
         // A segment of that length was answered for itself before: it is a whole message.
         let whole = |len: u32| half.answered_len == len && len > 0;
-        // Nobody cuts a message into equal pieces of some bytes; equal messages are common.
-        let equal = half.last_len >= LEAST_MESSAGE && next_len.is_multiple_of(half.last_len);
         match told {
             Pieces::Unknown if whole(half.last_len) && whole(next_len) => Pieces::Pipelined,
-            Pieces::Unknown if equal && half.last_len < self.mss(from) => Pieces::Pipelined,
             told => told,
         }
     }
@@ -120,8 +117,6 @@ fn is_private(address: IpAddr) -> bool {
     }
 }
 
-/// In bytes; less may be a separator.
-const LEAST_MESSAGE: u32 = 5;
 /// As often in a row nobody writes the same length by accident.
 const MANY: u8 = 4;
 /// Light makes 200 km in this time, there and back; a provider's first router alone takes longer.
