@@ -163,7 +163,7 @@ pub(super) fn run(measured: &Measured, effort: &Effort) -> Outcome {
              and 3 are misprints, as the text's examples show."
                 .into(),
             "A switch's buffer was tried for the cells with cell loss and left out: before a link of 40 to \
-             140 Mbit/s it never overflows from 22 KiB on, since the sender's processor paces its segments; \
+             100 Mbit/s it never overflows from 22 KiB on, since the sender's processor paces its segments; \
              18 KiB and 40 Mbit/s bring 9 of the 16 cells to within 25 % and put the cells without loss \
              9.5 % off (rms). What was lost was lost in the receiving interface, while its processor was \
              busy."
