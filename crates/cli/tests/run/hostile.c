@@ -627,29 +627,6 @@ static void long_answers(void) {
     close(fd);
 }
 
-/* SO_RCVLOWAT set through another number, and bytes held while the first one reads. */
-static void low_water(void) {
-    int fd = dial(0), other = dup(fd), least = 8;
-    for (int i = 0; i < 10; i++) {
-        send_frame(fd, 1, ANSWER, 2 * i, 10);
-        expect_answer(fd, 2 * i + 1);
-        send_frame(fd, 1, ANSWER | (i == 9 ? LAST : 0), 2 * i + 1, 10);
-        expect_answer(fd, 2 * i + 2);
-    }
-    MUST(setsockopt(other, SOL_SOCKET, SO_RCVLOWAT, &least, sizeof least) == 0);
-    for (int i = 0; i < 50; i++) {
-        unsigned seen[2];
-        send_frame(fd, 2, ANSWER, 2 * i, 10);
-        usleep(2000);
-        /* One answer of four bytes is there, and another is asked for: this waits for both. */
-        send_frame(fd, 2, ANSWER | (i == 49 ? LAST : 0), 2 * i + 1, 10);
-        MUST(read(fd, seen, sizeof seen) == sizeof seen);
-        MUST(seen[0] == 20 + 2 * i + 1 && seen[1] == 20 + 2 * i + 2);
-    }
-    close(other);
-    close(fd);
-}
-
 /* What a close_range does not close is still known: nothing of it is counted twice, nor lost. */
 static void close_range_spares(void) {
     int fd = dial(0);
@@ -850,7 +827,7 @@ static const struct { const char *name; void (*run)(void); } scenarios[] = {
     {"sandboxed", sandboxed}, {"many", many}, {"closed", closed}, {"spins", spins}, {"orphaned", orphaned}, {"bereft", bereft}, {"killed", killed},
     {"every-call", every_call}, {"streams", streams}, {"floods", floods}, {"options", options},
     {"polls-empty", polls_empty}, {"locked", locked}, {"forks-for-each", forks_for_each}, {"stress", stress},
-    {"long-answers", long_answers}, {"low-water", low_water}, {"close-range", close_range_spares},
+    {"long-answers", long_answers}, {"close-range", close_range_spares},
 };
 
 int main(int count, char **arguments) {

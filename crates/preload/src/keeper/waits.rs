@@ -108,7 +108,7 @@ fn incoming_while_dirty(fd: c_int, flags: c_int) -> Incoming {
     }
     match identity.kind() {
         Kind::File => Incoming::Go,
-        Kind::Tcp => incoming_tcp(fd, identity, flags),
+        Kind::Tcp => incoming_tcp(identity, flags),
         Kind::Waits | Kind::Unknown => {
             if errno::kept(|| sockets::would_wait(fd)) {
                 flush_thread(Cause::Wait);
@@ -118,18 +118,13 @@ fn incoming_while_dirty(fd: c_int, flags: c_int) -> Incoming {
     }
 }
 
-fn incoming_tcp(fd: c_int, identity: Identity, flags: c_int) -> Incoming {
+fn incoming_tcp(identity: Identity, flags: c_int) -> Incoming {
     let Some(orders) = orders() else {
         return Incoming::Go;
     };
     let nonblocking = flags & libc::MSG_DONTWAIT != 0
         || identity.masked(Identity::NONBLOCKING | Identity::ALIASED) == Identity::NONBLOCKING;
-    // `SO_RCVLOWAT` may have been set through another number: the kernel knows.
-    let all_or_nothing = flags & libc::MSG_WAITALL != 0
-        || identity.has(Identity::ALL_OR_NOTHING)
-        || !nonblocking
-            && identity.has(Identity::ALIASED)
-            && errno::kept(|| sockets::is_all_or_nothing(fd));
+    let all_or_nothing = flags & libc::MSG_WAITALL != 0 || identity.has(Identity::ALL_OR_NOTHING);
     let read = Read {
         nonblocking,
         all_or_nothing,
