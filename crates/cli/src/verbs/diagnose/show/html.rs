@@ -8,6 +8,7 @@ use tinygram_diagnose::{ConnectionReport, Lookalike, Side, recipes};
 
 use super::super::results::Results;
 use super::group::{Group, groups, plural, seconds};
+use super::markup::{ZOOM, clock, escape};
 use super::trace::{self, Trace};
 use super::{plot, timeline, totals};
 use crate::exit::Failure;
@@ -273,18 +274,6 @@ fn every_finding(out: &mut String, group: &Group<'_>) {
     *out += "</details>";
 }
 
-/// The time of day, in UTC, to the millisecond.
-pub(super) fn clock(ns: i64) -> String {
-    let ms = ns.div_euclid(1_000_000).rem_euclid(86_400_000);
-    format!(
-        "{:02}:{:02}:{:02}.{:03}",
-        ms / 3_600_000,
-        ms / 60_000 % 60,
-        ms / 1_000 % 60,
-        ms % 1_000
-    )
-}
-
 /// The typical stall, and the costliest if it is another.
 fn plots(out: &mut String, group: &Group<'_>) -> std::io::Result<()> {
     let typical = group.typical();
@@ -326,13 +315,6 @@ fn recipe_table(out: &mut String) {
     *out += "</tbody></table></div>";
 }
 
-pub(super) fn escape(text: &str) -> String {
-    text.replace('&', "&amp;")
-        .replace('<', "&lt;")
-        .replace('>', "&gt;")
-        .replace('"', "&quot;")
-}
-
 /// Groups with plots, and connections in the table.
 const GROUPS: usize = 20;
 const ROWS: usize = 100;
@@ -344,8 +326,5 @@ const MANY: usize = 20;
 /// Frames of one sort that are listed with a connection.
 const FEW: usize = 5;
 
-/// How a plot is zoomed.
-pub(super) const ZOOM: &str =
-    "Zoom: + and - or Ctrl and the wheel; arrows or drag to move, 0 for all.";
 const STYLE: &str = include_str!("page.css");
 const SCRIPT: &str = include_str!("page.js");

@@ -4,6 +4,7 @@ mod annotate;
 mod group;
 mod html;
 mod json;
+mod markup;
 mod plot;
 pub(super) mod terminal;
 mod timeline;

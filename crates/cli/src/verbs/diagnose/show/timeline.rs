@@ -6,7 +6,7 @@ use std::fmt::Write;
 use tinygram_diagnose::{ConnectionReport, Finding};
 
 use super::super::results::Capture;
-use super::html::{ZOOM, clock, escape};
+use super::markup::{ZOOM, clock, escape};
 use super::plot::step;
 
 /// The timeline as a figure; empty if there is no connection.
