@@ -6,8 +6,9 @@ use crate::trial::{Trial, TrialType};
 
 /// What is asked of every backend alike. Sizes are in octets.
 ///
-/// [`Plan::default`] is the paper's, but for one trial type, one pair of buffers and one repetition
-/// (sections 6 and 7): name what you want instead.
+/// [`Plan::default`] is the paper's (sections 6 and 7), but for one trial type (`S`), one pair of buffers
+/// (4096 and 65,536 octets), one repetition, and two policies: the stack's own
+/// ([`SocketPolicy::Default`]) and TCP_NODELAY. Name what you want instead.
 #[derive(Clone, Debug)]
 pub struct Plan {
     /// In the order in which they are shown.

@@ -72,8 +72,7 @@ impl Judge {
     pub fn take(&mut self, event: Event, found: impl FnMut(Finding)) {
         match event {
             Event::Hold(hold) => {
-                if hold.release == Release::Write && hold.reason != Reason::CongestionWindow {
-                    // The program filled the segment itself, or ended its cork by a write.
+                if is_own(&hold) {
                     self.excused.own_cork += 1;
                     return;
                 }
@@ -326,6 +325,19 @@ fn late_finding(late: &LateAck, mss: u32) -> Finding {
             before: late.before,
         },
         call: None,
+    }
+}
+
+/// Whether the program ended the hold by itself, without having waited: it filled the segment, ended its
+/// cork by a write, or took its cork away as soon as a busy host lets it.
+fn is_own(hold: &Hold) -> bool {
+    match hold.release {
+        Release::Write => hold.reason != Reason::CongestionWindow,
+        Release::Option => {
+            matches!(hold.reason, Reason::Cork | Reason::MsgMore)
+                && hold.end_ns - hold.start_ns < REACTION_NS
+        }
+        _ => false,
     }
 }
 

@@ -52,7 +52,9 @@ impl Profile {
     pub const SOLARIS_8: Self = solaris_8::PROFILE;
     /// Linux 6.
     pub const LINUX_6: Self = linux_6::PROFILE;
-    /// What we recommend to a stack author today.
+    /// What we recommend to a stack author today. Its send policy gathers until the writer blocks: call
+    /// [`app_blocks`](crate::Connection::app_blocks) when the application stops writing, or a short write
+    /// waits for a millisecond.
     pub const MODERN: Self = modern::PROFILE;
 
     /// The list: the papers' stacks, then those of today.

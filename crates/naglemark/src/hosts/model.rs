@@ -13,7 +13,8 @@ use tinygram_sim::costs::{ComesIn, Hiccup, HostCosts, SegmentCost};
 pub enum Model {
     /// What the text says.
     Literal,
-    /// What the results ask for besides.
+    /// What the results ask for besides. MORE is in force under every policy, an outsider's too;
+    /// [`Literal`](Self::Literal) applies it only to policies that include it.
     Fitted,
 }
 

@@ -16,14 +16,14 @@ custom! {
     /// /// Lets every second runt go at once.
     /// #[derive(Clone, Debug, Default)]
     /// struct EverySecondRunt {
-    ///     held_the_last: bool,
+    ///     let_the_next_go: bool,
     /// }
     ///
     /// impl Rule for EverySecondRunt {
     ///     fn decide(&self, _: &Offer, vars: &Vars) -> Verdict {
     ///         if vars.idle() {
     ///             Verdict::Send(Because::Idle)
-    ///         } else if self.held_the_last {
+    ///         } else if self.let_the_next_go {
     ///             Verdict::Send(Because::NoDelay)
     ///         } else {
     ///             Verdict::hold(Why::Unacknowledged)
@@ -32,7 +32,7 @@ custom! {
     ///
     ///     fn observe(&mut self, moment: Moment, _: &Vars) {
     ///         if let Moment::Sent { short: true, .. } = moment {
-    ///             self.held_the_last = !self.held_the_last;
+    ///             self.let_the_next_go = !self.let_the_next_go;
     ///         }
     ///     }
     /// }

@@ -123,7 +123,8 @@ pub struct Offer {
     pub pass_over_mss: bool,
     /// Octets unacknowledged when this pass began.
     pub outstanding_on_entry: u64,
-    /// Since when the runt that starts here has been held, if it has been.
+    /// Since when the runt that starts here has been held, if it has been: by whatever rule, `TCP_CORK`'s
+    /// too. A runt that grows keeps its time; one that starts elsewhere begins anew.
     pub held_since: Option<Instant>,
 }
 
@@ -156,7 +157,8 @@ pub enum Verdict {
     Hold {
         /// The reason.
         why: Why,
-        /// When to ask again even if nothing changed.
+        /// When to ask again even if nothing changed. It must lie after `vars.now`: a time that is not later
+        /// counts as none, and the runt may wait for the persist timer.
         until: Option<Instant>,
     },
 }
@@ -283,7 +285,7 @@ pub enum Moment {
         /// It goes on.
         resumed: bool,
     },
-    /// A piece of a write reached the send buffer; the sender is asked next.
+    /// A piece of a write reached the send buffer (`written` includes it); the sender is asked next.
     ChunkCopied {
         /// Whether the write has more to copy (`resid` is not zero).
         more_to_come: bool,
@@ -301,7 +303,8 @@ pub enum Moment {
     },
     /// An acknowledgment of new data arrived.
     AckArrived,
-    /// A segment with data left.
+    /// A segment with data left, and `nxt` has moved. What is sent again and tail loss probes come here,
+    /// too: `because` tells them.
     Sent {
         /// What it carried.
         span: Span,
@@ -318,7 +321,8 @@ pub enum Moment {
 /// if what is left to send is a runt. Before the rule come the window (see
 /// [`takes_window_cuts`](Self::takes_window_cuts)), MORE (see [`includes_more`](Self::includes_more)) and
 /// TCP_CORK; after it TCP_NODELAY, which overrules a hold for most [reasons](Why::outranks_nodelay).
-/// A hold without a time ends with the next acknowledgment or write, or when the persist timer fires.
+/// A hold without a time ends with the next acknowledgment or write, when the persist timer fires, or
+/// with a tail loss probe where the profile has them (`rack_tlp`).
 pub trait Rule {
     /// Whether the runt may go. Pure: asked twice, it answers the same.
     fn decide(&self, offer: &Offer, vars: &Vars) -> Verdict;
