@@ -19,15 +19,15 @@ pub enum Choice {
 
 /// An open source.
 pub struct Live {
-    from: From,
+    from: Origin,
     judge: Judge,
     /// Why the kernel is not asked, where packets stand in for it.
     instead: Option<kernel::Lacking>,
 }
 
-enum From {
-    Kernel(kernel::Source),
-    Packets(packets::Source),
+enum Origin {
+    Kernel(Box<kernel::Source>),
+    Packets(Box<packets::Source>),
 }
 
 /// Why no source can be opened, in one line.
@@ -56,12 +56,18 @@ impl Live {
         interface: Option<&str>,
     ) -> Result<Self, Lacking> {
         let (from, instead) = match choice {
-            Choice::Kernel => (From::Kernel(kernel::Source::open(options)?), None),
-            Choice::Packets => (From::Packets(packets::Source::open(interface)?), None),
+            Choice::Kernel => (
+                Origin::Kernel(Box::new(kernel::Source::open(options)?)),
+                None,
+            ),
+            Choice::Packets => (
+                Origin::Packets(Box::new(packets::Source::open(interface)?)),
+                None,
+            ),
             Choice::Best => match kernel::Source::open(options) {
-                Ok(source) => (From::Kernel(source), None),
+                Ok(source) => (Origin::Kernel(Box::new(source)), None),
                 Err(lacking) => match packets::Source::open(interface) {
-                    Ok(source) => (From::Packets(source), Some(lacking)),
+                    Ok(source) => (Origin::Packets(Box::new(source)), Some(lacking)),
                     Err(packets) => return Err(Lacking::Both(lacking, packets)),
                 },
             },
@@ -76,19 +82,19 @@ impl Live {
     /// Hands over what is new, after `patience` at most.
     pub fn poll(&mut self, patience: Duration, mut found: impl FnMut(Finding)) {
         match &mut self.from {
-            From::Kernel(source) => {
+            Origin::Kernel(source) => {
                 let judge = &mut self.judge;
                 source.poll(patience, |event| judge.take(event, &mut found));
             }
-            From::Packets(source) => source.poll(patience, found),
+            Origin::Packets(source) => source.poll(patience, found),
         }
     }
 
     /// Judges what is still open: nothing more will come.
     pub fn finish(&mut self, found: impl FnMut(Finding)) {
         match &mut self.from {
-            From::Kernel(_) => self.judge.finish(found),
-            From::Packets(source) => source.finish(found),
+            Origin::Kernel(_) => self.judge.finish(found),
+            Origin::Packets(source) => source.finish(found),
         }
     }
 
@@ -96,8 +102,8 @@ impl Live {
     #[must_use]
     pub fn name(&self) -> &'static str {
         match self.from {
-            From::Kernel(_) => "kernel",
-            From::Packets(_) => "packets",
+            Origin::Kernel(_) => "kernel",
+            Origin::Packets(_) => "packets",
         }
     }
 
@@ -105,11 +111,11 @@ impl Live {
     #[must_use]
     pub fn describe(&self) -> String {
         match (&self.from, &self.instead) {
-            (From::Kernel(source), _) => {
+            (Origin::Kernel(source), _) => {
                 format!("asking the kernel (BPF, {})", source.hooks().name())
             }
-            (From::Packets(_), None) => "reading packets".to_owned(),
-            (From::Packets(_), Some(lacking)) => {
+            (Origin::Packets(_), None) => "reading packets".to_owned(),
+            (Origin::Packets(_), Some(lacking)) => {
                 format!("reading packets, as the kernel cannot be asked ({lacking})")
             }
         }
@@ -118,14 +124,14 @@ impl Live {
     /// Whether findings say by the handshake which side is the server.
     #[must_use]
     pub fn knows_sides(&self) -> bool {
-        matches!(self.from, From::Packets(_))
+        matches!(self.from, Origin::Packets(_))
     }
 
     /// Events or packets for which there was no room, and findings that could not be placed.
     pub fn lost(&mut self) -> u64 {
         match &mut self.from {
-            From::Kernel(source) => source.lost(),
-            From::Packets(source) => source.dropped() + source.unplaced(),
+            Origin::Kernel(source) => source.lost(),
+            Origin::Packets(source) => source.dropped() + source.unplaced(),
         }
     }
 

@@ -22,6 +22,7 @@ impl Lateness {
             unsafe { libc::setpriority(libc::PRIO_PROCESS, 0, -15) };
             let mut late = Vec::new();
             while !end.load(Ordering::Relaxed) {
+                #[expect(clippy::disallowed_methods, reason = "what is measured is real time")]
                 let before = Instant::now();
                 std::thread::sleep(NAP);
                 late.push(before.elapsed().saturating_sub(NAP));
