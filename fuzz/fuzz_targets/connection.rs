@@ -12,8 +12,8 @@ use tinygram_engine::connection::{Config, Wrote};
 use tinygram_engine::extensions::{Extensions, Keepalive};
 use tinygram_engine::receiver::ReceiverConfig;
 use tinygram_engine::receiver::ack_policy::{AckPolicy, AckTimer};
-use tinygram_engine::sender::congestion::restart::{IdleAfter, IdleRestart};
 use tinygram_engine::sender::congestion::Congestion;
+use tinygram_engine::sender::congestion::restart::{IdleAfter, IdleRestart};
 use tinygram_engine::sender::send_policy::{BlockedOn, SendPolicy};
 use tinygram_engine::sender::{RtoRules, SenderConfig};
 use tinygram_engine::socket::copy_rule::{CopyRule, Linux, Mclbytes, SunOs, WholeWrite};
@@ -58,12 +58,16 @@ struct Switches {
     sack: bool,
     dsack: bool,
     rack_tlp: bool,
+    rate_reduction: bool,
     limited_transmit: bool,
     black_hole_detection: bool,
     blind_attack_defence: bool,
     keepalive: bool,
     user_timeout: bool,
+    time_wait_ignores_resets: bool,
     fin_wait_2: bool,
+    receive_buffer_grows: bool,
+    push_ends_writes: bool,
 }
 
 #[derive(Arbitrary, Debug)]
@@ -247,7 +251,9 @@ impl World {
     }
 
     fn is_due(&self) -> bool {
-        self.connection.next_wakeup().is_some_and(|at| at <= self.now)
+        self.connection
+            .next_wakeup()
+            .is_some_and(|at| at <= self.now)
     }
 
     fn check(&mut self) {
@@ -364,12 +370,16 @@ impl Switches {
             sack: self.sack,
             dsack: self.dsack,
             rack_tlp: self.rack_tlp,
+            rate_reduction: self.rate_reduction,
             limited_transmit: self.limited_transmit,
             black_hole_detection: self.black_hole_detection,
             blind_attack_defence: self.blind_attack_defence,
             keepalive: self.keepalive.then_some(Keepalive::LINUX),
             user_timeout: limit(self.user_timeout),
+            time_wait_ignores_resets: self.time_wait_ignores_resets,
             fin_wait_2: limit(self.fin_wait_2),
+            receive_buffer_most: self.receive_buffer_grows.then_some(1 << 22),
+            push_ends_writes: self.push_ends_writes.then_some(2),
         }
     }
 }
