@@ -81,7 +81,7 @@ macro_rules! registry {
                 }
             }
 
-            /// What a connection makes of it: the rule, with a memory that is empty.
+            /// What a connection makes of it: the rule, with a memory that is empty; a rule of one's own as it is.
             #[must_use]
             pub fn install(self) -> $installed {
                 match self {

@@ -242,7 +242,7 @@ fn names_are_read_and_printed_and_an_unknown_one_says_which_there_are() {
         .expect_err("misspelt")
         .to_string();
     assert!(
-        unknown.starts_with("no send policy is called `nagel`; there are nagle, off, "),
+        unknown.starts_with("no send policy is called `nagel`; there are nagle, "),
         "{unknown}"
     );
     let control = "reno".parse::<Congestion>().expect("listed");
