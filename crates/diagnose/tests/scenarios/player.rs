@@ -6,6 +6,22 @@
 use tinygram_diagnose::{Analyzer, Parameters, Report};
 use tinygram_wire::capture::{Frame, LinkType};
 
+/// A handshake of a short way.
+pub(crate) const OPEN: &str = "
+    0.0   c S
+    0.1   s S.
+    0.15  c .
+";
+
+/// A stall of 41 ms behind two writes.
+pub(crate) const STALL: &str = "
+    10.0  c P 100
+    51.0  s .
+    51.05 c P 200
+    51.20 s P 300
+    51.25 c .
+";
+
 /// Reads a script to the analyzer.
 pub(crate) struct Player {
     pub(crate) analyzer: Analyzer,

@@ -1,25 +1,7 @@
 //! Conversations written out, and what is found in them.
-//! `common/player.rs` says how a script is read.
 
-#[path = "common/player.rs"]
-mod player;
-
-use player::Player;
+use crate::player::{OPEN, Player, STALL};
 use tinygram_diagnose::{Analyzer, Kind, Lookalike, Parameters, Report};
-
-const OPEN: &str = "
-    0.0   c S
-    0.1   s S.
-    0.15  c .
-";
-
-const STALL: &str = "
-    10.0  c P 100
-    51.0  s .
-    51.05 c P 200
-    51.20 s P 300
-    51.25 c .
-";
 
 fn stalls(report: &Report) -> Vec<(Kind, i64)> {
     let ms = |ns: i64| (ns + 500_000) / 1_000_000;

@@ -1,0 +1,5 @@
+//! Conversations written out, and what is found in them; `player.rs` says how they are written.
+
+mod conversations;
+mod floods;
+mod player;
