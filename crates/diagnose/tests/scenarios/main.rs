@@ -3,3 +3,4 @@
 mod conversations;
 mod floods;
 mod player;
+mod sight;
