@@ -16,6 +16,12 @@ pub(crate) fn opened_with(opening: [u8; 4]) -> Half {
     }
 }
 
+/// The same, but for this.
+pub(crate) fn changed(mut half: Half, change: impl FnOnce(&mut Half)) -> Half {
+    change(&mut half);
+    half
+}
+
 fn end(host: u8) -> Endpoint {
     std::net::SocketAddr::from(([10, 0, 0, host], 1000 + u16::from(host))).into()
 }
