@@ -349,3 +349,34 @@ fn a_windows_wait_costs_a_round_trip_less() {
     }
     assert_eq!(cost_ns(Kind::WriteWriteRead, &hold(), 15 * MS), 40 * MS);
 }
+
+/// Davids' 78 and 84 bytes, with 12 for timestamps and 20 for IPv6.
+#[test]
+fn options_and_ipv6_add_to_the_headers() {
+    let overhead = |ends: [&str; 2], timestamps| {
+        let end = |text: &str| text.parse::<std::net::SocketAddr>().expect(text).into();
+        let ends = crate::flow::connection::Ends {
+            ends: ends.map(end),
+        };
+        let mut connection = Connection::new(ends, 0, mark(1, 0));
+        connection.last_ns = 1000 * MS;
+        let half = &mut connection.halves[0];
+        half.timestamps = timestamps;
+        let tally = &mut half.tally;
+        (tally.segments, tally.short, tally.bytes, tally.acks) = (100, 100, 1000, 50);
+        (tally.mergeable, tally.mergeable_bytes, tally.runs) = (99, 990, 1);
+        let found = tinygram_flood::find(&connection, 0, 1000).expect("a flood");
+        let Facts::Flood(flood) = found.facts else {
+            panic!("a flood");
+        };
+        flood.overhead_percent
+    };
+    let v4 = ["10.0.0.1:40000", "10.0.0.2:80"];
+    let v6 = ["[fd00::1]:40000", "[fd00::2]:80"];
+    // 100 segments and 50 ACKs for 1000 bytes.
+    let percent = |data: u32, ack: u32| f64::from(10 * data + 5 * ack);
+    assert_eq!(overhead(v4, false), percent(78, 84));
+    assert_eq!(overhead(v4, true), percent(90, 96));
+    assert_eq!(overhead(v6, false), percent(98, 104));
+    assert_eq!(overhead(v6, true), percent(110, 116));
+}

@@ -3,4 +3,5 @@
 mod conversations;
 mod floods;
 mod player;
+mod pools;
 mod sight;
