@@ -204,3 +204,6 @@ const LATE_ROUND_TRIP_NS: i64 = 80_000_000;
 const TICK_NS: i64 = 4_000_000;
 /// Two clocks, or two queues of one, may disagree by this much about what came first.
 const BLUR_NS: i64 = 50_000;
+
+#[cfg(test)]
+mod tests;

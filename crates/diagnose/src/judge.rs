@@ -165,3 +165,6 @@ const TIMER_NS: i64 = 20_000_000;
 const TIMERS_NS: i64 = 500_000_000;
 /// An answer within this time answers the segment before it.
 const AT_ONCE_NS: i64 = 5_000_000;
+
+#[cfg(test)]
+mod tests;

@@ -165,4 +165,94 @@ mod tests {
         assert!((tail(2.0, 3) - 0.323_323_583).abs() < 1e-6);
         assert!((tail(0.5, 0) - 1.0).abs() < 1e-12);
     }
+
+    /// Widths are powers of two from 60 us on, up to 15 ms and all that is wider.
+    #[test]
+    fn a_hit_is_kept_by_how_close_it_was() {
+        let buckets = [
+            0,
+            60_000,
+            60_001,
+            120_000,
+            120_001,
+            15_360_000,
+            15_360_001,
+            60 * MS,
+        ];
+        assert_eq!(buckets.map(bucket), [0, 0, 1, 1, 2, 8, 8, 8]);
+        assert_eq!(bucket(7_680_000), 7);
+        assert_eq!(bucket(7_680_001), 8);
+    }
+
+    /// One hit within 60 us after 60 ms: twice a thousandth of an accident, by Poisson's law.
+    #[test]
+    fn the_odds_are_those_of_the_width_and_the_time_between() {
+        let poisson = |expected: f64| 1.0 - (-expected).exp();
+        let close = |a: f64, b: f64| (a - b).abs() < 1e-6;
+        let mut odds = Odds::default();
+        assert!(!odds.any());
+        assert!(close(odds.accident(0, false), 1.0));
+        odds.hit(60_000, 60 * MS);
+        assert!(odds.any());
+        assert!(close(odds.accident(0, false), poisson(0.002)));
+        // A capture point that blurs more widens the hit; far away one alone must be very sharp.
+        assert!(close(odds.accident(120_000, false), poisson(0.004)));
+        assert!(close(odds.accident(0, true), poisson(0.002)));
+        assert!(close(odds.accident(150_000, true), 1.0));
+        odds.miss(60 * MS);
+        assert!(close(odds.accident(0, false), poisson(0.004)));
+        odds.hit(60_000, 60 * MS);
+        // Two or more of an expected 0.006.
+        let two = 1.0 - (-0.006_f64).exp() * 1.006;
+        assert!(close(odds.accident(0, false), two));
+        assert!(close(
+            odds.accident(150_000, true),
+            1.0 - (-0.015_f64).exp() * 1.015
+        ));
+    }
+
+    /// What two directions show counts as if one had shown it.
+    #[test]
+    fn joined_odds_are_those_of_all_occasions() {
+        let (mut one, mut other, mut both) = (Odds::default(), Odds::default(), Odds::default());
+        for odds in [&mut one, &mut both] {
+            odds.hit(50_000, 40 * MS);
+            odds.miss(30 * MS);
+        }
+        for odds in [&mut other, &mut both] {
+            odds.hit(2 * MS, 50 * MS);
+            odds.hit(50_000, 60 * MS);
+            odds.miss(70 * MS);
+        }
+        one.join(&other);
+        assert_eq!((one.hits, one.misses), (both.hits, both.misses));
+        assert_eq!(one.hits(), 3);
+        let off = one.accident(0, false) - both.accident(0, false);
+        assert!(off.abs() < 1e-9, "{off}");
+    }
+
+    /// Two thirds within 60 us: what is four times as loose is of the habit still, unless the capture
+    /// point blurs more, or hardly any occasion was missed.
+    #[test]
+    fn a_loose_fit_is_none_of_a_sharp_habit() {
+        let mut odds = Odds::default();
+        for _ in 0..6 {
+            odds.hit(50_000, 40 * MS);
+        }
+        odds.miss(40 * MS);
+        assert!(odds.vouches_for(240_000, 0) && !odds.vouches_for(240_001, 0));
+        assert!(odds.vouches_for(900_000, 480_001) && !odds.vouches_for(960_001, 480_001));
+        // Two thirds are reached with the loose ones only.
+        odds.miss(40 * MS);
+        for _ in 0..4 {
+            odds.hit(100_000, 40 * MS);
+        }
+        assert!(odds.vouches_for(480_000, 0) && !odds.vouches_for(480_001, 0));
+        // Eight hits for each miss: steady, and up to 4 ms are of the habit.
+        let mut steady = odds;
+        steady.misses = 1;
+        assert!(steady.vouches_for(3_840_000, 0) && !steady.vouches_for(3_840_001, 0));
+        steady.misses = 2;
+        assert!(!steady.vouches_for(3_840_000, 0));
+    }
 }

@@ -247,3 +247,6 @@ fn release_evidence(finding: &Finding, first: String) -> Vec<String> {
     }
     said
 }
+
+#[cfg(test)]
+pub(crate) mod tests;

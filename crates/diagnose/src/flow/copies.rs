@@ -69,3 +69,6 @@ fn hash(segment: &Segment, around: &Around, from: usize) -> u32 {
 const COPY_US: u32 = 500;
 /// The same, where the packet's own number says that it is one.
 const NUMBERED_US: u32 = 20_000;
+
+#[cfg(test)]
+mod tests;

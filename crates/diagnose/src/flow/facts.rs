@@ -121,3 +121,6 @@ fn is_private(address: IpAddr) -> bool {
 const MANY: u8 = 4;
 /// Light makes 200 km in this time, there and back; a provider's first router alone takes longer.
 const RELAY_NS: i64 = 2_500_000;
+
+#[cfg(test)]
+mod tests;

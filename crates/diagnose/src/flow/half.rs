@@ -520,7 +520,7 @@ impl Half {
         let gap_ns = mark.time_ns - self.sent.time_ns;
         if !self.peer_between
             && gap_ns < MERGE_NS
-            && self.last_len < mss
+            && (1..mss).contains(&self.last_len)
             && self.last_len + segment.payload <= mss
         {
             tally.mergeable += 1;
@@ -568,3 +568,6 @@ const LATEST_NS: i64 = 500_000_000;
 const MERGE_NS: i64 = 10_000_000;
 /// As many short segments right after each other are no message's pieces.
 const LONG_RUN: u32 = 16;
+
+#[cfg(test)]
+pub(crate) mod tests;

@@ -177,14 +177,14 @@ fn hash(ends: &Ends) -> u64 {
     let key = key();
     let x = fold(
         a.low ^ key,
-        b.low ^ ports.wrapping_mul(0x9e37_79b9_7f4a_7c15),
+        b.low ^ ports.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ key.rotate_left(32),
     );
     fold(x ^ a.high, b.high ^ key)
 }
 
 #[inline]
 fn fold(a: u64, b: u64) -> u64 {
-    let product = u128::from(a) * u128::from(b | 1);
+    let product = u128::from(a) * u128::from(b);
     (product >> 64) as u64 ^ product as u64
 }
 
@@ -195,3 +195,6 @@ fn key() -> u64 {
 
 /// How many ended connections are kept for their stragglers.
 const LINGER: usize = 1024;
+
+#[cfg(test)]
+mod tests;

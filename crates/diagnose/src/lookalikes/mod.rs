@@ -170,3 +170,63 @@ impl RuledOut {
 
 /// Events of one connection that are kept with their frames.
 const EVENTS: usize = 64;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_tally_adds_up_and_keeps_the_first_frame() {
+        let mut out = RuledOut::default();
+        out.add(Lookalike::Loss, 7, 100);
+        out.add(Lookalike::Loss, 9, 20);
+        let loss = out.of(Lookalike::Loss);
+        assert_eq!((loss.count, loss.time_ns, loss.first_frame), (2, 120, 7));
+        assert_eq!(out.of(Lookalike::Relay).count, 0);
+        assert_eq!(out.iter().count(), 1);
+    }
+
+    /// Several at once: the first of all is the first of either, and none changes nothing.
+    #[test]
+    fn tallies_join() {
+        let several = |count, time_ns, first_frame| Tally {
+            count,
+            time_ns,
+            first_frame,
+        };
+        let mut out = RuledOut::default();
+        let now = |out: &RuledOut| {
+            let tally = out.of(Lookalike::ThinkTime);
+            (tally.count, tally.time_ns, tally.first_frame)
+        };
+        out.add_all(Lookalike::ThinkTime, &several(0, 0, 0));
+        assert_eq!(now(&out), (0, 0, 0));
+        out.add_all(Lookalike::ThinkTime, &several(3, 30, 50));
+        assert_eq!(now(&out), (3, 30, 50));
+        out.add_all(Lookalike::ThinkTime, &several(2, 4, 60));
+        assert_eq!(now(&out), (5, 34, 50));
+        out.add_all(Lookalike::ThinkTime, &several(1, 1, 40));
+        assert_eq!(now(&out), (6, 35, 40));
+        out.add_all(Lookalike::ThinkTime, &several(0, 0, 1));
+        assert_eq!(now(&out), (6, 35, 40));
+    }
+
+    #[test]
+    fn the_first_sixty_four_events_are_kept() {
+        let mut out = RuledOut::default();
+        for frame in 1..=70 {
+            out.add(Lookalike::Loss, frame, 5);
+        }
+        let frames: Vec<u64> = out.events().iter().map(|event| event.frame).collect();
+        assert_eq!(frames, (1..=64).collect::<Vec<_>>());
+        assert_eq!(out.of(Lookalike::Loss).count, 70);
+    }
+
+    #[test]
+    fn every_lookalike_has_a_name_and_a_reason_of_its_own() {
+        let names: std::collections::BTreeSet<_> = Lookalike::ALL.map(Lookalike::name).into();
+        let reasons: std::collections::BTreeSet<_> = Lookalike::ALL.map(Lookalike::reason).into();
+        assert_eq!((names.len(), reasons.len()), (11, 11));
+        assert!(reasons.iter().all(|reason| reason.len() > 20));
+    }
+}

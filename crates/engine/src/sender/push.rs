@@ -37,6 +37,8 @@ impl Pushes {
     pub(super) fn new(least_burst: u32) -> Box<Self> {
         Box::new(Self {
             least_burst: least_burst.into(),
+            // The SYN counts as marked (`tcp_connect`).
+            last: Offset::FIRST,
             ..Self::default()
         })
     }

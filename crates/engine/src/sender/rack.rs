@@ -172,3 +172,6 @@ impl Rack {
         });
     }
 }
+
+#[cfg(test)]
+mod tests;

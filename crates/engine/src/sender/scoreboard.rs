@@ -280,3 +280,6 @@ pub(super) enum Judged {
     /// Neither this one nor any above it is lost.
     Enough,
 }
+
+#[cfg(test)]
+mod tests;

@@ -525,3 +525,6 @@ fn mark_by_dup_thresh(board: &mut Scoreboard, mss: u64) {
         false => Judged::Enough,
     });
 }
+
+#[cfg(test)]
+mod tests;

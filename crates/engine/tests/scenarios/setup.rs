@@ -116,6 +116,9 @@ pub(crate) fn stage(setup: &Setup, instead: Instead<'_>) -> Result<Stage, Unread
                     config.extensions.user_timeout = Some(time(length)?);
                 }
                 ("fin-wait-2", [length]) => config.extensions.fin_wait_2 = Some(time(length)?),
+                ("push", ["write-ends", burst]) => {
+                    config.extensions.push_ends_writes = Some(number(burst)? as u32);
+                }
                 ("congestion", [name]) => {
                     sender.congestion = Congestion::named(name)
                         .ok_or_else(|| format!("{name} is none of {:?}", Congestion::NAMES))?;
@@ -183,6 +186,7 @@ fn switch_on(extensions: &mut Extensions, name: &str) -> Result<(), String> {
         "sack" => &mut extensions.sack,
         "dsack" => &mut extensions.dsack,
         "rack-tlp" => &mut extensions.rack_tlp,
+        "rate-reduction" => &mut extensions.rate_reduction,
         "black-hole-detection" => &mut extensions.black_hole_detection,
         "blind-attack-defence" => &mut extensions.blind_attack_defence,
         "limited-transmit" => &mut extensions.limited_transmit,

@@ -1,0 +1,382 @@
+//! Which kind a hold is: each rule at its bounds.
+
+use super::*;
+use crate::flow::half::tests::{changed, opened_with};
+
+const MSS: u32 = 1000;
+const MS: i64 = 1_000_000;
+
+fn mark(frame: u64, time_ns: i64) -> Mark {
+    Mark { frame, time_ns }
+}
+
+/// 200 bytes that waited 40 ms for the ACK of 100.
+pub(crate) fn hold() -> Hold {
+    Hold {
+        trigger: mark(1, 0),
+        release: Some(mark(2, 40 * MS)),
+        held: mark(3, 40 * MS),
+        trigger_len: 100,
+        held_len: 200,
+        flight: 100,
+        ack_wait_ns: 40 * MS,
+        reaction_ns: 0,
+        sender_distance_ns: None,
+        off_ns: 0,
+        pushed: true,
+        mss: MSS,
+        room: 60_000,
+        fresh: true,
+        prompt: false,
+        repeated: false,
+        pieces: Pieces::Unknown,
+        defied: 0,
+    }
+}
+
+fn kind(hold: &Hold) -> Option<Kind> {
+    classify(hold, &opened_with([4, 8, 16, 0]))
+}
+
+/// Of a sender whose window opened from one segment.
+fn kind_from_one(hold: &Hold) -> Option<Kind> {
+    classify(hold, &opened_with([1, 2, 2, 0]))
+}
+
+#[test]
+fn a_short_one_behind_a_short_one_is_write_write_read() {
+    assert_eq!(kind(&hold()), Some(Kind::WriteWriteRead));
+    let held_len = MSS - 1;
+    assert_eq!(
+        kind(&Hold { held_len, ..hold() }),
+        Some(Kind::WriteWriteRead)
+    );
+    let release = None;
+    assert_eq!(kind(&Hold { release, ..hold() }), Some(Kind::CorkHeld));
+}
+
+#[test]
+fn a_short_one_behind_full_ones_is_odd_full_short_final() {
+    let behind = |trigger_len, flight| {
+        kind(&Hold {
+            trigger_len,
+            flight,
+            ..hold()
+        })
+    };
+    let odd = Some(Kind::OddFullShortFinal);
+    assert_eq!((behind(1000, 1000), behind(3000, 3000)), (odd, odd));
+    assert_eq!(behind(999, 999), Some(Kind::WriteWriteRead));
+    assert_eq!(behind(1001, 1001), Some(Kind::WriteWriteRead));
+}
+
+/// A multiple of 512 bytes, more than a segment, that ends in a short one.
+#[test]
+fn a_torn_message_is_as_long_as_a_buffer() {
+    let torn = |flight, held_len| {
+        kind(&Hold {
+            trigger_len: flight % MSS,
+            flight,
+            held_len,
+            ..hold()
+        })
+    };
+    assert_eq!(torn(4096, 4), Some(Kind::BufferTearing));
+    assert_eq!(torn(1024, 999), Some(Kind::BufferTearing));
+    assert_eq!(torn(4095, 4), Some(Kind::WriteWriteRead));
+    assert_eq!(torn(512, 4), Some(Kind::WriteWriteRead));
+    let exactly_a_segment = Hold {
+        mss: 1024,
+        trigger_len: 500,
+        flight: 1024,
+        ..hold()
+    };
+    assert_eq!(kind(&exactly_a_segment), Some(Kind::WriteWriteRead));
+}
+
+/// A full segment that waited: the buffer of the sender or that of the receiver was full.
+#[test]
+fn a_full_segment_waits_for_a_buffer() {
+    let full = |flight, room| Hold {
+        trigger_len: 500,
+        held_len: MSS,
+        fresh: false,
+        flight,
+        room,
+        ..hold()
+    };
+    let small = Some(Kind::SmallBuffer);
+    assert_eq!(kind(&full(65_536, 60_000)), small);
+    assert_eq!(kind(&full(65_537, 60_000)), None);
+    // The receiver's: no room, and less than two segments in all.
+    assert_eq!(
+        (kind(&full(1000, 999)), kind(&full(1000, 1000))),
+        (small, small)
+    );
+    assert!(small_buffer::is_receivers(&full(1000, 999)));
+    assert!(!small_buffer::is_receivers(&full(1000, 1000)));
+    assert!(!small_buffer::is_receivers(&full(1001, 999)));
+    assert_eq!(kind(&full(1001, 999)), None);
+}
+
+/// What fills a buffer up and leaves less than a segment behind it.
+#[test]
+fn a_buffer_leaves_a_short_one_behind_4096_to_65536_bytes() {
+    let leaves = |flight, held_len| {
+        small_buffer::leaves_a_short_one(&Hold {
+            flight,
+            held_len,
+            ..hold()
+        })
+    };
+    assert!(leaves(4096, 999) && leaves(65_536, 1));
+    assert!(!leaves(4095, 1) && !leaves(65_537, 1) && !leaves(4096, 1000));
+    let corked = Hold {
+        release: None,
+        flight: 5000,
+        ..hold()
+    };
+    assert!(!small_buffer::leaves_a_short_one(&corked));
+}
+
+/// Heidemann's short first segment, and slow start's odd ones: full segments wait in a window that opens
+/// from one.
+#[test]
+fn a_window_of_one_segment_delays_what_follows() {
+    let first = |trigger_len, flight| Hold {
+        trigger_len,
+        flight,
+        held_len: MSS,
+        ..hold()
+    };
+    let short = Some(Kind::ShortInitialSegment);
+    let full = Some(Kind::SlowStartDelayedAck);
+    assert_eq!(kind_from_one(&first(400, 400)), short);
+    assert_eq!(kind_from_one(&first(999, 2999)), short);
+    assert_eq!(kind_from_one(&first(1000, 1000)), full);
+    assert_eq!(kind_from_one(&first(1000, 3999)), full);
+    let buffer = Some(Kind::SmallBuffer);
+    assert_eq!(kind_from_one(&first(999, 3000)), buffer);
+    assert_eq!(kind_from_one(&first(1000, 4000)), buffer);
+    // Of a window that began larger, later in the connection, or without room at the receiver: neither.
+    assert_eq!(kind(&first(400, 400)), buffer);
+    assert_eq!(kind(&first(1000, 1000)), buffer);
+    for (trigger_len, otherwise) in [(400, buffer), (1000, buffer)] {
+        let later = Hold {
+            fresh: false,
+            ..first(trigger_len, trigger_len)
+        };
+        assert_eq!(kind_from_one(&later), otherwise);
+        let no_room = Hold {
+            room: 999,
+            flight: 5000,
+            ..first(trigger_len, trigger_len)
+        };
+        assert_eq!(kind_from_one(&no_room), None);
+        let just_room = Hold {
+            room: 1000,
+            ..first(trigger_len, trigger_len)
+        };
+        assert_ne!(kind_from_one(&just_room), buffer);
+    }
+    // What is short is held by a policy.
+    let held_len = 999;
+    let short = Hold {
+        held_len,
+        ..first(400, 400)
+    };
+    assert_eq!(kind_from_one(&short), Some(Kind::WriteWriteRead));
+    let odd = Hold {
+        held_len,
+        ..first(1000, 1000)
+    };
+    assert_eq!(kind_from_one(&odd), Some(Kind::OddFullShortFinal));
+}
+
+/// Nagle's round trip: only where neither window can be what held the segment.
+#[test]
+fn a_round_trip_is_nagles_where_no_window_was_in_the_way() {
+    let measured = |opening| {
+        changed(opened_with(opening), |half| {
+            half.handshake_ns = 50_000_000;
+        })
+    };
+    let is = |hold: &Hold, half: &Half| nagle_round_trip::is(hold, half, Some(100 * MS));
+    let half = measured([4, 8, 0, 0]);
+    assert!(is(&hold(), &half));
+    assert!(!nagle_round_trip::is(&hold(), &half, None));
+    assert!(!is(&hold(), &opened_with([4, 8, 0, 0])));
+    let full = Hold {
+        held_len: MSS,
+        ..hold()
+    };
+    assert!(!is(&full, &half));
+    let room = |room| Hold { room, ..hold() };
+    assert!(is(&room(200), &half) && !is(&room(199), &half));
+    let waited = |ns| Hold {
+        held: mark(3, ns),
+        ..hold()
+    };
+    assert!(is(&waited(25 * MS), &half) && !is(&waited(25 * MS - 1), &half));
+    // Less than any window in flight; two segments, unless the window opened from one.
+    let behind = |flight| Hold { flight, ..hold() };
+    let from_one = measured([1, 2, 2, 0]);
+    assert!(is(&behind(2000), &half) && !is(&behind(2001), &half));
+    assert!(is(&behind(999), &from_one) && !is(&behind(1000), &from_one));
+    // This sender had as much in flight before, but not in this first flight.
+    let peak = |peak_flight| {
+        changed(measured([4, 8, 0, 0]), |half| {
+            half.peak_flight = peak_flight;
+        })
+    };
+    let later = Hold {
+        fresh: false,
+        ..behind(5000)
+    };
+    assert!(is(&later, &peak(5200)) && !is(&later, &peak(5199)));
+    assert!(!is(&behind(5000), &peak(5200)));
+    let again = Hold {
+        repeated: true,
+        ..behind(5000)
+    };
+    assert!(is(&again, &half));
+    // It let an earlier ACK of the flight go by.
+    let apart = |released_in_parts_ns| {
+        changed(measured([4, 8, 0, 0]), |half| {
+            half.released_in_parts_ns = released_in_parts_ns;
+        })
+    };
+    assert!(is(&behind(5000), &apart(200_000)) && !is(&behind(5000), &apart(199_999)));
+}
+
+/// A window cut to an initial one, that had been twice that, and a wait of half a round trip to one and a
+/// half.
+#[test]
+fn idleness_cuts_a_window_to_an_initial_one() {
+    let rtt_ns = 100 * MS;
+    let half = |flight: u32, peak_flight| {
+        changed(Half::default(), |half| {
+            half.next = 1;
+            half.acked = 1;
+            half.last_len = MSS;
+            half.released_flight = flight;
+            half.peak_flight = peak_flight;
+            half.sent = mark(10, 0);
+            half.release = crate::flow::half::Release {
+                mark: mark(11, 90 * MS),
+                room: MSS,
+                wait_ns: 90 * MS,
+                ..Default::default()
+            };
+        })
+    };
+    let pause = |half: &Half, len: u32, at_ms: f64, rtt_ns| {
+        let segment = crate::flow::half::tests::data(1, len);
+        idle_restart::pause(half, &segment, mark(12, (at_ms * 1e6) as i64), MSS, rtt_ns)
+    };
+    let cut = |half: &Half| pause(half, MSS, 100.0, rtt_ns).is_some();
+    for segments in [2, 3, 4, 10] {
+        assert!(cut(&half(segments * MSS, 2 * segments * MSS)));
+        assert!(!cut(&half(segments * MSS, 2 * segments * MSS - 1)));
+        assert!(!cut(&half(segments * MSS + 1, 60 * MSS)));
+    }
+    assert!(!cut(&half(5 * MSS, 60 * MSS)));
+    let usual = half(2 * MSS, 4 * MSS);
+    let found = pause(&usual, MSS, 100.0, rtt_ns).expect("it is");
+    assert_eq!((found.flight, found.reaction_ns), (2 * MSS, 10 * MS));
+    assert!(pause(&usual, MSS - 1, 100.0, rtt_ns).is_none());
+    // Half a round trip and one and a half, if the ACK came then.
+    let acked_at = |at_ms: i64| {
+        changed(usual.clone(), |half| {
+            half.release = crate::flow::half::Release {
+                mark: mark(11, at_ms * MS),
+                ..usual.release
+            };
+        })
+    };
+    let wait = |at_ms: f64| pause(&acked_at(at_ms as i64), MSS, at_ms, rtt_ns).is_some();
+    assert!(wait(50.0) && !wait(49.9) && wait(149.9) && !wait(150.0));
+    // Upon the ACK: less than half a round trip behind it.
+    let behind = |at_ms| pause(&acked_at(at_ms), MSS, 100.0, rtt_ns).is_some();
+    assert!(behind(51) && !behind(50));
+    // Below 5 ms nobody notices a round trip.
+    let quick = |rtt_ns| pause(&acked_at(5), MSS, 5.0, rtt_ns).is_some();
+    assert!(quick(5 * MS) && !quick(5 * MS - 1));
+    for unlike in [
+        changed(usual.clone(), |half| {
+            half.last_len = MSS + 1;
+        }),
+        changed(usual.clone(), |half| {
+            half.last_len = 0;
+        }),
+        changed(usual.clone(), |half| {
+            half.peer_spoke = true;
+        }),
+        changed(usual.clone(), |half| {
+            half.disturbed = true;
+        }),
+        changed(usual.clone(), |half| {
+            half.release = crate::flow::half::Release {
+                room: MSS - 1,
+                ..usual.release
+            };
+        }),
+    ] {
+        assert!(!cut(&unlike), "{unlike:?}");
+    }
+    // A flight that is not acknowledged whole counts as far as it went.
+    let open = changed(usual.clone(), |half| {
+        half.next = 9;
+        half.flight = 3 * MSS;
+        half.peak_flight = 6 * MSS;
+    });
+    assert_eq!(
+        pause(&open, MSS, 100.0, rtt_ns).map(|h| h.flight),
+        Some(3 * MSS)
+    );
+}
+
+/// What a window held back would have left a round trip later at best.
+#[test]
+fn a_windows_wait_costs_a_round_trip_less() {
+    for kind in [
+        Kind::ShortInitialSegment,
+        Kind::SlowStartDelayedAck,
+        Kind::SmallBuffer,
+    ] {
+        assert_eq!(cost_ns(kind, &hold(), 15 * MS), 25 * MS);
+        assert_eq!(cost_ns(kind, &hold(), 50 * MS), 0);
+    }
+    assert_eq!(cost_ns(Kind::WriteWriteRead, &hold(), 15 * MS), 40 * MS);
+}
+
+/// Davids' 78 and 84 bytes, with 12 for timestamps and 20 for IPv6.
+#[test]
+fn options_and_ipv6_add_to_the_headers() {
+    let overhead = |ends: [&str; 2], timestamps| {
+        let end = |text: &str| text.parse::<std::net::SocketAddr>().expect(text).into();
+        let ends = crate::flow::connection::Ends {
+            ends: ends.map(end),
+        };
+        let mut connection = Connection::new(ends, 0, mark(1, 0));
+        connection.last_ns = 1000 * MS;
+        let half = &mut connection.halves[0];
+        half.timestamps = timestamps;
+        let tally = &mut half.tally;
+        (tally.segments, tally.short, tally.bytes, tally.acks) = (100, 100, 1000, 50);
+        (tally.mergeable, tally.mergeable_bytes, tally.runs) = (99, 990, 1);
+        let found = tinygram_flood::find(&connection, 0, 1000).expect("a flood");
+        let Facts::Flood(flood) = found.facts else {
+            panic!("a flood");
+        };
+        flood.overhead_percent
+    };
+    let v4 = ["10.0.0.1:40000", "10.0.0.2:80"];
+    let v6 = ["[fd00::1]:40000", "[fd00::2]:80"];
+    // 100 segments and 50 ACKs for 1000 bytes.
+    let percent = |data: u32, ack: u32| f64::from(10 * data + 5 * ack);
+    assert_eq!(overhead(v4, false), percent(78, 84));
+    assert_eq!(overhead(v4, true), percent(90, 96));
+    assert_eq!(overhead(v6, false), percent(98, 104));
+    assert_eq!(overhead(v6, true), percent(110, 116));
+}

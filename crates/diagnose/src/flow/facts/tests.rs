@@ -1,0 +1,168 @@
+//! The MSS, the roles and the way, from what a connection's segments say.
+
+use std::net::SocketAddr;
+
+use super::super::connection::Ends;
+use super::super::half::Mark;
+use super::*;
+
+fn between(one: &str, other: &str) -> Connection {
+    let end = |text: &str| text.parse::<SocketAddr>().expect(text).into();
+    let ends = Ends {
+        ends: [end(one), end(other)],
+    };
+    Connection::new(ends, 0, Mark::default())
+}
+
+const LAN: [&str; 2] = ["10.0.0.1:40000", "10.0.0.2:80"];
+
+#[test]
+fn the_mss_is_the_lesser_offer_less_the_timestamps() {
+    let mss = |own, peer, timestamps| {
+        let mut connection = between(LAN[0], LAN[1]);
+        connection.halves[0].mss_option = own;
+        connection.halves[1].mss_option = peer;
+        connection.halves[0].timestamps = timestamps;
+        connection.mss(0)
+    };
+    assert_eq!(mss(1460, 1400, false), 1400);
+    assert_eq!(mss(1400, 1460, true), 1388);
+    assert_eq!((mss(1300, 0, false), mss(0, 1300, false)), (1300, 1300));
+    // No segment is taken for shorter than this.
+    assert_eq!((mss(100, 100, true), mss(99, 99, true)), (88, 88));
+    assert_eq!(mss(101, 101, true), 89);
+}
+
+/// Without a handshake: Ethernet's, jumbo frames', the host's own, or what is met again and again.
+#[test]
+fn the_mss_is_guessed_by_addresses_and_lengths() {
+    let guess = |[one, other]: [&str; 2], max_len, max_seen, timestamps| {
+        let mut connection = between(one, other);
+        let half = &mut connection.halves[0];
+        (half.max_len, half.max_seen, half.timestamps) = (max_len, max_seen, timestamps);
+        connection.mss(0)
+    };
+    let v6 = ["[fd00::1]:40000", "[fd00::2]:80"];
+    let own = ["127.0.0.1:40000", "127.0.0.1:80"];
+    assert_eq!(guess(LAN, 100, 9, false), 1460);
+    assert_eq!(guess(LAN, 100, 9, true), 1448);
+    assert_eq!(guess(v6, 100, 9, false), 1440);
+    assert_eq!(guess(own, 100, 9, false), 65_483);
+    for len in [8900, 8960] {
+        assert_eq!(guess(LAN, len, 1, false), len);
+    }
+    assert_eq!(guess(LAN, 8948, 1, true), 8948);
+    assert_eq!(
+        (guess(LAN, 8899, 1, false), guess(LAN, 8961, 1, false)),
+        (1460, 1460)
+    );
+    // A path with a smaller MTU: four times in a row.
+    assert_eq!(
+        (guess(LAN, 1380, 4, false), guess(LAN, 1380, 3, false)),
+        (1380, 1460)
+    );
+    assert_eq!(
+        (guess(LAN, 500, 4, false), guess(LAN, 499, 4, false)),
+        (500, 1460)
+    );
+    assert_eq!(guess(LAN, 1459, 4, false), 1459);
+}
+
+#[test]
+fn the_client_is_who_opened_or_who_has_the_higher_port() {
+    let client = |one: &str, other: &str| between(one, other).client();
+    assert_eq!(client("10.0.0.1:40000", "10.0.0.2:80"), 0);
+    assert_eq!(client("10.0.0.1:80", "10.0.0.2:40000"), 1);
+    assert_eq!(client("10.0.0.1:1023", "10.0.0.2:1024"), 1);
+    // Neither is a service's, or both are.
+    assert_eq!(client("10.0.0.1:1024", "10.0.0.2:5000"), 1);
+    assert_eq!(client("10.0.0.1:5000", "10.0.0.2:1024"), 0);
+    assert_eq!(client("10.0.0.1:80", "10.0.0.2:443"), 1);
+    assert_eq!(client("10.0.0.1:7000", "10.0.0.2:7000"), 0);
+    let mut opened = between("10.0.0.1:80", "10.0.0.2:40000");
+    opened.client = Some(0);
+    assert_eq!(
+        (opened.client(), opened.side(0), opened.side(1)),
+        (0, Side::Client, Side::Server)
+    );
+}
+
+#[test]
+fn the_round_trip_is_the_way_to_both_ends() {
+    let mut connection = between(LAN[0], LAN[1]);
+    connection.halves[0].handshake_ns = 3000;
+    assert_eq!(connection.rtt_ns(), None);
+    connection.halves[1].ack_min_ns = 40;
+    assert_eq!(connection.rtt_ns(), Some(3040));
+}
+
+/// Both were answered for themselves before, as whole messages are.
+#[test]
+fn two_segments_that_were_answered_alone_are_two_messages() {
+    let pieces = |answered, last, next| {
+        let mut connection = between(LAN[0], "10.0.0.2:5000");
+        connection.halves[0].answered_len = answered;
+        connection.halves[0].last_len = last;
+        connection.pieces(0, &Around::default(), next)
+    };
+    assert_eq!(pieces(40, 40, 40), Pieces::Pipelined);
+    assert_eq!(pieces(40, 40, 41), Pieces::Unknown);
+    assert_eq!(pieces(40, 41, 40), Pieces::Unknown);
+    assert_eq!(pieces(0, 0, 0), Pieces::Unknown);
+}
+
+#[test]
+fn private_addresses_are_those_of_no_way_out() {
+    let private = |text: &str| is_private(text.parse().expect(text));
+    for address in [
+        "10.0.0.1",
+        "172.16.3.4",
+        "192.168.1.1",
+        "127.0.0.1",
+        "169.254.1.1",
+        "100.64.0.1",
+        "100.127.255.255",
+        "::1",
+        "fd00::1",
+        "fe80::1",
+    ] {
+        assert!(private(address), "{address}");
+    }
+    for address in [
+        "8.8.8.8",
+        "172.32.0.1",
+        "100.63.255.255",
+        "100.128.0.0",
+        "101.64.0.1",
+        "2001:db8::1",
+    ] {
+        assert!(!private(address), "{address}");
+    }
+}
+
+/// A public address so near that no way out of a private network is as short, in a tunnel or made up.
+#[test]
+fn a_relay_answers_for_a_public_host() {
+    let relayed = |one: &str, change: fn(&mut Connection)| {
+        let mut connection = between("10.0.0.1:40000", one);
+        connection.halves[0].handshake_ns = 2_499_999;
+        connection.raw_ip = true;
+        change(&mut connection);
+        connection.is_relayed()
+    };
+    assert!(relayed("8.8.8.8:443", |_| {}));
+    assert!(!relayed("10.0.0.9:443", |_| {}));
+    assert!(!relayed("8.8.8.8:443", |c| c.halves[0].handshake_ns = 2_500_000));
+    assert!(!relayed("8.8.8.8:443", |c| c.halves[0].handshake_ns = u32::MAX));
+    assert!(!relayed("8.8.8.8:443", |c| c.raw_ip = false));
+    let made_up = |c: &mut Connection| {
+        c.raw_ip = false;
+        c.halves[1].ttl = 2;
+    };
+    assert!(relayed("8.8.8.8:443", made_up));
+    let not_the_public_one = |c: &mut Connection| {
+        c.raw_ip = false;
+        c.halves[0].ttl = 2;
+    };
+    assert!(!relayed("8.8.8.8:443", not_the_public_one));
+}

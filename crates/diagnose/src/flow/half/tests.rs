@@ -1,0 +1,470 @@
+//! What one direction remembers, segment by segment.
+
+use tinygram_engine::options::Timestamps;
+use tinygram_wire::endpoint::Endpoint;
+
+use super::*;
+
+const MS: i64 = 1_000_000;
+const MSS: u32 = 1000;
+
+/// A sender whose first rounds had so many segments.
+pub(crate) fn opened_with(opening: [u8; 4]) -> Half {
+    Half {
+        opening,
+        ..Half::default()
+    }
+}
+
+/// The same, but for this.
+pub(crate) fn changed(mut half: Half, change: impl FnOnce(&mut Half)) -> Half {
+    change(&mut half);
+    half
+}
+
+fn end(host: u8) -> Endpoint {
+    std::net::SocketAddr::from(([10, 0, 0, host], 1000 + u16::from(host))).into()
+}
+
+/// A segment of the sender's from `seq` on.
+pub(crate) fn data(seq: u32, payload: u32) -> Segment {
+    Segment {
+        source: end(1),
+        destination: end(2),
+        seq,
+        ack: 1,
+        flags: Flags::ACK.with(Flags::PSH),
+        window: 60_000,
+        payload,
+        options: Default::default(),
+    }
+}
+
+/// An ACK of the receiver's.
+pub(crate) fn ack(ack: u32) -> Segment {
+    Segment {
+        source: end(2),
+        destination: end(1),
+        ack,
+        flags: Flags::ACK,
+        ..data(1, 0)
+    }
+}
+
+pub(crate) fn mark(frame: u64, time_ns: i64) -> Mark {
+    Mark { frame, time_ns }
+}
+
+/// A sender, and a clock and a frame number that run on.
+struct Told {
+    half: Half,
+    frame: u64,
+}
+
+impl Told {
+    fn from(next: u32) -> Self {
+        let mut half = Half::default();
+        half.on_ack(&ack(next), mark(1, 0), 60_000, MSS);
+        Self { half, frame: 1 }
+    }
+
+    fn sends(&mut self, at_ms: f64, payload: u32) -> &mut Self {
+        let segment = data(self.half.next, payload);
+        self.sends_as(at_ms, &segment)
+    }
+
+    fn sends_as(&mut self, at_ms: f64, segment: &Segment) -> &mut Self {
+        self.frame += 1;
+        let at = mark(self.frame, (at_ms * 1e6) as i64);
+        self.half.on_data(segment, &Around::default(), at, MSS);
+        self
+    }
+
+    fn hears(&mut self, at_ms: f64, number: u32) -> &mut Self {
+        self.hears_as(at_ms, &ack(number), 60_000)
+    }
+
+    fn hears_as(&mut self, at_ms: f64, segment: &Segment, window: u32) -> &mut Self {
+        self.frame += 1;
+        let at = mark(self.frame, (at_ms * 1e6) as i64);
+        self.half.on_ack(segment, at, window, MSS);
+        self
+    }
+}
+
+#[test]
+fn a_window_that_opens_from_one_segment_is_known_by_its_rounds() {
+    let grew = |opening| opened_with(opening).grew_from_one();
+    for opening in [[1, 2, 1, 0], [1, 3, 4, 0], [1, 2, 4, 9]] {
+        assert!(grew(opening), "{opening:?}");
+    }
+    for opening in [
+        [2, 2, 2, 0],
+        [1, 1, 2, 0],
+        [1, 4, 2, 0],
+        [1, 2, 0, 0],
+        [1, 2, 5, 0],
+    ] {
+        assert!(!grew(opening), "{opening:?}");
+    }
+}
+
+/// One segment, two upon its ACK, four upon theirs: what left between two ACKs is a round.
+#[test]
+fn rounds_are_what_left_between_two_acknowledgments() {
+    let mut told = Told::from(1);
+    told.sends(0.0, 1000).hears(50.0, 1001);
+    told.sends(51.0, 1500).hears(90.0, 2501).hears(90.5, 2501);
+    told.sends(91.0, 1000).sends(91.1, 2000).hears(95.0, 4501);
+    told.hears(96.0, 5501).sends(97.0, 300).hears(98.0, 5801);
+    told.sends(99.0, 300).hears(100.0, 6101);
+    assert_eq!(told.half.opening, [1, 2, 3, 1]);
+    assert!(told.half.grew_from_one());
+}
+
+/// Fewer hops left than any way uses up, an MSS beyond Ethernet's, or segments of more than twice what a
+/// SYN without the option allows.
+#[test]
+fn an_end_that_cannot_be_what_it_says_is_made_up() {
+    let end = |ttl, mss_option, max_len| Half {
+        ttl,
+        mss_option,
+        max_len,
+        ..Half::default()
+    };
+    for made_up in [
+        end(1, 1460, 0),
+        end(32, 1460, 0),
+        end(64, 1461, 0),
+        end(64, 536, 1073),
+    ] {
+        assert!(made_up.is_made_up(), "{made_up:?}");
+    }
+    for plain in [
+        end(0, 1460, 0),
+        end(33, 1460, 0),
+        end(64, 536, 1072),
+        end(64, 1400, 5000),
+    ] {
+        assert!(!plain.is_made_up(), "{plain:?}");
+    }
+}
+
+#[test]
+fn the_way_blurs_by_what_its_two_measures_differ() {
+    let half = |handshake_ns, ack_min_ns| Half {
+        handshake_ns,
+        ack_min_ns,
+        ..Half::default()
+    };
+    assert_eq!(half(u32::MAX, u32::MAX).receiver_distance_ns(), None);
+    assert_eq!(half(6400, u32::MAX).receiver_distance_ns(), Some(6400));
+    // A quarter of the only one.
+    assert_eq!(half(6400, u32::MAX).blur_ns(), 1600);
+    assert_eq!(half(u32::MAX, 6400).blur_ns(), 1600);
+    // What they differ by and a 64th of the shorter, a quarter at most.
+    assert_eq!(half(6400, 6500).blur_ns(), 200);
+    assert_eq!(half(6900, 6400).blur_ns(), 600);
+    assert_eq!(half(6400, 64_000).blur_ns(), 1600);
+    assert!(!half(700_000, u32::MAX).is_far());
+    assert!(half(700_001, u32::MAX).is_far());
+}
+
+/// An ACK is prompt that comes less than 10 ms after what the handshake says of the way.
+#[test]
+fn only_a_handshake_tells_that_an_ack_was_prompt() {
+    let half = |handshake_ns, wait_ns| Half {
+        handshake_ns,
+        ack_min_ns: 100_000_000,
+        release: Release {
+            wait_ns,
+            ..Release::default()
+        },
+        ..Half::default()
+    };
+    assert!(half(20_000_000, 30 * MS - 1).was_prompt());
+    assert!(!half(20_000_000, 30 * MS).was_prompt());
+    assert!(!half(u32::MAX, 20 * MS).was_prompt());
+}
+
+#[test]
+fn what_is_behind_what_was_sent_is_told_by_its_numbers() {
+    let half = Half {
+        seen: true,
+        next: 5000,
+        last_len: 100,
+        sent: mark(7, 0),
+        ..Half::default()
+    };
+    let arrival = |seq: u32, payload, time_ns| half.arrival(&data(seq, payload), time_ns);
+    assert_eq!(Half::default().arrival(&data(5000, 1), 0), Arrival::Hole);
+    assert_eq!(arrival(5000, 100, 0), Arrival::InOrder);
+    assert_eq!(arrival(5001, 100, 0), Arrival::Hole);
+    assert_eq!(arrival(4999, 0, 0), Arrival::KeepAlive);
+    assert_eq!(arrival(4999, 1, 0), Arrival::KeepAlive);
+    // It has news behind what is known.
+    assert_eq!(arrival(4999, 2, 0), Arrival::Hole);
+    assert_eq!(arrival(4000, 1001, 0), Arrival::Hole);
+    assert_eq!(arrival(4000, 1000, 0), Arrival::Retransmission);
+    // The last one, half a millisecond later; another one of its length; the last one in part.
+    assert_eq!(arrival(4900, 100, 499_999), Arrival::Copy);
+    assert_eq!(arrival(4900, 100, 500_000), Arrival::Retransmission);
+    assert_eq!(arrival(4800, 100, 0), Arrival::Retransmission);
+    assert_eq!(arrival(4900, 50, 0), Arrival::Retransmission);
+    // Sixteen megabytes back.
+    let far = 5000_u32.wrapping_sub(0x0100_0000);
+    assert_eq!(arrival(far, 100, 0), Arrival::Retransmission);
+    assert_eq!(arrival(far.wrapping_sub(1), 100, 0), Arrival::Hole);
+}
+
+#[test]
+fn an_ack_beyond_what_was_seen_tells_of_a_gap() {
+    let mut told = Told::from(1);
+    told.sends(0.0, 500).hears(1.0, 501);
+    assert_eq!((told.half.tally.missed, told.half.disturbed), (0, false));
+    told.sends(2.0, 500).hears(3.0, 1002);
+    assert_eq!((told.half.tally.missed, told.half.disturbed), (1, true));
+    assert_eq!((told.half.next, told.half.acked), (1002, 1002));
+    // What was acknowledged before says nothing.
+    told.hears(4.0, 900);
+    assert_eq!((told.half.acked, told.half.tally.acks), (1002, 2));
+}
+
+/// The room that the window leaves behind what is in flight, before the ACK.
+#[test]
+fn the_room_is_what_the_window_had_left() {
+    let room = |window| {
+        let mut told = Told::from(1);
+        told.sends(0.0, 500).sends(0.1, 700);
+        told.hears_as(50.0, &ack(501), window);
+        told.half.release.room
+    };
+    assert_eq!(room(2000), 800);
+    assert_eq!(room(1200), 0);
+    // A window that shrank leaves none; one that nobody knows is no bound.
+    assert_eq!(room(u32::MAX), u32::MAX - 1200);
+}
+
+/// The ACK of a short segment with larger ones open behind it.
+#[test]
+fn the_ack_of_a_short_segment_alone_is_told_from_others() {
+    let short = |first: u32, acked: u32, with_data: u32| {
+        let mut told = Told::from(1);
+        told.sends(0.0, first).sends(0.1, 1000);
+        let segment = Segment {
+            payload: with_data,
+            ..ack(acked)
+        };
+        told.hears_as(50.0, &segment, 60_000);
+        (told.half.release.short, told.half.release.whole)
+    };
+    assert_eq!(short(400, 401, 0), (true, false));
+    assert_eq!(short(400, 400, 0), (false, false));
+    assert_eq!(short(1000, 1001, 0), (false, false));
+    assert_eq!(short(400, 1401, 0), (false, true));
+    assert_eq!(short(400, 401, 9), (false, false));
+    // Nothing but a short segment may have waited for that, and only behind a full one.
+    let mut told = Told::from(1);
+    told.sends(0.0, 400).sends(0.1, 1000).hears(50.0, 401);
+    assert!(told.half.short_alone_acked(999, MSS));
+    assert!(!told.half.short_alone_acked(1000, MSS));
+    told.half.last_len = 999;
+    assert!(!told.half.short_alone_acked(999, MSS));
+    told.half.last_len = 1000;
+    told.hears(51.0, 1401);
+    assert!(!told.half.short_alone_acked(999, MSS));
+}
+
+/// Two ACKs behind the last segment of a flight, 16 us and 1000 bytes apart: 16 ns a byte.
+#[test]
+fn the_pace_of_the_receivers_link_is_the_fastest_seen() {
+    let mut told = Told::from(1);
+    for _ in 0..4 {
+        told.sends(0.0, 1000);
+    }
+    told.hears(50.0, 1001);
+    assert_eq!(told.half.pace, 0);
+    told.hears(50.032, 2001);
+    assert_eq!(told.half.pace, 32 * 16);
+    told.hears(50.048, 3001);
+    assert_eq!(told.half.pace, 16 * 16);
+    // What ends the flight may have waited, and says nothing.
+    told.hears(50.049, 4001);
+    assert_eq!(told.half.pace, 16 * 16);
+    assert_eq!(told.half.released_in_parts_ns, 1000);
+    told.sends(60.0, 10).hears(61.0, 4011);
+    assert_eq!(told.half.released_in_parts_ns, 0);
+}
+
+/// Late is from 10 ms on, and half a second is no receiver's timer.
+#[test]
+fn late_acks_are_counted_and_averaged_as_a_round_trip_is() {
+    let mut told = Told::from(1);
+    let mut number = 1;
+    for wait_ms in [9.999, 10.0, 499.999, 500.0] {
+        number += 100;
+        let at_ms = 1000.0 * f64::from(number);
+        told.sends(at_ms, 100).hears(at_ms + wait_ms, number);
+    }
+    assert_eq!(told.half.tally.delayed_acks, 2);
+    // Seven eighths of the first and one of the second.
+    let ms = f64::from(told.half.delayed_ns) / 1e6;
+    assert!((ms - (10.0 * 7.0 + 499.999) / 8.0).abs() < 1e-3, "{ms}");
+    assert_eq!(
+        (told.half.tally.acks, told.half.tally.acked_segments),
+        (4, 4)
+    );
+    told.half.finished = true;
+    told.sends(1e6, 100).hears(1e6 + 50.0, number + 100);
+    assert_eq!(told.half.tally.delayed_acks, 2);
+}
+
+/// What covers two full segments may not wait; one does, and so does a short one.
+#[test]
+fn prompt_acks_are_those_of_two_full_segments() {
+    let prompt = |lens: &[u32]| {
+        let mut told = Told::from(1);
+        let mut number = 1;
+        for len in lens {
+            told.sends(0.0, *len);
+            number += len;
+        }
+        told.hears(7.0, number);
+        i64::from(told.half.prompt_ns)
+    };
+    assert_eq!(prompt(&[1000, 1000]), 7 * MS);
+    assert_eq!(prompt(&[2000]), 7 * MS);
+    assert_eq!(prompt(&[1000]), 0);
+    assert_eq!(prompt(&[1000, 999]), 0);
+    assert_eq!(prompt(&[1000, 1000, 1]), 0);
+}
+
+/// The shortest of all waits for a whole flight, unless something was out of order.
+#[test]
+fn the_shortest_wait_is_the_way() {
+    let mut told = Told::from(1);
+    told.sends(0.0, 100).hears(30.0, 101);
+    told.sends(40.0, 100).hears(50.0, 201);
+    told.sends(60.0, 100).hears(90.0, 301);
+    assert_eq!(i64::from(told.half.ack_min_ns), 10 * MS);
+    told.sends(100.0, 100);
+    let mut out_of_order = ack(401);
+    out_of_order.options.sack.push(1, 2);
+    told.hears_as(101.0, &out_of_order, 60_000);
+    assert_eq!(i64::from(told.half.ack_min_ns), 10 * MS);
+}
+
+#[test]
+fn short_segments_are_told_by_what_was_open_before_them() {
+    // Behind a full one: Minshall. Behind a short one: neither rule.
+    let mut told = Told::from(1);
+    told.sends(0.0, 1000).sends(0.1, 400).sends(0.2, 300);
+    let tally = &told.half.tally;
+    assert_eq!((tally.short, tally.past_full, tally.defied), (2, 1, 1));
+    assert!(told.half.flight_defied);
+    told.hears(1.0, 1701).sends(2.0, 10);
+    assert!(!told.half.flight_defied);
+    assert_eq!((told.half.tally.past_full, told.half.tally.defied), (1, 1));
+    // Neither rule holds a FIN or urgent data back.
+    for flag in [Flags::FIN, Flags::URG] {
+        let segment = Segment {
+            flags: Flags::ACK.with(flag),
+            ..data(told.half.next, 10)
+        };
+        told.sends_as(3.0, &segment);
+    }
+    assert_eq!((told.half.tally.past_full, told.half.tally.defied), (1, 1));
+    // A super segment of offload ends in a short one.
+    let mut told = Told::from(1);
+    told.sends(0.0, 2500).sends(0.1, 300);
+    assert_eq!(told.half.tally.defied, 1);
+    let mut told = Told::from(1);
+    told.sends(0.0, 2000).sends(0.1, 300);
+    assert_eq!((told.half.tally.past_full, told.half.tally.defied), (1, 0));
+}
+
+/// Within 10 ms, both short, together no more than a segment, and nothing of the peer's between them.
+#[test]
+fn what_could_have_shared_a_segment_is_counted() {
+    let mergeable = |first: u32, gap_ms: f64, second: u32, between: bool| {
+        let mut told = Told::from(1);
+        told.sends(0.0, first);
+        told.half.peer_between = between;
+        told.sends(gap_ms, second);
+        let tally = &told.half.tally;
+        (tally.mergeable, tally.mergeable_bytes, tally.runs)
+    };
+    assert_eq!(mergeable(400, 9.99, 600, false), (1, 600, 1));
+    assert_eq!(mergeable(400, 10.0, 600, false), (0, 0, 2));
+    assert_eq!(mergeable(400, 1.0, 601, false), (0, 0, 2));
+    assert_eq!(mergeable(1000, 1.0, 10, false), (0, 0, 1));
+    assert_eq!(mergeable(400, 1.0, 600, true), (0, 0, 2));
+}
+
+/// A greatest length that is met again and again is the path's.
+#[test]
+fn how_often_the_greatest_length_was_met_is_counted_anew_for_a_greater() {
+    let mut told = Told::from(1);
+    for len in [500, 700, 700, 600, 700] {
+        told.sends(0.0, len);
+    }
+    assert_eq!((told.half.max_len, told.half.max_seen), (700, 3));
+    told.sends(0.0, 701);
+    assert_eq!((told.half.max_len, told.half.max_seen), (701, 1));
+    assert_eq!(told.half.peak_flight, 500 + 3 * 700 + 600 + 701);
+    assert_eq!(told.half.flight, told.half.peak_flight);
+    assert_eq!(told.half.flight_segments, 6);
+}
+
+/// A stack that echoes the timestamps of pure ACKs shows it by one newer than the peer's data.
+#[test]
+fn an_echo_of_a_pure_acks_timestamp_is_noticed() {
+    let echoes = |data_stamp, ack_stamp, echo| {
+        let mut told = Told::from(1);
+        told.sends(0.0, 10);
+        told.half.data_stamp = data_stamp;
+        let stamps = |value, echo| Some(Timestamps { value, echo });
+        let mut pure = ack(11);
+        pure.options.timestamps = stamps(ack_stamp, 0);
+        told.hears_as(1.0, &pure, 60_000);
+        let mut next = data(11, 10);
+        next.options.timestamps = stamps(0, echo);
+        told.sends_as(2.0, &next);
+        told.half.echoes_acks
+    };
+    assert!(echoes(5, 7, 7));
+    assert!(!echoes(5, 7, 6));
+    assert!(!echoes(7, 7, 7));
+    assert!(!echoes(8, 7, 7));
+    assert!(!Told::from(1).sends(0.0, 1).half.timestamps);
+}
+
+/// The peer answers if it has seen all that was sent; what crosses on the way does not.
+#[test]
+fn an_answer_comes_from_who_has_seen_all() {
+    let heard = |acked: u32, segments: u32| {
+        let mut told = Told::from(1);
+        for _ in 0..segments {
+            told.sends(0.0, 10);
+        }
+        told.half.peer_spoke = false;
+        told.half.hear(&Segment {
+            payload: 5,
+            ..ack(acked)
+        });
+        let half = told.half;
+        assert!(half.peer_between);
+        (half.peer_spoke, half.answered_len)
+    };
+    // One segment that was answered for itself.
+    assert_eq!(heard(11, 1), (true, 10));
+    assert_eq!(heard(10, 1), (false, 0));
+    assert_eq!(heard(21, 2), (true, 0));
+    let half = Half {
+        peer_spoke: true,
+        heard: 100,
+        ..Half::default()
+    };
+    let answer = |ack| half.is_answer(&Segment { ack, ..data(1, 1) });
+    assert!(answer(101) && !answer(100) && !answer(99));
+}

@@ -1,0 +1,256 @@
+//! Was it held? Each question at its bounds.
+
+use tinygram_engine::options::Timestamps;
+
+use super::*;
+use crate::flow::half::Release;
+use crate::flow::half::tests::{changed, data, mark};
+
+const MS: i64 = 1_000_000;
+const MSS: u32 = 1000;
+
+/// A sender that sent 100 bytes and was told 40 ms later, by a pure ACK, that they arrived.
+fn acknowledged() -> Half {
+    changed(Half::default(), |half| {
+        half.seen = true;
+        (half.next, half.acked, half.heard) = (101, 101, 1);
+        half.sent = mark(1, 0);
+        half.last_len = 100;
+        half.released_flight = 100;
+        half.release = Release {
+            mark: mark(2, 40 * MS),
+            wait_ns: 40 * MS,
+            room: 5000,
+            pure: true,
+            whole: true,
+            ..Release::default()
+        };
+    })
+}
+
+fn seen(pause: &Pause) -> &'static str {
+    match pause {
+        Pause::Held(_) => "held",
+        Pause::Thought => "thought",
+        Pause::Defied => "defied",
+        Pause::None => "none",
+    }
+}
+
+/// What the pause is of 200 bytes that left so long after the first.
+fn after(half: &Half, at_ns: i64) -> &'static str {
+    seen(&pause(
+        half,
+        None,
+        None,
+        &data(101, 200),
+        mark(3, at_ns),
+        MSS,
+    ))
+}
+
+#[test]
+fn what_leaves_upon_a_late_ack_was_held() {
+    let half = acknowledged();
+    let Pause::Held(hold) = pause(
+        &half,
+        Some(2 * MS),
+        None,
+        &data(101, 200),
+        mark(3, 43 * MS),
+        MSS,
+    ) else {
+        panic!("it was held");
+    };
+    assert_eq!((hold.trigger, hold.held), (mark(1, 0), mark(3, 43 * MS)));
+    assert_eq!(
+        (hold.trigger_len, hold.held_len, hold.flight),
+        (100, 200, 100)
+    );
+    assert_eq!((hold.ack_wait_ns, hold.reaction_ns), (40 * MS, 3 * MS));
+    assert_eq!((hold.off_ns, hold.room), (MS, 5000));
+    assert!(!hold.fresh && !hold.prompt && !hold.repeated);
+    // A tenth of the wait may go by, and a millisecond at least.
+    assert_eq!(after(&half, 44 * MS), "held");
+    assert_eq!(after(&half, 45 * MS), "thought");
+    let short = changed(acknowledged(), |half| {
+        half.release.mark = mark(2, 5 * MS);
+        half.release.wait_ns = 10 * MS;
+    });
+    assert_eq!(after(&short, 6 * MS), "held");
+    assert_eq!(after(&short, 6 * MS + 1), "thought");
+    // Half of the way to the sender may, too.
+    let far = |at_ns| {
+        let segment = data(101, 200);
+        seen(&pause(
+            &half,
+            Some(60 * MS),
+            None,
+            &segment,
+            mark(3, at_ns),
+            MSS,
+        ))
+    };
+    assert_eq!((far(130 * MS), far(130 * MS + 1)), ("held", "thought"));
+}
+
+#[test]
+fn only_a_late_pure_ack_of_everything_releases() {
+    let unlike = |change: fn(&mut Half)| after(&changed(acknowledged(), change), 40 * MS);
+    assert_eq!(unlike(|_| {}), "held");
+    assert_eq!(unlike(|half| half.release.wait_ns = 10 * MS), "held");
+    assert_eq!(unlike(|half| half.release.wait_ns = 10 * MS - 1), "none");
+    assert_eq!(unlike(|half| half.release.pure = false), "none");
+    assert_eq!(unlike(|half| half.next = 102), "none");
+    assert_eq!(unlike(|half| half.disturbed = true), "none");
+    assert_eq!(unlike(|half| half.release.mark.frame = 1), "none");
+    assert_eq!(unlike(|half| half.flight_defied = true), "defied");
+    assert_eq!(unlike(|half| half.waited_flight = 100), "held");
+    // Seen beside the receiver the ACK is prompt, and the sender is as far away as it was late.
+    let prompt = changed(acknowledged(), |half| half.release.wait_ns = 0);
+    let segment = data(101, 200);
+    let far = |ns| {
+        seen(&pause(
+            &prompt,
+            Some(ns),
+            None,
+            &segment,
+            mark(3, 50 * MS),
+            MSS,
+        ))
+    };
+    assert_eq!((far(10 * MS), far(10 * MS - 1)), ("held", "none"));
+}
+
+/// Data that acknowledges something new answers, unless the ACK before it was late.
+#[test]
+fn behind_a_prompt_ack_what_has_news_of_the_peer_is_an_answer() {
+    let answer = |half: &Half| {
+        let segment = Segment {
+            ack: 2,
+            ..data(101, 200)
+        };
+        seen(&pause(half, None, None, &segment, mark(3, 40 * MS), MSS))
+    };
+    assert_eq!(answer(&acknowledged()), "held");
+    let prompt = changed(acknowledged(), |half| half.handshake_ns = 35_000_000);
+    assert_eq!(answer(&prompt), "none");
+    assert_eq!(after(&prompt, 40 * MS), "held");
+}
+
+/// Larger ones are open, and the ACK was that of the short one before them.
+#[test]
+fn the_ack_of_a_short_one_releases_another() {
+    let half = changed(acknowledged(), |half| {
+        half.next = 2101;
+        half.last_len = 2000;
+        half.flight = 2100;
+        half.release.pure = false;
+        half.release.whole = false;
+        half.release.short = true;
+    });
+    let segment = data(2101, 200);
+    let Pause::Held(hold) = pause(&half, None, None, &segment, mark(3, 40 * MS), MSS) else {
+        panic!("it was held");
+    };
+    assert!(hold.prompt);
+    assert_eq!(hold.flight, 2100);
+    let answer = Segment { ack: 2, ..segment };
+    assert_eq!(
+        seen(&pause(&half, None, None, &answer, mark(3, 40 * MS), MSS)),
+        "none"
+    );
+}
+
+/// Where a sender echoes the timestamps of pure ACKs, an echo that is older has not seen the ACK.
+#[test]
+fn a_sender_that_has_not_seen_the_ack_was_not_released_by_it() {
+    let held = |echoes_acks, echo| {
+        let half = changed(acknowledged(), |half| {
+            half.echoes_acks = echoes_acks;
+            half.release.stamp = Some(70);
+        });
+        let mut segment = data(101, 200);
+        segment.options.timestamps = Some(Timestamps { value: 1, echo });
+        seen(&pause(&half, None, None, &segment, mark(3, 40 * MS), MSS))
+    };
+    assert_eq!((held(true, 70), held(true, 69)), ("held", "thought"));
+    assert_eq!(held(false, 69), "held");
+    assert_eq!(held(true, 71), "held");
+}
+
+#[test]
+fn a_first_flight_and_one_after_silence_are_fresh() {
+    let fresh = |bytes, restarted| {
+        let half = changed(acknowledged(), |half| {
+            half.tally.bytes = bytes;
+            half.restarted = restarted;
+        });
+        match pause(&half, None, None, &data(101, 200), mark(3, 40 * MS), MSS) {
+            Pause::Held(hold) => hold.fresh,
+            _ => panic!("it was held"),
+        }
+    };
+    assert!(fresh(100, false) && fresh(200, true));
+    assert!(!fresh(200, false));
+}
+
+/// The reaction against the way from the capture point to the sender and back.
+#[test]
+fn a_reaction_is_off_by_what_the_way_does_not_explain() {
+    assert_eq!(off_by(5 * MS, None, None), Some(5 * MS));
+    assert_eq!(off_by(5 * MS, Some(3 * MS), None), Some(2 * MS));
+    assert_eq!(off_by(3 * MS, Some(3 * MS), None), Some(0));
+    // A little too early, by clocks that disagree, by three tenths of the way, or by what is exact.
+    assert_eq!(off_by(0, Some(50_000), Some(0)), Some(50_000));
+    assert_eq!(off_by(7 * MS, Some(10 * MS), None), Some(3 * MS));
+    assert_eq!(off_by(7 * MS - 1, Some(10 * MS), None), Some(7 * MS - 1));
+    assert_eq!(off_by(9 * MS, Some(10 * MS), Some(MS)), Some(MS));
+    // It was on its way before the ACK could have arrived; a short way is measured too roughly.
+    assert_eq!(off_by(9 * MS - 1, Some(10 * MS), Some(MS)), None);
+    assert_eq!(off_by(0, Some(2 * MS), Some(MS)), Some(0));
+    assert_eq!(off_by(0, Some(2 * MS + 1), Some(MS)), None);
+}
+
+/// 200 ms and the round trip, smoothed with late ACKs, in steps of the kernel's tick.
+#[test]
+fn a_cork_is_ended_by_the_retransmission_timer() {
+    let full = changed(acknowledged(), |half| {
+        half.last_len = 2000;
+        half.release.mark = mark(2, 10 * MS);
+    });
+    let at = |half: &Half, rtt_ms: i64, at_ns, len| {
+        seen(&timer_pause(
+            half,
+            rtt_ms * MS,
+            &data(101, len),
+            mark(3, at_ns),
+            MSS,
+        ))
+    };
+    let usual = |at_ns| at(&full, 10, at_ns, 200);
+    assert_eq!((usual(206 * MS), usual(206 * MS - 1)), ("held", "none"));
+    // 80 ms of late ACKs and three ticks.
+    assert_eq!((usual(292 * MS), usual(292 * MS + 1)), ("held", "none"));
+    // A long way, and a quarter more.
+    let far = |at_ns| at(&full, 100, at_ns, 200);
+    assert_eq!((far(337 * MS), far(337 * MS + 1)), ("held", "none"));
+    assert_eq!((far(296 * MS), far(296 * MS - 1)), ("held", "none"));
+    assert_eq!(at(&full, 10, 220 * MS, 1000), "none");
+    assert_eq!(at(&full, 10, 220 * MS, 999), "held");
+    let unlike = |change: fn(&mut Half)| at(&changed(full.clone(), change), 10, 220 * MS, 200);
+    assert_eq!(unlike(|_| {}), "held");
+    assert_eq!(unlike(|half| half.last_len = 1999), "none");
+    assert_eq!(unlike(|half| half.peer_between = true), "none");
+    assert_eq!(unlike(|half| half.disturbed = true), "none");
+    assert_eq!(unlike(|half| half.next = 102), "none");
+    // An ACK in the last quarter may be what released it.
+    assert_eq!(
+        unlike(|half| half.release.mark.time_ns = 164_999_999),
+        "held"
+    );
+    assert_eq!(
+        unlike(|half| half.release.mark.time_ns = 165_000_000),
+        "none"
+    );
+}

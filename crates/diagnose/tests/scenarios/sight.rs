@@ -1,0 +1,197 @@
+//! What is said of a capture as a whole: could it have shown a stall, and what took the time.
+
+use tinygram_diagnose::{Dominant, Obstacle, Report, Sight, Verdict};
+
+use crate::player::{OPEN, Player};
+
+fn report(script: &str) -> Report {
+    Player::new().play(script).report()
+}
+
+fn sight(script: &str) -> Sight {
+    report(script).summary.sight
+}
+
+fn obstacles(report: &Report) -> Vec<Obstacle> {
+    report.summary.obstacles()
+}
+
+/// Data of the client's, a millisecond apart, from `at_ms` on.
+fn data(at_ms: u32, segments: u32) -> String {
+    let line = |n| format!("{}.1 c P 1000\n", at_ms + n);
+    (0..segments).map(line).collect()
+}
+
+const MS: i64 = 1_000_000;
+
+#[test]
+fn an_end_that_was_never_heard_makes_its_connection_one_sided() {
+    assert_eq!(sight(&data(0, 3)).one_direction, 3);
+    let both = sight(&(data(0, 3) + "4 s ."));
+    assert_eq!((both.data, both.one_direction), (3, 0));
+    let of_two = |heard, unheard| {
+        let mut player = Player::new();
+        player.play(&data(0, unheard));
+        player.ports[0] += 1;
+        player.play(&(data(0, heard) + "50 s ."));
+        player.report()
+    };
+    // "Most of it": more than half.
+    assert_eq!(obstacles(&of_two(4, 4)), []);
+    let most = of_two(4, 5);
+    assert_eq!(obstacles(&most), [Obstacle::OneDirection]);
+    assert_eq!(
+        most.summary.verdict(),
+        Verdict::CannotTell(vec![Obstacle::OneDirection])
+    );
+    assert_eq!(
+        (most.summary.sight.data, most.summary.sight.one_direction),
+        (9, 5)
+    );
+}
+
+#[test]
+fn three_gaps_and_a_tenth_of_the_data_are_many() {
+    let gaps = |by_client: u32, by_server: u32, data_segments: u32| {
+        let mut script = OPEN.to_owned() + "1 c P 10\n1.1 s P 10\n";
+        for gap in 0..by_client {
+            script += &format!("{gap}.2 c lost 10\n{}.2 c P 10\n", gap + 2);
+        }
+        for gap in 0..by_server {
+            script += &format!("{gap}.2 s lost 10\n{}.2 s P 10\n", gap + 22);
+        }
+        script += &data(60, data_segments - 2 - by_client - by_server);
+        let sight = sight(&script);
+        assert_eq!(sight.data, u64::from(data_segments));
+        sight.gappy
+    };
+    assert_eq!(gaps(3, 0, 29), 29);
+    assert_eq!(gaps(3, 0, 30), 0);
+    assert_eq!(gaps(2, 0, 6), 0);
+    // Those of both directions together.
+    assert_eq!(gaps(2, 1, 29), 29);
+    assert_eq!(gaps(1, 2, 30), 0);
+}
+
+/// Queues of one host lag up to 10 ms behind each other.
+#[test]
+fn a_clock_steps_back_by_more_than_queues_lag() {
+    let back = |to: &str| sight(&format!("{OPEN}20 c P 10\n{to} s P 20\n30 c P 10")).clock_steps;
+    assert_eq!(back("10"), 0);
+    assert_eq!(back("9.999"), 3);
+}
+
+#[test]
+fn ten_stamps_on_whole_hundredths_tell_of_a_coarse_clock() {
+    let stamped = |segments: u32, last: &str| {
+        let line = |n| format!("{} c P 10\n", n * 10);
+        let script: String = (0..segments - 2).map(line).collect();
+        report(&(script + &format!("490 s .\n{last} c P 10")))
+    };
+    assert_eq!(obstacles(&stamped(10, "500")), [Obstacle::CoarseClock]);
+    assert_eq!(obstacles(&stamped(9, "500")), []);
+    assert_eq!(obstacles(&stamped(10, "505")), []);
+    assert!(stamped(10, "505").summary.sight.fine_clock);
+}
+
+/// A third of the time, and 200 ms at least.
+#[test]
+fn what_took_a_third_of_the_time_is_named() {
+    let lost = |again: f64, last: f64| {
+        let script = format!("0 c P 100\n{again} c P 100 again\n{last} s .");
+        sight(&script).dominant()
+    };
+    assert_eq!(lost(200.0, 600.0), Some((Dominant::Loss, 200 * MS)));
+    assert_eq!(lost(200.0, 600.001), None);
+    assert_eq!(lost(199.999, 300.0), None);
+    assert_eq!(lost(350.0, 1000.0), Some((Dominant::Loss, 350 * MS)));
+    let closed = "0 s P 10\n100 c . win 0\n600 c . win 60000\n900 s P 20";
+    let closed = sight(closed);
+    assert_eq!(closed.zero_window_ns, 500 * MS);
+    assert_eq!(closed.lifetime_ns, 900 * MS);
+    assert_eq!(closed.dominant(), Some((Dominant::ZeroWindow, 500 * MS)));
+}
+
+/// What the server takes beyond the round trip; the client's pauses are not the server's.
+#[test]
+fn the_servers_time_is_from_request_to_answer_less_the_round_trip() {
+    let asked = format!(
+        "{OPEN}10 c P 100\n10.1 s .\n310.15 s P 100\n310.2 c .\n\
+         700 c P 100\n700.1 s .\n900.15 s P 100\n900.2 c ."
+    );
+    let sight = sight(&asked);
+    // 0.1 ms to the server and back, 0.05 ms to the client.
+    assert_eq!(sight.server_ns, (300 + 200) * MS);
+    assert_eq!(sight.dominant(), Some((Dominant::SlowServer, 500 * MS)));
+}
+
+/// Two connections: what they had in all, and the time of both.
+#[test]
+fn the_sights_of_connections_add_up() {
+    let mut player = Player::new();
+    player.play("0 c P 10\n100 s .\n400 c P 10\n650 c P 10 again");
+    player.ports[0] += 1;
+    player.play("0 c P 10\n300 s . win 0\n350 s . win 9\n500 c P 10");
+    let sight = player.report().summary.sight;
+    assert_eq!(sight.data, 4);
+    assert_eq!(sight.lifetime_ns, (650 + 500) * MS);
+    assert_eq!((sight.loss_ns, sight.zero_window_ns), (250 * MS, 50 * MS));
+}
+
+/// Held, and nobody was seen to wait: 96 bytes every 40 ms upon the ACK of those before.
+#[test]
+fn what_was_held_with_nobody_waiting_is_counted_apart() {
+    let mut player = Player::new();
+    player.play(OPEN).play("1 s P 20\n1.1 c P 48");
+    for _ in 0..50 {
+        player.play("41.1 s .\n41.15 c P 96").later(40);
+    }
+    let report = player.play("90 c F\n90.1 s F").report();
+    let sight = report.summary.sight;
+    assert_eq!(sight.unwatched, 50);
+    // The first was held for 40.05 ms, each other for 40.
+    assert_eq!(sight.unwatched_ns, 2_000 * MS + 50_000);
+}
+
+#[test]
+fn sights_add_up_field_by_field() {
+    let of = |by: u64| {
+        let ns = by as i64;
+        Sight {
+            data: by,
+            one_direction: 2 * by,
+            gappy: 3 * by,
+            clock_steps: 4 * by,
+            fine_clock: by == 3,
+            lifetime_ns: 5 * ns,
+            loss_ns: 6 * ns,
+            zero_window_ns: 7 * ns,
+            server_ns: 8 * ns,
+            unwatched: 9 * by,
+            unwatched_ns: 10 * ns,
+        }
+    };
+    let mut sum = of(3);
+    sum += &of(4);
+    assert_eq!(
+        sum,
+        Sight {
+            fine_clock: true,
+            ..of(7)
+        }
+    );
+    let mut coarse = of(4);
+    coarse += &of(5);
+    assert!(!coarse.fine_clock);
+    coarse += &of(3);
+    assert!(coarse.fine_clock);
+}
+
+#[test]
+fn each_share_has_its_words() {
+    let named = [Dominant::Loss, Dominant::ZeroWindow, Dominant::SlowServer].map(Dominant::name);
+    assert_eq!(named, ["loss", "zero-window", "slow-server"]);
+    assert!(Dominant::Loss.sentence().contains("sent again"));
+    assert!(Dominant::ZeroWindow.sentence().contains("closed window"));
+    assert!(Dominant::SlowServer.sentence().contains("answered"));
+}
