@@ -60,7 +60,7 @@ fn a_copy_is_close_behind_its_original() {
 
 #[test]
 fn what_differs_in_anything_is_no_copy() {
-    let changes: [(&str, fn(&mut Seen)); 10] = [
+    let changes: [(&str, fn(&mut Seen)); 11] = [
         ("seq", |seen| seen.segment.seq += 1),
         ("seq, high", |seen| seen.segment.seq ^= 1 << 31),
         ("ack", |seen| seen.segment.ack += 1),
@@ -69,6 +69,9 @@ fn what_differs_in_anything_is_no_copy() {
         ("window, high", |seen| seen.segment.window ^= 1 << 15),
         ("flags", |seen| {
             seen.segment.flags = Flags::ACK.with(Flags::PSH)
+        }),
+        ("FIN", |seen| {
+            seen.segment.flags = Flags::ACK.with(Flags::FIN)
         }),
         ("direction", |seen| seen.from = 1),
         ("timestamp", |seen| {
