@@ -315,6 +315,16 @@ fn linux_guesses_the_peers_segments_by_two_of_a_length() {
     assert_eq!(waits(&[200, 200], true), [true, true]);
     assert_eq!(waits(&[200, 210], false), [true, true]);
     assert_eq!(waits(&[76, 76], false), [true, false]);
+    // With its header as long as one of 536 octets it is full though it was pushed; and then 530 octets
+    // are more than a segment.
+    assert_eq!(
+        waits(&[524, 524, 265, 265], true),
+        [true, false, true, false]
+    );
+    assert_eq!(
+        waits(&[523, 523, 265, 265], true),
+        [true, false, true, true]
+    );
     assert_eq!(waits(&[75, 75, 75], false), [true, true, true]);
 }
 
@@ -338,6 +348,37 @@ fn back_to_back_acknowledges_two_full_segments_and_no_fewer_octets() {
     };
     assert_eq!(verdict(&[1460, 1460]), AckVerdict::Now);
     assert!(matches!(verdict(&[1460, 1459]), AckVerdict::DelayUntil(_)));
+}
+
+/// It waits one and a half gaps, smoothed as a round trip is; a pause of more than 50 ms is no gap.
+#[test]
+fn back_to_back_waits_by_the_gaps_between_segments() {
+    let mut rule = AckPolicy::named("back-to-back")
+        .expect("registered")
+        .install();
+    let mut now = Duration::ZERO;
+    let mut waits = |gap_us: u64| {
+        now += Duration::from_micros(gap_us);
+        let now = Instant::ZERO + now;
+        let view = view(now, 1, 1 << 16);
+        let arrival = Arrival {
+            len: 10,
+            end: Offset::new(1),
+            push: false,
+        };
+        let verdict = rule.on_arrival(&arrival, &view);
+        rule.observe(AckMoment::AckSent { with_data: false }, &view);
+        match verdict {
+            AckVerdict::DelayUntil(until) => until.since(now).as_nanos() / 1000,
+            other => panic!("{other:?}"),
+        }
+    };
+    waits(0);
+    assert_eq!(waits(8000), 12_000);
+    // 7/8 of 8 ms and 1/8 of 16.
+    assert_eq!(waits(16_000), 13_500);
+    assert_eq!(waits(50_001), 13_500);
+    assert_eq!(waits(50_000), (7 * 9000 + 50_000) / 8 * 3 / 2);
 }
 
 /// RFC 1122, section 4.2.3.3: two segments or half of the buffer, whichever is less.

@@ -368,3 +368,39 @@ fn a_policy_says_where_it_comes_from() {
     assert_eq!(label("flush-on-block"), "tinygram");
     assert_eq!(Origin::User.label(), "library user");
 }
+
+/// A runt that is asked about again waits since it was first held, and is counted once.
+#[test]
+fn a_runt_is_held_once_however_often_it_is_asked_about() {
+    let mut told = Told::modern(|_| {});
+    told.writes(10)
+        .at(1)
+        .writes(10)
+        .at(2)
+        .writes(10)
+        .at(3)
+        .writes(10);
+    let sender = told.connection.sender();
+    let hold = sender.hold().expect("it is held");
+    assert_eq!((hold.start, hold.since), (Offset::new(11), at_ms(1)));
+    assert_eq!(sender.counters().held(Why::Unacknowledged), 1);
+    // For another reason it is held anew, and since the same time.
+    told.connection.set_cork(at_ms(4), true, &mut told.out);
+    told.at(5).writes(10);
+    let sender = told.connection.sender();
+    let hold = sender.hold().expect("it is held");
+    assert_eq!((hold.why, hold.since), (Why::Corked, at_ms(1)));
+    assert_eq!(sender.counters().held(Why::Corked), 1);
+    // What is held behind an acknowledgment is another.
+    told.connection.set_cork(at_ms(6), false, &mut told.out);
+    told.at(7).acked(11, &[]).at(8).writes(10);
+    let hold = *told.connection.sender().hold().expect("it is held");
+    assert_eq!((hold.why, hold.since), (Why::Unacknowledged, at_ms(8)));
+    assert_eq!(
+        told.connection
+            .sender()
+            .counters()
+            .held(Why::Unacknowledged),
+        3
+    );
+}

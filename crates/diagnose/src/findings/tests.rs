@@ -85,6 +85,8 @@ fn a_torn_message_is_as_long_as_a_buffer() {
     assert_eq!(torn(1024, 999), Some(Kind::BufferTearing));
     assert_eq!(torn(4095, 4), Some(Kind::WriteWriteRead));
     assert_eq!(torn(512, 4), Some(Kind::WriteWriteRead));
+    // A full one that waited behind more than any small buffer.
+    assert_eq!(torn(66_048, 1000), None);
     let exactly_a_segment = Hold {
         mss: 1024,
         trigger_len: 500,

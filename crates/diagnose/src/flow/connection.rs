@@ -535,3 +535,6 @@ const STEP_NS: i64 = 1_000_000_000;
 const LAG_NS: i64 = 10_000_000;
 /// Longer than a burst takes to leave; after it the sender has begun anew.
 const REST_NS: i64 = 5_000_000;
+
+#[cfg(test)]
+mod tests;

@@ -153,6 +153,17 @@ fn what_was_held_with_nobody_waiting_is_counted_apart() {
     assert_eq!(sight.unwatched_ns, 2_000 * MS + 50_000);
 }
 
+/// One that left two milliseconds behind the ACK may have done so by accident.
+#[test]
+fn what_may_be_an_accident_is_not_said_to_have_been_held() {
+    let unwatched = |late: &str| {
+        let script =
+            format!("{OPEN}1 s P 20\n1.1 c P 48\n41.1 s .\n{late} c P 96\n81.1 s .\n121.1 c P 96");
+        sight(&script).unwatched
+    };
+    assert_eq!((unwatched("41.15"), unwatched("43.1")), (1, 0));
+}
+
 #[test]
 fn sights_add_up_field_by_field() {
     let of = |by: u64| {

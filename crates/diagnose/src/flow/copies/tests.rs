@@ -14,6 +14,9 @@ struct Seen {
     from: usize,
 }
 
+/// What is changed, and how.
+type Change = (&'static str, fn(&mut Seen));
+
 fn seen(identification: u16) -> Seen {
     let mut packet = [0; 40];
     packet[0] = 0x45;
@@ -60,7 +63,7 @@ fn a_copy_is_close_behind_its_original() {
 
 #[test]
 fn what_differs_in_anything_is_no_copy() {
-    let changes: [(&str, fn(&mut Seen)); 10] = [
+    let changes: [Change; 11] = [
         ("seq", |seen| seen.segment.seq += 1),
         ("seq, high", |seen| seen.segment.seq ^= 1 << 31),
         ("ack", |seen| seen.segment.ack += 1),
@@ -68,7 +71,10 @@ fn what_differs_in_anything_is_no_copy() {
         ("window", |seen| seen.segment.window += 1),
         ("window, high", |seen| seen.segment.window ^= 1 << 15),
         ("flags", |seen| {
-            seen.segment.flags = Flags::ACK.with(Flags::PSH)
+            seen.segment.flags = Flags::ACK.with(Flags::PSH);
+        }),
+        ("FIN", |seen| {
+            seen.segment.flags = Flags::ACK.with(Flags::FIN);
         }),
         ("direction", |seen| seen.from = 1),
         ("timestamp", |seen| {

@@ -292,7 +292,12 @@ fn the_pace_of_the_receivers_link_is_the_fastest_seen() {
     told.hears(50.049, 4001);
     assert_eq!(told.half.pace, 16 * 16);
     assert_eq!(told.half.released_in_parts_ns, 1000);
-    told.sends(60.0, 10).hears(61.0, 4011);
+    // An ACK behind one that ended a flight is of no part.
+    told.sends(60.0, 10).sends(60.1, 10).hears(61.0, 4011);
+    assert_eq!(told.half.released_in_parts_ns, 1000);
+    told.hears(62.0, 4021);
+    assert_eq!(told.half.released_in_parts_ns, 1_000_000);
+    told.sends(63.0, 10).hears(64.0, 4031);
     assert_eq!(told.half.released_in_parts_ns, 0);
 }
 
@@ -335,6 +340,7 @@ fn prompt_acks_are_those_of_two_full_segments() {
     assert_eq!(prompt(&[1000, 1000]), 7 * MS);
     assert_eq!(prompt(&[2000]), 7 * MS);
     assert_eq!(prompt(&[1000]), 0);
+    assert_eq!(prompt(&[500, 1000]), 0);
     assert_eq!(prompt(&[1000, 999]), 0);
     assert_eq!(prompt(&[1000, 1000, 1]), 0);
 }
@@ -399,6 +405,31 @@ fn what_could_have_shared_a_segment_is_counted() {
     assert_eq!(mergeable(400, 1.0, 601, false), (0, 0, 2));
     assert_eq!(mergeable(1000, 1.0, 10, false), (0, 0, 1));
     assert_eq!(mergeable(400, 1.0, 600, true), (0, 0, 2));
+}
+
+/// What a segment began with, as far as it was captured: it tells of the protocol.
+#[test]
+fn the_first_bytes_of_the_last_segment_are_kept() {
+    let mut packet = vec![0; 40];
+    packet[0] = 0x45;
+    packet[9] = 6;
+    packet[32] = 0x50;
+    packet.extend(*b"GET / HTTP/1.1");
+    packet[3] = packet.len() as u8;
+    let frame = tinygram_wire::capture::Frame {
+        number: 1,
+        time_ns: 0,
+        link: tinygram_wire::capture::LinkType::RAW,
+        data: &packet,
+        wire_len: packet.len() as u32,
+    };
+    let (_, around) = tinygram_wire::decode::look(&frame).expect("a segment");
+    let mut half = Half::default();
+    assert_eq!(half.head(), b"");
+    half.on_data(&data(1, 14), &around, mark(1, 0), MSS);
+    assert_eq!(half.head(), b"GET / HT");
+    half.on_data(&data(15, 14), &Around::default(), mark(2, 0), MSS);
+    assert_eq!(half.head(), b"");
 }
 
 /// A greatest length that is met again and again is the path's.

@@ -1,0 +1,148 @@
+//! What a connection makes of single segments.
+
+use super::super::half::tests::{ack, data, mark};
+use super::*;
+
+const MS: i64 = 1_000_000;
+
+/// A connection whose client is `ends[0]`, and what is found in it.
+struct Told {
+    connection: Connection,
+    found: Vec<Finding>,
+    frame: u64,
+}
+
+impl Told {
+    fn new() -> Self {
+        let (ends, from) = Ends::of(&data(1, 1));
+        assert_eq!(from, 0);
+        Self {
+            connection: Connection::new(ends, 0, mark(1, 0)),
+            found: Vec::new(),
+            frame: 0,
+        }
+    }
+
+    fn takes(&mut self, at_ns: i64, from: usize, segment: &Segment) -> &mut Self {
+        self.frame += 1;
+        let at = mark(self.frame, at_ns);
+        let around = Around::default();
+        self.connection
+            .segment(segment, &around, from, at, &mut self.found);
+        self
+    }
+
+    fn half(&self) -> &Half {
+        &self.connection.halves[0]
+    }
+}
+
+fn syn(seq: u32, flags: Flags) -> Segment {
+    Segment {
+        flags,
+        ..data(seq, 0)
+    }
+}
+
+/// A SYN that is sent again opens nothing; one with other numbers does, and any does once all is over.
+#[test]
+fn ports_are_used_again_by_a_syn_with_other_numbers() {
+    let mut told = Told::new();
+    assert!(!told.connection.is_reuse(&syn(100, Flags::SYN), 0));
+    told.takes(0, 0, &syn(100, Flags::SYN));
+    let is_reuse = |told: &Told, seq, flags| told.connection.is_reuse(&syn(seq, flags), 0);
+    assert!(!is_reuse(&told, 100, Flags::SYN));
+    assert!(is_reuse(&told, 101, Flags::SYN));
+    assert!(!is_reuse(&told, 101, Flags::SYN.with(Flags::ACK)));
+    assert!(!is_reuse(&told, 101, Flags::ACK));
+    told.takes(MS, 0, &data(101, 10));
+    assert!(is_reuse(&told, 100, Flags::SYN));
+    told.connection.closed = true;
+    assert!(told.connection.is_reuse(&syn(7, Flags::SYN), 1));
+}
+
+/// Behind a gap what is acknowledged is known only where nothing was open.
+#[test]
+fn a_gap_is_taken_for_acknowledged_where_nothing_was_open() {
+    let mut told = Told::new();
+    told.takes(0, 0, &data(1000, 10));
+    assert_eq!((told.half().acked, told.half().tally.missed), (1000, 0));
+    // The ten bytes are open still.
+    told.takes(MS, 0, &data(1050, 10));
+    assert_eq!((told.half().acked, told.half().tally.missed), (1000, 1));
+    told.takes(2 * MS, 1, &ack(1060));
+    told.takes(3 * MS, 0, &data(1100, 10));
+    assert_eq!((told.half().acked, told.half().tally.missed), (1100, 2));
+    // An end that only acknowledged so far has missed nothing.
+    let mut told = Told::new();
+    told.takes(0, 1, &ack(500)).takes(MS, 0, &data(600, 10));
+    assert_eq!((told.half().acked, told.half().tally.missed), (600, 0));
+}
+
+/// More than 200 ms of silence cut a window, unless a loss was in it or nothing was sent before.
+#[test]
+fn a_silence_restarts_a_window() {
+    let restarted = |silence_ns: i64, change: fn(&mut Half)| {
+        let mut told = Told::new();
+        told.takes(0, 0, &data(1, 10)).takes(0, 1, &ack(11));
+        told.takes(
+            0,
+            1,
+            &Segment {
+                payload: 5,
+                ..ack(11)
+            },
+        );
+        change(&mut told.connection.halves[0]);
+        let next = Segment {
+            ack: 9,
+            ..data(11, 10)
+        };
+        told.takes(silence_ns, 0, &next);
+        told.half().restarted
+    };
+    assert!(!restarted(200 * MS, |_| {}));
+    assert!(restarted(200 * MS + 1, |_| {}));
+    assert!(!restarted(300 * MS, |half| half.disturbed = true));
+    assert!(!restarted(300 * MS, |half| half.tally.segments = 0));
+}
+
+/// A window of zero that opens tells how long a receiver did not read; the sender is excused.
+#[test]
+fn a_window_is_scaled_if_both_ends_said_so() {
+    let window = |scale, field| {
+        let mut told = Told::new();
+        for (from, flags) in [(0, Flags::SYN), (1, Flags::SYN.with(Flags::ACK))] {
+            let mut segment = syn(100, flags);
+            segment.options.window_scale = scale;
+            told.takes(0, from, &segment);
+        }
+        told.takes(
+            MS,
+            0,
+            &Segment {
+                window: field,
+                ..data(101, 1)
+            },
+        );
+        told.half().window
+    };
+    assert_eq!(window(Some(3), 100), 800);
+    assert_eq!(window(None, 100), 100);
+    // RFC 7323, section 2.3: no more than fourteen.
+    assert_eq!(window(Some(15), 3), 3 << 14);
+    // Without a handshake nothing is known but that it is closed.
+    let mut told = Told::new();
+    told.takes(0, 0, &data(1, 1));
+    assert_eq!(told.half().window, u32::MAX);
+    told.takes(
+        MS,
+        0,
+        &Segment {
+            window: 0,
+            ..data(2, 1)
+        },
+    );
+    assert_eq!(told.half().window, 0);
+    assert!(told.connection.halves[1].disturbed);
+}
