@@ -191,7 +191,7 @@ def test_prevalence_by_ranges_is_prevalence(spark, tmp_path):
     logs = sorted(tmp_path.glob("*.log"))
     wanted = tinygram.prevalence(logs, mss=1460)
     with pytest.warns(tinygram.TinygramWarning, match="cannot be read"):
-        seen = tinygram.spark.prevalence(spark, f"{tmp_path}/*.log", range_bytes=1000, mss=1460)
+        seen = tinygram.spark.prevalence(spark, f"{tmp_path}/*.log", range_bytes=9000, mss=1460)
     for name in ("log", "shares", "costs"):
         assert rows_of(seen[name]) == rows_of_table(getattr(wanted, name))
 
@@ -216,7 +216,7 @@ def test_a_sweep_has_the_command_line_s_scores(spark):
     options |= dict(repetitions="2", seed="7")
     seen = load(spark, "naglemark", **options)
     wanted = tinygram.naglemark(**options)
-    assert seen.rdd.getNumPartitions() == 24
+    assert seen.rdd.getNumPartitions() == 12
     assert rows_of(seen) == rows_of_table(wanted)
     assert seen.count() == 24
 

@@ -10,7 +10,7 @@ Tables and their columns are those of docs/tables.md:
 |---|---|---|
 | findings, connections, ruled_out, verdict, errors | a capture, or the files of one ring buffer | host, port, kind, from_s, to_s, connection_limit, finding_limit |
 | responses | a range of a log | range_bytes |
-| naglemark | a cell's medium, buffers and policy | those of `tinygram.naglemark` |
+| naglemark | a medium, a pair of buffers, and a policy that is named | those of `tinygram.naglemark` |
 
 Options of several values are separated by commas. Paths are local or of any file system that fsspec knows, and
 are streamed. A capture that cannot be read is a row of `errors`, and never fails a job.
@@ -28,6 +28,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
+from pyspark.sql import functions as F
 from pyspark.sql.datasource import (
     DataSource,
     DataSourceReader,
@@ -93,6 +94,8 @@ _AXES = {
 }
 #: How much of a log is one task's.
 _RANGE_BYTES = 128 << 20
+#: How much of it is read at a time.
+_LINES_BYTES = 1 << 20
 #: A capture without a frame: what options are tried on before there is a job.
 _NOTHING = bytes.fromhex("d4c3b2a1020004000000000000000000ffff000001000000")
 
@@ -118,13 +121,13 @@ def prevalence(
     reader = spark.read.format("tinygram").option("table", "responses")
     if range_bytes is not None:
         reader = reader.option("range_bytes", str(range_bytes))
-    together: dict[tuple[str, str, int], int] = {}
-    for row in reader.load(path).toLocalIterator():
-        key = (row["log"], row["what"], row["bytes"])
-        merge = {"first-time": min, "last-time": max}.get(row["what"], int.__add__)
-        known = together.get(key)
-        together[key] = row["count"] if known is None else merge(known, row["count"])
-    counted = [(*key, count) for key, count in together.items()]
+    together = reader.load(path).groupBy("log", "what", "bytes")
+    rows = together.agg(F.sum("count"), F.min("count"), F.max("count")).collect()
+    one_of = {"first-time": "min(count)", "last-time": "max(count)"}
+    counted = [
+        (row["log"], row["what"], row["bytes"], row[one_of.get(row["what"], "sum(count)")])
+        for row in rows
+    ]
     found = tinygram.of_prevalence(tinygram.heard(_native.prevalence_of(typed, counted)))
     return {name: _frame(spark, getattr(found, name)) for name in Prevalence.__dataclass_fields__}
 
@@ -217,9 +220,8 @@ class Asked:
             size = self.range_bytes()
             return [part for log in listed(self.path) for part in ranges(log, size)]
         axes = {name: self.options.get(name, usual).split(",") for name, usual in _AXES.items()}
-        for name in ("policy", "trial"):
-            if name in self.options:
-                axes[name] = self.options[name].split(",")
+        if "policy" in self.options:
+            axes["policy"] = self.options["policy"].split(",")
         cells = itertools.product(*axes.values())
         return [Cells({**self.options, **dict(zip(axes, cell))}) for cell in cells]
 
