@@ -8,8 +8,6 @@
 //! | 3 | done, and what was read or watched could not have shown what was asked for (`diagnose`: "cannot tell"; `guard`: could not look) |
 //! | 130 | interrupted by Ctrl-C; nothing half-written was left |
 
-use std::process::ExitCode;
-
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
 /// What a verb reports when it could do its work.
@@ -61,38 +59,45 @@ impl From<tinygram_naglemark::Error> for Failure {
 }
 
 /// Shows a failure, if there is one, and gives the process's exit code.
-pub(crate) fn code(outcome: Result<Done, Failure>) -> ExitCode {
+pub(crate) fn code(outcome: Result<Done, Failure>) -> u8 {
     match outcome {
-        Ok(Done::Well) => ExitCode::SUCCESS,
-        Ok(Done::Found) => ExitCode::from(1),
-        Ok(Done::Unknown) => ExitCode::from(3),
+        Ok(Done::Well) => 0,
+        Ok(Done::Found) => 1,
+        Ok(Done::Unknown) => 3,
         Err(Failure::Typed(error)) if !error.use_stderr() => {
             // Help and version are results: a reader that went away is no failure.
             let _ = error.print();
-            ExitCode::SUCCESS
+            0
         }
         Err(Failure::Typed(error))
             if error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand =>
         {
             let _ = error.print();
-            ExitCode::from(2)
+            2
         }
-        Err(Failure::Typed(error)) => refuse(&one_line(&error)),
-        Err(Failure::Input(line)) => refuse(&line),
         Err(Failure::Blind(line)) => {
             eprintln!("tinygram: {line}");
-            ExitCode::from(3)
+            3
         }
-        Err(Failure::Io { error, .. }) if error.kind() == std::io::ErrorKind::BrokenPipe => {
-            ExitCode::SUCCESS
-        }
-        Err(Failure::Io { doing, error }) => refuse(&format!("{doing}: {}", plain(&error))),
+        Err(Failure::Io { error, .. }) if error.kind() == std::io::ErrorKind::BrokenPipe => 0,
+        Err(failure) => refuse(&failure.line()),
     }
 }
 
-fn refuse(line: &str) -> ExitCode {
+impl Failure {
+    /// What was wrong and what is accepted, in one line.
+    pub(crate) fn line(&self) -> String {
+        match self {
+            Self::Typed(error) => one_line(error),
+            Self::Input(line) | Self::Blind(line) => line.clone(),
+            Self::Io { doing, error } => format!("{doing}: {}", plain(error)),
+        }
+    }
+}
+
+fn refuse(line: &str) -> u8 {
     eprintln!("tinygram: {line}");
-    ExitCode::from(2)
+    2
 }
 
 /// The system's words without its number: people know `Permission denied`, not `os error 13`.

@@ -1,7 +1,9 @@
 //! Files as they are typed: those that are read, and those that results are written to.
 
+use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
 
 use crate::exit::Failure;
 
@@ -10,6 +12,49 @@ use crate::exit::Failure;
 pub(crate) enum Input {
     File(PathBuf),
     Stdin,
+    /// By a program that has embedded this one.
+    Given(Once),
+}
+
+/// Something to read in place of a file.
+pub struct Given {
+    /// What rows and errors call it.
+    pub name: String,
+    /// Opens it, when its turn comes.
+    pub open: Open,
+}
+
+/// Opens a source, once.
+pub type Open = Box<dyn FnOnce() -> io::Result<Box<dyn io::Read + Send>> + Send>;
+
+/// A source that a program gives, to be opened once, when its turn comes.
+#[derive(Clone)]
+pub(crate) struct Once {
+    name: String,
+    open: Arc<Mutex<Option<Open>>>,
+}
+
+impl From<Given> for Input {
+    fn from(given: Given) -> Self {
+        Self::Given(Once {
+            name: given.name,
+            open: Arc::new(Mutex::new(Some(given.open))),
+        })
+    }
+}
+
+impl Once {
+    /// Opens the source.
+    pub(crate) fn open(&self) -> io::Result<Box<dyn io::Read + Send>> {
+        let open = self.open.lock().ok().and_then(|mut open| open.take());
+        open.map_or_else(|| Err(io::Error::other("was read already")), |open| open())
+    }
+}
+
+impl fmt::Debug for Once {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.name)
+    }
 }
 
 impl Input {
@@ -18,6 +63,7 @@ impl Input {
         match self {
             Self::File(path) => path.display().to_string(),
             Self::Stdin => "standard input".to_owned(),
+            Self::Given(once) => once.name.clone(),
         }
     }
 

@@ -5,8 +5,12 @@ use std::sync::Mutex;
 /// Held while files are written; never poisoned for good, because nothing is behind it.
 static WRITING: Mutex<()> = Mutex::new(());
 
-/// From now on Ctrl-C exits with [`CODE`] as soon as no file is being written.
+/// From now on Ctrl-C exits with [`CODE`] as soon as no file is being written. A program that has embedded
+/// this one has a handler of its own.
 pub(crate) fn watch() {
+    if crate::heard::listener().is_some() {
+        return;
+    }
     // Where no handler can be set, Ctrl-C ends the process as ever.
     let _ = ctrlc::set_handler(|| {
         let _writing = WRITING.lock();

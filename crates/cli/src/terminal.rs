@@ -1,16 +1,27 @@
 //! The one place that touches the terminal: results on standard output, progress on standard error.
 
 use std::io::{IsTerminal, Read, Write};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use indicatif::{ProgressBar, ProgressStyle};
 use tinygram_report::Ink;
 
 use crate::exit::{Done, Failure};
+use crate::heard::{self, Listener};
 
 /// Writes results to standard output, whole or not at all. Styles reach only a terminal that wants
 /// them (NO_COLOR, CLICOLOR and TERM are heeded).
 pub(crate) fn print(bytes: &[u8]) -> Result<Done, Failure> {
-    let mut out = anstream::stdout().lock();
+    write(anstream::stdout().lock(), bytes)
+}
+
+/// Writes octets to standard output as they are.
+pub(crate) fn print_raw(bytes: &[u8]) -> Result<Done, Failure> {
+    write(std::io::stdout().lock(), bytes)
+}
+
+fn write(mut out: impl Write, bytes: &[u8]) -> Result<Done, Failure> {
     out.write_all(bytes)
         .and_then(|()| out.flush())
         .map_err(|error| Failure::Io {
@@ -22,7 +33,10 @@ pub(crate) fn print(bytes: &[u8]) -> Result<Done, Failure> {
 
 /// Says something that is not a result.
 pub(crate) fn remark(line: &str) {
-    eprintln!("{line}");
+    match heard::listener() {
+        Some(listener) => listener.remark(line),
+        None => eprintln!("{line}"),
+    }
 }
 
 /// Styles and width for tables on standard output: the terminal's own, or plain and `otherwise`.
@@ -34,12 +48,29 @@ pub(crate) fn canvas(otherwise: usize) -> (Ink, usize) {
     (Ink::Styled, width.max(NARROWEST))
 }
 
-/// A progress bar on standard error, where that is a terminal; nothing elsewhere.
-pub(crate) struct Progress(ProgressBar);
+/// A progress bar on standard error, where that is a terminal; nothing elsewhere. Where a program has
+/// embedded this one, it is told instead.
+pub(crate) enum Progress {
+    Bar(ProgressBar),
+    Told {
+        listener: Arc<dyn Listener>,
+        what: &'static str,
+        done: AtomicU64,
+        total: u64,
+    },
+}
 
 impl Progress {
     /// A bar over `total` pieces of work.
     pub(crate) fn over(total: u64, what: &'static str) -> Self {
+        if let Some(listener) = heard::listener() {
+            return Self::Told {
+                listener,
+                what,
+                done: AtomicU64::new(0),
+                total,
+            };
+        }
         let bar = ProgressBar::new(total).with_prefix(what);
         let style = ProgressStyle::with_template(
             "{prefix} [{bar:40}] {pos}/{len}  {elapsed} elapsed, {eta} to go  {msg}",
@@ -47,12 +78,14 @@ impl Progress {
         .expect("the template is well formed")
         .progress_chars("=> ");
         bar.set_style(style);
-        Self(bar)
+        Self::Bar(bar)
     }
 
     /// What is being done, behind the bar.
     pub(crate) fn says(&self, what: String) {
-        self.0.set_message(what);
+        if let Self::Bar(bar) = self {
+            bar.set_message(what);
+        }
     }
 
     /// One more piece is done. Any thread may say so.
@@ -62,22 +95,50 @@ impl Progress {
 
     /// So many more pieces are done.
     pub(crate) fn steps(&self, count: u64) {
-        self.0.inc(count);
+        match self {
+            Self::Bar(bar) => bar.inc(count),
+            Self::Told {
+                listener,
+                what,
+                done,
+                total,
+            } => {
+                let done = done.fetch_add(count, Ordering::Relaxed) + count;
+                heard::tell(&**listener, what, done, Some(*total));
+            }
+        }
     }
 }
 
 impl Drop for Progress {
     fn drop(&mut self) {
-        self.0.finish_and_clear();
+        if let Self::Bar(bar) = self {
+            bar.finish_and_clear();
+        }
     }
 }
 
-/// How far a file has been read, on standard error, where that is a terminal; nothing elsewhere.
-pub(crate) struct Reading(ProgressBar);
+/// How far a file has been read, on standard error, where that is a terminal; nothing elsewhere. Where a
+/// program has embedded this one, it is told instead.
+pub(crate) enum Reading {
+    Bar(ProgressBar),
+    Told {
+        listener: Arc<dyn Listener>,
+        what: String,
+        bytes: Option<u64>,
+    },
+}
 
 impl Reading {
     /// Of so many bytes, if that is known.
     pub(crate) fn of(bytes: Option<u64>, what: String) -> Self {
+        if let Some(listener) = heard::listener() {
+            return Self::Told {
+                listener,
+                what,
+                bytes,
+            };
+        }
         let (bar, template) = match bytes {
             Some(bytes) => (
                 ProgressBar::new(bytes),
@@ -89,18 +150,30 @@ impl Reading {
             .expect("the template is well formed")
             .progress_chars("=> ");
         bar.set_style(style);
-        Self(bar.with_message(what))
+        Self::Bar(bar.with_message(what))
     }
 
     /// Counts what is read from `source`.
-    pub(crate) fn over<R: Read>(&self, source: R) -> impl Read {
-        self.0.wrap_read(source)
+    pub(crate) fn over<'a>(&self, source: impl Read + 'a) -> Box<dyn Read + 'a> {
+        match self {
+            Self::Bar(bar) => Box::new(bar.wrap_read(source)),
+            Self::Told {
+                listener,
+                what,
+                bytes,
+            } => {
+                let (listener, what) = (listener.clone(), what.clone());
+                Box::new(heard::Told::new(source, listener, what, *bytes))
+            }
+        }
     }
 }
 
 impl Drop for Reading {
     fn drop(&mut self) {
-        self.0.finish_and_clear();
+        if let Self::Bar(bar) = self {
+            bar.finish_and_clear();
+        }
     }
 }
 

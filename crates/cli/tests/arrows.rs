@@ -52,6 +52,7 @@ const CRATES: &[(&str, &[&str])] = &[
     ("tinygram-link", &[]),
     ("tinygram-preload", &["tinygram-coalesce"]),
     ("tinygram-report", &[]),
+    ("tinygram-tables", &[]),
     ("tinygram-weblog", &[]),
     (
         "tinygram",
@@ -69,6 +70,7 @@ const CRATES: &[(&str, &[&str])] = &[
             "tinygram-link",
             "tinygram-preload",
             "tinygram-report",
+            "tinygram-tables",
             "tinygram-watch",
             "tinygram-weblog",
         ],

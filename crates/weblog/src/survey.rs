@@ -112,6 +112,11 @@ impl Survey {
         }
     }
 
+    /// Takes in so many more responses with a body of so many octets; their lines are the caller's to count.
+    pub fn add_size(&mut self, octets: u64, count: u64) {
+        *self.sizes.entry(octets).or_default() += count;
+    }
+
     /// Lines that are responses.
     #[must_use]
     pub fn responses(&self) -> u64 {

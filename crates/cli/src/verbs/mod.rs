@@ -1,16 +1,16 @@
 //! One module per verb; this list is the only place that knows them all.
 
 mod completions;
-mod deadlock;
-mod diagnose;
+pub(crate) mod deadlock;
+pub(crate) mod diagnose;
 mod guard;
 mod link;
 mod man;
-mod naglemark;
-mod policies;
-mod prevalence;
+pub(crate) mod naglemark;
+pub(crate) mod policies;
+pub(crate) mod prevalence;
 mod ps;
-mod reproduce;
+pub(crate) mod reproduce;
 mod run;
 mod watch;
 

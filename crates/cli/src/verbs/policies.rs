@@ -4,6 +4,7 @@ use serde::Serialize;
 use tinygram_engine::receiver::ack_policy::AckPolicy;
 use tinygram_engine::sender::send_policy::{Needs, SendPolicy};
 use tinygram_report::{Align, Column, Document, Entry, Table, csv, json};
+use tinygram_tables::{Rows, schemas};
 
 use crate::exit::{Done, Failure};
 use crate::terminal;
@@ -59,6 +60,22 @@ pub(crate) fn run(args: &Args) -> Result<Done, Failure> {
         }),
     };
     terminal::print(text.as_bytes())
+}
+
+/// Every policy, as rows of docs/tables.md.
+pub(crate) fn rows() -> Rows {
+    let mut rows = Rows::of(&schemas::POLICIES);
+    for it in listed() {
+        rows.push([
+            ("side", it.side.into()),
+            ("name", it.name.into()),
+            ("label", it.label.into()),
+            ("summary", it.summary.into()),
+            ("source", it.source.into()),
+            ("needs", it.needs.into()),
+        ]);
+    }
+    rows
 }
 
 #[derive(Serialize)]

@@ -8,6 +8,7 @@ mod show;
 pub(crate) use args::Args;
 
 use tinygram_papers::moldeklev::predict::Threshold;
+use tinygram_tables::Rows;
 
 use crate::exit::{Done, Failure};
 use crate::files::failed;
@@ -38,4 +39,10 @@ pub(crate) fn run(args: &Args) -> Result<Done, Failure> {
         args::Format::Json => show::json(parameters, &findings),
     };
     terminal::print(text.as_bytes())
+}
+
+/// The buffers and their cures, as rows.
+pub(crate) fn tables(args: &Args) -> Result<Vec<Rows>, Failure> {
+    let plan = Plan::from(args)?;
+    Ok(vec![show::rows(&Findings::of(&plan))])
 }

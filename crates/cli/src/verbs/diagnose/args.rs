@@ -1,7 +1,9 @@
 use std::net::IpAddr;
 use std::path::PathBuf;
 
+use clap::ValueEnum;
 use tinygram_diagnose::Kind;
+use tinygram_tables::{Encoding, Table, schemas};
 
 use super::fail_on::Condition;
 
@@ -33,9 +35,18 @@ pub(crate) struct Args {
     /// Report findings of this kind only, for example write-write-read; may be repeated
     #[arg(long, value_name = "KIND", value_parser = kind)]
     pub(super) kind: Vec<Kind>,
-    /// Print one JSON document (schema tinygram.diagnose/1) instead of text
-    #[arg(long)]
+    /// Print one JSON document (schema tinygram.diagnose/1) instead of text: --format json
+    #[arg(long, conflicts_with = "format")]
     pub(super) json: bool,
+    /// How results are written
+    #[arg(long, value_enum, default_value_t = Format::Text, value_name = "FORMAT")]
+    pub(super) format: Format,
+    /// Which table, in parquet and arrow [default: findings]
+    #[arg(long, value_enum, value_name = "TABLE")]
+    pub(super) table: Option<TableName>,
+    /// Write the results here instead of standard output
+    #[arg(short, long, value_name = "FILE")]
+    pub(super) output: Option<PathBuf>,
     /// Write a self-contained page with time-sequence plots of the stalls
     #[arg(long, value_name = "FILE")]
     pub(super) html: Option<PathBuf>,
@@ -60,6 +71,54 @@ pub(crate) struct Args {
     /// Print how to make the change in common languages and servers, and stop
     #[arg(long)]
     pub(super) recipes: bool,
+}
+
+/// How results are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Format {
+    /// For reading in a terminal
+    Text,
+    /// One document, schema tinygram.diagnose/1
+    Json,
+    /// A table (docs/tables.md) as a Parquet file
+    Parquet,
+    /// A table (docs/tables.md) as an Arrow file
+    Arrow,
+}
+
+impl Format {
+    /// How rows are written, where rows are.
+    pub(super) const fn encoding(self) -> Option<Encoding> {
+        match self {
+            Self::Text | Self::Json => None,
+            Self::Parquet => Some(Encoding::Parquet),
+            Self::Arrow => Some(Encoding::Arrow),
+        }
+    }
+}
+
+/// What a diagnosis has tables of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum TableName {
+    /// Stalls and floods
+    Findings,
+    /// Connections
+    Connections,
+    /// What looked like a stall and is not
+    RuledOut,
+    /// A row for each capture
+    Verdict,
+}
+
+impl TableName {
+    pub(super) const fn table(self) -> &'static Table {
+        match self {
+            Self::Findings => &schemas::FINDINGS,
+            Self::Connections => &schemas::CONNECTIONS,
+            Self::RuledOut => &schemas::RULED_OUT,
+            Self::Verdict => &schemas::VERDICT,
+        }
+    }
 }
 
 fn kind(name: &str) -> Result<Kind, String> {

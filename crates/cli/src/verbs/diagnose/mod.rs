@@ -11,8 +11,10 @@ mod ring;
 mod show;
 
 pub(crate) use args::Args;
+use tinygram_tables::Rows;
 
 use crate::exit::{Done, Failure};
+use crate::files::{Given, Input};
 
 pub(crate) fn run(args: Args) -> Result<Done, Failure> {
     if args.recipes {
@@ -21,14 +23,40 @@ pub(crate) fn run(args: Args) -> Result<Done, Failure> {
     let plan = plan::Plan::of(args)?;
     let mut told = show::terminal::Told::default();
     let results = results::Results::of(&plan, &mut |so_far| told.tell(so_far))?;
-    show::all(&plan, &results)?;
     // What was found beats what cannot be told.
-    match (
+    let done = match (
         plan.fail_on.iter().any(|it| results.meets(it)),
         results.untold().next().is_some(),
     ) {
-        (true, _) => Ok(Done::Found),
-        (false, true) => Ok(Done::Unknown),
-        (false, false) => Ok(Done::Well),
+        (true, _) => Done::Found,
+        (false, true) => Done::Unknown,
+        (false, false) => Done::Well,
+    };
+    show::all(plan, &results)?;
+    Ok(done)
+}
+
+/// Which of these names belong together, in order: each a capture, or the files of one ring buffer.
+pub(crate) fn streams(names: &[String]) -> Vec<Vec<String>> {
+    ring::streams(names, String::as_str)
+        .into_iter()
+        .map(<[String]>::to_vec)
+        .collect()
+}
+
+/// Every table of a diagnosis, or the one that is asked for. What is `given` takes the place of the captures
+/// that are named.
+pub(crate) fn tables(mut args: Args, given: Vec<Given>) -> Result<Vec<Rows>, Failure> {
+    let only = args.table.take();
+    if !given.is_empty() {
+        args.captures.clear();
     }
+    let mut plan = plan::Plan::of(args)?;
+    plan.inputs.extend(given.into_iter().map(Input::from));
+    plan.parameters.listed_limit = plan.parameters.connection_limit;
+    let results = results::Results::of(&plan, &mut |_| Ok(()))?;
+    Ok(match only {
+        Some(name) => vec![show::tables::of(name.table(), &results)],
+        None => show::tables::all(&results),
+    })
 }

@@ -4,14 +4,22 @@ use std::path::PathBuf;
 
 use tinygram_diagnose::{Filter, Parameters};
 
-use super::args::Args;
+use tinygram_report::Destination;
+use tinygram_tables::{Table, schemas};
+
+use super::args::{Args, Format};
 use super::fail_on::Condition;
 use crate::exit::Failure;
-use crate::files::{Input, refuse_overwriting};
+use crate::files::{Input, each_its_own, opened, refuse_overwriting};
+use crate::shown;
 
 pub(super) struct Plan {
     pub(super) inputs: Vec<Input>,
-    pub(super) json: bool,
+    pub(super) format: Format,
+    /// What is written where rows are.
+    pub(super) table: &'static Table,
+    /// Standard output if absent; known to be writable.
+    pub(super) output: Option<(PathBuf, Destination)>,
     pub(super) html: Option<PathBuf>,
     pub(super) annotate: Option<PathBuf>,
     pub(super) xplot: Option<PathBuf>,
@@ -22,6 +30,17 @@ pub(super) struct Plan {
 
 impl Plan {
     pub(super) fn of(args: Args) -> Result<Self, Failure> {
+        let format = if args.json { Format::Json } else { args.format };
+        shown::check(format.encoding(), args.output.as_deref())?;
+        if args.table.is_some() && format.encoding().is_none() {
+            let line = "--table belongs to --format parquet and --format arrow";
+            return Err(Failure::Input(line.to_owned()));
+        }
+        each_its_own(&[
+            ("--output", &args.output),
+            ("--html", &args.html),
+            ("--annotate", &args.annotate),
+        ])?;
         let mut captures = args.captures;
         captures.extend(args.read);
         let inputs = Input::all(&captures, "capture files")?;
@@ -46,18 +65,23 @@ impl Plan {
                 )));
             }
         }
-        if args.annotate.is_some() && super::ring::streams(&inputs).len() > 1 {
+        if args.annotate.is_some() && super::ring::streams(&inputs, Input::name).len() > 1 {
             return Err(Failure::Input(
                 "--annotate writes the copy of one capture (accepted: one CAPTURE, or the files of one ring buffer)"
                     .to_owned(),
             ));
         }
-        for out in [&args.html, &args.annotate].into_iter().flatten() {
+        for out in [&args.output, &args.html, &args.annotate]
+            .into_iter()
+            .flatten()
+        {
             refuse_overwriting(out, &captures, "capture")?;
         }
         Ok(Self {
             inputs,
-            json: args.json,
+            format,
+            table: args.table.map_or(&schemas::FINDINGS, |it| it.table()),
+            output: opened(args.output.as_deref(), Destination::open)?,
             html: args.html,
             annotate: args.annotate,
             xplot: args.xplot,
@@ -66,6 +90,11 @@ impl Plan {
             parameters: Parameters {
                 connection_limit: args.connection_limit as usize,
                 finding_limit: args.finding_limit as usize,
+                // A table has a row for each connection that was kept at once, not for the first ten thousand.
+                listed_limit: match format.encoding() {
+                    Some(_) => args.connection_limit as usize,
+                    None => Parameters::default().listed_limit,
+                },
                 filter: (!filter.is_empty()).then_some(filter),
                 ..Parameters::default()
             },

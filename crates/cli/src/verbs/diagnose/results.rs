@@ -1,6 +1,7 @@
 //! The work: each capture through an analyzer of its own.
 
 use std::fs::File;
+use std::io::Read;
 use std::path::PathBuf;
 
 use tinygram_diagnose::{
@@ -8,11 +9,14 @@ use tinygram_diagnose::{
 };
 use tinygram_wire::capture::{CaptureError, Reader};
 
+use super::args::Format;
 use super::fail_on::Condition;
 use super::live;
 use super::plan::Plan;
 use crate::exit::Failure;
 use crate::files::Input;
+use crate::terminal::Reading;
+use crate::{heard, terminal};
 
 /// Whoever is told how far it is.
 pub(super) type Tell<'a> = dyn FnMut(&Analyzer) -> Result<(), Failure> + 'a;
@@ -25,6 +29,8 @@ pub(super) struct Results {
 pub(super) struct Capture {
     pub(super) name: String,
     pub(super) report: Report,
+    /// Number of its first connection in the report.
+    pub(super) first_connection: u32,
     /// Why reading ended before the end, if it did.
     pub(super) broken: Option<CaptureError>,
     /// The files that can be read again.
@@ -43,7 +49,7 @@ impl Results {
     /// known after each frame.
     pub(super) fn of(plan: &Plan, tell: &mut Tell) -> Result<Self, Failure> {
         let mut captures: Vec<Capture> = Vec::new();
-        for inputs in super::ring::streams(&plan.inputs) {
+        for inputs in super::ring::streams(&plan.inputs, Input::name) {
             let seen = captures.iter().map(|c| c.report.summary.connections).sum();
             captures.push(analyse(inputs, plan, seen, tell)?);
         }
@@ -119,6 +125,7 @@ fn analyse(
     Ok(Capture {
         name,
         report: analyzer.finish(),
+        first_connection,
         broken,
         sources,
     })
@@ -133,17 +140,18 @@ fn read(
 ) -> Result<Option<CaptureError>, Failure> {
     let name = input.name();
     let unusable = |error: CaptureError| Failure::Input(format!("{name} {error}"));
-    let mut reader = match input {
-        Input::File(path) => {
-            let file = File::open(path).map_err(|error| Failure::Io {
-                doing: format!("reading {name}"),
-                error,
-            })?;
-            Reader::new(file).map_err(unusable)?
-        }
-        Input::Stdin => Reader::new(live::stdin()?).map_err(unusable)?,
+    let failed = |error| Failure::Io {
+        doing: format!("reading {name}"),
+        error,
     };
-    let telling = matches!(input, Input::Stdin) && !plan.json;
+    let mut reader = match input {
+        Input::File(path) => told(File::open(path).map_err(failed)?, &name),
+        Input::Stdin => Reader::new(live::stdin()?),
+        Input::Given(once) => told(once.open().map_err(failed)?, &name),
+    }
+    .map_err(unusable)?;
+    let telling =
+        matches!(input, Input::Stdin) && plan.format == Format::Text && plan.output.is_none();
     let broken = loop {
         match reader.next_frame() {
             Ok(Some(frame)) => analyzer.frame(&frame),
@@ -160,10 +168,18 @@ fn read(
         if reader.frames() == 0 {
             return Err(Failure::Input(format!("{name} {error}")));
         }
-        eprintln!(
+        terminal::remark(&format!(
             "tinygram: {name} {error}; the {} frames before are reported",
             reader.frames()
-        );
+        ));
     }
     Ok(broken)
+}
+
+/// A reader of a source; where a program has embedded this one, it is told how much was read.
+fn told(source: impl Read + 'static, name: &str) -> Result<Reader, CaptureError> {
+    match heard::listener() {
+        Some(_) => Reader::new(Reading::of(None, name.to_owned()).over(source)),
+        None => Reader::new(source),
+    }
 }

@@ -1,16 +1,19 @@
 //! Files of a ring buffer: `dump_00001_20240101120000.pcap`, `dump_00002_...` and so on, as dumpcap
 //! and tcpdump number them. Connections go on from one to the next, so they are one stream.
 
-use crate::files::Input;
+use std::path::Path;
 
-/// The inputs, those of one ring buffer together.
-pub(super) fn streams(inputs: &[Input]) -> Vec<&[Input]> {
+/// The inputs, those of one ring buffer together; each has a `name`, or belongs to nothing.
+pub(super) fn streams<'a, T, N: AsRef<str> + 'a>(
+    inputs: &'a [T],
+    name: impl Fn(&'a T) -> N,
+) -> Vec<&'a [T]> {
     let mut streams = Vec::new();
     let mut first = 0;
     for at in 1..=inputs.len() {
         let goes_on = inputs
             .get(at)
-            .is_some_and(|next| follows(&inputs[at - 1], next));
+            .is_some_and(|next| follows(name(&inputs[at - 1]).as_ref(), name(next).as_ref()));
         if !goes_on {
             streams.push(&inputs[first..at]);
             first = at;
@@ -20,11 +23,9 @@ pub(super) fn streams(inputs: &[Input]) -> Vec<&[Input]> {
 }
 
 /// The same name with the next number.
-fn follows(one: &Input, next: &Input) -> bool {
-    let (Input::File(one), Input::File(next)) = (one, next) else {
-        return false;
-    };
-    let name = |path: &std::path::Path| Some(path.file_name()?.to_str()?.to_owned());
+fn follows(one: &str, next: &str) -> bool {
+    let (one, next) = (Path::new(one), Path::new(next));
+    let name = |path: &Path| Some(path.file_name()?.to_str()?.to_owned());
     let (Some(a), Some(b)) = (name(one), name(next)) else {
         return false;
     };
@@ -57,9 +58,11 @@ fn numbered(name: &str) -> Option<(&str, u64)> {
 mod tests {
     use super::*;
 
-    fn groups(names: &[&str]) -> Vec<usize> {
-        let inputs: Vec<_> = names.iter().map(|n| Input::File(n.into())).collect();
-        streams(&inputs).iter().map(|s| s.len()).collect()
+    fn groups(names: &[&'static str]) -> Vec<usize> {
+        streams(names, |name| *name)
+            .iter()
+            .map(|s| s.len())
+            .collect()
     }
 
     #[test]

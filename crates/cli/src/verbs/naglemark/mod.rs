@@ -16,6 +16,7 @@ use tinygram_naglemark::hosts::{Model, PaperHosts};
 use tinygram_naglemark::{Backend, Keep, Outcome, Plan, Progress, Work, compare, measure};
 use tinygram_naglemark_live as live;
 use tinygram_sim::medium::{Frame, Side};
+use tinygram_tables::Rows;
 
 use crate::exit::{Done, Failure};
 use crate::{interrupt, terminal};
@@ -37,17 +38,47 @@ pub(crate) fn run(args: &Args) -> Result<Done, Failure> {
     }
 }
 
+/// The scores of every cell.
+pub(crate) fn tables(args: &Args) -> Result<Vec<Rows>, Failure> {
+    let meant = Meant::from(args)?;
+    let panels = match &meant.on {
+        On::Paper(on) => scores_on_paper(args, &meant, on, Keep::Scores)?.0,
+        On::Sockets(on) => panels_of(&scores_on_sockets(&meant, on)?),
+    };
+    Ok(vec![outputs::rows(&panels)])
+}
+
 /// Measures on the paper's hosts, and holds what comes of it against the paper's tables.
 fn on_paper(args: &Args, meant: &Meant, on: &OnPaper, outputs: Outputs) -> Result<Done, Failure> {
     interrupt::watch();
-    let pool = rayon::ThreadPoolBuilder::new()
-        .num_threads(args.threads.unwrap_or(0).into())
-        .build()
-        .map_err(|error| Failure::Input(format!("--threads: {error}")))?;
     let keep = match outputs.shows_transfers() {
         true => Keep::First,
         false => Keep::Scores,
     };
+    let (panels, stats) = scores_on_paper(args, meant, on, keep)?;
+    let done = outputs.show(
+        &OfPaper::new(meant, on, args),
+        &echo::appendix(on.hosts[0].model),
+        &panels,
+        &seen(&meant.plan, on)?,
+    );
+    if args.stats {
+        terminal::remark(&stats.to_string());
+    }
+    done
+}
+
+/// A panel for each medium, and what it took.
+fn scores_on_paper(
+    args: &Args,
+    meant: &Meant,
+    on: &OnPaper,
+    keep: Keep,
+) -> Result<(Vec<Panel>, Stats), Failure> {
+    let pool = rayon::ThreadPoolBuilder::new()
+        .num_threads(args.threads.unwrap_or(0).into())
+        .build()
+        .map_err(|error| Failure::Input(format!("--threads: {error}")))?;
     let compared = others(args, &meant.plan, on);
     #[allow(clippy::disallowed_methods)] // how long the machine takes is about the real world
     let began = Instant::now();
@@ -85,16 +116,7 @@ fn on_paper(args: &Args, meant: &Meant, on: &OnPaper, outputs: Outputs) -> Resul
         );
         panels.push(panel);
     }
-    let done = outputs.show(
-        &OfPaper::new(meant, on, args),
-        &echo::appendix(on.hosts[0].model),
-        &panels,
-        &seen(&meant.plan, on)?,
-    );
-    if args.stats {
-        terminal::remark(&stats.to_string());
-    }
-    done
+    Ok((panels, stats))
 }
 
 /// The hosts of the other model, once, for each medium on which a whole table of the paper's is held
@@ -169,6 +191,26 @@ fn seen(plan: &Plan, on: &OnPaper) -> Result<Vec<(Side, Frame)>, Failure> {
 
 /// Measures on sockets, and compares every two backends.
 fn on_sockets(meant: &Meant, on: &OnSockets, outputs: Outputs) -> Result<Done, Failure> {
+    let outcomes = scores_on_sockets(meant, on)?;
+    let agreement = compare(&outcomes);
+    for remark in outcomes.iter().flat_map(show::remarks) {
+        terminal::remark(&remark);
+    }
+    let panels = panels_of(&outcomes);
+    let conditions: Vec<_> = outcomes.iter().map(|it| &it.conditions).collect();
+    let tables = show::agreement(&agreement)
+        .chain([show::conditions(&conditions)])
+        .collect();
+    let echo = OfSockets::new(meant, on, conditions, &agreement);
+    outputs.show(&echo, &Appendix::same(tables), &panels, &[])
+}
+
+fn panels_of(outcomes: &[Outcome]) -> Vec<Panel> {
+    outcomes.iter().map(Panel::of_sockets).collect()
+}
+
+/// An outcome for each backend.
+fn scores_on_sockets(meant: &Meant, on: &OnSockets) -> Result<Vec<Outcome>, Failure> {
     if on.needs_namespaces() {
         live::acquire_privilege().map_err(|error| Failure::Input(error.to_string()))?;
     }
@@ -176,24 +218,11 @@ fn on_sockets(meant: &Meant, on: &OnSockets, outputs: Outputs) -> Result<Done, F
     let opened = on.backends.iter().map(|name| on.open(*name, plan));
     let mut backends = opened.collect::<Result<Vec<_>, _>>()?;
     interrupt::watch();
-    let outcomes = {
-        let progress = progress(&[(plan, backends.len())]);
-        let each = backends
-            .iter_mut()
-            .map(|it| it.as_mut() as &mut dyn Backend);
-        measured(plan, each, Keep::All, &progress)?
-    };
-    let agreement = compare(&outcomes);
-    for remark in outcomes.iter().flat_map(show::remarks) {
-        terminal::remark(&remark);
-    }
-    let panels: Vec<_> = outcomes.iter().map(Panel::of_sockets).collect();
-    let conditions: Vec<_> = outcomes.iter().map(|it| &it.conditions).collect();
-    let tables = show::agreement(&agreement)
-        .chain([show::conditions(&conditions)])
-        .collect();
-    let echo = OfSockets::new(meant, on, conditions, &agreement);
-    outputs.show(&echo, &Appendix::same(tables), &panels, &[])
+    let progress = progress(&[(plan, backends.len())]);
+    let each = backends
+        .iter_mut()
+        .map(|it| it.as_mut() as &mut dyn Backend);
+    measured(plan, each, Keep::All, &progress)
 }
 
 /// The loop, with a bar that says how far it has come.

@@ -5,12 +5,14 @@ use std::path::PathBuf;
 use serde::Serialize;
 use tinygram_report::{Destination, Document, Folder, Ink, Table, csv, facts, json};
 use tinygram_sim::medium::{Frame, Side};
+use tinygram_tables::{Rows, schemas};
 
 use super::args::{Args, Format};
-use super::show::{Contents, Panel, Record, SCHEMA, page};
+use super::show::{Contents, Panel, Record, SCHEMA, page, row};
 use crate::capture::{self, Kept};
 use crate::exit::{Done, Failure};
 use crate::files::{each_its_own, failed, opened};
+use crate::shown::{self, Rendered};
 use crate::{interrupt, terminal};
 
 /// Every place that a run writes to, known to be writable.
@@ -27,6 +29,7 @@ pub(crate) struct Outputs {
 impl Outputs {
     /// Opens what the arguments name, or says what cannot be written.
     pub(crate) fn open(args: &Args) -> Result<Self, Failure> {
+        shown::check(args.format.encoding(), args.output.as_deref())?;
         let files = [
             ("--output", &args.output),
             ("--html", &args.html),
@@ -70,15 +73,18 @@ impl Outputs {
             Some(_) => (Ink::Plain, terminal::WIDTH),
             None => terminal::canvas(terminal::WIDTH),
         };
-        let text = shown.rendered(self.format, canvas);
+        let results = match self.format.encoding() {
+            Some(encoding) => Rendered::rows(&rows(panels), encoding)?,
+            None => Rendered::Text(shown.rendered(self.format, canvas)),
+        };
         let traces_to_stdout = self.capture.goes_to_stdout();
-        let in_file = interrupt::shielded(|| self.write_files(&shown, &text, seen))?;
+        let in_file = interrupt::shielded(|| self.write_files(&shown, &results, seen))?;
         if traces_to_stdout {
             capture::print(seen)
         } else if in_file {
             Ok(Done::Well)
         } else {
-            terminal::print(text.as_bytes())
+            results.print()
         }
     }
 
@@ -86,7 +92,7 @@ impl Outputs {
     fn write_files<P: Serialize>(
         self,
         shown: &Shown<'_, P>,
-        text: &str,
+        results: &Rendered,
         seen: &[(Side, Frame)],
     ) -> Result<bool, Failure> {
         if let Some((path, folder)) = self.svg {
@@ -104,13 +110,22 @@ impl Outputs {
         self.capture.write_files(seen, &shown.captured())?;
         match self.results {
             Some((path, file)) => {
-                file.write(text.as_bytes())
+                file.write(results.bytes())
                     .map_err(|error| failed(&path, error))?;
                 Ok(true)
             }
             None => Ok(false),
         }
     }
+}
+
+/// The cells of all panels.
+pub(super) fn rows(panels: &[Panel]) -> Rows {
+    let mut rows = Rows::of(&schemas::NAGLEMARK);
+    for cell in panels.iter().flat_map(|panel| &panel.cells) {
+        rows.push(row(cell));
+    }
+    rows
 }
 
 /// What every exporter shows.
@@ -148,7 +163,8 @@ impl<P: Serialize> Shown<'_, P> {
     fn rendered(&self, format: Format, (ink, width): (Ink, usize)) -> String {
         let cells = self.panels.iter().flat_map(|panel| &panel.cells);
         match format {
-            Format::Table => {
+            // The others are rows, not text.
+            Format::Table | Format::Parquet | Format::Arrow => {
                 self.tables(&self.appendix.terminal, |table| table.to_text(width, ink))
             }
             Format::Markdown => self.tables(&self.appendix.document, Table::to_markdown),

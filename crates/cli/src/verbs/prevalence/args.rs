@@ -6,6 +6,7 @@ use std::time::Duration;
 use clap::ValueEnum;
 use tinygram_engine::profile::Profile;
 use tinygram_engine::sender::send_policy::{Registered, SendPolicy};
+use tinygram_tables::{Encoding, Table, schemas};
 
 use crate::values::{Names, count, duration, rate, size};
 
@@ -82,6 +83,10 @@ pub(crate) struct Args {
     #[arg(long, value_enum, default_value_t = Format::Text, value_name = "FORMAT", help_heading = OUTPUT)]
     pub(crate) format: Format,
 
+    /// Which table, in parquet and arrow [default: costs; shares with --no-cost]
+    #[arg(long, value_enum, value_name = "TABLE", help_heading = OUTPUT)]
+    pub(crate) table: Option<TableName>,
+
     /// Write the results here instead of standard output
     #[arg(short, long, value_name = "FILE", help_heading = OUTPUT)]
     pub(crate) output: Option<PathBuf>,
@@ -108,6 +113,42 @@ pub(crate) enum Format {
     Csv,
     /// For a document
     Markdown,
+    /// A table (docs/tables.md) as a Parquet file
+    Parquet,
+    /// A table (docs/tables.md) as an Arrow file
+    Arrow,
+}
+
+impl Format {
+    /// How rows are written, where rows are.
+    pub(super) const fn encoding(self) -> Option<Encoding> {
+        match self {
+            Self::Parquet => Some(Encoding::Parquet),
+            Self::Arrow => Some(Encoding::Arrow),
+            _ => None,
+        }
+    }
+}
+
+/// What there are tables of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum TableName {
+    /// What the responses take, by send policy
+    Costs,
+    /// Table 1
+    Shares,
+    /// What was read
+    Log,
+}
+
+impl TableName {
+    pub(super) const fn table(self) -> &'static Table {
+        match self {
+            Self::Costs => &schemas::PREVALENCE_COSTS,
+            Self::Shares => &schemas::PREVALENCE_SHARES,
+            Self::Log => &schemas::PREVALENCE_LOG,
+        }
+    }
 }
 
 fn mclbytes(typed: &str) -> Result<Mclbytes, String> {

@@ -3,16 +3,23 @@
 
 mod args;
 mod cost;
+mod counted;
 mod outputs;
 mod plan;
 mod read;
+mod tables;
 
 pub(crate) use args::Args;
+pub use counted::Counted;
 
 use tinygram_papers::mogul::prevalence::Vulnerability;
 use tinygram_report::prevalence::{Prevalence, Share};
 
+use tinygram_tables::Rows;
+use tinygram_weblog::Survey;
+
 use crate::exit::{Done, Failure};
+use crate::files::{Given, Input};
 use crate::interrupt;
 use plan::Plan;
 
@@ -20,15 +27,48 @@ pub(crate) fn run(args: &Args) -> Result<Done, Failure> {
     let plan = Plan::from(args)?;
     let outputs = outputs::Outputs::open(args)?;
     interrupt::watch();
-    let (log, seconds) = read::logs(&plan)?;
+    let log = read::logs(&plan)?;
+    outputs.show(&plan, &prevalence(&plan, log)?)
+}
+
+/// Every table. What is `given` takes the place of the logs that are named.
+pub(crate) fn tables(args: &Args, given: Vec<Given>) -> Result<Vec<Rows>, Failure> {
+    let mut args = args.clone();
+    if !given.is_empty() {
+        args.logs.clear();
+    }
+    let mut plan = Plan::from(&args)?;
+    plan.logs.extend(given.into_iter().map(Input::from));
+    let log = read::logs(&plan)?;
+    Ok(tables::all(&prevalence(&plan, log)?))
+}
+
+/// What one range of a log holds.
+pub(crate) fn responses(given: Given, offset: u64) -> Result<Rows, Failure> {
+    let log = given.name.clone();
+    let survey = read::survey(&Input::from(given))?;
+    Ok(counted::rows(&log, offset, &survey))
+}
+
+/// Every table, of logs that were counted in parts.
+pub(crate) fn tables_of(args: &Args, counted: &[Counted]) -> Result<Vec<Rows>, Failure> {
+    let mut args = args.clone();
+    args.logs.clear();
+    let plan = Plan::from(&args)?;
+    Ok(tables::all(&prevalence(
+        &plan,
+        counted::together(counted)?,
+    )?))
+}
+
+fn prevalence(plan: &Plan, (log, seconds): (Survey, u64)) -> Result<Prevalence, Failure> {
     let sizes = log.sizes();
     let summary = read::summary(&log, seconds, &sizes);
-    let prevalence = Prevalence {
-        shares: shares(&plan, &sizes, summary.responses),
-        costs: cost::costs(&plan, &sizes, summary.days)?,
+    Ok(Prevalence {
+        shares: shares(plan, &sizes, summary.responses),
+        costs: cost::costs(plan, &sizes, summary.days)?,
         log: summary,
-    };
-    outputs.show(&plan, &prevalence)
+    })
 }
 
 /// Table 1, a row after the other.

@@ -5,16 +5,20 @@ use std::path::PathBuf;
 use tinygram_report::prevalence::{Prevalence, SCHEMA};
 use tinygram_report::{Destination, Document, Ink, Table, csv, facts, json};
 
-use super::args::{Args, Format};
+use super::args::{Args, Format, TableName};
 use super::cost::conditions;
 use super::plan::Plan;
+use super::tables;
 use crate::exit::{Done, Failure};
 use crate::files::{failed, opened, refuse_overwriting};
+use crate::shown::{self, Rendered};
 use crate::{interrupt, terminal};
 
 /// Every place that a run writes to, known to be writable.
 pub(super) struct Outputs {
     format: Format,
+    /// What is written where rows are.
+    table: TableName,
     /// Standard output if absent.
     results: Option<(PathBuf, Destination)>,
     html: Option<(PathBuf, Destination)>,
@@ -23,6 +27,11 @@ pub(super) struct Outputs {
 impl Outputs {
     /// Opens what the arguments name, or says what cannot be written.
     pub(super) fn open(args: &Args) -> Result<Self, Failure> {
+        shown::check(args.format.encoding(), args.output.as_deref())?;
+        if args.table.is_some() && args.format.encoding().is_none() {
+            let line = "--table belongs to --format parquet and --format arrow";
+            return Err(Failure::Input(line.into()));
+        }
         if args.output.is_some() && args.output == args.html {
             let line = "--output and --html name the same file; each needs its own";
             return Err(Failure::Input(line.into()));
@@ -32,6 +41,10 @@ impl Outputs {
         }
         Ok(Self {
             format: args.format,
+            table: args.table.unwrap_or(match args.no_cost {
+                true => TableName::Shares,
+                false => TableName::Costs,
+            }),
             results: opened(args.output.as_deref(), Destination::open)?,
             html: opened(args.html.as_deref(), Destination::open)?,
         })
@@ -44,17 +57,22 @@ impl Outputs {
             Some(_) => (Ink::Plain, terminal::WIDTH),
             None => terminal::canvas(terminal::WIDTH),
         };
-        let text = rendered(self.format, plan, prevalence, canvas);
+        let shown = match self.format.encoding() {
+            Some(encoding) => {
+                Rendered::rows(&tables::of(self.table.table(), prevalence), encoding)?
+            }
+            None => Rendered::Text(rendered(self.format, plan, prevalence, canvas)),
+        };
         if let Some((path, file)) = self.html {
             let page = prevalence.page(&conditions(plan), facts(plan)).to_html();
             interrupt::shielded(|| file.write(page.as_bytes()))
                 .map_err(|error| failed(&path, error))?;
         }
         match self.results {
-            Some((path, file)) => interrupt::shielded(|| file.write(text.as_bytes()))
+            Some((path, file)) => interrupt::shielded(|| file.write(shown.bytes()))
                 .map(|()| Done::Well)
                 .map_err(|error| failed(&path, error)),
-            None => terminal::print(text.as_bytes()),
+            None => shown.print(),
         }
     }
 }
@@ -71,7 +89,10 @@ fn rendered(
         rendered.join("\n")
     };
     match format {
-        Format::Text => joined(&|table| table.to_text(width, ink)),
+        // The others are rows, not text.
+        Format::Text | Format::Parquet | Format::Arrow => {
+            joined(&|table| table.to_text(width, ink))
+        }
         Format::Markdown => joined(&Table::to_markdown),
         Format::Csv => csv(&prevalence.rows()),
         Format::Json => json(&Document {

@@ -19,10 +19,7 @@ pub(super) fn logs(plan: &Plan) -> Result<(Survey, u64), Failure> {
     let mut all = Survey::default();
     let mut spans = Vec::new();
     for input in &plan.logs {
-        let survey = read(input).map_err(|error| Failure::Io {
-            doing: format!("reading {}", input.name()),
-            error,
-        })?;
+        let survey = survey(input)?;
         tell_unreadable(input, &survey)?;
         all.absorb(&survey);
         spans.extend(survey.times);
@@ -37,8 +34,16 @@ pub(super) fn logs(plan: &Plan) -> Result<(Survey, u64), Failure> {
     Ok((all, covered(spans)))
 }
 
+/// Reads one log.
+pub(super) fn survey(input: &Input) -> Result<Survey, Failure> {
+    read(input).map_err(|error| Failure::Io {
+        doing: format!("reading {}", input.name()),
+        error,
+    })
+}
+
 /// How many seconds lie in any of these spans, each from its first to its last.
-fn covered(mut spans: Vec<(i64, i64)>) -> u64 {
+pub(super) fn covered(mut spans: Vec<(i64, i64)>) -> u64 {
     spans.sort_unstable();
     let mut seconds = 0;
     let mut up_to = i64::MIN;
@@ -60,6 +65,7 @@ fn read(input: &Input) -> io::Result<Survey> {
             (Box::new(file), size)
         }
         Input::Stdin => (Box::new(io::stdin().lock()), None),
+        Input::Given(once) => (once.open()?, None),
     };
     let progress = Reading::of(size, input.name());
     Survey::read(progress.over(source))

@@ -9,20 +9,20 @@ mod show;
 
 pub(crate) use args::Args;
 
+use tinygram_tables::Rows;
+
 use crate::exit::{Done, Failure};
 use crate::{interrupt, terminal};
+use plan::Plan;
 
 pub(crate) fn run(args: &Args) -> Result<Done, Failure> {
-    let plan = plan::Plan::from(args)?;
+    let plan = Plan::from(args)?;
     let outputs = outputs::Outputs::open(args)?;
     if args.list {
         return outputs.list(&plan);
     }
     interrupt::watch();
-    let reproduced = {
-        let progress = terminal::Progress::over(plan.experiments.len() as u64, "reproducing");
-        bench::reproduce(&plan, args.threads, &progress)?
-    };
+    let reproduced = reproduced(args, &plan)?;
     let found = match bench::Tally::of_all(&reproduced).misses {
         0 => Done::Well,
         _ => Done::Found,
@@ -30,4 +30,15 @@ pub(crate) fn run(args: &Args) -> Result<Done, Failure> {
     outputs.show(&plan, &reproduced)?;
     // Whether all that should match does.
     Ok(found)
+}
+
+/// The rows of every experiment.
+pub(crate) fn tables(args: &Args) -> Result<Vec<Rows>, Failure> {
+    let plan = Plan::from(args)?;
+    Ok(vec![show::rows(&reproduced(args, &plan)?)])
+}
+
+fn reproduced(args: &Args, plan: &Plan) -> Result<Vec<bench::Reproduced>, Failure> {
+    let progress = terminal::Progress::over(plan.experiments.len() as u64, "reproducing");
+    bench::reproduce(plan, args.threads, &progress)
 }

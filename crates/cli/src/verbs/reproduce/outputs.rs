@@ -10,6 +10,7 @@ use super::plan::Plan;
 use super::show;
 use crate::exit::{Done, Failure};
 use crate::files::{failed, opened};
+use crate::shown::{self, Rendered};
 use crate::{interrupt, terminal};
 
 /// Every place that a run writes to, known to be writable.
@@ -24,6 +25,7 @@ pub(crate) struct Outputs {
 impl Outputs {
     /// Opens what the arguments name, or says what cannot be written.
     pub(crate) fn open(args: &Args) -> Result<Self, Failure> {
+        shown::check(args.format.encoding(), args.output.as_deref())?;
         if args.output.is_some() && args.output == args.html {
             let line = "--output and --html name the same file; each needs its own";
             return Err(Failure::Input(line.into()));
@@ -40,14 +42,20 @@ impl Outputs {
     pub(crate) fn list(self, plan: &Plan) -> Result<Done, Failure> {
         // Without a terminal each experiment keeps to its line, for grep.
         let text = show::list(plan, self.format, self.canvas(usize::MAX));
-        self.results_to_their_place(&text)
+        self.results_to_their_place(&Rendered::Text(text))
     }
 
     /// Shows what came out, files first, so that a reader who goes away spoils nothing.
     pub(crate) fn show(mut self, plan: &Plan, reproduced: &[Reproduced]) -> Result<Done, Failure> {
-        let text = show::results(plan, reproduced, self.format, self.canvas(terminal::WIDTH));
+        let results = match self.format.encoding() {
+            Some(encoding) => Rendered::rows(&show::rows(reproduced), encoding)?,
+            None => {
+                let canvas = self.canvas(terminal::WIDTH);
+                Rendered::Text(show::results(plan, reproduced, self.format, canvas))
+            }
+        };
         interrupt::shielded(|| self.write_files(plan, reproduced))?;
-        self.results_to_their_place(&text)
+        self.results_to_their_place(&results)
     }
 
     /// A file is read by an editor or a pager, whatever the terminal is.
@@ -78,11 +86,11 @@ impl Outputs {
         Ok(())
     }
 
-    fn results_to_their_place(self, text: &str) -> Result<Done, Failure> {
+    fn results_to_their_place(self, results: &Rendered) -> Result<Done, Failure> {
         let Some((path, file)) = self.results else {
-            return terminal::print(text.as_bytes());
+            return results.print();
         };
-        interrupt::shielded(|| file.write(text.as_bytes()))
+        interrupt::shielded(|| file.write(results.bytes()))
             .map_err(|error| failed(&path, error))?;
         Ok(Done::Well)
     }

@@ -34,6 +34,10 @@ impl Plan {
             let line = "--list measures nothing; --html and --traces show what was measured";
             return Err(Failure::Input(line.into()));
         }
+        if args.list && args.format.encoding().is_some() {
+            let line = "--list has no rows (accepted: --format text, json, markdown)";
+            return Err(Failure::Input(line.into()));
+        }
         Ok(Self {
             experiments: experiments().into_iter().filter(is_chosen).collect(),
             effort: Effort {

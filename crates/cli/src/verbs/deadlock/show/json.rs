@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 use tinygram_papers::moldeklev::cures::Examined;
-use tinygram_papers::moldeklev::predict::{Area, Class};
+use tinygram_papers::moldeklev::predict::Class;
 use tinygram_report::{Document, json as to_json};
 
 use super::super::find::Findings;
@@ -62,18 +62,10 @@ impl Seen {
     fn new(examined: &Examined) -> Self {
         let deadlock = examined.prediction.deadlock.as_ref();
         Self {
-            area: match examined.prediction.area {
-                Area::Certain => "certain",
-                Area::Possible => "possible",
-                Area::Safe => "safe",
-            },
+            area: super::area(examined.prediction.area),
             predicted: Predicted {
                 deadlock: deadlock.is_some(),
-                class: deadlock.map(|deadlock| match deadlock.class {
-                    Class::WindowUpdate => "window-update",
-                    Class::Copying => "copying",
-                    Class::Timer => "timer",
-                }),
+                class: deadlock.map(|deadlock| super::class(deadlock.class)),
                 inequality: deadlock.map(|deadlock| match deadlock.class {
                     Class::WindowUpdate => 1,
                     Class::Copying | Class::Timer => 2,

@@ -2,15 +2,17 @@
 
 mod json;
 mod plane;
+mod rows;
 mod text;
 
 use serde::Serialize;
-use tinygram_papers::moldeklev::predict::Threshold;
+use tinygram_papers::moldeklev::predict::{Area, Class, Threshold};
 
 use super::plan::Parameters;
 
 pub(super) use json::json;
 pub(super) use plane::plane;
+pub(super) use rows::rows;
 pub(super) use text::text;
 
 /// An inequality with its numbers filled in.
@@ -51,6 +53,24 @@ fn inequalities(parameters: &Parameters, threshold: &Threshold) -> [Inequality; 
             holds: terms.iter().all(|(_, limit)| s < *limit),
         }
     })
+}
+
+/// Where in the plane of buffers a pair lies.
+const fn area(area: Area) -> &'static str {
+    match area {
+        Area::Certain => "certain",
+        Area::Possible => "possible",
+        Area::Safe => "safe",
+    }
+}
+
+/// What kind of deadlock it is.
+const fn class(class: Class) -> &'static str {
+    match class {
+        Class::WindowUpdate => "window-update",
+        Class::Copying => "copying",
+        Class::Timer => "timer",
+    }
 }
 
 /// What a capture is of.

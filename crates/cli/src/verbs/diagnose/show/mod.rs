@@ -6,17 +6,22 @@ mod html;
 mod json;
 mod markup;
 mod plot;
+pub(super) mod tables;
 pub(super) mod terminal;
 mod timeline;
 mod totals;
 mod trace;
 mod xplot;
 
+use super::args::Format;
 use super::plan::Plan;
 use super::results::Results;
 use crate::exit::{Done, Failure};
+use crate::files::failed;
+use crate::interrupt;
+use crate::shown::Rendered;
 
-pub(super) fn all(plan: &Plan, results: &Results) -> Result<Done, Failure> {
+pub(super) fn all(plan: Plan, results: &Results) -> Result<Done, Failure> {
     if let Some(out) = &plan.html {
         html::write(results, out)?;
     }
@@ -28,9 +33,15 @@ pub(super) fn all(plan: &Plan, results: &Results) -> Result<Done, Failure> {
             xplot::write(capture, folder)?;
         }
     }
-    let shown = match plan.json {
-        true => json::document(plan, results),
-        false => terminal::report(plan, results),
+    let shown = match (plan.format, plan.format.encoding()) {
+        (_, Some(encoding)) => Rendered::rows(&tables::of(plan.table, results), encoding)?,
+        (Format::Json, None) => Rendered::Text(json::document(&plan, results)),
+        (_, None) => Rendered::Text(terminal::report(&plan, results)),
     };
-    super::super::print(shown.as_bytes())
+    match plan.output {
+        None => shown.print(),
+        Some((path, file)) => interrupt::shielded(|| file.write(shown.bytes()))
+            .map(|()| Done::Well)
+            .map_err(|error| failed(&path, error)),
+    }
 }

@@ -8,6 +8,7 @@ mod distance;
 mod figures;
 mod page;
 mod panel;
+mod rows;
 mod scores;
 
 use serde::Serialize;
@@ -15,6 +16,7 @@ use tinygram_naglemark::{Sample, Yardstick};
 
 pub(super) use compared::{agreement, conditions, remarks};
 pub(super) use page::{Contents, page};
+pub(super) use rows::row;
 
 /// The name and version of the JSON document.
 pub(super) const SCHEMA: &str = "tinygram.naglemark/1";

@@ -6,7 +6,7 @@ use serde::Serialize;
 use serde_json::Value as Json;
 use tinygram_papers::Experiment;
 use tinygram_papers::Source;
-use tinygram_papers::experiment::{Class, Mark, Origin, Parameter, Plot, Row, Status};
+use tinygram_papers::experiment::{Mark, Origin, Parameter, Plot, Row};
 use tinygram_papers::value::{Tolerance, Value};
 use tinygram_report::{Document, json};
 
@@ -184,20 +184,8 @@ fn row(row: &Row) -> JsonRow {
             None => (held_to.is_some() && row.tolerance != Tolerance::Unbounded).then_some(0.0),
         },
         allowed: allowed.map(|(low, high)| (tidy(low), tidy(high))),
-        class: match row.class {
-            Class::Rules => "rules",
-            Class::Fitted => "fitted",
-            Class::Predicted => "predicted",
-            Class::KnownMismatch(_) => "known-mismatch",
-            Class::NotPublished => "not-published",
-        },
-        status: match row.status() {
-            Status::Match => "match",
-            Status::Fitted => "fitted",
-            Status::KnownMismatch => "known-mismatch",
-            Status::Miss => "miss",
-            Status::NotPublished => "not-published",
-        },
+        class: words::class_name(row.class),
+        status: words::status_name(row.status()),
         why: words::reason(row),
     }
 }

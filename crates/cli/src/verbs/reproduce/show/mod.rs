@@ -5,12 +5,14 @@ mod disagreements;
 mod json;
 mod markdown;
 mod page;
+mod rows;
 mod tables;
 mod text;
 mod trace;
 mod words;
 
 pub(super) use page::page;
+pub(super) use rows::rows;
 use tinygram_report::{Align, Column, Entry, Ink, Table};
 pub(super) use trace::{as_pcapng, as_text, traces};
 
@@ -26,7 +28,8 @@ pub(super) fn results(
     canvas: (Ink, usize),
 ) -> String {
     match format {
-        Format::Text => text::results(plan, reproduced, canvas),
+        // The others are rows, not text.
+        Format::Text | Format::Parquet | Format::Arrow => text::results(plan, reproduced, canvas),
         Format::Json => json::results(plan, reproduced),
         Format::Markdown => markdown::results(plan, reproduced),
     }
@@ -46,7 +49,7 @@ pub(super) fn list(plan: &Plan, format: Format, (ink, width): (Ink, usize)) -> S
         ..Table::default()
     };
     match format {
-        Format::Text => table.to_text(width, ink),
+        Format::Text | Format::Parquet | Format::Arrow => table.to_text(width, ink),
         Format::Markdown => table.to_markdown(),
         Format::Json => json::list(plan),
     }

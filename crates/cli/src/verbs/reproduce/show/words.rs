@@ -20,6 +20,28 @@ pub(super) const fn status(status: Status) -> &'static str {
     }
 }
 
+/// What a status is called in a document for programs.
+pub(super) const fn status_name(status: Status) -> &'static str {
+    match status {
+        Status::Match => "match",
+        Status::Fitted => "fitted",
+        Status::KnownMismatch => "known-mismatch",
+        Status::Miss => "miss",
+        Status::NotPublished => "not-published",
+    }
+}
+
+/// What a class is called there.
+pub(super) const fn class_name(class: Class) -> &'static str {
+    match class {
+        Class::Rules => "rules",
+        Class::Fitted => "fitted",
+        Class::Predicted => "predicted",
+        Class::KnownMismatch(_) => "known-mismatch",
+        Class::NotPublished => "not-published",
+    }
+}
+
 /// A sign for a status that needs no colour.
 pub(super) const fn sign(status: Status) -> &'static str {
     match status {

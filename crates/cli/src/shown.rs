@@ -1,0 +1,60 @@
+//! Results in the form in which they are written: text for people and scripts, or a file's octets.
+
+use std::io::IsTerminal;
+use std::path::Path;
+
+use tinygram_tables::{Encoding, Rows};
+
+use crate::exit::{Done, Failure};
+use crate::terminal;
+
+/// Results, rendered.
+pub(crate) enum Rendered {
+    Text(String),
+    Binary(Vec<u8>),
+}
+
+impl Rendered {
+    /// Rows as a file.
+    pub(crate) fn rows(rows: &Rows, encoding: Encoding) -> Result<Self, Failure> {
+        let encoded = encoding.of(rows);
+        encoded
+            .map(Self::Binary)
+            .map_err(|error| Failure::Input(format!("cannot write {}: {error}", encoding.name())))
+    }
+
+    pub(crate) fn bytes(&self) -> &[u8] {
+        match self {
+            Self::Text(text) => text.as_bytes(),
+            Self::Binary(bytes) => bytes,
+        }
+    }
+
+    /// Writes to standard output.
+    pub(crate) fn print(&self) -> Result<Done, Failure> {
+        match self {
+            Self::Text(text) => terminal::print(text.as_bytes()),
+            Self::Binary(bytes) => terminal::print_raw(bytes),
+        }
+    }
+}
+
+/// Refuses tables where they cannot be written, before any work.
+pub(crate) fn check(encoding: Option<Encoding>, output: Option<&Path>) -> Result<(), Failure> {
+    let Some(encoding) = encoding else {
+        return Ok(());
+    };
+    let name = encoding.name();
+    if !Encoding::BUILT {
+        return Err(Failure::Input(format!(
+            "--format {name} is not in this build (accepted: the other formats; packages have it, and \
+             cargo build --features tables)"
+        )));
+    }
+    if output.is_none() && std::io::stdout().is_terminal() {
+        return Err(Failure::Input(format!(
+            "--format {name} is not for a terminal (accepted: --output FILE, or a pipe)"
+        )));
+    }
+    Ok(())
+}

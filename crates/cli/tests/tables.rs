@@ -1,0 +1,167 @@
+//! `--format parquet` and `--format arrow`: with the feature `tables` the files that were asked for, without
+//! it one clear line. What stands in the files is read by other programs in python/tests.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+fn tinygram(arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_tinygram"))
+        .args(arguments)
+        .output()
+        .expect("the program starts")
+}
+
+fn corpus(name: &str) -> String {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../diagnose/corpus");
+    path.join(name).display().to_string()
+}
+
+/// Every verb that gives tables, with something quick to do.
+fn asked(format: &str) -> Vec<Vec<String>> {
+    let capture = corpus("wwr-no-offload.pcap");
+    let log = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/tests/cmd/prevalence.in/access.log"
+    );
+    let verbs: [&[&str]; 9] = [
+        &["diagnose", &capture],
+        &["diagnose", &capture, "--table", "connections"],
+        &["diagnose", &capture, "--table", "ruled-out"],
+        &["diagnose", &capture, "--table", "verdict"],
+        &["prevalence", log],
+        &["prevalence", log, "--table", "log"],
+        &["prevalence", log, "--no-cost"],
+        &[
+            "naglemark",
+            "--policy",
+            "off,nagle",
+            "--lengths",
+            "5000",
+            "--transfers",
+            "3",
+            "--repetitions",
+            "1",
+        ],
+        &["reproduce", "moldeklev-table-1"],
+    ];
+    let typed = |verb: &&[&str]| {
+        let words = verb.iter().copied().chain(["--format", format]);
+        words.map(str::to_owned).collect()
+    };
+    verbs.iter().map(typed).collect()
+}
+
+/// What is left in a folder.
+fn names(folder: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(folder).expect("the folder is there");
+    entries
+        .map(|it| it.expect("it can be read").path())
+        .collect()
+}
+
+fn told(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+#[cfg(feature = "tables")]
+#[test]
+fn every_verb_writes_the_file_that_was_asked_for_to_a_file_and_to_a_pipe() {
+    let home = tempfile::tempdir().expect("a folder for the test");
+    for (format, begins) in [("parquet", &b"PAR1"[..]), ("arrow", b"ARROW1")] {
+        for words in asked(format) {
+            let mut words: Vec<_> = words.iter().map(String::as_str).collect();
+            let piped = tinygram(&words);
+            assert!(
+                piped.stdout.starts_with(begins),
+                "{words:?}: {}",
+                told(&piped)
+            );
+            let path = home.path().join("out");
+            let path = path.to_str().expect("the name is UTF-8");
+            words.extend(["--output", path]);
+            let filed = tinygram(&words);
+            assert_eq!(filed.status.code(), piped.status.code(), "{}", told(&filed));
+            assert!(filed.stdout.is_empty());
+            let written = std::fs::read(path).expect("it was written");
+            assert_eq!(written, piped.stdout, "{words:?}");
+        }
+    }
+    assert_eq!(names(home.path()).len(), 1);
+}
+
+#[cfg(feature = "tables")]
+#[test]
+fn nothing_is_left_of_a_file_that_could_not_be_made() {
+    let home = tempfile::tempdir().expect("a folder for the test");
+    let path = home.path().join("out.parquet");
+    let path = path.to_str().expect("the name is UTF-8");
+    let manifest = concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml");
+    let output = tinygram(&["diagnose", manifest, "--format", "parquet", "-o", path]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(
+        told(&output).contains("is not a capture"),
+        "{}",
+        told(&output)
+    );
+    assert_eq!(names(home.path()), [""; 0].map(PathBuf::from));
+}
+
+#[cfg(not(feature = "tables"))]
+#[test]
+fn without_the_feature_one_line_says_so_before_any_work() {
+    let home = tempfile::tempdir().expect("a folder for the test");
+    let path = home.path().join("out");
+    for format in ["parquet", "arrow"] {
+        for words in asked(format) {
+            let mut words: Vec<_> = words.iter().map(String::as_str).collect();
+            words.extend(["--output", path.to_str().expect("the name is UTF-8")]);
+            let output = tinygram(&words);
+            assert_eq!(output.status.code(), Some(2), "{words:?}");
+            let line = format!(
+                "tinygram: --format {format} is not in this build (accepted: the other formats; packages \
+                 have it, and cargo build --features tables)\n"
+            );
+            assert_eq!(told(&output), line);
+        }
+    }
+    assert!(names(home.path()).is_empty());
+}
+
+#[test]
+fn a_table_is_of_a_format_that_has_rows() {
+    let capture = corpus("wwr-no-offload.pcap");
+    for verb in [
+        ["diagnose", &capture, "verdict"],
+        ["prevalence", "x", "log"],
+    ] {
+        let [verb, file, table] = verb;
+        let output = tinygram(&[verb, file, "--table", table]);
+        assert_eq!(output.status.code(), Some(2));
+        let said = told(&output);
+        assert!(
+            said.contains("--table belongs to --format parquet and --format arrow")
+                || said.contains("No such file"),
+            "{said}"
+        );
+    }
+}
+
+#[test]
+fn a_diagnosis_goes_where_it_is_told_in_every_format() {
+    let home = tempfile::tempdir().expect("a folder for the test");
+    let capture = corpus("wwr-no-offload.pcap");
+    for format in ["text", "json"] {
+        let path = home.path().join(format);
+        let path = path.to_str().expect("the name is UTF-8");
+        let printed = tinygram(&["diagnose", &capture, "--format", format]);
+        let filed = tinygram(&["diagnose", &capture, "--format", format, "-o", path]);
+        assert!(filed.stdout.is_empty());
+        let written = std::fs::read(path).expect("it was written");
+        assert_eq!(written, printed.stdout);
+    }
+    let json = tinygram(&["diagnose", &capture, "--json"]);
+    let written = std::fs::read(home.path().join("json")).expect("it was written");
+    assert_eq!(written, json.stdout);
+    let both = tinygram(&["diagnose", &capture, "--json", "--format", "text"]);
+    assert_eq!(both.status.code(), Some(2));
+}

@@ -1,0 +1,90 @@
+/// A table: its columns, under a name and a version.
+///
+/// The version grows when a column changes its meaning or goes away, not when one is added at the end.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Table {
+    /// The name, such as `findings`.
+    pub name: &'static str,
+    /// From 1 on.
+    pub version: u32,
+    /// What a row is.
+    pub about: &'static str,
+    /// In order.
+    pub columns: &'static [Column],
+}
+
+/// A column.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Column {
+    /// The name; a unit stands at its end.
+    pub name: &'static str,
+    /// What it holds.
+    pub kind: Kind,
+    /// Whether a row may have nothing here.
+    pub nullable: bool,
+    /// What it says, its range, and what nothing means.
+    pub about: &'static str,
+}
+
+/// What a column holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// UTF-8.
+    Text,
+    /// True or false.
+    Bool,
+    /// 64 bits, signed.
+    Int,
+    /// 64 bits.
+    Float,
+    /// Microseconds since 1970, UTC.
+    Time,
+    /// A list of texts.
+    Texts,
+    /// A list of whole numbers.
+    Ints,
+}
+
+impl Table {
+    /// Returns what files carry as `tinygram.schema`: name and version, such as `tinygram.findings/1`.
+    #[must_use]
+    pub fn id(&self) -> String {
+        format!("tinygram.{}/{}", self.name, self.version)
+    }
+}
+
+impl Kind {
+    /// Returns Arrow's name of the type.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Text => "utf8",
+            Self::Bool => "bool",
+            Self::Int => "int64",
+            Self::Float => "float64",
+            Self::Time => "timestamp[us, UTC]",
+            Self::Texts => "list<utf8>",
+            Self::Ints => "list<int64>",
+        }
+    }
+}
+
+/// A column that every row fills.
+pub(crate) const fn always(name: &'static str, kind: Kind, about: &'static str) -> Column {
+    Column {
+        name,
+        kind,
+        nullable: false,
+        about,
+    }
+}
+
+/// A column that a row may leave empty.
+pub(crate) const fn perhaps(name: &'static str, kind: Kind, about: &'static str) -> Column {
+    Column {
+        name,
+        kind,
+        nullable: true,
+        about,
+    }
+}

@@ -1,0 +1,336 @@
+//! What `diagnose` gives of captures.
+
+use crate::schema::Kind::{Bool, Float, Int, Ints, Text, Texts, Time};
+use crate::schema::{Column, Table, always, perhaps};
+
+const CAPTURE: Column = always(
+    "capture",
+    Text,
+    "the capture as it was named; the first and the last file of a ring buffer",
+);
+const CONNECTION: Column = always(
+    "connection",
+    Int,
+    "the connection's number in its capture, from 0 in order of appearance",
+);
+const CLIENT_ADDRESS: Column = perhaps(
+    "client_address",
+    Text,
+    "IP address of the end that opened the connection; without a SYN of the end whose port is no service's; all four are null in a finding whose connection is beyond the limit of those listed",
+);
+const CLIENT_PORT: Column = perhaps("client_port", Int, "its port, 0 to 65535");
+const SERVER_ADDRESS: Column = perhaps("server_address", Text, "IP address of the other end");
+const SERVER_PORT: Column = perhaps("server_port", Int, "its port, 0 to 65535");
+
+/// Findings.
+pub static FINDINGS: Table = Table {
+    name: "findings",
+    version: 1,
+    about: "A row is a stall or a flood of tinygrams (`diagnose`)",
+    columns: &[
+        CAPTURE,
+        CONNECTION,
+        CLIENT_ADDRESS,
+        CLIENT_PORT,
+        SERVER_ADDRESS,
+        SERVER_PORT,
+        always(
+            "kind",
+            Text,
+            "what it is, for example `write-write-read`; docs/diagnose.md has all kinds",
+        ),
+        always(
+            "sender",
+            Text,
+            "`client` or `server`: who sends the data in question, and is to change something",
+        ),
+        always(
+            "blame",
+            Text,
+            "`client` or `server`: who is to blame; the sender, but for a receive buffer that is too small",
+        ),
+        always("start", Time, "when the wait began"),
+        always("end", Time, "when the held segment was seen"),
+        always(
+            "cost_ms",
+            Float,
+            "time that somebody waited in vain, in milliseconds; 0 for a flood",
+        ),
+        always(
+            "segments_saved",
+            Int,
+            "segments that coalescing would have saved; 0 for a stall",
+        ),
+        always(
+            "confidence",
+            Text,
+            "`certain`, `likely` or `possible`; what is possible is not counted as a stall",
+        ),
+        always(
+            "pieces",
+            Text,
+            "what the two segments were to the application: `one-message`, `pipelined` or `unknown`",
+        ),
+        perhaps(
+            "protocol",
+            Text,
+            "what the programs speak; null if that is not known",
+        ),
+        always(
+            "frames",
+            Ints,
+            "frame numbers in the capture, from 1: trigger, release and held segment of a stall; the first and the last of a flood",
+        ),
+        always("habit", Text, "what the sender does, as a verb phrase"),
+        always("cure", Text, "the cure in few words"),
+        always("evidence", Texts, "the reasons, one sentence each"),
+        always(
+            "advice",
+            Text,
+            "what can be changed at both ends, what costs least first",
+        ),
+    ],
+};
+
+/// Connections.
+pub static CONNECTIONS: Table = Table {
+    name: "connections",
+    version: 1,
+    about: "A row is a TCP connection, as far as its capture shows it (`diagnose`)",
+    columns: &[
+        CAPTURE,
+        CONNECTION,
+        CLIENT_ADDRESS,
+        CLIENT_PORT,
+        SERVER_ADDRESS,
+        SERVER_PORT,
+        always(
+            "handshake",
+            Bool,
+            "its opening was seen; without it the sides are told by their ports",
+        ),
+        always("start", Time, "its first segment"),
+        always(
+            "duration_ms",
+            Float,
+            "from its first segment to its last, in milliseconds",
+        ),
+        always("frames", Int, "its segments, both ways"),
+        perhaps(
+            "rtt_ms",
+            Float,
+            "round trip between the hosts, in milliseconds; null if not both parts of it were seen",
+        ),
+        always(
+            "capture_point",
+            Text,
+            "`near-client`, `near-server`, `between` or `unknown`",
+        ),
+        always("stalls", Int, "stalls that are certain or likely"),
+        always("cost_ms", Float, "their cost, in milliseconds"),
+        always(
+            "client_bytes",
+            Int,
+            "payload that the client sent, in bytes",
+        ),
+        always("client_segments", Int, "data segments that the client sent"),
+        always(
+            "client_short_segments",
+            Int,
+            "of these, those below the MSS",
+        ),
+        always(
+            "client_retransmitted",
+            Int,
+            "segments that the client sent again",
+        ),
+        always(
+            "client_mss",
+            Int,
+            "the largest payload of one of its segments, in bytes",
+        ),
+        always(
+            "client_mss_source",
+            Text,
+            "how that is known: `handshake`, `one SYN` or `assumed`",
+        ),
+        always(
+            "client_offload",
+            Bool,
+            "a frame held more than one segment: captured before segmentation offload",
+        ),
+        always(
+            "client_policy",
+            Text,
+            "its policy on small segments as far as it shows: `nagle`, `minshall`, `nodelay` or `unknown`",
+        ),
+        perhaps(
+            "client_data_ack_timer_ms",
+            Float,
+            "the delayed-ACK timer of the server, which acknowledges these data, in milliseconds; null if none was seen",
+        ),
+        perhaps(
+            "client_data_ack_every",
+            Float,
+            "MSS-sized units of these data per pure ACK, on average; null without one",
+        ),
+        always(
+            "server_bytes",
+            Int,
+            "payload that the server sent, in bytes",
+        ),
+        always("server_segments", Int, "data segments that the server sent"),
+        always(
+            "server_short_segments",
+            Int,
+            "of these, those below the MSS",
+        ),
+        always(
+            "server_retransmitted",
+            Int,
+            "segments that the server sent again",
+        ),
+        always(
+            "server_mss",
+            Int,
+            "the largest payload of one of its segments, in bytes",
+        ),
+        always(
+            "server_mss_source",
+            Text,
+            "how that is known: `handshake`, `one SYN` or `assumed`",
+        ),
+        always(
+            "server_offload",
+            Bool,
+            "a frame held more than one segment: captured before segmentation offload",
+        ),
+        always(
+            "server_policy",
+            Text,
+            "its policy on small segments as far as it shows: `nagle`, `minshall`, `nodelay` or `unknown`",
+        ),
+        perhaps(
+            "server_data_ack_timer_ms",
+            Float,
+            "the delayed-ACK timer of the client, which acknowledges these data, in milliseconds; null if none was seen",
+        ),
+        perhaps(
+            "server_data_ack_every",
+            Float,
+            "MSS-sized units of these data per pure ACK, on average; null without one",
+        ),
+    ],
+};
+
+/// What was ruled out.
+pub static RULED_OUT: Table = Table {
+    name: "ruled_out",
+    version: 1,
+    about: "A row is what looked like a stall and is not, by connection and reason (`diagnose`)",
+    columns: &[
+        CAPTURE,
+        CONNECTION,
+        CLIENT_ADDRESS,
+        CLIENT_PORT,
+        SERVER_ADDRESS,
+        SERVER_PORT,
+        always(
+            "kind",
+            Text,
+            "what it was, for example `slow-link`; docs/diagnose.md has all",
+        ),
+        always("count", Int, "how often"),
+        always(
+            "time_ms",
+            Float,
+            "the time that it took in all, in milliseconds",
+        ),
+        always("first_frame", Int, "the frame number of the first"),
+        always(
+            "frames",
+            Ints,
+            "the frame numbers of the first ones, 64 of a connection at most",
+        ),
+        always("reason", Text, "why it is no stall of small segments"),
+    ],
+};
+
+/// Verdicts.
+pub static VERDICT: Table = Table {
+    name: "verdict",
+    version: 1,
+    about: "A row is a capture and what is to be said of it (`diagnose`)",
+    columns: &[
+        CAPTURE,
+        always("result", Text, "`stalls`, `none` or `cannot-tell`"),
+        always(
+            "obstacles",
+            Texts,
+            "what kept it from showing a stall, where nothing can be told",
+        ),
+        always("remedies", Texts, "what would help against each"),
+        perhaps("start", Time, "its first segment; null if there is none"),
+        perhaps("end", Time, "its last segment; null if there is none"),
+        always("frames", Int, "frames read"),
+        always("segments", Int, "of these, those with a TCP segment"),
+        always("connections", Int, "connections seen"),
+        always("stalls", Int, "stalls that are certain or likely"),
+        always("cost_ms", Float, "their cost, in milliseconds"),
+        always("floods", Int, "floods of tinygrams"),
+        always("possible", Int, "stalls that are no more than possible"),
+        always(
+            "possible_cost_ms",
+            Float,
+            "what those would have cost, in milliseconds",
+        ),
+        always(
+            "unwatched",
+            Int,
+            "segments that were held, and nobody was seen to wait for them",
+        ),
+        always(
+            "unwatched_ms",
+            Float,
+            "for how long in all, in milliseconds",
+        ),
+        perhaps(
+            "dominated_by",
+            Text,
+            "what took most time where nothing stalled; null if nothing stands out",
+        ),
+        perhaps("dominated_ms", Float, "that time, in milliseconds"),
+        always("quic_frames", Int, "frames of QUIC, which is out of scope"),
+        always(
+            "dropped_findings",
+            Int,
+            "findings beyond the limit, which are counted above and have no row",
+        ),
+        always(
+            "unlisted_connections",
+            Int,
+            "connections beyond the limit, which have no row",
+        ),
+        perhaps(
+            "incomplete",
+            Text,
+            "why reading ended before the capture's end; null if it did not",
+        ),
+    ],
+};
+
+/// Captures that could not be read.
+pub static ERRORS: Table = Table {
+    name: "errors",
+    version: 1,
+    about: "A row is a capture that could not be read, or not to its end (the Spark data source)",
+    columns: &[
+        CAPTURE,
+        always("error", Text, "what is wrong, in the command line's words"),
+        always(
+            "frames",
+            Int,
+            "frames read before that; what they showed is in the other tables",
+        ),
+    ],
+};

@@ -1,0 +1,377 @@
+"""Finds, explains and removes the stalls and floods of small TCP segments.
+
+Functions give a `Table`, or several: Arrow data that pyarrow (`pyarrow.table(t)`), Polars
+(`polars.DataFrame(t)`), pandas (`pandas.DataFrame.from_arrow(t)`) and DuckDB (`duckdb.sql("from t")`) take without
+a copy. docs/tables.md names every column with its unit.
+
+Options are the command line's, and so are their checks: what is wrong with one is said in its words, as a
+`ValueError`; a file that is not there is a `FileNotFoundError`, one that may not be read a `PermissionError`, what
+cannot be read otherwise an `OSError`. What the command line says beside its results is a `TinygramWarning`.
+
+Work runs without the interpreter's lock. Ctrl-C ends it. A `progress` is called up to twenty times a
+second, by the thread that waits, with what is being done, how much of it is done, and of how much (`None`
+where that is not known: a capture's bytes).
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Optional, Union
+
+from tinygram import _native
+from tinygram._native import Table, __version__
+from tinygram._sources import Source, given
+
+__all__ = [
+    "Diagnosis",
+    "Prevalence",
+    "Progress",
+    "Source",
+    "Table",
+    "TinygramWarning",
+    "__version__",
+    "deadlock",
+    "diagnose",
+    "naglemark",
+    "policies",
+    "prevalence",
+    "reproduce",
+]
+
+#: What is being done, how much of it is done, and of how much, if that is known.
+Progress = Callable[[str, int, Optional[int]], object]
+
+#: An option that takes one value or several.
+Several = Union[str, int, float, Iterable[Union[str, int, float]], None]
+
+
+class TinygramWarning(UserWarning):
+    """What the command line would say on standard error beside its results."""
+
+
+@dataclass(frozen=True)
+class Diagnosis:
+    """What captures show."""
+
+    #: A row for each stall or flood of tinygrams: schema tinygram.findings/1, 21 columns.
+    findings: Table
+    #: A row for each TCP connection: schema tinygram.connections/1, 34 columns.
+    connections: Table
+    #: A row for each connection and reason for which something that looked like a stall is none: schema
+    #: tinygram.ruled_out/1, 12 columns.
+    ruled_out: Table
+    #: A row for each capture and what is to be said of it: schema tinygram.verdict/1, 22 columns.
+    verdict: Table
+
+
+@dataclass(frozen=True)
+class Prevalence:
+    """What Nagle's algorithm would do to a web server's responses."""
+
+    #: One row: what was read. Schema tinygram.prevalence_log/1, 12 columns.
+    log: Table
+    #: A row for each MSS and copying unit: Mogul & Minshall's Table 1 for the logs. Schema
+    #: tinygram.prevalence_shares/1, 5 columns.
+    shares: Table
+    #: A row for each send policy, MSS and copying unit, simulated; none with `cost=False`. Schema
+    #: tinygram.prevalence_costs/1, 9 columns.
+    costs: Table
+
+
+def diagnose(
+    source: Source | Sequence[Source],
+    *,
+    name: str | None = None,
+    host: Several = None,
+    port: Several = None,
+    from_s: float | None = None,
+    to_s: float | None = None,
+    kind: Several = None,
+    connection_limit: int | None = None,
+    finding_limit: int | None = None,
+    progress: Progress | None = None,
+) -> Diagnosis:
+    """Names each stall in captures, the side to blame, what it cost, and the fix.
+
+    source: a path, an address (`s3://...`, through fsspec), bytes, an open binary file, or a list of them; pcap and
+        pcapng, plain or in gzip or zstd. It is streamed, and read once. The files of a ring buffer
+        (`dump_00001.pcap`, `dump_00002.pcap`) that follow each other in a list are one capture.
+    name: what rows and errors call it [default: the path, or the file's own name].
+    host: IP addresses; connections of these only.
+    port: ports; connections with these at either end only.
+    from_s, to_s: seconds after the capture's first frame; what comes between these only.
+    kind: kinds of findings, such as `write-write-read`; these only.
+    connection_limit: most connections kept in memory at once, about 0.9 kB each [default: 131072].
+    finding_limit: most findings kept with their details, about 0.3 kB each [default: 100000].
+    progress: is told the bytes that were read.
+    """
+    typed = ["diagnose"]
+    typed += repeated("--host", host)
+    typed += repeated("--port", port)
+    typed += option("--from", from_s)
+    typed += option("--to", to_s)
+    typed += repeated("--kind", kind)
+    typed += option("--connection-limit", connection_limit)
+    typed += option("--finding-limit", finding_limit)
+    tables = ask(typed, given(source, name), progress)
+    return Diagnosis(**tables)
+
+
+def prevalence(
+    log: Source | Sequence[Source],
+    *,
+    name: str | None = None,
+    mss: Several = None,
+    mclbytes: Several = None,
+    header_bytes: int | None = None,
+    profile: str | None = None,
+    policy: Several = None,
+    rate: str | int | None = None,
+    rtt: str | None = None,
+    cost: bool = True,
+    threads: int | None = None,
+    progress: Progress | None = None,
+) -> Prevalence:
+    """Tells how many of a web server's responses Nagle would stall, and what that costs.
+
+    log: a path, an address, bytes, an open binary file, or a list of them: access logs in the Common or Combined
+        Log Format, plain or in gzip. Several are taken together.
+    name: what errors call it.
+    mss: maximum segment sizes, in bytes [default: 1460, 4312].
+    mclbytes: sizes of the kernel's copying unit, in bytes or such as `4K`; `none` ignores it.
+    header_bytes: bytes of response header to add to each body [default: 0].
+    profile: the stack that is simulated at both ends [default: linux_6].
+    policy: the server's send policies; see `policies` [default: the stack's own, nagle, minshall, dldet, off].
+    rate: of the link, in bits per second, or such as `100M` [default: 100M].
+    rtt: round-trip time added to the link, such as `20ms` [default: 0ms].
+    cost: simulate what the responses cost.
+    threads: to simulate on; the result does not depend on it [default: all cores].
+    progress: is told the bytes that were read, then the simulated responses.
+    """
+    typed = prevalence_typed(mss, mclbytes, header_bytes, profile, policy, rate, rtt, cost, threads)
+    tables = ask(typed, given(log, name), progress)
+    return of_prevalence(tables)
+
+
+def naglemark(
+    *,
+    policy: Several = None,
+    app_buffer: Several = None,
+    socket_buffer: Several = None,
+    receive_buffer: str | int | None = None,
+    trial: Several = None,
+    lengths: Several = None,
+    transfers: int | None = None,
+    requests_per_connection: int | None = None,
+    length_choice: str | None = None,
+    medium: Several = None,
+    rate: str | int | None = None,
+    delay: str | None = None,
+    rtt: str | None = None,
+    mss: int | None = None,
+    loss: str | None = None,
+    reorder: str | None = None,
+    duplicate: str | None = None,
+    hosts: str | None = None,
+    profile: str | None = None,
+    backend: Several = None,
+    naglim: int | None = None,
+    ack_policy: str | None = None,
+    ack_timer: str | None = None,
+    server: str | None = None,
+    infer: bool = False,
+    copy_rule: str | None = None,
+    mclbytes: str | int | None = None,
+    model: str | None = None,
+    multiplier: int | None = None,
+    repetitions: int | None = None,
+    seed: int | None = None,
+    threads: int | None = None,
+    progress: Progress | None = None,
+) -> Table:
+    """Measures which small-segment policy stalls, on which lengths, how often, at what price.
+
+    Gives a row for each policy, medium, pair of buffers and trial type: schema tinygram.naglemark/1, 18 columns.
+    Without arguments: the cells of Mogul & Minshall's Tables 4 and 5, simulated. The same seed gives the same
+    scores, here and on the command line.
+
+    policy: in the paper's spelling or the project's; `all` for every one [default: the paper's eleven].
+    app_buffer, socket_buffer: sizes in bytes, or such as `4K` [default: 4K, 32K, 128K; 16K, 64K, 128K].
+    receive_buffer: in bytes [default: the model's].
+    trial: `s`, `S`, `r`, `R` [default: all that the lengths allow].
+    lengths: such as `100..100000/100`, `5000`, `random:1..100000`.
+    transfers: per trial. requests_per_connection: in the trial types `S` and `R`. length_choice: `per-request` or
+        `per-connection`.
+    medium: `ethernet`, `fddi`, `point-to-point` and others. rate: of the last, bits per second. delay, rtt: such
+        as `20ms`. mss: in bytes. loss, reorder, duplicate: shares of segments, such as `1%`.
+    hosts, profile, backend, naglim, ack_policy, ack_timer, server, infer, copy_rule, mclbytes, model: as
+        `tinygram naglemark --help` has them.
+    multiplier: 2, 3 or 4: a transfer is delayed if it takes more than so many times the estimate.
+    repetitions: of each trial [default: 10]. seed: where the random numbers begin [default: 1].
+    threads: to compute on; the result does not depend on it [default: all cores].
+    progress: is told the transfers.
+    """
+    typed = ["naglemark"]
+    typed += listed("--policy", policy)
+    typed += listed("--app-buffer", app_buffer)
+    typed += listed("--socket-buffer", socket_buffer)
+    typed += option("--receive-buffer", receive_buffer)
+    typed += listed("--trial", trial)
+    typed += listed("--lengths", lengths)
+    typed += option("--transfers", transfers)
+    typed += option("--requests-per-connection", requests_per_connection)
+    typed += option("--length-choice", length_choice)
+    typed += listed("--medium", medium)
+    typed += option("--rate", rate)
+    typed += option("--delay", delay)
+    typed += option("--rtt", rtt)
+    typed += option("--mss", mss)
+    typed += option("--loss", loss)
+    typed += option("--reorder", reorder)
+    typed += option("--duplicate", duplicate)
+    typed += option("--hosts", hosts)
+    typed += option("--profile", profile)
+    typed += listed("--backend", backend)
+    typed += option("--naglim", naglim)
+    typed += option("--ack-policy", ack_policy)
+    typed += option("--ack-timer", ack_timer)
+    typed += option("--server", server)
+    typed += ["--infer"] if infer else []
+    typed += option("--copy-rule", copy_rule)
+    typed += option("--mclbytes", mclbytes)
+    typed += option("--model", model)
+    typed += option("--multiplier", multiplier)
+    typed += option("--repetitions", repetitions)
+    typed += option("--seed", seed)
+    typed += option("--threads", threads)
+    return ask(typed, [], progress)["naglemark"]
+
+
+def reproduce(
+    experiment: Several = None,
+    *,
+    repetitions: int | None = None,
+    seed: int | None = None,
+    threads: int | None = None,
+    progress: Progress | None = None,
+) -> Table:
+    """Reproduces the five papers: every published value beside ours.
+
+    Gives a row for each value: schema tinygram.reproduce/1, 16 columns.
+
+    experiment: ids, or the beginning of several, such as `mogul-table-5` or `moldeklev` [default: all].
+    repetitions: of what the paper repeated ten times [default: 10]. seed: where the random numbers begin.
+    threads: to compute on; the result does not depend on it [default: all cores].
+    progress: is told the experiments that are done.
+    """
+    typed = ["reproduce"]
+    typed += option("--repetitions", repetitions)
+    typed += option("--seed", seed)
+    typed += option("--threads", threads)
+    typed += ["--", *several(experiment)]
+    return ask(typed, [], progress)["reproduce"]
+
+
+def deadlock(
+    send_buffer: str | int,
+    receive_buffer: str | int,
+    mss: int,
+    *,
+    write: str | int | None = None,
+    profile: str | None = None,
+    policy: str | None = None,
+    ack_policy: str | None = None,
+    runs: int | None = None,
+    seed: int | None = None,
+    progress: Progress | None = None,
+) -> Table:
+    """Tells whether a pair of socket buffers deadlocks a bulk transfer, how, and what helps.
+
+    Gives a row for the buffers, then one for each cure: schema tinygram.deadlock/1, 14 columns.
+
+    send_buffer, receive_buffer: in bytes, or such as `16K`. mss: maximum segment size, in bytes.
+    write: bytes of each write [default: 8K]. profile: the stack at both ends [default: sunos_4_1].
+    policy, ack_policy: see `policies` [default: the profile's].
+    runs: of each simulation [default: 5]. seed: where the random numbers begin [default: 1].
+    progress: is told the cures that were tried.
+    """
+    typed = ["deadlock"]
+    typed += option("--send-buffer", send_buffer)
+    typed += option("--receive-buffer", receive_buffer)
+    typed += option("--mss", mss)
+    typed += option("--write", write)
+    typed += option("--profile", profile)
+    typed += option("--policy", policy)
+    typed += option("--ack-policy", ack_policy)
+    typed += option("--runs", runs)
+    typed += option("--seed", seed)
+    return ask(typed, [], progress)["deadlock"]
+
+
+def policies() -> Table:
+    """Lists the send and ACK policies that options take: schema tinygram.policies/1, 6 columns."""
+    return ask(["policies"], [], None)["policies"]
+
+
+def prevalence_typed(
+    mss: Several = None,
+    mclbytes: Several = None,
+    header_bytes: int | None = None,
+    profile: str | None = None,
+    policy: Several = None,
+    rate: str | int | None = None,
+    rtt: str | None = None,
+    cost: bool = True,
+    threads: int | None = None,
+) -> list[str]:
+    typed = ["prevalence"]
+    typed += listed("--mss", mss)
+    typed += listed("--mclbytes", mclbytes)
+    typed += option("--header-bytes", header_bytes)
+    typed += option("--profile", profile)
+    typed += listed("--policy", policy)
+    typed += option("--rate", rate)
+    typed += option("--rtt", rtt)
+    typed += [] if cost else ["--no-cost"]
+    typed += option("--threads", threads)
+    return typed
+
+
+def of_prevalence(tables: dict[str, Table]) -> Prevalence:
+    return Prevalence(**{name.removeprefix("prevalence_"): table for name, table in tables.items()})
+
+
+def ask(
+    typed: list[str], sources: Sequence[tuple[str, object]], progress: Progress | None
+) -> dict[str, Table]:
+    return heard(_native.tables(typed, sources, progress))  # type: ignore[arg-type]
+
+
+def heard(answer: tuple[list[tuple[str, Table]], list[str]]) -> dict[str, Table]:
+    tables, remarks = answer
+    for remark in remarks:
+        warnings.warn(remark.removeprefix("tinygram: "), TinygramWarning, stacklevel=4)
+    return dict(tables)
+
+
+def option(flag: str, value: object) -> list[str]:
+    return [] if value is None else [f"{flag}={value}"]
+
+
+def several(value: Several) -> list[str]:
+    if value is None:
+        return []
+    if isinstance(value, (str, int, float)):
+        return [str(value)]
+    return [str(one) for one in value]
+
+
+def listed(flag: str, value: Several) -> list[str]:
+    values = several(value)
+    return [f"{flag}={','.join(values)}"] if values else []
+
+
+def repeated(flag: str, value: Several) -> list[str]:
+    return [f"{flag}={one}" for one in several(value)]

@@ -1,0 +1,48 @@
+"""What is compiled. Use the functions of `tinygram` instead."""
+
+from collections.abc import Callable, Sequence
+from typing import Any, final
+
+__version__: str
+
+_Progress = Callable[[str, int, int | None], object]
+#: Bytes, a local path, or what opens something with `read`.
+_Source = bytes | str | Callable[[], Any]
+_Answer = tuple[list[tuple[str, "Table"]], list[str]]
+
+@final
+class Table:
+    """Rows with a schema, for whatever reads Arrow."""
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
+    def __arrow_c_schema__(self) -> object: ...
+    def __len__(self) -> int: ...
+    @property
+    def schema_id(self) -> str:
+        """Name and version of the schema, such as `tinygram.findings/1`."""
+    @property
+    def about(self) -> str:
+        """What a row is."""
+    @property
+    def column_names(self) -> list[str]:
+        """The columns, in order."""
+    @property
+    def num_rows(self) -> int:
+        """How many rows there are."""
+
+def tables(
+    typed: Sequence[str],
+    sources: Sequence[tuple[str, _Source]],
+    progress: _Progress | None = None,
+) -> _Answer: ...
+def responses(
+    log: str, offset: int, source: _Source, progress: _Progress | None = None
+) -> _Answer: ...
+def prevalence_of(
+    typed: Sequence[str],
+    counted: Sequence[tuple[str, str, int, int]],
+    progress: _Progress | None = None,
+) -> _Answer: ...
+def streams(names: Sequence[str]) -> list[list[str]]: ...
+def empty(name: str) -> Table: ...
+def main(typed: Sequence[str]) -> int: ...

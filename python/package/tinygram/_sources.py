@@ -1,0 +1,115 @@
+"""What may be read: paths, addresses, bytes, open files, and lists of them."""
+
+from __future__ import annotations
+
+import io
+import os
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, BinaryIO, Union
+
+#: One thing to read. An address is a path with a scheme, such as `s3://bucket/key`.
+Source = Union[str, "os.PathLike[str]", bytes, bytearray, memoryview, BinaryIO]
+
+#: A name, with bytes, a local path, or what opens something to read.
+Named = tuple[str, Union[bytes, str, Callable[[], Any]]]
+
+
+def given(source: Source | Sequence[Source], name: str | None) -> list[Named]:
+    """Each source with a name, to be opened when its turn comes."""
+    sources = list(source) if isinstance(source, Iterable) and not is_one(source) else [source]
+    if not sources:
+        raise ValueError("nothing to read (accepted: a path, bytes, an open file, or a list of them)")
+    if name is not None and len(sources) > 1:
+        raise ValueError("name is for one source (accepted: a list without name)")
+    return [named(one, name) for one in sources]
+
+
+def is_one(source: object) -> bool:
+    readable = hasattr(source, "read")
+    return readable or isinstance(source, (str, bytes, bytearray, memoryview, os.PathLike))
+
+
+def named(source: Source, name: str | None) -> Named:
+    if isinstance(source, bytes):
+        return name or "bytes", source
+    if isinstance(source, (bytearray, memoryview)):
+        return name or "bytes", bytes(source)
+    if isinstance(source, (str, os.PathLike)):
+        path = os.fspath(source)
+        if not isinstance(path, str):
+            raise TypeError(f"{path!r} is no path (accepted: text; os.fsdecode makes it of bytes)")
+        check(path)
+        return name or path, to_read(path)
+    if isinstance(source, io.TextIOBase):
+        raise TypeError("the file is open as text (accepted: one opened with mode 'rb')")
+    if hasattr(source, "read"):
+        shown = name or str(getattr(source, "name", "file"))
+        return shown, lambda: Kept(source)
+    raise TypeError(
+        f"{type(source).__name__} cannot be read (accepted: a path, bytes, an open file, or a list of them)"
+    )
+
+
+def to_read(path: str) -> str | Callable[[], Any]:
+    """A local path is opened where it is read."""
+    return (lambda: opened(path)) if is_remote(path) else path
+
+
+def is_remote(path: str) -> bool:
+    return "://" in path
+
+
+def check(path: str) -> None:
+    """Refuses a local path that cannot be read, before any work, in the command line's words."""
+    if is_remote(path):
+        fsspec_of(path)
+        return
+    try:
+        is_folder = os.path.isdir(path)
+        os.stat(path)
+    except OSError as error:
+        raise type(error)(f"reading {path}: {error.strerror}") from None
+    if is_folder:
+        raise ValueError(f"{path} is a folder (accepted: files)")
+
+
+def opened(path: str) -> Any:
+    """Opens a path for streaming: nothing is copied to the disk, and little of it is in memory."""
+    if not is_remote(path):
+        return open(path, "rb", buffering=0)
+    return fsspec_of(path).open(path, "rb", cache_type="readahead", block_size=BLOCK_BYTES)
+
+
+def fsspec_of(path: str) -> Any:
+    """The file system of an address."""
+    try:
+        import fsspec
+    except ImportError:
+        raise ValueError(
+            f"{path}: an address needs fsspec (accepted: a local path; pip install 'tinygram[remote]')"
+        ) from None
+    try:
+        return fsspec.core.url_to_fs(path)[0]
+    except (ImportError, ValueError) as error:
+        raise ValueError(f"{path}: {error}") from None
+
+
+def joined(value: Iterable[Any]) -> str:
+    return ",".join(str(one) for one in value)
+
+
+class Kept:
+    """Somebody's open file, which is read and not closed."""
+
+    def __init__(self, file: Any) -> None:
+        self.file = file
+
+    def read(self, size: int) -> bytes:
+        return bytes(self.file.read(size))
+
+    def close(self) -> None:
+        pass
+
+
+#: Asked for at a time over a network.
+BLOCK_BYTES = 4 << 20

@@ -1,0 +1,475 @@
+"""A data source for Spark 4: captures, logs and sweeps of the benchmark as DataFrames.
+
+    import tinygram.spark
+    tinygram.spark.register(spark)
+    spark.read.format("tinygram").option("table", "findings").load("captures/*.pcap*")
+
+Tables and their columns are those of docs/tables.md:
+
+| table | one task | options |
+|---|---|---|
+| findings, connections, ruled_out, verdict, errors | a capture, or the files of one ring buffer | host, port, kind, from_s, to_s, connection_limit, finding_limit |
+| responses | a range of a log | range_bytes |
+| naglemark | a medium, a pair of buffers, and a policy that is named | those of `tinygram.naglemark` |
+
+Options of several values are separated by commas. Paths are local or of any file system that fsspec knows, and
+are streamed. A capture that cannot be read is a row of `errors`, and never fails a job.
+"""
+
+from __future__ import annotations
+
+import glob
+import itertools
+import os
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyspark.sql import functions as F
+from pyspark.sql.datasource import (
+    DataSource,
+    DataSourceReader,
+    EqualTo,
+    Filter,
+    GreaterThan,
+    GreaterThanOrEqual,
+    In,
+    InputPartition,
+    LessThan,
+    LessThanOrEqual,
+)
+from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
+from pyspark.sql.types import StructType
+
+import tinygram
+from tinygram import Prevalence, Table, _native
+from tinygram._sources import check, fsspec_of, is_remote, opened, to_read
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+#: The tables of captures.
+CAPTURES = ("findings", "connections", "ruled_out", "verdict", "errors")
+TABLES = (*CAPTURES, "responses", "naglemark")
+
+_OF_CAPTURES = ("host", "port", "kind", "from_s", "to_s", "connection_limit", "finding_limit")
+_OF_NAGLEMARK = (
+    "policy",
+    "medium",
+    "app_buffer",
+    "socket_buffer",
+    "receive_buffer",
+    "trial",
+    "lengths",
+    "transfers",
+    "requests_per_connection",
+    "length_choice",
+    "rate",
+    "delay",
+    "rtt",
+    "mss",
+    "loss",
+    "reorder",
+    "duplicate",
+    "naglim",
+    "ack_policy",
+    "ack_timer",
+    "server",
+    "infer",
+    "copy_rule",
+    "mclbytes",
+    "model",
+    "multiplier",
+    "repetitions",
+    "seed",
+)
+#: What a sweep is split by, with the command line's defaults.
+_AXES = {
+    "medium": "ethernet,fddi",
+    "app_buffer": "4K,32K,128K",
+    "socket_buffer": "16K,64K,128K",
+}
+#: How much of a log is one task's.
+_RANGE_BYTES = 128 << 20
+#: How much of it is read at a time.
+_LINES_BYTES = 1 << 20
+#: A capture without a frame: what options are tried on before there is a job.
+_NOTHING = bytes.fromhex("d4c3b2a1020004000000000000000000ffff000001000000")
+
+
+def register(spark: SparkSession) -> None:
+    """Makes the format `tinygram` known, and lets filters through to it.
+
+    Sets `spark.sql.python.filterPushdown.enabled`, without which Spark keeps filters from every data source that
+    is written in Python. `spark.dataSource.register(tinygram.spark.TinygramDataSource)` does without.
+    """
+    spark.conf.set("spark.sql.python.filterPushdown.enabled", "true")
+    spark.dataSource.register(FilteringDataSource)
+
+
+def prevalence(
+    spark: SparkSession, path: str, *, range_bytes: int | None = None, **options: Any
+) -> dict[str, DataFrame]:
+    """What `tinygram.prevalence` says of logs, which are read by ranges on all executors.
+
+    Gives DataFrames `log`, `shares` and `costs`. Options are those of `tinygram.prevalence`.
+    """
+    typed = tinygram.prevalence_typed(**options)
+    reader = spark.read.format("tinygram").option("table", "responses")
+    if range_bytes is not None:
+        reader = reader.option("range_bytes", str(range_bytes))
+    together = reader.load(path).groupBy("log", "what", "bytes")
+    rows = together.agg(F.sum("count"), F.min("count"), F.max("count")).collect()
+    one_of = {"first-time": "min(count)", "last-time": "max(count)"}
+    counted = [
+        (row["log"], row["what"], row["bytes"], row[one_of.get(row["what"], "sum(count)")])
+        for row in rows
+    ]
+    found = tinygram.of_prevalence(tinygram.heard(_native.prevalence_of(typed, counted)))
+    return {name: _frame(spark, getattr(found, name)) for name in Prevalence.__dataclass_fields__}
+
+
+def _frame(spark: SparkSession, table: Table) -> DataFrame:
+    data = pa.table(table)
+    return spark.createDataFrame(data.to_pylist(), from_arrow_schema(data.schema))
+
+
+class TinygramDataSource(DataSource):
+    """The format `tinygram`."""
+
+    @classmethod
+    def name(cls) -> str:
+        return "tinygram"
+
+    def schema(self) -> StructType:
+        asked = Asked.of(self.options)
+        asked.try_out()
+        return asked.schema()
+
+    def reader(self, schema: StructType) -> DataSourceReader:
+        return Reader(Asked.of(self.options), schema)
+
+
+class FilteringDataSource(TinygramDataSource):
+    """The same with filters on time, host, kind and capture taken before rows reach Spark."""
+
+    def reader(self, schema: StructType) -> DataSourceReader:
+        return FilteringReader(Asked.of(self.options), schema)
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What the options mean."""
+
+    table: str
+    path: str
+    options: dict[str, str]
+
+    @classmethod
+    def of(cls, typed: Any) -> Asked:
+        options = {name.lower(): str(value) for name, value in dict(typed).items()}
+        path = options.pop("path", "")
+        table = options.pop("table", "findings")
+        if table not in TABLES:
+            raise ValueError(f"no table {table!r} (accepted: {', '.join(TABLES)})")
+        accepted = _accepted(table)
+        for name in options:
+            if name not in accepted:
+                known = ", ".join(("table", *accepted))
+                raise ValueError(f"no option {name!r} for the table {table} (accepted: {known})")
+        if table == "naglemark" and path:
+            raise ValueError("the table naglemark is of no file (accepted: load without a path)")
+        if table != "naglemark" and not path:
+            raise ValueError(f"the table {table} is of files (accepted: load with a path or a pattern)")
+        return cls(table, path, options)
+
+    def try_out(self) -> None:
+        """Refuses what can be refused before there is a job."""
+        if self.table in CAPTURES:
+            _native.tables([*self.typed(), _table(self.table)], [("", _NOTHING)])
+        elif self.table == "naglemark":
+            quick = {"lengths": "1", "transfers": "1", "repetitions": "1", "trial": "S"}
+            typed = replace(self, options={**self.options, **quick}).typed()
+            _native.tables(typed, [])
+        else:
+            self.range_bytes()
+        if self.path:
+            listed(self.path)
+
+    def schema(self) -> StructType:
+        return from_arrow_schema(pa.schema(_native.empty(self.table)))
+
+    def typed(self) -> list[str]:
+        """As on the command line."""
+        verb = ["diagnose"] if self.table in CAPTURES else ["naglemark", "--threads=1"]
+        return verb + [word for item in self.options.items() for word in _words(*item)]
+
+    def range_bytes(self) -> int:
+        typed = self.options.get("range_bytes", str(_RANGE_BYTES))
+        if not typed.isdigit() or int(typed) == 0:
+            raise ValueError(f"range_bytes {typed!r} is no size (accepted: bytes, from 1 on)")
+        return int(typed)
+
+    def parts(self) -> list[Part]:
+        if self.table in CAPTURES:
+            return [Captures(names) for names in _native.streams(listed(self.path))]
+        if self.table == "responses":
+            size = self.range_bytes()
+            return [part for log in listed(self.path) for part in ranges(log, size)]
+        axes = {name: self.options.get(name, usual).split(",") for name, usual in _AXES.items()}
+        if "policy" in self.options:
+            axes["policy"] = self.options["policy"].split(",")
+        cells = itertools.product(*axes.values())
+        return [Cells({**self.options, **dict(zip(axes, cell))}) for cell in cells]
+
+
+def _table(table: str) -> str:
+    """What tells the command line which table; errors are told by verdicts."""
+    name = "verdict" if table == "errors" else table
+    return f"--table={name.replace('_', '-')}"
+
+
+def _accepted(table: str) -> tuple[str, ...]:
+    if table in CAPTURES:
+        return _OF_CAPTURES
+    return _OF_NAGLEMARK if table == "naglemark" else ("range_bytes",)
+
+
+def _words(name: str, value: str) -> list[str]:
+    flag = "--" + name.removesuffix("_s").replace("_", "-")
+    if name in ("host", "port", "kind"):
+        return [f"{flag}={one.strip()}" for one in value.split(",")]
+    if name == "infer":
+        if value.lower() not in ("true", "false"):
+            raise ValueError(f"infer {value!r} is neither (accepted: true, false)")
+        return [flag] if value.lower() == "true" else []
+    return [f"{flag}={value}"]
+
+
+class Part(InputPartition):
+    """What one task does."""
+
+    def rows(self, asked: Asked) -> pa.Table:
+        raise NotImplementedError
+
+
+class Captures(Part):
+    """A capture, or the files of one ring buffer."""
+
+    def __init__(self, names: Sequence[str]) -> None:
+        self.names = list(names)
+
+    def rows(self, asked: Asked) -> pa.Table:
+        of_errors = asked.table == "errors"
+        try:
+            sources = [(name, to_read(name)) for name in self.names]
+            tables, _ = _native.tables([*asked.typed(), _table(asked.table)], sources)
+        except (ValueError, OSError) as error:
+            rows = [(self.name(), str(error), 0)] if of_errors else []
+            return _rows(asked.table, rows)
+        [(_, table)] = tables
+        found = pa.table(table)
+        if not of_errors:
+            return found
+        rows = [
+            (row["capture"], f"{row['capture']} {row['incomplete']}", row["frames"])
+            for row in found.to_pylist()
+            if row["incomplete"] is not None
+        ]
+        return _rows("errors", rows)
+
+    def name(self) -> str:
+        first, last = self.names[0], self.names[-1]
+        return first if first == last else f"{first} to {last}"
+
+
+class Range(Part):
+    """The lines of a log that begin in a range."""
+
+    def __init__(self, log: str, start: int, end: int | None) -> None:
+        self.log, self.start, self.end = log, start, end
+
+    def rows(self, asked: Asked) -> pa.Table:
+        tables, _ = _native.responses(
+            self.log, self.start, lambda: Lines(opened(self.log), self.start, self.end)
+        )
+        return pa.table(dict(tables)["responses"])
+
+
+class Cells(Part):
+    """Some cells of a sweep."""
+
+    def __init__(self, options: dict[str, str]) -> None:
+        self.options = options
+
+    def rows(self, asked: Asked) -> pa.Table:
+        tables, _ = _native.tables(replace(asked, options=self.options).typed(), [])
+        return pa.table(dict(tables)["naglemark"])
+
+
+class Reader(DataSourceReader):
+    """Gives a task's rows as Arrow data."""
+
+    def __init__(self, asked: Asked, schema: StructType) -> None:
+        self.asked = asked
+        self.wanted = schema
+        self.conditions: list[Condition] = []
+
+    def partitions(self) -> Sequence[InputPartition]:
+        return self.asked.parts()
+
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        assert isinstance(partition, Part)
+        rows = partition.rows(self.asked)
+        for condition in self.conditions:
+            rows = rows.filter(condition.mask(rows))
+        yield from rows.cast(_arrow_schema(self.wanted)).to_batches()
+
+
+class FilteringReader(Reader):
+    """Takes filters, so that fewer rows reach Spark. The analysis is the same with and without: a capture is
+    read whole, since what a stall is depends on what stands around it."""
+
+    def pushFilters(self, filters: list[Filter]) -> Iterable[Filter]:
+        for it in filters:
+            condition = Condition.of(it)
+            if condition is None:
+                yield it
+            else:
+                self.conditions.append(condition)
+
+
+@dataclass(frozen=True)
+class Condition:
+    """A filter on one column."""
+
+    column: str
+    compare: str
+    values: list[Any] = field(default_factory=list)
+
+    @classmethod
+    def of(cls, it: Filter) -> Condition | None:
+        compare = _COMPARISONS.get(type(it))
+        column = getattr(it, "attribute", ())
+        if compare is None or len(column) != 1 or column[0] not in _FILTERED:
+            return None
+        value = it.value  # type: ignore[attr-defined]
+        return cls(column[0], compare, list(value) if compare == "is_in" else [value])
+
+    def mask(self, rows: pa.Table) -> pa.ChunkedArray:
+        column = rows[self.column]
+        if self.compare == "is_in":
+            return pc.is_in(column, value_set=pa.array(self.values, column.type))
+        return getattr(pc, self.compare)(column, pa.scalar(self.values[0], column.type))
+
+
+_COMPARISONS = {
+    EqualTo: "equal",
+    In: "is_in",
+    GreaterThan: "greater",
+    GreaterThanOrEqual: "greater_equal",
+    LessThan: "less",
+    LessThanOrEqual: "less_equal",
+}
+#: Columns whose filters are taken.
+_FILTERED = {"capture", "kind", "start", "end", "client_address", "server_address", "server_port"}
+
+
+class Lines:
+    """The lines of an open file that begin at `start` or after it and before `end`."""
+
+    def __init__(self, file: Any, start: int, end: int | None) -> None:
+        self.file, self.at, self.end = file, start, end
+        self.left = b""
+        self.over = False
+        if start > 0:
+            # Whether a line begins at `start` is told by the octet before.
+            file.seek(start - 1)
+            self.at = start - 1
+            self._skip_line()
+
+    def _skip_line(self) -> None:
+        while chunk := self.file.read(_LINES_BYTES):
+            newline = chunk.find(b"\n")
+            if newline >= 0:
+                self.at += newline + 1
+                self.left = chunk[newline + 1 :]
+                break
+            self.at += len(chunk)
+        else:
+            self.over = True
+        self.over = self.over or self._is_past(self.at)
+
+    def _is_past(self, at: int) -> bool:
+        return self.end is not None and at >= self.end
+
+    def read(self, size: int) -> bytes:
+        if self.over:
+            return b""
+        chunk = self.left or self.file.read(size)
+        self.left = b""
+        if self.end is not None and self.at + len(chunk) >= self.end:
+            # The line that is begun before the end is this range's; it is over at the first newline from there.
+            newline = chunk.find(b"\n", max(0, self.end - 1 - self.at))
+            if newline >= 0:
+                chunk = chunk[: newline + 1]
+                self.over = True
+        self.at += len(chunk)
+        return chunk
+
+    def close(self) -> None:
+        self.file.close()
+
+
+def ranges(log: str, size: int) -> list[Range]:
+    """The ranges of a log; one, where it is compressed."""
+    with opened(log) as file:
+        packed = file.read(2) == b"\x1f\x8b"
+    length = fsspec_of(log).size(log) if is_remote(log) else os.stat(log).st_size
+    if packed or length <= size:
+        return [Range(log, 0, None)]
+    starts = range(0, length, size)
+    return [Range(log, start, min(start + size, length)) for start in starts]
+
+
+def listed(path: str) -> list[str]:
+    """The files that a path or a pattern names, ring buffers in their order."""
+    path = path.removeprefix("file://")
+    if is_remote(path):
+        file_system = fsspec_of(path)
+        if not glob.has_magic(path):
+            if not file_system.exists(path):
+                raise FileNotFoundError(f"reading {path}: No such file or directory")
+            return [path]
+        names = [str(file_system.unstrip_protocol(name)) for name in file_system.glob(path)]
+    elif glob.has_magic(path) and not os.path.exists(path):
+        names = [name for name in glob.glob(path, recursive=True) if not os.path.isdir(name)]
+    else:
+        check(path)
+        names = [path]
+    if not names:
+        raise FileNotFoundError(f"{path}: no file has such a name (accepted: a path, or a pattern of files)")
+    return sorted(names, key=_numbers_as_numbers)
+
+
+def _numbers_as_numbers(name: str) -> list[tuple[int, str]]:
+    parts = re.split(r"(\d+)", name)
+    return [(int(part), "") if part.isdigit() else (-1, part) for part in parts]
+
+
+def _arrow_schema(schema: StructType) -> pa.Schema:
+    """What Spark wants of a task: times in UTC, which had another spelling before Spark 4.3."""
+    try:
+        return to_arrow_schema(schema, timezone="UTC")
+    except TypeError:
+        return to_arrow_schema(schema)
+
+
+def _rows(table: str, rows: list[tuple[Any, ...]]) -> pa.Table:
+    schema = pa.schema(_native.empty(table))
+    columns = list(zip(*rows)) or [[] for _ in schema]
+    arrays = [pa.array(column, each.type) for column, each in zip(columns, schema)]
+    return pa.Table.from_arrays(arrays, schema=schema)

@@ -1,0 +1,185 @@
+//! What the Python package asks of tinygram: tables by Arrow's C interface, and the command line itself.
+//!
+//! The work runs on a thread of its own without the interpreter's lock; the thread that asked waits, hears
+//! of Ctrl-C, and calls the caller's `progress`.
+
+mod heard;
+mod source;
+mod table;
+
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use pyo3::exceptions::{
+    PyFileNotFoundError, PyOSError, PyPermissionError, PyRuntimeError, PyValueError,
+};
+use pyo3::prelude::*;
+use tinygram::embedded::{self, Counted, Error, Given, Listener};
+use tinygram_tables::{Rows, schemas};
+
+use heard::Heard;
+use source::given;
+use table::Table;
+
+#[pymodule]
+fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_class::<Table>()?;
+    module.add_function(wrap_pyfunction!(tables, module)?)?;
+    module.add_function(wrap_pyfunction!(responses, module)?)?;
+    module.add_function(wrap_pyfunction!(prevalence_of, module)?)?;
+    module.add_function(wrap_pyfunction!(streams, module)?)?;
+    module.add_function(wrap_pyfunction!(empty, module)?)?;
+    module.add_function(wrap_pyfunction!(main, module)?)?;
+    module.add("__version__", env!("CARGO_PKG_VERSION"))
+}
+
+/// A table with its name.
+type Named = (&'static str, Table);
+/// Tables, and what the command line would have said beside them.
+type Answer = (Vec<Named>, Vec<String>);
+
+/// Does what is typed as on the command line, and gives its tables. `sources` are read in place of
+/// files: each a name with bytes, or with a function that opens something with `read`.
+#[pyfunction]
+#[pyo3(signature = (typed, sources, progress=None))]
+fn tables(
+    py: Python<'_>,
+    typed: Vec<String>,
+    sources: Vec<(String, Py<PyAny>)>,
+    progress: Option<Py<PyAny>>,
+) -> PyResult<Answer> {
+    let given: Vec<_> = sources
+        .into_iter()
+        .map(|(name, source)| given(py, name, source))
+        .collect();
+    listened_to(py, progress, move |listener| {
+        embedded::tables(&typed, given, listener)
+    })
+}
+
+/// Counts the responses of one range of a log: the table `responses`.
+#[pyfunction]
+#[pyo3(signature = (log, offset, source, progress=None))]
+fn responses(
+    py: Python<'_>,
+    log: String,
+    offset: u64,
+    source: Py<PyAny>,
+    progress: Option<Py<PyAny>>,
+) -> PyResult<Answer> {
+    let given: Given = given(py, log, source);
+    listened_to(py, progress, move |listener| {
+        embedded::responses(given, offset, listener)
+    })
+}
+
+/// What `prevalence` says of logs that were counted in parts: the rows of tables `responses`.
+#[pyfunction]
+#[pyo3(signature = (typed, counted, progress=None))]
+fn prevalence_of(
+    py: Python<'_>,
+    typed: Vec<String>,
+    counted: Vec<(String, String, u64, i64)>,
+    progress: Option<Py<PyAny>>,
+) -> PyResult<Answer> {
+    let counted = counted.into_iter().map(|(log, what, bytes, count)| Counted {
+        log,
+        what,
+        bytes,
+        count,
+    });
+    let counted: Vec<_> = counted.collect();
+    listened_to(py, progress, move |listener| {
+        embedded::prevalence_of(&typed, &counted, listener)
+    })
+}
+
+/// Which captures of these names belong together, in order: each alone, or the files of one ring buffer.
+#[pyfunction]
+fn streams(names: Vec<String>) -> Vec<Vec<String>> {
+    embedded::streams(&names)
+}
+
+/// A table of this name without rows, for its schema.
+#[pyfunction]
+fn empty(name: &str) -> PyResult<Table> {
+    let table = schemas::named(name).ok_or_else(|| {
+        let names: Vec<_> = schemas::ALL.iter().map(|table| table.name).collect();
+        PyValueError::new_err(format!("no table {name:?} (accepted: {})", names.join(", ")))
+    })?;
+    Ok(Table::of(&Rows::of(table)))
+}
+
+/// The command line; returns its exit code.
+#[pyfunction]
+fn main(typed: Vec<std::ffi::OsString>) -> u8 {
+    tinygram::main(typed)
+}
+
+/// Runs `work` on a thread of its own, and gives what came of it.
+fn listened_to(
+    py: Python<'_>,
+    progress: Option<Py<PyAny>>,
+    work: impl FnOnce(Arc<dyn Listener>) -> Result<Vec<Rows>, Error> + Send + 'static,
+) -> PyResult<Answer> {
+    let heard = Arc::new(Heard::default());
+    let listener: Arc<dyn Listener> = heard.clone();
+    let (into, done) = channel();
+    std::thread::Builder::new()
+        .name("tinygram".to_owned())
+        .stack_size(STACK_BYTES)
+        .spawn(move || into.send(work(listener)))?;
+    // Only one thread waits; the lock says so to the compiler.
+    let done = Mutex::new(done);
+    let waited = |patience: Duration| {
+        py.detach(|| {
+            let done = done.lock().unwrap_or_else(PoisonError::into_inner);
+            done.recv_timeout(patience)
+        })
+    };
+    loop {
+        match waited(PATIENCE) {
+            Ok(Ok(rows)) => {
+                let named = rows.iter().map(|rows| (rows.table().name, Table::of(rows)));
+                return Ok((named.collect(), heard.remarks()));
+            }
+            Ok(Err(error)) => return Err(exception(error)),
+            Err(RecvTimeoutError::Timeout) => {
+                let told = py.check_signals().and_then(|()| heard.report(py, progress.as_ref()));
+                if let Err(wanted) = told {
+                    heard.call_off();
+                    // The work ends at its next step; what it holds is let go then.
+                    let _ = waited(FAREWELL);
+                    return Err(wanted);
+                }
+            }
+            Err(RecvTimeoutError::Disconnected) => {
+                return Err(PyRuntimeError::new_err(
+                    "tinygram ended unexpectedly; what it said is on standard error",
+                ));
+            }
+        }
+    }
+}
+
+/// The command line's words, under the type that Python has for them.
+fn exception(error: Error) -> PyErr {
+    use std::io::ErrorKind;
+    match error {
+        Error::Input(line) => PyValueError::new_err(line),
+        Error::Io(line, error) => match error.kind() {
+            ErrorKind::NotFound => PyFileNotFoundError::new_err(line),
+            ErrorKind::PermissionDenied => PyPermissionError::new_err(line),
+            _ => PyOSError::new_err(line),
+        },
+        Error::CalledOff => PyRuntimeError::new_err("called off"),
+    }
+}
+
+/// How often Ctrl-C is looked for, and progress told.
+const PATIENCE: Duration = Duration::from_millis(50);
+/// How long is waited for work that was called off.
+const FAREWELL: Duration = Duration::from_secs(2);
+/// As a program's main thread has.
+const STACK_BYTES: usize = 8 << 20;

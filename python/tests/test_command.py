@@ -1,0 +1,57 @@
+"""The command line that comes with the wheel."""
+
+import os
+import pty
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from conftest import CLEAN, ROOT, STALLS, command
+
+import tinygram
+
+
+def test_it_is_on_the_path_and_of_the_package_s_version():
+    script = Path(sys.executable).with_name("tinygram")
+    assert script.exists() or shutil.which("tinygram")
+    done = command("--version")
+    assert done.stdout.decode() == f"tinygram {tinygram.__version__}\n"
+
+
+def test_exit_codes_are_the_command_line_s():
+    assert command("diagnose", CLEAN).returncode == 0
+    assert command("diagnose", STALLS, "--fail-on", "stalls>0").returncode == 1
+    refused = command("diagnose", ROOT / "Cargo.toml")
+    assert refused.returncode == 2
+    assert refused.stderr.decode().startswith("tinygram: ")
+
+
+def test_a_program_may_be_run_beneath_it():
+    done = command("run", "--", "sh", "-c", "echo ran; exit 7")
+    assert (done.returncode, done.stdout) == (7, b"ran\n"), done.stderr
+
+
+def test_tables_are_not_for_a_terminal():
+    ours, theirs = pty.openpty()
+    typed = [sys.executable, "-m", "tinygram._command", "diagnose", str(STALLS), "--format", "parquet"]
+    done = subprocess.run(typed, stdout=theirs, stderr=subprocess.PIPE)
+    os.close(theirs)
+    os.close(ours)
+    assert done.returncode == 2
+    assert done.stderr.decode() == (
+        "tinygram: --format parquet is not for a terminal (accepted: --output FILE, or a pipe)\n"
+    )
+
+
+def test_ctrl_c_ends_it_at_once_and_leaves_nothing_half_written(tmp_path):
+    out = tmp_path / "out.parquet"
+    words = ["naglemark", "--policy=all", "--repetitions=100", "--format=parquet", "-o", str(out)]
+    child = subprocess.Popen([sys.executable, "-m", "tinygram._command", *words], stderr=subprocess.PIPE)
+    time.sleep(2)
+    child.send_signal(signal.SIGINT)
+    child.communicate(timeout=20)
+    assert child.returncode == 130
+    assert list(tmp_path.iterdir()) == []

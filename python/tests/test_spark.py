@@ -1,0 +1,323 @@
+"""The Spark data source on a cluster of two executors."""
+
+import gzip
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet
+import pytest
+from conftest import CLEAN, CORPUS, FLOOD, LOG, ROOT, STALLS, command
+
+pytest.importorskip("pyspark")
+
+import tinygram
+import tinygram.spark
+from pyspark.sql import functions as F
+from tinygram.spark import Asked, Lines, listed, ranges
+
+
+def load(spark, table, path=None, **options):
+    reader = spark.read.format("tinygram").option("table", table).options(**options)
+    return reader.load(str(path)) if path else reader.load()
+
+
+def rows_of(frame):
+    """Rows in an order of their own, times as numbers."""
+    return ordered(row.asDict() for row in frame.collect())
+
+
+def rows_of_table(table):
+    return ordered(pa.table(table).to_pylist())
+
+
+def ordered(rows):
+    plain = [{name: naive(value) for name, value in row.items()} for row in rows]
+    return sorted(plain, key=lambda row: json.dumps(row, default=str, sort_keys=True))
+
+
+def naive(value):
+    return value.replace(tzinfo=None) if hasattr(value, "tzinfo") else value
+
+
+@pytest.mark.parametrize("table", ["findings", "connections", "ruled_out", "verdict"])
+def test_rows_are_the_command_line_s_in_any_order(spark, tmp_path, table):
+    captures = sorted(CORPUS.glob("*.pcap"))
+    out = tmp_path / "out.parquet"
+    typed = ["--format=parquet", f"--table={table.replace('_', '-')}", "-o", out]
+    done = command("diagnose", *captures, *typed)
+    assert done.returncode in (0, 3), done.stderr
+    wanted = rows_of_table(pa.parquet.read_table(out))
+    seen = rows_of(load(spark, table, CORPUS / "*.pcap"))
+    assert len(seen) > 5
+    assert seen == wanted
+
+
+def test_the_files_of_a_ring_buffer_are_one_capture(spark, tmp_path):
+    whole = STALLS.read_bytes()
+    header, frames = whole[:24], pieces(whole[24:], 3)
+    for number, piece in enumerate(frames, 1):
+        (tmp_path / f"dump_{number:05}_20240101.pcap").write_bytes(header + piece)
+    seen = load(spark, "findings", tmp_path / "*.pcap").drop("capture")
+    wanted = pa.table(tinygram.diagnose(STALLS).findings).drop_columns("capture")
+    assert rows_of(seen) == rows_of_table(wanted)
+    assert load(spark, "verdict", tmp_path / "*.pcap").count() == 1
+
+
+def pieces(records, count):
+    """The records of a classic capture, in so many parts."""
+    ends, at = [], 0
+    while at < len(records):
+        at += 16 + int.from_bytes(records[at + 8 : at + 12], sys.byteorder)
+        ends.append(at)
+    cuts = [0, *(ends[len(ends) * part // count - 1] for part in range(1, count + 1))]
+    return [records[one:other] for one, other in zip(cuts, cuts[1:])]
+
+
+def test_ring_buffers_are_read_in_the_order_of_their_numbers(tmp_path):
+    for name in ("x.pcap", "x.pcap1", "x.pcap2", "x.pcap10", "a_00002.pcap", "a_00001.pcap"):
+        (tmp_path / name).write_bytes(b"")
+    names = [Path(name).name for name in listed(f"{tmp_path}/*")]
+    assert names == ["a_00001.pcap", "a_00002.pcap", "x.pcap", "x.pcap1", "x.pcap2", "x.pcap10"]
+
+
+def test_a_thousand_captures_some_of_them_no_captures(spark, tmp_path):
+    good = [STALLS.read_bytes(), FLOOD.read_bytes(), CLEAN.read_bytes()]
+    damaged = {"cut": good[0][:-7], "text": b"GET / HTTP/1.1\r\n", "empty": b"", "head": good[0][:24]}
+    for number in range(1000):
+        name, content = f"c{number}.pcap", good[number % 3]
+        if number % 50 == 7:
+            kind = list(damaged)[number // 50 % 4]
+            name, content = f"{kind}{number}.pcap", damaged[kind]
+        (tmp_path / name).write_bytes(content)
+    (tmp_path / "folder.pcap").mkdir()
+    os.symlink(tmp_path / "nowhere", tmp_path / "gone.pcap")
+    errors = rows_of(load(spark, "errors", tmp_path / "*.pcap"))
+    told = {Path(row["capture"]).name: (row["error"], row["frames"]) for row in errors}
+    assert len(told) == len(errors) == 16
+    assert "No such file or directory" in told["gone.pcap"][0]
+    for name, (error, frames) in told.items():
+        assert str(tmp_path) in error and "\n" not in error
+        if name.startswith("cut"):
+            assert "cut off" in error and frames > 0
+        if name.startswith("text"):
+            assert "is not a capture" in error
+        if name.startswith("empty"):
+            assert "is empty" in error
+    of_one = {
+        str(path): tinygram.diagnose(path).findings.num_rows for path in (STALLS, FLOOD, CLEAN)
+    }
+    counts = load(spark, "findings", tmp_path / "c[0-9]*.pcap").groupBy("capture").count().collect()
+    assert sum(of_one.values()) > 0
+    for row in counts:
+        number = int(Path(row["capture"]).stem[1:])
+        assert row["count"] == list(of_one.values())[number % 3]
+    with_findings = sum(1 for number in range(1000) if number % 50 != 7 and list(of_one.values())[number % 3])
+    assert len(counts) == with_findings
+
+
+def test_filters_give_the_same_rows_with_and_without_being_pushed_down(spark):
+    frame = load(spark, "findings", CORPUS / "*.pcap")
+    server = frame.groupBy("server_address").count().orderBy(F.desc("count")).first()[0]
+    middle = frame.select(F.expr("percentile(unix_micros(start), 0.5)")).first()[0]
+    some = [
+        F.col("kind") == "write-write-read",
+        F.col("kind").isin("write-write-read", "tinygram-flood"),
+        F.col("server_address") == server,
+        F.col("start") >= F.timestamp_micros(F.lit(int(middle))),
+        (F.col("kind") == "write-write-read") & (F.col("start") < F.timestamp_micros(F.lit(int(middle)))),
+    ]
+    everything = frame.cache()
+    for condition in some:
+        wanted = rows_of(everything.filter(condition))
+        filtered = load(spark, "findings", CORPUS / "*.pcap").filter(condition)
+        assert rows_of(filtered) == wanted
+        assert 0 < len(wanted) < everything.count()
+    plan = load(spark, "findings", CORPUS / "*.pcap").filter(some[0])._jdf.queryExecution().toString()
+    assert "PushedFilters" not in plan or "kind" in plan
+    everything.unpersist()
+
+
+def test_filters_reach_the_task():
+    asked = Asked.of({"table": "findings", "path": str(STALLS)})
+    reader = tinygram.spark.FilteringReader(asked, asked.schema())
+    some = tinygram.spark.EqualTo(("kind",), "tinygram-flood")
+    others = tinygram.spark.EqualTo(("habit",), "x")
+    assert list(reader.pushFilters([some, others])) == [others]
+    [part] = reader.partitions()
+    assert sum(batch.num_rows for batch in reader.read(part)) == 0
+
+
+def test_options_are_the_command_line_s(spark):
+    frame = load(spark, "findings", CORPUS / "*.pcap", kind="tinygram-flood")
+    kinds = {row["kind"] for row in frame.collect()}
+    assert kinds == {"tinygram-flood"}
+
+
+@pytest.mark.parametrize(
+    ("table", "path", "options", "words"),
+    [
+        ("findings", "/no/such/*.pcap", {}, "/no/such/*.pcap: no file has such a name (accepted:"),
+        ("findings", "/no/such.pcap", {}, "reading /no/such.pcap: No such file or directory"),
+        ("findings", str(ROOT), {}, "is a folder (accepted: files)"),
+        ("findings", None, {}, "is of files (accepted: load with a path or a pattern)"),
+        ("stalls", str(STALLS), {}, "no table 'stalls' (accepted: findings, connections"),
+        ("findings", str(STALLS), {"kidn": "x"}, "no option 'kidn' for the table findings (accepted: table, host"),
+        ("findings", str(STALLS), {"kind": "x"}, "no such kind (accepted: write-write-read"),
+        ("findings", str(STALLS), {"host": "x"}, "--host"),
+        ("naglemark", None, {"policy": "nagel"}, "did you mean nagle"),
+        ("naglemark", "x", {}, "is of no file"),
+        ("responses", str(LOG), {"range_bytes": "0"}, "range_bytes '0' is no size (accepted: bytes"),
+    ],
+)
+def test_bad_input_is_said_before_there_is_a_job(spark, table, path, options, words):
+    with pytest.raises(Exception) as raised:
+        load(spark, table, path, **options)
+    assert words in str(raised.value)
+
+
+def test_prevalence_by_ranges_is_prevalence(spark, tmp_path):
+    lines = LOG.read_bytes().splitlines(keepends=True)
+    (tmp_path / "one.log").write_bytes(b"".join(lines * 40))
+    (tmp_path / "two.log").write_bytes(gzip.compress(b"".join(lines[:3] * 7)))
+    (tmp_path / "three.log").write_bytes(b"".join(lines[3:6]).rstrip(b"\n"))
+    logs = sorted(tmp_path.glob("*.log"))
+    wanted = tinygram.prevalence(logs, mss=1460)
+    with pytest.warns(tinygram.TinygramWarning, match="cannot be read"):
+        seen = tinygram.spark.prevalence(spark, f"{tmp_path}/*.log", range_bytes=9000, mss=1460)
+    for name in ("log", "shares", "costs"):
+        assert rows_of(seen[name]) == rows_of_table(getattr(wanted, name))
+
+
+def test_ranges_give_each_line_once(tmp_path):
+    path = tmp_path / "x.log"
+    for text in (b"a\nbb\n\nccc\n" * 5, b"no end of line", b"\n\n\n", b"x" * 50 + b"\ny\n"):
+        path.write_bytes(text)
+        for size in range(1, 60):
+            parts = []
+            for part in ranges(str(path), size):
+                with open(path, "rb") as file:
+                    lines, step = Lines(file, part.start, part.end), 3
+                    while chunk := lines.read(step):
+                        parts.append(chunk)
+            assert b"".join(parts) == text, size
+
+
+def test_a_sweep_has_the_command_line_s_scores(spark):
+    options = dict(policy="nagle,minshall,off", medium="ethernet,fddi", app_buffer="4K,32K")
+    options |= dict(socket_buffer="16K", trial="S,r", transfers="100", lengths="100..10000/100,random:1..10000")
+    options |= dict(repetitions="2", seed="7")
+    seen = load(spark, "naglemark", **options)
+    wanted = tinygram.naglemark(**options)
+    assert seen.rdd.getNumPartitions() == 12
+    assert rows_of(seen) == rows_of_table(wanted)
+    assert seen.count() == 24
+
+
+def test_an_executor_that_is_killed_loses_and_repeats_no_row(spark, tmp_path):
+    # Tasks that take a while: many copies of a capture, each a task.
+    for number in range(64):
+        shutil.copy(STALLS, tmp_path / f"c{number}.pcap")
+    sweep = dict(policy="nagle,off", transfers="2000", repetitions="4", seed="3", trial="S,r", socket_buffer="16K")
+    wanted = rows_of(load(spark, "naglemark", **sweep))
+    killed = []
+
+    def kill():
+        time.sleep(2)
+        killed.extend(executors()[:1])
+        for process in killed:
+            os.kill(process, signal.SIGKILL)
+
+    killer = threading.Thread(target=kill)
+    killer.start()
+    again = rows_of(load(spark, "naglemark", **sweep))
+    killer.join()
+    assert killed, "there was an executor to kill"
+    assert again == wanted
+    counts = load(spark, "verdict", tmp_path / "*.pcap").groupBy("capture").count().collect()
+    assert len(counts) == 64 and {row["count"] for row in counts} == {1}
+
+
+def executors():
+    """Processes of this session's executors."""
+    found = []
+    for entry in Path("/proc").iterdir():
+        if not entry.name.isdigit():
+            continue
+        try:
+            words = (entry / "cmdline").read_bytes().decode(errors="replace").split("\0")
+        except OSError:
+            continue
+        if "org.apache.spark.executor.CoarseGrainedExecutorBackend" in words:
+            found.append(int(entry.name))
+    return [process for process in found if is_below(process, os.getpid())]
+
+
+def is_below(process, ancestor):
+    while process > 1:
+        if process == ancestor:
+            return True
+        try:
+            process = int(Path(f"/proc/{process}/stat").read_text().rsplit(")", 1)[1].split()[1])
+        except OSError:
+            return False
+    return False
+
+
+def test_addresses_of_other_file_systems_are_streamed(spark, tmp_path):
+    fsspec = pytest.importorskip("fsspec")
+    memory = fsspec.filesystem("memory")
+    memory.pipe("/captures/a.pcap", STALLS.read_bytes())
+    memory.pipe("/captures/b.pcap", FLOOD.read_bytes())
+    assert listed("memory://captures/*.pcap") == ["memory:///captures/a.pcap", "memory:///captures/b.pcap"]
+    seen = tinygram.diagnose("memory://captures/a.pcap")
+    assert seen.findings.num_rows == tinygram.diagnose(STALLS).findings.num_rows
+    # Executors have memories of their own: an address that all of them reach.
+    import http.server
+
+    class Quiet(http.server.SimpleHTTPRequestHandler):
+        def log_message(self, *_):
+            pass
+
+    pytest.importorskip("aiohttp")
+    shutil.copy(STALLS, tmp_path / "a.pcap")
+    server = http.server.ThreadingHTTPServer(
+        ("127.0.0.1", 0), lambda *it: Quiet(*it, directory=str(tmp_path))
+    )
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    url = f"http://127.0.0.1:{server.server_port}/a.pcap"
+    frame = load(spark, "findings", url)
+    assert frame.count() == tinygram.diagnose(STALLS).findings.num_rows
+    server.shutdown()
+
+
+def test_a_huge_capture_is_streamed_in_little_memory(tmp_path):
+    """A quarter of a GB that is never on the disk whole; scripts/fleet-figures does it with ten."""
+    script = f"""
+import resource, tinygram
+CAPTURE = open({str(STALLS)!r}, "rb").read()
+class Endless:
+    def __init__(self):
+        self.left, self.chunk = 256 << 20, b""
+        self.header, self.at = CAPTURE[:24], 0
+    def read(self, size):
+        if self.header:
+            header, self.header = self.header, b""
+            return header
+        if self.left <= 0:
+            return b""
+        self.left -= len(CAPTURE) - 24
+        return CAPTURE[24:]
+seen = tinygram.diagnose(Endless(), name="endless")
+print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024)
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert int(done.stdout) < 512
