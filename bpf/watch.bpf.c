@@ -43,6 +43,7 @@ struct conversation {
 	u32 rcv_nxt;       /* what had arrived when the last hold ended */
 	u32 late_ack_us;
 	u32 ended_serial;  /* which hold that was */
+	u32 slept_before;  /* how often the writer had slept when the hold began */
 	u8 holds;          /* a hold is on */
 	u8 ended;          /* a hold has ended, and what came after is not known yet */
 	u8 more;           /* the present write said MSG_MORE */
@@ -77,19 +78,13 @@ struct {
 	TYPE(value, u8);
 } tree SEC(".maps");
 
-/* Which hold a thread began last, and whether it has slept since. */
-struct wait {
-	u64 cookie;
-	u32 serial;
-	u32 slept;
-};
-
+/* How often a thread has slept since it was first seen to be held. */
 struct {
 	NUMBER(type, MAP_TYPE_LRU_HASH);
 	NUMBER(max_entries, 16384);
 	TYPE(key, u64);
-	TYPE(value, struct wait);
-} waits SEC(".maps");
+	TYPE(value, u32);
+} sleeps SEC(".maps");
 
 /* Threads that run Python, by their number. */
 struct {
@@ -297,10 +292,10 @@ INLINE void say_hold(struct conversation *talk, u32 end, u32 rcv_nxt, u64 now, u
 	talk->hold.slept = 0;
 	if (tree_only) {
 		u64 writer = talk->hold.writer;
-		struct wait *wait = bpf_map_lookup_elem(&waits, &writer);
+		u32 *slept = bpf_map_lookup_elem(&sleeps, &writer);
 
-		if (wait && wait->cookie == talk->hold.ends.cookie && wait->serial == talk->hold.serial)
-			talk->hold.slept = !!wait->slept;
+		if (slept && *slept > talk->slept_before)
+			talk->hold.slept = 1;
 	}
 	said = event(EVENT_HOLD, sizeof *said);
 	if (!said)
@@ -537,9 +532,11 @@ int write_ended(u64 *context)
 		say_stack(talk->hold.ends.cookie, talk->hold.serial);
 	if (tree_only) {
 		u64 thread = talk->hold.writer;
-		struct wait wait = { .cookie = talk->hold.ends.cookie, .serial = talk->hold.serial };
+		u32 *slept = bpf_map_lookup_elem(&sleeps, &thread), never = 0;
 
-		bpf_map_update_elem(&waits, &thread, &wait, 0);
+		talk->slept_before = slept ? *slept : 0;
+		if (!slept)
+			bpf_map_update_elem(&sleeps, &thread, &never, 0);
 	}
 	return 0;
 }
@@ -744,13 +741,13 @@ int thread_sleeps(u64 *context)
 {
 	struct task_struct *previous = (void *)context[1];
 	u64 thread;
-	struct wait *wait;
+	u32 *slept;
 
 	if (!(u32)context[3])
 		return 0;
 	thread = (u64)previous->tgid << 32 | (u32)previous->pid;
-	wait = bpf_map_lookup_elem(&waits, &thread);
-	if (wait)
-		wait->slept = 1;
+	slept = bpf_map_lookup_elem(&sleeps, &thread);
+	if (slept)
+		(*slept)++;
 	return 0;
 }

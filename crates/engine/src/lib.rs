@@ -72,6 +72,25 @@
 //! # Ok::<(), tinygram_engine::connection::InvalidConfig>(())
 //! ```
 //!
+//! # Octets
+//!
+//! The engine carries none; whoever drives it keeps two buffers and copies by offsets. The first octet that the
+//! application writes has [`Offset::FIRST`], in both directions.
+//!
+//! - **To send:** keep the octets that [`write`](Connection::write) accepted, from [`Vars::una`] on. A segment in
+//!   the outbox names the range that it carries ([`Segment::data`]): copy it from there, for a retransmission
+//!   too. When `una` has moved, drop what lies below it.
+//! - **To receive:** keep the octets of an arriving segment under their offsets, those that come early as well.
+//!   What lies below [`Receiver::nxt`] after [`on_segment`](Connection::on_segment) is in order, and of that
+//!   [`read`](Connection::read) says how many octets the application takes.
+//!
+//! The example `udp` does this in two queues; `tinygram-tcp` does it for a whole stack.
+//!
+//! [`Vars::una`]: sender::send_policy::Vars::una
+//! [`Receiver::nxt`]: receiver::Receiver::nxt
+//!
+//! # Examples that run
+//!
 //! `cargo run -p tinygram-engine --example two_ends` prints such a run with the reasons of what was
 //! held, `--example own_policy` has a send policy of its own, and `--example udp` carries segments
 //! and octets in UDP datagrams.

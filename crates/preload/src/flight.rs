@@ -17,6 +17,10 @@ pub(crate) struct Flight {
     pub(crate) window: u32,
     /// Since data was last sent.
     pub(crate) last_sent_ms: u32,
+    /// Segments without data that have arrived.
+    pub(crate) bare_acks: u32,
+    /// What the peer's window takes, in bytes; [`u32::MAX`] where the kernel does not say (before Linux 5.4).
+    pub(crate) peer_window: u32,
 }
 
 /// What is on its way on the connection of `fd`.
@@ -28,6 +32,8 @@ pub(crate) fn flight(fd: c_int) -> Option<Flight> {
         mss: info[TCP_INFO_SND_MSS],
         window: info[TCP_INFO_SND_CWND],
         last_sent_ms: info[TCP_INFO_LAST_DATA_SENT],
+        bare_acks: info[TCP_INFO_SEGS_IN].wrapping_sub(info[TCP_INFO_DATA_SEGS_IN]),
+        peer_window: info[TCP_INFO_SND_WND],
     })
 }
 
@@ -38,16 +44,20 @@ pub(crate) fn data_segments(fd: c_int) -> Option<u32> {
 }
 
 impl Flight {
-    /// Less than a segment waits, though the window is open: for the acknowledgment of another.
+    /// Less than a segment waits, though both windows are open: for the acknowledgment of another.
     pub(crate) fn waits(self) -> bool {
-        (1..self.mss).contains(&self.not_sent) && (1..self.window).contains(&self.unacknowledged)
+        let at_most = self.unacknowledged.saturating_mul(self.mss);
+        (1..self.mss).contains(&self.not_sent)
+            && (1..self.window).contains(&self.unacknowledged)
+            && at_most.saturating_add(self.not_sent) <= self.peer_window
     }
 }
 
-fn tcp_info(fd: c_int) -> Option<[u32; TCP_INFO_DATA_SEGS_OUT + 1]> {
-    let mut info = [0_u32; TCP_INFO_DATA_SEGS_OUT + 1];
+fn tcp_info(fd: c_int) -> Option<[u32; TCP_INFO_SND_WND + 1]> {
+    let mut info = [0_u32; TCP_INFO_SND_WND + 1];
+    info[TCP_INFO_SND_WND] = u32::MAX;
     let len = kernel::read_option(fd, libc::IPPROTO_TCP, libc::TCP_INFO, &mut info)?;
-    (len == size_of_val(&info)).then_some(info)
+    (len > TCP_INFO_DATA_SEGS_OUT * size_of::<u32>()).then_some(info)
 }
 
 /// Fields of `struct tcp_info` (include/uapi/linux/tcp.h), as indices of 32-bit words.
@@ -56,5 +66,8 @@ const TCP_INFO_UNACKED: usize = 6;
 const TCP_INFO_LAST_DATA_SENT: usize = 11;
 const TCP_INFO_TOTAL_RETRANS: usize = 25;
 const TCP_INFO_SND_CWND: usize = 20;
+const TCP_INFO_SEGS_IN: usize = 35;
 const TCP_INFO_NOTSENT_BYTES: usize = 36;
+const TCP_INFO_DATA_SEGS_IN: usize = 38;
 const TCP_INFO_DATA_SEGS_OUT: usize = 39;
+const TCP_INFO_SND_WND: usize = 57;

@@ -54,6 +54,22 @@ pub(crate) fn stalled(orders: &Orders, identity: Identity, waited_ns: u64) {
     }
 }
 
+/// Under `observe`: a write waited so long for an acknowledgment, and the program for its peer.
+pub(crate) fn awaited(orders: &Orders, identity: Identity, waited_ns: u64) {
+    if let Some(row) = row(orders, identity) {
+        row.awaited.fetch_add(1, Relaxed);
+        row.awaited_ns.fetch_add(waited_ns, Relaxed);
+        row.name_process();
+    }
+}
+
+/// Under `observe`: a write waited while its thread slept, and the program did not wait for the peer.
+pub(crate) fn unawaited(orders: &Orders, identity: Identity) {
+    if let Some(row) = row(orders, identity) {
+        row.unawaited.fetch_add(1, Relaxed);
+    }
+}
+
 /// Bytes held since `since_ns` have left.
 #[inline(always)]
 pub(crate) fn flushed(orders: &Orders, fd: c_int, since_ns: u64, cause: Cause) {

@@ -3,15 +3,46 @@
 //! A write that is not sent at once while something is unacknowledged waits for that acknowledgment
 //! (Nagle's algorithm). When the next one is made, or the connection ends, the kernel still says when
 //! data was last sent on the connection (`tcpi_last_data_sent`, in milliseconds): so long it waited.
+//!
+//! Whether the program waited, too, is seen at three moments: the thread that wrote goes to sleep while
+//! the write is not sent; the program reads data of that connection before it writes on it again; and an
+//! acknowledgment without data came between the two. An answer that brings the acknowledgment itself was
+//! not kept from coming.
 
-use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed, Ordering::SeqCst};
 
 use libc::c_int;
 
 use crate::flight::{self, Flight};
 use crate::orders::{self, Orders};
 use crate::table::{self, Holding, Identity};
-use crate::{clock, errno, ledger};
+use crate::{clock, errno, kernel, ledger, sockets, thread};
+use tinygram_coalesce::{Policy, Wait};
+
+/// What became of a write that waits: a value of [`Holding::awaited`].
+///
+/// Besides: [`SLEPT`] and the number of acknowledgments without data that had come by then.
+const FRESH: u64 = 0;
+/// It was sent before its thread slept, or it is in the books.
+const DONE: u64 = 1;
+/// Its thread slept while it waited.
+const SLEPT: u64 = 1 << 63;
+
+/// Whether this is asked of at all.
+static IS_ON: AtomicBool = AtomicBool::new(false);
+/// Some write waits whose thread has not slept since.
+static IS_CURIOUS: AtomicBool = AtomicBool::new(false);
+
+/// Begins, where the policy is `observe` and there are books.
+pub(crate) fn begin(policy: Policy, has_page: bool) {
+    IS_ON.store(policy == Policy::Observe && has_page, Relaxed);
+}
+
+/// Whether the program's waits and reads are looked at.
+#[inline(always)]
+pub(crate) fn is_on() -> bool {
+    IS_ON.load(Relaxed)
+}
 
 /// Before a write on `fd`, and before its end: what became of the one that waited?
 #[inline(always)]
@@ -23,15 +54,26 @@ pub(crate) fn before_write(orders: &Orders, fd: c_int, identity: Identity, holdi
 }
 
 fn settle(orders: &Orders, fd: c_int, identity: Identity, holding: &Holding, since_ns: u64) {
+    if holding.awaited.load(Relaxed) & SLEPT != 0 {
+        // It writes on, or ends: it did not wait for an answer.
+        holding.awaited.store(FRESH, Relaxed);
+        ledger::unawaited(orders, identity);
+    }
     let Some(flight) = flight::flight(fd).filter(|flight| flight.not_sent == 0) else {
+        IS_CURIOUS.store(true, Relaxed);
         return;
     };
     holding.stalled_ns.store(0, Relaxed);
-    let sent_ns = clock::now_ns().saturating_sub(u64::from(flight.last_sent_ms) * 1_000_000);
-    let waited_ns = sent_ns.saturating_sub(since_ns);
+    let waited_ns = waited_ns(flight, since_ns);
     if waited_ns >= LEAST_STALL_NS {
         ledger::stalled(orders, identity, waited_ns);
     }
+}
+
+/// From the write to the last data that was sent, to a millisecond.
+fn waited_ns(flight: Flight, since_ns: u64) -> u64 {
+    let sent_ns = clock::now_ns().saturating_sub(u64::from(flight.last_sent_ms) * 1_000_000);
+    sent_ns.saturating_sub(since_ns)
 }
 
 /// After a write on `fd`: does it wait?
@@ -39,9 +81,113 @@ pub(crate) fn after_write(fd: c_int) {
     if let (Some(orders), Some(holding)) = (orders::orders(), table::holding(fd))
         && orders.page.is_some()
         && holding.stalled_ns.load(Relaxed) == 0
-        && errno::kept(|| flight::flight(fd)).is_some_and(Flight::waits)
+        && errno::kept(|| waits(fd))
     {
-        holding.stalled_ns.store(clock::now_ns(), Relaxed);
+        holding.awaited.store(FRESH, Relaxed);
+        holding.writer.store(thread::this().number(), Relaxed);
+        holding.stalled_ns.store(clock::now_ns(), SeqCst);
+        IS_CURIOUS.store(true, SeqCst);
+    }
+}
+
+fn waits(fd: c_int) -> bool {
+    flight::flight(fd).is_some_and(Flight::waits)
+        && kernel::option(fd, libc::IPPROTO_TCP, libc::TCP_NODELAY) == Some(0)
+}
+
+/// Before a call that waits in this way; true if it shall be asked without waiting first.
+#[inline(always)]
+pub(crate) fn peeks_before(wait: Wait) -> bool {
+    is_on() && IS_CURIOUS.load(Relaxed) && look_before(wait)
+}
+
+#[cold]
+fn look_before(wait: Wait) -> bool {
+    if wait == Wait::Blind {
+        sleeps();
+    }
+    wait == Wait::Peekable
+}
+
+/// A call that may wait for events has found none.
+#[inline(always)]
+pub(crate) fn found_no_event() {
+    if is_on() && IS_CURIOUS.load(Relaxed) {
+        sleeps();
+    }
+}
+
+/// Before a read that may wait on a connection.
+pub(crate) fn before_read(fd: c_int) {
+    if IS_CURIOUS.load(Relaxed) && errno::kept(|| sockets::would_wait(fd)) {
+        sleeps();
+    }
+}
+
+/// The calling thread is about to sleep: which of its writes wait still?
+#[cold]
+fn sleeps() {
+    let me = thread::this().number();
+    let mut others = false;
+    // Before the look: what another thread writes meanwhile is to be looked at again.
+    IS_CURIOUS.store(false, SeqCst);
+    for fd in table::in_use() {
+        let waits = |holding: &&Holding| {
+            holding.stalled_ns.load(SeqCst) != 0 && holding.awaited.load(Relaxed) == FRESH
+        };
+        let Some(holding) = table::holding(fd).filter(waits) else {
+            continue;
+        };
+        if holding.writer.load(Relaxed) != me {
+            others = true;
+            continue;
+        }
+        let flight = errno::kept(|| flight::flight(fd));
+        holding.awaited.store(
+            match flight {
+                Some(flight) if flight.not_sent > 0 => SLEPT | u64::from(flight.bare_acks),
+                _ => DONE,
+            },
+            Relaxed,
+        );
+    }
+    if others {
+        IS_CURIOUS.store(true, SeqCst);
+    }
+}
+
+/// After a read of `fd` that found something, or the `end`.
+#[inline(always)]
+pub(crate) fn found(fd: c_int, end: bool) {
+    if is_on()
+        && let Some(holding) = table::holding(fd)
+        && holding.awaited.load(Relaxed) & SLEPT != 0
+    {
+        errno::kept(|| weigh(fd, holding, end));
+    }
+}
+
+#[cold]
+fn weigh(fd: c_int, holding: &Holding, end: bool) {
+    let (Some(orders), Some(flight)) = (orders::orders(), flight::flight(fd)) else {
+        return;
+    };
+    if flight.not_sent > 0 {
+        // Something that was on its way before. It waits still.
+        return;
+    }
+    let before = holding.awaited.swap(DONE, Relaxed) as u32;
+    let identity = table::identity(fd);
+    // A FIN is a segment without data, too.
+    let bare_acks = flight
+        .bare_acks
+        .wrapping_sub(before)
+        .saturating_sub(end.into());
+    if bare_acks == 0 {
+        ledger::unawaited(orders, identity);
+    } else {
+        let since_ns = holding.stalled_ns.load(Relaxed);
+        ledger::awaited(orders, identity, waited_ns(flight, since_ns));
     }
 }
 

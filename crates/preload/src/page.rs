@@ -91,6 +91,16 @@ pub struct Row {
     pub stalled_ns: AtomicU64,
     /// See [`Row::stalls`].
     pub longest_stall_ns: AtomicU64,
+    /// Under `observe`: writes that waited for an acknowledgment while the program waited for its peer, and
+    /// all their time in nanoseconds.
+    pub awaited: AtomicU64,
+    /// See [`Row::awaited`].
+    pub awaited_ns: AtomicU64,
+    /// Under `observe`: writes that waited while their thread slept, and the program did not wait for its peer.
+    pub unawaited: AtomicU64,
+    /// The process of the last of [`Row::awaited`]: its number, and the name of its thread.
+    pub process: AtomicU32,
+    name: [AtomicU64; 2],
     /// The longest a byte was held, in nanoseconds.
     pub longest_hold_ns: AtomicU64,
 }
@@ -287,6 +297,34 @@ impl Row {
     fn key(peer: &Peer) -> (u32, [u64; 2]) {
         let service = u32::from(peer.port) << 1 | u32::from(peer.accepted);
         (service, [(peer.address >> 64) as u64, peer.address as u64])
+    }
+
+    /// Notes who made a write of [`Row::awaited`].
+    pub(crate) fn name_process(&self) {
+        let mut name = [0_u64; 2];
+        // SAFETY: the kernel writes at most 16 bytes, the last of them zero.
+        unsafe {
+            libc::prctl(libc::PR_GET_NAME, name.as_mut_ptr());
+            self.process.store(libc::getpid() as u32, Relaxed);
+        }
+        for (place, half) in self.name.iter().zip(name) {
+            place.store(half, Relaxed);
+        }
+    }
+
+    /// The name that [`Row::process`] goes by.
+    #[must_use]
+    pub fn name(&self) -> String {
+        let bytes: Vec<u8> = self
+            .name
+            .iter()
+            .flat_map(|half| half.load(Relaxed).to_ne_bytes())
+            .collect();
+        let end = bytes
+            .iter()
+            .position(|byte| *byte == 0)
+            .unwrap_or(bytes.len());
+        String::from_utf8_lossy(&bytes[..end]).into_owned()
     }
 
     fn holds(&self, (service, address): (u32, [u64; 2])) -> bool {

@@ -135,10 +135,14 @@ pub(crate) struct Holding {
     pub(crate) memory: AtomicU64,
     /// Under `observe`: since when a write has waited for an acknowledgment; 0 if none does.
     pub(crate) stalled_ns: AtomicU64,
+    /// Under `observe`: whether its thread slept, and the program waited for the peer meanwhile.
+    pub(crate) awaited: AtomicU64,
     /// Data segments the socket had sent when it was booked, for the statistics.
     pub(crate) segments_before: AtomicU32,
     /// The thread whose list names the socket.
     pub(crate) owner: AtomicU32,
+    /// Under `observe`: the thread that made the write that waits.
+    pub(crate) writer: AtomicU32,
 }
 
 impl Holding {
@@ -347,6 +351,7 @@ pub(crate) fn forget(fd: c_int) {
         holding.memory.store(0, Relaxed);
         holding.interval.store(0, Relaxed);
         holding.stalled_ns.store(0, Relaxed);
+        holding.awaited.store(0, Relaxed);
     }
 }
 
@@ -481,8 +486,10 @@ mod tests {
             interval: AtomicU64::new(0),
             memory: AtomicU64::new(0),
             stalled_ns: AtomicU64::new(0),
+            awaited: AtomicU64::new(0),
             segments_before: AtomicU32::new(0),
             owner: AtomicU32::new(0),
+            writer: AtomicU32::new(0),
         };
         holding.mark(1000);
         let met = holding.since_ns.load(Relaxed);

@@ -50,8 +50,8 @@ pub enum Facts {
         held: u32,
         /// Octets on the way when they were written.
         behind: u32,
-        /// Writes that waited.
-        writes: u32,
+        /// Writes that waited; none if they are not known.
+        writes: Option<u32>,
         /// What kept them.
         reason: Reason,
         /// What let them go.

@@ -259,7 +259,7 @@ impl Talk {
             facts: Facts::Held {
                 held: hold.held,
                 behind: hold.behind,
-                writes: hold.writes,
+                writes: Some(hold.writes),
                 reason: hold.reason,
                 release: hold.release,
                 path_ns,

@@ -53,6 +53,26 @@ fn stripped_c_names_the_program_and_the_place_in_it() {
     assert!(site.stack.len() > 2, "{site:#?}");
 }
 
+/// Both are linked statically, so that the code of one stands where the other's stood.
+#[test]
+fn a_process_that_executes_another_program_is_named_anew() {
+    let renamed = "-Dask_in_two_writes=ask_once_more";
+    let (Some(first), Some(second)) = (
+        built("first", "cc", &["-O2", "-static", "-no-pie", "-o"]),
+        built(
+            "second",
+            "cc",
+            &["-O2", "-static", "-no-pie", renamed, "-o"],
+        ),
+    ) else {
+        return;
+    };
+    let Some(site) = site(Command::new(first).arg(second)) else {
+        return;
+    };
+    assert_eq!(site.function, "ask_once_more", "{site:#?}");
+}
+
 #[test]
 fn a_release_build_of_rust_names_its_function() {
     let Some(program) = built("rust", "rustc", &["-O", "--edition=2021", "-o"]) else {
@@ -126,13 +146,15 @@ fn site(command: &mut Command) -> Option<CallSite> {
     last
 }
 
-/// Answers each request of 440 octets with one.
+/// Answers each request of 440 octets with one, connection by connection.
 fn answer(listener: &TcpListener) {
-    let (mut connection, _) = listener.accept().expect("a connection");
-    let mut request = [0; 440];
-    while connection.read_exact(&mut request).is_ok() {
-        if connection.write_all(b"!").is_err() {
-            return;
+    for connection in listener.incoming() {
+        let mut connection = connection.expect("a connection");
+        let mut request = [0; 440];
+        while connection.read_exact(&mut request).is_ok() {
+            if connection.write_all(b"!").is_err() {
+                break;
+            }
         }
     }
 }

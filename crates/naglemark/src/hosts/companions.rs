@@ -119,11 +119,22 @@ fn are_asked_alike(stage: &Stage, one: &Policy, other: &Policy) -> bool {
 #[derive(Debug)]
 struct Company {
     leader: Installed,
-    companions: Vec<Installed>,
+    /// Those that had not answered otherwise when this was last told of something.
+    companions: Vec<Companion>,
     /// A bit for each companion that has answered otherwise, on any connection of the trial.
     differ: Arc<AtomicU64>,
+    /// What `differ` was when `companions` was last gone through.
+    known: u64,
     /// The last question and the answers to it.
     answers: Mutex<Answers>,
+}
+
+/// A policy that is asked and does not decide.
+#[derive(Clone, Debug)]
+struct Companion {
+    policy: Installed,
+    /// Its bit in `differ`.
+    bit: u64,
 }
 
 /// What all of them said about a runt.
@@ -132,12 +143,21 @@ struct Answers {
     /// Where the runt starts, until it is sent.
     start: Option<Offset>,
     leader: Option<Verdict>,
-    /// By companion; of one that differs, an old one.
+    /// In the order of the companions; of one that differs, an old one.
     companions: Vec<Option<Verdict>>,
 }
 
 impl Company {
     fn new(leader: Installed, companions: Vec<Installed>, differ: Arc<AtomicU64>) -> Self {
+        let companions = companions.into_iter().enumerate();
+        let companions = companions.map(|(number, policy)| Companion {
+            policy,
+            bit: 1 << number,
+        });
+        Self::of(leader, companions.collect(), differ)
+    }
+
+    fn of(leader: Installed, companions: Vec<Companion>, differ: Arc<AtomicU64>) -> Self {
         let answers = Mutex::new(Answers {
             companions: vec![None; companions.len()],
             ..Answers::default()
@@ -146,18 +166,25 @@ impl Company {
             leader,
             companions,
             differ,
+            known: 0,
             answers,
         }
     }
 
-    /// Whether this companion has answered as the leader did every time.
-    fn agrees(differ: u64, number: usize) -> bool {
-        differ & 1 << number == 0
-    }
-
-    /// Whether none has.
-    fn is_alone(&self, differ: u64) -> bool {
-        differ.count_ones() as usize == self.companions.len()
+    /// Lets those go that have answered otherwise.
+    #[cold]
+    fn part(&mut self, differ: u64) {
+        let agree = |companion: &Companion| companion.bit & differ == 0;
+        let answers = self
+            .answers
+            .get_mut()
+            .unwrap_or_else(PoisonError::into_inner);
+        let mut asked = self.companions.iter();
+        answers
+            .companions
+            .retain(|_| asked.next().is_some_and(agree));
+        self.companions.retain(agree);
+        self.known = differ;
     }
 }
 
@@ -165,19 +192,19 @@ impl Rule for Company {
     fn decide(&self, offer: &Offer, vars: &Vars) -> Verdict {
         let leader = self.leader.decide(offer, vars);
         let differ = self.differ.load(Relaxed);
-        if self.is_alone(differ) {
+        if self.companions.is_empty() {
             return leader;
         }
         let mut answers = self.answers.lock().unwrap_or_else(PoisonError::into_inner);
         answers.start = Some(offer.span.start);
         answers.leader = Some(leader);
-        for (number, companion) in self.companions.iter().enumerate() {
-            if Self::agrees(differ, number) {
-                let answer = companion.decide(offer, vars);
-                if !come_to_the_same(leader, answer) {
-                    self.differ.fetch_or(1 << number, Relaxed);
+        for (companion, answer) in self.companions.iter().zip(&mut answers.companions) {
+            if companion.bit & differ == 0 {
+                let own = companion.policy.decide(offer, vars);
+                if !come_to_the_same(leader, own) {
+                    self.differ.fetch_or(companion.bit, Relaxed);
                 }
-                answers.companions[number] = Some(answer);
+                *answer = Some(own);
             }
         }
         leader
@@ -187,21 +214,42 @@ impl Rule for Company {
     fn observe(&mut self, moment: Moment, vars: &Vars) {
         self.leader.observe(moment, vars);
         let differ = self.differ.load(Relaxed);
-        if self.is_alone(differ) {
+        if differ != self.known {
+            self.part(differ);
+        }
+        if self.companions.is_empty() {
             return;
         }
         let answers = self
             .answers
             .get_mut()
             .unwrap_or_else(PoisonError::into_inner);
-        for (number, companion) in self.companions.iter_mut().enumerate() {
-            if Self::agrees(differ, number) {
-                companion.observe(answers.own(number, moment), vars);
+        let Moment::Sent {
+            span,
+            short,
+            because,
+        } = moment
+        else {
+            for companion in &mut self.companions {
+                companion.policy.observe(moment, vars);
             }
+            return;
+        };
+        let was_asked =
+            answers.start == Some(span.start) && answers.leader == Some(Verdict::Send(because));
+        for (companion, answer) in self.companions.iter_mut().zip(&answers.companions) {
+            let because = match answer {
+                Some(Verdict::Send(own)) if was_asked => *own,
+                _ => because,
+            };
+            let own = Moment::Sent {
+                span,
+                short,
+                because,
+            };
+            companion.policy.observe(own, vars);
         }
-        if let Moment::Sent { .. } = moment {
-            answers.start = None;
-        }
+        answers.start = None;
     }
 
     fn takes_window_cuts(&self) -> bool {
@@ -221,34 +269,11 @@ impl Rule for Company {
 /// before stays known.
 impl Clone for Company {
     fn clone(&self) -> Self {
-        Self::new(
+        Self::of(
             self.leader.clone(),
             self.companions.clone(),
             self.differ.clone(),
         )
-    }
-}
-
-impl Answers {
-    /// What the companion is told where the leader is told of `moment`.
-    fn own(&self, number: usize, moment: Moment) -> Moment {
-        match (moment, self.companions[number]) {
-            (
-                Moment::Sent {
-                    span,
-                    short,
-                    because,
-                },
-                Some(Verdict::Send(own)),
-            ) if self.start == Some(span.start) && self.leader == Some(Verdict::Send(because)) => {
-                Moment::Sent {
-                    span,
-                    short,
-                    because: own,
-                }
-            }
-            _ => moment,
-        }
     }
 }
 

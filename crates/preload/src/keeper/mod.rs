@@ -23,7 +23,7 @@ use crate::page::{Cause, Page};
 use crate::settings::Settings;
 use crate::table::{self, Holding};
 use crate::thread::{self, Thread};
-use crate::{clock, errno, flush, watchdog};
+use crate::{clock, errno, flush, observe, watchdog};
 
 /// Begins: from here on descriptors are known. Called once, before `main`.
 pub(crate) fn begin(settings: &Settings<'_>, page: Option<&'static Page>) {
@@ -33,6 +33,7 @@ pub(crate) fn begin(settings: &Settings<'_>, page: Option<&'static Page>) {
     };
     if orders::give(orders) {
         LIVE.begin(&settings.rules);
+        observe::begin(settings.rules.policy, page.is_some());
         watchdog::reserve();
         table::reserve();
     }

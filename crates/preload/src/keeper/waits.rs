@@ -9,7 +9,7 @@ use crate::orders::orders;
 use crate::page::Cause;
 use crate::table::{self, Identity, Kind};
 use crate::thread::{self, Thread};
-use crate::{clock, errno, sockets, watchdog};
+use crate::{clock, errno, observe, sockets, watchdog};
 use tinygram_coalesce::{AfterRead, BeforeRead, BeforeWait, Found, Held, Policy, Read, Wait};
 
 /// Before a call that may wait; true if the caller shall ask with timeout 0 first, and call
@@ -18,13 +18,15 @@ use tinygram_coalesce::{AfterRead, BeforeRead, BeforeWait, Found, Held, Policy, 
 pub(crate) fn peeks_before(wait: Wait) -> bool {
     watchdog::start_if_wanted();
     let thread = thread::this();
-    if thread.is_clean() {
+    let peeks = if thread.is_clean() {
         if wait != Wait::Never {
             thread.end_interval();
         }
-        return false;
-    }
-    peeks_while_dirty(thread, wait)
+        false
+    } else {
+        peeks_while_dirty(thread, wait)
+    };
+    peeks || observe::peeks_before(wait)
 }
 
 #[cold]
@@ -50,6 +52,7 @@ fn peeks_while_dirty(thread: &Thread, wait: Wait) -> bool {
 /// here. What it held leaves, and what it writes next is another message.
 #[inline(always)]
 pub(crate) fn found_no_event() {
+    observe::found_no_event();
     let thread = thread::this();
     if thread.is_clean() {
         thread.end_interval();
@@ -97,6 +100,10 @@ pub(crate) fn incoming(fd: c_int, flags: c_int) -> Incoming {
         return Incoming::Report;
     }
     thread.end_interval();
+    if observe::is_on() {
+        observe::before_read(fd);
+        return Incoming::Report;
+    }
     Incoming::Go
 }
 
@@ -108,7 +115,7 @@ fn incoming_while_dirty(fd: c_int, flags: c_int) -> Incoming {
     }
     match identity.kind() {
         Kind::File => Incoming::Go,
-        Kind::Tcp => incoming_tcp(identity, flags),
+        Kind::Tcp => incoming_tcp(fd, identity, flags),
         Kind::Waits | Kind::Unknown => {
             if errno::kept(|| sockets::would_wait(fd)) {
                 flush_thread(Cause::Wait);
@@ -118,7 +125,7 @@ fn incoming_while_dirty(fd: c_int, flags: c_int) -> Incoming {
     }
 }
 
-fn incoming_tcp(identity: Identity, flags: c_int) -> Incoming {
+fn incoming_tcp(fd: c_int, identity: Identity, flags: c_int) -> Incoming {
     let Some(orders) = orders() else {
         return Incoming::Go;
     };
@@ -134,7 +141,11 @@ fn incoming_tcp(identity: Identity, flags: c_int) -> Incoming {
         BeforeRead::Try if orders.policy() != Policy::Observe => Incoming::Try,
         BeforeRead::Try | BeforeRead::Flush => {
             flush_thread(Cause::Read);
-            Incoming::Go
+            if !observe::is_on() {
+                return Incoming::Go;
+            }
+            observe::before_read(fd);
+            Incoming::Report
         }
     }
 }
@@ -142,6 +153,9 @@ fn incoming_tcp(identity: Identity, flags: c_int) -> Incoming {
 /// After a read of `fd` that did not wait.
 #[inline(always)]
 pub(crate) fn found(fd: c_int, result: ssize_t) {
+    if result >= 0 {
+        observe::found(fd, result == 0);
+    }
     let thread = thread::this();
     if thread.is_clean() {
         // Either a wait, in a program that does not block, or an answer: in a fast one it may be

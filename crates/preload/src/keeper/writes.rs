@@ -269,6 +269,9 @@ pub(crate) fn held(fd: c_int, result: ssize_t) {
 pub(crate) fn pushed(fd: c_int, result: ssize_t, taken: Taken) {
     if result > 0 {
         took_along(fd, taken);
+        if observe::is_on() {
+            observe::after_write(fd);
+        }
     } else if result < 0 {
         refused(fd);
     }
@@ -291,7 +294,7 @@ pub(crate) fn took_along(fd: c_int, Taken { since_ns, cause }: Taken) {
 pub(crate) fn passed(fd: c_int, result: ssize_t) {
     if result < 0 {
         refused(fd);
-    } else if orders().is_some_and(|orders| orders.policy() == Policy::Observe) {
+    } else if observe::is_on() {
         observe::after_write(fd);
     }
 }

@@ -178,7 +178,8 @@ fn facts(found: &Diagnosed, part: Part, connection: &ConnectionReport) -> Facts 
         Measured::Hold(hold) => Facts::Held {
             held: hold.held_len,
             behind: hold.flight,
-            writes: 1,
+            // A capture does not show them.
+            writes: None,
             reason: match found.kind {
                 Kind::CorkHeld => Reason::Cork,
                 Kind::ShortInitialSegment | Kind::SlowStartDelayedAck | Kind::IdleRestart => {

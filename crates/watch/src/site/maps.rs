@@ -1,6 +1,7 @@
 //! What a process has mapped, and its memory.
 
 use std::fs::{self, File};
+use std::path::PathBuf;
 use std::rc::Rc;
 
 use memmap2::Mmap;
@@ -49,6 +50,11 @@ pub(super) fn octets(file: &File) -> Option<Rc<Mmap>> {
     // SAFETY: a program that is running is not written to (ETXTBSY); a library that is truncated
     // meanwhile is the same risk that the process itself runs.
     unsafe { Mmap::map(file) }.ok().map(Rc::new)
+}
+
+/// The program that `pid` runs now; nothing if it has ended or may not be looked into.
+pub(super) fn program(pid: u32) -> Option<PathBuf> {
+    fs::read_link(format!("/proc/{pid}/exe")).ok()
 }
 
 /// Reads `into.len()` octets of the memory of `pid` at `address`; false if not all of them are there.

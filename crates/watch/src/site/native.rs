@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::fs::File;
 use std::ops::{Deref, Range};
 use std::os::fd::AsRawFd;
+use std::path::PathBuf;
 use std::rc::Rc;
 
 use blazesym::Pid;
@@ -41,7 +42,9 @@ impl Programs {
             .known
             .entry(stack.pid)
             .or_insert_with(|| Program::of(stack.pid));
-        if !program.has(instruction) {
+        let now = maps::program(stack.pid);
+        let is_another = now.is_some() && now != program.executable;
+        if is_another || !program.has(instruction) {
             // Another program in this process, or one with this number; or a library loaded since.
             *program = Program::of(stack.pid);
         }
@@ -100,11 +103,14 @@ fn frame(name: &str, place: Option<&blazesym::symbolize::CodeInfo<'_>>, library:
 /// Whether a function belongs to a language's own library, which is linked into the program.
 fn is_runtime(name: &str) -> bool {
     let plain = name.trim_start_matches(['<', '&']);
-    RUNTIMES.iter().any(|prefix| plain.starts_with(prefix))
+    let of_c = name.trim_start_matches('_').trim_start_matches("libc_");
+    RUNTIMES.iter().any(|prefix| plain.starts_with(prefix)) || C_WRITES.contains(&of_c)
 }
 
 /// One process' code.
 struct Program {
+    /// Its file; none if the process had ended when it was looked at.
+    executable: Option<PathBuf>,
     unwinder: UnwinderNative<Section, framehop::MayAllocateDuringUnwind>,
     cache: CacheNative<framehop::MayAllocateDuringUnwind>,
     modules: Vec<Mapped>,
@@ -148,6 +154,7 @@ impl Program {
             });
         }
         Self {
+            executable: maps::program(pid),
             unwinder,
             cache: CacheNative::new(),
             modules,
@@ -301,6 +308,23 @@ const PAGE_MASK: u64 = 4095;
 /// Each has its files open.
 const MOST_PROGRAMS: usize = 24;
 const MOST_FRAMES: usize = 48;
+/// The C library's functions that write, without their underscores, as a static program has them.
+const C_WRITES: [&str; 14] = [
+    "write",
+    "writev",
+    "pwritev2",
+    "send",
+    "sendto",
+    "sendmsg",
+    "sendmmsg",
+    "sendfile",
+    "sendfile64",
+    "splice",
+    "syscall",
+    "fflush",
+    "fwrite",
+    "GI_write",
+];
 /// How functions of language libraries begin, whose users are of interest: Rust's, Go's, C++'s.
 const RUNTIMES: [&str; 23] = [
     "_start",

@@ -178,7 +178,7 @@ impl Interpreters {
     }
 
     fn known(&mut self, pid: u32) -> &mut Known {
-        let program = fs::read_link(format!("/proc/{pid}/exe")).ok();
+        let program = maps::program(pid);
         if self.known.len() >= MOST_KNOWN && !self.known.contains_key(&pid) {
             self.known.clear();
         }

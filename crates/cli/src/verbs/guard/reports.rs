@@ -2,12 +2,12 @@
 
 use std::fmt::Write;
 
-use super::Stall;
-use crate::verbs::watch::sentence;
+use super::{Looked, Stall};
 
 /// One test case for the run, and one failed for each stall beyond what is accepted.
-pub(super) fn junit(command: &[String], stalls: &[Stall], max_holds: u64) -> String {
-    let fails = stalls.len() as u64 > max_holds;
+pub(super) fn junit(command: &[String], looked: &Looked, max_holds: u64) -> String {
+    let stalls = &looked.stalls;
+    let fails = looked.count() > max_holds;
     let (tests, failures) = match fails {
         true => (stalls.len(), stalls.len()),
         false => (1, 0),
@@ -19,7 +19,7 @@ pub(super) fn junit(command: &[String], stalls: &[Stall], max_holds: u64) -> Str
     );
     if fails {
         for (number, stall) in stalls.iter().enumerate() {
-            let said = escaped(&sentence::of(&stall.finding, &stall.process));
+            let said = escaped(&stall.said);
             let _ = writeln!(
                 out,
                 "    <testcase classname=\"{class}\" name=\"stall {}\">\n      \
@@ -41,13 +41,12 @@ pub(super) fn github(stalls: &[Stall]) -> String {
     let mut out = String::new();
     for stall in stalls {
         // https://docs.github.com/actions/reference/workflow-commands: %, CR and LF are escaped.
-        let said = sentence::of(&stall.finding, &stall.process);
-        let said = said
+        let said = stall
+            .said
             .replace('%', "%25")
             .replace('\r', "%0D")
             .replace('\n', "%0A");
-        let place = stall.finding.call.as_ref().and_then(|call| {
-            let (file, line) = (call.file.as_ref()?, call.line?);
+        let place = stall.place.as_ref().and_then(|(file, line)| {
             std::path::Path::new(file).exists().then_some(())?;
             Some(format!(
                 "file={},line={line},",

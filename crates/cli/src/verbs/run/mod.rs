@@ -2,8 +2,8 @@
 //! waits. What it does to a program, and what it costs, is in docs/run.md.
 
 mod cgroup;
-mod library;
-mod reach;
+pub(crate) mod library;
+pub(crate) mod reach;
 mod stats;
 mod witness;
 
@@ -24,6 +24,7 @@ use tinygram_preload::settings::{MAX_ONLY, Only, Settings, VARIABLE};
 use crate::covered::Covered;
 use crate::exit::{Done, Failure};
 use crate::supervise;
+pub(crate) use stats::{Awaited, Counted};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
@@ -168,7 +169,7 @@ fn held(args: &Args, mut command: Command, file: &Path) -> Result<Done, Failure>
     if reach::is_traceable(file) {
         library::verify(file, &library)?;
     }
-    let counted = args.stats.map(|_| stats::Counted::create()).transpose()?;
+    let counted = args.stats.map(|_| Counted::create()).transpose()?;
     let mut settings = settings(args)?;
     settings.stats = counted.as_ref().and_then(|counted| counted.path().to_str());
     command
@@ -187,15 +188,11 @@ fn held(args: &Args, mut command: Command, file: &Path) -> Result<Done, Failure>
 }
 
 /// Leaves it to a witness to show the statistics when the program has ended.
-fn witnessed(
-    args: &Args,
-    format: Format,
-    counted: stats::Counted,
-) -> Result<&'static Page, Failure> {
+fn witnessed(args: &Args, format: Format, counted: Counted) -> Result<&'static Page, Failure> {
     // Opened before any work: a name that cannot be written is bad input.
     let mut out = output(args)?;
     let settings = settings(args)?;
-    let counted: &'static stats::Counted = Box::leak(Box::new(counted));
+    let counted: &'static Counted = Box::leak(Box::new(counted));
     let page = counted.page();
     let show = |end| {
         let counts = counted.read();

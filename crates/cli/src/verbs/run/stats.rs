@@ -107,6 +107,10 @@ impl Counted {
                 stalls: get(&row.stalls),
                 stalled_ms: get(&row.stalled_ns) as f64 / 1e6,
                 longest_stall_ms: get(&row.longest_stall_ns) as f64 / 1e6,
+                awaited: get(&row.awaited),
+                awaited_ms: get(&row.awaited_ns) as f64 / 1e6,
+                unawaited: get(&row.unawaited),
+                process: (row.process.load(Relaxed), row.name()),
             };
             // Two threads may have opened an account for one peer in the same instant.
             let known = counts.peers.iter_mut().find(|known| {
@@ -173,6 +177,71 @@ struct Peer {
     stalls: u64,
     stalled_ms: f64,
     longest_stall_ms: f64,
+    /// Of these, while the program waited for its peer; `guard` shows them.
+    #[serde(skip)]
+    awaited: u64,
+    #[serde(skip)]
+    awaited_ms: f64,
+    /// Under observe: writes that waited while their thread slept, and the program did not wait for its peer.
+    #[serde(skip)]
+    unawaited: u64,
+    /// Who made the last of those that were awaited.
+    #[serde(skip)]
+    process: (u32, String),
+}
+
+/// Writes to a remote address that waited for an acknowledgment while the program waited for its peer.
+#[derive(Debug)]
+pub(crate) struct Awaited {
+    /// The process that made the last of them.
+    pub(crate) process: u32,
+    /// What it is called.
+    pub(crate) name: String,
+    /// The ends of the connections.
+    pub(crate) ends: String,
+    /// The program accepted the connections, so it is the server.
+    pub(crate) accepted: bool,
+    pub(crate) times: u64,
+    /// All their time.
+    pub(crate) ms: f64,
+}
+
+impl Counts {
+    /// What was awaited, by remote address.
+    pub(crate) fn awaited(&self) -> impl Iterator<Item = Awaited> {
+        self.peers
+            .iter()
+            .filter(|peer| peer.awaited > 0)
+            .map(|peer| Awaited {
+                process: peer.process.0,
+                name: peer.process.1.clone(),
+                ends: peer.name(),
+                accepted: peer.accepted,
+                times: peer.awaited,
+                ms: peer.awaited_ms,
+            })
+    }
+
+    /// Writes that waited while their thread slept, and the program did not wait for its peer.
+    pub(crate) fn unawaited(&self) -> u64 {
+        self.peers.iter().map(|peer| peer.unawaited).sum()
+    }
+
+    /// Why something may have been missed, if it may.
+    pub(crate) fn uncovered(&self) -> Option<String> {
+        if self.processes == 0 {
+            return Some("the library was loaded into no process".to_owned());
+        }
+        if let Some(program) = self.programs_not_covered.first() {
+            return Some(format!("{} is {}", program.name, program.reason));
+        }
+        (self.unlisted_connections > 0).then(|| {
+            format!(
+                "{} connections went to more addresses than are listed",
+                self.unlisted_connections
+            )
+        })
+    }
 }
 
 impl Peer {
@@ -195,6 +264,12 @@ impl Peer {
         self.stalls += other.stalls;
         self.stalled_ms += other.stalled_ms;
         self.longest_stall_ms = self.longest_stall_ms.max(other.longest_stall_ms);
+        self.awaited += other.awaited;
+        self.awaited_ms += other.awaited_ms;
+        self.unawaited += other.unawaited;
+        if other.process.0 != 0 {
+            self.process = other.process.clone();
+        }
     }
 
     fn name(&self) -> String {

@@ -60,8 +60,8 @@ fn what(finding: &Finding) -> String {
             ..
         } => {
             let pieces = match writes {
-                0 | 1 => String::new(),
-                writes => format!(" of {writes} writes"),
+                None | Some(0 | 1) => String::new(),
+                Some(writes) => format!(" of {writes} writes"),
             };
             let why = match reason {
                 Reason::Nagle => format!("behind {behind} in flight"),

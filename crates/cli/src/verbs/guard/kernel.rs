@@ -1,0 +1,122 @@
+//! The kernel as the one that is asked: BPF programs tell each hold.
+
+use std::process::Command;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use tinygram_diagnose::Tier;
+use tinygram_watch::finding::{Facts, Finding, Part};
+use tinygram_watch::judge::Judge;
+use tinygram_watch::kernel::{Options, Source};
+use tinygram_watch::who::Processes;
+
+use super::{Looked, Stall};
+use crate::exit::{Failure, plain};
+use crate::supervise;
+use crate::verbs::watch::sentence;
+
+/// What is asked of the kernel: every hold of ours, with the stacks of the writes.
+pub(super) fn options() -> Options {
+    Options {
+        least_hold: Duration::ZERO,
+        // Ourselves: the command is our child, and its children are its.
+        tree: Some(std::process::id()),
+        stacks: STACKS,
+        ..Options::default()
+    }
+}
+
+/// Runs the command to its end.
+pub(super) fn look(command: &[String], mut source: Source) -> Result<Looked, Failure> {
+    let failed = |doing: &str| {
+        let doing = format!("{doing} {}", command[0]);
+        move |error| Failure::Io { doing, error }
+    };
+    let supervisor =
+        supervise::stand_by().map_err(failed("listening for signals to pass on to"))?;
+    let child = Command::new(&command[0]).args(&command[1..]).spawn();
+    let child =
+        child.map_err(|error| Failure::Input(format!("{}: {}", command[0], plain(&error))))?;
+
+    let mut judge = Judge::default();
+    let mut processes = Processes::default();
+    let (mut stalls, mut case, mut apart) = (Vec::new(), None, 0);
+    let ended = AtomicBool::new(false);
+    let status = std::thread::scope(|scope| {
+        let waits = scope.spawn(|| {
+            let status = supervisor.wait(&child);
+            ended.store(true, Ordering::Release);
+            status
+        });
+        let mut last_look = false;
+        while !last_look {
+            last_look = ended.load(Ordering::Acquire);
+            let mut found = Vec::new();
+            source.poll(BREATH, |event| {
+                judge.take(event, |finding| found.push(finding));
+            });
+            if last_look {
+                judge.finish(|finding| found.push(finding));
+            }
+            for mut finding in found {
+                finding.side = processes.side(&finding.process, &finding.connection);
+                match weigh(&finding) {
+                    Weight::Stall => {
+                        let process = processes.of(&finding.process);
+                        case.get_or_insert_with(|| finding.case());
+                        stalls.push(Stall {
+                            said: sentence::of(&finding, process),
+                            times: 1,
+                            place: place(&finding),
+                        });
+                    }
+                    Weight::Apart => apart += 1,
+                    Weight::Nothing => {}
+                }
+            }
+        }
+        waits.join().expect("the waiting thread does not panic")
+    })
+    .map_err(failed("waiting for"))?;
+    let lost = source.lost();
+    Ok(Looked {
+        status,
+        stalls,
+        case,
+        apart,
+        slower: judge.excused.slower,
+        way: match lost {
+            0 => "asked of the kernel (BPF)".to_owned(),
+            lost => format!("asked of the kernel (BPF); {lost} events lost"),
+        },
+        blind: (lost > 0).then(|| format!("{lost} events were lost")),
+    })
+}
+
+enum Weight {
+    Stall,
+    Apart,
+    Nothing,
+}
+
+/// Whether the process waited for its peer while the segment was held.
+fn weigh(finding: &Finding) -> Weight {
+    match finding.facts {
+        Facts::Held { slept, .. } if finding.part == Part::Sent => {
+            match slept && finding.tier >= Tier::Likely {
+                true => Weight::Stall,
+                false => Weight::Apart,
+            }
+        }
+        _ => Weight::Nothing,
+    }
+}
+
+fn place(finding: &Finding) -> Option<(String, u32)> {
+    let call = finding.call.as_ref()?;
+    Some((call.file.clone()?, call.line?))
+}
+
+const BREATH: Duration = Duration::from_millis(50);
+/// A second and processor; each is 8 kB of a ring of 1 MB that is emptied every 50 ms.
+const STACKS: u32 = 512;

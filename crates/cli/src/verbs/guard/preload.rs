@@ -1,0 +1,97 @@
+//! Without privileges: the library that `run` preloads asks each socket after its writes whether the kernel
+//! keeps them, and sees whether the program then waits for its peer.
+
+use std::process::Command;
+
+use tinygram_coalesce::{Policy, Rules};
+use tinygram_diagnose::{Case, Kind, Side};
+use tinygram_preload::settings::{Settings, VARIABLE};
+use tinygram_watch::kernel::Lacking;
+
+use super::{Looked, Stall};
+use crate::exit::{Failure, plain};
+use crate::supervise;
+use crate::verbs::run::{Awaited, Counted, library, reach};
+
+/// Runs the command to its end. `lacking` is why the kernel is not asked, unless this was asked for.
+pub(super) fn look(command: &[String], lacking: Option<&Lacking>) -> Result<Looked, Failure> {
+    let unless = lacking.map_or_else(String::new, |lacking| {
+        format!("; not of the kernel: {lacking}")
+    });
+    let blind = |why: String| Failure::Blind(format!("could not look: {why}{unless}"));
+    let file = reach::locate(command[0].as_ref()).ok_or_else(|| {
+        Failure::Input(format!(
+            "there is no program {} that can be run",
+            command[0]
+        ))
+    })?;
+    if let Some((file, reason)) = reach::obstacle(&file) {
+        return Err(blind(format!("{} {reason}", file.display())));
+    }
+    let library = library::find(None)?;
+    if reach::is_traceable(&file) {
+        library::verify(&file, &library)?;
+    }
+    let counted = Counted::create()?;
+    let settings = Settings {
+        rules: Rules {
+            policy: Policy::Observe,
+            ..Rules::default()
+        },
+        only: Default::default(),
+        stats: counted.path().to_str(),
+    };
+    let failed = |doing: &str| {
+        let doing = format!("{doing} {}", command[0]);
+        move |error| Failure::Io { doing, error }
+    };
+    let supervisor =
+        supervise::stand_by().map_err(failed("listening for signals to pass on to"))?;
+    let child = Command::new(&command[0])
+        .args(&command[1..])
+        .env("LD_PRELOAD", library::preload_list(&library))
+        .env(VARIABLE, settings.encode())
+        .spawn();
+    let child =
+        child.map_err(|error| Failure::Input(format!("{}: {}", command[0], plain(&error))))?;
+    let status = supervisor.wait(&child).map_err(failed("waiting for"))?;
+    let counts = counted.read();
+    counted.remove();
+
+    let awaited: Vec<_> = counts.awaited().collect();
+    let case = awaited.first().map(|one| {
+        let sender = match one.accepted {
+            true => Side::Server,
+            false => Side::Client,
+        };
+        Case::new(Kind::WriteWriteRead, sender)
+    });
+    Ok(Looked {
+        status,
+        stalls: awaited.iter().map(stall).collect(),
+        case,
+        apart: counts.unawaited(),
+        slower: 0,
+        way: format!("asked of each socket after its writes (preloaded library){unless}"),
+        blind: counts.uncovered(),
+    })
+}
+
+fn stall(one: &Awaited) -> Stall {
+    let writes = match one.times {
+        1 => "a write".to_owned(),
+        times => format!("{times} writes"),
+    };
+    let each = match one.times {
+        1 => String::new(),
+        times => format!(", {:.0} ms each", one.ms / times as f64),
+    };
+    Stall {
+        said: format!(
+            "{}[{}] {}: {writes} waited {:.0} ms for an acknowledgment while the program waited for the answer{each}",
+            one.name, one.process, one.ends, one.ms
+        ),
+        times: one.times,
+        place: None,
+    }
+}

@@ -1,0 +1,176 @@
+//! `guard` by both of its ways to look, on programs of several shapes: what the kernel tells and what the
+//! preloaded library sees must be the same stalls. The library takes no privileges.
+
+use std::process::{Command, Output};
+
+/// Eight connections in one thread, each answered in two writes; both ends in one process.
+const EVENT_LOOP: &str = r#"
+import asyncio, socket, sys
+async def main():
+    async def answer(reader, writer):
+        end = writer.get_extra_info("socket")
+        end.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, sys.argv[1] == "nodelay")
+        try:
+            while True:
+                await reader.readexactly(100)
+                writer.write(b"a" * 100)
+                await asyncio.sleep(0)
+                writer.write(b"b" * 200)
+        except asyncio.IncompleteReadError:
+            writer.close()
+    server = await asyncio.start_server(answer, "127.0.0.1", 0)
+    async def ask():
+        reader, writer = await asyncio.open_connection(*server.sockets[0].getsockname())
+        for _ in range(10):
+            writer.write(b"x" * 100)
+            await reader.readexactly(300)
+        writer.close()
+    await asyncio.gather(*[ask() for _ in range(8)])
+asyncio.run(main())
+"#;
+
+/// One thread writes and waits on a semaphore; another reads all the time.
+const DUPLEX: &str = r#"
+import socket, sys, threading
+listener = socket.create_server(("127.0.0.1", 0))
+def read(end, length):
+    while length:
+        got = end.recv(length)
+        if not got:
+            return False
+        length -= len(got)
+    return True
+def serve():
+    end, _ = listener.accept()
+    end.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    while read(end, 200):
+        end.sendall(b"y" * 50)
+server = threading.Thread(target=serve)
+server.start()
+client = socket.create_connection(listener.getsockname())
+client.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, sys.argv[1] == "nodelay")
+got = threading.Semaphore(0)
+def hear():
+    while read(client, 50):
+        got.release()
+hearer = threading.Thread(target=hear)
+hearer.start()
+for _ in range(10):
+    client.sendall(b"h" * 100)
+    client.sendall(b"b" * 100)
+    got.acquire()
+client.shutdown(socket.SHUT_WR)
+hearer.join()
+server.join()
+"#;
+
+/// Writes on a clock and waits for nobody: Nagle's algorithm holds, and nobody minds.
+const PERIODIC: &str = r#"
+import socket, threading, time
+listener = socket.create_server(("127.0.0.1", 0))
+def serve():
+    end, _ = listener.accept()
+    while end.recv(1000):
+        pass
+server = threading.Thread(target=serve)
+server.start()
+client = socket.create_connection(listener.getsockname())
+for _ in range(100):
+    client.sendall(b"x" * 100)
+    time.sleep(0.003)
+client.close()
+server.join()
+"#;
+
+fn guard(source: &str, program: &str, how: &str) -> Output {
+    let mut guard = Command::new(env!("CARGO_BIN_EXE_tinygram"));
+    guard.args(["guard", "--source", source, "--", "python3", "-c"]);
+    guard.args([program, how]).env_remove("GITHUB_ACTIONS");
+    guard.output().expect("tinygram starts")
+}
+
+/// Stalls by its last line; nothing, with the reason printed, where this machine cannot do it.
+fn stalls(output: &Output) -> Option<u64> {
+    let said = String::from_utf8_lossy(&output.stderr);
+    if output.status.code() == Some(3) {
+        assert!(std::env::var_os("CI").is_none(), "{said}");
+        println!("skipped: {}", said.trim());
+        return None;
+    }
+    let line = said.lines().find(|line| line.contains(" connection stall"));
+    let number = line.and_then(|line| line.split_whitespace().nth(2)?.parse().ok());
+    Some(number.unwrap_or_else(|| panic!("no count in {said}")))
+}
+
+#[test]
+fn both_ways_to_look_find_the_same_stalls() {
+    // The first answer of a connection is acknowledged at once, and so may others be.
+    for (program, least) in [(EVENT_LOOP, 8 * 8), (DUPLEX, 8)] {
+        for source in ["preload", "kernel"] {
+            let held = guard(source, program, "nagle");
+            let Some(count) = stalls(&held) else { continue };
+            assert!(count >= least, "{source}: {count} of {least}");
+            assert_eq!(held.status.code(), Some(1));
+            let clean = guard(source, program, "nodelay");
+            assert_eq!(stalls(&clean), Some(0), "{source}");
+            assert_eq!(clean.status.code(), Some(0));
+        }
+    }
+}
+
+#[test]
+fn who_waits_for_nobody_does_not_stall() {
+    for source in ["preload", "kernel"] {
+        let free = guard(source, PERIODIC, "");
+        assert!(matches!(stalls(&free), None | Some(0)), "{source}");
+    }
+}
+
+#[test]
+fn without_privileges_the_library_looks_and_says_so() {
+    let nobody = |source: &[&str]| {
+        let mut command = Command::new("setpriv");
+        command.args(["--reuid", "65534", "--regid", "65534", "--clear-groups"]);
+        command.args(["--inh-caps=-all", "--", env!("CARGO_BIN_EXE_tinygram")]);
+        command.arg("guard").args(source).arg("--");
+        command.args(["python3", "-c", DUPLEX, "nagle"]);
+        command.env_remove("HOME").env_remove("GITHUB_ACTIONS");
+        command.output()
+    };
+    // SAFETY: no argument, cannot fail.
+    let is_root = unsafe { libc::geteuid() } == 0;
+    let runs = Command::new("setpriv").arg("--version").output();
+    let readable = std::fs::File::open(env!("CARGO_BIN_EXE_tinygram")).is_ok();
+    if runs.is_err() || !is_root || !readable {
+        println!("skipped: it takes root to become nobody, and setpriv");
+        return;
+    }
+    let output = nobody(&[]).expect("setpriv starts");
+    let said = String::from_utf8_lossy(&output.stderr);
+    if said.contains("Permission denied") {
+        println!("skipped: nobody may not read this program: {said}");
+        return;
+    }
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert!(
+        said.contains(
+            "asked of each socket after its writes (preloaded library); not of the kernel:"
+        ),
+        "{said}"
+    );
+    let output = nobody(&["--source", "kernel"]).expect("setpriv starts");
+    assert_eq!(output.status.code(), Some(3));
+}
+
+#[test]
+fn what_the_library_cannot_look_into_is_said() {
+    let escaped = r#"exec env -i "$(command -v python3)" -c "print(1)""#;
+    let output = Command::new(env!("CARGO_BIN_EXE_tinygram"))
+        .args(["guard", "--source", "preload", "--", "sh", "-c", escaped])
+        .output();
+    let output = output.expect("tinygram starts");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(3), "{said}");
+    assert!(said.contains("could not look at everything"), "{said}");
+    assert!(said.contains("started without LD_PRELOAD"), "{said}");
+}
