@@ -404,3 +404,13 @@ fn a_runt_is_held_once_however_often_it_is_asked_about() {
         3
     );
 }
+
+/// A FIN without data is a segment without data.
+#[test]
+fn a_fin_alone_is_counted_as_an_empty_segment() {
+    let mut told = Told::modern(|_| {});
+    told.writes(10);
+    told.connection.close(at_ms(1), &mut told.out);
+    let counted = *told.connection.sender().counters();
+    assert_eq!((counted.data_segments, counted.empty_segments), (1, 1));
+}
