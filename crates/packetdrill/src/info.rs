@@ -76,6 +76,18 @@ pub(crate) fn octets(info: &Info) -> Vec<u8> {
     ] {
         to.extend((time.as_nanos() / 1000).to_ne_bytes());
     }
+    for field in [0, 0] {
+        // delivered, delivered_ce
+        to.extend(u32::to_ne_bytes(field));
+    }
+    let resent = info.sent.retransmitted_segments * mss;
+    for field in [info.sent.data_octets, resent] {
+        to.extend(field.to_ne_bytes());
+    }
+    for field in [0, info.losses.reorderings, 0, info.peer_window as u32] {
+        // dsack_dups, reord_seen, rcv_ooopack, snd_wnd
+        to.extend(field.to_ne_bytes());
+    }
     to.resize(TCP_INFO, 0);
     to
 }

@@ -242,6 +242,8 @@ impl World {
         for state in std::mem::take(&mut self.settings.drops) {
             self.core.drop_connections(|of| info::name(of) == state);
         }
+        let full = self.settings.device_full();
+        self.core.set_device_full(self.now, full);
     }
 
     /// For commands of the script: `sockstat` as the runner has it reads the states of all connections.

@@ -92,7 +92,9 @@ impl Connection {
             self.complete_handshake(now, out);
         } else if segment.ack > vars.max || self.is_a_guess(segment) {
             // It acknowledges what was never sent, or what nobody remembers.
-            self.challenge(now, out);
+            if segment.ack <= vars.max || !self.extensions.silent_to_unsent_acks {
+                self.challenge(now, out);
+            }
             return;
         }
         self.on_acceptable(now, segment, out);

@@ -267,6 +267,15 @@ impl Connection {
         }
     }
 
+    /// Whether the local device refuses what is given to it. While it does, nothing leaves but bare
+    /// acknowledgments, and what is due is tried again every half second; the caller drops those.
+    pub fn set_device_full(&mut self, now: Instant, full: bool, out: &mut Outbox) {
+        self.sender.set_device_full(full);
+        if !full {
+            self.output(now, out);
+        }
+    }
+
     /// A write of `len` octets (at least one) begins. [`Connection::write_step`] does the work.
     ///
     /// # Panics

@@ -56,6 +56,11 @@ impl Sender {
     pub(crate) fn pass(&mut self, now: Instant, stamp: &Stamp, out: &mut Outbox) -> usize {
         self.vars.now = now;
         let before = out.segments.len();
+        if self.device_full {
+            self.mind_the_persist_timer();
+            return 0;
+        }
+        self.begin_burst();
         if self.resend.is_wanted() {
             self.resend(stamp, out);
             self.push_bursts(&mut out.segments[before..]);
@@ -174,7 +179,7 @@ impl Sender {
     /// The segment, unless a paced flight makes it wait.
     #[inline]
     fn in_its_turn(&mut self, len: u32, because: Because) -> Option<(u32, Because)> {
-        if self.paced() {
+        if self.paced() && self.leaves_by_rate(len) {
             return Some((len, because));
         }
         self.keep(Why::Pacing, None);
@@ -354,6 +359,11 @@ impl Sender {
             self.send(held as u32, self.because(Because::Probe), stamp, out);
             return;
         }
+        if self.empty_window_probes {
+            self.push_empty_probe(stamp, out);
+            self.timers.start_persist(now, &self.rtt);
+            return;
+        }
         let seq = self.vars.nxt;
         let unsent = self.vars.written.since(seq);
         let len = unsent.min(1);
@@ -380,6 +390,21 @@ impl Sender {
         self.counters.data_octets += len;
         self.counters.empty_segments += 1 - len;
         self.timers.start_persist(now, &self.rtt);
+    }
+
+    /// A segment without data below what is acknowledged, which the peer answers with its window
+    /// (Linux: `tcp_xmit_probe_skb`).
+    fn push_empty_probe(&mut self, stamp: &Stamp, out: &mut Outbox) {
+        out.segments.push(Segment {
+            seq: Offset::new(self.vars.una.get() - 1),
+            ack: stamp.ack,
+            len: 0,
+            window: stamp.window,
+            flags: Flags::ACK,
+            options: stamp.options,
+        });
+        self.last_sent = self.vars.now;
+        self.counters.empty_segments += 1;
     }
 
     #[inline]
@@ -443,7 +468,8 @@ impl Sender {
         }
         let unsent = self.vars.nxt < self.vars.written + u64::from(self.finishing);
         let has_deadline = self.hold.is_some_and(|hold| hold.until.is_some())
-            || self.pace.is_some_and(|pace| pace.waiting);
+            || self.pace.is_some_and(|pace| pace.waiting)
+            || self.pacer_deadline().is_some();
         if unsent && !has_deadline {
             self.timers.start_persist(self.vars.now, &self.rtt);
         } else {

@@ -62,6 +62,18 @@ pub(super) struct Report<'a> {
     pub(super) echo_age: Option<Duration>,
 }
 
+/// What an acknowledgment told of deliveries.
+#[derive(Clone, Copy, Debug, Default)]
+struct Heard {
+    /// It acknowledged or SACKed something new.
+    news: bool,
+    /// The DSACK among its blocks.
+    duplicate: Option<Span>,
+    /// The round trip of the last segment that it acknowledged, if nothing that it acknowledged was
+    /// sent twice.
+    round_trip: Option<Duration>,
+}
+
 impl Selective {
     pub(super) fn new(rack: bool, reduces_by_rate: bool) -> Self {
         Self {
@@ -100,6 +112,8 @@ pub struct LossView {
     pub retransmitted: u32,
     /// How far the network reordered segments so far, in octets.
     pub reordering: u64,
+    /// How often acknowledgments told of reordering.
+    pub reorderings: u32,
 }
 
 /// Where loss recovery stands, in Linux's words (`tcpi_ca_state`).
@@ -143,6 +157,7 @@ impl Sender {
                 .filter(|t| t.retransmitted && !t.sacked && !t.lost)
                 .count() as u32,
             reordering: selective.rack.as_ref().map_or(0, Rack::reordering),
+            reorderings: selective.rack.as_ref().map_or(0, Rack::reorderings),
         }
     }
 
@@ -155,7 +170,7 @@ impl Sender {
         let before = self.phase();
         let delivered_before = self.delivered();
         let lost_before = self.lost_segments();
-        let (news, duplicate) = self.mark_delivered(report);
+        let heard = self.mark_delivered(report);
         let over = match &mut self.selective {
             Some(selective) => selective.leave_if_over(report.ack),
             None => return,
@@ -170,8 +185,8 @@ impl Sender {
         }
         let met = Met {
             ack: report.ack,
-            news,
-            duplicate_end: duplicate.map(|block| block.end),
+            news: heard.news,
+            duplicate_end: heard.duplicate.map(|block| block.end),
         };
         self.judge_probe(&met, report.acked.released);
         self.look_for_losses();
@@ -184,11 +199,17 @@ impl Sender {
         }
         let slow_start_or_avoidance = !matches!(before, Phase::FastRecovery(_))
             && !matches!(self.phase(), Phase::FastRecovery(_));
-        if report.acked.released > 0 && slow_start_or_avoidance {
+        if slow_start_or_avoidance {
             // What was SACKed has been counted as delivered when it was; a window does not grow for
             // it twice (Linux: `acked_sacked`).
             let delivered = self.delivered() - delivered_before;
-            self.grow(delivered.min(report.acked.released));
+            let growth = match self.expects_reordering() {
+                true => delivered,
+                false => delivered.min(report.acked.released),
+            };
+            if growth > 0 {
+                self.grow(growth, heard.round_trip);
+            }
         }
         if report.acked.advanced {
             self.schedule_tail_probe();
@@ -197,6 +218,14 @@ impl Sender {
 
     fn phase(&self) -> Phase {
         self.selective.as_ref().map_or(Phase::Open, |s| s.phase)
+    }
+
+    /// Whether what comes out of order is late rather than lost on this path: what is SACKed then lets
+    /// the window grow, too (Linux: `tcp_may_raise_cwnd`).
+    fn expects_reordering(&self) -> bool {
+        let rack = self.selective.as_ref().and_then(|s| s.rack.as_ref());
+        let usual = u64::from(DUP_THRESH * self.vars.mss);
+        rack.is_some_and(|rack| rack.reordering() > usual)
     }
 
     fn delivered(&self) -> u64 {
@@ -217,25 +246,17 @@ impl Sender {
         }
     }
 
-    /// Enters what was acknowledged and SACKed. Gives whether anything of it was new, and the DSACK
-    /// among the blocks.
-    fn mark_delivered(&mut self, report: &Report<'_>) -> (bool, Option<Span>) {
+    /// Enters what was acknowledged and SACKed.
+    fn mark_delivered(&mut self, report: &Report<'_>) -> Heard {
         let (now, una, max) = (self.vars.now, self.vars.una, self.vars.max);
         let Some(selective) = &mut self.selective else {
-            return (false, None);
+            return Heard::default();
         };
         let duplicate = duplicate_among(report.blocks, report.ack);
         let mut news = report.acked.advanced;
         let Selective { board, rack, .. } = &mut **selective;
         let mut rack = rack.as_mut();
         let echo_age = report.echo_age;
-        if report.acked.advanced {
-            board.acked(report.ack, |segment| {
-                if let Some(rack) = &mut rack {
-                    rack.delivered(segment, now, echo_age);
-                }
-            });
-        }
         // Only what is outstanding can be SACKed (RFC 5961's caution, for blocks).
         let sensible = |block: &Span| block.start >= una && block.end <= max && !block.is_empty();
         // The newest block stands first; several that are news at once (an ACK was lost) are no
@@ -247,20 +268,45 @@ impl Sender {
             known += 1;
         }
         blocks[..known].sort_unstable_by_key(|block| block.start);
+        // What this ACK SACKs does not overtake what it acknowledges.
+        let fack = rack.as_ref().map_or(Offset::SYN, |rack| rack.fack());
+        // In one order: what comes last is RACK's round trip (Linux: `tcp_sacktag_write_queue` before
+        // `tcp_clean_rtx_queue`).
         for block in &blocks[..known] {
             board.sacked(*block, |segment| {
                 news = true;
                 if let Some(rack) = &mut rack {
-                    rack.delivered(segment, now, echo_age);
+                    let fack = rack.fack();
+                    rack.delivered(segment, now, echo_age, fack);
                 }
             });
+        }
+        if let Some(rack) = &mut rack {
+            rack.count_reordering();
+        }
+        let (mut round_trip, mut certain) = (None, true);
+        if report.acked.advanced {
+            board.acked(report.ack, |segment| {
+                round_trip = Some(now.since(segment.sent_at));
+                certain &= !segment.retransmitted;
+                if let Some(rack) = &mut rack {
+                    rack.delivered(segment, now, echo_age, fack);
+                }
+            });
+        }
+        if let Some(rack) = &mut rack {
+            rack.count_reordering();
         }
         if let Some(rack) = rack
             && duplicate.is_some()
         {
             rack.duplicate_reported(una, self.vars.nxt);
         }
-        (news, duplicate)
+        Heard {
+            news,
+            duplicate,
+            round_trip: round_trip.filter(|_| certain),
+        }
     }
 
     /// RFC 8985, section 7.4: what the ACK, which took `released` octets out of the flight, says
@@ -289,7 +335,7 @@ impl Sender {
     fn reduce_window(&mut self, flight: u64) {
         // What SACKed segments made room for beyond the window does not count (RFC 6675, section 5,
         // step 4.2).
-        let flight = flight.min(self.vars.cwnd);
+        let flight = self.to_reduce(flight.min(self.vars.cwnd));
         let (window, congestion) = self.window();
         congestion.on_loss(window, flight);
         // The pipe makes the inflation by duplicate ACKs needless (RFC 6675, section 5, step 4.2).
@@ -364,7 +410,7 @@ impl Sender {
             let room = self.vars.cwnd.saturating_sub(selective.board.pipe());
             let span = self.cut(span, stamp);
             let forced = self.resend.take_force();
-            if span.len() > room && !forced {
+            if !forced && (span.len() > room || !self.leaves_by_rate(span.len() as u32)) {
                 return;
             }
             self.send_again(span, stamp, out);
