@@ -26,6 +26,8 @@ pub struct Extensions {
     /// What is handed to the device as one waits until what left before it has had its time at the rate
     /// of the window over a round trip (Linux: `sk_pacing_rate`, as with the `fq` queue).
     pub pacing: bool,
+    /// The network may mark packets instead of dropping them (RFC 3168); without it, marks mean nothing.
+    pub ecn: Option<Ecn>,
     /// A loss reduces the congestion window itself, as Linux does; without it, what is in flight (RFC
     /// 5681, equation 4; RFC 9438, section 4.6), which is less where the application has little to send.
     pub reduces_the_window: bool,
@@ -74,6 +76,7 @@ impl Extensions {
         rate_reduction: false,
         slow_start_exit: None,
         pacing: false,
+        ecn: None,
         reduces_the_window: false,
         limited_transmit: false,
         black_hole_detection: false,
@@ -96,6 +99,8 @@ impl Extensions {
         rack_tlp: true,
         rate_reduction: true,
         slow_start_exit: Some(SlowStartExit::Hystart),
+        // `tcp_ecn` is 2 as shipped.
+        ecn: Some(Ecn::IfAsked),
         // It comes with the queue `fq`, which is not the default.
         pacing: false,
         reduces_the_window: true,
@@ -125,6 +130,16 @@ impl Extensions {
         empty_window_probes: false,
         ..Self::LINUX_6
     };
+}
+
+/// Who begins with ECN (RFC 3168, section 6.1.1).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ecn {
+    /// The peer: its SYN asks, and this side agrees.
+    IfAsked,
+    /// This side asks as well. A SYN that is sent again asks no more, since some paths drop those that do
+    /// (section 6.1.1.1).
+    Ask,
 }
 
 /// How slow start ends before anything is lost: round trips that grow longer say that a queue fills.

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::fs;
 
 use tinygram_engine::Duration;
-use tinygram_engine::extensions::{Extensions, Keepalive};
+use tinygram_engine::extensions::{Ecn, Extensions, Keepalive};
 use tinygram_engine::profile::Profile;
 use tinygram_engine::receiver::ack_policy::{AckPolicy, AckTimer};
 use tinygram_engine::sender::congestion::Congestion;
@@ -182,6 +182,15 @@ impl Settings {
             extensions.empty_window_probes = false;
             extensions.reduces_the_window = false;
         }
+        let ecn = match self.freebsd() {
+            true => self.number("net.inet.tcp.ecn.enable"),
+            false => self.number("net.ipv4.tcp_ecn"),
+        };
+        extensions.ecn = match ecn {
+            Some(0) => None,
+            Some(1) => Some(Ecn::Ask),
+            _ => Some(Ecn::IfAsked),
+        };
         extensions.pacing = self.number("device.paces") == Some(1);
         if self.is_off("tcp_cubic.hystart") {
             extensions.slow_start_exit = None;

@@ -18,6 +18,8 @@ pub(super) struct Agreed {
     pub(super) send_window_shift: u8,
     pub(super) timestamps: bool,
     pub(super) sack: bool,
+    /// RFC 3168.
+    pub(super) ecn: bool,
     /// Segments other than SYNs may carry options.
     pub(super) every_segment: bool,
 }

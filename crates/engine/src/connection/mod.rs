@@ -7,6 +7,7 @@ mod agreement;
 mod arrival;
 mod challenge;
 mod config;
+mod ecn;
 mod handshake;
 mod liveness;
 mod output;
@@ -119,6 +120,7 @@ pub struct Connection {
     passive: bool,
     extensions: Extensions,
     agreed: Agreed,
+    marks: ecn::Marks,
     /// What segments say that leave now; kept, so that most of it need not be written anew.
     stamp: Stamp,
     clock: Clock,
@@ -145,6 +147,7 @@ impl Connection {
             passive: false,
             extensions: config.extensions,
             agreed: Agreed::default(),
+            marks: ecn::Marks::default(),
             stamp: Stamp::default(),
             clock: Clock::default(),
             next_answer: Instant::ZERO,

@@ -7,6 +7,7 @@ mod black_hole;
 pub mod congestion;
 mod counters;
 mod device;
+mod ecn;
 mod pacing;
 mod pass;
 mod path_mtu;
@@ -98,6 +99,7 @@ pub struct Sender {
     /// What watches for the end of slow start.
     slow_start: Option<Box<slow_start::SlowStart>>,
     empty_window_probes: bool,
+    ecn: ecn::Ecn,
     /// The local device takes nothing.
     device_full: bool,
     idle_restart: IdleRestart,
@@ -194,6 +196,7 @@ impl Sender {
                 .slow_start_exit
                 .map(|kind| Box::new(slow_start::SlowStart::new(kind))),
             empty_window_probes: extensions.empty_window_probes,
+            ecn: ecn::Ecn::default(),
             device_full: false,
             idle_restart: config.idle_restart,
             rtt: RttEstimator::new(config.rto),
@@ -448,6 +451,7 @@ impl Sender {
             released: 0,
             advanced,
         };
+        let mut marked = false;
         if advanced {
             self.last_acked = now;
             acked.released = self.release(ack);
@@ -456,8 +460,9 @@ impl Sender {
                 .rtt
                 .acked(ack, now, echo_age.map(|age| Echo { age, max }));
             self.vars.rto = self.rtt.rto();
+            marked = self.tells_of_a_mark(segment.flags);
             if self.selective.is_none() {
-                self.grow_or_recover(ack, acked.released, round_trip.or(echo_age));
+                self.recover_or_grow(ack, acked.released, round_trip.or(echo_age), marked);
             }
             self.timers.progress(now, &self.vars);
             self.pace = None;
@@ -477,6 +482,7 @@ impl Sender {
                 blocks: &segment.options.sack,
                 acked,
                 echo_age,
+                marked,
             });
         }
         self.update_window(seq, ack, window);

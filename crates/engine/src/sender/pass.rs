@@ -20,6 +20,8 @@ pub struct Stamp {
     pub options: Options,
     /// What the SACK blocks take of a segment, padding included.
     pub sack_octets: u32,
+    /// ECE, where a mark is echoed (RFC 3168, section 6.1.3).
+    pub flags: Flags,
 }
 
 /// What a SYN says.
@@ -31,6 +33,8 @@ pub struct Syn {
     pub window: u32,
     /// The other options.
     pub options: Options,
+    /// What it says of ECN (RFC 3168, section 6.1.1).
+    pub flags: Flags,
 }
 
 /// A flight that is being spread over a round trip.
@@ -298,6 +302,10 @@ impl Sender {
     #[inline]
     fn emit(&mut self, seq: Offset, len: u32, fin: bool, stamp: &Stamp, out: &mut Outbox) {
         let pushes = len > 0 && self.pushes(seq + u64::from(len));
+        let ecn = match self.ecn.is_on() && len > 0 && seq >= self.vars.max {
+            true => self.ecn.of_new_data(),
+            false => Flags::NONE,
+        };
         out.segments.push(Segment {
             seq,
             ack: stamp.ack,
@@ -305,7 +313,9 @@ impl Sender {
             window: stamp.window,
             flags: Flags::ACK
                 .with_if(pushes, Flags::PSH)
-                .with_if(fin, Flags::FIN),
+                .with_if(fin, Flags::FIN)
+                .with(stamp.flags)
+                .with(ecn),
             options: stamp.options,
         });
         self.last_sent = self.vars.now;
@@ -485,7 +495,9 @@ impl Sender {
             len: 0,
             // A SYN shows of the window what fits into 16 bits (RFC 7323, section 2.2).
             window: syn.window.min(u32::from(u16::MAX)),
-            flags: Flags::SYN.with_if(syn.ack.is_some(), Flags::ACK),
+            flags: Flags::SYN
+                .with_if(syn.ack.is_some(), Flags::ACK)
+                .with(syn.flags),
             options: syn.options,
         });
         self.vars.now = now;

@@ -46,20 +46,23 @@ impl Sender {
         }
     }
 
-    /// New data was acknowledged.
+    /// New data was acknowledged; `marked` says that the ACK tells of a mark.
     #[inline]
-    pub(super) fn grow_or_recover(
+    pub(super) fn recover_or_grow(
         &mut self,
         ack: Offset,
         released: u64,
         round_trip: Option<Duration>,
+        marked: bool,
     ) {
         // What limited transmit took for delivered does not count twice.
         let early = self.recovery.limited_transmit;
         self.recovery.duplicates = 0;
         self.recovery.limited_transmit = 0;
         if !self.recovery.recovering {
-            if released > 0 {
+            if marked {
+                self.answer_the_mark(self.vars.outstanding() + released);
+            } else if released > 0 {
                 let mss = u64::from(self.vars.mss);
                 let delivered = released.saturating_sub(early).max(mss.min(released));
                 self.grow(delivered, round_trip);
@@ -110,6 +113,7 @@ impl Sender {
             let flight = self.to_reduce(flight);
             let (window, congestion) = self.window();
             congestion.on_loss(window, flight);
+            self.ecn.reduced(self.vars.max);
             // RFC 5681, section 3.2, step 3: what the three ACKs stand for has left the network.
             self.vars.cwnd += u64::from(DUPLICATE_THRESHOLD * self.vars.mss);
             self.recovery.limited_transmit = 0;
@@ -138,6 +142,7 @@ impl Sender {
             let flight = self.to_reduce(flight);
             let (window, congestion) = self.window();
             congestion.on_timeout(window, flight);
+            self.ecn.reduced(self.vars.max);
             self.restart_slow_start();
         } else {
             // "The value of ssthresh is held constant" when it was a retransmission that was lost

@@ -37,6 +37,8 @@ pub(super) struct Selective {
 enum Phase {
     #[default]
     Open,
+    /// The window is being reduced for a mark, until this is acknowledged (RFC 3168; Linux: CWR).
+    Reducing(Offset),
     /// Until this is acknowledged (RecoveryPoint).
     FastRecovery(Offset),
     /// After a time-out, until all that was sent before it is acknowledged.
@@ -44,10 +46,20 @@ enum Phase {
 }
 
 impl Phase {
+    /// Whether something lost is being sent again.
+    fn repairs(self) -> bool {
+        matches!(self, Self::FastRecovery(_) | Self::AfterTimeout(_))
+    }
+
+    /// Whether the window is being reduced, and does not grow.
+    fn reduces(self) -> bool {
+        matches!(self, Self::Reducing(_) | Self::FastRecovery(_))
+    }
+
     fn ends_at(self) -> Option<Offset> {
         match self {
             Self::Open => None,
-            Self::FastRecovery(end) | Self::AfterTimeout(end) => Some(end),
+            Self::Reducing(end) | Self::FastRecovery(end) | Self::AfterTimeout(end) => Some(end),
         }
     }
 }
@@ -60,6 +72,8 @@ pub(super) struct Report<'a> {
     pub(super) acked: Acked,
     /// How long ago the echoed timestamp was sent.
     pub(super) echo_age: Option<Duration>,
+    /// It tells of a mark that nothing was done about yet (RFC 3168).
+    pub(super) marked: bool,
 }
 
 /// What an acknowledgment told of deliveries.
@@ -87,9 +101,10 @@ impl Selective {
     fn leave_if_over(&mut self, ack: Offset) -> bool {
         let over = self.phase.ends_at().is_some_and(|end| ack >= end);
         if over {
+            let repaired = self.phase.repairs();
             self.phase = Phase::Open;
             self.rescued = false;
-            if let Some(rack) = &mut self.rack {
+            if let Some(rack) = self.rack.as_mut().filter(|_| repaired) {
                 rack.recovery_ended();
             }
         }
@@ -146,6 +161,7 @@ impl Sender {
             state: match selective.phase {
                 Phase::Open if sacked > 0 => LossState::Disorder,
                 Phase::Open => LossState::Open,
+                Phase::Reducing(_) => LossState::Reducing,
                 Phase::FastRecovery(_) => LossState::Recovery,
                 Phase::AfterTimeout(_) => LossState::Loss,
             },
@@ -175,7 +191,7 @@ impl Sender {
             Some(selective) => selective.leave_if_over(report.ack),
             None => return,
         };
-        if over && matches!(before, Phase::FastRecovery(_)) {
+        if over && before.reduces() {
             // RFC 6675, section 5, step (A): the window that recovery ended with goes on.
             self.vars.cwnd = match self.selective.as_mut().and_then(|s| s.reduction.take()) {
                 // RFC 9937, section 6.2: "at the end of recovery, set cwnd to ssthresh".
@@ -190,15 +206,17 @@ impl Sender {
         };
         self.judge_probe(&met, report.acked.released);
         self.look_for_losses();
-        if matches!(self.phase(), Phase::FastRecovery(_)) {
-            if !matches!(before, Phase::FastRecovery(_)) {
+        if report.marked && self.phase() == Phase::Open {
+            self.begin_reducing(report.acked.released);
+        }
+        if self.phase().reduces() {
+            if !before.reduces() || over {
                 self.begin_rate_reduction(delivered_before);
             }
             let safe = report.acked.advanced && self.lost_segments() <= lost_before;
             self.reduce_by_rate(safe);
         }
-        let slow_start_or_avoidance = !matches!(before, Phase::FastRecovery(_))
-            && !matches!(self.phase(), Phase::FastRecovery(_));
+        let slow_start_or_avoidance = !before.reduces() && !self.phase().reduces();
         if slow_start_or_avoidance {
             // What was SACKed has been counted as delivered when it was; a window does not grow for
             // it twice (Linux: `acked_sacked`).
@@ -242,7 +260,7 @@ impl Sender {
         Standing {
             now: self.vars.now,
             srtt: self.rtt.srtt(),
-            in_recovery: self.phase() != Phase::Open,
+            in_recovery: self.phase().repairs(),
         }
     }
 
@@ -338,8 +356,18 @@ impl Sender {
         let flight = self.to_reduce(flight.min(self.vars.cwnd));
         let (window, congestion) = self.window();
         congestion.on_loss(window, flight);
+        self.ecn.reduced(self.vars.max);
         // The pipe makes the inflation by duplicate ACKs needless (RFC 6675, section 5, step 4.2).
         self.vars.cwnd = self.vars.ssthresh;
+    }
+
+    /// RFC 3168, section 6.1.2: a mark reduces the window as a loss does.
+    fn begin_reducing(&mut self, released: u64) {
+        self.reduce_window(self.vars.outstanding() + released);
+        let max = self.vars.max;
+        if let Some(selective) = &mut self.selective {
+            selective.phase = Phase::Reducing(max);
+        }
     }
 
     /// The reordering timer says that what was late is lost. Nothing was delivered then, yet a segment
@@ -347,7 +375,7 @@ impl Sender {
     pub(super) fn look_for_losses_by_time(&mut self) {
         let before = self.phase();
         self.look_for_losses();
-        if before == Phase::Open && matches!(self.phase(), Phase::FastRecovery(_)) {
+        if !before.reduces() && self.phase().reduces() {
             let mss = u64::from(self.vars.mss);
             self.begin_rate_reduction(self.delivered().saturating_sub(mss));
             self.reduce_by_rate(false);
@@ -362,7 +390,7 @@ impl Sender {
             return;
         };
         let board = &mut selective.board;
-        let suspicious = board.sacked_segments() > 0 || selective.phase != Phase::Open;
+        let suspicious = board.sacked_segments() > 0 || selective.phase.repairs();
         if suspicious {
             let again = match &selective.rack {
                 Some(rack) => rack.detect_loss(board, &standing),
@@ -378,13 +406,17 @@ impl Sender {
                 reason: TimerReason::Reordering,
             }));
         }
-        let begins = board.has_lost() && selective.phase == Phase::Open;
+        let begins = board.has_lost() && !selective.phase.repairs();
         if begins {
+            // What is being reduced already is not reduced twice in a round trip.
+            let reducing = selective.phase.reduces();
             selective.phase = Phase::FastRecovery(self.vars.max);
             // TLP.end_seq = None: what the probe was for is known (RFC 8985, section 7.3).
             selective.probe = None;
             self.counters.fast_retransmits += 1;
-            self.reduce_window(self.vars.outstanding());
+            if !reducing {
+                self.reduce_window(self.vars.outstanding());
+            }
         }
         self.resend.set_wanted(self.may_resend());
         if begins {
@@ -487,7 +519,7 @@ impl Sender {
             return;
         };
         let wanted = selective.rack.is_some()
-            && selective.phase == Phase::Open
+            && !selective.phase.repairs()
             && selective.probe.is_none()
             && selective.board.sacked_segments() == 0
             && selective.board.segments() > 0;
