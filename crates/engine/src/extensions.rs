@@ -137,9 +137,12 @@ impl Extensions {
 pub enum Ecn {
     /// The peer: its SYN asks, and this side agrees.
     IfAsked,
-    /// This side asks as well. A SYN that is sent again asks no more, since some paths drop those that do
-    /// (section 6.1.1.1).
-    Ask,
+    /// This side asks as well. A SYN that is sent again asks `again` times more and then no longer, since
+    /// some paths drop those that do (section 6.1.1.1).
+    Ask {
+        /// How many SYNs that are sent again still ask: 0 on Linux (`tcp_ecn_fallback`), 1 on FreeBSD.
+        again: u32,
+    },
 }
 
 /// How slow start ends before anything is lost: round trips that grow longer say that a queue fills.

@@ -16,7 +16,7 @@ pub(crate) fn octets(info: &Info) -> Vec<u8> {
         info.unanswered as u8,
         info.probes as u8,
         info.backoff as u8,
-        0, // options
+        options(info),
         theirs | ours << 4,
         0, // delivery_rate_app_limited
     ]);
@@ -90,6 +90,21 @@ pub(crate) fn octets(info: &Info) -> Vec<u8> {
     }
     to.resize(TCP_INFO, 0);
     to
+}
+
+/// `tcpi_options`: TCPI_OPT_TIMESTAMPS, _SACK, _WSCALE and _ECN.
+fn options(info: &Info) -> u8 {
+    let agreed = &info.agreement;
+    [
+        agreed.timestamps,
+        agreed.sack,
+        agreed.window_scaling,
+        agreed.ecn,
+    ]
+    .into_iter()
+    .enumerate()
+    .map(|(bit, on)| u8::from(on) << bit)
+    .sum()
 }
 
 /// More than any `struct tcp_info` has.

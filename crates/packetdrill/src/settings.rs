@@ -186,9 +186,13 @@ impl Settings {
             true => self.number("net.inet.tcp.ecn.enable"),
             false => self.number("net.ipv4.tcp_ecn"),
         };
+        let again = match self.freebsd() {
+            true => self.number("net.inet.tcp.ecn.maxretries").unwrap_or(1) as u32,
+            false => 0,
+        };
         extensions.ecn = match ecn {
             Some(0) => None,
-            Some(1) => Some(Ecn::Ask),
+            Some(1) => Some(Ecn::Ask { again }),
             _ => Some(Ecn::IfAsked),
         };
         extensions.pacing = self.number("device.paces") == Some(1);

@@ -21,9 +21,11 @@ impl Connection {
         if answering {
             return Flags::NONE.with_if(self.agreed.ecn, Flags::ECE);
         }
-        // Section 6.1.1.1: where a SYN that asked was not answered, the next one does not.
-        let first = self.sender.rtt().unanswered() == 0;
-        self.marks.asked = first && self.extensions.ecn == Some(Ecn::Ask);
+        // Section 6.1.1.1: where SYNs that asked were not answered, the next one does not.
+        self.marks.asked = match self.extensions.ecn {
+            Some(Ecn::Ask { again }) => self.sender.rtt().unanswered() <= again,
+            _ => false,
+        };
         Flags::NONE.with_if(self.marks.asked, Flags::ECE.with(Flags::CWR))
     }
 

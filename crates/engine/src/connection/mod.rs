@@ -15,6 +15,7 @@ mod path;
 mod teardown;
 mod timestamps;
 
+pub use agreement::Agreement;
 pub use config::{Config, ConfigBuilder, InvalidConfig};
 pub use handshake::reset;
 
@@ -188,6 +189,17 @@ impl Connection {
     #[inline]
     pub fn receiver(&self) -> &Receiver {
         &self.receiver
+    }
+
+    /// What both SYNs agreed on.
+    #[must_use]
+    pub fn agreement(&self) -> Agreement {
+        Agreement {
+            window_scaling: self.agreed.window_scaling,
+            timestamps: self.agreed.timestamps,
+            sack: self.agreed.sack,
+            ecn: self.agreed.ecn,
+        }
     }
 
     /// Snd.Wind.Shift: by how much to shift the window field of what arrives, but for a SYN's, to

@@ -45,16 +45,23 @@ impl Sender {
         };
     }
 
-    /// Whether an ACK with these flags, which acknowledges up to SND.UNA, tells of a mark that nothing was
-    /// done about yet: "TCP should not react to congestion indications more than once every window of
-    /// data".
+    /// Whether an ACK with these flags echoes a mark.
     #[inline]
-    pub(super) fn tells_of_a_mark(&self, flags: Flags) -> bool {
-        flags.has(Flags::ECE) && self.ecn.is_on() && self.vars.una > self.ecn.answered
+    pub(super) fn heeds_echo(&self, flags: Flags) -> bool {
+        flags.has(Flags::ECE) && self.ecn.is_on()
     }
 
-    /// Such an ACK came, and there is no scoreboard.
+    /// Whether nothing was done yet about a mark of which an ACK up to SND.UNA tells: "TCP should not react
+    /// to congestion indications more than once every window of data".
+    pub(super) fn is_a_new_mark(&self) -> bool {
+        self.vars.una > self.ecn.answered
+    }
+
+    /// A mark is echoed, and there is no scoreboard.
     pub(super) fn answer_the_mark(&mut self, flight: u64) {
+        if !self.is_a_new_mark() {
+            return;
+        }
         let flight = self.to_reduce(flight);
         let (window, congestion) = self.window();
         congestion.on_loss(window, flight);

@@ -460,9 +460,10 @@ impl Sender {
                 .rtt
                 .acked(ack, now, echo_age.map(|age| Echo { age, max }));
             self.vars.rto = self.rtt.rto();
-            marked = self.tells_of_a_mark(segment.flags);
+            let echo = self.heeds_echo(segment.flags);
+            marked = echo && self.is_a_new_mark();
             if self.selective.is_none() {
-                self.recover_or_grow(ack, acked.released, round_trip.or(echo_age), marked);
+                self.recover_or_grow(ack, acked.released, round_trip.or(echo_age), echo);
             }
             self.timers.progress(now, &self.vars);
             self.pace = None;

@@ -46,21 +46,21 @@ impl Sender {
         }
     }
 
-    /// New data was acknowledged; `marked` says that the ACK tells of a mark.
+    /// New data was acknowledged; `echo` says that the ACK echoes a mark.
     #[inline]
     pub(super) fn recover_or_grow(
         &mut self,
         ack: Offset,
         released: u64,
         round_trip: Option<Duration>,
-        marked: bool,
+        echo: bool,
     ) {
         // What limited transmit took for delivered does not count twice.
         let early = self.recovery.limited_transmit;
         self.recovery.duplicates = 0;
         self.recovery.limited_transmit = 0;
         if !self.recovery.recovering {
-            if marked {
+            if echo {
                 self.answer_the_mark(self.vars.outstanding() + released);
             } else if released > 0 {
                 let mss = u64::from(self.vars.mss);

@@ -1,7 +1,7 @@
 //! From a script's settings to a connection. Sizes are octets, times carry their unit.
 
 use tinygram_engine::connection::{Config, Connection};
-use tinygram_engine::extensions::{Extensions, Keepalive, SlowStartExit};
+use tinygram_engine::extensions::{Ecn, Extensions, Keepalive, SlowStartExit};
 use tinygram_engine::receiver::ReceiverConfig;
 use tinygram_engine::receiver::ack_policy::{AckPolicy, AckTimer};
 use tinygram_engine::sender::congestion::Congestion;
@@ -125,6 +125,8 @@ pub(crate) fn stage(setup: &Setup, instead: Instead<'_>) -> Result<Stage, Unread
                         switch_on(&mut config.extensions, name)?;
                     }
                 }
+                ("ecn", ["if-asked"]) => config.extensions.ecn = Some(Ecn::IfAsked),
+                ("ecn", ["ask"]) => config.extensions.ecn = Some(Ecn::Ask { again: 0 }),
                 ("slow-start-exit", [name]) => {
                     config.extensions.slow_start_exit = Some(match *name {
                         "hystart" => SlowStartExit::Hystart,
