@@ -21,6 +21,16 @@ pub struct Extensions {
     /// In a recovery the window falls with what is delivered (RFC 9937); needs `sack`. Without it, it
     /// falls at once, and several losses of one flight can be sent again at one instant.
     pub rate_reduction: bool,
+    /// How slow start ends before anything is lost.
+    pub slow_start_exit: Option<SlowStartExit>,
+    /// What is handed to the device as one waits until what left before it has had its time at the rate
+    /// of the window over a round trip (Linux: `sk_pacing_rate`, as with the `fq` queue).
+    pub pacing: bool,
+    /// The network may mark packets instead of dropping them (RFC 3168); without it, marks mean nothing.
+    pub ecn: Option<Ecn>,
+    /// A loss reduces the congestion window itself, as Linux does; without it, what is in flight (RFC
+    /// 5681, equation 4; RFC 9438, section 4.6), which is less where the application has little to send.
+    pub reduces_the_window: bool,
     /// The first two duplicate ACKs bring out new data (RFC 3042). With a scoreboard, RFC 6675's
     /// pipe does that by itself.
     pub limited_transmit: bool,
@@ -29,6 +39,12 @@ pub struct Extensions {
     /// ACKs that are too old are challenged (RFC 5961, section 5), and challenges, those for RST and
     /// SYN included, are limited (section 7).
     pub blind_attack_defence: bool,
+    /// An ACK of what was never sent is dropped in silence, as Linux did until 6.12; without it, it is
+    /// answered (RFC 9293, section 3.10.7.4; RFC 5961, section 5.2).
+    pub silent_to_unsent_acks: bool,
+    /// Probes of a closed window carry nothing and stand below what is acknowledged, as Linux's do
+    /// (`tcp_xmit_probe_skb`); without it, they carry an octet (RFC 9293, section 3.8.6.1).
+    pub empty_window_probes: bool,
     /// Probes for an idle peer, from the beginning (RFC 9293, section 3.8.4). A socket can ask for
     /// them later.
     pub keepalive: Option<Keepalive>,
@@ -58,9 +74,15 @@ impl Extensions {
         dsack: false,
         rack_tlp: false,
         rate_reduction: false,
+        slow_start_exit: None,
+        pacing: false,
+        ecn: None,
+        reduces_the_window: false,
         limited_transmit: false,
         black_hole_detection: false,
         blind_attack_defence: false,
+        silent_to_unsent_acks: false,
+        empty_window_probes: false,
         keepalive: None,
         user_timeout: None,
         time_wait_ignores_resets: false,
@@ -76,10 +98,18 @@ impl Extensions {
         dsack: true,
         rack_tlp: true,
         rate_reduction: true,
+        slow_start_exit: Some(SlowStartExit::Hystart),
+        // `tcp_ecn` is 2 as shipped.
+        ecn: Some(Ecn::IfAsked),
+        // It comes with the queue `fq`, which is not the default.
+        pacing: false,
+        reduces_the_window: true,
         limited_transmit: true,
         // `tcp_mtu_probing` is off as shipped.
         black_hole_detection: false,
         blind_attack_defence: true,
+        silent_to_unsent_acks: true,
+        empty_window_probes: true,
         keepalive: None,
         user_timeout: None,
         // `tcp_rfc1337` is off as shipped.
@@ -94,8 +124,36 @@ impl Extensions {
     pub const MODERN: Self = Self {
         black_hole_detection: true,
         time_wait_ignores_resets: true,
+        slow_start_exit: Some(SlowStartExit::HystartPlusPlus),
+        reduces_the_window: false,
+        silent_to_unsent_acks: false,
+        empty_window_probes: false,
         ..Self::LINUX_6
     };
+}
+
+/// Who begins with ECN (RFC 3168, section 6.1.1).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ecn {
+    /// The peer: its SYN asks, and this side agrees.
+    IfAsked,
+    /// This side asks as well. A SYN that is sent again asks `again` times more and then no longer, since
+    /// some paths drop those that do (section 6.1.1.1).
+    Ask {
+        /// How many SYNs that are sent again still ask: 0 on Linux (`tcp_ecn_fallback`), 1 on FreeBSD.
+        again: u32,
+    },
+}
+
+/// How slow start ends before anything is lost: round trips that grow longer say that a queue fills.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SlowStartExit {
+    /// HyStart as Linux's CUBIC has it (`tcp_cubic.c`): at once, also where ACKs come in one train that
+    /// is half a round trip long.
+    Hystart,
+    /// HyStart++ (RFC 9406): slower first, for five round trips, in which it may prove to have been a
+    /// mistake.
+    HystartPlusPlus,
 }
 
 /// When an idle connection is probed.

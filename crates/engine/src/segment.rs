@@ -22,9 +22,10 @@ pub struct Segment {
     pub options: Options,
 }
 
-/// Control bits (RFC 9293, section 3.1), as they stand in the header's octet.
+/// Control bits (RFC 9293, section 3.1), as they stand in the header's octet, and what the IP header's ECN
+/// field says of the packet (RFC 3168, section 5).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Flags(u8);
+pub struct Flags(u16);
 
 impl Flags {
     /// No more data from the sender.
@@ -43,10 +44,16 @@ impl Flags {
     pub const ECE: Self = Self(0x40);
     /// Congestion window reduced (RFC 3168, section 6.1).
     pub const CWR: Self = Self(0x80);
+    /// The packet may be marked: ECT(0). For what leaves; of what arrives nobody asks.
+    pub const ECT: Self = Self(0x100);
+    /// The packet was marked: Congestion Experienced.
+    pub const CE: Self = Self(0x200);
     /// None of them.
     pub const NONE: Self = Self(0);
-    /// Those that a connection heeds: FIN, SYN, RST, PSH and ACK.
-    pub const HEEDED: Self = Self(0x1f);
+    /// Those of the header's octet that a connection heeds: all but URG.
+    pub const HEEDED: Self = Self(0xdf);
+    /// What has to do with ECN.
+    pub const ECN: Self = Self(0x3c0);
 
     /// Both sets together.
     #[must_use]
@@ -87,13 +94,13 @@ impl Flags {
     /// The header's octet.
     #[must_use]
     pub const fn bits(self) -> u8 {
-        self.0
+        self.0 as u8
     }
 
     /// From the header's octet.
     #[must_use]
     pub const fn from_bits(bits: u8) -> Self {
-        Self(bits)
+        Self(bits as u16)
     }
 }
 

@@ -75,6 +75,7 @@ fn stand_in(name: &str, arguments: &[String]) -> io::Result<ExitCode> {
             }
         }
         "ip" => route(arguments)?,
+        "tc" => queue(arguments)?,
         "tcpdrop" => {
             if let [flag, state] = arguments
                 && flag == "-s"
@@ -114,6 +115,14 @@ fn route(arguments: &[String]) -> io::Result<()> {
         write_down(&format!("route.mtu={mtu}"))?;
     }
     Ok(())
+}
+
+/// `tc qdisc`: a queue with room for nothing refuses all that it is given; any other takes it.
+fn queue(arguments: &[String]) -> io::Result<()> {
+    let full = arguments.windows(2).any(|two| two == ["limit", "0"]);
+    write_down(&format!("device.full={}", u8::from(full)))?;
+    let paces = arguments.iter().any(|argument| argument == "fq");
+    write_down(&format!("device.paces={}", u8::from(paces)))
 }
 
 /// The connections as FreeBSD's `sockstat -s` lists them, with those columns that scripts look for.

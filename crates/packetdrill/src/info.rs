@@ -16,7 +16,7 @@ pub(crate) fn octets(info: &Info) -> Vec<u8> {
         info.unanswered as u8,
         info.probes as u8,
         info.backoff as u8,
-        0, // options
+        options(info),
         theirs | ours << 4,
         0, // delivery_rate_app_limited
     ]);
@@ -76,8 +76,35 @@ pub(crate) fn octets(info: &Info) -> Vec<u8> {
     ] {
         to.extend((time.as_nanos() / 1000).to_ne_bytes());
     }
+    for field in [0, 0] {
+        // delivered, delivered_ce
+        to.extend(u32::to_ne_bytes(field));
+    }
+    let resent = info.sent.retransmitted_segments * mss;
+    for field in [info.sent.data_octets, resent] {
+        to.extend(field.to_ne_bytes());
+    }
+    for field in [0, info.losses.reorderings, 0, info.peer_window as u32] {
+        // dsack_dups, reord_seen, rcv_ooopack, snd_wnd
+        to.extend(field.to_ne_bytes());
+    }
     to.resize(TCP_INFO, 0);
     to
+}
+
+/// `tcpi_options`: TCPI_OPT_TIMESTAMPS, _SACK, _WSCALE and _ECN.
+fn options(info: &Info) -> u8 {
+    let agreed = &info.agreement;
+    [
+        agreed.timestamps,
+        agreed.sack,
+        agreed.window_scaling,
+        agreed.ecn,
+    ]
+    .into_iter()
+    .enumerate()
+    .map(|(bit, on)| u8::from(on) << bit)
+    .sum()
 }
 
 /// More than any `struct tcp_info` has.

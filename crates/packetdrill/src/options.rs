@@ -181,6 +181,13 @@ impl World {
             (SOL_SOCKET, libc::SO_RCVBUF) => {
                 self.core.set_receive_buffer(key, 2 * value.max(0) as u64);
             }
+            (IPPROTO_IP, libc::IP_TOS) | (IPPROTO_IPV6, libc::IPV6_TCLASS) => {
+                self.core.set_class(key, value as u8);
+            }
+            (IPPROTO_IP, libc::IP_TTL) | (IPPROTO_IPV6, libc::IPV6_UNICAST_HOPS) => {
+                let ttl = u8::try_from(value).ok().filter(|ttl| *ttl > 0);
+                self.core.set_ttl(key, ttl.unwrap_or(64));
+            }
             (IPPROTO_TCP, libc::TCP_NODELAY) => self.core.set_nodelay(now, key, on),
             (IPPROTO_TCP, libc::TCP_CORK) => self.core.set_cork(now, key, on),
             (IPPROTO_TCP, libc::TCP_QUICKACK) => self.core.set_quick_ack(now, key, on),
@@ -242,6 +249,8 @@ impl World {
         for state in std::mem::take(&mut self.settings.drops) {
             self.core.drop_connections(|of| info::name(of) == state);
         }
+        let full = self.settings.device_full();
+        self.core.set_device_full(self.now, full);
     }
 
     /// For commands of the script: `sockstat` as the runner has it reads the states of all connections.

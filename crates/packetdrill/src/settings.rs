@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::fs;
 
 use tinygram_engine::Duration;
-use tinygram_engine::extensions::{Extensions, Keepalive};
+use tinygram_engine::extensions::{Ecn, Extensions, Keepalive};
 use tinygram_engine::profile::Profile;
 use tinygram_engine::receiver::ack_policy::{AckPolicy, AckTimer};
 use tinygram_engine::sender::congestion::Congestion;
@@ -111,6 +111,11 @@ impl Settings {
         self.number("mtu").map_or(1500, |mtu| mtu as u16)
     }
 
+    /// Whether the device's queue takes nothing.
+    pub(crate) fn device_full(&self) -> bool {
+        self.number("device.full") == Some(1)
+    }
+
     /// What a fresh socket begins with.
     pub(crate) fn socket(&self, v6: bool) -> SocketOptions {
         let profile = self.get("profile").unwrap_or("linux_6");
@@ -172,6 +177,28 @@ impl Settings {
             extensions.push_ends_writes = Some(least.max(1) as u32);
         }
         extensions.time_wait_ignores_resets = self.freebsd();
+        if self.freebsd() {
+            extensions.silent_to_unsent_acks = false;
+            extensions.empty_window_probes = false;
+            extensions.reduces_the_window = false;
+        }
+        let ecn = match self.freebsd() {
+            true => self.number("net.inet.tcp.ecn.enable"),
+            false => self.number("net.ipv4.tcp_ecn"),
+        };
+        let again = match self.freebsd() {
+            true => self.number("net.inet.tcp.ecn.maxretries").unwrap_or(1) as u32,
+            false => 0,
+        };
+        extensions.ecn = match ecn {
+            Some(0) => None,
+            Some(1) => Some(Ecn::Ask { again }),
+            _ => Some(Ecn::IfAsked),
+        };
+        extensions.pacing = self.number("device.paces") == Some(1);
+        if self.is_off("tcp_cubic.hystart") {
+            extensions.slow_start_exit = None;
+        }
         let plain = self.is_off("net.inet.tcp.rfc1323");
         if plain || self.is_off("net.ipv4.tcp_timestamps") {
             extensions.timestamps = false;

@@ -321,7 +321,11 @@ impl World {
         while self.core.has_packets() {
             self.core.fill(&mut batch);
             let freebsd = self.settings.freebsd();
+            let full = self.settings.device_full();
             batch.drain(0, |octets, _| {
+                if full {
+                    return;
+                }
                 let mut packet = octets.to_vec();
                 if freebsd {
                     dialect::order_options(&mut packet);

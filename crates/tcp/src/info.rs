@@ -1,5 +1,6 @@
 //! How a connection stands, as full as `TCP_INFO`.
 
+use tinygram_engine::connection::Agreement;
 use tinygram_engine::sender::{Counters, LossView};
 use tinygram_engine::{Duration, Instant, State};
 
@@ -16,6 +17,8 @@ pub struct Info {
     pub sent: Counters,
     /// What is believed of the flight.
     pub losses: LossView,
+    /// What both SYNs agreed on.
+    pub agreement: Agreement,
     /// The largest segment to send, in octets.
     pub mss: u32,
     /// The MSS that was announced to the peer, in octets.
@@ -111,6 +114,7 @@ impl Core {
             state: socket.connection.state(),
             sent: *sender.counters(),
             losses: sender.losses(),
+            agreement: socket.connection.agreement(),
             mss: vars.mss,
             announced_mss: receiver.mss(),
             largest_received: chronicle.largest_received,

@@ -62,6 +62,7 @@ pub struct Core {
     abilities: Abilities,
     addresses: Vec<IpAddr>,
     device_gone: bool,
+    device_full: bool,
     sockets: Slab<Socket>,
     pairs: HashMap<Pair, usize, foldhash::fast::RandomState>,
     listeners: Slab<Listener>,
@@ -136,6 +137,7 @@ impl Core {
             abilities,
             addresses: addresses.to_vec(),
             device_gone: false,
+            device_full: false,
             sockets: Slab::new(),
             pairs: HashMap::default(),
             listeners: Slab::new(),
@@ -257,6 +259,20 @@ impl Core {
         self.outbox = Outbox::new();
     }
 
+    /// The device refuses what it is given, or no longer does: see
+    /// [`Connection::set_device_full`]. What leaves all the same is the caller's to drop.
+    pub fn set_device_full(&mut self, now: Instant, full: bool) {
+        if std::mem::replace(&mut self.device_full, full) == full {
+            return;
+        }
+        let keys: Vec<_> = self.sockets.iter().map(|(key, _)| key).collect();
+        for key in keys {
+            let connection = &mut self.sockets[key].connection;
+            connection.set_device_full(now, full, &mut self.outbox);
+            self.settle(key);
+        }
+    }
+
     /// Whether [`Core::on_idle`] has anything to look at.
     #[must_use]
     pub fn watches(&self) -> bool {
@@ -277,6 +293,7 @@ impl Core {
         let numbers = self.secrets.numbers(now, &pair.local, &pair.remote);
         let mut connection = Connection::new(&config);
         connection.set_timestamp_offset(numbers.timestamp_offset);
+        connection.set_device_full(now, self.device_full, &mut self.outbox);
         if let Some(mtu) = known {
             connection.limit_path_mss(mtu.saturating_sub(headers_len(path.version())));
         }

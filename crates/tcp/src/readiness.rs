@@ -57,6 +57,17 @@ impl Core {
         &mut self.listeners[listener].options
     }
 
+    /// The class of service of the connection's packets (IP_TOS, IPV6_TCLASS): DSCP alone, since ECN is the
+    /// connection's own.
+    pub fn set_class(&mut self, key: usize, class: u8) {
+        self.sockets[key].path.set_class(class);
+    }
+
+    /// Time to live or hop limit of the connection's packets (IP_TTL, IPV6_UNICAST_HOPS).
+    pub fn set_ttl(&mut self, key: usize, ttl: u8) {
+        self.sockets[key].path.set_ttl(ttl);
+    }
+
     /// SO_SNDBUF: another size of the send buffer, in octets.
     pub fn set_send_buffer(&mut self, key: usize, octets: u64) {
         self.sockets[key].connection.set_send_buffer(octets.max(1));

@@ -93,13 +93,14 @@ impl Run {
         let first = &self.first;
         // The last one may carry PSH or FIN: the device sets them on the last piece only.
         let ends = Flags::PSH.with(Flags::FIN);
+        let plain = Flags::ACK.with_if(first.flags.has(Flags::ECT), Flags::ECT);
         self.key == key
             && segment.seq == first.seq + u64::from(self.len)
-            && self.flags == Flags::ACK
+            && self.flags == plain
             && self.len.is_multiple_of(first.len.max(1))
             && (1..=first.len).contains(&segment.len)
             && self.len + segment.len <= MOST_PAYLOAD
-            && segment.flags.without(ends) == Flags::ACK
+            && segment.flags.without(ends) == plain
             && (segment.ack, segment.window) == (first.ack, first.window)
             && segment.options == first.options
     }

@@ -19,6 +19,8 @@ pub struct Path {
     source: Endpoint,
     destination: Endpoint,
     version: Version,
+    class: u8,
+    ttl: u8,
 }
 
 /// The Internet Protocol's.
@@ -67,7 +69,20 @@ impl Path {
             source,
             destination,
             version,
+            class: 0,
+            ttl: TTL,
         })
+    }
+
+    /// The class of service: the octet of DSCP and ECN, the latter left out (IP_TOS, IPV6_TCLASS; RFC
+    /// 2474). From 0, which it begins with, to 255.
+    pub fn set_class(&mut self, class: u8) {
+        self.class = class;
+    }
+
+    /// Time to live or hop limit, from 1 to 255 (IP_TTL, IPV6_UNICAST_HOPS); it begins with 64.
+    pub fn set_ttl(&mut self, ttl: u8) {
+        self.ttl = ttl.max(1);
     }
 
     /// Where packets come from.
@@ -104,7 +119,12 @@ impl Path {
     #[inline]
     pub fn write_headers(&self, header: &Header, checksum: Checksum, packet: &mut [u8]) {
         let ip = self.version.header_len();
-        self.write_ip(packet);
+        let ecn = if header.flags.has(Flags::ECT) {
+            ECT_0
+        } else {
+            0
+        };
+        self.write_ip(packet, self.class & !0b11 | ecn);
         let tcp = &mut packet[ip..];
         let header_len = TCP_HEADER + options::len(&header.options);
         tcp[0..2].copy_from_slice(&self.source.port.to_be_bytes());
@@ -126,14 +146,15 @@ impl Path {
     }
 
     #[inline]
-    fn write_ip(&self, packet: &mut [u8]) {
+    fn write_ip(&self, packet: &mut [u8], class: u8) {
         let len = packet.len();
         match self.version {
             Version::V4 => {
                 let [high, low] = (len as u16).to_be_bytes();
                 // Version 4, five words; DF, with which the identification means nothing
                 // (RFC 6864, section 4.1).
-                packet[..12].copy_from_slice(&[0x45, 0, high, low, 0, 0, 0x40, 0, TTL, TCP, 0, 0]);
+                packet[..12]
+                    .copy_from_slice(&[0x45, class, high, low, 0, 0, 0x40, 0, self.ttl, TCP, 0, 0]);
                 packet[12..16].copy_from_slice(&self.source.v4_octets());
                 packet[16..20].copy_from_slice(&self.destination.v4_octets());
                 let sum = Sum::default().with(&packet[..20]).checksum();
@@ -141,7 +162,16 @@ impl Path {
             }
             Version::V6 => {
                 let [high, low] = ((len - 40) as u16).to_be_bytes();
-                packet[..8].copy_from_slice(&[0x60, 0, 0, 0, high, low, TCP, TTL]);
+                packet[..8].copy_from_slice(&[
+                    0x60 | class >> 4,
+                    class << 4,
+                    0,
+                    0,
+                    high,
+                    low,
+                    TCP,
+                    self.ttl,
+                ]);
                 packet[8..24].copy_from_slice(&self.source.v6_octets());
                 packet[24..40].copy_from_slice(&self.destination.v6_octets());
             }
@@ -226,6 +256,8 @@ pub fn encode(
     path.write_headers(&header, Checksum::Full, packet);
 }
 
+/// RFC 3168, section 5.
+const ECT_0: u8 = 0b10;
 const TCP_HEADER: usize = 20;
 const TCP: u8 = 6;
 /// Time to live, or hop limit (RFC 9293, section 3.9.2: "should be configurable"; the value is

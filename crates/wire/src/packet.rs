@@ -17,7 +17,7 @@ pub struct Header {
     pub seq: u32,
     /// Acknowledgment number; 0 where [`Flags::ACK`] is not set.
     pub ack: u32,
-    /// The control bits that a connection heeds; ECN's and URG are not kept.
+    /// The control bits that a connection heeds, and whether the packet was marked; URG is not kept.
     pub flags: Flags,
     /// The window field, not scaled.
     pub window: u16,
@@ -119,7 +119,8 @@ fn ipv4(packet: &[u8], verify: Verify) -> Result<Packet<'_>, Refused> {
     if source[0] >= 224 || destination[0] >= 224 {
         return Err(Refused::Address);
     }
-    tcp(&packet[header_len..total], verify, |from, to| {
+    let marked = fixed[1] & ECN == ECN;
+    tcp(&packet[header_len..total], verify, marked, |from, to| {
         (Endpoint::v4(source, from), Endpoint::v4(destination, to))
     })
 }
@@ -135,7 +136,8 @@ fn ipv6(packet: &[u8], verify: Verify) -> Result<Packet<'_>, Refused> {
         return Err(Refused::Address);
     }
     let upper = upper_layer(fixed[6], rest)?;
-    tcp(upper, verify, |from, to| {
+    let marked = fixed[1] >> 4 & ECN == ECN;
+    tcp(upper, verify, marked, |from, to| {
         (Endpoint::v6(source, from), Endpoint::v6(destination, to))
     })
 }
@@ -162,6 +164,7 @@ fn upper_layer(mut next: u8, mut rest: &[u8]) -> Result<&[u8], Refused> {
 fn tcp(
     segment: &[u8],
     verify: Verify,
+    marked: bool,
     ends: impl FnOnce(u16, u16) -> (Endpoint, Endpoint),
 ) -> Result<Packet<'_>, Refused> {
     let (fixed, _) = segment
@@ -180,7 +183,9 @@ fn tcp(
             return Err(Refused::Checksum);
         }
     }
-    let flags = Flags::from_bits(fixed[13]).among(Flags::HEEDED);
+    let flags = Flags::from_bits(fixed[13])
+        .among(Flags::HEEDED)
+        .with_if(marked, Flags::CE);
     Ok(Packet {
         source,
         destination,
@@ -247,6 +252,9 @@ impl Numbering {
     }
 }
 
+/// The ECN field in the octet that it shares with the class of service; both bits: marked (RFC 3168,
+/// section 5).
+const ECN: u8 = 0b11;
 const TCP: u8 = 6;
 const HOP_BY_HOP: u8 = 0;
 const ROUTING: u8 = 43;

@@ -10,6 +10,19 @@ pub(super) fn offered_mss(options: &Options) -> Option<u16> {
     options.mss.filter(|mss| *mss > 0)
 }
 
+/// What both SYNs agreed on, for whoever wants to know how a connection stands.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Agreement {
+    /// Windows beyond 65,535 octets (RFC 7323, section 2).
+    pub window_scaling: bool,
+    /// Timestamps (RFC 7323, section 3).
+    pub timestamps: bool,
+    /// SACK blocks (RFC 2018).
+    pub sack: bool,
+    /// Marks instead of losses (RFC 3168).
+    pub ecn: bool,
+}
+
 /// What both SYNs offered.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Agreed {
@@ -18,6 +31,8 @@ pub(super) struct Agreed {
     pub(super) send_window_shift: u8,
     pub(super) timestamps: bool,
     pub(super) sack: bool,
+    /// RFC 3168.
+    pub(super) ecn: bool,
     /// Segments other than SYNs may carry options.
     pub(super) every_segment: bool,
 }

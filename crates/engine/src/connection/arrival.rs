@@ -33,6 +33,7 @@ impl Connection {
     /// Not the next one of an open connection.
     #[inline(never)]
     fn on_unusual_segment(&mut self, now: Instant, segment: &Segment, out: &mut Outbox) {
+        let segment = &self.without_ecn(segment);
         match self.state {
             State::Closed => reset(segment, out),
             State::Listen => self.on_segment_in_listen(now, segment, out),
@@ -92,7 +93,9 @@ impl Connection {
             self.complete_handshake(now, out);
         } else if segment.ack > vars.max || self.is_a_guess(segment) {
             // It acknowledges what was never sent, or what nobody remembers.
-            self.challenge(now, out);
+            if segment.ack <= vars.max || !self.extensions.silent_to_unsent_acks {
+                self.challenge(now, out);
+            }
             return;
         }
         self.on_acceptable(now, segment, out);
@@ -101,6 +104,9 @@ impl Connection {
     /// Acceptable, with an ACK in range: fifth check onwards.
     fn on_acceptable(&mut self, now: Instant, segment: &Segment, out: &mut Outbox) {
         let pure = segment.is_pure_ack();
+        if segment.flags.any(Flags::CWR.with(Flags::CE)) {
+            self.heed_marks(segment);
+        }
         self.liveness.heard = now;
         let echo_age = self.take_timestamps(now, segment);
         let acked = self.sender.on_ack(now, segment, pure, echo_age);

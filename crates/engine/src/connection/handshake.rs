@@ -46,6 +46,7 @@ impl Connection {
             ack: answering.then(|| self.receiver.nxt()),
             window: self.receiver.window(),
             options: self.syn_options(now),
+            flags: self.syn_ecn(answering),
         };
         self.sender.send_syn(now, &syn, out);
     }
@@ -131,6 +132,7 @@ impl Connection {
 
     fn accept_syn(&mut self, now: Instant, segment: &Segment) {
         self.agree(now, &segment.options);
+        self.agree_on_ecn(segment.flags);
         self.receiver.synchronise();
         self.sender.learn_mss(offered_mss(&segment.options));
         self.sender

@@ -7,6 +7,7 @@ mod agreement;
 mod arrival;
 mod challenge;
 mod config;
+mod ecn;
 mod handshake;
 mod liveness;
 mod output;
@@ -14,6 +15,7 @@ mod path;
 mod teardown;
 mod timestamps;
 
+pub use agreement::Agreement;
 pub use config::{Config, ConfigBuilder, InvalidConfig};
 pub use handshake::reset;
 
@@ -119,6 +121,7 @@ pub struct Connection {
     passive: bool,
     extensions: Extensions,
     agreed: Agreed,
+    marks: ecn::Marks,
     /// What segments say that leave now; kept, so that most of it need not be written anew.
     stamp: Stamp,
     clock: Clock,
@@ -145,6 +148,7 @@ impl Connection {
             passive: false,
             extensions: config.extensions,
             agreed: Agreed::default(),
+            marks: ecn::Marks::default(),
             stamp: Stamp::default(),
             clock: Clock::default(),
             next_answer: Instant::ZERO,
@@ -185,6 +189,17 @@ impl Connection {
     #[inline]
     pub fn receiver(&self) -> &Receiver {
         &self.receiver
+    }
+
+    /// What both SYNs agreed on.
+    #[must_use]
+    pub fn agreement(&self) -> Agreement {
+        Agreement {
+            window_scaling: self.agreed.window_scaling,
+            timestamps: self.agreed.timestamps,
+            sack: self.agreed.sack,
+            ecn: self.agreed.ecn,
+        }
     }
 
     /// Snd.Wind.Shift: by how much to shift the window field of what arrives, but for a SYN's, to
@@ -263,6 +278,15 @@ impl Connection {
     pub fn set_device_busy(&mut self, now: Instant, busy: bool, out: &mut Outbox) {
         self.sender.set_device_busy(busy);
         if !busy {
+            self.output(now, out);
+        }
+    }
+
+    /// Whether the local device refuses what is given to it. While it does, nothing leaves but bare
+    /// acknowledgments, and what is due is tried again every half second; the caller drops those.
+    pub fn set_device_full(&mut self, now: Instant, full: bool, out: &mut Outbox) {
+        self.sender.set_device_full(full);
+        if !full {
             self.output(now, out);
         }
     }

@@ -45,7 +45,7 @@ impl Connection {
             ack: self.stamp.ack,
             len: 0,
             window: self.stamp.window,
-            flags: Flags::ACK,
+            flags: Flags::ACK.with(self.stamp.flags),
             options: self.stamp.options,
         });
         self.sender.count_empty();

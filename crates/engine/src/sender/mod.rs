@@ -6,6 +6,9 @@
 mod black_hole;
 pub mod congestion;
 mod counters;
+mod device;
+mod ecn;
+mod pacing;
 mod pass;
 mod path_mtu;
 mod push;
@@ -17,6 +20,7 @@ mod rtt;
 mod scoreboard;
 mod selective;
 pub mod send_policy;
+mod slow_start;
 mod tail_probe;
 mod timers;
 
@@ -90,6 +94,14 @@ pub struct Sender {
     limited_transmit: bool,
     black_hole_detection: bool,
     congestion: congestion::Installed,
+    /// A loss reduces the window and not the flight.
+    reduces_the_window: bool,
+    /// What watches for the end of slow start.
+    slow_start: Option<Box<slow_start::SlowStart>>,
+    empty_window_probes: bool,
+    ecn: ecn::Ecn,
+    /// The local device takes nothing.
+    device_full: bool,
     idle_restart: IdleRestart,
     rtt: RttEstimator,
     recovery: Recovery,
@@ -110,6 +122,8 @@ pub struct Sender {
     last_heard: Instant,
     /// While a paced restart lasts: its interval and when the next segment may leave.
     pace: Option<pass::Pace>,
+    /// What spreads every flight.
+    pacer: Option<Box<pacing::Pacer>>,
     /// Nothing follows what is in the buffer: a FIN is to be sent behind it.
     finishing: bool,
     /// Where PSH stands, if that is not where the buffer is emptied.
@@ -177,6 +191,13 @@ impl Sender {
             limited_transmit: extensions.limited_transmit,
             black_hole_detection: extensions.black_hole_detection,
             congestion: config.congestion.clone().install(),
+            reduces_the_window: extensions.reduces_the_window,
+            slow_start: extensions
+                .slow_start_exit
+                .map(|kind| Box::new(slow_start::SlowStart::new(kind))),
+            empty_window_probes: extensions.empty_window_probes,
+            ecn: ecn::Ecn::default(),
+            device_full: false,
             idle_restart: config.idle_restart,
             rtt: RttEstimator::new(config.rto),
             recovery: Recovery::default(),
@@ -190,6 +211,7 @@ impl Sender {
             last_acked: Instant::ZERO,
             last_heard: Instant::ZERO,
             pace: None,
+            pacer: extensions.pacing.then(Box::default),
             finishing: false,
             pushes: extensions.push_ends_writes.map(push::Pushes::new),
             counters: Counters::default(),
@@ -429,15 +451,19 @@ impl Sender {
             released: 0,
             advanced,
         };
+        let mut marked = false;
         if advanced {
             self.last_acked = now;
             acked.released = self.release(ack);
             let max = self.vars.max;
-            self.rtt
+            let round_trip = self
+                .rtt
                 .acked(ack, now, echo_age.map(|age| Echo { age, max }));
             self.vars.rto = self.rtt.rto();
+            let echo = self.heeds_echo(segment.flags);
+            marked = echo && self.is_a_new_mark();
             if self.selective.is_none() {
-                self.grow_or_recover(ack, acked.released);
+                self.recover_or_grow(ack, acked.released, round_trip.or(echo_age), echo);
             }
             self.timers.progress(now, &self.vars);
             self.pace = None;
@@ -457,6 +483,7 @@ impl Sender {
                 blocks: &segment.options.sack,
                 acked,
                 echo_age,
+                marked,
             });
         }
         self.update_window(seq, ack, window);
@@ -502,8 +529,18 @@ impl Sender {
         (window, &mut self.congestion)
     }
 
+    /// What a loss is to reduce, where `flight` octets are outstanding.
+    fn to_reduce(&self, flight: u64) -> u64 {
+        match self.reduces_the_window {
+            true => self.vars.cwnd,
+            false => flight,
+        }
+    }
+
+    /// `octets` were delivered; the acknowledgment took `round_trip`, where that is certain.
     #[inline]
-    fn grow(&mut self, octets: u64) {
+    fn grow(&mut self, octets: u64, round_trip: Option<Duration>) {
+        let octets = self.mind_slow_start(octets, round_trip);
         let ack = Ack {
             octets,
             flight: self.vars.outstanding() + octets,

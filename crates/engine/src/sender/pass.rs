@@ -20,6 +20,8 @@ pub struct Stamp {
     pub options: Options,
     /// What the SACK blocks take of a segment, padding included.
     pub sack_octets: u32,
+    /// ECE, where a mark is echoed (RFC 3168, section 6.1.3).
+    pub flags: Flags,
 }
 
 /// What a SYN says.
@@ -31,6 +33,8 @@ pub struct Syn {
     pub window: u32,
     /// The other options.
     pub options: Options,
+    /// What it says of ECN (RFC 3168, section 6.1.1).
+    pub flags: Flags,
 }
 
 /// A flight that is being spread over a round trip.
@@ -56,6 +60,11 @@ impl Sender {
     pub(crate) fn pass(&mut self, now: Instant, stamp: &Stamp, out: &mut Outbox) -> usize {
         self.vars.now = now;
         let before = out.segments.len();
+        if self.device_full {
+            self.mind_the_persist_timer();
+            return 0;
+        }
+        self.begin_burst();
         if self.resend.is_wanted() {
             self.resend(stamp, out);
             self.push_bursts(&mut out.segments[before..]);
@@ -174,7 +183,7 @@ impl Sender {
     /// The segment, unless a paced flight makes it wait.
     #[inline]
     fn in_its_turn(&mut self, len: u32, because: Because) -> Option<(u32, Because)> {
-        if self.paced() {
+        if self.paced() && self.leaves_by_rate(len) {
             return Some((len, because));
         }
         self.keep(Why::Pacing, None);
@@ -293,6 +302,10 @@ impl Sender {
     #[inline]
     fn emit(&mut self, seq: Offset, len: u32, fin: bool, stamp: &Stamp, out: &mut Outbox) {
         let pushes = len > 0 && self.pushes(seq + u64::from(len));
+        let ecn = match self.ecn.is_on() && len > 0 && seq >= self.vars.max {
+            true => self.ecn.of_new_data(),
+            false => Flags::NONE,
+        };
         out.segments.push(Segment {
             seq,
             ack: stamp.ack,
@@ -300,7 +313,9 @@ impl Sender {
             window: stamp.window,
             flags: Flags::ACK
                 .with_if(pushes, Flags::PSH)
-                .with_if(fin, Flags::FIN),
+                .with_if(fin, Flags::FIN)
+                .with(stamp.flags)
+                .with(ecn),
             options: stamp.options,
         });
         self.last_sent = self.vars.now;
@@ -354,6 +369,11 @@ impl Sender {
             self.send(held as u32, self.because(Because::Probe), stamp, out);
             return;
         }
+        if self.empty_window_probes {
+            self.push_empty_probe(stamp, out);
+            self.timers.start_persist(now, &self.rtt);
+            return;
+        }
         let seq = self.vars.nxt;
         let unsent = self.vars.written.since(seq);
         let len = unsent.min(1);
@@ -380,6 +400,21 @@ impl Sender {
         self.counters.data_octets += len;
         self.counters.empty_segments += 1 - len;
         self.timers.start_persist(now, &self.rtt);
+    }
+
+    /// A segment without data below what is acknowledged, which the peer answers with its window
+    /// (Linux: `tcp_xmit_probe_skb`).
+    fn push_empty_probe(&mut self, stamp: &Stamp, out: &mut Outbox) {
+        out.segments.push(Segment {
+            seq: Offset::new(self.vars.una.get() - 1),
+            ack: stamp.ack,
+            len: 0,
+            window: stamp.window,
+            flags: Flags::ACK,
+            options: stamp.options,
+        });
+        self.last_sent = self.vars.now;
+        self.counters.empty_segments += 1;
     }
 
     #[inline]
@@ -443,7 +478,8 @@ impl Sender {
         }
         let unsent = self.vars.nxt < self.vars.written + u64::from(self.finishing);
         let has_deadline = self.hold.is_some_and(|hold| hold.until.is_some())
-            || self.pace.is_some_and(|pace| pace.waiting);
+            || self.pace.is_some_and(|pace| pace.waiting)
+            || self.pacer_deadline().is_some();
         if unsent && !has_deadline {
             self.timers.start_persist(self.vars.now, &self.rtt);
         } else {
@@ -459,7 +495,9 @@ impl Sender {
             len: 0,
             // A SYN shows of the window what fits into 16 bits (RFC 7323, section 2.2).
             window: syn.window.min(u32::from(u16::MAX)),
-            flags: Flags::SYN.with_if(syn.ack.is_some(), Flags::ACK),
+            flags: Flags::SYN
+                .with_if(syn.ack.is_some(), Flags::ACK)
+                .with(syn.flags),
             options: syn.options,
         });
         self.vars.now = now;

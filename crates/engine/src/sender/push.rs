@@ -157,18 +157,12 @@ impl Sender {
 
     /// How many segments the kernel hands over as one: about a millisecond's worth of the rate at which
     /// it would pace, two at least (`tcp_tso_autosize`).
-    fn burst(&self) -> usize {
+    pub(super) fn burst(&self) -> usize {
         let least = self.pushes.as_ref().map_or(1, |pushes| pushes.least_burst);
-        let Some(srtt) = self.rtt.srtt().filter(|srtt| srtt.as_nanos() > 0) else {
+        let Some(rate) = self.pacing_rate() else {
             return least as usize;
         };
-        let percent = match self.vars.cwnd < self.vars.ssthresh / 2 {
-            true => 200,
-            false => 120,
-        };
-        let flight = self.vars.cwnd.max(self.vars.outstanding());
-        let per_second = u128::from(flight) * percent * 10_000_000 / u128::from(srtt.as_nanos());
-        let octets = (per_second >> 10).min(MOST.into()) as u64;
+        let octets = (rate >> 10).min(MOST);
         // Two at least are to be in flight (`tcp_cwnd_test`).
         let mss = u64::from(self.vars.mss);
         let half = (self.vars.cwnd / mss / 2).max(1);

@@ -20,12 +20,15 @@ pub(super) struct Rack {
     /// Which segment was sent last among those delivered. The RFC keeps RACK.xmit_ts and
     /// RACK.end_seq and compares both (RACK_sent_after); a count of transmissions is exact.
     newest: u64,
-    /// The round trip of that segment.
+    /// The round trip of the segment delivered last.
     rtt: Duration,
     min_rtt: Option<(Duration, Instant)>,
     /// One past the highest octet that was ever delivered.
     fack: Offset,
     reordering_seen: bool,
+    /// How often acknowledgments told of reordering, and whether the present one did.
+    reorderings: u32,
+    reordered_now: bool,
     /// The farthest that a segment was overtaken, in octets.
     reordering: u64,
     reo_wnd_mult: u32,
@@ -42,6 +45,8 @@ impl Default for Rack {
             min_rtt: None,
             fack: Offset::SYN,
             reordering_seen: false,
+            reorderings: 0,
+            reordered_now: false,
             reordering: 0,
             reo_wnd_mult: 1,
             reo_wnd_persist: REO_WND_PERSIST,
@@ -60,12 +65,14 @@ pub(super) struct Standing {
 
 impl Rack {
     /// Section 6.2, steps 1 to 3: `segment` is newly acknowledged or SACKed. `echo_age` is how long
-    /// ago the timestamp was sent that the ACK echoes, within a tick.
+    /// ago the timestamp was sent that the ACK echoes, within a tick; what ends below `fack` was
+    /// overtaken.
     pub(super) fn delivered(
         &mut self,
         segment: &Transmission,
         now: Instant,
         echo_age: Option<Duration>,
+        fack: Offset,
     ) {
         let rtt = now.since(segment.sent_at);
         // Step 2: the ACK of a retransmission may be that of the original.
@@ -83,16 +90,31 @@ impl Rack {
                 _ => Some((rtt, now)),
             };
             // Step 3.
-            if segment.span.end < self.fack {
+            if segment.span.end < fack {
                 self.reordering_seen = true;
-                self.reordering = self.reordering.max(self.fack - segment.span.start);
+                self.reordered_now = true;
+                self.reordering = self.reordering.max(fack - segment.span.start);
             }
         }
         self.fack = self.fack.max(segment.span.end);
-        if segment.number > self.newest {
-            self.newest = segment.number;
-            self.rtt = rtt;
-        }
+        // Of the newest delivery, whatever it was a delivery of.
+        self.rtt = rtt;
+        self.newest = self.newest.max(segment.number);
+    }
+
+    /// Counts what the deliveries so far told of reordering.
+    pub(super) fn count_reordering(&mut self) {
+        self.reorderings += u32::from(core::mem::take(&mut self.reordered_now));
+    }
+
+    /// How often acknowledgments told of reordering.
+    pub(super) fn reorderings(&self) -> u32 {
+        self.reorderings
+    }
+
+    /// RACK.fack.
+    pub(super) fn fack(&self) -> Offset {
+        self.fack
     }
 
     /// The farthest that a segment was overtaken, in octets.

@@ -5,6 +5,7 @@ use super::congestion::Control;
 use super::resend::Resend;
 use super::selective::{LossState, LossView};
 use crate::offset::Offset;
+use crate::time::Duration;
 
 /// Duplicate ACKs that mean a loss.
 const DUPLICATE_THRESHOLD: u32 = 3;
@@ -45,17 +46,26 @@ impl Sender {
         }
     }
 
-    /// New data was acknowledged.
+    /// New data was acknowledged; `echo` says that the ACK echoes a mark.
     #[inline]
-    pub(super) fn grow_or_recover(&mut self, ack: Offset, released: u64) {
+    pub(super) fn recover_or_grow(
+        &mut self,
+        ack: Offset,
+        released: u64,
+        round_trip: Option<Duration>,
+        echo: bool,
+    ) {
         // What limited transmit took for delivered does not count twice.
         let early = self.recovery.limited_transmit;
         self.recovery.duplicates = 0;
         self.recovery.limited_transmit = 0;
         if !self.recovery.recovering {
-            if released > 0 {
+            if echo {
+                self.answer_the_mark(self.vars.outstanding() + released);
+            } else if released > 0 {
                 let mss = u64::from(self.vars.mss);
-                self.grow(released.saturating_sub(early).max(mss.min(released)));
+                let delivered = released.saturating_sub(early).max(mss.min(released));
+                self.grow(delivered, round_trip);
             }
         } else if ack >= self.recovery.recover {
             self.leave_recovery();
@@ -100,8 +110,10 @@ impl Sender {
             let flight = self.vars.outstanding();
             let beyond_the_window = flight.saturating_sub(self.vars.cwnd);
             let flight = flight - beyond_the_window.min(self.recovery.limited_transmit);
+            let flight = self.to_reduce(flight);
             let (window, congestion) = self.window();
             congestion.on_loss(window, flight);
+            self.ecn.reduced(self.vars.max);
             // RFC 5681, section 3.2, step 3: what the three ACKs stand for has left the network.
             self.vars.cwnd += u64::from(DUPLICATE_THRESHOLD * self.vars.mss);
             self.recovery.limited_transmit = 0;
@@ -127,8 +139,11 @@ impl Sender {
             // (RFC 5681, section 3.1), and slow start ends where it would have.
             self.vars.cwnd = mss;
         } else if self.rtt.unanswered() == 1 {
+            let flight = self.to_reduce(flight);
             let (window, congestion) = self.window();
             congestion.on_timeout(window, flight);
+            self.ecn.reduced(self.vars.max);
+            self.restart_slow_start();
         } else {
             // "The value of ssthresh is held constant" when it was a retransmission that was lost
             // (section 3.1).

@@ -148,28 +148,31 @@ impl RttEstimator {
         }
     }
 
-    /// An ACK of new data up to `ack` arrived at `now`.
+    /// An ACK of new data up to `ack` arrived at `now`. Gives the round trip that it measured, if it did.
     #[inline]
-    pub fn acked(&mut self, ack: Offset, now: Instant, echo: Option<Echo>) {
+    pub fn acked(&mut self, ack: Offset, now: Instant, echo: Option<Echo>) -> Option<Duration> {
         self.unanswered = 0;
         if let Some((end, sent_at)) = self.timed
             && ack >= end
         {
             self.timed = None;
             self.backoff = 0;
-            self.measure(now.since(sent_at));
-        } else if let Some(echo) = echo
+            return Some(self.measure(now.since(sent_at)));
+        }
+        if let Some(echo) = echo
             && self.timed.is_none()
             && ack > self.echoed
         {
             // The echo tells an original from its retransmission (RFC 7323, section 4).
             self.echoed = echo.max;
             self.backoff = 0;
-            self.measure(echo.age);
-        } else if self.backoff > 0 && ack == Offset::FIRST {
+            return Some(self.measure(echo.age));
+        }
+        if self.backoff > 0 && ack == Offset::FIRST {
             self.backoff = 0;
             self.rto = self.rto.max(AFTER_A_LOST_SYN);
         }
+        None
     }
 
     /// The timer expired: back off, and let no retransmitted segment be timed (Karn's algorithm,
@@ -185,7 +188,7 @@ impl RttEstimator {
         self.timed = None;
     }
 
-    fn measure(&mut self, rtt: Duration) {
+    fn measure(&mut self, rtt: Duration) -> Duration {
         let (srtt, rttvar) = match self.srtt {
             // Section 2.2.
             None => (rtt, Duration::from_nanos(rtt.as_nanos() / 2)),
@@ -202,6 +205,7 @@ impl RttEstimator {
         let least = self.rules.granularity.max(self.rules.margin);
         let margin = least.max(rttvar.times(4));
         self.rto = (srtt + margin).max(self.rules.min).min(self.rules.max);
+        rtt
     }
 }
 

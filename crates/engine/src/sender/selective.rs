@@ -37,6 +37,8 @@ pub(super) struct Selective {
 enum Phase {
     #[default]
     Open,
+    /// The window is being reduced for a mark, until this is acknowledged (RFC 3168; Linux: CWR).
+    Reducing(Offset),
     /// Until this is acknowledged (RecoveryPoint).
     FastRecovery(Offset),
     /// After a time-out, until all that was sent before it is acknowledged.
@@ -44,10 +46,20 @@ enum Phase {
 }
 
 impl Phase {
+    /// Whether something lost is being sent again.
+    fn repairs(self) -> bool {
+        matches!(self, Self::FastRecovery(_) | Self::AfterTimeout(_))
+    }
+
+    /// Whether the window is being reduced, and does not grow.
+    fn reduces(self) -> bool {
+        matches!(self, Self::Reducing(_) | Self::FastRecovery(_))
+    }
+
     fn ends_at(self) -> Option<Offset> {
         match self {
             Self::Open => None,
-            Self::FastRecovery(end) | Self::AfterTimeout(end) => Some(end),
+            Self::Reducing(end) | Self::FastRecovery(end) | Self::AfterTimeout(end) => Some(end),
         }
     }
 }
@@ -60,6 +72,20 @@ pub(super) struct Report<'a> {
     pub(super) acked: Acked,
     /// How long ago the echoed timestamp was sent.
     pub(super) echo_age: Option<Duration>,
+    /// It tells of a mark that nothing was done about yet (RFC 3168).
+    pub(super) marked: bool,
+}
+
+/// What an acknowledgment told of deliveries.
+#[derive(Clone, Copy, Debug, Default)]
+struct Heard {
+    /// It acknowledged or SACKed something new.
+    news: bool,
+    /// The DSACK among its blocks.
+    duplicate: Option<Span>,
+    /// The round trip of the last segment that it acknowledged, if nothing that it acknowledged was
+    /// sent twice.
+    round_trip: Option<Duration>,
 }
 
 impl Selective {
@@ -75,9 +101,10 @@ impl Selective {
     fn leave_if_over(&mut self, ack: Offset) -> bool {
         let over = self.phase.ends_at().is_some_and(|end| ack >= end);
         if over {
+            let repaired = self.phase.repairs();
             self.phase = Phase::Open;
             self.rescued = false;
-            if let Some(rack) = &mut self.rack {
+            if let Some(rack) = self.rack.as_mut().filter(|_| repaired) {
                 rack.recovery_ended();
             }
         }
@@ -100,6 +127,8 @@ pub struct LossView {
     pub retransmitted: u32,
     /// How far the network reordered segments so far, in octets.
     pub reordering: u64,
+    /// How often acknowledgments told of reordering.
+    pub reorderings: u32,
 }
 
 /// Where loss recovery stands, in Linux's words (`tcpi_ca_state`).
@@ -132,6 +161,7 @@ impl Sender {
             state: match selective.phase {
                 Phase::Open if sacked > 0 => LossState::Disorder,
                 Phase::Open => LossState::Open,
+                Phase::Reducing(_) => LossState::Reducing,
                 Phase::FastRecovery(_) => LossState::Recovery,
                 Phase::AfterTimeout(_) => LossState::Loss,
             },
@@ -143,6 +173,7 @@ impl Sender {
                 .filter(|t| t.retransmitted && !t.sacked && !t.lost)
                 .count() as u32,
             reordering: selective.rack.as_ref().map_or(0, Rack::reordering),
+            reorderings: selective.rack.as_ref().map_or(0, Rack::reorderings),
         }
     }
 
@@ -155,12 +186,12 @@ impl Sender {
         let before = self.phase();
         let delivered_before = self.delivered();
         let lost_before = self.lost_segments();
-        let (news, duplicate) = self.mark_delivered(report);
+        let heard = self.mark_delivered(report);
         let over = match &mut self.selective {
             Some(selective) => selective.leave_if_over(report.ack),
             None => return,
         };
-        if over && matches!(before, Phase::FastRecovery(_)) {
+        if over && before.reduces() {
             // RFC 6675, section 5, step (A): the window that recovery ended with goes on.
             self.vars.cwnd = match self.selective.as_mut().and_then(|s| s.reduction.take()) {
                 // RFC 9937, section 6.2: "at the end of recovery, set cwnd to ssthresh".
@@ -170,25 +201,33 @@ impl Sender {
         }
         let met = Met {
             ack: report.ack,
-            news,
-            duplicate_end: duplicate.map(|block| block.end),
+            news: heard.news,
+            duplicate_end: heard.duplicate.map(|block| block.end),
         };
         self.judge_probe(&met, report.acked.released);
         self.look_for_losses();
-        if matches!(self.phase(), Phase::FastRecovery(_)) {
-            if !matches!(before, Phase::FastRecovery(_)) {
+        if report.marked && self.phase() == Phase::Open {
+            self.begin_reducing(report.acked.released);
+        }
+        if self.phase().reduces() {
+            if !before.reduces() || over {
                 self.begin_rate_reduction(delivered_before);
             }
             let safe = report.acked.advanced && self.lost_segments() <= lost_before;
             self.reduce_by_rate(safe);
         }
-        let slow_start_or_avoidance = !matches!(before, Phase::FastRecovery(_))
-            && !matches!(self.phase(), Phase::FastRecovery(_));
-        if report.acked.released > 0 && slow_start_or_avoidance {
+        let slow_start_or_avoidance = !before.reduces() && !self.phase().reduces();
+        if slow_start_or_avoidance {
             // What was SACKed has been counted as delivered when it was; a window does not grow for
             // it twice (Linux: `acked_sacked`).
             let delivered = self.delivered() - delivered_before;
-            self.grow(delivered.min(report.acked.released));
+            let growth = match self.expects_reordering() {
+                true => delivered,
+                false => delivered.min(report.acked.released),
+            };
+            if growth > 0 {
+                self.grow(growth, heard.round_trip);
+            }
         }
         if report.acked.advanced {
             self.schedule_tail_probe();
@@ -197,6 +236,14 @@ impl Sender {
 
     fn phase(&self) -> Phase {
         self.selective.as_ref().map_or(Phase::Open, |s| s.phase)
+    }
+
+    /// Whether what comes out of order is late rather than lost on this path: what is SACKed then lets
+    /// the window grow, too (Linux: `tcp_may_raise_cwnd`).
+    fn expects_reordering(&self) -> bool {
+        let rack = self.selective.as_ref().and_then(|s| s.rack.as_ref());
+        let usual = u64::from(DUP_THRESH * self.vars.mss);
+        rack.is_some_and(|rack| rack.reordering() > usual)
     }
 
     fn delivered(&self) -> u64 {
@@ -213,29 +260,21 @@ impl Sender {
         Standing {
             now: self.vars.now,
             srtt: self.rtt.srtt(),
-            in_recovery: self.phase() != Phase::Open,
+            in_recovery: self.phase().repairs(),
         }
     }
 
-    /// Enters what was acknowledged and SACKed. Gives whether anything of it was new, and the DSACK
-    /// among the blocks.
-    fn mark_delivered(&mut self, report: &Report<'_>) -> (bool, Option<Span>) {
+    /// Enters what was acknowledged and SACKed.
+    fn mark_delivered(&mut self, report: &Report<'_>) -> Heard {
         let (now, una, max) = (self.vars.now, self.vars.una, self.vars.max);
         let Some(selective) = &mut self.selective else {
-            return (false, None);
+            return Heard::default();
         };
         let duplicate = duplicate_among(report.blocks, report.ack);
         let mut news = report.acked.advanced;
         let Selective { board, rack, .. } = &mut **selective;
         let mut rack = rack.as_mut();
         let echo_age = report.echo_age;
-        if report.acked.advanced {
-            board.acked(report.ack, |segment| {
-                if let Some(rack) = &mut rack {
-                    rack.delivered(segment, now, echo_age);
-                }
-            });
-        }
         // Only what is outstanding can be SACKed (RFC 5961's caution, for blocks).
         let sensible = |block: &Span| block.start >= una && block.end <= max && !block.is_empty();
         // The newest block stands first; several that are news at once (an ACK was lost) are no
@@ -247,20 +286,45 @@ impl Sender {
             known += 1;
         }
         blocks[..known].sort_unstable_by_key(|block| block.start);
+        // What this ACK SACKs does not overtake what it acknowledges.
+        let fack = rack.as_ref().map_or(Offset::SYN, |rack| rack.fack());
+        // In one order: what comes last is RACK's round trip (Linux: `tcp_sacktag_write_queue` before
+        // `tcp_clean_rtx_queue`).
         for block in &blocks[..known] {
             board.sacked(*block, |segment| {
                 news = true;
                 if let Some(rack) = &mut rack {
-                    rack.delivered(segment, now, echo_age);
+                    let fack = rack.fack();
+                    rack.delivered(segment, now, echo_age, fack);
                 }
             });
+        }
+        if let Some(rack) = &mut rack {
+            rack.count_reordering();
+        }
+        let (mut round_trip, mut certain) = (None, true);
+        if report.acked.advanced {
+            board.acked(report.ack, |segment| {
+                round_trip = Some(now.since(segment.sent_at));
+                certain &= !segment.retransmitted;
+                if let Some(rack) = &mut rack {
+                    rack.delivered(segment, now, echo_age, fack);
+                }
+            });
+        }
+        if let Some(rack) = &mut rack {
+            rack.count_reordering();
         }
         if let Some(rack) = rack
             && duplicate.is_some()
         {
             rack.duplicate_reported(una, self.vars.nxt);
         }
-        (news, duplicate)
+        Heard {
+            news,
+            duplicate,
+            round_trip: round_trip.filter(|_| certain),
+        }
     }
 
     /// RFC 8985, section 7.4: what the ACK, which took `released` octets out of the flight, says
@@ -289,11 +353,21 @@ impl Sender {
     fn reduce_window(&mut self, flight: u64) {
         // What SACKed segments made room for beyond the window does not count (RFC 6675, section 5,
         // step 4.2).
-        let flight = flight.min(self.vars.cwnd);
+        let flight = self.to_reduce(flight.min(self.vars.cwnd));
         let (window, congestion) = self.window();
         congestion.on_loss(window, flight);
+        self.ecn.reduced(self.vars.max);
         // The pipe makes the inflation by duplicate ACKs needless (RFC 6675, section 5, step 4.2).
         self.vars.cwnd = self.vars.ssthresh;
+    }
+
+    /// RFC 3168, section 6.1.2: a mark reduces the window as a loss does.
+    fn begin_reducing(&mut self, released: u64) {
+        self.reduce_window(self.vars.outstanding() + released);
+        let max = self.vars.max;
+        if let Some(selective) = &mut self.selective {
+            selective.phase = Phase::Reducing(max);
+        }
     }
 
     /// The reordering timer says that what was late is lost. Nothing was delivered then, yet a segment
@@ -301,7 +375,7 @@ impl Sender {
     pub(super) fn look_for_losses_by_time(&mut self) {
         let before = self.phase();
         self.look_for_losses();
-        if before == Phase::Open && matches!(self.phase(), Phase::FastRecovery(_)) {
+        if !before.reduces() && self.phase().reduces() {
             let mss = u64::from(self.vars.mss);
             self.begin_rate_reduction(self.delivered().saturating_sub(mss));
             self.reduce_by_rate(false);
@@ -316,7 +390,7 @@ impl Sender {
             return;
         };
         let board = &mut selective.board;
-        let suspicious = board.sacked_segments() > 0 || selective.phase != Phase::Open;
+        let suspicious = board.sacked_segments() > 0 || selective.phase.repairs();
         if suspicious {
             let again = match &selective.rack {
                 Some(rack) => rack.detect_loss(board, &standing),
@@ -332,13 +406,17 @@ impl Sender {
                 reason: TimerReason::Reordering,
             }));
         }
-        let begins = board.has_lost() && selective.phase == Phase::Open;
+        let begins = board.has_lost() && !selective.phase.repairs();
         if begins {
+            // What is being reduced already is not reduced twice in a round trip.
+            let reducing = selective.phase.reduces();
             selective.phase = Phase::FastRecovery(self.vars.max);
             // TLP.end_seq = None: what the probe was for is known (RFC 8985, section 7.3).
             selective.probe = None;
             self.counters.fast_retransmits += 1;
-            self.reduce_window(self.vars.outstanding());
+            if !reducing {
+                self.reduce_window(self.vars.outstanding());
+            }
         }
         self.resend.set_wanted(self.may_resend());
         if begins {
@@ -364,7 +442,7 @@ impl Sender {
             let room = self.vars.cwnd.saturating_sub(selective.board.pipe());
             let span = self.cut(span, stamp);
             let forced = self.resend.take_force();
-            if span.len() > room && !forced {
+            if !forced && (span.len() > room || !self.leaves_by_rate(span.len() as u32)) {
                 return;
             }
             self.send_again(span, stamp, out);
@@ -441,7 +519,7 @@ impl Sender {
             return;
         };
         let wanted = selective.rack.is_some()
-            && selective.phase == Phase::Open
+            && !selective.phase.repairs()
             && selective.probe.is_none()
             && selective.board.sacked_segments() == 0
             && selective.board.segments() > 0;

@@ -1,5 +1,6 @@
 //! The sender's timers: retransmission, persist, and the bound of a hold.
 
+use super::device::RETRY;
 use super::{RttEstimator, Sender, Vars};
 use crate::time::{Deadline, Duration, Instant};
 
@@ -128,6 +129,20 @@ impl Timers {
         self.unanswered_probes = 0;
     }
 
+    /// What was to leave could not: the next try comes after `interval`.
+    pub(super) fn resource_probe(&mut self, now: Instant, interval: Duration) {
+        if self.unanswered_probes == 0 {
+            self.since = now;
+        }
+        self.unanswered_probes += 1;
+        self.persist = self.at_most_user_timeout(now + interval);
+    }
+
+    /// The retransmission could not leave: the time-out comes again after `interval`, not backed off.
+    fn retransmit_after(&mut self, now: Instant, interval: Duration) {
+        self.retransmit = self.at_most_user_timeout(now + interval);
+    }
+
     /// Whether a closed window has been probed as often as anything is retransmitted, answered or not.
     fn probed_enough(&self, rtt: &RttEstimator) -> bool {
         self.persist_backoff > rtt.patience()
@@ -190,6 +205,7 @@ impl Sender {
             .min(early.into())
             .min(hold.into())
             .min(pace.into())
+            .min(self.pacer_deadline().into())
     }
 
     /// The earliest deadline and what it is for.
@@ -215,6 +231,11 @@ impl Sender {
             && Deadline::at(pace.next) < first.0
         {
             first = (Deadline::at(pace.next), TimerReason::Pace);
+        }
+        if let Some(next) = self.pacer_deadline()
+            && Deadline::at(next) < first.0
+        {
+            first = (Deadline::at(next), TimerReason::Pace);
         }
         first
     }
@@ -252,6 +273,7 @@ impl Sender {
                 if let Some(pace) = &mut self.pace {
                     pace.waiting = false;
                 }
+                self.stop_waiting_for_the_pacer();
                 Expired::Pass
             }
             TimerReason::Reordering => {
@@ -261,7 +283,10 @@ impl Sender {
             }
             TimerReason::TailProbe => {
                 self.timers.early = None;
-                Expired::TailProbe
+                match self.device_full {
+                    true => Expired::Nothing,
+                    false => Expired::TailProbe,
+                }
             }
             // RFC 9293, section 3.8.6.1: a peer that answers may keep its window closed for ever;
             // one that does not is gone.
@@ -270,6 +295,10 @@ impl Sender {
                     || self.timers.unanswered_probes > 0 && self.timers.user_timeout_over(now) =>
             {
                 Expired::GiveUp
+            }
+            TimerReason::Persist if self.device_full => {
+                self.try_the_device_later(now);
+                Expired::Nothing
             }
             TimerReason::Persist => {
                 self.timers.unanswered_probes += 1;
@@ -282,6 +311,10 @@ impl Sender {
             {
                 Expired::GiveUp
             }
+            TimerReason::Retransmit if self.device_full => {
+                self.timers.retransmit_after(now, RETRY);
+                Expired::Nothing
+            }
             TimerReason::Retransmit => {
                 self.timers.retransmit = Deadline::OFF;
                 self.go_back();
@@ -292,8 +325,12 @@ impl Sender {
 
     /// Turns every timer off: the connection is gone.
     pub(crate) fn stop_timers(&mut self) {
-        self.timers = Timers::new(self.timers.user_timeout);
+        self.timers = Timers {
+            unanswered_probes: self.timers.unanswered_probes,
+            ..Timers::new(self.timers.user_timeout)
+        };
         self.hold = None;
         self.pace = None;
+        self.stop_waiting_for_the_pacer();
     }
 }

@@ -67,7 +67,11 @@ fn flags(letters: &str) -> Result<Flags, String> {
             'R' => Flags::RST,
             'P' => Flags::PSH,
             '.' => Flags::ACK,
-            _ => return Err(format!("`{letter}` is none of F S R P .")),
+            'E' => Flags::ECE,
+            'W' => Flags::CWR,
+            't' => Flags::ECT,
+            'c' => Flags::CE,
+            _ => return Err(format!("`{letter}` is none of F S R P . E W t c")),
         }))
     })
 }
@@ -120,6 +124,10 @@ pub(crate) fn notation(segment: &Segment) -> String {
         (Flags::RST, 'R'),
         (Flags::PSH, 'P'),
         (Flags::ACK, '.'),
+        (Flags::ECE, 'E'),
+        (Flags::CWR, 'W'),
+        (Flags::ECT, 't'),
+        (Flags::CE, 'c'),
     ];
     let flags: String = letters
         .iter()

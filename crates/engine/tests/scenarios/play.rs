@@ -344,6 +344,10 @@ impl Player {
                 self.connection.set_device_busy(now, busy, &mut self.outbox);
                 self.collect()
             }
+            Call::DeviceFull { full } => {
+                self.connection.set_device_full(now, full, &mut self.outbox);
+                self.collect()
+            }
             Call::Policy(ref name) => {
                 let policy = SendPolicy::named(name)
                     .ok_or_else(|| Parted::new("a registered policy", name.as_str()))?;

@@ -90,6 +90,9 @@ pub(crate) enum Call {
     Poll,
     Nodelay(bool),
     Cork(bool),
+    DeviceFull {
+        full: bool,
+    },
     Device {
         busy: bool,
     },
@@ -272,6 +275,8 @@ fn call(words: &[&str], ends: Ends) -> Result<Call, String> {
         ["poll"] => Call::Poll,
         ["nodelay", word] => Call::Nodelay(on(word)?),
         ["cork", word] => Call::Cork(on(word)?),
+        ["device", "full"] => Call::DeviceFull { full: true },
+        ["device", "not-full"] => Call::DeviceFull { full: false },
         ["device", "busy"] => Call::Device { busy: true },
         ["device", "free"] => Call::Device { busy: false },
         ["policy", name] => Call::Policy((*name).into()),

@@ -1,7 +1,7 @@
 //! From a script's settings to a connection. Sizes are octets, times carry their unit.
 
 use tinygram_engine::connection::{Config, Connection};
-use tinygram_engine::extensions::{Extensions, Keepalive};
+use tinygram_engine::extensions::{Ecn, Extensions, Keepalive, SlowStartExit};
 use tinygram_engine::receiver::ReceiverConfig;
 use tinygram_engine::receiver::ack_policy::{AckPolicy, AckTimer};
 use tinygram_engine::sender::congestion::Congestion;
@@ -128,6 +128,15 @@ pub(crate) fn stage(setup: &Setup, instead: Instead<'_>) -> Result<Stage, Unread
                         switch_on(&mut config.extensions, name)?;
                     }
                 }
+                ("ecn", ["if-asked"]) => config.extensions.ecn = Some(Ecn::IfAsked),
+                ("ecn", ["ask"]) => config.extensions.ecn = Some(Ecn::Ask { again: 0 }),
+                ("slow-start-exit", [name]) => {
+                    config.extensions.slow_start_exit = Some(match *name {
+                        "hystart" => SlowStartExit::Hystart,
+                        "hystart-plus-plus" => SlowStartExit::HystartPlusPlus,
+                        _ => return Err(format!("no end of slow start `{name}`")),
+                    });
+                }
                 ("more", ["in-every-variant"]) => sender.more_in_every_variant = true,
                 ("open", ["closed"]) => closed = true,
                 (key, values) => return Err(format!("no setting `{key} {}`", values.join(" "))),
@@ -190,6 +199,11 @@ fn switch_on(extensions: &mut Extensions, name: &str) -> Result<(), String> {
         "black-hole-detection" => &mut extensions.black_hole_detection,
         "blind-attack-defence" => &mut extensions.blind_attack_defence,
         "limited-transmit" => &mut extensions.limited_transmit,
+        "rate-reduction" => &mut extensions.rate_reduction,
+        "pacing" => &mut extensions.pacing,
+        "reduces-the-window" => &mut extensions.reduces_the_window,
+        "silent-to-unsent-acks" => &mut extensions.silent_to_unsent_acks,
+        "empty-window-probes" => &mut extensions.empty_window_probes,
         _ => return Err(format!("no extension `{name}`")),
     };
     *switch = true;

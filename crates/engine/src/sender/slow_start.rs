@@ -1,0 +1,238 @@
+//! The end of slow start before anything is lost: HyStart as Linux has it, and HyStart++ (RFC 9406).
+//! Both watch the least round trip of a round; their names are their sources'.
+
+use super::Sender;
+use crate::extensions::SlowStartExit;
+use crate::offset::Offset;
+use crate::time::{Duration, Instant};
+
+/// N_RTT_SAMPLE (RFC 9406, section 4.2); `HYSTART_MIN_SAMPLES`.
+const SAMPLES: u32 = 8;
+/// MIN_RTT_THRESH and MAX_RTT_THRESH (section 4.2); `HYSTART_DELAY_MIN` and `HYSTART_DELAY_MAX`.
+const LEAST_RISE: Duration = Duration::from_millis(4);
+const MOST_RISE: Duration = Duration::from_millis(16);
+/// MIN_RTT_DIVISOR (section 4.2).
+const RISE_DIVISOR: u64 = 8;
+/// CSS_GROWTH_DIVISOR and CSS_ROUNDS (section 4.2).
+const CSS_GROWTH_DIVISOR: u64 = 4;
+const CSS_ROUNDS: u32 = 5;
+/// `hystart_low_window`, in segments: below it HyStart does not look.
+const LOW_WINDOW: u64 = 16;
+/// `hystart_ack_delta_us`: ACKs that come closer are of one train.
+const TRAIN_GAP: Duration = Duration::from_millis(2);
+/// What a train of four packets of the device's may take on top, at most (`hystart_ack_delay`).
+const MOST_TRAIN_DELAY: Duration = Duration::from_millis(1);
+const TRAIN_OCTETS: u64 = 4 * 65_536;
+
+/// The memory of a slow start.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct SlowStart {
+    kind: SlowStartExit,
+    /// What is acknowledged when the round ends (windowEnd; `end_seq`).
+    window_end: Offset,
+    round_start: Instant,
+    /// The last ACK of the train.
+    last_ack: Instant,
+    /// rttSampleCount.
+    samples: u32,
+    /// currentRoundMinRTT and lastRoundMinRTT.
+    current: Option<Duration>,
+    last: Option<Duration>,
+    /// The least round trip since slow start began (`delay_min`).
+    least: Option<Duration>,
+    /// Conservative Slow Start: cssBaselineMinRtt, and how many of its rounds have ended.
+    conservative: Option<(Duration, u32)>,
+    found: bool,
+}
+
+/// An ACK in slow start.
+#[derive(Clone, Copy, Debug)]
+struct Heard {
+    now: Instant,
+    una: Offset,
+    nxt: Offset,
+    round_trip: Duration,
+    /// The window in segments.
+    window: u64,
+    /// Octets a second at which the kernel would pace.
+    rate: u64,
+    paced: bool,
+}
+
+/// What is to become of slow start.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Advice {
+    Double,
+    /// Conservative Slow Start.
+    Slowly,
+    Leave,
+}
+
+impl SlowStart {
+    pub(super) fn new(kind: SlowStartExit) -> Self {
+        Self {
+            kind,
+            window_end: Offset::FIRST,
+            round_start: Instant::ZERO,
+            last_ack: Instant::ZERO,
+            samples: 0,
+            current: None,
+            last: None,
+            least: None,
+            conservative: None,
+            found: false,
+        }
+    }
+
+    fn on_ack(&mut self, heard: &Heard) -> Advice {
+        self.least = Some(
+            self.least
+                .map_or(heard.round_trip, |least| least.min(heard.round_trip)),
+        );
+        if self.found {
+            return Advice::Double;
+        }
+        self.found = match self.kind {
+            SlowStartExit::Hystart => self.hystart(heard),
+            SlowStartExit::HystartPlusPlus => self.hystart_plus_plus(heard),
+        };
+        match (self.found, self.conservative) {
+            (true, _) => Advice::Leave,
+            (false, Some(_)) => Advice::Slowly,
+            (false, None) => Advice::Double,
+        }
+    }
+
+    /// `hystart_update`: whether slow start is to end.
+    fn hystart(&mut self, heard: &Heard) -> bool {
+        if heard.una > self.window_end {
+            self.begin_round(heard);
+        }
+        if heard.window < LOW_WINDOW {
+            return false;
+        }
+        let least = self.least.unwrap_or(heard.round_trip);
+        if heard.now.since(self.last_ack) <= TRAIN_GAP {
+            self.last_ack = heard.now;
+            let most = TRAIN_OCTETS * 1_000_000_000 / heard.rate.max(1);
+            let delay = MOST_TRAIN_DELAY.min(Duration::from_nanos(most));
+            // "Pacing might have delayed packets up to RTT/2 during slow start."
+            let share = if heard.paced { 1 } else { 2 };
+            let threshold = Duration::from_nanos((least + delay).as_nanos() / share);
+            if heard.now.since(self.round_start) > threshold {
+                return true;
+            }
+        }
+        let current = self
+            .current
+            .map_or(heard.round_trip, |it| it.min(heard.round_trip));
+        self.current = Some(current);
+        if self.samples < SAMPLES {
+            self.samples += 1;
+            return false;
+        }
+        current > least + rise(least)
+    }
+
+    /// RFC 9406, section 4.2: whether slow start is to end.
+    fn hystart_plus_plus(&mut self, heard: &Heard) -> bool {
+        if heard.una >= self.window_end {
+            self.begin_round(heard);
+            if let Some((_, rounds)) = &mut self.conservative {
+                *rounds += 1;
+                if *rounds >= CSS_ROUNDS {
+                    return true;
+                }
+            }
+        }
+        let current = self
+            .current
+            .map_or(heard.round_trip, |it| it.min(heard.round_trip));
+        self.current = Some(current);
+        self.samples += 1;
+        if self.samples < SAMPLES {
+            return false;
+        }
+        match (self.conservative, self.last) {
+            // "If the flow exits CSS ... the slow start was exited prematurely".
+            (Some((baseline, _)), _) if current < baseline => self.conservative = None,
+            (None, Some(last)) if current >= last + rise(last) => {
+                self.conservative = Some((current, 0));
+            }
+            _ => {}
+        }
+        false
+    }
+
+    fn begin_round(&mut self, heard: &Heard) {
+        self.window_end = heard.nxt;
+        self.round_start = heard.now;
+        self.last_ack = heard.now;
+        self.last = self.current.or(self.last);
+        self.current = None;
+        self.samples = 0;
+    }
+}
+
+/// RttThresh (RFC 9406, section 4.2; `HYSTART_DELAY_THRESH`).
+fn rise(least: Duration) -> Duration {
+    Duration::from_nanos(least.as_nanos() / RISE_DIVISOR).clamp(LEAST_RISE, MOST_RISE)
+}
+
+impl Sender {
+    /// An ACK in slow start, with the round trip that it measured: slow start may end with it. Gives how
+    /// much of `octets` the window may grow by.
+    #[inline]
+    pub(super) fn mind_slow_start(&mut self, octets: u64, round_trip: Option<Duration>) -> u64 {
+        match round_trip {
+            Some(round_trip) if self.slow_start.is_some() => {
+                self.advise_slow_start(octets, round_trip)
+            }
+            _ => octets,
+        }
+    }
+
+    #[inline(never)]
+    fn advise_slow_start(&mut self, octets: u64, round_trip: Duration) -> u64 {
+        let rate = self.pacing_rate().unwrap_or(u64::MAX);
+        let vars = &self.vars;
+        let heard = Heard {
+            now: vars.now,
+            una: vars.una,
+            nxt: vars.nxt,
+            round_trip,
+            window: vars.cwnd / u64::from(vars.mss),
+            rate,
+            paced: self.pacer.is_some(),
+        };
+        let slow = vars.cwnd < vars.ssthresh;
+        // RFC 9406, section 4.3: "HyStart++ ... only ... for the initial slow start".
+        let initial = vars.ssthresh >= self.cwnd_cap;
+        let Some(slow_start) = &mut self.slow_start else {
+            return octets;
+        };
+        if !slow || (slow_start.kind == SlowStartExit::HystartPlusPlus && !initial) {
+            return octets;
+        }
+        match slow_start.on_ack(&heard) {
+            Advice::Double => octets,
+            Advice::Slowly => octets / CSS_GROWTH_DIVISOR,
+            Advice::Leave => {
+                self.vars.ssthresh = self.vars.cwnd;
+                octets
+            }
+        }
+    }
+
+    /// After a time-out slow start begins anew.
+    pub(super) fn restart_slow_start(&mut self) {
+        if let Some(slow_start) = &mut self.slow_start {
+            **slow_start = SlowStart {
+                window_end: self.vars.nxt,
+                round_start: self.vars.now,
+                last_ack: self.vars.now,
+                ..SlowStart::new(slow_start.kind)
+            };
+        }
+    }
+}
