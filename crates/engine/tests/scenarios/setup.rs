@@ -199,7 +199,6 @@ fn switch_on(extensions: &mut Extensions, name: &str) -> Result<(), String> {
         "black-hole-detection" => &mut extensions.black_hole_detection,
         "blind-attack-defence" => &mut extensions.blind_attack_defence,
         "limited-transmit" => &mut extensions.limited_transmit,
-        "rate-reduction" => &mut extensions.rate_reduction,
         "pacing" => &mut extensions.pacing,
         "reduces-the-window" => &mut extensions.reduces_the_window,
         "silent-to-unsent-acks" => &mut extensions.silent_to_unsent_acks,

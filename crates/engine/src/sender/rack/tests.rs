@@ -42,7 +42,10 @@ impl Path {
 
     fn sacks_with_echo(&mut self, at: u64, number: u64, age: Option<Duration>) -> &mut Self {
         let Self { board, rack, .. } = self;
-        board.sacked(segment(number), |sent| rack.delivered(sent, at_ms(at), age));
+        let fack = rack.fack();
+        board.sacked(segment(number), |sent| {
+            rack.delivered(sent, at_ms(at), age, fack);
+        });
         self
     }
 
@@ -50,7 +53,8 @@ impl Path {
     fn acks(&mut self, at: u64, number: u64) -> &mut Self {
         let Self { board, rack, .. } = self;
         let ack = segment(number).end;
-        board.acked(ack, |sent| rack.delivered(sent, at_ms(at), None));
+        let fack = rack.fack();
+        board.acked(ack, |sent| rack.delivered(sent, at_ms(at), None, fack));
         self
     }
 
@@ -132,7 +136,8 @@ fn reordering_is_seen_where_a_lower_one_comes_later() {
     let mut path = Path::default();
     path.sends(0, 0..8).sacks(100, 5);
     let again = *path.board.iter().nth(5).expect("it was sent");
-    path.rack.delivered(&again, at_ms(100), None);
+    let fack = path.rack.fack();
+    path.rack.delivered(&again, at_ms(100), None, fack);
     assert_eq!(
         (path.rack.reordering_seen, path.rack.reordering()),
         (false, 0)
