@@ -39,7 +39,7 @@ pub struct Extensions {
     /// ACKs that are too old are challenged (RFC 5961, section 5), and challenges, those for RST and
     /// SYN included, are limited (section 7).
     pub blind_attack_defence: bool,
-    /// An ACK of what was never sent is dropped in silence, as Linux did until 6.12; without it, it is
+    /// An ACK of what was never sent is dropped in silence, as older kernels of Linux do (6.18 answers); without it, it is
     /// answered (RFC 9293, section 3.10.7.4; RFC 5961, section 5.2).
     pub silent_to_unsent_acks: bool,
     /// Probes of a closed window carry nothing and stand below what is acknowledged, as Linux's do
