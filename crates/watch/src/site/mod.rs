@@ -59,13 +59,14 @@ pub struct Frame {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub line: Option<u32>,
     /// It belongs to a library or a runtime, not to the program itself.
-    pub library: bool,
+    #[serde(rename = "library")]
+    pub is_library: bool,
 }
 
 impl CallSite {
     /// The site that these frames, the innermost first, come to.
     fn of(stack: Vec<Frame>) -> Option<Self> {
-        let own = stack.iter().find(|frame| !frame.library);
+        let own = stack.iter().find(|frame| !frame.is_library);
         let frame = own.or_else(|| stack.first())?.clone();
         Some(Self {
             function: frame.function,
@@ -121,12 +122,12 @@ impl Sites {
 mod tests {
     use super::*;
 
-    fn frame(function: &str, file: Option<&str>, line: Option<u32>, library: bool) -> Frame {
+    fn frame(function: &str, file: Option<&str>, line: Option<u32>, is_library: bool) -> Frame {
         Frame {
             function: function.into(),
             file: file.map(Into::into),
             line,
-            library,
+            is_library,
         }
     }
 

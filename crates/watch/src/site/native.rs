@@ -72,7 +72,7 @@ impl Programs {
             };
             match self.symbols.symbolize_single(&source, input) {
                 Ok(Symbolized::Sym(symbol)) => {
-                    frames_of(&symbol, program.library(address), &mut frames);
+                    frames_of(&symbol, program.is_library(address), &mut frames);
                 }
                 _ => frames.push(program.unnamed(address)),
             }
@@ -83,20 +83,20 @@ impl Programs {
 }
 
 /// A symbol's functions: what was inlined stands first.
-fn frames_of(symbol: &Sym<'_>, library: bool, frames: &mut Vec<Frame>) {
+fn frames_of(symbol: &Sym<'_>, is_library: bool, frames: &mut Vec<Frame>) {
     for inlined in symbol.inlined.iter().rev() {
         let place = inlined.code_info.as_ref();
-        frames.push(frame(&inlined.name, place, library));
+        frames.push(frame(&inlined.name, place, is_library));
     }
-    frames.push(frame(&symbol.name, symbol.code_info.as_deref(), library));
+    frames.push(frame(&symbol.name, symbol.code_info.as_deref(), is_library));
 }
 
-fn frame(name: &str, place: Option<&blazesym::symbolize::CodeInfo<'_>>, library: bool) -> Frame {
+fn frame(name: &str, place: Option<&blazesym::symbolize::CodeInfo<'_>>, is_library: bool) -> Frame {
     Frame {
         function: name.to_owned(),
         file: place.map(|place| place.to_path().to_string_lossy().into_owned()),
         line: place.and_then(|place| place.line),
-        library: library || is_runtime(name),
+        is_library: is_library || is_runtime(name),
     }
 }
 
@@ -121,7 +121,7 @@ struct Mapped {
     /// What is to be subtracted from an address to have the file's.
     bias: u64,
     name: String,
-    library: bool,
+    is_library: bool,
     file: Option<File>,
 }
 
@@ -135,7 +135,7 @@ impl Program {
                 continue;
             };
             let name = path.rsplit('/').next().unwrap_or(&path).to_owned();
-            let library = is_library(&name);
+            let is_library = is_library(&name);
             let file = File::open(&open_at).ok();
             let mut bias = range.start - map.offset;
             if let Some(octets) = file.as_ref().and_then(maps::octets)
@@ -149,7 +149,7 @@ impl Program {
                 range,
                 bias,
                 name,
-                library,
+                is_library,
                 file,
             });
         }
@@ -171,16 +171,16 @@ impl Program {
         self.module(address).is_some()
     }
 
-    fn library(&self, address: u64) -> bool {
-        self.module(address).is_some_and(|module| module.library)
+    fn is_library(&self, address: u64) -> bool {
+        self.module(address).is_some_and(|module| module.is_library)
     }
 
     /// A function that has no name: the file, and where in it.
     fn unnamed(&self, address: u64) -> Frame {
-        let (function, library) = match self.module(address) {
+        let (function, is_library) = match self.module(address) {
             Some(module) => {
                 let at = address.wrapping_sub(module.bias);
-                (format!("{}+{at:#x}", module.name), module.library)
+                (format!("{}+{at:#x}", module.name), module.is_library)
             }
             None => (format!("{address:#x}"), true),
         };
@@ -188,7 +188,7 @@ impl Program {
             function,
             file: None,
             line: None,
-            library,
+            is_library,
         }
     }
 

@@ -156,7 +156,7 @@ impl Interpreters {
                 frames.push(Frame {
                     function: code.name.clone(),
                     line: Some(code.line_at(instruction)),
-                    library: is_library(&code.file),
+                    is_library: is_library(&code.file),
                     file: Some(code.file.clone()),
                 });
             }

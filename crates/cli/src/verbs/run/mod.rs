@@ -61,8 +61,8 @@ pub(crate) struct Args {
     /// Unpack the library to this folder, or take it from there; else it is looked for beside this
     /// program and in /usr/lib/tinygram, and unpacked to /var/cache/tinygram (root) or the user's
     /// cache folder
-    #[arg(long, value_name = "DIR", conflicts_with = "cgroup")]
-    library_dir: Option<PathBuf>,
+    #[arg(long = "library-dir", value_name = "DIR", conflicts_with = "cgroup")]
+    preload_dir: Option<PathBuf>,
 
     /// For programs no library can reach: let the kernel set TCP_NODELAY on every connection of the
     /// program's control group; nothing is held
@@ -72,7 +72,7 @@ pub(crate) struct Args {
     /// Put --policy (flush-on-block or nodelay) in force in this running process, which was started
     /// under run, and show what it has done so far
     #[arg(long, value_name = "PID", conflicts_with_all = ["watchdog", "hold_below", "eager", "only", "stats",
-          "cgroup", "library_dir", "program"])]
+          "cgroup", "preload_dir", "program"])]
     switch: Option<u32>,
 
     /// The program and its arguments
@@ -165,7 +165,7 @@ const ALTERNATIVES: &str = "instead, tinygram run --cgroup sets TCP_NODELAY for 
      that receives: ip route change ... quickack 1";
 
 fn held(args: &Args, mut command: Command, file: &Path) -> Result<Done, Failure> {
-    let library = library::find(args.library_dir.as_deref())?;
+    let library = library::find(args.preload_dir.as_deref())?;
     if reach::is_traceable(file) {
         library::verify(file, &library)?;
     }
