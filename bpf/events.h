@@ -86,7 +86,7 @@ struct hold {
 
 /* Where a write was made: the registers and the stack of the thread at its call, while the hold that it
  * begins is on; and, of a thread that runs Python, the interpreter's own frames, the innermost first. */
-enum { STACK_OCTETS = 8192, PYTHON_FRAMES = 12 };
+enum { STACK_OCTETS = 32768, PYTHON_FRAMES = 12 };
 
 struct python_frame {
 	u64 code;         /* the code object */
@@ -167,7 +167,6 @@ struct late_ack {
 struct late {
 	u64 ack_ns;
 	u64 read_ns;
-	u32 what;
 	u32 late_us;
 	u32 length;
 	u32 before;

@@ -64,7 +64,7 @@ enum {
 	PACING_NEEDED = 1,
 	PENDING_LOSS_PROBE = 5,
 	FLAG_FIN = 1,
-	MOST_HEADERS = 18 + 40 + 60, /* Ethernet with a tag, IPv6, TCP with options */
+	TRUESIZE_PURE_ACK = 2, /* skb_set_tcp_pure_ack() */
 };
 
 struct in6_addr {
@@ -147,6 +147,7 @@ struct tcp_sock {
 struct sk_buff {
 	struct sock *sk;
 	u32 len;
+	u32 truesize;
 	u16 transport_header;
 	u8 *head;
 	u8 *data;

@@ -20,23 +20,35 @@ const volatile u64 least_late_ack_ns = 15000000;
 const volatile u8 tree_only = 0;  /* only processes in the tree, and whether their threads slept */
 const volatile u32 most_stacks = 0;  /* stacks taken each second and processor; of sockets never held before, an eighth */
 
-/* One per socket. */
+/* What was late, of an acknowledgment of ours. */
+enum late_state {
+	LATE_LEFT = 1,  /* it has left; what came behind it has not been read */
+	LATE_READ = 2,  /* that was read; whether it is answered is not known */
+};
+
+/* One per socket. The kernel puts it eight octets into a line of the processor's cache: what every write,
+ * segment and read looks at stands in the 56 octets of that line, so that looking costs one line. */
 struct conversation {
-	struct hold hold;  /* the present one, or the last; its writer is the last that was seen */
-	struct late late;  /* data that came right behind a late acknowledgment of ours */
 	u64 entered_ns;    /* when the present write began; 0 if not known */
 	u64 read_ns;       /* the last read that is not acknowledged yet, as far as is known; else 0 */
-	u64 late_ack_ns;   /* when an acknowledgment of ours left late; 0: none did since the last read */
-	u64 tally_ns;      /* since when the tally counts */
-	u64 tally_bytes;   /* bytes_sent then */
 	u64 write_ns;      /* the last write; 0: there was a read since */
-	u32 tally_segments;
+	u64 tally_ns;      /* since when the tally counts */
 	u32 tally_writes;
 	u32 tally_close;   /* writes close behind another */
 	u32 tally_slower;  /* short writes that a slower acknowledgment would have held */
 	u32 tally_turns;
-	u32 tally_short_holds;
 	u32 turn_read;     /* octets read since the last write */
+	u8 holds;          /* a hold is on */
+	u8 ended;          /* a hold has ended, and what came after is not known yet */
+	u8 more;           /* the present write said MSG_MORE */
+	u8 late_state;
+
+	struct hold hold;  /* the present one, or the last; its writer is the last that was seen */
+	struct late late;  /* data that came right behind a late acknowledgment of ours */
+	u64 late_ack_ns;   /* when it left */
+	u64 tally_bytes;   /* bytes_sent when the tally began */
+	u32 tally_segments;
+	u32 tally_short_holds;
 	u32 from;          /* the first octet held */
 	u32 until;         /* what had been written when it was last looked at */
 	u32 una;           /* the oldest octet unacknowledged when the hold began */
@@ -44,10 +56,8 @@ struct conversation {
 	u32 late_ack_us;
 	u32 ended_serial;  /* which hold that was */
 	u32 slept_before;  /* how often the writer had slept when the hold began */
-	u8 holds;          /* a hold is on */
-	u8 ended;          /* a hold has ended, and what came after is not known yet */
-	u8 more;           /* the present write said MSG_MORE */
 };
+_Static_assert(__builtin_offsetof(struct conversation, hold) == 56, "one line of the cache");
 
 struct {
 	NUMBER(type, MAP_TYPE_SK_STORAGE);
@@ -58,7 +68,7 @@ struct {
 
 struct {
 	NUMBER(type, MAP_TYPE_RINGBUF);
-	NUMBER(max_entries, 1 << 20);
+	NUMBER(max_entries, 1 << 21);
 } events SEC(".maps");
 
 /* Events for which there was no room. */
@@ -216,7 +226,7 @@ INLINE void say_late_ack(struct conversation *talk, u32 answered)
 {
 	struct late_ack *said = event(EVENT_LATE_ACK, sizeof *said);
 
-	talk->late.what = 0;
+	talk->late_state = talk->late_state & ~LATE_READ;
 	if (!said)
 		return;
 	said->uid = talk->hold.uid;
@@ -333,9 +343,12 @@ INLINE void sign(struct conversation *talk)
 
 INLINE struct conversation *conversation_of(struct sock *sk)
 {
-	struct conversation *talk = bpf_sk_storage_get(&conversations, sk, 0, STORAGE_CREATE);
+	struct conversation *talk = bpf_sk_storage_get(&conversations, sk, 0, 0);
 
-	if (talk && !talk->hold.what) {
+	if (talk)
+		return talk;
+	talk = bpf_sk_storage_get(&conversations, sk, 0, STORAGE_CREATE);
+	if (talk) {
 		talk->hold.what = EVENT_HOLD;
 		name(&talk->hold.ends, sk);
 	}
@@ -382,12 +395,12 @@ INLINE void read_registers(struct stack *said)
 /* A stack may end, and memory may not be there: then less is read. */
 INLINE u32 read_stack(u8 *octets, const void *from)
 {
-	if (!bpf_probe_read_user(octets, STACK_OCTETS, from))
-		return STACK_OCTETS;
-	if (!bpf_probe_read_user(octets, STACK_OCTETS / 4, from))
-		return STACK_OCTETS / 4;
-	if (!bpf_probe_read_user(octets, STACK_OCTETS / 16, from))
-		return STACK_OCTETS / 16;
+	u32 length;
+
+#pragma unroll
+	for (length = STACK_OCTETS; length >= STACK_OCTETS / 16; length /= 2)
+		if (!bpf_probe_read_user(octets, length, from))
+			return length;
 	return 0;
 }
 
@@ -507,7 +520,7 @@ int write_ended(u64 *context)
 		}
 		talk->holds = 0;
 	}
-	if (talk->late.what)
+	if (talk->late_state & LATE_READ)
 		say_late_ack(talk, 1);
 	if (talk->ended)
 		say_after(talk, after(tp->copied_seq, talk->rcv_nxt) ? AFTER_ANSWER : AFTER_WRITE);
@@ -604,8 +617,8 @@ int segment_leaves(u64 *context)
 	talk = bpf_sk_storage_get(&conversations, sk, 0, 0);
 	if (!talk || (!talk->holds && !talk->read_ns))
 		return 0;
-	/* Data acknowledges, too, and more than headers is data. */
-	if (!talk->holds && skb->len > MOST_HEADERS) {
+	/* Data acknowledges, too. */
+	if (!talk->holds && skb->truesize != TRUESIZE_PURE_ACK) {
 		talk->read_ns = 0;
 		return 0;
 	}
@@ -621,6 +634,7 @@ int segment_leaves(u64 *context)
 	if (!payload && talk->read_ns) {
 		now = bpf_ktime_get_ns();
 		if (now - talk->read_ns >= least_late_ack_ns) {
+			talk->late_state |= LATE_LEFT;
 			talk->late_ack_ns = now;
 			talk->late_ack_us = (now - talk->read_ns) / 1000;
 		}
@@ -675,10 +689,10 @@ int read_ended(u64 *context)
 	}
 	/* When the last segment came, in all likelihood the one that is read. */
 	now = tp->tcp_mstamp * 1000;
-	if (talk->late_ack_ns) {
-		if (talk->late.what)
+	if (talk->late_state & LATE_LEFT) {
+		if (talk->late_state & LATE_READ)
 			say_late_ack(talk, 0);
-		talk->late.what = EVENT_LATE_ACK;
+		talk->late_state = LATE_READ;
 		talk->late.min_rtt_us = tp->rtt_min.s[0].v;
 		talk->late.mss = tp->mss_cache;
 		talk->late.read_ns = now;
@@ -686,7 +700,6 @@ int read_ended(u64 *context)
 		talk->late.late_us = talk->late_ack_us;
 		talk->late.length = length;
 		talk->late.before = talk->turn_read;
-		talk->late_ack_ns = 0;
 		sign(talk);
 	}
 	talk->turn_read += length;
@@ -713,7 +726,7 @@ int socket_ends(u64 *context)
 		say_hold(talk, talk->until, tp->rcv_nxt, now, ENDED_NEVER);
 	if (talk->ended)
 		say_after(talk, tp->rcv_nxt != talk->rcv_nxt ? AFTER_PEERS_CLOSE : AFTER_CLOSE);
-	if (talk->late.what)
+	if (talk->late_state & LATE_READ)
 		say_late_ack(talk, 0);
 	if (talk->tally_ns)
 		say_tally(tp, talk, now);
