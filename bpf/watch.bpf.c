@@ -398,7 +398,7 @@ INLINE u32 read_stack(u8 *octets, const void *from)
 	u32 length;
 
 #pragma unroll
-	for (length = STACK_OCTETS; length >= STACK_OCTETS / 16; length /= 2)
+	for (length = STACK_OCTETS; length >= STACK_OCTETS / 64; length /= 2)
 		if (!bpf_probe_read_user(octets, length, from))
 			return length;
 	return 0;
