@@ -1,5 +1,5 @@
 //! Which function, and where it can be known which line, makes the write that is held: of programs in
-//! C, Rust, Go and Python that ask in two writes.
+//! C, Rust, Go, Python and JavaScript that ask in two writes.
 
 mod common;
 
@@ -119,6 +119,26 @@ fn python_names_its_function_and_its_line() {
     if tried == 0 {
         println!("skipped: no Python from 3.11 to 3.13 is installed");
     }
+}
+
+/// V8 writes into its map where a function begins; not where in it the call is.
+#[test]
+fn node_names_its_function_by_the_map_of_its_code() {
+    if Command::new("node").arg("--version").output().is_err() {
+        println!("skipped: node is not installed");
+        return;
+    }
+    let script = source("asks.js");
+    let mut node = Command::new("node");
+    // Sparkplug, so that there is code to be named from the first call on.
+    node.args(["--perf-basic-prof", "--sparkplug", "--always-sparkplug"])
+        .arg(&script);
+    let Some(site) = site(&mut node) else {
+        return;
+    };
+    assert_eq!(site.function, "askInTwoWrites", "{site:#?}");
+    assert_eq!(site.file.as_deref(), script.to_str(), "{site:#?}");
+    assert_eq!(site.line, Some(line_here("asks.js")), "{site:#?}");
 }
 
 /// Where most of the held writes of a program were made; the port to ask is its argument.

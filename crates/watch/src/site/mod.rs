@@ -7,6 +7,7 @@
 
 mod maps;
 mod native;
+mod perf_map;
 mod python;
 
 use std::fmt;

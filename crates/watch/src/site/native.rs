@@ -7,19 +7,20 @@ use std::os::fd::AsRawFd;
 use std::path::PathBuf;
 use std::rc::Rc;
 
-use blazesym::Pid;
-use blazesym::symbolize::source::{Elf, Process as InProcess, Source};
+use blazesym::symbolize::source::{Elf, Source};
 use blazesym::symbolize::{Input, Sym, Symbolized, Symbolizer};
 use framehop::{CacheNative, FrameAddress, Module, ModuleSectionInfo, Unwinder, UnwinderNative};
 use memmap2::Mmap;
 use object::{Object, ObjectSection, ObjectSegment};
 
+use super::perf_map::PerfMaps;
 use super::{Frame, Stack, maps};
 
 /// Programs whose stacks were unwound.
 pub(super) struct Programs {
     known: HashMap<u32, Program>,
     symbols: Symbolizer,
+    made: PerfMaps,
 }
 
 impl Default for Programs {
@@ -27,6 +28,7 @@ impl Default for Programs {
         Self {
             known: HashMap::new(),
             symbols: Symbolizer::new(),
+            made: PerfMaps::default(),
         }
     }
 }
@@ -49,36 +51,47 @@ impl Programs {
             *program = Program::of(stack.pid);
         }
         let addresses = program.unwind(stack);
-        self.name(stack.pid, &addresses, &self.known[&stack.pid])
-    }
-
-    /// By the file that the code is from, which stays open when its process ends; code made at run time by
-    /// the process' perf map.
-    fn name(&self, pid: u32, addresses: &[u64], program: &Program) -> Vec<Frame> {
+        let program = &self.known[&stack.pid];
         let mut frames = Vec::new();
-        for &address in addresses {
-            let module = program.module(address);
-            let file = module.and_then(|module| Some((module, module.file.as_ref()?)));
-            let (source, input) = match file {
-                Some((module, file)) => {
-                    let path = format!("/proc/self/fd/{}", file.as_raw_fd());
-                    let at = address.wrapping_sub(module.bias);
-                    (Source::Elf(Elf::new(path)), Input::VirtOffset(at))
-                }
-                None => (
-                    Source::Process(InProcess::new(Pid::from(pid))),
-                    Input::AbsAddr(address),
-                ),
+        // Those that stand for code made at run time.
+        let mut made = Vec::new();
+        for address in addresses {
+            let of_map = match program.module(address) {
+                None => self.made.frame(stack.pid, address),
+                Some(_) => None,
             };
-            match self.symbols.symbolize_single(&source, input) {
-                Ok(Symbolized::Sym(symbol)) => {
-                    frames_of(&symbol, program.is_library(address), &mut frames);
+            match of_map {
+                Some(frame) => {
+                    made.push(frames.len());
+                    frames.push(frame);
                 }
-                _ => frames.push(program.unnamed(address)),
+                None => name(&self.symbols, address, program, &mut frames),
+            }
+        }
+        if made.iter().any(|&at| !frames[at].is_library) {
+            // What was compiled before is the machinery that runs the program.
+            for (at, frame) in frames.iter_mut().enumerate() {
+                frame.is_library |= made.binary_search(&at).is_err();
             }
         }
         frames.truncate(MOST_FRAMES);
         frames
+    }
+}
+
+/// Names what is at `address` by the file that the code is from, which stays open when its process ends.
+fn name(symbols: &Symbolizer, address: u64, program: &Program, frames: &mut Vec<Frame>) {
+    let module = program.module(address);
+    let named = module
+        .and_then(|module| Some((module, module.file.as_ref()?)))
+        .and_then(|(module, file)| {
+            let source = Source::Elf(Elf::new(format!("/proc/self/fd/{}", file.as_raw_fd())));
+            let at = Input::VirtOffset(address.wrapping_sub(module.bias));
+            symbols.symbolize_single(&source, at).ok()
+        });
+    match named {
+        Some(Symbolized::Sym(symbol)) => frames_of(&symbol, program.is_library(address), frames),
+        _ => frames.push(program.unnamed(address)),
     }
 }
 

@@ -1,0 +1,238 @@
+//! Names of code that a program made at run time, as far as it writes them into `/tmp/perf-PID.map`: Node
+//! with `--perf-basic-prof`, Java by `jcmd PID Compiler.perfmap` or an agent.
+//!
+//! The format is that of `tools/perf/Documentation/jit-interface.txt` in Linux: a line each of start, size
+//! (both hexadecimal) and name. The file grows while it is read, so its last line may be half there; the
+//! JDK writes `0x` before its numbers. A line that says nothing is passed over.
+
+use std::collections::{BTreeMap, HashMap};
+use std::fs::{self, File, OpenOptions};
+use std::io::{Read, Seek, SeekFrom};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+
+use super::Frame;
+
+/// The maps of the processes that were asked for.
+#[derive(Default)]
+pub(super) struct PerfMaps {
+    known: HashMap<u32, PerfMap>,
+}
+
+#[derive(Default)]
+struct PerfMap {
+    /// The file's number in its file system, and how much of it has been read.
+    inode: u64,
+    read: u64,
+    /// By its start: the length, and the name. What is written later is there now.
+    functions: BTreeMap<u64, (u64, String)>,
+}
+
+impl PerfMaps {
+    /// The function at `address` in `pid`; none if no map says.
+    pub(super) fn frame(&mut self, pid: u32, address: u64) -> Option<Frame> {
+        if self.known.len() >= MOST_MAPS && !self.known.contains_key(&pid) {
+            self.known.clear();
+        }
+        let map = self.known.entry(pid).or_default();
+        if map.name(address).is_none() {
+            map.read_on(pid);
+        }
+        map.name(address).map(frame)
+    }
+}
+
+impl PerfMap {
+    fn name(&self, address: u64) -> Option<&str> {
+        let (start, (length, name)) = self.functions.range(..=address).next_back()?;
+        (address - start < *length).then_some(name)
+    }
+
+    /// Reads what has been added since it was last read. A process that has ended leaves what is known.
+    fn read_on(&mut self, pid: u32) {
+        let Some((mut file, inode, length)) = open(pid) else {
+            return;
+        };
+        if inode != self.inode || length < self.read {
+            *self = Self {
+                inode,
+                ..Self::default()
+            };
+        }
+        let mut text = Vec::new();
+        let added = file
+            .seek(SeekFrom::Start(self.read))
+            .and_then(|_| file.take(MOST_OCTETS).read_to_end(&mut text));
+        let whole = text.iter().rposition(|&octet| octet == b'\n');
+        if let (Ok(_), Some(end)) = (added, whole) {
+            self.read += end as u64 + 1;
+            self.add(&text[..end]);
+        }
+    }
+
+    fn add(&mut self, text: &[u8]) {
+        for line in text.split(|&octet| octet == b'\n') {
+            if let Some((start, length, name)) = function(&String::from_utf8_lossy(line)) {
+                self.functions.insert(start, (length, name.to_owned()));
+            }
+        }
+    }
+}
+
+/// The map of `pid`, where its own file system has it, under the number that it knows itself by.
+fn open(pid: u32) -> Option<(File, u64, u64)> {
+    let status = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
+    let numbers = status.lines().find_map(|line| line.strip_prefix("NStgid:"));
+    let own = numbers.and_then(|numbers| numbers.split_whitespace().next_back());
+    let own = own.map_or_else(|| pid.to_string(), str::to_owned);
+    let mut options = OpenOptions::new();
+    // Anybody may put something there: no pipe shall make this wait, and no link lead away.
+    options
+        .read(true)
+        .custom_flags(libc::O_NONBLOCK | libc::O_NOFOLLOW);
+    let file = options
+        .open(format!("/proc/{pid}/root/tmp/perf-{own}.map"))
+        .ok()?;
+    let about = file.metadata().ok()?;
+    about.is_file().then(|| (file, about.ino(), about.len()))
+}
+
+/// Start, length and name.
+fn function(line: &str) -> Option<(u64, u64, &str)> {
+    let mut words = line.splitn(3, ' ');
+    let mut number = || {
+        let word = words.next()?;
+        u64::from_str_radix(word.trim_start_matches("0x"), 16).ok()
+    };
+    let (start, length) = (number()?, number()?);
+    let name = words.next()?.trim();
+    (!name.is_empty()).then_some((start, length, name))
+}
+
+/// V8 says the file and the place in it where a function begins; the JDK its signature.
+fn frame(name: &str) -> Frame {
+    v8(name).or_else(|| java(name)).unwrap_or_else(|| Frame {
+        function: name.to_owned(),
+        file: None,
+        line: None,
+        is_library: true,
+    })
+}
+
+/// `JS:~ask /srv/app.js:2:13`; the mark behind the colon tells how it was compiled.
+fn v8(name: &str) -> Option<Frame> {
+    let (kind, rest) = name.split_once(':')?;
+    if !["JS", "LazyCompile", "Function", "Eval", "Script"].contains(&kind) {
+        return None;
+    }
+    let rest = rest.trim_start_matches(['~', '^', '+', '*', '\'']);
+    let (function, place) = rest.split_once(' ')?;
+    let mut parts = place.rsplitn(3, ':');
+    let (_column, line, file) = (parts.next()?, parts.next()?, parts.next()?);
+    let function = match function {
+        "" => "(anonymous)",
+        function => function,
+    };
+    Some(Frame {
+        function: function.to_owned(),
+        file: Some(file.trim_start_matches("file://").to_owned()),
+        line: line.parse().ok(),
+        is_library: file.starts_with("node:") || file.contains("/node_modules/"),
+    })
+}
+
+/// `void Shop.ask(java.io.OutputStream, java.io.InputStream)`.
+fn java(name: &str) -> Option<Frame> {
+    let (head, _) = name.split_once('(')?;
+    let function = head.rsplit(' ').next()?;
+    let is_library = JAVA_LIBRARIES
+        .iter()
+        .any(|package| function.starts_with(package));
+    (function.contains('.') && !name.contains("::")).then(|| Frame {
+        function: function.to_owned(),
+        file: None,
+        line: None,
+        is_library,
+    })
+}
+
+const JAVA_LIBRARIES: [&str; 7] = [
+    "java.", "javax.", "jdk.", "sun.", "com.sun.", "kotlin.", "scala.",
+];
+const MOST_MAPS: usize = 24;
+/// At one time; a map of a large program has some megabytes.
+const MOST_OCTETS: u64 = 64 << 20;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shown(name: &str) -> (String, Option<String>, Option<u32>, bool) {
+        let frame = frame(name);
+        (frame.function, frame.file, frame.line, frame.is_library)
+    }
+
+    #[test]
+    fn names_of_v8_have_file_and_line() {
+        let own = (
+            "ask".to_owned(),
+            Some("/srv/my app.js".to_owned()),
+            Some(2),
+            false,
+        );
+        assert_eq!(shown("JS:~ask /srv/my app.js:2:13"), own);
+        assert_eq!(shown("LazyCompile:*ask /srv/my app.js:2:13"), own);
+        assert_eq!(shown("JS:^ask file:///srv/my app.js:2:13"), own);
+        assert_eq!(shown("JS:~ /srv/app.js:3:33").0, "(anonymous)");
+        assert!(shown("JS:^Writable.write node:internal/streams/writable:334:36").3);
+        assert!(shown("JS:*send /srv/node_modules/ws/lib/sender.js:1:2").3);
+        assert!(shown("BytecodeHandler:LdaZero").3);
+    }
+
+    #[test]
+    fn names_of_the_jdk_are_methods() {
+        let (function, _, _, is_library) = shown("void Shop.ask(java.io.OutputStream, int)");
+        assert_eq!((function.as_str(), is_library), ("Shop.ask", false));
+        assert!(shown("int java.lang.Object.hashCode()").3);
+        assert!(shown("Interpreter").3);
+        assert!(shown("StubRoutines::call_stub").3);
+    }
+
+    /// What is half written is not taken, and read when it is whole; what is written anew holds.
+    #[test]
+    fn a_map_that_grows_is_read_on() {
+        let mut map = PerfMap::default();
+        map.add(b"1000 20 first\nnonsense\n0x2000 0x10 second");
+        assert_eq!(map.name(0x1000), Some("first"));
+        assert_eq!(map.name(0x101f), Some("first"));
+        assert_eq!(map.name(0x1020), None);
+        assert_eq!(map.name(0x200f), Some("second"));
+        map.add(b"1000 8 other");
+        assert_eq!(map.name(0x1007), Some("other"));
+        assert_eq!(map.name(0x1008), None);
+        assert_eq!(map.name(0xfff), None);
+    }
+
+    #[test]
+    fn a_map_is_found_where_its_process_writes_it() {
+        let pid = std::process::id();
+        let path = format!("/tmp/perf-{pid}.map");
+        let mut maps = PerfMaps::default();
+        fs::write(&path, "5000 10 JS:~ask /a.js:1:1\n6000 10 JS:~half").expect("a map");
+        let first = maps.frame(pid, 0x5004).map(|frame| frame.function);
+        let half = maps.frame(pid, 0x6004);
+        fs::write(
+            &path,
+            "5000 10 JS:~ask /a.js:1:1\n6000 10 JS:~half /a.js:2:1\n",
+        )
+        .expect("a map");
+        let whole = maps.frame(pid, 0x6004).map(|frame| frame.function);
+        fs::remove_file(&path).expect("the map");
+        assert_eq!(first.as_deref(), Some("ask"));
+        assert_eq!(half, None);
+        assert_eq!(whole.as_deref(), Some("half"));
+        assert_eq!(
+            maps.frame(pid, 0x5000).map(|frame| frame.line),
+            Some(Some(1))
+        );
+    }
+}
