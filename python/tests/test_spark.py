@@ -271,31 +271,31 @@ def is_below(process, ancestor):
     return False
 
 
-def test_addresses_of_other_file_systems_are_streamed(spark, tmp_path):
-    fsspec = pytest.importorskip("fsspec")
-    memory = fsspec.filesystem("memory")
-    memory.pipe("/captures/a.pcap", STALLS.read_bytes())
-    memory.pipe("/captures/b.pcap", FLOOD.read_bytes())
-    assert listed("memory://captures/*.pcap") == ["memory:///captures/a.pcap", "memory:///captures/b.pcap"]
-    seen = tinygram.diagnose("memory://captures/a.pcap")
-    assert seen.findings.num_rows == tinygram.diagnose(STALLS).findings.num_rows
-    # Executors have memories of their own: an address that all of them reach.
-    import http.server
+@pytest.mark.parametrize("scheme", ["s3", "gs", "http"])
+def test_captures_of_other_file_systems_are_read_where_they_are(spark, stores, scheme):
+    folder = stores[scheme]
+    wanted = {path.name: tinygram.diagnose(path).findings.num_rows for path in (STALLS, FLOOD)}
+    for name, count in wanted.items():
+        assert tinygram.diagnose(f"{folder}/{name}").findings.num_rows == count
+    counts = load(spark, "findings", f"{folder}/*.pcap").groupBy("capture").count().collect()
+    seen = {row["capture"].rsplit("/", 1)[1]: row["count"] for row in counts}
+    assert seen.pop("cut.pcap") > 0
+    assert seen == {name: count for name, count in wanted.items() if count}
+    assert all(row["capture"].startswith(f"{scheme}://") for row in counts)
+    [error] = load(spark, "errors", f"{folder}/*.pcap").collect()
+    assert error["capture"] == f"{folder}/cut.pcap" and "cut off" in error["error"]
 
-    class Quiet(http.server.SimpleHTTPRequestHandler):
-        def log_message(self, *_):
-            pass
 
-    pytest.importorskip("aiohttp")
-    shutil.copy(STALLS, tmp_path / "a.pcap")
-    server = http.server.ThreadingHTTPServer(
-        ("127.0.0.1", 0), lambda *it: Quiet(*it, directory=str(tmp_path))
-    )
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    url = f"http://127.0.0.1:{server.server_port}/a.pcap"
-    frame = load(spark, "findings", url)
-    assert frame.count() == tinygram.diagnose(STALLS).findings.num_rows
-    server.shutdown()
+@pytest.mark.parametrize("scheme", ["s3", "gs", "http"])
+def test_an_address_with_nothing_behind_it_is_said_before_there_is_a_job(spark, stores, scheme):
+    for path in (f"{stores[scheme]}/no-such.pcap", f"{stores[scheme]}/no-such-*.pcap"):
+        with pytest.raises(FileNotFoundError) as raised:
+            listed(path)
+        assert path in str(raised.value) and "\n" not in str(raised.value)
+        with pytest.raises(Exception, match="no-such"):
+            load(spark, "findings", path)
+    with pytest.raises(FileNotFoundError, match="no-such.pcap"):
+        tinygram.diagnose(f"{stores[scheme]}/no-such.pcap")
 
 
 def test_a_huge_capture_is_streamed_in_little_memory(tmp_path):
