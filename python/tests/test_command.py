@@ -9,7 +9,8 @@ import sys
 import time
 from pathlib import Path
 
-from conftest import CLEAN, ROOT, STALLS, command
+import pytest
+from conftest import CLEAN, LOG, ROOT, STALLS, command
 
 import tinygram
 
@@ -32,6 +33,33 @@ def test_exit_codes_are_the_command_line_s():
 def test_a_program_may_be_run_beneath_it():
     done = command("run", "--", "sh", "-c", "echo ran; exit 7")
     assert (done.returncode, done.stdout) == (7, b"ran\n"), done.stderr
+
+
+@pytest.mark.parametrize("form", ["parquet", "arrow"])
+def test_a_pipe_gets_what_a_file_gets(form, tmp_path):
+    quick = ["--policy=off,nagle", "--lengths=5000", "--transfers=3", "--repetitions=1"]
+    asked = [
+        ["diagnose", STALLS],
+        ["diagnose", STALLS, "--table=verdict"],
+        ["prevalence", LOG, "--no-cost"],
+        ["naglemark", *quick],
+        ["reproduce", "moldeklev-table-1"],
+    ]
+    for words in asked:
+        piped = command(*words, f"--format={form}")
+        assert piped.stdout.startswith(b"PAR1" if form == "parquet" else b"ARROW1"), piped.stderr
+        path = tmp_path / "out"
+        filed = command(*words, f"--format={form}", "-o", path)
+        assert (filed.returncode, filed.stdout) == (piped.returncode, b""), filed.stderr
+        assert path.read_bytes() == piped.stdout
+    assert len(list(tmp_path.iterdir())) == 1
+
+
+def test_nothing_is_left_of_a_file_that_could_not_be_made(tmp_path):
+    refused = command("diagnose", ROOT / "Cargo.toml", "--format=parquet", "-o", tmp_path / "out.parquet")
+    assert refused.returncode == 2
+    assert b"is not a capture" in refused.stderr
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_tables_are_not_for_a_terminal():

@@ -1,8 +1,10 @@
 """The Spark data source on a cluster of two executors."""
 
+import contextlib
 import gzip
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -71,12 +73,13 @@ def test_the_files_of_a_ring_buffer_are_one_capture(spark, tmp_path):
     assert load(spark, "verdict", tmp_path / "*.pcap").count() == 1
 
 
-def pieces(records, count):
-    """The records of a classic capture, in so many parts."""
+def pieces(records, count=None):
+    """The records of a classic capture, in so many parts; each for itself without a count."""
     ends, at = [], 0
     while at < len(records):
         at += 16 + int.from_bytes(records[at + 8 : at + 12], sys.byteorder)
         ends.append(at)
+    count = count or len(ends)
     cuts = [0, *(ends[len(ends) * part // count - 1] for part in range(1, count + 1))]
     return [records[one:other] for one, other in zip(cuts, cuts[1:])]
 
@@ -88,7 +91,7 @@ def test_ring_buffers_are_read_in_the_order_of_their_numbers(tmp_path):
     assert names == ["a_00001.pcap", "a_00002.pcap", "x.pcap", "x.pcap1", "x.pcap2", "x.pcap10"]
 
 
-def test_a_thousand_captures_some_of_them_no_captures(spark, tmp_path):
+def test_a_thousand_captures_some_of_them_no_captures_and_one_huge(spark, tmp_path):
     good = [STALLS.read_bytes(), FLOOD.read_bytes(), CLEAN.read_bytes()]
     damaged = {"cut": good[0][:-7], "text": b"GET / HTTP/1.1\r\n", "empty": b"", "head": good[0][:24]}
     for number in range(1000):
@@ -99,32 +102,70 @@ def test_a_thousand_captures_some_of_them_no_captures(spark, tmp_path):
         (tmp_path / name).write_bytes(content)
     (tmp_path / "folder.pcap").mkdir()
     os.symlink(tmp_path / "nowhere", tmp_path / "gone.pcap")
-    errors = rows_of(load(spark, "errors", tmp_path / "*.pcap"))
+    with poured(tmp_path / "huge.pcap") as frames:
+        errors = rows_of(load(spark, "errors", tmp_path / "*.pcap"))
     told = {Path(row["capture"]).name: (row["error"], row["frames"]) for row in errors}
     assert len(told) == len(errors) == 16
     assert "No such file or directory" in told["gone.pcap"][0]
-    for name, (error, frames) in told.items():
+    for name, (error, read) in told.items():
         assert str(tmp_path) in error and "\n" not in error
         if name.startswith("cut"):
-            assert "cut off" in error and frames > 0
+            assert "cut off" in error and read > 0
         if name.startswith("text"):
             assert "is not a capture" in error
         if name.startswith("empty"):
             assert "is empty" in error
-    of_one = {
-        str(path): tinygram.diagnose(path).findings.num_rows for path in (STALLS, FLOOD, CLEAN)
-    }
-    counts = load(spark, "findings", tmp_path / "c[0-9]*.pcap").groupBy("capture").count().collect()
-    assert sum(of_one.values()) > 0
-    for row in counts:
-        number = int(Path(row["capture"]).stem[1:])
-        assert row["count"] == list(of_one.values())[number % 3]
-    with_findings = sum(1 for number in range(1000) if number % 50 != 7 and list(of_one.values())[number % 3])
-    assert len(counts) == with_findings
+    with poured(tmp_path / "huge.pcap"):
+        verdicts = load(spark, "verdict", tmp_path / "*.pcap").collect()
+    seen = {Path(row["capture"]).name: row for row in verdicts}
+    # Those without a verdict could not be begun.
+    unread = [name for name in told if not name.startswith("cut")]
+    assert len(seen) == len(verdicts) == 1002 - len(unread)
+    assert seen["huge.pcap"]["frames"] == frames
+    assert peak_mib_of_tasks() < 512
+    stalls = [pa.table(tinygram.diagnose(path).verdict)["stalls"][0].as_py() for path in (STALLS, FLOOD, CLEAN)]
+    assert sum(stalls) > 0
+    for name, row in seen.items():
+        if name.startswith("c") and not name.startswith("cut"):
+            assert row["stalls"] == stalls[int(name[1:].split(".")[0]) % 3]
+
+
+@contextlib.contextmanager
+def poured(path, size=256 << 20):
+    """A capture of that many bytes under a name: a pipe, so that it never is on the disk. Gives its frames."""
+    capture = STALLS.read_bytes()
+    records = capture[24:]
+    copies = size // len(records)
+    os.mkfifo(path)
+
+    def pour():
+        with open(path, "wb") as pipe:
+            pipe.write(capture[:24])
+            for _ in range(copies):
+                pipe.write(records)
+
+    writer = threading.Thread(target=pour, daemon=True)
+    writer.start()
+    yield copies * len(pieces(records))
+    writer.join()
+    os.unlink(path)
+
+
+def peak_mib_of_tasks():
+    """The most memory that a process of Python below the executors ever had."""
+    parents = set(executors())
+    peaks = []
+    for entry in Path("/proc").glob("[0-9]*"):
+        if any(is_below(int(entry.name), parent) for parent in parents - {int(entry.name)}):
+            with contextlib.suppress(OSError):
+                peaks += re.findall(r"VmHWM:\s+(\d+) kB", (entry / "status").read_text())
+    assert peaks, "there are processes of Python below the executors"
+    return max(map(int, peaks)) / 1024
 
 
 def test_filters_give_the_same_rows_with_and_without_being_pushed_down(spark):
-    frame = load(spark, "findings", CORPUS / "*.pcap")
+    some_captures = CORPUS / "[fow]*.pcap"
+    frame = load(spark, "findings", some_captures)
     server = frame.groupBy("server_address").count().orderBy(F.desc("count")).first()[0]
     middle = frame.select(F.expr("percentile(unix_micros(start), 0.5)")).first()[0]
     some = [
@@ -137,10 +178,10 @@ def test_filters_give_the_same_rows_with_and_without_being_pushed_down(spark):
     everything = frame.cache()
     for condition in some:
         wanted = rows_of(everything.filter(condition))
-        filtered = load(spark, "findings", CORPUS / "*.pcap").filter(condition)
+        filtered = load(spark, "findings", some_captures).filter(condition)
         assert rows_of(filtered) == wanted
         assert 0 < len(wanted) < everything.count()
-    plan = load(spark, "findings", CORPUS / "*.pcap").filter(some[0])._jdf.queryExecution().toString()
+    plan = load(spark, "findings", some_captures).filter(some[0])._jdf.queryExecution().toString()
     assert "PushedFilters" not in plan or "kind" in plan
     everything.unpersist()
 
@@ -156,7 +197,7 @@ def test_filters_reach_the_task():
 
 
 def test_options_are_the_command_line_s(spark):
-    frame = load(spark, "findings", CORPUS / "*.pcap", kind="tinygram-flood")
+    frame = load(spark, "findings", CORPUS / "f*.pcap", kind="tinygram-flood")
     kinds = {row["kind"] for row in frame.collect()}
     assert kinds == {"tinygram-flood"}
 
@@ -271,35 +312,35 @@ def is_below(process, ancestor):
     return False
 
 
-def test_addresses_of_other_file_systems_are_streamed(spark, tmp_path):
-    fsspec = pytest.importorskip("fsspec")
-    memory = fsspec.filesystem("memory")
-    memory.pipe("/captures/a.pcap", STALLS.read_bytes())
-    memory.pipe("/captures/b.pcap", FLOOD.read_bytes())
-    assert listed("memory://captures/*.pcap") == ["memory:///captures/a.pcap", "memory:///captures/b.pcap"]
-    seen = tinygram.diagnose("memory://captures/a.pcap")
-    assert seen.findings.num_rows == tinygram.diagnose(STALLS).findings.num_rows
-    # Executors have memories of their own: an address that all of them reach.
-    import http.server
+@pytest.mark.parametrize("scheme", ["s3", "gs", "http"])
+def test_captures_of_other_file_systems_are_read_where_they_are(spark, stores, scheme):
+    folder = stores[scheme]
+    wanted = {path.name: tinygram.diagnose(path).findings.num_rows for path in (STALLS, FLOOD)}
+    for name, count in wanted.items():
+        assert tinygram.diagnose(f"{folder}/{name}").findings.num_rows == count
+    counts = load(spark, "findings", f"{folder}/*.pcap").groupBy("capture").count().collect()
+    seen = {row["capture"].rsplit("/", 1)[1]: row["count"] for row in counts}
+    assert seen.pop("cut.pcap") > 0
+    assert seen == {name: count for name, count in wanted.items() if count}
+    assert all(row["capture"].startswith(f"{scheme}://") for row in counts)
+    [error] = load(spark, "errors", f"{folder}/*.pcap").collect()
+    assert error["capture"] == f"{folder}/cut.pcap" and "cut off" in error["error"]
 
-    class Quiet(http.server.SimpleHTTPRequestHandler):
-        def log_message(self, *_):
-            pass
 
-    pytest.importorskip("aiohttp")
-    shutil.copy(STALLS, tmp_path / "a.pcap")
-    server = http.server.ThreadingHTTPServer(
-        ("127.0.0.1", 0), lambda *it: Quiet(*it, directory=str(tmp_path))
-    )
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    url = f"http://127.0.0.1:{server.server_port}/a.pcap"
-    frame = load(spark, "findings", url)
-    assert frame.count() == tinygram.diagnose(STALLS).findings.num_rows
-    server.shutdown()
+@pytest.mark.parametrize("scheme", ["s3", "gs", "http"])
+def test_an_address_with_nothing_behind_it_is_said_before_there_is_a_job(spark, stores, scheme):
+    for path in (f"{stores[scheme]}/no-such.pcap", f"{stores[scheme]}/no-such-*.pcap"):
+        with pytest.raises(FileNotFoundError) as raised:
+            listed(path)
+        assert path in str(raised.value) and "\n" not in str(raised.value)
+        with pytest.raises(Exception, match="no-such"):
+            load(spark, "findings", path)
+    with pytest.raises(FileNotFoundError, match="no-such.pcap"):
+        tinygram.diagnose(f"{stores[scheme]}/no-such.pcap")
 
 
 def test_a_huge_capture_is_streamed_in_little_memory(tmp_path):
-    """A quarter of a GB that is never on the disk whole; scripts/fleet-figures does it with ten."""
+    """A quarter of a GB that is nowhere whole; scripts/fleet-figures does it with ten."""
     script = f"""
 import resource, tinygram
 CAPTURE = open({str(STALLS)!r}, "rb").read()

@@ -3,6 +3,7 @@
 use std::io::IsTerminal;
 use std::path::Path;
 
+use clap::ValueEnum;
 use tinygram_tables::{Encoding, Rows};
 
 use crate::exit::{Done, Failure};
@@ -39,9 +40,18 @@ impl Rendered {
     }
 }
 
-/// Refuses tables where they cannot be written, before any work.
-pub(crate) fn check(encoding: Option<Encoding>, output: Option<&Path>) -> Result<(), Failure> {
-    let Some(encoding) = encoding else {
+/// Returns the encoding that a verb's `--format` names, or `None` where the format is no file of rows.
+pub(crate) fn encoding(format: impl ValueEnum) -> Option<Encoding> {
+    let format = format.to_possible_value()?;
+    let encodings = [Encoding::Parquet, Encoding::Arrow];
+    encodings
+        .into_iter()
+        .find(|it| it.name() == format.get_name())
+}
+
+/// Refuses a format whose files cannot be written, before any work.
+pub(crate) fn check(format: impl ValueEnum, output: Option<&Path>) -> Result<(), Failure> {
+    let Some(encoding) = encoding(format) else {
         return Ok(());
     };
     let name = encoding.name();

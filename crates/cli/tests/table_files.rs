@@ -1,5 +1,5 @@
-//! `--format parquet` and `--format arrow`: with the feature `tables` the files that were asked for, without
-//! it one clear line. What stands in the files is read by other programs in python/tests.
+//! `--format parquet` and `--format arrow` without the feature `tables`: one clear line. The files that there are
+//! with it are tested where other programs read them, in python/tests.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -63,51 +63,8 @@ fn told(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
-#[cfg(feature = "tables")]
 #[test]
-fn every_verb_writes_the_file_that_was_asked_for_to_a_file_and_to_a_pipe() {
-    let home = tempfile::tempdir().expect("a folder for the test");
-    for (format, begins) in [("parquet", &b"PAR1"[..]), ("arrow", b"ARROW1")] {
-        for words in asked(format) {
-            let mut words: Vec<_> = words.iter().map(String::as_str).collect();
-            let piped = tinygram(&words);
-            assert!(
-                piped.stdout.starts_with(begins),
-                "{words:?}: {}",
-                told(&piped)
-            );
-            let path = home.path().join("out");
-            let path = path.to_str().expect("the name is UTF-8");
-            words.extend(["--output", path]);
-            let filed = tinygram(&words);
-            assert_eq!(filed.status.code(), piped.status.code(), "{}", told(&filed));
-            assert!(filed.stdout.is_empty());
-            let written = std::fs::read(path).expect("it was written");
-            assert_eq!(written, piped.stdout, "{words:?}");
-        }
-    }
-    assert_eq!(names(home.path()).len(), 1);
-}
-
-#[cfg(feature = "tables")]
-#[test]
-fn nothing_is_left_of_a_file_that_could_not_be_made() {
-    let home = tempfile::tempdir().expect("a folder for the test");
-    let path = home.path().join("out.parquet");
-    let path = path.to_str().expect("the name is UTF-8");
-    let manifest = concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml");
-    let output = tinygram(&["diagnose", manifest, "--format", "parquet", "-o", path]);
-    assert_eq!(output.status.code(), Some(2));
-    assert!(
-        told(&output).contains("is not a capture"),
-        "{}",
-        told(&output)
-    );
-    assert_eq!(names(home.path()), [""; 0].map(PathBuf::from));
-}
-
-#[cfg(not(feature = "tables"))]
-#[test]
+#[cfg_attr(feature = "tables", ignore = "with the feature there are files")]
 fn without_the_feature_one_line_says_so_before_any_work() {
     let home = tempfile::tempdir().expect("a folder for the test");
     let path = home.path().join("out");

@@ -14,7 +14,7 @@ pub struct Table {
 }
 
 /// A column.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Column {
     /// The name; a unit stands at its end.
     pub name: &'static str,
@@ -87,4 +87,22 @@ pub(crate) const fn perhaps(name: &'static str, kind: Kind, about: &'static str)
         nullable: true,
         about,
     }
+}
+
+/// Columns that several tables share, and a table's own: `N` in all.
+pub(crate) const fn joined<const N: usize>(groups: &[&[Column]]) -> [Column; N] {
+    let mut all = [groups[0][0]; N];
+    let (mut group, mut column, mut at) = (0, 0, 0);
+    while group < groups.len() {
+        if column < groups[group].len() {
+            all[at] = groups[group][column];
+            at += 1;
+            column += 1;
+        } else {
+            group += 1;
+            column = 0;
+        }
+    }
+    assert!(at == N);
+    all
 }

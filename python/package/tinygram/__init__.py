@@ -16,13 +16,14 @@ where that is not known: a capture's bytes).
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Optional, Union
+from typing import Optional
 
 from tinygram import _native
 from tinygram._native import Table, __version__
-from tinygram._sources import Source, given
+from tinygram._sources import Named, Source, given
+from tinygram._typed import Several, several, typed
 
 __all__ = [
     "Diagnosis",
@@ -42,9 +43,6 @@ __all__ = [
 
 #: What is being done, how much of it is done, and of how much, if that is known.
 Progress = Callable[[str, int, Optional[int]], object]
-
-#: An option that takes one value or several.
-Several = Union[str, int, float, Iterable[Union[str, int, float]], None]
 
 
 class TinygramWarning(UserWarning):
@@ -107,15 +105,16 @@ def diagnose(
     finding_limit: most findings kept with their details, about 0.3 kB each [default: 100000].
     progress: is told the bytes that were read.
     """
-    typed = ["diagnose"]
-    typed += repeated("--host", host)
-    typed += repeated("--port", port)
-    typed += option("--from", from_s)
-    typed += option("--to", to_s)
-    typed += repeated("--kind", kind)
-    typed += option("--connection-limit", connection_limit)
-    typed += option("--finding-limit", finding_limit)
-    tables = ask(typed, given(source, name), progress)
+    options = {
+        "host": host,
+        "port": port,
+        "from_s": from_s,
+        "to_s": to_s,
+        "kind": kind,
+        "connection_limit": connection_limit,
+        "finding_limit": finding_limit,
+    }
+    tables = ask(typed("diagnose", options), given(source, name), progress)
     return Diagnosis(**tables)
 
 
@@ -150,9 +149,18 @@ def prevalence(
     threads: to simulate on; the result does not depend on it [default: all cores].
     progress: is told the bytes that were read, then the simulated responses.
     """
-    typed = prevalence_typed(mss, mclbytes, header_bytes, profile, policy, rate, rtt, cost, threads)
-    tables = ask(typed, given(log, name), progress)
-    return of_prevalence(tables)
+    options = {
+        "mss": mss,
+        "mclbytes": mclbytes,
+        "header_bytes": header_bytes,
+        "profile": profile,
+        "policy": policy,
+        "rate": rate,
+        "rtt": rtt,
+        "no_cost": not cost,
+        "threads": threads,
+    }
+    return of_prevalence(ask(typed("prevalence", options), given(log, name), progress))
 
 
 def naglemark(
@@ -213,40 +221,41 @@ def naglemark(
     threads: to compute on; the result does not depend on it [default: all cores].
     progress: is told the transfers.
     """
-    typed = ["naglemark"]
-    typed += listed("--policy", policy)
-    typed += listed("--app-buffer", app_buffer)
-    typed += listed("--socket-buffer", socket_buffer)
-    typed += option("--receive-buffer", receive_buffer)
-    typed += listed("--trial", trial)
-    typed += listed("--lengths", lengths)
-    typed += option("--transfers", transfers)
-    typed += option("--requests-per-connection", requests_per_connection)
-    typed += option("--length-choice", length_choice)
-    typed += listed("--medium", medium)
-    typed += option("--rate", rate)
-    typed += option("--delay", delay)
-    typed += option("--rtt", rtt)
-    typed += option("--mss", mss)
-    typed += option("--loss", loss)
-    typed += option("--reorder", reorder)
-    typed += option("--duplicate", duplicate)
-    typed += option("--hosts", hosts)
-    typed += option("--profile", profile)
-    typed += listed("--backend", backend)
-    typed += option("--naglim", naglim)
-    typed += option("--ack-policy", ack_policy)
-    typed += option("--ack-timer", ack_timer)
-    typed += option("--server", server)
-    typed += ["--infer"] if infer else []
-    typed += option("--copy-rule", copy_rule)
-    typed += option("--mclbytes", mclbytes)
-    typed += option("--model", model)
-    typed += option("--multiplier", multiplier)
-    typed += option("--repetitions", repetitions)
-    typed += option("--seed", seed)
-    typed += option("--threads", threads)
-    return ask(typed, [], progress)["naglemark"]
+    options = {
+        "policy": policy,
+        "app_buffer": app_buffer,
+        "socket_buffer": socket_buffer,
+        "receive_buffer": receive_buffer,
+        "trial": trial,
+        "lengths": lengths,
+        "transfers": transfers,
+        "requests_per_connection": requests_per_connection,
+        "length_choice": length_choice,
+        "medium": medium,
+        "rate": rate,
+        "delay": delay,
+        "rtt": rtt,
+        "mss": mss,
+        "loss": loss,
+        "reorder": reorder,
+        "duplicate": duplicate,
+        "hosts": hosts,
+        "profile": profile,
+        "backend": backend,
+        "naglim": naglim,
+        "ack_policy": ack_policy,
+        "ack_timer": ack_timer,
+        "server": server,
+        "infer": infer,
+        "copy_rule": copy_rule,
+        "mclbytes": mclbytes,
+        "model": model,
+        "multiplier": multiplier,
+        "repetitions": repetitions,
+        "seed": seed,
+        "threads": threads,
+    }
+    return ask(typed("naglemark", options), [], progress)["naglemark"]
 
 
 def reproduce(
@@ -266,12 +275,12 @@ def reproduce(
     threads: to compute on; the result does not depend on it [default: all cores].
     progress: is told the experiments that are done.
     """
-    typed = ["reproduce"]
-    typed += option("--repetitions", repetitions)
-    typed += option("--seed", seed)
-    typed += option("--threads", threads)
-    typed += ["--", *several(experiment)]
-    return ask(typed, [], progress)["reproduce"]
+    options = {
+        "repetitions": repetitions,
+        "seed": seed,
+        "threads": threads,
+    }
+    return ask([*typed("reproduce", options), "--", *several(experiment)], [], progress)["reproduce"]
 
 
 def deadlock(
@@ -297,17 +306,18 @@ def deadlock(
     runs: of each simulation [default: 5]. seed: where the random numbers begin [default: 1].
     progress: is told the cures that were tried.
     """
-    typed = ["deadlock"]
-    typed += option("--send-buffer", send_buffer)
-    typed += option("--receive-buffer", receive_buffer)
-    typed += option("--mss", mss)
-    typed += option("--write", write)
-    typed += option("--profile", profile)
-    typed += option("--policy", policy)
-    typed += option("--ack-policy", ack_policy)
-    typed += option("--runs", runs)
-    typed += option("--seed", seed)
-    return ask(typed, [], progress)["deadlock"]
+    options = {
+        "send_buffer": send_buffer,
+        "receive_buffer": receive_buffer,
+        "mss": mss,
+        "write": write,
+        "profile": profile,
+        "policy": policy,
+        "ack_policy": ack_policy,
+        "runs": runs,
+        "seed": seed,
+    }
+    return ask(typed("deadlock", options), [], progress)["deadlock"]
 
 
 def policies() -> Table:
@@ -315,38 +325,12 @@ def policies() -> Table:
     return ask(["policies"], [], None)["policies"]
 
 
-def prevalence_typed(
-    mss: Several = None,
-    mclbytes: Several = None,
-    header_bytes: int | None = None,
-    profile: str | None = None,
-    policy: Several = None,
-    rate: str | int | None = None,
-    rtt: str | None = None,
-    cost: bool = True,
-    threads: int | None = None,
-) -> list[str]:
-    typed = ["prevalence"]
-    typed += listed("--mss", mss)
-    typed += listed("--mclbytes", mclbytes)
-    typed += option("--header-bytes", header_bytes)
-    typed += option("--profile", profile)
-    typed += listed("--policy", policy)
-    typed += option("--rate", rate)
-    typed += option("--rtt", rtt)
-    typed += [] if cost else ["--no-cost"]
-    typed += option("--threads", threads)
-    return typed
-
-
 def of_prevalence(tables: dict[str, Table]) -> Prevalence:
     return Prevalence(**{name.removeprefix("prevalence_"): table for name, table in tables.items()})
 
 
-def ask(
-    typed: list[str], sources: Sequence[tuple[str, object]], progress: Progress | None
-) -> dict[str, Table]:
-    return heard(_native.tables(typed, sources, progress))  # type: ignore[arg-type]
+def ask(words: list[str], sources: Sequence[Named], progress: Progress | None) -> dict[str, Table]:
+    return heard(_native.tables(words, sources, progress))
 
 
 def heard(answer: tuple[list[tuple[str, Table]], list[str]]) -> dict[str, Table]:
@@ -354,24 +338,3 @@ def heard(answer: tuple[list[tuple[str, Table]], list[str]]) -> dict[str, Table]
     for remark in remarks:
         warnings.warn(remark.removeprefix("tinygram: "), TinygramWarning, stacklevel=4)
     return dict(tables)
-
-
-def option(flag: str, value: object) -> list[str]:
-    return [] if value is None else [f"{flag}={value}"]
-
-
-def several(value: Several) -> list[str]:
-    if value is None:
-        return []
-    if isinstance(value, (str, int, float)):
-        return [str(value)]
-    return [str(one) for one in value]
-
-
-def listed(flag: str, value: Several) -> list[str]:
-    values = several(value)
-    return [f"{flag}={','.join(values)}"] if values else []
-
-
-def repeated(flag: str, value: Several) -> list[str]:
-    return [f"{flag}={one}" for one in several(value)]

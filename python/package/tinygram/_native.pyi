@@ -3,6 +3,17 @@
 from collections.abc import Callable, Sequence
 from typing import Any, final
 
+__all__ = [
+    "Table",
+    "__version__",
+    "empty",
+    "main",
+    "prevalence_of",
+    "responses",
+    "streams",
+    "tables",
+]
+
 __version__: str
 
 _Progress = Callable[[str, int, int | None], object]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import os
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, BinaryIO, Union
+from typing import Any, BinaryIO, Union, cast
 
 #: One thing to read. An address is a path with a scheme, such as `s3://bucket/key`.
 Source = Union[str, "os.PathLike[str]", bytes, bytearray, memoryview, BinaryIO]
@@ -16,7 +16,8 @@ Named = tuple[str, Union[bytes, str, Callable[[], Any]]]
 
 def given(source: Source | Sequence[Source], name: str | None) -> list[Named]:
     """Each source with a name, to be opened when its turn comes."""
-    sources = list(source) if isinstance(source, Iterable) and not is_one(source) else [source]
+    several = isinstance(source, Iterable) and not is_one(source)
+    sources = cast("list[Source]", list(cast("Iterable[Source]", source)) if several else [source])
     if not sources:
         raise ValueError("nothing to read (accepted: a path, bytes, an open file, or a list of them)")
     if name is not None and len(sources) > 1:

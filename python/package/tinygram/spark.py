@@ -19,6 +19,7 @@ are streamed. A capture that cannot be read is a row of `errors`, and never fail
 from __future__ import annotations
 
 import glob
+import inspect
 import itertools
 import os
 import re
@@ -47,6 +48,7 @@ from pyspark.sql.types import StructType
 import tinygram
 from tinygram import Prevalence, Table, _native
 from tinygram._sources import check, fsspec_of, is_remote, opened, to_read
+from tinygram._typed import REPEATED, typed
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -86,6 +88,8 @@ _OF_NAGLEMARK = (
     "repetitions",
     "seed",
 )
+#: Arguments of `tinygram.prevalence` that have no meaning where executors read the logs.
+_NOT_OF_LOGS = ("log", "name", "progress")
 #: What a sweep is split by, with the command line's defaults.
 _AXES = {
     "medium": "ethernet,fddi",
@@ -117,7 +121,13 @@ def prevalence(
 
     Gives DataFrames `log`, `shares` and `costs`. Options are those of `tinygram.prevalence`.
     """
-    typed = tinygram.prevalence_typed(**options)
+    accepted = [name for name in inspect.signature(tinygram.prevalence).parameters if name not in _NOT_OF_LOGS]
+    for name in options:
+        if name not in accepted:
+            known = ", ".join(("range_bytes", *accepted))
+            raise ValueError(f"no option {name!r} for prevalence (accepted: {known})")
+    cost = options.pop("cost", True)
+    asked = typed("prevalence", {**options, "no_cost": not cost})
     reader = spark.read.format("tinygram").option("table", "responses")
     if range_bytes is not None:
         reader = reader.option("range_bytes", str(range_bytes))
@@ -128,7 +138,7 @@ def prevalence(
         (row["log"], row["what"], row["bytes"], row[one_of.get(row["what"], "sum(count)")])
         for row in rows
     ]
-    found = tinygram.of_prevalence(tinygram.heard(_native.prevalence_of(typed, counted)))
+    found = tinygram.of_prevalence(tinygram.heard(_native.prevalence_of(asked, counted)))
     return {name: _frame(spark, getattr(found, name)) for name in Prevalence.__dataclass_fields__}
 
 
@@ -169,8 +179,8 @@ class Asked:
     options: dict[str, str]
 
     @classmethod
-    def of(cls, typed: Any) -> Asked:
-        options = {name.lower(): str(value) for name, value in dict(typed).items()}
+    def of(cls, given: Any) -> Asked:
+        options = {name.lower(): str(value) for name, value in dict(given).items()}
         path = options.pop("path", "")
         table = options.pop("table", "findings")
         if table not in TABLES:
@@ -192,8 +202,7 @@ class Asked:
             _native.tables([*self.typed(), _table(self.table)], [("", _NOTHING)])
         elif self.table == "naglemark":
             quick = {"lengths": "1", "transfers": "1", "repetitions": "1", "trial": "S"}
-            typed = replace(self, options={**self.options, **quick}).typed()
-            _native.tables(typed, [])
+            _native.tables(replace(self, options={**self.options, **quick}).typed(), [])
         else:
             self.range_bytes()
         if self.path:
@@ -204,14 +213,16 @@ class Asked:
 
     def typed(self) -> list[str]:
         """As on the command line."""
-        verb = ["diagnose"] if self.table in CAPTURES else ["naglemark", "--threads=1"]
-        return verb + [word for item in self.options.items() for word in _words(*item)]
+        meant = {name: _meant(name, value) for name, value in self.options.items()}
+        if self.table in CAPTURES:
+            return typed("diagnose", meant)
+        return typed("naglemark", {**meant, "threads": 1})
 
     def range_bytes(self) -> int:
-        typed = self.options.get("range_bytes", str(_RANGE_BYTES))
-        if not typed.isdigit() or int(typed) == 0:
-            raise ValueError(f"range_bytes {typed!r} is no size (accepted: bytes, from 1 on)")
-        return int(typed)
+        size = self.options.get("range_bytes", str(_RANGE_BYTES))
+        if not size.isdigit() or int(size) == 0:
+            raise ValueError(f"range_bytes {size!r} is no size (accepted: bytes, from 1 on)")
+        return int(size)
 
     def parts(self) -> list[Part]:
         if self.table in CAPTURES:
@@ -238,15 +249,15 @@ def _accepted(table: str) -> tuple[str, ...]:
     return _OF_NAGLEMARK if table == "naglemark" else ("range_bytes",)
 
 
-def _words(name: str, value: str) -> list[str]:
-    flag = "--" + name.removesuffix("_s").replace("_", "-")
-    if name in ("host", "port", "kind"):
-        return [f"{flag}={one.strip()}" for one in value.split(",")]
+def _meant(name: str, value: str) -> str | list[str] | bool:
+    """An option's value; Spark has texts only."""
+    if name in REPEATED:
+        return [one.strip() for one in value.split(",")]
     if name == "infer":
         if value.lower() not in ("true", "false"):
             raise ValueError(f"infer {value!r} is neither (accepted: true, false)")
-        return [flag] if value.lower() == "true" else []
-    return [f"{flag}={value}"]
+        return value.lower() == "true"
+    return value
 
 
 class Part(InputPartition):
@@ -353,7 +364,7 @@ class Condition:
     @classmethod
     def of(cls, it: Filter) -> Condition | None:
         compare = _COMPARISONS.get(type(it))
-        column = getattr(it, "attribute", ())
+        column: tuple[str, ...] = getattr(it, "attribute", ())
         if compare is None or len(column) != 1 or column[0] not in _FILTERED:
             return None
         value = it.value  # type: ignore[attr-defined]
@@ -470,6 +481,6 @@ def _arrow_schema(schema: StructType) -> pa.Schema:
 
 def _rows(table: str, rows: list[tuple[Any, ...]]) -> pa.Table:
     schema = pa.schema(_native.empty(table))
-    columns = list(zip(*rows)) or [[] for _ in schema]
+    columns: list[Any] = list(zip(*rows)) or [[] for _ in schema]
     arrays = [pa.array(column, each.type) for column, each in zip(columns, schema)]
     return pa.Table.from_arrays(arrays, schema=schema)

@@ -1,95 +1,150 @@
 //! What `diagnose` gives of captures.
 
 use crate::schema::Kind::{Bool, Float, Int, Ints, Text, Texts, Time};
-use crate::schema::{Column, Table, always, perhaps};
+use crate::schema::{Column, Table, always, joined, perhaps};
 
 const CAPTURE: Column = always(
     "capture",
     Text,
     "the capture as it was named; the first and the last file of a ring buffer",
 );
-const CONNECTION: Column = always(
-    "connection",
-    Int,
-    "the connection's number in its capture, from 0 in order of appearance",
-);
-const CLIENT_ADDRESS: Column = perhaps(
-    "client_address",
-    Text,
-    "IP address of the end that opened the connection; without a SYN of the end whose port is no service's; all four are null in a finding whose connection is beyond the limit of those listed",
-);
-const CLIENT_PORT: Column = perhaps("client_port", Int, "its port, 0 to 65535");
-const SERVER_ADDRESS: Column = perhaps("server_address", Text, "IP address of the other end");
-const SERVER_PORT: Column = perhaps("server_port", Int, "its port, 0 to 65535");
+/// The connection that a row is of.
+const CONNECTION: [Column; 6] = [
+    CAPTURE,
+    always(
+        "connection",
+        Int,
+        "the connection's number in its capture, from 0 in order of appearance",
+    ),
+    perhaps(
+        "client_address",
+        Text,
+        "IP address of the end that opened the connection; without a SYN of the end whose port is no service's; all four are null in a finding whose connection is beyond the limit of those listed",
+    ),
+    perhaps("client_port", Int, "its port, 0 to 65535"),
+    perhaps("server_address", Text, "IP address of the other end"),
+    perhaps("server_port", Int, "its port, 0 to 65535"),
+];
+
+/// What `$side` sends, and how `$peer` acknowledges it.
+macro_rules! data_of {
+    ($side:literal, $peer:literal) => {
+        [
+            always(
+                concat!($side, "_bytes"),
+                Int,
+                concat!("payload that the ", $side, " sent, in bytes"),
+            ),
+            always(concat!($side, "_segments"), Int, concat!("data segments that the ", $side, " sent")),
+            always(
+                concat!($side, "_short_segments"),
+                Int,
+                "of these, those below the MSS",
+            ),
+            always(
+                concat!($side, "_retransmitted"),
+                Int,
+                concat!("segments that the ", $side, " sent again"),
+            ),
+            always(
+                concat!($side, "_mss"),
+                Int,
+                "the largest payload of one of its segments, in bytes",
+            ),
+            always(
+                concat!($side, "_mss_source"),
+                Text,
+                "how that is known: `handshake`, `one SYN` or `assumed`",
+            ),
+            always(
+                concat!($side, "_offload"),
+                Bool,
+                "a frame held more than one segment: captured before segmentation offload",
+            ),
+            always(
+                concat!($side, "_policy"),
+                Text,
+                "its policy on small segments as far as it shows: `nagle`, `minshall`, `nodelay` or `unknown`",
+            ),
+            perhaps(
+                concat!($side, "_data_ack_timer_ms"),
+                Float,
+                concat!("the delayed-ACK timer of the ", $peer, ", which acknowledges these data, in milliseconds; null if none was seen"),
+            ),
+            perhaps(
+                concat!($side, "_data_ack_every"),
+                Float,
+                "MSS-sized units of these data per pure ACK, on average; null without one",
+            ),
+        ]
+    };
+}
 
 /// Findings.
 pub static FINDINGS: Table = Table {
     name: "findings",
     version: 1,
     about: "A row is a stall or a flood of tinygrams (`diagnose`)",
-    columns: &[
-        CAPTURE,
-        CONNECTION,
-        CLIENT_ADDRESS,
-        CLIENT_PORT,
-        SERVER_ADDRESS,
-        SERVER_PORT,
-        always(
-            "kind",
-            Text,
-            "what it is, for example `write-write-read`; docs/diagnose.md has all kinds",
-        ),
-        always(
-            "sender",
-            Text,
-            "`client` or `server`: who sends the data in question, and is to change something",
-        ),
-        always(
-            "blame",
-            Text,
-            "`client` or `server`: who is to blame; the sender, but for a receive buffer that is too small",
-        ),
-        always("start", Time, "when the wait began"),
-        always("end", Time, "when the held segment was seen"),
-        always(
-            "cost_ms",
-            Float,
-            "time that somebody waited in vain, in milliseconds; 0 for a flood",
-        ),
-        always(
-            "segments_saved",
-            Int,
-            "segments that coalescing would have saved; 0 for a stall",
-        ),
-        always(
-            "confidence",
-            Text,
-            "`certain`, `likely` or `possible`; what is possible is not counted as a stall",
-        ),
-        always(
-            "pieces",
-            Text,
-            "what the two segments were to the application: `one-message`, `pipelined` or `unknown`",
-        ),
-        perhaps(
-            "protocol",
-            Text,
-            "what the programs speak; null if that is not known",
-        ),
-        always(
-            "frames",
-            Ints,
-            "frame numbers in the capture, from 1: trigger, release and held segment of a stall; the first and the last of a flood",
-        ),
-        always("habit", Text, "what the sender does, as a verb phrase"),
-        always("cure", Text, "the cure in few words"),
-        always("evidence", Texts, "the reasons, one sentence each"),
-        always(
-            "advice",
-            Text,
-            "what can be changed at both ends, what costs least first",
-        ),
-    ],
+    columns: &joined::<21>(&[
+        &CONNECTION,
+        &[
+            always(
+                "kind",
+                Text,
+                "what it is, for example `write-write-read`; docs/diagnose.md has all kinds",
+            ),
+            always(
+                "sender",
+                Text,
+                "`client` or `server`: who sends the data in question, and is to change something",
+            ),
+            always(
+                "blame",
+                Text,
+                "`client` or `server`: who is to blame; the sender, but for a receive buffer that is too small",
+            ),
+            always("start", Time, "when the wait began"),
+            always("end", Time, "when the held segment was seen"),
+            always(
+                "cost_ms",
+                Float,
+                "time that somebody waited in vain, in milliseconds; 0 for a flood",
+            ),
+            always(
+                "segments_saved",
+                Int,
+                "segments that coalescing would have saved; 0 for a stall",
+            ),
+            always(
+                "confidence",
+                Text,
+                "`certain`, `likely` or `possible`; what is possible is not counted as a stall",
+            ),
+            always(
+                "pieces",
+                Text,
+                "what the two segments were to the application: `one-message`, `pipelined` or `unknown`",
+            ),
+            perhaps(
+                "protocol",
+                Text,
+                "what the programs speak; null if that is not known",
+            ),
+            always(
+                "frames",
+                Ints,
+                "frame numbers in the capture, from 1: trigger, release and held segment of a stall; the first and the last of a flood",
+            ),
+            always("habit", Text, "what the sender does, as a verb phrase"),
+            always("cure", Text, "the cure in few words"),
+            always("evidence", Texts, "the reasons, one sentence each"),
+            always(
+                "advice",
+                Text,
+                "what can be changed at both ends, what costs least first",
+            ),
+        ],
+    ]),
 };
 
 /// Connections.
@@ -97,130 +152,37 @@ pub static CONNECTIONS: Table = Table {
     name: "connections",
     version: 1,
     about: "A row is a TCP connection, as far as its capture shows it (`diagnose`)",
-    columns: &[
-        CAPTURE,
-        CONNECTION,
-        CLIENT_ADDRESS,
-        CLIENT_PORT,
-        SERVER_ADDRESS,
-        SERVER_PORT,
-        always(
-            "handshake",
-            Bool,
-            "its opening was seen; without it the sides are told by their ports",
-        ),
-        always("start", Time, "its first segment"),
-        always(
-            "duration_ms",
-            Float,
-            "from its first segment to its last, in milliseconds",
-        ),
-        always("frames", Int, "its segments, both ways"),
-        perhaps(
-            "rtt_ms",
-            Float,
-            "round trip between the hosts, in milliseconds; null if not both parts of it were seen",
-        ),
-        always(
-            "capture_point",
-            Text,
-            "`near-client`, `near-server`, `between` or `unknown`",
-        ),
-        always("stalls", Int, "stalls that are certain or likely"),
-        always("cost_ms", Float, "their cost, in milliseconds"),
-        always(
-            "client_bytes",
-            Int,
-            "payload that the client sent, in bytes",
-        ),
-        always("client_segments", Int, "data segments that the client sent"),
-        always(
-            "client_short_segments",
-            Int,
-            "of these, those below the MSS",
-        ),
-        always(
-            "client_retransmitted",
-            Int,
-            "segments that the client sent again",
-        ),
-        always(
-            "client_mss",
-            Int,
-            "the largest payload of one of its segments, in bytes",
-        ),
-        always(
-            "client_mss_source",
-            Text,
-            "how that is known: `handshake`, `one SYN` or `assumed`",
-        ),
-        always(
-            "client_offload",
-            Bool,
-            "a frame held more than one segment: captured before segmentation offload",
-        ),
-        always(
-            "client_policy",
-            Text,
-            "its policy on small segments as far as it shows: `nagle`, `minshall`, `nodelay` or `unknown`",
-        ),
-        perhaps(
-            "client_data_ack_timer_ms",
-            Float,
-            "the delayed-ACK timer of the server, which acknowledges these data, in milliseconds; null if none was seen",
-        ),
-        perhaps(
-            "client_data_ack_every",
-            Float,
-            "MSS-sized units of these data per pure ACK, on average; null without one",
-        ),
-        always(
-            "server_bytes",
-            Int,
-            "payload that the server sent, in bytes",
-        ),
-        always("server_segments", Int, "data segments that the server sent"),
-        always(
-            "server_short_segments",
-            Int,
-            "of these, those below the MSS",
-        ),
-        always(
-            "server_retransmitted",
-            Int,
-            "segments that the server sent again",
-        ),
-        always(
-            "server_mss",
-            Int,
-            "the largest payload of one of its segments, in bytes",
-        ),
-        always(
-            "server_mss_source",
-            Text,
-            "how that is known: `handshake`, `one SYN` or `assumed`",
-        ),
-        always(
-            "server_offload",
-            Bool,
-            "a frame held more than one segment: captured before segmentation offload",
-        ),
-        always(
-            "server_policy",
-            Text,
-            "its policy on small segments as far as it shows: `nagle`, `minshall`, `nodelay` or `unknown`",
-        ),
-        perhaps(
-            "server_data_ack_timer_ms",
-            Float,
-            "the delayed-ACK timer of the client, which acknowledges these data, in milliseconds; null if none was seen",
-        ),
-        perhaps(
-            "server_data_ack_every",
-            Float,
-            "MSS-sized units of these data per pure ACK, on average; null without one",
-        ),
-    ],
+    columns: &joined::<34>(&[
+        &CONNECTION,
+        &[
+            always(
+                "handshake",
+                Bool,
+                "its opening was seen; without it the sides are told by their ports",
+            ),
+            always("start", Time, "its first segment"),
+            always(
+                "duration_ms",
+                Float,
+                "from its first segment to its last, in milliseconds",
+            ),
+            always("frames", Int, "its segments, both ways"),
+            perhaps(
+                "rtt_ms",
+                Float,
+                "round trip between the hosts, in milliseconds; null if not both parts of it were seen",
+            ),
+            always(
+                "capture_point",
+                Text,
+                "`near-client`, `near-server`, `between` or `unknown`",
+            ),
+            always("stalls", Int, "stalls that are certain or likely"),
+            always("cost_ms", Float, "their cost, in milliseconds"),
+        ],
+        &data_of!("client", "server"),
+        &data_of!("server", "client"),
+    ]),
 };
 
 /// What was ruled out.
@@ -228,32 +190,29 @@ pub static RULED_OUT: Table = Table {
     name: "ruled_out",
     version: 1,
     about: "A row is what looked like a stall and is not, by connection and reason (`diagnose`)",
-    columns: &[
-        CAPTURE,
-        CONNECTION,
-        CLIENT_ADDRESS,
-        CLIENT_PORT,
-        SERVER_ADDRESS,
-        SERVER_PORT,
-        always(
-            "kind",
-            Text,
-            "what it was, for example `slow-link`; docs/diagnose.md has all",
-        ),
-        always("count", Int, "how often"),
-        always(
-            "time_ms",
-            Float,
-            "the time that it took in all, in milliseconds",
-        ),
-        always("first_frame", Int, "the frame number of the first"),
-        always(
-            "frames",
-            Ints,
-            "the frame numbers of the first ones, 64 of a connection at most",
-        ),
-        always("reason", Text, "why it is no stall of small segments"),
-    ],
+    columns: &joined::<12>(&[
+        &CONNECTION,
+        &[
+            always(
+                "kind",
+                Text,
+                "what it was, for example `slow-link`; docs/diagnose.md has all",
+            ),
+            always("count", Int, "how often"),
+            always(
+                "time_ms",
+                Float,
+                "the time that it took in all, in milliseconds",
+            ),
+            always("first_frame", Int, "the frame number of the first"),
+            always(
+                "frames",
+                Ints,
+                "the frame numbers of the first ones, 64 of a connection at most",
+            ),
+            always("reason", Text, "why it is no stall of small segments"),
+        ],
+    ]),
 };
 
 /// Verdicts.

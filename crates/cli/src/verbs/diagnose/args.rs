@@ -3,7 +3,7 @@ use std::path::PathBuf;
 
 use clap::ValueEnum;
 use tinygram_diagnose::Kind;
-use tinygram_tables::{Encoding, Table, schemas};
+use tinygram_tables::{Table, schemas};
 
 use super::fail_on::Condition;
 
@@ -84,17 +84,6 @@ pub(crate) enum Format {
     Parquet,
     /// A table (docs/tables.md) as an Arrow file
     Arrow,
-}
-
-impl Format {
-    /// How rows are written, where rows are.
-    pub(super) const fn encoding(self) -> Option<Encoding> {
-        match self {
-            Self::Text | Self::Json => None,
-            Self::Parquet => Some(Encoding::Parquet),
-            Self::Arrow => Some(Encoding::Arrow),
-        }
-    }
 }
 
 /// What a diagnosis has tables of.

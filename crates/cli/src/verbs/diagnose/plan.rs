@@ -31,8 +31,8 @@ pub(super) struct Plan {
 impl Plan {
     pub(super) fn of(args: Args) -> Result<Self, Failure> {
         let format = if args.json { Format::Json } else { args.format };
-        shown::check(format.encoding(), args.output.as_deref())?;
-        if args.table.is_some() && format.encoding().is_none() {
+        shown::check(format, args.output.as_deref())?;
+        if args.table.is_some() && shown::encoding(format).is_none() {
             let line = "--table belongs to --format parquet and --format arrow";
             return Err(Failure::Input(line.to_owned()));
         }
@@ -91,7 +91,7 @@ impl Plan {
                 connection_limit: args.connection_limit as usize,
                 finding_limit: args.finding_limit as usize,
                 // A table has a row for each connection that was kept at once, not for the first ten thousand.
-                listed_limit: match format.encoding() {
+                listed_limit: match shown::encoding(format) {
                     Some(_) => args.connection_limit as usize,
                     None => Parameters::default().listed_limit,
                 },

@@ -29,7 +29,7 @@ pub(crate) struct Outputs {
 impl Outputs {
     /// Opens what the arguments name, or says what cannot be written.
     pub(crate) fn open(args: &Args) -> Result<Self, Failure> {
-        shown::check(args.format.encoding(), args.output.as_deref())?;
+        shown::check(args.format, args.output.as_deref())?;
         let files = [
             ("--output", &args.output),
             ("--html", &args.html),
@@ -73,7 +73,7 @@ impl Outputs {
             Some(_) => (Ink::Plain, terminal::WIDTH),
             None => terminal::canvas(terminal::WIDTH),
         };
-        let results = match self.format.encoding() {
+        let results = match shown::encoding(self.format) {
             Some(encoding) => Rendered::rows(&rows(panels), encoding)?,
             None => Rendered::Text(shown.rendered(self.format, canvas)),
         };

@@ -6,7 +6,7 @@ use std::time::Duration;
 use clap::ValueEnum;
 use tinygram_engine::profile::Profile;
 use tinygram_engine::sender::send_policy::{Registered, SendPolicy};
-use tinygram_tables::{Encoding, Table, schemas};
+use tinygram_tables::{Table, schemas};
 
 use crate::values::{Names, count, duration, rate, size};
 
@@ -117,17 +117,6 @@ pub(crate) enum Format {
     Parquet,
     /// A table (docs/tables.md) as an Arrow file
     Arrow,
-}
-
-impl Format {
-    /// How rows are written, where rows are.
-    pub(super) const fn encoding(self) -> Option<Encoding> {
-        match self {
-            Self::Parquet => Some(Encoding::Parquet),
-            Self::Arrow => Some(Encoding::Arrow),
-            _ => None,
-        }
-    }
 }
 
 /// What there are tables of.

@@ -27,8 +27,8 @@ pub(super) struct Outputs {
 impl Outputs {
     /// Opens what the arguments name, or says what cannot be written.
     pub(super) fn open(args: &Args) -> Result<Self, Failure> {
-        shown::check(args.format.encoding(), args.output.as_deref())?;
-        if args.table.is_some() && args.format.encoding().is_none() {
+        shown::check(args.format, args.output.as_deref())?;
+        if args.table.is_some() && shown::encoding(args.format).is_none() {
             let line = "--table belongs to --format parquet and --format arrow";
             return Err(Failure::Input(line.into()));
         }
@@ -57,7 +57,7 @@ impl Outputs {
             Some(_) => (Ink::Plain, terminal::WIDTH),
             None => terminal::canvas(terminal::WIDTH),
         };
-        let shown = match self.format.encoding() {
+        let shown = match shown::encoding(self.format) {
             Some(encoding) => {
                 Rendered::rows(&tables::of(self.table.table(), prevalence), encoding)?
             }

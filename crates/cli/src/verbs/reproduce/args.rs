@@ -5,7 +5,6 @@ use std::path::PathBuf;
 use clap::builder::{PossibleValue, TypedValueParser};
 use clap::error::Error;
 use tinygram_papers::{Experiment, experiments};
-use tinygram_tables::Encoding;
 
 use crate::values::{Names, count};
 
@@ -76,17 +75,6 @@ pub(crate) enum Format {
     Parquet,
     /// The rows (docs/tables.md) as an Arrow file
     Arrow,
-}
-
-impl Format {
-    /// How rows are written, where rows are.
-    pub(super) const fn encoding(self) -> Option<Encoding> {
-        match self {
-            Self::Parquet => Some(Encoding::Parquet),
-            Self::Arrow => Some(Encoding::Arrow),
-            _ => None,
-        }
-    }
 }
 
 /// The experiments that one typed id means.

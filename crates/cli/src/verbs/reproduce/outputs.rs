@@ -25,7 +25,7 @@ pub(crate) struct Outputs {
 impl Outputs {
     /// Opens what the arguments name, or says what cannot be written.
     pub(crate) fn open(args: &Args) -> Result<Self, Failure> {
-        shown::check(args.format.encoding(), args.output.as_deref())?;
+        shown::check(args.format, args.output.as_deref())?;
         if args.output.is_some() && args.output == args.html {
             let line = "--output and --html name the same file; each needs its own";
             return Err(Failure::Input(line.into()));
@@ -47,7 +47,7 @@ impl Outputs {
 
     /// Shows what came out, files first, so that a reader who goes away spoils nothing.
     pub(crate) fn show(mut self, plan: &Plan, reproduced: &[Reproduced]) -> Result<Done, Failure> {
-        let results = match self.format.encoding() {
+        let results = match shown::encoding(self.format) {
             Some(encoding) => Rendered::rows(&show::rows(reproduced), encoding)?,
             None => {
                 let canvas = self.canvas(terminal::WIDTH);

@@ -6,6 +6,7 @@ use tinygram_papers::{Experiment, experiments};
 
 use super::args::Args;
 use crate::exit::Failure;
+use crate::shown;
 
 /// What to reproduce.
 #[derive(Clone, Debug)]
@@ -34,7 +35,7 @@ impl Plan {
             let line = "--list measures nothing; --html and --traces show what was measured";
             return Err(Failure::Input(line.into()));
         }
-        if args.list && args.format.encoding().is_some() {
+        if args.list && shown::encoding(args.format).is_some() {
             let line = "--list has no rows (accepted: --format text, json, markdown)";
             return Err(Failure::Input(line.into()));
         }

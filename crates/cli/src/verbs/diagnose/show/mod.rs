@@ -19,7 +19,7 @@ use super::results::Results;
 use crate::exit::{Done, Failure};
 use crate::files::failed;
 use crate::interrupt;
-use crate::shown::Rendered;
+use crate::shown::{self, Rendered};
 
 pub(super) fn all(plan: Plan, results: &Results) -> Result<Done, Failure> {
     if let Some(out) = &plan.html {
@@ -33,7 +33,7 @@ pub(super) fn all(plan: Plan, results: &Results) -> Result<Done, Failure> {
             xplot::write(capture, folder)?;
         }
     }
-    let shown = match (plan.format, plan.format.encoding()) {
+    let shown = match (plan.format, shown::encoding(plan.format)) {
         (_, Some(encoding)) => Rendered::rows(&tables::of(plan.table, results), encoding)?,
         (Format::Json, None) => Rendered::Text(json::document(&plan, results)),
         (_, None) => Rendered::Text(terminal::report(&plan, results)),

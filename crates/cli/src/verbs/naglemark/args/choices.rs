@@ -8,7 +8,6 @@ use tinygram_engine::sender::send_policy::{Registered, SendPolicy};
 use tinygram_engine::socket::copy_rule::{CopyRule, Mclbytes, SunOs, WholeWrite};
 use tinygram_naglemark::hosts::{HostsKind, Model, PaperHosts};
 use tinygram_naglemark::{MediumKind, NOMINAL_RATE, SocketPolicy, TrialType};
-use tinygram_tables::Encoding;
 
 use crate::values::Names;
 
@@ -81,17 +80,6 @@ pub(crate) enum Format {
     Parquet,
     /// The cells (docs/tables.md) as an Arrow file
     Arrow,
-}
-
-impl Format {
-    /// How rows are written, where rows are.
-    pub(crate) const fn encoding(self) -> Option<Encoding> {
-        match self {
-            Self::Parquet => Some(Encoding::Parquet),
-            Self::Arrow => Some(Encoding::Arrow),
-            _ => None,
-        }
-    }
 }
 
 pub(super) fn policy_names() -> Names<Chosen> {

@@ -1,0 +1,36 @@
+"""Options as they are typed on the command line, which checks them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Union
+
+#: An option that takes one value or several.
+Several = Union[str, int, float, Iterable[Union[str, int, float]], None]
+
+#: The command line takes one value of these at a time; of all others a list with commas.
+REPEATED = ("host", "port", "kind")
+
+
+def typed(verb: str, options: Mapping[str, object]) -> list[str]:
+    """A verb with its options; those that are `None` are left out."""
+    return [verb, *(word for name, value in options.items() for word in words(name, value))]
+
+
+def words(name: str, value: object) -> list[str]:
+    """One option."""
+    flag = "--" + name.removesuffix("_s").replace("_", "-")
+    if isinstance(value, bool):
+        return [flag] if value else []
+    values = several(value)  # type: ignore[arg-type]
+    if name in REPEATED:
+        return [f"{flag}={one}" for one in values]
+    return [f"{flag}={','.join(values)}"] if values else []
+
+
+def several(value: Several) -> list[str]:
+    if value is None:
+        return []
+    if isinstance(value, (str, int, float)):
+        return [str(value)]
+    return [str(one) for one in value]
