@@ -141,7 +141,8 @@ fn listened_to(
     loop {
         match waited(PATIENCE) {
             Ok(Ok(rows)) => {
-                let named = rows.iter().map(|rows| (rows.table().name, Table::of(rows)));
+                // Each table's rows are let go before the next one's become Arrow data.
+                let named = rows.into_iter().map(|rows| (rows.table().name, Table::of(&rows)));
                 return Ok((named.collect(), heard.remarks()));
             }
             Ok(Err(error)) => return Err(exception(error)),

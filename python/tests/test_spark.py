@@ -224,6 +224,19 @@ def test_bad_input_is_said_before_there_is_a_job(spark, table, path, options, wo
     assert words in str(raised.value)
 
 
+@pytest.mark.parametrize("path", ["ftp://127.0.0.1:1/x.pcap", "http://127.0.0.1:1/*.pcap", "hdfs://no-such-host:1/x.pcap"])
+def test_a_server_that_cannot_be_reached_is_one_line(path):
+    for ask in (listed, tinygram.diagnose):
+        with pytest.raises(OSError) as raised:
+            ask(path)
+        assert str(raised.value).startswith(f"reading {path}: ") and "\n" not in str(raised.value)
+
+
+def test_an_option_that_prevalence_does_not_have_is_said(spark):
+    with pytest.raises(ValueError, match=r"no option 'msss' for prevalence \(accepted: range_bytes, mss, "):
+        tinygram.spark.prevalence(spark, str(LOG), msss=1460)
+
+
 def test_prevalence_by_ranges_is_prevalence(spark, tmp_path):
     lines = LOG.read_bytes().splitlines(keepends=True)
     (tmp_path / "one.log").write_bytes(b"".join(lines * 40))

@@ -86,7 +86,7 @@ impl Talk {
             id,
             left: packets.max(6),
             step: 0,
-            seq: [id as u32 * 7919, id as u32 * 104_729],
+            seq: [7919, 104_729].map(|step| (id as u32).wrapping_mul(step)),
         }
     }
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import io
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, BinaryIO, Union, cast
 
 #: One thing to read. An address is a path with a scheme, such as `s3://bucket/key`.
@@ -72,6 +73,8 @@ def check(path: str) -> None:
         raise type(error)(f"reading {path}: {error.strerror}") from None
     if is_folder:
         raise ValueError(f"{path} is a folder (accepted: files)")
+    if not os.access(path, os.R_OK):
+        raise PermissionError(f"reading {path}: Permission denied")
 
 
 def opened(path: str) -> Any:
@@ -89,10 +92,25 @@ def fsspec_of(path: str) -> Any:
         raise ValueError(
             f"{path}: an address needs fsspec (accepted: a local path; pip install 'tinygram[remote]')"
         ) from None
+    with reading(path):
+        try:
+            return fsspec.core.url_to_fs(path)[0]
+        except (ImportError, ValueError) as error:
+            raise ValueError(f"{path}: {error}") from None
+
+
+@contextmanager
+def reading(path: str) -> Iterator[None]:
+    """What a file system says is wrong, in one line that names the path; each has exceptions of its own."""
     try:
-        return fsspec.core.url_to_fs(path)[0]
-    except (ImportError, ValueError) as error:
-        raise ValueError(f"{path}: {error}") from None
+        yield
+    except ValueError:
+        raise
+    except Exception as error:
+        line = (str(error).splitlines() or [type(error).__name__])[0]
+        kinds = (FileNotFoundError, PermissionError)
+        kind = next((kind for kind in kinds if isinstance(error, kind)), OSError)
+        raise kind(f"reading {path}: {line}") from None
 
 
 def joined(value: Iterable[Any]) -> str:

@@ -47,7 +47,7 @@ from pyspark.sql.types import StructType
 
 import tinygram
 from tinygram import Prevalence, Table, _native
-from tinygram._sources import check, fsspec_of, is_remote, opened, to_read
+from tinygram._sources import check, fsspec_of, is_remote, opened, reading, to_read
 from tinygram._typed import REPEATED, typed
 
 if TYPE_CHECKING:
@@ -451,11 +451,12 @@ def listed(path: str) -> list[str]:
     path = path.removeprefix("file://")
     if is_remote(path):
         file_system = fsspec_of(path)
-        if not glob.has_magic(path):
-            if not file_system.exists(path):
-                raise FileNotFoundError(f"reading {path}: No such file or directory")
-            return [path]
-        names = [str(file_system.unstrip_protocol(name)) for name in file_system.glob(path)]
+        with reading(path):
+            if not glob.has_magic(path):
+                if not file_system.exists(path):
+                    raise FileNotFoundError("No such file or directory")
+                return [path]
+            names = [str(file_system.unstrip_protocol(name)) for name in file_system.glob(path)]
     elif glob.has_magic(path) and not os.path.exists(path):
         names = [name for name in glob.glob(path, recursive=True) if not os.path.isdir(name)]
     else:
