@@ -63,6 +63,10 @@ pub struct Extensions {
     /// 3.9.1.2, leaves the choice). The number is how many segments at least are handed to the device
     /// as one where so many are due, the last with PSH (`tcp_min_tso_segs`).
     pub push_ends_writes: Option<u32>,
+    /// The send buffer bounds memory, as SO_SNDBUF does on Linux, and not octets: a buffer that has been
+    /// begun is filled up whatever is free, and takes so many octets beside its data (832 on Linux 6.18 for
+    /// x86-64, as `SK_MEMINFO_WMEM_QUEUED` shows). Needs `push_ends_writes`.
+    pub send_buffer_is_memory: Option<u32>,
 }
 
 impl Extensions {
@@ -89,6 +93,7 @@ impl Extensions {
         fin_wait_2: None,
         receive_buffer_most: None,
         push_ends_writes: None,
+        send_buffer_is_memory: None,
     };
     /// What Linux 6 has switched on as shipped.
     pub const LINUX_6: Self = Self {
@@ -119,6 +124,8 @@ impl Extensions {
         // A profile is told the buffer, which a socket's own choice fixes (SO_RCVBUF).
         receive_buffer_most: None,
         push_ends_writes: Some(2),
+        // A profile is told octets, so that they mean the same for all.
+        send_buffer_is_memory: None,
     };
     /// All that helps without being asked for.
     pub const MODERN: Self = Self {

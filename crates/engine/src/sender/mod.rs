@@ -213,7 +213,9 @@ impl Sender {
             pace: None,
             pacer: extensions.pacing.then(Box::default),
             finishing: false,
-            pushes: extensions.push_ends_writes.map(push::Pushes::new),
+            pushes: extensions
+                .push_ends_writes
+                .map(|burst| push::Pushes::new(burst, extensions.send_buffer_is_memory)),
             counters: Counters::default(),
         }
     }
@@ -301,11 +303,43 @@ impl Sender {
         self.vars.capacity
     }
 
-    /// Free space in the send buffer, in octets.
+    /// Free space in the send buffer, in octets. Where it bounds memory
+    /// (`Extensions::send_buffer_is_memory`), what the next piece of a write may have, which may be more
+    /// than the buffer's size.
     #[must_use]
     #[inline]
     pub fn space(&self) -> u64 {
-        self.vars.capacity.saturating_sub(self.buffered())
+        match self.room_by_memory() {
+            None => self.vars.capacity.saturating_sub(self.buffered()),
+            Some(room) => room,
+        }
+    }
+
+    /// What is in the send buffer and its size, as a copy rule is to see them: their difference is what
+    /// the next piece of a write may have.
+    #[inline]
+    pub(crate) fn fill(&self) -> (u64, u64) {
+        match self.room_by_memory() {
+            None => (self.buffered(), self.vars.capacity),
+            Some(room) => (0, room),
+        }
+    }
+
+    /// What is free, for whoever sleeps until there is enough; of memory, where that is bounded.
+    #[inline]
+    pub(crate) fn free(&self) -> u64 {
+        let taken = self.memory().unwrap_or_else(|| self.buffered());
+        self.vars.capacity.saturating_sub(taken)
+    }
+
+    /// How many octets at most a write may bring in before anything else happens; where memory is
+    /// bounded, a buffer that was begun is filled up, also again after a part of it has left.
+    #[must_use]
+    pub fn most_of_a_write(&self) -> u64 {
+        match self.room_by_memory() {
+            Some(room @ 1..) => self.free() + room + self.vars.cwnd,
+            _ => self.space(),
+        }
     }
 
     /// Whether nothing may be written any more.
@@ -418,10 +452,10 @@ impl Sender {
     }
 
     /// `octets` of the application's reach the buffer.
-    /// `more` announces others.
+    /// `goes_on` says that the same write brought in what is there, and `more` announces others.
     #[inline]
-    pub(crate) fn append(&mut self, octets: u64, more: bool) {
-        self.note_push(octets, more);
+    pub(crate) fn append(&mut self, octets: u64, goes_on: bool, more: bool) {
+        self.note_push(octets, goes_on, more);
         self.vars.written += octets;
     }
 

@@ -119,6 +119,9 @@ pub(crate) fn stage(setup: &Setup, instead: Instead<'_>) -> Result<Stage, Unread
                 ("push", ["write-ends", burst]) => {
                     config.extensions.push_ends_writes = Some(number(burst)? as u32);
                 }
+                ("send-buffer-is-memory", [overhead]) => {
+                    config.extensions.send_buffer_is_memory = Some(number(overhead)? as u32);
+                }
                 ("congestion", [name]) => {
                     sender.congestion = Congestion::named(name)
                         .ok_or_else(|| format!("{name} is none of {:?}", Congestion::NAMES))?;
