@@ -21,6 +21,12 @@ pub struct Extensions {
     /// In a recovery the window falls with what is delivered (RFC 9937); needs `sack`. Without it, it
     /// falls at once, and several losses of one flight can be sent again at one instant.
     pub rate_reduction: bool,
+    /// A reduction of the window is taken back if a timestamp (Eifel: RFC 3522) or DSACKs (RFC 3708) tell
+    /// that nothing was lost (RFC 9438, section 4.9); needs `sack`.
+    pub undo: bool,
+    /// After a time-out new data tells whether it came too early (F-RTO: RFC 5682, section 3.1); needs
+    /// `sack` and `undo`.
+    pub frto: bool,
     /// How slow start ends before anything is lost.
     pub slow_start_exit: Option<SlowStartExit>,
     /// What is handed to the device as one waits until what left before it has had its time at the rate
@@ -78,6 +84,8 @@ impl Extensions {
         dsack: false,
         rack_tlp: false,
         rate_reduction: false,
+        undo: false,
+        frto: false,
         slow_start_exit: None,
         pacing: false,
         ecn: None,
@@ -103,6 +111,8 @@ impl Extensions {
         dsack: true,
         rack_tlp: true,
         rate_reduction: true,
+        undo: true,
+        frto: true,
         slow_start_exit: Some(SlowStartExit::Hystart),
         // `tcp_ecn` is 2 as shipped.
         ecn: Some(Ecn::IfAsked),

@@ -23,6 +23,7 @@ pub mod send_policy;
 mod slow_start;
 mod tail_probe;
 mod timers;
+mod undo;
 
 pub use counters::Counters;
 pub use pass::{Stamp, Syn};
@@ -222,12 +223,7 @@ impl Sender {
 
     /// Both SYNs permitted SACK, or not.
     pub(crate) fn permit_sack(&mut self, permitted: bool, extensions: &Extensions) {
-        self.selective = permitted.then(|| {
-            Box::new(Selective::new(
-                extensions.rack_tlp,
-                extensions.rate_reduction,
-            ))
-        });
+        self.selective = permitted.then(|| Box::new(Selective::new(extensions)));
     }
 
     /// The time, for what leaves without a pass.

@@ -198,6 +198,8 @@ fn switch_on(extensions: &mut Extensions, name: &str) -> Result<(), String> {
         "sack" => &mut extensions.sack,
         "dsack" => &mut extensions.dsack,
         "rack-tlp" => &mut extensions.rack_tlp,
+        "undo" => &mut extensions.undo,
+        "frto" => &mut extensions.frto,
         "rate-reduction" => &mut extensions.rate_reduction,
         "black-hole-detection" => &mut extensions.black_hole_detection,
         "blind-attack-defence" => &mut extensions.blind_attack_defence,
