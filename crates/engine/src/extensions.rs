@@ -37,6 +37,9 @@ pub struct Extensions {
     /// A loss reduces the congestion window itself, as Linux does; without it, what is in flight (RFC
     /// 5681, equation 4; RFC 9438, section 4.6), which is less where the application has little to send.
     pub reduces_the_window: bool,
+    /// The initial window of large segments is bounded: two of them, or 14,600 octets (RFC 6928, section 2).
+    /// Linux sends ten whatever their size.
+    pub bounds_initial_cwnd: bool,
     /// The first two duplicate ACKs bring out new data (RFC 3042). With a scoreboard, RFC 6675's
     /// pipe does that by itself.
     pub limited_transmit: bool,
@@ -90,6 +93,7 @@ impl Extensions {
         pacing: false,
         ecn: None,
         reduces_the_window: false,
+        bounds_initial_cwnd: false,
         limited_transmit: false,
         black_hole_detection: false,
         blind_attack_defence: false,
@@ -119,6 +123,7 @@ impl Extensions {
         // It comes with the queue `fq`, which is not the default.
         pacing: false,
         reduces_the_window: true,
+        bounds_initial_cwnd: false,
         limited_transmit: true,
         // `tcp_mtu_probing` is off as shipped.
         black_hole_detection: false,
@@ -143,6 +148,7 @@ impl Extensions {
         time_wait_ignores_resets: true,
         slow_start_exit: Some(SlowStartExit::HystartPlusPlus),
         reduces_the_window: false,
+        bounds_initial_cwnd: true,
         silent_to_unsent_acks: false,
         empty_window_probes: false,
         ..Self::LINUX_6

@@ -76,6 +76,9 @@ const MSS_WITHOUT_OPTION: u32 = 536;
 /// write cut into as many segments (CVE-2019-11479; Linux: `tcp_min_snd_mss`).
 const LEAST_MSS: u32 = 48;
 
+/// Beyond this, only two segments may leave at first where they are so large (RFC 6928, section 2), in octets.
+const LARGEST_INITIAL_CWND: u64 = 14_600;
+
 /// The sending half of a connection.
 #[derive(Clone, Debug)]
 pub struct Sender {
@@ -91,6 +94,7 @@ pub struct Sender {
     /// As configured; `initial_cwnd` is what the MSS agreed on makes of it.
     own_initial_cwnd: u64,
     initial_cwnd: u64,
+    bounds_initial_cwnd: bool,
     /// RFC 3042.
     limited_transmit: bool,
     black_hole_detection: bool,
@@ -180,7 +184,7 @@ impl Sender {
             writer_lacks_space: false,
             device_busy: false,
         };
-        Self {
+        let mut sender = Self {
             vars,
             own_mss: config.mss,
             option_octets: 0,
@@ -189,6 +193,7 @@ impl Sender {
             cwnd_cap: config.cwnd_cap,
             own_initial_cwnd: config.initial_cwnd,
             initial_cwnd: config.initial_cwnd,
+            bounds_initial_cwnd: extensions.bounds_initial_cwnd,
             limited_transmit: extensions.limited_transmit,
             black_hole_detection: extensions.black_hole_detection,
             congestion: config.congestion.clone().install(),
@@ -218,6 +223,17 @@ impl Sender {
                 .push_ends_writes
                 .map(|burst| push::Pushes::new(burst, extensions.send_buffer_is_memory)),
             counters: Counters::default(),
+        };
+        sender.bound_initial_cwnd();
+        sender
+    }
+
+    /// RFC 6928, section 2: "min (10*MSS, max (2*MSS, 14600))".
+    fn bound_initial_cwnd(&mut self) {
+        let bound = (2 * u64::from(self.vars.mss)).max(LARGEST_INITIAL_CWND);
+        if self.bounds_initial_cwnd && self.initial_cwnd > bound {
+            self.initial_cwnd = bound;
+            self.vars.cwnd = bound;
         }
     }
 
@@ -249,6 +265,9 @@ impl Sender {
             }
         }
         self.vars.mss = mss;
+        if self.vars.max <= Offset::FIRST && self.rtt.unanswered() == 0 {
+            self.bound_initial_cwnd();
+        }
     }
 
     /// Goes straight to an established connection whose peer offers `window` octets.

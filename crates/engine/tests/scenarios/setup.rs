@@ -198,6 +198,7 @@ fn switch_on(extensions: &mut Extensions, name: &str) -> Result<(), String> {
         "sack" => &mut extensions.sack,
         "dsack" => &mut extensions.dsack,
         "rack-tlp" => &mut extensions.rack_tlp,
+        "bounds-initial-cwnd" => &mut extensions.bounds_initial_cwnd,
         "undo" => &mut extensions.undo,
         "frto" => &mut extensions.frto,
         "rate-reduction" => &mut extensions.rate_reduction,
