@@ -175,6 +175,8 @@ pub struct LossView {
     pub reordering: u64,
     /// How often acknowledgments told of reordering.
     pub reorderings: u32,
+    /// The least round trip of the last five minutes, where RACK measures it (`rack_tlp`).
+    pub min_rtt: Option<Duration>,
 }
 
 /// Where loss recovery stands, in Linux's words (`tcpi_ca_state`).
@@ -220,6 +222,7 @@ impl Sender {
                 .count() as u32,
             reordering: selective.rack.as_ref().map_or(0, Rack::reordering),
             reorderings: selective.rack.as_ref().map_or(0, Rack::reorderings),
+            min_rtt: selective.rack.as_ref().and_then(Rack::min_rtt),
         }
     }
 
