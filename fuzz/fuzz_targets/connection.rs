@@ -9,7 +9,7 @@ mod invariants;
 use arbitrary::Arbitrary;
 use libfuzzer_sys::fuzz_target;
 use tinygram_engine::connection::{Config, Wrote};
-use tinygram_engine::extensions::{Extensions, Keepalive};
+use tinygram_engine::extensions::{Ecn, Extensions, Keepalive, SlowStartExit};
 use tinygram_engine::receiver::ReceiverConfig;
 use tinygram_engine::receiver::ack_policy::{AckPolicy, AckTimer};
 use tinygram_engine::sender::congestion::Congestion;
@@ -68,6 +68,16 @@ struct Switches {
     fin_wait_2: bool,
     receive_buffer_grows: bool,
     push_ends_writes: bool,
+    slow_start_exit: u8,
+    pacing: bool,
+    ecn: u8,
+    reduces_the_window: bool,
+    silent_to_unsent_acks: bool,
+    empty_window_probes: bool,
+    send_buffer_is_memory: bool,
+    undo: bool,
+    frto: bool,
+    bounds_initial_cwnd: bool,
 }
 
 #[derive(Arbitrary, Debug)]
@@ -124,6 +134,8 @@ struct Arrival {
     window: u16,
     mss: u16,
     flags: u8,
+    /// CE, which a router sets (RFC 3168).
+    marked: bool,
     anywhere: Option<(u32, u32)>,
     window_scale: Option<u8>,
     sack_permitted: bool,
@@ -281,7 +293,7 @@ impl Arrival {
             ack,
             len: self.len.into(),
             window: self.window.into(),
-            flags: Flags::from_bits(self.flags),
+            flags: Flags::from_bits(self.flags).with_if(self.marked, Flags::CE),
             options: self.options(connection),
         }
     }
@@ -337,7 +349,7 @@ fn config(setup: &Setup) -> Config {
             more_in_every_variant: setup.more_in_every_variant,
             cluster: 2048,
             congestion: match setup.cubic {
-                true => Congestion::Cubic,
+                true => Congestion::CubicLinux,
                 false => Congestion::Reno,
             },
             idle_restart: *pick(&rules, setup.idle_restart),
@@ -371,6 +383,9 @@ impl Switches {
             dsack: self.dsack,
             rack_tlp: self.rack_tlp,
             rate_reduction: self.rate_reduction,
+            undo: self.undo,
+            frto: self.frto,
+            bounds_initial_cwnd: self.bounds_initial_cwnd,
             limited_transmit: self.limited_transmit,
             black_hole_detection: self.black_hole_detection,
             blind_attack_defence: self.blind_attack_defence,
@@ -380,6 +395,23 @@ impl Switches {
             fin_wait_2: limit(self.fin_wait_2),
             receive_buffer_most: self.receive_buffer_grows.then_some(1 << 22),
             push_ends_writes: self.push_ends_writes.then_some(2),
+            slow_start_exit: *pick(
+                &[
+                    None,
+                    Some(SlowStartExit::Hystart),
+                    Some(SlowStartExit::HystartPlusPlus),
+                ],
+                self.slow_start_exit,
+            ),
+            pacing: self.pacing,
+            ecn: *pick(
+                &[None, Some(Ecn::IfAsked), Some(Ecn::Ask { again: 1 })],
+                self.ecn,
+            ),
+            reduces_the_window: self.reduces_the_window,
+            silent_to_unsent_acks: self.silent_to_unsent_acks,
+            empty_window_probes: self.empty_window_probes,
+            send_buffer_is_memory: self.send_buffer_is_memory.then_some(832),
         }
     }
 }

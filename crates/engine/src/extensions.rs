@@ -21,6 +21,12 @@ pub struct Extensions {
     /// In a recovery the window falls with what is delivered (RFC 9937); needs `sack`. Without it, it
     /// falls at once, and several losses of one flight can be sent again at one instant.
     pub rate_reduction: bool,
+    /// A reduction of the window is taken back if a timestamp (Eifel: RFC 3522) or DSACKs (RFC 3708) tell
+    /// that nothing was lost (RFC 9438, section 4.9); needs `sack`.
+    pub undo: bool,
+    /// After a time-out new data tells whether it came too early (F-RTO: RFC 5682, section 3.1); needs
+    /// `sack` and `undo`.
+    pub frto: bool,
     /// How slow start ends before anything is lost.
     pub slow_start_exit: Option<SlowStartExit>,
     /// What is handed to the device as one waits until what left before it has had its time at the rate
@@ -31,6 +37,9 @@ pub struct Extensions {
     /// A loss reduces the congestion window itself, as Linux does; without it, what is in flight (RFC
     /// 5681, equation 4; RFC 9438, section 4.6), which is less where the application has little to send.
     pub reduces_the_window: bool,
+    /// The initial window of large segments is bounded: two of them, or 14,600 octets (RFC 6928, section 2).
+    /// Linux sends ten whatever their size.
+    pub bounds_initial_cwnd: bool,
     /// The first two duplicate ACKs bring out new data (RFC 3042). With a scoreboard, RFC 6675's
     /// pipe does that by itself.
     pub limited_transmit: bool,
@@ -63,6 +72,10 @@ pub struct Extensions {
     /// 3.9.1.2, leaves the choice). The number is how many segments at least are handed to the device
     /// as one where so many are due, the last with PSH (`tcp_min_tso_segs`).
     pub push_ends_writes: Option<u32>,
+    /// The send buffer bounds memory, as SO_SNDBUF does on Linux, and not octets: a buffer that has been
+    /// begun is filled up whatever is free, and takes so many octets beside its data (832 on Linux 6.18 for
+    /// x86-64, as `SK_MEMINFO_WMEM_QUEUED` shows). Needs `push_ends_writes`.
+    pub send_buffer_is_memory: Option<u32>,
 }
 
 impl Extensions {
@@ -74,10 +87,13 @@ impl Extensions {
         dsack: false,
         rack_tlp: false,
         rate_reduction: false,
+        undo: false,
+        frto: false,
         slow_start_exit: None,
         pacing: false,
         ecn: None,
         reduces_the_window: false,
+        bounds_initial_cwnd: false,
         limited_transmit: false,
         black_hole_detection: false,
         blind_attack_defence: false,
@@ -89,6 +105,7 @@ impl Extensions {
         fin_wait_2: None,
         receive_buffer_most: None,
         push_ends_writes: None,
+        send_buffer_is_memory: None,
     };
     /// What Linux 6 has switched on as shipped.
     pub const LINUX_6: Self = Self {
@@ -98,12 +115,15 @@ impl Extensions {
         dsack: true,
         rack_tlp: true,
         rate_reduction: true,
+        undo: true,
+        frto: true,
         slow_start_exit: Some(SlowStartExit::Hystart),
         // `tcp_ecn` is 2 as shipped.
         ecn: Some(Ecn::IfAsked),
         // It comes with the queue `fq`, which is not the default.
         pacing: false,
         reduces_the_window: true,
+        bounds_initial_cwnd: false,
         limited_transmit: true,
         // `tcp_mtu_probing` is off as shipped.
         black_hole_detection: false,
@@ -119,6 +139,8 @@ impl Extensions {
         // A profile is told the buffer, which a socket's own choice fixes (SO_RCVBUF).
         receive_buffer_most: None,
         push_ends_writes: Some(2),
+        // A profile is told octets, so that they mean the same for all.
+        send_buffer_is_memory: None,
     };
     /// All that helps without being asked for.
     pub const MODERN: Self = Self {
@@ -126,6 +148,7 @@ impl Extensions {
         time_wait_ignores_resets: true,
         slow_start_exit: Some(SlowStartExit::HystartPlusPlus),
         reduces_the_window: false,
+        bounds_initial_cwnd: true,
         silent_to_unsent_acks: false,
         empty_window_probes: false,
         ..Self::LINUX_6

@@ -544,6 +544,7 @@ fn counters_add_up_field_by_field() {
             timeouts: 6 * by,
             fast_retransmits: 7 * by,
             tail_probes: 8 * by,
+            undone_reductions: 9 * by,
             holds,
         }
     };

@@ -457,6 +457,10 @@ impl World {
             return None;
         }
         let len = message.octets.len();
+        if whole && *done > 0 && !self.core.readiness(key).writable {
+            // A writer that sleeps is woken when a third is free, and not before.
+            return None;
+        }
         if whole {
             let octets = &message.octets;
             let now = self.now;

@@ -62,7 +62,8 @@ pub(crate) fn octets(info: &Info) -> Vec<u8> {
         (info.sent.data_segments + info.sent.empty_segments) as u32,
         all as u32,
         info.unsent as u32,
-        info.srtt.map_or(0, micros),
+        // As the kernel says it before there is one.
+        info.losses.min_rtt.map_or(u32::MAX, micros),
         with_data as u32,
         info.sent.data_segments as u32,
     ] {

@@ -230,7 +230,7 @@ impl World {
         let name = octets.split(|octet| *octet == 0).next().unwrap_or_default();
         let congestion = match name {
             b"reno" => Congestion::Reno,
-            b"cubic" => Congestion::Cubic,
+            b"cubic" => Congestion::CubicLinux,
             _ => return Err(Errno(libc::ENOENT)),
         };
         match &mut self.descriptor(fd)?.kind {

@@ -450,7 +450,7 @@ impl Socket {
     #[inline]
     fn buffer(&mut self, pieces: &[io::IoSlice<'_>], len: usize) -> u64 {
         let sender = self.connection.sender();
-        let octets = sender.space().min(len as u64);
+        let octets = sender.most_of_a_write().min(len as u64);
         let vars = sender.vars();
         let start = vars.written;
         let oldest = vars.una.max(tinygram_engine::Offset::FIRST);

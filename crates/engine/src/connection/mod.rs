@@ -324,7 +324,7 @@ impl Connection {
     /// must sleep. Whatever becomes of the space meanwhile, [`Connection::write_step`] copies just
     /// that.
     pub fn next_piece(&mut self) -> Option<u64> {
-        let (buffered, capacity) = (self.sender.buffered(), self.sender.capacity());
+        let (buffered, capacity) = self.sender.fill();
         match self
             .write
             .as_mut()?
@@ -346,11 +346,8 @@ impl Connection {
         let Some(write) = &mut self.write else {
             return Wrote::Refused;
         };
-        let octets = match write.next(
-            &self.copy_rule,
-            self.sender.buffered(),
-            self.sender.capacity(),
-        ) {
+        let (buffered, capacity) = self.sender.fill();
+        let octets = match write.next(&self.copy_rule, buffered, capacity) {
             Piece::Copy(octets) => octets,
             Piece::Sleep => {
                 self.sender.push_what_is_written();
@@ -362,7 +359,7 @@ impl Connection {
         let last = write.remaining() == 0;
         let more_to_come = !last || more;
         let more_on_entry = self.sender.vars().more_to_come;
-        self.sender.append(octets, more_to_come);
+        self.sender.append(octets, pieces_before > 0, more_to_come);
         self.sender.set_more_to_come(more_to_come);
         self.sender.observe(
             Moment::ChunkCopied {
@@ -415,13 +412,13 @@ impl Connection {
 
     /// Whether what is free is enough to wake a writer for.
     fn wakes_writer(&self) -> bool {
-        let (space, capacity) = (self.sender.space(), self.sender.capacity());
-        self.copy_rule.wakes(space, capacity)
+        let (free, capacity) = (self.sender.free(), self.sender.capacity());
+        self.copy_rule.wakes(free, capacity)
     }
 
     /// Whether the thread that sleeps for space would sleep again if it looked now.
     pub(super) fn writer_lacks_space(&self) -> bool {
-        let (buffered, capacity) = (self.sender.buffered(), self.sender.capacity());
+        let (buffered, capacity) = self.sender.fill();
         let would_sleep = match self.write {
             Some(write) => write.would_sleep(&self.copy_rule, buffered, capacity),
             None => self.sender.space() == 0,

@@ -26,7 +26,7 @@ fn config(sizes: &Sizes) -> Config {
             policy: SendPolicy::Linux,
             more_in_every_variant: false,
             cluster: mss,
-            congestion: Congestion::Cubic,
+            congestion: Congestion::CubicLinux,
             // `tcp_slow_start_after_idle` is on as shipped.
             idle_restart: IdleRestart::Decay,
             // RFC 6928.

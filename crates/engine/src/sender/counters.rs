@@ -21,6 +21,8 @@ pub struct Counters {
     pub fast_retransmits: u64,
     /// Tail loss probes.
     pub tail_probes: u64,
+    /// Reductions of the window that proved needless and were taken back.
+    pub undone_reductions: u64,
     /// Runts kept back, by reason; a runt that is kept at several passes for one reason counts once.
     pub holds: [u64; Why::ALL.len()],
 }
@@ -42,6 +44,7 @@ impl Counters {
             timeouts: self.timeouts + other.timeouts,
             fast_retransmits: self.fast_retransmits + other.fast_retransmits,
             tail_probes: self.tail_probes + other.tail_probes,
+            undone_reductions: self.undone_reductions + other.undone_reductions,
             holds,
         }
     }

@@ -23,6 +23,7 @@ pub mod send_policy;
 mod slow_start;
 mod tail_probe;
 mod timers;
+mod undo;
 
 pub use counters::Counters;
 pub use pass::{Stamp, Syn};
@@ -75,6 +76,9 @@ const MSS_WITHOUT_OPTION: u32 = 536;
 /// write cut into as many segments (CVE-2019-11479; Linux: `tcp_min_snd_mss`).
 const LEAST_MSS: u32 = 48;
 
+/// Beyond this, only two segments may leave at first where they are so large (RFC 6928, section 2), in octets.
+const LARGEST_INITIAL_CWND: u64 = 14_600;
+
 /// The sending half of a connection.
 #[derive(Clone, Debug)]
 pub struct Sender {
@@ -90,6 +94,7 @@ pub struct Sender {
     /// As configured; `initial_cwnd` is what the MSS agreed on makes of it.
     own_initial_cwnd: u64,
     initial_cwnd: u64,
+    bounds_initial_cwnd: bool,
     /// RFC 3042.
     limited_transmit: bool,
     black_hole_detection: bool,
@@ -179,7 +184,7 @@ impl Sender {
             writer_lacks_space: false,
             device_busy: false,
         };
-        Self {
+        let mut sender = Self {
             vars,
             own_mss: config.mss,
             option_octets: 0,
@@ -188,6 +193,7 @@ impl Sender {
             cwnd_cap: config.cwnd_cap,
             own_initial_cwnd: config.initial_cwnd,
             initial_cwnd: config.initial_cwnd,
+            bounds_initial_cwnd: extensions.bounds_initial_cwnd,
             limited_transmit: extensions.limited_transmit,
             black_hole_detection: extensions.black_hole_detection,
             congestion: config.congestion.clone().install(),
@@ -213,19 +219,27 @@ impl Sender {
             pace: None,
             pacer: extensions.pacing.then(Box::default),
             finishing: false,
-            pushes: extensions.push_ends_writes.map(push::Pushes::new),
+            pushes: extensions
+                .push_ends_writes
+                .map(|burst| push::Pushes::new(burst, extensions.send_buffer_is_memory)),
             counters: Counters::default(),
+        };
+        sender.bound_initial_cwnd();
+        sender
+    }
+
+    /// RFC 6928, section 2: "min (10*MSS, max (2*MSS, 14600))".
+    fn bound_initial_cwnd(&mut self) {
+        let bound = (2 * u64::from(self.vars.mss)).max(LARGEST_INITIAL_CWND);
+        if self.bounds_initial_cwnd && self.initial_cwnd > bound {
+            self.initial_cwnd = bound;
+            self.vars.cwnd = bound;
         }
     }
 
     /// Both SYNs permitted SACK, or not.
     pub(crate) fn permit_sack(&mut self, permitted: bool, extensions: &Extensions) {
-        self.selective = permitted.then(|| {
-            Box::new(Selective::new(
-                extensions.rack_tlp,
-                extensions.rate_reduction,
-            ))
-        });
+        self.selective = permitted.then(|| Box::new(Selective::new(extensions)));
     }
 
     /// The time, for what leaves without a pass.
@@ -251,6 +265,9 @@ impl Sender {
             }
         }
         self.vars.mss = mss;
+        if self.vars.max <= Offset::FIRST && self.rtt.unanswered() == 0 {
+            self.bound_initial_cwnd();
+        }
     }
 
     /// Goes straight to an established connection whose peer offers `window` octets.
@@ -301,11 +318,43 @@ impl Sender {
         self.vars.capacity
     }
 
-    /// Free space in the send buffer, in octets.
+    /// Free space in the send buffer, in octets. Where it bounds memory
+    /// (`Extensions::send_buffer_is_memory`), what the next piece of a write may have, which may be more
+    /// than the buffer's size.
     #[must_use]
     #[inline]
     pub fn space(&self) -> u64 {
-        self.vars.capacity.saturating_sub(self.buffered())
+        match self.room_by_memory() {
+            None => self.vars.capacity.saturating_sub(self.buffered()),
+            Some(room) => room,
+        }
+    }
+
+    /// What is in the send buffer and its size, as a copy rule is to see them: their difference is what
+    /// the next piece of a write may have.
+    #[inline]
+    pub(crate) fn fill(&self) -> (u64, u64) {
+        match self.room_by_memory() {
+            None => (self.buffered(), self.vars.capacity),
+            Some(room) => (0, room),
+        }
+    }
+
+    /// What is free, for whoever sleeps until there is enough; of memory, where that is bounded.
+    #[inline]
+    pub(crate) fn free(&self) -> u64 {
+        let taken = self.memory().unwrap_or_else(|| self.buffered());
+        self.vars.capacity.saturating_sub(taken)
+    }
+
+    /// How many octets at most a write may bring in before anything else happens; where memory is
+    /// bounded, a buffer that was begun is filled up, also again after a part of it has left.
+    #[must_use]
+    pub fn most_of_a_write(&self) -> u64 {
+        match self.room_by_memory() {
+            Some(room @ 1..) => self.free() + room + self.vars.cwnd,
+            _ => self.space(),
+        }
     }
 
     /// Whether nothing may be written any more.
@@ -418,10 +467,10 @@ impl Sender {
     }
 
     /// `octets` of the application's reach the buffer.
-    /// `more` announces others.
+    /// `goes_on` says that the same write brought in what is there, and `more` announces others.
     #[inline]
-    pub(crate) fn append(&mut self, octets: u64, more: bool) {
-        self.note_push(octets, more);
+    pub(crate) fn append(&mut self, octets: u64, goes_on: bool, more: bool) {
+        self.note_push(octets, goes_on, more);
         self.vars.written += octets;
     }
 

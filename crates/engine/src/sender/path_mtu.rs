@@ -13,6 +13,7 @@ impl Sender {
             self.initial_cwnd = self.own_initial_cwnd;
             self.vars.cwnd = self.initial_cwnd;
             self.vars.mss = self.own_mss;
+            self.bound_initial_cwnd();
         }
     }
 

@@ -26,6 +26,10 @@ pub(super) struct Pushes {
     last: Offset,
     /// Segments that are handed to the device as one, at least.
     least_burst: u64,
+    /// Where buffers begin that are not sent yet, in order; kept where memory is counted.
+    starts: VecDeque<Offset>,
+    /// Octets of memory that a buffer takes beside its data, where memory is counted.
+    overhead: Option<u64>,
 }
 
 /// What a buffer holds at most (Linux: `sk_gso_max_size`), in octets.
@@ -34,9 +38,10 @@ const MOST: u64 = 65_000;
 const SMALL_WINDOW: u64 = 536;
 
 impl Pushes {
-    pub(super) fn new(least_burst: u32) -> Box<Self> {
+    pub(super) fn new(least_burst: u32, overhead: Option<u32>) -> Box<Self> {
         Box::new(Self {
             least_burst: least_burst.into(),
+            overhead: overhead.map(u64::from),
             // The SYN counts as marked (`tcp_connect`).
             last: Offset::FIRST,
             ..Self::default()
@@ -67,21 +72,29 @@ impl Pushes {
         at > self.last + vars.max_wnd / 2
     }
 
-    /// `octets` come behind what was written; `more` announces others.
-    fn appended(&mut self, octets: u64, more: bool, vars: &Vars) {
+    /// What one buffer holds, in octets (`tcp_xmit_size_goal`).
+    fn full(vars: &Vars) -> u64 {
         let half = match vars.max_wnd {
             small if small <= SMALL_WINDOW => small,
             window => window / 2,
         };
         let mss = u64::from(vars.mss);
-        let full = (MOST.min(half) / mss).max(1) * mss;
+        (MOST.min(half) / mss).max(1) * mss
+    }
+
+    /// `octets` come behind what was written; `goes_on` says that the same write brought what is there,
+    /// and `more` announces others.
+    fn appended(&mut self, octets: u64, goes_on: bool, more: bool, vars: &Vars) {
+        let full = Self::full(vars);
         let mut at = vars.written;
         self.tail = self.tail.max(vars.nxt);
         let filled = at.since(self.tail);
+        let mut moves = false;
         if filled >= full || filled == 0 {
-            self.tail = at;
+            self.begin_buffer(at);
         } else if self.ends.back() == Some(&at) {
             self.ends.pop_back();
+            moves = goes_on;
         }
         let end = at + octets;
         loop {
@@ -92,21 +105,65 @@ impl Pushes {
             if self.is_due(at, vars) {
                 self.mark(at);
             }
-            self.tail = at;
+            self.begin_buffer(at);
         }
         if !more || self.is_due(end, vars) {
             self.mark(end);
+        } else if moves {
+            self.ends.push_back(end);
         }
+    }
+
+    fn begin_buffer(&mut self, at: Offset) {
+        self.tail = at;
+        if self.overhead.is_some() {
+            self.starts.push_back(at);
+        }
+    }
+
+    /// Octets of memory that what is not acknowledged takes (`sk_wmem_queued`), or `None` where it is not
+    /// counted. What leaves as one is a buffer of its own.
+    fn memory(&self, vars: &Vars) -> Option<u64> {
+        let overhead = self.overhead?;
+        let sent = self.starts.partition_point(|start| *start < vars.nxt);
+        let cut = self.starts.get(sent) != Some(&vars.nxt) && vars.written > vars.nxt;
+        let buffers = self.bursts.len() + self.starts.len() - sent + usize::from(cut);
+        Some(vars.buffered() + overhead * buffers as u64)
+    }
+
+    /// How many octets the next piece of a write may have, and whether memory is counted at all.
+    fn room(&self, vars: &Vars) -> Option<u64> {
+        let memory = self.memory(vars)?;
+        let full = Self::full(vars);
+        let filled = vars.written.since(self.tail.max(vars.nxt));
+        Some(match filled {
+            1.. if filled < full => full - filled,
+            _ if memory < vars.capacity => full,
+            _ => 0,
+        })
     }
 }
 
 impl Sender {
-    /// `octets` are about to be appended; `more` announces others.
+    /// `octets` are about to be appended, by the write that brought what is there if it `goes_on`; `more`
+    /// announces others.
     #[inline]
-    pub(super) fn note_push(&mut self, octets: u64, more: bool) {
+    pub(super) fn note_push(&mut self, octets: u64, goes_on: bool, more: bool) {
         if let Some(pushes) = &mut self.pushes {
-            pushes.appended(octets, more, &self.vars);
+            pushes.appended(octets, goes_on, more, &self.vars);
         }
+    }
+
+    /// Octets that the next piece of a write may have, where the send buffer bounds memory.
+    #[inline]
+    pub(super) fn room_by_memory(&self) -> Option<u64> {
+        self.pushes.as_ref()?.room(&self.vars)
+    }
+
+    /// Octets of memory that the send buffer takes, where it bounds memory.
+    #[inline]
+    pub(super) fn memory(&self) -> Option<u64> {
+        self.pushes.as_ref()?.memory(&self.vars)
     }
 
     /// The writer gives up or sleeps: what is there is marked, whatever was announced.
@@ -181,6 +238,13 @@ impl Sender {
                 .is_some_and(|end| *end <= self.vars.una)
             {
                 pushes.bursts.pop_front();
+            }
+            while pushes
+                .starts
+                .front()
+                .is_some_and(|start| *start < self.vars.una)
+            {
+                pushes.starts.pop_front();
             }
         }
     }

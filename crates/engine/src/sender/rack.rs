@@ -112,6 +112,11 @@ impl Rack {
         self.reorderings
     }
 
+    /// RACK.min_RTT.
+    pub(super) fn min_rtt(&self) -> Option<Duration> {
+        self.min_rtt.map(|(least, _)| least)
+    }
+
     /// RACK.fack.
     pub(super) fn fack(&self) -> Offset {
         self.fack

@@ -139,6 +139,10 @@ impl Sender {
             // (RFC 5681, section 3.1), and slow start ends where it would have.
             self.vars.cwnd = mss;
         } else if self.rtt.unanswered() == 1 {
+            // What a recovery that the time-out ends would take back is what there was before it.
+            if !self.selective.as_ref().is_some_and(|s| s.repairs()) {
+                self.remember_for_undo();
+            }
             let flight = self.to_reduce(flight);
             let (window, congestion) = self.window();
             congestion.on_timeout(window, flight);

@@ -209,6 +209,18 @@ impl Scoreboard {
         }
     }
 
+    /// Deems nothing lost any more: it is on its way.
+    pub(super) fn nothing_is_lost(&mut self) {
+        if self.lost_segments == 0 {
+            return;
+        }
+        for entry in self.sent.iter_mut().filter(|entry| entry.lost) {
+            entry.lost = false;
+            self.pipe += entry.in_flight();
+        }
+        self.lost_segments = 0;
+    }
+
     /// The lowest transmission that is deemed lost (RFC 6675, section 4, NextSeg, rule 1).
     pub(super) fn first_lost(&self) -> Option<Span> {
         if self.lost_segments == 0 {

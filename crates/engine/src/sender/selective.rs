@@ -8,7 +8,11 @@ use super::scoreboard::{Judged, Scoreboard};
 use super::send_policy::Because;
 use super::tail_probe::{Met, Outcome, Probe, probe_timeout};
 use super::timers::{Early, TimerReason};
+use super::undo::{Evidence, Frto, Undo};
 use super::{Acked, Sender, Stamp};
+use alloc::boxed::Box;
+
+use crate::extensions::Extensions;
 use crate::offset::{Offset, Span};
 use crate::options::SackBlocks;
 use crate::outbox::Outbox;
@@ -30,6 +34,12 @@ pub(super) struct Selective {
     /// Whether recoveries reduce the window by RFC 9937, and the memory of the present one.
     pub(super) reduces_by_rate: bool,
     pub(super) reduction: Option<RateReduction>,
+    /// Whether reductions that prove needless are taken back, and what that needs.
+    pub(super) undoes: bool,
+    pub(super) undo: Option<Box<Undo>>,
+    /// Whether time-outs are examined by F-RTO, and where it stands.
+    examines_timeouts: bool,
+    pub(super) frto: Frto,
 }
 
 /// Where loss recovery stands.
@@ -86,15 +96,51 @@ struct Heard {
     /// The round trip of the last segment that it acknowledged, if nothing that it acknowledged was
     /// sent twice.
     round_trip: Option<Duration>,
+    /// What it told about a time-out.
+    evidence: Evidence,
 }
 
 impl Selective {
-    pub(super) fn new(rack: bool, reduces_by_rate: bool) -> Self {
+    pub(super) fn new(extensions: &Extensions) -> Self {
         Self {
-            rack: rack.then(Rack::default),
-            reduces_by_rate,
+            rack: extensions.rack_tlp.then(Rack::default),
+            reduces_by_rate: extensions.rate_reduction,
+            undoes: extensions.undo,
+            examines_timeouts: extensions.frto,
             ..Self::default()
         }
+    }
+
+    /// Whether a loss is being repaired.
+    pub(super) fn repairs(&self) -> bool {
+        self.phase.repairs()
+    }
+
+    /// Whether what a time-out said to be lost is being repaired.
+    pub(super) fn after_timeout(&self) -> bool {
+        matches!(self.phase, Phase::AfterTimeout(_))
+    }
+
+    /// Whether the phase ends with what is acknowledged now.
+    pub(super) fn ends_with(&self, ack: Offset) -> bool {
+        self.phase.ends_at().is_some_and(|end| ack >= end)
+    }
+
+    /// Segments that were sent again and may be on their way.
+    pub(super) fn retransmitted_in_flight(&self) -> u64 {
+        let board = self.board.iter();
+        board
+            .filter(|t| t.retransmitted && !t.sacked && !t.lost)
+            .count() as u64
+    }
+
+    /// Nothing was lost after all.
+    pub(super) fn reopen(&mut self) {
+        self.board.nothing_is_lost();
+        self.phase = Phase::Open;
+        self.reduction = None;
+        self.rescued = false;
+        self.frto = Frto::Off;
     }
 
     /// The end of the phase, and of the memory that goes with it.
@@ -129,6 +175,8 @@ pub struct LossView {
     pub reordering: u64,
     /// How often acknowledgments told of reordering.
     pub reorderings: u32,
+    /// The least round trip of the last five minutes, where RACK measures it (`rack_tlp`).
+    pub min_rtt: Option<Duration>,
 }
 
 /// Where loss recovery stands, in Linux's words (`tcpi_ca_state`).
@@ -174,6 +222,7 @@ impl Sender {
                 .count() as u32,
             reordering: selective.rack.as_ref().map_or(0, Rack::reordering),
             reorderings: selective.rack.as_ref().map_or(0, Rack::reorderings),
+            min_rtt: selective.rack.as_ref().and_then(Rack::min_rtt),
         }
     }
 
@@ -187,11 +236,16 @@ impl Sender {
         let delivered_before = self.delivered();
         let lost_before = self.lost_segments();
         let heard = self.mark_delivered(report);
+        if let Some(duplicate) = heard.duplicate {
+            self.reported_for_undo(duplicate);
+        }
+        // RFC 4015, section 3.2, step 0: a mark says that the network is crowded all the same.
+        let undone = !report.marked && self.undo_if_needless(report, heard.evidence);
         let over = match &mut self.selective {
             Some(selective) => selective.leave_if_over(report.ack),
             None => return,
         };
-        if over && before.reduces() {
+        if over && before.reduces() && !undone {
             // RFC 6675, section 5, step (A): the window that recovery ended with goes on.
             self.vars.cwnd = match self.selective.as_mut().and_then(|s| s.reduction.take()) {
                 // RFC 9937, section 6.2: "at the end of recovery, set cwnd to ssthresh".
@@ -229,9 +283,17 @@ impl Sender {
                 self.grow(growth, heard.round_trip);
             }
         }
+        if self.examines_a_timeout() && self.follow_frto(report, heard.evidence) {
+            self.resend.set_wanted(false);
+        }
         if report.acked.advanced {
             self.schedule_tail_probe();
         }
+    }
+
+    fn examines_a_timeout(&self) -> bool {
+        let selective = self.selective.as_ref();
+        selective.is_some_and(|selective| selective.frto != Frto::Off)
     }
 
     fn phase(&self) -> Phase {
@@ -272,6 +334,11 @@ impl Sender {
         };
         let duplicate = duplicate_among(report.blocks, report.ack);
         let mut news = report.acked.advanced;
+        let before_timeout = match selective.phase {
+            Phase::AfterTimeout(end) if selective.frto != Frto::Off => end,
+            _ => Offset::SYN,
+        };
+        let mut evidence = Evidence::default();
         let Selective { board, rack, .. } = &mut **selective;
         let mut rack = rack.as_mut();
         let echo_age = report.echo_age;
@@ -293,6 +360,8 @@ impl Sender {
         for block in &blocks[..known] {
             board.sacked(*block, |segment| {
                 news = true;
+                evidence.sacked = true;
+                evidence.original |= !segment.retransmitted && segment.span.end <= before_timeout;
                 if let Some(rack) = &mut rack {
                     let fack = rack.fack();
                     rack.delivered(segment, now, echo_age, fack);
@@ -307,6 +376,7 @@ impl Sender {
             board.acked(report.ack, |segment| {
                 round_trip = Some(now.since(segment.sent_at));
                 certain &= !segment.retransmitted;
+                evidence.original |= !segment.retransmitted && segment.span.end <= before_timeout;
                 if let Some(rack) = &mut rack {
                     rack.delivered(segment, now, echo_age, fack);
                 }
@@ -324,6 +394,7 @@ impl Sender {
             news,
             duplicate,
             round_trip: round_trip.filter(|_| certain),
+            evidence,
         }
     }
 
@@ -343,6 +414,7 @@ impl Sender {
                 selective.probe = None;
                 // The loss happened, though no recovery was needed.
                 if selective.phase == Phase::Open {
+                    self.forget_undo();
                     self.reduce_window(self.vars.outstanding() + released);
                 }
             }
@@ -363,6 +435,7 @@ impl Sender {
 
     /// RFC 3168, section 6.1.2: a mark reduces the window as a loss does.
     fn begin_reducing(&mut self, released: u64) {
+        self.forget_undo();
         self.reduce_window(self.vars.outstanding() + released);
         let max = self.vars.max;
         if let Some(selective) = &mut self.selective {
@@ -414,8 +487,12 @@ impl Sender {
             // TLP.end_seq = None: what the probe was for is known (RFC 8985, section 7.3).
             selective.probe = None;
             self.counters.fast_retransmits += 1;
-            if !reducing {
-                self.reduce_window(self.vars.outstanding());
+            match reducing {
+                true => self.forget_undo(),
+                false => {
+                    self.remember_for_undo();
+                    self.reduce_window(self.vars.outstanding());
+                }
             }
         }
         self.resend.set_wanted(self.may_resend());
@@ -486,6 +563,7 @@ impl Sender {
 
     fn send_again(&mut self, span: Span, stamp: &Stamp, out: &mut Outbox) {
         self.rtt.distrust();
+        self.count_for_undo(span);
         if let Some(selective) = &mut self.selective {
             selective.board.sent_again(span, self.vars.now);
         }
@@ -496,8 +574,14 @@ impl Sender {
     pub(super) fn mark_after_timeout(&mut self) {
         let (una, max) = (self.vars.una, self.vars.max);
         let standing = self.standing();
+        let repeated = self.rtt.unanswered() > 1;
         let Some(selective) = &mut self.selective else {
             return;
+        };
+        // RFC 5682, section 3.1, step 1: not where another recovery was under way.
+        selective.frto = match selective.examines_timeouts && (repeated || !selective.repairs()) {
+            true => Frto::Resent,
+            false => Frto::Off,
         };
         selective.board.mistrust_a_reneging_peer();
         match &selective.rack {

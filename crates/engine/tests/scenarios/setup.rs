@@ -119,6 +119,9 @@ pub(crate) fn stage(setup: &Setup, instead: Instead<'_>) -> Result<Stage, Unread
                 ("push", ["write-ends", burst]) => {
                     config.extensions.push_ends_writes = Some(number(burst)? as u32);
                 }
+                ("send-buffer-is-memory", [overhead]) => {
+                    config.extensions.send_buffer_is_memory = Some(number(overhead)? as u32);
+                }
                 ("congestion", [name]) => {
                     sender.congestion = Congestion::named(name)
                         .ok_or_else(|| format!("{name} is none of {:?}", Congestion::NAMES))?;
@@ -195,6 +198,9 @@ fn switch_on(extensions: &mut Extensions, name: &str) -> Result<(), String> {
         "sack" => &mut extensions.sack,
         "dsack" => &mut extensions.dsack,
         "rack-tlp" => &mut extensions.rack_tlp,
+        "bounds-initial-cwnd" => &mut extensions.bounds_initial_cwnd,
+        "undo" => &mut extensions.undo,
+        "frto" => &mut extensions.frto,
         "rate-reduction" => &mut extensions.rate_reduction,
         "black-hole-detection" => &mut extensions.black_hole_detection,
         "blind-attack-defence" => &mut extensions.blind_attack_defence,

@@ -28,6 +28,36 @@ pub struct Cubic {
     used: Used,
     /// What growth is too small to show in octets.
     fraction: f64,
+    /// Where the function is looked at now and then, and not for every acknowledgment.
+    look: Option<Look>,
+}
+
+/// Between two looks at the function while the window has the same segments (Linux's `bictcp_update`:
+/// a thirty-second of a second).
+const BETWEEN_LOOKS: Duration = Duration::from_micros(31_250);
+
+/// The last look at the function.
+#[derive(Clone, Copy, Debug, Default)]
+struct Look {
+    at: Instant,
+    /// The window that it left, in whole segments.
+    segments: u64,
+    /// What was acknowledged since, in segments.
+    acked: f64,
+}
+
+impl Look {
+    /// Counts what was acknowledged; gives it all once it is time to look.
+    fn count(&mut self, acked: f64, segments: u64, now: Instant) -> Option<f64> {
+        self.acked += acked;
+        let waits = segments == self.segments && now.since(self.at) <= BETWEEN_LOOKS;
+        if waits {
+            return None;
+        }
+        self.at = now;
+        self.segments = segments;
+        Some(core::mem::take(&mut self.acked))
+    }
 }
 
 /// How much of the window was in use lately.
@@ -94,6 +124,14 @@ impl Control for Cubic {
         };
         epoch.w_est += alpha * acked / cwnd;
         self.epoch = Some(epoch);
+        let segments = *window.cwnd / window.mss;
+        let acked = match &mut self.look {
+            None => Some(acked),
+            Some(look) => look.count(acked, segments, ack.now),
+        };
+        let Some(acked) = acked else {
+            return;
+        };
         let octets = (epoch.grown(cwnd, acked, ack) - cwnd) * mss + self.fraction;
         self.fraction = octets - libm::trunc(octets);
         *window.cwnd = (*window.cwnd + octets as u64).min(window.cap);
@@ -113,6 +151,16 @@ impl Control for Cubic {
 }
 
 impl Cubic {
+    /// As Linux has it: the function is looked at 32 times a second at most while the window has the same
+    /// segments.
+    #[must_use]
+    pub fn linux() -> Self {
+        Self {
+            look: Some(Look::default()),
+            ..Self::default()
+        }
+    }
+
     /// Sections 4.6 and 4.7.
     fn reduce(&mut self, window: &mut Window<'_>, flight: u64) {
         let cwnd = *window.cwnd as f64 / window.mss as f64;
@@ -182,7 +230,7 @@ impl Epoch {
             return self.w_est.max(cwnd);
         }
         let target = self.w_cubic(t + round_trip).clamp(cwnd, 1.5 * cwnd);
-        cwnd + (target - cwnd) / cwnd * acked
+        cwnd + (target - cwnd) * (acked / cwnd).min(1.0)
     }
 }
 
@@ -328,6 +376,28 @@ mod tests {
             cwnd / MSS,
             begins / MSS
         );
+    }
+
+    #[test]
+    fn linux_looks_at_the_function_32_times_a_second() {
+        let at = |ms| Instant::ZERO + Duration::from_millis(ms);
+        let begin = |mut cubic: Cubic| {
+            let mut cwnd = 10 * MSS;
+            lose(&mut cubic, &mut cwnd);
+            let flight = cwnd;
+            // Eight acknowledgments 2 ms apart, of which the RFC has each move the window.
+            for ack in 0..8 {
+                acknowledge_after(&mut cubic, &mut cwnd, 0, at(100 + 2 * ack), flight, 100);
+            }
+            (cubic, cwnd, flight)
+        };
+        let (_, rfc, _) = begin(Cubic::default());
+        let (mut cubic, linux, flight) = begin(Cubic::linux());
+        assert!(linux < rfc, "{linux} {rfc}");
+        acknowledge_after(&mut cubic, &mut { linux }, 0, at(130), flight, 100);
+        let mut after = linux;
+        acknowledge_after(&mut cubic, &mut after, 0, at(132), flight, 100);
+        assert!(after >= rfc, "{after} {rfc}");
     }
 
     #[test]

@@ -24,11 +24,16 @@ registry! { ($)
         summary: "RFC 9438",
         rule: Cubic = Cubic::default(),
     }
+    CubicLinux {
+        name: "cubic-linux",
+        summary: "RFC 9438, whose function Linux looks at 32 times a second",
+        rule: Cubic = Cubic::linux(),
+    }
 }
 
 impl Congestion {
     /// The names that can be typed.
-    pub const NAMES: [&str; 2] = ["reno", "cubic"];
+    pub const NAMES: [&str; 3] = ["reno", "cubic", "cubic-linux"];
 
     /// An algorithm of the library user's own, with memory of its own if it likes.
     pub fn custom(rule: impl Control + Clone + fmt::Debug + Send + Sync + 'static) -> Self {
