@@ -8,6 +8,7 @@ use crate::flow::table::Table;
 use crate::parameters::Parameters;
 use crate::pool::Pools;
 use crate::report::{ConnectionReport, Report, Summary};
+use crate::vocabulary::Kind;
 
 /// Takes frames in, in capture order, and gives a report at the end.
 ///
@@ -178,7 +179,9 @@ impl Analyzer {
             if let Ok(at) = row {
                 connections[at].note_suspect(&suspect, sure);
             }
-            if wanted(suspect.kind) {
+            // A full segment that waited once waited for anything; it is a buffer's size again and again.
+            let once = !sure && suspect.kind == Kind::SmallBuffer;
+            if wanted(suspect.kind) && !once {
                 findings.push(suspect);
             }
         }

@@ -44,8 +44,11 @@ pub struct Hold {
     pub fresh: bool,
     /// The release came as soon as the path allows.
     pub prompt: bool,
-    /// The same flight ended in such a wait before.
+    /// A flight as large and larger ended in such a wait before.
     pub repeated: bool,
+    /// How long before the release a part of the flight was acknowledged, in nanoseconds: to a sender that
+    /// did not go on then no window was closed.
+    pub in_parts_ns: u32,
     /// What trigger and held segment were to the application.
     pub pieces: Pieces,
     /// Short segments this sender had sent although small data was unacknowledged.
@@ -60,6 +63,8 @@ pub(crate) enum Pause {
     Thought,
     /// As held, but by a sender that does not hold.
     Defied,
+    /// It left before the acknowledgement can have reached the sender.
+    Early,
     /// Nothing was waited for.
     None,
 }
@@ -103,6 +108,11 @@ pub(crate) fn pause(
         true => sender.flight,
         false => sender.released_flight,
     };
+    if let (None, true) = (off_ns, segment.payload < mss && sender.idle())
+        && let Some(hold) = behind_a_short_one(sender, sender_distance_ns, segment, mark, mss)
+    {
+        return Pause::Held(hold);
+    }
     match off_ns {
         // One that holds would not have sent the trigger.
         Some(off_ns) if off_ns <= tolerance_ns && sender.flight_defied => Pause::Defied,
@@ -121,13 +131,68 @@ pub(crate) fn pause(
             mss,
             room: release.room,
             prompt: short || sender.was_prompt(),
-            repeated: sender.waited_flight == flight,
+            repeated: sender.waited_flight >= flight,
+            in_parts_ns: if short {
+                0
+            } else {
+                sender.released_in_parts_ns
+            },
             fresh: sender.tally.bytes == u64::from(sender.released_flight) || sender.restarted,
             pieces: Pieces::Unknown,
             defied: sender.tally.defied,
         }),
+        None if segment.payload < mss
+            && exact.is_some()
+            && (1..mss).contains(&sender.last_len)
+            && reaction_ns < sender_distance_ns.unwrap_or(0) * 7 / 10 =>
+        {
+            Pause::Early
+        }
         _ => Pause::Thought,
     }
+}
+
+/// Far from a sender that holds by Minshall's rule, the short segment is acknowledged before the full
+/// ones behind it pass, and what it held follows upon that ACK, too early for theirs.
+fn behind_a_short_one(
+    sender: &Half,
+    sender_distance_ns: Option<i64>,
+    segment: &Segment,
+    mark: Mark,
+    mss: u32,
+) -> Option<Hold> {
+    let (one, distance_ns) = (&sender.short, sender_distance_ns?);
+    let full_since = sender.last_len >= mss && one.sent.frame < sender.sent.frame;
+    // What follows the full ones at once left with them.
+    let paused = mark.time_ns - sender.sent.time_ns >= LATE_NS;
+    if !(full_since && paused) || one.acked.frame == 0 || sender.flight_defied {
+        return None;
+    }
+    let reaction_ns = mark.time_ns - one.acked.time_ns;
+    let off_ns = (reaction_ns - distance_ns).abs();
+    let wait_ns = one.acked.time_ns - one.sent.time_ns;
+    let prompt = wait_ns - sender.receiver_distance_ns().unwrap_or(0) < LATE_NS;
+    (off_ns <= TOLERANCE_NS.max(distance_ns / 8)).then_some(Hold {
+        trigger: one.sent,
+        release: Some(one.acked),
+        held: mark,
+        trigger_len: one.len,
+        held_len: segment.payload,
+        flight: one.len,
+        ack_wait_ns: wait_ns,
+        reaction_ns,
+        sender_distance_ns,
+        off_ns,
+        pushed: sender.pushed,
+        mss,
+        room: sender.release.room,
+        prompt: prompt && sender.handshake_ns != u32::MAX,
+        repeated: false,
+        in_parts_ns: 0,
+        fresh: false,
+        pieces: Pieces::Unknown,
+        defied: sender.tally.defied,
+    })
 }
 
 /// A segment that nothing released but the sender's own clock, one retransmission timeout after
@@ -167,6 +232,7 @@ pub(crate) fn timer_pause(
         room: sender.release.room,
         prompt: false,
         repeated: false,
+        in_parts_ns: 0,
         fresh: false,
         pieces: Pieces::OneMessage,
         defied: 0,

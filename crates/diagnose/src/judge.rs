@@ -18,6 +18,8 @@ pub(crate) struct Judge<'a> {
     pub(crate) answered_ns: Option<i64>,
     /// How long the peer takes to answer, on average, in nanoseconds.
     pub(crate) answers_ns: i64,
+    /// The peer has answered time and again, and never spoke but after this sender.
+    pub(crate) takes_turns: bool,
     /// A relay in the capturing host stands between the ends.
     pub(crate) relayed: bool,
 }
@@ -140,12 +142,18 @@ impl Judge<'_> {
         self.half.odds_of(prompt).vouches_for(off_ns, self.blur_ns)
     }
 
-    fn answered_at_once(&self, hold: &Hold) -> bool {
+    /// The peer answered the held segment as soon as it usually does.
+    pub(crate) fn answered_at_once(&self, hold: &Hold) -> bool {
         let Some(answered_ns) = self.answered_ns else {
             return false;
         };
         let distance_ns = self.half.receiver_distance_ns().unwrap_or(0);
-        let usual_ns = (distance_ns + self.answers_ns * 3 / 2).min(TIMERS_NS);
+        // Who thinks for seconds before each question waits for each answer all the same.
+        let most_ns = match self.takes_turns && self.half.asked {
+            true => i64::MAX,
+            false => TIMERS_NS,
+        };
+        let usual_ns = (distance_ns + self.answers_ns * 3 / 2).min(most_ns);
         answered_ns - hold.held.time_ns < AT_ONCE_NS.max(4 * distance_ns).max(usual_ns)
     }
 }

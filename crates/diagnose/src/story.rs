@@ -127,8 +127,11 @@ impl Story {
         };
         let (suspects, doubtful) = (&mut direction.suspects, &mut direction.doubtful);
         let mut accepted: Vec<_> = suspects.extract_if(.., |suspect| sure(suspect)).collect();
-        for hold in holds {
-            let ruling = match (judge.ruling(&hold), streaming) {
+        let last = holds.len().saturating_sub(1);
+        for (at, hold) in holds.into_iter().enumerate() {
+            // What ends a stream and is answered was waited for, whatever became of the rest.
+            let streams = streaming && !(at == last && judge.answered_at_once(&hold));
+            let ruling = match (judge.ruling(&hold), streams) {
                 (Ruling::RuledOut(kind), _) => Ruling::RuledOut(kind),
                 (_, true) => Ruling::RuledOut(Lookalike::PeriodicSender),
                 (ruling, _) => ruling,

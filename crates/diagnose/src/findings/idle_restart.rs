@@ -48,6 +48,7 @@ pub(crate) fn pause(
             room: half.release.room,
             prompt: true,
             repeated: false,
+            in_parts_ns: 0,
             fresh: true,
             pieces: crate::vocabulary::Pieces::Unknown,
             defied: 0,

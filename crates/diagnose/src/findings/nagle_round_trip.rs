@@ -16,15 +16,22 @@ pub(crate) fn is(hold: &Hold, half: &Half, answered_ns: Option<i64>) -> bool {
         && hold.held.time_ns - hold.trigger.time_ns >= LEAST_NS
 }
 
-/// The congestion window would have taken the segment: less than any window was in flight, or this
-/// sender had more in flight before, or the same flight ended in the same wait before (a window that
-/// is used up grows), or it let an earlier ACK of the flight go by.
+/// The congestion window would have taken the segment. Any window does where less was in flight than
+/// one is, and where the flight ended in a short segment: its program had written no more, and that the
+/// window ended there too would be an accident. Otherwise this sender must have had more in flight
+/// before, or have waited behind as much before (a window that is used up grows), or it must have let an
+/// earlier ACK of the flight go by.
 fn window_had_room(hold: &Hold, half: &Half) -> bool {
+    let before = match hold.fresh {
+        true => half.peak_opening,
+        false => half.peak_flight,
+    };
     hold.flight < hold.mss
         || (hold.flight <= 2 * hold.mss && !half.grew_from_one())
-        || (!hold.fresh && half.peak_flight >= hold.flight + hold.held_len)
+        || (!hold.trigger_len.is_multiple_of(hold.mss) && !half.grew_from_one())
+        || before >= hold.flight + hold.held_len
         || hold.repeated
-        || i64::from(half.released_in_parts_ns) >= APART_NS
+        || i64::from(hold.in_parts_ns) >= APART_NS
 }
 
 /// Less is nothing that anybody notices.

@@ -29,6 +29,7 @@ pub(crate) fn hold() -> Hold {
         fresh: true,
         prompt: false,
         repeated: false,
+        in_parts_ns: 0,
         pieces: Pieces::Unknown,
         defied: 0,
     }
@@ -221,34 +222,45 @@ fn a_round_trip_is_nagles_where_no_window_was_in_the_way() {
     };
     assert!(is(&waited(25 * MS), &half) && !is(&waited(25 * MS - 1), &half));
     // Less than any window in flight; two segments, unless the window opened from one.
-    let behind = |flight| Hold { flight, ..hold() };
+    let behind = |flight| Hold {
+        flight,
+        trigger_len: MSS,
+        ..hold()
+    };
     let from_one = measured([1, 2, 2, 0]);
     assert!(is(&behind(2000), &half) && !is(&behind(2001), &half));
     assert!(is(&behind(999), &from_one) && !is(&behind(1000), &from_one));
-    // This sender had as much in flight before, but not in this first flight.
-    let peak = |peak_flight| {
+    // A flight that ended in a short segment was all that had been written.
+    let ended_short = |trigger_len| Hold {
+        trigger_len,
+        ..behind(5000)
+    };
+    assert!(is(&ended_short(MSS - 1), &half) && !is(&ended_short(MSS), &half));
+    assert!(!is(&ended_short(MSS - 1), &from_one));
+    // This sender had as much in flight before, and in an opening flight where this was one.
+    let peaks = |peak_flight, peak_opening| {
         changed(measured([4, 8, 0, 0]), |half| {
             half.peak_flight = peak_flight;
+            half.peak_opening = peak_opening;
         })
     };
     let later = Hold {
         fresh: false,
         ..behind(5000)
     };
-    assert!(is(&later, &peak(5200)) && !is(&later, &peak(5199)));
-    assert!(!is(&behind(5000), &peak(5200)));
+    assert!(is(&later, &peaks(5200, 0)) && !is(&later, &peaks(5199, 5199)));
+    assert!(is(&behind(5000), &peaks(0, 5200)) && !is(&behind(5000), &peaks(5200, 5199)));
     let again = Hold {
         repeated: true,
         ..behind(5000)
     };
     assert!(is(&again, &half));
     // It let an earlier ACK of the flight go by.
-    let apart = |released_in_parts_ns| {
-        changed(measured([4, 8, 0, 0]), |half| {
-            half.released_in_parts_ns = released_in_parts_ns;
-        })
+    let apart = |in_parts_ns| Hold {
+        in_parts_ns,
+        ..behind(5000)
     };
-    assert!(is(&behind(5000), &apart(200_000)) && !is(&behind(5000), &apart(199_999)));
+    assert!(is(&apart(200_000), &half) && !is(&apart(199_999), &half));
 }
 
 /// A window cut to an initial one, that had been twice that, and a wait of half a round trip to one and a

@@ -250,7 +250,8 @@ impl Connection {
             }
             Arrival::InOrder => self.on_new_data(segment, around, from, mark, mss, found),
         }
-        self.halves[from].on_data(segment, around, mark, mss);
+        let half_window = self.halves[1 - from].peak_window / 2;
+        self.halves[from].on_data(segment, around, mark, mss, half_window);
         self.halves[1 - from].hear(segment);
         self.resolve(1 - from, Some(mark.time_ns), found);
     }
@@ -270,6 +271,7 @@ impl Connection {
             let fresh = half.tally.segments == 0;
             self.idle_restart(from, mark);
             self.begin_turn(from, Turn::Answer);
+            self.halves[from].asked = self.halves[from].peer_spoke;
             self.halves[from].tally.answers += u32::from(!fresh);
             self.note_answer(from, mark);
             return;
@@ -292,7 +294,7 @@ impl Connection {
             Pause::Held(mut hold) => {
                 hold.pieces = self.pieces(from, around, segment.payload);
                 let half = &mut self.halves[from];
-                let since_ns = mark.time_ns - half.sent.time_ns;
+                let since_ns = (mark.time_ns - half.sent.time_ns).max(distance_ns.unwrap_or(0));
                 half.odds_of_mut(hold.prompt).hit(hold.off_ns, since_ns);
                 let waited = (hold.prompt, hold.flight);
                 half.restarted = false;
@@ -300,12 +302,13 @@ impl Connection {
                     self.resolve(from, None, found);
                 }
                 if let (true, flight) = waited {
-                    self.halves[from].waited_flight = flight;
+                    let waited = &mut self.halves[from].waited_flight;
+                    *waited = flight.max(*waited);
                 }
             }
             Pause::Thought => {
                 let half = &mut self.halves[from];
-                let since_ns = mark.time_ns - half.sent.time_ns;
+                let since_ns = (mark.time_ns - half.sent.time_ns).max(distance_ns.unwrap_or(0));
                 let prompt = half.was_prompt();
                 half.odds_of_mut(prompt).miss(since_ns);
                 if prompt {
@@ -317,6 +320,11 @@ impl Connection {
                     .ruled_out
                     .add(Lookalike::ThinkTime, mark.frame, thought_ns);
                 self.self_clocked(from, mark);
+            }
+            Pause::Early => {
+                // As seen from the sender, small data was unacknowledged.
+                self.halves[from].tally.defied += 1;
+                self.rested(from, mark, distance_ns);
             }
             Pause::Defied => {
                 let waited_ns = mark.time_ns - half.sent.time_ns;
@@ -364,6 +372,7 @@ impl Connection {
                 far: self.halves[1 - from].is_far(),
                 answered_ns: None,
                 answers_ns: 0,
+                takes_turns: false,
                 relayed: false,
             };
             story.abandon(from, &judge);
@@ -379,6 +388,9 @@ impl Connection {
         half.restarted = half.tally.segments > 0
             && !half.disturbed
             && idle_ns > findings::idle_restart::LEAST_IDLE_NS;
+        if half.restarted {
+            half.waited_flight = 0;
+        }
     }
 
     /// The first flight after an idle period ends with its first acknowledgement; true if the
@@ -413,6 +425,7 @@ impl Connection {
         let half = &mut self.halves[from];
         half.tally.retransmitted += 1;
         half.disturbed = true;
+        half.waited_flight = 0;
         let lost_ns = mark.time_ns - half.sent.time_ns;
         self.story().lost(mark, lost_ns);
     }
@@ -429,6 +442,7 @@ impl Connection {
             (window, true) => u32::from(window) << shift,
             (_, false) => u32::MAX,
         };
+        half.peak_window = half.window.max(half.peak_window);
         let closed = half.window == 0;
         if closed != was_closed {
             // What the peer sends next waited for the window, whatever else it did.
@@ -485,6 +499,7 @@ impl Connection {
             far: self.halves[1 - from].is_far(),
             answered_ns,
             answers_ns: self.halves[1 - from].tally.mean_answer_ns(),
+            takes_turns: self.halves[1 - from].tally.takes_turns(),
             relayed,
         };
         for (kind, hold, tier) in story.resolve(from, &judge) {
@@ -509,6 +524,7 @@ impl Connection {
             far: self.halves[1 - from].is_far(),
             answered_ns: None,
             answers_ns: 0,
+            takes_turns: false,
             relayed: false,
         };
         match &self.story {

@@ -27,6 +27,8 @@ pub(crate) struct Half {
     pub(crate) short_end: u32,
     /// Receive window this sender advertises to its peer, in bytes.
     pub(crate) window: u32,
+    /// The largest window it has advertised, in bytes.
+    pub(crate) peak_window: u32,
     /// Length of the last data segment, in bytes.
     pub(crate) last_len: u32,
     /// Bytes and MSS-sized units sent since everything was last acknowledged.
@@ -34,8 +36,10 @@ pub(crate) struct Half {
     pub(crate) flight_segments: u32,
     /// The flight that the last acknowledgement completed, in bytes.
     pub(crate) released_flight: u32,
-    /// How long before the acknowledgement of all of that flight a part of it was, in nanoseconds.
+    /// How long before the acknowledgement of all of that flight a part of it was first, in nanoseconds.
     pub(crate) released_in_parts_ns: u32,
+    /// When a part of what was sent was acknowledged first, in nanoseconds since the epoch.
+    part_ns: i64,
     /// The largest flight and the largest segment so far, in bytes.
     pub(crate) peak_flight: u32,
     pub(crate) max_len: u32,
@@ -43,6 +47,8 @@ pub(crate) struct Half {
     pub(crate) sent: Mark,
     /// The acknowledgement that last moved `acked`.
     pub(crate) release: Release,
+    /// The last short segment, and the pure acknowledgement of it.
+    pub(crate) short: ShortOne,
     /// The shortest time from data to its acknowledgement; the handshake's; and a typical one of
     /// acknowledgements that RFC 1122 does not let wait (two full segments and more).
     pub(crate) ack_min_ns: u32,
@@ -69,6 +75,8 @@ pub(crate) struct Half {
     pub(crate) timestamps: bool,
     pub(crate) pushed: bool,
     pub(crate) finished: bool,
+    /// What it is sending answers something.
+    pub(crate) asked: bool,
     /// The first flight after an idle period is under way (RFC 5681, section 4.1).
     pub(crate) restarted: bool,
     /// A short segment of the last flight left while small data was unacknowledged.
@@ -93,14 +101,26 @@ pub(crate) struct Half {
     head: [u8; 8],
     /// Segments since the peer last spoke.
     turn_segments: u8,
-    /// The flight before which a short segment last waited for a prompt acknowledgement, in bytes.
+    /// The largest flight behind which a short segment has waited for a prompt acknowledgement since the
+    /// congestion window can have been cut, in bytes.
     pub(crate) waited_flight: u32,
+    /// The largest flight that was the first, or the first after an idle period, in bytes.
+    pub(crate) peak_opening: u32,
     /// What of the peer's data the last segment acknowledged.
     pub(crate) heard: u32,
     /// Length of a segment that the peer answered for itself.
     pub(crate) answered_len: u32,
     /// Timestamp value of the peer's last segment with data or SYN.
     pub(crate) data_stamp: u32,
+}
+
+/// A short segment, for senders that hold a second one until it is acknowledged (Minshall's rule).
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct ShortOne {
+    pub(crate) sent: Mark,
+    /// Its acknowledgement, if that carried nothing else.
+    pub(crate) acked: Mark,
+    pub(crate) len: u32,
 }
 
 /// What kind of acknowledgement last arrived, seen from the data sender.
@@ -154,6 +174,11 @@ pub(crate) struct Tally {
 }
 
 impl Tally {
+    /// It has answered time and again, and never spoke unasked.
+    pub(crate) fn takes_turns(&self) -> bool {
+        self.answers >= 2 && self.self_clocked == 0
+    }
+
     /// How long an answer takes on average, in nanoseconds; 0 if there was none.
     pub(crate) fn mean_answer_ns(&self) -> i64 {
         self.answer_ns / i64::from(self.answers.max(1))
@@ -190,15 +215,18 @@ impl Default for Half {
             acked: 0,
             short_end: 0,
             window: u32::MAX,
+            peak_window: 0,
             last_len: 0,
             flight: 0,
             flight_segments: 0,
             released_flight: 0,
             released_in_parts_ns: 0,
+            part_ns: 0,
             peak_flight: 0,
             max_len: 0,
             sent: Mark::default(),
             release: Release::default(),
+            short: ShortOne::default(),
             ack_min_ns: u32::MAX,
             handshake_ns: u32::MAX,
             prompt_ns: 0,
@@ -215,6 +243,7 @@ impl Default for Half {
             timestamps: false,
             pushed: false,
             finished: false,
+            asked: false,
             restarted: false,
             flight_defied: false,
             peer_between: false,
@@ -229,6 +258,7 @@ impl Default for Half {
             head: [0; 8],
             turn_segments: 0,
             waited_flight: 0,
+            peak_opening: 0,
             heard: 0,
             answered_len: 0,
             data_stamp: 0,
@@ -251,10 +281,13 @@ impl Half {
         self.peer_spoke && (segment.ack.wrapping_sub(self.heard) as i32) > 0
     }
 
-    /// Full segments are open, and the ACK that came last was that of the short one before them: a
-    /// short one behind it may have waited for that alone (Minshall's rule).
+    /// Full segments are open, and the ACK that came last was that of the short one before them, but for
+    /// ACKs that came together with it: a short one behind it may have waited for that alone (Minshall's
+    /// rule).
     pub(crate) fn short_alone_acked(&self, payload: u32, mss: u32) -> bool {
-        !self.idle() && payload < mss && self.last_len >= mss && self.release.short
+        let together = self.short.acked.frame > self.sent.frame
+            && self.release.mark.time_ns - self.short.acked.time_ns < TOGETHER_NS;
+        !self.idle() && payload < mss && self.last_len >= mss && (self.release.short || together)
     }
 
     /// The ACK that came last came as soon as the path allows, which only a handshake tells.
@@ -418,8 +451,14 @@ impl Half {
                 fastest => fastest.min(saturate(per_byte)),
             };
         }
+        if short_acked && segment.payload == 0 {
+            self.short.acked = mark;
+        }
         let in_parts = self.release.mark.frame > self.sent.frame && !self.release.whole;
-        let since_part_ns = mark.time_ns - self.release.mark.time_ns;
+        if !in_parts {
+            self.part_ns = mark.time_ns;
+        }
+        let since_part_ns = mark.time_ns - self.part_ns;
         let pure = whole && segment.payload == 0 && !segment.flags.any(Flags::SYN | Flags::FIN);
         self.release = Release {
             mark,
@@ -453,8 +492,18 @@ impl Half {
     }
 
     /// Takes a new data segment into the account; the verdicts on its timing come before.
+    ///
+    /// What reaches half of the receiver's window at its largest is let go by every rule (RFC 9293,
+    /// section 3.8.6.2.1).
     #[inline]
-    pub(crate) fn on_data(&mut self, segment: &Segment, around: &Around, mark: Mark, mss: u32) {
+    pub(crate) fn on_data(
+        &mut self,
+        segment: &Segment,
+        around: &Around,
+        mark: Mark,
+        mss: u32,
+        half_window: u32,
+    ) {
         let len = segment.payload;
         let short = len < mss;
         let tally = &mut self.tally;
@@ -465,11 +514,16 @@ impl Half {
         }
         if short {
             tally.short += 1;
-            self.note_short(segment, mark, mss);
+            self.note_short(segment, mark, mss, half_window);
         }
         self.next = segment.seq.wrapping_add(len);
         if short || !len.is_multiple_of(mss) {
             self.short_end = self.next;
+            self.short = ShortOne {
+                sent: mark,
+                acked: Mark::default(),
+                len,
+            };
         }
         self.flight = self.flight.saturating_add(len);
         self.flight_segments += len.div_ceil(mss);
@@ -491,7 +545,11 @@ impl Half {
         };
         self.head_len = around.head().len() as u8;
         self.head[..around.head().len()].copy_from_slice(around.head());
-        self.peak_flight = self.peak_flight.max(self.next.wrapping_sub(self.acked));
+        let open = self.next.wrapping_sub(self.acked);
+        self.peak_flight = self.peak_flight.max(open);
+        if self.restarted || self.tally.bytes == u64::from(self.flight) {
+            self.peak_opening = self.peak_opening.max(open);
+        }
         self.last_len = len;
         self.heard = segment.ack;
         self.sent = mark;
@@ -504,10 +562,12 @@ impl Half {
 
     /// What a short segment tells of the sender's policy and thrift.
     #[inline]
-    fn note_short(&mut self, segment: &Segment, mark: Mark, mss: u32) {
+    fn note_short(&mut self, segment: &Segment, mark: Mark, mss: u32, half_window: u32) {
         let tally = &mut self.tally;
         // Neither rule holds a FIN or urgent data back.
-        let exempt = segment.flags.any(Flags::FIN | Flags::URG) || self.disturbed;
+        let exempt = segment.flags.any(Flags::FIN | Flags::URG)
+            || self.disturbed
+            || (half_window > 0 && segment.payload >= half_window);
         if self.acked != self.next && !exempt {
             match (self.short_end.wrapping_sub(self.acked) as i32) > 0 {
                 true => {
@@ -551,6 +611,8 @@ pub(crate) fn saturate(ns: i64) -> u32 {
     u32::try_from(ns.max(0)).unwrap_or(u32::MAX - 1)
 }
 
+/// ACKs of one flight that a host takes in together.
+const TOGETHER_NS: i64 = 200_000;
 /// A virtual machine's host and a mirrored port see a frame this soon.
 const NEAR_NS: i64 = 700_000;
 /// No Internet path carries more.

@@ -32,6 +32,7 @@ fn seen(pause: &Pause) -> &'static str {
     match pause {
         Pause::Held(_) => "held",
         Pause::Thought => "thought",
+        Pause::Early => "early",
         Pause::Defied => "defied",
         Pause::None => "none",
     }
@@ -253,4 +254,40 @@ fn a_cork_is_ended_by_the_retransmission_timer() {
         unlike(|half| half.release.mark.time_ns = 165_000_000),
         "none"
     );
+}
+
+/// 100 bytes and a full segment behind them, both acknowledged before they reach the sender again, 30 ms
+/// away; 200 bytes that passed so long after the ACK of the 100.
+fn far_behind_a_short_one(after_ns: i64, full_len: u32) -> &'static str {
+    let one_ms = |n| n * MS;
+    let mut half = acknowledged();
+    half.short = crate::flow::half::ShortOne {
+        sent: mark(1, 0),
+        acked: mark(2, 10_000),
+        len: 100,
+    };
+    half.sent = mark(3, one_ms(5));
+    half.last_len = full_len;
+    half.release.mark = mark(4, one_ms(5) + 10_000);
+    half.release.wait_ns = 10_000;
+    half.handshake_ns = 10_000;
+    seen(&pause(
+        &half,
+        Some(one_ms(30)),
+        Some(one_ms(1)),
+        &data(half.next, 200),
+        mark(5, after_ns),
+        MSS,
+    ))
+}
+
+#[test]
+fn minshalls_rule_is_seen_from_afar() {
+    assert_eq!(far_behind_a_short_one(30 * MS + 10_000, MSS), "held");
+    // An eighth of the way earlier at most, and not behind a short segment alone.
+    assert_eq!(far_behind_a_short_one(26 * MS, MSS), "thought");
+    assert_eq!(far_behind_a_short_one(27 * MS, 100), "thought");
+    // Before the ACK of the last short segment can have been there: this sender does not hold.
+    assert_eq!(far_behind_a_short_one(20 * MS, 100), "early");
+    assert_eq!(far_behind_a_short_one(30 * MS + 10_000, 100), "thought");
 }

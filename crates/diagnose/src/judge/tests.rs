@@ -22,6 +22,7 @@ fn judge(half: &Half) -> Judge<'_> {
         blur_ns: 0,
         far: false,
         answered_ns: Some(1000 * MS),
+        takes_turns: false,
         answers_ns: 0,
         relayed: false,
     }

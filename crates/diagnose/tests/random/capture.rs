@@ -25,6 +25,9 @@ pub(crate) struct Record {
 pub(crate) enum Truth {
     /// Held by a rule or by a cork, and somebody waited.
     Stall(&'static str),
+    /// Held by a rule, and somebody waited; but the wire would look the same had the congestion window
+    /// been used up.
+    Unknowable(&'static str),
     /// Held, and nobody waited for it.
     Unwatched,
     /// Held, but not so that the wire shows it for sure, or too short to matter.
@@ -119,9 +122,16 @@ fn truth(scene: &Scene, run: &Run, kept: &Kept) -> Truth {
     let readers = reads
         .iter()
         .filter(|read| read.from < kept.end && read.to > kept.start);
-    let watched = readers
-        .clone()
-        .any(|read| read.answers && read.since_ns < arrived_ns);
+    // What a reader waits for last may have been written later than the held segment left: then the
+    // hold has delayed nobody.
+    let writes = &run.writes[kept.from];
+    let written_ns = |octet: u64| {
+        let write = writes.iter().find(|(end, _)| *end >= octet);
+        write.map_or(u64::MAX, |(_, at)| *at)
+    };
+    let watched = readers.clone().any(|read| {
+        read.answers && read.since_ns < arrived_ns && written_ns(read.to) <= kept.left_ns
+    });
     let answered = readers.clone().any(|read| read.answers);
     let nagle = matches!(
         kept.why,
@@ -140,7 +150,10 @@ fn truth(scene: &Scene, run: &Run, kept: &Kept) -> Truth {
         (Cause::Ack { with_data: false }, true)
             if waited_ns >= 25_000_000 && rtt_ns >= 25_000_000 =>
         {
-            stall("round-trip")
+            match (kept.window_unknown, stall("round-trip")) {
+                (true, Truth::Stall(kind)) => Truth::Unknowable(kind),
+                (_, truth) => truth,
+            }
         }
         // What is corked from its first octet leaves no trace of it.
         (Cause::Timer, false) if reads.iter().any(|read| read.from == kept.start) => Truth::Neutral,

@@ -34,6 +34,11 @@ pub(crate) struct Score {
     /// Sum of the share found, over captures that have something, and how many have; by kind, too.
     pub(crate) recall: (f64, usize),
     pub(crate) by_kind: BTreeMap<&'static str, (f64, usize)>,
+    /// Of what the wire leaves open: found, possible, all; and the recall with these counted in.
+    pub(crate) unknowable: [usize; 3],
+    pub(crate) recall_of_all: (f64, usize),
+    /// The recall with what is said to be possible.
+    pub(crate) recall_with_possible: f64,
     /// Captures of which something was found where something is.
     pub(crate) seen: usize,
     /// Captures with a wrong accusation.
@@ -64,7 +69,7 @@ impl Score {
                 _ => self.accused.entry(claim.kind.clone()).or_default(),
             };
             match late.map(|l| l.truth) {
-                Some(Truth::Stall(_)) => count.right += 1,
+                Some(Truth::Stall(_) | Truth::Unknowable(_)) => count.right += 1,
                 Some(Truth::Neutral) => count.neutral += 1,
                 Some(Truth::Unwatched) | None => {
                     count.wrong += 1;
@@ -112,20 +117,30 @@ impl Score {
         excuses: &BTreeMap<u64, &'static str>,
         log: &mut Vec<String>,
     ) {
-        let (mut all, mut found) = (0, 0);
+        let (mut all, mut found, mut open, mut found_open) = (0, 0, 0, 0);
+        let mut possible_here = 0;
         let mut kinds: BTreeMap<&'static str, (u32, u32)> = BTreeMap::new();
         for late in &capture.late {
+            let claim = claims.iter().find(|c| c.frame == late.frame);
+            if let Truth::Unknowable(_) = late.truth {
+                let possible = claim.is_some_and(|c| c.tier == "possible");
+                open += 1;
+                found_open += usize::from(claim.is_some() && !possible);
+                self.unknowable[1] += usize::from(possible);
+            }
             let Truth::Stall(kind) = late.truth else {
                 continue;
             };
-            let claim = claims.iter().find(|c| c.frame == late.frame);
             let row = self.stalls.entry(kind).or_default();
             row[2] += 1;
             all += 1;
             let of_kind = kinds.entry(kind).or_default();
             of_kind.1 += 1;
             match claim.map(|c| c.tier.as_str()) {
-                Some("possible") => row[1] += 1,
+                Some("possible") => {
+                    row[1] += 1;
+                    possible_here += 1;
+                }
                 Some(_) => {
                     row[0] += 1;
                     found += 1;
@@ -149,7 +164,7 @@ impl Score {
         }
         for missed in log.iter_mut().rev().take_while(|l| l.starts_with("MISS")) {
             if !missed.contains('%') && all > 0 {
-                *missed += &format!(" {:.2} %", 100.0 / f64::from(all));
+                *missed += &format!(" {:.2} %", 100.0 / all as f64);
             }
         }
         for (kind, (found, all)) in kinds {
@@ -157,8 +172,15 @@ impl Score {
             sum.0 += f64::from(found) / f64::from(all);
             sum.1 += 1;
         }
+        self.unknowable[0] += found_open;
+        self.unknowable[2] += open;
+        if all + open > 0 {
+            self.recall_of_all.0 += (found + found_open) as f64 / (all + open) as f64;
+            self.recall_of_all.1 += 1;
+        }
         if all > 0 {
-            self.recall.0 += f64::from(found) / f64::from(all);
+            self.recall.0 += found as f64 / all as f64;
+            self.recall_with_possible += (found + possible_here) as f64 / all as f64;
             self.recall.1 += 1;
             self.seen += usize::from(found > 0);
         }
@@ -209,6 +231,14 @@ impl std::fmt::Display for Score {
                 self.by_kind[kind].1
             )?;
         }
+        let [found, possible, all] = self.unknowable;
+        writeln!(
+            f,
+            "  apart, for the wire shows the same had the window been used up: round-trip {all}, \
+             {found} found, {possible} possible; with them recall by capture {:.3} of {}",
+            self.recall_of_all.0 / self.recall_of_all.1.max(1) as f64,
+            self.recall_of_all.1
+        )?;
         for (kind, count) in &self.accused {
             writeln!(
                 f,
@@ -223,9 +253,10 @@ impl std::fmt::Display for Score {
         )?;
         writeln!(
             f,
-            "  recall by capture {:.3} (something found in {:.3}), precision {:.4} ({} captures wronged), \
+            "  recall by capture {:.3}, with possible ones {:.3} (something found in {:.3}), precision {:.4} ({} captures wronged), \
              possible right {:.3} of {}; costs off {}; pipelined {}, of them told to write once {}",
             self.mean_recall(),
+            self.recall_with_possible / self.recall.1.max(1) as f64,
             share(self.seen, self.recall.1),
             self.precision(),
             self.wronged,

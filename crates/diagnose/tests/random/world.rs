@@ -74,6 +74,71 @@ pub(crate) struct Kept {
     pub(crate) wnd: u64,
     pub(crate) mss: u32,
     pub(crate) full_buffer: bool,
+    /// For all that the wire shows, the congestion window was as large as the flight and no larger.
+    pub(crate) window_unknown: bool,
+}
+
+/// What the wire has shown of a sender's congestion window.
+#[derive(Clone, Copy, Debug, Default)]
+struct Shown {
+    /// Most octets in flight since the window can have been cut, and most of them in an opening flight:
+    /// the first, or one after an idle period.
+    most: u64,
+    most_opening: u64,
+    opening: bool,
+    /// Where the flight under way begins, and how long it is.
+    begins: u64,
+    flight: u64,
+    last_len: u32,
+    /// The largest flight behind which a short segment has waited since.
+    waited: u64,
+    sent_ns: u64,
+    /// When a part of what is in flight was acknowledged first.
+    part_ns: Option<u64>,
+}
+
+impl Shown {
+    /// Octets leave; `una` is what was acknowledged before.
+    fn sends(&mut self, now: u64, una: u64, from: u64, to: u64) {
+        if una >= from {
+            let idle = now - self.sent_ns > IDLE_NS;
+            if idle {
+                (self.most, self.waited) = (0, 0);
+            }
+            self.opening = idle || self.sent_ns == 0;
+            self.begins = from;
+        }
+        self.flight = to - self.begins;
+        self.last_len = (to - from) as u32;
+        self.most = self.most.max(to - una);
+        if self.opening {
+            self.most_opening = self.most_opening.max(to - una);
+        }
+        self.sent_ns = now;
+        self.part_ns = None;
+    }
+
+    fn acknowledged(&mut self, now: u64, una: u64) {
+        if una < self.begins + self.flight {
+            self.part_ns.get_or_insert(now);
+        }
+    }
+
+    /// Could the window have been as large as this flight and no larger? No stack begins with less than
+    /// a segment, few with less than two; and where the flight ended in a short segment, a program had
+    /// written no more, so that the window would have had to end there by accident.
+    fn is_unknown(&self, now: u64, len: u32, mss: u32) -> bool {
+        let flight = self.flight;
+        let part = self.part_ns.is_some_and(|at| now - at >= APART_NS);
+        let most = if self.opening {
+            self.most_opening
+        } else {
+            self.most
+        };
+        let small = flight <= 2 * u64::from(mss);
+        let full = self.last_len.is_multiple_of(mss);
+        full && !small && !part && most < flight + u64::from(len) && self.waited < flight
+    }
 }
 
 pub(crate) struct Run {
@@ -137,6 +202,7 @@ struct World {
     asleep: [Option<u64>; 2],
     woken: [Option<(u64, Cause)>; 2],
     greatest: [Offset; 2],
+    shown: [Shown; 2],
     disturbed: [bool; 2],
     stamp: [u32; 2],
     waiting: [bool; 2],
@@ -174,6 +240,10 @@ pub(crate) fn play(
         asleep: [None; 2],
         woken: [None; 2],
         greatest: [Offset::FIRST; 2],
+        shown: [Shown {
+            opening: true,
+            ..Shown::default()
+        }; 2],
         disturbed: [false; 2],
         stamp: [0; 2],
         waiting: [false; 2],
@@ -234,7 +304,12 @@ impl World {
             (true, 0) => Cause::DelayedAck,
             (_, len) => Cause::Ack { with_data: len > 0 },
         };
+        let before = self.ends[end].sender().vars().una;
         self.ends[end].on_segment(Instant::from_nanos(now), segment, &mut self.out);
+        let una = self.ends[end].sender().vars().una;
+        if una > before {
+            self.shown[end].acknowledged(now, una.get());
+        }
         self.after(end, now, cause, false);
     }
 
@@ -302,9 +377,13 @@ impl World {
         if segment.len > 0 {
             if data.end > self.greatest[end] {
                 self.note_departure(end, now, &segment, cause, id);
+                let una = self.ends[end].sender().vars().una.get();
+                let from = self.greatest[end].get().max(data.start.get());
+                self.shown[end].sends(now, una, from, data.end.get());
                 self.greatest[end] = data.end;
             } else {
                 self.disturbed[end] = true;
+                (self.shown[end].most, self.shown[end].waited) = (0, 0);
             }
         }
         let mut segment = segment;
@@ -382,6 +461,7 @@ impl World {
         };
         self.held[end] = None;
         self.limited[end] = None;
+        let shown = self.shown[end];
         self.run.kept.push(Kept {
             from: end,
             packet: id,
@@ -397,7 +477,10 @@ impl World {
             wnd: vars.wnd,
             mss: vars.mss,
             full_buffer: slept || vars.buffered() >= vars.capacity,
+            window_unknown: shown.is_unknown(now, segment.len, vars.mss),
         });
+        let shown = &mut self.shown[end];
+        shown.waited = shown.waited.max(shown.flight);
         self.disturbed[end] = false;
     }
 
@@ -485,5 +568,9 @@ impl World {
     }
 }
 
+/// The shortest retransmission timeout; after a longer silence a window may have been cut.
+const IDLE_NS: u64 = 200_000_000;
+/// Acknowledgements closer together than this are taken in as one by many a host and capture point.
+const APART_NS: u64 = 200_000;
 /// A run that goes on for longer has said what it has to say.
 const MOST_EVENTS: usize = 60_000;

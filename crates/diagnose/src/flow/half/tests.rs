@@ -76,7 +76,7 @@ impl Told {
     fn sends_as(&mut self, at_ms: f64, segment: &Segment) -> &mut Self {
         self.frame += 1;
         let at = mark(self.frame, (at_ms * 1e6) as i64);
-        self.half.on_data(segment, &Around::default(), at, MSS);
+        self.half.on_data(segment, &Around::default(), at, MSS, 0);
         self
     }
 
@@ -291,10 +291,11 @@ fn the_pace_of_the_receivers_link_is_the_fastest_seen() {
     // What ends the flight may have waited, and says nothing.
     told.hears(50.049, 4001);
     assert_eq!(told.half.pace, 16 * 16);
-    assert_eq!(told.half.released_in_parts_ns, 1000);
+    // The first part of the flight was acknowledged 49 us before the rest.
+    assert_eq!(told.half.released_in_parts_ns, 49_000);
     // An ACK behind one that ended a flight is of no part.
     told.sends(60.0, 10).sends(60.1, 10).hears(61.0, 4011);
-    assert_eq!(told.half.released_in_parts_ns, 1000);
+    assert_eq!(told.half.released_in_parts_ns, 49_000);
     told.hears(62.0, 4021);
     assert_eq!(told.half.released_in_parts_ns, 1_000_000);
     told.sends(63.0, 10).hears(64.0, 4031);
@@ -426,9 +427,9 @@ fn the_first_bytes_of_the_last_segment_are_kept() {
     let (_, around) = tinygram_wire::decode::look(&frame).expect("a segment");
     let mut half = Half::default();
     assert_eq!(half.head(), b"");
-    half.on_data(&data(1, 14), &around, mark(1, 0), MSS);
+    half.on_data(&data(1, 14), &around, mark(1, 0), MSS, 0);
     assert_eq!(half.head(), b"GET / HT");
-    half.on_data(&data(15, 14), &Around::default(), mark(2, 0), MSS);
+    half.on_data(&data(15, 14), &Around::default(), mark(2, 0), MSS, 0);
     assert_eq!(half.head(), b"");
 }
 
@@ -498,4 +499,23 @@ fn an_answer_comes_from_who_has_seen_all() {
     };
     let answer = |ack| half.is_answer(&Segment { ack, ..data(1, 1) });
     assert!(answer(101) && !answer(100) && !answer(99));
+}
+
+/// RFC 9293, section 3.8.6.2.1: half of the largest window lets anything go, and tells of no rule.
+#[test]
+fn half_of_the_window_defies_nobody() {
+    let defied = |payload, half_window| {
+        let mut half = Half {
+            seen: true,
+            next: 1,
+            acked: 1,
+            ..Half::default()
+        };
+        half.on_data(&data(1, 100), &Around::default(), mark(1, 0), MSS, 0);
+        let second = data(101, payload);
+        half.on_data(&second, &Around::default(), mark(2, 1000), MSS, half_window);
+        half.tally.defied
+    };
+    assert_eq!((defied(500, 0), defied(500, 501)), (1, 1));
+    assert_eq!((defied(500, 500), defied(500, 100)), (0, 0));
 }
