@@ -414,3 +414,24 @@ fn a_fin_alone_is_counted_as_an_empty_segment() {
     let counted = *told.connection.sender().counters();
     assert_eq!((counted.data_segments, counted.empty_segments), (1, 1));
 }
+
+/// TCP_NOTSENT_LOWAT: what has not left, and not what is unacknowledged, says whether more is taken.
+#[test]
+fn a_writer_waits_until_what_it_wrote_has_left() {
+    let mut told = Told::modern(|config| config.sender.initial_cwnd = 1000);
+    told.connection.set_notsent_low_water(Some(3000));
+    told.writes(6000);
+    assert!(!told.connection.is_writable());
+    let refused = told.connection.write(told.now, 1000, false, &mut told.out);
+    assert_eq!(refused, 0);
+    told.out.take_events();
+    told.at(10).acked(1001, &[]);
+    assert!(!told.connection.is_writable(), "3000 octets have not left");
+    assert!(!told.out.take_events().has(Events::WRITABLE));
+    told.at(20).acked(3001, &[]);
+    assert!(told.connection.is_writable(), "all has left");
+    assert!(told.out.take_events().has(Events::WRITABLE));
+    told.connection.set_notsent_low_water(None);
+    told.writes(10_000);
+    assert!(told.connection.is_writable());
+}

@@ -157,6 +157,9 @@ impl World {
     pub(crate) fn apply_chosen(&mut self, fd: c_int) -> Result<(), Errno> {
         let numbers = self.descriptor(fd)?.chosen.numbers.clone();
         let key = self.stream(fd)?;
+        if let Some(octets) = self.settings.notsent_low_water() {
+            self.core.set_notsent_low_water(key, Some(octets));
+        }
         for (level, name, value) in numbers {
             self.apply(fd, key, level, name, value)?;
         }
@@ -187,6 +190,12 @@ impl World {
             (IPPROTO_IP, libc::IP_TTL) | (IPPROTO_IPV6, libc::IPV6_UNICAST_HOPS) => {
                 let ttl = u8::try_from(value).ok().filter(|ttl| *ttl > 0);
                 self.core.set_ttl(key, ttl.unwrap_or(64));
+            }
+            (IPPROTO_TCP, TCP_NOTSENT_LOWAT) => {
+                let octets = u64::from(value.cast_unsigned());
+                let octets = Some(octets).filter(|octets| *octets > 0);
+                let usual = self.settings.notsent_low_water();
+                self.core.set_notsent_low_water(key, octets.or(usual));
             }
             (IPPROTO_TCP, libc::TCP_NODELAY) => self.core.set_nodelay(now, key, on),
             (IPPROTO_TCP, libc::TCP_CORK) => self.core.set_cork(now, key, on),
@@ -265,7 +274,6 @@ fn default(level: c_int, name: c_int) -> c_int {
         (SOL_SOCKET, libc::SO_RCVLOWAT) => 1,
         (IPPROTO_IP, libc::IP_TTL) | (IPPROTO_IPV6, libc::IPV6_UNICAST_HOPS) => 64,
         (IPPROTO_TCP, libc::TCP_SYNCNT) => 6,
-        (IPPROTO_TCP, TCP_NOTSENT_LOWAT) => -1,
         _ => 0,
     }
 }

@@ -120,6 +120,11 @@ impl Settings {
         self.number("device.full") == Some(1)
     }
 
+    /// What TCP_NOTSENT_LOWAT is where no socket chose it.
+    pub(crate) fn notsent_low_water(&self) -> Option<u64> {
+        self.number("net.ipv4.tcp_notsent_lowat")
+    }
+
     /// What a fresh socket begins with.
     pub(crate) fn socket(&self, v6: bool) -> SocketOptions {
         let profile = self.get("profile").unwrap_or("linux_6");

@@ -73,6 +73,12 @@ impl Core {
         self.sockets[key].connection.set_send_buffer(octets.max(1));
     }
 
+    /// TCP_NOTSENT_LOWAT: while so many octets were written and have not left, the socket takes no more; it is
+    /// writable again when half as many have not.
+    pub fn set_notsent_low_water(&mut self, key: usize, octets: Option<u64>) {
+        self.sockets[key].connection.set_notsent_low_water(octets);
+    }
+
     /// SO_RCVBUF: another size of the receive buffer, in octets. What was announced is still taken.
     pub fn set_receive_buffer(&mut self, key: usize, octets: u64) {
         self.sockets[key]

@@ -120,6 +120,9 @@ impl Connection {
             self.take_data(now, segment, out);
         }
         self.output(now, out);
+        if acked.released > 0 && self.sender.departures_wake() && self.wakes_writer() {
+            out.events.add(Events::WRITABLE);
+        }
     }
 
     /// Seventh and eighth: data and FIN.

@@ -232,6 +232,13 @@ impl Connection {
         self.sender.set_capacity(octets);
     }
 
+    /// TCP_NOTSENT_LOWAT: nothing is taken while so many octets were written and have not left, and a writer
+    /// that sleeps is woken when half as many have not; `None` leaves it to the send buffer alone. A program
+    /// that writes late can still change its mind about what it writes.
+    pub fn set_notsent_low_water(&mut self, octets: Option<u64>) {
+        self.sender.set_notsent_low_water(octets);
+    }
+
     /// Chooses another size of the receive buffer from here on, in octets (SO_RCVBUF). What was
     /// announced is still taken; the window scale stays what the SYN said.
     pub fn set_receive_buffer(&mut self, octets: u64) {

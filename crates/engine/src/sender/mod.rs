@@ -104,6 +104,8 @@ pub struct Sender {
     /// What watches for the end of slow start.
     slow_start: Option<Box<slow_start::SlowStart>>,
     empty_window_probes: bool,
+    /// A writer waits while so many octets are unsent, whatever room there is.
+    notsent_low_water: u64,
     ecn: ecn::Ecn,
     /// The local device takes nothing.
     device_full: bool,
@@ -202,6 +204,7 @@ impl Sender {
                 .slow_start_exit
                 .map(|kind| Box::new(slow_start::SlowStart::new(kind))),
             empty_window_probes: extensions.empty_window_probes,
+            notsent_low_water: u64::MAX,
             ecn: ecn::Ecn::default(),
             device_full: false,
             idle_restart: config.idle_restart,
@@ -325,9 +328,16 @@ impl Sender {
     #[inline]
     pub fn space(&self) -> u64 {
         match self.room_by_memory() {
+            None if self.unsent() >= self.notsent_low_water => 0,
             None => self.vars.capacity.saturating_sub(self.buffered()),
             Some(room) => room,
         }
+    }
+
+    /// Octets that were written and have not left.
+    #[inline]
+    pub(super) fn unsent(&self) -> u64 {
+        self.vars.written.since(self.vars.nxt)
     }
 
     /// What is in the send buffer and its size, as a copy rule is to see them: their difference is what
@@ -335,6 +345,7 @@ impl Sender {
     #[inline]
     pub(crate) fn fill(&self) -> (u64, u64) {
         match self.room_by_memory() {
+            None if self.unsent() >= self.notsent_low_water => (0, 0),
             None => (self.buffered(), self.vars.capacity),
             Some(room) => (0, room),
         }
@@ -343,6 +354,10 @@ impl Sender {
     /// What is free, for whoever sleeps until there is enough; of memory, where that is bounded.
     #[inline]
     pub(crate) fn free(&self) -> u64 {
+        // Linux: half of it is to have left (`__tcp_stream_memory_free`).
+        if self.unsent() >= self.notsent_low_water.div_ceil(2) {
+            return 0;
+        }
         let taken = self.memory().unwrap_or_else(|| self.buffered());
         self.vars.capacity.saturating_sub(taken)
     }
@@ -385,6 +400,17 @@ impl Sender {
 
     pub(crate) fn set_user_timeout(&mut self, limit: Option<Duration>) {
         self.timers.set_user_timeout(limit);
+    }
+
+    /// TCP_NOTSENT_LOWAT, in octets.
+    pub(crate) fn set_notsent_low_water(&mut self, octets: Option<u64>) {
+        self.notsent_low_water = octets.unwrap_or(u64::MAX);
+    }
+
+    /// Whether what leaves, and not only what is acknowledged, may wake a writer.
+    #[inline]
+    pub(crate) fn departures_wake(&self) -> bool {
+        self.notsent_low_water != u64::MAX
     }
 
     pub(crate) fn set_nodelay(&mut self, on: bool) {

@@ -132,13 +132,14 @@ impl Pushes {
     }
 
     /// How many octets the next piece of a write may have, and whether memory is counted at all.
-    fn room(&self, vars: &Vars) -> Option<u64> {
+    fn room(&self, vars: &Vars, notsent_low_water: u64) -> Option<u64> {
         let memory = self.memory(vars)?;
         let full = Self::full(vars);
         let filled = vars.written.since(self.tail.max(vars.nxt));
+        let unsent = vars.written.since(vars.nxt);
         Some(match filled {
             1.. if filled < full => full - filled,
-            _ if memory < vars.capacity => full,
+            _ if memory < vars.capacity && unsent < notsent_low_water => full,
             _ => 0,
         })
     }
@@ -157,7 +158,8 @@ impl Sender {
     /// Octets that the next piece of a write may have, where the send buffer bounds memory.
     #[inline]
     pub(super) fn room_by_memory(&self) -> Option<u64> {
-        self.pushes.as_ref()?.room(&self.vars)
+        let low_water = self.notsent_low_water;
+        self.pushes.as_ref()?.room(&self.vars, low_water)
     }
 
     /// Octets of memory that the send buffer takes, where it bounds memory.
