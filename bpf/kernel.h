@@ -27,6 +27,7 @@ enum {
 	MAP_TYPE_RINGBUF = 27,
 	MAP_NO_PREALLOC = 1,
 	STORAGE_CREATE = 1,
+	RING_UNREAD = 0,
 };
 
 static void *(*bpf_map_lookup_elem)(void *map, const void *key) = (void *)1;
@@ -44,6 +45,7 @@ static long (*bpf_probe_read_kernel)(void *into, u32 size, const void *from) = (
 static void *(*bpf_ringbuf_reserve)(void *ring, u64 size, u64 flags) = (void *)131;
 static void (*bpf_ringbuf_submit)(void *record, u64 flags) = (void *)132;
 static void (*bpf_ringbuf_discard)(void *record, u64 flags) = (void *)133;
+static u64 (*bpf_ringbuf_query)(void *ring, u64 what) = (void *)134;
 static struct tcp_sock *(*bpf_skc_to_tcp_sock)(void *sk) = (void *)137;
 static struct task_struct *(*bpf_get_current_task_btf)(void) = (void *)158;
 static struct pt_regs *(*bpf_task_pt_regs)(struct task_struct *task) = (void *)175;

@@ -66,9 +66,11 @@ struct {
 	TYPE(value, struct conversation);
 } conversations SEC(".maps");
 
+enum { RING_OCTETS = 1 << 21 };
+
 struct {
 	NUMBER(type, MAP_TYPE_RINGBUF);
-	NUMBER(max_entries, 1 << 21);
+	NUMBER(max_entries, RING_OCTETS);
 } events SEC(".maps");
 
 /* Events for which there was no room. */
@@ -355,7 +357,7 @@ INLINE struct conversation *conversation_of(struct sock *sk)
 	return talk;
 }
 
-/* One stack more? */
+/* One stack more? Half of the ring is kept for what matters more. */
 INLINE int affordable(u32 most, u64 now)
 {
 	u32 zero = 0;
@@ -368,7 +370,7 @@ INLINE int affordable(u32 most, u64 now)
 		budget->second = second;
 		budget->taken = 0;
 	}
-	if (budget->taken >= most)
+	if (budget->taken >= most || bpf_ringbuf_query(&events, RING_UNREAD) > RING_OCTETS / 2)
 		return 0;
 	budget->taken++;
 	return 1;
