@@ -4,7 +4,7 @@ use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use tinygram_diagnose::Tier;
+use tinygram_diagnose::{Kind, Tier};
 use tinygram_watch::finding::{Facts, Finding, Part};
 use tinygram_watch::judge::Judge;
 use tinygram_watch::kernel::{Options, Source};
@@ -40,7 +40,8 @@ pub(super) fn look(command: &[String], mut source: Source) -> Result<Looked, Fai
 
     let mut judge = Judge::default();
     let mut processes = Processes::default();
-    let (mut stalls, mut case, mut apart) = (Vec::new(), None, 0);
+    let (mut stalls, mut case) = (Vec::new(), None);
+    let (mut apart, mut prompt) = (0, 0);
     let ended = AtomicBool::new(false);
     let status = std::thread::scope(|scope| {
         let waits = scope.spawn(|| {
@@ -71,6 +72,7 @@ pub(super) fn look(command: &[String], mut source: Source) -> Result<Looked, Fai
                         });
                     }
                     Weight::Apart => apart += 1,
+                    Weight::Prompt => prompt += 1,
                     Weight::Nothing => {}
                 }
             }
@@ -84,6 +86,7 @@ pub(super) fn look(command: &[String], mut source: Source) -> Result<Looked, Fai
         stalls,
         case,
         apart,
+        prompt,
         slower: judge.excused.slower,
         way: match lost {
             0 => "asked of the kernel (BPF)".to_owned(),
@@ -96,6 +99,7 @@ pub(super) fn look(command: &[String], mut source: Source) -> Result<Looked, Fai
 enum Weight {
     Stall,
     Apart,
+    Prompt,
     Nothing,
 }
 
@@ -104,6 +108,8 @@ fn weigh(finding: &Finding) -> Weight {
     match finding.facts {
         Facts::Held { slept, .. } if finding.part == Part::Sent => {
             match slept && finding.tier >= Tier::Likely {
+                // Whether it comes to that hangs on which of two threads is quicker.
+                true if finding.kind == Kind::NagleRoundTrip => Weight::Prompt,
                 true => Weight::Stall,
                 false => Weight::Apart,
             }
@@ -118,5 +124,5 @@ fn place(finding: &Finding) -> Option<(String, u32)> {
 }
 
 const BREATH: Duration = Duration::from_millis(50);
-/// A second and processor; each is 8 kB of a ring of 1 MB that is emptied every 50 ms.
+/// A second and processor; each is 32 kB of half a ring of 2 MB, which is emptied every 50 ms.
 const STACKS: u32 = 512;

@@ -79,6 +79,8 @@ struct Looked {
     case: Option<Case>,
     /// Holds that the writing thread did not wait for.
     apart: u64,
+    /// Holds of one round trip, whose acknowledgment nobody delayed; some sources count them among `apart`.
+    prompt: u64,
     /// Short writes that a slower acknowledgment would have held; unknown to some sources.
     slower: u64,
     /// Who was asked, in words.
@@ -175,6 +177,12 @@ fn say(args: &Args, looked: &Looked) {
         line += &format!(
             "; {} holds that the writing thread did not wait for",
             looked.apart
+        );
+    }
+    if looked.prompt > 0 {
+        line += &format!(
+            "; {} holds of one round trip, whose acknowledgment nobody delayed",
+            looked.prompt
         );
     }
     if looked.slower > 0 {

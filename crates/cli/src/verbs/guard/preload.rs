@@ -71,6 +71,7 @@ pub(super) fn look(command: &[String], lacking: Option<&Lacking>) -> Result<Look
         stalls: awaited.iter().map(stall).collect(),
         case,
         apart: counts.unawaited(),
+        prompt: 0,
         slower: 0,
         way: format!("asked of each socket after its writes (preloaded library){unless}"),
         blind: counts.uncovered(),
