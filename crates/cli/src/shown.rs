@@ -41,7 +41,7 @@ impl Rendered {
 }
 
 /// Returns the encoding that a verb's `--format` names, or `None` where the format is no file of rows.
-pub(crate) fn encoding(format: impl ValueEnum) -> Option<Encoding> {
+pub(crate) fn encoding(format: impl ValueEnum + Copy) -> Option<Encoding> {
     let format = format.to_possible_value()?;
     let encodings = [Encoding::Parquet, Encoding::Arrow];
     encodings
@@ -50,7 +50,7 @@ pub(crate) fn encoding(format: impl ValueEnum) -> Option<Encoding> {
 }
 
 /// Refuses a format whose files cannot be written, before any work.
-pub(crate) fn check(format: impl ValueEnum, output: Option<&Path>) -> Result<(), Failure> {
+pub(crate) fn check(format: impl ValueEnum + Copy, output: Option<&Path>) -> Result<(), Failure> {
     let Some(encoding) = encoding(format) else {
         return Ok(());
     };
