@@ -102,7 +102,7 @@ def diagnose(
     from_s, to_s: seconds after the capture's first frame; what comes between these only.
     kind: kinds of findings, such as `write-write-read`; these only.
     connection_limit: most connections kept in memory at once, about 0.9 kB each [default: 131072].
-    finding_limit: most findings kept with their details, about 0.3 kB each [default: 100000].
+    finding_limit: most findings kept with their details, about 4 kB each as a table [default: 100000].
     progress: is told the bytes that were read.
     """
     options = {
