@@ -15,6 +15,7 @@ mod push;
 mod rack;
 mod rate_reduction;
 mod recovery;
+mod report;
 mod resend;
 mod rtt;
 mod scoreboard;
@@ -39,8 +40,9 @@ use crate::segment::Segment;
 use crate::time::{Duration, Instant};
 use congestion::{Ack, Congestion, Control, Window, restart::IdleRestart};
 use recovery::Recovery;
+use report::Report;
 use resend::Resend;
-use selective::{Report, Selective};
+use selective::Selective;
 use send_policy::{Moment, Rule, SendPolicy, Vars, Why};
 
 /// The rules a sender follows. Octets, unless said otherwise.

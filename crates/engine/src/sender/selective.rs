@@ -4,12 +4,13 @@
 use super::congestion::Control;
 use super::rack::{Rack, Standing};
 use super::rate_reduction::RateReduction;
+use super::report::Report;
 use super::scoreboard::{Judged, Scoreboard};
 use super::send_policy::Because;
 use super::tail_probe::{Met, Outcome, Probe, probe_timeout};
 use super::timers::{Early, TimerReason};
 use super::undo::{Evidence, Frto, Undo};
-use super::{Acked, Sender, Stamp};
+use super::{Sender, Stamp};
 use alloc::boxed::Box;
 
 use crate::extensions::Extensions;
@@ -72,18 +73,6 @@ impl Phase {
             Self::Reducing(end) | Self::FastRecovery(end) | Self::AfterTimeout(end) => Some(end),
         }
     }
-}
-
-/// What an acknowledgment told a sender with a scoreboard.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Report<'a> {
-    pub(super) ack: Offset,
-    pub(super) blocks: &'a SackBlocks,
-    pub(super) acked: Acked,
-    /// How long ago the echoed timestamp was sent.
-    pub(super) echo_age: Option<Duration>,
-    /// It tells of a mark that nothing was done about yet (RFC 3168).
-    pub(super) marked: bool,
 }
 
 /// What an acknowledgment told of deliveries.

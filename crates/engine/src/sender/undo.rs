@@ -9,7 +9,7 @@
 
 use alloc::boxed::Box;
 
-use super::selective::Report;
+use super::report::Report;
 use super::{Sender, congestion};
 use crate::offset::{Offset, Span};
 use crate::options::Timestamps;
