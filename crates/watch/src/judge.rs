@@ -329,14 +329,13 @@ fn late_finding(late: &LateAck, mss: u32) -> Finding {
 }
 
 /// Whether the program ended the hold by itself, without having waited: it filled the segment, ended its
-/// cork by a write, or took its cork away as soon as a busy host lets it.
+/// cork by a write, or took its cork away or closed as soon as a busy host lets it.
 fn is_own(hold: &Hold) -> bool {
+    let at_once = hold.end_ns - hold.start_ns < REACTION_NS;
     match hold.release {
         Release::Write => hold.reason != Reason::CongestionWindow,
-        Release::Option => {
-            matches!(hold.reason, Reason::Cork | Reason::MsgMore)
-                && hold.end_ns - hold.start_ns < REACTION_NS
-        }
+        Release::Option => at_once && matches!(hold.reason, Reason::Cork | Reason::MsgMore),
+        Release::Close => at_once,
         _ => false,
     }
 }
