@@ -132,7 +132,10 @@ fn node_names_its_function_by_the_map_of_its_code() {
     let mut node = Command::new("node");
     // Sparkplug, so that there is code to be named from the first call on.
     node.args(["--perf-basic-prof", "--sparkplug", "--always-sparkplug"])
-        .arg(&script);
+        .args(["--no-logfile-per-isolate", "--logfile=v8.log"])
+        .arg(&script)
+        // Where V8 puts its log.
+        .current_dir(env!("CARGO_TARGET_TMPDIR"));
     let Some(site) = site(&mut node) else {
         return;
     };
