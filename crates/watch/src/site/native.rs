@@ -46,6 +46,9 @@ impl Programs {
             .or_insert_with(|| Program::of(stack.pid));
         let now = maps::program(stack.pid);
         let is_another = now.is_some() && now != program.executable;
+        if is_another {
+            self.made.forget(stack.pid);
+        }
         if is_another || !program.has(instruction) {
             // Another program in this process, or one with this number; or a library loaded since.
             *program = Program::of(stack.pid);
@@ -55,12 +58,13 @@ impl Programs {
         let mut frames = Vec::new();
         // Those that stand for code made at run time.
         let mut made = Vec::new();
+        let map = match addresses.iter().all(|&address| program.has(address)) {
+            true => None,
+            false => Some(self.made.of(stack.pid)),
+        };
         for address in addresses {
-            let of_map = match program.module(address) {
-                None => self.made.frame(stack.pid, address),
-                Some(_) => None,
-            };
-            match of_map {
+            let of_map = map.filter(|_| !program.has(address));
+            match of_map.and_then(|map| map.frame(address)) {
                 Some(frame) => {
                     made.push(frames.len());
                     frames.push(frame);

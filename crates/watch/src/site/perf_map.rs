@@ -19,7 +19,7 @@ pub(super) struct PerfMaps {
 }
 
 #[derive(Default)]
-struct PerfMap {
+pub(super) struct PerfMap {
     /// The file's number in its file system, and how much of it has been read.
     inode: u64,
     read: u64,
@@ -28,20 +28,29 @@ struct PerfMap {
 }
 
 impl PerfMaps {
-    /// The function at `address` in `pid`; none if no map says.
-    pub(super) fn frame(&mut self, pid: u32, address: u64) -> Option<Frame> {
+    /// What the map of `pid` says now. Code is moved and thrown away while a program runs, so an address that
+    /// had a name may have another since.
+    pub(super) fn of(&mut self, pid: u32) -> &PerfMap {
         if self.known.len() >= MOST_MAPS && !self.known.contains_key(&pid) {
             self.known.clear();
         }
         let map = self.known.entry(pid).or_default();
-        if map.name(address).is_none() {
-            map.read_on(pid);
-        }
-        map.name(address).map(frame)
+        map.read_on(pid);
+        map
+    }
+
+    /// Another program runs as `pid` now.
+    pub(super) fn forget(&mut self, pid: u32) {
+        self.known.remove(&pid);
     }
 }
 
 impl PerfMap {
+    /// The function at `address`; none if the map does not say.
+    pub(super) fn frame(&self, address: u64) -> Option<Frame> {
+        self.name(address).map(frame)
+    }
+
     fn name(&self, address: u64) -> Option<&str> {
         let (start, (length, name)) = self.functions.range(..=address).next_back()?;
         (address - start < *length).then_some(name)
@@ -72,6 +81,11 @@ impl PerfMap {
     fn add(&mut self, text: &[u8]) {
         for line in text.split(|&octet| octet == b'\n') {
             if let Some((start, length, name)) = function(&String::from_utf8_lossy(line)) {
+                // What stood there is gone.
+                let covered = self.functions.range(start..start.saturating_add(length));
+                for old in covered.map(|(&at, _)| at).collect::<Vec<_>>() {
+                    self.functions.remove(&old);
+                }
                 self.functions.insert(start, (length, name.to_owned()));
             }
         }
@@ -164,6 +178,8 @@ const MOST_OCTETS: u64 = 64 << 20;
 
 #[cfg(test)]
 mod tests {
+    use std::io::Write;
+
     use super::*;
 
     fn shown(name: &str) -> (String, Option<String>, Option<u32>, bool) {
@@ -210,6 +226,8 @@ mod tests {
         assert_eq!(map.name(0x1007), Some("other"));
         assert_eq!(map.name(0x1008), None);
         assert_eq!(map.name(0xfff), None);
+        map.add(b"ffc 10 over it");
+        assert_eq!(map.name(0x1007), Some("over it"));
     }
 
     #[test]
@@ -218,21 +236,26 @@ mod tests {
         let path = format!("/tmp/perf-{pid}.map");
         let mut maps = PerfMaps::default();
         fs::write(&path, "5000 10 JS:~ask /a.js:1:1\n6000 10 JS:~half").expect("a map");
-        let first = maps.frame(pid, 0x5004).map(|frame| frame.function);
-        let half = maps.frame(pid, 0x6004);
+        let first = maps.of(pid).frame(0x5004).map(|frame| frame.function);
+        let half = maps.of(pid).frame(0x6004);
         fs::write(
             &path,
             "5000 10 JS:~ask /a.js:1:1\n6000 10 JS:~half /a.js:2:1\n",
         )
         .expect("a map");
-        let whole = maps.frame(pid, 0x6004).map(|frame| frame.function);
+        let whole = maps.of(pid).frame(0x6004).map(|frame| frame.function);
+        let mut file = OpenOptions::new().append(true).open(&path).expect("a map");
+        file.write_all(b"5000 10 JS:~moved /a.js:3:1\n")
+            .expect("a line");
+        let moved = maps.of(pid).frame(0x5004).map(|frame| frame.function);
         fs::remove_file(&path).expect("the map");
         assert_eq!(first.as_deref(), Some("ask"));
         assert_eq!(half, None);
         assert_eq!(whole.as_deref(), Some("half"));
+        assert_eq!(moved.as_deref(), Some("moved"));
         assert_eq!(
-            maps.frame(pid, 0x5000).map(|frame| frame.line),
-            Some(Some(1))
+            maps.of(pid).frame(0x6000).map(|frame| frame.line),
+            Some(Some(2))
         );
     }
 }
