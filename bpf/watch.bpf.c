@@ -228,7 +228,7 @@ INLINE void say_late_ack(struct conversation *talk, u32 answered)
 {
 	struct late_ack *said = event(EVENT_LATE_ACK, sizeof *said);
 
-	talk->late_state = talk->late_state & ~LATE_READ;
+	talk->late_state &= ~LATE_READ;
 	if (!said)
 		return;
 	said->uid = talk->hold.uid;
