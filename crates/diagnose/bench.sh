@@ -14,12 +14,12 @@ packets=${1:-4000000} connections=${2:-25000} rounds=${3:-5}
 for tool in tcptrace tshark taskset /usr/bin/time; do
     command -v "$tool" >/dev/null || { echo "bench: $tool is missing (apt-get install tcptrace tshark time)" >&2; exit 2; }
 done
-cargo build --release --quiet
-cargo build --release --quiet -p tinygram-diagnose --example many_connections
+cargo build --profile dist --quiet
+cargo build --profile dist --quiet -p tinygram-diagnose --example many_connections
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 capture=$work/capture.pcap
-./target/release/examples/many_connections "$capture" "$packets" "$connections"
+./target/dist/examples/many_connections "$capture" "$packets" "$connections"
 cat "$capture" >/dev/null # into the page cache, for all alike
 
 # best NAME ROUNDS COMMAND...: "seconds KiB" of the fastest round
@@ -33,10 +33,10 @@ best() {
          END { print least, most }' "$work/$name"
 }
 
-ours=$(best tinygram "$rounds" ./target/release/tinygram diagnose --json "$capture")
+ours=$(best tinygram "$rounds" ./target/dist/tinygram diagnose --json "$capture")
 theirs=$(best tcptrace "$rounds" tcptrace -n "$capture")
 shark=$(best tshark 1 tshark -n -q -z conv,tcp -r "$capture")
-found=$(./target/release/tinygram diagnose --json "$capture" |
+found=$(./target/dist/tinygram diagnose --json "$capture" |
     python3 -c 'import json,sys; s = json.load(sys.stdin)["summary"]; print(s["segments"], s["stalls"], s["connections"])')
 
 awk -v packets="$packets" -v ours="$ours" -v theirs="$theirs" -v shark="$shark" -v found="$found" '

@@ -57,13 +57,16 @@ fn has_python() -> bool {
 
 /// Sends numbered datagrams to the peer's end of the link; nobody has to listen.
 const DATAGRAMS: &str = "
-import os, socket, time
+import errno, os, socket, time
 family, peer = (socket.AF_INET6, os.environ['TINYGRAM_PEER6']) if os.environ.get('SIX') else \
     (socket.AF_INET, os.environ['TINYGRAM_PEER'])
 s = socket.socket(family, socket.SOCK_DGRAM)
 for n in range(400):
     s.sendto(bytes(72), (peer, 9))
     if n % 20 == 19: time.sleep(0.001)
+# Refused, and so behind the last datagram: the link has read them all.
+last = socket.socket(family, socket.SOCK_STREAM)
+assert last.connect_ex((peer, 9)) == errno.ECONNREFUSED
 ";
 
 #[test]
