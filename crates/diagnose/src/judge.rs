@@ -61,7 +61,7 @@ impl Judge<'_> {
             return Ruling::RuledOut(Lookalike::RoundTrip);
         }
         let hits = half.odds.hits() + half.odds_of(true).hits();
-        if hold.defied > hits {
+        if hold.defied > hits && hold.held_len < hold.mss {
             return Ruling::RuledOut(Lookalike::NotHolding);
         }
         if half.turn == Turn::SelfClocked && !self.answered_at_once(hold) {
@@ -95,7 +95,7 @@ impl Judge<'_> {
             return Ack::Otherwise(Lookalike::LateAck);
         }
         let carried_ns = i64::from(hold.flight) * i64::from(half.pace) / 16;
-        if beyond_ns - carried_ns < TIMER_NS {
+        if beyond_ns - carried_ns < TIMER_NS && hold.step_ns < TIMER_NS {
             return Ack::Otherwise(Lookalike::SlowLink);
         }
         // What RFC 1122 does not let wait was as late.

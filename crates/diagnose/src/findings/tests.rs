@@ -20,6 +20,7 @@ pub(crate) fn hold() -> Hold {
         held_len: 200,
         flight: 100,
         ack_wait_ns: 40 * MS,
+        step_ns: 0,
         reaction_ns: 0,
         sender_distance_ns: None,
         off_ns: 0,

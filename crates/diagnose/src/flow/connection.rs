@@ -252,7 +252,7 @@ impl Connection {
         }
         let half_window = self.halves[1 - from].peak_window / 2;
         self.halves[from].on_data(segment, around, mark, mss, half_window);
-        self.halves[1 - from].hear(segment);
+        self.halves[1 - from].hear(segment, mark.time_ns);
         self.resolve(1 - from, Some(mark.time_ns), found);
     }
 
@@ -281,7 +281,10 @@ impl Connection {
         }
         let (half, peer) = (&self.halves[from], &self.halves[1 - from]);
         // Inside a flight nobody waits, but for the ACK of its last short segment.
-        if !half.idle() && !half.short_alone_acked(segment.payload, mss) {
+        if !half.idle()
+            && !half.short_alone_acked(segment.payload, mss)
+            && !half.short_acked_before_full(segment.payload, mss)
+        {
             return;
         }
         let distance_ns = peer.receiver_distance_ns();

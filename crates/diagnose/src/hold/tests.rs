@@ -123,7 +123,8 @@ fn only_a_late_pure_ack_of_everything_releases() {
     assert_eq!((far(10 * MS), far(10 * MS - 1)), ("held", "none"));
 }
 
-/// Data that acknowledges something new answers, unless the ACK before it was late.
+/// Data that acknowledges something new answers, unless the ACK before it was late, or what it
+/// acknowledges came so long before that ACK that the answer would have left before it, too.
 #[test]
 fn behind_a_prompt_ack_what_has_news_of_the_peer_is_an_answer() {
     let answer = |half: &Half| {
@@ -134,8 +135,15 @@ fn behind_a_prompt_ack_what_has_news_of_the_peer_is_an_answer() {
         seen(&pause(half, None, None, &segment, mark(3, 40 * MS), MSS))
     };
     assert_eq!(answer(&acknowledged()), "held");
-    let prompt = changed(acknowledged(), |half| half.handshake_ns = 35_000_000);
+    let asked = |at_ns| {
+        changed(acknowledged(), |half| {
+            half.handshake_ns = 35_000_000;
+            half.hear(&data(1, 1), at_ns);
+        })
+    };
+    let prompt = asked(35 * MS + 1);
     assert_eq!(answer(&prompt), "none");
+    assert_eq!(answer(&asked(35 * MS)), "held");
     assert_eq!(after(&prompt, 40 * MS), "held");
 }
 
@@ -157,6 +165,7 @@ fn the_ack_of_a_short_one_releases_another() {
     assert!(hold.prompt);
     assert_eq!(hold.flight, 2100);
     let answer = Segment { ack: 2, ..segment };
+    let half = changed(half, |half| half.hear(&data(1, 1), 36 * MS));
     assert_eq!(
         seen(&pause(&half, None, None, &answer, mark(3, 40 * MS), MSS)),
         "none"

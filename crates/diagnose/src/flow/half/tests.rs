@@ -483,7 +483,7 @@ fn an_answer_comes_from_who_has_seen_all() {
         told.half.hear(&Segment {
             payload: 5,
             ..ack(acked)
-        });
+        }, 0);
         let half = told.half;
         assert!(half.peer_between);
         (half.peer_spoke, half.answered_len)
