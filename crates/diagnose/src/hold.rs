@@ -211,9 +211,10 @@ fn behind_a_short_one(
 
 /// A segment that nothing released but the sender's own clock, one retransmission timeout after
 /// a full segment: TCP_CORK, MSG_MORE or autocorking held it (Linux: `icsk_rto`, 200 ms and the
-/// smoothed round trip, in steps of the kernel's tick).
+/// smoothed round trip, in steps of the kernel's tick). Other systems' timers are told by this, that they
+/// are as long time after time.
 pub(crate) fn timer_pause(
-    sender: &Half,
+    sender: &mut Half,
     rtt_ns: i64,
     segment: &Segment,
     mark: Mark,
@@ -226,8 +227,11 @@ pub(crate) fn timer_pause(
     let plain = !sender.peer_between && !sender.disturbed;
     let shape = segment.payload < mss && sender.last_len.is_multiple_of(mss);
     let released_earlier = mark.time_ns - sender.release.mark.time_ns > hold_ns / 4;
-    let upon_timer = (least_ns..=most_ns).contains(&hold_ns);
-    if !(plain && shape && released_earlier && upon_timer && sender.idle()) {
+    if !(plain && shape && released_earlier && sender.idle()) {
+        return Pause::None;
+    }
+    let usual = (least_ns..=most_ns).contains(&hold_ns);
+    if !usual && !sender.note_tail(hold_ns) {
         return Pause::None;
     }
     Pause::Held(Hold {

@@ -289,7 +289,9 @@ impl Connection {
         }
         let distance_ns = peer.receiver_distance_ns();
         let exact = (peer.handshake_ns != u32::MAX).then(|| peer.blur_ns());
-        let pause = match hold::timer_pause(half, self.rtt_ns().unwrap_or(0), segment, mark, mss) {
+        let rtt_ns = self.rtt_ns().unwrap_or(0);
+        let half = &mut self.halves[from];
+        let pause = match hold::timer_pause(half, rtt_ns, segment, mark, mss) {
             Pause::None => hold::pause(half, distance_ns, exact, segment, mark, mss),
             held => held,
         };
@@ -330,7 +332,7 @@ impl Connection {
                 self.rested(from, mark, distance_ns);
             }
             Pause::Defied => {
-                let waited_ns = mark.time_ns - half.sent.time_ns;
+                let waited_ns = mark.time_ns - self.halves[from].sent.time_ns;
                 self.story()
                     .ruled_out
                     .add(Lookalike::NotHolding, mark.frame, waited_ns);

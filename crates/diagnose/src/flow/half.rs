@@ -106,6 +106,10 @@ pub(crate) struct Half {
     pub(crate) waited_flight: u32,
     /// The largest flight that was the first, or the first after an idle period, in bytes.
     pub(crate) peak_opening: u32,
+    /// How long the last tail waited that nothing but a timer can have let go, in nanoseconds, and how many
+    /// before it in a row had waited as long.
+    pub(crate) tail_ns: i64,
+    pub(crate) tails: u8,
     /// What of the peer's data the last segment acknowledged.
     pub(crate) heard: u32,
     /// Length of a segment that the peer answered for itself.
@@ -265,6 +269,8 @@ impl Default for Half {
             turn_segments: 0,
             waited_flight: 0,
             peak_opening: 0,
+            tail_ns: 0,
+            tails: 0,
             heard: 0,
             answered_len: 0,
             data_stamp: 0,
@@ -286,6 +292,18 @@ impl Half {
     /// The peer spoke, and this segment's sender has heard it.
     pub(crate) fn is_answer(&self, segment: &Segment) -> bool {
         self.peer_spoke && (segment.ack.wrapping_sub(self.heard) as i32) > 0
+    }
+
+    /// A tail waited so long for nothing that was seen; true if it is one of several in a row that a timer
+    /// of one length let go.
+    pub(crate) fn note_tail(&mut self, waited_ns: i64) -> bool {
+        if !(TAIL_NS..LONGEST_TAIL_NS).contains(&waited_ns) {
+            return false;
+        }
+        let same = (waited_ns - self.tail_ns).abs() < SAME_NS;
+        self.tails = if same { self.tails.saturating_add(1) } else { 0 };
+        self.tail_ns = waited_ns;
+        self.tails >= TAILS
     }
 
     /// This segment acknowledges data of the peer's for the first time, and that came so short a time before
@@ -352,6 +370,11 @@ impl Half {
     pub(crate) fn grew_from_one(&self) -> bool {
         let [first, second, third, _] = self.opening;
         first == 1 && (2..=3).contains(&second) && (1..=4).contains(&third)
+    }
+
+    /// One segment left upon nothing, and no round has gone by since but for the one under way.
+    pub(crate) fn begins_with_one(&self) -> bool {
+        self.opening[0] == 1 && self.rounds <= 2
     }
 
     /// An acknowledgement came: what was sent since the last one was sent upon that.
@@ -652,6 +675,13 @@ pub(crate) fn saturate(ns: i64) -> u32 {
     u32::try_from(ns.max(0)).unwrap_or(u32::MAX - 1)
 }
 
+/// Retransmission timeouts in use are not shorter and, before they back off, hardly longer.
+const TAIL_NS: i64 = 190_000_000;
+const LONGEST_TAIL_NS: i64 = 1_100_000_000;
+/// A timer's lengths differ by less.
+const SAME_NS: i64 = 1_000_000;
+/// As many tails in a row waited as long as the one before: a disk is not so punctual.
+const TAILS: u8 = 2;
 /// What came this long before an acknowledgement would have been answered before it, if at once.
 const CROSSED_NS: i64 = 5_000_000;
 /// ACKs of one flight that a host takes in together.

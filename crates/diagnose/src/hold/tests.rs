@@ -222,6 +222,28 @@ fn a_reaction_is_off_by_what_the_way_does_not_explain() {
     assert_eq!(off_by(0, Some(2 * MS + 1), Some(MS)), None);
 }
 
+/// Of a timer that nobody knows three tails in a row tell, if they waited as long.
+#[test]
+fn a_timer_of_any_length_is_known_by_its_punctuality() {
+    let tails = |waits: &[i64]| {
+        let mut half = changed(acknowledged(), |half| {
+            half.last_len = 2000;
+            half.release.mark = mark(2, 10 * MS);
+        });
+        let each = waits.iter().map(|&at_ns| {
+            let pause = timer_pause(&mut half, 0, &data(101, 200), mark(3, at_ns), MSS);
+            matches!(pause, Pause::Held(_))
+        });
+        each.collect::<Vec<_>>()
+    };
+    let second = 1000 * MS;
+    assert_eq!(tails(&[second; 4]), [false, false, true, true]);
+    assert_eq!(tails(&[second, second + MS, second]), [false; 3]);
+    assert_eq!(tails(&[second, second + MS - 1, second]), [false, false, true]);
+    assert_eq!(tails(&[190 * MS - 1; 4]), [false; 4]);
+    assert_eq!(tails(&[1100 * MS; 4]), [false; 4]);
+}
+
 /// 200 ms and the round trip, smoothed with late ACKs, in steps of the kernel's tick.
 #[test]
 fn a_cork_is_ended_by_the_retransmission_timer() {
@@ -231,7 +253,7 @@ fn a_cork_is_ended_by_the_retransmission_timer() {
     });
     let at = |half: &Half, rtt_ms: i64, at_ns, len| {
         seen(&timer_pause(
-            half,
+            &mut half.clone(),
             rtt_ms * MS,
             &data(101, len),
             mark(3, at_ns),
