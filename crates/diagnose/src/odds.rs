@@ -115,7 +115,7 @@ fn tail(expected: f64, k: u32) -> f64 {
 }
 
 /// The finest width in nanoseconds: timestamping and scheduling blur what is closer.
-const FINEST_NS: i64 = 60_000;
+pub(crate) const FINEST_NS: i64 = 60_000;
 /// One event far from its sender is believed if an accident is less probable.
 const ALONE: f64 = 0.03;
 /// Up to 4 ms.
