@@ -44,7 +44,6 @@ pub(crate) enum Corroborated {
 struct Pool {
     odds: Odds,
     blur_ns: i64,
-    far: bool,
     suspects: Vec<Finding>,
 }
 
@@ -75,7 +74,6 @@ impl Pools {
             let pool = self.pools.entry(sender).or_default();
             pool.odds.join(odds);
             pool.blur_ns = pool.blur_ns.max(connection.halves[1 - from].blur_ns());
-            pool.far |= connection.halves[1 - from].is_far();
             let room = SUSPECTS.saturating_sub(pool.suspects.len());
             pool.suspects.extend(suspects.take(room));
         }
@@ -84,7 +82,7 @@ impl Pools {
     /// The suspects, each with what the others make of it.
     pub(crate) fn judge(self) -> impl Iterator<Item = (Finding, Corroborated)> {
         self.pools.into_values().flat_map(|pool| {
-            let accident = pool.odds.accident(pool.blur_ns, pool.far);
+            let accident = pool.odds.accident(pool.blur_ns);
             let tier = match accident < CERTAIN {
                 true => Tier::Certain,
                 false => Tier::Likely,

@@ -135,7 +135,8 @@ impl Finding {
 
     /// It left as close to where its release puts it as can be told from the capture point.
     pub(crate) fn is_within(&self, blur_ns: i64) -> bool {
-        self.hold().is_none_or(|h| h.off_ns <= blur_ns.max(odds::FINEST_NS))
+        self.hold()
+            .is_none_or(|h| h.off_ns <= blur_ns.max(odds::FINEST_NS))
     }
 
     /// The reasons in plain words, one sentence each.

@@ -374,7 +374,6 @@ impl Connection {
             let judge = Judge {
                 half: &self.halves[from],
                 blur_ns: self.halves[1 - from].blur_ns(),
-                far: self.halves[1 - from].is_far(),
                 answered_ns: None,
                 answers_ns: 0,
                 takes_turns: false,
@@ -501,7 +500,6 @@ impl Connection {
         let judge = Judge {
             half: &self.halves[from],
             blur_ns: self.halves[1 - from].blur_ns(),
-            far: self.halves[1 - from].is_far(),
             answered_ns,
             answers_ns: self.halves[1 - from].tally.mean_answer_ns(),
             takes_turns: self.halves[1 - from].tally.takes_turns(),
@@ -526,7 +524,6 @@ impl Connection {
         let judge = Judge {
             half: &self.halves[from],
             blur_ns: self.halves[1 - from].blur_ns(),
-            far: self.halves[1 - from].is_far(),
             answered_ns: None,
             answers_ns: 0,
             takes_turns: false,

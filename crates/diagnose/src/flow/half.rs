@@ -301,7 +301,11 @@ impl Half {
             return false;
         }
         let same = (waited_ns - self.tail_ns).abs() < SAME_NS;
-        self.tails = if same { self.tails.saturating_add(1) } else { 0 };
+        self.tails = if same {
+            self.tails.saturating_add(1)
+        } else {
+            0
+        };
         self.tail_ns = waited_ns;
         self.tails >= TAILS
     }
@@ -430,11 +434,6 @@ impl Half {
             (u32::MAX, _) | (_, u32::MAX) => distance_ns / 4,
             (a, b) => (i64::from(a.abs_diff(b)) + distance_ns / 64).min(distance_ns / 4),
         }
-    }
-
-    /// The receiver is another host, and not one beside the capture point.
-    pub(crate) fn is_far(&self) -> bool {
-        self.receiver_distance_ns().unwrap_or(0) > NEAR_NS
     }
 
     #[inline]
@@ -686,8 +685,6 @@ const TAILS: u8 = 2;
 const CROSSED_NS: i64 = 5_000_000;
 /// ACKs of one flight that a host takes in together.
 const TOGETHER_NS: i64 = 200_000;
-/// A virtual machine's host and a mirrored port see a frame this soon.
-const NEAR_NS: i64 = 700_000;
 /// No Internet path carries more.
 const ETHERNET_MSS: u16 = 1_460;
 /// RFC 9293, section 3.7.1: what a SYN without the option allows for.

@@ -239,7 +239,10 @@ fn a_timer_of_any_length_is_known_by_its_punctuality() {
     let second = 1000 * MS;
     assert_eq!(tails(&[second; 4]), [false, false, true, true]);
     assert_eq!(tails(&[second, second + MS, second]), [false; 3]);
-    assert_eq!(tails(&[second, second + MS - 1, second]), [false, false, true]);
+    assert_eq!(
+        tails(&[second, second + MS - 1, second]),
+        [false, false, true]
+    );
     assert_eq!(tails(&[190 * MS - 1; 4]), [false; 4]);
     assert_eq!(tails(&[1100 * MS; 4]), [false; 4]);
 }
