@@ -6,7 +6,7 @@ use crate::flow::connection::{Connection, Ends};
 use crate::flow::half::Mark;
 use crate::flow::table::Table;
 use crate::parameters::Parameters;
-use crate::pool::Pools;
+use crate::pool::{Corroborated, Pools};
 use crate::report::{ConnectionReport, Report, Summary};
 use crate::vocabulary::Kind;
 
@@ -174,14 +174,15 @@ impl Analyzer {
             .as_ref()
             .map(|filter| filter.kinds.as_slice());
         let wanted = |kind| kinds.is_none_or(|kinds| kinds.is_empty() || kinds.contains(&kind));
-        for (suspect, sure) in std::mem::take(&mut self.pools).judge() {
+        for (suspect, fit) in std::mem::take(&mut self.pools).judge() {
+            let sure = fit == Corroborated::Beyond;
             let row = connections.binary_search_by_key(&suspect.connection, |c| c.id);
             if let Ok(at) = row {
                 connections[at].note_suspect(&suspect, sure);
             }
             // A full segment that waited once waited for anything; it is a buffer's size again and again.
             let once = !sure && suspect.kind == Kind::SmallBuffer;
-            if wanted(suspect.kind) && !once {
+            if wanted(suspect.kind) && fit != Corroborated::Against && !once {
                 findings.push(suspect);
             }
         }

@@ -28,6 +28,9 @@ pub struct Hold {
     pub flight: u32,
     /// From trigger to acknowledgement, in nanoseconds, at the capture point.
     pub ack_wait_ns: i64,
+    /// Of that, what went by since an ACK of a part of the flight and is more than the link takes to carry the
+    /// rest, in nanoseconds.
+    pub step_ns: i64,
     /// From release to held segment, in nanoseconds, at the capture point.
     pub reaction_ns: i64,
     /// Round trip from the capture point to the sender, in nanoseconds, if known.
@@ -82,13 +85,20 @@ pub(crate) fn pause(
     mss: u32,
 ) -> Pause {
     let short = sender.short_alone_acked(segment.payload, mss);
+    if !short && !sender.idle() {
+        let held = match sender.disturbed || sender.may_answer(segment) {
+            true => None,
+            false => behind_a_short_one(sender, sender_distance_ns, segment, mark, mss),
+        };
+        return held.map_or(Pause::None, Pause::Held);
+    }
     let release = &sender.release;
     let waited_for_ack = (short || (sender.idle() && release.pure))
         && release.wait_ns.max(sender_distance_ns.unwrap_or(0)) >= LATE_NS
         && release.mark.frame > sender.sent.frame
         && !sender.disturbed;
     // Behind a prompt ACK, data that answers what crossed on the way is an answer.
-    let answers = (segment.ack.wrapping_sub(sender.heard) as i32) > 0;
+    let answers = sender.may_answer(segment);
     if !waited_for_ack || (answers && (short || sender.was_prompt())) {
         return Pause::None;
     }
@@ -124,6 +134,7 @@ pub(crate) fn pause(
             held_len: segment.payload,
             flight,
             ack_wait_ns: release.wait_ns,
+            step_ns: if short { 0 } else { release.step_ns },
             reaction_ns,
             sender_distance_ns,
             off_ns,
@@ -172,7 +183,9 @@ fn behind_a_short_one(
     let off_ns = (reaction_ns - distance_ns).abs();
     let wait_ns = one.acked.time_ns - one.sent.time_ns;
     let prompt = wait_ns - sender.receiver_distance_ns().unwrap_or(0) < LATE_NS;
-    (off_ns <= TOLERANCE_NS.max(distance_ns / 8)).then_some(Hold {
+    // With others open it takes a closer look: they come and go all the time.
+    let share = if sender.idle() { 8 } else { 32 };
+    (off_ns <= TOLERANCE_NS.max(distance_ns / share)).then_some(Hold {
         trigger: one.sent,
         release: Some(one.acked),
         held: mark,
@@ -180,6 +193,7 @@ fn behind_a_short_one(
         held_len: segment.payload,
         flight: one.len,
         ack_wait_ns: wait_ns,
+        step_ns: 0,
         reaction_ns,
         sender_distance_ns,
         off_ns,
@@ -197,9 +211,10 @@ fn behind_a_short_one(
 
 /// A segment that nothing released but the sender's own clock, one retransmission timeout after
 /// a full segment: TCP_CORK, MSG_MORE or autocorking held it (Linux: `icsk_rto`, 200 ms and the
-/// smoothed round trip, in steps of the kernel's tick).
+/// smoothed round trip, in steps of the kernel's tick). Other systems' timers are told by this, that they
+/// are as long time after time.
 pub(crate) fn timer_pause(
-    sender: &Half,
+    sender: &mut Half,
     rtt_ns: i64,
     segment: &Segment,
     mark: Mark,
@@ -212,8 +227,11 @@ pub(crate) fn timer_pause(
     let plain = !sender.peer_between && !sender.disturbed;
     let shape = segment.payload < mss && sender.last_len.is_multiple_of(mss);
     let released_earlier = mark.time_ns - sender.release.mark.time_ns > hold_ns / 4;
-    let upon_timer = (least_ns..=most_ns).contains(&hold_ns);
-    if !(plain && shape && released_earlier && upon_timer && sender.idle()) {
+    if !(plain && shape && released_earlier && sender.idle()) {
+        return Pause::None;
+    }
+    let usual = (least_ns..=most_ns).contains(&hold_ns);
+    if !usual && !sender.note_tail(hold_ns) {
         return Pause::None;
     }
     Pause::Held(Hold {
@@ -224,6 +242,7 @@ pub(crate) fn timer_pause(
         held_len: segment.payload,
         flight: sender.released_flight,
         ack_wait_ns: 0,
+        step_ns: 0,
         reaction_ns: 0,
         sender_distance_ns: None,
         off_ns: TICK_NS / 4,

@@ -12,8 +12,6 @@ pub(crate) struct Judge<'a> {
     pub(crate) half: &'a Half,
     /// How sharply the release can be placed from the capture point, in nanoseconds.
     pub(crate) blur_ns: i64,
-    /// The capture point is away from the sender.
-    pub(crate) far: bool,
     /// When the peer answered, if it did; none if the connection was closed or goes on.
     pub(crate) answered_ns: Option<i64>,
     /// How long the peer takes to answer, on average, in nanoseconds.
@@ -61,7 +59,7 @@ impl Judge<'_> {
             return Ruling::RuledOut(Lookalike::RoundTrip);
         }
         let hits = half.odds.hits() + half.odds_of(true).hits();
-        if hold.defied > hits {
+        if hold.defied > hits && hold.held_len < hold.mss {
             return Ruling::RuledOut(Lookalike::NotHolding);
         }
         if half.turn == Turn::SelfClocked && !self.answered_at_once(hold) {
@@ -95,7 +93,7 @@ impl Judge<'_> {
             return Ack::Otherwise(Lookalike::LateAck);
         }
         let carried_ns = i64::from(hold.flight) * i64::from(half.pace) / 16;
-        if beyond_ns - carried_ns < TIMER_NS {
+        if beyond_ns - carried_ns < TIMER_NS && hold.step_ns < TIMER_NS {
             return Ack::Otherwise(Lookalike::SlowLink);
         }
         // What RFC 1122 does not let wait was as late.
@@ -134,7 +132,7 @@ impl Judge<'_> {
     /// The probability that what was seen of this direction is an accident: upon ACKs that came as
     /// soon as the path allows, or upon late ones.
     pub(crate) fn accident(&self, prompt: bool) -> f64 {
-        self.half.odds_of(prompt).accident(self.blur_ns, self.far)
+        self.half.odds_of(prompt).accident(self.blur_ns)
     }
 
     /// Is this fit one of the habit?

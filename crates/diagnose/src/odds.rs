@@ -52,22 +52,21 @@ impl Odds {
     ///
     /// `blur_ns` is how sharply the release can be placed from the capture point. The widths are
     /// tried one by one; they are nested, so that the best of them is little better than each.
-    /// Far from the sender one event alone convinces only if it is a very sharp one.
-    pub(crate) fn accident(&self, blur_ns: i64, far: bool) -> f64 {
+    pub(crate) fn accident(&self, blur_ns: i64) -> f64 {
         let mut least = 1.0_f64;
         let mut close = 0;
         for (at, &hits) in self.hits.iter().enumerate() {
             close += u32::from(hits);
             if hits > 0 {
-                let width_ns = (FINEST_NS << at).max(blur_ns);
-                let expected = 2e-9 * width_ns as f64 * f64::from(self.density);
-                least = least.min(tail(expected, close));
+                let within = |blur_ns: i64| {
+                    let width_ns = (FINEST_NS << at).max(blur_ns);
+                    tail(2e-9 * width_ns as f64 * f64::from(self.density), close)
+                };
+                // Most frames meet no queue: twice looked at, twice as probable.
+                least = least.min(within(blur_ns)).min(2.0 * within(blur_ns / 4));
             }
         }
-        match far && self.hits() < 2 && least > ALONE {
-            true => 1.0,
-            false => least,
-        }
+        least
     }
 
     /// Is this fit one of the habit? A kernel lets a held segment go at once; what fits four times as
@@ -112,9 +111,7 @@ fn tail(expected: f64, k: u32) -> f64 {
 }
 
 /// The finest width in nanoseconds: timestamping and scheduling blur what is closer.
-const FINEST_NS: i64 = 60_000;
-/// One event far from its sender is believed if an accident is less probable.
-const ALONE: f64 = 0.004;
+pub(crate) const FINEST_NS: i64 = 60_000;
 /// Up to 4 ms.
 const STEADY: usize = 6;
 /// Up to 15 ms.
@@ -130,18 +127,18 @@ mod tests {
     fn one_sharp_hit_convinces_and_a_loose_one_does_not() {
         let mut sharp = Odds::default();
         sharp.hit(50_000, 41 * MS);
-        assert!(sharp.accident(0, false) < 0.01);
+        assert!(sharp.accident(0) < 0.01);
         let mut loose = Odds::default();
         loose.hit(2 * MS, 41 * MS);
-        assert!(loose.accident(0, false) > 0.05);
+        assert!(loose.accident(0) > 0.05);
     }
 
     #[test]
-    fn far_from_the_sender_it_takes_several() {
+    fn where_the_capture_point_blurs_it_takes_several() {
         let mut odds = Odds::default();
-        let blur_ns = 5 * MS;
+        let blur_ns = 16 * MS;
         let mut needed = 0;
-        while odds.accident(blur_ns, true) >= 0.01 {
+        while odds.accident(blur_ns) >= 0.01 {
             odds.hit(100_000, 60 * MS);
             needed += 1;
         }
@@ -152,11 +149,11 @@ mod tests {
     fn occasions_without_a_hit_make_a_hit_less_telling() {
         let mut odds = Odds::default();
         odds.hit(50_000, 41 * MS);
-        let alone = odds.accident(0, false);
+        let alone = odds.accident(0);
         for _ in 0..20 {
             odds.miss(60 * MS);
         }
-        assert!(odds.accident(0, false) > 5.0 * alone);
+        assert!(odds.accident(0) > 5.0 * alone);
     }
 
     #[test]
@@ -191,23 +188,24 @@ mod tests {
         let close = |a: f64, b: f64| (a - b).abs() < 1e-6;
         let mut odds = Odds::default();
         assert!(!odds.any());
-        assert!(close(odds.accident(0, false), 1.0));
+        assert!(close(odds.accident(0), 1.0));
         odds.hit(60_000, 60 * MS);
         assert!(odds.any());
-        assert!(close(odds.accident(0, false), poisson(0.002)));
-        // A capture point that blurs more widens the hit; far away one alone must be very sharp.
-        assert!(close(odds.accident(120_000, false), poisson(0.004)));
-        assert!(close(odds.accident(0, true), poisson(0.002)));
-        assert!(close(odds.accident(150_000, true), 1.0));
+        assert!(close(odds.accident(0), poisson(0.002)));
+        // A capture point that blurs more widens the hit, but by no more than twice what a quarter of the
+        // blur does.
+        assert!(close(odds.accident(120_000), poisson(0.004)));
+        assert!(close(odds.accident(240_000), 2.0 * poisson(0.002)));
+        assert!(close(odds.accident(1_500_000), 2.0 * poisson(0.0125)));
         odds.miss(60 * MS);
-        assert!(close(odds.accident(0, false), poisson(0.004)));
+        assert!(close(odds.accident(0), poisson(0.004)));
         odds.hit(60_000, 60 * MS);
         // Two or more of an expected 0.006.
         let two = 1.0 - (-0.006_f64).exp() * 1.006;
-        assert!(close(odds.accident(0, false), two));
+        assert!(close(odds.accident(0), two));
         assert!(close(
-            odds.accident(150_000, true),
-            1.0 - (-0.015_f64).exp() * 1.015
+            odds.accident(75_000),
+            1.0 - (-0.0075_f64).exp() * 1.0075
         ));
     }
 
@@ -227,7 +225,7 @@ mod tests {
         one.join(&other);
         assert_eq!((one.hits, one.misses), (both.hits, both.misses));
         assert_eq!(one.hits(), 3);
-        let off = one.accident(0, false) - both.accident(0, false);
+        let off = one.accident(0) - both.accident(0);
         assert!(off.abs() < 1e-9, "{off}");
     }
 

@@ -29,11 +29,21 @@ struct Sender {
     prompt: bool,
 }
 
+/// What the occasions of one program together make of a suspect.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Corroborated {
+    /// It is beyond accident.
+    Beyond,
+    /// It is possible.
+    Neither,
+    /// An accident explains it as well.
+    Against,
+}
+
 #[derive(Default)]
 struct Pool {
     odds: Odds,
     blur_ns: i64,
-    far: bool,
     suspects: Vec<Finding>,
 }
 
@@ -64,31 +74,42 @@ impl Pools {
             let pool = self.pools.entry(sender).or_default();
             pool.odds.join(odds);
             pool.blur_ns = pool.blur_ns.max(connection.halves[1 - from].blur_ns());
-            pool.far |= connection.halves[1 - from].is_far();
             let room = SUSPECTS.saturating_sub(pool.suspects.len());
             pool.suspects.extend(suspects.take(room));
         }
     }
 
-    /// The suspects, each with whether the others corroborate it.
-    pub(crate) fn judge(self) -> impl Iterator<Item = (Finding, bool)> {
+    /// The suspects, each with what the others make of it.
+    pub(crate) fn judge(self) -> impl Iterator<Item = (Finding, Corroborated)> {
         self.pools.into_values().flat_map(|pool| {
-            let accident = pool.odds.accident(pool.blur_ns, pool.far);
+            let accident = pool.odds.accident(pool.blur_ns);
             let tier = match accident < CERTAIN {
                 true => Tier::Certain,
                 false => Tier::Likely,
             };
             pool.suspects.into_iter().map(move |mut suspect| {
-                let sure = accident < DOUBT && suspect.vouched_by(&pool.odds, pool.blur_ns);
-                if sure {
+                let vouched = suspect.vouched_by(&pool.odds, pool.blur_ns);
+                let fit = match (accident < DOUBT, vouched) {
+                    (true, true) => Corroborated::Beyond,
+                    // Beside a sharp habit what fits loosely had a reason of its own.
+                    (true, false) => Corroborated::Against,
+                    (false, _) if accident < AS_LIKELY || suspect.is_within(pool.blur_ns) => {
+                        Corroborated::Neither
+                    }
+                    (false, _) => Corroborated::Against,
+                };
+                if fit == Corroborated::Beyond {
                     suspect.tier = tier;
                 }
-                (suspect, sure)
+                (suspect, fit)
             })
         })
     }
 }
 
+/// Where an accident would bring as much with this probability, only what fits as closely as the capture
+/// point can tell is possible.
+const AS_LIKELY: f64 = 0.3;
 /// Pools, and suspects in one: memory stays bounded.
 const POOLS: usize = 1_000;
 const SUSPECTS: usize = 256;

@@ -257,6 +257,6 @@ const SUSPECT_LIMIT: usize = 16;
 /// What is less probable by accident is likely to be none: of all late ACKs that small data follows
 /// closely most are delayed ones that released it, so that one false accusation in a hundred
 /// remains.
-pub(crate) const DOUBT: f64 = 0.03;
+pub(crate) const DOUBT: f64 = 0.05;
 /// What is less probable by accident than this is certain to be none.
 pub(crate) const CERTAIN: f64 = 0.001;

@@ -40,6 +40,7 @@ pub(crate) fn pause(
             held_len: segment.payload,
             flight,
             ack_wait_ns: half.release.wait_ns,
+            step_ns: 0,
             reaction_ns: mark.time_ns - half.release.mark.time_ns,
             sender_distance_ns: None,
             off_ns: 0,

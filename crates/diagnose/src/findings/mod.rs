@@ -14,7 +14,7 @@ pub mod write_write_read;
 use crate::flow::connection::Connection;
 use crate::flow::half::{Half, Mark};
 use crate::hold::Hold;
-use crate::odds::Odds;
+use crate::odds::{self, Odds};
 use crate::vocabulary::{Advice, Case, Cost, Kind, Pieces, Protocol, Side, Tier, advice, ms};
 
 /// A kind's texts; each file holds one.
@@ -131,6 +131,12 @@ impl Finding {
             && self
                 .hold()
                 .is_some_and(|h| h.release.is_none() || odds.vouches_for(h.off_ns, blur_ns))
+    }
+
+    /// It left as close to where its release puts it as can be told from the capture point.
+    pub(crate) fn is_within(&self, blur_ns: i64) -> bool {
+        self.hold()
+            .is_none_or(|h| h.off_ns <= blur_ns.max(odds::FINEST_NS))
     }
 
     /// The reasons in plain words, one sentence each.

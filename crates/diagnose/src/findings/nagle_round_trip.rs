@@ -27,7 +27,7 @@ fn window_had_room(hold: &Hold, half: &Half) -> bool {
         false => half.peak_flight,
     };
     hold.flight < hold.mss
-        || (hold.flight <= 2 * hold.mss && !half.grew_from_one())
+        || (hold.flight < 2 * hold.mss && !half.grew_from_one())
         || (!hold.trigger_len.is_multiple_of(hold.mss) && !half.grew_from_one())
         || before >= hold.flight + hold.held_len
         || hold.repeated

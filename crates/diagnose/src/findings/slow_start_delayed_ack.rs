@@ -7,12 +7,18 @@ use crate::hold::Hold;
 
 pub(super) fn is(hold: &Hold, half: &Half) -> bool {
     hold.release.is_some()
-        && half.grew_from_one()
+        && (half.grew_from_one() || began_with_one(hold, half))
         && hold.held_len >= hold.mss
         && hold.fresh
         && hold.trigger_len.is_multiple_of(hold.mss)
         && hold.flight < 4 * hold.mss
         && hold.room >= hold.held_len
+}
+
+/// The first flight was one full segment, and full ones were ready behind it: no buffer is as small, and
+/// no program writes just so much.
+fn began_with_one(hold: &Hold, half: &Half) -> bool {
+    hold.flight == hold.mss && half.begins_with_one()
 }
 
 pub(super) static WORDS: Words = Words {

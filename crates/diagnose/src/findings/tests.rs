@@ -20,6 +20,7 @@ pub(crate) fn hold() -> Hold {
         held_len: 200,
         flight: 100,
         ack_wait_ns: 40 * MS,
+        step_ns: 0,
         reaction_ns: 0,
         sender_distance_ns: None,
         off_ns: 0,
@@ -221,14 +222,14 @@ fn a_round_trip_is_nagles_where_no_window_was_in_the_way() {
         ..hold()
     };
     assert!(is(&waited(25 * MS), &half) && !is(&waited(25 * MS - 1), &half));
-    // Less than any window in flight; two segments, unless the window opened from one.
+    // Less than any window in flight; less than two segments, unless the window opened from one.
     let behind = |flight| Hold {
         flight,
         trigger_len: MSS,
         ..hold()
     };
     let from_one = measured([1, 2, 2, 0]);
-    assert!(is(&behind(2000), &half) && !is(&behind(2001), &half));
+    assert!(is(&behind(1999), &half) && !is(&behind(2000), &half));
     assert!(is(&behind(999), &from_one) && !is(&behind(1000), &from_one));
     // A flight that ended in a short segment was all that had been written.
     let ended_short = |trigger_len| Hold {

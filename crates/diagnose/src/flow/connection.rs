@@ -252,7 +252,7 @@ impl Connection {
         }
         let half_window = self.halves[1 - from].peak_window / 2;
         self.halves[from].on_data(segment, around, mark, mss, half_window);
-        self.halves[1 - from].hear(segment);
+        self.halves[1 - from].hear(segment, mark.time_ns);
         self.resolve(1 - from, Some(mark.time_ns), found);
     }
 
@@ -281,12 +281,17 @@ impl Connection {
         }
         let (half, peer) = (&self.halves[from], &self.halves[1 - from]);
         // Inside a flight nobody waits, but for the ACK of its last short segment.
-        if !half.idle() && !half.short_alone_acked(segment.payload, mss) {
+        if !half.idle()
+            && !half.short_alone_acked(segment.payload, mss)
+            && !half.short_acked_before_full(segment.payload, mss)
+        {
             return;
         }
         let distance_ns = peer.receiver_distance_ns();
         let exact = (peer.handshake_ns != u32::MAX).then(|| peer.blur_ns());
-        let pause = match hold::timer_pause(half, self.rtt_ns().unwrap_or(0), segment, mark, mss) {
+        let rtt_ns = self.rtt_ns().unwrap_or(0);
+        let half = &mut self.halves[from];
+        let pause = match hold::timer_pause(half, rtt_ns, segment, mark, mss) {
             Pause::None => hold::pause(half, distance_ns, exact, segment, mark, mss),
             held => held,
         };
@@ -327,7 +332,7 @@ impl Connection {
                 self.rested(from, mark, distance_ns);
             }
             Pause::Defied => {
-                let waited_ns = mark.time_ns - half.sent.time_ns;
+                let waited_ns = mark.time_ns - self.halves[from].sent.time_ns;
                 self.story()
                     .ruled_out
                     .add(Lookalike::NotHolding, mark.frame, waited_ns);
@@ -369,7 +374,6 @@ impl Connection {
             let judge = Judge {
                 half: &self.halves[from],
                 blur_ns: self.halves[1 - from].blur_ns(),
-                far: self.halves[1 - from].is_far(),
                 answered_ns: None,
                 answers_ns: 0,
                 takes_turns: false,
@@ -496,7 +500,6 @@ impl Connection {
         let judge = Judge {
             half: &self.halves[from],
             blur_ns: self.halves[1 - from].blur_ns(),
-            far: self.halves[1 - from].is_far(),
             answered_ns,
             answers_ns: self.halves[1 - from].tally.mean_answer_ns(),
             takes_turns: self.halves[1 - from].tally.takes_turns(),
@@ -521,7 +524,6 @@ impl Connection {
         let judge = Judge {
             half: &self.halves[from],
             blur_ns: self.halves[1 - from].blur_ns(),
-            far: self.halves[1 - from].is_far(),
             answered_ns: None,
             answers_ns: 0,
             takes_turns: false,

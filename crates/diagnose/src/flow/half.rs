@@ -106,12 +106,19 @@ pub(crate) struct Half {
     pub(crate) waited_flight: u32,
     /// The largest flight that was the first, or the first after an idle period, in bytes.
     pub(crate) peak_opening: u32,
+    /// How long the last tail waited that nothing but a timer can have let go, in nanoseconds, and how many
+    /// before it in a row had waited as long.
+    pub(crate) tail_ns: i64,
+    pub(crate) tails: u8,
     /// What of the peer's data the last segment acknowledged.
     pub(crate) heard: u32,
     /// Length of a segment that the peer answered for itself.
     pub(crate) answered_len: u32,
     /// Timestamp value of the peer's last segment with data or SYN.
     pub(crate) data_stamp: u32,
+    /// The peer's last data, and the last before it: when it was seen, in nanoseconds since the epoch, and
+    /// the sequence number after it.
+    peer_data: [(i64, u32); 2],
 }
 
 /// A short segment, for senders that hold a second one until it is acknowledged (Minshall's rule).
@@ -129,6 +136,9 @@ pub(crate) struct Release {
     pub(crate) mark: Mark,
     /// From the last data sent to this acknowledgement.
     pub(crate) wait_ns: i64,
+    /// From an acknowledgement of a part of the same flight, beyond what the link takes to carry the rest, in
+    /// nanoseconds; 0 if there was none.
+    pub(crate) step_ns: i64,
     /// Bytes the receiver's window still allowed before this acknowledgement.
     pub(crate) room: u32,
     /// The acknowledgement's own timestamp value.
@@ -259,9 +269,12 @@ impl Default for Half {
             turn_segments: 0,
             waited_flight: 0,
             peak_opening: 0,
+            tail_ns: 0,
+            tails: 0,
             heard: 0,
             answered_len: 0,
             data_stamp: 0,
+            peer_data: [(0, 0); 2],
             pace: 0,
         }
     }
@@ -281,6 +294,33 @@ impl Half {
         self.peer_spoke && (segment.ack.wrapping_sub(self.heard) as i32) > 0
     }
 
+    /// A tail waited so long for nothing that was seen; true if it is one of several in a row that a timer
+    /// of one length let go.
+    pub(crate) fn note_tail(&mut self, waited_ns: i64) -> bool {
+        if !(TAIL_NS..LONGEST_TAIL_NS).contains(&waited_ns) {
+            return false;
+        }
+        let same = (waited_ns - self.tail_ns).abs() < SAME_NS;
+        self.tails = if same {
+            self.tails.saturating_add(1)
+        } else {
+            0
+        };
+        self.tail_ns = waited_ns;
+        self.tails >= TAILS
+    }
+
+    /// This segment acknowledges data of the peer's for the first time, and that came so short a time before
+    /// the last acknowledgement that the segment may as well be the answer to it.
+    pub(crate) fn may_answer(&self, segment: &Segment) -> bool {
+        if (segment.ack.wrapping_sub(self.heard) as i32) <= 0 {
+            return false;
+        }
+        let covered = |(_, end): &&(i64, u32)| (segment.ack.wrapping_sub(*end) as i32) >= 0;
+        let asked = self.peer_data.iter().find(covered);
+        asked.is_none_or(|(at, _)| self.release.mark.time_ns - at < CROSSED_NS)
+    }
+
     /// Full segments are open, and the ACK that came last was that of the short one before them, but for
     /// ACKs that came together with it: a short one behind it may have waited for that alone (Minshall's
     /// rule).
@@ -288,6 +328,17 @@ impl Half {
         let together = self.short.acked.frame > self.sent.frame
             && self.release.mark.time_ns - self.short.acked.time_ns < TOGETHER_NS;
         !self.idle() && payload < mss && self.last_len >= mss && (self.release.short || together)
+    }
+
+    /// Full segments left after a short one and before its ACK can have reached their sender, and a short
+    /// one follows while they are open.
+    pub(crate) fn short_acked_before_full(&self, payload: u32, mss: u32) -> bool {
+        let open = self.next.wrapping_sub(self.acked);
+        payload < mss
+            && self.last_len >= mss
+            && self.short.acked.frame > self.short.sent.frame
+            && self.short.acked.frame < self.sent.frame
+            && self.peak_flight >= open + payload
     }
 
     /// The ACK that came last came as soon as the path allows, which only a handshake tells.
@@ -325,6 +376,11 @@ impl Half {
         first == 1 && (2..=3).contains(&second) && (1..=4).contains(&third)
     }
 
+    /// One segment left upon nothing, and no round has gone by since but for the one under way.
+    pub(crate) fn begins_with_one(&self) -> bool {
+        self.opening[0] == 1 && self.rounds <= 2
+    }
+
     /// An acknowledgement came: what was sent since the last one was sent upon that.
     #[inline]
     fn note_round(&mut self) {
@@ -354,8 +410,10 @@ impl Half {
     /// The peer sent data. It answers only if it has seen all that this sender sent: what crosses on
     /// the way ends no wait.
     #[inline]
-    pub(crate) fn hear(&mut self, segment: &Segment) {
+    pub(crate) fn hear(&mut self, segment: &Segment, time_ns: i64) {
         self.peer_between = true;
+        let end = segment.seq.wrapping_add(segment.payload);
+        self.peer_data = [(time_ns, end), self.peer_data[0]];
         let seen_all = (segment.ack.wrapping_sub(self.next) as i32) >= 0;
         if seen_all || !self.seen {
             if self.turn_segments == 1 && !self.peer_spoke {
@@ -376,11 +434,6 @@ impl Half {
             (u32::MAX, _) | (_, u32::MAX) => distance_ns / 4,
             (a, b) => (i64::from(a.abs_diff(b)) + distance_ns / 64).min(distance_ns / 4),
         }
-    }
-
-    /// The receiver is another host, and not one beside the capture point.
-    pub(crate) fn is_far(&self) -> bool {
-        self.receiver_distance_ns().unwrap_or(0) > NEAR_NS
     }
 
     #[inline]
@@ -460,9 +513,15 @@ impl Half {
         }
         let since_part_ns = mark.time_ns - self.part_ns;
         let pure = whole && segment.payload == 0 && !segment.flags.any(Flags::SYN | Flags::FIN);
+        let carried_ns = i64::from(advance) * i64::from(self.pace) / 16;
+        let step_ns = match in_parts {
+            true => mark.time_ns - self.release.mark.time_ns - carried_ns,
+            false => 0,
+        };
         self.release = Release {
             mark,
             wait_ns,
+            step_ns,
             room,
             stamp: segment.options.timestamps.map(|t| t.value),
             pure,
@@ -479,7 +538,11 @@ impl Half {
         if pure {
             self.tally.acks += 1;
             self.tally.acked_segments += self.flight_segments;
-            if (LATE_NS..LATEST_NS).contains(&wait_ns) && !self.finished {
+            let path_ns = match self.handshake_ns {
+                u32::MAX => 0,
+                _ => self.receiver_distance_ns().unwrap_or(0),
+            };
+            if (LATE_NS..LATEST_NS).contains(&(wait_ns - path_ns)) && !self.finished {
                 self.tally.delayed_acks += 1;
                 self.delayed_ns = smooth(self.delayed_ns, wait_ns);
             }
@@ -611,10 +674,17 @@ pub(crate) fn saturate(ns: i64) -> u32 {
     u32::try_from(ns.max(0)).unwrap_or(u32::MAX - 1)
 }
 
+/// Retransmission timeouts in use are not shorter and, before they back off, hardly longer.
+const TAIL_NS: i64 = 190_000_000;
+const LONGEST_TAIL_NS: i64 = 1_100_000_000;
+/// A timer's lengths differ by less.
+const SAME_NS: i64 = 1_000_000;
+/// As many tails in a row waited as long as the one before: a disk is not so punctual.
+const TAILS: u8 = 2;
+/// What came this long before an acknowledgement would have been answered before it, if at once.
+const CROSSED_NS: i64 = 5_000_000;
 /// ACKs of one flight that a host takes in together.
 const TOGETHER_NS: i64 = 200_000;
-/// A virtual machine's host and a mirrored port see a frame this soon.
-const NEAR_NS: i64 = 700_000;
 /// No Internet path carries more.
 const ETHERNET_MSS: u16 = 1_460;
 /// RFC 9293, section 3.7.1: what a SYN without the option allows for.

@@ -123,7 +123,8 @@ fn only_a_late_pure_ack_of_everything_releases() {
     assert_eq!((far(10 * MS), far(10 * MS - 1)), ("held", "none"));
 }
 
-/// Data that acknowledges something new answers, unless the ACK before it was late.
+/// Data that acknowledges something new answers, unless the ACK before it was late, or what it
+/// acknowledges came so long before that ACK that the answer would have left before it, too.
 #[test]
 fn behind_a_prompt_ack_what_has_news_of_the_peer_is_an_answer() {
     let answer = |half: &Half| {
@@ -134,8 +135,15 @@ fn behind_a_prompt_ack_what_has_news_of_the_peer_is_an_answer() {
         seen(&pause(half, None, None, &segment, mark(3, 40 * MS), MSS))
     };
     assert_eq!(answer(&acknowledged()), "held");
-    let prompt = changed(acknowledged(), |half| half.handshake_ns = 35_000_000);
+    let asked = |at_ns| {
+        changed(acknowledged(), |half| {
+            half.handshake_ns = 35_000_000;
+            half.hear(&data(1, 1), at_ns);
+        })
+    };
+    let prompt = asked(35 * MS + 1);
     assert_eq!(answer(&prompt), "none");
+    assert_eq!(answer(&asked(35 * MS)), "held");
     assert_eq!(after(&prompt, 40 * MS), "held");
 }
 
@@ -157,6 +165,7 @@ fn the_ack_of_a_short_one_releases_another() {
     assert!(hold.prompt);
     assert_eq!(hold.flight, 2100);
     let answer = Segment { ack: 2, ..segment };
+    let half = changed(half, |half| half.hear(&data(1, 1), 36 * MS));
     assert_eq!(
         seen(&pause(&half, None, None, &answer, mark(3, 40 * MS), MSS)),
         "none"
@@ -213,6 +222,31 @@ fn a_reaction_is_off_by_what_the_way_does_not_explain() {
     assert_eq!(off_by(0, Some(2 * MS + 1), Some(MS)), None);
 }
 
+/// Of a timer that nobody knows three tails in a row tell, if they waited as long.
+#[test]
+fn a_timer_of_any_length_is_known_by_its_punctuality() {
+    let tails = |waits: &[i64]| {
+        let mut half = changed(acknowledged(), |half| {
+            half.last_len = 2000;
+            half.release.mark = mark(2, 10 * MS);
+        });
+        let each = waits.iter().map(|&at_ns| {
+            let pause = timer_pause(&mut half, 0, &data(101, 200), mark(3, at_ns), MSS);
+            matches!(pause, Pause::Held(_))
+        });
+        each.collect::<Vec<_>>()
+    };
+    let second = 1000 * MS;
+    assert_eq!(tails(&[second; 4]), [false, false, true, true]);
+    assert_eq!(tails(&[second, second + MS, second]), [false; 3]);
+    assert_eq!(
+        tails(&[second, second + MS - 1, second]),
+        [false, false, true]
+    );
+    assert_eq!(tails(&[190 * MS - 1; 4]), [false; 4]);
+    assert_eq!(tails(&[1100 * MS; 4]), [false; 4]);
+}
+
 /// 200 ms and the round trip, smoothed with late ACKs, in steps of the kernel's tick.
 #[test]
 fn a_cork_is_ended_by_the_retransmission_timer() {
@@ -222,7 +256,7 @@ fn a_cork_is_ended_by_the_retransmission_timer() {
     });
     let at = |half: &Half, rtt_ms: i64, at_ns, len| {
         seen(&timer_pause(
-            half,
+            &mut half.clone(),
             rtt_ms * MS,
             &data(101, len),
             mark(3, at_ns),

@@ -20,7 +20,6 @@ fn judge(half: &Half) -> Judge<'_> {
     Judge {
         half,
         blur_ns: 0,
-        far: false,
         answered_ns: Some(1000 * MS),
         takes_turns: false,
         answers_ns: 0,
