@@ -462,6 +462,7 @@ impl Connection {
     }
 
     /// A thread is about to sleep; `wrote` says whether it wrote to this socket since it last slept.
+    #[inline]
     pub fn app_blocks(&mut self, now: Instant, on: BlockedOn, wrote: bool, out: &mut Outbox) {
         match on {
             BlockedOn::Read => self.sender.set_reader_blocked(true),

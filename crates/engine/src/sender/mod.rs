@@ -510,7 +510,7 @@ impl Sender {
     /// An acceptable ACK with its window arrived (RFC 9293, section 3.10.7.4, fifth check).
     /// `pure` says that the segment carried nothing else, as duplicate ACKs do.
     /// `echo_age` is how long ago the timestamp was sent that it echoes.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn on_ack(
         &mut self,
         now: Instant,

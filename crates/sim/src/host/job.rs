@@ -203,6 +203,9 @@ impl<P: Program> Thread<P> {
     }
 
     /// Is what the thread waits for there?
+    ///
+    /// Always inlined: most callers know what it waits for.
+    #[inline(always)]
     fn look(&mut self, now: Instant, entering: Entering, on: Wait, kernel: &mut Kernel) {
         match on {
             Wait::Read { socket, max } => self.read(now, entering, socket, max, kernel),
