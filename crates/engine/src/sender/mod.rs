@@ -568,7 +568,7 @@ impl Sender {
     }
 
     /// Takes what is acknowledged out of the buffer; gives the octets of data among it.
-    #[inline]
+    #[inline(always)]
     fn release(&mut self, ack: Offset) -> u64 {
         // SYN and FIN are no data.
         let data_end = ack.min(self.vars.written);

@@ -83,7 +83,18 @@ impl<P: Program> Thread<P> {
     }
 
     /// Its work is done: takes effect.
+    #[inline(always)]
     pub(super) fn finish(&mut self, now: Instant, kernel: &mut Kernel) {
+        // A wake-up is worth no call: nothing is asked of the kernel.
+        if let Work::Wake = self.work {
+            self.wants_at = now;
+        } else {
+            self.takes_effect(now, kernel);
+        }
+    }
+
+    #[inline(never)]
+    fn takes_effect(&mut self, now: Instant, kernel: &mut Kernel) {
         match self.work {
             Work::Wake => self.wants_at = now,
             Work::Finish(outcome) => self.goes_on(now, outcome),
