@@ -6,13 +6,16 @@ use crate::segment::{Flags, Segment};
 use crate::time::Instant;
 
 impl Connection {
-    /// Runs the sender, and sends a bare acknowledgment if one is wanted and nothing carried it.
+    /// Runs the sender, and sends a bare acknowledgment if one is wanted and nothing carried it. Gives
+    /// whether there was anything to do.
     #[inline]
-    pub(super) fn output(&mut self, now: Instant, out: &mut Outbox) {
+    pub(super) fn output(&mut self, now: Instant, out: &mut Outbox) -> bool {
         let unsent = self.sender.has_unsent();
-        if (unsent || self.receiver.wants_ack()) && self.state.synchronised() {
+        let something = (unsent || self.receiver.wants_ack()) && self.state.synchronised();
+        if something {
             self.output_something(now, unsent, out);
         }
+        something
     }
 
     /// Not inlined, so that the many calls that find nothing to do cost next to nothing.

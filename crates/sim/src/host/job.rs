@@ -332,16 +332,16 @@ impl<P: Program> Thread<P> {
         if let Some((socket, blocked_on)) = own {
             let wrote_to_it = wrote.has(socket);
             wrote = wrote.without(socket);
-            kernel.ask(socket, |connection, out| {
-                connection.app_blocks(now, blocked_on, wrote_to_it, out);
+            kernel.tell(socket, |connection, out| {
+                connection.app_blocks(now, blocked_on, wrote_to_it, out)
             });
         }
         if wrote.is_empty() {
             return;
         }
         for socket in wrote.iter() {
-            kernel.ask(socket, |connection, out| {
-                connection.app_blocks(now, BlockedOn::Elsewhere, true, out);
+            kernel.tell(socket, |connection, out| {
+                connection.app_blocks(now, BlockedOn::Elsewhere, true, out)
             });
         }
     }
