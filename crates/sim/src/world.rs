@@ -43,16 +43,6 @@ pub enum Ended {
     TimeUp,
 }
 
-/// Why a host does not go on alone.
-enum Paused {
-    /// Something else in the world comes first; its next job is at this time.
-    Until(Instant),
-    /// It has sent something.
-    Sent,
-    /// The world must see to this.
-    For(Wish),
-}
-
 /// The least time that can pass.
 const INSTANT: Duration = Duration::from_nanos(1);
 
@@ -61,6 +51,8 @@ const INSTANT: Duration = Duration::from_nanos(1);
 pub struct World<P, O = Nobody> {
     now: Instant,
     hosts: [Host<P>; 2],
+    /// When each host's processor has something to begin or to end, as last looked up.
+    next_job: [Instant; 2],
     medium: Medium,
     /// When something happens on the medium, as last looked up.
     medium_next: Instant,
@@ -97,6 +89,7 @@ impl<P: Program, O: Observer> World<P, O> {
                 Host::new(costs[0], dice(Purpose::Host0), of_client),
                 Host::new(costs[1], dice(Purpose::Host1), of_server),
             ],
+            next_job: [Instant::ZERO; 2],
             medium_next: medium.next_event(),
             medium,
             under_way: UnderWay::new(impairment),
@@ -157,11 +150,10 @@ impl<P: Program, O: Observer> World<P, O> {
     /// Runs until a program stops it, nothing is left to happen, or the time is `until`.
     pub fn run(&mut self, until: Instant) -> Ended {
         let end = until + INSTANT;
-        // When each host's processor has something to begin or to end.
-        let mut next = Side::BOTH.map(|side| self.next_of(side));
+        self.look_up_jobs();
         loop {
             // At one instant the client goes before the server.
-            let [client, server] = next;
+            let [client, server] = self.next_job;
             let (side, now, others) = if client <= server {
                 (Side::Client, client, server + INSTANT)
             } else {
@@ -176,23 +168,19 @@ impl<P: Program, O: Observer> World<P, O> {
             } else {
                 let alone_until = others.min(self.medium_next).min(end);
                 match self.run_host(side, now, alone_until) {
-                    Paused::Until(then) => {
-                        next[side.index()] = then;
-                        continue;
-                    }
-                    Paused::Sent => {}
-                    Paused::For(Wish::Renew(socket)) => self.renew(socket),
-                    Paused::For(_) => return Ended::Stopped,
+                    Wish::Nothing => {}
+                    Wish::Renew(socket) => self.renew(socket),
+                    Wish::Stop => return Ended::Stopped,
                 }
             }
-            next = Side::BOTH.map(|side| self.next_of(side));
+            self.mind_arrivals();
         }
     }
 
     /// What happens next, if anything does, comes after `until`.
     #[cold]
     fn end(&mut self, until: Instant) -> Ended {
-        let [client, server] = Side::BOTH.map(|side| self.next_of(side));
+        let [client, server] = self.next_job;
         if client.min(server).min(self.medium_next) == Instant::FAR_FUTURE {
             return Ended::Quiet;
         }
@@ -215,33 +203,44 @@ impl<P: Program, O: Observer> World<P, O> {
         self.hosts[side.index()].next_job(arrival)
     }
 
+    fn look_up_jobs(&mut self) {
+        self.next_job = Side::BOTH.map(|side| self.next_of(side));
+    }
+
+    /// A frame may arrive before what was a host's next job. Nothing else that the medium or the other
+    /// host does moves that.
+    #[inline]
+    fn mind_arrivals(&mut self) {
+        for side in Side::BOTH {
+            if self.under_way.next_arrival(side) < self.next_job[side.index()] {
+                self.next_job[side.index()] = self.next_of(side);
+            }
+        }
+    }
+
     /// What the host does from `now` on, one thing after the other, as long as nothing else in the
-    /// world happens: before `alone_until`, or until it sends something.
+    /// world happens: before `alone_until`, until something that it sent does, or until the world
+    /// must see to what it wishes.
     ///
     /// Not inlined: where a host's place is known, the compiler chooses each field's place anew.
     #[inline(never)]
-    fn run_host(&mut self, side: Side, mut now: Instant, alone_until: Instant) -> Paused {
+    fn run_host(&mut self, side: Side, mut now: Instant, mut alone_until: Instant) -> Wish {
         loop {
             self.now = now;
             self.events += 1;
             let wish = self.run_job(side, now);
-            let host = &self.hosts[side.index()];
-            let sends = !host.kernel.leaving.is_empty();
-            if sends {
+            if !self.hosts[side.index()].kernel.leaving.is_empty() {
                 self.flush(side);
+                let arrival = self.under_way.next_arrival(side.other());
+                alone_until = alone_until.min(self.medium_next).min(arrival);
             }
             let host = &self.hosts[side.index()];
             self.observer
                 .ran(host.kernel.processor.free_at, side, host.sockets());
-            if wish != Wish::Nothing {
-                return Paused::For(wish);
-            }
-            if sends {
-                return Paused::Sent;
-            }
             now = self.next_of(side);
-            if now >= alone_until {
-                return Paused::Until(now);
+            if wish != Wish::Nothing || now >= alone_until {
+                self.next_job[side.index()] = now;
+                return wish;
             }
         }
     }
@@ -267,9 +266,10 @@ impl<P: Program, O: Observer> World<P, O> {
         let kernel = &mut self.hosts[side.index()].kernel;
         let processor = &mut kernel.processor;
         let cost = processor.costs.output;
-        let mut segments = kernel.outbox.segments.iter();
+        let mut segments = &kernel.outbox.segments[..];
         for from in &kernel.leaving {
-            for segment in segments.by_ref().take(from.segments) {
+            let (own, others) = segments.split_at(from.segments);
+            for segment in own {
                 let at = processor.occupy(cost.of(segment.len));
                 let frame = self.under_way.wait(
                     side,
@@ -284,6 +284,7 @@ impl<P: Program, O: Observer> World<P, O> {
                 self.medium
                     .enqueue(side, at, segment.len, &mut self.under_way);
             }
+            segments = others;
         }
         kernel.outbox.segments.clear();
         kernel.leaving.clear();
@@ -298,6 +299,7 @@ impl<P: Program, O: Observer> World<P, O> {
             host.kernel.sockets[index].renew(window);
             host.kernel.asked = true;
         }
+        self.look_up_jobs();
     }
 }
 

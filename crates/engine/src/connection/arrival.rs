@@ -126,7 +126,7 @@ impl Connection {
     }
 
     /// Seventh and eighth: data and FIN.
-    #[inline]
+    #[inline(always)]
     pub(super) fn take_data(&mut self, now: Instant, segment: &Segment, out: &mut Outbox) {
         if segment.len == 0 && !segment.flags.has(Flags::FIN) {
             return;

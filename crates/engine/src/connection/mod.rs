@@ -461,17 +461,23 @@ impl Connection {
         octets
     }
 
-    /// A thread is about to sleep; `wrote` says whether it wrote to this socket since it last slept.
-    pub fn app_blocks(&mut self, now: Instant, on: BlockedOn, wrote: bool, out: &mut Outbox) {
+    /// A thread is about to sleep; `wrote` says whether it wrote to this socket since it last slept. Gives
+    /// whether there was anything to decide: if not, nothing was sent and no timer has moved.
+    #[inline]
+    pub fn app_blocks(
+        &mut self,
+        now: Instant,
+        on: BlockedOn,
+        wrote: bool,
+        out: &mut Outbox,
+    ) -> bool {
         match on {
             BlockedOn::Read => self.sender.set_reader_blocked(true),
             BlockedOn::Write => self.sender.set_writer_blocked(true),
             BlockedOn::Elsewhere => {}
         }
         self.sender.observe(Moment::AppBlocks { on, wrote }, now);
-        if self.sender.heeds_blocking() {
-            self.output(now, out);
-        }
+        self.sender.heeds_blocking() && self.output(now, out)
     }
 
     /// The thread that slept in a read on this socket runs again.

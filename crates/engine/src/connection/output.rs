@@ -6,24 +6,27 @@ use crate::segment::{Flags, Segment};
 use crate::time::Instant;
 
 impl Connection {
-    /// Runs the sender, and sends a bare acknowledgment if one is wanted and nothing carried it.
+    /// Runs the sender, and sends a bare acknowledgment if one is wanted and nothing carried it. Gives
+    /// whether there was anything to do.
     #[inline]
-    pub(super) fn output(&mut self, now: Instant, out: &mut Outbox) {
-        let idle = !self.sender.has_unsent() && !self.receiver.wants_ack();
-        if !idle && self.state.synchronised() {
-            self.output_something(now, out);
+    pub(super) fn output(&mut self, now: Instant, out: &mut Outbox) -> bool {
+        let unsent = self.sender.has_unsent();
+        let something = (unsent || self.receiver.wants_ack()) && self.state.synchronised();
+        if something {
+            self.output_something(now, unsent, out);
         }
+        something
     }
 
     /// Not inlined, so that the many calls that find nothing to do cost next to nothing.
     #[inline(never)]
-    fn output_something(&mut self, now: Instant, out: &mut Outbox) {
+    fn output_something(&mut self, now: Instant, unsent: bool, out: &mut Outbox) {
         self.set_stamp(now);
         if self.sender.vars().writer_blocked {
             let lacks_space = self.writer_lacks_space();
             self.sender.set_writer_lacks_space(lacks_space);
         }
-        if self.sender.has_unsent() && self.sender.pass(now, &self.stamp, out) > 0 {
+        if unsent && self.sender.pass(now, &self.stamp, out) > 0 {
             let with_data = out.segments.last().is_some_and(|segment| segment.len > 0);
             self.receiver
                 .acknowledged(self.stamp.window, with_data, now);

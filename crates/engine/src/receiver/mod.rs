@@ -252,7 +252,7 @@ impl Receiver {
     }
 
     /// Takes in a segment's data and FIN.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn on_data(&mut self, segment: &Segment, now: Instant) -> Arrived {
         let span = segment.data();
         let nothing_waits = self.assembler.is_empty() && self.fin.is_none();
@@ -268,6 +268,7 @@ impl Receiver {
         self.on_unusual_data(segment, now)
     }
 
+    #[inline(never)]
     fn on_unusual_data(&mut self, segment: &Segment, now: Instant) -> Arrived {
         // Only what lies in the window; the FIN only if nothing before it was cut off.
         let all = segment.data();
@@ -315,7 +316,7 @@ impl Receiver {
         true
     }
 
-    #[inline]
+    #[inline(always)]
     fn in_order(&mut self, segment: &Segment, now: Instant) {
         let arrival = Arrival {
             len: segment.len,
@@ -418,7 +419,7 @@ impl Receiver {
     }
 
     /// A segment with RCV.NXT and `window` left.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn acknowledged(&mut self, window: u32, with_data: bool, now: Instant) {
         self.acked = self.nxt;
         if let Some(memory) = &mut self.sack {

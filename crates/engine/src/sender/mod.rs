@@ -510,7 +510,7 @@ impl Sender {
     /// An acceptable ACK with its window arrived (RFC 9293, section 3.10.7.4, fifth check).
     /// `pure` says that the segment carried nothing else, as duplicate ACKs do.
     /// `echo_age` is how long ago the timestamp was sent that it echoes.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn on_ack(
         &mut self,
         now: Instant,
@@ -568,7 +568,7 @@ impl Sender {
     }
 
     /// Takes what is acknowledged out of the buffer; gives the octets of data among it.
-    #[inline]
+    #[inline(always)]
     fn release(&mut self, ack: Offset) -> u64 {
         // SYN and FIN are no data.
         let data_end = ack.min(self.vars.written);

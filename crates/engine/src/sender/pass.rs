@@ -269,8 +269,8 @@ impl Sender {
     }
 
     /// Sends `len` octets at SND.NXT, and the FIN if they are the last.
-    #[inline]
-    pub(super) fn send(&mut self, len: u32, because: Because, stamp: &Stamp, out: &mut Outbox) {
+    #[inline(always)]
+    fn send(&mut self, len: u32, because: Because, stamp: &Stamp, out: &mut Outbox) {
         let now = self.vars.now;
         let seq = self.vars.nxt;
         let data_end = seq + u64::from(len);
@@ -289,6 +289,12 @@ impl Sender {
             self.schedule_tail_probe();
         }
         self.note_sent(seq, len, because, stamp);
+    }
+
+    /// The same, called from where single segments are sent; the loop over new data has its own copy.
+    #[inline(never)]
+    pub(super) fn send_one(&mut self, len: u32, because: Because, stamp: &Stamp, out: &mut Outbox) {
+        self.send(len, because, stamp, out);
     }
 
     /// What was sent before, again, and the FIN if it is part of `span`.
@@ -322,7 +328,7 @@ impl Sender {
     }
 
     /// Counts a segment that left, and tells the policy.
-    #[inline]
+    #[inline(always)]
     fn note_sent(&mut self, seq: Offset, len: u32, because: Because, stamp: &Stamp) {
         if len > 0 {
             self.count_for_rate_reduction(u64::from(len));
@@ -352,7 +358,7 @@ impl Sender {
         self.vars.nxt = self.vars.una;
         let size = u64::from(self.segment_size(stamp));
         let len = written.since(self.vars.una).min(size);
-        self.send(len as u32, Because::Retransmission, stamp, out);
+        self.send_one(len as u32, Because::Retransmission, stamp, out);
         self.vars.nxt = nxt.max(self.vars.nxt);
         // What waits behind the flight waits on.
         self.hold = hold.filter(|hold| hold.start >= self.vars.nxt);
@@ -366,7 +372,7 @@ impl Sender {
         if held > 0 {
             // Linux: `tcp_write_wakeup` marks what it sends.
             self.push_what_is_written();
-            self.send(held as u32, self.because(Because::Probe), stamp, out);
+            self.send_one(held as u32, self.because(Because::Probe), stamp, out);
             return;
         }
         if self.empty_window_probes {

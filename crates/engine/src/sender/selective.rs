@@ -620,7 +620,7 @@ impl Sender {
         let is_retrans = len == 0;
         let last = self.selective.as_ref().and_then(|s| s.board.last());
         if !is_retrans {
-            self.send(len as u32, Because::Probe, stamp, out);
+            self.send_one(len as u32, Because::Probe, stamp, out);
         } else if let Some(last) = last {
             // "the highest-sequence segment sent so far": of a long one, its end.
             let size = u64::from(self.segment_size(stamp));

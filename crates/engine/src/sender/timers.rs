@@ -196,16 +196,25 @@ impl Sender {
     /// The earliest deadline.
     #[inline]
     pub(crate) fn next_deadline(&self) -> Deadline {
-        let early = self.timers.early.map(|early| early.at);
-        let hold = self.hold.and_then(|hold| hold.until);
-        let pace = self.pace.filter(|pace| pace.waiting).map(|pace| pace.next);
-        self.timers
-            .retransmit
-            .min(self.timers.persist)
-            .min(early.into())
-            .min(hold.into())
-            .min(pace.into())
-            .min(self.pacer_deadline().into())
+        let mut first = self.timers.retransmit.min(self.timers.persist);
+        // Most senders have none of these, and a branch costs less than a minimum.
+        if let Some(early) = &self.timers.early {
+            first = first.min(Deadline::at(early.at));
+        }
+        if let Some(hold) = &self.hold
+            && let Some(until) = hold.until
+        {
+            first = first.min(Deadline::at(until));
+        }
+        if let Some(pace) = &self.pace
+            && pace.waiting
+        {
+            first = first.min(Deadline::at(pace.next));
+        }
+        if let Some(next) = self.pacer_deadline() {
+            first = first.min(Deadline::at(next));
+        }
+        first
     }
 
     /// The earliest deadline and what it is for.

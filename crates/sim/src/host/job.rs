@@ -83,7 +83,18 @@ impl<P: Program> Thread<P> {
     }
 
     /// Its work is done: takes effect.
+    #[inline(always)]
     pub(super) fn finish(&mut self, now: Instant, kernel: &mut Kernel) {
+        // A wake-up is worth no call: nothing is asked of the kernel.
+        if let Work::Wake = self.work {
+            self.wants_at = now;
+        } else {
+            self.takes_effect(now, kernel);
+        }
+    }
+
+    #[inline(never)]
+    fn takes_effect(&mut self, now: Instant, kernel: &mut Kernel) {
         match self.work {
             Work::Wake => self.wants_at = now,
             Work::Finish(outcome) => self.goes_on(now, outcome),
@@ -203,6 +214,9 @@ impl<P: Program> Thread<P> {
     }
 
     /// Is what the thread waits for there?
+    ///
+    /// Always inlined: most callers know what it waits for.
+    #[inline(always)]
     fn look(&mut self, now: Instant, entering: Entering, on: Wait, kernel: &mut Kernel) {
         match on {
             Wait::Read { socket, max } => self.read(now, entering, socket, max, kernel),
@@ -318,16 +332,16 @@ impl<P: Program> Thread<P> {
         if let Some((socket, blocked_on)) = own {
             let wrote_to_it = wrote.has(socket);
             wrote = wrote.without(socket);
-            kernel.ask(socket, |connection, out| {
-                connection.app_blocks(now, blocked_on, wrote_to_it, out);
+            kernel.tell(socket, |connection, out| {
+                connection.app_blocks(now, blocked_on, wrote_to_it, out)
             });
         }
         if wrote.is_empty() {
             return;
         }
         for socket in wrote.iter() {
-            kernel.ask(socket, |connection, out| {
-                connection.app_blocks(now, BlockedOn::Elsewhere, true, out);
+            kernel.tell(socket, |connection, out| {
+                connection.app_blocks(now, BlockedOn::Elsewhere, true, out)
             });
         }
     }

@@ -138,13 +138,31 @@ impl Kernel {
         &mut self.sockets[socket as usize].connection
     }
 
-    /// Calls a connection; what it sends is put down under its socket's number.
+    /// Calls a connection, which may move its timers; what it sends is put down under its socket's
+    /// number.
     #[inline]
     pub(super) fn ask<R>(
         &mut self,
         socket: u32,
         call: impl FnOnce(&mut Connection, &mut Outbox) -> R,
     ) -> R {
+        self.asked = true;
+        self.call(socket, call)
+    }
+
+    /// Tells a connection something that most have nothing to decide about; `call` gives whether this
+    /// one had.
+    #[inline]
+    pub(super) fn tell(
+        &mut self,
+        socket: u32,
+        call: impl FnOnce(&mut Connection, &mut Outbox) -> bool,
+    ) {
+        self.asked |= self.call(socket, call);
+    }
+
+    #[inline]
+    fn call<R>(&mut self, socket: u32, call: impl FnOnce(&mut Connection, &mut Outbox) -> R) -> R {
         let Socket {
             connection,
             generation,
@@ -152,7 +170,6 @@ impl Kernel {
         } = &mut self.sockets[socket as usize];
         let before = self.outbox.segments.len();
         let answer = call(connection, &mut self.outbox);
-        self.asked = true;
         let segments = self.outbox.segments.len() - before;
         if segments > 0 {
             self.leaving.push(Leaving {

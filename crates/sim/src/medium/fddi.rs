@@ -60,12 +60,14 @@ impl Fddi {
         }
         self.busy_until = self.busy_until.max(now);
         // All that is ready when its turn comes goes in one holding: nobody can come between.
-        while let Some(frame) = under_way.waiting(self.holder)
-            && frame.at <= self.busy_until
-        {
+        while let Some(frame) = under_way.waiting(self.holder) {
+            own = frame.at;
+            if own > self.busy_until {
+                break;
+            }
             self.busy_until += self.wire.occupies(frame.segment.len);
             under_way.deliver(self.holder, self.busy_until + self.wire.propagation);
-            own = ready_at(self.holder, under_way);
+            own = Instant::FAR_FUTURE;
         }
         let first = own.min(behind);
         self.next_event = if first == Instant::FAR_FUTURE {

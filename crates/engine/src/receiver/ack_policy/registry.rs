@@ -99,7 +99,9 @@ impl Rule for Installed {
         dispatch!(self, policy => policy.on_read(view))
     }
 
-    #[inline]
+    /// Inlined wherever it is called from: what the moment is is known there, and few policies take note
+    /// of one, so that most of the view need not be made.
+    #[inline(always)]
     fn observe(&mut self, moment: AckMoment, view: &AckView) {
         dispatch!(self, policy => policy.observe(moment, view));
     }
