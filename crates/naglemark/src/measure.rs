@@ -22,7 +22,7 @@ pub enum Progress<'a> {
 ///
 /// If all backends have virtual time, cells are spread over the threads of rayon's current pool, and
 /// the outcome does not depend on how many there are. Otherwise one trial runs at a time, and of each
-/// cell a repetition on each backend in turn, so that the machine's moods befall all of them.
+/// cell a repetition on each backend in turn, so that a busy spell of the machine affects all of them.
 ///
 /// # Errors
 ///
