@@ -108,7 +108,7 @@ fn on_all_threads(
     Ok(outcomes)
 }
 
-/// A backend's cells, of which there are `count`, in groups.
+/// Returns a backend's cells, of which there are `count`, in groups.
 fn groups(plan: &Plan, backend: usize, count: usize) -> impl Iterator<Item = Group> {
     let (policies, per_policy) = (plan.policies.len(), count / plan.policies.len().max(1));
     (0..per_policy).map(move |first| Group {
