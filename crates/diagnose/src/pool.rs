@@ -70,7 +70,7 @@ impl Pools {
         }
     }
 
-    /// The suspects, each with whether the others corroborate it.
+    /// Returns the suspects, each with whether the others corroborate it.
     pub(crate) fn judge(self) -> impl Iterator<Item = (Finding, bool)> {
         self.pools.into_values().flat_map(|pool| {
             let accident = pool.odds.accident(pool.blur_ns, pool.far);
