@@ -14,7 +14,7 @@ use serde::Serialize;
 use tinygram_coalesce::Policy;
 use tinygram_preload::live::{Live, MAGIC, POLICY_AT, SYMBOL};
 
-/// Whether a file name is one of the library's, of whatever version.
+/// Returns whether a file name is one of the library's, of whatever version.
 fn is_the_library(name: &str) -> bool {
     name == "libtinygram.so" || (name.starts_with("libtinygram-") && name.ends_with(".so"))
 }
@@ -36,7 +36,7 @@ pub(crate) struct State {
 }
 
 impl Covered {
-    /// The library in process `pid`; nothing if it is not loaded there, or never began.
+    /// Returns the library in process `pid`; nothing if it is not loaded there, or never began.
     pub(crate) fn find(pid: u32) -> io::Result<Option<Self>> {
         let maps = fs::read_to_string(format!("/proc/{pid}/maps"))?;
         let line = maps.lines().find(|line| {
@@ -65,7 +65,7 @@ impl Covered {
         }))
     }
 
-    /// What it shows now; nothing where it is of another version.
+    /// Returns what it shows now; nothing where it is of another version.
     pub(crate) fn state(&self) -> io::Result<Option<State>> {
         let mut bytes = [0_u64; size_of::<Live>() / 8];
         let room = bytes.as_mut_slice();

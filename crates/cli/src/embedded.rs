@@ -76,7 +76,7 @@ pub fn prevalence_of(
     })
 }
 
-/// What was typed. The parser wants a file; where sources are given, `-` stands in its place.
+/// Returns what was typed. The parser wants a file; where sources are given, `-` stands in its place.
 fn meant(typed: &[String], given: bool) -> Result<Verb, Failure> {
     let program = std::iter::once("tinygram");
     let typed = typed.iter().map(String::as_str);

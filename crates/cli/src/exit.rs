@@ -85,7 +85,7 @@ pub(crate) fn code(outcome: Result<Done, Failure>) -> u8 {
 }
 
 impl Failure {
-    /// What was wrong and what is accepted, in one line.
+    /// Returns what was wrong and what is accepted, in one line.
     pub(crate) fn line(&self) -> String {
         match self {
             Self::Typed(error) => one_line(error),
@@ -100,7 +100,7 @@ fn refuse(line: &str) -> u8 {
     2
 }
 
-/// The system's words without its number: people know `Permission denied`, not `os error 13`.
+/// Returns the system's words without its number: people know `Permission denied`, not `os error 13`.
 pub(crate) fn plain(error: &std::io::Error) -> String {
     let text = error.to_string();
     match text.split_once(" (os error ") {

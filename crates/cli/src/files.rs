@@ -67,7 +67,7 @@ impl Input {
         }
     }
 
-    /// What was typed, known to exist. `accepted` says what kind of file is wanted.
+    /// Returns what was typed, known to exist. `accepted` says what kind of file is wanted.
     pub(crate) fn all(typed: &[PathBuf], accepted: &str) -> Result<Vec<Self>, Failure> {
         let mut inputs = Vec::new();
         for path in typed {
@@ -135,7 +135,7 @@ pub(crate) fn opened<T>(path: Option<&Path>, open: impl Fn(&Path) -> io::Result<
     .transpose()
 }
 
-/// What to say of a file that cannot be written.
+/// Returns what to say of a file that cannot be written.
 pub(crate) fn failed(path: &Path, error: io::Error) -> Failure {
     Failure::Io {
         doing: format!("cannot write {}", path.display()),

@@ -61,7 +61,7 @@ pub(crate) enum Progress {
 }
 
 impl Progress {
-    /// A bar over `total` pieces of work.
+    /// Returns a bar over `total` pieces of work.
     pub(crate) fn over(total: u64, what: &'static str) -> Self {
         if let Some(listener) = heard::listener() {
             return Self::Told {

@@ -10,7 +10,7 @@ pub(crate) struct Debt {
 }
 
 impl Debt {
-    /// Whether the socket may still be held.
+    /// Returns whether the socket may still be held.
     #[inline(always)]
     pub(crate) fn is_borne(self) -> bool {
         self.intervals <= GRACE
@@ -24,7 +24,7 @@ impl Debt {
         }
     }
 
-    /// A rescue; says whether the debt has now outgrown the grace.
+    /// Books a rescue, and returns whether the debt has now outgrown the grace.
     pub(crate) fn grow(&mut self, contended: bool) -> bool {
         let (weight, highest) = if contended {
             (CONTENDED_WEIGHT, LAST_LEVEL - 1)

@@ -3,7 +3,7 @@
 //! The road of one answer: the program writes ([`Memory::on_write`] decides *hold* or *pass*, or that
 //! the answer is *complete* and takes along what is held), perhaps writes again, and then waits for
 //! something ([`before_wait`], [`before_read`], [`after_read`] decide when what is held must leave).
-//! The hooks ask these questions and do as they are told; nothing else decides.
+//! The hooks ask these questions and do what the answers say; nothing else decides.
 //!
 //! Flush-on-block is DLDET (Mogul and Minshall, *Rethinking the TCP Nagle algorithm*, 2001, §5)
 //! without the limits the paper found: the set of written sockets is kept per thread, so an event
@@ -29,3 +29,8 @@ pub use wait::{
     AfterRead, BeforeRead, BeforeWait, Found, Held, Read, Wait, after_read, before_read,
     before_wait,
 };
+
+/// Runs the example of the README.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -64,7 +64,7 @@ pub struct Habit {
 }
 
 impl Habit {
-    /// A fresh socket of this service.
+    /// Returns a fresh socket of this service.
     ///
     /// Of an unknown one nothing is expected, so its writes pass: a program that answers in one
     /// piece never pays for a single flush, nor for a watchdog.
@@ -81,7 +81,7 @@ impl Habit {
         }
     }
 
-    /// The service after a write on one of its sockets. Only young ones teach: a long life says
+    /// Returns the service after a write on one of its sockets. Only young ones teach: a long life says
     /// nothing of how the next connection begins.
     #[inline(always)]
     #[must_use]
@@ -95,7 +95,7 @@ impl Habit {
         self
     }
 
-    /// The service after a rescue of one of its sockets: short connections must not each be
+    /// Returns the service after a rescue of one of its sockets: short connections must not each be
     /// rescued anew.
     #[must_use]
     pub fn after_rescue(mut self, contended: bool) -> Self {
@@ -103,14 +103,14 @@ impl Habit {
         self
     }
 
-    /// The habit as one word for an atomic cell.
+    /// Returns the habit as one word for an atomic cell.
     #[inline(always)]
     #[must_use]
     pub fn pack(self) -> u32 {
         u32::from(self.hope) | self.debt.pack() << 4
     }
 
-    /// The inverse of [`Habit::pack`].
+    /// Returns the habit that [`Habit::pack`] made this word of.
     #[inline(always)]
     #[must_use]
     pub fn unpack(word: u32) -> Self {
@@ -158,7 +158,7 @@ impl Memory {
         decision
     }
 
-    /// Whether the write that is to be held takes along what is held instead: its answer takes so long to
+    /// Returns whether the write that is to be held takes along what is held instead: its answer takes so long to
     /// write that the watchdog would come in the middle, and a rescue be owed for. `age_ns`, how long the
     /// oldest byte has been held, is asked only in a long answer.
     #[inline(always)]
@@ -177,14 +177,14 @@ impl Memory {
         self.open = false;
     }
 
-    /// Whether the last write was the second of its interval.
+    /// Returns whether the last write was the second of its interval.
     #[inline(always)]
     #[must_use]
     pub fn is_second(&self) -> bool {
         self.writes == 2
     }
 
-    /// Whether the running interval has as many writes as the last ones all had. Of lone writes
+    /// Returns whether the running interval has as many writes as the last ones all had. Of lone writes
     /// [`HOPE`] judges.
     #[inline(always)]
     fn is_last(&self) -> bool {
@@ -199,7 +199,7 @@ impl Memory {
         }
     }
 
-    /// Whether a write that is to be held is worth starting or waking the watchdog for. If not, it
+    /// Returns whether a write that is to be held is worth starting or waking the watchdog for. If not, it
     /// passes.
     ///
     /// A watchdog woken for one answer costs as much as ten segments, most of it timer interrupts: on
@@ -217,7 +217,7 @@ impl Memory {
         rules.eager || pieces >= PIECES_WORTH_WAKING || (!write.same_interval && pays())
     }
 
-    /// The watchdog had to flush this socket: its program computes, or spins, with bytes held. Says
+    /// Books that the watchdog had to flush this socket: its program computes, or spins, with bytes held. Returns
     /// whether the socket now goes over to `NODELAY`, for a thousand intervals at least.
     ///
     /// A thread that had no CPU (`contended`) tells little of its program, so such a rescue weighs
@@ -229,7 +229,7 @@ impl Memory {
         self.debt.grow(contended)
     }
 
-    /// The memory as one word for an atomic cell; all zero is a socket that was never written.
+    /// Returns the memory as one word for an atomic cell; all zero is a socket that was never written.
     #[inline(always)]
     #[must_use]
     pub fn pack(self) -> u64 {
@@ -243,7 +243,7 @@ impl Memory {
             | u64::from(self.debt.pack()) << 40
     }
 
-    /// The inverse of [`Memory::pack`].
+    /// Returns the memory that [`Memory::pack`] made this word of.
     #[inline(always)]
     #[must_use]
     pub fn unpack(word: u64) -> Self {

@@ -57,7 +57,7 @@ const MOST_CREDIT: u64 = 8 * WAKING_COSTS;
 mod tests {
     use super::*;
 
-    /// How often `count` questions, `apart_ns` from each other, found the program busy.
+    /// Returns how often `count` questions, `apart_ns` from each other, found the program busy.
     fn busy(pace: &mut Pace, begin_ns: u64, count: u64, apart_ns: u64) -> usize {
         (0..count)
             .filter(|nth| pace.is_worth_waking(begin_ns + nth * apart_ns, 0))

@@ -10,7 +10,7 @@
 pub(crate) struct Purse(i8);
 
 impl Purse {
-    /// Whether a hold may be paid for.
+    /// Returns whether a hold may be paid for.
     #[inline(always)]
     pub(crate) fn is_solvent(self) -> bool {
         self.0 >= -CREDIT

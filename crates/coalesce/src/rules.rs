@@ -42,7 +42,7 @@ impl Policy {
         ),
     ];
 
-    /// The name on the command line, in the environment and in results.
+    /// Returns the name on the command line, in the environment and in results.
     #[must_use]
     pub fn name(self) -> &'static str {
         let [first, rest @ ..] = Self::ALL;
@@ -52,7 +52,7 @@ impl Policy {
             .1
     }
 
-    /// The policy of that name.
+    /// Returns the policy of that name.
     #[must_use]
     pub fn named(name: &str) -> Option<Self> {
         Self::ALL
@@ -61,13 +61,13 @@ impl Policy {
             .map(|(policy, ..)| *policy)
     }
 
-    /// Whether a socket under this policy has Nagle's algorithm switched off.
+    /// Returns whether a socket under this policy has Nagle's algorithm switched off.
     #[must_use]
     pub fn sets_nodelay(self) -> bool {
         !matches!(self, Self::Observe)
     }
 
-    /// Whether writes may wait in the kernel under this policy.
+    /// Returns whether writes may wait in the kernel under this policy.
     #[must_use]
     pub fn holds(self) -> bool {
         matches!(self, Self::FlushOnBlock | Self::CorkUntilBlock)

@@ -38,7 +38,7 @@ pub enum BeforeWait {
     Flush,
 }
 
-/// The question before every waiting call.
+/// Decides what to do before a call that may wait.
 ///
 /// An event loop under load waits without waiting: the next event is there. Flushing before each
 /// such call would send every answer alone, so young bytes are kept over a call that finds work.
@@ -76,7 +76,7 @@ pub enum BeforeRead {
     Flush,
 }
 
-/// The question before every read on a TCP socket by a thread that holds bytes.
+/// Decides what to do before a read on a TCP socket by a thread that holds bytes.
 ///
 /// A read that finds data does not wait: requests that came together are answered together.
 #[must_use]
@@ -108,7 +108,7 @@ pub enum AfterRead {
     Flush,
 }
 
-/// The question after a read that did not wait; `age_ns` is asked for only where it matters.
+/// Decides what to do after a read that did not wait; `age_ns` is called only where the age matters.
 ///
 /// A thread that turns to other work keeps nobody waiting for long: what is older than 100 us goes.
 /// Asked after the read and not before it, because most reads find nothing and need no clock.

@@ -21,7 +21,7 @@ pub struct Analyzer {
 }
 
 impl Analyzer {
-    /// An analysis of nothing so far.
+    /// Returns an analysis of nothing so far.
     #[must_use]
     pub fn new(parameters: Parameters) -> Self {
         Self {
@@ -94,7 +94,7 @@ impl Analyzer {
         self.report.summary.frames
     }
 
-    /// What has been found so far, in order of discovery.
+    /// Returns what has been found so far, in order of discovery.
     #[must_use]
     pub fn findings(&self) -> &[Finding] {
         &self.report.findings
@@ -123,7 +123,7 @@ impl Analyzer {
         drained
     }
 
-    /// The connection of a finding, as it stands, if it is still there.
+    /// Returns the connection of a finding, as it stands, if it is still there.
     pub fn connection(&self, id: u32) -> Option<ConnectionReport> {
         self.table.find(id).map(ConnectionReport::of)
     }

@@ -16,7 +16,7 @@ use crate::vocabulary::Pieces;
 pub struct Hold {
     /// The last data sent before.
     pub trigger: Mark,
-    /// The acknowledgement that released it; none if a timer did.
+    /// The acknowledgment that released it; none if a timer did.
     pub release: Option<Mark>,
     /// The segment that was held.
     pub held: Mark,
@@ -26,7 +26,7 @@ pub struct Hold {
     pub held_len: u32,
     /// Bytes sent since the sender was last idle, trigger included.
     pub flight: u32,
-    /// From trigger to acknowledgement, in nanoseconds, at the capture point.
+    /// From trigger to acknowledgment, in nanoseconds, at the capture point.
     pub ack_wait_ns: i64,
     /// Of that, what went by since an ACK of a part of the flight and is more than the link takes to carry the
     /// rest, in nanoseconds.
@@ -66,7 +66,7 @@ pub(crate) enum Pause {
     Thought,
     /// As held, but by a sender that does not hold.
     Defied,
-    /// It left before the acknowledgement can have reached the sender.
+    /// It left before the acknowledgment can have reached the sender.
     Early,
     /// Nothing was waited for.
     None,
@@ -209,7 +209,7 @@ fn behind_a_short_one(
     })
 }
 
-/// A segment that nothing released but the sender's own clock, one retransmission timeout after
+/// Returns a segment that nothing released but the sender's own clock, one retransmission timeout after
 /// a full segment: TCP_CORK, MSG_MORE or autocorking held it (Linux: `icsk_rto`, 200 ms and the
 /// smoothed round trip, in steps of the kernel's tick). Other systems' timers are told by this, that they
 /// are as long time after time.
@@ -258,7 +258,7 @@ pub(crate) fn timer_pause(
     })
 }
 
-/// How far the reaction is from what the release alone explains; none if it came too early.
+/// Returns how far the reaction is from what the release alone explains; none if it came too early.
 fn off_by(reaction_ns: i64, sender_distance_ns: Option<i64>, exact: Option<i64>) -> Option<i64> {
     let distance_ns = sender_distance_ns.unwrap_or(0);
     let off_ns = reaction_ns - distance_ns;
@@ -270,7 +270,7 @@ fn off_by(reaction_ns: i64, sender_distance_ns: Option<i64>, exact: Option<i64>)
         false => Some(-off_ns),
         // The segment was on its way before the ACK could have arrived.
         true if exact.is_some() && distance_ns > LAN_NS => None,
-        // The distance is an upper bound: acknowledgements may all have been late, and a
+        // The distance is an upper bound: acknowledgments may all have been late, and a
         // handshake may have waited for ARP.
         true => Some(reaction_ns),
     }

@@ -30,7 +30,7 @@ pub(crate) enum Ruling {
     RuledOut(Lookalike),
 }
 
-/// What an acknowledgement that came late was.
+/// What an acknowledgment that came late was.
 enum Ack {
     /// Delayed by its receiver.
     Delayed,
@@ -121,7 +121,7 @@ impl Judge<'_> {
         }
     }
 
-    /// The receiver's other late ACKs took as long.
+    /// Returns whether the receiver's other late ACKs took as long.
     fn on_own_timer(&self, hold: &Hold) -> bool {
         let typical_ns = i64::from(self.half.delayed_ns);
         self.half.tally.delayed_acks >= 3
@@ -129,7 +129,7 @@ impl Judge<'_> {
             && typical_ns > TIMER_NS
     }
 
-    /// The probability that what was seen of this direction is an accident: upon ACKs that came as
+    /// Returns the probability that what was seen of this direction is an accident: upon ACKs that came as
     /// soon as the path allows, or upon late ones.
     pub(crate) fn accident(&self, prompt: bool) -> f64 {
         self.half.odds_of(prompt).accident(self.blur_ns)

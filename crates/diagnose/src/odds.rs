@@ -48,7 +48,7 @@ impl Odds {
         self.hits.iter().map(|&n| u32::from(n)).sum()
     }
 
-    /// The probability of as many hits, as close, by accident alone.
+    /// Returns the probability of as many hits, as close, by accident alone.
     ///
     /// `blur_ns` is how sharply the release can be placed from the capture point. The widths are
     /// tried one by one; they are nested, so that the best of them is little better than each.

@@ -48,7 +48,7 @@ pub struct Filter {
 }
 
 impl Filter {
-    /// True if it lets everything through.
+    /// Returns true if it lets everything through.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         *self == Self::default()

@@ -100,7 +100,7 @@ pub enum CapturePoint {
 }
 
 impl CapturePoint {
-    /// The name in JSON.
+    /// Returns the name in JSON.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -178,7 +178,7 @@ impl ConnectionReport {
         }
     }
 
-    /// The end on a side.
+    /// Returns the end on a side.
     #[must_use]
     pub fn end(&self, side: Side) -> Endpoint {
         match side {
@@ -187,7 +187,7 @@ impl ConnectionReport {
         }
     }
 
-    /// How long it lasted in the capture, in nanoseconds.
+    /// Returns how long it lasted in the capture, in nanoseconds.
     #[must_use]
     pub fn duration_ns(&self) -> i64 {
         self.last_ns - self.first_ns

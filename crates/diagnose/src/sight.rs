@@ -94,7 +94,7 @@ impl Sight {
         }
     }
 
-    /// What took at least a third of the connections' time, and most of all, with that time in
+    /// Returns what took at least a third of the connections' time, and most of all, with that time in
     /// nanoseconds.
     #[must_use]
     pub fn dominant(&self) -> Option<(Dominant, i64)> {

@@ -235,12 +235,12 @@ impl Direction {
     }
 }
 
-/// How many of them a late ACK released.
+/// Returns how many of them a late ACK released.
 fn late(holds: &[Hold]) -> usize {
     holds.iter().filter(|hold| !hold.prompt).count()
 }
 
-/// What a hold cost: its segment could have left with the trigger.
+/// Returns what a hold cost: its segment could have left with the trigger.
 pub(crate) fn cost_ns(hold: &Hold) -> i64 {
     hold.held.time_ns - hold.trigger.time_ns
 }

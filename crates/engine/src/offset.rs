@@ -22,32 +22,32 @@ impl Offset {
     /// Where the first octet of data stands.
     pub const FIRST: Self = Self(SYN + 1);
 
-    /// The offset `position` after the SYN.
+    /// Returns the offset `position` after the SYN.
     #[must_use]
     pub const fn new(position: u64) -> Self {
         Self(SYN + position)
     }
 
-    /// How far after the SYN; 0 for what lies before it.
+    /// Returns how far after the SYN; 0 for what lies before it.
     #[must_use]
     pub const fn get(self) -> u64 {
         self.0.saturating_sub(SYN)
     }
 
-    /// The offset so many octets ahead of this one, or behind it; never more than 2^32 before the
+    /// Returns the offset so many octets ahead of this one, or behind it; never more than 2^32 before the
     /// SYN.
     #[must_use]
     pub const fn offset_by(self, ahead: i64) -> Self {
         Self(self.0.saturating_add_signed(ahead))
     }
 
-    /// The distance from the SYN modulo 2^32, on either side of it.
+    /// Returns the distance from the SYN modulo 2^32, on either side of it.
     #[must_use]
     pub const fn low_bits(self) -> u32 {
         self.0 as u32
     }
 
-    /// The distance from `earlier` to here; 0 if `earlier` is in truth later.
+    /// Returns the distance from `earlier` to here; 0 if `earlier` is in truth later.
     #[must_use]
     pub const fn since(self, earlier: Self) -> u64 {
         self.0.saturating_sub(earlier.0)
@@ -75,7 +75,7 @@ impl AddAssign<u64> for Offset {
 
 impl Sub for Offset {
     type Output = u64;
-    /// The distance between two offsets; [`since`](Offset::since) serves where the right one may be the
+    /// Returns the distance between two offsets; [`since`](Offset::since) serves where the right one may be the
     /// later.
     ///
     /// # Panics
@@ -103,19 +103,19 @@ pub struct Span {
 }
 
 impl Span {
-    /// The range from `start` up to but not including `end`.
+    /// Returns the range from `start` up to but not including `end`.
     #[must_use]
     pub const fn new(start: Offset, end: Offset) -> Self {
         Self { start, end }
     }
 
-    /// The number of octets.
+    /// Returns the number of octets.
     #[must_use]
     pub const fn len(self) -> u64 {
         self.end.since(self.start)
     }
 
-    /// Whether there is no octet in it.
+    /// Returns whether there is no octet in it.
     #[must_use]
     pub const fn is_empty(self) -> bool {
         self.len() == 0

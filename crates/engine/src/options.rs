@@ -70,21 +70,21 @@ impl<E: Edge> Blocks<E> {
         edge: PhantomData,
     };
 
-    /// How many there are.
+    /// Returns how many there are.
     #[must_use]
     #[inline]
     pub fn len(&self) -> usize {
         usize::from(self.len)
     }
 
-    /// Whether there is none.
+    /// Returns whether there is none.
     #[must_use]
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
 
-    /// The blocks in the order of the option: the most recent first (RFC 2018, section 4).
+    /// Returns the blocks in the order of the option: the most recent first (RFC 2018, section 4).
     #[inline]
     pub fn iter(&self) -> impl Iterator<Item = E::Block> + '_ {
         let base = u64::from(self.base[0]) << 32 | u64::from(self.base[1]);
@@ -98,7 +98,7 @@ pub trait Edge: Copy {
     /// The first octet, and the one behind the last.
     type Block: fmt::Debug;
 
-    /// The block whose edges are so far from `base`.
+    /// Returns the block whose edges are so far from `base`.
     fn block(base: u64, distances: [u32; 2]) -> Self::Block;
 }
 
@@ -164,7 +164,7 @@ impl Blocks<Offset> {
 }
 
 impl FromIterator<Span> for Blocks<Offset> {
-    /// The first four of `blocks` that find room.
+    /// Returns the first four of `blocks` that find room.
     fn from_iter<T: IntoIterator<Item = Span>>(blocks: T) -> Self {
         let mut all = Self::NONE;
         for block in blocks {
@@ -175,7 +175,7 @@ impl FromIterator<Span> for Blocks<Offset> {
 }
 
 impl FromIterator<(u32, u32)> for Blocks<u32> {
-    /// The first four of `blocks`.
+    /// Returns the first four of `blocks`.
     fn from_iter<T: IntoIterator<Item = (u32, u32)>>(blocks: T) -> Self {
         let mut all = Self::NONE;
         for (left, right) in blocks {

@@ -14,7 +14,7 @@ pub struct Outbox {
 }
 
 impl Outbox {
-    /// An empty outbox.
+    /// Returns an empty outbox.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
@@ -47,13 +47,13 @@ impl Events {
     /// The peer did not answer for too long (RFC 9293, section 3.8.3).
     pub const TIMED_OUT: Self = Self(0x40);
 
-    /// Whether all of `wanted` is in the set.
+    /// Returns whether all of `wanted` is in the set.
     #[must_use]
     pub const fn has(self, wanted: Self) -> bool {
         self.0 & wanted.0 == wanted.0
     }
 
-    /// Whether any of `wanted` is in the set.
+    /// Returns whether any of `wanted` is in the set.
     #[must_use]
     pub const fn any(self, wanted: Self) -> bool {
         self.0 & wanted.0 != 0
@@ -65,7 +65,7 @@ impl Events {
         Self(self.0 | more.0)
     }
 
-    /// Whether there is no news.
+    /// Returns whether there is no news.
     #[must_use]
     pub const fn is_empty(self) -> bool {
         self.0 == 0

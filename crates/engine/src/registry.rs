@@ -65,7 +65,7 @@ macro_rules! registry {
                 },)*
             ];
 
-            /// The one with this name (or, where entries have labels, this label), whatever the case.
+            /// Returns the one with this name (or, where entries have labels, this label), whatever the case.
             /// An unknown name is `None`; parsing says which names there are.
             #[must_use]
             pub fn named(name: &str) -> Option<Self> {
@@ -81,7 +81,7 @@ macro_rules! registry {
                 }
             }
 
-            /// What a connection makes of it: the rule, with a memory that is empty; a rule of one's own as it is.
+            /// Returns what a connection makes of it: the rule, with a memory that is empty; a rule of one's own as it is.
             #[must_use]
             pub fn install(self) -> $installed {
                 match self {
@@ -92,7 +92,7 @@ macro_rules! registry {
         }
 
         impl $entry {
-            /// The entry with this name (or, where entries have labels, this label), whatever the
+            /// Returns the entry with this name (or, where entries have labels, this label), whatever the
             /// case.
             #[must_use]
             pub fn named(name: &str) -> Option<&'static Self> {
@@ -101,7 +101,7 @@ macro_rules! registry {
         }
 
         impl core::fmt::Display for $choice {
-            /// The name that is typed; the library user's own is `custom`.
+            /// Returns the name that is typed; the library user's own is `custom`.
             fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
                 f.write_str(self.registered().map_or("custom", |entry| entry.name))
             }

@@ -67,31 +67,31 @@ impl Flags {
         if wanted { self.with(more) } else { self }
     }
 
-    /// The set without `less`.
+    /// Returns the set without `less`.
     #[must_use]
     pub const fn without(self, less: Self) -> Self {
         Self(self.0 & !less.0)
     }
 
-    /// Whether all bits of `wanted` are set.
+    /// Returns whether all bits of `wanted` are set.
     #[must_use]
     pub const fn has(self, wanted: Self) -> bool {
         self.0 & wanted.0 == wanted.0
     }
 
-    /// Whether any bit of `wanted` is set.
+    /// Returns whether any bit of `wanted` is set.
     #[must_use]
     pub const fn any(self, wanted: Self) -> bool {
         self.0 & wanted.0 != 0
     }
 
-    /// What of `these` is in the set.
+    /// Returns what of `these` is in the set.
     #[must_use]
     pub const fn among(self, these: Self) -> Self {
         Self(self.0 & these.0)
     }
 
-    /// The header's octet.
+    /// Returns the header's octet.
     #[must_use]
     pub const fn bits(self) -> u8 {
         self.0 as u8
@@ -112,7 +112,7 @@ impl core::ops::BitOr for Flags {
 }
 
 impl Segment {
-    /// The range of data.
+    /// Returns the range of data.
     #[must_use]
     pub fn data(&self) -> Span {
         let start = self.seq + u64::from(self.flags.has(Flags::SYN));
@@ -133,7 +133,7 @@ impl Segment {
         self.seq + self.sequence_len()
     }
 
-    /// Whether it carries nothing that takes sequence space and no RST.
+    /// Returns whether it carries nothing that takes sequence space and no RST.
     #[must_use]
     pub fn is_pure_ack(&self) -> bool {
         self.len == 0 && !self.flags.any(Flags::SYN.with(Flags::FIN).with(Flags::RST))

@@ -17,7 +17,7 @@ impl Instant {
     /// The last moment there is, later than anything that happens.
     pub const FAR_FUTURE: Self = Self(u64::MAX);
 
-    /// The moment `nanos` nanoseconds after the epoch.
+    /// Returns the moment `nanos` nanoseconds after the epoch.
     #[must_use]
     pub const fn from_nanos(nanos: u64) -> Self {
         Self(nanos)
@@ -29,7 +29,7 @@ impl Instant {
         self.0
     }
 
-    /// How long ago `earlier` was; zero if it is still to come.
+    /// Returns how long ago `earlier` was; zero if it is still to come.
     #[must_use]
     pub const fn since(self, earlier: Self) -> Duration {
         Duration(self.0.saturating_sub(earlier.0))
@@ -173,7 +173,7 @@ impl fmt::Display for Instant {
 }
 
 impl fmt::Display for Duration {
-    /// The largest unit that keeps the number above one.
+    /// Returns the largest unit that keeps the number above one.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0 {
             0..1_000 => write!(f, "{} ns", self.0),

@@ -97,7 +97,7 @@ impl Port for UnixDatagram {
     }
 }
 
-/// A pair of sockets, each a [`Port`], that carry packets whole, in order and without blocking: one for
+/// Returns a pair of sockets, each a [`Port`], that carry packets whole, in order and without blocking: one for
 /// the link, the other for a program that is a network of its own.
 ///
 /// # Errors

@@ -39,7 +39,7 @@ pub enum Error {
     },
 }
 
-/// Sees to it that this process may make namespaces: as it is, or as root of a user namespace of
+/// Gives this process the right to make namespaces: as it is, or as root of a user namespace of
 /// its own, in which it then stays.
 ///
 /// # Errors
@@ -65,7 +65,7 @@ pub fn acquire_privilege() -> Result<(), Error> {
 }
 
 impl Namespace {
-    /// A new one, with its loopback device down as the kernel makes it.
+    /// Makes a namespace. Its loopback device is down, as the kernel makes it.
     ///
     /// # Errors
     /// What the system says; without the privilege, [`io::ErrorKind::PermissionDenied`].
@@ -77,7 +77,7 @@ impl Namespace {
         })
     }
 
-    /// The one that `ip netns add NAME` has made.
+    /// Opens the namespace that `ip netns add NAME` has made.
     ///
     /// # Errors
     /// There is none of this name, or it may not be opened.
@@ -93,7 +93,7 @@ impl Namespace {
             .map_err(|error| Error::Io { doing, error })
     }
 
-    /// The one this thread is in.
+    /// Opens the namespace that this thread is in.
     ///
     /// # Errors
     /// What the system says.
@@ -101,7 +101,7 @@ impl Namespace {
         File::open(OF_THIS_THREAD).map(Self)
     }
 
-    /// Another descriptor of the same one.
+    /// Returns another descriptor of the same namespace.
     ///
     /// # Errors
     /// What the system says.
@@ -109,7 +109,7 @@ impl Namespace {
         self.0.try_clone().map(Self)
     }
 
-    /// Does `work` inside, on a thread of its own.
+    /// Runs `work` inside the namespace, on a thread of its own.
     ///
     /// # Errors
     /// The namespace may not be entered, or what `work` returns.
@@ -129,7 +129,7 @@ impl Namespace {
         Ok(())
     }
 
-    /// Where other programs find it while this process runs: `nsenter --net=PATH`.
+    /// Returns where other programs find it while this process runs: `nsenter --net=PATH`.
     #[must_use]
     pub fn path(&self) -> PathBuf {
         let (pid, fd) = (std::process::id(), self.0.as_raw_fd());
@@ -143,7 +143,7 @@ impl AsFd for Namespace {
     }
 }
 
-/// A thread that has changed its namespace is not used for anything else.
+/// Runs `work` on a new thread, because a thread that has changed its namespace is not used for anything else.
 fn on_a_thread<T: Send>(work: impl FnOnce() -> io::Result<T> + Send) -> io::Result<T> {
     thread::scope(|scope| {
         let thread = thread::Builder::new().spawn_scoped(scope, work)?;

@@ -92,7 +92,7 @@ pub(crate) fn add_address(device: u32, address: IpAddr, prefix: u8) -> io::Resul
     )
 }
 
-/// The number of the device with this name.
+/// Returns the number of the device with this name.
 pub(crate) fn index_of(name: &str) -> io::Result<u32> {
     let socket = rustix::net::socket(
         rustix::net::AddressFamily::INET,

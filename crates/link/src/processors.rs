@@ -6,7 +6,7 @@
 
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
-/// Two different processors that this thread may use, or none where it has but one.
+/// Returns two different processors that this thread may use, or none where it has only one.
 #[must_use]
 pub fn two() -> Option<[usize; 2]> {
     let allowed = sched_getaffinity(None).ok()?;

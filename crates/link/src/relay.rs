@@ -102,7 +102,7 @@ impl Link {
         Ok(link)
     }
 
-    /// Ends the link; what is still on its way is lost. Gives what each direction did, there and back.
+    /// Ends the link; what is still on its way is lost. Returns what each direction did, there and back.
     ///
     /// # Errors
     /// A direction had ended by itself, because a device was taken away.
@@ -209,7 +209,7 @@ impl Lane {
         Ok(())
     }
 
-    /// Sleeps until there is something to do; whether that is to stop.
+    /// Sleeps until there is something to do; returns whether that is to stop.
     fn wait(&self) -> io::Result<bool> {
         let mut watched = [
             PollFd::new(&self.stop, PollFlags::IN),
@@ -238,7 +238,7 @@ impl Clock {
         monotonic() - self.began
     }
 
-    /// What a timer on the same clock is to be set to.
+    /// Returns the value to set a timer on the same clock to.
     fn absolute(&self, since_start: Duration) -> Duration {
         self.began + since_start
     }

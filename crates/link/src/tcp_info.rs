@@ -13,7 +13,7 @@ pub fn tcp_info(socket: &impl AsFd) -> Option<TcpInfo> {
     TcpInfo::parse(&bytes[..length.max(TCP_INFO_FULL)]).ok()
 }
 
-/// The length of an option's value, which is in `bytes` then.
+/// Returns the length of an option's value, which is in `bytes` then.
 pub fn get(socket: &impl AsFd, level: c_int, name: c_int, bytes: &mut [u8]) -> Option<usize> {
     let mut length = bytes.len() as socklen_t;
     // SAFETY: the kernel writes at most `length` bytes.

@@ -29,7 +29,7 @@ impl Client {
         }
     }
 
-    /// A new connection.
+    /// Returns a new connection.
     pub(crate) fn connect(&self, server: SocketAddr) -> io::Result<TcpStream> {
         let connect = || -> io::Result<TcpStream> {
             let socket = socket::new(server, self.options)?;

@@ -21,7 +21,7 @@ pub fn acquire_privilege() -> Result<(), namespace::Error> {
     Ok(())
 }
 
-/// A namespace with its loopback device.
+/// Returns a namespace with its loopback device.
 pub(crate) fn space() -> Result<Namespace, Error> {
     let make = || -> io::Result<Namespace> {
         let space = Namespace::new()?;

@@ -80,7 +80,7 @@ impl Request {
 }
 
 impl Told {
-    /// What says this policy to a server with such a list, if anything does.
+    /// Returns what says this policy to a server with such a list, if anything does.
     pub(crate) fn by(policy: &Policy, list: &[Policy]) -> Option<Self> {
         match policy {
             Policy::Socket(policy) => Some(Self::Socket(*policy)),
@@ -100,7 +100,7 @@ impl Told {
         }
     }
 
-    /// What a request's octet says.
+    /// Returns what a request's octet says.
     fn coded(code: u8) -> Option<Self> {
         let listed = code.checked_sub(FIRST_LISTED).map(Self::Listed);
         let at = usize::from(code.checked_sub(1)?);

@@ -14,7 +14,7 @@ pub struct Options {
     pub receive_buffer: Option<u64>,
 }
 
-/// A socket that is neither connected nor bound.
+/// Returns a socket that is neither connected nor bound.
 pub(crate) fn new(with: SocketAddr, options: Options) -> io::Result<Socket> {
     let socket = Socket::new(Domain::for_address(with), Type::STREAM, Some(Protocol::TCP))?;
     // The profile's congestion control, where the kernel has it. Before there is a connection: one
@@ -29,7 +29,7 @@ pub(crate) fn new(with: SocketAddr, options: Options) -> io::Result<Socket> {
     Ok(socket)
 }
 
-/// A listener with the options that its connections inherit.
+/// Returns a listener with the options that its connections inherit.
 pub(crate) fn listen(at: SocketAddr, options: Options) -> io::Result<TcpListener> {
     let socket = new(at, options)?;
     socket.set_reuse_address(true)?;

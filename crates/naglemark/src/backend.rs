@@ -26,7 +26,7 @@ pub trait Backend {
     /// failed.
     fn run(&mut self, trial: &Trial) -> Result<Taken, Error>;
 
-    /// The same, and says so after each transfer, so that whoever waits sees that it goes on. Backends
+    /// Does the same, and says so after each transfer, so that whoever waits sees that it goes on. Backends
     /// whose transfers take real time should have it.
     ///
     /// # Errors
@@ -53,7 +53,7 @@ pub trait VirtualTime: Sync {
     /// Those of [`Backend::run`].
     fn simulate(&self, trial: &Trial) -> Result<Taken, Error>;
 
-    /// The same trial under each of `policies`, whatever its own, in their order. What cannot differ
+    /// Returns the same trial under each of `policies`, whatever its own, in their order. What cannot differ
     /// may be run once.
     ///
     /// # Errors

@@ -34,7 +34,7 @@ pub struct Agreement {
     pub segments_ratio: f64,
 }
 
-/// Every two backends, cell by cell. The outcomes are those of one plan, with all repetitions kept.
+/// Compares every two backends, cell by cell. The outcomes are those of one plan, with all repetitions kept.
 #[must_use]
 pub fn compare(outcomes: &[Outcome]) -> Vec<Agreement> {
     let pairs = outcomes
@@ -83,7 +83,7 @@ fn agreement(of: [&Outcome; 2], measured: [&Measured; 2]) -> Agreement {
     }
 }
 
-/// Whether each transfer is delayed. Where repetitions make the same transfers, most of them must be:
+/// Returns whether each transfer is delayed. Where repetitions make the same transfers, most of them must be:
 /// a stall that a rule makes comes again, one that a busy machine makes does not.
 fn delayed(yardstick: &Yardstick, measured: &Measured) -> Vec<bool> {
     let of = |taken: &Taken| -> Vec<bool> {
@@ -101,7 +101,7 @@ fn delayed(yardstick: &Yardstick, measured: &Measured) -> Vec<bool> {
         .collect()
 }
 
-/// How many repetitions' transfers are judged by themselves: all where lengths are drawn anew, one
+/// Returns how many repetitions' transfers are judged by themselves: all where lengths are drawn anew, one
 /// for all where they are the same.
 fn rounds(measured: &Measured) -> usize {
     if measured.cell.trial_type.is_random() {

@@ -61,7 +61,7 @@ impl Lengths {
         },
     };
 
-    /// The same length, in octets, for each of so many transfers of the trial types `s` and `S`.
+    /// Returns the same length, in octets, for each of so many transfers of the trial types `s` and `S`.
     #[must_use]
     pub const fn fixed(octets: u32, transfers: u32) -> Self {
         Self {
@@ -75,7 +75,7 @@ impl Lengths {
         }
     }
 
-    /// The lengths of a trial's transfers, in order.
+    /// Returns the lengths of a trial's transfers, in order.
     #[must_use]
     pub fn draw(&self, trial_type: TrialType, seed: u64) -> Arc<[u32]> {
         if trial_type.is_random() {
@@ -85,7 +85,7 @@ impl Lengths {
         }
     }
 
-    /// How many transfers a trial of this type makes.
+    /// Returns how many transfers a trial of this type makes.
     #[must_use]
     pub const fn transfers(&self, trial_type: TrialType) -> u32 {
         if trial_type.is_random() {

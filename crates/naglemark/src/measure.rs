@@ -22,7 +22,7 @@ pub enum Progress<'a> {
 ///
 /// If all backends have virtual time, cells are spread over the threads of rayon's current pool, and
 /// the outcome does not depend on how many there are. Otherwise one trial runs at a time, and of each
-/// cell a repetition on each backend in turn, so that the machine's moods befall all of them.
+/// cell a repetition on each backend in turn, so that a busy spell of the machine affects all of them.
 ///
 /// # Errors
 ///
@@ -108,7 +108,7 @@ fn on_all_threads(
     Ok(outcomes)
 }
 
-/// A backend's cells, of which there are `count`, in groups.
+/// Returns a backend's cells, of which there are `count`, in groups.
 fn groups(plan: &Plan, backend: usize, count: usize) -> impl Iterator<Item = Group> {
     let (policies, per_policy) = (plan.policies.len(), count / plan.policies.len().max(1));
     (0..per_policy).map(move |first| Group {

@@ -44,7 +44,7 @@ pub enum Keep {
 }
 
 impl Outcome {
-    /// What was run for it.
+    /// Returns what was run for it.
     #[must_use]
     pub fn work(&self) -> Work {
         let cells = self.cells.iter();
@@ -90,13 +90,13 @@ impl fmt::Display for Outcome {
 }
 
 impl Measured {
-    /// The transfers of the first repetition, where they were kept.
+    /// Returns the transfers of the first repetition, where they were kept.
     #[must_use]
     pub fn first(&self) -> &[Sample] {
         self.taken.first().map_or(&[][..], |taken| &taken.samples)
     }
 
-    /// Whether the machine was too busy for the cell: undelayed transfers, of the repetitions that
+    /// Returns whether the machine was too busy for the cell: undelayed transfers, of the repetitions that
     /// were kept, that took far longer than the others.
     #[must_use]
     pub fn outliers(&self, yardstick: &Yardstick) -> Option<Outliers> {

@@ -15,7 +15,7 @@ pub struct Outliers {
     worst: f64,
 }
 
-/// The outliers among these times, if there are more than a few.
+/// Returns the outliers among these times, if there are more than a few.
 pub(crate) fn found(times: &[f64]) -> Option<Outliers> {
     let median = median(times)?;
     let deviations: Vec<f64> = times.iter().map(|time| (time - median).abs()).collect();

@@ -68,7 +68,7 @@ impl Plan {
     /// "A limit of three times this estimate" (section 6); the paper tried 2 and 4 as well.
     pub const PAPER_MULTIPLIER: u32 = 3;
 
-    /// The cells, in the order in which they are shown.
+    /// Returns the cells, in the order in which they are shown.
     #[must_use]
     pub fn cells(&self) -> Vec<Cell> {
         let mut cells = Vec::new();
@@ -87,7 +87,7 @@ impl Plan {
         cells
     }
 
-    /// A repetition of a cell's trial. A repetition's seed is the same for every policy and buffer
+    /// Returns a repetition of a cell's trial. A repetition's seed is the same for every policy and buffer
     /// size, so that all of them meet the same lengths and the same clocks.
     #[must_use]
     pub fn trial(&self, cell: &Cell, repetition: u32) -> Trial {
@@ -108,7 +108,7 @@ impl Plan {
         }
     }
 
-    /// The transfers that one backend makes, those of [`Plan::warmup`] left out.
+    /// Returns the transfers that one backend makes, those of [`Plan::warmup`] left out.
     #[must_use]
     pub fn transfers(&self) -> u64 {
         let buffers = self.app_buffers.len() * self.socket_buffers.len();

@@ -41,7 +41,7 @@ pub enum SocketPolicy {
 }
 
 impl Policy {
-    /// A send policy of the engine's under a name of your own.
+    /// Returns a send policy of the engine's under a name of your own.
     #[must_use]
     pub fn engine(label: impl Into<Cow<'static, str>>, policy: SendPolicy) -> Self {
         Self::Engine {
@@ -50,7 +50,7 @@ impl Policy {
         }
     }
 
-    /// Whether TCP_NODELAY is on, under the two policies that most stacks know; nothing under any other.
+    /// Returns whether TCP_NODELAY is on, under the two policies that most stacks know; nothing under any other.
     #[must_use]
     pub fn no_delay(&self) -> Option<bool> {
         match self {

@@ -100,19 +100,19 @@ impl Yardstick {
         START_UP + raw + self.rtt
     }
 
-    /// A transfer of `length` octets that took longer is delayed.
+    /// Returns the longest time that a transfer of `length` octets may take without counting as delayed.
     #[must_use]
     pub fn cutoff(&self, length: u32) -> Duration {
         self.estimate(length).times(u64::from(self.multiplier))
     }
 
-    /// Whether the transfer counts as delayed.
+    /// Returns whether the transfer counts as delayed.
     #[must_use]
     pub fn is_delayed(&self, sample: &Sample) -> bool {
         sample.elapsed > self.cutoff(sample.length)
     }
 
-    /// The fewest segments that can carry `length` octets.
+    /// Returns the fewest segments that can carry `length` octets.
     #[must_use]
     pub fn fewest(&self, length: u32) -> u32 {
         length.div_ceil(u32::from(self.mss))
@@ -134,7 +134,7 @@ impl Yardstick {
 }
 
 impl Score {
-    /// What all repetitions of a cell come to.
+    /// Returns what all repetitions of a cell come to.
     pub fn of<'a>(yardstick: &Yardstick, repetitions: impl IntoIterator<Item = &'a Taken>) -> Self {
         let mut sums = Sums::default();
         for taken in repetitions {
@@ -211,7 +211,7 @@ impl Sums {
     }
 }
 
-/// The slope of elapsed time over length, in ns per octet (section 8.1).
+/// Returns the slope of elapsed time over length, in ns per octet (section 8.1).
 #[must_use]
 pub fn regression<'a>(samples: impl Iterator<Item = &'a Sample>) -> f64 {
     let mut regression = Regression::default();
@@ -239,7 +239,7 @@ fn mean_and_sd(values: &[f64]) -> (f64, f64) {
     )
 }
 
-/// The nearest-rank percentile.
+/// Returns the nearest-rank percentile.
 fn percentile(values: &mut [u64], percent: usize) -> u64 {
     if values.is_empty() {
         return 0;

@@ -29,7 +29,7 @@ impl TrialType {
         Self::RandomEach,
     ];
 
-    /// The paper's letter.
+    /// Returns the paper's letter.
     #[must_use]
     pub const fn letter(self) -> char {
         match self {
@@ -40,19 +40,19 @@ impl TrialType {
         }
     }
 
-    /// The trial type with this letter.
+    /// Returns the trial type with this letter.
     #[must_use]
     pub fn with_letter(letter: char) -> Option<Self> {
         Self::ALL.into_iter().find(|it| it.letter() == letter)
     }
 
-    /// Whether lengths are drawn.
+    /// Returns whether lengths are drawn.
     #[must_use]
     pub const fn is_random(self) -> bool {
         matches!(self, Self::RandomOne | Self::RandomEach)
     }
 
-    /// Whether all requests share a connection.
+    /// Returns whether all requests share a connection.
     #[must_use]
     pub const fn one_connection(self) -> bool {
         matches!(self, Self::SequentialOne | Self::RandomOne)
@@ -84,7 +84,7 @@ pub struct Trial {
 }
 
 impl Trial {
-    /// The same under another policy.
+    /// Returns the same under another policy.
     #[must_use]
     pub fn under(&self, policy: Policy) -> Self {
         Self {

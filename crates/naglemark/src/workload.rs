@@ -108,7 +108,7 @@ pub struct Server {
 }
 
 impl Naglemark {
-    /// The client.
+    /// Returns the client.
     #[must_use]
     pub fn client(script: Script) -> Self {
         let elapsed = Vec::with_capacity(script.lengths.len());
@@ -122,13 +122,13 @@ impl Naglemark {
         })
     }
 
-    /// The server, which waits in its reads.
+    /// Returns the server, which waits in its reads.
     #[must_use]
     pub fn server(script: Script) -> Self {
         Self::server_that(Waits::Reading, script)
     }
 
-    /// A server that waits in another way.
+    /// Returns a server that waits in another way.
     #[must_use]
     pub fn server_that(waits: Waits, script: Script) -> Self {
         let missing = script.request;
@@ -144,7 +144,7 @@ impl Naglemark {
         })
     }
 
-    /// What the client measured, by request: from sending it to the last octet of the answer.
+    /// Returns what the client measured, by request: from sending it to the last octet of the answer.
     #[must_use]
     pub fn elapsed(&self) -> &[Duration] {
         match self {
@@ -274,7 +274,7 @@ impl Server {
         }
     }
 
-    /// What the server does before it reads, if anything is left to do.
+    /// Returns what the server does before it reads, if anything is left to do.
     fn wait(&mut self, last: Outcome) -> Option<Call> {
         let timeout = match self.waits {
             Waits::Reading => return None,

@@ -83,7 +83,7 @@ impl Call {
         }
     }
 
-    /// When it gives up.
+    /// Returns when it gives up.
     pub(crate) fn until(&self) -> Instant {
         match self {
             Self::Linger { until, .. } | Self::Poll { until, .. } | Self::Epoll { until, .. } => {
@@ -93,7 +93,7 @@ impl Call {
         }
     }
 
-    /// What it says instead of sleeping.
+    /// Returns what it says instead of sleeping.
     pub(crate) fn would_block(&self) -> Result<Outcome, Errno> {
         match self {
             Self::Connect { .. } => Err(Errno(EINPROGRESS)),
@@ -113,7 +113,7 @@ impl Outcome {
     }
 }
 
-/// What the C library calls an error of the stack's.
+/// Returns what the C library calls an error of the stack's.
 pub(crate) fn errno(error: &io::Error) -> Errno {
     Errno(match error.kind() {
         io::ErrorKind::ConnectionRefused => ECONNREFUSED,

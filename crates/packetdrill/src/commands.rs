@@ -29,7 +29,7 @@ pub(crate) fn install(folder: &Path, program: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// The script, with what it writes to parameters of the running kernel turned into `sysctl`.
+/// Returns the script, with what it writes to parameters of the running kernel turned into `sysctl`.
 pub(crate) fn redirected(script: &str) -> String {
     const PARAMETERS: &str = "/sys/module/";
     let redirect = |line: &str| -> Option<String> {

@@ -55,7 +55,7 @@ pub enum Outcome {
 /// No script takes longer of its own accord, in seconds.
 const TIME_LIMIT: &str = "60";
 
-/// The scripts below a folder, as paths relative to it, in order.
+/// Returns the scripts below a folder, as paths relative to it, in order.
 ///
 /// # Errors
 ///
@@ -273,13 +273,13 @@ impl Expectations {
         Ok(list)
     }
 
-    /// Why a script is expected to fail, if it is.
+    /// Returns why a script is expected to fail, if it is.
     #[must_use]
     pub fn of(&self, script: &str) -> Option<&(Class, String)> {
         self.scripts.get(script).map(|at| &self.reasons[*at])
     }
 
-    /// What was not as expected, one line each; scripts of the list that were not run included.
+    /// Returns what was not as expected, one line each; scripts of the list that were not run included.
     #[must_use]
     pub fn surprises(&self, outcomes: &BTreeMap<String, Outcome>, partial: bool) -> Vec<String> {
         let mut surprises = Vec::new();
@@ -304,7 +304,7 @@ impl Expectations {
         surprises
     }
 
-    /// How many passed, and how many failed for each reason, as a table in Markdown.
+    /// Returns how many passed, and how many failed for each reason, as a table in Markdown.
     #[must_use]
     pub fn summary(&self, outcomes: &BTreeMap<String, Outcome>) -> String {
         let passed = outcomes

@@ -49,7 +49,7 @@ impl World {
         known.is_some_and(|descriptor| descriptor.nonblocking)
     }
 
-    /// The connection behind a descriptor.
+    /// Returns the connection behind a descriptor.
     pub(crate) fn stream(&mut self, fd: c_int) -> Result<usize, Errno> {
         match self.descriptor(fd)?.kind {
             Kind::Stream { key, .. } => Ok(key),
@@ -157,7 +157,7 @@ impl World {
         self.apply_chosen(fd)
     }
 
-    /// The peer's address, and whether the socket is one of IPv6.
+    /// Returns the peer's address, and whether the socket is one of IPv6.
     pub(crate) fn peer(&mut self, fd: c_int) -> (Option<SocketAddr>, bool) {
         let v6 = self.descriptors.get(&fd).is_some_and(|known| known.v6);
         let peer = self.stream(fd).ok().map(|key| self.core.ends(key).1);
@@ -416,7 +416,7 @@ impl World {
         }
     }
 
-    /// What TCP_INQ says: what can be read, and one more where that is the end (tcp_inq_hint).
+    /// Returns what TCP_INQ says: what can be read, and one more where that is the end (tcp_inq_hint).
     fn inq(&self, key: usize) -> c_int {
         let readable = self.core.info(self.now, key).readable as c_int;
         let ended = self.core.readiness(key).peer_closed;
@@ -485,7 +485,7 @@ impl World {
         }
     }
 
-    /// What poll(2) says of a descriptor, whatever was asked.
+    /// Returns what poll(2) says of a descriptor, whatever was asked.
     fn events(&self, fd: c_int) -> u32 {
         use libc::{POLLERR, POLLHUP, POLLIN, POLLOUT, POLLRDHUP, POLLRDNORM, POLLWRNORM};
         let mut events = 0;

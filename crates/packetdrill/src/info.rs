@@ -3,7 +3,7 @@
 use tinygram_engine::{Duration, State};
 use tinygram_tcp::Info;
 
-/// The fields in their order; what the stack does not know is 0.
+/// Returns the fields in their order; what the stack does not know is 0.
 pub(crate) fn octets(info: &Info) -> Vec<u8> {
     let mut to = Vec::with_capacity(256);
     let mss = u64::from(info.mss.max(1));

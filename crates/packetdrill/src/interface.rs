@@ -658,7 +658,7 @@ mod address {
 
     use crate::call::Errno;
 
-    /// An IPv6 address that stands for one of IPv4 is that one.
+    /// Returns an address as IPv4's where an IPv6 address stands for one.
     pub(super) unsafe fn read(from: *const sockaddr, len: socklen_t) -> Result<SocketAddr, Errno> {
         if from.is_null() {
             return Err(Errno(libc::EFAULT));

@@ -215,7 +215,7 @@ impl World {
         Ok(())
     }
 
-    /// What SO_KEEPALIVE and its three numbers come to.
+    /// Returns what SO_KEEPALIVE and its three numbers come to.
     fn keepalive(&mut self, fd: c_int) -> Result<Option<Keepalive>, Errno> {
         let usual = self.settings.keepalive();
         let chosen = &self.descriptor(fd)?.chosen;
@@ -268,7 +268,7 @@ impl World {
     }
 }
 
-/// What is said where nothing was chosen.
+/// Returns what is said where nothing was chosen.
 fn default(level: c_int, name: c_int) -> c_int {
     match (level, name) {
         (SOL_SOCKET, libc::SO_RCVLOWAT) => 1,
@@ -278,7 +278,7 @@ fn default(level: c_int, name: c_int) -> c_int {
     }
 }
 
-/// Whether the option is known; the others are refused as the kernel refuses them.
+/// Returns whether the option is known; the others are refused as the kernel refuses them.
 fn supported(level: c_int, name: c_int) -> bool {
     const TCP: [c_int; 16] = [
         libc::TCP_NODELAY,

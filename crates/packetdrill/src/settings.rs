@@ -95,37 +95,37 @@ impl Settings {
         }
     }
 
-    /// The `nth` of a value of several numbers.
+    /// Returns the `nth` of a value of several numbers.
     fn nth(&self, name: &str, nth: usize) -> Option<u64> {
         self.get(name)?.split_whitespace().nth(nth)?.parse().ok()
     }
 
-    /// A switch; 0 is off.
+    /// Returns a switch; 0 is off.
     pub(crate) fn is_off(&self, name: &str) -> bool {
         self.number(name) == Some(0)
     }
 
-    /// Whether the suite is FreeBSD's, whose settings have other names.
+    /// Returns whether the suite is FreeBSD's, whose settings have other names.
     pub(crate) fn freebsd(&self) -> bool {
         self.get("suite") == Some("freebsd")
     }
 
-    /// The device's.
+    /// Returns the device's MTU, in octets.
     pub(crate) fn mtu(&self) -> u16 {
         self.number("mtu").map_or(1500, |mtu| mtu as u16)
     }
 
-    /// Whether the device's queue takes nothing.
+    /// Returns whether the device's queue takes nothing.
     pub(crate) fn device_full(&self) -> bool {
         self.number("device.full") == Some(1)
     }
 
-    /// What TCP_NOTSENT_LOWAT is where no socket chose it.
+    /// Returns what TCP_NOTSENT_LOWAT is where no socket chose it.
     pub(crate) fn notsent_low_water(&self) -> Option<u64> {
         self.number("net.ipv4.tcp_notsent_lowat")
     }
 
-    /// What a fresh socket begins with.
+    /// Returns what a fresh socket begins with.
     pub(crate) fn socket(&self, v6: bool) -> SocketOptions {
         let profile = self.get("profile").unwrap_or("linux_6");
         let profile = Profile::named(profile).expect("looked at when the flags came");
@@ -156,7 +156,7 @@ impl Settings {
         self.number("net.inet.tcp.recvspace").unwrap_or(65_536)
     }
 
-    /// A buffer as FreeBSD has it once a connection stands: as many whole segments as hold it.
+    /// Returns a buffer as FreeBSD has it once a connection stands: as many whole segments as hold it.
     pub(crate) fn in_segments(&self, octets: u64, v6: bool) -> u64 {
         let mss = if v6 { 1440 } else { 1460 };
         octets.div_ceil(mss) * mss
@@ -229,7 +229,7 @@ impl Settings {
         extensions
     }
 
-    /// What SO_KEEPALIVE means.
+    /// Returns what SO_KEEPALIVE means.
     pub(crate) fn keepalive(&self) -> Keepalive {
         let mut keepalive = Keepalive::LINUX;
         if self.freebsd() {

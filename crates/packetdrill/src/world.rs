@@ -52,7 +52,7 @@ const LOOKS: u32 = 8;
 const LONG: Duration = Duration::from_secs(4 * 3600);
 
 impl Drill {
-    /// A world with settings from packetdrill's `--so_flags`.
+    /// Returns a world with settings from packetdrill's `--so_flags`.
     ///
     /// # Errors
     ///
@@ -92,7 +92,7 @@ impl Drill {
         self.world.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The world, when everybody who was let go has gone and has taken the time.
+    /// Returns the world once everybody who was let go has gone and has taken the time.
     fn settled(&self) -> MutexGuard<'_, World> {
         let mut world = self.lock();
         while !world.returning.is_empty() || !world.done.is_empty() {
@@ -173,7 +173,7 @@ impl Drill {
         }
     }
 
-    /// The next packet that leaves, with the time in microseconds; time passes until there is one.
+    /// Returns the next packet that leaves, with the time in microseconds; time passes until there is one.
     pub(crate) fn next_packet(&self) -> (c_longlong, Vec<u8>) {
         let mut world = self.settled();
         world.looks = 0;
@@ -216,7 +216,7 @@ impl Drill {
         }
     }
 
-    /// The time in microseconds. Who looks again and again waits for it to pass.
+    /// Returns the time in microseconds. A caller that asks again and again waits for it to pass.
     pub(crate) fn look_at_the_clock(&self) -> u64 {
         let me = thread::current().id();
         if self.lock().returning.remove(&me) {
@@ -252,7 +252,7 @@ impl World {
         self.core.on_batch_end(self.now);
     }
 
-    /// When something happens of its own accord.
+    /// Returns when something happens of its own accord.
     fn next_alarm(&self) -> Instant {
         let calls = self.asleep.values().map(Call::until);
         calls.fold(self.core.next_alarm(), Instant::min)

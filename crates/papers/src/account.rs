@@ -69,7 +69,7 @@ impl Account {
     }
 }
 
-/// The distinct fitted values behind some outcomes.
+/// Returns the distinct fitted values behind some outcomes.
 fn free<'a>(outcomes: impl Iterator<Item = &'a Outcome>) -> usize {
     let parameters = outcomes.flat_map(|outcome| &outcome.parameters);
     let fitted = parameters.filter(|it| matches!(it.origin, Origin::Fitted(_)));
@@ -98,7 +98,7 @@ impl Distance {
 }
 
 impl Experiment {
-    /// The experiment whose values this one's are, printed a second time.
+    /// Returns the experiment whose values this one's are, printed a second time.
     #[must_use]
     pub fn repeats(&self) -> Option<&'static str> {
         (self.id == "moldeklev-table-2a").then_some("moldeklev-table-1")

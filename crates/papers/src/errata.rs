@@ -3,7 +3,7 @@
 use crate::experiment::Paper;
 
 impl Paper {
-    /// Each with what it should be, as far as that can be told.
+    /// Returns each with what it should be, as far as that can be told.
     #[must_use]
     pub const fn errata(self) -> &'static [&'static str] {
         match self {

@@ -213,7 +213,7 @@ pub struct Trace {
 }
 
 impl Row {
-    /// What became of it.
+    /// Returns what became of it.
     #[must_use]
     pub fn status(&self) -> Status {
         let Some(standard) = &self.standard else {
@@ -230,7 +230,7 @@ impl Row {
         }
     }
 
-    /// The value that the row is held to.
+    /// Returns the value that the row is held to.
     #[must_use]
     pub fn held_to(&self) -> Option<&Value> {
         self.standard.as_ref().map(|standard| &standard.value)
@@ -242,7 +242,7 @@ impl Row {
         self.standard.as_ref().map(|standard| standard.source)
     }
 
-    /// The largest number that the row's tolerance allows; infinite where any is allowed.
+    /// Returns the largest number that the row's tolerance allows; infinite where any is allowed.
     #[must_use]
     pub fn most(&self) -> f64 {
         let wanted = self.held_to().and_then(Value::number).unwrap_or_default();

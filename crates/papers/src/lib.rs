@@ -18,7 +18,7 @@ pub use account::{Account, Distance};
 pub use experiment::Experiment;
 pub use standard::{Source, Standard};
 
-/// Every experiment, paper by paper.
+/// Returns every experiment, paper by paper.
 #[must_use]
 pub fn experiments() -> Vec<&'static Experiment> {
     let papers: [&'static [Experiment]; 5] = [

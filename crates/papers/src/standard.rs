@@ -25,21 +25,21 @@ pub enum Source {
 }
 
 impl Standard {
-    /// What the paper prints.
+    /// Returns what the paper prints.
     #[must_use]
     pub const fn printed(value: Value) -> Self {
         let source = Source::Printed;
         Self { value, source }
     }
 
-    /// What the paper's words or other numbers come to.
+    /// Returns what the paper's words or other numbers come to.
     #[must_use]
     pub const fn derived(value: Value) -> Self {
         let source = Source::Derived;
         Self { value, source }
     }
 
-    /// A distance from the paper, shown with so many digits after the point.
+    /// Returns a distance from the paper, shown with so many digits after the point.
     #[must_use]
     pub const fn bound(digits: u8) -> Self {
         Self {

@@ -27,7 +27,7 @@ pub enum Tolerance {
 }
 
 impl Tolerance {
-    /// Whether `reproduced` is near enough to `published`. Words must be equal.
+    /// Returns whether `reproduced` is near enough to `published`. Words must be equal.
     #[must_use]
     pub fn allows(self, published: &Value, reproduced: &Value) -> bool {
         let (Some(paper), Some(ours)) = (published.number(), reproduced.number()) else {

@@ -63,7 +63,7 @@ fn ask_the_kernel(now: &mut timespec) {
     }
 }
 
-/// The address of a function in the object that the kernel maps into every process (vdso(7)): a whole
+/// Returns the address of a function in the object that the kernel maps into every process (vdso(7)): a whole
 /// ELF file, whose tables of symbols are found by its dynamic section.
 ///
 /// # Safety

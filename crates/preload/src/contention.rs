@@ -19,7 +19,7 @@ pub(crate) struct Contention {
 }
 
 impl Contention {
-    /// Whether `thread` (a kernel thread id) spent more than a tenth of its time since the last
+    /// Returns whether `thread` (a kernel thread id) spent more than a tenth of its time since the last
     /// question waiting for a CPU. Not, where the kernel does not say.
     pub(crate) fn of(&mut self, thread: u32) -> bool {
         let Some(now) = account(thread) else {
@@ -37,7 +37,7 @@ impl Contention {
     }
 }
 
-/// The first two numbers of `/proc/self/task/THREAD/schedstat`.
+/// Returns the first two numbers of `/proc/self/task/THREAD/schedstat`.
 fn account(thread: u32) -> Option<Account> {
     let mut path = *b"/proc/self/task/0000000000/schedstat\0";
     let mut rest = thread;

@@ -34,7 +34,7 @@ pub(crate) unsafe fn note(path: *const c_char, environment: *const *const c_char
     }
 }
 
-/// The library's path, if it and its settings are in this environment.
+/// Returns the library's path, if it and its settings are in this environment.
 unsafe fn passed_on<'a>(environment: *const *const c_char) -> Option<&'a [u8]> {
     let (mut library, mut settings) = (None, false);
     let mut entry = environment;
@@ -54,7 +54,7 @@ unsafe fn passed_on<'a>(environment: *const *const c_char) -> Option<&'a [u8]> {
     library.filter(|_| settings)
 }
 
-/// Whether there is a file at this path that may be used so.
+/// Returns whether there is a file at this path that may be used so.
 fn is_there(path: &[u8], how: c_int) -> bool {
     let mut name = [0_u8; libc::PATH_MAX as usize];
     let Some(start) = name.get_mut(..path.len()) else {
@@ -65,7 +65,7 @@ fn is_there(path: &[u8], how: c_int) -> bool {
     name.last() == Some(&0) && unsafe { libc::access(name.as_ptr().cast(), how) } == 0
 }
 
-/// Whether it is an ELF file that names no dynamic linker.
+/// Returns whether it is an ELF file that names no dynamic linker.
 fn is_static(path: &CStr) -> bool {
     let mut start = [0_u8; 4096];
     // SAFETY: a C string; at most the buffer's length is read; the descriptor is our own.

@@ -23,7 +23,7 @@ pub(crate) struct Flight {
     pub(crate) peer_window: u32,
 }
 
-/// What is on its way on the connection of `fd`.
+/// Returns what is on its way on the connection of `fd`.
 pub(crate) fn flight(fd: c_int) -> Option<Flight> {
     let info = tcp_info(fd)?;
     Some(Flight {

@@ -30,7 +30,7 @@ pub(crate) fn through(fd: c_int, reached: c_int, orders: &Orders, holding: &Hold
     ledger::flushed(orders, fd, since_ns, cause);
 }
 
-/// The watchdog's own: sends what was held too long on `fd`, and remembers that it had to be.
+/// For the watchdog: sends what was held too long on `fd`, and remembers that it had to be.
 pub(crate) fn rescue(fd: c_int, holding: &Holding, contended: bool, reach: Reach) -> Used {
     let Some(orders) = orders::orders() else {
         return Used::Gone;

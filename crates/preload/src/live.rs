@@ -57,7 +57,7 @@ impl Live {
         self.magic.store(MAGIC, Relaxed);
     }
 
-    /// The policy in force.
+    /// Returns the policy in force.
     #[inline(always)]
     #[must_use]
     pub fn policy(&self) -> Policy {
@@ -68,7 +68,7 @@ impl Live {
         known.map_or(Policy::Nodelay, |(policy, ..)| *policy)
     }
 
-    /// The rules in force.
+    /// Returns the rules in force.
     #[inline(always)]
     #[must_use]
     pub fn rules(&self) -> Rules {

@@ -63,7 +63,7 @@ extern "C" fn absent() -> isize {
 /// The ABI is `C-unwind` because cancelling a thread unwinds through a call that waits.
 macro_rules! definition {
     ($call:ident = $name:ident $(@ $version:literal)? ( $($arg:ident : $type:ty),* $(,)? ) $(-> $result:ty)?) => {
-        /// The definition after ours.
+        /// Returns the definition after ours.
         #[inline(always)]
         pub(crate) unsafe fn $call($($arg: $type),*) $(-> $result)? {
             static SYMBOL: $crate::next::Symbol = $crate::next::Symbol::new(

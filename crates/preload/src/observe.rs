@@ -38,7 +38,7 @@ pub(crate) fn begin(policy: Policy, has_page: bool) {
     IS_ON.store(policy == Policy::Observe && has_page, Relaxed);
 }
 
-/// Whether the program's waits and reads are looked at.
+/// Returns whether the program's waits and reads are looked at.
 #[inline(always)]
 pub(crate) fn is_on() -> bool {
     IS_ON.load(Relaxed)

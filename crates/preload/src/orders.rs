@@ -14,13 +14,13 @@ pub(crate) struct Orders {
 }
 
 impl Orders {
-    /// The policy in force: it may be switched while the program runs.
+    /// Returns the policy in force: it may be switched while the program runs.
     #[inline(always)]
     pub(crate) fn policy(&self) -> Policy {
         LIVE.policy()
     }
 
-    /// The rules in force.
+    /// Returns the rules in force.
     #[inline(always)]
     pub(crate) fn rules(&self) -> Rules {
         LIVE.rules()
@@ -29,18 +29,18 @@ impl Orders {
 
 static ORDERS: OnceLock<Orders> = OnceLock::new();
 
-/// Gives the orders; false if they were given before.
+/// Gives the orders; returns false if they were given before.
 pub(crate) fn give(orders: Orders) -> bool {
     ORDERS.set(orders).is_ok()
 }
 
-/// What this process was told. Only asked about known descriptors, so never before [`give`].
+/// Returns what this process was told. Only asked about known descriptors, so never before [`give`].
 #[inline(always)]
 pub(crate) fn orders() -> Option<&'static Orders> {
     ORDERS.get()
 }
 
-/// The statistics page, if there is one.
+/// Returns the statistics page, if there is one.
 pub(crate) fn page() -> Option<&'static Page> {
     orders()?.page
 }

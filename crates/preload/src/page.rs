@@ -166,7 +166,7 @@ const CLAIMED: u32 = 1;
 const READY: u32 = 2;
 
 impl Page {
-    /// The row for `peer`, a new one if need be; nothing if the page is full.
+    /// Returns the row for `peer`, a new one if need be; nothing if the page is full.
     #[must_use]
     pub fn row_of(&self, peer: &Peer) -> Option<usize> {
         let key = Row::key(peer);
@@ -252,7 +252,7 @@ impl Page {
         }
     }
 
-    /// The programs that escaped: name (its first 40 bytes), reason and how often.
+    /// Returns the programs that escaped: name (its first 40 bytes), reason and how often.
     pub fn escaped(&self) -> impl Iterator<Item = (Vec<u8>, Why, u64)> {
         let ready = self
             .escaped
@@ -278,13 +278,13 @@ impl Page {
         })
     }
 
-    /// The row with that index.
+    /// Returns the row with that index.
     #[must_use]
     pub fn row(&self, index: usize) -> Option<&Row> {
         self.rows.get(index)
     }
 
-    /// The rows in use with the peer each is about.
+    /// Returns the rows in use with the peer each is about.
     pub fn in_use(&self) -> impl Iterator<Item = (Peer, &Row)> {
         self.rows
             .iter()
@@ -312,7 +312,7 @@ impl Row {
         }
     }
 
-    /// The name that [`Row::process`] goes by.
+    /// Returns the name that [`Row::process`] goes by.
     #[must_use]
     pub fn name(&self) -> String {
         let bytes: Vec<u8> = self

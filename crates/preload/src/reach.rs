@@ -73,7 +73,7 @@ impl Reach {
     }
 }
 
-/// Whether this kernel has the calls that it takes, and nothing forbids them. The two questions make
+/// Returns whether this kernel has the calls that it takes, and nothing forbids them. The two questions make
 /// no descriptor; under a filter, which might kill for them, they are not asked.
 fn may_leave() -> bool {
     // SAFETY: asks, changes nothing.
@@ -90,12 +90,12 @@ pub(crate) fn share_from_now_on() {
     MUST_SHARE.store(true, Relaxed);
 }
 
-/// Whether it has.
+/// Returns whether it has.
 pub(crate) fn must_share() -> bool {
     MUST_SHARE.load(Relaxed)
 }
 
-/// Whether the first thread has ended, and every other but the one that asks. (The kernel counts the
+/// Returns whether the first thread has ended, and every other but the one that asks. (The kernel counts the
 /// first until the process ends.)
 pub(crate) fn is_last_thread() -> bool {
     if !must_share() {

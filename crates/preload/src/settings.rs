@@ -51,7 +51,7 @@ pub struct Peer {
 }
 
 impl Settings<'_> {
-    /// The text for [`VARIABLE`].
+    /// Returns the text for [`VARIABLE`].
     #[must_use]
     pub fn encode(&self) -> String {
         let Rules {
@@ -106,7 +106,7 @@ impl<'a> Settings<'a> {
     }
 }
 
-/// Whether a connection to `peer` is to be touched.
+/// Returns whether a connection to `peer` is to be touched.
 #[must_use]
 pub fn covers(only: &[Option<Only>; MAX_ONLY], peer: &Peer) -> bool {
     only[0].is_none() || only.iter().flatten().any(|only| only.covers(peer))
@@ -155,7 +155,7 @@ impl fmt::Display for Only {
     }
 }
 
-/// An address as IPv6, IPv4 mapped.
+/// Returns an address as IPv6, IPv4 mapped.
 #[must_use]
 pub fn mapped(address: IpAddr) -> u128 {
     match address {

@@ -23,7 +23,7 @@ pub(crate) fn classify(fd: c_int) -> Identity {
     })
 }
 
-/// A TCP socket that came from elsewhere: inherited, received, or from before our time.
+/// Takes note of a TCP socket that came from elsewhere: inherited, received, or from before our time.
 fn inspect_tcp(fd: c_int) -> Identity {
     let tcp = |name| kernel::option(fd, libc::IPPROTO_TCP, name).unwrap_or(0);
     // SAFETY: reads the descriptor's flags.
@@ -38,7 +38,7 @@ fn inspect_tcp(fd: c_int) -> Identity {
         .with(Identity::ALL_OR_NOTHING, is_all_or_nothing(fd))
 }
 
-/// Whether a first try could return less than a read of this socket would (`SO_RCVLOWAT`).
+/// Returns whether a first try could return less than a read of this socket would (`SO_RCVLOWAT`).
 pub(crate) fn is_all_or_nothing(fd: c_int) -> bool {
     kernel::option(fd, libc::SOL_SOCKET, libc::SO_RCVLOWAT) != Some(1)
 }
@@ -220,7 +220,7 @@ unsafe fn parse(address: *const sockaddr, len: socklen_t) -> Option<(IpAddr, u16
     }
 }
 
-/// Whether reading `fd`, which is neither TCP nor a file, would wait now.
+/// Returns whether reading `fd`, which is neither TCP nor a file, would wait now.
 pub(crate) fn would_wait(fd: c_int) -> bool {
     let mut asked = libc::pollfd {
         fd,

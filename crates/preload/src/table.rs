@@ -79,7 +79,7 @@ impl Identity {
         self.0 & bit != 0
     }
 
-    /// What a connection accepted on a listener like this has from it.
+    /// Returns what a connection accepted on a listener like this has from it.
     pub(crate) fn inherited_by_accepted(listener: Self) -> Self {
         Self(
             listener.0
@@ -101,7 +101,7 @@ impl Identity {
         Self(self.0 & !Self::HABIT | number << Self::HABIT_SHIFT)
     }
 
-    /// All of `bits` at once: one comparison on the fast path.
+    /// Returns all of `bits` at once: one comparison on the fast path.
     #[inline(always)]
     pub(crate) fn masked(self, bits: u64) -> u64 {
         self.0 & bits
@@ -112,7 +112,7 @@ impl Identity {
         Self(if on { self.0 | bit } else { self.0 & !bit })
     }
 
-    /// The statistics row, if the connection has one.
+    /// Returns the statistics row, if the connection has one.
     pub(crate) fn row(self) -> Option<usize> {
         ((self.0 >> Self::ROW_SHIFT) as usize).checked_sub(1)
     }
@@ -204,12 +204,12 @@ pub(crate) fn close() {
     LIMIT.store(0, Relaxed);
 }
 
-/// Whether anything is known at all: not after [`close`].
+/// Returns whether anything is known at all: not after [`close`].
 pub(crate) fn is_open() -> bool {
     LIMIT.load(Relaxed) != 0
 }
 
-/// The part that `fd` is in, if it is there; nothing for a negative descriptor, which is a huge index.
+/// Returns the part that `fd` is in, if it is there; nothing for a negative descriptor, which is a huge index.
 #[inline(always)]
 fn part(fd: c_int) -> Option<&'static Part> {
     let index = fd as usize;
@@ -220,7 +220,7 @@ fn part(fd: c_int) -> Option<&'static Part> {
     unsafe { PARTS.get(index / PART)?.load(Relaxed).as_ref() }
 }
 
-/// The part that `fd` is in; a fresh one if need be. Nothing where there is no memory: from there on
+/// Returns the part that `fd` is in; a fresh one if need be. Nothing where there is no memory: from there on
 /// no descriptor has room.
 fn made_part(fd: c_int) -> Option<&'static Part> {
     if let Some(known) = part(fd) {
@@ -300,19 +300,19 @@ fn cell(fd: c_int) -> Option<&'static AtomicU64> {
     Some(&part(fd)?.identities[fd as usize % PART])
 }
 
-/// What is known of `fd`; unknown too where there is no room to know.
+/// Returns what is known of `fd`; unknown too where there is no room to know.
 #[inline(always)]
 pub(crate) fn identity(fd: c_int) -> Identity {
     cell(fd).map_or(Identity(0), |cell| Identity(cell.load(Relaxed)))
 }
 
-/// Whether a write on `fd` may be held, as far as is known.
+/// Returns whether a write on `fd` may be held, as far as is known.
 #[inline(always)]
 pub(crate) fn may_hold(fd: c_int) -> bool {
     matches!(identity(fd).kind(), Kind::Tcp | Kind::Unknown) && has_room_for(fd)
 }
 
-/// Whether anything can be known of `fd`.
+/// Returns whether anything can be known of `fd`.
 #[inline(always)]
 pub(crate) fn has_room_for(fd: c_int) -> bool {
     (fd as usize) < LIMIT.load(Relaxed)
@@ -355,18 +355,18 @@ pub(crate) fn forget(fd: c_int) {
     }
 }
 
-/// The descriptors worth looking at: those below the highest that was ever TCP.
+/// Returns the descriptors worth looking at: those below the highest that was ever TCP.
 pub(crate) fn in_use() -> std::ops::Range<c_int> {
     0..HIGHEST.load(Relaxed) as c_int
 }
 
-/// What is held on `fd`.
+/// Returns what is held on `fd`.
 #[inline(always)]
 pub(crate) fn holding(fd: c_int) -> Option<&'static Holding> {
     Some(&part(fd)?.holdings[fd as usize % PART])
 }
 
-/// What is expected of the connections of this one's service. In forked children as well: servers
+/// Returns what is expected of the connections of this one's service. In forked children as well: servers
 /// that fork for each connection would learn nothing otherwise.
 #[inline(always)]
 pub(crate) fn habit(identity: Identity) -> Habit {
@@ -423,7 +423,7 @@ pub(crate) fn sweep(mut look: impl FnMut(c_int)) -> bool {
     any
 }
 
-/// The same for the descriptors from `first` on whose bits are in `word`.
+/// Returns the same for the descriptors from `first` on whose bits are in `word`.
 #[inline(always)]
 fn sweep_word(word: &AtomicU64, first: usize, look: &mut impl FnMut(c_int)) -> bool {
     let mut bits = word.load(Relaxed);

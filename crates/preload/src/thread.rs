@@ -70,7 +70,7 @@ std::arch::global_asm!(
     size = const size_of::<Thread>(),
 );
 
-/// The calling thread's memory.
+/// Returns the calling thread's memory.
 #[inline(always)]
 pub(crate) fn this() -> &'static Thread {
     let thread: *const Thread;
@@ -94,7 +94,7 @@ impl Thread {
         self.count.load(Relaxed) == 0
     }
 
-    /// What the policy asks about; `now_ns` is asked for only if something is held.
+    /// Returns what the policy asks about; `now_ns` is asked for only if something is held.
     pub(crate) fn held(&self, now_ns: impl FnOnce() -> u64) -> Held {
         if self.is_clean() {
             return Held::Nothing;
@@ -138,7 +138,7 @@ impl Thread {
         self.last_interval.store(last.interval, Relaxed);
     }
 
-    /// The last write, if it was on `fd`.
+    /// Returns the last write, if it was on `fd`.
     pub(crate) fn last_write(&self, fd: i32) -> Option<LastWrite> {
         let flags = self.last_flags.load(Relaxed);
         (self.last_fd.load(Relaxed) == fd).then(|| LastWrite {
@@ -198,7 +198,7 @@ impl Thread {
         self.lender.store(lender, Relaxed);
     }
 
-    /// Whether it is a borrower who asks: a `vfork`ed child runs in its parent's memory, but with
+    /// Returns whether it is a borrower who asks: a `vfork`ed child runs in its parent's memory, but with
     /// descriptors of its own. The parent, running again, takes its memory back.
     #[inline(always)]
     pub(crate) fn is_borrowed(&self) -> bool {
@@ -216,14 +216,14 @@ impl Thread {
         false
     }
 
-    /// The kernel's id of the thread.
+    /// Returns the kernel's id of the thread.
     #[inline(always)]
     pub(crate) fn number(&self) -> u32 {
         let known = self.number.load(Relaxed);
         if known != 0 { known } else { self.ask_number() }
     }
 
-    /// Whether this is the thread the process began with.
+    /// Returns whether this is the thread the process began with.
     pub(crate) fn is_first(&self) -> bool {
         // SAFETY: no argument, cannot fail.
         self.number() == unsafe { libc::getpid() } as u32

@@ -58,7 +58,7 @@ fn watchdog() -> Option<&'static Watchdog> {
     unsafe { WATCHDOG.load(Relaxed).as_ref() }
 }
 
-/// Whether a write may be held. If not for want of a watchdog, one will be started by the next
+/// Returns whether a write may be held. If not for want of a watchdog, one will be started by the next
 /// call that may wait: a write may come from a signal handler, where no thread can be made.
 #[inline(always)]
 pub(crate) fn guards() -> bool {
@@ -73,7 +73,7 @@ pub(crate) fn guards() -> bool {
     false
 }
 
-/// Whether something to be held would have to start or wake the watchdog first.
+/// Returns whether something to be held would have to start or wake the watchdog first.
 #[inline(always)]
 pub(crate) fn rests() -> bool {
     watchdog().is_some_and(|dog| matches!(dog.state.load(Relaxed), NONE | ASLEEP))
@@ -119,7 +119,7 @@ pub(crate) fn expect() {
     }
 }
 
-/// Whether a watchdog is to be started, see [`start_if_wanted`].
+/// Returns whether a watchdog is to be started, see [`start_if_wanted`].
 #[inline(always)]
 pub(crate) fn is_wanted() -> bool {
     watchdog().is_some_and(|dog| dog.wanted.load(Relaxed) != 0)
@@ -305,7 +305,7 @@ impl Rounds {
     }
 }
 
-/// A joinable thread with every signal blocked: the program's handlers must not run on it.
+/// Returns a joinable thread with every signal blocked: the program's handlers must not run on it.
 fn spawn() -> Option<u64> {
     extern "C" fn main(_: *mut c_void) -> *mut c_void {
         if let Some(dog) = watchdog() {

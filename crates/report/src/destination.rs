@@ -125,7 +125,7 @@ impl Folder {
     }
 }
 
-/// A hidden file in `directory` that goes away unless it is given a name.
+/// Creates a hidden file in `directory` that goes away unless it is given a name.
 fn stage(directory: &Path) -> io::Result<NamedTempFile> {
     let mut builder = Builder::new();
     builder.prefix(".tinygram-");

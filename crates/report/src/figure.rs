@@ -138,7 +138,7 @@ impl Figure {
         Ok(())
     }
 
-    /// The far ends of both axes, with a little room above the highest point.
+    /// Returns the far ends of both axes, with a little room above the highest point.
     fn extent(&self) -> (f64, f64) {
         let far = |of: fn(&Point) -> f64| self.points.iter().map(of).fold(0.0, f64::max);
         let room = |far: f64| if far > 0.0 { far } else { 1.0 };

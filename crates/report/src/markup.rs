@@ -12,7 +12,7 @@ impl Level {
         Self(self.0 + 1)
     }
 
-    /// A heading, or nothing where there is no text; `text` is escaped already.
+    /// Returns a heading, or nothing where there is no text; `text` is escaped already.
     pub(crate) fn heading(self, text: &str) -> String {
         match (text, self.0) {
             ("", _) => String::new(),
@@ -36,7 +36,7 @@ pub(crate) fn escaped(text: &str) -> String {
     safe
 }
 
-/// A sentence as markup: what stands between two backticks is code. A single one stands for itself.
+/// Returns a sentence as markup: what stands between two backticks is code. A single one stands for itself.
 pub(crate) fn prose(text: &str) -> String {
     let safe = escaped(text);
     let mut html = String::with_capacity(safe.len());

@@ -107,7 +107,7 @@ pub struct Row<'a> {
 }
 
 impl Prevalence {
-    /// What was read, in words; the costs, with `conditions` beneath them; Table 1.
+    /// Returns the tables: what was read, in words; the costs, with `conditions` beneath them; Table 1.
     pub fn tables(&self, conditions: &str) -> Vec<Table> {
         let mut tables = vec![self.log.summary()];
         if !self.costs.is_empty() {
@@ -117,7 +117,7 @@ impl Prevalence {
         tables
     }
 
-    /// The tables as a page, with the parameters behind them.
+    /// Returns the tables as a page, with the parameters behind them.
     pub fn page(&self, conditions: &str, parameters: Vec<(String, String)>) -> Page {
         let tables = self.tables(conditions).into_iter().map(Section::Table);
         let parameters = Section::Facts {

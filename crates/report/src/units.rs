@@ -1,6 +1,6 @@
 //! How quantities are spelled for people.
 
-/// A size in bytes as the papers print it: `4K` where it is whole kibibytes, else the number.
+/// Returns a size in bytes as the papers print it: `4K` where it is whole kibibytes, else the number.
 pub fn size(bytes: u64) -> String {
     const KIB: u64 = 1 << 10;
     const MIB: u64 = 1 << 20;
@@ -11,7 +11,7 @@ pub fn size(bytes: u64) -> String {
     }
 }
 
-/// A count with its thousands apart: `1,234,567`.
+/// Returns a count with its thousands apart: `1,234,567`.
 pub fn grouped(count: u64) -> String {
     let digits = count.to_string();
     let mut text = String::with_capacity(digits.len() + digits.len() / 3);

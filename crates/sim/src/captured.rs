@@ -16,7 +16,7 @@ use crate::observer::Tap;
 use crate::workload::opening::Opening as Opener;
 use crate::{Opening, World, WorldConfig};
 
-/// The three segments that open a connection in such a world, as seen at this host.
+/// Returns the three segments that open a connection in such a world, as seen at this host.
 #[must_use]
 pub fn opening(of: WorldConfig, ends: [Config; 2], at: Side) -> Vec<(Side, Frame)> {
     let config = WorldConfig {
@@ -33,7 +33,7 @@ pub fn opening(of: WorldConfig, ends: [Config; 2], at: Side) -> Vec<(Side, Frame
     world.observer().passed()
 }
 
-/// What passed in a run, each of its connections opened first. The run is later by one opening and
+/// Returns what passed in a run, each of its connections opened first. The run is later by one opening and
 /// the `pause` after it.
 #[must_use]
 pub fn opened(

@@ -62,7 +62,7 @@ impl SegmentCost {
     /// Nothing.
     pub const NONE: Self = Self::flat(Duration::ZERO);
 
-    /// The same for every segment, whatever it carries.
+    /// Returns the same for every segment, whatever it carries.
     #[must_use]
     pub const fn flat(cost: Duration) -> Self {
         Self {
@@ -72,7 +72,7 @@ impl SegmentCost {
         }
     }
 
-    /// A segment with `len` octets of data.
+    /// Returns a segment with `len` octets of data.
     #[must_use]
     #[inline]
     pub const fn of(&self, len: u32) -> Duration {

@@ -26,21 +26,21 @@ pub enum Purpose {
 }
 
 impl Dice {
-    /// The stream for `purpose` in the run with this seed.
+    /// Returns the stream for `purpose` in the run with this seed.
     #[must_use]
     pub fn new(seed: u64, purpose: Purpose) -> Self {
         let apart = (purpose as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         Self(Xoshiro256PlusPlus::seed_from_u64(seed ^ apart))
     }
 
-    /// A number below `bound` (at least 1), each with the same chance (to within 2^-32).
+    /// Returns a number below `bound` (at least 1), each with the same chance (to within 2^-32).
     #[inline]
     pub fn below(&mut self, bound: u64) -> u64 {
         debug_assert!(0 < bound && bound <= 1 << 32, "bound {bound}");
         ((self.0.next_u64() >> 32) * bound) >> 32
     }
 
-    /// Whether something happens that has this chance.
+    /// Returns whether something happens that has this chance.
     #[inline]
     pub fn happens(&mut self, chance: f64) -> bool {
         chance > 0.0 && (self.0.next_u64() >> 11) as f64 * (1.0 / (1u64 << 53) as f64) < chance

@@ -54,7 +54,7 @@ pub struct Tap {
 }
 
 impl Tap {
-    /// A tap at this host.
+    /// Returns a tap at this host.
     #[must_use]
     pub fn at(host: Side) -> Self {
         Self {
@@ -63,13 +63,13 @@ impl Tap {
         }
     }
 
-    /// How many frames it has seen.
+    /// Returns how many frames it has seen.
     #[must_use]
     pub fn len(&self) -> usize {
         self.seen.len()
     }
 
-    /// Whether it has seen none.
+    /// Returns whether it has seen none.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.seen.is_empty()

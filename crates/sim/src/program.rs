@@ -29,19 +29,19 @@ impl Sockets {
         Self(self.0 & !(1 << socket))
     }
 
-    /// Whether this one is among them.
+    /// Returns whether this one is among them.
     #[must_use]
     pub const fn has(self, socket: u32) -> bool {
         self.0 & 1 << socket != 0
     }
 
-    /// Whether there is none.
+    /// Returns whether there is none.
     #[must_use]
     pub const fn is_empty(self) -> bool {
         self.0 == 0
     }
 
-    /// The numbers, lowest first.
+    /// Returns the numbers, lowest first.
     pub fn iter(self) -> impl Iterator<Item = u32> {
         let mut left = self.0;
         std::iter::from_fn(move || {
@@ -139,6 +139,6 @@ pub enum Outcome {
 
 /// A thread's program.
 pub trait Program {
-    /// The next call, given the time and how the last one ended.
+    /// Returns the next call, given the time and how the last one ended.
     fn next(&mut self, now: Instant, last: Outcome) -> Call;
 }

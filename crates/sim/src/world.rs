@@ -62,7 +62,7 @@ pub struct World<P, O = Nobody> {
 }
 
 impl<P: Program> World<P> {
-    /// A world that nobody watches. `programs` are the threads of each host.
+    /// Returns a world that nobody watches. `programs` are the threads of each host.
     #[must_use]
     pub fn new(config: WorldConfig, programs: [Vec<P>; 2]) -> Self {
         Self::watched(config, programs, Nobody)
@@ -70,7 +70,7 @@ impl<P: Program> World<P> {
 }
 
 impl<P: Program, O: Observer> World<P, O> {
-    /// A world with an observer.
+    /// Returns a world with an observer.
     #[must_use]
     pub fn watched(config: WorldConfig, programs: [Vec<P>; 2], observer: O) -> Self {
         let WorldConfig {
@@ -111,13 +111,13 @@ impl<P: Program, O: Observer> World<P, O> {
         self.hosts[0].sockets().len() as u32 - 1
     }
 
-    /// The time.
+    /// Returns the time.
     #[must_use]
     pub fn now(&self) -> Instant {
         self.now
     }
 
-    /// A host.
+    /// Returns a host.
     #[must_use]
     pub fn host(&self, side: Side) -> &Host<P> {
         &self.hosts[side.index()]
@@ -129,19 +129,19 @@ impl<P: Program, O: Observer> World<P, O> {
         self.under_way.lost
     }
 
-    /// How many events were handled.
+    /// Returns how many events were handled.
     #[must_use]
     pub fn events(&self) -> u64 {
         self.events
     }
 
-    /// The observer.
+    /// Returns the observer.
     #[must_use]
     pub fn observer(&self) -> &O {
         &self.observer
     }
 
-    /// The observer, when the run is over.
+    /// Returns the observer, when the run is over.
     #[must_use]
     pub fn into_observer(self) -> O {
         self.observer
@@ -177,7 +177,7 @@ impl<P: Program, O: Observer> World<P, O> {
         }
     }
 
-    /// What happens next, if anything does, comes after `until`.
+    /// Returns whether what happens next, if anything does, comes after `until`.
     #[cold]
     fn end(&mut self, until: Instant) -> Ended {
         let [client, server] = self.next_job;
@@ -196,7 +196,7 @@ impl<P: Program, O: Observer> World<P, O> {
         self.medium_next = self.medium.next_event();
     }
 
-    /// When the host's processor has something to begin or to end, be it of its own or an arrival.
+    /// Returns when the host's processor has something to begin or to end, be it of its own or an arrival.
     #[inline]
     fn next_of(&mut self, side: Side) -> Instant {
         let arrival = self.under_way.next_arrival(side);
@@ -218,9 +218,8 @@ impl<P: Program, O: Observer> World<P, O> {
         }
     }
 
-    /// What the host does from `now` on, one thing after the other, as long as nothing else in the
-    /// world happens: before `alone_until`, until something that it sent does, or until the world
-    /// must see to what it wishes.
+    /// Returns what the host does from `now` on, one thing after the other, as long as nothing else in the
+    /// world happens: before `alone_until`, or until it sends something.
     ///
     /// Not inlined: where a host's place is known, the compiler chooses each field's place anew.
     #[inline(never)]
@@ -303,7 +302,7 @@ impl<P: Program, O: Observer> World<P, O> {
     }
 }
 
-/// The window that an end offers when nothing has arrived.
+/// Returns the window that an end offers when nothing has arrived.
 fn offered(config: &Config) -> u64 {
     config.receiver.buffer.min(config.receiver.window_cap)
 }

@@ -31,22 +31,22 @@ pub struct Driver {
     wakers: Vec<Waker>,
 }
 
-/// So much is read before it is taken in, in octets: what stays in the cache next to the processor
-/// beside the place that it is copied to.
+/// How many octets are read before they are taken in: as many as stay in the processor's nearest cache
+/// beside the place that they are copied to.
 const CHUNK: usize = 16 * 1024;
 
-/// A batch of chunks is full when it has so many octets, in octets.
+/// A batch of chunks is full when it has so many octets.
 const BATCH: usize = 64 * 1024;
 
-/// But it goes on up to this, in octets, as long as nobody waits for what came of it; who reads data
-/// that is still being gathered does not count.
+/// A batch for which nobody waits goes on up to so many octets. A reader of data that is still being
+/// gathered does not count as waiting.
 const LONGEST_BATCH: usize = 512 * 1024;
 
-/// And up to so many packets: of tiny ones the time is bounded by this.
+/// A batch ends after so many packets, which bounds the time where they are tiny.
 const MOST_PACKETS: usize = 512;
 
-/// Once so many packets were read without asking the device, it need not call any more: every packet
-/// that it would tell us of costs whoever sends it.
+/// Once so many packets were read without asking the device, the driver tells it to stop calling: each
+/// call costs the sender of the packet time.
 const UNASKED: usize = 32;
 
 /// How reading a chunk ended.
@@ -95,7 +95,7 @@ impl Future for Driver {
         });
         this.set_alarm(&shared, alarm, context);
         if this.awake {
-            // To be polled again, but first those have their turn whom the batch concerns.
+            // The driver is polled again, but the tasks that wait for this batch run first.
             context.waker().wake_by_ref();
         }
         Poll::Pending
@@ -162,7 +162,7 @@ impl Driver {
         Ok(End::Full)
     }
 
-    /// Gives the chunk to the core; says whether somebody waits for what came of it.
+    /// Gives the chunk to the core; returns whether somebody waits for what came of it.
     fn take_in(&mut self, shared: &Shared) -> bool {
         if self.arrived.is_empty() {
             return false;
@@ -187,7 +187,7 @@ impl Driver {
         })
     }
 
-    /// Asks the runtime to be called then.
+    /// Asks the runtime to call the driver at that time.
     fn set_alarm(&mut self, shared: &Shared, at: Instant, context: &mut Context<'_>) {
         if at == Instant::FAR_FUTURE {
             self.alarm = None;
@@ -269,7 +269,7 @@ impl Looking {
         }
     }
 
-    /// The device is empty. Gives whether to look again.
+    /// Notes that the device is empty, and returns whether to look again.
     fn on_empty(&mut self, now: impl FnOnce() -> Instant) -> bool {
         if self.longest == 0 {
             return false;

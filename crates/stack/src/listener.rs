@@ -61,7 +61,7 @@ impl TcpListener {
         })
     }
 
-    /// Waits for a connection; gives it and the peer's address and port. Any number of tasks may
+    /// Waits for a connection; returns it and the peer's address and port. Any number of tasks may
     /// wait, and one that stops waiting takes no connection with it.
     ///
     /// # Errors
@@ -75,7 +75,7 @@ impl TcpListener {
         poll_fn(|context| self.poll_as(waiting.acceptor, context)).await
     }
 
-    /// The same, to be polled. Only the task that polled last is woken.
+    /// Polls for a connection. Only the task that polled last is woken.
     ///
     /// # Errors
     ///
@@ -102,7 +102,7 @@ impl TcpListener {
         })
     }
 
-    /// The address and port on which it listens.
+    /// Returns the address and port on which it listens.
     #[must_use]
     pub fn local_addr(&self) -> SocketAddr {
         self.local

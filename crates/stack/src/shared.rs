@@ -55,13 +55,13 @@ impl Shared {
         Instant::from_nanos(self.began.elapsed().as_nanos() as u64)
     }
 
-    /// The state is whole after every call, whoever panicked meanwhile.
+    /// Locks the state. It is whole after every call, even where another thread panicked.
     #[inline]
     pub(crate) fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A call of the application's: does `call` on the core, then what it brought about.
+    /// Runs a call of the application's on the core, then does what follows from it.
     #[inline]
     pub(crate) fn call<T>(&self, call: impl FnOnce(&mut Core, Instant) -> T) -> T {
         let now = self.now();
@@ -86,7 +86,7 @@ impl Shared {
         Err(error)
     }
 
-    /// What the driver reads: does `work` on the core, and leaves what it brings about to the end of
+    /// Runs `work`, what the driver has read, on the core, and leaves what follows from it to the end of
     /// the batch, that is to [`Shared::drive`], or to a call of the application's before it.
     #[inline]
     pub(crate) fn take_in<T>(&self, work: impl FnOnce(&mut Core, Instant) -> T) -> T {
@@ -94,7 +94,7 @@ impl Shared {
         work(&mut self.lock().core, now)
     }
 
-    /// The driver's turn: does `work` on the core, then what it brought about; gives when the
+    /// Runs `work` on the core in the driver's turn, then does what follows from it; returns when the
     /// driver is to have its next turn at the latest.
     pub(crate) fn drive(
         &self,
@@ -116,8 +116,8 @@ impl Shared {
         alarm
     }
 
-    /// Wakes whom the core wants woken and sends what it has to send. One thread sends at a time;
-    /// what others bring meanwhile it sends, too, so that packets leave in order and nobody waits
+    /// Wakes the tasks that the core names and sends what it has to send. One thread sends at a time;
+    /// it also sends what others bring meanwhile, so that packets leave in order and nobody waits
     /// for the device while holding the lock.
     fn follow_up<'a>(&'a self, mut state: MutexGuard<'a, State>, wakers: &mut Vec<Waker>) {
         state.core.take_wakers(wakers);
@@ -145,7 +145,7 @@ impl Shared {
 }
 
 impl Drop for Shared {
-    /// The last handle has gone: the driver is to notice.
+    /// Tells the driver that the last handle has gone.
     fn drop(&mut self) {
         let state = self.state.get_mut().unwrap_or_else(PoisonError::into_inner);
         if let Some(driver) = state.driver.take() {

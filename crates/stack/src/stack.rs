@@ -41,7 +41,7 @@ impl Default for StackSettings {
 }
 
 impl Stack {
-    /// A stack with these addresses on `device`; its driver runs as a task of the tokio runtime on
+    /// Makes a stack with these addresses on `device`; its driver runs as a task of the tokio runtime on
     /// which this is called.
     ///
     /// # Errors
@@ -51,7 +51,7 @@ impl Stack {
         Self::with_settings(device, addresses, &StackSettings::default())
     }
 
-    /// The same with settings other than the usual ones.
+    /// Makes a stack with settings other than the usual ones.
     ///
     /// # Errors
     ///
@@ -66,7 +66,7 @@ impl Stack {
         Ok(stack)
     }
 
-    /// The same with the driver to be run by the caller: on a runtime of its own, say. Nothing
+    /// Makes a stack whose driver the caller runs, for example on a runtime of its own. Nothing
     /// arrives and no timer runs but while it is polled; it ends when the device or the last handle
     /// is gone.
     ///
@@ -85,7 +85,7 @@ impl Stack {
         Ok((Self { shared }, driver))
     }
 
-    /// What was counted since the stack began.
+    /// Returns what was counted since the stack began.
     #[must_use]
     pub fn counters(&self) -> Counters {
         *self.shared.lock().core.counters()
@@ -97,13 +97,13 @@ impl Stack {
         self.shared.lock().core.connections()
     }
 
-    /// Octets of memory that all connections' buffers take.
+    /// Returns the octets of memory that all connections' buffers take.
     #[must_use]
     pub fn allocated(&self) -> usize {
         self.shared.lock().core.allocated()
     }
 
-    /// The stack's addresses.
+    /// Returns the stack's addresses.
     #[must_use]
     pub fn addresses(&self) -> Vec<IpAddr> {
         self.shared.lock().core.addresses().to_vec()

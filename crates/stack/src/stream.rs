@@ -81,13 +81,13 @@ impl TcpStream {
         }
     }
 
-    /// This end's address and port.
+    /// Returns this end's address and port.
     #[must_use]
     pub fn local_addr(&self) -> SocketAddr {
         self.call(|core, _, key| core.ends(key)).0
     }
 
-    /// The peer's address and port.
+    /// Returns the peer's address and port.
     #[must_use]
     pub fn peer_addr(&self) -> SocketAddr {
         self.call(|core, _, key| core.ends(key)).1
@@ -103,22 +103,22 @@ impl TcpStream {
         self.call(|core, _, key| core.set_ack_policy(key, policy, timer));
     }
 
-    /// TCP_NODELAY: overrides the send policy's holds. Switched on, it sends what is held.
+    /// Sets TCP_NODELAY: overrides the send policy's holds. Switched on, it sends what is held.
     pub fn set_nodelay(&self, on: bool) {
         self.call(|core, now, key| core.set_nodelay(now, key, on));
     }
 
-    /// TCP_CORK: nothing but full segments leaves until it is taken off.
+    /// Sets TCP_CORK: only full segments leave until it is taken off.
     pub fn cork(&self, on: bool) {
         self.call(|core, now, key| core.set_cork(now, key, on));
     }
 
-    /// Whether every write is followed by another one, as if it had MSG_MORE.
+    /// Sets whether every write is followed by another one, as if it had MSG_MORE.
     pub fn set_more(&self, on: bool) {
         self.call(|core, _, key| core.set_more(key, on));
     }
 
-    /// Writes some octets and announces that more follow (`send` with MSG_MORE); gives how many.
+    /// Writes some octets and announces that more follow (`send` with MSG_MORE); returns how many.
     ///
     /// # Errors
     ///
@@ -152,12 +152,12 @@ impl TcpStream {
         result
     }
 
-    /// SO_KEEPALIVE: probes for a peer that has been idle for long, or none.
+    /// Sets SO_KEEPALIVE: probes for a peer that has been idle for long, or none.
     pub fn set_keepalive(&self, keepalive: Option<Keepalive>) {
         self.call(|core, now, key| core.set_keepalive(now, key, keepalive));
     }
 
-    /// TCP_USER_TIMEOUT: how long the peer may leave something unanswered.
+    /// Sets TCP_USER_TIMEOUT: how long the peer may leave something unanswered.
     pub fn set_user_timeout(&self, limit: Option<Duration>) {
         self.call(|core, _, key| core.set_user_timeout(key, limit));
     }
@@ -174,13 +174,13 @@ impl TcpStream {
         self.call(|core, _, key| core.abort(key));
     }
 
-    /// How the connection stands.
+    /// Returns how the connection stands.
     #[must_use]
     pub fn info(&self) -> Info {
         self.call(|core, now, key| core.info(now, key))
     }
 
-    /// Two halves that may go to different tasks. Dropping the writing one says that nothing more
+    /// Splits the stream into two halves that may go to different tasks. Dropping the writing one says that nothing more
     /// will be written.
     #[must_use]
     pub fn into_split(self) -> (OwnedReadHalf, OwnedWriteHalf) {

@@ -48,7 +48,7 @@ impl Encoding {
     /// True where rows can be written at all: the feature `arrow` is on.
     pub const BUILT: bool = cfg!(feature = "arrow");
 
-    /// The name on the command line.
+    /// Returns the name on the command line.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {

@@ -65,7 +65,7 @@ impl Rows {
         self.table
     }
 
-    /// The rows, each with its cells in the columns' order.
+    /// Returns the rows, each with its cells in the columns' order.
     #[must_use]
     pub fn rows(&self) -> &[Vec<Value>] {
         &self.rows

@@ -69,7 +69,7 @@ impl Kind {
     }
 }
 
-/// A column that every row fills.
+/// Returns a column that every row fills.
 pub(crate) const fn always(name: &'static str, kind: Kind, about: &'static str) -> Column {
     Column {
         name,
@@ -79,7 +79,7 @@ pub(crate) const fn always(name: &'static str, kind: Kind, about: &'static str) 
     }
 }
 
-/// A column that a row may leave empty.
+/// Returns a column that a row may leave empty.
 pub(crate) const fn perhaps(name: &'static str, kind: Kind, about: &'static str) -> Column {
     Column {
         name,

@@ -1,4 +1,4 @@
-//! A packet arrives: whose it is, and what becomes of its octets.
+//! What a packet that arrives belongs to, and what becomes of its octets.
 
 use tinygram_engine::{Flags, Instant, Offset, Segment, Span, State};
 use tinygram_wire::encode::{Checksum, Path};
@@ -24,7 +24,7 @@ pub(super) struct Gathered {
 const MOST_GATHERED: u32 = 512 * 1024;
 
 impl Core {
-    /// A packet arrived.
+    /// Takes in a packet that arrived.
     #[inline]
     pub fn on_packet(&mut self, now: Instant, octets: &[u8], verify: Verify) {
         self.counters.packets_in += 1;
@@ -38,7 +38,7 @@ impl Core {
         }
     }
 
-    /// No more packets are at hand: what was gathered is taken in.
+    /// Takes in what was gathered, because no more packets are at hand.
     #[inline]
     pub fn on_batch_end(&mut self, now: Instant) {
         if let Some(gathered) = self.gathered.take() {
@@ -75,7 +75,7 @@ impl Core {
         }
     }
 
-    /// Adds the packet to those gathered, or begins with it; gives whether that was possible.
+    /// Adds the packet to those gathered, or begins with it; returns whether that was possible.
     #[inline]
     fn gather(&mut self, now: Instant, key: usize, packet: &Packet<'_>) -> bool {
         let header = &packet.header;
@@ -137,7 +137,7 @@ impl Core {
         true
     }
 
-    /// A segment of a connection that there is.
+    /// Takes in a segment of a known connection.
     fn on_segment(&mut self, now: Instant, key: usize, packet: &Packet<'_>) {
         let socket = &mut self.sockets[key];
         // The peer's numbers begin with its SYN.
@@ -173,7 +173,7 @@ impl Core {
         self.settle(key);
     }
 
-    /// A segment for which there is no connection.
+    /// Answers a segment for which there is no connection.
     fn on_stranger(&mut self, now: Instant, pair: Pair, packet: &Packet<'_>) {
         let flags = packet.header.flags;
         let syn_alone = flags.has(Flags::SYN) && !flags.any(Flags::ACK.with(Flags::RST));
@@ -225,7 +225,7 @@ impl Core {
         self.on_segment(now, socket, packet);
     }
 
-    /// Whether a SYN begins a new connection where an old one is in TIME-WAIT.
+    /// Returns whether a SYN begins a new connection where an old one is in TIME-WAIT.
     fn reopens(&self, key: usize, header: &Header) -> bool {
         let socket = &self.sockets[key];
         socket.connection.state() == State::TimeWait
@@ -277,7 +277,7 @@ fn intersection(one: Span, other: Span) -> Span {
     Span::new(one.start.max(other.start), one.end.min(other.end))
 }
 
-/// The parts of `span` that lie in none of `ranges`, which are in order and disjoint.
+/// Returns the parts of `span` that lie in none of `ranges`, which are in order and disjoint.
 fn without(span: Span, ranges: &[Span]) -> Vec<Span> {
     let mut parts = Vec::new();
     let mut start: Offset = span.start;

@@ -1,4 +1,4 @@
-//! The application calls.
+//! The calls of the application.
 
 use std::io;
 use std::net::SocketAddr;
@@ -106,7 +106,7 @@ impl Core {
         Ok((self.listeners.insert(listener), local))
     }
 
-    /// A connection that is complete. Any number of tasks may wait for one, each with a number of
+    /// Takes a connection that is complete. Any number of tasks may wait for one, each with a number of
     /// its own, until it has one or [`Core::stop_accepting`] is called for it.
     ///
     /// # Errors
@@ -132,12 +132,12 @@ impl Core {
         }
     }
 
-    /// The task of this number waits no more.
+    /// Forgets the task with this number, which waits no more.
     pub fn stop_accepting(&mut self, listener: usize, acceptor: u64) {
         self.listeners[listener].forget(acceptor);
     }
 
-    /// No more connections are accepted; those that nobody has accepted are reset.
+    /// Stops accepting connections; those that nobody has accepted are reset.
     pub fn stop_listening(&mut self, listener: usize) {
         for key in self.listeners[listener].owned() {
             self.disown(key);
@@ -166,8 +166,8 @@ impl Core {
         }
     }
 
-    /// Reads into `take`, which is given one or two pieces of at most `most` octets in all. 0 means
-    /// that the peer has closed.
+    /// Reads by calling `take` with one or two pieces of at most `most` octets in all. Returns 0 when
+    /// the peer has closed.
     ///
     /// # Errors
     ///
@@ -305,7 +305,7 @@ impl Core {
         Poll::Ready(Ok(()))
     }
 
-    /// The rest of a [whole write](Core::poll_write_whole) does not come.
+    /// Abandons the rest of a [whole write](Core::poll_write_whole).
     pub fn abandon_write(&mut self, now: Instant, key: usize) {
         let socket = &mut self.sockets[key];
         socket.connection.write_abandon(now, &mut self.outbox);
@@ -323,7 +323,7 @@ impl Core {
         }
     }
 
-    /// A task is about to wait.
+    /// Tells the policy that a task is about to wait.
     pub(super) fn blocks(&mut self, now: Instant, key: usize, on: BlockedOn) {
         let socket = &mut self.sockets[key];
         let wrote = std::mem::take(&mut socket.wrote);
@@ -333,14 +333,14 @@ impl Core {
         self.settle(key);
     }
 
-    /// What was written is to leave now, as far as the policy was waiting for the writer.
+    /// Flushes what the policy holds only because it waits for the writer.
     pub fn flush(&mut self, now: Instant, key: usize) {
         if self.sockets[key].wrote {
             self.blocks(now, key, BlockedOn::Elsewhere);
         }
     }
 
-    /// Nothing more will be written.
+    /// Closes this side: nothing more will be written.
     pub fn shutdown(&mut self, now: Instant, key: usize) {
         let socket = &mut self.sockets[key];
         socket.connection.close(now, &mut self.outbox);
@@ -356,8 +356,8 @@ impl Core {
         socket.wake_writer(&mut self.wakers);
     }
 
-    /// The application drops its stream: the connection is closed in good order, or reset where
-    /// data came that it has not read, or comes later (RFC 2525, section 2.17).
+    /// Gives the socket back because the application drops its stream. The connection is closed, or
+    /// reset where data came that was not read, or comes later (RFC 2525, section 2.17).
     pub fn release(&mut self, now: Instant, key: usize) {
         let crowded = self.unowned >= MOST_UNOWNED;
         self.disown(key);
@@ -372,51 +372,51 @@ impl Core {
         self.settle(key);
     }
 
-    /// Dropping the stream is to reset the connection (SO_LINGER with zero).
+    /// Sets whether dropping the stream resets the connection (SO_LINGER with zero).
     pub fn set_abort_on_drop(&mut self, key: usize, on: bool) {
         self.sockets[key].abort_on_drop = on;
     }
 
-    /// Every write is followed by another one, or no longer.
+    /// Sets whether every write is followed by another one (MSG_MORE).
     pub fn set_more(&mut self, key: usize, on: bool) {
         self.sockets[key].more = on;
     }
 
-    /// SO_KEEPALIVE: probes for an idle peer, or none.
+    /// Sets SO_KEEPALIVE: probes for an idle peer, or none.
     pub fn set_keepalive(&mut self, now: Instant, key: usize, keepalive: Option<Keepalive>) {
         let socket = &mut self.sockets[key];
         socket.connection.set_keepalive(now, keepalive);
         self.settle(key);
     }
 
-    /// TCP_USER_TIMEOUT: how long the peer may leave something unanswered.
+    /// Sets TCP_USER_TIMEOUT: how long the peer may leave something unanswered.
     pub fn set_user_timeout(&mut self, key: usize, limit: Option<Duration>) {
         self.sockets[key].connection.set_user_timeout(limit);
         self.settle(key);
     }
 
-    /// TCP_NODELAY.
+    /// Sets TCP_NODELAY.
     pub fn set_nodelay(&mut self, now: Instant, key: usize, on: bool) {
         let socket = &mut self.sockets[key];
         socket.connection.set_nodelay(now, on, &mut self.outbox);
         self.settle(key);
     }
 
-    /// TCP_CORK.
+    /// Sets TCP_CORK.
     pub fn set_cork(&mut self, now: Instant, key: usize, on: bool) {
         let socket = &mut self.sockets[key];
         socket.connection.set_cork(now, on, &mut self.outbox);
         self.settle(key);
     }
 
-    /// TCP_QUICKACK.
+    /// Sets TCP_QUICKACK.
     pub fn set_quick_ack(&mut self, now: Instant, key: usize, on: bool) {
         let socket = &mut self.sockets[key];
         socket.connection.set_quick_ack(now, on, &mut self.outbox);
         self.settle(key);
     }
 
-    /// Another send policy.
+    /// Sets the send policy.
     pub fn set_send_policy(&mut self, now: Instant, key: usize, policy: SendPolicy) {
         let socket = &mut self.sockets[key];
         socket
@@ -425,12 +425,12 @@ impl Core {
         self.settle(key);
     }
 
-    /// Another ACK policy.
+    /// Sets the ACK policy.
     pub fn set_ack_policy(&mut self, key: usize, policy: AckPolicy, timer: AckTimer) {
         self.sockets[key].connection.set_ack_policy(policy, timer);
     }
 
-    /// This end's address and port, and the peer's.
+    /// Returns this end's address and port, and the peer's.
     #[must_use]
     pub fn ends(&self, key: usize) -> (SocketAddr, SocketAddr) {
         let path = &self.sockets[key].path;
@@ -439,13 +439,13 @@ impl Core {
 }
 
 impl Socket {
-    /// Whether the application may write, now or once the handshake is complete.
+    /// Returns whether the application may write, now or once the handshake is complete.
     fn may_write(&self) -> bool {
         let opening = matches!(self.connection.state(), State::SynSent | State::SynReceived);
         (opening || self.connection.state().sends()) && !self.connection.sender().is_finishing()
     }
 
-    /// Copies as much of the pieces behind what was written as the buffer's limit allows; gives how
+    /// Copies as much of the pieces behind what was written as the buffer's limit allows; returns how
     /// many octets.
     #[inline]
     fn buffer(&mut self, pieces: &[io::IoSlice<'_>], len: usize) -> u64 {

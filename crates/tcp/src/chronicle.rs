@@ -40,7 +40,7 @@ impl Chronicle {
         }
     }
 
-    /// All up to now, added up.
+    /// Returns the sums up to now.
     pub(super) fn up_to(mut self, now: Instant) -> Self {
         let passed = now.since(self.since);
         let add = |sum: &mut Duration| *sum += passed;

@@ -2,7 +2,7 @@
 
 use tinygram_wire::checksum::Sum;
 
-/// The answer to `packet`, if it is an echo request that came in whole.
+/// Returns the answer to `packet`, if it is an echo request that came in whole.
 pub(super) fn echo_reply(packet: &[u8]) -> Option<Vec<u8>> {
     match packet.first()? >> 4 {
         4 => reply_v4(packet),
@@ -59,13 +59,13 @@ fn reply_v6(packet: &[u8]) -> Option<Vec<u8>> {
     Some(reply)
 }
 
-/// Source and destination, which stand one behind the other from `at`, change places.
+/// Swaps source and destination, which stand one behind the other from `at`.
 fn swap(packet: &mut [u8], at: usize, len: usize) {
     let (source, destination) = packet[at..at + 2 * len].split_at_mut(len);
     source.swap_with_slice(destination);
 }
 
-/// Where a packet of ICMP goes, as its IP header says.
+/// Returns where a packet of ICMP goes, as its IP header says.
 pub(super) fn destination(packet: &[u8]) -> Option<std::net::IpAddr> {
     match packet.first()? >> 4 {
         4 => Some(<[u8; 4]>::try_from(packet.get(16..20)?).ok()?.into()),

@@ -50,7 +50,7 @@ const LEAST_V4: u16 = 552;
 const PLATEAUS: [u16; 8] = [32_000, 17_914, 8166, 4352, 2002, 1492, 1006, 552];
 
 impl PathMtus {
-    /// What a path takes, if a router said so lately.
+    /// Returns what a path takes, if a router said so lately.
     pub(super) fn towards(&self, now: Instant, destination: IpAddr) -> Option<u16> {
         let (mtu, until) = self.known.get(&destination)?;
         (now < *until).then_some(*mtu)
@@ -170,7 +170,7 @@ fn quote(tcp: &[u8], what: What, pair: impl FnOnce(u16, u16) -> Pair) -> Option<
 }
 
 impl Core {
-    /// An error came that quotes a segment. Only one that quotes what may be on its way is believed
+    /// Takes in an error that quotes a segment. Only one that quotes what may be on its way is believed
     /// (RFC 5927, section 4.1).
     pub(super) fn on_icmp_error(&mut self, now: Instant, error: &IcmpError) {
         let Some(&key) = self.pairs.get(&error.pair) else {

@@ -72,7 +72,7 @@ pub struct Info {
 }
 
 impl Socket {
-    /// Something happened: from here on perhaps something else holds the data back.
+    /// Notes what holds the data back from here on.
     #[inline]
     pub(super) fn chronicle(&mut self) {
         let held_by = self.held_by();
@@ -103,7 +103,7 @@ impl Socket {
 }
 
 impl Core {
-    /// How the connection stands now.
+    /// Returns how the connection stands now.
     #[must_use]
     pub fn info(&self, now: Instant, key: usize) -> Info {
         let socket = &self.sockets[key];
@@ -146,7 +146,7 @@ impl Core {
         }
     }
 
-    /// The state alone.
+    /// Returns the state alone.
     #[must_use]
     pub fn state(&self, key: usize) -> State {
         self.sockets[key].connection.state()

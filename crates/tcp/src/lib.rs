@@ -8,14 +8,14 @@
 //!
 //! # Keys
 //!
-//! A connection and a listener are known by a key. A connection's is the caller's from the call that gives
-//! it ([`Core::connect`], [`Core::poll_accept`]) to the one that gives it back ([`Core::release`]), a
-//! listener's from [`Core::listen`] to [`Core::stop_listening`].
+//! A key names a connection or a listener. The caller owns a connection's key from the call that returns it
+//! ([`Core::connect`], [`Core::poll_accept`]) to [`Core::release`], and a listener's from [`Core::listen`] to
+//! [`Core::stop_listening`].
 //!
 //! # Panics
 //!
-//! A call with a key that is not the caller's is a mistake of the caller's: it panics, or reaches whoever
-//! has the key now.
+//! A call with a key that the caller does not own is a bug of the caller's: it panics, or reaches the
+//! connection that has the key now.
 
 mod arrival;
 mod calls;
@@ -117,7 +117,7 @@ pub struct Counters {
 const MOST_UNOWNED: usize = 16_384;
 
 impl Core {
-    /// A stack with these addresses behind a device with these abilities.
+    /// Makes a stack with these addresses behind a device with these abilities.
     ///
     /// # Errors
     ///
@@ -126,7 +126,7 @@ impl Core {
         Ok(Self::with_secrets(abilities, addresses, Secrets::random()?))
     }
 
-    /// The same with known keys, so that a run can be repeated number by number.
+    /// Makes a stack with known keys, so that a run can be repeated number by number.
     #[must_use]
     pub fn with_keys(abilities: Abilities, addresses: &[IpAddr], keys: [[u8; 16]; 2]) -> Self {
         Self::with_secrets(abilities, addresses, Secrets::from_keys(keys))
@@ -154,25 +154,25 @@ impl Core {
         }
     }
 
-    /// What was counted.
+    /// Returns what was counted.
     #[must_use]
     pub fn counters(&self) -> &Counters {
         &self.counters
     }
 
-    /// The stack's addresses.
+    /// Returns the stack's addresses.
     #[must_use]
     pub fn addresses(&self) -> &[IpAddr] {
         &self.addresses
     }
 
-    /// Connections in every state, TIME-WAIT included.
+    /// Returns the number of connections in every state, TIME-WAIT included.
     #[must_use]
     pub fn connections(&self) -> usize {
         self.sockets.len()
     }
 
-    /// Octets of memory that all buffers take.
+    /// Returns how many octets of memory all buffers take.
     #[must_use]
     pub fn allocated(&self) -> usize {
         self.sockets
@@ -181,32 +181,32 @@ impl Core {
             .sum()
     }
 
-    /// Alarms that are set, with those that mean nothing any more: a few for each connection.
+    /// Returns the number of alarms that are set, outdated ones included: a few for each connection.
     #[must_use]
     pub fn alarms(&self) -> usize {
         self.timers.len()
     }
 
-    /// Whom to wake, once the core is not locked any more.
+    /// Takes the tasks to wake once the core is no longer locked.
     pub fn take_wakers(&mut self, wakers: &mut Vec<Waker>) {
         wakers.append(&mut self.wakers);
     }
 
-    /// Whether packets are to be sent or tasks to be woken.
+    /// Returns whether packets are to be sent or tasks to be woken.
     #[must_use]
     #[inline]
     pub fn has_news(&self) -> bool {
         self.has_packets() || !self.wakers.is_empty()
     }
 
-    /// When [`Core::on_time`] is to be called; perhaps sooner than there is anything to do.
+    /// Returns when to call [`Core::on_time`]; that may be before there is anything to do.
     #[must_use]
     #[inline]
     pub fn next_alarm(&self) -> Instant {
         self.timers.first()
     }
 
-    /// Time has passed.
+    /// Does what is due at `now`.
     pub fn on_time(&mut self, now: Instant) {
         while let Some((at, key)) = self.timers.due(now) {
             let Some(socket) = self.sockets.get_mut(key) else {
@@ -225,8 +225,8 @@ impl Core {
         }
     }
 
-    /// Tasks that wrote and held something back have yielded since: for policies that gather until
-    /// the writer blocks this is the moment.
+    /// Tells the policies that gather until the writer blocks that the tasks which wrote have yielded
+    /// since.
     pub fn on_idle(&mut self, now: Instant) {
         for at in 0..self.watched.len() {
             let key = self.watched[at];
@@ -243,7 +243,7 @@ impl Core {
         self.watched.clear();
     }
 
-    /// The device is no more: every connection has ended, and no new one begins.
+    /// Ends every connection because the device is gone; no new one begins.
     pub fn on_device_gone(&mut self) {
         self.addresses.clear();
         self.device_gone = true;
@@ -259,8 +259,8 @@ impl Core {
         self.outbox = Outbox::new();
     }
 
-    /// The device refuses what it is given, or no longer does: see
-    /// [`Connection::set_device_full`]. What leaves all the same is the caller's to drop.
+    /// Says whether the device refuses packets: see
+    /// [`Connection::set_device_full`]. The caller drops what leaves all the same.
     pub fn set_device_full(&mut self, now: Instant, full: bool) {
         if std::mem::replace(&mut self.device_full, full) == full {
             return;
@@ -273,13 +273,13 @@ impl Core {
         }
     }
 
-    /// Whether [`Core::on_idle`] has anything to look at.
+    /// Returns whether [`Core::on_idle`] has anything to look at.
     #[must_use]
     pub fn watches(&self) -> bool {
         !self.watched.is_empty()
     }
 
-    /// A fresh socket on a path, known by its pair of endpoints.
+    /// Returns a fresh socket on a path, known by its pair of endpoints.
     fn open(
         &mut self,
         now: Instant,
@@ -309,7 +309,7 @@ impl Core {
         Ok(key)
     }
 
-    /// The largest segment that the device takes whole (RFC 9293, section 3.7.1).
+    /// Returns the largest segment that the device takes whole (RFC 9293, section 3.7.1).
     fn mss(&self, version: Version) -> u16 {
         self.abilities
             .mtu
@@ -317,7 +317,7 @@ impl Core {
             .max(1)
     }
 
-    /// Every entry ends here: what the engine said in [`Core::outbox`] about this socket is done.
+    /// Does what the engine said about this socket in [`Core::outbox`]. Every entry ends here.
     #[inline]
     fn settle(&mut self, key: usize) {
         let socket = &mut self.sockets[key];
@@ -342,7 +342,7 @@ impl Core {
         }
     }
 
-    /// What happened to the connection, for whom it concerns.
+    /// Tells the owner of the socket what happened to the connection.
     fn tell(&mut self, key: usize, news: Events) {
         let socket = &mut self.sockets[key];
         let any = |wanted: &[Events]| wanted.iter().any(|one| news.has(*one));
@@ -379,7 +379,7 @@ impl Core {
         }
     }
 
-    /// Takes a socket away from whom it belonged to.
+    /// Takes a socket away from its owner.
     fn disown(&mut self, key: usize) {
         let socket = &mut self.sockets[key];
         if let Owner::HalfOpen { listener, serial } = socket.owner {
@@ -415,14 +415,19 @@ impl Core {
     }
 }
 
-/// Octets of an IP and a TCP header without options.
+/// Returns how many octets an IP and a TCP header take without options.
 const fn headers_len(version: Version) -> u16 {
     const TCP_HEADER: usize = 20;
     (version.header_len() + TCP_HEADER) as u16
 }
 
-/// Whether no application holds the socket, nor will get it from a listener.
+/// Returns whether no application holds the socket, nor will get it from a listener.
 #[inline]
 fn socket_is_unowned(socket: &Socket) -> bool {
     matches!(socket.owner, Owner::Nobody | Owner::HalfOpen { .. })
 }
+
+/// Runs the example of the README.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

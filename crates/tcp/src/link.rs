@@ -1,4 +1,4 @@
-//! What the stack must know of whoever carries its packets.
+//! What the stack must know of the device that carries its packets.
 
 /// What a device can do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -12,7 +12,7 @@ pub struct Abilities {
 }
 
 impl Abilities {
-    /// The largest packet that passes between stack and device, in octets.
+    /// Returns the largest packet that passes between stack and device, in octets.
     #[must_use]
     pub fn largest_packet(&self) -> usize {
         match self.offload {

@@ -47,7 +47,7 @@ impl Listener {
         }
     }
 
-    /// A SYN has come. Under a flood the oldest half-open connection gives way (RFC 4987, section
+    /// Decides about a SYN that has come. Under a flood the oldest half-open connection gives way (RFC 4987, section
     /// 3.4): an honest peer is through the handshake after one round trip, a forged one never.
     pub(super) fn admit(&mut self) -> Admission {
         if self.ready.len() >= self.backlog {
@@ -95,12 +95,12 @@ impl Listener {
         self.ready.pop_front()
     }
 
-    /// Whether a connection waits to be accepted.
+    /// Returns whether a connection waits to be accepted.
     pub(super) fn has_ready(&self) -> bool {
         !self.ready.is_empty()
     }
 
-    /// All sockets that it owns.
+    /// Returns all sockets that it owns.
     pub(super) fn owned(&self) -> Vec<usize> {
         let half_open = self.half_open.iter().map(|(_, key)| *key);
         half_open.chain(self.ready.iter().copied()).collect()

@@ -30,7 +30,7 @@ pub struct SocketOptions {
 }
 
 impl Default for SocketOptions {
-    /// The profile `modern`, and buffers of 1 MiB, of which only what is used takes memory.
+    /// Returns the profile `modern` with buffers of 1 MiB, of which only what is used takes memory.
     fn default() -> Self {
         Self {
             profile: &Profile::MODERN,
@@ -46,7 +46,7 @@ impl Default for SocketOptions {
 }
 
 impl SocketOptions {
-    /// The engine's rules for a path that carries segments of `mss` octets.
+    /// Returns the engine's rules for a path that carries segments of `mss` octets.
     pub(crate) fn config(&self, mss: u16) -> Config {
         let mut config = (self.profile.config)(&Sizes {
             mss: self.mss.map_or(mss, |asked| asked.clamp(1, mss)),

@@ -25,7 +25,7 @@ pub struct Readiness {
 }
 
 impl Core {
-    /// What can be done with a connection without waiting.
+    /// Returns what can be done with a connection without waiting.
     #[must_use]
     pub fn readiness(&self, key: usize) -> Readiness {
         let socket = &self.sockets[key];
@@ -46,40 +46,40 @@ impl Core {
         }
     }
 
-    /// Whether a connection waits to be accepted.
+    /// Returns whether a connection waits to be accepted.
     #[must_use]
     pub fn has_ready(&self, listener: usize) -> bool {
         self.listeners[listener].has_ready()
     }
 
-    /// The options with which connections begin that come from now on.
+    /// Returns the options of connections that arrive from now on.
     pub fn listener_options(&mut self, listener: usize) -> &mut SocketOptions {
         &mut self.listeners[listener].options
     }
 
-    /// The class of service of the connection's packets (IP_TOS, IPV6_TCLASS): DSCP alone, since ECN is the
+    /// Sets the class of service of the connection's packets (IP_TOS, IPV6_TCLASS): DSCP alone, since ECN is the
     /// connection's own.
     pub fn set_class(&mut self, key: usize, class: u8) {
         self.sockets[key].path.set_class(class);
     }
 
-    /// Time to live or hop limit of the connection's packets (IP_TTL, IPV6_UNICAST_HOPS).
+    /// Sets the time to live or hop limit of the connection's packets (IP_TTL, IPV6_UNICAST_HOPS).
     pub fn set_ttl(&mut self, key: usize, ttl: u8) {
         self.sockets[key].path.set_ttl(ttl);
     }
 
-    /// SO_SNDBUF: another size of the send buffer, in octets.
+    /// Sets SO_SNDBUF, the size of the send buffer in octets.
     pub fn set_send_buffer(&mut self, key: usize, octets: u64) {
         self.sockets[key].connection.set_send_buffer(octets.max(1));
     }
 
-    /// TCP_NOTSENT_LOWAT: while so many octets were written and have not left, the socket takes no more; it is
+    /// Sets TCP_NOTSENT_LOWAT: while so many octets were written and have not left, the socket takes no more; it is
     /// writable again when half as many have not.
     pub fn set_notsent_low_water(&mut self, key: usize, octets: Option<u64>) {
         self.sockets[key].connection.set_notsent_low_water(octets);
     }
 
-    /// SO_RCVBUF: another size of the receive buffer, in octets. What was announced is still taken.
+    /// Sets SO_RCVBUF, the size of the receive buffer in octets. What was announced is still taken.
     pub fn set_receive_buffer(&mut self, key: usize, octets: u64) {
         self.sockets[key]
             .connection
@@ -91,7 +91,7 @@ impl Core {
         self.sockets[key].error.take().map(Into::into)
     }
 
-    /// What a read of at most `most` octets would give, left where it is (MSG_PEEK).
+    /// Returns what a read of at most `most` octets would give, left where it is (MSG_PEEK).
     #[must_use]
     pub fn peek(&self, key: usize, most: usize) -> (&[u8], &[u8]) {
         let socket = &self.sockets[key];
@@ -101,7 +101,7 @@ impl Core {
         socket.receive.slices(Span::new(start, start + octets))
     }
 
-    /// Nothing more will be read (SHUT_RD): reads give what is there and then the end. What comes
+    /// Closes the reading side (SHUT_RD): reads give what is there and then the end. What comes
     /// later is acknowledged, as Linux does, and can still be read.
     pub fn shutdown_read(&mut self, key: usize) {
         let socket = &mut self.sockets[key];
@@ -109,7 +109,7 @@ impl Core {
         socket.wake_reader(&mut self.wakers);
     }
 
-    /// Whether all that was written, the FIN included if this side has closed, is acknowledged.
+    /// Returns whether all that was written, the FIN included if this side has closed, is acknowledged.
     #[must_use]
     pub fn is_flushed(&self, key: usize) -> bool {
         let connection = &self.sockets[key].connection;
@@ -120,19 +120,19 @@ impl Core {
         }
     }
 
-    /// Another congestion control; the window stays as it is.
+    /// Sets the congestion control; the window stays as it is.
     pub fn set_congestion(&mut self, key: usize, congestion: Congestion) {
         self.sockets[key].connection.set_congestion(congestion);
     }
 
-    /// Another address at which the stack is.
+    /// Adds an address of the stack.
     pub fn add_address(&mut self, address: IpAddr) {
         if !self.device_gone && !self.addresses.contains(&address) {
             self.addresses.push(address);
         }
     }
 
-    /// The state and the local port of every connection.
+    /// Returns the state and the local port of every connection.
     pub fn states(&self) -> impl Iterator<Item = (State, u16)> {
         let sockets = self.sockets.iter().map(|(_, socket)| socket);
         sockets.map(|socket| (socket.connection.state(), socket.pair().local.port))

@@ -16,12 +16,12 @@ pub(crate) struct Ring {
 const LEAST: usize = 2048;
 
 impl Ring {
-    /// What it takes of memory, in octets.
+    /// Returns how many octets of memory it takes.
     pub(crate) fn allocated(&self) -> usize {
         self.octets.len()
     }
 
-    /// Gives its memory back; nothing in it is needed any more.
+    /// Gives its memory back. Nothing in it is needed any more.
     pub(crate) fn release(&mut self) {
         self.octets = Vec::new();
     }
@@ -71,7 +71,7 @@ impl Ring {
         self.octets[..second.len()].copy_from_slice(second);
     }
 
-    /// The octets of `span`, all of which must have been put there; in two pieces where they run
+    /// Returns the octets of `span`, all of which must have been put there; in two pieces where they run
     /// over the end.
     #[inline]
     pub(crate) fn slices(&self, span: Span) -> (&[u8], &[u8]) {

@@ -47,7 +47,7 @@ impl Secrets {
         }
     }
 
-    /// Where the numbers of a new connection begin. `ISN = M + F(localip, localport, remoteip,
+    /// Computes where the numbers of a new connection begin. `ISN = M + F(localip, localport, remoteip,
     /// remoteport, secretkey)` (RFC 6528, section 3), where M is the timer of four microseconds; the
     /// timestamps' offset is another part of the same hash (RFC 7323, section 7.1).
     pub(crate) fn numbers(&self, now: Instant, local: &Endpoint, remote: &Endpoint) -> Numbers {
@@ -61,7 +61,7 @@ impl Secrets {
         }
     }
 
-    /// A port for a connection from `local` (whose port does not matter) to `remote`, for which
+    /// Chooses a port for a connection from `local` (whose port does not matter) to `remote`, for which
     /// `is_free`; `None` if all are taken. RFC 6056, section 3.3.3: a hash gives each destination
     /// its own place to begin.
     pub(crate) fn ephemeral_port(

@@ -25,8 +25,8 @@ pub(crate) struct Socket {
     pub(super) send: Ring,
     /// What arrived and is not read.
     pub(super) receive: Ring,
-    /// The receive buffer's first size in octets: beyond it and its present size no octet further than this beyond the last one read has
-    /// a place.
+    /// The receive buffer's first size in octets. An octet farther beyond the last one read than both this and
+    /// the present size has no place.
     pub(super) receive_limit: u64,
     pub(super) owner: Owner,
     /// How the connection ended, if not by both sides' FIN.
@@ -137,7 +137,7 @@ impl Socket {
         }
     }
 
-    /// The connection ends before its time, unless it has ended already.
+    /// Ends the connection before its time, unless it has ended already.
     pub(super) fn ends(&mut self, fate: Fate) {
         if self.fate.is_none() {
             self.fate = Some(fate);
@@ -162,7 +162,7 @@ impl Socket {
         }
     }
 
-    /// The engine's segment for a header that arrived.
+    /// Returns the engine's segment for a header that arrived.
     #[inline]
     pub(super) fn incoming(&self, header: &Header, len: usize) -> Segment {
         let numbering = Numbering {
@@ -177,7 +177,7 @@ impl Socket {
         numbering.segment(header, len, near)
     }
 
-    /// The part of `span` for which the receive buffer has a place.
+    /// Returns the part of `span` for which the receive buffer has a place.
     #[inline]
     pub(super) fn within_buffer(&self, span: Span) -> Span {
         let receiver = self.connection.receiver();
@@ -186,7 +186,7 @@ impl Socket {
         Span::new(span.start.max(read), span.end.min(read + limit))
     }
 
-    /// How far the receive buffer holds anything.
+    /// Returns how far the receive buffer holds anything.
     #[inline]
     pub(super) fn received_up_to(&self) -> Offset {
         let receiver = self.connection.receiver();
@@ -210,7 +210,7 @@ impl Socket {
         self.receive.put(span.start, octets);
     }
 
-    /// Octets of memory that its buffers take.
+    /// Returns how many octets of memory its buffers take.
     pub(super) fn allocated(&self) -> usize {
         self.send.allocated() + self.receive.allocated()
     }

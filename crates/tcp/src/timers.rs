@@ -17,7 +17,7 @@ pub(crate) struct Timers {
 const PER_SOCKET: usize = 8;
 
 impl Timers {
-    /// When the first alarm goes off; `FAR_FUTURE` if none is set.
+    /// Returns when the first alarm goes off; `FAR_FUTURE` if none is set.
     #[inline]
     pub(crate) fn first(&self) -> Instant {
         self.alarms
@@ -37,7 +37,7 @@ impl Timers {
         earlier
     }
 
-    /// How many alarms there are.
+    /// Returns how many alarms there are.
     pub(crate) fn len(&self) -> usize {
         self.alarms.len()
     }

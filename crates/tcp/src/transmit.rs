@@ -54,7 +54,7 @@ const BATCH: usize = 64 * 1024;
 
 impl Queue {
     /// Queues a segment; `join` lets it be part of the packet before it, where it continues that.
-    /// Gives whether it is a packet of its own.
+    /// Returns whether it is a packet of its own.
     #[inline]
     pub(super) fn push(&mut self, key: usize, segment: Segment, join: bool) -> bool {
         if join
@@ -87,7 +87,7 @@ impl Queue {
 }
 
 impl Run {
-    /// Whether the segment may be part of the same packet.
+    /// Returns whether the segment may be part of the same packet.
     #[inline]
     fn takes(&self, key: usize, segment: &Segment) -> bool {
         let first = &self.first;
@@ -105,7 +105,7 @@ impl Run {
             && segment.options == first.options
     }
 
-    /// What is still to be sent of it, as one segment: what was acknowledged meanwhile is in the
+    /// Returns what is still to be sent of it, as one segment: what was acknowledged meanwhile is in the
     /// ring no longer. `None` if that is all.
     #[inline]
     fn left(&self, una: Offset) -> Option<Segment> {
@@ -131,7 +131,7 @@ const MOST_PAYLOAD: u32 = u16::MAX as u32 - 120;
 const MOST_ANSWERS: usize = 4096;
 
 impl Core {
-    /// Whether packets wait to be sent.
+    /// Returns whether packets wait to be sent.
     #[must_use]
     #[inline]
     pub fn has_packets(&self) -> bool {

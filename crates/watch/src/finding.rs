@@ -93,7 +93,7 @@ impl Finding {
         }
     }
 
-    /// The case that advice is asked about.
+    /// Returns the case that advice is asked about.
     #[must_use]
     pub fn case(&self) -> Case {
         let mut case = Case::new(self.kind, self.sender());
@@ -107,7 +107,7 @@ impl Finding {
     }
 }
 
-/// Which side `connection`'s local end is, by the ports alone: the server has the lower one.
+/// Returns which side `connection`'s local end is, by the ports alone: the server has the lower one.
 pub(crate) fn side(connection: &Connection) -> Side {
     match connection.local.port() < connection.remote.port() {
         true => Side::Server,

@@ -211,7 +211,7 @@ impl Judge {
 }
 
 impl Talk {
-    /// What a hold was, now that it is known what came after it.
+    /// Returns what a hold was, now that it is known what came after it.
     fn settle(
         &mut self,
         hold: Hold,
@@ -328,7 +328,7 @@ fn late_finding(late: &LateAck, mss: u32) -> Finding {
     }
 }
 
-/// Whether the program ended the hold by itself, without having waited: it filled the segment, ended its
+/// Returns whether the program ended the hold by itself, without having waited: it filled the segment, ended its
 /// cork by a write, or took its cork away or closed as soon as a busy host lets it.
 fn is_own(hold: &Hold) -> bool {
     let at_once = hold.end_ns - hold.start_ns < REACTION_NS;

@@ -98,7 +98,7 @@ impl Live {
         }
     }
 
-    /// The source's name in the output: `kernel` or `packets`.
+    /// Returns the source's name in the output: `kernel` or `packets`.
     #[must_use]
     pub fn name(&self) -> &'static str {
         match self.from {
@@ -107,7 +107,7 @@ impl Live {
         }
     }
 
-    /// What is asked, and why not the kernel where that was wished for.
+    /// Returns what is asked, and why not the kernel where that was wished for.
     #[must_use]
     pub fn describe(&self) -> String {
         match (&self.from, &self.instead) {
@@ -121,7 +121,7 @@ impl Live {
         }
     }
 
-    /// Whether findings say by the handshake which side is the server.
+    /// Returns whether findings say by the handshake which side is the server.
     #[must_use]
     pub fn knows_sides(&self) -> bool {
         matches!(self.from, Origin::Packets(_))
@@ -135,7 +135,7 @@ impl Live {
         }
     }
 
-    /// What was seen and accuses nobody; of packets nothing is counted here.
+    /// Returns what was seen and accuses nobody; of packets nothing is counted here.
     #[must_use]
     pub fn excused(&self) -> &Excused {
         &self.judge.excused

@@ -142,7 +142,7 @@ impl Row {
         }
     }
 
-    /// The cost that `share` (0 to 1) of the stalls do not exceed, in nanoseconds.
+    /// Returns the cost that `share` (0 to 1) of the stalls do not exceed, in nanoseconds.
     #[must_use]
     pub fn cost_at(&self, share: f64) -> i64 {
         self.costs_us.value_at_quantile(share) as i64 * 1000
@@ -206,7 +206,7 @@ impl Summary {
             .add(finding);
     }
 
-    /// The rows that accuse somebody, the costliest first.
+    /// Returns the rows that accuse somebody, the costliest first.
     #[must_use]
     pub fn rows(&self) -> Vec<(&Key, &Row)> {
         let mut rows: Vec<_> = self.rows.iter().filter(|(_, row)| row.count > 0).collect();

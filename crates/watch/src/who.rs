@@ -137,7 +137,7 @@ pub struct Processes {
 }
 
 impl Processes {
-    /// The process of `writer`.
+    /// Returns the process of `writer`.
     pub fn of(&mut self, writer: &Writer) -> &Process {
         // A process number that is used again comes with another name, as a rule; a program that is
         // replaced (execve) does, too.
@@ -156,7 +156,7 @@ impl Processes {
 }
 
 impl Processes {
-    /// Which side `writer`'s end of the connection is: where somebody listens there is the server; else,
+    /// Returns which side `writer`'s end of the connection is: where somebody listens there is the server; else,
     /// as the listener may be gone or on another host, the end with the lower port is taken for it.
     pub fn side(&mut self, writer: &Writer, connection: &Connection) -> Side {
         let local = (connection.netns, connection.local.port());
@@ -179,7 +179,7 @@ impl Processes {
     }
 }
 
-/// The ports at which somebody listens in the network namespace of `pid`.
+/// Returns the ports at which somebody listens in the network namespace of `pid`.
 fn listening_ports(pid: u32) -> HashSet<u16> {
     let mut ports = HashSet::new();
     for file in ["tcp", "tcp6"] {
@@ -233,7 +233,7 @@ fn look_up(writer: &Writer, user: String) -> Process {
     }
 }
 
-/// What an interpreter was told to run.
+/// Returns what an interpreter was told to run.
 fn script(name: &str, arguments: &[u8]) -> Option<String> {
     let interprets = [
         "python", "ruby", "node", "java", "perl", "php", "beam.smp", "bash", "sh",

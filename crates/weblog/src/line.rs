@@ -73,7 +73,7 @@ pub fn parse(line: &[u8]) -> Result<Response, Unreadable> {
     Ok(Response { time, body })
 }
 
-/// The time, and what follows it and a space. The brackets of an IPv6 address or of a user's name
+/// Returns the time, and the rest of the line behind it. The brackets of an IPv6 address or of a user's name
 /// hold no time.
 fn time(line: &[u8]) -> Option<(i64, &[u8])> {
     memchr_iter(b'[', line).find_map(|at| {
@@ -116,7 +116,7 @@ fn seconds(time: &[u8; TIME.len()]) -> Option<i64> {
     Some(offset.to_timestamp(local).ok()?.as_second())
 }
 
-/// The request without its quotes, the status, and what follows both and a space.
+/// Returns the request without its quotes, the status, and the rest of the line behind them.
 ///
 /// The request ends at the first quote that is not escaped and has a status after it: Apache escapes
 /// quotes within it, older servers do not.
@@ -141,7 +141,7 @@ fn request(quoted: &[u8]) -> Option<(&[u8], [u8; 3], &[u8])> {
     })
 }
 
-/// The size, 0 for `-`; what follows it is the line's end or a space.
+/// Returns the size, 0 for `-`; what follows it is the line's end or a space.
 fn size(rest: &[u8]) -> Option<u64> {
     let end = memchr(b' ', rest).unwrap_or(rest.len());
     match rest[..end].trim_ascii_end() {

@@ -123,7 +123,7 @@ impl Survey {
         self.lines - self.unreadable
     }
 
-    /// How often each size was sent, the smallest first.
+    /// Returns how often each size was sent, the smallest first.
     #[must_use]
     pub fn sizes(&self) -> Vec<(u64, u64)> {
         let mut sizes: Vec<_> = self
@@ -156,7 +156,7 @@ fn read_as_far_as_it_goes(source: &mut impl Read, into: &mut [u8]) -> io::Result
     Ok(known)
 }
 
-/// A log holds what strangers sent: nothing of it may steer a terminal.
+/// Returns the line without control characters, because a log holds what strangers sent and must not steer a terminal.
 fn printable(line: &[u8]) -> String {
     let text = String::from_utf8_lossy(&line[..line.len().min(4 * SHOWN)]);
     let mut shown: String = text

@@ -43,7 +43,7 @@ impl Sum {
         Self(self.0 + number.to_be() as u64)
     }
 
-    /// The 16-bit sum, not inverted: what a device that finishes the checksum wants to find in its
+    /// Returns the 16-bit sum, not inverted: what a device that finishes the checksum wants to find in its
     /// place. Octets are in network order.
     #[must_use]
     #[inline]
@@ -55,7 +55,7 @@ impl Sum {
         (sum as u16).to_ne_bytes()
     }
 
-    /// The checksum: the sum inverted.
+    /// Returns the checksum: the sum inverted.
     #[must_use]
     #[inline]
     pub const fn checksum(self) -> [u8; 2] {
@@ -63,7 +63,7 @@ impl Sum {
         [!high, !low]
     }
 
-    /// Whether octets that include their checksum are as they were sent.
+    /// Returns whether octets that include their checksum are as they were sent.
     #[must_use]
     #[inline]
     pub const fn is_right(self) -> bool {
@@ -71,7 +71,7 @@ impl Sum {
     }
 }
 
-/// The pseudo-header's sum. It is the same for IPv4 and, in its mapped form, for IPv6 but for the
+/// Returns the pseudo-header's sum. It is the same for IPv4 and, in its mapped form, for IPv6 but for the
 /// prefix `ffff`, which adds nothing to a ones' complement sum.
 #[inline]
 pub(crate) fn pseudo_header(source: &Endpoint, destination: &Endpoint, tcp_len: usize) -> Sum {

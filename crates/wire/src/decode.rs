@@ -20,7 +20,7 @@ pub struct Segment {
     pub destination: Endpoint,
     /// Sequence number of the first byte of payload (or of SYN or FIN).
     pub seq: u32,
-    /// Acknowledgement number; meaningful if [`Flags::ACK`] is set.
+    /// Acknowledgment number; meaningful if [`Flags::ACK`] is set.
     pub ack: u32,
     /// The flag bits.
     pub flags: Flags,
@@ -44,7 +44,7 @@ pub struct Around {
 }
 
 impl Around {
-    /// The first bytes of the payload, at most eight, as far as they were captured.
+    /// Returns the first bytes of the payload, at most eight, as far as they were captured.
     #[inline]
     #[must_use]
     pub fn head(&self) -> &[u8] {
@@ -147,7 +147,7 @@ fn ether_type(bytes: Bytes<'_>, mut at: usize, depth: u8) -> Look {
     Err(Unread::NoTcp)
 }
 
-/// An IP packet.
+/// Reads an IP packet.
 #[inline]
 fn ip(bytes: Bytes<'_>, depth: u8) -> Look {
     match bytes.data.first().ok_or(Unread::Cut)? >> 4 {
@@ -268,13 +268,13 @@ fn be16(bytes: &[u8], at: usize) -> Option<u16> {
     Some(u16::from_be_bytes([*bytes.get(at)?, *bytes.get(at + 1)?]))
 }
 
-/// The caller has checked that the bytes are there.
+/// Reads a number. The caller has checked that the bytes are there.
 #[inline]
 fn be32(bytes: &[u8], at: usize) -> u32 {
     u32::from_be_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]])
 }
 
-/// The caller has checked that the bytes are there.
+/// Reads a number. The caller has checked that the bytes are there.
 #[inline]
 fn be64(bytes: &[u8], at: usize) -> u64 {
     u64::from(be32(bytes, at)) << 32 | u64::from(be32(bytes, at + 4))

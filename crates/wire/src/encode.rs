@@ -13,7 +13,7 @@ use crate::options::{self, Options};
 use crate::packet::Header;
 use crate::sequence::Numbering;
 
-/// From where to where the packets of one direction go, and what of their headers that settles.
+/// Source and destination of the packets of one direction, and the header fields that follow from them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Path {
     source: Endpoint,
@@ -48,7 +48,7 @@ pub enum Checksum {
 pub struct FamiliesDiffer;
 
 impl Path {
-    /// The path from `source` to `destination`.
+    /// Returns the path from `source` to `destination`.
     ///
     /// # Errors
     ///
@@ -74,36 +74,36 @@ impl Path {
         })
     }
 
-    /// The class of service: the octet of DSCP and ECN, the latter left out (IP_TOS, IPV6_TCLASS; RFC
+    /// Sets the class of service: the octet of DSCP and ECN, the latter left out (IP_TOS, IPV6_TCLASS; RFC
     /// 2474). From 0, which it begins with, to 255.
     pub fn set_class(&mut self, class: u8) {
         self.class = class;
     }
 
-    /// Time to live or hop limit, from 1 to 255 (IP_TTL, IPV6_UNICAST_HOPS); it begins with 64.
+    /// Sets the time to live or hop limit, from 1 to 255 (IP_TTL, IPV6_UNICAST_HOPS); it begins with 64.
     pub fn set_ttl(&mut self, ttl: u8) {
         self.ttl = ttl.max(1);
     }
 
-    /// Where packets come from.
+    /// Returns where packets come from.
     #[must_use]
     pub fn source(&self) -> SocketAddr {
         self.source.into()
     }
 
-    /// Where packets go.
+    /// Returns where packets go.
     #[must_use]
     pub fn destination(&self) -> SocketAddr {
         self.destination.into()
     }
 
-    /// The Internet Protocol's version.
+    /// Returns the Internet Protocol's version.
     #[must_use]
     pub fn version(&self) -> Version {
         self.version
     }
 
-    /// Octets of the headers before the payload.
+    /// Returns how many octets the headers before the payload take.
     #[must_use]
     #[inline]
     pub fn headers_len(&self, options: &Options) -> usize {
@@ -186,7 +186,7 @@ impl Path {
 }
 
 impl Version {
-    /// Octets of the header, without options or extensions.
+    /// Returns how many octets the header takes, without options or extensions.
     #[must_use]
     #[inline]
     pub const fn header_len(self) -> usize {
@@ -198,7 +198,7 @@ impl Version {
 }
 
 impl Numbering {
-    /// The header for a segment of the engine's.
+    /// Returns the header for a segment of the engine's.
     #[must_use]
     #[inline]
     pub fn header(&self, segment: &Segment) -> Header {

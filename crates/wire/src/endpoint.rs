@@ -15,7 +15,7 @@ pub struct Endpoint {
 }
 
 impl Endpoint {
-    /// Of an address in its two halves.
+    /// Makes an endpoint of an address in its two halves.
     #[inline]
     pub(crate) fn of_bits(high: u64, low: u64, port: u16) -> Self {
         Self { high, low, port }
@@ -41,20 +41,20 @@ impl Endpoint {
         (self.low as u32).to_be_bytes()
     }
 
-    /// As IPv6 writes the address.
+    /// Returns the address as IPv6 writes it.
     #[inline]
     pub(crate) fn v6_octets(&self) -> [u8; 16] {
         (u128::from(self.high) << 64 | u128::from(self.low)).to_be_bytes()
     }
 
-    /// Whether the address is one of IPv4.
+    /// Returns whether the address is one of IPv4.
     #[must_use]
     #[inline]
     pub const fn is_ipv4(&self) -> bool {
         self.high == 0 && self.low >> 32 == V4_MAPPED >> 32
     }
 
-    /// The address as IP writes it.
+    /// Returns the address as IP writes it.
     #[must_use]
     pub fn address(&self) -> IpAddr {
         let bits = u128::from(self.high) << 64 | u128::from(self.low);

@@ -15,3 +15,8 @@ pub mod options;
 pub mod packet;
 pub mod sequence;
 pub mod tcpdump;
+
+/// Runs the example of the README.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

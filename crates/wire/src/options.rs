@@ -30,7 +30,7 @@ pub enum TcpOption {
     Other(u8),
 }
 
-/// The options in these octets, one after the other; damage ends the list.
+/// Returns the options in these octets, one after the other; damage ends the list.
 #[inline]
 pub fn read(octets: &[u8]) -> impl Iterator<Item = TcpOption> + '_ {
     Walk(octets)
@@ -105,7 +105,7 @@ pub fn read_all(octets: &[u8]) -> Options {
     all
 }
 
-/// Octets that [`write`] will take: a multiple of four, at most [`ROOM`].
+/// Returns how many octets [`write`] will take: a multiple of four, at most [`ROOM`].
 #[must_use]
 #[inline]
 pub fn len(options: &Options) -> usize {
@@ -116,7 +116,8 @@ pub fn len(options: &Options) -> usize {
     }
 }
 
-/// All but SACK blocks, each padded to four octets with NOPs as RFC 7323, appendix A does.
+/// Returns how many octets all options but SACK blocks take, each padded to four octets with NOPs as RFC 7323,
+/// appendix A, does.
 #[inline]
 fn fixed_len(options: &Options) -> usize {
     4 * usize::from(options.mss.is_some())
@@ -181,7 +182,7 @@ impl Writer<'_> {
     }
 }
 
-/// The caller has checked that the octets are there.
+/// Returns the caller has checked that the octets are there.
 #[inline]
 fn be32(octets: &[u8], at: usize) -> u32 {
     u32::from_be_bytes([octets[at], octets[at + 1], octets[at + 2], octets[at + 3]])

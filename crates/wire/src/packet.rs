@@ -81,7 +81,7 @@ pub fn read(packet: &[u8], verify: Verify) -> Result<Packet<'_>, Refused> {
     }
 }
 
-/// Whether the packet looks as if it were a TCP segment with PSH, whose sender has no more to send.
+/// Returns whether the packet looks as if it were a TCP segment with PSH, whose sender has no more to send.
 /// Nothing is verified, and behind IPv6's extension headers it does not look.
 #[must_use]
 #[inline]
@@ -210,7 +210,7 @@ pub struct Near {
 }
 
 impl Numbering {
-    /// The engine's segment for a header with `len` octets of payload that came in; the numbering
+    /// Returns the engine's segment for a header with `len` octets of payload that came in; the numbering
     /// is its sender's.
     #[must_use]
     #[inline]

@@ -9,26 +9,26 @@ pub struct Sequence {
 }
 
 impl Sequence {
-    /// The numbering whose SYN carries `initial` (ISS or IRS, RFC 9293, section 3.3.1).
+    /// Returns the numbering whose SYN carries `initial` (ISS or IRS, RFC 9293, section 3.3.1).
     #[must_use]
     pub const fn new(initial: u32) -> Self {
         Self { initial }
     }
 
-    /// The SYN's number.
+    /// Returns the SYN's number.
     #[must_use]
     pub const fn initial(self) -> u32 {
         self.initial
     }
 
-    /// The number that stands on the wire for `offset`.
+    /// Returns the number that stands on the wire for `offset`.
     #[must_use]
     #[inline]
     pub const fn number(self, offset: Offset) -> u32 {
         self.initial.wrapping_add(offset.low_bits())
     }
 
-    /// The offset nearest to `near` that has this number: within 2^31 either way, as sequence
+    /// Returns the offset nearest to `near` that has this number: within 2^31 either way, as sequence
     /// numbers are compared (RFC 9293, section 3.4). It may lie before the SYN.
     #[must_use]
     #[inline]

@@ -38,7 +38,7 @@ impl Kept {
         })
     }
 
-    /// Whether the text takes the place of the results.
+    /// Returns whether the text takes the place of the results.
     pub(crate) fn goes_to_stdout(&self) -> bool {
         matches!(self.trace, Some(TraceTo::Stdout))
     }

@@ -29,7 +29,7 @@ pub(crate) enum CaptureAt {
 }
 
 impl CaptureAt {
-    /// The host, where the data is `sender`'s.
+    /// Returns the host, where the data is `sender`'s.
     pub(crate) fn side(self, sender: Side) -> Side {
         match self {
             Self::Sender => sender,
@@ -108,7 +108,7 @@ fn ends(frame: &Carried) -> [SocketAddr; 2] {
 struct Scales(BTreeMap<(u32, u32), [Option<u8>; 2]>);
 
 impl Scales {
-    /// The shift of the window of this frame's sender.
+    /// Returns the shift of the window of this frame's sender.
     fn shift(&mut self, from: Side, frame: &Carried) -> u8 {
         let key = (frame.socket, frame.generation);
         if frame.segment.flags.has(Flags::SYN) {

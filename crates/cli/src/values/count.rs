@@ -4,7 +4,7 @@ use std::fmt::Display;
 use std::ops::RangeInclusive;
 use std::str::FromStr;
 
-/// A parser for numbers in `range`.
+/// Returns a parser for numbers in `range`.
 pub(crate) fn count<T>(range: RangeInclusive<T>) -> impl Fn(&str) -> Result<T, String> + Clone
 where
     T: Copy + Display + FromStr + PartialOrd,

@@ -90,7 +90,7 @@ pub(crate) fn shown_ack_timer(timer: &AckTimer) -> String {
     format!("{kind}:{}ms", length.as_secs_f64() * 1e3)
 }
 
-/// A typed length of time as the simulator has it.
+/// Returns a typed length of time as the simulator has it.
 pub(crate) fn virtual_time(length: Duration) -> VirtualDuration {
     VirtualDuration::from_nanos(u64::try_from(length.as_nanos()).expect("durations end at 60 s"))
 }

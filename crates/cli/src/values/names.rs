@@ -9,12 +9,12 @@ use clap::error::{ContextKind, ContextValue, Error, ErrorKind};
 pub(crate) struct Names<T: 'static>(Vec<(&'static str, &'static str, T)>);
 
 impl<T> Names<T> {
-    /// Each name with a line of help and what it stands for.
+    /// Returns each name with a line of help and what it stands for.
     pub(crate) fn new(list: impl IntoIterator<Item = (&'static str, &'static str, T)>) -> Self {
         Self(list.into_iter().collect())
     }
 
-    /// The name that is most like `typed`, if any is like it at all.
+    /// Returns the name that is most like `typed`, if any is like it at all.
     fn nearest(&self, typed: &str) -> Option<&'static str> {
         let likeness = |name: &str| strsim::normalized_damerau_levenshtein(typed, name);
         self.0

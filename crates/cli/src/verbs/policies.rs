@@ -62,7 +62,7 @@ pub(crate) fn run(args: &Args) -> Result<Done, Failure> {
     terminal::print(text.as_bytes())
 }
 
-/// Every policy, as rows of docs/tables.md.
+/// Returns every policy, as rows of docs/tables.md.
 pub(crate) fn rows() -> Rows {
     let mut rows = Rows::of(&schemas::POLICIES);
     for it in listed() {

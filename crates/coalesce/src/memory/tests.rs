@@ -4,7 +4,7 @@ use std::vec::Vec;
 use super::*;
 use crate::debt::GRACE;
 
-/// A socket living through intervals of so many writes of 100 bytes each; what became of them?
+/// Plays a socket through intervals of so many writes of 100 bytes each, and returns what became of them.
 fn decided(memory: &mut Memory, rules: &Rules, intervals: &[usize]) -> Vec<Vec<Decision>> {
     let interval = |memory: &mut Memory, writes: usize| {
         (0..writes)
@@ -39,7 +39,7 @@ fn segments(answer: &[Decision]) -> usize {
     ended + usize::from(answer.last() == Some(&Decision::Hold))
 }
 
-/// A socket that has been seen to write twice.
+/// Returns a socket that has been seen to write twice.
 fn chatty(rules: &Rules) -> Memory {
     let mut memory = Memory::default();
     held(&mut memory, rules, &[2]);
@@ -143,7 +143,7 @@ fn no_pattern_of_answers_costs_a_segment_in_sixty_five() {
     }
 }
 
-/// A service's connections, one after the other, each living through these intervals; whether the
+/// Plays a service's connections, one after the other, each through these intervals; returns whether the
 /// first write of each was held.
 fn first_held(habit: &mut Habit, connections: usize, intervals: &[usize]) -> Vec<bool> {
     let rules = Rules::default();

@@ -9,7 +9,7 @@ use crate::flow::half::{Half, Mark};
 use crate::hold::Hold;
 use crate::vocabulary::ms;
 
-/// The pause that ends the first flight after an idle period, if it is the window's.
+/// Returns the pause that ends the first flight after an idle period, if it is the window's.
 pub(crate) fn pause(
     half: &Half,
     segment: &Segment,

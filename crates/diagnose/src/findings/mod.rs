@@ -40,7 +40,7 @@ fn words(kind: Kind) -> &'static Words {
     }
 }
 
-/// The kind of a hold released by a late ACK or by a timer; none if the window explains it.
+/// Returns the kind of a hold released by a late ACK or by a timer; none if the window explains it.
 pub(crate) fn classify(hold: &Hold, half: &Half) -> Option<Kind> {
     type Rule = fn(&Hold, &Half) -> bool;
     let rules: [(Kind, Rule); 7] = [
@@ -139,31 +139,31 @@ impl Finding {
             .is_none_or(|h| h.off_ns <= blur_ns.max(odds::FINEST_NS))
     }
 
-    /// The reasons in plain words, one sentence each.
+    /// Returns the reasons in plain words, one sentence each.
     #[must_use]
     pub fn evidence(&self) -> Vec<String> {
         (words(self.kind).evidence)(self)
     }
 
-    /// What the sender does: a verb phrase for the first sentence.
+    /// Returns what the sender does: a verb phrase for the first sentence.
     #[must_use]
     pub fn habit(&self) -> String {
         (words(self.kind).habit)(self)
     }
 
-    /// The cure in few words, for the first sentence.
+    /// Returns the cure in few words, for the first sentence.
     #[must_use]
     pub fn cure(&self) -> String {
         advice::headline(&self.case())
     }
 
-    /// What can be changed at both ends.
+    /// Returns what can be changed at both ends.
     #[must_use]
     pub fn advice(&self) -> Advice {
         Advice::of(&self.case())
     }
 
-    /// What it cost.
+    /// Returns what it cost.
     #[must_use]
     pub fn cost(&self) -> Cost {
         match &self.facts {
@@ -208,7 +208,7 @@ fn cost_ns(kind: Kind, hold: &Hold, rtt_ns: i64) -> i64 {
     }
 }
 
-/// What a sender does whose second piece waits for the ACK of the first.
+/// Returns what a sender does whose second piece waits for the ACK of the first.
 fn pieces_habit(hold: &Hold) -> String {
     let (first, second) = (hold.trigger_len, hold.held_len);
     match hold.pieces {
@@ -221,7 +221,7 @@ fn pieces_habit(hold: &Hold) -> String {
     }
 }
 
-/// The sentences that every release by a late ACK shares.
+/// Returns the sentences that every release by a late ACK shares.
 fn release_evidence(finding: &Finding, first: String) -> Vec<String> {
     let Some(hold) = finding.hold() else {
         return Vec::new();

@@ -94,7 +94,7 @@ impl Connection {
         }
     }
 
-    /// True if the segment opens another connection on the same four-tuple.
+    /// Returns true if the segment opens another connection on the same four-tuple.
     #[inline]
     pub(crate) fn is_reuse(&self, segment: &Segment, from: usize) -> bool {
         segment.flags.any(Flags::SYN)
@@ -397,7 +397,7 @@ impl Connection {
         }
     }
 
-    /// The first flight after an idle period ends with its first acknowledgement; true if the
+    /// The first flight after an idle period ends with its first acknowledgment; true if the
     /// window that idleness had cut is what it waited for.
     fn ends_first_flight(
         &mut self,
@@ -512,14 +512,14 @@ impl Connection {
         }
     }
 
-    /// What was suspected of a direction and not corroborated by the rest of the connection.
+    /// Returns what was suspected of a direction and not corroborated by the rest of the connection.
     pub(crate) fn suspects(&self, from: usize) -> impl Iterator<Item = Finding> + '_ {
         let story = self.story.iter();
         let held = story.flat_map(move |story| story.suspects(from));
         held.map(move |(kind, hold)| Finding::of_hold(self, from, *kind, hold, Tier::Possible))
     }
 
-    /// What was held though nobody was seen to wait, if it is beyond accident that it was held.
+    /// Returns what was held though nobody was seen to wait, if it is beyond accident that it was held.
     pub(crate) fn unwatched(&self, from: usize) -> Tally {
         let judge = Judge {
             half: &self.halves[from],
@@ -535,7 +535,7 @@ impl Connection {
         }
     }
 
-    /// What may be said to be possible, and never more.
+    /// Returns what may be said to be possible, and never more.
     pub(crate) fn doubtful(&self, from: usize) -> impl Iterator<Item = Finding> + '_ {
         let story = self.story.iter();
         let held = story.flat_map(move |story| story.doubtful(from));

@@ -18,7 +18,7 @@ struct Print {
 }
 
 impl Copies {
-    /// True if the same frame came a moment ago; takes note of it.
+    /// Returns true if the same frame came a moment ago; takes note of it.
     #[inline]
     pub(crate) fn has(
         &mut self,

@@ -45,7 +45,7 @@ impl Connection {
         }
     }
 
-    /// Which end is the client: by the SYN, else by the ports, of which the lower is the service's.
+    /// Returns which end is the client: by the SYN, else by the ports, of which the lower is the service's.
     pub(crate) fn client(&self) -> usize {
         if let Some(client) = self.client {
             return usize::from(client);
@@ -66,13 +66,13 @@ impl Connection {
         }
     }
 
-    /// What the two programs speak, by their first bytes, else by the server's port.
+    /// Returns what the two programs speak, by their first bytes, else by the server's port.
     pub(crate) fn protocol(&self) -> Option<Protocol> {
         let server = self.ends.ends[1 - self.client()].port;
         self.protocol.or_else(|| Protocol::by_port(server))
     }
 
-    /// What the last segment of a half and the one that follows it were to the programs.
+    /// Returns what the last segment of a half and the one that follows it were to the programs.
     pub(crate) fn pieces(&self, from: usize, next: &Around, next_len: u32) -> Pieces {
         let half = &self.halves[from];
         let protocol = self.protocol();

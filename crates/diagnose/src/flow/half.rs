@@ -34,9 +34,9 @@ pub(crate) struct Half {
     /// Bytes and MSS-sized units sent since everything was last acknowledged.
     pub(crate) flight: u32,
     pub(crate) flight_segments: u32,
-    /// The flight that the last acknowledgement completed, in bytes.
+    /// The flight that the last acknowledgment completed, in bytes.
     pub(crate) released_flight: u32,
-    /// How long before the acknowledgement of all of that flight a part of it was first, in nanoseconds.
+    /// How long before the acknowledgment of all of that flight a part of it was first, in nanoseconds.
     pub(crate) released_in_parts_ns: u32,
     /// When a part of what was sent was acknowledged first, in nanoseconds since the epoch.
     part_ns: i64,
@@ -45,16 +45,16 @@ pub(crate) struct Half {
     pub(crate) max_len: u32,
     /// The last new data sent.
     pub(crate) sent: Mark,
-    /// The acknowledgement that last moved `acked`.
+    /// The acknowledgment that last moved `acked`.
     pub(crate) release: Release,
-    /// The last short segment, and the pure acknowledgement of it.
+    /// The last short segment, and the pure acknowledgment of it.
     pub(crate) short: ShortOne,
-    /// The shortest time from data to its acknowledgement; the handshake's; and a typical one of
-    /// acknowledgements that RFC 1122 does not let wait (two full segments and more).
+    /// The shortest time from data to its acknowledgment; the handshake's; and a typical one of
+    /// acknowledgments that RFC 1122 does not let wait (two full segments and more).
     pub(crate) ack_min_ns: u32,
     pub(crate) handshake_ns: u32,
     pub(crate) prompt_ns: u32,
-    /// Typical wait of pure acknowledgements that came late.
+    /// Typical wait of pure acknowledgments that came late.
     pub(crate) delayed_ns: u32,
     /// Time that the receiver's link takes for a byte, in 1/16 ns, by the ACKs within flights.
     pub(crate) pace: u32,
@@ -91,8 +91,8 @@ pub(crate) struct Half {
     pub(crate) spoke: bool,
     /// Time to live of its SYN; 0 if none was seen.
     pub(crate) ttl: u8,
-    /// Segments that left between the connection's first acknowledgements, how many such rounds
-    /// there were, and segments since the last acknowledgement.
+    /// Segments that left between the connection's first acknowledgments, how many such rounds
+    /// there were, and segments since the last acknowledgment.
     opening: [u8; 4],
     rounds: u8,
     since_ack: u8,
@@ -101,7 +101,7 @@ pub(crate) struct Half {
     head: [u8; 8],
     /// Segments since the peer last spoke.
     turn_segments: u8,
-    /// The largest flight behind which a short segment has waited for a prompt acknowledgement since the
+    /// The largest flight behind which a short segment has waited for a prompt acknowledgment since the
     /// congestion window can have been cut, in bytes.
     pub(crate) waited_flight: u32,
     /// The largest flight that was the first, or the first after an idle period, in bytes.
@@ -125,23 +125,23 @@ pub(crate) struct Half {
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct ShortOne {
     pub(crate) sent: Mark,
-    /// Its acknowledgement, if that carried nothing else.
+    /// Its acknowledgment, if that carried nothing else.
     pub(crate) acked: Mark,
     pub(crate) len: u32,
 }
 
-/// What kind of acknowledgement last arrived, seen from the data sender.
+/// What kind of acknowledgment last arrived, seen from the data sender.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Release {
     pub(crate) mark: Mark,
-    /// From the last data sent to this acknowledgement.
+    /// From the last data sent to this acknowledgment.
     pub(crate) wait_ns: i64,
-    /// From an acknowledgement of a part of the same flight, beyond what the link takes to carry the rest, in
+    /// From an acknowledgment of a part of the same flight, beyond what the link takes to carry the rest, in
     /// nanoseconds; 0 if there was none.
     pub(crate) step_ns: i64,
-    /// Bytes the receiver's window still allowed before this acknowledgement.
+    /// Bytes the receiver's window still allowed before this acknowledgment.
     pub(crate) room: u32,
-    /// The acknowledgement's own timestamp value.
+    /// The acknowledgment's own timestamp value.
     pub(crate) stamp: Option<u32>,
     /// It acknowledged all that was sent, and carried nothing else.
     pub(crate) pure: bool,
@@ -170,7 +170,7 @@ pub(crate) struct Tally {
     run: u32,
     pub(crate) in_long_runs: u32,
     pub(crate) long_run_bytes: u64,
-    /// Pure acknowledgements of this data and the MSS-sized units they covered.
+    /// Pure acknowledgments of this data and the MSS-sized units they covered.
     pub(crate) acks: u32,
     pub(crate) acked_segments: u32,
     pub(crate) delayed_acks: u32,
@@ -189,7 +189,7 @@ impl Tally {
         self.answers >= 2 && self.self_clocked == 0
     }
 
-    /// How long an answer takes on average, in nanoseconds; 0 if there was none.
+    /// Returns how long an answer takes on average, in nanoseconds; 0 if there was none.
     pub(crate) fn mean_answer_ns(&self) -> i64 {
         self.answer_ns / i64::from(self.answers.max(1))
     }
@@ -281,7 +281,7 @@ impl Default for Half {
 }
 
 impl Half {
-    /// The occasions of ACKs that came as soon as the path allows, or of late ones.
+    /// Returns the occasions of ACKs that came as soon as the path allows, or of late ones.
     pub(crate) fn odds_of(&self, prompt: bool) -> &Odds {
         match prompt {
             true => &self.prompt_odds,
@@ -311,7 +311,7 @@ impl Half {
     }
 
     /// This segment acknowledges data of the peer's for the first time, and that came so short a time before
-    /// the last acknowledgement that the segment may as well be the answer to it.
+    /// the last acknowledgment that the segment may as well be the answer to it.
     pub(crate) fn may_answer(&self, segment: &Segment) -> bool {
         if (segment.ack.wrapping_sub(self.heard) as i32) <= 0 {
             return false;
@@ -341,13 +341,13 @@ impl Half {
             && self.peak_flight >= open + payload
     }
 
-    /// The ACK that came last came as soon as the path allows, which only a handshake tells.
+    /// Returns whether the ACK that came last came as soon as the path allows, which only a handshake tells.
     pub(crate) fn was_prompt(&self) -> bool {
         self.handshake_ns != u32::MAX
             && self.release.wait_ns - self.receiver_distance_ns().unwrap_or(0) < LATE_NS
     }
 
-    /// The same, to add to.
+    /// Returns the same, to add to.
     pub(crate) fn odds_of_mut(&mut self, prompt: bool) -> &mut Odds {
         match prompt {
             true => &mut self.prompt_odds,
@@ -381,7 +381,7 @@ impl Half {
         self.opening[0] == 1 && self.rounds <= 2
     }
 
-    /// An acknowledgement came: what was sent since the last one was sent upon that.
+    /// An acknowledgment came: what was sent since the last one was sent upon that.
     #[inline]
     fn note_round(&mut self) {
         if self.since_ack == 0 {
@@ -394,7 +394,7 @@ impl Half {
         self.since_ack = 0;
     }
 
-    /// What this end says of itself no distant host says: fewer hops left than any system begins with
+    /// Returns whether this end says of itself what no distant host says: fewer hops left than any system begins with
     /// and no path uses up, segments larger than its SYN allowed for, or an MSS that no way to it has.
     pub(crate) fn is_made_up(&self) -> bool {
         matches!(self.ttl, 1..=32)
@@ -426,7 +426,7 @@ impl Half {
         }
     }
 
-    /// How far queues on the way blur the round trip to the receiver: as far as its two measures
+    /// Returns how far queues on the way blur the round trip to the receiver: as far as its two measures
     /// differ and a little more, or by a quarter where there is only one.
     pub(crate) fn blur_ns(&self) -> i64 {
         let distance_ns = self.receiver_distance_ns().unwrap_or(0);
@@ -681,7 +681,7 @@ const LONGEST_TAIL_NS: i64 = 1_100_000_000;
 const SAME_NS: i64 = 1_000_000;
 /// As many tails in a row waited as long as the one before: a disk is not so punctual.
 const TAILS: u8 = 2;
-/// What came this long before an acknowledgement would have been answered before it, if at once.
+/// What came this long before an acknowledgment would have been answered before it, if at once.
 const CROSSED_NS: i64 = 5_000_000;
 /// ACKs of one flight that a host takes in together.
 const TOGETHER_NS: i64 = 200_000;
@@ -689,7 +689,7 @@ const TOGETHER_NS: i64 = 200_000;
 const ETHERNET_MSS: u16 = 1_460;
 /// RFC 9293, section 3.7.1: what a SYN without the option allows for.
 pub(crate) const DEFAULT_MSS: u16 = 536;
-/// An acknowledgement that took this long is worth a question. The shortest delayed-ACK timers
+/// An acknowledgment that took this long is worth a question. The shortest delayed-ACK timers
 /// in use are 10 ms (Windows Server); Linux has 40 ms, BSD 100 ms, Windows and Solaris up to 200.
 pub(crate) const LATE_NS: i64 = 10_000_000;
 /// A frame on its way through a host or a switch passes its two capture points within this time.

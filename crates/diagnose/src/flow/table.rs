@@ -14,7 +14,7 @@ pub(crate) struct Table {
     slots: Vec<Option<Connection>>,
     free: Vec<u32>,
     index: HashTable<u32>,
-    /// Ended ones stay for their last acknowledgements, which would else look like new ones.
+    /// Ended ones stay for their last acknowledgments, which would else look like new ones.
     closed: VecDeque<u32>,
     hand: usize,
     limit: usize,
@@ -36,7 +36,7 @@ impl Table {
         }
     }
 
-    /// The slot of a connection, made if there is none; `left` gets one that had to go for it.
+    /// Returns the slot of a connection, made if there is none; `left` gets one that had to go for it.
     #[inline]
     pub(crate) fn slot(&mut self, ends: &Ends, mark: Mark, left: impl FnOnce(Connection)) -> usize {
         let hash = hash(ends);
@@ -78,7 +78,7 @@ impl Table {
         std::mem::replace(old, fresh)
     }
 
-    /// A live connection by its number.
+    /// Returns a live connection by its number.
     pub(crate) fn find(&self, id: u32) -> Option<&Connection> {
         self.slots.iter().flatten().find(|c| c.id == id)
     }
@@ -167,7 +167,7 @@ fn is(slots: &[Option<Connection>], slot: u32, ends: &Ends) -> bool {
         .is_some_and(|c| c.ends == *ends)
 }
 
-/// Two rounds of folded multiplication: enough to spread addresses and ports.
+/// Hashes by two rounds of folded multiplication: enough to spread addresses and ports.
 ///
 /// The key is random per process so that a hostile capture cannot aim at one bucket.
 #[inline]

@@ -9,7 +9,7 @@ use crate::flow::half::tests::{changed, data, mark};
 const MS: i64 = 1_000_000;
 const MSS: u32 = 1000;
 
-/// A sender that sent 100 bytes and was told 40 ms later, by a pure ACK, that they arrived.
+/// Returns a sender that sent 100 bytes and was told 40 ms later, by a pure ACK, that they arrived.
 fn acknowledged() -> Half {
     changed(Half::default(), |half| {
         half.seen = true;
@@ -38,7 +38,7 @@ fn seen(pause: &Pause) -> &'static str {
     }
 }
 
-/// What the pause is of 200 bytes that left so long after the first.
+/// Returns what the pause is of 200 bytes that left so long after the first.
 fn after(half: &Half, at_ns: i64) -> &'static str {
     seen(&pause(
         half,

@@ -7,7 +7,7 @@ use crate::flow::half::tests::{changed, opened_with};
 
 const MS: i64 = 1_000_000;
 
-/// A sender behind a way of so many milliseconds that its handshake measured.
+/// Returns a sender behind a way of so many milliseconds that its handshake measured.
 fn behind(way_ms: u32) -> Half {
     changed(opened_with([4, 8, 0, 0]), |half| {
         half.handshake_ns = way_ms * 1_000_000;
@@ -27,7 +27,7 @@ fn judge(half: &Half) -> Judge<'_> {
     }
 }
 
-/// What is said of an ACK that took so long.
+/// Returns what is said of an ACK that took so long.
 fn said(half: &Half, ack_wait_ns: i64) -> String {
     let hold = Hold {
         ack_wait_ns,

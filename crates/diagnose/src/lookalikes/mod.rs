@@ -74,13 +74,13 @@ impl Lookalike {
         }
     }
 
-    /// The name in JSON and in tables, equal to the file's.
+    /// Returns the name in JSON and in tables, equal to the file's.
     #[must_use]
     pub fn name(self) -> &'static str {
         self.text().0
     }
 
-    /// Why it is not a stall of small segments, in plain words.
+    /// Returns why it is not a stall of small segments, in plain words.
     #[must_use]
     pub fn reason(self) -> &'static str {
         self.text().1
@@ -153,7 +153,7 @@ impl RuledOut {
         self.tallies[kind as usize]
     }
 
-    /// The first of them, in the order in which they were judged.
+    /// Returns the first of them, in the order in which they were judged.
     #[must_use]
     pub fn events(&self) -> &[Event] {
         &self.events

@@ -1,4 +1,4 @@
-//! The bytes took that long to cross a slow link; nobody delayed their acknowledgement.
+//! The bytes took that long to cross a slow link; nobody delayed their acknowledgment.
 
 pub(super) const NAME: &str = "slow-link";
 

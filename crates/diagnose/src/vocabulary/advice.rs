@@ -87,7 +87,7 @@ impl fmt::Display for Advice {
     }
 }
 
-/// What the cure is in few words, for a headline.
+/// Returns what the cure is in few words, for a headline.
 #[must_use]
 pub(crate) fn headline(case: &Case) -> String {
     let (sender, blame) = (case.sender, case.blame);
@@ -123,7 +123,7 @@ pub(crate) fn headline(case: &Case) -> String {
     }
 }
 
-/// Whether TCP_NODELAY ends a deadlock of buffers, in the words that `tinygram deadlock` uses too.
+/// Returns whether TCP_NODELAY ends a deadlock of buffers, in the words that `tinygram deadlock` uses too.
 fn nodelay_and_buffer(case: &Case) -> &'static str {
     match case.leaves_a_short_one() {
         true => "TCP_NODELAY helps only if more than one flight fits into it",
@@ -132,7 +132,7 @@ fn nodelay_and_buffer(case: &Case) -> &'static str {
 }
 
 impl Case {
-    /// True if what is held is less than a segment: then Nagle's algorithm is what holds it.
+    /// Returns true if what is held is less than a segment: then Nagle's algorithm is what holds it.
     fn leaves_a_short_one(&self) -> bool {
         self.held > 0 && self.mss > 0 && self.held < self.mss
     }

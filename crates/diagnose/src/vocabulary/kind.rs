@@ -61,13 +61,13 @@ impl Kind {
         Self::ALL.into_iter().find(|kind| kind.name() == name)
     }
 
-    /// True if a segment stood still; false for a habit that costs packets instead.
+    /// Returns true if a segment stood still; false for a habit that costs packets instead.
     #[must_use]
     pub fn is_stall(self) -> bool {
         self != Self::TinygramFlood
     }
 
-    /// True if the receiver's delayed ACK is what ended the wait, so that an ACK at once would
+    /// Returns true if the receiver's delayed ACK is what ended the wait, so that an ACK at once would
     /// have ended it earlier.
     #[must_use]
     pub fn waits_for_delayed_ack(self) -> bool {

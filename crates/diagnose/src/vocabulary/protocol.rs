@@ -103,7 +103,7 @@ impl Protocol {
         self.row().name
     }
 
-    /// True if a message of the protocol may begin with these bytes.
+    /// Returns true if a message of the protocol may begin with these bytes.
     #[must_use]
     pub fn begins(self, bytes: &[u8]) -> bool {
         (self.row().begins)(bytes)
@@ -150,7 +150,7 @@ impl Protocol {
         }
     }
 
-    /// True if the remedy is a setting of the usual program, and no change to its source.
+    /// Returns true if the remedy is a setting of the usual program, and no change to its source.
     #[must_use]
     pub fn has_setting(self) -> bool {
         matches!(self, Self::OpenVpn | Self::Vnc)

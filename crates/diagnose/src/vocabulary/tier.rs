@@ -26,7 +26,7 @@ impl Tier {
         }
     }
 
-    /// True if the finding accuses somebody: certain or likely.
+    /// Returns true if the finding accuses somebody: certain or likely.
     #[must_use]
     pub fn accuses(self) -> bool {
         self >= Self::Likely

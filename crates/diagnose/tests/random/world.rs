@@ -570,7 +570,7 @@ impl World {
 
 /// The shortest retransmission timeout; after a longer silence a window may have been cut.
 const IDLE_NS: u64 = 200_000_000;
-/// Acknowledgements closer together than this are taken in as one by many a host and capture point.
+/// Acknowledgments closer together than this are taken in as one by many a host and capture point.
 const APART_NS: u64 = 200_000;
 /// A run that goes on for longer has said what it has to say.
 const MOST_EVENTS: usize = 60_000;

@@ -5,7 +5,7 @@ use crate::options::{Options, SackBlocks};
 use crate::sender::Stamp;
 use crate::time::Instant;
 
-/// The MSS that a SYN's options offer, in octets. An offer of 0 is none: no segment would be so small.
+/// Returns the MSS that a SYN's options offer, in octets. An offer of 0 is none: no segment would be so small.
 pub(super) fn offered_mss(options: &Options) -> Option<u16> {
     options.mss.filter(|mss| *mss > 0)
 }
@@ -49,7 +49,7 @@ const SACK_OCTETS_PER_BLOCK: u32 = 8;
 const MSS_PER_BLOCK: usize = 48;
 
 impl Connection {
-    /// The options of a SYN; one that answers another repeats only what that one offered
+    /// Returns the options of a SYN; one that answers another repeats only what that one offered
     /// (RFC 7323, section 1.3; RFC 2018, section 2).
     pub(super) fn syn_options(&self, now: Instant) -> Options {
         let answering = self.state == State::SynReceived;

@@ -95,7 +95,7 @@ pub enum InvalidConfig {
 }
 
 impl Config {
-    /// A builder that begins with these rules.
+    /// Returns a builder that begins with these rules.
     pub fn to_builder(&self) -> ConfigBuilder {
         ConfigBuilder(self.clone())
     }
@@ -150,7 +150,7 @@ impl ConfigBuilder {
         self
     }
 
-    /// Whether MORE applies whatever the send policy: a runt is kept while its write has more to come.
+    /// Sets whether MORE applies whatever the send policy: a runt is kept while its write has more to come.
     pub fn more_in_every_variant(mut self, applies: bool) -> Self {
         self.0.sender.more_in_every_variant = applies;
         self
@@ -162,25 +162,25 @@ impl ConfigBuilder {
         self
     }
 
-    /// The congestion control.
+    /// Sets the congestion control.
     pub fn congestion(mut self, congestion: Congestion) -> Self {
         self.0.sender.congestion = congestion;
         self
     }
 
-    /// What an idle time does to the congestion window (RFC 5681, section 4.1).
+    /// Sets what an idle time does to the congestion window (RFC 5681, section 4.1).
     pub fn idle_restart(mut self, restart: IdleRestart) -> Self {
         self.0.sender.idle_restart = restart;
         self
     }
 
-    /// The congestion window after the handshake, in octets, at least 1 (RFC 6928: ten segments).
+    /// Sets the congestion window after the handshake, in octets, at least 1 (RFC 6928: ten segments).
     pub fn initial_cwnd(mut self, octets: u64) -> Self {
         self.0.sender.initial_cwnd = octets;
         self
     }
 
-    /// What the congestion window does not grow beyond, and the first slow start threshold, in octets,
+    /// Sets the largest congestion window, and the first slow start threshold, in octets,
     /// at least 1.
     pub fn cwnd_cap(mut self, octets: u64) -> Self {
         self.0.sender.cwnd_cap = octets;
@@ -193,44 +193,44 @@ impl ConfigBuilder {
         self
     }
 
-    /// When the receiver acknowledges.
+    /// Sets when the receiver acknowledges.
     pub fn ack_policy(mut self, policy: AckPolicy) -> Self {
         self.0.receiver.policy = policy;
         self
     }
 
-    /// How long an acknowledgment may wait (RFC 9293, section 3.8.6.3: less than 0.5 s).
+    /// Sets how long an acknowledgment may wait (RFC 9293, section 3.8.6.3: less than 0.5 s).
     pub fn ack_timer(mut self, timer: AckTimer) -> Self {
         self.0.receiver.timer = timer;
         self
     }
 
-    /// The largest window to advertise, in octets, from 1 to 2^30; without window scaling no more than
+    /// Sets the largest window to advertise, in octets, from 1 to 2^30; without window scaling no more than
     /// 65,535 of them are used (RFC 7323, section 2.3).
     pub fn window_cap(mut self, octets: u64) -> Self {
         self.0.receiver.window_cap = octets;
         self
     }
 
-    /// How writes reach the send buffer.
+    /// Sets how writes reach the send buffer.
     pub fn copy_rule(mut self, rule: CopyRule) -> Self {
         self.0.copy_rule = rule;
         self
     }
 
-    /// How long TIME-WAIT lasts (RFC 9293, section 3.4.2: four minutes).
+    /// Sets how long TIME-WAIT lasts (RFC 9293, section 3.4.2: four minutes).
     pub fn time_wait(mut self, length: Duration) -> Self {
         self.0.time_wait = length;
         self
     }
 
-    /// What the connection may use beyond RFC 9293's core.
+    /// Sets what the connection may use beyond RFC 9293's core.
     pub fn extensions(mut self, extensions: Extensions) -> Self {
         self.0.extensions = extensions;
         self
     }
 
-    /// The rules, if a connection can work with them.
+    /// Returns the rules, if a connection can work with them.
     ///
     /// # Errors
     ///

@@ -16,7 +16,7 @@ pub(super) struct Marks {
 }
 
 impl Connection {
-    /// What a SYN says of ECN (section 6.1.1).
+    /// Returns what a SYN says of ECN (section 6.1.1).
     pub(super) fn syn_ecn(&mut self, answering: bool) -> Flags {
         if answering {
             return Flags::NONE.with_if(self.agreed.ecn, Flags::ECE);
@@ -40,7 +40,7 @@ impl Connection {
         self.sender.permit_ecn(self.agreed.ecn);
     }
 
-    /// The segment without what only means something where ECN was agreed on.
+    /// Returns the segment without what only means something where ECN was agreed on.
     pub(super) fn without_ecn(&self, segment: &Segment) -> Segment {
         let flags = match self.agreed.ecn || segment.flags.has(Flags::SYN) {
             true => segment.flags,

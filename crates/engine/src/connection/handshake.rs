@@ -121,7 +121,7 @@ impl Connection {
         out.events.add(Events::CONNECTED);
     }
 
-    /// Whether this is the SYN that was answered before, with an ACK of this side's own.
+    /// Returns whether this is the SYN that was answered before, with an ACK of this side's own.
     pub(super) fn answers_our_syn(&self, segment: &Segment) -> bool {
         let both = Flags::SYN.with(Flags::ACK);
         segment.flags.has(both)

@@ -62,7 +62,7 @@ impl Connection {
         };
     }
 
-    /// What the connection's own timer is for.
+    /// Returns what the connection's own timer is for.
     pub(super) fn own_reason(&self) -> Reason {
         match self.state {
             State::TimeWait => Reason::TimeWait,

@@ -52,7 +52,7 @@ pub enum State {
 }
 
 impl State {
-    /// Whether the handshake is complete and the connection not gone.
+    /// Returns whether the handshake is complete and the connection not gone.
     #[must_use]
     pub fn synchronised(self) -> bool {
         !matches!(
@@ -61,13 +61,13 @@ impl State {
         )
     }
 
-    /// Whether the peer may still send data.
+    /// Returns whether the peer may still send data.
     #[must_use]
     pub fn receives(self) -> bool {
         matches!(self, Self::Established | Self::FinWait1 | Self::FinWait2)
     }
 
-    /// Whether the application may still write.
+    /// Returns whether the application may still write.
     #[must_use]
     pub fn sends(self) -> bool {
         matches!(self, Self::Established | Self::CloseWait)
@@ -130,7 +130,7 @@ pub struct Connection {
 }
 
 impl Connection {
-    /// A closed connection; [`Connection::connect`] or [`Connection::listen`] opens it.
+    /// Returns a closed connection; [`Connection::connect`] or [`Connection::listen`] opens it.
     #[must_use]
     pub fn new(config: &Config) -> Self {
         let mut receiver = Receiver::new(&config.receiver);
@@ -155,7 +155,7 @@ impl Connection {
         }
     }
 
-    /// A connection whose handshake is taken as done, with a peer that offers `peer_window` octets.
+    /// Returns a connection whose handshake is taken as done, with a peer that offers `peer_window` octets.
     ///
     /// The peer is one of the same kind: it agreed to every extension. Simulations start here where
     /// the handshake is not what is measured.
@@ -171,27 +171,27 @@ impl Connection {
         connection
     }
 
-    /// The state.
+    /// Returns the state.
     #[must_use]
     pub fn state(&self) -> State {
         self.state
     }
 
-    /// The sending half.
+    /// Returns the sending half.
     #[must_use]
     #[inline]
     pub fn sender(&self) -> &Sender {
         &self.sender
     }
 
-    /// The receiving half.
+    /// Returns the receiving half.
     #[must_use]
     #[inline]
     pub fn receiver(&self) -> &Receiver {
         &self.receiver
     }
 
-    /// What both SYNs agreed on.
+    /// Returns what both SYNs agreed on.
     #[must_use]
     pub fn agreement(&self) -> Agreement {
         Agreement {
@@ -321,7 +321,7 @@ impl Connection {
         }
     }
 
-    /// Octets of the write under way that are still to be copied.
+    /// Returns the octets of the write under way that are still to be copied.
     #[must_use]
     pub fn write_remaining(&self) -> u64 {
         self.write.map_or(0, |write| write.remaining())
@@ -411,19 +411,19 @@ impl Connection {
         }
     }
 
-    /// Whether poll says that there is room for a write.
+    /// Returns whether poll says that there is room for a write.
     #[must_use]
     pub fn is_writable(&self) -> bool {
         self.sender.space() > 0 && self.wakes_writer()
     }
 
-    /// Whether what is free is enough to wake a writer for.
+    /// Returns whether what is free is enough to wake a writer for.
     fn wakes_writer(&self) -> bool {
         let (free, capacity) = (self.sender.free(), self.sender.capacity());
         self.copy_rule.wakes(free, capacity)
     }
 
-    /// Whether the thread that sleeps for space would sleep again if it looked now.
+    /// Returns whether the thread that sleeps for space would sleep again if it looked now.
     pub(super) fn writer_lacks_space(&self) -> bool {
         let (buffered, capacity) = self.sender.fill();
         let would_sleep = match self.write {
@@ -491,7 +491,7 @@ impl Connection {
         self.sender.set_writer_blocked(false);
     }
 
-    /// When to call [`Connection::on_wakeup`]; `None` while no timer runs. Ask after every call: any of
+    /// Returns when to call [`Connection::on_wakeup`]; `None` while no timer runs. Ask after every call: any of
     /// them may move it.
     #[must_use]
     #[inline]

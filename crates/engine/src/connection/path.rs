@@ -6,7 +6,7 @@ use crate::outbox::{Events, Outbox};
 use crate::time::Instant;
 
 impl Connection {
-    /// Whether a packet that began at `seq` may be in the network now: an error that quotes another
+    /// Returns whether a packet that began at `seq` may be in the network now: an error that quotes another
     /// one is a guess (RFC 5927, section 4.1).
     #[must_use]
     pub fn may_be_in_flight(&self, seq: Offset) -> bool {

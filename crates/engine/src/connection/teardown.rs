@@ -103,7 +103,7 @@ impl Connection {
         }
     }
 
-    /// Whether a connection in TIME-WAIT may give way to the one that `syn` opens: what is newer
+    /// Returns whether a connection in TIME-WAIT may give way to the one that `syn` opens: what is newer
     /// than everything of the old one cannot be a late duplicate of it (RFC 6191, section 2;
     /// RFC 9293, section 3.6.1). A stack then forgets this one and hands the SYN to its listener.
     #[must_use]

@@ -28,14 +28,14 @@ impl Clock {
         (ticks as u32).wrapping_add(self.offset)
     }
 
-    /// How long ago `value` was this clock's time; `None` if that is still to come.
+    /// Returns how long ago `value` was this clock's time; `None` if that is still to come.
     fn age(&self, now: Instant, value: u32) -> Option<Duration> {
         let ticks = self.value(now).wrapping_sub(value);
         let past = ticks < 1 << 31;
         past.then(|| Timestamps::TICK.times(u64::from(ticks)))
     }
 
-    /// Whether `value` may be newer than TS.Recent (section 5.2: modulo 2^32).
+    /// Returns whether `value` may be newer than TS.Recent (section 5.2: modulo 2^32).
     fn admits(&self, now: Instant, value: u32) -> bool {
         let older = value.wrapping_sub(self.recent) >= 1 << 31;
         !older || now.since(self.recent_at) > RECENT_LIFE
@@ -54,7 +54,7 @@ impl Connection {
         self.clock.offset = offset;
     }
 
-    /// What a segment that leaves now carries.
+    /// Returns what a segment that leaves now carries.
     pub(super) fn timestamps(&self, now: Instant) -> Timestamps {
         Timestamps {
             value: self.clock.value(now),
@@ -79,7 +79,7 @@ impl Connection {
         admitted
     }
 
-    /// The segment's timestamp against TS.Recent, where both sides have a clock.
+    /// Returns the segment's timestamp against TS.Recent, where both sides have a clock.
     pub(super) fn against_recent(&self, segment: &Segment) -> Option<Ordering> {
         let timestamps = segment.options.timestamps?;
         let ahead = timestamps.value.wrapping_sub(self.clock.recent) as i32;

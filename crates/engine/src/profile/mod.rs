@@ -70,7 +70,7 @@ impl Profile {
         Self::MODERN,
     ];
 
-    /// The profile with this name, whatever the case.
+    /// Returns the profile with this name, whatever the case.
     #[must_use]
     pub fn named(name: &str) -> Option<&'static Self> {
         Self::LIST
@@ -78,20 +78,20 @@ impl Profile {
             .find(|profile| profile.name.eq_ignore_ascii_case(name))
     }
 
-    /// The rules for these sizes.
+    /// Returns the rules for these sizes.
     #[must_use]
     pub fn config(&self, sizes: &Sizes) -> Config {
         (self.config)(sizes)
     }
 
-    /// The rules for these sizes, to be changed by name and checked.
+    /// Returns the rules for these sizes, to be changed by name and checked.
     pub fn builder(&self, sizes: Sizes) -> ConfigBuilder {
         self.config(&sizes).to_builder()
     }
 }
 
 impl core::fmt::Display for Profile {
-    /// The name that is typed.
+    /// Returns the name that is typed.
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         f.write_str(self.name)
     }

@@ -16,20 +16,20 @@ pub struct Assembler {
 }
 
 impl Assembler {
-    /// Whether nothing waits for a hole to be filled.
+    /// Returns whether nothing waits for a hole to be filled.
     #[must_use]
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.ranges.is_empty()
     }
 
-    /// The ranges, lowest first.
+    /// Returns the ranges, lowest first.
     #[must_use]
     pub fn ranges(&self) -> &[Span] {
         &self.ranges
     }
 
-    /// The range that `at` lies in.
+    /// Returns the range that `at` lies in.
     #[must_use]
     pub fn holding(&self, at: Offset) -> Option<Span> {
         let next = self.ranges.partition_point(|r| r.end <= at);

@@ -51,7 +51,7 @@ impl Receiver {
         self.most = 0;
     }
 
-    /// The buffer's size, in octets.
+    /// Returns the buffer's size, in octets.
     #[must_use]
     pub fn capacity(&self) -> u64 {
         self.capacity

@@ -81,7 +81,7 @@ pub struct Arrived {
 }
 
 impl Receiver {
-    /// A receiver that has heard nothing yet.
+    /// Returns a receiver that has heard nothing yet.
     #[must_use]
     pub fn new(config: &ReceiverConfig) -> Self {
         let edge = Offset::SYN + config.buffer.min(config.window_cap);
@@ -138,25 +138,25 @@ impl Receiver {
         self.data_end().since(self.read)
     }
 
-    /// How far the application has read.
+    /// Returns how far the application has read.
     #[must_use]
     pub fn read_up_to(&self) -> Offset {
         self.read
     }
 
-    /// Whether all the peer will ever send has been read.
+    /// Returns whether all the peer will ever send has been read.
     #[must_use]
     pub fn at_end(&self) -> bool {
         self.fin_received() && self.readable() == 0
     }
 
-    /// Whether the peer's FIN is in order.
+    /// Returns whether the peer's FIN is in order.
     #[must_use]
     pub fn fin_received(&self) -> bool {
         self.fin.is_some_and(|fin| self.nxt > fin)
     }
 
-    /// What to advertise: never less than before (no shrinking), and not by driblets
+    /// Returns what to advertise: never less than before (no shrinking), and not by driblets
     /// (receiver's silly window avoidance, RFC 9293, section 3.8.6.2.2).
     #[must_use]
     #[inline]
@@ -180,7 +180,7 @@ impl Receiver {
         self.window_shift
     }
 
-    /// The least shift with which the whole buffer can be announced; 14 at the most (RFC 7323,
+    /// Returns the least shift with which the whole buffer can be announced; 14 at the most (RFC 7323,
     /// section 2.3).
     pub(crate) fn wanted_window_shift(&self) -> u8 {
         let largest = self.most.max(self.capacity).min(self.own_window_cap);
@@ -207,7 +207,7 @@ impl Receiver {
         self.full_segment = u32::from(bound).saturating_sub(option_octets).max(1);
     }
 
-    /// The largest window that is ever announced, in octets.
+    /// Returns the largest window that is ever announced, in octets.
     pub(crate) fn largest_window(&self) -> u64 {
         self.capacity.min(self.window_cap)
     }
@@ -217,7 +217,7 @@ impl Receiver {
         self.acked
     }
 
-    /// The MSS to announce.
+    /// Returns the MSS to announce.
     #[must_use]
     pub fn mss(&self) -> u16 {
         self.mss
@@ -246,7 +246,7 @@ impl Receiver {
         }
     }
 
-    /// Whether a sequence number lies in the window, its right edge excluded.
+    /// Returns whether a sequence number lies in the window, its right edge excluded.
     pub(crate) fn window_holds(&self, seq: Offset) -> bool {
         self.nxt <= seq && seq < self.advertised
     }
@@ -378,7 +378,7 @@ impl Receiver {
         self.ack_now = false;
     }
 
-    /// When an ACK that is first delayed now leaves. A free-running tick that has not come yet is
+    /// Returns when an ACK that is first delayed now leaves. A free-running tick that has not come yet is
     /// still the next one, and most segments find it so.
     #[inline]
     fn deadline(&mut self, now: Instant) -> Instant {
@@ -390,7 +390,7 @@ impl Receiver {
         self.tick.1
     }
 
-    /// Whether an acknowledgment is to leave at once.
+    /// Returns whether an acknowledgment is to leave at once.
     #[must_use]
     #[inline]
     pub(crate) fn wants_ack(&self) -> bool {
@@ -402,7 +402,7 @@ impl Receiver {
         self.ack_now = true;
     }
 
-    /// When a delayed acknowledgment leaves.
+    /// Returns when a delayed acknowledgment leaves.
     #[inline]
     pub(crate) fn delayed_until(&self) -> Deadline {
         self.delayed_until
@@ -452,7 +452,7 @@ impl Receiver {
         self.nxt + free.min(self.window_cap)
     }
 
-    /// The end of the data in order: the FIN takes a sequence number but is nothing to read.
+    /// Returns the end of the data in order: the FIN takes a sequence number but is nothing to read.
     #[inline]
     fn data_end(&self) -> Offset {
         match self.fin {

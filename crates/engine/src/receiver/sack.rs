@@ -34,7 +34,7 @@ impl SackMemory {
         self.duplicate = None;
     }
 
-    /// Whether there is anything to say. `fin` is where a FIN stands that waits beyond a hole.
+    /// Returns whether there is anything to say. `fin` is where a FIN stands that waits beyond a hole.
     #[inline]
     pub(super) fn has_news(&self, ranges: &Assembler, fin: Option<Offset>) -> bool {
         self.duplicate.is_some() || !ranges.is_empty() || fin.is_some()
@@ -82,7 +82,7 @@ impl Receiver {
         self.dsack = dsack;
     }
 
-    /// Whether a segment that leaves now is to carry SACK blocks.
+    /// Returns whether a segment that leaves now is to carry SACK blocks.
     #[inline]
     pub(crate) fn has_sack_news(&self) -> bool {
         let memory = self.sack.as_ref();
@@ -94,7 +94,7 @@ impl Receiver {
         self.fin.filter(|fin| *fin > self.nxt)
     }
 
-    /// The blocks, at most `most`.
+    /// Returns the blocks, at most `most`.
     pub(crate) fn sack_blocks(&self, most: usize) -> SackBlocks {
         match &self.sack {
             Some(memory) => memory.blocks(&self.assembler, self.fin_beyond_a_hole(), most),

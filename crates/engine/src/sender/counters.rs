@@ -49,7 +49,7 @@ impl Counters {
         }
     }
 
-    /// How often a runt was kept back for this reason.
+    /// Returns how often a runt was kept back for this reason.
     #[must_use]
     pub fn held(&self, why: Why) -> u64 {
         self.holds[why as usize]

@@ -14,7 +14,7 @@ pub(super) struct Ecn {
 }
 
 impl Ecn {
-    /// Whether both sides agreed.
+    /// Returns whether both sides agreed.
     #[inline]
     pub(super) fn is_on(&self) -> bool {
         self.flags != Flags::NONE
@@ -45,13 +45,13 @@ impl Sender {
         };
     }
 
-    /// Whether an ACK with these flags echoes a mark.
+    /// Returns whether an ACK with these flags echoes a mark.
     #[inline]
     pub(super) fn heeds_echo(&self, flags: Flags) -> bool {
         flags.has(Flags::ECE) && self.ecn.is_on()
     }
 
-    /// Whether nothing was done yet about a mark of which an ACK up to SND.UNA tells: "TCP should not react
+    /// Returns whether nothing was done yet about a mark of which an ACK up to SND.UNA tells: "TCP should not react
     /// to congestion indications more than once every window of data".
     pub(super) fn is_a_new_mark(&self) -> bool {
         self.vars.una > self.ecn.answered

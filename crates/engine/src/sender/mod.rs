@@ -163,7 +163,7 @@ pub struct Acked {
 }
 
 impl Sender {
-    /// A sender before its SYN.
+    /// Returns a sender before its SYN.
     #[must_use]
     pub fn new(config: &SenderConfig, extensions: &Extensions) -> Self {
         let vars = Vars {
@@ -284,26 +284,26 @@ impl Sender {
         self.vars.max_wnd = window;
     }
 
-    /// The variables, as a policy sees them.
+    /// Returns the variables, as a policy sees them.
     #[must_use]
     #[inline]
     pub fn vars(&self) -> &Vars {
         &self.vars
     }
 
-    /// What was counted.
+    /// Returns what was counted.
     #[must_use]
     pub fn counters(&self) -> &Counters {
         &self.counters
     }
 
-    /// What is being kept back, if anything is.
+    /// Returns what is being kept back, if anything is.
     #[must_use]
     pub fn hold(&self) -> Option<&Hold> {
         self.hold.as_ref()
     }
 
-    /// The round-trip time estimator.
+    /// Returns the round-trip time estimator.
     #[must_use]
     pub fn rtt(&self) -> &RttEstimator {
         &self.rtt
@@ -316,7 +316,7 @@ impl Sender {
         self.vars.buffered()
     }
 
-    /// The size of the send buffer, in octets.
+    /// Returns the size of the send buffer, in octets.
     #[must_use]
     #[inline]
     pub fn capacity(&self) -> u64 {
@@ -342,7 +342,7 @@ impl Sender {
         self.vars.written.since(self.vars.nxt)
     }
 
-    /// What is in the send buffer and its size, as a copy rule is to see them: their difference is what
+    /// Returns what is in the send buffer and its size, as a copy rule is to see them: their difference is what
     /// the next piece of a write may have.
     #[inline]
     pub(crate) fn fill(&self) -> (u64, u64) {
@@ -353,7 +353,7 @@ impl Sender {
         }
     }
 
-    /// What is free, for whoever sleeps until there is enough; of memory, where that is bounded.
+    /// Returns what is free, for whoever sleeps until there is enough; of memory, where that is bounded.
     #[inline]
     pub(crate) fn free(&self) -> u64 {
         // Linux: half of it is to have left (`__tcp_stream_memory_free`).
@@ -364,7 +364,7 @@ impl Sender {
         self.vars.capacity.saturating_sub(taken)
     }
 
-    /// How many octets at most a write may bring in before anything else happens; where memory is
+    /// Returns how many octets at most a write may bring in before anything else happens; where memory is
     /// bounded, a buffer that was begun is filled up, also again after a part of it has left.
     #[must_use]
     pub fn most_of_a_write(&self) -> u64 {
@@ -374,7 +374,7 @@ impl Sender {
         }
     }
 
-    /// Whether nothing may be written any more.
+    /// Returns whether nothing may be written any more.
     #[must_use]
     #[inline]
     pub fn is_finishing(&self) -> bool {
@@ -393,7 +393,7 @@ impl Sender {
         }
     }
 
-    /// Whether everything, the FIN included, is acknowledged.
+    /// Returns whether everything, the FIN included, is acknowledged.
     #[must_use]
     #[inline]
     pub fn fin_acked(&self) -> bool {
@@ -409,7 +409,7 @@ impl Sender {
         self.notsent_low_water = octets.unwrap_or(u64::MAX);
     }
 
-    /// Whether what leaves, and not only what is acknowledged, may wake a writer.
+    /// Returns whether what leaves, and not only what is acknowledged, may wake a writer.
     #[inline]
     pub(crate) fn departures_wake(&self) -> bool {
         self.notsent_low_water != u64::MAX
@@ -507,7 +507,7 @@ impl Sender {
         self.vars.capacity = octets;
     }
 
-    /// An acceptable ACK with its window arrived (RFC 9293, section 3.10.7.4, fifth check).
+    /// Takes in an acceptable ACK with its window (RFC 9293, section 3.10.7.4, fifth check).
     /// `pure` says that the segment carried nothing else, as duplicate ACKs do.
     /// `echo_age` is how long ago the timestamp was sent that it echoes.
     #[inline(always)]
@@ -606,7 +606,7 @@ impl Sender {
         (window, &mut self.congestion)
     }
 
-    /// What a loss is to reduce, where `flight` octets are outstanding.
+    /// Returns what a loss is to reduce, where `flight` octets are outstanding.
     fn to_reduce(&self, flight: u64) -> u64 {
         match self.reduces_the_window {
             true => self.vars.cwnd,

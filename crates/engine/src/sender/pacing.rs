@@ -45,7 +45,7 @@ impl Sender {
         }
     }
 
-    /// Whether a segment with `len` octets may leave now; if so, it is about to.
+    /// Returns whether a segment with `len` octets may leave now; if so, it is about to.
     #[inline]
     pub(super) fn leaves_by_rate(&mut self, len: u32) -> bool {
         self.pacer.is_none() || self.ask_the_pacer(len)
@@ -81,7 +81,7 @@ impl Sender {
         true
     }
 
-    /// When what waits for its turn may leave.
+    /// Returns when what waits for its turn may leave.
     #[inline]
     pub(super) fn pacer_deadline(&self) -> Option<Instant> {
         let pacer = self.pacer.as_ref().filter(|pacer| pacer.waiting);

@@ -115,7 +115,7 @@ impl Sender {
         self.vars.mss.saturating_sub(stamp.sack_octets).max(1)
     }
 
-    /// Whether there is anything that a pass could send: data, a FIN or a retransmission.
+    /// Returns whether there is anything that a pass could send: data, a FIN or a retransmission.
     #[inline]
     pub(crate) fn has_unsent(&self) -> bool {
         self.vars.nxt < self.vars.written + u64::from(self.finishing) || self.resend.is_wanted()
@@ -180,7 +180,7 @@ impl Sender {
         self.in_its_turn(len as u32, because)
     }
 
-    /// The segment, unless a paced flight makes it wait.
+    /// Returns the segment, unless a paced flight makes it wait.
     #[inline]
     fn in_its_turn(&mut self, len: u32, because: Because) -> Option<(u32, Because)> {
         if self.paced() && self.leaves_by_rate(len) {
@@ -190,7 +190,7 @@ impl Sender {
         None
     }
 
-    /// Whether the peer's window has room for the FIN, which takes a sequence number; outside it
+    /// Returns whether the peer's window has room for the FIN, which takes a sequence number; outside it
     /// would be dropped (RFC 9293, section 3.10.7.4, first check). `cwnd` does not count it.
     fn fin_fits(&self) -> bool {
         self.vars.written < self.vars.una + self.vars.wnd
@@ -204,7 +204,7 @@ impl Sender {
         }
     }
 
-    /// What becomes of a runt: first the rules that hold for every policy, then the policy.
+    /// Returns what becomes of a runt: first the rules that hold for every policy, then the policy.
     fn verdict(&self, span: Span, empties: bool, entry: &Entry) -> Verdict {
         if !empties && !self.policy.takes_window_cuts() {
             return Verdict::hold(Why::WindowCuts);
@@ -237,7 +237,7 @@ impl Sender {
         }
     }
 
-    /// Whether a thread that is about to sleep may set free what is held; if not, there is no pass.
+    /// Returns whether a thread that is about to sleep may set free what is held; if not, there is no pass.
     #[inline]
     pub(crate) fn heeds_blocking(&self) -> bool {
         self.vars.corked || self.includes_more() || self.policy.heeds_blocking()
@@ -462,7 +462,7 @@ impl Sender {
         }
     }
 
-    /// Whether a paced flight lets a segment go now; if so, the next one waits its turn.
+    /// Returns whether a paced flight lets a segment go now; if so, the next one waits its turn.
     #[inline]
     fn paced(&mut self) -> bool {
         let Some(pace) = &mut self.pace else {

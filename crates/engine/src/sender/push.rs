@@ -72,7 +72,7 @@ impl Pushes {
         at > self.last + vars.max_wnd / 2
     }
 
-    /// What one buffer holds, in octets (`tcp_xmit_size_goal`).
+    /// Returns what one buffer holds, in octets (`tcp_xmit_size_goal`).
     fn full(vars: &Vars) -> u64 {
         let half = match vars.max_wnd {
             small if small <= SMALL_WINDOW => small,
@@ -121,7 +121,7 @@ impl Pushes {
         }
     }
 
-    /// Octets of memory that what is not acknowledged takes (`sk_wmem_queued`), or `None` where it is not
+    /// Returns the octets of memory that what is not acknowledged takes (`sk_wmem_queued`), or `None` where it is not
     /// counted. What leaves as one is a buffer of its own.
     fn memory(&self, vars: &Vars) -> Option<u64> {
         let overhead = self.overhead?;
@@ -131,7 +131,7 @@ impl Pushes {
         Some(vars.buffered() + overhead * buffers as u64)
     }
 
-    /// How many octets the next piece of a write may have, and whether memory is counted at all.
+    /// Returns how many octets the next piece of a write may have, and whether memory is counted at all.
     fn room(&self, vars: &Vars, notsent_low_water: u64) -> Option<u64> {
         let memory = self.memory(vars)?;
         let full = Self::full(vars);
@@ -162,7 +162,7 @@ impl Sender {
         self.pushes.as_ref()?.room(&self.vars, low_water)
     }
 
-    /// Octets of memory that the send buffer takes, where it bounds memory.
+    /// Returns the octets of memory that the send buffer takes, where it bounds memory.
     #[inline]
     pub(super) fn memory(&self) -> Option<u64> {
         self.pushes.as_ref()?.memory(&self.vars)
@@ -175,7 +175,7 @@ impl Sender {
         }
     }
 
-    /// Whether a segment of data that ends there carries PSH.
+    /// Returns whether a segment of data that ends there carries PSH.
     #[inline]
     pub(super) fn pushes(&self, end: Offset) -> bool {
         match &self.pushes {
@@ -214,7 +214,7 @@ impl Sender {
         pushes.push_burst(&mut left[begins..]);
     }
 
-    /// How many segments the kernel hands over as one: about a millisecond's worth of the rate at which
+    /// Returns how many segments the kernel hands over as one: about a millisecond's worth of the rate at which
     /// it would pace, two at least (`tcp_tso_autosize`).
     pub(super) fn burst(&self) -> usize {
         let least = self.pushes.as_ref().map_or(1, |pushes| pushes.least_burst);

@@ -107,7 +107,7 @@ impl Rack {
         self.reorderings += u32::from(core::mem::take(&mut self.reordered_now));
     }
 
-    /// How often acknowledgments told of reordering.
+    /// Returns how often acknowledgments told of reordering.
     pub(super) fn reorderings(&self) -> u32 {
         self.reorderings
     }
@@ -122,7 +122,7 @@ impl Rack {
         self.fack
     }
 
-    /// The farthest that a segment was overtaken, in octets.
+    /// Returns the farthest that a segment was overtaken, in octets.
     pub(super) fn reordering(&self) -> u64 {
         self.reordering
     }

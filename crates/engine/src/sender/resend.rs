@@ -16,7 +16,7 @@ impl Resend {
         self.wanted = wanted;
     }
 
-    /// Whether something is.
+    /// Returns whether something is.
     #[inline]
     pub(super) fn is_wanted(self) -> bool {
         self.wanted
@@ -27,7 +27,7 @@ impl Resend {
         self.forced = true;
     }
 
-    /// Whether the retransmission that leaves now may do so whatever the window; the one after it may
+    /// Returns whether the retransmission that leaves now may do so whatever the window; the one after it may
     /// not.
     pub(super) fn take_force(&mut self) -> bool {
         core::mem::take(&mut self.forced)

@@ -65,7 +65,7 @@ pub struct Echo {
 }
 
 impl RttEstimator {
-    /// An estimator that has measured nothing.
+    /// Returns an estimator that has measured nothing.
     #[must_use]
     pub fn new(rules: RtoRules) -> Self {
         Self {
@@ -97,13 +97,13 @@ impl RttEstimator {
         self.rttvar
     }
 
-    /// How often the time-out was doubled.
+    /// Returns how often the time-out was doubled.
     #[must_use]
     pub fn backoff(&self) -> u32 {
         self.backoff
     }
 
-    /// The time-out with its backoff.
+    /// Returns the time-out with its backoff.
     #[must_use]
     pub fn rto(&self) -> Duration {
         self.rto
@@ -122,7 +122,7 @@ impl RttEstimator {
         self.unanswered = 0;
     }
 
-    /// The clock's granularity.
+    /// Returns the clock's granularity.
     #[must_use]
     pub fn granularity(&self) -> Duration {
         self.rules.granularity
@@ -134,7 +134,7 @@ impl RttEstimator {
         self.rules.give_up_after
     }
 
-    /// Whether to give up rather than to retransmit once more.
+    /// Returns whether to give up rather than to retransmit once more.
     #[must_use]
     pub fn exhausted(&self) -> bool {
         self.unanswered >= self.rules.give_up_after
@@ -148,7 +148,7 @@ impl RttEstimator {
         }
     }
 
-    /// An ACK of new data up to `ack` arrived at `now`. Gives the round trip that it measured, if it did.
+    /// Takes in an ACK of new data up to `ack` at `now`. Returns the round trip that it measured, if it did.
     #[inline]
     pub fn acked(&mut self, ack: Offset, now: Instant, echo: Option<Echo>) -> Option<Duration> {
         self.unanswered = 0;

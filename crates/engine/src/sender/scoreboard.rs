@@ -27,7 +27,7 @@ pub(super) struct Transmission {
 }
 
 impl Transmission {
-    /// What it adds to the pipe (RFC 6675, section 4, SetPipe: once for what is not deemed lost, and
+    /// Returns what it adds to the pipe (RFC 6675, section 4, SetPipe: once for what is not deemed lost, and
     /// once for what was sent again).
     fn in_flight(&self) -> u64 {
         match (self.sacked || self.lost, self.twice) {
@@ -61,7 +61,7 @@ impl Scoreboard {
         self.pipe
     }
 
-    /// Whether something is deemed lost and waits to be sent again.
+    /// Returns whether something is deemed lost and waits to be sent again.
     #[inline]
     pub(super) fn has_lost(&self) -> bool {
         self.lost_segments > 0
@@ -84,7 +84,7 @@ impl Scoreboard {
         self.delivered
     }
 
-    /// All of it, lowest first.
+    /// Returns all of it, lowest first.
     pub(super) fn iter(&self) -> impl DoubleEndedIterator<Item = &Transmission> {
         self.sent.iter()
     }
@@ -221,7 +221,7 @@ impl Scoreboard {
         self.lost_segments = 0;
     }
 
-    /// The lowest transmission that is deemed lost (RFC 6675, section 4, NextSeg, rule 1).
+    /// Returns the lowest transmission that is deemed lost (RFC 6675, section 4, NextSeg, rule 1).
     pub(super) fn first_lost(&self) -> Option<Span> {
         if self.lost_segments == 0 {
             return None;
@@ -229,7 +229,7 @@ impl Scoreboard {
         self.sent.iter().find(|t| t.lost).map(|t| t.span)
     }
 
-    /// The lowest one below something SACKed that is neither SACKed nor lost nor was sent again
+    /// Returns the lowest one below something SACKed that is neither SACKed nor lost nor was sent again
     /// (RFC 6675, section 4, NextSeg, rule 3).
     pub(super) fn first_doubtful(&self) -> Option<Span> {
         self.sent
@@ -239,7 +239,7 @@ impl Scoreboard {
             .map(|t| t.span)
     }
 
-    /// The highest one that is not SACKed.
+    /// Returns the highest one that is not SACKed.
     pub(super) fn last_unsacked(&self) -> Option<Span> {
         self.sent.iter().rev().find(|t| !t.sacked).map(|t| t.span)
     }

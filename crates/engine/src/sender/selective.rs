@@ -57,12 +57,12 @@ enum Phase {
 }
 
 impl Phase {
-    /// Whether something lost is being sent again.
+    /// Returns whether something lost is being sent again.
     fn repairs(self) -> bool {
         matches!(self, Self::FastRecovery(_) | Self::AfterTimeout(_))
     }
 
-    /// Whether the window is being reduced, and does not grow.
+    /// Returns whether the window is being reduced, and does not grow.
     fn reduces(self) -> bool {
         matches!(self, Self::Reducing(_) | Self::FastRecovery(_))
     }
@@ -100,17 +100,17 @@ impl Selective {
         }
     }
 
-    /// Whether a loss is being repaired.
+    /// Returns whether a loss is being repaired.
     pub(super) fn repairs(&self) -> bool {
         self.phase.repairs()
     }
 
-    /// Whether what a time-out said to be lost is being repaired.
+    /// Returns whether what a time-out said to be lost is being repaired.
     pub(super) fn after_timeout(&self) -> bool {
         matches!(self.phase, Phase::AfterTimeout(_))
     }
 
-    /// Whether the phase ends with what is acknowledged now.
+    /// Returns whether the phase ends with what is acknowledged now.
     pub(super) fn ends_with(&self, ack: Offset) -> bool {
         self.phase.ends_at().is_some_and(|end| ack >= end)
     }
@@ -132,7 +132,7 @@ impl Selective {
         self.frto = Frto::Off;
     }
 
-    /// The end of the phase, and of the memory that goes with it.
+    /// Ends the phase, and forgets what goes with it.
     fn leave_if_over(&mut self, ack: Offset) -> bool {
         let over = self.phase.ends_at().is_some_and(|end| ack >= end);
         if over {
@@ -185,7 +185,7 @@ pub enum LossState {
 }
 
 impl Sender {
-    /// What is believed of the flight. Without a scoreboard only the state is known, and how many
+    /// Returns what is believed of the flight. Without a scoreboard only the state is known, and how many
     /// segments of full size are outstanding.
     #[must_use]
     pub fn losses(&self) -> LossView {
@@ -289,7 +289,7 @@ impl Sender {
         self.selective.as_ref().map_or(Phase::Open, |s| s.phase)
     }
 
-    /// Whether what comes out of order is late rather than lost on this path: what is SACKed then lets
+    /// Returns whether what comes out of order is late rather than lost on this path: what is SACKed then lets
     /// the window grow, too (Linux: `tcp_may_raise_cwnd`).
     fn expects_reordering(&self) -> bool {
         let rack = self.selective.as_ref().and_then(|s| s.rack.as_ref());
@@ -490,7 +490,7 @@ impl Sender {
         }
     }
 
-    /// Whether a pass is to look at the scoreboard before it looks at new data.
+    /// Returns whether a pass is to look at the scoreboard before it looks at new data.
     fn may_resend(&self) -> bool {
         self.selective.as_ref().is_some_and(|selective| {
             let doubts =
@@ -539,7 +539,7 @@ impl Sender {
         }
     }
 
-    /// What of `span` one segment can carry.
+    /// Returns what of `span` one segment can carry.
     fn cut(&self, span: Span, stamp: &Stamp) -> Span {
         let most = u64::from(self.segment_size(stamp));
         // A FIN takes a sequence number and no room.

@@ -65,7 +65,7 @@ pub enum Expired {
 }
 
 impl Timers {
-    /// All of them off.
+    /// Returns all of them off.
     pub(super) fn new(user_timeout: Option<Duration>) -> Self {
         Self {
             user_timeout,
@@ -103,7 +103,7 @@ impl Timers {
         }
     }
 
-    /// Whether something in flight is being watched over.
+    /// Returns whether something in flight is being watched over.
     #[inline]
     pub(super) fn retransmitting(&self) -> bool {
         !self.retransmit.is_off()
@@ -143,7 +143,7 @@ impl Timers {
         self.retransmit = self.at_most_user_timeout(now + interval);
     }
 
-    /// Whether a closed window has been probed as often as anything is retransmitted, answered or not.
+    /// Returns whether a closed window has been probed as often as anything is retransmitted, answered or not.
     fn probed_enough(&self, rtt: &RttEstimator) -> bool {
         self.persist_backoff > rtt.patience()
     }
@@ -169,7 +169,7 @@ impl Timers {
         })
     }
 
-    /// Whether the peer has been silent for longer than the user will have it.
+    /// Returns whether the peer has been silent for longer than the user will have it.
     fn user_timeout_over(&self, now: Instant) -> bool {
         self.user_timeout
             .is_some_and(|limit| now.since(self.since) >= limit)
@@ -193,7 +193,7 @@ impl Timers {
 }
 
 impl Sender {
-    /// The earliest deadline.
+    /// Returns the earliest deadline.
     #[inline]
     pub(crate) fn next_deadline(&self) -> Deadline {
         let mut first = self.timers.retransmit.min(self.timers.persist);
@@ -255,7 +255,7 @@ impl Sender {
         self.timers.unanswered_probes
     }
 
-    /// Whether a window that stays closed has been probed often enough for a connection that nobody
+    /// Returns whether a window that stays closed has been probed often enough for a connection that nobody
     /// owns any more.
     pub(crate) fn probed_enough(&self) -> bool {
         self.timers.probed_enough(&self.rtt)

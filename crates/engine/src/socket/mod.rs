@@ -58,7 +58,7 @@ impl WriteCall {
         self.decided = None;
     }
 
-    /// What `rule` does next, given the send buffer's fill and size in octets. A piece stays decided
+    /// Returns what `rule` does next, given the send buffer's fill and size in octets. A piece stays decided
     /// until it is copied: kernels look at the space before they copy, and not again afterwards.
     #[must_use]
     pub fn next(&mut self, rule: &CopyRule, buffered: u64, capacity: u64) -> Piece {
@@ -84,7 +84,7 @@ impl WriteCall {
         }
     }
 
-    /// Whether a writer that sleeps in this write would sleep again if it looked at the buffer now.
+    /// Returns whether a writer that sleeps in this write would sleep again if it looked at the buffer now.
     #[must_use]
     pub fn would_sleep(mut self, rule: &CopyRule, buffered: u64, capacity: u64) -> bool {
         self.begin_round(capacity.saturating_sub(buffered));
@@ -99,7 +99,7 @@ impl WriteCall {
         self.pieces += 1;
     }
 
-    /// Whether this round has used up the space it began with.
+    /// Returns whether this round has used up the space it began with.
     #[must_use]
     pub fn space_used_up(&self) -> bool {
         self.copied_this_round >= self.space_at_round

@@ -25,7 +25,7 @@ impl Dice {
         Self(generator)
     }
 
-    /// Whether something happens that has this chance. Draws whatever the chance is.
+    /// Returns whether something with this chance happens. Draws a number even where the chance is 0 or 1.
     pub(super) fn happens(&mut self, chance: f64) -> bool {
         // 53 random bits are a fraction of even spacing.
         let drawn = (self.0.next_u64() >> 11) as f64 / (1_u64 << 53) as f64;

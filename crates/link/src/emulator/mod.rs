@@ -49,7 +49,7 @@ impl Rules {
     };
 }
 
-/// What befell the packets so far.
+/// What happened to the packets so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
     /// Packets that came.
@@ -89,7 +89,7 @@ pub struct Path<P> {
 }
 
 impl<P: AsRef<[u8]> + Clone> Path<P> {
-    /// An empty path. The two directions of a link share a seed and throw different dice.
+    /// Returns an empty path. The two directions of a link share a seed and throw different dice.
     #[must_use]
     pub fn new(rules: Rules, seed: u64, direction: Direction) -> Self {
         Self {
@@ -125,13 +125,13 @@ impl<P: AsRef<[u8]> + Clone> Path<P> {
         self.enqueue(now, packet, late);
     }
 
-    /// When the next packet arrives, if one is on its way.
+    /// Returns when the next packet arrives, if one is on its way.
     #[must_use]
     pub fn next_due(&self) -> Option<Duration> {
         self.in_flight.peek().map(|Reverse(first)| first.at)
     }
 
-    /// A packet that has arrived by `now`, with the time of its arrival; the earliest one first.
+    /// Returns a packet that has arrived by `now`, with the time of its arrival; the earliest one first.
     pub fn take_due(&mut self, now: Duration) -> Option<(Duration, P)> {
         if self.next_due()? > now {
             return None;
@@ -143,7 +143,7 @@ impl<P: AsRef<[u8]> + Clone> Path<P> {
         Some((at, packet))
     }
 
-    /// What befell the packets so far.
+    /// Returns what happened to the packets so far.
     #[must_use]
     pub fn counts(&self) -> Counts {
         self.counts
@@ -186,7 +186,7 @@ impl<P: AsRef<[u8]> + Clone> Path<P> {
         }));
     }
 
-    /// How long the wire takes for a packet, rounded up: the rate is never exceeded.
+    /// Returns how long the wire takes for a packet, rounded up: the rate is never exceeded.
     fn on_the_wire(&self, octets: usize) -> Duration {
         let Some(rate) = self.rules.rate else {
             return Duration::ZERO;

@@ -60,7 +60,7 @@ impl Kernel {
     }
 }
 
-/// What listens there does not answer as a server of ours does.
+/// Returns the error which says that the host listening there does not answer as a server of ours does.
 fn stranger(at: SocketAddr, error: &io::Error) -> Error {
     let why = match error.kind() {
         io::ErrorKind::InvalidData => "it answers something else".into(),
@@ -101,7 +101,7 @@ impl Backend for Kernel {
     }
 }
 
-/// A listener for clients on other hosts, to be [served](serve).
+/// Returns a listener for clients on other hosts, to be [served](serve).
 ///
 /// # Errors
 ///
@@ -110,7 +110,7 @@ pub fn listen(at: SocketAddr) -> io::Result<TcpListener> {
     socket::listen(at, Options::default())
 }
 
-/// The running kernel's name and number.
+/// Returns the running kernel's name and number.
 pub(crate) fn release() -> String {
     let name = rustix::system::uname();
     format!(

@@ -94,7 +94,7 @@ impl Where {
         }
     }
 
-    /// The link's rules, where it is emulated.
+    /// Returns the link's rules, where it is emulated.
     pub(super) fn rules(&self) -> Option<&Rules> {
         match self {
             Self::Emulated(rules, _) => Some(rules),
@@ -102,14 +102,14 @@ impl Where {
         }
     }
 
-    /// Whether namespaces must be made for it.
+    /// Returns whether namespaces must be made for it.
     #[must_use]
     pub fn needs_namespaces(&self) -> bool {
         matches!(self, Self::Veth(_) | Self::Emulated(..))
     }
 }
 
-/// What a score's estimate is based on: rate and round-trip time of an emulated link, and a nominal
+/// Returns what a score's estimate is based on: rate and round-trip time of an emulated link, and a nominal
 /// rate where it is as fast as the machine.
 pub(crate) fn estimated(rules: Option<&Rules>) -> (MediumKind, Duration) {
     let bits_per_second = rules.and_then(|rules| rules.rate).unwrap_or(NOMINAL_RATE);

@@ -136,7 +136,7 @@ impl Line {
         }
     }
 
-    /// The link's rules, where it is emulated.
+    /// Returns the link's rules, where it is emulated.
     fn rules(&self) -> Option<&Rules> {
         match self {
             Self::Tun => None,

@@ -95,7 +95,7 @@ fn run_together(
     Ok((taken, differ.load(Relaxed)))
 }
 
-/// The policy of the engine's, if it is one and not a socket's option, which writes otherwise.
+/// Returns the policy of the engine's, if it is one and not a socket's option, which writes otherwise.
 fn rule(policy: &Policy) -> Option<&SendPolicy> {
     match policy {
         Policy::Engine { policy, .. } => Some(policy),
@@ -103,7 +103,7 @@ fn rule(policy: &Policy) -> Option<&SendPolicy> {
     }
 }
 
-/// Whether the sender puts the same questions to both.
+/// Returns whether the sender puts the same questions to both.
 fn are_asked_alike(stage: &Stage, one: &Policy, other: &Policy) -> bool {
     let asked = |policy: &Policy| {
         let policy = rule(policy)?.clone().install();
@@ -277,7 +277,7 @@ impl Clone for Company {
     }
 }
 
-/// Whether the sender does the same after both answers. The reasons for a hold are counted, but
+/// Returns whether the sender does the same after both answers. The reasons for a hold are counted, but
 /// nothing follows from them as long as the application has not set TCP_NODELAY, which this
 /// benchmark does not.
 fn come_to_the_same(one: Verdict, other: Verdict) -> bool {

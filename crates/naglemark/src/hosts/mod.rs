@@ -50,7 +50,7 @@ impl HostsKind {
         }
     }
 
-    /// What they are, in a line.
+    /// Returns what they are, in a line.
     #[must_use]
     pub const fn summary(self) -> &'static str {
         match self {
@@ -112,7 +112,7 @@ impl Scene {
     }
 }
 
-/// The send policy of a host that has been told `policy`, and has its `own` otherwise.
+/// Returns the send policy of a host that has been told `policy`, and has its `own` otherwise.
 fn told(policy: &Policy, own: &SendPolicy) -> SendPolicy {
     match policy {
         Policy::Engine { policy, .. } => policy.clone(),
@@ -121,7 +121,7 @@ fn told(policy: &Policy, own: &SendPolicy) -> SendPolicy {
     }
 }
 
-/// What a program says about the pieces of an answer under this policy.
+/// Returns what a program says about the pieces of an answer under this policy.
 fn writes(policy: &Policy) -> Writes {
     match policy {
         Policy::Socket(SocketPolicy::Cork) => Writes::Corked,
@@ -131,7 +131,7 @@ fn writes(policy: &Policy) -> Writes {
     }
 }
 
-/// The name of a configuration's congestion control.
+/// Returns the name of a configuration's congestion control.
 #[must_use]
 pub fn congestion(config: &Config) -> String {
     let name = format!("{:?}", config.sender.congestion).to_lowercase();

@@ -228,7 +228,7 @@ impl Model {
         self == Self::Fitted
     }
 
-    /// The server's congestion window after the handshake, in octets.
+    /// Returns the server's congestion window after the handshake, in octets.
     pub(super) fn initial_cwnd(self, mss: u64) -> u64 {
         match self {
             Self::Literal => 65_535,
@@ -236,7 +236,7 @@ impl Model {
         }
     }
 
-    /// The client's ACK policy.
+    /// Returns the client's ACK policy.
     #[must_use]
     pub const fn ack_policy(self) -> AckPolicy {
         match self {
@@ -245,7 +245,7 @@ impl Model {
         }
     }
 
-    /// The tick that flushes delayed ACKs beside the one of [`ACK_TICK`].
+    /// Returns the tick that flushes delayed ACKs beside the one of [`ACK_TICK`].
     #[must_use]
     pub fn slow_tick(self, seed: u64) -> Option<SlowTick> {
         self.is_fitted().then_some(SlowTick {
@@ -255,7 +255,7 @@ impl Model {
         })
     }
 
-    /// The window that the client can offer, in octets, to a server with this socket buffer.
+    /// Returns the window that the client can offer, in octets, to a server with this socket buffer.
     #[must_use]
     pub const fn receive_window(self, socket_buffer: u64) -> u64 {
         match self {
@@ -265,7 +265,7 @@ impl Model {
         }
     }
 
-    /// What the hosts' work takes; `infer` says whether the client's kernel is the one of Tables 6
+    /// Returns what the hosts' work takes; `infer` says whether the client's kernel is the one of Tables 6
     /// and 7.
     #[must_use]
     pub fn costs(self, infer: bool) -> Costs {
@@ -296,7 +296,7 @@ const HICCUP: Hiccup = Hiccup {
     per_million: 80,
 };
 
-/// A host of the fitted model that takes so long over a segment, either way.
+/// Returns a host of the fitted model that takes so long over a segment, either way.
 fn fitted_host(segment: Duration) -> HostCosts {
     let micros = Duration::from_micros;
     HostCosts {

@@ -134,7 +134,7 @@ impl PaperHosts {
         })
     }
 
-    /// What the hosts' work takes.
+    /// Returns what the hosts' work takes.
     #[must_use]
     pub fn costs(&self) -> Costs {
         self.costs.unwrap_or(self.model.costs(self.infer))
@@ -199,7 +199,7 @@ impl PaperHosts {
         config
     }
 
-    /// The variant as the model reads the paper.
+    /// Returns the variant as the model reads the paper.
     fn as_read(&self, policy: SendPolicy) -> SendPolicy {
         match self.model {
             Model::Literal => policy.to_the_letter(),
@@ -207,7 +207,7 @@ impl PaperHosts {
         }
     }
 
-    /// Whether the hosts' kernels have MORE whatever the variant.
+    /// Returns whether the hosts' kernels have MORE whatever the variant.
     fn more_in_every_variant(&self) -> bool {
         self.model.is_fitted()
     }

@@ -76,7 +76,7 @@ fn run(_: &Effort) -> Outcome {
     }
 }
 
-/// What the article says of a trace, beside ours. Where it says nothing, ours is a prediction.
+/// Returns what the article says of a trace, beside ours. Where it says nothing, ours is a prediction.
 ///
 /// Four of the ticks' phases are fitted, so a value is a match by rules alone only where it comes out
 /// whatever the phase.
@@ -98,7 +98,7 @@ fn rows(published: &Published, measured: &Measured) -> Vec<Row> {
 /// Phases that a value is tried at; of a tick of 200 ms, one a millisecond.
 const PHASES: u32 = 200;
 
-/// What the article says of a trace, beside one of its runs.
+/// Returns what the article says of a trace, beside one of its runs.
 fn compared(published: &Published, measured: &Measured) -> Vec<Row> {
     let row = |measure: &str, paper: Option<Value>, ours: Value, tolerance: Tolerance| Row {
         cell: vec![
@@ -213,7 +213,7 @@ fn parameters() -> Vec<Parameter> {
     said.into_iter().chain([link]).chain(phases).collect()
 }
 
-/// When the server's tick falls in a trace, if it ticks.
+/// Returns when the server's tick falls in a trace, if it ticks.
 fn phase(published: &Published) -> Option<Parameter> {
     let AckClock::Cyclic { phase, .. } = published.parameters.ack_clock else {
         return None;

@@ -27,7 +27,7 @@ const APPLICATIONS: [(&str, Parameters); 2] = [
 /// What a plot shows of a run.
 type Measure = fn(&Measured) -> f64;
 
-/// All the pictures.
+/// Returns all the pictures.
 pub(super) fn plots() -> Vec<Plot> {
     let overhead: Measure = |run| run.percent_of_data(run.total_overhead());
     let waiting: Measure = |run| run.sending_ms() - run.generating_ms();
@@ -70,7 +70,7 @@ pub(super) fn plots() -> Vec<Plot> {
     plots
 }
 
-/// A line for each application through the mean over all phases, at each `x`.
+/// Returns a line for each application through the mean over all phases, at each `x`.
 fn lines(
     measure: Measure,
     xs: impl Iterator<Item = u32>,
@@ -91,7 +91,7 @@ fn lines(
     APPLICATIONS.iter().map(line).collect()
 }
 
-/// How much of the traces is chance.
+/// Returns how much of the traces is chance.
 fn by_phase() -> Plot {
     let line = |trace: usize| {
         let published = &TRACES[trace - 1];

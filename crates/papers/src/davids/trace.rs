@@ -169,7 +169,7 @@ impl Parameters {
     }
 }
 
-/// A quiet Ethernet with hosts whose own work takes no time to speak of.
+/// Returns a quiet Ethernet with hosts whose own work takes no time to speak of.
 fn wiring() -> WorldConfig {
     let wire = Wire::new(BITS_PER_SECOND, DATA_OVERHEAD, ACK_OVERHEAD, Duration::ZERO);
     WorldConfig {
@@ -221,19 +221,19 @@ impl Measured {
         (self.sending_ms() / self.generating_ms() - 1.0) * 100.0
     }
 
-    /// The overhead of the data packets, in octets: "5 * 78".
+    /// Returns the overhead of the data packets, in octets: "5 * 78".
     #[must_use]
     pub fn data_overhead(&self) -> u64 {
         self.data.len() as u64 * DATA_OVERHEAD
     }
 
-    /// The overhead of all packets, in octets: "(5 * 78) + (5 * 84)".
+    /// Returns the overhead of all packets, in octets: "(5 * 78) + (5 * 84)".
     #[must_use]
     pub fn total_overhead(&self) -> u64 {
         self.data_overhead() + self.acks.len() as u64 * ACK_OVERHEAD
     }
 
-    /// An overhead in percent of the data: "(5 * 78)/500".
+    /// Returns an overhead in percent of the data: "(5 * 78)/500".
     #[must_use]
     pub fn percent_of_data(&self, overhead: u64) -> f64 {
         let data = u64::from(self.parameters.writes) * self.parameters.write;

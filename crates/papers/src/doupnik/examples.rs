@@ -29,7 +29,7 @@ pub const FORMS: [&str; 5] = [
     "off",
 ];
 
-/// An end of this stack with this send policy, which offers `window` octets.
+/// Returns an end of this stack with this send policy, which offers `window` octets.
 fn end(stack: &str, policy: &str, window: u64) -> Config {
     let profile = Profile::named(stack).expect(stack);
     let sizes = Sizes {
@@ -98,7 +98,7 @@ impl<'a> Request<'a> {
         }
     }
 
-    /// What becomes of it under a send policy.
+    /// Returns what becomes of it under a send policy.
     ///
     /// # Panics
     ///
@@ -136,7 +136,7 @@ impl<'a> Request<'a> {
         )
     }
 
-    /// Whether it waits for the server's timer under a send policy.
+    /// Returns whether it waits for the server's timer under a send policy.
     #[must_use]
     pub fn stalls(self, policy: &str) -> bool {
         self.made(policy).stalled
@@ -294,7 +294,7 @@ fn few_or_all(segments: u64, all: u64) -> String {
     }
 }
 
-/// How many full segments must be acknowledged, by so many ACKs of a server that acknowledges each,
+/// Returns how many full segments must be acknowledged, by so many ACKs of a server that acknowledges each,
 /// before the tail of [`WRITE`] goes.
 fn acks_before_the_tail(policy: &str) -> usize {
     let request = Request::of(&[WRITE]);
@@ -309,7 +309,7 @@ fn acks_before_the_tail(policy: &str) -> usize {
     before.iter().filter(|it| of_server(it)).count()
 }
 
-/// The examples as an experiment.
+/// Returns the examples as an experiment.
 pub(super) fn run(_: &Effort) -> Outcome {
     let rows = EXAMPLES.iter().flat_map(|example| {
         FORMS

@@ -165,7 +165,7 @@ fn costs(measured: &Measurements) -> [Parameter; 2] {
     ]
 }
 
-/// A stall and its cure, and the stall that is left to liberal Nagle.
+/// Returns a stall and its cure, and the stall that is left to liberal Nagle.
 fn traces(measured: &[Measurements]) -> Vec<Trace> {
     let shown = [
         (0, Setting::NagleOn, File::Short),

@@ -170,7 +170,7 @@ pub const TABLE: [Pair; 8] = [
 ];
 
 impl Pair {
-    /// What the table says of a setting, if it was measured.
+    /// Returns what the table says of a setting, if it was measured.
     #[must_use]
     pub fn rates(&self, setting: Setting, file: File) -> Option<Rates> {
         let line = self.lines.iter().find(|line| line.setting == setting);
@@ -201,7 +201,7 @@ impl Stack {
         }
     }
 
-    /// The send policy that a setting means on it: strict forms or liberal ones
+    /// Returns the send policy that a setting means on it: strict forms or liberal ones
     /// (section 3.0). That the new policy was built in the form of the Nagle rule it replaced is
     /// read between the lines of section 2.2: rule 3 is there for stacks "designed for the liberal
     /// Nagle approach".
@@ -241,7 +241,7 @@ impl File {
         }
     }
 
-    /// How many octets a request of it brought, by the table's own figures: the median of KB/sec
+    /// Returns how many octets a request of it brought, by the table's own figures: the median of KB/sec
     /// over req/sec, lines with five requests a second left out, whose figures are too round.
     #[must_use]
     pub fn octets_per_request(self) -> u64 {
@@ -260,7 +260,7 @@ impl Setting {
 }
 
 impl Rates {
-    /// What one request brought.
+    /// Returns what one request brought.
     #[must_use]
     pub fn octets_per_request(self) -> f64 {
         f64::from(self.kilobytes) * 1000.0 / f64::from(self.requests)

@@ -29,7 +29,7 @@ struct Swept {
     points: Vec<(f64, f64, f64)>,
 }
 
-/// The pictures, and a sentence for each pair of hosts on how many sizes stall.
+/// Returns the pictures, and a sentence for each pair of hosts on how many sizes stall.
 pub(super) fn plots() -> (Vec<Plot>, Vec<String>) {
     // UnixWare hands writes down whole, so that what is seen is the policy's own.
     let pairs = [&TABLE[2], &TABLE[3]];
@@ -43,7 +43,7 @@ pub(super) fn plots() -> (Vec<Plot>, Vec<String>) {
     (plots, notes)
 }
 
-/// Whether the last full segment is the odd one out, or there is none, and a tail behind it: then
+/// Returns whether the last full segment is the odd one out, or there is none, and a tail behind it: then
 /// its ACK is delayed, and strict Nagle holds the tail until it comes.
 #[must_use]
 pub fn tail_behind_an_odd_segment(file: u64) -> bool {
@@ -92,7 +92,7 @@ impl Swept {
     }
 }
 
-/// A row for each policy, and one for parity beneath: a stroke where a file stalls.
+/// Returns a row for each policy, and one for parity beneath: a stroke where a file stalls.
 fn stalls(pair: &Pair, swept: &[Swept]) -> Plot {
     let row = |swept: &Swept| -> (String, Vec<f64>) {
         let percent = swept.share_percent();
@@ -119,7 +119,7 @@ fn stalls(pair: &Pair, swept: &[Swept]) -> Plot {
     }
 }
 
-/// What the policies cost in packets.
+/// Returns what the policies cost in packets.
 fn segments(pair: &Pair, swept: &[Swept]) -> Plot {
     let series = |swept: &Swept| Series {
         name: swept.policy.to_string(),

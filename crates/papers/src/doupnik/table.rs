@@ -63,7 +63,7 @@ pub(super) struct Measurements {
     by_policy: Vec<[Measured; 2]>,
 }
 
-/// The test as a pair of hosts ran it, with a server whose work takes no time.
+/// Returns the test as a pair of hosts ran it, with a server whose work takes no time.
 #[must_use]
 pub fn test(pair: &Pair, policy: SendPolicy, file: File) -> Parameters {
     Parameters {
@@ -79,13 +79,13 @@ pub fn test(pair: &Pair, policy: SendPolicy, file: File) -> Parameters {
     }
 }
 
-/// What the work of a pair's server costs, fitted to the table.
+/// Returns what the work of a pair's server costs, fitted to the table.
 #[must_use]
 pub fn fitted_costs(pair: &Pair) -> Costs {
     fit::costs(pair, &|file| test(pair, SendPolicy::Off, file))
 }
 
-/// All pairs.
+/// Returns all pairs.
 pub(super) fn measure() -> Vec<Measurements> {
     let measure = |pair: &'static Pair| {
         let costs = fitted_costs(pair);
@@ -109,7 +109,7 @@ pub(super) fn measure() -> Vec<Measurements> {
 }
 
 impl Measurements {
-    /// What came of a policy and a file.
+    /// Returns what came of a policy and a file.
     pub(super) fn of(&self, policy: &SendPolicy, file: File) -> &Measured {
         let index = POLICIES.iter().position(|one| are_one(one, policy));
         &self.by_policy[index.expect("one of the list")][file as usize]
@@ -133,7 +133,7 @@ impl Measurements {
         rows
     }
 
-    /// The setting of this server that a policy stands for, if it is one that it has.
+    /// Returns the setting of this server that a policy stands for, if it is one that it has.
     fn setting(&self, policy: &SendPolicy) -> Option<Setting> {
         let means = |setting: &Setting| are_one(&self.pair.server.policy(*setting), policy);
         Setting::ALL.into_iter().find(means)
@@ -145,7 +145,7 @@ impl Measurements {
         Some(f64::from(rates.requests))
     }
 
-    /// How far a rate may be from the table's.
+    /// Returns how far a rate may be from the table's.
     fn claim(&self, setting: Option<Setting>, published: Option<f64>) -> (Class, Allowed) {
         match published {
             // A tick at each request: what the host costs does not show.
@@ -155,7 +155,7 @@ impl Measurements {
         }
     }
 
-    /// Whether the server stalls: by one measure, be the rates the paper's or ours.
+    /// Returns whether the server stalls: by one measure, be the rates the paper's or ours.
     fn verdict(&self, policy: &SendPolicy, file: File) -> Row {
         let published = self.published(self.setting(policy), file);
         let off = self.published(Some(Setting::NagleOff), file);
@@ -183,7 +183,7 @@ impl Measurements {
         self.row(policy, file, RATE, paper, ours, (class, tolerance))
     }
 
-    /// The same rate in KB of 1000: it follows from the requests and what each of them brings, and is
+    /// Returns the same rate in KB of 1000: it follows from the requests and what each of them brings, and is
     /// held to their tolerance, in KB.
     fn kilobytes(&self, policy: &SendPolicy, file: File) -> Row {
         let setting = self.setting(policy);
@@ -254,7 +254,7 @@ impl Measurements {
     }
 }
 
-/// Whether both are the same of the engine's policies.
+/// Returns whether both are the same of the engine's policies.
 fn are_one(one: &SendPolicy, other: &SendPolicy) -> bool {
     discriminant(one) == discriminant(other)
 }

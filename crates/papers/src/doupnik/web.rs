@@ -94,7 +94,7 @@ impl Parameters {
         self.measured(&world)
     }
 
-    /// How the server writes an answer.
+    /// Returns how the server writes an answer.
     fn writes(&self) -> Vec<u64> {
         let whole = std::iter::repeat_n(WRITE, (self.file / WRITE) as usize);
         let rest = Some(self.file % WRITE).filter(|rest| *rest > 0);
@@ -159,7 +159,7 @@ impl Measured {
         total / self.elapsed.len() as f64
     }
 
-    /// The octets of each data segment of the last answer.
+    /// Returns the octets of each data segment of the last answer.
     pub fn segments(&self) -> impl Iterator<Item = u32> {
         let of_server = self.last.iter().filter(|(from, _)| *from == Side::Server);
         let lens = of_server.map(|(_, frame)| frame.segment.len);

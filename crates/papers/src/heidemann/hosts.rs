@@ -50,7 +50,7 @@ pub(super) const PACE: Pace = Pace {
     service: Duration::from_micros(2080),
 };
 
-/// The rules of one end, whose first tick of [`TICK`] falls after `first_tick`.
+/// Returns the rules of one end, whose first tick of [`TICK`] falls after `first_tick`.
 pub(super) fn end(mss: u16, first_tick: Duration) -> Config {
     let mut config = (Profile::SUNOS_4_1.config)(&Sizes {
         mss,
@@ -81,7 +81,7 @@ const COSTS: HostCosts = HostCosts {
     ..HostCosts::NONE
 };
 
-/// The cable between them.
+/// Returns the cable between them.
 fn ethernet(seed: u64) -> Medium {
     // Preamble 8, header 14, IP and TCP 40, trailer 4, gap 12; a frame has at least 64 octets
     // besides preamble and gap.
@@ -89,7 +89,7 @@ fn ethernet(seed: u64) -> Medium {
     Medium::Ethernet(Ethernet::new(wire, Dice::new(seed, Purpose::Backoff)))
 }
 
-/// The page: a text and two images.
+/// Returns the page: a text and two images.
 pub(super) fn page() -> Vec<Document> {
     let documents = REQUESTS.into_iter().zip(BODIES);
     documents
@@ -97,7 +97,7 @@ pub(super) fn page() -> Vec<Document> {
         .collect()
 }
 
-/// A document asked for without delay.
+/// Returns a document asked for without delay.
 pub(super) fn document(request: u64, body: u64) -> Document {
     Document {
         request,
@@ -152,7 +152,7 @@ impl Fixes {
     }
 }
 
-/// The page's documents over this Ethernet, from this server, with these clocks: `ticks` is when
+/// Returns the page's documents over this Ethernet, from this server, with these clocks: `ticks` is when
 /// the first tick falls, by host.
 pub(super) fn setting(
     documents: Vec<Document>,
@@ -204,7 +204,7 @@ pub(super) const RULES: &[&str] = &[
     "Closing a connection sends what waits (section 2.3).",
 ];
 
-/// The numbers they rest on.
+/// Returns the numbers they rest on.
 pub(super) fn parameters() -> Vec<Parameter> {
     let of = |name, value: String, origin| Parameter {
         name,

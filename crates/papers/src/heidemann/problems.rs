@@ -109,7 +109,7 @@ fn rows(problem: Problem, effort: &Effort) -> Vec<Row> {
     rows
 }
 
-/// What the paper says: Figures 2 and 4 show the stalls, and each fix ends its own.
+/// Returns what the paper says: Figures 2 and 4 show the stalls, and each fix ends its own.
 fn published(problem: Problem, fixes: Fixes, document: usize) -> Option<f64> {
     let (ends_it, shown) = match problem {
         Problem::ShortInitialSegment => (fixes.headers_with_data, (Fixes::NONE, 0)),

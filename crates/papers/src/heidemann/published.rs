@@ -44,13 +44,13 @@ const fn retrieval(
 }
 
 impl Retrieval {
-    /// The standard deviation that the percentage stands for, in ms.
+    /// Returns the standard deviation that the percentage stands for, in ms.
     #[must_use]
     pub fn deviation_by_percent(&self) -> f64 {
         self.mean * self.percent / 100.0
     }
 
-    /// The standard deviation that the confidence interval of 100 samples stands for, in ms.
+    /// Returns the standard deviation that the confidence interval of 100 samples stands for, in ms.
     #[must_use]
     pub fn deviation_by_confidence(&self) -> f64 {
         self.confidence * 10.0 / 1.96

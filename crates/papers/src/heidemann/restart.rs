@@ -76,7 +76,7 @@ struct Restarted {
     sent: Vec<(f64, f64)>,
 }
 
-/// All rules, all pauses.
+/// Returns all rules, all pauses.
 pub(super) fn compare(effort: &Effort) -> Outcome {
     let mut rows = Vec::new();
     for (name, rule) in WAYS {
@@ -230,14 +230,14 @@ fn measure(name: &str, rule: IdleRestart, pause: Duration, seed: u64) -> [Row; 4
     ]
 }
 
-/// The most segments that stood before the wire in any of these runs.
+/// Returns the most segments that stood before the wire in any of these runs.
 fn longest(runs: &[Restarted]) -> u64 {
     let longest = runs.iter().map(|run| run.longest_queue).max();
     segments(longest.unwrap_or_default())
 }
 
 impl Path {
-    /// A run for each length of the pause: the client's tick falls differently each time.
+    /// Returns a run for each length of the pause: the client's tick falls differently each time.
     fn restarts(&self, rule: IdleRestart, pause: Duration) -> Vec<Restarted> {
         let lengths = (0..LENGTHS).map(|n| Duration::from_nanos(n * TICK.as_nanos() / LENGTHS));
         lengths
@@ -285,7 +285,7 @@ fn wire() -> Wire {
     Wire::new(BITS_PER_SECOND, OVERHEAD, OVERHEAD, ONE_WAY)
 }
 
-/// How much work stood before the wire at the most, the segment just arrived included.
+/// Returns how much work stood before the wire at the most, the segment just arrived included.
 fn longest_queue(data: &[Frame]) -> Duration {
     let wire = wire();
     let mut free_at = Instant::ZERO;
@@ -316,7 +316,7 @@ fn points(data: &[Frame], zero: Instant) -> Vec<(f64, f64)> {
     data.iter().map(point).collect()
 }
 
-/// How each rule sends the second document, after the middle pause.
+/// Returns how each rule sends the second document, after the middle pause.
 fn plot(seed: u64) -> Plot {
     let shown = [0, 1, 5, 6].map(|way| WAYS[way]);
     let path = Path {

@@ -29,7 +29,7 @@ struct Stalling {
     sizes: Vec<(u64, Vec<Problem>)>,
 }
 
-/// The sweep.
+/// Returns the sweep.
 pub(super) fn sweep(effort: &Effort) -> Outcome {
     let stalling: Vec<_> = Fixes::ALL
         .into_iter()
@@ -111,7 +111,7 @@ impl Stalling {
         ]
     }
 
-    /// The sizes that meet a problem, in the so many-th row of a picture.
+    /// Returns the sizes that meet a problem, in the so many-th row of a picture.
     fn row(&self, problem: Problem, row: u8) -> Series {
         let sizes = self.sizes.iter();
         let met = sizes.filter(|(_, problems)| problems.contains(&problem));
@@ -162,7 +162,7 @@ fn problems(fixes: Fixes, window: Window, size: u64, seed: u64) -> Vec<Problem> 
     stalls.map(|stall| stall.problem).collect()
 }
 
-/// A picture for each problem: a row for each server and window, a stroke where a size stalls.
+/// Returns a picture for each problem: a row for each server and window, a stroke where a size stalls.
 fn plots(stalling: &[Stalling]) -> [Plot; 2] {
     let plot = |name: &str, problem| Plot {
         title: format!("Documents that meet {name}, behind headers of {HEADERS} octets"),

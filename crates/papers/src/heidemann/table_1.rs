@@ -69,7 +69,7 @@ pub(super) struct Measured {
     pub(super) stalls: Vec<Stall>,
 }
 
-/// The whole table, with what the text says about its stalls.
+/// Returns the whole table, with what the text says about its stalls.
 pub(super) fn table(effort: &Effort) -> Outcome {
     let mut rows = Vec::new();
     let mut means = Vec::new();
@@ -92,7 +92,7 @@ pub(super) fn table(effort: &Effort) -> Outcome {
     }
 }
 
-/// What the abstract, the introduction and sections 2.1 and 2.2 make of the table's four times.
+/// Returns what the abstract, the introduction and sections 2.1 and 2.2 make of the table's four times.
 fn in_words(means: &[f64]) -> Vec<Row> {
     let [http, unfixed, first, both] = means[..] else {
         unreachable!("four lines")
@@ -251,7 +251,7 @@ pub(super) fn measure(over: Over, fixes: Fixes, seed: u64) -> Measured {
     measured
 }
 
-/// When the first tick falls in a run that begins so long after ticks of this phase began.
+/// Returns when the first tick falls in a run that begins so long after ticks of this phase began.
 fn first_tick(phase: Duration, begins: Duration) -> Duration {
     let tick = TICK.as_nanos();
     Duration::from_nanos((phase.as_nanos() + tick - begins.as_nanos() % tick) % tick)

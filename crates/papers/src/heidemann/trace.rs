@@ -171,7 +171,7 @@ impl Figure {
         }
     }
 
-    /// The run in which the clocks stand as the figure has them, and the time of the figure's zero
+    /// Returns the run in which the clocks stand as the figure has them, and the time of the figure's zero
     /// in it. A first run finds when the figure's first line passes.
     fn in_step(&self) -> (Transaction, Instant) {
         let begins = |transaction: &Transaction| {
@@ -211,7 +211,7 @@ impl Figure {
         }
     }
 
-    /// The segments of runs whose clocks stand otherwise, as the figure would print them.
+    /// Returns the segments of runs whose clocks stand otherwise, as the figure would print them.
     fn at_other_phases(&self) -> Vec<Vec<String>> {
         let phases = (0..PHASES).map(|n| Duration::from_nanos(n * TICK.as_nanos() / PHASES));
         let both = phases
@@ -273,7 +273,7 @@ impl Figure {
     }
 }
 
-/// When tcpdump would say that a frame passed, in whole microseconds: it cuts, and does not round.
+/// Returns when tcpdump would say that a frame passed, in whole microseconds: it cuts, and does not round.
 fn as_stamped_us(frame: &Frame) -> u64 {
     frame.at.as_nanos() / 1000
 }
@@ -308,7 +308,7 @@ fn as_printed(from: Side, frame: &Frame) -> String {
     line
 }
 
-/// The server's data and the client's ACKs over time.
+/// Returns the server's data and the client's ACKs over time.
 pub(super) fn sequence_plot(title: &str, passed: &[(Side, Frame)]) -> Plot {
     let points = |side, wanted: fn(&Frame) -> bool, number: fn(&Frame) -> u64| {
         let of_side = passed.iter().filter(|(from, _)| *from == side);
@@ -345,7 +345,7 @@ pub(super) fn sequence_plot(title: &str, passed: &[(Side, Frame)]) -> Plot {
     }
 }
 
-/// The frame with its time counted from `zero`.
+/// Returns the frame with its time counted from `zero`.
 fn since(frame: &Frame, zero: Instant) -> Frame {
     let at = Instant::ZERO + frame.at.since(zero);
     Frame { at, ..*frame }

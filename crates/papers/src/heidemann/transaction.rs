@@ -62,7 +62,7 @@ impl Setting {
         }
     }
 
-    /// The world at the end of the run.
+    /// Returns the world at the end of the run.
     pub(super) fn watched<O: Observer>(self, observer: O) -> World<Http, O> {
         let connections = self.plan.connections();
         let server = Http::server(&self.plan);
@@ -76,7 +76,7 @@ impl Setting {
     }
 }
 
-/// What the client of this world has fetched.
+/// Returns what the client of this world has fetched.
 pub(super) fn fetched<O: Observer>(world: &World<Http, O>) -> &[Fetched] {
     let mut programs = world.host(Side::Client).programs();
     programs.next().map_or(&[], Http::fetched)
@@ -88,7 +88,7 @@ impl Transaction {
         self.ended().since(Instant::ZERO)
     }
 
-    /// When the last octet was there.
+    /// Returns when the last octet was there.
     pub(super) fn ended(&self) -> Instant {
         self.fetched.last().expect("documents").ended
     }

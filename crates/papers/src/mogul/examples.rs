@@ -151,7 +151,7 @@ struct Transfer {
     sent: Vec<(Side, Frame)>,
 }
 
-/// A client's request of `len` octets, written at once; the server answers with one octet.
+/// Returns a client's request of `len` octets, written at once; the server answers with one octet.
 fn request(len: u64, policy: &str) -> Transfer {
     let profile = Profile::named("tru64_4").expect("registered");
     let mut client = (profile.config)(&Sizes {
@@ -190,7 +190,7 @@ fn request(len: u64, policy: &str) -> Transfer {
     }
 }
 
-/// How many data segments of the client's stand between the server's ACKs.
+/// Returns how many data segments of the client's stand between the server's ACKs.
 fn pattern(what: &str, wanted: &str, ours: &Transfer) -> Row {
     let mut flights = vec![0_u32];
     for (side, frame) in &ours.sent {
@@ -211,7 +211,7 @@ fn pattern(what: &str, wanted: &str, ours: &Transfer) -> Row {
     }
 }
 
-/// The segments of a response, and whether it waited for the client's clock.
+/// Returns the segments of a response, and whether it waited for the client's clock.
 fn response(length: u32, seed: u64) -> (Vec<u32>, bool) {
     let buffers = (4 << 10, 64 << 10);
     let mut setting = Setting::new(MediumKind::EthernetFullDuplex, "NAGLE", buffers, seed);

@@ -281,7 +281,7 @@ pub(super) fn figure_12(effort: &Effort) -> Outcome {
     figure.outcome(rows)
 }
 
-/// The setting in which Figure 10's limit, twice the socket buffer, is below the longest message
+/// Returns the setting in which Figure 10's limit, twice the socket buffer, is below the longest message
 /// and no other limit comes first.
 fn torn(number: u8, variant: &'static str) -> Figure {
     Figure {
@@ -327,7 +327,7 @@ impl Figure {
         self.yardstick().is_delayed(sample)
     }
 
-    /// The lengths of delayed transfers.
+    /// Returns the lengths of delayed transfers.
     fn delayed(&self) -> Vec<u32> {
         let delayed = self.samples.iter().filter(|sample| self.is_delayed(sample));
         delayed.map(|sample| sample.length).collect()
@@ -351,7 +351,7 @@ impl Figure {
         )
     }
 
-    /// The score of one trial, held against a table's entry, whose worst trial type it is.
+    /// Returns the score of one trial, held against a table's entry, whose worst trial type it is.
     fn score_of_table(&self, number: u8) -> Row {
         let table = Table::numbered(number).expect("a table of the paper");
         let entry = table.published(self.variant, self.app_buffer, self.socket_buffer);
@@ -450,7 +450,7 @@ impl Figure {
 const STEP: u32 = 100;
 const LONGEST: u32 = 100_000;
 
-/// The first of the trial's lengths that is longer than `octets`.
+/// Returns the first of the trial's lengths that is longer than `octets`.
 fn after(octets: u32) -> u32 {
     (octets / STEP + 1) * STEP
 }

@@ -51,7 +51,7 @@ pub struct Move {
     pub points: f64,
 }
 
-/// Why a score says nothing about ours, if it does not.
+/// Returns why a score says nothing about ours, if it does not.
 ///
 /// "Allows transmission without delay of two small packets in a row, if the first was caused by
 /// tearing a buffer at a multiple of MCLBYTES" (section 5.2): with MCLBYTES of 1K, buffers of 4K and
@@ -119,7 +119,7 @@ impl Set {
     }
 }
 
-/// Each cost that is not zero, 1 % more and 1 % less, with what it is called.
+/// Returns each cost that is not zero, 1 % more and 1 % less, with what it is called.
 fn moved_by_a_percent(costs: Costs) -> Vec<(String, Costs)> {
     let mut all = Vec::new();
     for (sign, percent) in [("+1 %", 101), ("-1 %", 99)] {

@@ -136,7 +136,7 @@ fn samples(series: LengthSeries, seed: u64) -> Vec<Sample> {
     setting(series, seed).run(0).samples
 }
 
-/// The first answer that one of many pairs of hosts ever exchanges.
+/// Returns the first answer that one of many pairs of hosts ever exchanges.
 fn stranger(seed: u64, which: u32) -> Sample {
     let once = Lengths::fixed(DELAYED, 1).series;
     setting(once, seed).run(which).samples[0]
@@ -158,7 +158,7 @@ fn follows(row: Row) -> Row {
     Row { standard, ..row }
 }
 
-/// Each request's delay where it stands in the row of requests.
+/// Returns each request's delay where it stands in the row of requests.
 fn in_order(locked: &[Sample]) -> Plot {
     let shown = locked.iter().take(200).enumerate();
     let points = |delayed: bool| {
@@ -221,7 +221,7 @@ fn distribution(locked: Vec<f64>, strangers: Vec<f64>) -> Plot {
     }
 }
 
-/// The delay beyond an answer's usual time.
+/// Returns the delay beyond an answer's usual time.
 fn excess(sample: &Sample) -> f64 {
     elapsed_ms(sample) - USUAL_MS
 }

@@ -18,7 +18,7 @@ pub struct Vulnerability {
 }
 
 impl Vulnerability {
-    /// Whether a response of `length` octets is vulnerable to OF+SFS.
+    /// Returns whether a response of `length` octets is vulnerable to OF+SFS.
     #[must_use]
     pub const fn is_delayed(self, length: u64) -> bool {
         let pair = 2 * self.mss as u64;

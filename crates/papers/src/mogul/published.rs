@@ -27,13 +27,13 @@ pub const APP_BUFFERS: [u64; 3] = [4 << 10, 32 << 10, 128 << 10];
 pub const SOCKET_BUFFERS: [u64; 3] = [16 << 10, 64 << 10, 128 << 10];
 
 impl Table {
-    /// The table with this number, 4 to 7.
+    /// Returns the table with this number, 4 to 7.
     #[must_use]
     pub fn numbered(number: u8) -> Option<&'static Self> {
         TABLES.iter().find(|table| table.number == number)
     }
 
-    /// What it has for a variant and buffer sizes: the worst trial type and its score in percent.
+    /// Returns what it has for a variant and buffer sizes: the worst trial type and its score in percent.
     #[must_use]
     pub fn published(
         &self,

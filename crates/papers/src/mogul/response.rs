@@ -157,7 +157,7 @@ mod tests {
         }
     }
 
-    /// How much later than with nothing held.
+    /// Returns how much later than with nothing held.
     fn stall(path: &Path, policy: &str, length: u32) -> Duration {
         let respond = |name| {
             let policy = SendPolicy::named(name).expect(name);

@@ -70,7 +70,7 @@ fn notes(table: &Table, ours: &[Entry], literal: Option<&[Entry]>) -> Vec<String
     models.into_iter().chain([types]).chain(others).collect()
 }
 
-/// What is not reproduced although it is within tolerance: an entry with large buffers whose worst
+/// Returns what is not reproduced although it is within tolerance: an entry with large buffers whose worst
 /// trial is R and whose variant holds nothing for the clock.
 fn cross_traffic(table: &Table, ours: &[Entry]) -> Option<String> {
     if table.number != 4 {
@@ -121,7 +121,7 @@ fn row(table: &Table, entry: &Entry) -> Row {
     }
 }
 
-/// The last column: a variant's worst entry.
+/// Returns the last column: a variant's worst entry.
 fn worst(table: &Table, published: &PublishedRow, ours: &[Entry]) -> Row {
     let of_paper = worst_published(published);
     Row {
@@ -184,7 +184,7 @@ fn to_the_letter(entry: &Entry) -> Row {
     }
 }
 
-/// The letter beside each of the paper's entries.
+/// Returns the letter beside each of the paper's entries.
 fn trial_types(table: &Table, ours: &[Entry]) -> String {
     let scored: Vec<_> = ours
         .iter()
@@ -232,7 +232,7 @@ fn percent(score: f64) -> Value {
     Value::Number(score, 1)
 }
 
-/// What the fitted model assumes beyond the text, each with what it was fitted to.
+/// Returns what the fitted model assumes beyond the text, each with what it was fitted to.
 pub(super) fn parameters() -> Vec<Parameter> {
     let fitted = PARAMETERS.iter().map(|parameter| Parameter {
         name: parameter.name,

@@ -73,7 +73,7 @@ struct Exchange {
     sample: Sample,
 }
 
-/// The last exchange of a short trial.
+/// Returns the last exchange of a short trial.
 fn exchange(infer: bool, seed: u64) -> Exchange {
     let mut setting = Setting::new(MediumKind::Fddi, "MSMV", (APP_BUFFER, 64 << 10), seed);
     setting.plan.lengths = Lengths::fixed(LENGTH, TRANSFERS);
@@ -116,7 +116,7 @@ fn sizes(what: &str, exchange: &Exchange) -> Row {
     }
 }
 
-/// Whether it took longer than any undelayed one of that length does.
+/// Returns whether it took longer than any undelayed one of that length does.
 fn delayed(what: &str, exchange: &Exchange, published: &str) -> Row {
     let is_delayed = exchange.sample.elapsed.as_nanos() > 20_000_000;
     Row {

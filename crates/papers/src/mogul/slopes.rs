@@ -79,7 +79,7 @@ pub(super) fn run(effort: &Effort) -> Outcome {
     }
 }
 
-/// What each variant costs with these buffers.
+/// Returns what each variant costs with these buffers.
 fn costs(medium: MediumKind, buffers: (u64, u64), seed: u64) -> Vec<Cost> {
     let setting = Setting::new(medium, UNDISTURBED, buffers, seed);
     let taken = setting.run_each(&VARIANTS);

@@ -23,7 +23,7 @@ pub(super) struct Setting {
 }
 
 impl Setting {
-    /// The trial type S with the fitted hosts and no clock but the one of 200 ms.
+    /// Returns the trial type S with the fitted hosts and no clock but the one of 200 ms.
     pub(super) fn new(medium: MediumKind, variant: &str, buffers: (u64, u64), seed: u64) -> Self {
         let mut hosts = PaperHosts::new(Model::Fitted, medium);
         hosts.ack_timer = Some(AckTimer::Cyclic {
@@ -37,17 +37,17 @@ impl Setting {
         }
     }
 
-    /// The only cell's trial.
+    /// Returns the only cell's trial.
     pub(super) fn trial(&self, repetition: u32) -> Trial {
         self.plan.trial(&self.plan.cells()[0], repetition)
     }
 
-    /// What comes of it.
+    /// Returns what comes of it.
     pub(super) fn run(&self, repetition: u32) -> Taken {
         run(&self.hosts, &self.trial(repetition))
     }
 
-    /// What comes of its first repetition under each of these variants; what cannot differ is run once.
+    /// Returns what comes of its first repetition under each of these variants; what cannot differ is run once.
     pub(super) fn run_each(&self, variants: &[&str]) -> Vec<Taken> {
         let policies: Vec<Policy> = variants.iter().map(|variant| policy(variant)).collect();
         let shares = self.hosts.simulate_each(&self.trial(0), &policies);
@@ -88,13 +88,13 @@ pub(super) fn plan(variant: &str, (app_buffer, socket_buffer): (u64, u64), seed:
     }
 }
 
-/// What comes of a plan on the paper's hosts.
+/// Returns what comes of a plan on the paper's hosts.
 pub(super) fn outcome(plan: &Plan, mut hosts: PaperHosts, keep: Keep) -> Outcome {
     let outcomes = measure(plan, &mut [&mut hosts], keep, &|_| {});
     outcomes.expect(KNOWN).remove(0)
 }
 
-/// A variant of Table 3.
+/// Returns a variant of Table 3.
 pub(super) fn policy(variant: &str) -> Policy {
     let entry = Registered::named(variant).expect("Table 3's variants are registered");
     entry.into()

@@ -10,7 +10,7 @@ use crate::experiment::{Class, Row};
 use crate::standard::Standard;
 use crate::value::{Tolerance, Value};
 
-/// All statements that hold of a table's cells, which have all their transfers.
+/// Returns all statements that hold of a table's cells, which have all their transfers.
 pub(super) fn rows(table: &Table, cells: &[Measured]) -> Vec<Row> {
     let mut rows = rankings(table, cells);
     rows.extend(better_at_four(table.number, cells));
@@ -277,12 +277,12 @@ const LESS_CHANCE: &str = "chance in the paper's hosts was more than 10 % of jit
 const HICCUPS_DEVIATE: &str = "a trial's deviation is the chance of its first hiccup, of which length and share were fitted to the \
      scores alone";
 
-/// The worst cell of each entry, as the tables have them.
+/// Returns the worst cell of each entry, as the tables have them.
 fn worst_of_entries(cells: &[Measured]) -> Vec<&Measured> {
     of_entries(cells, |one, other| one > other)
 }
 
-/// The best one.
+/// Returns the best one.
 fn best_of_entries(cells: &[Measured]) -> Vec<&Measured> {
     of_entries(cells, |one, other| one < other)
 }
@@ -305,7 +305,7 @@ fn of_entries(cells: &[Measured], beats: fn(f64, f64) -> bool) -> Vec<&Measured>
     kept
 }
 
-/// The share of the cells' transfers that a yardstick calls delayed and that count, in percent of all.
+/// Returns the share of the cells' transfers that a yardstick calls delayed and that count, in percent of all.
 fn scores(
     cells: &[Measured],
     yardstick: Yardstick,

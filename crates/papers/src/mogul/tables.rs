@@ -13,7 +13,7 @@ pub const VARIANTS: [&str; 11] = [
     "BORMAN",
 ];
 
-/// The hosts of a table (4 to 7).
+/// Returns the hosts of a table (4 to 7).
 #[must_use]
 pub fn hosts(table: u8, model: Model) -> PaperHosts {
     let medium = if table.is_multiple_of(2) {
@@ -27,7 +27,7 @@ pub fn hosts(table: u8, model: Model) -> PaperHosts {
     }
 }
 
-/// All 396 cells of each of these tables: 11 variants, 9 pairs of buffers, 4 trial types.
+/// Returns all 396 cells of each of these tables: 11 variants, 9 pairs of buffers, 4 trial types.
 #[must_use]
 pub fn plan(repetitions: u32, seed: u64) -> Plan {
     Plan {
@@ -41,13 +41,13 @@ pub fn plan(repetitions: u32, seed: u64) -> Plan {
     }
 }
 
-/// What comes of a table's plan on all threads of rayon's current pool.
+/// Returns what comes of a table's plan on all threads of rayon's current pool.
 #[must_use]
 pub fn measured(table: u8, model: Model, repetitions: u32, seed: u64) -> Vec<Measured> {
     kept(table, model, repetitions, seed, Keep::Scores)
 }
 
-/// The same, with some of its transfers.
+/// Returns the same, with some of its transfers.
 pub(super) fn kept(
     table: u8,
     model: Model,
@@ -73,7 +73,7 @@ pub struct Entry {
     pub score_percent: f64,
 }
 
-/// The entries of a table, in the cells' order.
+/// Returns the entries of a table, in the cells' order.
 #[must_use]
 pub fn entries(cells: &[Measured]) -> Vec<Entry> {
     let mut entries: Vec<Entry> = Vec::new();
@@ -113,7 +113,7 @@ pub struct Tolerance {
     pub order_beyond: f64,
 }
 
-/// The tolerance for a table's mean and order.
+/// Returns the tolerance for a table's mean and order.
 #[must_use]
 pub fn tolerance(table: u8) -> Tolerance {
     match table {
@@ -136,7 +136,7 @@ pub fn tolerance(table: u8) -> Tolerance {
     }
 }
 
-/// Which scores an entry allows, in percent.
+/// Returns which scores an entry allows, in percent.
 ///
 /// Whatever a table's entries may be off by: where the paper has none delayed, hardly any may be here,
 /// and where it clearly has some, some must be.
@@ -159,7 +159,7 @@ pub(super) const CLEARLY_DELAYED: f64 = 2.0;
 /// The least that is not shown as 0.0, in percent.
 const LEAST_SHOWN: f64 = 0.05;
 
-/// How far an entry may be from the published score, in percentage points.
+/// Returns how far an entry may be from the published score, in percentage points.
 fn points_allowed(table: u8, variant: &str, published_percent: f64) -> f64 {
     match table {
         // Scores of 2 % and more have cross-traffic of the paper's Ethernet in them.
@@ -221,7 +221,7 @@ const FIRST_HICCUP: &str = "a trial's score is how early its first hiccup befall
                             spread by 7 points each: forty give 13.7 and 13.5, within tolerance. The \
                             share of hiccups was fitted before frames interrupted a thread at work";
 
-/// The mean absolute difference between our entries and a table's, in percentage points.
+/// Returns the mean absolute difference between our entries and a table's, in percentage points.
 #[must_use]
 pub fn mean_distance(table: &Table, entries: &[Entry]) -> f64 {
     let differences: Vec<f64> = entries
@@ -246,7 +246,7 @@ pub struct Miss<'a> {
     pub known: Option<&'static str>,
 }
 
-/// The entries that are out of tolerance. Tolerances are for the fitted model at 10 repetitions.
+/// Returns the entries that are out of tolerance. Tolerances are for the fitted model at 10 repetitions.
 #[must_use]
 pub fn misses<'a>(table: &Table, entries: &'a [Entry]) -> Vec<Miss<'a>> {
     let miss = |entry: &'a Entry| {

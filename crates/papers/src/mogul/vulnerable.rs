@@ -78,7 +78,7 @@ fn of_naglemark((mss, mclbytes, _): (u16, u64, f64)) -> Row {
     }
 }
 
-/// What the table shows of the predicate whatever the log: that equal entries must be equal.
+/// Returns what the table shows of the predicate whatever the log: that equal entries must be equal.
 fn consequences() -> impl Iterator<Item = Row> {
     let claims = [
         (

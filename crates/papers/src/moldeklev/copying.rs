@@ -69,7 +69,7 @@ pub(super) fn without_limit(effort: &Effort) -> Outcome {
     }
 }
 
-/// All buffers of Table 1's deadlocks with 8 KiB writes, and the pair in question with 4 KiB.
+/// Returns all buffers of Table 1's deadlocks with 8 KiB writes, and the pair in question with 4 KiB.
 fn cases() -> Vec<Case> {
     let mut cases = Vec::new();
     for (line, s) in SIZES.into_iter().enumerate() {

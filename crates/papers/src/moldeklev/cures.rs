@@ -107,7 +107,7 @@ fn mean(values: impl ExactSizeIterator<Item = f64>) -> f64 {
     values.sum::<f64>() / count as f64
 }
 
-/// The same between hosts that now and then have other work.
+/// Returns the same between hosts that now and then have other work.
 #[must_use]
 pub fn busy(transfer: &Transfer) -> Transfer {
     let mut busy = transfer.clone();
@@ -115,7 +115,7 @@ pub fn busy(transfer: &Transfer) -> Transfer {
     busy
 }
 
-/// The most octets that a deadlocked transfer can get through for each ACK of the timer: "the
+/// Returns the most octets that a deadlocked transfer can get through for each ACK of the timer: "the
 /// absolute upper throughput limit after deadlock is (35%R+MSS)/200ms" (3.1.2), and no more than the
 /// send buffer.
 #[must_use]
@@ -125,7 +125,7 @@ pub fn most_per_timer(transfer: &Transfer) -> u64 {
     sender.buffer.min(enough + u64::from(sender.mss))
 }
 
-/// The cures that change anything about this transfer.
+/// Returns the cures that change anything about this transfer.
 #[must_use]
 pub fn cures(transfer: &Transfer) -> Vec<Cure> {
     policies(transfer)
@@ -188,7 +188,7 @@ fn no_limit(transfer: &Transfer) -> Option<Cure> {
     })
 }
 
-/// The smallest send buffer that neither inequality touches.
+/// Returns the smallest send buffer that neither inequality touches.
 fn send_buffer(transfer: &Transfer) -> Option<Cure> {
     let rules = &transfer.rules;
     let enough = Threshold::of(&rules.receiver).octets() + u64::from(rules.sender.mss);
@@ -202,7 +202,7 @@ fn send_buffer(transfer: &Transfer) -> Option<Cure> {
     })
 }
 
-/// The largest receive buffer that leaves this send buffer safe, if there is one.
+/// Returns the largest receive buffer that leaves this send buffer safe, if there is one.
 fn receive_buffer(transfer: &Transfer) -> Option<Cure> {
     let rules = &transfer.rules;
     let with = |size: u64| {

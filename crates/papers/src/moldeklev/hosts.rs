@@ -33,7 +33,7 @@ pub const RULES: &[&str] = &[
 /// What was fitted, all of it to the same cells.
 const FITTED: Origin = Origin::Fitted("41 fast cells of Table 1");
 
-/// The parameters of every transfer between the paper's hosts.
+/// Returns the parameters of every transfer between the paper's hosts.
 #[must_use]
 pub fn parameters() -> Vec<Parameter> {
     let fitted = |name, value: &str| Parameter {
@@ -106,7 +106,7 @@ pub const OTHER_WORK: Hiccup = Hiccup {
     per_million: 100_000,
 };
 
-/// The network. Its rate does not show: at 140 Mbit/s AAL3/4's cells take 69 ns for an octet of
+/// Returns the network. Its rate does not show: at 140 Mbit/s AAL3/4's cells take 69 ns for an octet of
 /// data, which is what the fitted cost of a segment out comes to. The processor feeds the adapter
 /// cell by cell, so that host and wire are busy together.
 #[must_use]
@@ -127,7 +127,7 @@ pub const TODAY: HostCosts = HostCosts {
     ..HostCosts::NONE
 };
 
-/// A link of 100 Mbit/s and 1 ms there and back, with Ethernet's 78 octets around each segment's data.
+/// Returns a link of 100 Mbit/s and 1 ms there and back, with Ethernet's 78 octets around each segment's data.
 #[must_use]
 pub fn link_today() -> Wire {
     Wire::new(100_000_000, 78, 84, Duration::from_micros(500))

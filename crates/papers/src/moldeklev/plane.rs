@@ -97,7 +97,7 @@ impl Grid {
         }
     }
 
-    /// All pairs, each simulated `runs` times as `transfer` with those buffers; one that deadlocks is
+    /// Returns all pairs, each simulated `runs` times as `transfer` with those buffers; one that deadlocks is
     /// enough. Runs on the caller's thread pool.
     #[must_use]
     pub fn pairs(self, transfer: &Transfer, runs: u32, seed: u64) -> Vec<Pair> {

@@ -105,7 +105,7 @@ impl Threshold {
         }
     }
 
-    /// The smaller of the two.
+    /// Returns the smaller of the two.
     #[must_use]
     pub fn octets(&self) -> u64 {
         let share = self.share.map(|(_, octets)| octets);
@@ -133,7 +133,7 @@ impl Area {
     }
 }
 
-/// What is to be expected of a transfer without end by calls of `call` octets (at least 1), if both
+/// Returns what is to be expected of a transfer without end by calls of `call` octets (at least 1), if both
 /// ends follow `rules` and congestion control is in nobody's way.
 #[must_use]
 pub fn predict(rules: &Config, call: u64) -> Prediction {

@@ -196,7 +196,7 @@ impl Measured {
         Transfer::paper(s, r, self.mss).with_policy(self.policy.clone())
     }
 
-    /// The cell in this line and this column.
+    /// Returns the cell in this line and this column.
     fn cell(&self, line: usize, column: usize, effort: &Effort) -> Row {
         let (s, r) = (SIZES[line], SIZES[column]);
         let published = self.published[line][column];
@@ -221,7 +221,7 @@ impl Measured {
         }
     }
 
-    /// The throughput of the pattern that the transfer comes to in the end.
+    /// Returns the throughput of the pattern that the transfer comes to in the end.
     fn settled(&self, known: &Known, effort: &Effort) -> Row {
         let transfer = self.transfer(known.s, known.r);
         let runs = effort.repetitions.div_ceil(2);
@@ -253,7 +253,7 @@ impl Measured {
         self.published[line][column]
     }
 
-    /// What is left once a tick has hit the millisecond that matters, and that it does in every run.
+    /// Returns what is left once a tick has hit the millisecond that matters, and that it does in every run.
     fn after_the_deadlock(&self, known: &Known, effort: &Effort) -> Vec<Row> {
         let mut transfer = self.transfer(known.s, known.r);
         transfer.costs.hiccup = Some(OTHER_WORK);
@@ -321,7 +321,7 @@ impl Known {
     }
 }
 
-/// How far the fast cells are off all together; the paper would be 0. Cells whose pattern settles late
+/// Returns how far the fast cells are off all together; the paper would be 0. Cells whose pattern settles late
 /// count as they settle; how far all are off with those as measured from the first octet on, is a row
 /// of its own.
 fn rms(rows: &[Row], class: Class) -> Vec<Row> {

@@ -22,7 +22,7 @@ const PHASES: u64 = 40;
 /// Three times as long as the paper gives a transfer until it deadlocks.
 const WATCHED: Duration = Duration::from_millis(1800);
 
-/// The experiment.
+/// Returns the experiment.
 pub(super) fn run(_: &Effort) -> Outcome {
     let stop_and_go = frames(FIGURE_5, Duration::from_millis(50), WATCHED);
     let late = frames(FIGURE_6, Duration::from_millis(150), WATCHED);
@@ -252,7 +252,7 @@ fn outstanding(title: &str, sent: &[(Side, Frame)]) -> Plot {
     }
 }
 
-/// What so many octets a tick are, in kbyte of 1024 octets a second.
+/// Returns what so many octets a tick are, in kbyte of 1024 octets a second.
 fn kbyte_per_s(octets: u64) -> f64 {
     octets as f64 / 1024.0 / (TICK.as_nanos() as f64 / 1e9)
 }

@@ -50,7 +50,7 @@ const LOOKED_AT: Duration = Duration::from_millis(100);
 const WATCHED: Duration = Duration::from_secs(2);
 
 impl Transfer {
-    /// The paper's, with these send and receive buffers in octets.
+    /// Returns the paper's, with these send and receive buffers in octets.
     #[must_use]
     pub fn paper(send_buffer: u64, receive_buffer: u64, mss: u16) -> Self {
         Self {
@@ -67,14 +67,14 @@ impl Transfer {
         }
     }
 
-    /// The same under another send policy.
+    /// Returns the same under another send policy.
     #[must_use]
     pub fn with_policy(mut self, policy: SendPolicy) -> Self {
         self.rules.sender.policy = policy;
         self
     }
 
-    /// The same with the receiver's tick at this phase.
+    /// Returns the same with the receiver's tick at this phase.
     #[must_use]
     pub fn at_phase(mut self, at: Duration) -> Self {
         if let AckTimer::Cyclic { phase, .. } = &mut self.rules.receiver.timer {
@@ -83,7 +83,7 @@ impl Transfer {
         self
     }
 
-    /// The same at phases drawn from `seed`, so many times.
+    /// Returns the same at phases drawn from `seed`, so many times.
     pub fn at_random_phases(&self, runs: u32, seed: u64) -> impl Iterator<Item = Self> + use<> {
         let mut dice = Dice::new(seed, Purpose::Phase);
         let transfer = self.clone();
@@ -105,7 +105,7 @@ impl Transfer {
         self.between(Bulk::ends(self.octets, self.call), observer)
     }
 
-    /// A world like its, with these programs at its ends: the writer's and the reader's.
+    /// Returns a world like its, with these programs at its ends: the writer's and the reader's.
     pub(super) fn between<O: Observer>(&self, ends: [Bulk; 2], observer: O) -> World<Bulk, O> {
         let programs = ends.map(|program| vec![program]);
         let mut world = World::watched(self.world_config(), programs, observer);
@@ -168,7 +168,7 @@ impl Transfer {
         (mbit_per_s(self.octets, elapsed), share)
     }
 
-    /// The mean of `runs` runs at phases drawn from `seed`, in Mbit/s.
+    /// Returns the mean of `runs` runs at phases drawn from `seed`, in Mbit/s.
     #[must_use]
     pub fn mean_mbit_per_s(&self, runs: u32, seed: u64) -> f64 {
         let sum: f64 = self
@@ -258,7 +258,7 @@ fn mbit_per_s(octets: u64, elapsed: Duration) -> f64 {
     octets as f64 * 8e3 / elapsed.as_nanos().max(1) as f64
 }
 
-/// The paper's transfer on its own network.
+/// Returns the paper's transfer on its own network.
 #[must_use]
 pub fn on_atm(send_buffer: u64, receive_buffer: u64) -> Transfer {
     Transfer::paper(send_buffer, receive_buffer, ATM_MSS)

@@ -100,7 +100,7 @@ fn walk(octets: u64, until: Duration) -> Walk {
     walked((SEND_BUFFER, RECEIVE_BUFFER), PHASE, octets, until)
 }
 
-/// What a tap would see of a transfer without end between these buffers, in octets, with the first
+/// Returns what a tap would see of a transfer without end between these buffers, in octets, with the first
 /// tick at this phase, so long.
 pub(super) fn frames(buffers: (u64, u64), phase: Duration, until: Duration) -> Vec<(Side, Frame)> {
     walked(buffers, phase, u64::MAX, until).frames
@@ -202,7 +202,7 @@ impl Walk {
         self.read = receiver.read_up_to();
     }
 
-    /// The receiver's steps from line 7 on.
+    /// Returns the receiver's steps from line 7 on.
     fn settled_receiver(&self) -> &[ReceiverStep] {
         let arrivals = self.receiver.iter().enumerate();
         let mut places = arrivals.filter(|(_, step)| matches!(step, ReceiverStep::Arrived { .. }));
@@ -213,7 +213,7 @@ impl Walk {
     }
 }
 
-/// A row for each line of the table: our next steps beside its.
+/// Returns a row for each line of the table: our next steps beside its.
 fn rows(walk: &Walk) -> Vec<Row> {
     let mut sender = walk.sender.iter();
     let mut acks = walk.acks.iter();

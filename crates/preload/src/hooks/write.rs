@@ -113,7 +113,7 @@ interpose! {
     }
 }
 
-/// Whether a write made as a `send` stands; it does not if the descriptor is no socket any more.
+/// Returns whether a write made as a `send` stands; it does not if the descriptor is no socket any more.
 fn held_after_all(fd: c_int, result: ssize_t) -> bool {
     if result < 0 && errno::get() == libc::ENOTSOCK {
         table::forget(fd);
@@ -171,7 +171,7 @@ unsafe fn message_len(fd: c_int, message: *const msghdr) -> size_t {
     unsafe { total(fd, (*message).msg_iov, (*message).msg_iovlen) }
 }
 
-/// The bytes in `count` pieces; not looked at where nothing will be held.
+/// Returns the bytes in `count` pieces; not looked at where nothing will be held.
 unsafe fn total(fd: c_int, pieces: *const iovec, count: size_t) -> size_t {
     if pieces.is_null() || count > MAX_PIECES || !table::may_hold(fd) {
         return 0;

@@ -213,7 +213,7 @@ fn enter(
     Entry { decision, dirty }
 }
 
-/// Whether there is a watchdog to bound the hold, or one worth waking.
+/// Returns whether there is a watchdog to bound the hold, or one worth waking.
 #[inline(always)]
 fn may_be_held(orders: &Orders, memory: &Memory, write: Write) -> bool {
     match orders.policy() {

@@ -119,7 +119,7 @@ impl Section {
     }
 }
 
-/// The parameters of a run one by one, for [`Section::Facts`]; nested names are joined by dots.
+/// Returns the parameters of a run one by one, for [`Section::Facts`]; nested names are joined by dots.
 ///
 /// # Panics
 /// If a map in `parameters` has keys that are not strings: that is a bug of the caller's types.

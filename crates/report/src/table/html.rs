@@ -92,7 +92,8 @@ impl Table {
         html
     }
 
-    /// A table of words has words for its rows' names, too, which need room.
+    /// Returns the table's classes for the style sheet. In a table of words the rows' names are words, too,
+    /// which need room.
     fn kind(&self) -> &'static str {
         match (self.makes_cards(), self.has_words()) {
             (true, _) => " class=\"words cards\"",
@@ -112,7 +113,7 @@ impl Table {
         self.has_words() && self.columns.len() > 2 && !self.is_grouped()
     }
 
-    /// Where the column's entries stand, and whether a group begins there.
+    /// Returns the column's classes for the style sheet: how its entries are aligned, and whether a group begins there.
     fn class(&self, at: usize) -> String {
         let first = at > 0 && (at == 1 || self.columns[at].group != self.columns[at - 1].group);
         let names = match (first, self.columns[at].align) {
@@ -134,7 +135,7 @@ fn weight(entry: &Entry) -> String {
 }
 
 impl Tone {
-    /// What the style sheet looks at.
+    /// Returns the attribute that the style sheet reads.
     pub(crate) const fn attribute(self) -> &'static str {
         match self {
             Self::Plain => "",

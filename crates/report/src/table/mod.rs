@@ -81,7 +81,7 @@ pub enum Ink {
 }
 
 impl Entry {
-    /// An entry that only says something.
+    /// Returns an entry that only says something.
     pub fn new(text: impl Into<String>) -> Self {
         Self {
             text: text.into(),
@@ -91,7 +91,7 @@ impl Entry {
 }
 
 impl Table {
-    /// The columns after the first, as runs of equal group: (group, first column, one past last).
+    /// Returns the columns after the first, as runs of equal group: (group, first column, one past last).
     ///
     /// Ungrouped columns (an empty group) stand together too.
     fn groups(&self) -> Vec<(&str, usize, usize)> {

@@ -45,7 +45,7 @@ impl Table {
         text
     }
 
-    /// Which columns go into which panel so that each fits, as runs of column numbers.
+    /// Returns which columns go into which panel so that each fits, as runs of column numbers.
     fn panels(&self, width: usize) -> Vec<Vec<usize>> {
         if self.columns.is_empty() {
             return Vec::new();
@@ -76,7 +76,7 @@ impl Table {
         self.draw(columns, limit.unwrap_or(NARROWEST), ink)
     }
 
-    /// The columns as they are, no entry wider than `limit`.
+    /// Returns the columns as they are, no entry wider than `limit`.
     fn draw(&self, columns: &[usize], limit: usize, ink: Ink) -> String {
         let mut builder = Builder::default();
         if self.is_grouped() {

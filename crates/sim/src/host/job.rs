@@ -132,7 +132,7 @@ impl<P: Program> Thread<P> {
         }
     }
 
-    /// What a call leads to.
+    /// Returns what a call leads to.
     fn call(&mut self, now: Instant, call: Call, kernel: &mut Kernel) -> Wish {
         match call {
             Call::Read { socket, max } => {

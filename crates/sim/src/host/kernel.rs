@@ -47,7 +47,7 @@ pub(super) struct Running {
 }
 
 impl Processor {
-    /// How long something takes that takes about `cost`.
+    /// Returns how long something takes that takes about `cost`.
     #[inline]
     fn time_for(&mut self, cost: Duration) -> Duration {
         self.dice.jitter(cost, self.costs.jitter_percent)
@@ -68,7 +68,7 @@ impl Processor {
         self.free_at
     }
 
-    /// The thread of this number gets the processor for about `cost`, with or without a socket's lock.
+    /// Gives the thread of this number the processor for about `cost`, with or without a socket's lock.
     /// Gives whether that takes any time.
     ///
     /// Not inlined, so that what calls it is, with the work that it knows.
@@ -97,13 +97,13 @@ impl Processor {
         true
     }
 
-    /// Whether frames and timers wait for the end of what a thread is at.
+    /// Returns whether frames and timers wait for the end of what a thread is at.
     #[inline]
     pub(super) fn is_left_alone(&self) -> bool {
         self.running.is_some_and(|running| running.is_left_alone)
     }
 
-    /// What it costs now to put a thread back on the processor.
+    /// Returns what it costs now to put a thread back on the processor.
     #[inline]
     pub(super) fn wakeup_cost(&mut self) -> Duration {
         let hiccup = match self.costs.hiccup {
@@ -132,7 +132,7 @@ impl Kernel {
         }
     }
 
-    /// A connection.
+    /// Returns a connection.
     #[inline]
     pub(super) fn connection(&mut self, socket: u32) -> &mut Connection {
         &mut self.sockets[socket as usize].connection
@@ -181,7 +181,7 @@ impl Kernel {
         answer
     }
 
-    /// The earliest timer of all sockets.
+    /// Returns the earliest timer of all sockets.
     #[inline]
     pub(super) fn next_timer(&mut self) -> Instant {
         if self.asked {
@@ -201,7 +201,7 @@ impl Kernel {
         self.asked = false;
     }
 
-    /// Which of these can be read, and which can be written.
+    /// Returns which of these can be read, and which can be written.
     pub(super) fn ready(&self, read: Sockets, write: Sockets) -> (Sockets, Sockets) {
         let mut ready = (Sockets::NONE, Sockets::NONE);
         for (number, socket) in (0..).zip(&self.sockets) {

@@ -60,13 +60,13 @@ impl Socket {
         }
     }
 
-    /// The connection as it is now.
+    /// Returns the connection as it is now.
     #[must_use]
     pub fn connection(&self) -> &Connection {
         &self.connection
     }
 
-    /// What all connections of this socket counted.
+    /// Returns what all connections of this socket counted.
     #[must_use]
     pub fn counters(&self) -> Counters {
         self.retired.and(self.connection.sender().counters())
@@ -107,18 +107,18 @@ impl<P: Program> Host<P> {
         }
     }
 
-    /// The sockets, by number.
+    /// Returns the sockets, by number.
     #[must_use]
     pub fn sockets(&self) -> &[Socket] {
         &self.kernel.sockets
     }
 
-    /// The programs of its threads.
+    /// Returns the programs of its threads.
     pub fn programs(&self) -> impl Iterator<Item = &P> {
         self.threads.iter().map(|thread| &thread.program)
     }
 
-    /// When the processor has something to begin or to end, where the next frame arrives at `arrival`.
+    /// Returns when the processor has something to begin or to end, where the next frame arrives at `arrival`.
     #[inline]
     pub(crate) fn next_job(&mut self, arrival: Instant) -> Instant {
         let timer = self.kernel.next_timer();
@@ -135,7 +135,7 @@ impl<P: Program> Host<P> {
         next.max(self.kernel.processor.free_at)
     }
 
-    /// Whether a frame that has arrived is taken in before anything else happens.
+    /// Returns whether a frame that has arrived is taken in before anything else happens.
     #[inline]
     pub(crate) fn lets_frames_in(&self) -> bool {
         !self.kernel.processor.is_left_alone()
@@ -194,7 +194,7 @@ impl<P: Program> Host<P> {
         wish
     }
 
-    /// When the first thread is ready, or wakes by the clock.
+    /// Returns when the first thread is ready, or wakes by the clock.
     #[inline]
     fn next_thread(&self) -> Instant {
         match &self.threads[..] {

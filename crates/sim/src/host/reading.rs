@@ -27,7 +27,7 @@ impl Reading {
         }
     }
 
-    /// The same, cut short after the unit in which `timer` expires, if it does so while this copies
+    /// Returns the same, cut short after the unit in which `timer` expires, if it does so while this copies
     /// from `begin` on, on a host where timers come in between units alone.
     pub(crate) fn up_to(self, timer: Option<Instant>, begin: Instant, costs: &HostCosts) -> Self {
         let (ComesIn::Timers, Some(unit), Some(timer)) = (costs.comes_in, costs.take_unit, timer)
@@ -46,7 +46,7 @@ impl Reading {
         }
     }
 
-    /// What is left of it.
+    /// Returns what is left of it.
     pub(crate) fn rest(self) -> Self {
         Self {
             taken: self.taken + self.octets,

@@ -66,7 +66,7 @@ pub(super) enum Work {
 }
 
 impl Work {
-    /// Whether it is a system call at work on a socket, which the kernel has locked where it locks any.
+    /// Returns whether it is a system call at work on a socket, which the kernel has locked where it locks any.
     #[inline]
     pub(super) fn locks_socket(&self) -> bool {
         match self {
@@ -113,7 +113,7 @@ impl<P> Thread<P> {
         }
     }
 
-    /// When it next wants the processor.
+    /// Returns when it next wants the processor.
     #[inline]
     pub(super) fn wants_at(&self) -> Instant {
         self.wants_at
@@ -155,7 +155,7 @@ impl<P> Thread<P> {
 }
 
 impl Wait {
-    /// What a thread does that has waited for it.
+    /// Returns what a thread does that has waited for it.
     #[inline]
     pub(super) fn over(self) -> Then {
         match self {
@@ -164,7 +164,7 @@ impl Wait {
         }
     }
 
-    /// When it ends, whatever the news.
+    /// Returns when it ends, whatever the news.
     #[inline]
     fn until(&self) -> Instant {
         match *self {

@@ -37,7 +37,7 @@ impl Station {
         backs_off_until: Instant::ZERO,
     };
 
-    /// When it would try to send, if it could hear nobody.
+    /// Returns when it would try to send, if it could hear nobody.
     #[inline]
     fn attempts_at(&self) -> Instant {
         self.ready_at.max(self.backs_off_until)
@@ -66,7 +66,7 @@ pub struct Ethernet {
 }
 
 impl Ethernet {
-    /// A silent cable.
+    /// Returns a silent cable.
     #[must_use]
     pub fn new(wire: Wire, dice: Dice) -> Self {
         Self {

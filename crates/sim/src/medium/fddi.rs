@@ -18,7 +18,7 @@ pub struct Fddi {
 }
 
 impl Fddi {
-    /// An idle ring.
+    /// Returns an idle ring.
     #[must_use]
     pub fn new(wire: Wire) -> Self {
         Self {

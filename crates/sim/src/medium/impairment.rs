@@ -30,7 +30,7 @@ impl ImpairmentRules {
         duplicate: 0.0,
     };
 
-    /// Whether nothing befalls anything.
+    /// Returns whether nothing befalls anything.
     #[must_use]
     pub fn is_none(&self) -> bool {
         *self == Self::NONE

@@ -36,7 +36,7 @@ impl MediumKind {
         }
     }
 
-    /// The raw rate.
+    /// Returns the raw rate.
     #[must_use]
     pub fn bits_per_second(&self) -> u64 {
         match self {
@@ -46,7 +46,7 @@ impl MediumKind {
         }
     }
 
-    /// The MSS that Mogul & Minshall had on it (section 7); Ethernet's where they had none.
+    /// Returns the MSS that Mogul & Minshall had on it (section 7); Ethernet's where they had none.
     #[must_use]
     pub fn usual_mss(&self) -> u16 {
         match self {
@@ -55,7 +55,7 @@ impl MediumKind {
         }
     }
 
-    /// The physical numbers.
+    /// Returns the physical numbers.
     #[must_use]
     pub fn wire(&self) -> Wire {
         // TCP and IP headers are 40 octets.
@@ -70,7 +70,7 @@ impl MediumKind {
         Wire::new(self.bits_per_second(), overhead, least, PROPAGATION)
     }
 
-    /// A medium of this kind, on which hosts take turns as they do there; its chance begins at `seed`.
+    /// Returns a medium of this kind, on which hosts take turns as they do there; its chance begins at `seed`.
     #[must_use]
     pub fn shared(&self, seed: u64) -> Medium {
         match self {
@@ -83,7 +83,7 @@ impl MediumKind {
         }
     }
 
-    /// A medium of this rate and these frames that carries both ways at once.
+    /// Returns a medium of this rate and these frames that carries both ways at once.
     #[must_use]
     pub fn full_duplex(&self) -> Medium {
         Medium::PointToPoint(PointToPoint::new(self.wire()))

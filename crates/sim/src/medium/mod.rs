@@ -33,7 +33,7 @@ impl Side {
         self as usize
     }
 
-    /// The other one.
+    /// Returns the other one.
     #[must_use]
     #[inline]
     pub const fn other(self) -> Self {
@@ -74,7 +74,7 @@ pub struct Wire {
 }
 
 impl Wire {
-    /// A wire of this rate (at least 1 bit per second), with `overhead` octets around a segment's
+    /// Returns a wire of this rate (at least 1 bit per second), with `overhead` octets around a segment's
     /// data (TCP, IP and link headers, trailer, preamble, gap); no frame takes less than `least`
     /// octets, gap and preamble included.
     #[must_use]
@@ -88,14 +88,14 @@ impl Wire {
         }
     }
 
-    /// How long a segment with `len` octets of data occupies the medium.
+    /// Returns how long a segment with `len` octets of data occupies the medium.
     #[must_use]
     #[inline]
     pub fn occupies(&self, len: u32) -> Duration {
         self.takes((u64::from(len) + self.overhead).max(self.least))
     }
 
-    /// How long so many octets take.
+    /// Returns how long so many octets take.
     #[must_use]
     #[inline]
     pub fn takes(&self, octets: u64) -> Duration {
@@ -126,7 +126,7 @@ impl Medium {
         }
     }
 
-    /// When something happens on the medium; `FAR_FUTURE` if nothing is under way.
+    /// Returns when something happens on the medium; `FAR_FUTURE` if nothing is under way.
     #[must_use]
     #[inline]
     pub fn next_event(&self) -> Instant {
@@ -147,7 +147,7 @@ impl Medium {
         }
     }
 
-    /// The physical numbers.
+    /// Returns the physical numbers.
     #[must_use]
     pub fn wire(&self) -> &Wire {
         match self {
@@ -195,14 +195,14 @@ impl UnderWay {
         }
     }
 
-    /// When the next frame arrives at this host; `FAR_FUTURE` if none is on its way.
+    /// Returns when the next frame arrives at this host; `FAR_FUTURE` if none is on its way.
     #[inline]
     #[must_use]
     pub fn next_arrival(&self, at: Side) -> Instant {
         self.directions[at.other().index()].first_at
     }
 
-    /// The next frame that arrives at this host.
+    /// Returns the next frame that arrives at this host.
     #[inline]
     pub fn first(&self, at: Side) -> Option<&Frame> {
         self.directions[at.other().index()].frames.front()
@@ -225,7 +225,7 @@ impl UnderWay {
         &frames[frames.len() - 1]
     }
 
-    /// The first frame from this host that waits for the medium.
+    /// Returns the first frame from this host that waits for the medium.
     #[inline]
     fn waiting(&self, from: Side) -> Option<&Frame> {
         let direction = &self.directions[from.index()];

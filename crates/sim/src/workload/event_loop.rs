@@ -21,7 +21,7 @@ pub struct EventLoop {
 }
 
 impl EventLoop {
-    /// A server of these sockets.
+    /// Returns a server of these sockets.
     #[must_use]
     pub fn new(sockets: Sockets, request: u64, writes: Vec<u64>) -> Self {
         let (readable, answering, reading) = (Sockets::NONE, None, None);

@@ -22,7 +22,7 @@ pub struct Exchange {
 }
 
 impl Exchange {
-    /// The end that speaks first, `times` times.
+    /// Returns the program of the end that speaks first, `times` times.
     #[must_use]
     pub fn asks(socket: u32, writes: Vec<u64>, expects: u64, times: u32) -> Self {
         let began = Instant::ZERO;
@@ -38,7 +38,7 @@ impl Exchange {
         }
     }
 
-    /// The end that answers.
+    /// Returns the program of the end that answers.
     #[must_use]
     pub fn answers(socket: u32, writes: Vec<u64>, expects: u64) -> Self {
         let next_write = writes.len();

@@ -24,7 +24,7 @@ pub struct Document {
 }
 
 impl Document {
-    /// The whole answer, in octets.
+    /// Returns the whole answer, in octets.
     #[must_use]
     pub const fn answer(&self) -> u64 {
         self.headers + self.body
@@ -128,7 +128,7 @@ enum Serving {
 }
 
 impl Http {
-    /// The client.
+    /// Returns the client.
     #[must_use]
     pub fn client(plan: Plan) -> Self {
         let fetched = Vec::with_capacity(plan.documents.len());
@@ -141,7 +141,7 @@ impl Http {
         })
     }
 
-    /// The server: a process for each connection, all of them waiting from the beginning, as
+    /// Returns the server: a process for each connection, all of them waiting from the beginning, as
     /// Apache's children do.
     #[must_use]
     pub fn server(plan: &Plan) -> Vec<Self> {
@@ -158,7 +158,7 @@ impl Http {
         (0..plan.connections()).map(process).collect()
     }
 
-    /// What the client measured, by document.
+    /// Returns what the client measured, by document.
     #[must_use]
     pub fn fetched(&self) -> &[Fetched] {
         match self {
@@ -169,7 +169,7 @@ impl Http {
 }
 
 impl Plan {
-    /// How many connections it takes.
+    /// Returns how many connections it takes.
     #[must_use]
     pub fn connections(&self) -> u32 {
         if self.persistent {
@@ -179,7 +179,7 @@ impl Plan {
         }
     }
 
-    /// The writes that make up an answer, in order.
+    /// Returns the writes that make up an answer, in order.
     fn writes(&self, document: &Document) -> impl DoubleEndedIterator<Item = u64> + use<> {
         let ServerHabits {
             buffer,
@@ -227,7 +227,7 @@ impl Client {
         call
     }
 
-    /// The connection of the document that is wanted.
+    /// Returns the connection of the document that is wanted.
     fn socket(&self) -> u32 {
         if self.plan.persistent {
             0
@@ -322,7 +322,7 @@ impl Server {
         call
     }
 
-    /// The document that this connection asks for next.
+    /// Returns the document that this connection asks for next.
     fn wanted(&self) -> Option<&Document> {
         if self.plan.persistent {
             self.plan.documents.get(self.served)

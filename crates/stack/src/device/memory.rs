@@ -26,7 +26,7 @@ struct Queue {
 /// More packets than this on the way are dropped, as a device's queue does.
 const MOST_PACKETS: usize = 1000;
 
-/// A pair of devices: what one sends the other receives. The MTU is in octets.
+/// Returns a pair of devices: what one sends the other receives. The MTU is in octets.
 #[must_use]
 pub fn memory_pair(mtu: u16) -> (Memory, Memory) {
     let [one, other] = [(); 2].map(|()| Arc::new(Mutex::new(Queue::default())));
@@ -99,7 +99,7 @@ impl Drop for Memory {
     }
 }
 
-/// A queue is whole after every step, whoever panicked meanwhile.
+/// Locks the queue. It is whole after every step, even where another thread panicked.
 fn lock(queue: &Mutex<Queue>) -> MutexGuard<'_, Queue> {
     queue.lock().unwrap_or_else(PoisonError::into_inner)
 }

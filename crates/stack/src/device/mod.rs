@@ -1,4 +1,4 @@
-//! What packets leave and arrive through.
+//! The devices through which packets leave and arrive.
 
 mod memory;
 mod socket;
@@ -13,9 +13,9 @@ pub use memory::{Memory, memory_pair};
 pub use socket::PacketSocket;
 pub use tun::{Tun, TunSettings};
 
-/// A device of the network layer. All its methods may be called from any thread, and none waits.
+/// A device of the network layer. Its methods may be called from any thread, and none waits.
 pub trait Device: Send + Sync + 'static {
-    /// What it can do; asked once.
+    /// Returns what it can do; asked once.
     fn abilities(&self) -> Abilities;
 
     /// Sends a packet, or drops it where there is no room. The packet begins

@@ -17,7 +17,7 @@ pub struct PacketSocket {
 }
 
 impl PacketSocket {
-    /// A device with an MTU in octets. Must be called on a tokio runtime with its IO driver.
+    /// Returns a device with an MTU in octets. Must be called on a tokio runtime with its IO driver.
     ///
     /// # Errors
     ///

@@ -14,7 +14,7 @@ use tun_rs::{DeviceBuilder, SyncDevice};
 
 use super::{Abilities, Device, Offload, Received};
 
-/// How a TUN device is to be. The addresses are the *kernel's* on it; the stack's own are others of
+/// The settings of a TUN device. The addresses are the *kernel's* on it; the stack's own are others of
 /// the same networks.
 #[derive(Clone, Debug)]
 pub struct TunSettings {
@@ -107,12 +107,12 @@ impl Tun {
             .map_err(Into::into)
     }
 
-    /// There is a watch or there is none, whoever panicked meanwhile.
+    /// Locks the watch. It is whole even where another thread panicked.
     fn lock_watch(&self) -> MutexGuard<'_, Option<AsyncFd<Arc<SyncDevice>>>> {
         self.watch.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The name that the kernel knows it by.
+    /// Returns the name that the kernel knows it by.
     ///
     /// # Errors
     ///
@@ -195,7 +195,7 @@ const WHOLE: u8 = 0;
 /// Where in a TCP header the checksum stands.
 const CHECKSUM_AT: u16 = 16;
 
-/// What the kernel wants to know of a packet that it is to finish (virtio 1.2, section 5.1.6).
+/// Returns what the kernel wants to know of a packet that it is to finish (virtio 1.2, section 5.1.6).
 fn virtio(offload: Offload) -> tun_rs::VirtioNetHdr {
     let gso_type = match (offload.segment, offload.ipv6) {
         (0, _) => WHOLE,

@@ -24,7 +24,7 @@ pub enum Lacking {
 }
 
 impl Lacking {
-    /// The cause at the bottom of `error`, which is what a person can do something about.
+    /// Returns the cause at the bottom of `error`, which is what a person can do something about.
     pub(super) fn of(error: &(dyn Error + 'static)) -> Self {
         let mut cause: &(dyn Error + 'static) = error;
         loop {
@@ -52,7 +52,7 @@ impl Lacking {
     }
 }
 
-/// What this process would have to be given; none if it has all.
+/// Returns what this process would have to be given; none if it has all.
 fn missing_capabilities() -> Option<String> {
     let status = fs::read_to_string("/proc/self/status").ok()?;
     let effective = status

@@ -137,7 +137,7 @@ impl From<PythonThread> for PythonRecord {
     }
 }
 
-/// The stack that `record` holds; none if it is of another kind.
+/// Returns the stack that `record` holds; none if it is of another kind.
 pub(super) fn stack(record: &[u8]) -> Option<Stack<'_>> {
     let r: StackRecord = read(record).filter(|r: &StackRecord| r.what == 5)?;
     let head = size_of::<StackRecord>();
@@ -154,7 +154,7 @@ pub(super) fn stack(record: &[u8]) -> Option<Stack<'_>> {
 const PYTHON_FRAMES: usize = 12;
 const NOWHERE: u16 = u16::MAX;
 
-/// The event that `record` says, with the kernel's monotonic times moved by `epoch_ns`; none if it is
+/// Returns the event that `record` says, with the kernel's monotonic times moved by `epoch_ns`; none if it is
 /// of no kind known here.
 pub(super) fn decode(record: &[u8], epoch_ns: i64) -> Option<Event> {
     let what = u32::from_ne_bytes(record.get(..4)?.try_into().ok()?);

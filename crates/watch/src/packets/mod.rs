@@ -109,7 +109,7 @@ impl Source {
         self.unplaced
     }
 
-    /// What was found, seen from this host's end.
+    /// Returns what was found, seen from this host's end.
     fn place(&mut self, found: &Diagnosed, connection: &ConnectionReport) -> Finding {
         let end = |side: Side| {
             let end = connection.end(side);

@@ -27,7 +27,7 @@ pub(super) struct Owners {
 }
 
 impl Owners {
-    /// The owner of the end at `local` of a connection to `remote`; none if no socket of this host is
+    /// Returns the owner of the end at `local` of a connection to `remote`; none if no socket of this host is
     /// that end.
     pub(super) fn of(&mut self, local: SocketAddr, remote: SocketAddr) -> Option<&Owner> {
         let ends = (local, remote);
@@ -98,7 +98,7 @@ fn writer(process: &Process, uid: u32) -> Writer {
     }
 }
 
-/// A process that cannot be told: its connection is over, or it may not be looked into.
+/// Returns a process that cannot be told: its connection is over, or it may not be looked into.
 pub(super) fn nobody(uid: u32) -> Writer {
     Writer {
         pid: 0,
@@ -114,7 +114,7 @@ fn namespace(pid: i32) -> Option<u32> {
     u32::try_from(about.ino()).ok()
 }
 
-/// An IPv4 address in IPv6 as what it is.
+/// Returns an IPv4 address in IPv6 as what it is.
 fn plain(address: SocketAddr) -> SocketAddr {
     SocketAddr::new(address.ip().to_canonical(), address.port())
 }

@@ -8,7 +8,7 @@ use memmap2::Mmap;
 
 use procfs::process::{MMPermissions, MMapPath, MemoryMap, Process};
 
-/// The files that `pid` runs code from, lowest address first.
+/// Returns the files that `pid` runs code from, lowest address first.
 pub(super) fn code(pid: u32) -> Vec<MemoryMap> {
     all(pid)
         .into_iter()
@@ -26,7 +26,7 @@ pub(super) fn all(pid: u32) -> Vec<MemoryMap> {
         .unwrap_or_default()
 }
 
-/// A mapped file's path in the process' own file system, and one by which it can be opened from here:
+/// Returns a mapped file's path in the process' own file system, and one by which it can be opened from here:
 /// that of the process' root, so that containers and deleted files are found.
 pub(super) fn file(pid: u32, map: &MemoryMap) -> Option<(String, String)> {
     let MMapPath::Path(path) = &map.pathname else {
@@ -45,14 +45,14 @@ pub(super) fn file(pid: u32, map: &MemoryMap) -> Option<(String, String)> {
     Some((path, open_at))
 }
 
-/// A file of a running program in memory.
+/// Returns a file of a running program in memory.
 pub(super) fn octets(file: &File) -> Option<Rc<Mmap>> {
     // SAFETY: a program that is running is not written to (ETXTBSY); a library that is truncated
     // meanwhile is the same risk that the process itself runs.
     unsafe { Mmap::map(file) }.ok().map(Rc::new)
 }
 
-/// The program that `pid` runs now; nothing if it has ended or may not be looked into.
+/// Returns the program that `pid` runs now; nothing if it has ended or may not be looked into.
 pub(super) fn program(pid: u32) -> Option<PathBuf> {
     fs::read_link(format!("/proc/{pid}/exe")).ok()
 }
@@ -76,7 +76,7 @@ pub(super) fn read(pid: u32, address: u64, into: &mut [u8]) -> bool {
     usize::try_from(got) == Ok(into.len())
 }
 
-/// The eight octets at `address` as a number.
+/// Returns the eight octets at `address` as a number.
 pub(super) fn read_u64(pid: u32, address: u64) -> Option<u64> {
     let mut octets = [0; 8];
     read(pid, address, &mut octets).then(|| u64::from_ne_bytes(octets))

@@ -65,7 +65,7 @@ pub struct Frame {
 }
 
 impl CallSite {
-    /// The site that these frames, the innermost first, come to.
+    /// Returns the site that these frames, the innermost first, come to.
     fn of(stack: Vec<Frame>) -> Option<Self> {
         let own = stack.iter().find(|frame| !frame.is_library);
         let frame = own.or_else(|| stack.first())?.clone();
@@ -110,7 +110,7 @@ impl Sites {
         CallSite::of(frames).map(Arc::new)
     }
 
-    /// The threads of the process that run Python, if the kernel source does not know of this one yet.
+    /// Returns the threads of the process that run Python, if the kernel source does not know of this one yet.
     pub(crate) fn python_threads(&mut self, stack: &Stack<'_>) -> Vec<PythonThread> {
         match stack.python.is_empty() {
             true => self.python.threads(stack.pid),

@@ -34,7 +34,7 @@ impl Default for Programs {
 }
 
 impl Programs {
-    /// The functions on `stack`, the innermost first.
+    /// Returns the functions on `stack`, the innermost first.
     pub(super) fn frames(&mut self, stack: &Stack<'_>) -> Vec<Frame> {
         if self.known.len() >= MOST_PROGRAMS && !self.known.contains_key(&stack.pid) {
             self.known.clear();
@@ -117,7 +117,7 @@ fn frame(name: &str, place: Option<&blazesym::symbolize::CodeInfo<'_>>, is_libra
     }
 }
 
-/// Whether a function belongs to a language's own library, which is linked into the program.
+/// Returns whether a function belongs to a language's own library, which is linked into the program.
 fn is_runtime(name: &str) -> bool {
     let plain = name.trim_start_matches(['<', '&']);
     let of_c = name.trim_start_matches('_').trim_start_matches("libc_");
@@ -192,7 +192,7 @@ impl Program {
         self.module(address).is_some_and(|module| module.is_library)
     }
 
-    /// A function that has no name: the file, and where in it.
+    /// Returns a function that has no name: the file, and where in it.
     fn unnamed(&self, address: u64) -> Frame {
         let (function, is_library) = match self.module(address) {
             Some(module) => {
@@ -248,7 +248,7 @@ fn registers([_, stack, frame, link]: [u64; 4]) -> framehop::UnwindRegsNative {
     framehop::UnwindRegsNative::new(link, stack, frame)
 }
 
-/// A shared object of the system that many programs use to write.
+/// Returns a shared object of the system that many programs use to write.
 fn is_library(name: &str) -> bool {
     name.starts_with("ld-") || name.contains(".so")
 }
@@ -263,7 +263,7 @@ struct Sections {
 }
 
 impl Sections {
-    /// The sections of `file`, of which the part at `offset` is mapped.
+    /// Returns the sections of `file`, of which the part at `offset` is mapped.
     fn of(file: &Rc<Mmap>, offset: u64) -> Option<Self> {
         let object = object::File::parse(&***file).ok()?;
         let segment = object.segments().find(|segment| {

@@ -28,7 +28,7 @@ pub(super) struct PerfMap {
 }
 
 impl PerfMaps {
-    /// What the map of `pid` says now. Code is moved and thrown away while a program runs, so an address that
+    /// Returns what the map of `pid` says now. Code is moved and thrown away while a program runs, so an address that
     /// had a name may have another since.
     pub(super) fn of(&mut self, pid: u32) -> &PerfMap {
         if self.known.len() >= MOST_MAPS && !self.known.contains_key(&pid) {
@@ -46,7 +46,7 @@ impl PerfMaps {
 }
 
 impl PerfMap {
-    /// The function at `address`; none if the map does not say.
+    /// Returns the function at `address`; none if the map does not say.
     pub(super) fn frame(&self, address: u64) -> Option<Frame> {
         self.name(address).map(frame)
     }
@@ -92,7 +92,7 @@ impl PerfMap {
     }
 }
 
-/// The map of `pid`, where its own file system has it, under the number that it knows itself by.
+/// Returns the map of `pid`, where its own file system has it, under the number that it knows itself by.
 fn open(pid: u32) -> Option<(File, u64, u64)> {
     let status = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
     let numbers = status.lines().find_map(|line| line.strip_prefix("NStgid:"));

@@ -136,7 +136,7 @@ struct Code {
 }
 
 impl Interpreters {
-    /// The functions of `stack`'s Python frames, the innermost first.
+    /// Returns the functions of `stack`'s Python frames, the innermost first.
     pub(super) fn frames(&mut self, stack: &Stack<'_>) -> Vec<Frame> {
         if stack.python.is_empty() {
             return Vec::new();
@@ -164,12 +164,12 @@ impl Interpreters {
         frames
     }
 
-    /// Whether `pid` is a Python of a version that is known here.
+    /// Returns whether `pid` is a Python of a version that is known here.
     pub(super) fn is_known(&mut self, pid: u32) -> bool {
         self.known(pid).interpreter.is_some()
     }
 
-    /// The threads of `pid`, if it is a Python of a version that is known here.
+    /// Returns the threads of `pid`, if it is a Python of a version that is known here.
     pub(super) fn threads(&mut self, pid: u32) -> Vec<Thread> {
         match self.known(pid).interpreter {
             Some(interpreter) => interpreter.threads(pid),
@@ -202,7 +202,7 @@ impl Interpreters {
 }
 
 impl Interpreter {
-    /// The CPython that `pid` runs, in its program or in a library.
+    /// Returns the CPython that `pid` runs, in its program or in a library.
     fn of(pid: u32) -> Option<Self> {
         let mut tried = Vec::new();
         for map in maps::all(pid) {
@@ -263,7 +263,7 @@ impl Interpreter {
     }
 }
 
-/// The threads of `pid`: the number that each has in its own namespace, and the one it has here.
+/// Returns the threads of `pid`: the number that each has in its own namespace, and the one it has here.
 fn thread_numbers(pid: u32) -> HashMap<u64, u32> {
     let mut numbers = HashMap::new();
     let Ok(tasks) = fs::read_dir(format!("/proc/{pid}/task")) else {
@@ -322,14 +322,14 @@ impl Code {
         })
     }
 
-    /// The line of the instruction at an address.
+    /// Returns the line of the instruction at an address.
     fn line_at(&self, instruction: u64) -> u32 {
         let unit = instruction.saturating_sub(self.instructions) / 2;
         line_of(&self.lines, self.first_line, unit)
     }
 }
 
-/// A string object's text.
+/// Returns a string object's text.
 fn string(pid: u32, address: u64, layout: &Layout) -> Option<String> {
     let length = maps::read_u64(pid, address + STRING_LENGTH)?;
     let length = usize::try_from(length).ok().filter(|n| *n <= MOST_OCTETS)?;
@@ -359,7 +359,7 @@ fn string(pid: u32, address: u64, layout: &Layout) -> Option<String> {
     })
 }
 
-/// The line of a code unit, by the table that Python has since 3.11 (`Objects/locations.md` in its
+/// Returns the line of a code unit, by the table that Python has since 3.11 (`Objects/locations.md` in its
 /// sources); that of the entry before where an entry has none.
 fn line_of(table: &[u8], first_line: u32, unit: u64) -> u32 {
     let mut line = i64::from(first_line);
@@ -414,7 +414,7 @@ fn line_of(table: &[u8], first_line: u32, unit: u64) -> u32 {
     u32::try_from(last).unwrap_or(first_line)
 }
 
-/// The standard library's files and installed packages.
+/// Returns the standard library's files and installed packages.
 fn is_library(file: &str) -> bool {
     file.starts_with("<frozen ")
         || file.contains("/site-packages/")

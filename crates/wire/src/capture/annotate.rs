@@ -75,7 +75,7 @@ fn copy(
     Ok(())
 }
 
-/// A section header that leaves the section's length unsaid, for it changes.
+/// Returns a section header that leaves the section's length unsaid, for it changes.
 fn unmeasured(block: &[u8]) -> Vec<u8> {
     let mut out = block.to_vec();
     if let Some(length) = out.get_mut(16..24) {
@@ -84,7 +84,7 @@ fn unmeasured(block: &[u8]) -> Vec<u8> {
     out
 }
 
-/// The block with our comment before its own options.
+/// Returns the block with our comment before its own options.
 fn commented(block: &[u8], data_end: usize, text: &str, big_endian: bool) -> Vec<u8> {
     let own_options = &block[data_end..block.len() - 4];
     let mut out = block[..data_end].to_vec();

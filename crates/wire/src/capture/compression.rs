@@ -4,7 +4,7 @@ use std::io::Read;
 
 use super::{CaptureError, window::Window};
 
-/// A window over the unpacked stream.
+/// Returns a window over the unpacked stream.
 pub(super) fn open(source: Box<dyn Read>) -> Result<Window, CaptureError> {
     let mut window = Window::new(source);
     if !window.need(4)? {

@@ -30,7 +30,7 @@ pub enum CaptureError {
     Io(#[from] std::io::Error),
 }
 
-/// What there is instead of a capture, and what is accepted.
+/// Returns what there is instead of a capture, and what is accepted.
 fn foreign(magic: [u8; 4]) -> String {
     match magic {
         // "snoop" and three zeros (RFC 1761).

@@ -97,7 +97,7 @@ impl Reader {
         })
     }
 
-    /// The next frame, or `None` at a clean end.
+    /// Returns the next frame, or `None` at a clean end.
     ///
     /// # Errors
     /// [`CaptureError`] if the capture is cut off or damaged here; the frames before are good,
@@ -120,7 +120,7 @@ impl Reader {
         }))
     }
 
-    /// Frames read so far.
+    /// Returns how many frames were read so far.
     #[must_use]
     pub fn frames(&self) -> u64 {
         self.frames

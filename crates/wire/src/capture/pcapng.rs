@@ -104,7 +104,7 @@ impl Section {
         Ok(Some(Block { kind, len }))
     }
 
-    /// What a block means for the section, and the frame it holds, with its range in `block`.
+    /// Reads what a block means for the section, and the frame that it holds, with its range in `block`.
     #[inline]
     pub(super) fn interpret(
         &mut self,

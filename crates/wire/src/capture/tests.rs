@@ -215,7 +215,7 @@ fn comments_reach_the_frames_and_all_else_stays() {
     }
 }
 
-/// The comments of each packet, as an independent reader sees them.
+/// Returns the comments of each packet, as an independent reader sees them.
 fn comments(bytes: &[u8]) -> Vec<String> {
     use pcap_parser::traits::PcapReaderIterator;
     use pcap_parser::{Block, OptionCode, PcapBlockOwned, PcapError, PcapNGReader};

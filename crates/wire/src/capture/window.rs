@@ -57,13 +57,13 @@ impl Window {
         Ok(true)
     }
 
-    /// What is available now.
+    /// Returns the bytes that are available now.
     #[inline]
     pub(super) fn available(&self) -> &[u8] {
         &self.buffer[self.start..self.end]
     }
 
-    /// Steps over `count` available bytes and says where they are until the next `need`.
+    /// Steps over `count` available bytes and returns where they are until the next `need`.
     #[inline]
     pub(super) fn advance(&mut self, count: usize) -> Range<usize> {
         let taken = self.start..self.start + count;
@@ -82,7 +82,7 @@ impl Window {
         self.offset
     }
 
-    /// True if the stream has ended and nothing is left.
+    /// Returns true if the stream has ended and nothing is left.
     pub(super) fn at_end(&mut self) -> Result<bool, CaptureError> {
         Ok(!self.need(1)?)
     }

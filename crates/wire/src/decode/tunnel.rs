@@ -6,7 +6,7 @@
 
 use super::{Bytes, Look, Unread, be16, ether_type, ip};
 
-/// Tunnels in tunnels; more is no network's, but somebody's joke.
+/// How many tunnels may be in each other; no real network has more.
 const DEPTH: u8 = 6;
 
 /// Link types that wrap IP in few bytes of their own.
@@ -24,7 +24,7 @@ pub(super) fn link(bytes: Bytes<'_>, link: u16) -> Look {
     }
 }
 
-/// What an EtherType other than IP's and VLANs' announces.
+/// Reads what an EtherType other than IP's and VLANs' announces.
 #[cold]
 pub(super) fn ether(bytes: Bytes<'_>, ether_type: u16, depth: u8) -> Look {
     match ether_type {
@@ -36,7 +36,7 @@ pub(super) fn ether(bytes: Bytes<'_>, ether_type: u16, depth: u8) -> Look {
     }
 }
 
-/// What an IP protocol other than TCP carries.
+/// Reads what an IP protocol other than TCP carries.
 #[cold]
 pub(super) fn protocol(bytes: Bytes<'_>, protocol: u8, depth: u8) -> Look {
     if depth >= DEPTH {
@@ -80,7 +80,7 @@ fn ppp(bytes: Bytes<'_>, depth: u8) -> Look {
     }
 }
 
-/// A stack of labels (RFC 3032). What is below says itself what it is: IP by its version, else a
+/// Steps over a stack of labels (RFC 3032). What is below says itself what it is: IP by its version, else a
 /// control word and Ethernet (RFC 4448).
 fn mpls(mut bytes: Bytes<'_>, depth: u8) -> Look {
     if depth >= DEPTH {
@@ -129,7 +129,7 @@ fn gre(bytes: Bytes<'_>, depth: u8) -> Look {
         1 => {
             let inner = bytes.behind(4 + key + sequence + has(0x0080))?;
             match inner.data.get(..2) {
-                // An acknowledgement by itself carries nothing.
+                // An acknowledgment by itself carries nothing.
                 None if sequence == 0 => Err(Unread::NoTcp),
                 Some([0xff, 0x03]) => ppp(inner.behind(2)?, depth),
                 _ => ppp(inner, depth),
@@ -212,7 +212,7 @@ fn gtp(bytes: Bytes<'_>, depth: u8) -> Look {
     ip(bytes.behind(header)?, depth)
 }
 
-/// A long header with a version (RFC 9000, section 17.2), or the fixed bit of a short one.
+/// Looks for QUIC: a long header with a version (RFC 9000, section 17.2), or the fixed bit of a short one.
 fn quic(bytes: Bytes<'_>) -> Look {
     match bytes.data.first() {
         Some(first) if first & 0x40 != 0 => Err(Unread::Quic),

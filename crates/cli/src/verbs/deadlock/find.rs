@@ -43,12 +43,12 @@ impl Findings {
         }
     }
 
-    /// Whether it must be feared: by the rules, or seen.
+    /// Returns whether it must be feared: by the rules, or seen.
     pub(super) fn ails(examined: &Examined) -> bool {
         examined.prediction.deadlock.is_some() || Self::waits(examined)
     }
 
-    /// Whether the simulated transfer is the timer's, for good or for a part of its time that shows.
+    /// Returns whether the simulated transfer is the timer's, for good or for a part of its time that shows.
     pub(super) fn waits(examined: &Examined) -> bool {
         examined.simulated.waiting >= TELLS
     }
@@ -59,14 +59,14 @@ impl Findings {
     }
 }
 
-/// What is seen of the run that tells most.
+/// Returns what is seen of the run that tells most.
 fn seen(asked: &Examined, at: CaptureAt) -> Vec<(Side, Frame)> {
     let (run, deadlock) = &asked.simulated.telling;
     // The writer is the one who connects.
     run.captured(*deadlock, at.side(Side::Client), MOST_CAPTURED)
 }
 
-/// The pairs of buffers around those that were asked about.
+/// Returns the pairs of buffers around those that were asked about.
 fn plane(plan: &Plan) -> Vec<Pair> {
     let parameters = &plan.parameters;
     let send_to = (parameters.send_buffer * 2).max(4 * u64::from(parameters.mss));

@@ -41,7 +41,7 @@ pub(crate) fn run(args: &Args) -> Result<Done, Failure> {
     terminal::print(text.as_bytes())
 }
 
-/// The buffers and their cures, as rows.
+/// Returns the buffers and their cures, as rows.
 pub(crate) fn tables(args: &Args) -> Result<Vec<Rows>, Failure> {
     let plan = Plan::from(args)?;
     Ok(vec![show::rows(&Findings::of(&plan))])

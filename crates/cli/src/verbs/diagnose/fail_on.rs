@@ -34,7 +34,7 @@ enum Comparison {
 }
 
 impl Condition {
-    /// Whether it holds for these captures, of which the summary is the sum, with so many findings of a
+    /// Returns whether it holds for these captures, of which the summary is the sum, with so many findings of a
     /// kind.
     pub(super) fn holds(&self, total: &Summary, of_kind: impl Fn(Kind) -> usize) -> bool {
         let value = self.field.value(total, of_kind);

@@ -36,7 +36,7 @@ pub(crate) fn run(args: Args) -> Result<Done, Failure> {
     Ok(done)
 }
 
-/// Which of these names belong together, in order: each a capture, or the files of one ring buffer.
+/// Returns which of these names belong together, in order: each a capture, or the files of one ring buffer.
 pub(crate) fn streams(names: &[String]) -> Vec<Vec<String>> {
     ring::streams(names, String::as_str)
         .into_iter()
@@ -44,7 +44,7 @@ pub(crate) fn streams(names: &[String]) -> Vec<Vec<String>> {
         .collect()
 }
 
-/// Every table of a diagnosis, or the one that is asked for. What is `given` takes the place of the captures
+/// Returns every table of a diagnosis, or the one that is asked for. What is `given` takes the place of the captures
 /// that are named.
 pub(crate) fn tables(mut args: Args, given: Vec<Given>) -> Result<Vec<Rows>, Failure> {
     let only = args.table.take();

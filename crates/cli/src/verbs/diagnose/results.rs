@@ -74,7 +74,7 @@ impl Results {
             })
     }
 
-    /// Whether a condition of the plan's holds.
+    /// Returns whether a condition of the plan's holds.
     pub(super) fn meets(&self, condition: &Condition) -> bool {
         let of_kind = |kind| self.findings().filter(|(_, it)| it.kind == kind).count();
         condition.holds(&self.total(), of_kind)
@@ -131,7 +131,7 @@ fn analyse(
     })
 }
 
-/// Gives all frames to the analyzer; says why reading ended before the end, if it did.
+/// Gives all frames to the analyzer; returns why reading ended before the end, if it did.
 fn read(
     input: &Input,
     plan: &Plan,

@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-/// The inputs, those of one ring buffer together; each has a `name`, or belongs to nothing.
+/// Returns the inputs, those of one ring buffer together; each has a `name`, or belongs to nothing.
 pub(super) fn streams<'a, T, N: AsRef<str> + 'a>(
     inputs: &'a [T],
     name: impl Fn(&'a T) -> N,
@@ -22,7 +22,7 @@ pub(super) fn streams<'a, T, N: AsRef<str> + 'a>(
     streams
 }
 
-/// The same name with the next number.
+/// Returns the same name with the next number.
 fn follows(one: &str, next: &str) -> bool {
     let (one, next) = (Path::new(one), Path::new(next));
     let name = |path: &Path| Some(path.file_name()?.to_str()?.to_owned());
@@ -33,7 +33,7 @@ fn follows(one: &str, next: &str) -> bool {
         && matches!((numbered(&a), numbered(&b)), (Some((x, m)), Some((y, n))) if x == y && n == m + 1)
 }
 
-/// What stands before the number, and the number: five digits and more behind an underscore
+/// Returns what stands before the number, and the number: five digits and more behind an underscore
 /// (dumpcap), or digits at the very end (tcpdump -C).
 fn numbered(name: &str) -> Option<(&str, u64)> {
     let stem = name.split_once(".pcap").map_or(name, |(stem, _)| stem);

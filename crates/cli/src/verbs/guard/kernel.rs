@@ -15,7 +15,7 @@ use crate::exit::{Failure, plain};
 use crate::supervise;
 use crate::verbs::watch::sentence;
 
-/// What is asked of the kernel: every hold of ours, with the stacks of the writes.
+/// Returns what is asked of the kernel: every hold of ours, with the stacks of the writes.
 pub(super) fn options() -> Options {
     Options {
         least_hold: Duration::ZERO,
@@ -103,7 +103,7 @@ enum Weight {
     Nothing,
 }
 
-/// Whether the process waited for its peer while the segment was held.
+/// Returns whether the process waited for its peer while the segment was held.
 fn weigh(finding: &Finding) -> Weight {
     match finding.facts {
         Facts::Held { slept, .. } if finding.part == Part::Sent => {

@@ -36,7 +36,7 @@ pub(super) fn junit(command: &[String], looked: &Looked, max_holds: u64) -> Stri
     out + "  </testsuite>\n</testsuites>\n"
 }
 
-/// A workflow command for each stall.
+/// Returns a workflow command for each stall.
 pub(super) fn github(stalls: &[Stall]) -> String {
     let mut out = String::new();
     for stall in stalls {
@@ -59,14 +59,14 @@ pub(super) fn github(stalls: &[Stall]) -> String {
     out
 }
 
-/// A file as annotations name it: below the folder where the command ran, which is the checkout's.
+/// Returns a file as annotations name it: below the folder where the command ran, which is the checkout's.
 fn in_repository(file: &str) -> String {
     let here = std::env::current_dir().unwrap_or_default();
     let inside = std::path::Path::new(file).strip_prefix(&here);
     inside.map_or_else(|_| file.to_owned(), |path| path.display().to_string())
 }
 
-/// A value before the two colons: there commas and colons are escaped besides.
+/// Returns a value before the two colons: there commas and colons are escaped besides.
 fn property(text: &str) -> String {
     let text = text.replace('%', "%25").replace('\r', "%0D");
     text.replace('\n', "%0A")

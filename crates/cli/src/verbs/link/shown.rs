@@ -19,7 +19,7 @@ pub(super) fn invitation(near: &Namespace, far: &Namespace) -> String {
     text + "Ctrl-C ends the link.\n"
 }
 
-/// The statistics as a table.
+/// Returns the statistics as a table.
 pub(super) fn text(carried: &[Carried; 2]) -> String {
     let mut text = String::new();
     for (name, way) in WAYS.iter().zip(carried) {
@@ -52,7 +52,7 @@ pub(super) fn text(carried: &[Carried; 2]) -> String {
     text
 }
 
-/// The statistics as a document.
+/// Returns the statistics as a document.
 pub(super) fn json(args: &Args, carried: &[Carried; 2]) -> String {
     let document = Document {
         schema: "tinygram.link/1",

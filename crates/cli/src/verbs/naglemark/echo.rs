@@ -271,7 +271,7 @@ fn milliseconds(time: Duration) -> f64 {
     time.as_secs_f64() * 1e3
 }
 
-/// What the model assumes: a paragraph in a terminal, a table elsewhere.
+/// Returns what the model assumes: a paragraph in a terminal, a table elsewhere.
 pub(crate) fn appendix(model: Model) -> Appendix {
     Appendix {
         terminal: vec![paragraph(model)],
@@ -290,7 +290,7 @@ pub(crate) struct Detail {
     why: Option<&'static str>,
 }
 
-/// Every detail in which the models differ, as `model` has it; the most important first.
+/// Returns every detail in which the models differ, as `model` has it; the most important first.
 fn details(model: Model) -> Vec<Detail> {
     let detail = |parameter: &Parameter| match model {
         Model::Literal => Detail {
@@ -309,7 +309,7 @@ fn details(model: Model) -> Vec<Detail> {
     PARAMETERS.iter().map(detail).collect()
 }
 
-/// The details in a paragraph, for the end of a terminal's page.
+/// Returns the details in a paragraph, for the end of a terminal's page.
 fn paragraph(model: Model) -> Table {
     let details = details(model).into_iter();
     let listed: Vec<_> = details
@@ -325,7 +325,7 @@ fn paragraph(model: Model) -> Table {
     }
 }
 
-/// The details as a table, with the reason for each.
+/// Returns the details as a table, with the reason for each.
 fn table(model: Model) -> Table {
     let (title, heads): (_, &[&str]) = match model {
         Model::Literal => (

@@ -38,7 +38,7 @@ pub(crate) fn run(args: &Args) -> Result<Done, Failure> {
     }
 }
 
-/// The scores of every cell.
+/// Returns the scores of every cell.
 pub(crate) fn tables(args: &Args) -> Result<Vec<Rows>, Failure> {
     let meant = Meant::from(args)?;
     let panels = match &meant.on {
@@ -68,7 +68,7 @@ fn on_paper(args: &Args, meant: &Meant, on: &OnPaper, outputs: Outputs) -> Resul
     done
 }
 
-/// A panel for each medium, and what it took.
+/// Returns a panel for each medium, and what it took.
 fn scores_on_paper(
     args: &Args,
     meant: &Meant,
@@ -119,7 +119,7 @@ fn scores_on_paper(
     Ok((panels, stats))
 }
 
-/// The hosts of the other model, once, for each medium on which a whole table of the paper's is held
+/// Returns the hosts of the other model, once, for each medium on which a whole table of the paper's is held
 /// against it, with the medium's place.
 fn others(args: &Args, plan: &Plan, on: &OnPaper) -> Vec<(usize, PaperHosts)> {
     let whole = on
@@ -143,7 +143,7 @@ fn others(args: &Args, plan: &Plan, on: &OnPaper) -> Vec<(usize, PaperHosts)> {
     whole.map(other).collect()
 }
 
-/// The same with one repetition: enough for a model's distance from the paper.
+/// Returns the same with one repetition: enough for a model's distance from the paper.
 fn once(plan: &Plan) -> Plan {
     Plan {
         repetitions: 1,
@@ -179,7 +179,7 @@ fn notes(
     notes
 }
 
-/// What the plan's capture saw: who sent what in the first repetition of the only cell.
+/// Returns what the plan's capture saw: who sent what in the first repetition of the only cell.
 fn seen(plan: &Plan, on: &OnPaper) -> Result<Vec<(Side, Frame)>, Failure> {
     match (on.capture, &on.hosts[..], &plan.cells()[..]) {
         (Some(at), [hosts], [only]) => {
@@ -209,7 +209,7 @@ fn panels_of(outcomes: &[Outcome]) -> Vec<Panel> {
     outcomes.iter().map(Panel::of_sockets).collect()
 }
 
-/// An outcome for each backend.
+/// Returns an outcome for each backend.
 fn scores_on_sockets(meant: &Meant, on: &OnSockets) -> Result<Vec<Outcome>, Failure> {
     if on.needs_namespaces() {
         live::acquire_privilege().map_err(|error| Failure::Input(error.to_string()))?;
@@ -225,7 +225,7 @@ fn scores_on_sockets(meant: &Meant, on: &OnSockets) -> Result<Vec<Outcome>, Fail
     measured(plan, each, Keep::All, &progress)
 }
 
-/// The loop, with a bar that says how far it has come.
+/// Returns the loop, with a bar that says how far it has come.
 fn measured<'a>(
     plan: &Plan,
     backends: impl Iterator<Item = &'a mut dyn Backend>,

@@ -47,7 +47,7 @@ impl Outputs {
         })
     }
 
-    /// Whether single transfers are shown, so that they must be kept.
+    /// Returns whether single transfers are shown, so that they must be kept.
     pub(crate) fn shows_transfers(&self) -> bool {
         self.html.is_some() || self.svg.is_some()
     }
@@ -119,7 +119,7 @@ impl Outputs {
     }
 }
 
-/// The cells of all panels.
+/// Returns the cells of all panels.
 pub(super) fn rows(panels: &[Panel]) -> Rows {
     let mut rows = Rows::of(&schemas::NAGLEMARK);
     for cell in panels.iter().flat_map(|panel| &panel.cells) {
@@ -145,7 +145,7 @@ pub(crate) struct Appendix {
 }
 
 impl Appendix {
-    /// The same everywhere.
+    /// Returns the same everywhere.
     pub(crate) fn same(tables: Vec<Table>) -> Self {
         Self {
             terminal: tables.clone(),
@@ -179,7 +179,7 @@ impl<P: Serialize> Shown<'_, P> {
         }
     }
 
-    /// The tables of every panel, and those after them.
+    /// Returns the tables of every panel, and those after them.
     fn tables(&self, appendix: &[Table], rendered: impl Fn(&Table) -> String) -> String {
         let of_panels = self
             .panels
@@ -195,7 +195,7 @@ impl<P: Serialize> Shown<'_, P> {
         )
     }
 
-    /// What a capture of the only cell is of.
+    /// Returns what a capture of the only cell is of.
     fn captured(&self) -> String {
         let cells = self.panels.iter().flat_map(|panel| &panel.cells);
         let of = cells.map(|cell| {

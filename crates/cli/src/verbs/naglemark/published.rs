@@ -9,7 +9,7 @@ use tinygram_report::units::size;
 
 use super::meant::PAPER_REPETITIONS;
 
-/// The paper's table whose conditions these hosts are measured under, if there is one. Model, seed and
+/// Returns the paper's table whose conditions these hosts are measured under, if there is one. Model, seed and
 /// repetitions do not make it another experiment.
 pub(super) fn table(plan: &Plan, hosts: &PaperHosts) -> Option<&'static Table> {
     let number = match (hosts.medium, hosts.infer) {
@@ -34,19 +34,19 @@ pub(super) fn table(plan: &Plan, hosts: &PaperHosts) -> Option<&'static Table> {
     Table::numbered(number).filter(|_| as_in_the_paper)
 }
 
-/// Whether the paper's tables have such a cell.
+/// Returns whether the paper's tables have such a cell.
 pub(super) fn is_published(cell: &Cell) -> bool {
     VARIANTS.contains(&cell.policy.label())
         && APP_BUFFERS.contains(&cell.app_buffer)
         && SOCKET_BUFFERS.contains(&cell.socket_buffer)
 }
 
-/// The paper's table, if it is measured with all four trial types, of which its scores are the worst.
+/// Returns the paper's table, if it is measured with all four trial types, of which its scores are the worst.
 pub(super) fn whole_table(plan: &Plan, hosts: &PaperHosts) -> Option<&'static Table> {
     table(plan, hosts).filter(|_| plan.trial_types.len() == TrialType::ALL.len())
 }
 
-/// How far the cells are from the paper's.
+/// Returns how far the cells are from the paper's.
 pub(super) fn distance(table: &Table, model: Model, plan: &Plan, cells: &[Measured]) -> String {
     let mean = mean_distance(table, &entries(cells));
     format!(
@@ -56,7 +56,7 @@ pub(super) fn distance(table: &Table, model: Model, plan: &Plan, cells: &[Measur
     )
 }
 
-/// Which entries are further from the paper's than the tolerance that the fitted model is held to.
+/// Returns which entries are further from the paper's than the tolerance that the fitted model is held to.
 pub(super) fn verdict(table: &Table, plan: &Plan, cells: &[Measured]) -> String {
     let entries = entries(cells);
     let is_published = |it: &&Entry| {
@@ -82,7 +82,7 @@ pub(super) fn verdict(table: &Table, plan: &Plan, cells: &[Measured]) -> String 
     line + "."
 }
 
-/// An entry that is out of tolerance, by name.
+/// Returns an entry that is out of tolerance, by name.
 fn far(miss: &Miss<'_>) -> String {
     let (entry, (letter, percent)) = (miss.entry, miss.published);
     let mut text = format!(

@@ -40,7 +40,7 @@ impl fmt::Display for Stats {
     }
 }
 
-/// The most memory this process ever held, where the system says (Linux).
+/// Returns the most memory this process ever held, where the system says (Linux).
 fn peak_memory_kib() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status

@@ -54,7 +54,7 @@ pub(super) fn costs(plan: &Plan, sizes: &[(u64, u64)], days: f64) -> Result<Vec<
     Ok(costs)
 }
 
-/// The conditions of the costs, for those who read them.
+/// Returns the conditions of the costs, for those who read them.
 pub(super) fn conditions(plan: &Plan) -> String {
     let Some(cost) = &plan.cost else {
         return String::new();
@@ -71,7 +71,7 @@ pub(super) fn conditions(plan: &Plan) -> String {
     )
 }
 
-/// The lengths that are simulated, each with its number of responses; says which are not.
+/// Returns the lengths that are simulated, each with its number of responses; says which are not.
 fn messages(plan: &Plan, sizes: &[(u64, u64)]) -> Vec<(u32, u64)> {
     let mut longer = 0;
     let simulated = sizes.iter().filter_map(|&(size, count)| {

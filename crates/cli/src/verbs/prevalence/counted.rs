@@ -24,7 +24,7 @@ pub struct Counted {
     pub count: i64,
 }
 
-/// What was counted in one range of a log.
+/// Returns what was counted in one range of a log.
 pub(super) fn rows(log: &str, offset: u64, survey: &Survey) -> Rows {
     let mut rows = Rows::of(&schemas::RESPONSES);
     let mut count = |what: &str, bytes: u64, count: Value| {
@@ -51,7 +51,7 @@ pub(super) fn rows(log: &str, offset: u64, survey: &Survey) -> Rows {
     rows
 }
 
-/// All logs taken together, and how many seconds they cover, as [`super::read::logs`] gives them.
+/// Returns all logs taken together, and how many seconds they cover, as [`super::read::logs`] gives them.
 pub(super) fn together(counted: &[Counted]) -> Result<(Survey, u64), Failure> {
     let mut logs: BTreeMap<&str, Survey> = BTreeMap::new();
     for it in counted {

@@ -31,7 +31,7 @@ pub(crate) fn run(args: &Args) -> Result<Done, Failure> {
     outputs.show(&plan, &prevalence(&plan, log)?)
 }
 
-/// Every table. What is `given` takes the place of the logs that are named.
+/// Returns every table. What is `given` takes the place of the logs that are named.
 pub(crate) fn tables(args: &Args, given: Vec<Given>) -> Result<Vec<Rows>, Failure> {
     let mut args = args.clone();
     if !given.is_empty() {
@@ -43,14 +43,14 @@ pub(crate) fn tables(args: &Args, given: Vec<Given>) -> Result<Vec<Rows>, Failur
     Ok(tables::all(&prevalence(&plan, log)?))
 }
 
-/// What one range of a log holds.
+/// Returns what one range of a log holds.
 pub(crate) fn responses(given: Given, offset: u64) -> Result<Rows, Failure> {
     let log = given.name.clone();
     let survey = read::survey(&Input::from(given))?;
     Ok(counted::rows(&log, offset, &survey))
 }
 
-/// Every table, of logs that were counted in parts.
+/// Returns every table, of logs that were counted in parts.
 pub(crate) fn tables_of(args: &Args, counted: &[Counted]) -> Result<Vec<Rows>, Failure> {
     let mut args = args.clone();
     args.logs.clear();

@@ -77,13 +77,13 @@ impl Plan {
         })
     }
 
-    /// What the server writes for a body of so many octets.
+    /// Returns what the server writes for a body of so many octets.
     pub(super) fn message(&self, body: u64) -> u64 {
         body.saturating_add(self.header_bytes)
     }
 }
 
-/// What the stack does by itself, and what the paper compares it with.
+/// Returns what the stack does by itself, and what the paper compares it with.
 fn usual_policies(profile: &'static Profile) -> Vec<&'static Registered> {
     let own = as_shipped(profile).sender.policy.registered();
     let paper = ["nagle", "minshall", "dldet", "off"].into_iter();
@@ -92,7 +92,7 @@ fn usual_policies(profile: &'static Profile) -> Vec<&'static Registered> {
         .collect()
 }
 
-/// The units that a kernel is simulated with: those that were typed, if it copies in such units, else
+/// Returns the units that a kernel is simulated with: those that were typed, if it copies in such units, else
 /// its own.
 fn clusters(profile: &'static Profile, typed: &[Option<u64>]) -> Vec<Option<u64>> {
     let CopyRule::Mclbytes(own) = as_shipped(profile).copy_rule else {
@@ -105,7 +105,7 @@ fn clusters(profile: &'static Profile, typed: &[Option<u64>]) -> Vec<Option<u64>
     }
 }
 
-/// A stack's rules; the sizes do not matter.
+/// Returns a stack's rules; the sizes do not matter.
 fn as_shipped(profile: &Profile) -> Config {
     profile.config(&Sizes {
         mss: 1460,

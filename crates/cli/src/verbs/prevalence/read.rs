@@ -42,7 +42,7 @@ pub(super) fn survey(input: &Input) -> Result<Survey, Failure> {
     })
 }
 
-/// How many seconds lie in any of these spans, each from its first to its last.
+/// Returns how many seconds lie in any of these spans, each from its first to its last.
 pub(super) fn covered(mut spans: Vec<(i64, i64)>) -> u64 {
     spans.sort_unstable();
     let mut seconds = 0;
@@ -95,7 +95,7 @@ fn tell_unreadable(input: &Input, survey: &Survey) -> Result<(), Failure> {
     Ok(())
 }
 
-/// What was read, for people.
+/// Returns what was read, for people.
 pub(super) fn summary(log: &Survey, seconds: u64, sizes: &[(u64, u64)]) -> Log {
     let (first, last) = log.times.unzip();
     let octets = |(size, count): &(u64, u64)| size.saturating_mul(*count);

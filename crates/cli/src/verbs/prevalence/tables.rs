@@ -3,7 +3,7 @@
 use tinygram_report::prevalence::{Cost, Log, Prevalence, Share};
 use tinygram_tables::{Rows, Table, Value, schemas};
 
-/// Every table.
+/// Returns every table.
 pub(super) fn all(prevalence: &Prevalence) -> Vec<Rows> {
     let tables = [
         &schemas::PREVALENCE_LOG,

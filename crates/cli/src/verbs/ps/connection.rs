@@ -179,7 +179,7 @@ pub(crate) fn gather(target: Option<&Target>) -> std::io::Result<Table> {
     Ok(table)
 }
 
-/// The states in which a connection exists, by the kernel's number; listening is none of them.
+/// Returns the states in which a connection exists, by the kernel's number; listening is none of them.
 pub(crate) fn state_name(number: u8) -> Option<&'static str> {
     Some(match number {
         1 => "established",

@@ -19,7 +19,7 @@ use netlink_sys::{Socket, SocketAddr as NetlinkAddress};
 use super::connection::{Connection, Counts, state_name};
 use super::live;
 
-/// Every connection with its inode, 0 where its process has ended.
+/// Returns every connection with its inode, 0 where its process has ended.
 pub(crate) fn connections() -> io::Result<Vec<(u64, Connection)>> {
     let mut all = Vec::new();
     for (family, socket_id) in [

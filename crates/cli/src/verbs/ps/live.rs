@@ -71,7 +71,7 @@ fn visit_process(
     Ok(())
 }
 
-/// What is to be said of a process, whichever its descriptor.
+/// Returns what is to be said of a process, whichever its descriptor.
 fn owner(process: &Process) -> Result<Owner, ProcError> {
     let pid = process.pid;
     let network = |pid: &str| {
@@ -103,7 +103,7 @@ fn user_name(uid: u32) -> String {
     named.unwrap_or_else(|| uid.to_string())
 }
 
-/// The container that a process's control group is named after: its first twelve characters, as the
+/// Returns the container that a process's control group is named after: its first twelve characters, as the
 /// usual tools show it.
 fn container(pid: i32) -> Option<String> {
     let groups = fs::read_to_string(format!("/proc/{pid}/cgroup")).ok()?;
@@ -113,7 +113,7 @@ fn container(pid: i32) -> Option<String> {
     })
 }
 
-/// The connection behind a descriptor, without its owners; nothing if it is not a TCP connection.
+/// Returns the connection behind a descriptor, without its owners; nothing if it is not a TCP connection.
 fn read(socket: &OwnedFd) -> Option<Connection> {
     if option(socket, libc::SOL_SOCKET, libc::SO_PROTOCOL)? != libc::IPPROTO_TCP as u32 {
         return None;
@@ -139,7 +139,7 @@ fn read(socket: &OwnedFd) -> Option<Connection> {
     })
 }
 
-/// What is shown of the kernel's `struct tcp_info`.
+/// Returns what is shown of the kernel's `struct tcp_info`.
 pub(crate) fn counts(info: &TcpInfo) -> Counts {
     Counts {
         mss: info.snd_mss,

@@ -83,7 +83,7 @@ pub(crate) fn run(args: &Args) -> Result<Done, Failure> {
     }
 }
 
-/// Every so many seconds, and what is asked for: `--watch 5` means five seconds, `--watch nginx` that
+/// Parses how often to look, and what at: `--watch 5` means five seconds, `--watch nginx` that
 /// program.
 fn watched(args: &Args) -> Result<(Option<Duration>, Option<String>), Failure> {
     let Some(typed) = &args.watch else {

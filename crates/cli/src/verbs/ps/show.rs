@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use super::connection::{Connection, Table, Target};
 
-/// The versioned document.
+/// Returns the versioned document.
 pub(crate) fn json(table: &Table, target: Option<&str>) -> serde_json::Value {
     let connections: Vec<_> = table
         .connections
@@ -23,7 +23,7 @@ pub(crate) fn json(table: &Table, target: Option<&str>) -> serde_json::Value {
     })
 }
 
-/// A line per connection, and one beneath it where it looks like trouble.
+/// Returns a line per connection, and one beneath it where it looks like trouble.
 pub(crate) fn text(table: &Table) -> String {
     if table.connections.is_empty() {
         return String::new();
@@ -45,7 +45,7 @@ pub(crate) fn text(table: &Table) -> String {
     out
 }
 
-/// What the reader should know besides, for standard error.
+/// Returns what the reader should know besides, for standard error.
 pub(crate) fn remarks(table: &Table, target: Option<&Target>, trouble: bool) -> Vec<String> {
     let mut lines = Vec::new();
     if table.connections.is_empty() && trouble {
@@ -82,7 +82,7 @@ fn yama() -> String {
     }
 }
 
-/// A line for each process: what its connections come to, and whether it is covered.
+/// Returns a line for each process: what its connections come to, and whether it is covered.
 pub(crate) fn summary(table: &Table, top: Option<u32>) -> String {
     #[derive(Default)]
     struct Sums {
@@ -134,7 +134,7 @@ pub(crate) fn summary(table: &Table, top: Option<u32>) -> String {
     out
 }
 
-/// Whether `tinygram run` covers the process, under which policy, and what it has held and rescued.
+/// Returns whether `tinygram run` covers the process, under which policy, and what it has held and rescued.
 fn run(connection: &Connection) -> String {
     let covered = connection
         .owners

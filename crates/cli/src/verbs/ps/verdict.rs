@@ -55,7 +55,7 @@ impl Verdict {
     }
 }
 
-/// The first sign that fits, the surest first.
+/// Returns the first sign that fits, the surest first.
 pub(crate) fn judge(options: Option<&Options>, counts: &Counts) -> Option<Verdict> {
     let bytes_per_segment = counts.bytes_per_segment();
     let runt = counts.bytes_not_sent > 0 && counts.bytes_not_sent < counts.mss;

@@ -116,7 +116,7 @@ impl TypedValueParser for Ids {
     }
 }
 
-/// The experiment with this id, or all whose ids begin so; `mogul-figure-1` is not a beginning of
+/// Returns the experiment with this id, or all whose ids begin so; `mogul-figure-1` is not a beginning of
 /// `mogul-figure-10`.
 fn meant(typed: &str, all: &[&'static Experiment]) -> Chosen {
     let begins = |id: &str| {

@@ -63,7 +63,7 @@ impl Tally {
         tally
     }
 
-    /// What the papers print, and nothing of ours.
+    /// Returns what the papers print, and nothing of ours.
     pub(crate) fn printed<'a>(rows: impl IntoIterator<Item = &'a Row>) -> Self {
         let rows = rows.into_iter();
         Self::of(rows.filter(|row| row.source() == Some(Source::Printed)))
@@ -80,7 +80,7 @@ impl Tally {
         (agreeing, agreeing + self.known + self.misses)
     }
 
-    /// Each count with what it counts, in one order everywhere.
+    /// Returns each count with what it counts, in one order everywhere.
     pub(crate) fn counted(self) -> [(Status, usize); 5] {
         [
             (Status::Match, self.matches),

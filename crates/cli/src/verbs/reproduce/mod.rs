@@ -32,7 +32,7 @@ pub(crate) fn run(args: &Args) -> Result<Done, Failure> {
     Ok(found)
 }
 
-/// The rows of every experiment.
+/// Returns the rows of every experiment.
 pub(crate) fn tables(args: &Args) -> Result<Vec<Rows>, Failure> {
     let plan = Plan::from(args)?;
     Ok(vec![show::rows(&reproduced(args, &plan)?)])

@@ -57,7 +57,7 @@ impl Plan {
         }
     }
 
-    /// Whether tolerances are meant for this many repetitions.
+    /// Returns whether tolerances are meant for this many repetitions.
     pub(crate) fn is_the_papers_effort(&self) -> bool {
         self.effort.repetitions == Effort::PAPER.repetitions
     }

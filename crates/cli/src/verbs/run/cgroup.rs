@@ -74,7 +74,7 @@ fn missing(doing: &str, what: &Path, error: &io::Error) -> Failure {
     ))
 }
 
-/// The folder of our own group in the version 2 hierarchy.
+/// Returns the folder of our own group in the version 2 hierarchy.
 fn own_group() -> Option<PathBuf> {
     let mounts = fs::read_to_string("/proc/self/mountinfo").ok()?;
     let mount = mounts.lines().find_map(|line| {

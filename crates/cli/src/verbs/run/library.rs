@@ -17,7 +17,7 @@ use crate::exit::{Failure, plain};
 
 static LIBRARY: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/preload.so"));
 
-/// The file to preload: one that is there, or else one that is unpacked now.
+/// Returns the file to preload: one that is there, or else one that is unpacked now.
 pub(crate) fn find(asked: Option<&Path>) -> Result<PathBuf, Failure> {
     if LIBRARY.is_empty() {
         return Err(Failure::Input(
@@ -49,7 +49,7 @@ pub(crate) fn find(asked: Option<&Path>) -> Result<PathBuf, Failure> {
     )))
 }
 
-/// The library in this folder, unpacked if it is not there; or why it cannot be.
+/// Returns the library in this folder, unpacked if it is not there; or why it cannot be.
 fn in_folder(folder: &Path) -> Result<PathBuf, String> {
     let folder = std::path::absolute(folder).map_err(|error| plain(&error).to_string())?;
     let file = folder.join(name());
@@ -112,7 +112,7 @@ fn folders() -> Vec<PathBuf> {
     folders
 }
 
-/// Why the dynamic linker cannot take the file from there, if it cannot.
+/// Returns why the dynamic linker cannot take the file from there, if it cannot.
 fn obstacle(file: &Path) -> Option<&'static str> {
     bad_path(file).or_else(|| forbids_programs(file).then_some("its file system is mounted noexec"))
 }
@@ -170,7 +170,7 @@ fn contains(line: &[u8], what: &[u8]) -> bool {
     line.windows(what.len()).any(|window| window == what)
 }
 
-/// The new value of `LD_PRELOAD`: the library first, then what the caller preloads anyway.
+/// Returns the new value of `LD_PRELOAD`: the library first, then what the caller preloads anyway.
 pub(crate) fn preload_list(library: &Path) -> OsString {
     let mut list = library.as_os_str().to_owned();
     if let Some(others) = env::var_os("LD_PRELOAD").filter(|others| !others.is_empty()) {
@@ -180,12 +180,12 @@ pub(crate) fn preload_list(library: &Path) -> OsString {
     list
 }
 
-/// The library's file name.
+/// Returns the library's file name.
 fn name() -> String {
     format!("libtinygram-{:016x}.so", digest(LIBRARY))
 }
 
-/// Whether that file is the library, and nobody else could have put it there or change it.
+/// Returns whether that file is the library, and nobody else could have put it there or change it.
 fn is_ours(file: &Path) -> bool {
     let owned = |path: &Path| {
         // SAFETY: as above.

@@ -88,7 +88,7 @@ pub(crate) fn obstacle(file: &Path) -> Option<(PathBuf, Unreachable)> {
     obstacle_within(file, SCRIPTS_DEEP)
 }
 
-/// Whether the dynamic linker can be asked about it without running it: an ELF file, or a script for
+/// Returns whether the dynamic linker can be asked about it without running it: an ELF file, or a script for
 /// one. Of those [`obstacle`] has found that a dynamic linker is named.
 pub(crate) fn is_traceable(file: &Path) -> bool {
     let start = |path: &Path| fs::read(path).unwrap_or_default();
@@ -115,7 +115,7 @@ fn obstacle_within(file: &Path, depth: usize) -> Option<(PathBuf, Unreachable)> 
         .map(|reason| (file.to_path_buf(), reason))
 }
 
-/// What `#!` names, and what `env` after it would run.
+/// Returns what `#!` names, and what `env` after it would run.
 fn script_interpreters(bytes: &[u8]) -> Option<Vec<PathBuf>> {
     let line = bytes
         .strip_prefix(b"#!")?

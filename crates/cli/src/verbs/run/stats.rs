@@ -50,7 +50,7 @@ impl Counted {
         self.file.path()
     }
 
-    /// The page itself.
+    /// Returns the page itself.
     pub(crate) fn page(&self) -> &Page {
         // SAFETY: a mapping is aligned to pages and as long as a `Page`, of which any content is valid.
         unsafe { &*self.map.as_ptr().cast::<Page>() }
@@ -61,7 +61,7 @@ impl Counted {
         let _ = std::fs::remove_file(self.path());
     }
 
-    /// What was counted so far.
+    /// Returns what was counted so far.
     pub(crate) fn read(&self) -> Counts {
         let page = self.page();
         let get = |count: &AtomicU64| count.load(Relaxed);
@@ -207,7 +207,7 @@ pub(crate) struct Awaited {
 }
 
 impl Counts {
-    /// What was awaited, by remote address.
+    /// Returns what was awaited, by remote address.
     pub(crate) fn awaited(&self) -> impl Iterator<Item = Awaited> {
         self.peers
             .iter()
@@ -227,7 +227,7 @@ impl Counts {
         self.peers.iter().map(|peer| peer.unawaited).sum()
     }
 
-    /// Why something may have been missed, if it may.
+    /// Returns why something may have been missed, if it may.
     pub(crate) fn uncovered(&self) -> Option<String> {
         if self.processes == 0 {
             return Some("the library was loaded into no process".to_owned());
@@ -286,7 +286,7 @@ impl Peer {
     }
 }
 
-/// The versioned document: what was asked, how it ended, what was counted.
+/// Returns the versioned document: what was asked, how it ended, what was counted.
 pub(crate) fn json(
     settings: &Settings<'_>,
     program: &[String],
@@ -309,7 +309,7 @@ pub(crate) fn json(
     format!("{document:#}\n")
 }
 
-/// A line per remote address, then the causes and what needs explaining.
+/// Returns a line per remote address, then the causes and what needs explaining.
 pub(crate) fn text(settings: &Settings<'_>, counts: &Counts) -> String {
     let mut out = format!(
         "\ntinygram run: policy {}, {} process{}\n",
@@ -388,7 +388,7 @@ fn causes(counts: &Counts) -> String {
     }
 }
 
-/// What the figures come to: under `observe` what the program suffers and what would cure it, else what
+/// Returns what the figures come to: under `observe` what the program suffers and what would cure it, else what
 /// it was spared.
 fn in_words(settings: &Settings<'_>, counts: &Counts) -> Vec<String> {
     let sum = |count: fn(&Peer) -> u64| counts.peers.iter().map(count).sum::<u64>();
@@ -442,7 +442,7 @@ fn of(count: u64, what: &str) -> String {
     format!("{count} {what}{}", if count == 1 { "" } else { "s" })
 }
 
-/// Whether a covered process goes on; the program itself has ended when this is asked.
+/// Returns whether a covered process goes on; the program itself has ended when this is asked.
 fn is_alive(page: &Page, pid: u32) -> bool {
     // SAFETY: asks, and sends nothing.
     pid != page.main.load(Relaxed) && unsafe { libc::kill(pid as libc::pid_t, 0) } == 0

@@ -90,7 +90,7 @@ fn wait(page: &'static Page, program: OwnedFd) -> Option<End> {
     told.recv().ok().flatten()
 }
 
-/// How a process ended that was not our child (`PIDFD_GET_INFO`, Linux 6.15). The kernel knows once its
+/// Returns how a process ended that was not our child (`PIDFD_GET_INFO`, Linux 6.15). The kernel knows once its
 /// parent has waited for it, which is given some time.
 fn end_of(program: &OwnedFd) -> End {
     for _ in 0..100 {

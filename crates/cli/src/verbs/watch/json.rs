@@ -70,7 +70,7 @@ pub(super) fn finding(finding: &Finding, process: &Process) -> Value {
     value
 }
 
-/// The last line.
+/// Returns the last line.
 pub(super) fn summary(
     summary: &Summary,
     excused: &Excused,

@@ -105,7 +105,7 @@ struct Watch {
 }
 
 impl Watch {
-    /// What is new, after `patience` at most.
+    /// Returns what is new, after `patience` at most.
     fn look(&mut self, patience: Duration) -> Vec<(Finding, Process)> {
         let mut new = Vec::new();
         self.live.poll(patience, |finding| new.push(finding));

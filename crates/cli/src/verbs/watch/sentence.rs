@@ -120,7 +120,7 @@ fn what(finding: &Finding) -> String {
     }
 }
 
-/// The time of day, by this host's time zone.
+/// Returns the time of day, by this host's time zone.
 fn clock(epoch_ns: i64) -> String {
     let seconds = epoch_ns.div_euclid(1_000_000_000);
     // SAFETY: both are only read and written within the call.

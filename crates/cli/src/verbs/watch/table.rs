@@ -7,7 +7,7 @@ use tinygram_watch::summary::{Key, Row, Summary};
 
 use super::sentence;
 
-/// The costliest rows, at most `most`, and beneath them the advice for each kind.
+/// Returns the costliest rows, at most `most`, and beneath them the advice for each kind.
 pub(super) fn text(summary: &Summary, most: usize) -> String {
     let rows = summary.rows();
     if rows.is_empty() {
@@ -34,7 +34,7 @@ pub(super) fn text(summary: &Summary, most: usize) -> String {
     out + &advice(&rows[..rows.len().min(most)])
 }
 
-/// Each case once: what helps, at both ends.
+/// Returns each case once: what helps, at both ends.
 fn advice(rows: &[(&Key, &Row)]) -> String {
     let mut out = String::new();
     let mut said = Vec::new();

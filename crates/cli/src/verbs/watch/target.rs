@@ -81,7 +81,7 @@ impl Target {
     }
 }
 
-/// Whether the hierarchy of control groups is there to be looked at, and `path` is not in it.
+/// Returns whether the hierarchy of control groups is there to be looked at, and `path` is not in it.
 fn is_missing(path: &str) -> bool {
     let roots = [
         "/sys/fs/cgroup",

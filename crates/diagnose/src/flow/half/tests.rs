@@ -8,7 +8,7 @@ use super::*;
 const MS: i64 = 1_000_000;
 const MSS: u32 = 1000;
 
-/// A sender whose first rounds had so many segments.
+/// Returns a sender whose first rounds had so many segments.
 pub(crate) fn opened_with(opening: [u8; 4]) -> Half {
     Half {
         opening,
@@ -16,7 +16,7 @@ pub(crate) fn opened_with(opening: [u8; 4]) -> Half {
     }
 }
 
-/// The same, but for this.
+/// Returns the same, but for this.
 pub(crate) fn changed(mut half: Half, change: impl FnOnce(&mut Half)) -> Half {
     change(&mut half);
     half
@@ -26,7 +26,7 @@ fn end(host: u8) -> Endpoint {
     std::net::SocketAddr::from(([10, 0, 0, host], 1000 + u16::from(host))).into()
 }
 
-/// A segment of the sender's from `seq` on.
+/// Returns a segment of the sender's from `seq` on.
 pub(crate) fn data(seq: u32, payload: u32) -> Segment {
     Segment {
         source: end(1),
@@ -40,7 +40,7 @@ pub(crate) fn data(seq: u32, payload: u32) -> Segment {
     }
 }
 
-/// An ACK of the receiver's.
+/// Returns an ACK of the receiver's.
 pub(crate) fn ack(ack: u32) -> Segment {
     Segment {
         source: end(2),

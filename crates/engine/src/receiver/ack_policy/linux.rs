@@ -29,7 +29,7 @@ pub struct Linux {
     quickack: bool,
 }
 
-/// Whether an ACK now would offer no less than the last one did (`__tcp_select_window(sk) >=
+/// Returns whether an ACK now would offer no less than the last one did (`__tcp_select_window(sk) >=
 /// tp->rcv_wnd`). Where data lies unread it would; the read will send the ACK then.
 fn keeps_its_window(view: &AckView) -> bool {
     let could_offer = view.could_advertise.since(view.nxt);

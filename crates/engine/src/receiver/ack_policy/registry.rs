@@ -82,7 +82,7 @@ registry! { ($)
 }
 
 impl AckPolicy {
-    /// A policy of the library user's own, with memory of its own if it likes.
+    /// Returns a policy of the library user's own, with memory of its own if it likes.
     pub fn custom(rule: impl Rule + Clone + fmt::Debug + Send + Sync + 'static) -> Self {
         Self::Custom(Custom::new(rule))
     }

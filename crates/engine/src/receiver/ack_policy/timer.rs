@@ -34,14 +34,14 @@ pub struct SlowTick {
 }
 
 impl AckTimer {
-    /// Whether it runs freely.
+    /// Returns whether it runs freely.
     #[must_use]
     #[inline]
     pub fn is_cyclic(&self) -> bool {
         matches!(self, Self::Cyclic { .. })
     }
 
-    /// Whether it fires now and then and not all the time: periods are not 0, and no more than 1000 of
+    /// Returns whether it fires now and then and not all the time: periods are not 0, and no more than 1000 of
     /// 1000 slow ticks flush.
     #[must_use]
     pub fn is_valid(&self) -> bool {
@@ -55,7 +55,7 @@ impl AckTimer {
         }
     }
 
-    /// When an ACK that is first delayed at `now` leaves at the latest.
+    /// Returns when an ACK that is first delayed at `now` leaves at the latest.
     #[must_use]
     pub fn deadline(&self, now: Instant) -> Instant {
         match self {
@@ -73,7 +73,7 @@ impl AckTimer {
     }
 }
 
-/// The first tick after `now`.
+/// Returns the first tick after `now`.
 fn next_tick(now: Instant, period: Duration, phase: Duration) -> Instant {
     let period = period.as_nanos().max(1);
     let phase = phase.as_nanos() % period;
@@ -82,13 +82,13 @@ fn next_tick(now: Instant, period: Duration, phase: Duration) -> Instant {
 }
 
 impl SlowTick {
-    /// The first flushing tick after `now` and before `fast`.
+    /// Returns the first flushing tick after `now` and before `fast`.
     fn next_before(&self, fast: Instant, now: Instant, phase: Duration) -> Option<Instant> {
         let tick = next_tick(now, self.period, phase);
         (tick < fast && self.flushes(tick)).then_some(tick)
     }
 
-    /// Whether the tick at this time flushes: a hash of seed and time (SplitMix64's finaliser).
+    /// Returns whether the tick at this time flushes: a hash of seed and time (SplitMix64's finaliser).
     fn flushes(&self, tick: Instant) -> bool {
         let mut x = self.seed ^ tick.as_nanos();
         x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);

@@ -186,7 +186,7 @@ impl Cubic {
         }
     }
 
-    /// The stage, which begins with the first ACK of it (section 4.2; after a time-out, section
+    /// Returns the stage, which begins with the first ACK of it (section 4.2; after a time-out, section
     /// 4.8: K is 0 and W_max the window now).
     fn new_epoch(&self, now: Instant, cwnd: f64) -> Epoch {
         let plateau_ahead = self.w_max > cwnd && !self.after_timeout;
@@ -201,7 +201,7 @@ impl Cubic {
 }
 
 impl Used {
-    /// The largest flight of the last round trip, this ACK's included.
+    /// Returns the largest flight of the last round trip, this ACK's included.
     fn after(&mut self, ack: &Ack) -> u64 {
         let round_trip = ack.srtt.unwrap_or(Duration::ZERO);
         if ack.now.since(self.since) > round_trip {
@@ -222,7 +222,7 @@ impl Epoch {
         C * (t * t * t) + self.origin
     }
 
-    /// The window after `acked` segments were acknowledged, all in segments (sections 4.2 to 4.5).
+    /// Returns the window after `acked` segments were acknowledged, all in segments (sections 4.2 to 4.5).
     fn grown(&self, cwnd: f64, acked: f64, ack: &Ack) -> f64 {
         let t = seconds(ack.now.since(self.start));
         let round_trip = seconds(ack.srtt.unwrap_or(Duration::ZERO));

@@ -35,7 +35,7 @@ impl Congestion {
     /// The names that can be typed.
     pub const NAMES: [&str; 3] = ["reno", "cubic", "cubic-linux"];
 
-    /// An algorithm of the library user's own, with memory of its own if it likes.
+    /// Returns an algorithm of the library user's own, with memory of its own if it likes.
     pub fn custom(rule: impl Control + Clone + fmt::Debug + Send + Sync + 'static) -> Self {
         Self::Custom(Custom::new(rule))
     }

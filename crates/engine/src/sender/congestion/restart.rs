@@ -71,7 +71,7 @@ pub struct Idle {
 }
 
 impl IdleRestart {
-    /// What to do, if the idle time was long enough for the rule to matter.
+    /// Returns what to do, if the idle time was long enough for the rule to matter.
     #[must_use]
     pub fn apply(self, idle: &Idle) -> Option<Restarted> {
         if self == Self::None || !self.is_idle(idle) {

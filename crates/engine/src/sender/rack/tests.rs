@@ -7,7 +7,7 @@ fn at_ms(millis: u64) -> Instant {
     Instant::ZERO + Duration::from_millis(millis)
 }
 
-/// The segment of so many thousand octets' distance.
+/// Returns the segment of so many thousand octets' distance.
 fn segment(number: u64) -> Span {
     Span::new(
         Offset::new(1 + 1000 * number),
@@ -49,7 +49,7 @@ impl Path {
         self
     }
 
-    /// All up to the end of this one is acknowledged.
+    /// Notes that everything up to the end of this one is acknowledged.
     fn acks(&mut self, at: u64, number: u64) -> &mut Self {
         let Self { board, rack, .. } = self;
         let ack = segment(number).end;
@@ -66,7 +66,7 @@ impl Path {
         }
     }
 
-    /// Which are lost by then, and when to look again.
+    /// Returns which are lost by then, and when to look again.
     fn lost(&mut self, at: u64) -> (Vec<u64>, Option<Instant>) {
         let standing = self.standing(at_ms(at));
         let again = self.rack.detect_loss(&mut self.board, &standing);

@@ -44,7 +44,7 @@ custom! {
 }
 
 impl Custom {
-    /// A policy that answers as `decide` does and remembers nothing but what it reads from [`Vars`].
+    /// Returns a policy that answers as `decide` does and remembers nothing but what it reads from [`Vars`].
     pub fn from_fn(
         decide: impl Fn(&Offer, &Vars) -> Verdict + Clone + Send + Sync + 'static,
     ) -> Self {

@@ -14,7 +14,7 @@ pub struct Eom {
 }
 
 impl Eom {
-    /// The same variant to the letter of the text, as far as MSMV is part of it.
+    /// Returns the same variant to the letter of the text, as far as MSMV is part of it.
     pub(super) fn to_the_letter(mut self) -> Self {
         self.msmv = self.msmv.map(|_| PreviousSmall::to_the_letter());
         self

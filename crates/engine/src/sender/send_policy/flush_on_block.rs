@@ -44,7 +44,7 @@ impl Default for FlushOnBlock {
 }
 
 impl FlushOnBlock {
-    /// The same from the first write on, and however rare the answers are (`run --eager`).
+    /// Returns the same from the first write on, and however rare the answers are (`run --eager`).
     #[must_use]
     pub fn eager() -> Self {
         Self::with(Rules {
@@ -97,7 +97,7 @@ impl FlushOnBlock {
         }
     }
 
-    /// Whether the watchdog is awake, or worth waking.
+    /// Returns whether the watchdog is awake, or worth waking.
     fn is_watched(&mut self, write: Write, now: Instant) -> bool {
         let (pace, merged) = (&mut self.pace, self.merged);
         now < self.watched_until

@@ -81,7 +81,7 @@ impl SmallMark {
         }
     }
 
-    /// Whether a small segment is unacknowledged.
+    /// Returns whether a small segment is unacknowledged.
     pub(super) fn outstanding(&self, vars: &Vars) -> bool {
         self.sent > vars.una
     }
@@ -106,7 +106,7 @@ impl SmallMark {
 pub(super) struct BlockCredit(bool);
 
 impl BlockCredit {
-    /// Whether a runt may go because a thread waits for what it will bring.
+    /// Returns whether a runt may go because a thread waits for what it will bring.
     pub(super) fn covers(self, vars: &Vars) -> bool {
         self.0 && (vars.reader_blocked || vars.writer_blocked)
     }

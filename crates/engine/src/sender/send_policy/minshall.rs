@@ -13,7 +13,7 @@ pub struct Minshall {
 }
 
 impl Minshall {
-    /// The same variant to the letter of section 5.1: any short segment is small.
+    /// Returns the same variant to the letter of section 5.1: any short segment is small.
     pub(super) fn to_the_letter(mut self) -> Self {
         self.small = SmallMark::to_the_letter();
         self

@@ -82,13 +82,13 @@ pub struct Vars {
 }
 
 impl Vars {
-    /// Whether nothing sent is unacknowledged.
+    /// Returns whether nothing sent is unacknowledged.
     #[must_use]
     pub fn idle(&self) -> bool {
         self.max == self.una
     }
 
-    /// Whether a thread sleeps for space that only a segment could free which has not been sent:
+    /// Returns whether a thread sleeps for space that only a segment could free which has not been sent:
     /// whoever holds back what is in the buffer now holds it for ever.
     #[must_use]
     pub fn writer_deadlocks(&self) -> bool {
@@ -253,7 +253,7 @@ impl Why {
         Self::Pacing,
     ];
 
-    /// Whether the hold stands although the application set TCP_NODELAY: it asked for this one,
+    /// Returns whether the hold stands although the application set TCP_NODELAY: it asked for this one,
     /// too, or the hold is not Nagle's kind (autocorking).
     #[must_use]
     pub const fn outranks_nodelay(self) -> bool {
@@ -324,7 +324,7 @@ pub enum Moment {
 /// A hold without a time ends with the next acknowledgment or write, when the persist timer fires, or
 /// with a tail loss probe where the profile has them (`rack_tlp`).
 pub trait Rule {
-    /// Whether the runt may go. Pure: asked twice, it answers the same.
+    /// Returns whether the runt may go. Pure: asked twice, it answers the same.
     fn decide(&self, offer: &Offer, vars: &Vars) -> Verdict;
 
     /// Takes note of what happened.
@@ -332,19 +332,19 @@ pub trait Rule {
         let _ = (moment, vars);
     }
 
-    /// Whether to be asked, too, about runts that the window cut short of the buffer's end.
+    /// Returns whether to be asked, too, about runts that the window cut short of the buffer's end.
     fn takes_window_cuts(&self) -> bool {
         false
     }
 
-    /// Whether a thread that is about to sleep may change the answer. Kernels without such a rule
+    /// Returns whether a thread that is about to sleep may change the answer. Kernels without such a rule
     /// run no output pass when a thread sleeps, and what they counted on entry to the last one
     /// stands.
     fn heeds_blocking(&self) -> bool {
         false
     }
 
-    /// Whether the rule includes MORE: a runt is kept while the write under way has more to come.
+    /// Returns whether the rule includes MORE: a runt is kept while the write under way has more to come.
     fn includes_more(&self) -> bool {
         false
     }

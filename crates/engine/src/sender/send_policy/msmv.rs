@@ -12,7 +12,7 @@ pub struct Msmv {
 }
 
 impl Msmv {
-    /// The same variant to the letter of section 5.2: the size of the socket buffer decides.
+    /// Returns the same variant to the letter of section 5.2: the size of the socket buffer decides.
     pub(super) fn to_the_letter(mut self) -> Self {
         self.previous_small = PreviousSmall::to_the_letter();
         self

@@ -248,7 +248,7 @@ registry! { ($)
 }
 
 impl SendPolicy {
-    /// A policy of the library user's own, with memory of its own if it likes.
+    /// Returns a policy of the library user's own, with memory of its own if it likes.
     pub fn custom(rule: impl Rule + Clone + fmt::Debug + Send + Sync + 'static) -> Self {
         Self::Custom(Custom::new(rule))
     }
@@ -259,7 +259,7 @@ impl SendPolicy {
         Self::Naglim { limit }
     }
 
-    /// The same variant as Mogul & Minshall's text has it, where their results ask for another
+    /// Returns the same variant as Mogul & Minshall's text has it, where their results ask for another
     /// reading (sections 5.1, 5.2 and 5.5); all others as they are.
     #[must_use]
     pub fn to_the_letter(self) -> Self {

@@ -65,7 +65,7 @@ impl fmt::Debug for Custom {
 }
 
 impl PartialEq for Custom {
-    /// Whether both are the same one.
+    /// Returns whether both are the same one.
     fn eq(&self, other: &Self) -> bool {
         core::ptr::addr_eq(self.0, other.0)
     }

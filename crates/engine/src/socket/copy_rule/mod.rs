@@ -52,7 +52,7 @@ pub enum Step {
 /// A copy rule: pure, for a kernel that copies remembers nothing between two pieces but what
 /// [`CopyView`] says.
 pub trait Rule {
-    /// What happens next. `view.remaining` is at least 1.
+    /// Returns what happens next. `view.remaining` is at least 1.
     ///
     /// [`Step::Copy`] takes from 1 to `view.remaining` octets; the connection panics if a rule of the
     /// library user's own says something else. [`Step::NewRound`] asks again at once, with
@@ -60,7 +60,7 @@ pub trait Rule {
     /// ends.
     fn step(&self, view: &CopyView) -> Step;
 
-    /// Whether a writer that sleeps is woken when an acknowledgment has freed something, so that
+    /// Returns whether a writer that sleeps is woken when an acknowledgment has freed something, so that
     /// `space` octets of `capacity` are free. Most kernels wake it at every one ("sowwakeup").
     fn wakes(&self, space: u64, capacity: u64) -> bool {
         let _ = (space, capacity);

@@ -64,7 +64,7 @@ const fn area(area: Area) -> &'static str {
     }
 }
 
-/// What kind of deadlock it is.
+/// Returns what kind of deadlock it is.
 const fn class(class: Class) -> &'static str {
     match class {
         Class::WindowUpdate => "window-update",
@@ -73,7 +73,7 @@ const fn class(class: Class) -> &'static str {
     }
 }
 
-/// What a capture is of.
+/// Returns what a capture is of.
 pub(super) fn comment(parameters: &Parameters) -> String {
     format!(
         "tinygram deadlock, simulated: {}, one run; payload is zeros",
@@ -81,7 +81,7 @@ pub(super) fn comment(parameters: &Parameters) -> String {
     )
 }
 
-/// What was asked about; the policy only where it is not the profile's.
+/// Returns what was asked about; the policy only where it is not the profile's.
 fn subject(parameters: &Parameters) -> String {
     let policy = parameters
         .policy

@@ -76,7 +76,7 @@ fn verdict(parameters: &Parameters, asked: &Examined) -> String {
     )
 }
 
-/// What to make of a prediction and a simulation that do not agree.
+/// Returns what to make of a prediction and a simulation that do not agree.
 fn disagreement(asked: &Examined) -> &'static str {
     let seen = !asked.simulated.deadlocks.is_empty();
     match (&asked.prediction.deadlock, seen) {

@@ -19,7 +19,7 @@ pub(super) struct Group<'a> {
     pub(super) duration_ns: i64,
 }
 
-/// The groups, the costliest first.
+/// Returns the groups, the costliest first.
 pub(super) fn groups(results: &Results) -> Vec<Group<'_>> {
     let mut all = Vec::new();
     for capture in &results.captures {
@@ -67,7 +67,7 @@ impl<'a> Group<'a> {
         }
     }
 
-    /// The verdict, in one sentence.
+    /// Returns the verdict, in one sentence.
     pub(super) fn sentence(&self) -> String {
         let finding = self.typical();
         let c = self.connections[0];
@@ -97,7 +97,7 @@ impl<'a> Group<'a> {
         )
     }
 
-    /// The finding whose habit is most frequent in the group.
+    /// Returns the finding whose habit is most frequent in the group.
     pub(super) fn typical(&self) -> &'a Finding {
         let mut counts: BTreeMap<String, (usize, usize)> = BTreeMap::new();
         for (at, finding) in self.findings.iter().enumerate() {
@@ -107,7 +107,7 @@ impl<'a> Group<'a> {
         self.findings[most.map_or(0, |(_, at)| *at)]
     }
 
-    /// A Wireshark display filter for all of the findings.
+    /// Returns a Wireshark display filter for all of the findings.
     pub(super) fn filter(&self) -> String {
         let frames: Vec<_> = self
             .findings

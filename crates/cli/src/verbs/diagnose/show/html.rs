@@ -159,7 +159,7 @@ fn connections(out: &mut String, results: &Results) {
     }
 }
 
-/// The frames of the first few of a sort.
+/// Returns the frames of the first few of a sort.
 fn first_frames(r: &ConnectionReport, kind: Lookalike) -> String {
     let events = r.ruled_out.events().iter();
     let of_kind = events.filter(|event| event.kind == kind);
@@ -274,7 +274,7 @@ fn every_finding(out: &mut String, group: &Group<'_>) {
     *out += "</details>";
 }
 
-/// The typical stall, and the costliest if it is another.
+/// Returns the typical stall, and the costliest if it is another.
 fn plots(out: &mut String, group: &Group<'_>) -> std::io::Result<()> {
     let typical = group.typical();
     let costliest = group.findings.iter().copied().max_by_key(|f| f.cost_ns);

@@ -1,6 +1,6 @@
 //! What the parts of the page share.
 
-/// The time of day, in UTC, to the millisecond.
+/// Returns the time of day, in UTC, to the millisecond.
 pub(super) fn clock(ns: i64) -> String {
     let ms = ns.div_euclid(1_000_000).rem_euclid(86_400_000);
     format!(

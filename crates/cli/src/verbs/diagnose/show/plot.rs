@@ -7,7 +7,7 @@ use tinygram_diagnose::vocabulary::ms;
 
 use super::trace::Trace;
 
-/// The plot as inline SVG; empty if the finding is no stall or its segments are missing.
+/// Returns the plot as inline SVG; empty if the finding is no stall or its segments are missing.
 pub(super) fn svg(trace: &Trace<'_>) -> String {
     let Facts::Hold(hold) = &trace.finding.facts else {
         return String::new();
@@ -115,7 +115,7 @@ fn axes(out: &mut String, trace: &Trace<'_>, scale: &Scale) {
     }
 }
 
-/// A round step that gives four to ten ticks.
+/// Returns a round step that gives four to ten ticks.
 pub(super) fn step(ns: f64) -> f64 {
     let power = 10_f64.powf((ns / 4.0).log10().floor());
     [5.0, 2.0, 1.0]

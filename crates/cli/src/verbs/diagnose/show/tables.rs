@@ -174,7 +174,7 @@ fn verdict(capture: &Capture) -> Vec<(&'static str, Value)> {
     ]
 }
 
-/// The columns that name a connection, as three tables begin.
+/// Returns the columns that name a connection, as three tables begin.
 fn whose(
     capture: &Capture,
     id: u32,

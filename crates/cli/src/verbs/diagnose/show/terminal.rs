@@ -54,7 +54,7 @@ fn verdict(out: &mut String, results: &Results, groups: &[Group<'_>]) {
     asides(out, &total);
 }
 
-/// What is to be said where nothing stalled; nothing where something did.
+/// Returns what is to be said where nothing stalled; nothing where something did.
 pub(super) fn outcome(results: &Results) -> String {
     let total = results.total();
     let mut out = String::new();

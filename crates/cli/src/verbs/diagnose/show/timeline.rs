@@ -9,7 +9,7 @@ use super::super::results::Capture;
 use super::markup::{ZOOM, clock, escape};
 use super::plot::step;
 
-/// The timeline as a figure; empty if there is no connection.
+/// Returns the timeline as a figure; empty if there is no connection.
 pub(super) fn of(capture: &Capture) -> String {
     let mut rows: Vec<_> = capture.report.connections.iter().collect();
     rows.sort_by_key(|c| (Reverse(c.cost_ns), Reverse(c.stalls), Reverse(c.frames)));

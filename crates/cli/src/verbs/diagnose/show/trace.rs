@@ -28,7 +28,7 @@ pub(super) struct Dot {
     pub(super) by_sender: bool,
     pub(super) seq: u32,
     pub(super) len: u32,
-    /// Acknowledgement number, if it has one.
+    /// Acknowledgment number, if it has one.
     pub(super) ack: Option<u32>,
 }
 
@@ -48,7 +48,7 @@ impl<'a> Trace<'a> {
         })
     }
 
-    /// The whole of a direction of a connection.
+    /// Returns the whole of a direction of a connection.
     pub(super) fn whole(capture: &Capture, finding: &'a Finding) -> Option<Self> {
         let connection = capture.connection(finding.connection)?;
         Some(Self {

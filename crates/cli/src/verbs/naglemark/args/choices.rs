@@ -124,7 +124,7 @@ pub(super) fn media() -> Names<MediumKind> {
     ])
 }
 
-/// How a write becomes pieces in the socket buffer.
+/// Returns how a write becomes pieces in the socket buffer.
 pub(super) fn copy_rules() -> Names<CopyRule> {
     let clusters = Mclbytes {
         cluster: PaperHosts::MCLBYTES,

@@ -64,7 +64,7 @@ fn refused<T>(line: String) -> Result<T, Failure> {
     Err(Failure::Input(line))
 }
 
-/// What was typed, or `otherwise` if nothing was.
+/// Returns what was typed, or `otherwise` if nothing was.
 fn or(typed: &[u64], otherwise: &[u64]) -> Vec<u64> {
     distinct(if typed.is_empty() { otherwise } else { typed })
 }

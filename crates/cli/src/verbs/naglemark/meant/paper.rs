@@ -150,7 +150,7 @@ fn check_capture(on: &OnPaper, plan: &Plan) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The paper's hosts on this medium, with what was typed instead of the paper's own.
+/// Returns the paper's hosts on this medium, with what was typed instead of the paper's own.
 fn hosts(medium: MediumKind, args: &Args) -> PaperHosts {
     let medium = match (medium, args.rate) {
         (MediumKind::PointToPoint { .. }, Some(bits_per_second)) => {

@@ -11,7 +11,7 @@ use super::refused;
 use crate::exit::Failure;
 use crate::verbs::naglemark::args::{Args, BackendName, LinkName};
 
-/// What joins the kernel's sockets, and what joins the stack to the kernel; the simulator takes the
+/// Returns what joins the kernel's sockets, and what joins the stack to the kernel; the simulator takes the
 /// numbers of the same places.
 pub(super) fn joined(args: &Args, backends: &[BackendName]) -> Result<(Where, Line), Failure> {
     check_backends(args, backends)?;

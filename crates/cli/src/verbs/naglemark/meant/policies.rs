@@ -8,7 +8,7 @@ use super::refused;
 use crate::exit::Failure;
 use crate::verbs::naglemark::args::{Args, BackendName, Chosen};
 
-/// The policies that were typed, each once; without any the paper's eleven.
+/// Returns the policies that were typed, each once; without any the paper's eleven.
 pub(super) fn of_the_paper(typed: &[Chosen]) -> Result<Vec<&'static Registered>, Failure> {
     let all = || SendPolicy::LIST.iter();
     if typed.is_empty() {
@@ -62,7 +62,7 @@ impl OnSocket {
     }
 }
 
-/// The policies that were typed, each once. Without any: all of ours where the stack is measured and
+/// Returns the policies that were typed, each once. Without any: all of ours where the stack is measured and
 /// no kernel beside it, and what a socket can be told otherwise.
 pub(super) fn of_sockets(
     typed: &[Chosen],
@@ -99,7 +99,7 @@ pub(super) fn of_sockets(
     )
 }
 
-/// The limit, where NAGLIM is measured.
+/// Returns the limit, where NAGLIM is measured.
 pub(super) fn naglim(
     args: &Args,
     mut variants: impl Iterator<Item = &'static Registered>,
@@ -116,7 +116,7 @@ pub(super) fn naglim(
     }
 }
 
-/// A fresh policy, with NAGLIM's limit where it is that one.
+/// Returns a fresh policy, with NAGLIM's limit where it is that one.
 pub(super) fn ours(entry: &Registered, naglim: Option<u32>) -> Policy {
     match naglim {
         Some(limit) if entry.name == NAGLIM => {

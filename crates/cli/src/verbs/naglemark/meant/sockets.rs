@@ -141,7 +141,7 @@ impl OnSockets {
     }
 }
 
-/// What the simulated hosts are like: that is said, whatever is measured beside them.
+/// Returns what the simulated hosts are like: that is said, whatever is measured beside them.
 fn over(args: &Args, backends: &[BackendName]) -> Result<Over, Failure> {
     let is_simulated = backends.contains(&BackendName::Sim);
     match args.hosts {

@@ -95,7 +95,7 @@ impl Typed {
         self.series.is_none() && self.random.is_none()
     }
 
-    /// Whether the trial type has lengths: typed ones, or the paper's if none were typed.
+    /// Returns whether the trial type has lengths: typed ones, or the paper's if none were typed.
     fn suit(self, trial: TrialType) -> bool {
         let typed = if trial.is_random() {
             self.random.is_some()

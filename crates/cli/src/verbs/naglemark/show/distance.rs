@@ -79,7 +79,7 @@ impl Panel {
         notes
     }
 
-    /// The variant with the smallest product of both distances, and the two.
+    /// Returns the variant with the smallest product of both distances, and the two.
     fn nearest(&self) -> Option<(&str, f64, f64)> {
         let distances = self.ranking().into_iter().filter_map(|variant| {
             let few = self.mean(|c| c.segments_over_fewest, |c| c.variant == variant)?;
@@ -89,7 +89,7 @@ impl Panel {
         distances.min_by(|a, b| (a.1 * a.2).total_cmp(&(b.1 * b.2)))
     }
 
-    /// Whether these cells were held against bounds.
+    /// Returns whether these cells were held against bounds.
     fn has_bounds(&self) -> bool {
         self.cells.iter().all(|c| c.elapsed_over_earliest.is_some())
     }

@@ -131,7 +131,7 @@ fn elapsed_us(sample: &Sample) -> u64 {
 }
 
 impl Panel {
-    /// The variants, best first: by increasing worst score as printed, then by name.
+    /// Returns the variants, best first: by increasing worst score as printed, then by name.
     pub(super) fn ranking(&self) -> Vec<&str> {
         let mut ranked: Vec<(i64, &str)> = distinct(self.cells.iter().map(|c| c.variant.as_str()))
             .into_iter()
@@ -146,7 +146,7 @@ impl Panel {
         ranked.into_iter().map(|(_, variant)| variant).collect()
     }
 
-    /// The cell with the highest printed score among those chosen; the first in the order
+    /// Returns the cell with the highest printed score among those chosen; the first in the order
     /// S, s, R, r if several are equal.
     fn worst(&self, chosen: impl Fn(&Record) -> bool) -> Option<&Record> {
         self.cells
@@ -155,7 +155,7 @@ impl Panel {
             .max_by_key(|cell| (printed(cell), std::cmp::Reverse(TIE_ORDER.find(cell.trial))))
     }
 
-    /// The buffers measured: each application buffer with its socket buffers.
+    /// Returns the buffers measured: each application buffer with its socket buffers.
     fn buffers(&self) -> Vec<(u64, u64)> {
         let apps = distinct(self.cells.iter().map(|c| c.app_buffer));
         let sockets = distinct(self.cells.iter().map(|c| c.socket_buffer));
@@ -172,7 +172,7 @@ impl Panel {
     }
 }
 
-/// The score in tenths of a percent, as the tables print it: two cells that look equal are equal.
+/// Returns the score in tenths of a percent, as the tables print it: two cells that look equal are equal.
 fn printed(cell: &Record) -> i64 {
     (cell.score_percent * 10.0).round() as i64
 }

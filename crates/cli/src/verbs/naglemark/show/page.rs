@@ -42,7 +42,7 @@ pub(in super::super) fn page(panels: &[Panel], contents: &Contents) -> Page {
 }
 
 impl Panel {
-    /// The scores, each opening its transfers where they were kept.
+    /// Returns the scores, each opening its transfers where they were kept.
     fn linked_scores(&self, published: bool) -> Table {
         let mut table = self.scores(published);
         let ids: Vec<_> = self.traces.iter().map(|trace| self.id(trace)).collect();

@@ -85,7 +85,7 @@ impl Record {
 }
 
 impl Trace {
-    /// The transfers of the first repetition, at most [`SHOWN`] of them, evenly spread.
+    /// Returns the transfers of the first repetition, at most [`SHOWN`] of them, evenly spread.
     fn of(measured: &Measured) -> Self {
         let samples = measured.first();
         let every = samples.len().div_ceil(SHOWN).max(1);

@@ -101,7 +101,7 @@ impl Panel {
 }
 
 impl Record {
-    /// The medium, and where it is real what speaks over it.
+    /// Returns the medium, and where it is real what speaks over it.
     pub(super) fn place(&self) -> String {
         match self.backend.as_str() {
             SIMULATED => self.medium.clone(),
@@ -134,7 +134,8 @@ fn published_text(cell: &Record) -> Option<String> {
     })
 }
 
-/// A tenth of all transfers delayed is worth a look; half of them is as loud as it gets.
+/// Returns the tone of a score: a tenth of all transfers delayed is worth a look, and half of them is the
+/// strongest.
 fn weight(cell: &Record) -> f64 {
     (printed(cell) as f64 / 500.0).clamp(0.0, 1.0).sqrt()
 }

@@ -16,7 +16,7 @@ with what it was fitted to. *By rules* comes out whatever they are. *Fitted* nee
 been fitted to it. *Held out* needs them, and they were fitted to other values: only this column tests the \
 fit, and the last one says how near it comes.";
 
-/// A line for each paper of which something was measured.
+/// Returns a line for each paper of which something was measured.
 pub(super) fn table(reproduced: &[Reproduced]) -> Table {
     let column = |group: &str, head: &str, align| Column {
         group: group.into(),

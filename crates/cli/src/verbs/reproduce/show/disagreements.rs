@@ -6,7 +6,7 @@ use tinygram_report::{Place, Reason, Reasons};
 use super::super::bench::Reproduced;
 use super::words::{self, Disagreement};
 
-/// Each reason with all values that are off for it; nothing where none is.
+/// Returns each reason with all values that are off for it; nothing where none is.
 pub(super) fn reasons(reproduced: &[Reproduced]) -> Option<Reasons> {
     let mut reasons: Vec<Vec<Disagreement<'_>>> = Vec::new();
     for off in words::disagreements(reproduced) {
@@ -25,7 +25,7 @@ pub(super) fn reasons(reproduced: &[Reproduced]) -> Option<Reasons> {
     })
 }
 
-/// What is off for one reason, wherever it stands.
+/// Returns what is off for one reason, wherever it stands.
 fn reason(all: &[Disagreement<'_>]) -> Reason {
     let count = all.iter().map(|off| off.rows.len()).sum();
     let status = all[0].status;

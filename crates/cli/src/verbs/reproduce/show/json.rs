@@ -26,7 +26,7 @@ pub(super) fn results(plan: &Plan, reproduced: &[Reproduced]) -> String {
     })
 }
 
-/// The experiments without results.
+/// Returns the experiments without results.
 pub(super) fn list(plan: &Plan) -> String {
     json(&Document {
         schema: "tinygram.reproduce.list/1",

@@ -76,7 +76,7 @@ fn experiment(it: &Reproduced) -> Vec<String> {
     parts
 }
 
-/// What the papers do not have, by experiment.
+/// Returns what the papers do not have, by experiment.
 fn appendix(reproduced: &[Reproduced]) -> Vec<String> {
     let mut parts = Vec::new();
     for it in reproduced {

@@ -20,7 +20,7 @@ use super::args::Format;
 use super::bench::Reproduced;
 use super::plan::Plan;
 
-/// What came out, in `format`; text fits `canvas`.
+/// Returns what came out, in `format`; text fits `canvas`.
 pub(super) fn results(
     plan: &Plan,
     reproduced: &[Reproduced],
@@ -35,7 +35,7 @@ pub(super) fn results(
     }
 }
 
-/// Which experiments there are.
+/// Returns which experiments there are.
 pub(super) fn list(plan: &Plan, format: Format, (ink, width): (Ink, usize)) -> String {
     let row = |it: &&tinygram_papers::Experiment| {
         let place = format!("{}, {}", words::authors(it.paper), it.source);

@@ -44,7 +44,7 @@ pub(in super::super) fn page(plan: &Plan, reproduced: &[Reproduced]) -> Page {
     }
 }
 
-/// What the paper got wrong, behind a line that unfolds.
+/// Returns what the paper got wrong, behind a line that unfolds.
 fn errata(paper: Paper) -> Option<Section> {
     let facts = paper.errata().iter().enumerate();
     let facts: Vec<_> = facts
@@ -78,7 +78,7 @@ fn article(it: &Reproduced) -> Article {
     }
 }
 
-/// The rules and the parameters, behind a line that unfolds.
+/// Returns the rules and the parameters, behind a line that unfolds.
 fn background(it: &Reproduced) -> Option<Section> {
     let rules = it.outcome.rules.iter().enumerate();
     let rules = rules.map(|(at, rule)| (format!("rule {}", at + 1), (*rule).to_owned()));
@@ -95,7 +95,7 @@ fn background(it: &Reproduced) -> Option<Section> {
     (!facts.is_empty()).then_some(Section::Facts { summary, facts })
 }
 
-/// What the papers do not have, by experiment.
+/// Returns what the papers do not have, by experiment.
 fn appendix(reproduced: &[Reproduced]) -> Vec<Section> {
     let mut sections = Vec::new();
     for it in reproduced {

@@ -7,13 +7,13 @@ use tinygram_report::{Align, Column, Entry, Table};
 
 use super::words;
 
-/// The tables of what an outcome holds against its paper, in its rows' order. Rows that share the
+/// Returns the tables of what an outcome holds against its paper, in its rows' order. Rows that share the
 /// names of their cells' parts stand together.
 pub(super) fn tables(outcome: &Outcome) -> Vec<Table> {
     of_rows(outcome, |row| row.standard.is_some())
 }
 
-/// The tables of what the paper does not have.
+/// Returns the tables of what the paper does not have.
 pub(super) fn beyond(outcome: &Outcome) -> Vec<Table> {
     of_rows(outcome, |row| row.standard.is_none())
 }
@@ -44,7 +44,7 @@ fn has_all(row: &Row, names: &[&str]) -> bool {
         .all(|name| row.cell.iter().any(|(own, _)| own == name))
 }
 
-/// A line for each row: its cell, the paper's value, ours, how far they may be apart.
+/// Returns a line for each row: its cell, the paper's value, ours, how far they may be apart.
 fn list(rows: &[&Row]) -> Table {
     let plain = |head: String, align| Column {
         group: String::new(),
@@ -88,7 +88,7 @@ fn list(rows: &[&Row]) -> Table {
     }
 }
 
-/// A grid for each set of values of the cells' other parts.
+/// Returns a grid for each set of values of the cells' other parts.
 fn grids(rows: &[&Row], down: &[&str], across: &[&str]) -> Vec<Table> {
     let others = |row: &Row| -> Vec<String> {
         let is_other = |name: &str| !down.contains(&name) && !across.contains(&name);
@@ -161,7 +161,7 @@ fn compared(row: &Row) -> Entry {
     }
 }
 
-/// What became of a row, in words; and why, if it is known.
+/// Returns what became of a row, in words; and why, if it is known.
 fn verdict(row: &Row) -> String {
     let status = row.status();
     let word = format!("{} {}", words::sign(status), words::status(status));
@@ -171,7 +171,7 @@ fn verdict(row: &Row) -> String {
     }
 }
 
-/// What the paper prints.
+/// Returns what the paper prints.
 fn printed(row: &Row) -> String {
     match &row.standard {
         Some(it) if it.source == Source::Printed => it.value.to_string(),
@@ -179,7 +179,7 @@ fn printed(row: &Row) -> String {
     }
 }
 
-/// How far ours may be from what the paper prints; or what is wanted, which it does not.
+/// Returns how far ours may be from what the paper prints; or what is wanted, which it does not.
 fn allowed(row: &Row) -> String {
     let Some(Standard { value, source }) = &row.standard else {
         return "-".into();
@@ -192,7 +192,7 @@ fn allowed(row: &Row) -> String {
     }
 }
 
-/// How much of its tolerance a row uses up: 0 nothing, 1 all of it or more.
+/// Returns how much of its tolerance a row uses up: 0 nothing, 1 all of it or more.
 fn weight(row: &Row) -> f64 {
     let numbers = row.held_to().and_then(Value::number);
     let (Some(paper), Some(ours)) = (numbers, row.reproduced.number()) else {

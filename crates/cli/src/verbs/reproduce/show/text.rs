@@ -22,7 +22,7 @@ pub(super) fn results(plan: &Plan, reproduced: &[Reproduced], canvas: (Ink, usiz
     text
 }
 
-/// An experiment with all that stands behind it.
+/// Returns an experiment with all that stands behind it.
 fn whole(it: &Reproduced, (ink, width): (Ink, usize)) -> String {
     let experiment = it.experiment;
     let shown = |table: Table| table.to_text(width, ink);
@@ -79,7 +79,7 @@ fn listed(title: &str, notes: Vec<String>) -> Table {
     }
 }
 
-/// A line for each experiment; beneath, what does not agree.
+/// Returns a line for each experiment; beneath, what does not agree.
 fn summary(plan: &Plan, reproduced: &[Reproduced]) -> Table {
     Table {
         notes: verdicts(plan, reproduced),
@@ -87,7 +87,7 @@ fn summary(plan: &Plan, reproduced: &[Reproduced]) -> Table {
     }
 }
 
-/// A line for each experiment: how many of the paper's values have which status, and how many of what
+/// Returns a line for each experiment: how many of the paper's values have which status, and how many of what
 /// follows from the paper holds. The last line adds up what is printed, each table once.
 pub(super) fn counts(reproduced: &[Reproduced]) -> Table {
     let column = |group: &str, head: &str, align| Column {
@@ -126,7 +126,7 @@ pub(super) fn counts(reproduced: &[Reproduced]) -> Table {
 
 const PRINTED: &str = "printed by the paper";
 
-/// The statuses that a printed value can have, with their counts.
+/// Returns the statuses that a printed value can have, with their counts.
 fn printed(tally: Tally) -> [(Status, usize); 4] {
     let [matches, fitted, known, misses, _] = tally.counted();
     [matches, fitted, known, misses]
@@ -163,7 +163,7 @@ fn counted<'a>(id: &str, rows: impl IntoIterator<Item = &'a Row>, what: &str) ->
     row
 }
 
-/// What does not agree: a line for each miss; a line for each reason with the values behind it.
+/// Returns what does not agree: a line for each miss; a line for each reason with the values behind it.
 fn disagreements(reproduced: &[Reproduced]) -> Vec<String> {
     let line = |off: &words::Disagreement<'_>| {
         let values: Vec<_> = off.rows.iter().map(|row| words::compared(row)).collect();

@@ -5,7 +5,7 @@ use tinygram_papers::experiment::Trace;
 use super::super::bench::Reproduced;
 use crate::capture;
 
-/// A line for each segment: when it left, in seconds from the first, and who sent it to whom. As
+/// Returns a line for each segment: when it left, in seconds from the first, and who sent it to whom. As
 /// tcpdump does, what is finer than a microsecond is cut off.
 pub(super) fn lines(trace: &Trace) -> Vec<String> {
     let began = trace.sent.first().map(|(_, frame)| frame.at);
@@ -18,7 +18,7 @@ pub(super) fn lines(trace: &Trace) -> Vec<String> {
     trace.sent.iter().map(line).collect()
 }
 
-/// The time stamp of a capture with whole microseconds.
+/// Returns the time stamp of a capture with whole microseconds.
 fn micros(at: tinygram_engine::Instant) -> u64 {
     at.as_nanos() / 1000
 }

@@ -9,7 +9,7 @@ use tinygram_report::units::size;
 use super::super::bench::{Reproduced, Tally};
 use super::super::plan::Plan;
 
-/// What a status is called.
+/// Returns what a status is called.
 pub(super) const fn status(status: Status) -> &'static str {
     match status {
         Status::Match => "match",
@@ -20,7 +20,7 @@ pub(super) const fn status(status: Status) -> &'static str {
     }
 }
 
-/// What a status is called in a document for programs.
+/// Returns what a status is called in a document for programs.
 pub(super) const fn status_name(status: Status) -> &'static str {
     match status {
         Status::Match => "match",
@@ -31,7 +31,7 @@ pub(super) const fn status_name(status: Status) -> &'static str {
     }
 }
 
-/// What a class is called there.
+/// Returns what a class is called there.
 pub(super) const fn class_name(class: Class) -> &'static str {
     match class {
         Class::Rules => "rules",
@@ -42,7 +42,7 @@ pub(super) const fn class_name(class: Class) -> &'static str {
     }
 }
 
-/// A sign for a status that needs no colour.
+/// Returns a sign for a status that needs no colour.
 pub(super) const fn sign(status: Status) -> &'static str {
     match status {
         Status::Match => "=",
@@ -75,7 +75,7 @@ pub(super) const fn tone(status: Status) -> Tone {
     }
 }
 
-/// How far a value may be off.
+/// Returns how far a value may be off.
 pub(super) fn tolerance(tolerance: Tolerance) -> String {
     match tolerance {
         Tolerance::Exact => "exact".into(),
@@ -86,7 +86,7 @@ pub(super) fn tolerance(tolerance: Tolerance) -> String {
     }
 }
 
-/// What a row is held to: the paper's value as it is, ours with what it is.
+/// Returns what a row is held to: the paper's value as it is, ours with what it is.
 pub(super) fn standard(row: &Row) -> Option<String> {
     row.standard.as_ref().map(|it| match it.source {
         Source::Printed => it.value.to_string(),
@@ -95,7 +95,7 @@ pub(super) fn standard(row: &Row) -> Option<String> {
     })
 }
 
-/// The values that a tolerance allows around the paper's number, both ends included; `None` where
+/// Returns the values that a tolerance allows around the paper's number, both ends included; `None` where
 /// any is.
 pub(super) fn allowed(tolerance: Tolerance, paper: f64) -> Option<(f64, f64)> {
     let around = |distance: f64| Some((paper - distance, paper + distance));
@@ -114,7 +114,7 @@ pub(super) fn counted(count: usize, what: &str) -> String {
     format!("{count} {what}{plural}")
 }
 
-/// A part of a cell: sizes as the papers print them.
+/// Returns a part of a cell: sizes as the papers print them.
 pub(super) fn part(value: &Value) -> String {
     match value {
         Value::Count(octets) if *octets >= 1024 => size(*octets),
@@ -122,12 +122,12 @@ pub(super) fn part(value: &Value) -> String {
     }
 }
 
-/// A name as people read it: `app_buffer` is two words.
+/// Returns a name as people read it: `app_buffer` is two words.
 pub(super) fn key(key: &str) -> String {
     key.replace('_', " ")
 }
 
-/// What a row belongs to, in a line.
+/// Returns what a row belongs to, in a line.
 pub(super) fn cell(row: &Row) -> String {
     let word = |(name, value): &(&str, Value)| match value {
         Value::Text(text) => text.clone(),
@@ -136,7 +136,7 @@ pub(super) fn cell(row: &Row) -> String {
     row.cell.iter().map(word).collect::<Vec<_>>().join(", ")
 }
 
-/// A row in a line: what it belongs to, what it is held to, ours.
+/// Returns a row in a line: what it belongs to, what it is held to, ours.
 pub(super) fn compared(row: &Row) -> String {
     let held_to = match (row.source(), standard(row)) {
         (Some(Source::Printed), Some(printed)) => format!("paper {printed}"),
@@ -155,7 +155,7 @@ pub(super) struct Disagreement<'a> {
     pub(super) rows: Vec<&'a Row>,
 }
 
-/// All rows that are off: misses first.
+/// Returns all rows that are off: misses first.
 pub(super) fn disagreements(reproduced: &[Reproduced]) -> Vec<Disagreement<'_>> {
     let mut all: Vec<Disagreement<'_>> = Vec::new();
     for status in [Status::Miss, Status::KnownMismatch] {
@@ -180,7 +180,7 @@ pub(super) fn disagreements(reproduced: &[Reproduced]) -> Vec<Disagreement<'_>> 
     all
 }
 
-/// Whether all that should agree does, in a sentence.
+/// Returns whether all that should agree does, in a sentence.
 pub(super) fn verdict(plan: &Plan, reproduced: &[Reproduced]) -> String {
     let tally = Tally::of_all(reproduced);
     let mut line = if tally.misses == 0 {
@@ -196,7 +196,7 @@ pub(super) fn verdict(plan: &Plan, reproduced: &[Reproduced]) -> String {
     line + "."
 }
 
-/// An experiment's heading: where it stands, and what it is.
+/// Returns an experiment's heading: where it stands, and what it is.
 pub(super) fn heading(experiment: &Experiment) -> String {
     capital(&format!("{}: {}", experiment.source, experiment.title))
 }
@@ -210,7 +210,7 @@ fn capital(text: &str) -> String {
     first.unwrap_or_default() + letters.as_str()
 }
 
-/// Why a row is not expected to agree.
+/// Returns why a row is not expected to agree.
 pub(super) const fn reason(row: &Row) -> Option<&'static str> {
     match row.class {
         Class::KnownMismatch(why) => Some(why),
@@ -218,7 +218,7 @@ pub(super) const fn reason(row: &Row) -> Option<&'static str> {
     }
 }
 
-/// Whether a parameter was read, fitted or assumed, and from what.
+/// Returns whether a parameter was read, fitted or assumed, and from what.
 pub(super) fn origin(origin: Origin) -> String {
     match origin {
         Origin::Paper(place) => format!("the paper: {place}"),
@@ -227,7 +227,7 @@ pub(super) fn origin(origin: Origin) -> String {
     }
 }
 
-/// A paper in two words or three.
+/// Returns a paper in two words or three.
 pub(super) const fn authors(paper: Paper) -> &'static str {
     match paper {
         Paper::Mogul => "Mogul & Minshall",
