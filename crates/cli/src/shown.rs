@@ -40,6 +40,26 @@ impl Rendered {
     }
 }
 
+/// Returns what made a page: program, version, date (`SOURCE_DATE_EPOCH` where it is set, as whoever builds
+/// reproducibly wants it), and the command line.
+pub(crate) fn origin() -> String {
+    let epoch = std::env::var("SOURCE_DATE_EPOCH").ok();
+    let told = epoch.and_then(|seconds| jiff::Timestamp::from_second(seconds.parse().ok()?).ok());
+    let day = told.unwrap_or_else(jiff::Timestamp::now).strftime("%F");
+    let words = std::env::args().skip(1);
+    let words: Vec<_> = words
+        .map(|word| match word.contains([' ', '\'', '"', '$']) {
+            true => format!("{word:?}"),
+            false => word,
+        })
+        .collect();
+    format!(
+        "Made by tinygram {} on {day} (UTC) with `tinygram {}`.",
+        env!("CARGO_PKG_VERSION"),
+        words.join(" ")
+    )
+}
+
 /// Returns the encoding that a verb's `--format` names, or `None` where the format is no file of rows.
 pub(crate) fn encoding(format: impl ValueEnum + Copy) -> Option<Encoding> {
     let format = format.to_possible_value()?;

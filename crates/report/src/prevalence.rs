@@ -118,7 +118,12 @@ impl Prevalence {
     }
 
     /// Returns the tables as a page, with the parameters behind them.
-    pub fn page(&self, conditions: &str, parameters: Vec<(String, String)>) -> Page {
+    pub fn page(
+        &self,
+        conditions: &str,
+        parameters: Vec<(String, String)>,
+        origin: String,
+    ) -> Page {
         let tables = self.tables(conditions).into_iter().map(Section::Table);
         let parameters = Section::Facts {
             summary: "Parameters of this run".into(),
@@ -131,6 +136,7 @@ impl Prevalence {
                    then a short one), and what that waiting would cost."
                 .into(),
             sections: tables.chain([parameters]).collect(),
+            origin,
         }
     }
 

@@ -45,6 +45,7 @@ fn page() -> Page {
             }),
             Section::Article(article),
         ],
+        origin: "Made by <hand>.".into(),
         ..Page::default()
     }
 }

@@ -97,7 +97,10 @@ pub(super) fn navigation(sections: &[Section]) -> String {
     if is_open {
         html += "</ul>\n";
     }
-    format!("<nav aria-label=\"Contents\">\n{html}</nav>\n")
+    format!(
+        "<nav id=\"contents\" aria-label=\"Contents\" tabindex=\"-1\">\n{html}</nav>\n\
+         <a class=\"up\" href=\"#contents\">Contents</a>\n"
+    )
 }
 
 fn badges(badges: &[Badge]) -> String {

@@ -23,6 +23,8 @@ pub struct Page {
     pub lead: String,
     /// What follows, in order.
     pub sections: Vec<Section>,
+    /// What made the page, at its end: program, version, date, command line. Left out where it is empty.
+    pub origin: String,
 }
 
 /// A part of a page.
@@ -69,6 +71,10 @@ impl Page {
             .iter()
             .map(|it| it.to_html(Level::PAGE))
             .collect();
+        let origin = match self.origin.as_str() {
+            "" => String::new(),
+            origin => format!("<footer>{}</footer>\n", prose(origin)),
+        };
         format!(
             "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
              <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
@@ -76,8 +82,9 @@ impl Page {
              style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:\">\n\
              <meta name=\"color-scheme\" content=\"light dark\">\n\
              <link rel=\"icon\" href=\"data:,\">\n<title>{title}</title>\n<style>\n{STYLE}</style>\n\
-             </head>\n<body>\n<main>\n<header>\n<h1>{title}</h1>\n<p class=\"lead\">{lead}</p>\n\
-             </header>\n{navigation}{body}</main>\n<script>\n{SCRIPT}</script>\n</body>\n</html>\n"
+             </head>\n<body>\n<a class=\"skip\" href=\"#results\">Skip to the results</a>\n<main>\n<header>\n\
+             <h1>{title}</h1>\n<p class=\"lead\">{lead}</p>\n</header>\n{navigation}\
+             <div id=\"results\" tabindex=\"-1\">\n{body}</div>\n{origin}</main>\n<script>\n{SCRIPT}</script>\n</body>\n</html>\n"
         )
     }
 }
@@ -164,5 +171,7 @@ const SCRIPT: &str = concat!(
     "\n",
     include_str!("plot.js"),
     "\n",
-    include_str!("chart.js")
+    include_str!("chart.js"),
+    "\n",
+    include_str!("contents.js")
 );

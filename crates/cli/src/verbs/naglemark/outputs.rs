@@ -212,6 +212,7 @@ impl<P: Serialize> Shown<'_, P> {
         let contents = Contents {
             parameters: facts(self.parameters),
             published: self.published,
+            origin: shown::origin(),
             appendix: self.appendix.document.clone(),
         };
         page(self.panels, &contents).to_html()

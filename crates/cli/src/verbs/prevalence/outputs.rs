@@ -64,7 +64,9 @@ impl Outputs {
             None => Rendered::Text(rendered(self.format, plan, prevalence, canvas)),
         };
         if let Some((path, file)) = self.html {
-            let page = prevalence.page(&conditions(plan), facts(plan)).to_html();
+            let page = prevalence
+                .page(&conditions(plan), facts(plan), shown::origin())
+                .to_html();
             interrupt::shielded(|| file.write(page.as_bytes()))
                 .map_err(|error| failed(&path, error))?;
         }

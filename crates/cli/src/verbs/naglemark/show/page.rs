@@ -1,5 +1,8 @@
 //! The naglemark's page: per panel the scores, the transfers behind them, and the distances.
 
+use std::collections::BTreeSet;
+
+use tinygram_engine::sender::send_policy::Registered;
 use tinygram_report::units::size;
 use tinygram_report::{Axis, Line, Page, Plot, Section, Series, Table};
 
@@ -12,6 +15,8 @@ pub(in super::super) struct Contents {
     pub(in super::super) parameters: Vec<(String, String)>,
     /// Whether to print the paper's scores beside ours.
     pub(in super::super) published: bool,
+    /// What made the page.
+    pub(in super::super) origin: String,
     /// Tables after the panels: what was fitted, and to what.
     pub(in super::super) appendix: Vec<Table>,
 }
@@ -27,6 +32,7 @@ pub(in super::super) fn page(panels: &[Panel], contents: &Contents) -> Page {
         sections.push(Section::Table(panel.distances()));
     }
     sections.extend(contents.appendix.iter().cloned().map(Section::Table));
+    sections.extend(words(panels));
     sections.push(Section::Facts {
         summary: "Parameters of this run".into(),
         facts: contents.parameters.clone(),
@@ -38,8 +44,47 @@ pub(in super::super) fn page(panels: &[Panel], contents: &Contents) -> Page {
                and at what price in packets. A score opens the transfers of its first repetition."
                 .into(),
         sections,
+        origin: contents.origin.clone(),
     }
 }
+
+/// Returns what the words of the page mean: those of its tables, and the policies that it compares.
+fn words(panels: &[Panel]) -> Option<Section> {
+    let variants = panels.iter().flat_map(|panel| &panel.cells);
+    let variants: BTreeSet<&str> = variants.map(|cell| cell.variant.as_str()).collect();
+    let of_policies = variants.into_iter().filter_map(|variant| {
+        let policy = Registered::named(variant)?;
+        Some((variant.to_owned(), policy.summary.to_owned()))
+    });
+    let of_tables = WORDS.map(|(word, meaning)| (word.to_owned(), meaning.to_owned()));
+    (!panels.is_empty()).then(|| Section::Facts {
+        summary: "What the words mean".into(),
+        facts: of_tables.into_iter().chain(of_policies).collect(),
+    })
+}
+
+/// The words of the tables and of the policies' summaries.
+const WORDS: [(&str, &str); 5] = [
+    (
+        "score",
+        "how many of a hundred transfers were delayed; 0 is best",
+    ),
+    (
+        "delayed",
+        "a transfer that took longer than the cutoff, a multiple of what its length needs: a long message may wait \
+         200 ms once and stay below it",
+    ),
+    ("runt", "a segment shorter than the maximum segment size"),
+    (
+        "OF+SFS",
+        "an odd number of full segments, then a short final one: the length at which the receiver's delayed \
+         acknowledgment and the sender's hold wait for each other",
+    ),
+    (
+        "EOM",
+        "the end of a message: where a write of the application ends",
+    ),
+];
 
 impl Panel {
     /// Returns the scores, each opening its transfers where they were kept.

@@ -6,6 +6,7 @@ use tinygram_report::{Article, Axis, Badge, Chart, Curve, Mark, Page, Part, Sect
 use super::super::bench::{Reproduced, Tally};
 use super::super::plan::Plan;
 use super::{accounts, disagreements, tables, trace, words};
+use crate::shown;
 
 pub(in super::super) fn page(plan: &Plan, reproduced: &[Reproduced]) -> Page {
     let mut sections = vec![Section::Notes(vec![
@@ -41,6 +42,7 @@ pub(in super::super) fn page(plan: &Plan, reproduced: &[Reproduced]) -> Page {
                fitted values, what cannot be reproduced, and why."
                 .into(),
         sections,
+        origin: shown::origin(),
     }
 }
 
