@@ -99,6 +99,10 @@ impl Rule for Installed {
         dispatch!(self, policy => policy.on_read(view))
     }
 
+    fn on_fin(&mut self, arrival: &Arrival, view: &AckView) -> AckVerdict {
+        dispatch!(self, policy => policy.on_fin(arrival, view))
+    }
+
     #[inline]
     fn observe(&mut self, moment: AckMoment, view: &AckView) {
         dispatch!(self, policy => policy.observe(moment, view));
