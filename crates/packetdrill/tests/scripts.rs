@@ -41,7 +41,7 @@ fn a_script_that_expects_something_else_fails() {
     let outcomes = play(&packetdrill, &folder, &["wrong.pkt".to_owned()]);
     let failed = failures(&outcomes);
     assert!(
-        failed.len() == 1 && failed[0].contains("payload"),
+        failed.len() == 1 && failed[0].starts_with("wrong.pkt:14:"),
         "{failed:#?}"
     );
 }
