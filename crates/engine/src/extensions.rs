@@ -139,7 +139,8 @@ impl Extensions {
         // A profile is told the buffer, which a socket's own choice fixes (SO_RCVBUF).
         receive_buffer_most: None,
         push_ends_writes: Some(2),
-        send_buffer_is_memory: Some(832),
+        // A profile is told octets, so that they mean the same for all.
+        send_buffer_is_memory: None,
     };
     /// All that helps without being asked for.
     pub const MODERN: Self = Self {
@@ -150,8 +151,6 @@ impl Extensions {
         bounds_initial_cwnd: true,
         silent_to_unsent_acks: false,
         empty_window_probes: false,
-        // Who gives a limit in octets means octets.
-        send_buffer_is_memory: None,
         ..Self::LINUX_6
     };
 }
