@@ -139,7 +139,9 @@ impl Extensions {
         // A profile is told the buffer, which a socket's own choice fixes (SO_RCVBUF).
         receive_buffer_most: None,
         push_ends_writes: Some(2),
-        // A profile is told octets, so that they mean the same for all.
+        // A profile is told octets, so that they mean the same for all: for `tinygram deadlock`, which
+        // computes with them, and for the servers of `prevalence`. So PSH inside a write of more than
+        // half the peer's window may stand elsewhere than on Linux; 832 here sets it right.
         send_buffer_is_memory: None,
     };
     /// All that helps without being asked for.

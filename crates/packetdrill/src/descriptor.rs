@@ -42,6 +42,8 @@ pub(crate) struct Watched {
     pub(crate) data: u64,
     /// What was ready when it was last said (EPOLLET).
     pub(crate) told: u32,
+    /// Octets that had arrived then: each arrival is news, whether or not all was read.
+    pub(crate) received: u64,
 }
 
 /// What the application chose, as it reads it back; connections inherit it from their listener.

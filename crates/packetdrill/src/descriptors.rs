@@ -568,12 +568,21 @@ impl World {
                     events,
                     data,
                     told: 0,
+                    received: 0,
                 };
                 watched.insert(fd, entry);
             }
             (_, None) => return Err(Errno(EFAULT)),
         }
         Ok(0)
+    }
+
+    /// Octets that ever arrived there.
+    fn received(&self, fd: c_int) -> u64 {
+        match self.descriptors.get(&fd).map(|known| &known.kind) {
+            Some(Kind::Stream { key, .. }) => self.core.info(self.now, *key).received,
+            _ => 0,
+        }
     }
 
     fn epoll(&mut self, epoll: c_int, most: usize) -> Result<Vec<(u64, u32)>, Errno> {
@@ -590,14 +599,23 @@ impl World {
         for (fd, one) in &mut watched {
             let now = self.events(*fd) & (one.events | always);
             let edge = one.events & libc::EPOLLET as u32 != 0;
-            let news = if edge { now & !one.told } else { now };
+            let received = self.received(*fd);
+            let readable = match received > one.received {
+                true => now & libc::EPOLLIN as u32,
+                false => 0,
+            };
+            let news = if edge {
+                now & !one.told | readable
+            } else {
+                now
+            };
             if news != 0 && ready.len() < most {
                 ready.push((one.data, now));
                 if one.events & libc::EPOLLONESHOT as u32 != 0 {
                     one.events = 0;
                 }
             }
-            one.told = now;
+            (one.told, one.received) = (now, received);
         }
         if let Kind::Epoll(known) = &mut self.descriptor(epoll)?.kind {
             *known = watched;

@@ -5,6 +5,7 @@ use std::ffi::c_int;
 use libc::{EINVAL, ENOPROTOOPT, IPPROTO_IP, IPPROTO_IPV6, IPPROTO_TCP, SOL_SOCKET};
 use tinygram_engine::extensions::Keepalive;
 use tinygram_engine::{Duration, State};
+use tinygram_tcp::SocketOptions;
 
 use crate::call::{Errno, errno};
 use crate::descriptor::{Kind, TCP_INQ};
@@ -106,6 +107,7 @@ impl World {
             [octet] if level == IPPROTO_IP => c_int::from(*octet),
             _ => number(0).ok_or(Errno(EINVAL))?,
         };
+        let freebsd = self.settings.freebsd();
         let descriptor = self.descriptor(fd)?;
         match (level, name) {
             (SOL_SOCKET, libc::SO_LINGER) => {
@@ -123,30 +125,34 @@ impl World {
             }
             _ => descriptor.chosen.set_number(level, name, value),
         }
-        let (send_buffer, receive_buffer) = (
+        let chosen = (
             descriptor.chosen.send_buffer,
             descriptor.chosen.receive_buffer,
         );
-        let listens = match &descriptor.kind {
-            Kind::Listener(listener) => Some(*listener),
-            _ => None,
-        };
-        if let Some(listener) = listens {
-            let options = self.core.listener_options(listener);
-            options.send_buffer = send_buffer;
-            options.receive_buffer = receive_buffer;
-            if (level, name) == (IPPROTO_TCP, libc::TCP_MAXSEG) {
-                options.mss = u16::try_from(value).ok().filter(|mss| *mss > 0);
+        let begins_with = move |options: &mut SocketOptions| {
+            (options.send_buffer, options.receive_buffer) = chosen;
+            match (level, name) {
+                (IPPROTO_TCP, libc::TCP_MAXSEG) => {
+                    options.mss = u16::try_from(value).ok().filter(|mss| *mss > 0);
+                }
+                // SOCK_RCVBUF_LOCK: the buffer does not grow, and the window's scale is for its size.
+                (SOL_SOCKET, libc::SO_RCVBUF) if !freebsd => {
+                    if let Some(extensions) = &mut options.extensions {
+                        extensions.receive_buffer_most = None;
+                    }
+                }
+                _ => {}
             }
+        };
+        match &mut descriptor.kind {
+            Kind::Listener(listener) => {
+                let listener = *listener;
+                begins_with(self.core.listener_options(listener));
+            }
+            Kind::Fresh { options, .. } => begins_with(options),
+            _ => {}
         }
         let descriptor = self.descriptor(fd)?;
-        if let Kind::Fresh { options, .. } = &mut descriptor.kind {
-            options.send_buffer = descriptor.chosen.send_buffer;
-            options.receive_buffer = descriptor.chosen.receive_buffer;
-            if (level, name) == (IPPROTO_TCP, libc::TCP_MAXSEG) {
-                options.mss = u16::try_from(value).ok().filter(|mss| *mss > 0);
-            }
-        }
         if let Kind::Stream { key, .. } = descriptor.kind {
             self.apply(fd, key, level, name, value)?;
         }

@@ -81,13 +81,18 @@ impl Connection {
 
     /// The peer's FIN is in order (section 3.10.7.4, eighth check).
     pub(super) fn on_fin(&mut self, now: Instant) {
-        self.receiver.demand_ack();
         match self.state {
-            State::Established | State::SynReceived => self.state = State::CloseWait,
+            // When to acknowledge it is the ACK policy's choice.
+            State::Established | State::SynReceived => {
+                self.state = State::CloseWait;
+                return;
+            }
             State::FinWait1 => self.state = State::Closing,
             State::FinWait2 => self.enter_time_wait(now),
             _ => {}
         }
+        // Nothing will be written that could carry it.
+        self.receiver.demand_ack();
     }
 
     /// Our FIN is acknowledged (section 3.10.7.4, fifth check).

@@ -71,6 +71,16 @@ pub struct Receiver {
 /// The largest window that the header's field holds.
 const UNSCALED: u64 = u16::MAX as u64;
 
+/// A segment as a policy is told of it.
+#[inline]
+fn arrival(segment: &Segment) -> Arrival {
+    Arrival {
+        len: segment.len,
+        end: segment.data().end,
+        push: segment.flags.has(Flags::PSH),
+    }
+}
+
 /// What the arrival of a segment's data meant.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Arrived {
@@ -273,22 +283,26 @@ impl Receiver {
         // Only what lies in the window; the FIN only if nothing before it was cut off.
         let all = segment.data();
         let span = Span::new(all.start.max(self.nxt), all.end.min(self.advertised));
+        let something_waits = !self.assembler.is_empty() || self.fin.is_some();
         if segment.flags.has(Flags::FIN) && span.end >= all.end {
             self.learn_fin(all.end);
         }
         self.note_for_sack(all, span);
         let before = self.nxt;
-        let beside_a_hole = !self.assembler.is_empty() || all.start != before;
+        let beside_a_hole = something_waits || all.start != before;
         let remembered = self.remember(span);
         let fin = self.fin == Some(self.nxt);
         if fin {
             self.nxt += 1;
         }
         let data = self.nxt > before;
-        if fin || beside_a_hole || !data || !remembered {
+        if beside_a_hole || !data || !remembered {
             // RFC 5681, section 4.2: out-of-order data, and data that fills all or part of a hole,
             // at once.
             self.ack_now = true;
+        } else if fin {
+            let verdict = self.policy.on_fin(&arrival(segment), &self.view(now));
+            self.heed(verdict, now);
         } else {
             self.in_order(segment, now);
         }
@@ -318,13 +332,8 @@ impl Receiver {
 
     #[inline(always)]
     fn in_order(&mut self, segment: &Segment, now: Instant) {
-        let arrival = Arrival {
-            len: segment.len,
-            end: segment.data().end,
-            push: segment.flags.has(Flags::PSH),
-        };
         let view = self.view(now);
-        let verdict = self.policy.on_arrival(&arrival, &view);
+        let verdict = self.policy.on_arrival(&arrival(segment), &view);
         self.heed(verdict, now);
     }
 
@@ -341,8 +350,8 @@ impl Receiver {
     pub(crate) fn read(&mut self, max: u64, now: Instant) -> u64 {
         let octets = self.readable().min(max);
         self.read += octets;
-        // A peer that has sent its FIN needs no window; all it sent was acknowledged with that.
-        if octets > 0 && self.fin.is_none() {
+        // A peer that has sent its FIN needs no window, but it may wait for an acknowledgment.
+        if octets > 0 && (self.fin.is_none() || !self.delayed_until.is_off()) {
             let view = self.view(now);
             let verdict = self.policy.on_read(&view);
             self.heed(verdict, now);

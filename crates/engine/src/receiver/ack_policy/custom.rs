@@ -49,6 +49,10 @@ impl Rule for Custom {
         self.0.on_read(view)
     }
 
+    fn on_fin(&mut self, arrival: &Arrival, view: &AckView) -> AckVerdict {
+        self.0.on_fin(arrival, view)
+    }
+
     fn observe(&mut self, moment: AckMoment, view: &AckView) {
         self.0.observe(moment, view);
     }

@@ -49,18 +49,22 @@ enum Pushed {
 
 impl Rule for Linux {
     fn on_arrival(&mut self, arrival: &Arrival, view: &AckView) -> AckVerdict {
-        self.unacknowledged += u64::from(arrival.len);
-        self.pushed = match (self.peer.measure(arrival, view), self.pushed) {
-            (Looks::Small | Looks::FullAndPushed, Pushed::No) => Pushed::Once,
-            (Looks::Small, _) => Pushed::Again,
-            (_, before) => before,
-        };
-        self.follow_arrivals(view);
-        let quick = self.quick > 0 && !self.pingpong;
-        if (self.owes_for_two(view) && keeps_its_window(view)) || quick {
-            return AckVerdict::Now;
+        self.take_in(arrival, view);
+        self.verdict(view)
+    }
+
+    /// `tcp_fin`: a peer that has no more to say is answered as in a conversation, since the program may
+    /// close as well, and then one segment says both. Before any data the delay is none.
+    fn on_fin(&mut self, arrival: &Arrival, view: &AckView) -> AckVerdict {
+        if arrival.len > 0 {
+            self.take_in(arrival, view);
         }
-        AckVerdict::DelayUntil(view.now + self.ato.max(ATO_MIN).min(ATO_MAX))
+        self.unacknowledged += 1;
+        self.pingpong = true;
+        match self.started {
+            true => self.verdict(view),
+            false => AckVerdict::Now,
+        }
     }
 
     /// An ACK that waits leaves with the read that empties the buffer, if no more seems to come:
@@ -123,6 +127,26 @@ impl Linux {
         pushed: Pushed::No,
         quickack: true,
     };
+
+    /// Learns from data that arrived.
+    fn take_in(&mut self, arrival: &Arrival, view: &AckView) {
+        self.unacknowledged += u64::from(arrival.len);
+        self.pushed = match (self.peer.measure(arrival, view), self.pushed) {
+            (Looks::Small | Looks::FullAndPushed, Pushed::No) => Pushed::Once,
+            (Looks::Small, _) => Pushed::Again,
+            (_, before) => before,
+        };
+        self.follow_arrivals(view);
+    }
+
+    /// `__tcp_ack_snd_check`.
+    fn verdict(&self, view: &AckView) -> AckVerdict {
+        let quick = self.quick > 0 && !self.pingpong;
+        if (self.owes_for_two(view) && keeps_its_window(view)) || quick {
+            return AckVerdict::Now;
+        }
+        AckVerdict::DelayUntil(view.now + self.ato.max(ATO_MIN).min(ATO_MAX))
+    }
 
     /// More than one of the peer's segments waits for an ACK.
     fn owes_for_two(&self, view: &AckView) -> bool {

@@ -104,6 +104,13 @@ pub trait Rule {
         window_update(view)
     }
 
+    /// The peer's FIN arrived in order, with the last of its data or alone; what it ends was not
+    /// acknowledged yet.
+    fn on_fin(&mut self, arrival: &Arrival, view: &AckView) -> AckVerdict {
+        let _ = (arrival, view);
+        AckVerdict::Now
+    }
+
     /// Takes note.
     fn observe(&mut self, moment: AckMoment, view: &AckView) {
         let _ = (moment, view);

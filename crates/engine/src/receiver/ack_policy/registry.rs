@@ -99,6 +99,10 @@ impl Rule for Installed {
         dispatch!(self, policy => policy.on_read(view))
     }
 
+    fn on_fin(&mut self, arrival: &Arrival, view: &AckView) -> AckVerdict {
+        dispatch!(self, policy => policy.on_fin(arrival, view))
+    }
+
     /// Inlined wherever it is called from: what the moment is is known there, and few policies take note
     /// of one, so that most of the view need not be made.
     #[inline(always)]
