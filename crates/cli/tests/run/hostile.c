@@ -1,5 +1,5 @@
 /* Programs that do to their sockets what real programs do, and worse. Each scenario connects to a
- * sink (crates/cli/tests/run.rs) and sends frames:
+ * sink (sink.rs) and sends frames:
  *
  *     stream (1) | flags (1) | length (2) | sequence (4) | payload, each byte (stream*31 + sequence*7 + index)
  *
