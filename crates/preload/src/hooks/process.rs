@@ -8,7 +8,7 @@ use crate::hooks::descriptors::settle_all;
 use crate::keeper;
 use crate::next::interpose;
 use crate::page::Cause;
-use crate::{clock, escape, kernel, orders, page, table, thread, watchdog};
+use crate::{clock, escape, kernel, orders, page, sockets, table, thread, watchdog};
 
 interpose! {
     /// The watchdog is gone while the process forks: a program with one thread forks with one, and
@@ -36,12 +36,12 @@ interpose! {
     }
 
     fn system(command: *const c_char) -> c_int {
-        keeper::before_sleep();
+        before_spawn();
         unsafe { system::next(command) }
     }
 
     fn popen(command: *const c_char, mode: *const c_char) -> *mut c_void {
-        keeper::before_sleep();
+        before_spawn();
         unsafe { popen::next(command, mode) }
     }
 
@@ -49,7 +49,7 @@ interpose! {
         child: *mut pid_t, path: *const c_char, actions: *const c_void, attributes: *const c_void,
         arguments: *const *mut c_char, environment: *const *mut c_char,
     ) -> c_int {
-        keeper::before_sleep();
+        before_spawn();
         unsafe { escape::note(path, environment.cast()) };
         unsafe { posix_spawn::next(child, path, actions, attributes, arguments, environment) }
     }
@@ -58,7 +58,7 @@ interpose! {
         child: *mut pid_t, file: *const c_char, actions: *const c_void, attributes: *const c_void,
         arguments: *const *mut c_char, environment: *const *mut c_char,
     ) -> c_int {
-        keeper::before_sleep();
+        before_spawn();
         unsafe { posix_spawnp::next(child, file, actions, attributes, arguments, environment) }
     }
 
@@ -155,6 +155,7 @@ unsafe extern "C" {
 /// What the parent holds leaves before a child could hold the same socket open.
 pub(crate) fn before_fork() {
     keeper::flush_process(Cause::Process);
+    sockets::sign_all();
     watchdog::stop();
 }
 
@@ -177,6 +178,13 @@ fn forked(child: pid_t) -> pid_t {
 /// The other threads end with the call; what they hold would stay held on a socket that lives on.
 pub(crate) fn before_exec() {
     keeper::flush_process(Cause::Process);
+    sockets::sign_all();
+}
+
+/// As [`before_exec`], for a call that forks and executes in one.
+fn before_spawn() {
+    keeper::before_sleep();
+    sockets::sign_all();
 }
 
 /// A thread is about to end, perhaps before its process does.
