@@ -3,7 +3,7 @@
 
 use std::io::{Read, Write};
 
-use crate::programs::{text, tinygram};
+use crate::programs::{compile, text, tinygram};
 
 #[test]
 fn a_program_ends_as_it_would_have_ended() {
@@ -143,4 +143,37 @@ fn a_running_program_is_seen_and_switched() {
     assert_eq!(child.wait().unwrap().code(), Some(0));
     let (code, said) = switched("nodelay");
     assert_eq!(code, Some(2), "{said}");
+}
+
+#[test]
+fn a_daemon_that_forks_away_is_said_to_run_on() {
+    let folder = tempfile::tempdir().unwrap();
+    let source = folder.path().join("daemon.c");
+    std::fs::write(
+        &source,
+        "#include <unistd.h>\nint main(void) { return daemon(1, 0) || sleep(2); }",
+    )
+    .unwrap();
+    let program = folder.path().join("daemon");
+    if !compile(&source, &program, &[]) {
+        eprintln!("skipped: there is no C compiler");
+        return;
+    }
+    let stats = folder.path().join("stats");
+    let ended = tinygram()
+        .args(["run", "--stats", "--stats-to"])
+        .arg(&stats)
+        .arg("--")
+        .arg(&program)
+        .output()
+        .unwrap();
+    assert_eq!(ended.status.code(), Some(0), "{}", text(&ended));
+    let said = (0..1000).find_map(|_| {
+        std::thread::sleep(std::time::Duration::from_millis(5));
+        std::fs::read_to_string(&stats)
+            .ok()
+            .filter(|said| !said.is_empty())
+    });
+    let said = said.expect("statistics");
+    assert!(said.contains("1 covered process still running"), "{said}");
 }

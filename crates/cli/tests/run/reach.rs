@@ -87,22 +87,56 @@ fn bad_arguments_are_one_line_and_nothing_runs() {
 
 #[test]
 fn programs_that_escape_are_named() {
-    let output = tinygram()
-        .args([
-            "run",
-            "--stats",
-            "--",
-            "sh",
-            "-c",
-            "env -i /bin/true; exit 0",
-        ])
-        .output()
-        .unwrap();
-    let said = text(&output);
+    for program in ["/bin/true", "true"] {
+        let said = shell(&format!("env -i {program}; exit 0"), &[]);
+        assert!(
+            said.contains("not covered: true (started without LD_PRELOAD"),
+            "{said}"
+        );
+    }
+}
+
+/// The sanitizer's library refuses to start behind another; such a child runs as it would without us.
+#[test]
+fn a_child_with_a_sanitizer_runs_and_is_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let source = folder.path().join("hello.c");
+    std::fs::write(
+        &source,
+        "#include <stdio.h>\nint main(void) { return puts(\"hello\") < 0; }",
+    )
+    .unwrap();
+    let program = folder.path().join("sanitized");
+    if !compile(&source, &program, &["-fsanitize=address"]) {
+        eprintln!("skipped: the C compiler here has no AddressSanitizer");
+        return;
+    }
+    let said = shell(&format!("{}; echo ended $?", program.display()), &[]);
+    assert!(said.contains("hello\nended 0"), "{said}");
     assert!(
-        said.contains("not covered: true (started without LD_PRELOAD"),
+        said.contains("not covered: sanitized (built with a sanitizer"),
         "{said}"
     );
+}
+
+/// As after a chroot: the dynamic linker does not complain, and the child is named.
+#[test]
+fn a_child_that_cannot_find_the_library_runs_in_silence_and_is_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().to_str().unwrap();
+    let said = shell(&format!("rm -r {path}; env true"), &["--library-dir", path]);
+    assert!(!said.contains("ld.so"), "{said}");
+    assert!(
+        said.contains("not covered: env (in another root directory"),
+        "{said}"
+    );
+}
+
+/// What a shell's script and the statistics say.
+fn shell(script: &str, options: &[&str]) -> String {
+    let mut run = tinygram();
+    run.args(["run", "--stats"]).args(options);
+    text(&run.args(["--", "sh", "-c", script]).output().unwrap())
 }
 
 #[test]
