@@ -36,19 +36,23 @@ pub const POLICY_AT: usize = std::mem::offset_of!(Live, policy);
 
 #[cfg_attr(interpose, unsafe(export_name = "tinygram_live"))]
 #[cfg_attr(interpose, used)]
-pub(crate) static LIVE: Live = Live {
-    magic: AtomicU64::new(0),
-    policy: AtomicU8::new(0),
-    hold_below: AtomicUsize::new(0),
-    watchdog_ns: AtomicU64::new(0),
-    eager: AtomicBool::new(false),
-    held: AtomicU64::new(0),
-    merged: AtomicU64::new(0),
-    rescued: AtomicU64::new(0),
-    went_over: AtomicU64::new(0),
-};
+pub(crate) static LIVE: Live = Live::new();
 
 impl Live {
+    const fn new() -> Self {
+        Self {
+            magic: AtomicU64::new(0),
+            policy: AtomicU8::new(0),
+            hold_below: AtomicUsize::new(0),
+            watchdog_ns: AtomicU64::new(0),
+            eager: AtomicBool::new(false),
+            held: AtomicU64::new(0),
+            merged: AtomicU64::new(0),
+            rescued: AtomicU64::new(0),
+            went_over: AtomicU64::new(0),
+        }
+    }
+
     pub(crate) fn begin(&self, rules: &Rules) {
         self.policy.store(rules.policy as u8, Relaxed);
         self.hold_below.store(rules.hold_below, Relaxed);
@@ -99,17 +103,8 @@ mod tests {
     #[test]
     fn every_policy_is_read_as_it_was_written() {
         for (policy, ..) in Policy::ALL {
-            let live = Live {
-                magic: AtomicU64::new(0),
-                policy: AtomicU8::new(policy as u8),
-                hold_below: AtomicUsize::new(0),
-                watchdog_ns: AtomicU64::new(0),
-                eager: AtomicBool::new(false),
-                held: AtomicU64::new(0),
-                merged: AtomicU64::new(0),
-                rescued: AtomicU64::new(0),
-                went_over: AtomicU64::new(0),
-            };
+            let live = Live::new();
+            live.policy.store(policy as u8, Relaxed);
             assert_eq!(live.policy(), policy);
         }
     }
