@@ -265,14 +265,26 @@ fn poll_nothing() -> Slice {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Sending {
     Alone,
-    /// With a second write now and then, so that the predictor goes on holding.
+    /// With an exchange in two writes after each, which is not timed, so that the predictor goes on holding:
+    /// what two writes save pays for the flush of the one.
     WithCompany,
-    /// What the hooks do, done by the program itself.
+    /// What the hooks do in that case, done by the program itself.
     ByHand,
     /// In two writes, always.
     InTwo,
     /// In two writes, the first with `MSG_MORE`.
     InTwoByHand,
+}
+
+impl Sending {
+    /// How the exchange after each is made.
+    fn company(self) -> Option<Self> {
+        match self {
+            Self::WithCompany => Some(Self::InTwo),
+            Self::ByHand => Some(Self::InTwoByHand),
+            Self::Alone | Self::InTwo | Self::InTwoByHand => None,
+        }
+    }
 }
 
 fn alone() -> Slice {
@@ -326,11 +338,9 @@ fn converse(sending: Sending) -> Slice {
             if round > 100 {
                 times.push(begun.elapsed().as_nanos() as f64 / 2.0);
             }
-            if round % 7 == 6 && sending == Sending::WithCompany {
-                for (from, to) in [(&client, &server), (&server, &client)] {
-                    write(from, 0);
-                    turn(from, to, sending);
-                }
+            if let Some(company) = sending.company() {
+                turn(&client, &server, company);
+                turn(&server, &client, company);
             }
         }
         median(&times)

@@ -1,51 +1,179 @@
-//! Programs that a covered one executes and that the library is not loaded into: named in the
-//! statistics, so that nobody takes their silence for theirs.
+//! Programs that a covered one executes and that the library cannot be loaded into: named in the statistics,
+//! so that nobody takes their silence for theirs, and given an environment without the library where the
+//! dynamic linker would complain of it, or the program refuse to start.
 
 use std::ffi::CStr;
 
 use libc::{c_char, c_int};
 
-use crate::errno;
+use crate::elf::{self, Program};
 use crate::page::Why;
 use crate::settings::VARIABLE;
-use crate::{kernel, orders};
+use crate::{errno, orders};
 
-/// Notes the program at `path`, if the library will not be loaded into it with `environment`.
-///
-/// # Safety
-/// Both are what the program passes to `execve`.
-pub(crate) unsafe fn note(path: *const c_char, environment: *const *const c_char) {
-    let Some(page) = orders::page().filter(|_| !path.is_null()) else {
-        return;
-    };
-    // SAFETY: as the caller says.
-    let (path, library) = unsafe { (CStr::from_ptr(path), passed_on(environment)) };
-    let why = errno::kept(|| match library {
-        _ if !is_there(path.to_bytes(), libc::X_OK) => None,
-        None => Some(Why::Environment),
-        Some(_) if is_static(path) => Some(Why::Static),
-        // Since a chroot, or in a container.
-        Some(library) if !is_there(library, libc::R_OK) => Some(Why::Root),
-        Some(_) => None,
-    });
-    if let Some(why) = why {
-        let name = path.to_bytes().rsplit(|byte| *byte == b'/').next();
-        page.escapes(name.unwrap_or_default(), why);
+/// What a program is to be executed with.
+pub(crate) struct Passed {
+    given: *const *const c_char,
+    /// The same less the library; null as long as nothing has to be taken out.
+    entries: [*const c_char; ENTRIES],
+    /// `LD_PRELOAD` with what others preload.
+    list: [u8; LIST],
+}
+
+impl Passed {
+    /// Judges the program `name`, which is searched for in `PATH` if it is not a path, and notes it if the
+    /// library will not be loaded into it with the environment `given`.
+    ///
+    /// # Safety
+    /// Both are what the program passes to a call that executes.
+    pub(crate) unsafe fn on(
+        name: *const c_char,
+        given: *const *const c_char,
+        search: Search,
+    ) -> Self {
+        let mut passed = Self {
+            given,
+            entries: [std::ptr::null(); ENTRIES],
+            list: [0; LIST],
+        };
+        if orders::orders().is_none() || name.is_null() {
+            return passed;
+        }
+        // SAFETY: as the caller says.
+        let (name, library) = unsafe { (CStr::from_ptr(name), library_in(given)) };
+        let why = errno::kept(|| judge(name, library, search));
+        if let Some(why) = why {
+            if let Some(page) = orders::page() {
+                let last = name.to_bytes().rsplit(|byte| *byte == b'/').next();
+                page.escapes(last.unwrap_or_default(), why);
+            }
+            if let Some(library) = library.filter(|_| why.harms()) {
+                // SAFETY: as the caller says.
+                unsafe { passed.take_out(library) };
+            }
+        }
+        passed
+    }
+
+    /// The environment to execute it with.
+    pub(crate) fn environment(&self) -> *const *const c_char {
+        if self.entries[0].is_null() {
+            self.given
+        } else {
+            self.entries.as_ptr()
+        }
+    }
+
+    /// Whether it is another than the program's own.
+    pub(crate) fn is_changed(&self) -> bool {
+        !self.entries[0].is_null()
+    }
+
+    /// Takes the library out of `LD_PRELOAD`, and leaves what others preload. Nothing changes where there is
+    /// no room.
+    unsafe fn take_out(&mut self, library: &[u8]) {
+        let mut kept = 0;
+        // SAFETY: a null-terminated list of C strings.
+        unsafe {
+            for nth in 0.. {
+                let entry = *self.given.add(nth);
+                if entry.is_null() {
+                    break;
+                }
+                let bytes = CStr::from_ptr(entry).to_bytes();
+                let entry = match bytes.strip_prefix(PRELOAD) {
+                    Some(list) => match self.others(list, library) {
+                        Others::None => continue,
+                        Others::Some => self.list.as_ptr().cast(),
+                        Others::TooMany => entry,
+                    },
+                    None => entry,
+                };
+                // The last place stays null.
+                if kept == ENTRIES - 1 {
+                    self.entries = [std::ptr::null(); ENTRIES];
+                    return;
+                }
+                self.entries[kept] = entry;
+                kept += 1;
+            }
+        }
+    }
+
+    /// Writes down what else is preloaded.
+    fn others(&mut self, list: &[u8], library: &[u8]) -> Others {
+        self.list[..PRELOAD.len()].copy_from_slice(PRELOAD);
+        let mut end = PRELOAD.len();
+        for other in list.split(separates) {
+            if other.is_empty() || other == library {
+                continue;
+            }
+            // The last octet stays NUL.
+            let Some(room) = self.list.get_mut(end..end + other.len() + 2) else {
+                return Others::TooMany;
+            };
+            room[..other.len()].copy_from_slice(other);
+            room[other.len()] = b':';
+            end += other.len() + 1;
+        }
+        if end == PRELOAD.len() {
+            return Others::None;
+        }
+        self.list[end - 1] = 0;
+        Others::Some
     }
 }
 
-/// Returns the library's path, if it and its settings are in this environment.
-unsafe fn passed_on<'a>(environment: *const *const c_char) -> Option<&'a [u8]> {
+/// What else is preloaded.
+enum Others {
+    None,
+    Some,
+    TooMany,
+}
+
+/// Whether a program's name is looked for in `PATH`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Search {
+    Path,
+    No,
+}
+
+#[cold]
+fn judge(name: &CStr, library: Option<&[u8]>, search: Search) -> Option<Why> {
+    let mut found = Name::default();
+    let path = if search == Search::No || name.to_bytes().contains(&b'/') {
+        name
+    } else {
+        found.search(name.to_bytes())?
+    };
+    if !can_be_executed(path) {
+        return None;
+    }
+    let Some(library) = library else {
+        return Some(Why::Environment);
+    };
+    match elf::program(path) {
+        Program::Static => Some(Why::Static),
+        Program::Sanitized => Some(Why::Sanitizer),
+        Program::OtherLinker => Some(Why::OtherLibc),
+        // Since a chroot, or in a container.
+        Program::Loadable if !is_there(library) => Some(Why::Root),
+        Program::Loadable => None,
+    }
+}
+
+/// The library's path, if it and its settings are in this environment.
+unsafe fn library_in<'a>(environment: *const *const c_char) -> Option<&'a [u8]> {
     let (mut library, mut settings) = (None, false);
     let mut entry = environment;
     // SAFETY: null, or a null-terminated list of C strings.
     unsafe {
         while !entry.is_null() && !(*entry).is_null() {
             let bytes = CStr::from_ptr(*entry).to_bytes();
-            if let Some(list) = bytes.strip_prefix(b"LD_PRELOAD=") {
-                let mut entries = list.split(|byte| matches!(byte, b' ' | b':'));
-                library =
-                    entries.find(|entry| entry.windows(11).any(|part| part == b"libtinygram"));
+            if let Some(list) = bytes.strip_prefix(PRELOAD) {
+                library = list
+                    .split(separates)
+                    .find(|entry| entry.windows(11).any(|part| part == b"libtinygram"));
             }
             settings |= bytes.starts_with(VARIABLE.as_bytes());
             entry = entry.add(1);
@@ -54,55 +182,65 @@ unsafe fn passed_on<'a>(environment: *const *const c_char) -> Option<&'a [u8]> {
     library.filter(|_| settings)
 }
 
-/// Returns whether there is a file at this path that may be used so.
-fn is_there(path: &[u8], how: c_int) -> bool {
-    let mut name = [0_u8; libc::PATH_MAX as usize];
-    let Some(start) = name.get_mut(..path.len()) else {
-        return false;
-    };
-    start.copy_from_slice(path);
-    // SAFETY: the name ends in NUL, or is as long as none can be.
-    name.last() == Some(&0) && unsafe { libc::access(name.as_ptr().cast(), how) } == 0
+/// Entries of `LD_PRELOAD`, see ld.so(8).
+fn separates(byte: &u8) -> bool {
+    matches!(byte, b' ' | b':')
 }
 
-/// Returns whether it is an ELF file that names no dynamic linker.
-fn is_static(path: &CStr) -> bool {
-    let mut start = [0_u8; 4096];
-    // SAFETY: a C string; at most the buffer's length is read; the descriptor is our own.
-    let length = unsafe {
-        let fd: c_int = libc::open(path.as_ptr(), libc::O_RDONLY | libc::O_CLOEXEC);
-        if fd < 0 {
-            return false;
-        }
-        let length = kernel::read(fd, start.as_mut_ptr().cast(), start.len());
-        kernel::close(fd);
-        length
-    };
-    let Some(start) = usize::try_from(length)
-        .ok()
-        .and_then(|length| start.get(..length))
-    else {
-        return false;
-    };
-    // Of a 64-bit ELF file: where its program headers stand, and how many there are.
-    let (Some(offset), Some(count)) = (number(start, 32, 8), number(start, 56, 2)) else {
-        return false;
-    };
-    if !start.starts_with(b"\x7fELF\x02") {
-        return false;
+/// A path with its NUL.
+struct Name([u8; libc::PATH_MAX as usize]);
+
+impl Default for Name {
+    fn default() -> Self {
+        Self([0; libc::PATH_MAX as usize])
     }
-    let kinds = (0..count).map(|nth| number(start, offset.saturating_add(nth * 56), 4));
-    // Headers beyond what was read may name one.
-    kinds.clone().all(|kind| kind.is_some())
-        && !kinds.flatten().any(|kind| kind == libc::PT_INTERP as usize)
 }
 
-fn number(bytes: &[u8], at: usize, len: usize) -> Option<usize> {
-    let bytes = bytes.get(at..at.checked_add(len)?)?;
-    Some(
-        bytes
-            .iter()
-            .rev()
-            .fold(0, |sum, byte| sum << 8 | usize::from(*byte)),
-    )
+impl Name {
+    /// `parts`, one after the other.
+    fn of(&mut self, parts: &[&[u8]]) -> Option<&CStr> {
+        let mut end = 0;
+        for part in parts {
+            self.0.get_mut(end..end + part.len())?.copy_from_slice(part);
+            end += part.len();
+        }
+        *self.0.get_mut(end)? = 0;
+        CStr::from_bytes_until_nul(&self.0).ok()
+    }
+
+    /// The first program of this name in `PATH`, as execvp(3) looks for it.
+    fn search(&mut self, name: &[u8]) -> Option<&CStr> {
+        // SAFETY: the variable's value is a C string; nobody changes the environment during a call that executes.
+        let path = unsafe {
+            let value = libc::getenv(c"PATH".as_ptr());
+            (!value.is_null()).then(|| CStr::from_ptr(value).to_bytes())
+        };
+        let folders = path.unwrap_or(b"/bin:/usr/bin").split(|byte| *byte == b':');
+        for folder in folders {
+            let folder: &[u8] = if folder.is_empty() { b"." } else { folder };
+            if self.of(&[folder, b"/", name]).is_some_and(can_be_executed) {
+                return CStr::from_bytes_until_nul(&self.0).ok();
+            }
+        }
+        None
+    }
 }
+
+fn is_there(path: &[u8]) -> bool {
+    let mut name = Name::default();
+    name.of(&[path]).is_some_and(|name| may(name, libc::R_OK))
+}
+
+fn can_be_executed(path: &CStr) -> bool {
+    may(path, libc::X_OK)
+}
+
+fn may(path: &CStr, how: c_int) -> bool {
+    // SAFETY: a C string.
+    unsafe { libc::access(path.as_ptr(), how) == 0 }
+}
+
+const PRELOAD: &[u8] = b"LD_PRELOAD=";
+/// Of larger environments nothing is taken out.
+const ENTRIES: usize = 512;
+const LIST: usize = 1024;

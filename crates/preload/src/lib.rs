@@ -24,6 +24,7 @@ pub mod settings;
 
 mod clock;
 mod contention;
+mod elf;
 mod errno;
 mod escape;
 mod flight;

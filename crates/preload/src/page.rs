@@ -119,6 +119,8 @@ pub struct Page {
     pub ended: AtomicU32,
     /// The witness has shown the statistics; the process waits for it on a futex.
     pub shown: AtomicU32,
+    /// Processes that are being forked, and have not enlisted yet.
+    pub unborn: AtomicU32,
     /// Processes that have the page, 0 where there is none.
     alive: [AtomicU32; ALIVE],
     escaped: [Escaped; ESCAPED],
@@ -145,6 +147,26 @@ pub enum Why {
     Environment,
     /// The library is not to be found from where it runs, in another root directory.
     Root,
+    /// It is built with a sanitizer, which must come before every other library.
+    Sanitizer,
+    /// It is a 32-bit program, or uses another C library.
+    OtherLibc,
+}
+
+impl Why {
+    /// All reasons.
+    pub const ALL: [Self; 5] = [
+        Self::Static,
+        Self::Environment,
+        Self::Root,
+        Self::Sanitizer,
+        Self::OtherLibc,
+    ];
+
+    /// Whether the program, or its dynamic linker, would complain of the library.
+    pub(crate) fn harms(self) -> bool {
+        matches!(self, Self::Root | Self::Sanitizer | Self::OtherLibc)
+    }
 }
 
 /// How many processes and programs a page can name.
@@ -270,7 +292,7 @@ impl Page {
                     .unwrap_or(name.len()),
             );
             let number = entry.why.load(Relaxed);
-            let why = [Why::Static, Why::Environment, Why::Root]
+            let why = Why::ALL
                 .into_iter()
                 .find(|why| *why as u32 == number)
                 .unwrap_or(Why::Environment);

@@ -23,22 +23,58 @@ pub(crate) fn classify(fd: c_int) -> Identity {
     })
 }
 
-/// Takes note of a TCP socket that came from elsewhere: inherited, received, or from before our time.
+/// A TCP socket that came from elsewhere: inherited, received, or from before our time.
 fn inspect_tcp(fd: c_int) -> Identity {
     let tcp = |name| kernel::option(fd, libc::IPPROTO_TCP, name).unwrap_or(0);
     // SAFETY: reads the descriptor's flags.
     let flags = unsafe { kernel::fcntl(fd, libc::F_GETFL, 0) };
     let alone = tcp(libc::TCP_CORK) != 0 || has_upper_protocol(fd) || tcp(libc::TCP_REPAIR) != 0;
+    let nodelay = tcp(libc::TCP_NODELAY) != 0;
+    let signed = nodelay && is_signed(fd);
     Identity::new(Kind::Tcp)
         .with(Identity::NONBLOCKING, flags & libc::O_NONBLOCK != 0)
         // Where it came from somebody else may still hold it.
         .with(Identity::ALIASED, true)
-        .with(Identity::PROGRAM_NODELAY, tcp(libc::TCP_NODELAY) != 0)
+        .with(Identity::PROGRAM_NODELAY, nodelay && !signed)
+        .with(Identity::NODELAY_SET | Identity::SIGNED, signed)
         .with(Identity::ALONE, alone)
         .with(Identity::ALL_OR_NOTHING, is_all_or_nothing(fd))
 }
 
-/// Returns whether a first try could return less than a read of this socket would (`SO_RCVLOWAT`).
+/// Before another process may have `fd`: the socket itself then says that its `TCP_NODELAY` is ours, so
+/// that `getsockopt` can tell each of them what the other set.
+pub(crate) fn sign(fd: c_int) {
+    let ours = Identity::NODELAY_SET;
+    let others = Identity::PROGRAM_NODELAY | Identity::SIGNED;
+    // In a `vfork`ed child the number may lead elsewhere by now: to what has no such option.
+    if table::identity(fd).masked(ours | others) == ours
+        && kernel::option(fd, libc::IPPROTO_TCP, libc::TCP_NODELAY) == Some(1)
+        && kernel::set_option(fd, libc::SOL_SOCKET, SIGNATURE, 1)
+    {
+        table::amend(fd, Identity::SIGNED, true);
+    }
+}
+
+/// Another process may have any of this one's sockets.
+pub(crate) fn sign_all() {
+    errno::kept(|| table::in_use().for_each(sign));
+}
+
+/// Whether the socket says that its `TCP_NODELAY` is ours and not a program's.
+pub(crate) fn is_signed(fd: c_int) -> bool {
+    kernel::option(fd, libc::SOL_SOCKET, SIGNATURE) == Some(1)
+}
+
+/// The program set `TCP_NODELAY` on a socket that says whose it is.
+pub(crate) fn sign_anew(fd: c_int, by_program: bool) {
+    errno::kept(|| kernel::set_option(fd, libc::SOL_SOCKET, SIGNATURE, (!by_program).into()));
+}
+
+/// An option that means nothing to TCP (it asks for the count of datagrams that were dropped), stays with a
+/// socket through `execve`, and is inherited by what a listener accepts.
+const SIGNATURE: c_int = libc::SO_RXQ_OVFL;
+
+/// Whether a first try could return less than a read of this socket would (`SO_RCVLOWAT`).
 pub(crate) fn is_all_or_nothing(fd: c_int) -> bool {
     kernel::option(fd, libc::SOL_SOCKET, libc::SO_RCVLOWAT) != Some(1)
 }
@@ -220,7 +256,7 @@ unsafe fn parse(address: *const sockaddr, len: socklen_t) -> Option<(IpAddr, u16
     }
 }
 
-/// Returns whether reading `fd`, which is neither TCP nor a file, would wait now.
+/// Whether reading `fd`, which is neither TCP nor a file, would wait now.
 pub(crate) fn would_wait(fd: c_int) -> bool {
     let mut asked = libc::pollfd {
         fd,

@@ -55,6 +55,8 @@ impl Identity {
     pub(crate) const ACCEPTED: u64 = 1 << 10;
     /// A duplicate: another descriptor settles the connection's account.
     pub(crate) const COPY: u64 = 1 << 11;
+    /// The socket itself says whose its `TCP_NODELAY` is, see [`crate::sockets::sign`].
+    pub(crate) const SIGNED: u64 = 1 << 12;
     /// Where the number of the service's [`Habit`] stands.
     const HABIT: u64 = (HABITS_KEPT - 1) << Self::HABIT_SHIFT;
     const HABIT_SHIFT: u32 = 16;
@@ -88,6 +90,7 @@ impl Identity {
                     | Self::ALONE
                     | Self::ALL_OR_NOTHING
                     | Self::NODELAY_SET
+                    | Self::SIGNED
                     | Self::HABIT),
         )
     }

@@ -415,3 +415,6 @@ const DATA_OVERHEAD_OCTETS: u64 = 78;
 const ACK_OVERHEAD_OCTETS: u64 = 84;
 /// About 0.3 kB each.
 const MOST_CONNECTIONS: usize = 200_000;
+
+#[cfg(test)]
+mod tests;

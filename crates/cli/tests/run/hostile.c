@@ -1,5 +1,5 @@
 /* Programs that do to their sockets what real programs do, and worse. Each scenario connects to a
- * sink (crates/cli/tests/run.rs) and sends frames:
+ * sink (sink.rs) and sends frames:
  *
  *     stream (1) | flags (1) | length (2) | sequence (4) | payload, each byte (stream*31 + sequence*7 + index)
  *
@@ -158,6 +158,19 @@ static void forked(void) {
     close(fd);
 }
 
+/* What the program is told of TCP_NODELAY. */
+static int nodelay_of(int fd) {
+    int value = -1;
+    socklen_t len = sizeof value;
+    MUST(getsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &value, &len) == 0);
+    return !!value;
+}
+
+static void set_nodelay(int fd, int on) {
+    MUST(setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on) == 0);
+    MUST(nodelay_of(fd) == on);
+}
+
 /* Bytes held, then the whole memory is gone, with the knowledge of them. */
 static void executed(void) {
     int fd = dial(0);
@@ -172,6 +185,8 @@ static void executed(void) {
 }
 
 static void executed_after(int fd) {
+    MUST(nodelay_of(fd) == 0);
+    for (int on = 1; on >= 0; on--) set_nodelay(fd, on);
     for (int i = 2; i < 300; i++) send_frame(fd, 1, i == 299 ? LAST : 0, i, 40);
     close(fd);
 }
@@ -266,6 +281,7 @@ static void handed_on(void) {
         close(fd);
         MUST(recvmsg(pair[1], &message, 0) == 1);
         memcpy(&fd, CMSG_DATA(CMSG_FIRSTHDR(&message)), sizeof fd);
+        MUST(nodelay_of(fd) == 0);
         for (int i = 2; i < 300; i++) send_frame(fd, 1, i == 299 ? LAST : 0, i, 20);
         _exit(0);
     }
@@ -565,13 +581,20 @@ static void floods(void) {
 
 /* The program's own word on Nagle and the cork is kept, and shown to it. */
 static void options(void) {
-    int fd = dial(0), value = -1;
-    socklen_t len = sizeof value;
-    MUST(getsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &value, &len) == 0 && value == 0);
+    int fd = dial(0);
+    MUST(nodelay_of(fd) == 0);
     for (int on = 1; on >= 0; on--) {
-        MUST(setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on) == 0);
-        MUST(getsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &value, &len) == 0 && !!value == on);
+        pid_t child = fork();
+        if (child == 0) set_nodelay(fd, on), _exit(0);
+        reap(child, 0);
+        MUST(nodelay_of(fd) == on);
     }
+    int copy = dup(fd);
+    for (int on = 1; on >= 0; on--) {
+        set_nodelay(copy, on);
+        MUST(nodelay_of(fd) == on);
+    }
+    close(copy);
     converse(fd, 1, 20);
     int on = 1, off = 0;
     MUST(setsockopt(fd, IPPROTO_TCP, TCP_CORK, &on, sizeof on) == 0);

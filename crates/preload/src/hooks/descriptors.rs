@@ -215,6 +215,8 @@ pub(crate) fn after_copy(fd: c_int, copy: c_int) {
     table::forget(copy);
     if table::identity(fd).kind() == Kind::Tcp {
         table::amend(fd, Identity::ALIASED, true);
+        // What the program sets by one number it may ask by the other.
+        crate::errno::kept(|| sockets::sign(fd));
         // The account stays with the original: one connection is counted once.
         table::know(copy, table::identity(fd).with(Identity::COPY, true));
     }
@@ -228,6 +230,7 @@ pub(crate) unsafe fn before_handing_on(message: *const msghdr) {
     unsafe {
         each_descriptor(message, |fd| {
             keeper::flush(fd, Cause::Close);
+            crate::errno::kept(|| sockets::sign(fd));
             table::amend(fd, Identity::ALIASED, true);
         });
     }

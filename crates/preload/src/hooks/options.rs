@@ -7,13 +7,16 @@ use crate::keeper::{self, Taken};
 use crate::next::interpose;
 use crate::page::Cause;
 use crate::table::{self, Identity, Kind};
-use crate::{errno, kernel};
+use crate::{errno, kernel, sockets};
 
 interpose! {
     fn setsockopt(
         fd: c_int, level: c_int, name: c_int, value: *const c_void, len: socklen_t,
     ) -> c_int {
         let taken = keeper::taking(fd, Cause::Program);
+        if (level, name) == (libc::IPPROTO_TCP, libc::TCP_NODELAY) {
+            known(fd);
+        }
         let result = unsafe { setsockopt::next(fd, level, name, value, len) };
         if result == 0 && table::identity(fd).kind() == Kind::Tcp {
             let value = if len as usize >= size_of::<c_int>() {
@@ -33,11 +36,16 @@ interpose! {
     ) -> c_int {
         let result = unsafe { getsockopt::next(fd, level, name, value, len) };
         if result == 0 && (level, name) == (libc::IPPROTO_TCP, libc::TCP_NODELAY) {
-            let identity = table::identity(fd);
+            let identity = known(fd);
             // SAFETY: the kernel has just written there, and says how much.
             let whole = unsafe { *len } as usize == size_of::<c_int>();
             if whole && identity.has(Identity::NODELAY_SET) {
-                let shown = c_int::from(identity.has(Identity::PROGRAM_NODELAY));
+                // Another program may have set it since.
+                let by_program = match identity.has(Identity::SIGNED) {
+                    true => !errno::kept(|| sockets::is_signed(fd)),
+                    false => identity.has(Identity::PROGRAM_NODELAY),
+                };
+                let shown = c_int::from(by_program);
                 unsafe { value.cast::<c_int>().write_unaligned(shown) };
             }
         }
@@ -70,12 +78,25 @@ interpose! {
     }
 }
 
+/// What a descriptor is, asked of the kernel if need be: the program may have inherited it.
+fn known(fd: c_int) -> Identity {
+    let identity = table::identity(fd);
+    if identity.kind() == Kind::Unknown && table::has_room_for(fd) {
+        sockets::classify(fd)
+    } else {
+        identity
+    }
+}
+
 /// A program set an option of a TCP socket.
 fn note(fd: c_int, taken: Taken, level: c_int, name: c_int, value: c_int) {
     let on = value != 0;
     match (level, name) {
         (libc::IPPROTO_TCP, libc::TCP_NODELAY) => {
             table::amend(fd, Identity::PROGRAM_NODELAY, on);
+            if table::identity(fd).has(Identity::SIGNED) {
+                sockets::sign_anew(fd, on);
+            }
             if on {
                 // Setting it flushes, as the program may have meant it to.
                 keeper::took_along(fd, taken);

@@ -4,44 +4,50 @@ use std::sync::atomic::Ordering::{Relaxed, SeqCst};
 
 use libc::{c_char, c_int, c_ulong, c_void, pid_t};
 
+use crate::escape::{Passed, Search};
 use crate::hooks::descriptors::settle_all;
 use crate::keeper;
 use crate::next::interpose;
 use crate::page::Cause;
-use crate::{clock, escape, kernel, orders, page, table, thread, watchdog};
+use crate::{clock, kernel, orders, page, sockets, table, thread, watchdog};
 
 interpose! {
     /// The watchdog is gone while the process forks: a program with one thread forks with one, and
     /// Python, which warns of forks beside threads, has no reason to.
     fn fork() -> pid_t {
         before_fork();
+        announce();
         unsafe { forked(fork::next()) }
     }
 
     fn _Fork() -> pid_t {
         before_fork();
+        announce();
         unsafe { forked(_Fork::next()) }
     }
 
     fn daemon(stay: c_int, keep: c_int) -> c_int {
         before_fork();
-        unsafe { daemon::next(stay, keep) }
+        announce();
+        // Only the child returns, unless the call failed.
+        unsafe { forked(daemon::next(stay, keep)) }
     }
 
     fn forkpty(
         main: *mut c_int, name: *mut c_char, terminal: *const c_void, window: *const c_void,
     ) -> pid_t {
         before_fork();
+        announce();
         unsafe { forked(forkpty::next(main, name, terminal, window)) }
     }
 
     fn system(command: *const c_char) -> c_int {
-        keeper::before_sleep();
+        before_spawn();
         unsafe { system::next(command) }
     }
 
     fn popen(command: *const c_char, mode: *const c_char) -> *mut c_void {
-        keeper::before_sleep();
+        before_spawn();
         unsafe { popen::next(command, mode) }
     }
 
@@ -49,45 +55,64 @@ interpose! {
         child: *mut pid_t, path: *const c_char, actions: *const c_void, attributes: *const c_void,
         arguments: *const *mut c_char, environment: *const *mut c_char,
     ) -> c_int {
-        keeper::before_sleep();
-        unsafe { escape::note(path, environment.cast()) };
-        unsafe { posix_spawn::next(child, path, actions, attributes, arguments, environment) }
+        before_spawn();
+        unsafe {
+            let passed = Passed::on(path, environment.cast(), Search::No);
+            posix_spawn::next(child, path, actions, attributes, arguments, passed.environment().cast())
+        }
     }
 
     fn posix_spawnp(
         child: *mut pid_t, file: *const c_char, actions: *const c_void, attributes: *const c_void,
         arguments: *const *mut c_char, environment: *const *mut c_char,
     ) -> c_int {
-        keeper::before_sleep();
-        unsafe { posix_spawnp::next(child, file, actions, attributes, arguments, environment) }
+        before_spawn();
+        unsafe {
+            let passed = Passed::on(file, environment.cast(), Search::Path);
+            posix_spawnp::next(child, file, actions, attributes, arguments, passed.environment().cast())
+        }
     }
 
     fn execve(
         path: *const c_char, arguments: *const *const c_char, environment: *const *const c_char,
     ) -> c_int {
         before_exec();
-        unsafe { escape::note(path, environment) };
-        unsafe { execve::next(path, arguments, environment) }
+        unsafe {
+            let passed = Passed::on(path, environment, Search::No);
+            execve::next(path, arguments, passed.environment())
+        }
     }
 
     fn execv(path: *const c_char, arguments: *const *const c_char) -> c_int {
         before_exec();
-        unsafe { escape::note(path, environ) };
-        unsafe { execv::next(path, arguments) }
+        unsafe {
+            let passed = Passed::on(path, environ, Search::No);
+            match passed.is_changed() {
+                true => execve::next(path, arguments, passed.environment()),
+                false => execv::next(path, arguments),
+            }
+        }
     }
 
     fn execvp(file: *const c_char, arguments: *const *const c_char) -> c_int {
         before_exec();
-        unsafe { escape::note(file, environ) };
-        unsafe { execvp::next(file, arguments) }
+        unsafe {
+            let passed = Passed::on(file, environ, Search::Path);
+            match passed.is_changed() {
+                true => execvpe::next(file, arguments, passed.environment()),
+                false => execvp::next(file, arguments),
+            }
+        }
     }
 
     fn execvpe(
         file: *const c_char, arguments: *const *const c_char, environment: *const *const c_char,
     ) -> c_int {
         before_exec();
-        unsafe { escape::note(file, environment) };
-        unsafe { execvpe::next(file, arguments, environment) }
+        unsafe {
+            let passed = Passed::on(file, environment, Search::Path);
+            execvpe::next(file, arguments, passed.environment())
+        }
     }
 
     fn fexecve(
@@ -155,17 +180,29 @@ unsafe extern "C" {
 /// What the parent holds leaves before a child could hold the same socket open.
 pub(crate) fn before_fork() {
     keeper::flush_process(Cause::Process);
+    sockets::sign_all();
     watchdog::stop();
+}
+
+/// A child is about to be forked: until it has enlisted, which may be after its parent's end, the page
+/// counts it.
+fn announce() {
+    if let Some(page) = orders::page() {
+        page.unborn.fetch_add(1, SeqCst);
+    }
 }
 
 /// `child` is what a fork returned: 0 in the child.
 fn forked(child: pid_t) -> pid_t {
-    if child == 0 {
-        thread::this().begin_anew();
-        if let Some(page) = orders::page() {
+    if let Some(page) = orders::page().filter(|_| child <= 0) {
+        if child == 0 {
             // SAFETY: no argument, cannot fail.
             page.enlist(unsafe { libc::getpid() } as u32);
         }
+        page.unborn.fetch_sub(1, SeqCst);
+    }
+    if child == 0 {
+        thread::this().begin_anew();
         // A connection that the parent accepted for the child: its first answer is to be held too.
         if orders::orders().is_some_and(|orders| orders.rules().eager && orders.policy().holds()) {
             watchdog::expect();
@@ -177,6 +214,13 @@ fn forked(child: pid_t) -> pid_t {
 /// The other threads end with the call; what they hold would stay held on a socket that lives on.
 pub(crate) fn before_exec() {
     keeper::flush_process(Cause::Process);
+    sockets::sign_all();
+}
+
+/// As [`before_exec`], for a call that forks and executes in one.
+fn before_spawn() {
+    keeper::before_sleep();
+    sockets::sign_all();
 }
 
 /// A thread is about to end, perhaps before its process does.

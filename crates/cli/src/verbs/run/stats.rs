@@ -68,16 +68,13 @@ impl Counted {
         let mut counts = Counts {
             processes: get(&page.processes),
             unlisted_connections: get(&page.unlisted),
-            processes_still_running: page.enlisted().filter(|pid| is_alive(page, *pid)).count(),
+            processes_still_running: page.enlisted().filter(|pid| is_alive(page, *pid)).count()
+                + page.unborn.load(Relaxed) as usize,
             programs_not_covered: page
                 .escaped()
                 .map(|(name, why, times)| Escaped {
                     name: String::from_utf8_lossy(&name).into_owned(),
-                    reason: match why {
-                        Why::Static => "statically linked",
-                        Why::Environment => "started without LD_PRELOAD and TINYGRAM_RUN",
-                        Why::Root => "in another root directory, where the library is not",
-                    },
+                    reason: in_words_why(why),
                     times,
                 })
                 .collect(),
@@ -128,6 +125,20 @@ impl Counted {
                 .then_with(|| a.remote.cmp(&b.remote))
         });
         counts
+    }
+}
+
+fn in_words_why(why: Why) -> &'static str {
+    match why {
+        Why::Static => "statically linked",
+        Why::Environment => "started without LD_PRELOAD and TINYGRAM_RUN",
+        Why::Root => {
+            "in another root directory, where the library is not: --library-dir names one that both see"
+        }
+        Why::Sanitizer => {
+            "built with a sanitizer, which must be loaded first: started without the library"
+        }
+        Why::OtherLibc => "a 32-bit program or another C library's: started without the library",
     }
 }
 

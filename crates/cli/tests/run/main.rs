@@ -1,0 +1,123 @@
+//! Hostile use of `tinygram run`: whatever a program does to its sockets, nothing is lost, repeated
+//! or reordered, and nothing waits for the kernel's retransmission timer.
+//!
+//! The programs are scenarios in `hostile.c`; `sink.rs` checks what arrives.
+
+#![cfg(all(target_os = "linux", target_arch = "x86_64", target_env = "gnu"))]
+
+mod holds;
+mod life;
+mod programs;
+mod reach;
+mod sink;
+
+use std::process::Command;
+use std::time::Duration;
+
+use crate::programs::{best_of_three, compile, counts_of, hostile, hostile_counts, text, tinygram};
+use crate::sink::Sink;
+
+#[test]
+fn flush_on_block_survives_hostile_use() {
+    endure(&["--policy", "flush-on-block"]);
+}
+
+/// Many scenarios are too short to show a habit: this holds in all of them, from the first write on.
+#[test]
+fn eager_flush_on_block_survives_hostile_use() {
+    endure(&["--policy", "flush-on-block", "--eager"]);
+}
+
+#[test]
+fn cork_until_block_survives_hostile_use() {
+    endure(&["--policy", "cork-until-block"]);
+}
+
+#[test]
+fn nodelay_survives_hostile_use() {
+    endure(&["--policy", "nodelay"]);
+}
+
+/// A hundred thousand messages written and waited for in every way at once, by chance.
+#[test]
+fn a_hundred_thousand_messages_arrive_whole_and_in_order() {
+    for options in [&[][..], &["--eager"]] {
+        let sink = Sink::start();
+        // Two processes, four threads, four connections each.
+        let counts = counts_of("stress", &["3200"], options, &sink);
+        let peers = counts["peers"].as_array().unwrap();
+        let longest = peers
+            .iter()
+            .map(|peer| peer["longest_hold_us"].as_f64().unwrap());
+        assert!(longest.fold(0.0, f64::max) < 150_000.0, "{counts:#}");
+    }
+}
+
+/// A clock that another library stops (libfaketime) holds nothing back.
+#[test]
+fn a_stopped_clock_holds_nothing_back() {
+    let folder = tempfile::tempdir().unwrap();
+    let source = folder.path().join("stopped.c");
+    std::fs::write(
+        &source,
+        "#include <time.h>\nint clock_gettime(clockid_t c, struct timespec *t) { (void)c; t->tv_sec = 1; t->tv_nsec = 0; return 0; }\n",
+    )
+    .unwrap();
+    let stopped = folder.path().join("stopped.so");
+    if !compile(&source, &stopped, &["-shared", "-fPIC"]) {
+        eprintln!("skipped: there is no C compiler");
+        return;
+    }
+    best_of_three(|| {
+        let sink = Sink::start();
+        #[expect(clippy::disallowed_methods, reason = "how long a real program holds")]
+        let begun = std::time::Instant::now();
+        let output = tinygram()
+            .env("LD_PRELOAD", &stopped)
+            .args(["run", "--eager", "--"])
+            .arg(hostile().unwrap())
+            .args(["spins", &sink.port.to_string()])
+            .output()
+            .unwrap();
+        assert_eq!(output.status.code(), Some(0), "{}", text(&output));
+        sink.verdict("spins");
+        // With the kernel's own bound of 200 ms for each of its frames it would take a multiple.
+        let took = begun.elapsed();
+        if took < Duration::from_secs(8) {
+            Ok(())
+        } else {
+            Err(format!("{took:?}"))
+        }
+    });
+}
+
+/// Runs every scenario with these options.
+fn endure(options: &[&str]) {
+    let Some(program) = hostile() else {
+        eprintln!("skipped: there is no C compiler");
+        return;
+    };
+    let list = Command::new(program).output().unwrap();
+    let scenarios: Vec<_> = String::from_utf8(list.stdout)
+        .unwrap()
+        .lines()
+        .map(str::to_owned)
+        .collect();
+    assert!(scenarios.len() > 15);
+    for scenario in &scenarios {
+        best_of_three(|| {
+            let sink = Sink::start();
+            let counts = hostile_counts(scenario, options, &sink);
+            let peers = counts["peers"].as_array().unwrap();
+            let longest = peers
+                .iter()
+                .map(|peer| peer["longest_hold_us"].as_f64().unwrap());
+            let longest_us = longest.fold(0.0, f64::max);
+            // The kernel's own bound, were ours to fail, is at least 200 ms.
+            if longest_us < 150_000.0 {
+                return Ok(());
+            }
+            Err(format!("{options:?}, {scenario}: held for {longest_us} us"))
+        });
+    }
+}

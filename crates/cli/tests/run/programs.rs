@@ -1,0 +1,103 @@
+//! The programs that are run, and what `--stats` counted.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+use std::thread;
+use std::time::Duration;
+
+use crate::sink::Sink;
+
+/// What is about time may fail on a machine that has none to spare, but not three times. What is
+/// about bytes fails at once.
+pub(crate) fn best_of_three(attempt: impl Fn() -> Result<(), String>) {
+    let failures: Vec<_> = (0..3).map_while(|_| attempt().err()).collect();
+    assert!(failures.len() < 3, "{failures:#?}");
+}
+
+/// One scenario to its end and the sink's verdict; what `--stats` counted.
+pub(crate) fn hostile_counts(scenario: &str, options: &[&str], sink: &Sink) -> serde_json::Value {
+    counts_of(scenario, &[], options, sink)
+}
+
+/// The same, with more arguments for the scenario.
+pub(crate) fn counts_of(
+    scenario: &str,
+    arguments: &[&str],
+    options: &[&str],
+    sink: &Sink,
+) -> serde_json::Value {
+    let Some(program) = hostile() else {
+        panic!("a C compiler is needed: Rust links with it")
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let stats = folder.path().join("stats.json");
+    let output = tinygram()
+        .args(["run", "--stats=json", "--stats-to"])
+        .arg(&stats)
+        .args(options)
+        .arg("--")
+        .arg(program)
+        .args([scenario, &sink.port.to_string()])
+        .args(arguments)
+        .output()
+        .unwrap();
+    assert_eq!(
+        output.status.code(),
+        Some(0),
+        "{options:?}, {scenario}: {}",
+        text(&output)
+    );
+    sink.verdict(scenario);
+    // A program that has sandboxed itself does not wait until they are shown.
+    let written = (0..2000).find_map(|_| {
+        let document = serde_json::from_slice(&std::fs::read(&stats).unwrap()).ok();
+        if document.is_none() {
+            thread::sleep(Duration::from_millis(5));
+        }
+        document
+    });
+    let document: serde_json::Value = written.expect("statistics");
+    assert_eq!(document["schema"], "tinygram.run/1");
+    document["counts"].clone()
+}
+
+pub(crate) fn text(output: &Output) -> String {
+    format!(
+        "{}{}",
+        String::from_utf8_lossy(&output.stdout),
+        String::from_utf8_lossy(&output.stderr)
+    )
+}
+
+pub(crate) fn tinygram() -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_tinygram"));
+    command.env_remove("LD_PRELOAD");
+    command
+}
+
+/// The program of all scenarios, compiled once.
+pub(crate) fn hostile() -> Option<&'static Path> {
+    static PROGRAM: std::sync::OnceLock<Option<PathBuf>> = std::sync::OnceLock::new();
+    let compiled = PROGRAM.get_or_init(|| {
+        let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/run/hostile.c");
+        let program =
+            Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("hostile-{}", std::process::id()));
+        compile(
+            &source,
+            &program,
+            &["-O2", "-D_FORTIFY_SOURCE=2", "-pthread"],
+        )
+        .then_some(program)
+    });
+    compiled.as_deref()
+}
+
+pub(crate) fn compile(source: &Path, program: &Path, flags: &[&str]) -> bool {
+    Command::new("cc")
+        .args(flags)
+        .arg(source)
+        .arg("-o")
+        .arg(program)
+        .output()
+        .is_ok_and(|output| output.status.success())
+}

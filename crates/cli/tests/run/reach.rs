@@ -1,0 +1,185 @@
+//! What the library reaches and what it does not; where it is put; what arguments are taken.
+
+use std::path::Path;
+
+use crate::programs::{compile, text, tinygram};
+
+#[test]
+fn what_cannot_be_reached_is_refused_with_a_reason_and_an_alternative() {
+    let folder = tempfile::tempdir().unwrap();
+    let hello = folder.path().join("hello.c");
+    std::fs::write(&hello, "int main(void) { return 0; }").unwrap();
+    for (flags, reason) in [
+        (&["-static"][..], "is statically linked"),
+        (&["-m32"], "is a 32-bit program"),
+        (&["-fsanitize=address"], "is built with AddressSanitizer"),
+        (
+            &["-Wl,--dynamic-linker=/lib/ld-musl-x86_64.so.1"],
+            "uses another C library",
+        ),
+        (
+            &["-Wl,--section-start=.note.go.buildid=0x10000000", "-DGO"],
+            "is a Go program",
+        ),
+    ] {
+        let source = if flags.contains(&"-DGO") {
+            let go = folder.path().join("go.c");
+            std::fs::write(&go, "__attribute__((section(\".note.go.buildid\"), used)) const char id[4] = \"Go\"; int main(void) { return 0; }").unwrap();
+            go
+        } else {
+            hello.clone()
+        };
+        let program = folder.path().join("program");
+        if !compile(&source, &program, flags) {
+            eprintln!("skipped: the C compiler here cannot build with {flags:?}");
+            continue;
+        }
+        refused(&program, reason);
+        let script = folder.path().join("script");
+        std::fs::write(&script, format!("#!{}\n", program.display())).unwrap();
+        std::fs::set_permissions(&script, std::os::unix::fs::PermissionsExt::from_mode(0o755))
+            .unwrap();
+        refused(&script, reason);
+    }
+}
+
+fn refused(program: &Path, reason: &str) {
+    let output = tinygram()
+        .args(["run", "--"])
+        .arg(program)
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    assert!(
+        said.contains(reason) && said.contains("--cgroup") && said.lines().count() == 1,
+        "{said}"
+    );
+}
+
+#[test]
+fn bad_arguments_are_one_line_and_nothing_runs() {
+    for (arguments, accepted) in [
+        (&["--policy", "nagle"][..], "cork-until-block"),
+        (&["--watchdog", "5"], "0.1ms to 100ms"),
+        (&["--watchdog", "1s"], "0.1ms to 100ms"),
+        (&["--hold-below", "0"], "1..=65536"),
+        (&["--only", "70000"], "a port from 1 to 65535"),
+        (&["--stats=xml"], "json"),
+        (&["--stats-to", "x"], "--stats"),
+        (&["--cgroup", "--stats"], "--stats"),
+        (&["sh"], "run [OPTIONS] [-- <PROGRAM>...]"),
+    ] {
+        let output = tinygram()
+            .arg("run")
+            .args(arguments)
+            .args(["--", "sh", "-c", "echo ran"])
+            .output()
+            .unwrap();
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}: {said}");
+        assert!(
+            output.stdout.is_empty() && said.lines().count() == 1 && said.contains(accepted),
+            "{arguments:?}: {said}"
+        );
+    }
+}
+
+#[test]
+fn programs_that_escape_are_named() {
+    for program in ["/bin/true", "true"] {
+        let said = shell(&format!("env -i {program}; exit 0"), &[]);
+        assert!(
+            said.contains("not covered: true (started without LD_PRELOAD"),
+            "{said}"
+        );
+    }
+}
+
+/// The sanitizer's library refuses to start behind another; such a child runs as it would without us.
+#[test]
+fn a_child_with_a_sanitizer_runs_and_is_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let source = folder.path().join("hello.c");
+    std::fs::write(
+        &source,
+        "#include <stdio.h>\nint main(void) { return puts(\"hello\") < 0; }",
+    )
+    .unwrap();
+    let program = folder.path().join("sanitized");
+    if !compile(&source, &program, &["-fsanitize=address"]) {
+        eprintln!("skipped: the C compiler here has no AddressSanitizer");
+        return;
+    }
+    let said = shell(&format!("{}; echo ended $?", program.display()), &[]);
+    assert!(said.contains("hello\nended 0"), "{said}");
+    assert!(
+        said.contains("not covered: sanitized (built with a sanitizer"),
+        "{said}"
+    );
+}
+
+/// As after a chroot: the dynamic linker does not complain, and the child is named.
+#[test]
+fn a_child_that_cannot_find_the_library_runs_in_silence_and_is_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().to_str().unwrap();
+    let said = shell(&format!("rm -r {path}; env true"), &["--library-dir", path]);
+    assert!(!said.contains("ld.so"), "{said}");
+    assert!(
+        said.contains("not covered: env (in another root directory"),
+        "{said}"
+    );
+}
+
+/// What a shell's script and the statistics say.
+fn shell(script: &str, options: &[&str]) -> String {
+    let mut run = tinygram();
+    run.args(["run", "--stats"]).args(options);
+    text(&run.args(["--", "sh", "-c", script]).output().unwrap())
+}
+
+#[test]
+fn the_library_is_put_where_it_can_be_loaded_from() {
+    let folder = tempfile::tempdir().unwrap();
+    let spaced = folder.path().join("with a space");
+    std::fs::create_dir(&spaced).unwrap();
+    let run = |directory: &Path| {
+        tinygram()
+            .args(["run", "--library-dir"])
+            .arg(directory)
+            .args(["--", "sh", "-c", "echo $LD_PRELOAD"])
+            .output()
+            .unwrap()
+    };
+    let good = run(folder.path());
+    assert!(
+        String::from_utf8_lossy(&good.stdout).starts_with(folder.path().to_str().unwrap()),
+        "{}",
+        text(&good)
+    );
+    let bad = run(&spaced);
+    assert_eq!(bad.status.code(), Some(2));
+    assert!(
+        text(&bad).contains("no path with a space"),
+        "{}",
+        text(&bad)
+    );
+    // Without a home of its own that will do, a user's run goes elsewhere.
+    let elsewhere = tinygram()
+        .env("HOME", &spaced)
+        .env("XDG_CACHE_HOME", spaced.join("cache"))
+        .args(["run", "--", "sh", "-c", "echo $LD_PRELOAD"])
+        .output()
+        .unwrap();
+    assert!(
+        text(&elsewhere).contains("/libtinygram-"),
+        "{}",
+        text(&elsewhere)
+    );
+    assert!(
+        !text(&elsewhere).contains("with a space"),
+        "{}",
+        text(&elsewhere)
+    );
+}

@@ -1,0 +1,199 @@
+//! What kind of program a file is, as far as it matters to whoever wants to load a library into it. Read in
+//! small pieces, for there is nothing to put a whole file into.
+
+use std::ffi::CStr;
+
+use libc::c_int;
+
+use crate::kernel;
+
+/// A program, as the dynamic linker would take it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Program {
+    /// The library can be loaded into it, or it is no ELF file and whatever runs it will be judged then.
+    Loadable,
+    /// It names no dynamic linker.
+    Static,
+    /// It is a 32-bit program, or names the dynamic linker of another C library.
+    OtherLinker,
+    /// It is built with a sanitizer, which refuses to start behind another library.
+    Sanitized,
+}
+
+/// The kind of the program at `path`.
+pub(crate) fn program(path: &CStr) -> Program {
+    // SAFETY: a C string; the descriptor is our own.
+    unsafe {
+        let fd: c_int = libc::open(path.as_ptr(), libc::O_RDONLY | libc::O_CLOEXEC);
+        if fd < 0 {
+            return Program::Loadable;
+        }
+        let kind = File(fd).kind();
+        kernel::close(fd);
+        kind
+    }
+}
+
+#[derive(Clone, Copy)]
+struct File(c_int);
+
+/// Where a segment stands.
+#[derive(Clone, Copy, Default)]
+struct Segment {
+    kind: u64,
+    offset: u64,
+    address: u64,
+    length: u64,
+}
+
+impl File {
+    fn kind(self) -> Program {
+        let mut start = [0; 64];
+        if self.read(0, &mut start).is_none() || !start.starts_with(b"\x7fELF") {
+            return Program::Loadable;
+        }
+        if start[4] != libc::ELFCLASS64 {
+            return Program::OtherLinker;
+        }
+        let (offset, count) = (number(&start, 32, 8), number(&start, 56, 2));
+        let segments =
+            || (0..count).filter_map(move |nth| self.segment(offset.saturating_add(nth * 56)));
+        let of = |kind| segments().find(|segment| segment.kind == u64::from(kind));
+        let Some(linker) = of(libc::PT_INTERP) else {
+            return Program::Static;
+        };
+        let mut name = [0; 64];
+        let wanted = (linker.length as usize).saturating_sub(1).min(name.len());
+        if self.read(linker.offset, &mut name[..wanted]).is_some()
+            && !name[..wanted].ends_with(b"/ld-linux-x86-64.so.2")
+        {
+            return Program::OtherLinker;
+        }
+        let loaded = || segments().filter(|segment| segment.kind == u64::from(libc::PT_LOAD));
+        let strings = of(libc::PT_DYNAMIC).and_then(|dynamic| self.strings(dynamic, loaded()));
+        match strings {
+            Some(strings) if self.names_a_sanitizer(strings) => Program::Sanitized,
+            _ => Program::Loadable,
+        }
+    }
+
+    fn segment(self, offset: u64) -> Option<Segment> {
+        let mut header = [0; 56];
+        self.read(offset, &mut header)?;
+        Some(Segment {
+            kind: number(&header, 0, 4),
+            offset: number(&header, 8, 8),
+            address: number(&header, 16, 8),
+            length: number(&header, 32, 8),
+        })
+    }
+
+    /// Where the names of its libraries and of its dynamic symbols stand.
+    fn strings(self, dynamic: Segment, loaded: impl Iterator<Item = Segment>) -> Option<Segment> {
+        let (mut address, mut length) = (None, None);
+        for nth in 0..(dynamic.length / 16).min(MOST_ENTRIES) {
+            let mut entry = [0; 16];
+            self.read(dynamic.offset.saturating_add(nth * 16), &mut entry)?;
+            match number(&entry, 0, 8) {
+                DT_NULL => break,
+                DT_STRTAB => address = Some(number(&entry, 8, 8)),
+                DT_STRSZ => length = Some(number(&entry, 8, 8)),
+                _ => {}
+            }
+        }
+        let (address, length) = (address?, length?);
+        let holds = |one: &Segment| {
+            (one.address..one.address.saturating_add(one.length)).contains(&address)
+        };
+        let segment = { loaded }.find(holds)?;
+        Some(Segment {
+            kind: 0,
+            offset: segment.offset.saturating_add(address - segment.address),
+            address,
+            length,
+        })
+    }
+
+    /// By the library it needs, or a symbol of one that is linked into it.
+    fn names_a_sanitizer(self, strings: Segment) -> bool {
+        let mut piece = [0; 2048];
+        let mut at = 0;
+        while at < strings.length.min(MOST_STRINGS) {
+            let wanted = ((strings.length - at) as usize).min(piece.len());
+            if self
+                .read(strings.offset.saturating_add(at), &mut piece[..wanted])
+                .is_none()
+            {
+                return false;
+            }
+            let found = |mark: &&[u8]| {
+                piece[..wanted]
+                    .windows(mark.len())
+                    .any(|part| part == *mark)
+            };
+            if MARKS.iter().any(found) {
+                return true;
+            }
+            if wanted < piece.len() {
+                break;
+            }
+            // A name may lie across the end of a piece.
+            at += (piece.len() - OVERLAP) as u64;
+        }
+        false
+    }
+
+    /// Fills `into`; nothing if there is less.
+    fn read(self, offset: u64, into: &mut [u8]) -> Option<()> {
+        // SAFETY: at most the buffer's length is read.
+        let got = unsafe {
+            libc::pread(
+                self.0,
+                into.as_mut_ptr().cast(),
+                into.len(),
+                offset as libc::off_t,
+            )
+        };
+        (usize::try_from(got) == Ok(into.len())).then_some(())
+    }
+}
+
+/// `len` octets at `at`, the lowest first.
+fn number(bytes: &[u8], at: usize, len: usize) -> u64 {
+    let octets = bytes.iter().skip(at).take(len).rev();
+    octets.fold(0, |sum, octet| sum << 8 | u64::from(*octet))
+}
+
+/// What AddressSanitizer's and its kin's libraries are called, and a symbol of each.
+const MARKS: [&[u8]; 6] = [
+    b"libasan.so",
+    b"libtsan.so",
+    b"libmsan.so",
+    b"\0__asan_init\0",
+    b"\0__tsan_init\0",
+    b"\0__msan_init\0",
+];
+const OVERLAP: usize = 16;
+const MOST_ENTRIES: u64 = 256;
+const MOST_STRINGS: u64 = 1 << 20;
+const DT_NULL: u64 = 0;
+const DT_STRTAB: u64 = 5;
+const DT_STRSZ: u64 = 10;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn this_program_can_be_loaded_into_and_a_text_is_none() {
+        assert_eq!(program(c"/proc/self/exe"), Program::Loadable);
+        assert_eq!(program(c"/proc/self/status"), Program::Loadable);
+        assert_eq!(program(c"/nowhere"), Program::Loadable);
+    }
+
+    #[test]
+    fn numbers_are_read_the_lowest_octet_first() {
+        assert_eq!(number(&[0, 1, 2, 0], 1, 2), 0x201);
+        assert_eq!(number(&[1], 1, 8), 0);
+    }
+}

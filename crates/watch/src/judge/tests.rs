@@ -1,0 +1,109 @@
+//! Holds that are stalls and holds that are none, by what ended them and what came after.
+
+use super::*;
+use crate::event::{Aftermath, Connection, Writer};
+
+const MS: i64 = 1_000_000;
+
+fn hold(reason: Reason, release: Release, lasted_ns: i64) -> Hold {
+    Hold {
+        connection: Connection {
+            cookie: 7,
+            netns: 1,
+            local: "10.0.0.1:80".parse().unwrap(),
+            remote: "10.0.0.2:5000".parse().unwrap(),
+            mss: 1448,
+            srtt_ns: MS,
+            min_rtt_ns: Some(MS / 10),
+        },
+        writer: Writer {
+            pid: 100,
+            thread: 100,
+            uid: 0,
+            cgroup: 1,
+            comm: "server".into(),
+        },
+        serial: 1,
+        start_ns: 1_000 * MS,
+        end_ns: 1_000 * MS + lasted_ns,
+        held: 200,
+        behind: 100,
+        packets: 1,
+        writes: 1,
+        reason,
+        release,
+        nodelay: false,
+        slept: true,
+    }
+}
+
+/// What the judge says of a hold with this aftermath, and how many it excused as the program's own.
+fn judged(hold: Hold, after: After) -> (Vec<(Kind, Tier)>, u64) {
+    let (cookie, serial) = (hold.connection.cookie, hold.serial);
+    let mut judge = Judge::default();
+    let mut found = Vec::new();
+    let mut note = |finding: Finding| found.push((finding.kind, finding.tier));
+    judge.take(Event::Hold(hold), &mut note);
+    let after = Aftermath {
+        cookie,
+        serial,
+        after,
+    };
+    judge.take(Event::After(after), &mut note);
+    judge.finish(&mut note);
+    (found, judge.excused.own_cork)
+}
+
+#[test]
+fn a_hold_that_the_programs_own_close_ends_at_once_is_none() {
+    for reason in [Reason::Nagle, Reason::Cork, Reason::MsgMore] {
+        let at_once = hold(reason, Release::Close, REACTION_NS - 1);
+        assert_eq!(
+            judged(at_once, After::PeersClose),
+            (vec![], 1),
+            "{reason:?}"
+        );
+    }
+}
+
+#[test]
+fn a_hold_that_a_close_ends_later_is_told() {
+    let later = hold(Reason::Nagle, Release::Close, REACTION_NS);
+    let found = vec![(Kind::WriteWriteRead, Tier::Likely)];
+    assert_eq!(judged(later, After::PeersClose), (found, 0));
+    let later = hold(Reason::Cork, Release::Close, 200 * MS);
+    let found = vec![(Kind::CorkHeld, Tier::Likely)];
+    assert_eq!(judged(later, After::PeersClose), (found, 0));
+}
+
+#[test]
+fn a_hold_that_the_program_fills_is_none_but_behind_a_window() {
+    let filled = hold(Reason::Nagle, Release::Write, 40 * MS);
+    assert_eq!(judged(filled, After::Answer), (vec![], 1));
+    let window = hold(Reason::CongestionWindow, Release::Write, 40 * MS);
+    assert_eq!(judged(window, After::Answer).1, 0);
+}
+
+#[test]
+fn an_option_ends_a_cork_of_the_programs_own_and_no_hold_of_nagles() {
+    let uncorked = hold(Reason::Cork, Release::Option, MS);
+    assert_eq!(judged(uncorked, After::Answer), (vec![], 1));
+    let nodelay = hold(Reason::Nagle, Release::Option, MS);
+    assert_eq!(judged(nodelay, After::Answer).1, 0);
+}
+
+#[test]
+fn an_acknowledgment_that_was_late_is_told_from_a_plain_round_trip() {
+    let late = hold(Reason::Nagle, Release::Ack, 40 * MS);
+    let found = vec![(Kind::WriteWriteRead, Tier::Certain)];
+    assert_eq!(judged(late, After::Answer), (found, 0));
+    let prompt = hold(Reason::Nagle, Release::Ack, MS);
+    let found = vec![(Kind::NagleRoundTrip, Tier::Certain)];
+    assert_eq!(judged(prompt, After::Answer), (found, 0));
+}
+
+#[test]
+fn whoever_writes_on_has_not_waited() {
+    let late = hold(Reason::Nagle, Release::Ack, 40 * MS);
+    assert_eq!(judged(late, After::Write), (vec![], 0));
+}
