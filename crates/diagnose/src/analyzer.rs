@@ -26,9 +26,18 @@ impl Analyzer {
     pub fn new(parameters: Parameters) -> Self {
         Self {
             table: Table::new(parameters.connection_limit, parameters.first_connection),
-            parameters,
             pools: Pools::default(),
-            report: Report::default(),
+            report: Report {
+                summary: Summary {
+                    some_kinds: parameters
+                        .filter
+                        .as_ref()
+                        .is_some_and(|f| !f.kinds.is_empty()),
+                    ..Summary::default()
+                },
+                ..Report::default()
+            },
+            parameters,
         }
     }
 
@@ -50,6 +59,7 @@ impl Analyzer {
         if let Some(filter) = &self.parameters.filter
             && !filter.takes(&segment, frame.time_ns, summary.first_frame_ns)
         {
+            summary.unseen.filtered += 1;
             return;
         }
         summary.sight.fine_clock |= frame.time_ns % COARSE_NS != 0;

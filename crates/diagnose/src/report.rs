@@ -45,6 +45,8 @@ pub struct Summary {
     pub unseen: Unseen,
     /// Findings and connections that were counted but not kept.
     pub dropped_findings: u64,
+    /// Findings of some kinds only were asked for.
+    pub some_kinds: bool,
     /// See `dropped_findings`.
     pub unlisted_connections: u64,
     /// Time of the first frame of any sort, in nanoseconds since the epoch.
@@ -263,6 +265,9 @@ impl Summary {
     #[must_use]
     pub fn obstacles(&self) -> Vec<Obstacle> {
         let (unseen, sight) = (&self.unseen, &self.sight);
+        if self.segments == 0 && unseen.filtered > 0 {
+            return vec![Obstacle::Filtered];
+        }
         if self.segments == 0 {
             let reasons = [
                 (Obstacle::LinkType, unseen.link_type),
@@ -338,6 +343,8 @@ pub struct Unseen {
     pub quic: u64,
     /// No TCP.
     pub no_tcp: u64,
+    /// TCP that the filter leaves out.
+    pub filtered: u64,
 }
 
 impl std::ops::AddAssign<&Unseen> for Unseen {
@@ -348,6 +355,7 @@ impl std::ops::AddAssign<&Unseen> for Unseen {
         self.tunnels += other.tunnels;
         self.quic += other.quic;
         self.no_tcp += other.no_tcp;
+        self.filtered += other.filtered;
     }
 }
 
@@ -373,6 +381,7 @@ impl std::ops::AddAssign<&Summary> for Summary {
         self.possible_ns += other.possible_ns;
         self.unseen += &other.unseen;
         self.sight += &other.sight;
+        self.some_kinds |= other.some_kinds;
         self.dropped_findings += other.dropped_findings;
         self.unlisted_connections += other.unlisted_connections;
     }

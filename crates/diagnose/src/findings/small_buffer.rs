@@ -7,12 +7,13 @@ use crate::flow::half::Half;
 use crate::hold::Hold;
 
 /// The window of the sender alone does not tell a buffer from congestion: only flights of the
-/// same size, again and again, do, and the story waits for those.
+/// same size, again and again, do, and the story waits for those. No send buffer is smaller than a segment:
+/// behind less it is a congestion window that waits.
 pub(super) fn is(hold: &Hold, _: &Half) -> bool {
     hold.release.is_some()
         && hold.held_len >= hold.mss
         && hold.flight <= LARGEST_BUFFER
-        && (is_receivers(hold) || hold.room >= hold.held_len)
+        && (is_receivers(hold) || (hold.room >= hold.held_len && hold.flight >= hold.mss))
 }
 
 /// A send buffer that, full, leaves less than a segment behind what is in flight: Nagle's algorithm

@@ -163,9 +163,11 @@ fn a_window_of_one_segment_delays_what_follows() {
     assert_eq!(kind_from_one(&first(999, 3000)), buffer);
     assert_eq!(kind_from_one(&first(1000, 4000)), buffer);
     // Of a window that began larger, later in the connection, or without room at the receiver: neither.
-    assert_eq!(kind(&first(400, 400)), buffer);
+    assert_eq!(kind(&first(400, 400)), None);
+    assert_eq!(kind(&first(999, 999)), None);
+    assert_eq!(kind(&first(999, 1000)), buffer);
     assert_eq!(kind(&first(1000, 1000)), buffer);
-    for (trigger_len, otherwise) in [(400, buffer), (1000, buffer)] {
+    for (trigger_len, otherwise) in [(400, None), (1000, buffer)] {
         let later = Hold {
             fresh: false,
             ..first(trigger_len, trigger_len)

@@ -35,6 +35,8 @@ impl Verdict {
 pub enum Obstacle {
     /// No frame, or none with TCP in it.
     NoTcp,
+    /// There is TCP, and the filter lets none of it through.
+    Filtered,
     /// Data of one direction only was seen; the ACKs were not, or nothing but them.
     OneDirection,
     /// Frames were cut off before the end of the TCP header.
@@ -57,8 +59,9 @@ pub enum Obstacle {
 
 impl Obstacle {
     /// All of them.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 11] = [
         Self::NoTcp,
+        Self::Filtered,
         Self::OneDirection,
         Self::HeadersCut,
         Self::Tunnels,
@@ -94,6 +97,11 @@ impl Obstacle {
                 "no-tcp",
                 "no frame holds a TCP segment",
                 "capture where the connection passes, with the filter `tcp`",
+            ),
+            Self::Filtered => (
+                "filtered",
+                "no TCP segment passes the filter",
+                "look at another host, port or time, or at all of the capture",
             ),
             Self::OneDirection => (
                 "one-direction",

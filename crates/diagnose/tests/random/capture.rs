@@ -11,7 +11,7 @@ use tinygram_wire::sequence::Sequence;
 
 use super::dice::Dice;
 use super::scene::Scene;
-use super::world::{self, Cause, Kept, Run, Seen};
+use super::world::{self, Call, Cause, Kept, Run, Seen};
 
 /// A frame's bytes and time.
 pub(crate) struct Record {
@@ -50,7 +50,8 @@ pub(crate) struct Capture {
     pub(crate) seed: u64,
     pub(crate) records: Vec<Record>,
     pub(crate) late: Vec<Late>,
-    pub(crate) floods: bool,
+    /// None where it is a matter of taste.
+    pub(crate) floods: Option<bool>,
 }
 
 /// The capture of a seed.
@@ -82,8 +83,27 @@ pub(crate) fn of(seed: u64) -> Capture {
         seed,
         records: records(&scene, &frames),
         late,
-        floods: scene.floods,
+        floods: floods(&scene, &runs),
     }
+}
+
+/// A program that lets nothing wait floods if it writes little, time and again, right after it has written:
+/// what it wrote between two reads, surely; answers to requests that came together, perhaps; and where a
+/// rule holds short segments, if it holds them for too short a time to gather any.
+fn floods(scene: &Scene, runs: &[Run]) -> Option<bool> {
+    let mut perhaps = false;
+    for (end, calls) in runs.iter().flat_map(|run| run.calls.iter().enumerate()) {
+        let close = |pair: &&[Call]| pair[1].at_ns - pair[0].at_ns < MERGE_NS;
+        let mean = calls.iter().map(|c| c.len).sum::<u64>() / calls.len().max(1) as u64;
+        let any = calls.windows(2).filter(close).count();
+        let own = |pair: &&[Call]| close(pair) && !pair[1].read_between;
+        let of_one = calls.windows(2).filter(own).count();
+        if !scene.holds[end] && of_one >= 60 && 2 * of_one > calls.len() && mean <= 60 {
+            return Some(true);
+        }
+        perhaps |= any >= 40 && 3 * any > calls.len() && mean <= 200;
+    }
+    (!perhaps).then_some(false)
 }
 
 fn late(scene: &Scene, runs: &[Run], frames: &[(usize, Seen)]) -> Vec<Late> {
@@ -171,6 +191,8 @@ fn truth(scene: &Scene, run: &Run, kept: &Kept) -> Truth {
     }
 }
 
+/// What is written closer together could share a segment.
+const MERGE_NS: u64 = 10_000_000;
 /// Less is not worth a word.
 const LATE_NS: u64 = 20_000_000;
 

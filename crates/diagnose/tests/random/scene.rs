@@ -20,7 +20,8 @@ pub(crate) struct Scene {
     /// The server is on the Internet, and the client behind a private address.
     pub(crate) public: bool,
     pub(crate) style: Style,
-    pub(crate) floods: bool,
+    /// This end's rule holds short segments.
+    pub(crate) holds: [bool; 2],
 }
 
 /// What the programs do.
@@ -86,7 +87,9 @@ impl Scene {
         };
         let path = path(dice);
         let mss = dice.pick(&[1460, 1460, 1460, 1448, 1400, 1380, 536, 8960]);
-        let configs = [stack(dice, mss, nodelay), stack(dice, mss, nodelay)];
+        let ends = [stack(dice, mss, nodelay), stack(dice, mss, nodelay)];
+        let holds = [ends[0].1, ends[1].1];
+        let configs = ends.map(|(config, _)| config);
         let public = path.way_ns[0] > 2 * MS && dice.happens(0.5);
         Self {
             name,
@@ -97,7 +100,7 @@ impl Scene {
                 dice.scale(1, 12)
             },
             public,
-            floods: family == Family::Flood,
+            holds,
             path,
             style,
         }
@@ -141,8 +144,8 @@ fn path(dice: &mut Dice) -> Path {
     }
 }
 
-/// A stack of somebody's: not only those that have a profile.
-fn stack(dice: &mut Dice, mss: u16, nodelay: f64) -> Config {
+/// A stack of somebody's, and whether it holds short segments: not only those that have a profile.
+fn stack(dice: &mut Dice, mss: u16, nodelay: f64) -> (Config, bool) {
     let buffer = dice.pick(&[65_536, 65_536, 262_144, 16_384, 8_192]);
     let sizes = Sizes {
         mss,
@@ -156,7 +159,7 @@ fn stack(dice: &mut Dice, mss: u16, nodelay: f64) -> Config {
     let build = |builder: tinygram_engine::connection::ConfigBuilder| {
         builder.build().expect("these rules work together")
     };
-    match dice.between(0, 9) {
+    let config = match dice.between(0, 9) {
         // Linux.
         0..=4 => build(
             Profile::LINUX_6
@@ -204,7 +207,8 @@ fn stack(dice: &mut Dice, mss: u16, nodelay: f64) -> Config {
                 .send_policy(off(SendPolicy::Linux))
                 .ack_policy(AckPolicy::EverySegment),
         ),
-    }
+    };
+    (config, !quiet)
 }
 
 impl Style {

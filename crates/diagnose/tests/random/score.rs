@@ -99,13 +99,17 @@ impl Score {
         self.wronged += usize::from(wrong > 0);
         let flooded = claims.iter().filter(|c| c.kind == "tinygram-flood").count();
         match (capture.floods, flooded > 0) {
-            (true, true) => self.floods.right += 1,
-            (false, true) => {
+            (Some(true), true) => self.floods.right += 1,
+            (None, true) => self.floods.neutral += 1,
+            (Some(false), true) => {
                 self.floods.wrong += 1;
                 log.push(format!("FLOOD {} {}", capture.seed, capture.name));
             }
-            (true, false) => self.floods_missed += 1,
-            (false, false) => {}
+            (Some(true), false) => {
+                self.floods_missed += 1;
+                log.push(format!("UNSEEN FLOOD {} {}", capture.seed, capture.name));
+            }
+            (_, false) => {}
         }
         self.recall(capture, claims, excuses, log);
     }
@@ -248,8 +252,8 @@ impl std::fmt::Display for Score {
         }
         writeln!(
             f,
-            "  floods: right {}, wrong {}, missed {}",
-            self.floods.right, self.floods.wrong, self.floods_missed
+            "  floods: right {}, wrong {}, a matter of taste {}, missed {}",
+            self.floods.right, self.floods.wrong, self.floods.neutral, self.floods_missed
         )?;
         writeln!(
             f,

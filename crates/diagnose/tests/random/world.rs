@@ -148,6 +148,16 @@ pub(crate) struct Run {
     /// Offsets at which a program's writes ended, with the time, by end.
     pub(crate) writes: [Vec<(u64, u64)>; 2],
     pub(crate) arrivals: Vec<u64>,
+    pub(crate) calls: [Vec<Call>; 2],
+}
+
+/// A call that writes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Call {
+    pub(crate) at_ns: u64,
+    pub(crate) len: u64,
+    /// The program has read something since the call before.
+    pub(crate) read_between: bool,
 }
 
 struct Packet {
@@ -206,6 +216,7 @@ struct World {
     disturbed: [bool; 2],
     stamp: [u32; 2],
     waiting: [bool; 2],
+    has_read: [bool; 2],
     out: Outbox,
 }
 
@@ -229,7 +240,9 @@ pub(crate) fn play(
             apps: [App::new(client), App::new(server)],
             writes: [Vec::new(), Vec::new()],
             arrivals: Vec::new(),
+            calls: [Vec::new(), Vec::new()],
         },
+        has_read: [false; 2],
         events: BinaryHeap::new(),
         order: 0,
         free: [0; 2],
@@ -516,6 +529,7 @@ impl World {
                         return;
                     }
                     app.at += 1;
+                    self.has_read[end] = true;
                 }
                 Act::Write { len, more } => {
                     if !self.writes(end, now, len, more) {
@@ -540,7 +554,15 @@ impl World {
     fn writes(&mut self, end: usize, now: u64, len: u64, more: bool) -> bool {
         let time = Instant::from_nanos(now);
         match std::mem::replace(&mut self.run.apps[end].writing, true) {
-            false => self.ends[end].write_begin(time, len),
+            false => {
+                let read_between = std::mem::take(&mut self.has_read[end]);
+                self.run.calls[end].push(Call {
+                    at_ns: now,
+                    len,
+                    read_between,
+                });
+                self.ends[end].write_begin(time, len);
+            }
             true => self.ends[end].write_resume(time),
         }
         loop {

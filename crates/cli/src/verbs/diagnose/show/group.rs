@@ -107,16 +107,32 @@ impl<'a> Group<'a> {
         self.findings[most.map_or(0, |(_, at)| *at)]
     }
 
-    /// Returns a Wireshark display filter for all of the findings.
+    /// Returns a Wireshark display filter for the findings, or for the first of them where it would be too long to
+    /// paste.
     pub(super) fn filter(&self) -> String {
         let frames: Vec<_> = self
             .findings
             .iter()
+            .take(FILTERED)
             .flat_map(|f| f.frames.iter().map(|m| m.frame.to_string()))
             .collect();
         format!("frame.number in {{{}}}", frames.join(", "))
     }
+
+    /// What the filter leaves out, and how to see it; nothing if it leaves out nothing.
+    pub(super) fn filter_note(&self) -> Option<String> {
+        let all = self.findings.len();
+        (all > FILTERED).then(|| {
+            format!(
+                "the first {FILTERED} of {all}; for all of them write --annotate FILE.pcapng, open that and \
+                 filter by frame.comment"
+            )
+        })
+    }
 }
+
+/// Findings whose frames a filter lists: some 800 characters.
+const FILTERED: usize = 40;
 
 pub(super) fn plural(count: usize, noun: &str) -> String {
     match count {

@@ -235,10 +235,14 @@ fn section(out: &mut String, group: &Group<'_>) -> std::io::Result<()> {
     if group.kind.is_stall() {
         plots(out, group)?;
     }
+    let note = group
+        .filter_note()
+        .map_or(String::new(), |n| format!(" ({n})"));
     let _ = write!(
         out,
-        "<p>Wireshark: <code>{}</code></p></section>",
-        escape(&group.filter())
+        "<p>Wireshark: <code>{}</code>{}</p></section>",
+        escape(&group.filter()),
+        escape(&note)
     );
     Ok(())
 }

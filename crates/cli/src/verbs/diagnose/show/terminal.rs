@@ -81,7 +81,12 @@ pub(super) fn outcome(results: &Results) -> String {
     }
     let _ = write!(
         out,
-        "No stalls: {} with {} in {}",
+        "No stalls{}: {} with {} in {}",
+        if total.some_kinds {
+            " of the kind asked for (--kind)"
+        } else {
+            ""
+        },
         plural(total.connections as usize, "connection"),
         plural(total.segments as usize, "segment"),
         seconds(total.last_ns - total.first_ns)
@@ -355,6 +360,9 @@ fn findings(out: &mut String, plan: &Plan, results: &Results, group: &Group<'_>)
         );
     }
     let _ = writeln!(out, "  Wireshark: {}", group.filter());
+    if let Some(note) = group.filter_note() {
+        let _ = writeln!(out, "    ({note})");
+    }
 }
 
 /// What fits and accuses nobody, with its frames.
