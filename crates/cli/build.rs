@@ -3,20 +3,29 @@
 //! The same sources are a plain dependency of the command (it shares the settings and the
 //! statistics page), where the hooks must not bear the C library's names: the command must not
 //! interpose itself. So the library is a second compilation, with `--cfg interpose`, by the same
-//! cargo into a folder of its own; that works alike for `cargo run`, `test` and `install`.
+//! cargo into a folder of its own. The crate `tinygram-preload` says where its sources are and
+//! carries those of `tinygram-coalesce` beside them, so that this works alike in a checkout and from
+//! packages, for `cargo run`, `test`, `install` and `package`.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::{env, fs};
 
 fn main() {
-    println!("cargo::rerun-if-changed=../preload");
-    println!("cargo::rerun-if-changed=../coalesce");
     let out = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets OUT_DIR"));
     let carried = out.join("preload.so");
     let target = env::var("TARGET").expect("cargo sets TARGET");
+    let sources = env::var_os("DEP_TINYGRAM_PRELOAD_SOURCES").expect("its build script says so");
+    let sources = Path::new(&sources);
+    println!("cargo::rerun-if-changed={}", sources.join("src").display());
+    // Behind a link in a checkout, which cargo's look at times does not follow.
+    if let Ok(coalesce) = sources.join("coalesce").canonicalize() {
+        println!("cargo::rerun-if-changed={}", coalesce.display());
+    }
     if target == "x86_64-unknown-linux-gnu" {
-        let built = compile(&out.join("preload"), &target);
+        let project = out.join("preload");
+        write_project(&project, sources);
+        let built = compile(&project, &target);
         fs::copy(&built, &carried)
             .unwrap_or_else(|error| panic!("copying {}: {error}", built.display()));
     } else {
@@ -25,45 +34,76 @@ fn main() {
     }
 }
 
-fn compile(folder: &Path, target: &str) -> PathBuf {
-    let manifest = Path::new(&env::var_os("CARGO_MANIFEST_DIR").expect("cargo sets it"))
-        .join("../preload/Cargo.toml");
-    let status = Command::new(env::var_os("CARGO").expect("cargo sets CARGO"))
-        .args([
-            "rustc",
-            "--quiet",
-            "--lib",
-            "--crate-type",
-            "cdylib",
-            "--release",
-            "--target",
-            target,
-        ])
+/// Writes the manifests of a workspace of two crates, and what the outer build has locked.
+fn write_project(project: &Path, sources: &Path) {
+    let root = |folder: &str| format!("{:?}", sources.join(folder).join("lib.rs"));
+    let version = env!("CARGO_PKG_VERSION");
+    let manifests = [
+        (
+            "Cargo.toml",
+            format!(
+                "[package]\n\
+                 name = \"tinygram-preload\"\nversion = \"{version}\"\nedition = \"2024\"\n\
+                 [lib]\npath = {}\ncrate-type = [\"cdylib\"]\n\
+                 [dependencies]\nlibc = \"0.2\"\ntinygram-coalesce = {{ path = \"coalesce\" }}\n\
+                 [workspace]\nmembers = [\"coalesce\"]\n\
+                 # In the hot path of other programs, however quickly the command itself is to be built.\n\
+                 [profile.release]\nlto = \"fat\"\ncodegen-units = 1\nstrip = true\n\
+                 [lints.rust]\n\
+                 unexpected_cfgs = {{ level = \"warn\", check-cfg = [\"cfg(interpose)\"] }}\n",
+                root("src")
+            ),
+        ),
+        (
+            "coalesce/Cargo.toml",
+            format!(
+                "[package]\n\
+                 name = \"tinygram-coalesce\"\nversion = \"{version}\"\nedition = \"2024\"\n\
+                 [lib]\npath = {}\n",
+                root("coalesce")
+            ),
+        ),
+    ];
+    fs::create_dir_all(project.join("coalesce")).expect("OUT_DIR can be written");
+    for (name, text) in manifests {
+        fs::write(project.join(name), text).expect("OUT_DIR can be written");
+    }
+    let here = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").expect("cargo sets it"));
+    // A package has its lock file beside its manifest, a checkout at its root.
+    for lock in ["Cargo.lock", "../../Cargo.lock"] {
+        if fs::copy(here.join(lock), project.join("Cargo.lock")).is_ok() {
+            return;
+        }
+    }
+}
+
+fn compile(project: &Path, target: &str) -> PathBuf {
+    // The outer build has fetched what is needed, so the network is asked only where it has not.
+    let built = cargo(project, target, &["--offline", "--quiet"]) || cargo(project, target, &[]);
+    assert!(
+        built,
+        "the preload library could not be compiled; see above"
+    );
+    project
+        .join("target")
+        .join(target)
+        .join("release/libtinygram_preload.so")
+}
+
+fn cargo(project: &Path, target: &str, options: &[&str]) -> bool {
+    Command::new(env::var_os("CARGO").expect("cargo sets CARGO"))
+        .args(["rustc", "--lib", "--release", "--target", target])
+        .args(options)
         .arg("--manifest-path")
-        .arg(manifest)
+        .arg(project.join("Cargo.toml"))
         .arg("--target-dir")
-        .arg(folder)
-        .args([
-            "--config",
-            "profile.release.debug=false",
-            "--config",
-            "profile.release.strip=true",
-            // In the hot path of other programs, however quickly the command itself is to be built.
-            "--config",
-            "profile.release.lto='fat'",
-            "--config",
-            "profile.release.codegen-units=1",
-        ])
+        .arg(project.join("target"))
         .args(["--", "--cfg", "interpose"])
         // What the outer cargo tells its own compiler must not reach this one: clippy's driver, flags
         // that may name the hooks' own cfg or a coverage runtime, a wrapper's settings.
         .env_remove("RUSTC_WORKSPACE_WRAPPER")
         .env_remove("CARGO_ENCODED_RUSTFLAGS")
         .env_remove("CLIPPY_ARGS")
-        .status();
-    assert!(
-        status.is_ok_and(|status| status.success()),
-        "the preload library could not be compiled; see above"
-    );
-    folder.join(target).join("release/libtinygram_preload.so")
+        .status()
+        .is_ok_and(|status| status.success())
 }

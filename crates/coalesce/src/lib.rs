@@ -29,8 +29,3 @@ pub use wait::{
     AfterRead, BeforeRead, BeforeWait, Found, Held, Read, Wait, after_read, before_read,
     before_wait,
 };
-
-/// Runs the example of the README.
-#[cfg(doctest)]
-#[doc = include_str!("../README.md")]
-struct Readme;

@@ -32,8 +32,3 @@ pub use sight::{Dominant, Sight};
 pub use vocabulary::{
     Advice, Case, Cost, Kind, Obstacle, Pieces, Protocol, Side, Tier, Verdict, recipes,
 };
-
-/// Runs the example of the README.
-#[cfg(doctest)]
-#[doc = include_str!("../README.md")]
-struct Readme;

@@ -156,8 +156,3 @@ pub use options::{Blocks, Options, SackBlocks, TcpOptions, Timestamps};
 pub use outbox::{Events, Outbox};
 pub use segment::{Flags, Segment};
 pub use time::{Duration, Instant};
-
-/// Runs the example of the README.
-#[cfg(doctest)]
-#[doc = include_str!("../README.md")]
-struct Readme;

@@ -19,8 +19,3 @@ pub mod processors;
 pub mod relay;
 pub mod tcp_info;
 pub mod veth;
-
-/// Runs the example of the README.
-#[cfg(doctest)]
-#[doc = include_str!("../README.md")]
-struct Readme;

@@ -18,8 +18,3 @@ pub use kernel::{Kernel, Where, listen, serve};
 pub use networks::acquire_privilege;
 pub use socket::Options;
 pub use stack::{Line, OurStack, Settings};
-
-/// Runs the example of the README.
-#[cfg(doctest)]
-#[doc = include_str!("../README.md")]
-struct Readme;

@@ -127,8 +127,3 @@ pub use score::{Score, Work, Yardstick, regression};
 pub use tinygram_engine::Duration;
 pub use tinygram_sim::medium::MediumKind;
 pub use trial::{REQUEST, Sample, Taken, Trial, TrialType};
-
-/// Runs the example of the README.
-#[cfg(doctest)]
-#[doc = include_str!("../README.md")]
-struct Readme;

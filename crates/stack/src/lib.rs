@@ -56,8 +56,3 @@ pub use listener::TcpListener;
 pub use stack::{Stack, StackSettings};
 pub use stream::{OwnedReadHalf, OwnedWriteHalf, TcpStream};
 pub use tinygram_tcp::SocketOptions;
-
-/// Runs the example of the README.
-#[cfg(doctest)]
-#[doc = include_str!("../README.md")]
-struct Readme;

@@ -426,8 +426,3 @@ const fn headers_len(version: Version) -> u16 {
 fn socket_is_unowned(socket: &Socket) -> bool {
     matches!(socket.owner, Owner::Nobody | Owner::HalfOpen { .. })
 }
-
-/// Runs the example of the README.
-#[cfg(doctest)]
-#[doc = include_str!("../README.md")]
-struct Readme;

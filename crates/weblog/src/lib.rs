@@ -8,8 +8,3 @@ mod lines;
 mod survey;
 
 pub use survey::{FirstUnreadable, Survey, utc};
-
-/// Runs the example of the README.
-#[cfg(doctest)]
-#[doc = include_str!("../README.md")]
-struct Readme;

@@ -15,8 +15,3 @@ pub mod options;
 pub mod packet;
 pub mod sequence;
 pub mod tcpdump;
-
-/// Runs the example of the README.
-#[cfg(doctest)]
-#[doc = include_str!("../README.md")]
-struct Readme;

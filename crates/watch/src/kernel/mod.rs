@@ -31,7 +31,7 @@ pub enum Hooks {
 }
 
 impl Hooks {
-    /// The name on the command line and in the output.
+    /// Returns the name on the command line and in the output.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -121,7 +121,7 @@ impl Source {
         })
     }
 
-    /// Which tracepoints are in use.
+    /// Returns which tracepoints are in use.
     #[must_use]
     pub fn hooks(&self) -> Hooks {
         self.hooks
@@ -161,7 +161,7 @@ impl Source {
     }
 }
 
-/// The tracepoints in use, given what is asked for and what there is.
+/// Returns the tracepoints in use, given what is asked for and what there is.
 fn choose(asked: Option<Hooks>, btf: &Btf) -> Result<Hooks, Lacking> {
     for (_, tracepoint) in TRACEPOINTS {
         if !exists(btf, tracepoint) {
@@ -216,7 +216,7 @@ fn take(programs: &mut Ebpf, map: &'static str) -> Result<Map, Lacking> {
     programs.take_map(map).ok_or_else(missing)
 }
 
-/// What the kernel's monotonic clock lacks to the time since the epoch.
+/// Returns what the kernel's monotonic clock lacks to the time since the epoch.
 fn epoch_ns() -> i64 {
     clock_ns(libc::CLOCK_REALTIME) - clock_ns(libc::CLOCK_MONOTONIC)
 }
@@ -256,4 +256,4 @@ const TREE_TRACEPOINTS: [(&str, &str); 2] = [
 ];
 const WRITE_BEGIN: &str = "tcp_sendmsg_locked";
 
-static OBJECT: &[u8] = aya::include_bytes_aligned!("../../../../bpf/watch.bpf.o");
+static OBJECT: &[u8] = aya::include_bytes_aligned!("../../bpf/watch.bpf.o");

@@ -99,7 +99,7 @@ fn end_of(program: &OwnedFd) -> End {
             ..Info::default()
         };
         // SAFETY: the kernel writes a structure of that size.
-        let told = unsafe { libc::ioctl(program.as_raw_fd(), GET_INFO, &raw mut info) } == 0;
+        let told = unsafe { libc::ioctl(program.as_raw_fd(), GET_INFO as _, &raw mut info) } == 0;
         if told && info.mask & INFO_EXIT != 0 {
             let status = info.exit_code;
             let by_signal = libc::WIFSIGNALED(status);

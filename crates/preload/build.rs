@@ -1,0 +1,7 @@
+//! Tells the command line's build script where these sources are, in a checkout as in a package.
+
+fn main() {
+    println!("cargo::rerun-if-changed=build.rs");
+    let here = std::env::var("CARGO_MANIFEST_DIR").expect("cargo sets it");
+    println!("cargo::metadata=sources={here}");
+}
