@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use tinygram_diagnose::{Filter, Parameters};
 
-use tinygram_report::Destination;
+use tinygram_report::{Destination, Folder};
 use tinygram_tables::{Table, schemas};
 
 use super::args::{Args, Format};
@@ -20,9 +20,9 @@ pub(super) struct Plan {
     pub(super) table: &'static Table,
     /// Standard output if absent; known to be writable.
     pub(super) output: Option<(PathBuf, Destination)>,
-    pub(super) html: Option<PathBuf>,
-    pub(super) annotate: Option<PathBuf>,
-    pub(super) xplot: Option<PathBuf>,
+    pub(super) html: Option<(PathBuf, Destination)>,
+    pub(super) annotate: Option<(PathBuf, Destination)>,
+    pub(super) xplot: Option<(PathBuf, Folder)>,
     pub(super) fail_on: Vec<Condition>,
     pub(super) verbose: bool,
     pub(super) parameters: Parameters,
@@ -82,9 +82,9 @@ impl Plan {
             format,
             table: args.table.map_or(&schemas::FINDINGS, |it| it.table()),
             output: opened(args.output.as_deref(), Destination::open)?,
-            html: args.html,
-            annotate: args.annotate,
-            xplot: args.xplot,
+            html: opened(args.html.as_deref(), Destination::open)?,
+            annotate: opened(args.annotate.as_deref(), Destination::open)?,
+            xplot: opened(args.xplot.as_deref(), Folder::open)?,
             fail_on: args.fail_on,
             verbose: args.verbose,
             parameters: Parameters {

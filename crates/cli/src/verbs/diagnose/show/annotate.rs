@@ -2,41 +2,58 @@
 
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::io::{BufWriter, Write};
+use std::io::{self, Write};
 use std::path::Path;
 
 use tinygram_diagnose::vocabulary::ms;
 use tinygram_diagnose::{Facts, Finding};
+use tinygram_report::Destination;
 use tinygram_wire::capture;
 
 use super::super::results::{Capture, Source};
 use crate::exit::Failure;
+use crate::files::failed;
+use crate::interrupt;
 
 /// Writes the files of the capture one behind the other, as sections of one file.
-pub(super) fn write(capture: &Capture, out: &Path) -> Result<(), Failure> {
+pub(super) fn write(capture: &Capture, path: &Path, out: Destination) -> Result<(), Failure> {
+    // Why the copy ended, where it was not for what it is written to.
+    let mut ended = None;
+    let written = interrupt::shielded(|| {
+        out.fill(|into| {
+            copy(capture, path, into).map_err(|failure| {
+                ended = Some(failure);
+                io::ErrorKind::Interrupted.into()
+            })
+        })
+    });
+    match ended {
+        Some(failure) => Err(failure),
+        None => written.map_err(|error| failed(path, error)),
+    }
+}
+
+fn copy(capture: &Capture, out: &Path, mut into: &mut dyn Write) -> Result<(), Failure> {
     let comments = comments(&capture.report.findings);
-    let failure = |doing: &str, path: &Path, error| Failure::Io {
-        doing: format!("{doing} {}", path.display()),
-        error,
-    };
-    let into = File::create(out).map_err(|e| failure("writing", out, e))?;
-    let mut into = BufWriter::new(into);
     for Source {
         path,
         frames_before,
     } in &capture.sources
     {
-        let from = File::open(path).map_err(|e| failure("reading", path, e))?;
+        let from = File::open(path).map_err(|error| Failure::Io {
+            doing: format!("reading {}", path.display()),
+            error,
+        })?;
         let comment = |number: u64| comments.get(&(frames_before + number)).cloned();
         match capture::annotate(from, &mut into, comment) {
             Ok(()) => {}
             // What could be read was analysed and is copied; the reader has been told why it ends.
             Err(_) if capture.broken.is_some() => {}
-            Err(capture::CaptureError::Io(error)) => return Err(failure("writing", out, error)),
+            Err(capture::CaptureError::Io(error)) => return Err(failed(out, error)),
             Err(error) => return Err(Failure::Input(format!("{} {error}", path.display()))),
         }
     }
-    into.flush().map_err(|e| failure("writing", out, e))
+    Ok(())
 }
 
 /// One comment per frame; a frame of several findings gets a line for each.

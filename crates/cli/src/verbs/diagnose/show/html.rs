@@ -1,28 +1,25 @@
 //! `--html`: one self-contained page.
 
 use std::fmt::Write;
-use std::path::Path;
+use std::io;
 
 use tinygram_diagnose::vocabulary::ms;
 use tinygram_diagnose::{ConnectionReport, Lookalike, Side, recipes};
+use tinygram_report::Destination;
 
 use super::super::results::Results;
 use super::group::{Group, groups, plural, seconds};
 use super::markup::{ZOOM, clock, escape};
 use super::trace::{self, Trace};
 use super::{plot, timeline, totals};
-use crate::exit::Failure;
+use crate::{interrupt, shown};
 
-pub(super) fn write(results: &Results, out: &Path) -> Result<(), Failure> {
-    let failure = |error| Failure::Io {
-        doing: format!("writing {}", out.display()),
-        error,
-    };
-    let page = page(results).map_err(failure)?;
-    std::fs::write(out, page).map_err(failure)
+pub(super) fn write(results: &Results, out: Destination) -> io::Result<()> {
+    let page = page(results)?;
+    interrupt::shielded(|| out.write(page.as_bytes()))
 }
 
-fn page(results: &Results) -> std::io::Result<String> {
+fn page(results: &Results) -> io::Result<String> {
     let groups = groups(results);
     let names: Vec<_> = results.captures.iter().map(|c| c.name.clone()).collect();
     let mut out = String::new();
@@ -46,6 +43,11 @@ fn page(results: &Results) -> std::io::Result<String> {
     if !groups.is_empty() {
         recipe_table(&mut out);
     }
+    let _ = write!(
+        out,
+        "<footer class=\"calm\">{}</footer>",
+        escape(&shown::origin())
+    );
     let _ = writeln!(out, "</main><script>{SCRIPT}</script></body></html>");
     Ok(out)
 }
@@ -192,7 +194,7 @@ fn why_not(out: &mut String, rows: &[&ConnectionReport]) {
     *out += "</ul></details>";
 }
 
-fn section(out: &mut String, group: &Group<'_>) -> std::io::Result<()> {
+fn section(out: &mut String, group: &Group<'_>) -> io::Result<()> {
     let typical = group.typical();
     let _ = write!(
         out,
@@ -279,7 +281,7 @@ fn every_finding(out: &mut String, group: &Group<'_>) {
 }
 
 /// Returns the typical stall, and the costliest if it is another.
-fn plots(out: &mut String, group: &Group<'_>) -> std::io::Result<()> {
+fn plots(out: &mut String, group: &Group<'_>) -> io::Result<()> {
     let typical = group.typical();
     let costliest = group.findings.iter().copied().max_by_key(|f| f.cost_ns);
     let mut chosen = vec![typical];

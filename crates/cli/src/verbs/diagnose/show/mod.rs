@@ -21,16 +21,16 @@ use crate::files::failed;
 use crate::interrupt;
 use crate::shown::{self, Rendered};
 
-pub(super) fn all(plan: Plan, results: &Results) -> Result<Done, Failure> {
-    if let Some(out) = &plan.html {
-        html::write(results, out)?;
+pub(super) fn all(mut plan: Plan, results: &Results) -> Result<Done, Failure> {
+    if let Some((path, file)) = plan.html.take() {
+        html::write(results, file).map_err(|error| failed(&path, error))?;
     }
     for capture in results.captures.iter().filter(|c| !c.sources.is_empty()) {
-        if let Some(out) = &plan.annotate {
-            annotate::write(capture, out)?;
+        if let Some((path, file)) = plan.annotate.take() {
+            annotate::write(capture, &path, file)?;
         }
-        if let Some(folder) = &plan.xplot {
-            xplot::write(capture, folder)?;
+        if let Some((path, folder)) = &plan.xplot {
+            xplot::write(capture, folder).map_err(|error| failed(path, error))?;
         }
     }
     let shown = match (plan.format, shown::encoding(plan.format)) {

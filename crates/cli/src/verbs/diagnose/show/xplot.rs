@@ -1,22 +1,17 @@
 //! `--xplot`: time-sequence graphs for xplot (Shepard 1991), in tcptrace's colours.
 
 use std::fmt::Write;
-use std::path::Path;
+use std::io;
 
 use tinygram_diagnose::vocabulary::ms;
 use tinygram_diagnose::{Facts, Finding};
+use tinygram_report::Folder;
 
 use super::super::results::Capture;
 use super::trace::{self, Trace};
-use crate::exit::Failure;
 
 /// Writes one graph per direction that stalled, at most [`GRAPHS`] of a capture.
-pub(super) fn write(capture: &Capture, folder: &Path) -> Result<(), Failure> {
-    let failure = |error| Failure::Io {
-        doing: format!("writing into {}", folder.display()),
-        error,
-    };
-    std::fs::create_dir_all(folder).map_err(failure)?;
+pub(super) fn write(capture: &Capture, folder: &Folder) -> io::Result<()> {
     let mut directions: Vec<&Finding> = Vec::new();
     for finding in &capture.report.findings {
         let known = |f: &&Finding| (f.connection, f.sender) == (finding.connection, finding.sender);
@@ -28,7 +23,7 @@ pub(super) fn write(capture: &Capture, folder: &Path) -> Result<(), Failure> {
         .into_iter()
         .filter_map(|f| Trace::whole(capture, f))
         .collect();
-    trace::fill(capture, &mut traces).map_err(failure)?;
+    trace::fill(capture, &mut traces)?;
     for trace in &traces {
         let side = trace.sender_side();
         let name = format!(
@@ -36,7 +31,7 @@ pub(super) fn write(capture: &Capture, folder: &Path) -> Result<(), Failure> {
             trace.finding.connection,
             side.other()
         );
-        std::fs::write(folder.join(name), graph(capture, trace)).map_err(failure)?;
+        folder.write(&name, graph(capture, trace).as_bytes())?;
     }
     Ok(())
 }
