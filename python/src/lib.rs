@@ -141,6 +141,8 @@ fn listened_to(
     loop {
         match waited(PATIENCE) {
             Ok(Ok(rows)) => {
+                // Work that is done before anybody looked has come somewhere, too.
+                heard.report(py, progress.as_ref())?;
                 // Each table's rows are let go before the next one's become Arrow data.
                 let named = rows.into_iter().map(|rows| (rows.table().name, Table::of(&rows)));
                 return Ok((named.collect(), heard.remarks()));
