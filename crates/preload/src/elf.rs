@@ -62,11 +62,13 @@ impl File {
         let Some(linker) = of(libc::PT_INTERP) else {
             return Program::Static;
         };
-        let mut name = [0; 64];
-        let wanted = (linker.length as usize).saturating_sub(1).min(name.len());
-        if self.read(linker.offset, &mut name[..wanted]).is_some()
-            && !name[..wanted].ends_with(b"/ld-linux-x86-64.so.2")
-        {
+        // The end of its path, which may be long, less the NUL.
+        let mut name = [0; LINKER.len()];
+        let end = linker.offset.saturating_add(linker.length);
+        let start = end
+            .saturating_sub(LINKER.len() as u64 + 1)
+            .max(linker.offset);
+        if self.read(start, &mut name).is_some() && name != *LINKER {
             return Program::OtherLinker;
         }
         let loaded = || segments().filter(|segment| segment.kind == u64::from(libc::PT_LOAD));
@@ -164,6 +166,8 @@ fn number(bytes: &[u8], at: usize, len: usize) -> u64 {
     octets.fold(0, |sum, octet| sum << 8 | u64::from(*octet))
 }
 
+/// The C library's dynamic linker, wherever it is installed.
+const LINKER: &[u8; 21] = b"/ld-linux-x86-64.so.2";
 /// What AddressSanitizer's and its kin's libraries are called, and a symbol of each.
 const MARKS: [&[u8]; 6] = [
     b"libasan.so",
@@ -189,6 +193,38 @@ mod tests {
         assert_eq!(program(c"/proc/self/exe"), Program::Loadable);
         assert_eq!(program(c"/proc/self/status"), Program::Loadable);
         assert_eq!(program(c"/nowhere"), Program::Loadable);
+    }
+
+    /// A program of one header, which names this dynamic linker.
+    fn naming(linker: &CStr) -> Program {
+        let name = linker.to_bytes_with_nul();
+        let mut program = vec![0; 64 + 56];
+        program[..5].copy_from_slice(b"\x7fELF\x02");
+        program[32] = 64; // e_phoff
+        program[56] = 1; // e_phnum
+        program[64] = libc::PT_INTERP as u8;
+        program[64 + 8] = 120; // p_offset
+        program[64 + 32] = name.len() as u8; // p_filesz
+        program.extend(name);
+        program.resize(256, 0);
+        // SAFETY: a name, a buffer and its length; the descriptor is our own.
+        unsafe {
+            let fd = libc::memfd_create(c"program".as_ptr(), 0);
+            assert_eq!(libc::write(fd, program.as_ptr().cast(), program.len()), 256);
+            let kind = File(fd).kind();
+            libc::close(fd);
+            kind
+        }
+    }
+
+    #[test]
+    fn the_dynamic_linker_is_known_by_its_name_wherever_it_is() {
+        assert_eq!(naming(c"/lib64/ld-linux-x86-64.so.2"), Program::Loadable);
+        let far =
+            c"/nix/store/0123456789abcdfghijklmnpqrsvwxyz-glibc-2.40-66/lib/ld-linux-x86-64.so.2";
+        assert_eq!(naming(far), Program::Loadable);
+        assert_eq!(naming(c"/lib/ld-musl-x86_64.so.1"), Program::OtherLinker);
+        assert_eq!(naming(c"/ld.so"), Program::OtherLinker);
     }
 
     #[test]

@@ -16,8 +16,9 @@ pub(crate) struct Passed {
     given: *const *const c_char,
     /// The same less the library; null as long as nothing has to be taken out.
     entries: [*const c_char; ENTRIES],
-    /// `LD_PRELOAD` with what others preload.
+    /// `LD_PRELOAD` with what others preload, and where it belongs among the entries.
     list: [u8; LIST],
+    listed_at: Option<usize>,
 }
 
 impl Passed {
@@ -35,6 +36,7 @@ impl Passed {
             given,
             entries: [std::ptr::null(); ENTRIES],
             list: [0; LIST],
+            listed_at: None,
         };
         if orders::orders().is_none() || name.is_null() {
             return passed;
@@ -56,12 +58,16 @@ impl Passed {
     }
 
     /// The environment to execute it with.
-    pub(crate) fn environment(&self) -> *const *const c_char {
-        if self.entries[0].is_null() {
-            self.given
-        } else {
-            self.entries.as_ptr()
+    ///
+    /// It leads into `self`, which must stay where it is as long as this is used.
+    pub(crate) fn environment(&mut self) -> *const *const c_char {
+        if !self.is_changed() {
+            return self.given;
         }
+        if let Some(at) = self.listed_at {
+            self.entries[at] = self.list.as_ptr().cast();
+        }
+        self.entries.as_ptr()
     }
 
     /// Whether it is another than the program's own.
@@ -81,14 +87,13 @@ impl Passed {
                     break;
                 }
                 let bytes = CStr::from_ptr(entry).to_bytes();
-                let entry = match bytes.strip_prefix(PRELOAD) {
-                    Some(list) => match self.others(list, library) {
+                if let Some(list) = bytes.strip_prefix(PRELOAD) {
+                    match self.others(list, library) {
                         Others::None => continue,
-                        Others::Some => self.list.as_ptr().cast(),
-                        Others::TooMany => entry,
-                    },
-                    None => entry,
-                };
+                        Others::Some => self.listed_at = Some(kept),
+                        Others::TooMany => {}
+                    }
+                }
                 // The last place stays null.
                 if kept == ENTRIES - 1 {
                     self.entries = [std::ptr::null(); ENTRIES];
@@ -244,3 +249,49 @@ const PRELOAD: &[u8] = b"LD_PRELOAD=";
 /// Of larger environments nothing is taken out.
 const ENTRIES: usize = 512;
 const LIST: usize = 1024;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What is made of an environment without the library at `/lib/libtinygram.so`, after it was moved.
+    fn without_the_library(given: &[&CStr]) -> Vec<String> {
+        let mut list: Vec<_> = given.iter().map(|entry| entry.as_ptr()).collect();
+        list.push(std::ptr::null());
+        let mut passed = Passed {
+            given: list.as_ptr(),
+            entries: [std::ptr::null(); ENTRIES],
+            list: [0; LIST],
+            listed_at: None,
+        };
+        // SAFETY: a null-terminated list of C strings.
+        unsafe { passed.take_out(b"/lib/libtinygram.so") };
+        let mut moved = Box::new(passed);
+        let environment = moved.environment();
+        // SAFETY: the same, and it leads into what stands still now.
+        let entries = (0..).map_while(|nth| unsafe {
+            let entry = *environment.add(nth);
+            (!entry.is_null()).then(|| CStr::from_ptr(entry).to_string_lossy().into_owned())
+        });
+        entries.collect()
+    }
+
+    #[test]
+    fn what_others_preload_stays() {
+        let given = [
+            c"A=1",
+            c"LD_PRELOAD=one.so:/lib/libtinygram.so two.so",
+            c"B=2",
+        ];
+        let left = ["A=1", "LD_PRELOAD=one.so:two.so", "B=2"];
+        assert_eq!(without_the_library(&given), left);
+        let given = [c"LD_PRELOAD=/lib/libtinygram.so:one.so", c"B=2"];
+        assert_eq!(without_the_library(&given), ["LD_PRELOAD=one.so", "B=2"]);
+    }
+
+    #[test]
+    fn the_variable_goes_where_nobody_else_preloads() {
+        let given = [c"A=1", c"LD_PRELOAD=/lib/libtinygram.so", c"B=2"];
+        assert_eq!(without_the_library(&given), ["A=1", "B=2"]);
+    }
+}

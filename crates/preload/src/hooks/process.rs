@@ -57,7 +57,7 @@ interpose! {
     ) -> c_int {
         before_spawn();
         unsafe {
-            let passed = Passed::on(path, environment.cast(), Search::No);
+            let mut passed = Passed::on(path, environment.cast(), Search::No);
             posix_spawn::next(child, path, actions, attributes, arguments, passed.environment().cast())
         }
     }
@@ -68,7 +68,7 @@ interpose! {
     ) -> c_int {
         before_spawn();
         unsafe {
-            let passed = Passed::on(file, environment.cast(), Search::Path);
+            let mut passed = Passed::on(file, environment.cast(), Search::Path);
             posix_spawnp::next(child, file, actions, attributes, arguments, passed.environment().cast())
         }
     }
@@ -78,7 +78,7 @@ interpose! {
     ) -> c_int {
         before_exec();
         unsafe {
-            let passed = Passed::on(path, environment, Search::No);
+            let mut passed = Passed::on(path, environment, Search::No);
             execve::next(path, arguments, passed.environment())
         }
     }
@@ -86,7 +86,7 @@ interpose! {
     fn execv(path: *const c_char, arguments: *const *const c_char) -> c_int {
         before_exec();
         unsafe {
-            let passed = Passed::on(path, environ, Search::No);
+            let mut passed = Passed::on(path, environ, Search::No);
             match passed.is_changed() {
                 true => execve::next(path, arguments, passed.environment()),
                 false => execv::next(path, arguments),
@@ -97,7 +97,7 @@ interpose! {
     fn execvp(file: *const c_char, arguments: *const *const c_char) -> c_int {
         before_exec();
         unsafe {
-            let passed = Passed::on(file, environ, Search::Path);
+            let mut passed = Passed::on(file, environ, Search::Path);
             match passed.is_changed() {
                 true => execvpe::next(file, arguments, passed.environment()),
                 false => execvp::next(file, arguments),
@@ -110,7 +110,7 @@ interpose! {
     ) -> c_int {
         before_exec();
         unsafe {
-            let passed = Passed::on(file, environment, Search::Path);
+            let mut passed = Passed::on(file, environment, Search::Path);
             execvpe::next(file, arguments, passed.environment())
         }
     }
