@@ -46,8 +46,9 @@ pub(crate) fn origin() -> String {
     let epoch = std::env::var("SOURCE_DATE_EPOCH").ok();
     let told = epoch.and_then(|seconds| jiff::Timestamp::from_second(seconds.parse().ok()?).ok());
     let day = told.unwrap_or_else(jiff::Timestamp::now).strftime("%F");
-    let words = std::env::args().skip(1);
+    let words = std::env::args_os().skip(1);
     let words: Vec<_> = words
+        .map(|word| word.to_string_lossy().into_owned())
         .map(|word| match word.contains([' ', '\'', '"', '$']) {
             true => format!("{word:?}"),
             false => word,

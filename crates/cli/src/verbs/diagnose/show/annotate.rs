@@ -17,13 +17,13 @@ use crate::interrupt;
 
 /// Writes the files of the capture one behind the other, as sections of one file.
 pub(super) fn write(capture: &Capture, path: &Path, out: Destination) -> Result<(), Failure> {
-    // Why the copy ended, where it was not for what it is written to.
+    // The copy's own failure, which has more to say than an error of writing.
     let mut ended = None;
     let written = interrupt::shielded(|| {
         out.fill(|into| {
             copy(capture, path, into).map_err(|failure| {
                 ended = Some(failure);
-                io::ErrorKind::Interrupted.into()
+                io::ErrorKind::Other.into()
             })
         })
     });
