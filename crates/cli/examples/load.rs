@@ -1,4 +1,4 @@
-//! A closed-loop load for any request-and-answer protocol over TCP, for scripts/run-table.
+//! A closed-loop load for any request-and-answer protocol over TCP, for lab/run-table.
 //!
 //! Reads one JSON document ([`Order`]) from standard input: several servers, and in which order
 //! they are loaded, one round at a time, over connections that stand throughout. So rounds can be
