@@ -17,36 +17,42 @@ pub(super) fn tell(
     whole: u64,
     sample: impl Fn(&Plan) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
-    if let Some(takes) = estimated(plan, backends, whole, sample)?.filter(|it| *it >= LONG) {
+    let timed = |thin: &Plan, share| {
+        #[allow(clippy::disallowed_methods)] // how long the machine takes is about the real world
+        let began = Instant::now();
+        patiently(share, || sample(thin))?;
+        Ok(began.elapsed())
+    };
+    if let Some(takes) = estimated(plan, backends, whole, timed)?.filter(|it| *it >= LONG) {
         terminal::remark(&format!("tinygram: measuring takes about {}", words(takes)));
     }
     Ok(())
 }
 
-/// Returns nothing where the whole is not much more than a sample.
+/// Returns nothing where the whole is not much more than a sample. `timed` gives the time that a sample takes, of
+/// which the whole is so many times as much.
 fn estimated(
     plan: &Plan,
     backends: usize,
     whole: u64,
-    sample: impl Fn(&Plan) -> Result<(), Failure>,
+    timed: impl Fn(&Plan, f64) -> Result<Duration, Failure>,
 ) -> Result<Option<Duration>, Failure> {
+    let mut takes = None;
     for each in THINNER {
         let thin = plan.thinned(each);
         let effort = thin.effort() * backends as u64;
         if effort * WORTH_IT > whole {
-            return Ok(None);
+            break;
         }
-        #[allow(clippy::disallowed_methods)] // how long the machine takes is about the real world
-        let began = Instant::now();
         let share = whole as f64 / effort as f64;
-        patiently(share, || sample(&thin))?;
-        let took = began.elapsed();
+        let took = timed(&thin, share)?;
+        takes = Some(took.mul_f64(share));
         // The first of everything is slower than what follows: a short sample says too much.
         if took >= TELLING {
-            return Ok(Some(took.mul_f64(share)));
+            break;
         }
     }
-    Ok(None)
+    Ok(takes)
 }
 
 /// Says, where a sample takes long itself, what the whole will take at the least.
@@ -89,29 +95,34 @@ const WORTH_IT: u64 = 20;
 mod tests {
     use super::*;
 
-    #[test]
-    fn an_estimate_is_the_samples_time_by_its_share() {
-        let plan = Plan {
+    fn plan() -> Plan {
+        Plan {
             repetitions: 10,
             ..Plan::default()
+        }
+    }
+
+    #[test]
+    fn an_estimate_is_the_samples_time_by_its_share() {
+        for ms_a_transfer in [1, 50] {
+            let each = Duration::from_millis(ms_a_transfer);
+            let timed = |thin: &Plan, _| Ok(each * thin.effort() as u32);
+            let takes = estimated(&plan(), 1, plan().effort(), timed).unwrap();
+            let exact = each.mul_f64(plan().effort() as f64);
+            assert_eq!(takes.unwrap().as_millis(), exact.as_millis());
+        }
+    }
+
+    #[test]
+    fn a_sample_grows_until_it_tells_enough() {
+        let sizes = std::cell::RefCell::new(Vec::new());
+        let timed = |thin: &Plan, _| {
+            sizes.borrow_mut().push(thin.effort());
+            Ok(Duration::from_millis(thin.effort()))
         };
-        // Half a millisecond a transfer.
-        let sample = |thin: &Plan| {
-            std::thread::sleep(Duration::from_micros(500) * thin.effort() as u32);
-            Ok(())
-        };
-        let takes = estimated(&plan, 1, plan.effort(), sample).unwrap();
-        assert!(
-            takes.is_none(),
-            "a run of ten seconds is not sampled long enough: {takes:?}"
-        );
-        let slow = |thin: &Plan| {
-            std::thread::sleep(Duration::from_millis(50) * thin.effort() as u32);
-            Ok(())
-        };
-        let takes = estimated(&plan, 1, plan.effort(), slow).unwrap().unwrap();
-        let exact = 0.05 * plan.effort() as f64;
-        assert!((takes.as_secs_f64() / exact - 1.0).abs() < 0.2, "{takes:?}");
+        estimated(&plan(), 2, plan().effort() * 2, timed).unwrap();
+        // Two policies, and of a thousand lengths 3, 11, 33, 91: by then a sample takes 182 ms.
+        assert_eq!(sizes.into_inner(), [6, 22, 66, 182]);
     }
 
     #[test]
@@ -120,8 +131,8 @@ mod tests {
             lengths: tinygram_naglemark::Lengths::fixed(100, 10),
             ..Plan::default()
         };
-        let takes = estimated(&plan, 1, plan.effort(), |_| panic!("it is sampled")).unwrap();
-        assert_eq!(takes, None);
+        let timed = |_: &Plan, _| panic!("it is sampled");
+        assert_eq!(estimated(&plan, 1, plan.effort(), timed).unwrap(), None);
     }
 
     #[test]
