@@ -50,3 +50,44 @@ fn parsed(typed: impl IntoIterator<Item = OsString>) -> Result<Cli, clap::Error>
     let matches = help::grouped(Cli::command()).try_get_matches_from(typed)?;
     Cli::from_arg_matches(&matches)
 }
+
+/// The examples in the crates' READMEs, tested in one program.
+#[cfg(doctest)]
+pub mod readmes {
+    #[doc = include_str!("../../coalesce/README.md")]
+    pub struct Coalesce;
+    #[doc = include_str!("../../diagnose/README.md")]
+    pub struct Diagnose;
+    #[doc = include_str!("../../engine/README.md")]
+    pub struct Engine;
+    #[doc = include_str!("../../link/README.md")]
+    pub struct Link;
+    #[doc = include_str!("../../naglemark-live/README.md")]
+    pub struct NaglemarkLive;
+    #[doc = include_str!("../../naglemark/README.md")]
+    pub struct Naglemark;
+    #[doc = include_str!("../../packetdrill/README.md")]
+    pub struct Packetdrill;
+    #[doc = include_str!("../../papers/README.md")]
+    pub struct Papers;
+    #[doc = include_str!("../../preload/README.md")]
+    pub struct Preload;
+    #[doc = include_str!("../../report/README.md")]
+    pub struct Report;
+    #[doc = include_str!("../../sim/README.md")]
+    pub struct Sim;
+    #[doc = include_str!("../../stack/README.md")]
+    pub struct Stack;
+    #[doc = include_str!("../../tables/README.md")]
+    pub struct Tables;
+    #[doc = include_str!("../../tcp/README.md")]
+    pub struct Tcp;
+    #[doc = include_str!("../../watch/README.md")]
+    pub struct Watch;
+    #[doc = include_str!("../../weblog/README.md")]
+    pub struct Weblog;
+    #[doc = include_str!("../../wire/README.md")]
+    pub struct Wire;
+    #[doc = include_str!("../README.md")]
+    pub struct Program;
+}
