@@ -6,6 +6,7 @@ use std::net::SocketAddr;
 
 use serde::Serialize;
 
+use super::order::Figures;
 use super::verdict::{self, Verdict};
 use super::{diag, live};
 use crate::covered::State;
@@ -22,6 +23,13 @@ pub(crate) struct Connection {
     pub(crate) options: Option<Options>,
     pub(crate) counts: Counts,
     pub(crate) verdict: Option<Verdict>,
+}
+
+impl Connection {
+    /// Returns what the library shows in the first of its processes that `tinygram run` covers.
+    pub(super) fn covered(&self) -> Option<&State> {
+        self.owners.iter().find_map(|owner| owner.covered.as_ref())
+    }
 }
 
 /// A process with the connection open.
@@ -76,10 +84,18 @@ pub(crate) struct Counts {
 }
 
 impl Counts {
-    /// Payload per data segment; nothing where none was sent.
+    /// Returns the payload per data segment; nothing where none was sent.
     pub(crate) fn bytes_per_segment(&self) -> Option<f64> {
-        (self.data_segments_sent > 0)
-            .then(|| self.bytes_sent as f64 / f64::from(self.data_segments_sent))
+        self.figures().bytes_per_segment()
+    }
+
+    /// Returns what connections are sorted by.
+    pub(super) fn figures(&self) -> Figures {
+        Figures {
+            segments: self.data_segments_sent.into(),
+            bytes: self.bytes_sent,
+            rtt_us: self.rtt_us.into(),
+        }
     }
 }
 
