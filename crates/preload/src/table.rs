@@ -176,7 +176,7 @@ impl Holding {
         if trace != 0
             && let Some(traces) = orders::orders().and_then(|orders| orders.traces)
         {
-            traces.drop(trace);
+            traces.forget(trace);
         }
     }
 

@@ -159,7 +159,7 @@ impl Traces {
     }
 
     /// The write that left this trace did not wait after all, or nobody will know.
-    pub(crate) fn drop(&self, trace: u32) {
+    pub(crate) fn forget(&self, trace: u32) {
         if let Some(slot) = self.slot(trace) {
             slot.state.store(FREE, Release);
         }
@@ -346,7 +346,7 @@ mod tests {
         let traces = traces();
         let taken: Vec<_> = (0..SLOTS).map(|_| traces.take(1)).collect();
         assert_eq!((traces.take(1), traces.missed.load(Relaxed)), (0, 1));
-        traces.drop(taken[3]);
+        traces.forget(taken[3]);
         assert_eq!(traces.take(1), taken[3]);
         traces.forget_processes(|pid| pid == std::process::id());
         assert_eq!(traces.missed.load(Relaxed), 1 + SLOTS as u64);
