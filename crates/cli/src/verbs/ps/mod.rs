@@ -11,6 +11,8 @@ mod verdict;
 use std::io::{IsTerminal, Write};
 use std::time::{Duration, Instant};
 
+use serde::Serialize;
+
 use crate::exit::{Done, Failure};
 use order::Sort;
 
@@ -62,6 +64,9 @@ pub(crate) fn run(args: &Args) -> Result<Done, Failure> {
         let found = !table.connections.is_empty();
         choose(args, &mut table);
         show(args, watch, target.as_ref(), &table)?;
+        for line in show::remarks(&table, target.as_ref(), found) {
+            eprintln!("tinygram ps: {line}");
+        }
         let Some(interval) = watch else {
             // As grep does: 1 where nothing matches what was asked for.
             return Ok(if target.is_some() && !found {
@@ -120,16 +125,18 @@ fn show(
     target: Option<&connection::Target>,
     table: &connection::Table,
 ) -> Result<(), Failure> {
-    let document = || {
-        let target = target.map(ToString::to_string);
-        match args.summary {
-            true => summary::json(&summary(args, table), table, target.as_deref()),
-            false => show::json(table, target.as_deref()),
-        }
-    };
     let shown = match (args.json, watch) {
-        (true, None) => format!("{:#}\n", document()),
-        (true, Some(_)) => format!("{}\n", document()),
+        (true, watch) => {
+            let target = target.map(ToString::to_string);
+            let target = target.as_deref();
+            match args.summary {
+                true => {
+                    let processes = summary(args, table);
+                    json(&summary::Document::of(&processes, table, target), watch)
+                }
+                false => json(&show::Document::of(table, target), watch),
+            }
+        }
         (false, watch) => {
             // Only a terminal is cleared; a file keeps what it was given.
             let clear = watch.is_some() && std::io::stdout().is_terminal();
@@ -146,10 +153,16 @@ fn show(
     };
     super::print(shown.as_bytes())?;
     let _ = std::io::stdout().flush();
-    for line in show::remarks(table, target, args.trouble) {
-        eprintln!("tinygram ps: {line}");
-    }
     Ok(())
+}
+
+/// Returns a document on as many lines as it takes, or on one where more follow.
+fn json(document: &impl Serialize, watch: Option<Duration>) -> String {
+    let text = match watch {
+        None => serde_json::to_string_pretty(document),
+        Some(_) => serde_json::to_string(document),
+    };
+    text.expect("plain data") + "\n"
 }
 
 /// Returns the processes that are to be shown, in the order in which they are to be.

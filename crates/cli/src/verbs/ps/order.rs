@@ -2,7 +2,7 @@
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum Sort {
-    /// By process and addresses
+    /// By process and addresses; of processes (--summary) those with the most connections first
     Process,
     /// Most data segments sent first
     Segments,

@@ -1,27 +1,31 @@
 //! The table of connections as text and as JSON.
 
+use std::collections::BTreeSet;
 use std::fmt::Write;
+
+use serde::Serialize;
 
 use super::connection::{Connection, Owner, Table, Target};
 use crate::covered::State;
 
-/// Returns the versioned document.
-pub(crate) fn json(table: &Table, target: Option<&str>) -> serde_json::Value {
-    let connections: Vec<_> = table
-        .connections
-        .iter()
-        .map(|connection| {
-            let mut value = serde_json::to_value(connection).expect("plain data");
-            value["counts"]["bytes_per_segment"] = connection.counts.bytes_per_segment().into();
-            value
-        })
-        .collect();
-    serde_json::json!({
-        "schema": "tinygram.ps/1",
-        "target": target,
-        "processes_not_readable": table.hidden_processes,
-        "connections": connections,
-    })
+/// The versioned document.
+#[derive(Serialize)]
+pub(super) struct Document<'a> {
+    schema: &'static str,
+    target: Option<&'a str>,
+    processes_not_readable: &'a BTreeSet<i32>,
+    connections: &'a [Connection],
+}
+
+impl<'a> Document<'a> {
+    pub(super) fn of(table: &'a Table, target: Option<&'a str>) -> Self {
+        Self {
+            schema: "tinygram.ps/1",
+            target,
+            processes_not_readable: &table.hidden_processes,
+            connections: &table.connections,
+        }
+    }
 }
 
 /// Returns a line per connection, and one beneath it where it looks like trouble.
@@ -47,9 +51,9 @@ pub(crate) fn text(table: &Table) -> String {
 }
 
 /// Returns what the reader should know besides, for standard error.
-pub(crate) fn remarks(table: &Table, target: Option<&Target>, trouble: bool) -> Vec<String> {
+pub(crate) fn remarks(table: &Table, target: Option<&Target>, found: bool) -> Vec<String> {
     let mut lines = Vec::new();
-    if table.connections.is_empty() && trouble {
+    if table.connections.is_empty() && found {
         lines.push("no connection looks like trouble".to_owned());
     } else if table.connections.is_empty() {
         lines.push(match target {

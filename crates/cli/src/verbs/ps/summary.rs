@@ -1,6 +1,6 @@
 //! A line for each process: what its connections come to, and whether it is covered.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
 use serde::Serialize;
@@ -135,16 +135,22 @@ const HEADINGS: [&str; 9] = [
 /// The columns that stand left; numbers stand right.
 const WORDS: [usize; 3] = [1, 2, 8];
 
-/// Returns the versioned document.
-pub(super) fn json(
-    processes: &[Process],
-    table: &Table,
-    target: Option<&str>,
-) -> serde_json::Value {
-    serde_json::json!({
-        "schema": "tinygram.ps/1",
-        "target": target,
-        "processes_not_readable": table.hidden_processes,
-        "processes": processes,
-    })
+/// The versioned document.
+#[derive(Serialize)]
+pub(super) struct Document<'a> {
+    schema: &'static str,
+    target: Option<&'a str>,
+    processes_not_readable: &'a BTreeSet<i32>,
+    processes: &'a [Process],
+}
+
+impl<'a> Document<'a> {
+    pub(super) fn of(processes: &'a [Process], table: &'a Table, target: Option<&'a str>) -> Self {
+        Self {
+            schema: "tinygram.ps/1",
+            target,
+            processes_not_readable: &table.hidden_processes,
+            processes,
+        }
+    }
 }

@@ -495,7 +495,7 @@ fn written_by(counts: &Counts, stalls: u64) -> Vec<String> {
     let known: u64 = sites.iter().map(|one| one.stalls).sum();
     let unknown = stalls.saturating_sub(known);
     if unknown > 0 {
-        lines.push(format!("    {unknown} of them by what is not known"));
+        lines.push(format!("    {unknown} of them: the line is not known"));
     }
     lines
 }
