@@ -128,9 +128,62 @@ fn a_summary_has_a_line_for_each_process() {
     let mut lines = text.lines();
     assert!(lines.next().unwrap().contains("TROUBLE"));
     assert_eq!(lines.count(), 1, "{text}");
+    let document = ps(&["--summary", "--json", &port]);
+    let document: Value = serde_json::from_slice(&document.stdout).unwrap();
+    let [process] = &document["processes"].as_array().unwrap()[..] else {
+        panic!("{document:#}")
+    };
+    // Both ends, of one process.
+    assert_eq!(process["connections"], 2, "{document:#}");
     let none = ps(&["--trouble", &port]);
     assert!(none.status.success() && none.stdout.is_empty());
     assert!(String::from_utf8_lossy(&none.stderr).contains("no connection looks like trouble"));
+}
+
+/// Two connections of which one has sent more, in the order that is asked for, and no more than are.
+#[test]
+fn what_comes_first_is_what_was_asked_for() {
+    let (mut quiet, _quiet_server, quiet_port) = connection();
+    let (mut busy, mut busy_server, busy_port) = connection();
+    quiet.write_all(&[7; 1000]).unwrap();
+    for _ in 0..5 {
+        busy.write_all(&[7; 10]).unwrap();
+        busy_server.read_exact(&mut [0; 10]).unwrap();
+    }
+    let me = std::process::id().to_string();
+    let order = |key: &str| {
+        let shown = ps(&["--json", "--sort", key, &me]);
+        let document: Value = serde_json::from_slice(&shown.stdout).unwrap();
+        let connections = document["connections"].as_array().unwrap().clone();
+        let place = |port: &str| {
+            let local = format!("127.0.0.1:{port}");
+            let place = connections.iter().position(|c| c["local"] == *local);
+            place.expect("it is listed")
+        };
+        place(&busy_port) < place(&quiet_port)
+    };
+    if shown(&busy_port).is_none() {
+        return;
+    }
+    assert!(
+        order("segments") && order("small"),
+        "most segments, smallest"
+    );
+    assert!(!order("bytes"), "most bytes");
+    let first = ps(&["--sort", "segments", "--top", "1", &me]);
+    assert_eq!(String::from_utf8_lossy(&first.stdout).lines().count(), 2);
+}
+
+/// Nothing of that name is another matter than nothing that looks like trouble.
+#[test]
+fn a_target_that_is_not_there_is_named_whatever_is_asked_of_it() {
+    let missing = ps(&["--trouble", "no-such-process"]);
+    assert_eq!(missing.status.code(), Some(1));
+    let said = String::from_utf8_lossy(&missing.stderr).into_owned();
+    assert!(
+        said.contains("no TCP connection of a process named no-such-process"),
+        "{said}"
+    );
 }
 
 #[test]

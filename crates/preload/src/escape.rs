@@ -57,6 +57,31 @@ impl Passed {
         passed
     }
 
+    /// The same for the program at `path` from the folder of `descriptor`, or for the descriptor itself where the path
+    /// is empty.
+    ///
+    /// # Safety
+    /// As for [`Passed::on`].
+    pub(crate) unsafe fn on_descriptor(
+        descriptor: c_int,
+        path: *const c_char,
+        given: *const *const c_char,
+    ) -> Self {
+        let mut name = Name::default();
+        // SAFETY: as the caller says.
+        unsafe {
+            let path = if path.is_null() {
+                c""
+            } else {
+                CStr::from_ptr(path)
+            };
+            let found = name
+                .below(descriptor, path)
+                .map_or(std::ptr::null(), CStr::as_ptr);
+            Self::on(found, given, Search::No)
+        }
+    }
+
     /// The environment to execute it with.
     ///
     /// It leads into `self`, which must stay where it is as long as this is used.
@@ -211,6 +236,39 @@ impl Name {
         }
         *self.0.get_mut(end)? = 0;
         CStr::from_bytes_until_nul(&self.0).ok()
+    }
+
+    /// `path` from the folder of `descriptor`; where it is empty, what that leads to itself.
+    fn below(&mut self, descriptor: c_int, path: &CStr) -> Option<&CStr> {
+        let path = path.to_bytes();
+        if descriptor == libc::AT_FDCWD || path.starts_with(b"/") {
+            return self.of(&[path]);
+        }
+        let mut digits = [0; 10];
+        let mut rest = u32::try_from(descriptor).ok()?;
+        let mut first = digits.len();
+        while rest > 0 || first == digits.len() {
+            first -= 1;
+            digits[first] = b'0' + (rest % 10) as u8;
+            rest /= 10;
+        }
+        let folder: &[u8] = b"/proc/self/fd/";
+        if !path.is_empty() {
+            return self.of(&[folder, &digits[first..], b"/", path]);
+        }
+        // By its own name, if it still has it, for what is told of it.
+        let mut link = Self::default();
+        let link = link.of(&[folder, &digits[first..]])?;
+        let room = self.0.len() - 1;
+        // SAFETY: a C string, and as much room as is said.
+        let length =
+            unsafe { libc::readlink(link.as_ptr(), self.0.as_mut_ptr().cast::<c_char>(), room) };
+        *self.0.get_mut(usize::try_from(length).ok()?)? = 0;
+        let target = CStr::from_bytes_until_nul(&self.0).ok()?;
+        if can_be_executed(target) {
+            return CStr::from_bytes_until_nul(&self.0).ok();
+        }
+        self.of(&[folder, &digits[first..]])
     }
 
     /// The first program of this name in `PATH`, as execvp(3) looks for it.

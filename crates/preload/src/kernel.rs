@@ -86,6 +86,32 @@ pub(crate) fn futex_shared(
     unsafe { syscall()(libc::SYS_futex, word.as_ptr(), operation, value, timeout) };
 }
 
+/// Copies this process's own memory from `address` on, as much as `into` has room for; how much was there. What
+/// is not there is no fault.
+pub(crate) fn own_memory(address: u64, into: &mut [u8]) -> usize {
+    let local = libc::iovec {
+        iov_base: into.as_mut_ptr().cast(),
+        iov_len: into.len(),
+    };
+    let own = libc::iovec {
+        iov_base: address as *mut c_void,
+        iov_len: into.len(),
+    };
+    // SAFETY: only `into` is written to. `errno` is the caller's affair.
+    let copied = unsafe {
+        syscall()(
+            libc::SYS_process_vm_readv,
+            libc::getpid(),
+            &raw const local,
+            1_usize,
+            &raw const own,
+            1_usize,
+            0_usize,
+        )
+    };
+    usize::try_from(copied).unwrap_or(0)
+}
+
 /// A system call the C library has no function for, of plain integers; -1 and `errno` if it failed.
 pub(crate) fn call(number: c_long, [first, second, third]: [c_long; 3]) -> c_long {
     // SAFETY: for calls whose arguments are no addresses.

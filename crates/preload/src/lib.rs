@@ -19,6 +19,7 @@
 
 pub mod live;
 pub mod page;
+pub mod traces;
 
 pub mod settings;
 

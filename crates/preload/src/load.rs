@@ -7,7 +7,9 @@ use libc::{c_char, c_int};
 use crate::hooks::process::{self, before_end};
 use crate::page::Page;
 use crate::settings::{Settings, VARIABLE};
+use crate::traces::{SUFFIX, Traces};
 use crate::{keeper, kernel, orders};
+use tinygram_coalesce::Policy;
 
 #[cfg_attr(interpose, used)]
 #[cfg_attr(interpose, unsafe(link_section = ".init_array"))]
@@ -24,7 +26,12 @@ extern "C" fn load(_: c_int, _: *const *const c_char, environment: *const *const
         return;
     };
     if let Some(settings) = text.to_str().ok().and_then(Settings::decode) {
-        keeper::begin(&settings, settings.stats.and_then(map_page));
+        let page = settings.stats.and_then(map_page);
+        let observes = settings.rules.policy == Policy::Observe;
+        // SAFETY: traces of any content are valid.
+        let traces = || unsafe { map::<Traces>(settings.stats?, SUFFIX) };
+        let traces = page.filter(|_| observes).and_then(|_| traces());
+        keeper::begin(&settings, page, traces);
     }
 }
 
@@ -69,29 +76,46 @@ unsafe fn variable(environment: *const *const c_char) -> Option<&'static CStr> {
 
 /// Maps the statistics file; nothing if this process may not, or is shut in where it is not.
 fn map_page(path: &str) -> Option<&'static Page> {
-    let mut name = [0_u8; libc::PATH_MAX as usize];
-    name.get_mut(..path.len())?.copy_from_slice(path.as_bytes());
-    // SAFETY: the name ends in NUL, as the array is longer; the file is as long as a page, and a
-    // page of any content is valid.
+    // SAFETY: a page of any content is valid.
+    let page = unsafe { map::<Page>(path, "")? };
+    page.processes
+        .fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+    // SAFETY: no argument, cannot fail; the handler outlives the program.
     unsafe {
+        page.enlist(libc::getpid() as u32);
+        on_exit(last, std::ptr::null_mut());
+    }
+    Some(page)
+}
+
+/// Maps the file whose name is `path` with `suffix`.
+///
+/// # Safety
+/// The file is as long as a `T`, of which any content is valid.
+unsafe fn map<T>(path: &str, suffix: &str) -> Option<&'static T> {
+    let mut name = [0_u8; libc::PATH_MAX as usize];
+    let end = path.len() + suffix.len();
+    name.get_mut(..path.len())?.copy_from_slice(path.as_bytes());
+    name.get_mut(path.len()..end)?
+        .copy_from_slice(suffix.as_bytes());
+    // SAFETY: the name ends in NUL, as the array is longer.
+    unsafe {
+        if name.last() != Some(&0) {
+            return None;
+        }
         let fd = libc::open(name.as_ptr().cast(), libc::O_RDWR | libc::O_CLOEXEC);
-        if fd < 0 || name.last() != Some(&0) {
+        if fd < 0 {
             return None;
         }
         let shared = libc::mmap(
             std::ptr::null_mut(),
-            size_of::<Page>(),
+            size_of::<T>(),
             libc::PROT_READ | libc::PROT_WRITE,
             libc::MAP_SHARED,
             fd,
             0,
         );
         kernel::close(fd);
-        let page = (shared != libc::MAP_FAILED).then(|| &*shared.cast::<Page>())?;
-        page.processes
-            .fetch_add(1, std::sync::atomic::Ordering::Relaxed);
-        page.enlist(libc::getpid() as u32);
-        on_exit(last, std::ptr::null_mut());
-        Some(page)
+        (shared != libc::MAP_FAILED).then(|| &*shared.cast::<T>())
     }
 }

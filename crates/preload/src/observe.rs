@@ -65,8 +65,12 @@ fn settle(orders: &Orders, fd: c_int, identity: Identity, holding: &Holding, sin
     };
     holding.stalled_ns.store(0, Relaxed);
     let waited_ns = waited_ns(flight, since_ns);
-    if waited_ns >= LEAST_STALL_NS {
-        ledger::stalled(orders, identity, waited_ns);
+    if waited_ns < LEAST_STALL_NS {
+        return holding.forget_trace();
+    }
+    ledger::stalled(orders, identity, waited_ns);
+    if let Some(traces) = orders.traces {
+        traces.ready(holding.trace.swap(0, Relaxed), waited_ns);
     }
 }
 
@@ -83,8 +87,13 @@ pub(crate) fn after_write(fd: c_int) {
         && holding.stalled_ns.load(Relaxed) == 0
         && errno::kept(|| waits(fd))
     {
+        let thread = thread::this().number();
         holding.awaited.store(FRESH, Relaxed);
-        holding.writer.store(thread::this().number(), Relaxed);
+        holding.writer.store(thread, Relaxed);
+        if let Some(traces) = orders.traces {
+            let trace = errno::kept(|| traces.take(thread));
+            holding.trace.store(trace, Relaxed);
+        }
         holding.stalled_ns.store(clock::now_ns(), SeqCst);
         IS_CURIOUS.store(true, SeqCst);
     }

@@ -5,12 +5,15 @@ use std::sync::OnceLock;
 use crate::live::LIVE;
 use crate::page::Page;
 use crate::settings::{MAX_ONLY, Only};
+use crate::traces::Traces;
 use tinygram_coalesce::{Policy, Rules};
 
 /// What this process was told, for good.
 pub(crate) struct Orders {
     pub(crate) only: [Option<Only>; MAX_ONLY],
     pub(crate) page: Option<&'static Page>,
+    /// Under `observe`: where writes that wait leave a trace.
+    pub(crate) traces: Option<&'static Traces>,
 }
 
 impl Orders {

@@ -14,6 +14,7 @@ use std::sync::atomic::{
 
 use libc::c_int;
 
+use crate::orders;
 use tinygram_coalesce::Habit;
 
 /// What a descriptor is: bits over a kind. Copied whole, compared never.
@@ -146,6 +147,8 @@ pub(crate) struct Holding {
     pub(crate) owner: AtomicU32,
     /// Under `observe`: the thread that made the write that waits.
     pub(crate) writer: AtomicU32,
+    /// Under `observe`: the trace that the write left, see [`crate::traces`]; 0 if none.
+    pub(crate) trace: AtomicU32,
 }
 
 impl Holding {
@@ -164,6 +167,17 @@ impl Holding {
             .since_ns
             .compare_exchange(since_ns, since_ns + 1, SeqCst, Relaxed);
         changed.is_ok()
+    }
+
+    /// The write that left a trace did not wait, or nobody will know how long.
+    #[inline(always)]
+    pub(crate) fn forget_trace(&self) {
+        let trace = self.trace.swap(0, Relaxed);
+        if trace != 0
+            && let Some(traces) = orders::orders().and_then(|orders| orders.traces)
+        {
+            traces.forget(trace);
+        }
     }
 
     /// Takes off this mark and no other; says whether it was there.
@@ -355,6 +369,7 @@ pub(crate) fn forget(fd: c_int) {
         holding.interval.store(0, Relaxed);
         holding.stalled_ns.store(0, Relaxed);
         holding.awaited.store(0, Relaxed);
+        holding.forget_trace();
     }
 }
 
@@ -493,6 +508,7 @@ mod tests {
             segments_before: AtomicU32::new(0),
             owner: AtomicU32::new(0),
             writer: AtomicU32::new(0),
+            trace: AtomicU32::new(0),
         };
         holding.mark(1000);
         let met = holding.since_ns.load(Relaxed);

@@ -64,6 +64,12 @@ struct Seen {
 }
 
 fn main() {
+    // Without one of its connections a round never ends.
+    let say = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |why| {
+        say(why);
+        std::process::exit(101);
+    }));
     let order: Order = serde_json::from_reader(std::io::stdin()).expect("an order, see above");
     let warm_up = Duration::from_secs_f64(order.warm_up_seconds);
     let round = Duration::from_secs_f64(order.round_seconds);

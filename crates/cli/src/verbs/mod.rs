@@ -39,7 +39,8 @@ pub(crate) enum Verb {
     /// of several writes and the program is busy, or makes eight of them and more: fewer segments, and
     /// less CPU. It adds nothing, and costs next to nothing, where each answer is one write, in bulk
     /// transfer, and where a quiet program writes headers and body apart (--eager holds there as well).
-    /// What a program would gain is told by --policy observe --stats, which changes nothing.
+    /// What a program would gain is told by --policy observe --stats, which changes nothing; with the line of
+    /// the program that makes the writes that wait, where the program tells it.
     Run(run::Args),
     /// Show every TCP connection with its process and its live options
     Ps(ps::Args),

@@ -10,6 +10,8 @@ mod life;
 mod programs;
 mod reach;
 mod sink;
+mod sites;
+mod starts;
 
 use std::process::Command;
 use std::time::Duration;

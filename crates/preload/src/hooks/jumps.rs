@@ -52,9 +52,6 @@ jump! {
     /// Its child runs on its parent's stack until it executes: there must be no frame of ours.
     fn vfork => before_vfork;
     fn clone => before_clone;
-    fn execl => before_execl;
-    fn execlp => before_execlp;
-    fn execle => before_execle;
 }
 
 extern "C" fn before_syscall(
@@ -127,23 +124,5 @@ extern "C" fn before_vfork() -> usize {
 extern "C" fn before_clone() -> usize {
     static SYMBOL: Symbol = Symbol::new(c"clone", None);
     before_fork();
-    SYMBOL.address() as usize
-}
-
-extern "C" fn before_execl() -> usize {
-    static SYMBOL: Symbol = Symbol::new(c"execl", None);
-    before_exec();
-    SYMBOL.address() as usize
-}
-
-extern "C" fn before_execlp() -> usize {
-    static SYMBOL: Symbol = Symbol::new(c"execlp", None);
-    before_exec();
-    SYMBOL.address() as usize
-}
-
-extern "C" fn before_execle() -> usize {
-    static SYMBOL: Symbol = Symbol::new(c"execle", None);
-    before_exec();
     SYMBOL.address() as usize
 }

@@ -3,6 +3,7 @@
 
 pub(crate) mod descriptors;
 pub(crate) mod jumps;
+pub(crate) mod listed;
 pub(crate) mod options;
 pub(crate) mod process;
 pub(crate) mod read;

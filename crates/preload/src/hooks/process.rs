@@ -119,7 +119,10 @@ interpose! {
         fd: c_int, arguments: *const *const c_char, environment: *const *const c_char,
     ) -> c_int {
         before_exec();
-        unsafe { fexecve::next(fd, arguments, environment) }
+        unsafe {
+            let mut passed = Passed::on_descriptor(fd, c"".as_ptr(), environment);
+            fexecve::next(fd, arguments, passed.environment())
+        }
     }
 
     fn execveat(
@@ -128,7 +131,10 @@ interpose! {
         flags: c_int,
     ) -> c_int {
         before_exec();
-        unsafe { execveat::next(dir, path, arguments, environment, flags) }
+        unsafe {
+            let mut passed = Passed::on_descriptor(dir, path, environment);
+            execveat::next(dir, path, arguments, passed.environment(), flags)
+        }
     }
 
     fn _exit(status: c_int) -> ! {

@@ -23,13 +23,19 @@ use crate::page::{Cause, Page};
 use crate::settings::Settings;
 use crate::table::{self, Holding};
 use crate::thread::{self, Thread};
+use crate::traces::Traces;
 use crate::{clock, errno, flush, observe, watchdog};
 
 /// Begins: from here on descriptors are known. Called once, before `main`.
-pub(crate) fn begin(settings: &Settings<'_>, page: Option<&'static Page>) {
+pub(crate) fn begin(
+    settings: &Settings<'_>,
+    page: Option<&'static Page>,
+    traces: Option<&'static Traces>,
+) {
     let orders = Orders {
         only: settings.only,
         page,
+        traces,
     };
     if orders::give(orders) {
         LIVE.begin(&settings.rules);

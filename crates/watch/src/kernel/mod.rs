@@ -136,16 +136,16 @@ impl Source {
         while let Some(record) = self.ring.next() {
             if let Some(event) = record::decode(&record, self.epoch_ns) {
                 each(event);
-            } else if let Some(stack) = record::stack(&record) {
-                for thread in self.sites.python_threads(&stack) {
+            } else if let Some(of_hold) = record::stack(&record) {
+                for thread in self.sites.python_threads(&of_hold.stack) {
                     // A full map forgets the oldest; without an entry there are just no frames.
                     let record = record::PythonRecord::from(thread);
                     let _ = self.pythons.insert(thread.thread, record, 0);
                 }
-                if let Some(call) = self.sites.of(&stack) {
+                if let Some(call) = self.sites.of(&of_hold.stack) {
                     each(Event::Site(Site {
-                        cookie: stack.cookie,
-                        serial: stack.serial,
+                        cookie: of_hold.cookie,
+                        serial: of_hold.serial,
                         call,
                     }));
                 }

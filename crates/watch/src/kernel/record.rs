@@ -138,17 +138,28 @@ impl From<PythonThread> for PythonRecord {
 }
 
 /// Returns the stack that `record` holds; none if it is of another kind.
-pub(super) fn stack(record: &[u8]) -> Option<Stack<'_>> {
+pub(super) fn stack(record: &[u8]) -> Option<OfHold<'_>> {
     let r: StackRecord = read(record).filter(|r: &StackRecord| r.what == 5)?;
     let head = size_of::<StackRecord>();
-    Some(Stack {
+    Some(OfHold {
         cookie: r.cookie,
         serial: r.serial.into(),
-        pid: (r.writer >> 32) as u32,
-        registers: r.registers,
-        octets: record.get(head..head + r.length as usize)?,
-        python: r.python.get(..r.frames as usize)?.to_vec(),
+        stack: Stack {
+            pid: (r.writer >> 32) as u32,
+            registers: r.registers,
+            octets: record.get(head..head + r.length as usize)?,
+            python: r.python.get(..r.frames as usize)?.to_vec(),
+        },
     })
+}
+
+/// The stack of the write that a hold began with.
+pub(super) struct OfHold<'a> {
+    /// The connection.
+    pub(super) cookie: u64,
+    /// Which of its holds.
+    pub(super) serial: u64,
+    pub(super) stack: Stack<'a>,
 }
 
 const PYTHON_FRAMES: usize = 12;

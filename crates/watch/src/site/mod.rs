@@ -1,8 +1,8 @@
-//! Where in a program a write was made: from the copy of the thread's stack that the kernel source
-//! takes while a hold is on, to the functions that called.
+//! Where in a program a write was made: from a copy of the thread's stack, which the kernel source takes
+//! while a hold is on (and the library of `tinygram run`), to the functions that called.
 //!
 //! Native code is unwound by its `.eh_frame`, or by frame pointers where there is none (Go, code made
-//! at run time). Of a thread that runs Python the kernel source also copies the interpreter's own frames, at
+//! at run time). Of a thread that runs Python the interpreter's own frames are copied, too, at
 //! the write and not afterwards, when the program has gone on to its next line.
 
 mod maps;
@@ -15,22 +15,18 @@ use std::sync::Arc;
 
 use serde::Serialize;
 
-pub(crate) use python::Thread as PythonThread;
+pub use python::Thread as PythonThread;
 
-/// The thread's registers and stack at a write that was held.
-pub(crate) struct Stack<'a> {
-    /// The connection.
-    pub(crate) cookie: u64,
-    /// Which of its holds.
-    pub(crate) serial: u64,
+/// A thread's registers and stack at a write that was held.
+pub struct Stack<'a> {
     /// The process.
-    pub(crate) pid: u32,
+    pub pid: u32,
     /// Instruction pointer, stack pointer, frame pointer, link register (0 where there is none).
-    pub(crate) registers: [u64; 4],
+    pub registers: [u64; 4],
     /// What stood on the stack, from the stack pointer on.
-    pub(crate) octets: &'a [u8],
+    pub octets: &'a [u8],
     /// The interpreter's frames, the innermost first: code object, and instruction in it.
-    pub(crate) python: Vec<(u64, u64)>,
+    pub python: Vec<(u64, u64)>,
 }
 
 /// Where a write was made.
@@ -94,14 +90,14 @@ impl fmt::Display for CallSite {
 
 /// Finds call sites; remembers programs that it has read.
 #[derive(Default)]
-pub(crate) struct Sites {
+pub struct Sites {
     native: native::Programs,
     python: python::Interpreters,
 }
 
 impl Sites {
-    /// Where `stack` comes from; none if the process may not be looked into, or has ended.
-    pub(crate) fn of(&mut self, stack: &Stack<'_>) -> Option<Arc<CallSite>> {
+    /// Returns where `stack` comes from; none if the process may not be looked into, or has ended.
+    pub fn of(&mut self, stack: &Stack<'_>) -> Option<Arc<CallSite>> {
         let frames = match self.python.is_known(stack.pid) {
             // The interpreter's C functions are nobody's call site.
             true => self.python.frames(stack),
@@ -110,8 +106,9 @@ impl Sites {
         CallSite::of(frames).map(Arc::new)
     }
 
-    /// Returns the threads of the process that run Python, if the kernel source does not know of this one yet.
-    pub(crate) fn python_threads(&mut self, stack: &Stack<'_>) -> Vec<PythonThread> {
+    /// Returns the threads of the process that run Python, if whoever took the stack does not know of this one
+    /// yet.
+    pub fn python_threads(&mut self, stack: &Stack<'_>) -> Vec<PythonThread> {
         match stack.python.is_empty() {
             true => self.python.threads(stack.pid),
             false => Vec::new(),

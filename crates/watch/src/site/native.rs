@@ -53,7 +53,13 @@ impl Programs {
             // Another program in this process, or one with this number; or a library loaded since.
             *program = Program::of(stack.pid);
         }
-        let addresses = program.unwind(stack);
+        let mut addresses = program.unwind(stack);
+        // What stands in front of the C library's calls is nobody's call site.
+        let hooks = addresses
+            .iter()
+            .take_while(|&&address| program.is_hook(address))
+            .count();
+        addresses.drain(..hooks);
         let program = &self.known[&stack.pid];
         let mut frames = Vec::new();
         // Those that stand for code made at run time.
@@ -190,6 +196,12 @@ impl Program {
 
     fn is_library(&self, address: u64) -> bool {
         self.module(address).is_some_and(|module| module.is_library)
+    }
+
+    /// Returns whether it is in the library that `tinygram run` loads.
+    fn is_hook(&self, address: u64) -> bool {
+        self.module(address)
+            .is_some_and(|module| module.name.starts_with("libtinygram"))
     }
 
     /// Returns a function that has no name: the file, and where in it.

@@ -31,20 +31,23 @@ struct Interpreter {
     layout: &'static Layout,
 }
 
-/// A thread that runs Python, as the kernel source must know it.
+/// A thread that runs Python, as whoever copies its frames must know it.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Thread {
+pub struct Thread {
     /// Its number.
-    pub(crate) thread: u32,
+    pub thread: u32,
     /// The address of its state.
-    pub(crate) state: u64,
-    /// Offsets: in the state, in what it points to (if that is not the frame), and in a frame the code,
-    /// the previous frame, the instruction.
-    pub(crate) current: u16,
-    pub(crate) indirect: Option<u16>,
-    pub(crate) code: u16,
-    pub(crate) previous: u16,
-    pub(crate) instruction: u16,
+    pub state: u64,
+    /// An offset in the state: the frame, or what points to it.
+    pub current: u16,
+    /// An offset in what points to the frame, if that is not the state.
+    pub indirect: Option<u16>,
+    /// An offset in a frame: the code object.
+    pub code: u16,
+    /// An offset in a frame: the frame that called.
+    pub previous: u16,
+    /// An offset in a frame: the instruction.
+    pub instruction: u16,
 }
 
 /// Offsets in octets in the structures of one minor version.

@@ -11,7 +11,7 @@ use tinygram_watch::kernel::Lacking;
 use super::{Looked, Stall};
 use crate::exit::{Failure, plain};
 use crate::supervise;
-use crate::verbs::run::{Awaited, Counted, library, reach};
+use crate::verbs::run::{Awaited, Counted, Trace, library, reach};
 
 /// Runs the command to its end. `lacking` is why the kernel is not asked, unless this was asked for.
 pub(super) fn look(command: &[String], lacking: Option<&Lacking>) -> Result<Looked, Failure> {
@@ -32,7 +32,7 @@ pub(super) fn look(command: &[String], lacking: Option<&Lacking>) -> Result<Look
     if reach::is_traceable(&file) {
         library::verify(&file, &library)?;
     }
-    let counted = Counted::create()?;
+    let counted = Counted::create(Trace::No)?;
     let settings = Settings {
         rules: Rules {
             policy: Policy::Observe,

@@ -4,8 +4,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
 
-use serde::Serialize;
+use serde::ser::SerializeStruct;
+use serde::{Serialize, Serializer};
 
+use super::order::Figures;
 use super::verdict::{self, Verdict};
 use super::{diag, live};
 use crate::covered::State;
@@ -22,6 +24,13 @@ pub(crate) struct Connection {
     pub(crate) options: Option<Options>,
     pub(crate) counts: Counts,
     pub(crate) verdict: Option<Verdict>,
+}
+
+impl Connection {
+    /// Returns what the library shows in the first of its processes that `tinygram run` covers.
+    pub(super) fn covered(&self) -> Option<&State> {
+        self.owners.iter().find_map(|owner| owner.covered.as_ref())
+    }
 }
 
 /// A process with the connection open.
@@ -57,7 +66,7 @@ pub(crate) struct Options {
 }
 
 /// What the kernel counted (`struct tcp_info`).
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Counts {
     pub(crate) mss: u32,
     pub(crate) rtt_us: u32,
@@ -76,10 +85,53 @@ pub(crate) struct Counts {
 }
 
 impl Counts {
-    /// Payload per data segment; nothing where none was sent.
+    /// Returns the payload per data segment; nothing where none was sent.
     pub(crate) fn bytes_per_segment(&self) -> Option<f64> {
-        (self.data_segments_sent > 0)
-            .then(|| self.bytes_sent as f64 / f64::from(self.data_segments_sent))
+        self.figures().bytes_per_segment()
+    }
+
+    /// Returns what connections are sorted by.
+    pub(super) fn figures(&self) -> Figures {
+        Figures {
+            segments: self.data_segments_sent.into(),
+            bytes: self.bytes_sent,
+            rtt_us: self.rtt_us.into(),
+        }
+    }
+}
+
+impl Serialize for Counts {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        // Every field by name: a new one that is forgotten here does not compile.
+        let Self {
+            mss,
+            rtt_us,
+            min_rtt_us,
+            ack_timeout_us,
+            congestion_window,
+            data_segments_sent,
+            data_segments_received,
+            bytes_sent,
+            bytes_received,
+            segments_unacknowledged,
+            bytes_not_sent,
+            busy_us,
+        } = self;
+        let mut fields = serializer.serialize_struct("Counts", 13)?;
+        fields.serialize_field("mss", mss)?;
+        fields.serialize_field("rtt_us", rtt_us)?;
+        fields.serialize_field("min_rtt_us", min_rtt_us)?;
+        fields.serialize_field("ack_timeout_us", ack_timeout_us)?;
+        fields.serialize_field("congestion_window", congestion_window)?;
+        fields.serialize_field("data_segments_sent", data_segments_sent)?;
+        fields.serialize_field("data_segments_received", data_segments_received)?;
+        fields.serialize_field("bytes_sent", bytes_sent)?;
+        fields.serialize_field("bytes_received", bytes_received)?;
+        fields.serialize_field("bytes_per_segment", &self.bytes_per_segment())?;
+        fields.serialize_field("segments_unacknowledged", segments_unacknowledged)?;
+        fields.serialize_field("bytes_not_sent", bytes_not_sent)?;
+        fields.serialize_field("busy_us", busy_us)?;
+        fields.end()
     }
 }
 

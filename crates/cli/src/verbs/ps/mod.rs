@@ -3,13 +3,18 @@
 mod connection;
 mod diag;
 mod live;
+mod order;
 mod show;
+mod summary;
 mod verdict;
 
 use std::io::{IsTerminal, Write};
-use std::time::Duration;
+use std::time::{Duration, Instant};
+
+use serde::Serialize;
 
 use crate::exit::{Done, Failure};
+use order::Sort;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
@@ -42,20 +47,6 @@ pub(crate) struct Args {
     summary: bool,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-pub(crate) enum Sort {
-    /// By process and addresses
-    Process,
-    /// Most data segments sent first
-    Segments,
-    /// Fewest bytes a segment first
-    Small,
-    /// Longest round trip first
-    Rtt,
-    /// Most bytes sent first
-    Bytes,
-}
-
 pub(crate) fn run(args: &Args) -> Result<Done, Failure> {
     let (watch, target) = watched(args)?;
     let target = target
@@ -63,6 +54,8 @@ pub(crate) fn run(args: &Args) -> Result<Done, Failure> {
         .map(connection::Target::parse)
         .transpose()
         .map_err(Failure::Input)?;
+    // Pages come so often, however long one takes; what took longer than the interval is not made up for.
+    let mut next = now();
     loop {
         let mut table = connection::gather(target.as_ref()).map_err(|error| Failure::Io {
             doing: "asking the kernel for its TCP sockets".into(),
@@ -71,6 +64,9 @@ pub(crate) fn run(args: &Args) -> Result<Done, Failure> {
         let found = !table.connections.is_empty();
         choose(args, &mut table);
         show(args, watch, target.as_ref(), &table)?;
+        for line in show::remarks(&table, target.as_ref(), found) {
+            eprintln!("tinygram ps: {line}");
+        }
         let Some(interval) = watch else {
             // As grep does: 1 where nothing matches what was asked for.
             return Ok(if target.is_some() && !found {
@@ -79,8 +75,17 @@ pub(crate) fn run(args: &Args) -> Result<Done, Failure> {
                 Done::Well
             });
         };
-        std::thread::sleep(interval);
+        next = (next + interval).max(now());
+        std::thread::sleep(next - now());
     }
+}
+
+#[allow(
+    clippy::disallowed_methods,
+    reason = "a page is to be shown every so many seconds of real time"
+)]
+fn now() -> Instant {
+    Instant::now()
 }
 
 /// Parses how often to look, and what at: `--watch 5` means five seconds, `--watch nginx` that
@@ -107,18 +112,8 @@ fn choose(args: &Args, table: &mut connection::Table) {
     if args.trouble {
         all.retain(|connection| connection.verdict.is_some());
     }
-    let falling = std::cmp::Reverse::<u64>;
-    match args.sort {
-        Sort::Process => {}
-        Sort::Segments => all.sort_by_key(|c| falling(c.counts.data_segments_sent.into())),
-        Sort::Small => all.sort_by(|a, b| {
-            let size =
-                |c: &connection::Connection| c.counts.bytes_per_segment().unwrap_or(f64::INFINITY);
-            size(a).total_cmp(&size(b))
-        }),
-        Sort::Rtt => all.sort_by_key(|c| falling(c.counts.rtt_us.into())),
-        Sort::Bytes => all.sort_by_key(|c| falling(c.counts.bytes_sent)),
-    }
+    args.sort
+        .order(all, |connection| connection.counts.figures());
     if let Some(top) = args.top.filter(|_| !args.summary) {
         all.truncate(top as usize);
     }
@@ -131,14 +126,17 @@ fn show(
     table: &connection::Table,
 ) -> Result<(), Failure> {
     let shown = match (args.json, watch) {
-        (true, None) => format!(
-            "{:#}\n",
-            show::json(table, target.map(ToString::to_string).as_deref())
-        ),
-        (true, Some(_)) => format!(
-            "{}\n",
-            show::json(table, target.map(ToString::to_string).as_deref())
-        ),
+        (true, watch) => {
+            let target = target.map(ToString::to_string);
+            let target = target.as_deref();
+            match args.summary {
+                true => {
+                    let processes = summary(args, table);
+                    json(&summary::Document::of(&processes, table, target), watch)
+                }
+                false => json(&show::Document::of(table, target), watch),
+            }
+        }
         (false, watch) => {
             // Only a terminal is cleared; a file keeps what it was given.
             let clear = watch.is_some() && std::io::stdout().is_terminal();
@@ -146,7 +144,7 @@ fn show(
                 "{}{}",
                 if clear { "\x1b[H\x1b[2J" } else { "" },
                 if args.summary {
-                    show::summary(table, args.top)
+                    summary::text(&summary(args, table))
                 } else {
                     show::text(table)
                 }
@@ -155,10 +153,24 @@ fn show(
     };
     super::print(shown.as_bytes())?;
     let _ = std::io::stdout().flush();
-    for line in show::remarks(table, target, args.trouble) {
-        eprintln!("tinygram ps: {line}");
-    }
     Ok(())
+}
+
+/// Returns a document on as many lines as it takes, or on one where more follow.
+fn json(document: &impl Serialize, watch: Option<Duration>) -> String {
+    let text = match watch {
+        None => serde_json::to_string_pretty(document),
+        Some(_) => serde_json::to_string(document),
+    };
+    text.expect("plain data") + "\n"
+}
+
+/// Returns the processes that are to be shown, in the order in which they are to be.
+fn summary(args: &Args, table: &connection::Table) -> Vec<summary::Process> {
+    let mut processes = summary::of(table);
+    args.sort.order(&mut processes, |process| process.figures);
+    processes.truncate(args.top.map_or(usize::MAX, |top| top as usize));
+    processes
 }
 
 fn parse_seconds(text: &str) -> Result<Duration, String> {

@@ -1,26 +1,31 @@
 //! The table of connections as text and as JSON.
 
+use std::collections::BTreeSet;
 use std::fmt::Write;
 
-use super::connection::{Connection, Table, Target};
+use serde::Serialize;
 
-/// Returns the versioned document.
-pub(crate) fn json(table: &Table, target: Option<&str>) -> serde_json::Value {
-    let connections: Vec<_> = table
-        .connections
-        .iter()
-        .map(|connection| {
-            let mut value = serde_json::to_value(connection).expect("plain data");
-            value["counts"]["bytes_per_segment"] = connection.counts.bytes_per_segment().into();
-            value
-        })
-        .collect();
-    serde_json::json!({
-        "schema": "tinygram.ps/1",
-        "target": target,
-        "processes_not_readable": table.hidden_processes,
-        "connections": connections,
-    })
+use super::connection::{Connection, Owner, Table, Target};
+use crate::covered::State;
+
+/// The versioned document.
+#[derive(Serialize)]
+pub(super) struct Document<'a> {
+    schema: &'static str,
+    target: Option<&'a str>,
+    processes_not_readable: &'a BTreeSet<i32>,
+    connections: &'a [Connection],
+}
+
+impl<'a> Document<'a> {
+    pub(super) fn of(table: &'a Table, target: Option<&'a str>) -> Self {
+        Self {
+            schema: "tinygram.ps/1",
+            target,
+            processes_not_readable: &table.hidden_processes,
+            connections: &table.connections,
+        }
+    }
 }
 
 /// Returns a line per connection, and one beneath it where it looks like trouble.
@@ -46,9 +51,9 @@ pub(crate) fn text(table: &Table) -> String {
 }
 
 /// Returns what the reader should know besides, for standard error.
-pub(crate) fn remarks(table: &Table, target: Option<&Target>, trouble: bool) -> Vec<String> {
+pub(crate) fn remarks(table: &Table, target: Option<&Target>, found: bool) -> Vec<String> {
     let mut lines = Vec::new();
-    if table.connections.is_empty() && trouble {
+    if table.connections.is_empty() && found {
         lines.push("no connection looks like trouble".to_owned());
     } else if table.connections.is_empty() {
         lines.push(match target {
@@ -82,64 +87,8 @@ fn yama() -> String {
     }
 }
 
-/// Returns a line for each process: what its connections come to, and whether it is covered.
-pub(crate) fn summary(table: &Table, top: Option<u32>) -> String {
-    #[derive(Default)]
-    struct Sums {
-        name: String,
-        connections: u64,
-        trouble: u64,
-        segments: u64,
-        bytes: u64,
-        run: String,
-    }
-    let mut processes = std::collections::BTreeMap::<i32, Sums>::new();
-    for connection in &table.connections {
-        // A connection that several have open counts with the first of them.
-        let owner = connection.owners.first();
-        let sums = processes
-            .entry(owner.map_or(-1, |owner| owner.pid))
-            .or_default();
-        sums.name = owner.map_or_else(|| "?".into(), |owner| owner.name.clone());
-        sums.run = run(connection);
-        sums.connections += 1;
-        sums.trouble += u64::from(connection.verdict.is_some());
-        sums.segments += u64::from(connection.counts.data_segments_sent);
-        sums.bytes += connection.counts.bytes_sent;
-    }
-    let mut all: Vec<_> = processes.into_iter().collect();
-    all.sort_by_key(|(pid, sums)| (std::cmp::Reverse(sums.connections), *pid));
-    let mut out = format!(
-        "{:>7}  {:<16} {:>11} {:>8} {:>10} {:>6}  RUN\n",
-        "PID", "PROCESS", "CONNECTIONS", "TROUBLE", "SEGMENTS", "B/SEG"
-    );
-    for (pid, sums) in all.iter().take(top.map_or(usize::MAX, |top| top as usize)) {
-        let size = sums.bytes.checked_div(sums.segments);
-        let _ = writeln!(
-            out,
-            "{:>7}  {:<16} {:>11} {:>8} {:>10} {:>6}  {}",
-            if *pid < 0 {
-                "?".into()
-            } else {
-                pid.to_string()
-            },
-            sums.name,
-            sums.connections,
-            sums.trouble,
-            sums.segments,
-            size.map_or_else(|| "-".into(), |size| size.to_string()),
-            sums.run,
-        );
-    }
-    out
-}
-
 /// Returns whether `tinygram run` covers the process, under which policy, and what it has held and rescued.
-fn run(connection: &Connection) -> String {
-    let covered = connection
-        .owners
-        .iter()
-        .find_map(|owner| owner.covered.as_ref());
+pub(super) fn run(covered: Option<&State>) -> String {
     covered.map_or_else(
         || "-".to_owned(),
         |state| {
@@ -177,11 +126,9 @@ fn row(connection: &Connection) -> [String; COLUMNS] {
     let options = connection.options.as_ref();
     let told = |tell: fn(&super::connection::Options) -> String| options.map_or_else(unknown, tell);
     let first = connection.owners.first();
-    let place = first.and_then(|owner| owner.container.clone());
-    let place = place.or_else(|| first?.network_namespace.map(|inode| format!("net:{inode}")));
     [
         pid,
-        process + &place.map_or_else(String::new, |place| format!(" @{place}")),
+        process + &first.map_or_else(String::new, place),
         first
             .and_then(|owner| owner.user.clone())
             .unwrap_or_else(unknown),
@@ -210,8 +157,17 @@ fn row(connection: &Connection) -> [String; COLUMNS] {
         counts
             .bytes_per_segment()
             .map_or_else(|| "-".to_owned(), |bytes| format!("{bytes:.0}")),
-        run(connection),
+        run(connection.covered()),
     ]
+}
+
+/// Returns the container of a process, or its network namespace where that is another than ours.
+pub(super) fn place(owner: &Owner) -> String {
+    match (&owner.container, owner.network_namespace) {
+        (Some(container), _) => format!(" @{container}"),
+        (None, Some(inode)) => format!(" @net:{inode}"),
+        (None, None) => String::new(),
+    }
 }
 
 fn kibibytes(bytes: u32) -> String {

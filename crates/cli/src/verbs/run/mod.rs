@@ -4,6 +4,7 @@
 mod cgroup;
 pub(crate) mod library;
 pub(crate) mod reach;
+mod sites;
 mod stats;
 mod witness;
 
@@ -24,7 +25,7 @@ use tinygram_preload::settings::{MAX_ONLY, Only, Settings, VARIABLE};
 use crate::covered::Covered;
 use crate::exit::{Done, Failure};
 use crate::supervise;
-pub(crate) use stats::{Awaited, Counted};
+pub(crate) use stats::{Awaited, Counted, Trace};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
@@ -169,7 +170,11 @@ fn held(args: &Args, mut command: Command, file: &Path) -> Result<Done, Failure>
     if reach::is_traceable(file) {
         library::verify(file, &library)?;
     }
-    let counted = args.stats.map(|_| Counted::create()).transpose()?;
+    let trace = match args.policy {
+        Policy::Observe => Trace::Yes,
+        _ => Trace::No,
+    };
+    let counted = args.stats.map(|_| Counted::create(trace)).transpose()?;
     let mut settings = settings(args)?;
     settings.stats = counted.as_ref().and_then(|counted| counted.path().to_str());
     command
@@ -197,6 +202,7 @@ fn witnessed(args: &Args, format: Format, counted: Counted) -> Result<&'static P
     let show = |end| {
         let counts = counted.read();
         counted.remove();
+        let Some(end) = end else { return };
         let shown = match format {
             Format::Text => stats::text(&settings, &counts),
             Format::Json => stats::json(&settings, &words(&args.program), end, &counts),
@@ -204,7 +210,7 @@ fn witnessed(args: &Args, format: Format, counted: Counted) -> Result<&'static P
         // The program's own end matters more than whether anybody reads this.
         let _ = out.write_all(shown.as_bytes());
     };
-    witness::stand_by(page, show)?;
+    witness::stand_by(page, || counted.look(), show)?;
     Ok(page)
 }
 

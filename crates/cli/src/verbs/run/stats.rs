@@ -12,6 +12,7 @@ use tinygram_coalesce::Policy;
 use tinygram_preload::page::{Cause, Page, Why};
 use tinygram_preload::settings::{Settings, unmapped};
 
+use super::sites::{StallSite, Traced};
 use super::witness::End;
 use crate::exit::Failure;
 
@@ -19,10 +20,13 @@ use crate::exit::Failure;
 pub(crate) struct Counted {
     file: NamedTempFile,
     map: MmapMut,
+    /// Under `observe`: which lines make the writes that wait.
+    traced: Option<Traced>,
 }
 
 impl Counted {
-    pub(crate) fn create() -> Result<Self, Failure> {
+    /// Makes the page; with room for traces of writes that wait where these are looked for.
+    pub(crate) fn create(traces: Trace) -> Result<Self, Failure> {
         let make = || {
             let file = NamedTempFile::with_prefix("tinygram-run-")?;
             file.as_file().set_len(size_of::<Page>() as u64)?;
@@ -38,7 +42,11 @@ impl Counted {
                     .len(size_of::<Page>())
                     .map_mut(file.as_file())?
             };
-            Ok(Self { file, map })
+            let traced = match traces {
+                Trace::Yes => Some(Traced::create(file.path())?),
+                Trace::No => None,
+            };
+            Ok(Self { file, map, traced })
         };
         make().map_err(|error| Failure::Io {
             doing: "making the statistics file".into(),
@@ -59,10 +67,21 @@ impl Counted {
     /// Nothing is left behind; who has the page mapped goes on counting for nobody.
     pub(crate) fn remove(&self) {
         let _ = std::fs::remove_file(self.path());
+        if let Some(traced) = &self.traced {
+            traced.remove();
+        }
     }
 
-    /// Returns what was counted so far.
+    /// Begins to look where writes that wait are made. In the process that will show it.
+    pub(crate) fn look(&self) {
+        if let Some(traced) = &self.traced {
+            traced.read();
+        }
+    }
+
+    /// Returns what was counted so far. No more traces are read from here on.
     pub(crate) fn read(&self) -> Counts {
+        let sites = self.traced.as_ref().map(|traced| traced.end().sites());
         let page = self.page();
         let get = |count: &AtomicU64| count.load(Relaxed);
         let mut counts = Counts {
@@ -78,6 +97,7 @@ impl Counted {
                     times,
                 })
                 .collect(),
+            stall_sites: sites,
             peers: Vec::new(),
         };
         for (peer, row) in page.in_use() {
@@ -128,6 +148,13 @@ impl Counted {
     }
 }
 
+/// Whether it is looked where writes that wait are made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Trace {
+    Yes,
+    No,
+}
+
 fn in_words_why(why: Why) -> &'static str {
     match why {
         Why::Static => "statically linked",
@@ -153,6 +180,9 @@ pub(crate) struct Counts {
     processes_still_running: usize,
     /// Programs that covered ones executed, and that the library was not loaded into.
     programs_not_covered: Vec<Escaped>,
+    /// Under observe: where the writes that waited are made. They need not be all of them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    stall_sites: Option<Vec<StallSite>>,
     peers: Vec<Peer>,
 }
 
@@ -418,6 +448,7 @@ fn in_words(settings: &Settings<'_>, counts: &Counts) -> Vec<String> {
                 of(stalls, "write"),
                 total_ms / stalls as f64,
             ));
+            lines.extend(written_by(counts, stalls));
         } else {
             lines.push(
                 "no write waited for an acknowledgment; NODELAY would change nothing".to_owned(),
@@ -445,6 +476,26 @@ fn in_words(settings: &Settings<'_>, counts: &Counts) -> Vec<String> {
              program computes or spins with its answer written)",
             if over == 1 { "1 connection went".to_owned() } else { format!("{over} times a connection went") }
         ));
+    }
+    lines
+}
+
+/// Returns where the writes that waited are made, the most frequent first.
+fn written_by(counts: &Counts, stalls: u64) -> Vec<String> {
+    let sites = counts.stall_sites.as_deref().unwrap_or_default();
+    let mut lines: Vec<_> = sites
+        .iter()
+        .take(SITES_SHOWN)
+        .map(|one| format!("    {} of them written by {}", one.stalls, one.site))
+        .collect();
+    let others: u64 = sites.iter().skip(SITES_SHOWN).map(|one| one.stalls).sum();
+    if others > 0 {
+        lines.push(format!("    {others} of them elsewhere (--stats=json)"));
+    }
+    let known: u64 = sites.iter().map(|one| one.stalls).sum();
+    let unknown = stalls.saturating_sub(known);
+    if unknown > 0 {
+        lines.push(format!("    {unknown} of them: the line is not known"));
     }
     lines
 }
@@ -502,3 +553,5 @@ fn remarks(counts: &Counts) -> String {
 
 /// Addresses shown as text.
 const SHOWN: usize = 20;
+/// Lines of the program shown as text.
+const SITES_SHOWN: usize = 5;

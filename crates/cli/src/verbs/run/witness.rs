@@ -20,8 +20,13 @@ pub(crate) struct End {
     pub(crate) signal: Option<i32>,
 }
 
-/// Splits off the witness, which calls `show` when this process, whatever it has become, has ended.
-pub(crate) fn stand_by(page: &'static Page, show: impl FnOnce(End)) -> Result<(), Failure> {
+/// Splits off the witness, which calls `begin` at once, and `show` when this process, whatever it has become, has
+/// ended; with nothing if the program never began.
+pub(crate) fn stand_by(
+    page: &'static Page,
+    begin: impl FnOnce(),
+    show: impl FnOnce(Option<End>),
+) -> Result<(), Failure> {
     let failed = |error| Failure::Io {
         doing: "starting the process that shows the statistics".into(),
         error,
@@ -50,9 +55,8 @@ pub(crate) fn stand_by(page: &'static Page, show: impl FnOnce(End)) -> Result<()
         libc::dup2(nothing, libc::STDOUT_FILENO);
         libc::signal(libc::SIGPIPE, libc::SIG_IGN);
     }
-    if let Some(end) = wait(page, program) {
-        show(end);
-    }
+    begin();
+    show(wait(page, program));
     page.shown.store(1, SeqCst);
     futex(page, libc::FUTEX_WAKE);
     std::process::exit(0);

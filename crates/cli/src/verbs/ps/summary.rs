@@ -1,0 +1,156 @@
+//! A line for each process: what its connections come to, and whether it is covered.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write;
+
+use serde::Serialize;
+
+use super::connection::{Owner, Table};
+use super::order::Figures;
+use super::show;
+use crate::covered::State;
+
+/// A process, or all those connections whose process may not be seen.
+#[derive(Debug, Default, Serialize)]
+pub(super) struct Process {
+    pid: Option<i32>,
+    name: Option<String>,
+    user: Option<String>,
+    container: Option<String>,
+    network_namespace: Option<u64>,
+    covered: Option<State>,
+    connections: u64,
+    /// Of these, such as look like trouble.
+    connections_in_trouble: u64,
+    data_segments_sent: u64,
+    bytes_sent: u64,
+    /// Of its slowest connection.
+    longest_rtt_us: u64,
+    #[serde(skip)]
+    pub(super) figures: Figures,
+    #[serde(skip)]
+    place: String,
+}
+
+/// Returns the processes of `table`, those with the most connections first. A connection that several have open
+/// counts with the first of them.
+pub(super) fn of(table: &Table) -> Vec<Process> {
+    let mut processes = BTreeMap::<Option<i32>, Process>::new();
+    for connection in &table.connections {
+        let owner = connection.owners.first();
+        let process = processes
+            .entry(owner.map(|owner| owner.pid))
+            .or_insert_with(|| owner.map_or_else(Process::default, Process::new));
+        let figures = connection.counts.figures();
+        process.connections += 1;
+        process.connections_in_trouble += u64::from(connection.verdict.is_some());
+        process.data_segments_sent += figures.segments;
+        process.bytes_sent += figures.bytes;
+        process.longest_rtt_us = process.longest_rtt_us.max(figures.rtt_us);
+    }
+    let mut all: Vec<_> = processes.into_values().map(Process::added_up).collect();
+    all.sort_by_key(|process| std::cmp::Reverse(process.connections));
+    all
+}
+
+impl Process {
+    fn new(owner: &Owner) -> Self {
+        Self {
+            pid: Some(owner.pid),
+            name: Some(owner.name.clone()),
+            user: owner.user.clone(),
+            container: owner.container.clone(),
+            network_namespace: owner.network_namespace,
+            covered: owner.covered.clone(),
+            place: show::place(owner),
+            ..Self::default()
+        }
+    }
+
+    fn added_up(mut self) -> Self {
+        self.figures = Figures {
+            segments: self.data_segments_sent,
+            bytes: self.bytes_sent,
+            rtt_us: self.longest_rtt_us,
+        };
+        self
+    }
+}
+
+/// Returns a table for people; nothing where there is no connection.
+pub(super) fn text(processes: &[Process]) -> String {
+    if processes.is_empty() {
+        return String::new();
+    }
+    let unknown = || "?".to_owned();
+    let rows: Vec<_> = processes
+        .iter()
+        .map(|process| {
+            [
+                process.pid.map_or_else(unknown, |pid| pid.to_string()),
+                process.name.clone().unwrap_or_else(unknown) + &process.place,
+                process.user.clone().unwrap_or_else(unknown),
+                process.connections.to_string(),
+                process.connections_in_trouble.to_string(),
+                process.data_segments_sent.to_string(),
+                (process.figures.bytes_per_segment())
+                    .map_or_else(|| "-".to_owned(), |size| format!("{size:.0}")),
+                format!("{:.2}", process.longest_rtt_us as f64 / 1e3),
+                show::run(process.covered.as_ref()),
+            ]
+        })
+        .collect();
+    let mut widths = HEADINGS.map(str::len);
+    for row in &rows {
+        for (width, cell) in widths.iter_mut().zip(row) {
+            *width = (*width).max(cell.chars().count());
+        }
+    }
+    let mut out = String::new();
+    for row in std::iter::once(&HEADINGS.map(str::to_owned)).chain(&rows) {
+        let mut line = String::new();
+        for (nth, (cell, width)) in row.iter().zip(widths).enumerate() {
+            let _ = if WORDS.contains(&nth) {
+                write!(line, "{cell:<width$}  ")
+            } else {
+                write!(line, "{cell:>width$}  ")
+            };
+        }
+        let _ = writeln!(out, "{}", line.trim_end());
+    }
+    out
+}
+
+const HEADINGS: [&str; 9] = [
+    "PID",
+    "PROCESS",
+    "USER",
+    "CONNECTIONS",
+    "TROUBLE",
+    "SEGMENTS",
+    "B/SEG",
+    "RTT ms",
+    "RUN",
+];
+/// The columns that stand left; numbers stand right.
+const WORDS: [usize; 3] = [1, 2, 8];
+
+/// The versioned document.
+#[derive(Serialize)]
+pub(super) struct Document<'a> {
+    schema: &'static str,
+    target: Option<&'a str>,
+    processes_not_readable: &'a BTreeSet<i32>,
+    processes: &'a [Process],
+}
+
+impl<'a> Document<'a> {
+    pub(super) fn of(processes: &'a [Process], table: &'a Table, target: Option<&'a str>) -> Self {
+        Self {
+            schema: "tinygram.ps/1",
+            target,
+            processes_not_readable: &table.hidden_processes,
+            processes,
+        }
+    }
+}

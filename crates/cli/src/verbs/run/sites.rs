@@ -1,0 +1,225 @@
+//! Under `--policy observe`: which lines of the program make the writes that wait.
+//!
+//! The library leaves a copy of the stack of each such write in a file beside the statistics; a thread of
+//! whoever shows those finds the lines, while the program's processes are there to be looked into.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::fs::{File, OpenOptions};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed, Ordering::SeqCst};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use memmap2::{MmapMut, MmapOptions};
+use serde::Serialize;
+use tinygram_preload::traces::{PythonFrames, SUFFIX, Taken, Traces};
+use tinygram_watch::site::{CallSite, PythonThread, Sites, Stack};
+
+/// The file of traces, and the thread that reads it.
+pub(crate) struct Traced {
+    path: PathBuf,
+    map: Arc<MmapMut>,
+    is_over: Arc<AtomicBool>,
+    reader: RefCell<Option<JoinHandle<Found>>>,
+}
+
+/// What came of the traces.
+#[derive(Debug, Default)]
+pub(crate) struct Found {
+    sites: BTreeMap<CallSite, Waited>,
+    /// Of writes whose line is not known: the process had ended, or tells nothing of its functions.
+    unnamed: Waited,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Waited {
+    times: u64,
+    ns: u64,
+}
+
+/// A line of the program whose writes waited.
+#[derive(Debug, Serialize)]
+pub(crate) struct StallSite {
+    #[serde(flatten)]
+    pub(crate) site: CallSite,
+    /// How many of its writes waited.
+    pub(crate) stalls: u64,
+    /// All their time.
+    pub(crate) stalled_ms: f64,
+}
+
+impl Traced {
+    /// Makes the file that belongs to the statistics at `page`: for this user alone, for stacks hold secrets.
+    pub(crate) fn create(page: &Path) -> std::io::Result<Self> {
+        let mut path = page.as_os_str().to_owned();
+        path.push(SUFFIX);
+        let path = PathBuf::from(path);
+        let file = OpenOptions::new()
+            .read(true)
+            .write(true)
+            .create_new(true)
+            .mode(0o600)
+            .open(&path)?;
+        let map = map(&file).inspect_err(|_| {
+            let _ = std::fs::remove_file(&path);
+        })?;
+        Ok(Self {
+            path,
+            map: Arc::new(map),
+            is_over: Arc::default(),
+            reader: RefCell::default(),
+        })
+    }
+
+    /// Begins to read. In the process that will show what was found: threads do not survive a fork.
+    pub(crate) fn read(&self) {
+        let (map, is_over) = (Arc::clone(&self.map), Arc::clone(&self.is_over));
+        // Not before: what it knows of programs stays in the thread that learned it.
+        let reader = thread::spawn(move || Reader::default().until(&is_over, traces(&map)));
+        self.reader.replace(Some(reader));
+    }
+
+    /// Ends the reading; what was found. The file is gone then.
+    pub(crate) fn end(&self) -> Found {
+        self.remove();
+        self.is_over.store(true, SeqCst);
+        let Some(reader) = self.reader.take() else {
+            return Found::default();
+        };
+        let traces = traces(&self.map);
+        traces.ready.fetch_add(1, SeqCst);
+        futex(&traces.ready, libc::FUTEX_WAKE, 1, None);
+        let mut found = reader.join().unwrap_or_default();
+        found.unnamed.times += traces.missed.load(Relaxed);
+        found
+    }
+
+    /// Nothing is left behind; who has the file mapped goes on leaving traces for nobody.
+    pub(crate) fn remove(&self) {
+        let _ = std::fs::remove_file(&self.path);
+    }
+}
+
+impl Found {
+    /// Returns the lines, those first whose writes waited most often.
+    pub(crate) fn sites(&self) -> Vec<StallSite> {
+        let mut sites: Vec<_> = self
+            .sites
+            .iter()
+            .map(|(site, waited)| StallSite {
+                site: site.clone(),
+                stalls: waited.times,
+                stalled_ms: waited.ns as f64 / 1e6,
+            })
+            .collect();
+        // By name where they are equal, as they come.
+        sites.sort_by_key(|site| std::cmp::Reverse(site.stalls));
+        sites
+    }
+}
+
+/// The thread that reads.
+#[derive(Default)]
+struct Reader {
+    sites: Sites,
+    found: Found,
+    read: u64,
+}
+
+impl Reader {
+    fn until(mut self, is_over: &AtomicBool, traces: &Traces) -> Found {
+        loop {
+            let seen = traces.ready.load(SeqCst);
+            let over = is_over.load(SeqCst);
+            self.drain(traces);
+            if over {
+                return self.found;
+            }
+            if self.read > AT_ONCE {
+                // Of a server that stalls on every connection some traces tell enough.
+                thread::sleep(PAUSE);
+            }
+            futex(&traces.ready, libc::FUTEX_WAIT, seen, Some(ROUND));
+        }
+    }
+
+    fn drain(&mut self, traces: &Traces) {
+        // Named only after all have been read: room first.
+        let mut taken = Vec::new();
+        traces.drain(|one| taken.push(one));
+        for one in taken {
+            self.read += 1;
+            self.name(one, traces);
+        }
+        traces.forget_processes(has_ended);
+    }
+
+    fn name(&mut self, taken: Taken, traces: &Traces) {
+        let [instruction, stack, frame] = taken.registers;
+        let stack = Stack {
+            pid: taken.pid,
+            registers: [instruction, stack, frame, 0],
+            octets: &taken.octets,
+            python: taken.python,
+        };
+        for thread in self.sites.python_threads(&stack) {
+            traces.know_python(frames_of(&thread));
+        }
+        let waited = match self.sites.of(&stack) {
+            Some(site) => self.found.sites.entry(CallSite::clone(&site)).or_default(),
+            None => &mut self.found.unnamed,
+        };
+        waited.times += 1;
+        waited.ns += taken.waited_ns;
+    }
+}
+
+fn frames_of(thread: &PythonThread) -> PythonFrames {
+    PythonFrames {
+        thread: thread.thread,
+        state: thread.state,
+        current: thread.current,
+        indirect: thread.indirect,
+        code: thread.code,
+        previous: thread.previous,
+        instruction: thread.instruction,
+    }
+}
+
+fn has_ended(pid: u32) -> bool {
+    // SAFETY: asks, and sends nothing.
+    let missing = unsafe { libc::kill(pid as libc::pid_t, 0) } != 0;
+    missing && std::io::Error::last_os_error().raw_os_error() == Some(libc::ESRCH)
+}
+
+fn map(file: &File) -> std::io::Result<MmapMut> {
+    file.set_len(size_of::<Traces>() as u64)?;
+    // SAFETY: a file of our own; whoever else maps it writes into what it has claimed.
+    unsafe { MmapOptions::new().len(size_of::<Traces>()).map_mut(file) }
+}
+
+fn traces(map: &MmapMut) -> &Traces {
+    // SAFETY: a mapping is aligned to pages and as long as a `Traces`, of which any content is valid.
+    unsafe { &*map.as_ptr().cast::<Traces>() }
+}
+
+fn futex(word: &AtomicU32, operation: libc::c_int, value: u32, timeout: Option<Duration>) {
+    let timeout = timeout.map(|timeout| libc::timespec {
+        tv_sec: timeout.as_secs() as libc::time_t,
+        tv_nsec: timeout.subsec_nanos().into(),
+    });
+    let timeout: *const libc::timespec = timeout
+        .as_ref()
+        .map_or(std::ptr::null(), std::ptr::from_ref);
+    // SAFETY: a word of a mapping, and a timeout, that outlive the call.
+    unsafe { libc::syscall(libc::SYS_futex, word.as_ptr(), operation, value, timeout) };
+}
+
+/// So many traces are read as they come, the others in rounds.
+const AT_ONCE: u64 = 200;
+const PAUSE: Duration = Duration::from_millis(100);
+/// How often is looked for processes that have ended.
+const ROUND: Duration = Duration::from_secs(1);

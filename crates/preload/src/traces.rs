@@ -1,0 +1,386 @@
+//! Where writes that waited were made: a file that the processes of a run map, and in which each leaves a copy
+//! of the stack of a thread whose write waits. Somebody outside finds the lines afterwards.
+//!
+//! A trace is taken where the program writes, which may be in a signal handler or in a forked child: with
+//! compare-and-swaps and one system call, which reads memory that may not be there. Nothing is unwound, named or
+//! waited for.
+//!
+//! Stacks hold secrets. The file is for the user alone who started the run: a process that was executed as
+//! another user does not get to it, and leaves no traces.
+
+use std::sync::atomic::{
+    AtomicU32, AtomicU64, Ordering::Acquire, Ordering::Relaxed, Ordering::Release, Ordering::SeqCst,
+};
+
+use crate::kernel;
+
+/// The file. All zero is a valid one, without traces.
+#[derive(Debug)]
+#[repr(C)]
+pub struct Traces {
+    /// Goes up with each trace that is ready; whoever reads them waits for it on a futex.
+    pub ready: AtomicU32,
+    /// Writes that waited and left no trace: there was no room, or no way to read the stack.
+    pub missed: AtomicU64,
+    slots: [Trace; SLOTS],
+    python: [PythonThread; PYTHON_THREADS],
+}
+
+/// The thread of one write that waited.
+#[derive(Debug)]
+#[repr(C)]
+pub struct Trace {
+    state: AtomicU32,
+    pid: AtomicU32,
+    waited_ns: AtomicU64,
+    registers: [AtomicU64; 3],
+    octets_there: AtomicU64,
+    python_frames: AtomicU64,
+    python: [[AtomicU64; 2]; PYTHON_FRAMES],
+    octets: [AtomicU64; STACK_OCTETS / 8],
+}
+
+/// Where a thread that runs Python has its frames.
+#[derive(Debug)]
+#[repr(C)]
+struct PythonThread {
+    /// 0 in a free entry.
+    thread: AtomicU32,
+    /// Offsets, in the order of [`PythonFrames`].
+    current: AtomicU32,
+    /// One more than the offset; 0 where there is none.
+    indirect: AtomicU32,
+    code: AtomicU32,
+    previous: AtomicU32,
+    instruction: AtomicU32,
+    state: AtomicU64,
+}
+
+/// What is to be known of a thread that runs Python, to copy its frames.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PythonFrames {
+    /// The kernel's number of the thread.
+    pub thread: u32,
+    /// The address of its state.
+    pub state: u64,
+    /// An offset in the state: the frame, or what points to it.
+    pub current: u16,
+    /// An offset in what points to the frame, if that is not the state.
+    pub indirect: Option<u16>,
+    /// An offset in a frame: the code object.
+    pub code: u16,
+    /// An offset in a frame: the frame that called.
+    pub previous: u16,
+    /// An offset in a frame: the instruction.
+    pub instruction: u16,
+}
+
+/// A trace as it is read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Taken {
+    /// The process.
+    pub pid: u32,
+    /// How long the write waited.
+    pub waited_ns: u64,
+    /// Instruction pointer, stack pointer and frame pointer, in the library.
+    pub registers: [u64; 3],
+    /// What stood on the stack, from the stack pointer on.
+    pub octets: Vec<u8>,
+    /// Python's frames, the innermost first: code object, and instruction in it.
+    pub python: Vec<(u64, u64)>,
+}
+
+/// What is added to the name of the statistics page to have that of this file.
+pub const SUFFIX: &str = ".traces";
+
+/// So many writes may wait at once with a trace.
+const SLOTS: usize = 32;
+/// As many as the kernel's own view of a held write takes (`bpf/events.h`).
+const STACK_OCTETS: usize = 32_768;
+const PYTHON_FRAMES: usize = 12;
+const PYTHON_THREADS: usize = 256;
+
+const FREE: u32 = 0;
+/// Somebody writes into it, or reads it.
+const CLAIMED: u32 = 1;
+/// The write waits still.
+const PENDING: u32 = 2;
+/// It is known how long the write waited.
+const READY: u32 = 3;
+
+impl Traces {
+    /// Copies the calling thread's stack; which trace it is, one more than its place. 0 if there is none.
+    #[inline(never)]
+    pub(crate) fn take(&self, thread: u32) -> u32 {
+        let Some((place, slot)) = self.free_slot() else {
+            self.missed.fetch_add(1, Relaxed);
+            return 0;
+        };
+        let registers = registers();
+        // SAFETY: the octets are ours, who claimed the slot.
+        let there = unsafe {
+            let room = std::slice::from_raw_parts_mut(
+                slot.octets.as_ptr().cast::<u8>().cast_mut(),
+                STACK_OCTETS,
+            );
+            kernel::own_memory(registers[1], room)
+        };
+        if there == 0 {
+            self.missed.fetch_add(1, Relaxed);
+            slot.state.store(FREE, Release);
+            return 0;
+        }
+        // SAFETY: no argument, cannot fail.
+        slot.pid.store(unsafe { libc::getpid() } as u32, Relaxed);
+        slot.octets_there.store(there as u64, Relaxed);
+        for (place, register) in slot.registers.iter().zip(registers) {
+            place.store(register, Relaxed);
+        }
+        let frames = self.copy_python(thread, &slot.python);
+        slot.python_frames.store(frames, Relaxed);
+        slot.state.store(PENDING, Release);
+        place as u32 + 1
+    }
+
+    fn free_slot(&self) -> Option<(usize, &Trace)> {
+        self.slots.iter().enumerate().find(|(_, slot)| {
+            let claimed = slot.state.compare_exchange(FREE, CLAIMED, Acquire, Relaxed);
+            claimed.is_ok()
+        })
+    }
+
+    /// The write that left this trace has waited so long; whoever reads is told.
+    pub(crate) fn ready(&self, trace: u32, waited_ns: u64) {
+        let Some(slot) = self.slot(trace) else { return };
+        slot.waited_ns.store(waited_ns, Relaxed);
+        slot.state.store(READY, Release);
+        self.ready.fetch_add(1, SeqCst);
+        kernel::futex_shared(&self.ready, libc::FUTEX_WAKE, 1, None);
+    }
+
+    /// The write that left this trace did not wait after all, or nobody will know.
+    pub(crate) fn forget(&self, trace: u32) {
+        if let Some(slot) = self.slot(trace) {
+            slot.state.store(FREE, Release);
+        }
+    }
+
+    fn slot(&self, trace: u32) -> Option<&Trace> {
+        self.slots.get((trace as usize).checked_sub(1)?)
+    }
+
+    /// Copies the frames of a thread that is known to run Python; how many.
+    fn copy_python(&self, thread: u32, into: &[[AtomicU64; 2]; PYTHON_FRAMES]) -> u64 {
+        let Some(known) = self.python.iter().find(|known| known.is(thread)) else {
+            return 0;
+        };
+        let offset = |of: &AtomicU32| u64::from(of.load(Relaxed));
+        let mut frame = pointer(
+            known
+                .state
+                .load(Relaxed)
+                .wrapping_add(offset(&known.current)),
+        );
+        if let Some(indirect) = offset(&known.indirect).checked_sub(1) {
+            frame = frame.and_then(|at| pointer(at.wrapping_add(indirect)));
+        }
+        let mut count = 0;
+        for place in into {
+            let Some(at) = frame.filter(|at| *at != 0) else {
+                break;
+            };
+            let (Some(code), Some(instruction)) = (
+                pointer(at.wrapping_add(offset(&known.code))),
+                pointer(at.wrapping_add(offset(&known.instruction))),
+            ) else {
+                break;
+            };
+            place[0].store(code, Relaxed);
+            place[1].store(instruction, Relaxed);
+            count += 1;
+            frame = pointer(at.wrapping_add(offset(&known.previous)));
+        }
+        count
+    }
+
+    /// From now on the traces of this thread have its Python frames.
+    pub fn know_python(&self, frames: PythonFrames) {
+        let of_thread = |entry: &&PythonThread| {
+            let thread = entry.thread.load(Relaxed);
+            thread == 0 || thread == frames.thread
+        };
+        // Where all are taken those of threads that ended go first, by the reader's own lot.
+        let entry = self.python.iter().find(of_thread);
+        let entry = entry.unwrap_or(&self.python[frames.thread as usize % PYTHON_THREADS]);
+        entry.thread.store(0, SeqCst);
+        entry.state.store(frames.state, Relaxed);
+        entry.current.store(frames.current.into(), Relaxed);
+        let indirect = frames.indirect.map_or(0, |offset| u32::from(offset) + 1);
+        entry.indirect.store(indirect, Relaxed);
+        entry.code.store(frames.code.into(), Relaxed);
+        entry.previous.store(frames.previous.into(), Relaxed);
+        entry.instruction.store(frames.instruction.into(), Relaxed);
+        entry.thread.store(frames.thread, SeqCst);
+    }
+
+    /// Hands over the traces of writes that have waited, and makes room for more.
+    pub fn drain(&self, mut each: impl FnMut(Taken)) {
+        for slot in &self.slots {
+            let mine = slot
+                .state
+                .compare_exchange(READY, CLAIMED, Acquire, Relaxed);
+            if mine.is_ok() {
+                let taken = slot.read();
+                slot.state.store(FREE, Release);
+                each(taken);
+            }
+        }
+    }
+
+    /// Makes room where a process has ended without saying what became of its write; counted among
+    /// [`Traces::missed`].
+    pub fn forget_processes(&self, has_ended: impl Fn(u32) -> bool) {
+        for slot in &self.slots {
+            if slot.state.load(Acquire) == PENDING
+                && has_ended(slot.pid.load(Relaxed))
+                && slot
+                    .state
+                    .compare_exchange(PENDING, FREE, Acquire, Relaxed)
+                    .is_ok()
+            {
+                self.missed.fetch_add(1, Relaxed);
+            }
+        }
+    }
+}
+
+impl Trace {
+    fn read(&self) -> Taken {
+        let get = |word: &AtomicU64| word.load(Relaxed);
+        // Whatever stands there, no more is read than there can be.
+        let octets = (get(&self.octets_there) as usize).min(STACK_OCTETS);
+        let frames = (get(&self.python_frames) as usize).min(PYTHON_FRAMES);
+        let mut stack: Vec<u8> = self.octets[..octets.div_ceil(8)]
+            .iter()
+            .flat_map(|word| get(word).to_ne_bytes())
+            .collect();
+        stack.truncate(octets);
+        Taken {
+            pid: self.pid.load(Relaxed),
+            waited_ns: get(&self.waited_ns),
+            registers: [0, 1, 2].map(|nth| get(&self.registers[nth])),
+            octets: stack,
+            python: self.python[..frames]
+                .iter()
+                .map(|[code, instruction]| (get(code), get(instruction)))
+                .collect(),
+        }
+    }
+}
+
+impl PythonThread {
+    fn is(&self, thread: u32) -> bool {
+        thread != 0 && self.thread.load(SeqCst) == thread
+    }
+}
+
+fn pointer(address: u64) -> Option<u64> {
+    let mut octets = [0; 8];
+    (kernel::own_memory(address, &mut octets) == 8).then(|| u64::from_ne_bytes(octets))
+}
+
+/// Returns the instruction pointer, the stack pointer and the frame pointer, of one and the same instant of the
+/// function that asks.
+#[inline(always)]
+fn registers() -> [u64; 3] {
+    let (instruction, stack, frame): (u64, u64, u64);
+    // SAFETY: reads registers.
+    unsafe {
+        std::arch::asm!(
+            "lea {0}, [rip]",
+            "mov {1}, rsp",
+            "mov {2}, rbp",
+            out(reg) instruction,
+            out(reg) stack,
+            out(reg) frame,
+            options(nomem, nostack, preserves_flags),
+        );
+    }
+    [instruction, stack, frame]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn traces() -> Box<Traces> {
+        // SAFETY: made of atomic integers, for which all zero is a value.
+        unsafe { Box::<Traces>::new_zeroed().assume_init() }
+    }
+
+    fn all(traces: &Traces) -> Vec<Taken> {
+        let mut all = Vec::new();
+        traces.drain(|taken| all.push(taken));
+        all
+    }
+
+    #[test]
+    fn a_trace_holds_what_stands_on_the_stack() {
+        let traces = traces();
+        let mark = std::hint::black_box(0x1234_5678_9abc_def0_u64);
+        let trace = traces.take(1);
+        assert_ne!(trace, 0);
+        assert_eq!(all(&traces), [], "the write waits still");
+        traces.ready(trace, 44_000_000);
+        let [taken] = all(&traces).try_into().expect("one");
+        assert_eq!(taken.pid, std::process::id());
+        assert_eq!(taken.waited_ns, 44_000_000);
+        let at = (&raw const mark) as u64 - taken.registers[1];
+        let stood = &taken.octets[at as usize..][..8];
+        assert_eq!(stood, mark.to_ne_bytes());
+        assert_eq!(all(&traces), [], "once");
+    }
+
+    #[test]
+    fn where_there_is_no_room_it_is_counted() {
+        let traces = traces();
+        let taken: Vec<_> = (0..SLOTS).map(|_| traces.take(1)).collect();
+        assert_eq!((traces.take(1), traces.missed.load(Relaxed)), (0, 1));
+        traces.forget(taken[3]);
+        assert_eq!(traces.take(1), taken[3]);
+        traces.forget_processes(|pid| pid == std::process::id());
+        assert_eq!(traces.missed.load(Relaxed), 1 + SLOTS as u64);
+        assert_ne!(traces.take(1), 0);
+    }
+
+    #[test]
+    fn pythons_frames_are_followed_and_end_where_nothing_is() {
+        let traces = traces();
+        // A frame: code, previous, instruction. A state: what points to the frame.
+        let outer = [0x11_u64, 0, 0x12];
+        let inner = [0x21_u64, outer.as_ptr() as u64, 0x22];
+        let points = [0_u64, inner.as_ptr() as u64];
+        let state = [points.as_ptr() as u64];
+        let frames = PythonFrames {
+            thread: 7,
+            state: state.as_ptr() as u64,
+            current: 0,
+            indirect: Some(8),
+            code: 0,
+            previous: 8,
+            instruction: 16,
+        };
+        traces.know_python(frames);
+        let python = |thread| {
+            traces.ready(traces.take(thread), 1);
+            all(&traces).remove(0).python
+        };
+        assert_eq!(python(7), [(0x21, 0x22), (0x11, 0x12)]);
+        assert_eq!(python(8), [], "nothing is known of that thread");
+        traces.know_python(PythonFrames {
+            state: 8, // nothing is mapped there
+            ..frames
+        });
+        assert_eq!(python(7), []);
+    }
+}
