@@ -47,6 +47,10 @@ struct Setup {
     opening: u8,
     extensions: Switches,
     cubic: bool,
+    /// A sample of the round trip from every acknowledgment, as Linux has it.
+    every_ack: bool,
+    /// Every extension, whatever the switches say.
+    everything: bool,
     /// The receive buffer's unit, so that windows are scaled.
     buffer_unit: u8,
 }
@@ -355,11 +359,14 @@ fn config(setup: &Setup) -> Config {
             idle_restart: *pick(&rules, setup.idle_restart),
             initial_cwnd: u64::from(setup.cwnd_segments.max(1)) * u64::from(mss),
             cwnd_cap: 1 << 20,
-            rto: RtoRules::RFC_6298,
+            rto: RtoRules {
+                every_ack: setup.every_ack,
+                ..RtoRules::RFC_6298
+            },
         },
         receiver: ReceiverConfig {
             buffer: u64::from(setup.receive_buffer).max(1) * unit,
-            window_cap: match setup.extensions.window_scaling {
+            window_cap: match setup.extensions.window_scaling || setup.everything {
                 true => 1 << 30,
                 false => 65_535,
             },
@@ -369,9 +376,28 @@ fn config(setup: &Setup) -> Config {
         },
         copy_rule: *pick(&copy_rules, setup.copy_rule),
         time_wait: Duration::from_secs(60),
-        extensions: setup.extensions.extensions(),
+        extensions: match setup.everything {
+            true => EVERYTHING,
+            false => setup.extensions.extensions(),
+        },
     }
 }
+
+/// All that there is at once.
+const EVERYTHING: Extensions = Extensions {
+    pacing: true,
+    ecn: Some(Ecn::Ask { again: 1 }),
+    slow_start_exit: Some(SlowStartExit::HystartPlusPlus),
+    keepalive: Some(Keepalive::LINUX),
+    user_timeout: Some(Duration::from_secs(30)),
+    receive_buffer_most: Some(1 << 22),
+    push_ends_writes: Some(2),
+    send_buffer_is_memory: Some(832),
+    reduces_the_window: true,
+    silent_to_unsent_acks: true,
+    empty_window_probes: true,
+    ..Extensions::MODERN
+};
 
 impl Switches {
     fn extensions(&self) -> Extensions {

@@ -1,5 +1,5 @@
-//! A stack's core under arbitrary packets and calls: it never panics, memory stays bounded, and what
-//! it sends is well formed.
+//! A stack's core under arbitrary packets, ICMP errors and calls, with the extensions of a profile or all
+//! that there are: it never panics, memory stays bounded, and what it sends is well formed.
 
 #![no_main]
 
@@ -9,10 +9,13 @@ use std::task::{Context, Poll, Waker};
 
 use arbitrary::Arbitrary;
 use libfuzzer_sys::fuzz_target;
+use tinygram_engine::extensions::{Ecn, Extensions, Keepalive, SlowStartExit};
+use tinygram_engine::profile::Profile;
 use tinygram_engine::{Duration, Flags, Instant, Timestamps};
 use tinygram_tcp::Abilities;
 use tinygram_tcp::SocketOptions;
 use tinygram_tcp::{Batch, Core};
+use tinygram_wire::checksum::Sum;
 use tinygram_wire::encode::{Checksum, Path};
 use tinygram_wire::options::{Options, SackBlocks};
 use tinygram_wire::packet::{self, Header, Verify};
@@ -20,6 +23,25 @@ use tinygram_wire::packet::{self, Header, Verify};
 const SERVER: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::new(10, 0, 0, 1)), 80);
 const BUFFER: u64 = 4096;
 const BACKLOG: usize = 4;
+
+/// What a receive buffer grows to, where it grows.
+const LARGEST_BUFFER: u64 = 4 * BUFFER;
+/// What a write may take beyond the send buffer where that bounds memory: what a buffer of the kernel's holds, and
+/// the window.
+const BEYOND: u64 = 1 << 18;
+
+#[derive(Arbitrary, Debug)]
+struct Input {
+    setup: Setup,
+    steps: Vec<Step>,
+}
+
+#[derive(Arbitrary, Debug)]
+struct Setup {
+    linux: bool,
+    /// Every extension there is.
+    everything: bool,
+}
 
 #[derive(Arbitrary, Debug)]
 enum Step {
@@ -35,6 +57,17 @@ enum Step {
         timestamps: Option<(u32, u32)>,
     },
     Raw(Vec<u8>),
+    /// An error that quotes a segment of the conversation with that peer.
+    Icmp {
+        peer: u8,
+        kind: u8,
+        code: u8,
+        mtu: u16,
+        seq: i16,
+    },
+    Connect {
+        peer: u8,
+    },
     Accept,
     Read {
         stream: u8,
@@ -56,6 +89,11 @@ enum Step {
     Release {
         stream: u8,
     },
+    Tell {
+        stream: u8,
+        what: u8,
+        number: u16,
+    },
     Wait {
         millis: u16,
     },
@@ -76,17 +114,25 @@ struct World {
     peers: [Peer; 4],
     streams: Vec<usize>,
     batch: Batch,
+    options: SocketOptions,
 }
 
-fuzz_target!(|steps: Vec<Step>| {
+fuzz_target!(|input: Input| {
+    let Input { setup, steps } = input;
     let abilities = Abilities {
         mtu: 1500,
         offload: false,
         headroom: 0,
     };
+    let profile = match setup.linux {
+        true => &Profile::LINUX_6,
+        false => &Profile::MODERN,
+    };
     let options = SocketOptions {
+        profile,
         send_buffer: BUFFER,
         receive_buffer: BUFFER,
+        extensions: setup.everything.then_some(EVERYTHING),
         ..SocketOptions::default()
     };
     let mut core = Core::with_keys(abilities, &[SERVER.ip()], [[0; 16]; 2]);
@@ -98,6 +144,7 @@ fuzz_target!(|steps: Vec<Step>| {
         peers: [Peer::default(); 4],
         streams: Vec::new(),
         batch: Batch::default(),
+        options: options.clone(),
     };
     for step in &steps {
         world.step(step);
@@ -105,9 +152,32 @@ fuzz_target!(|steps: Vec<Step>| {
         // Half open, ready and accepted; each with two rings of the limit's size.
         let most = 2 * BACKLOG + world.streams.len() + steps.len();
         assert!(world.core.connections() <= most);
-        assert!(world.core.allocated() as u64 <= 2 * BUFFER * world.core.connections() as u64);
+        let for_each = match setup {
+            Setup {
+                linux: false,
+                everything: false,
+            } => 2 * BUFFER,
+            _ => BUFFER + LARGEST_BUFFER + BEYOND,
+        };
+        assert!(world.core.allocated() as u64 <= for_each * world.core.connections() as u64);
     }
 });
+
+/// All that there is at once.
+const EVERYTHING: Extensions = Extensions {
+    pacing: true,
+    ecn: Some(Ecn::Ask { again: 1 }),
+    slow_start_exit: Some(SlowStartExit::HystartPlusPlus),
+    keepalive: Some(Keepalive::LINUX),
+    user_timeout: Some(Duration::from_secs(30)),
+    receive_buffer_most: Some(LARGEST_BUFFER),
+    push_ends_writes: Some(2),
+    send_buffer_is_memory: Some(832),
+    reduces_the_window: true,
+    silent_to_unsent_acks: true,
+    empty_window_probes: true,
+    ..Extensions::MODERN
+};
 
 impl World {
     fn step(&mut self, step: &Step) {
@@ -121,6 +191,14 @@ impl World {
             Step::Raw(ref octets) => {
                 self.core.on_packet(self.now, octets, Verify::Nothing);
                 self.core.on_batch_end(self.now);
+            }
+            Step::Icmp { .. } => self.hear_of_an_error(step),
+            Step::Connect { peer } => {
+                let local = Some(SERVER);
+                let opened = self
+                    .core
+                    .connect(self.now, local, remote(peer), &self.options);
+                self.streams.extend(opened);
             }
             Step::Accept => {
                 if let Poll::Ready(Ok(key)) = self.core.poll_accept(self.listener, 0, waits) {
@@ -162,6 +240,15 @@ impl World {
                 if let Some(key) = stream(number) {
                     self.streams.retain(|one| *one != key);
                     self.core.release(self.now, key);
+                }
+            }
+            Step::Tell {
+                stream: number,
+                what,
+                number: value,
+            } => {
+                if let Some(key) = stream(number) {
+                    self.tell(key, what, value);
                 }
             }
             Step::Wait { millis } => {
@@ -210,15 +297,65 @@ impl World {
                 .seq
                 .wrapping_add(len as u32 + u32::from(header.flags.any(Flags::SYN)));
         }
-        let remote = SocketAddr::new(
-            Ipv4Addr::new(10, 0, 0, 2).into(),
-            1000 + u16::from(peer % 4),
-        );
-        let path = Path::new(remote, SERVER).expect("one family");
+        let path = Path::new(remote(peer), SERVER).expect("one family");
         let mut packet = vec![0; path.headers_len(&header.options) + len];
         path.write_headers(&header, Checksum::Full, &mut packet);
         self.core.on_packet(self.now, &packet, Verify::Checksum);
         self.core.on_batch_end(self.now);
+    }
+
+    /// A router's packet: the IP header, the message, and of ours the IP header and eight octets.
+    fn hear_of_an_error(&mut self, step: &Step) {
+        let Step::Icmp {
+            peer,
+            kind,
+            code,
+            mtu,
+            seq,
+        } = *step
+        else {
+            return;
+        };
+        let ip = |protocol: u8, from: [u8; 4], to: [u8; 4], len: u8| {
+            let mut header = vec![0x45, 0, 0, len, 0, 0, 0x40, 0, 64, protocol, 0, 0];
+            header.extend(from.into_iter().chain(to));
+            header
+        };
+        let (us, them) = ([10, 0, 0, 1], [10, 0, 0, 2]);
+        let mut message = vec![kind % 16, code % 16, 0, 0, 0, 0];
+        message.extend(mtu.to_be_bytes());
+        message.extend(ip(6, us, them, 60));
+        message.extend(80_u16.to_be_bytes());
+        message.extend(remote(peer).port().to_be_bytes());
+        let stands = self.peers[usize::from(peer % 4)].ack;
+        message.extend(stands.wrapping_add_signed(seq.into()).to_be_bytes());
+        let sum = Sum::default().with(&message).checksum();
+        message[2..4].copy_from_slice(&sum);
+        let mut packet = ip(1, [10, 0, 0, 9], us, 20 + message.len() as u8);
+        packet.extend(message);
+        self.core.on_packet(self.now, &packet, Verify::Nothing);
+        self.core.on_batch_end(self.now);
+    }
+
+    /// An option of a socket.
+    fn tell(&mut self, key: usize, what: u8, number: u16) {
+        let (now, on) = (self.now, number % 2 == 1);
+        let octets = u64::from(number).clamp(1, BUFFER);
+        match what % 8 {
+            0 => self.core.set_nodelay(now, key, on),
+            1 => self.core.set_cork(now, key, on),
+            2 => self.core.set_quick_ack(now, key, on),
+            3 => self.core.set_send_buffer(key, octets),
+            4 => self.core.set_receive_buffer(key, octets),
+            5 => {
+                let limit = on.then(|| Duration::from_millis(number.into()));
+                self.core.set_user_timeout(key, limit);
+            }
+            6 => self
+                .core
+                .set_notsent_low_water(key, on.then_some(octets)),
+            _ => self.core.shutdown_read(key),
+        }
     }
 
     /// What is sent is well formed, and peers know of it.
@@ -244,4 +381,9 @@ impl World {
             });
         }
     }
+}
+
+fn remote(peer: u8) -> SocketAddr {
+    let address = Ipv4Addr::new(10, 0, 0, 2);
+    SocketAddr::new(address.into(), 1000 + u16::from(peer % 4))
 }

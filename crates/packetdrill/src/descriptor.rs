@@ -8,6 +8,8 @@ use libc::{IPPROTO_TCP, SOL_SOCKET};
 use tinygram_engine::Duration;
 use tinygram_tcp::SocketOptions;
 
+use crate::settings::Settings;
+
 /// What a descriptor stands for.
 #[derive(Debug)]
 pub(crate) struct Descriptor {
@@ -57,12 +59,15 @@ pub(crate) struct Chosen {
 }
 
 impl Chosen {
-    pub(crate) fn new(options: &SocketOptions) -> Self {
+    pub(crate) fn new(options: &SocketOptions, settings: &Settings) -> Self {
         Self {
             numbers: Vec::new(),
             linger: None,
             send_buffer: options.send_buffer,
-            receive_buffer: options.receive_buffer,
+            receive_buffer: match settings.freebsd() {
+                true => options.receive_buffer,
+                false => settings.receive_buffer(),
+            },
         }
     }
 

@@ -63,7 +63,7 @@ impl World {
         }
         let v6 = domain == libc::AF_INET6;
         let options = Box::new(self.settings.socket(v6));
-        let chosen = Chosen::new(&options);
+        let chosen = Chosen::new(&options, &self.settings);
         Ok(self
             .insert(Descriptor {
                 kind: Kind::Fresh {
@@ -535,7 +535,7 @@ impl World {
     }
 
     pub(crate) fn epoll_create(&mut self) -> Result<i64, Errno> {
-        let chosen = Chosen::new(&self.settings.socket(false));
+        let chosen = Chosen::new(&self.settings.socket(false), &self.settings);
         Ok(self
             .insert(Descriptor {
                 kind: Kind::Epoll(BTreeMap::new()),
@@ -609,7 +609,11 @@ impl World {
             } else {
                 now
             };
-            if news != 0 && ready.len() < most {
+            if news != 0 {
+                // What there is no place for is news still when it is asked again.
+                if ready.len() == most {
+                    continue;
+                }
                 ready.push((one.data, now));
                 if one.events & libc::EPOLLONESHOT as u32 != 0 {
                     one.events = 0;

@@ -93,6 +93,13 @@ pub(crate) fn octets(info: &Info) -> Vec<u8> {
     to
 }
 
+/// Returns what is said of a socket that has no connection: its state.
+pub(crate) fn of_nobody(which: State) -> Vec<u8> {
+    let mut to = vec![0; TCP_INFO];
+    to[0] = state(which);
+    to
+}
+
 /// `tcpi_options`: TCPI_OPT_TIMESTAMPS, _SACK, _WSCALE and _ECN.
 fn options(info: &Info) -> u8 {
     let agreed = &info.agreement;

@@ -30,6 +30,11 @@ impl World {
             Kind::Stream { key, .. } => Some(key),
             _ => None,
         };
+        let unconnected = match descriptor.kind {
+            Kind::Fresh { .. } => Some(State::Closed),
+            Kind::Listener(_) => Some(State::Listen),
+            _ => None,
+        };
         let bytes = |value: c_int| Ok(value.to_ne_bytes().to_vec());
         match (level, name) {
             (SOL_SOCKET, libc::SO_ERROR) => {
@@ -56,10 +61,11 @@ impl World {
                 } as c_int)
             }
             (SOL_SOCKET, libc::SO_RCVBUF) => bytes(chosen.receive_buffer as c_int),
-            (IPPROTO_TCP, libc::TCP_INFO) => {
-                let key = key.ok_or(Errno(EINVAL))?;
-                Ok(info::octets(&self.core.info(self.now, key)))
-            }
+            (IPPROTO_TCP, libc::TCP_INFO) => match (key, unconnected) {
+                (Some(key), _) => Ok(info::octets(&self.core.info(self.now, key))),
+                (None, Some(state)) => Ok(info::of_nobody(state)),
+                (None, None) => Err(Errno(EINVAL)),
+            },
             // What packetdrill asks for with every TCP_INFO: nothing is known about it.
             (IPPROTO_TCP, TCP_CC_INFO) => Ok(vec![0; 20]),
             (SOL_SOCKET, SO_MEMINFO) => Ok(vec![0; 36]),
@@ -107,7 +113,8 @@ impl World {
             [octet] if level == IPPROTO_IP => c_int::from(*octet),
             _ => number(0).ok_or(Errno(EINVAL))?,
         };
-        let freebsd = self.settings.freebsd();
+        let settings = self.settings.clone();
+        let freebsd = settings.freebsd();
         let descriptor = self.descriptor(fd)?;
         match (level, name) {
             (SOL_SOCKET, libc::SO_LINGER) => {
@@ -115,10 +122,10 @@ impl World {
                 descriptor.chosen.linger = (value != 0).then(|| Duration::from_secs(secs));
             }
             (SOL_SOCKET, libc::SO_SNDBUF) => {
-                descriptor.chosen.send_buffer = 2 * value.max(0) as u64;
+                descriptor.chosen.send_buffer = doubled(value, LEAST_SEND_BUFFER);
             }
             (SOL_SOCKET, libc::SO_RCVBUF) => {
-                descriptor.chosen.receive_buffer = 2 * value.max(0) as u64;
+                descriptor.chosen.receive_buffer = doubled(value, LEAST_RECEIVE_BUFFER);
             }
             (IPPROTO_TCP, libc::TCP_MAXSEG) if value != 0 && !(88..=32767).contains(&value) => {
                 return Err(Errno(EINVAL));
@@ -127,7 +134,7 @@ impl World {
         }
         let chosen = (
             descriptor.chosen.send_buffer,
-            descriptor.chosen.receive_buffer,
+            settings.for_data(descriptor.chosen.receive_buffer, descriptor.v6),
         );
         let begins_with = move |options: &mut SocketOptions| {
             (options.send_buffer, options.receive_buffer) = chosen;
@@ -185,10 +192,14 @@ impl World {
         let on = value != 0;
         match (level, name) {
             (SOL_SOCKET, libc::SO_SNDBUF) => {
-                self.core.set_send_buffer(key, 2 * value.max(0) as u64);
+                self.core
+                    .set_send_buffer(key, doubled(value, LEAST_SEND_BUFFER));
             }
             (SOL_SOCKET, libc::SO_RCVBUF) => {
-                self.core.set_receive_buffer(key, 2 * value.max(0) as u64);
+                let octets = doubled(value, LEAST_RECEIVE_BUFFER);
+                let v6 = self.descriptor(fd)?.v6;
+                self.core
+                    .set_receive_buffer(key, self.settings.for_data(octets, v6));
             }
             (IPPROTO_IP, libc::IP_TOS) | (IPPROTO_IPV6, libc::IPV6_TCLASS) => {
                 self.core.set_class(key, value as u8);
@@ -272,6 +283,17 @@ impl World {
     pub(crate) fn tell_states(&mut self) {
         self.settings.tell_states(&self.core);
     }
+}
+
+/// What a buffer has at least, in octets, as the kernel counts them (`SOCK_MIN_SNDBUF`, `SOCK_MIN_RCVBUF`, on
+/// Linux 6.18 for x86-64).
+const LEAST_SEND_BUFFER: u64 = 4608;
+/// See [`LEAST_SEND_BUFFER`].
+const LEAST_RECEIVE_BUFFER: u64 = 2304;
+
+/// Returns the buffer for that choice, which the kernel doubles.
+fn doubled(value: c_int, least: u64) -> u64 {
+    (2 * value.max(0) as u64).max(least)
 }
 
 /// Returns what is said where nothing was chosen.

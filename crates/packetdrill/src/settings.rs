@@ -137,7 +137,7 @@ impl Settings {
         } else {
             (
                 self.nth("net.ipv4.tcp_wmem", 1).unwrap_or(256 * 1024),
-                self.nth("net.ipv4.tcp_rmem", 1).unwrap_or(540_000),
+                self.for_data(self.receive_buffer(), v6),
             )
         };
         SocketOptions {
@@ -148,6 +148,24 @@ impl Settings {
             ack_policy: self.ack_policy(),
             congestion: self.congestion(),
             ..SocketOptions::default()
+        }
+    }
+
+    /// Returns what SO_RCVBUF says where no socket chose it, in octets.
+    pub(crate) fn receive_buffer(&self) -> u64 {
+        self.nth("net.ipv4.tcp_rmem", 1).unwrap_or(540_000)
+    }
+
+    /// Returns what of a receive buffer of so many octets is for data: half, since the kernel counts its own memory,
+    /// too (`tcp_win_from_space`), in whole segments (`tcp_select_initial_window`). FreeBSD's numbers are of data.
+    pub(crate) fn for_data(&self, octets: u64, v6: bool) -> u64 {
+        if self.freebsd() {
+            return octets;
+        }
+        let (half, mss) = (octets / 2, if v6 { 1440 } else { 1460 });
+        match half > mss {
+            true => half - half % mss,
+            false => half,
         }
     }
 

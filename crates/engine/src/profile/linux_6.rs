@@ -38,6 +38,7 @@ fn config(sizes: &Sizes) -> Config {
                 max: Duration::from_secs(120),
                 granularity: Duration::from_millis(4),
                 give_up_after: 15,
+                every_ack: true,
                 ..RtoRules::RFC_6298
             },
         },

@@ -252,8 +252,17 @@ impl Receiver {
             // The RFC's table excludes the right edge itself; but there stands every bare ACK of a
             // peer whose data fills the window and is partly lost.
             0 => self.nxt <= segment.seq && segment.seq <= end,
-            _ => segment.seq < end && segment.end() > self.nxt,
+            _ => (segment.seq < end || self.is_next_fin(segment)) && segment.end() > self.nxt,
         }
+    }
+
+    /// A FIN that comes alone and in order takes a sequence number and no room: it is taken though the window is
+    /// closed, or its sender would ask again until somebody reads. BSD and Linux do so.
+    fn is_next_fin(&self, segment: &Segment) -> bool {
+        segment.len == 0
+            && segment.flags.has(Flags::FIN)
+            && !segment.flags.has(Flags::SYN)
+            && segment.seq == self.nxt
     }
 
     /// Returns whether a sequence number lies in the window, its right edge excluded.

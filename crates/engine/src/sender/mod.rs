@@ -532,10 +532,7 @@ impl Sender {
         if advanced {
             self.last_acked = now;
             acked.released = self.release(ack);
-            let max = self.vars.max;
-            let round_trip = self
-                .rtt
-                .acked(ack, now, echo_age.map(|age| Echo { age, max }));
+            let round_trip = self.measure(ack, echo_age);
             self.vars.rto = self.rtt.rto();
             let echo = self.heeds_echo(segment.flags);
             marked = echo && self.is_a_new_mark();
@@ -565,6 +562,21 @@ impl Sender {
         }
         self.update_window(seq, ack, window);
         acked
+    }
+
+    /// Takes the round trip, where the acknowledgment tells it.
+    #[inline(always)]
+    fn measure(&mut self, ack: Offset, echo_age: Option<Duration>) -> Option<Duration> {
+        let now = self.vars.now;
+        if self.rtt.times_every_ack()
+            && let Some(selective) = &self.selective
+            && let Some(left) = selective.board.first_left(ack)
+        {
+            return Some(self.rtt.acked_since(ack, now, left));
+        }
+        let max = self.vars.max;
+        self.rtt
+            .acked(ack, now, echo_age.map(|age| Echo { age, max }))
     }
 
     /// Takes what is acknowledged out of the buffer; gives the octets of data among it.

@@ -1,4 +1,5 @@
-//! Round-trip time and retransmission time-out (RFC 6298), one timed segment at a time.
+//! Round-trip time and retransmission time-out: as RFC 6298 has it, one timed segment at a time, or as Linux
+//! has it, from every acknowledgment.
 
 use crate::offset::Offset;
 use crate::time::{Duration, Instant};
@@ -19,6 +20,10 @@ pub struct RtoRules {
     pub granularity: Duration,
     /// Give up after this many retransmissions in a row (RFC 9293's R2, as BSD counts it).
     pub give_up_after: u32,
+    /// Every acknowledgment of new data is a measurement, and the variance follows the worst of a round
+    /// trip (Linux: `tcp_rtt_estimator`); needs `Extensions::sack`. Without it, one segment of a round trip is
+    /// timed (section 3).
+    pub every_ack: bool,
 }
 
 impl RtoRules {
@@ -30,6 +35,7 @@ impl RtoRules {
         max: Duration::from_secs(60),
         granularity: Duration::from_millis(1),
         give_up_after: 12,
+        every_ack: false,
     };
 }
 
@@ -53,6 +59,61 @@ pub struct RttEstimator {
     /// What was in flight when an echoed timestamp was last measured with: one sample in a round
     /// trip keeps the gains of section 2 (RFC 7323, section 4.2).
     echoed: Offset,
+    /// Where new data ended that left last, and what Linux keeps besides.
+    newest: Offset,
+    deviation: Deviation,
+}
+
+/// Linux's variance: it grows with the mean deviation at once, and falls once a round trip, by a quarter of
+/// what lies between it and the greatest mean deviation of that round trip. All times are four times the
+/// deviation, in nanoseconds, as they add to the time-out.
+#[derive(Clone, Copy, Debug)]
+struct Deviation {
+    /// `mdev_us`.
+    mean: u64,
+    /// `mdev_max_us`.
+    most: u64,
+    /// `rttvar_us`.
+    variance: u64,
+    /// `rtt_seq`: what is acknowledged when the round trip ends.
+    round_ends: Offset,
+}
+
+impl Deviation {
+    const NONE: Self = Self {
+        mean: 0,
+        most: 0,
+        variance: 0,
+        round_ends: Offset::SYN,
+    };
+
+    /// The first measurement; `least` is never gone below.
+    fn first(rtt: u64, least: u64, newest: Offset) -> Self {
+        let variance = (2 * rtt).max(least);
+        Self {
+            mean: 2 * rtt,
+            most: variance,
+            variance,
+            round_ends: newest,
+        }
+    }
+
+    /// A measurement that is `error` nanoseconds off the mean.
+    fn take_in(&mut self, error: i64, least: u64, una: Offset, newest: Offset) {
+        let off = error.unsigned_abs() as i64 - (self.mean / 4) as i64;
+        // A round trip that is quicker than usual tells little of how slow one may be.
+        let gently = error < 0 && off > 0;
+        self.mean = self
+            .mean
+            .saturating_add_signed(if gently { off / 8 } else { off });
+        self.most = self.most.max(self.mean);
+        self.variance = self.variance.max(self.most);
+        if una > self.round_ends {
+            self.variance -= self.variance.saturating_sub(self.most) / 4;
+            self.round_ends = newest;
+            self.most = least;
+        }
+    }
 }
 
 /// An acknowledgment that echoes a timestamp.
@@ -77,6 +138,8 @@ impl RttEstimator {
             unanswered: 0,
             timed: None,
             echoed: Offset::SYN,
+            newest: Offset::SYN,
+            deviation: Deviation::NONE,
         }
     }
 
@@ -143,9 +206,27 @@ impl RttEstimator {
     /// New data left at `now`, ending at `end`. Times it, if nothing else is being timed.
     #[inline]
     pub fn sent(&mut self, end: Offset, now: Instant) {
+        self.newest = end;
         if self.timed.is_none() {
             self.timed = Some((end, now));
         }
+    }
+
+    /// Returns whether every acknowledgment is a measurement.
+    #[inline]
+    pub(super) fn times_every_ack(&self) -> bool {
+        self.rules.every_ack
+    }
+
+    /// Takes in an ACK up to `ack` at `now` of segments that went once, the first of them at `left`. Returns
+    /// the round trip.
+    pub(super) fn acked_since(&mut self, ack: Offset, now: Instant, left: Instant) -> Duration {
+        self.unanswered = 0;
+        self.backoff = 0;
+        if self.timed.is_some_and(|(end, _)| ack >= end) {
+            self.timed = None;
+        }
+        self.measure(ack, now.since(left))
     }
 
     /// Takes in an ACK of new data up to `ack` at `now`. Returns the round trip that it measured, if it did.
@@ -157,7 +238,7 @@ impl RttEstimator {
         {
             self.timed = None;
             self.backoff = 0;
-            return Some(self.measure(now.since(sent_at)));
+            return Some(self.measure(ack, now.since(sent_at)));
         }
         if let Some(echo) = echo
             && self.timed.is_none()
@@ -166,7 +247,7 @@ impl RttEstimator {
             // The echo tells an original from its retransmission (RFC 7323, section 4).
             self.echoed = echo.max;
             self.backoff = 0;
-            return Some(self.measure(echo.age));
+            return Some(self.measure(ack, echo.age));
         }
         if self.backoff > 0 && ack == Offset::FIRST {
             self.backoff = 0;
@@ -188,7 +269,11 @@ impl RttEstimator {
         self.timed = None;
     }
 
-    fn measure(&mut self, rtt: Duration) -> Duration {
+    fn measure(&mut self, ack: Offset, rtt: Duration) -> Duration {
+        if self.rules.every_ack {
+            self.smooth_as_linux(ack, rtt);
+            return rtt;
+        }
         let (srtt, rttvar) = match self.srtt {
             // Section 2.2.
             None => (rtt, Duration::from_nanos(rtt.as_nanos() / 2)),
@@ -206,6 +291,27 @@ impl RttEstimator {
         let margin = least.max(rttvar.times(4));
         self.rto = (srtt + margin).max(self.rules.min).min(self.rules.max);
         rtt
+    }
+
+    /// `tcp_rtt_estimator`, `__tcp_set_rto`.
+    fn smooth_as_linux(&mut self, una: Offset, rtt: Duration) {
+        let least = self.rules.granularity.max(self.rules.margin).as_nanos();
+        let rtt = rtt.as_nanos();
+        let srtt = match self.srtt {
+            None => {
+                self.deviation = Deviation::first(rtt, least, self.newest);
+                rtt
+            }
+            Some(srtt) => {
+                let error = rtt as i64 - srtt.as_nanos() as i64;
+                self.deviation.take_in(error, least, una, self.newest);
+                srtt.as_nanos().saturating_add_signed(error / 8)
+            }
+        };
+        self.rttvar = Duration::from_nanos(self.deviation.mean / 4);
+        self.srtt = Some(Duration::from_nanos(srtt));
+        let rto = Duration::from_nanos(srtt + self.deviation.variance);
+        self.rto = rto.max(self.rules.min).min(self.rules.max);
     }
 }
 
@@ -234,5 +340,46 @@ mod tests {
         assert_eq!(rto(Duration::ZERO), Duration::from_millis(200));
         let linux = rto(Duration::from_millis(200));
         assert_eq!(linux, Duration::from_millis(220));
+    }
+
+    /// Linux: ten segments leave every 100 ms, and each is acknowledged alone, one millisecond after the other.
+    /// All ten count, so the mean is theirs (104.5 ms) and not that of the first (100 ms); a round trip that is
+    /// a second late counts in full at once and is forgotten by a quarter in each later one.
+    #[test]
+    fn linux_measures_with_every_acknowledgment() {
+        let ms = Duration::from_millis;
+        let mut rtt = RttEstimator::new(RtoRules {
+            min: ms(200),
+            margin: ms(200),
+            every_ack: true,
+            ..RtoRules::RFC_6298
+        });
+        let mut trip = 0;
+        let mut round = |rtt: &mut RttEstimator, late: Duration| {
+            let left = Instant::ZERO + ms(5000 * trip);
+            for segment in 1..=10 {
+                rtt.sent(Offset::new(1000 * (10 * trip + segment)), left);
+            }
+            for segment in 1..=10 {
+                let ack = Offset::new(1000 * (10 * trip + segment));
+                rtt.acked_since(ack, left + ms(99 + segment) + late, left);
+            }
+            trip += 1;
+        };
+        for _ in 0..20 {
+            round(&mut rtt, Duration::ZERO);
+        }
+        let srtt = rtt.srtt().expect("measured").as_nanos() / 100_000;
+        assert!((1045..1065).contains(&srtt), "{srtt}");
+        assert_eq!(rtt.rto(), rtt.srtt().expect("measured") + ms(200));
+        round(&mut rtt, ms(1000));
+        let first = rtt.rto();
+        assert!(first > ms(2000), "{first:?}");
+        let mut before = first;
+        for _ in 0..5 {
+            round(&mut rtt, Duration::ZERO);
+            assert!(rtt.rto() < before);
+            before = rtt.rto();
+        }
     }
 }

@@ -145,6 +145,21 @@ impl Scoreboard {
         }
     }
 
+    /// Returns when the first segment left that `ack` acknowledges and no block did before; nothing where one
+    /// that it acknowledges was sent again, since nobody knows which it was (Karn's algorithm).
+    pub(super) fn first_left(&self, ack: Offset) -> Option<Instant> {
+        let mut first = None;
+        for segment in self.sent.iter().take_while(|t| t.span.end <= ack) {
+            if segment.retransmitted {
+                return None;
+            }
+            if !segment.sacked {
+                first = first.or(Some(segment.sent_at));
+            }
+        }
+        first
+    }
+
     /// All up to `ack` is acknowledged; `delivered` is told of what had not been SACKed before.
     pub(super) fn acked(&mut self, ack: Offset, mut delivered: impl FnMut(&Transmission)) {
         while let Some(first) = self.sent.front_mut() {

@@ -7,6 +7,7 @@
 
 #[path = "../common/mod.rs"]
 mod common;
+mod crowd;
 mod endings;
 mod many;
 mod namespace;
@@ -19,6 +20,9 @@ use std::time::Duration;
 use libtest_mimic::{Arguments, Trial};
 
 fn main() {
+    if let Some(done) = crowd::as_peer() {
+        return done.expect("the kernel's ends");
+    }
     let arguments = Arguments::from_args();
     let missing = is_missing(&namespace::enter());
     let no_sysfs = missing || is_missing(&namespace::mount_sysfs());
@@ -27,6 +31,7 @@ fn main() {
         .chain(endings::trials())
         .chain(windows::trials())
         .chain(many::trials())
+        .chain(crowd::trials())
         .map(|trial| trial.with_ignored_flag(missing))
         .chain(
             transfers::napi_trials()
