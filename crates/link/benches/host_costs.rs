@@ -1,11 +1,13 @@
-//! What a host's calls cost over a veth pair without offloads, each end on a processor of its own.
+//! Measures what a host's calls cost over a veth pair without offloads, with each end on a
+//! processor of its own.
 //!
-//! `naglemark` simulates two such hosts beside the real ones (`--backend sim,kernel --hosts linux-veth`), and takes
-//! their costs from here: `cargo bench -p tinygram-link --bench host_costs`. Nothing in it is adjusted
-//! by what the comparison says.
+//! `naglemark` simulates two such hosts beside the real ones (`--backend sim,kernel --hosts
+//! linux-veth`), and takes their costs from here: `cargo bench -p tinygram-link --bench
+//! host_costs`. No cost is adjusted to the result of that comparison.
 //!
-//! On a veth pair the sender's processor does what is done when a packet arrives at the peer, up to
-//! waking a thread: a segment's cost is that of both ends, and all of it is the sender's.
+//! On a veth pair the sender's processor also does the peer's work on an arriving packet, up to
+//! waking a thread. A segment's cost therefore includes the work of both ends, and the sender pays
+//! all of it.
 
 use std::io::{self, Read, Write};
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, TcpStream};
@@ -67,7 +69,7 @@ fn main() -> io::Result<()> {
     Ok(())
 }
 
-/// The two ends of a connection, neither of which waits for Nagle's algorithm.
+/// Returns the two ends of a connection with TCP_NODELAY at both.
 fn pair() -> io::Result<(TcpStream, TcpStream)> {
     let spaces = [Namespace::new()?, Namespace::new()?];
     let [near, far] = &spaces;
@@ -91,7 +93,7 @@ fn pair() -> io::Result<(TcpStream, TcpStream)> {
     Ok((near, far))
 }
 
-/// A write of `octets` whose reader is neither asleep nor reading.
+/// Measures a write of `octets` while the reader is neither asleep nor reading.
 fn sending(mut near: &TcpStream, far: &TcpStream, octets: usize) -> io::Result<Taken> {
     let data = vec![0; octets];
     let taken = Taken::of(|| {
@@ -104,8 +106,9 @@ fn sending(mut near: &TcpStream, far: &TcpStream, octets: usize) -> io::Result<T
     taken
 }
 
-/// A read of one segment that is there, `TCP_QUICKACK` being set to `quick` just before, if at all:
-/// true sends the acknowledgment, false leaves it to the answer of the conversation.
+/// Measures a read of one segment that has arrived. `TCP_QUICKACK` is set to `quick` just before,
+/// if it is given: true sends the acknowledgment, false leaves it to the answer of the
+/// conversation.
 fn reading(mut near: &TcpStream, mut far: &TcpStream, quick: Option<bool>) -> io::Result<Taken> {
     let data = [0; MSS];
     let mut buffer = vec![0; 2 * MSS];
@@ -124,7 +127,8 @@ fn reading(mut near: &TcpStream, mut far: &TcpStream, quick: Option<bool>) -> io
     })
 }
 
-/// From the return of a write to the return of the read that it ended, on the other processor.
+/// Measures the time from the return of a write to the return of the read that it ended, on the
+/// other processor.
 fn waking(mut near: TcpStream, mut far: TcpStream, peers: usize) -> io::Result<Taken> {
     let began = now();
     let (read_at, ends) = (
@@ -167,7 +171,8 @@ fn drain(end: &TcpStream) -> io::Result<()> {
     end.set_nonblocking(false)
 }
 
-/// So long that what the last call began is over, and that a reader which slept is asleep again.
+/// Waits so long that the work of the last call is over and that a reader which slept is asleep
+/// again.
 fn rest() {
     let began = now();
     while began.elapsed() < Duration::from_micros(50) {
@@ -181,7 +186,7 @@ fn timed<T>(call: impl FnOnce() -> io::Result<T>) -> io::Result<f64> {
     Ok(began.elapsed().as_nanos() as f64 / 1e3)
 }
 
-/// What the rounds took, the shortest first.
+/// The times of the rounds, the shortest first.
 struct Taken(Vec<f64>);
 
 impl Taken {
@@ -193,7 +198,7 @@ impl Taken {
         Ok(Self(all))
     }
 
-    /// So long or less in this share of the rounds.
+    /// Returns the time that this share of the rounds did not exceed.
     fn below(&self, share: f64) -> f64 {
         self.0[(share * self.0.len() as f64) as usize]
     }
@@ -209,9 +214,9 @@ fn now() -> Instant {
 }
 
 const ROUNDS: usize = 1000;
-/// With timestamps, over Ethernet.
+/// The MSS with timestamps over Ethernet, in octets.
 const MSS: usize = 1448;
-/// A write of more than one.
+/// How many segments a long write has.
 const SEGMENTS: usize = 6;
-/// Octets of a request.
+/// The length of a request, in octets.
 const SMALL: usize = 100;

@@ -1,5 +1,5 @@
-//! What a link joins: a TUN device inside a namespace, up and with addresses, gone when it is dropped;
-//! or a socket at whose other end a program is a network of its own.
+//! The ends of a link: a TUN device inside a namespace, which is up, has addresses and disappears
+//! when it is dropped; or a socket whose other end a program uses as its network.
 
 use std::io;
 use std::net::{Ipv4Addr, Ipv6Addr};
@@ -13,24 +13,24 @@ use tun_rs::{DeviceBuilder, Layer, SyncDevice};
 use crate::namespace::Namespace;
 use crate::netlink;
 
-/// An end of a link: gives and takes packets of the network layer, and waits for nothing.
+/// An end of a link, which receives and sends packets of the network layer without blocking.
 pub trait Port: AsFd + Send + Sync + 'static {
-    /// Takes a packet; gives its octets.
+    /// Receives a packet and returns its length in octets.
     ///
     /// # Errors
     /// [`io::ErrorKind::WouldBlock`] if there is none.
     fn recv(&self, packet: &mut [u8]) -> io::Result<usize>;
 
-    /// Gives a packet to whoever is behind the port.
+    /// Sends a packet to whatever is behind the port.
     ///
     /// # Errors
-    /// It was not taken, and is lost.
+    /// The packet was not accepted and is lost.
     fn send(&self, packet: &[u8]) -> io::Result<usize>;
 }
 
 /// A TUN device that is read and written without blocking.
 ///
-/// Segmentation is not offloaded to it: what is read are packets as they would be on a wire.
+/// It offloads no segmentation: it returns packets as they would be on a wire.
 pub struct Device(SyncDevice);
 
 /// The addresses of one end.
@@ -53,7 +53,7 @@ impl Device {
     /// Makes a device in `space`, up, with `addresses` and an MTU in octets.
     ///
     /// # Errors
-    /// What the system says: no TUN driver, a name or address that is taken, no privilege.
+    /// Returns the system's error: no TUN driver, a name or address that is taken, no privilege.
     pub fn new(space: &Namespace, name: &str, addresses: Addresses, mtu: u16) -> io::Result<Self> {
         space.within(|| {
             be_silent();
@@ -64,8 +64,8 @@ impl Device {
                 .ipv4(addresses.v4, Addresses::V4_PREFIX, None)
                 .ipv6(addresses.v6, Addresses::V6_PREFIX)
                 .build_sync()?;
-            // A burst that comes while the relay has no CPU waits in the device's queue. It must be
-            // the emulator's queue that is full first.
+            // A burst that comes while the relay has no CPU waits in the device's queue. That queue
+            // is long, so that the emulator's queue is full first.
             netlink::set_queue_length(device.if_index()?, DEVICE_QUEUE)?;
             device.set_nonblocking(true)?;
             Ok(Self(device))
@@ -86,7 +86,7 @@ impl Port for Device {
 impl Port for UnixDatagram {
     fn recv(&self, packet: &mut [u8]) -> io::Result<usize> {
         match Self::recv(self, packet)? {
-            // No packet is empty: whoever was at the other end has gone.
+            // No packet is empty: a length of 0 means that the other end has closed.
             0 => Err(io::ErrorKind::UnexpectedEof.into()),
             octets => Ok(octets),
         }
@@ -97,13 +97,13 @@ impl Port for UnixDatagram {
     }
 }
 
-/// Returns a pair of sockets, each a [`Port`], that carry packets whole, in order and without blocking: one for
-/// the link, the other for a program that is a network of its own.
+/// Returns a pair of sockets, each a [`Port`], that carry packets whole, in order and without
+/// blocking: one for the link, the other for a program that uses it as its network.
 ///
 /// # Errors
-/// What the system says.
+/// Returns the system's error.
 pub fn socket_pair() -> io::Result<[UnixDatagram; 2]> {
-    // Datagram sockets would take ten packets at a time (`net.unix.max_dgram_qlen`).
+    // Datagram sockets would queue only ten packets (`net.unix.max_dgram_qlen`).
     let (one, other) = rustix::net::socketpair(
         AddressFamily::UNIX,
         SocketType::SEQPACKET,
@@ -130,8 +130,8 @@ impl std::fmt::Debug for Device {
     }
 }
 
-/// Keeps the kernel from soliciting routers on devices to come, which would count as packets. Where
-/// these files may not be written it does no harm but that.
+/// Keeps the kernel from sending router solicitations on new devices, because these would count as
+/// packets. If these files may not be written, the only harm is that these packets are counted.
 fn be_silent() {
     for (file, value) in [("router_solicitations", "0"), ("addr_gen_mode", "1")] {
         let path = format!("/proc/sys/net/ipv6/conf/default/{file}");
@@ -140,7 +140,7 @@ fn be_silent() {
 }
 
 const DEVICE_QUEUE: u32 = 10_000;
-/// Octets; the system gives as much of it as it allows.
+/// The buffer to ask for, in octets; the system grants as much of it as it allows.
 const SOCKET_BUFFER: usize = 8 << 20;
 
 #[cfg(test)]

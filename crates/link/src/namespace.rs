@@ -1,7 +1,7 @@
-//! Network namespaces: made, found by name, and entered by a thread of their own.
+//! Network namespaces: makes them, finds them by name, and enters them on a thread of their own.
 //!
-//! A namespace of ours has no name and no process: it lives as long as a descriptor is open, so that
-//! nothing is left behind however the program ends. Others reach it by [`Namespace::path`].
+//! A namespace made here has no name and no process. It exists as long as a descriptor is open, so
+//! nothing is left behind however the program ends. Other programs reach it by [`Namespace::path`].
 
 use std::fs::{self, File};
 use std::io;
@@ -15,7 +15,7 @@ use rustix::thread::{LinkNameSpaceType, UnshareFlags, move_into_link_name_space}
 #[derive(Debug)]
 pub struct Namespace(File);
 
-/// Why there can be no namespace.
+/// The reason why there is no namespace.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -39,11 +39,11 @@ pub enum Error {
     },
 }
 
-/// Gives this process the right to make namespaces: as it is, or as root of a user namespace of
-/// its own, in which it then stays.
+/// Acquires the right to make namespaces. If this process does not have it, the process becomes
+/// root in a user namespace of its own and stays there.
 ///
 /// # Errors
-/// Neither is allowed. To be called before any other thread is started: only a process of one
+/// Neither is allowed. Call it before any other thread is started, because only a process with one
 /// thread can enter a user namespace.
 pub fn acquire_privilege() -> Result<(), Error> {
     if Namespace::new().is_ok() {
@@ -65,10 +65,10 @@ pub fn acquire_privilege() -> Result<(), Error> {
 }
 
 impl Namespace {
-    /// Makes a namespace. Its loopback device is down, as the kernel makes it.
+    /// Makes a namespace. Its loopback device is down, as in every new namespace.
     ///
     /// # Errors
-    /// What the system says; without the privilege, [`io::ErrorKind::PermissionDenied`].
+    /// Returns the system's error; without the privilege, [`io::ErrorKind::PermissionDenied`].
     pub fn new() -> io::Result<Self> {
         on_a_thread(|| {
             // SAFETY: a new network namespace closes and moves no descriptor.
@@ -80,7 +80,7 @@ impl Namespace {
     /// Opens the namespace that `ip netns add NAME` has made.
     ///
     /// # Errors
-    /// There is none of this name, or it may not be opened.
+    /// There is no namespace with this name, or it may not be opened.
     pub fn named(name: &str) -> Result<Self, Error> {
         let is_plain = !name.is_empty() && !name.contains('/') && name != "." && name != "..";
         let path = Path::new(NAMES).join(name);
@@ -96,7 +96,7 @@ impl Namespace {
     /// Opens the namespace that this thread is in.
     ///
     /// # Errors
-    /// What the system says.
+    /// Returns the system's error.
     pub fn current() -> io::Result<Self> {
         File::open(OF_THIS_THREAD).map(Self)
     }
@@ -104,7 +104,7 @@ impl Namespace {
     /// Returns another descriptor of the same namespace.
     ///
     /// # Errors
-    /// What the system says.
+    /// Returns the system's error.
     pub fn try_clone(&self) -> io::Result<Self> {
         self.0.try_clone().map(Self)
     }
@@ -112,7 +112,7 @@ impl Namespace {
     /// Runs `work` inside the namespace, on a thread of its own.
     ///
     /// # Errors
-    /// The namespace may not be entered, or what `work` returns.
+    /// Returns the error of entering the namespace, or the error of `work`.
     pub fn within<T: Send>(&self, work: impl FnOnce() -> io::Result<T> + Send) -> io::Result<T> {
         on_a_thread(|| {
             self.enter()?;
@@ -123,13 +123,14 @@ impl Namespace {
     /// Moves the calling thread inside.
     ///
     /// # Errors
-    /// What the system says.
+    /// Returns the system's error.
     pub fn enter(&self) -> io::Result<()> {
         move_into_link_name_space(self.0.as_fd(), Some(LinkNameSpaceType::Network))?;
         Ok(())
     }
 
-    /// Returns where other programs find it while this process runs: `nsenter --net=PATH`.
+    /// Returns the path where other programs find the namespace while this process runs: `nsenter
+    /// --net=PATH`.
     #[must_use]
     pub fn path(&self) -> PathBuf {
         let (pid, fd) = (std::process::id(), self.0.as_raw_fd());

@@ -1,5 +1,4 @@
-//! What is asked of the kernel's network configuration (rtnetlink), in the calling thread's
-//! namespace.
+//! Changes the kernel's network configuration (rtnetlink) in the calling thread's namespace.
 
 use std::io;
 use std::net::IpAddr;
@@ -22,7 +21,7 @@ use crate::namespace::Namespace;
 /// Turns the loopback device on.
 ///
 /// # Errors
-/// What the kernel says.
+/// Returns the kernel's error.
 pub fn loopback_up() -> io::Result<()> {
     set_up(LOOPBACK)
 }
@@ -30,7 +29,7 @@ pub fn loopback_up() -> io::Result<()> {
 /// Turns a device on.
 ///
 /// # Errors
-/// What the kernel says.
+/// Returns the kernel's error.
 pub fn set_up(device: u32) -> io::Result<()> {
     let mut message = LinkMessage::default();
     message.header.index = device;
@@ -42,7 +41,8 @@ pub fn set_up(device: u32) -> io::Result<()> {
 /// Sets how many packets may wait in a device's queue.
 ///
 /// # Errors
-/// What the kernel says. (The older `SIOCSIFTXQLEN` wants root of the whole machine.)
+/// Returns the kernel's error. (The older `SIOCSIFTXQLEN` requires root of the whole machine, so it
+/// is not used.)
 pub fn set_queue_length(device: u32, packets: u32) -> io::Result<()> {
     let mut message = LinkMessage::default();
     message.header.index = device;
@@ -72,7 +72,8 @@ pub(crate) fn make_veth(name: &str, there: &Namespace) -> io::Result<()> {
     )
 }
 
-/// Gives a device an address, usable at once: nobody else is there to have it already.
+/// Gives a device an address that is usable at once, without duplicate address detection, because
+/// nobody else is on the link.
 pub(crate) fn add_address(device: u32, address: IpAddr, prefix: u8) -> io::Result<()> {
     let mut message = AddressMessage::default();
     message.header.index = device;
@@ -123,5 +124,5 @@ fn ask(request: RouteNetlinkMessage, flags: u16) -> io::Result<()> {
     }
 }
 
-/// The loopback device is the first of every namespace.
+/// The index of the loopback device, which is the first device of every namespace.
 const LOOPBACK: u32 = 1;

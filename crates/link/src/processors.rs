@@ -1,12 +1,13 @@
 //! Which processor a thread runs on.
 //!
-//! Two ends on one machine stand for two hosts, and each of those has a processor of its own. Left to
-//! itself the scheduler now and then puts a writer and the reader it wakes on one processor, where
-//! they take turns instead of running side by side; which segments leave together then changes.
+//! Two ends on one machine stand for two hosts, and each host has a processor of its own. Without
+//! this module the scheduler sometimes puts a writer and the reader that it wakes on one processor.
+//! There they take turns instead of running side by side, and this changes which segments leave
+//! together.
 
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
-/// Returns two different processors that this thread may use, or none where it has only one.
+/// Returns two different processors that this thread may use, or `None` if it has only one.
 #[must_use]
 pub fn two() -> Option<[usize; 2]> {
     let allowed = sched_getaffinity(None).ok()?;
@@ -14,15 +15,15 @@ pub fn two() -> Option<[usize; 2]> {
     Some([own.next()?, own.next()?])
 }
 
-/// Keeps the calling thread, and those it starts from now on, to a processor. Where that is not
-/// allowed nothing changes.
+/// Binds the calling thread, and the threads that it starts later, to a processor. If that is not
+/// allowed, nothing changes.
 pub fn keep_to(processor: usize) {
     let mut only = CpuSet::new();
     only.set(processor);
     let _ = sched_setaffinity(None, &only);
 }
 
-/// Keeps the calling thread to a processor for as long as `work` takes.
+/// Runs `work` with the calling thread bound to a processor.
 pub fn on<R>(processor: usize, work: impl FnOnce() -> R) -> R {
     let before = sched_getaffinity(None);
     keep_to(processor);

@@ -1,7 +1,8 @@
-//! Carries packets between two ports as the emulator says: one thread for each direction, which
-//! sleeps until a packet comes, one is due, or the link is to end.
+//! Carries packets between two ports as the emulator decides. Each direction has a thread, which
+//! sleeps until a packet comes, a packet is due, or the link ends.
 //!
-//! The timer is a timerfd, whose expiry no timer slack delays; how late packets were is counted.
+//! The timer is a timerfd, because timer slack does not delay it. The relay counts how late packets
+//! were.
 
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
@@ -30,9 +31,9 @@ pub struct Link {
 /// What one direction did.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Carried {
-    /// By the emulator.
+    /// The emulator's counts.
     pub counts: Counts,
-    /// How late packets were delivered, after the time the emulator named.
+    /// How long after the emulator's time packets were delivered.
     pub late: Lateness,
     /// Packets that the kernel refused to take at their arrival.
     pub refused: u64,
@@ -41,16 +42,16 @@ pub struct Carried {
 /// How late packets were.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Lateness {
-    /// Of all packets together.
+    /// The sum over all packets.
     pub total: Duration,
-    /// The worst.
+    /// The largest.
     pub longest: Duration,
     /// Packets that were due.
     pub packets: u64,
 }
 
 impl Lateness {
-    /// On average; zero if there was no packet.
+    /// Returns the mean; zero if there was no packet.
     #[must_use]
     pub fn mean(&self) -> Duration {
         self.total.div_f64(self.packets.max(1) as f64)
@@ -64,7 +65,7 @@ impl Lateness {
 }
 
 impl Link {
-    /// Joins two ports by `rules`, the same both ways.
+    /// Joins two ports by `rules`, the same in both directions.
     ///
     /// # Errors
     /// A timer, an event or a thread cannot be made.
@@ -102,10 +103,11 @@ impl Link {
         Ok(link)
     }
 
-    /// Ends the link; what is still on its way is lost. Returns what each direction did, there and back.
+    /// Ends the link; packets that are still on their way are lost. Returns what each direction
+    /// did, there and back.
     ///
     /// # Errors
-    /// A direction had ended by itself, because a device was taken away.
+    /// A direction had already ended, because a device was removed.
     pub fn end(mut self) -> io::Result<[Carried; 2]> {
         self.stop_lanes();
         let result = |lane: &mut Option<JoinHandle<io::Result<Carried>>>| match lane.take() {
@@ -126,7 +128,7 @@ impl Drop for Link {
     }
 }
 
-/// One direction.
+/// One direction of a running link.
 struct Lane {
     from: Arc<dyn Port>,
     to: Arc<dyn Port>,
@@ -134,7 +136,7 @@ struct Lane {
     timer: OwnedFd,
     path: Path<Vec<u8>>,
     clock: Clock,
-    /// Buffers to be used again.
+    /// Buffers for reuse.
     spare: Vec<Vec<u8>>,
     late: Lateness,
     refused: u64,
@@ -161,7 +163,8 @@ impl Lane {
         }
     }
 
-    /// Reads what is there, but not for ever: packets that are due must not wait for those to come.
+    /// Reads the packets that have arrived, but at most a batch: due packets must not wait for
+    /// further arrivals.
     fn take_in(&mut self) -> io::Result<()> {
         for _ in 0..BATCH {
             let mut packet = self.spare.pop().unwrap_or_default();
@@ -202,14 +205,14 @@ impl Lane {
         };
         let once = Itimerspec {
             it_interval: Timespec::default(),
-            // A time of nought disarms.
+            // A time of zero disarms the timer.
             it_value: time,
         };
         timerfd_settime(&self.timer, TimerfdTimerFlags::ABSTIME, &once)?;
         Ok(())
     }
 
-    /// Sleeps until there is something to do; returns whether that is to stop.
+    /// Sleeps until there is something to do. Returns whether the relay is to stop.
     fn wait(&self) -> io::Result<bool> {
         let mut watched = [
             PollFd::new(&self.stop, PollFlags::IN),
@@ -249,7 +252,7 @@ fn monotonic() -> Duration {
     Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
 }
 
-/// Packets that are read before those that are due get their turn.
+/// How many packets are read before the due ones are delivered.
 const BATCH: usize = 64;
 /// IP's own limit.
 const LARGEST_PACKET: usize = 65_535;

@@ -13,15 +13,15 @@ use crate::netlink;
 pub enum Offload {
     /// Every segment is a packet of its own, as on a wire.
     Off,
-    /// As the kernel ships it: a packet may carry 64 KB.
+    /// The kernel's default: a packet may carry 64 KB.
     On,
 }
 
-/// Joins two namespaces by devices of this name, up and with these addresses. They are gone when
-/// one of the namespaces is.
+/// Joins two namespaces by devices with this name, which are up and have these addresses. The
+/// devices disappear with the first of the two namespaces.
 ///
 /// # Errors
-/// What the kernel says.
+/// Returns the kernel's error.
 pub fn join(
     spaces: [&Namespace; 2],
     name: &str,
@@ -44,7 +44,8 @@ pub fn join(
     Ok(())
 }
 
-/// `ethtool -K NAME tso off gso off gro off`; a single `SIOCETHTOOL` each, which takes no library.
+/// Does what `ethtool -K NAME tso off gso off gro off` does; each option is a single `SIOCETHTOOL`,
+/// so no library is needed.
 fn turn_offloads_off(name: &str) -> io::Result<()> {
     #[repr(C)]
     struct Value {

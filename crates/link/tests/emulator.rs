@@ -1,11 +1,11 @@
-//! What the emulator promises, for any rules and any traffic.
+//! Tests what the emulator promises, for any rules and any traffic.
 
 use std::time::Duration;
 
 use proptest::prelude::*;
 use tinygram_link::emulator::{Counts, Direction, Path, Rules};
 
-/// A packet's time since the one before, in microseconds, and its octets.
+/// For each packet: the time since the one before, in microseconds, and its length in octets.
 type Traffic = Vec<(u64, usize)>;
 
 fn traffic() -> impl Strategy<Value = Traffic> {
@@ -45,7 +45,7 @@ fn number(packet: &[u8]) -> u32 {
     u32::from_be_bytes(packet[..4].try_into().unwrap())
 }
 
-/// What arrived when, the time of each packet's sending, and the counts.
+/// The arrivals with their times, the time when each packet was sent, and the counts.
 struct Played {
     arrivals: Vec<(Duration, Vec<u8>)>,
     sent_at: Vec<Duration>,
@@ -107,10 +107,12 @@ proptest! {
         traffic in traffic(),
     ) {
         rules.rate = Some(rate);
-        // One that is held back arrives together with others, which the wire is not to blame for.
+        // A packet that is held back may arrive together with others, which says nothing about the
+        // wire.
         rules.reorder = 0.0;
         let played = play(rules, seed, &traffic);
-        // A packet arrives when its last bit does: between two arrivals, all bits but the first's.
+        // A packet arrives when its last bit does. So between two arrivals the wire sent the bits
+        // of every packet but the first.
         for first in 0..played.arrivals.len() {
             let (from, mut bits) = (played.arrivals[first].0, 0);
             for (at, packet) in &played.arrivals[first + 1..] {
@@ -141,7 +143,7 @@ proptest! {
         prop_assert_eq!(one.arrivals, other.arrivals);
     }
 
-    /// What befalls a packet depends on its number, not on its time.
+    /// What happens to a packet depends on its number, not on its time.
     #[test]
     fn fate_does_not_depend_on_time(mut rules in rules(), seed: u64, traffic in traffic()) {
         rules.rate = None;
@@ -160,8 +162,8 @@ proptest! {
         let rules = Rules { loss, reorder, duplicate, ..Rules::NONE };
         let packets = 20_000;
         let counts = play(rules, seed, &vec![(10, 100); packets]).counts;
-        // Reordering and doubling befall those that are not lost. Six standard deviations: a seed
-        // in hundreds of millions is refused by chance.
+        // Only packets that are not lost are reordered or duplicated. The tolerance is six standard
+        // deviations: by chance, one seed in hundreds of millions fails.
         let near = |count: u64, of: f64, share: f64| {
             (count as f64 - of * share).abs() <= 6.0 * (of * share * (1.0 - share)).sqrt()
         };
@@ -189,8 +191,8 @@ fn one_that_is_held_back_is_overtaken() {
     assert_eq!(numbers.len(), 100);
 }
 
-/// By hand: 1000 octets at 8 Mbit/s take a millisecond each; one is on the wire, two wait, the
-/// fourth finds the queue full.
+/// Computed by hand: packets of 1000 octets at 8 Mbit/s take a millisecond each; one is on the
+/// wire, two wait, and the fourth finds the queue full.
 #[test]
 fn a_full_queue_drops_what_comes() {
     let rules = Rules {

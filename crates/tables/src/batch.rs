@@ -1,4 +1,4 @@
-//! Rows as a record batch of Arrow.
+//! Converts rows to an Arrow record batch.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -13,7 +13,8 @@ use arrow_schema::{DataType, Field, Schema, SchemaRef, TimeUnit};
 use crate::rows::{Rows, Value};
 use crate::schema::{Column, Kind, Table};
 
-/// Returns Arrow's schema of a table. Its metadata have `tinygram.schema`, each field's have `about`.
+/// Returns Arrow's schema of a table. The schema's metadata have the key `tinygram.schema`, and
+/// each field's metadata have `about`.
 #[must_use]
 pub fn schema(table: &Table) -> SchemaRef {
     let fields: Vec<_> = table.columns.iter().map(field).collect();
@@ -49,7 +50,7 @@ fn field(column: &Column) -> Field {
     Field::new(column.name, kind, column.nullable).with_metadata(about)
 }
 
-/// Appends each cell: its content where it is of the kind, else nothing.
+/// Appends each cell: its content if it has the column's kind, else null.
 macro_rules! filled {
     ($builder:expr, $cells:expr, $kind:path, $content:ident => $append:expr) => {{
         let mut builder = $builder;

@@ -1,4 +1,4 @@
-//! A record batch as a file's content.
+//! Encodes a record batch as the content of a file.
 
 use std::error::Error;
 

@@ -1,12 +1,13 @@
-//! The tables that tinygram gives: what their columns are, and rows of them as Arrow and Parquet.
+//! The tables that tinygram writes: their columns, and their rows as Arrow and Parquet.
 //!
-//! A [`Table`] is a schema with a name and a version, in Rust constants ([`schemas`]); [`Rows`] are rows of
-//! one. The command line, the Python package and the Spark data source all take their schemas from here.
-//! With the feature `arrow`, rows become record batches and files; without it the crate depends on
-//! nothing, so that the command line can check what was asked for before it says that it was built without.
+//! A [`Table`] is a schema with a name and a version; the schemas are Rust constants ([`schemas`]).
+//! [`Rows`] are the rows of one table. The command line, the Python package and the Spark data
+//! source all take their schemas from here. With the feature `arrow`, rows become record batches
+//! and files; without it the crate depends on nothing. So a command line that was built without the
+//! feature can still check a request before it says that it lacks the feature.
 //!
-//! Whole numbers are signed and times are microseconds of UTC throughout: every reader of Parquet and Arrow
-//! takes those.
+//! All whole numbers are signed and all times are microseconds of UTC, because every reader of
+//! Parquet and Arrow accepts those.
 
 #[cfg(feature = "arrow")]
 mod batch;
@@ -23,7 +24,7 @@ pub use batch::{batch, schema};
 pub use rows::{Rows, Value};
 pub use schema::{Column, Kind, Table};
 
-/// How rows are written to a file.
+/// A file format for rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Encoding {
     /// Parquet, compressed with Snappy.
@@ -32,7 +33,7 @@ pub enum Encoding {
     Arrow,
 }
 
-/// Rows could not be written.
+/// The error that rows could not be written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NotWritten(pub String);
 
@@ -45,7 +46,7 @@ impl std::fmt::Display for NotWritten {
 impl std::error::Error for NotWritten {}
 
 impl Encoding {
-    /// True where rows can be written at all: the feature `arrow` is on.
+    /// Whether rows can be written at all: true if the feature `arrow` is on.
     pub const BUILT: bool = cfg!(feature = "arrow");
 
     /// Returns the name on the command line.
@@ -57,10 +58,10 @@ impl Encoding {
         }
     }
 
-    /// Returns a file's content.
+    /// Returns the rows as the content of a file.
     ///
     /// # Errors
-    /// Without the feature `arrow`, always.
+    /// Always fails without the feature `arrow`.
     pub fn of(self, rows: &Rows) -> Result<Vec<u8>, NotWritten> {
         #[cfg(feature = "arrow")]
         return encode::encoded(self, rows).map_err(|error| NotWritten(error.to_string()));

@@ -29,7 +29,7 @@ pub struct Rows {
 }
 
 impl Rows {
-    /// No row so far.
+    /// Returns a table's rows: none yet.
     #[must_use]
     pub fn of(table: &'static Table) -> Self {
         Self {
@@ -38,10 +38,10 @@ impl Rows {
         }
     }
 
-    /// Takes one more row: each column by name, in the table's order.
+    /// Adds one row: each column by name, in the table's order.
     ///
     /// # Panics
-    /// If the row is not the table's: a bug of the caller's.
+    /// Panics if the row's columns are not the table's, which is a bug of the caller.
     pub fn push<'a>(&mut self, row: impl IntoIterator<Item = (&'a str, Value)>) {
         let mut cells = Vec::with_capacity(self.table.columns.len());
         for (name, value) in row {
@@ -59,7 +59,7 @@ impl Rows {
         self.rows.push(cells);
     }
 
-    /// Whose rows they are.
+    /// Returns the table that the rows belong to.
     #[must_use]
     pub fn table(&self) -> &'static Table {
         self.table
@@ -73,13 +73,13 @@ impl Rows {
 }
 
 impl Value {
-    /// Returns a time that is given in nanoseconds since 1970, rounded down to the microsecond.
+    /// Converts nanoseconds since 1970 to a time cell, rounded down to the microsecond.
     #[must_use]
     pub fn time_ns(ns: i64) -> Self {
         Self::Time(ns.div_euclid(1_000))
     }
 
-    /// Returns a length of time in milliseconds that is given in nanoseconds.
+    /// Converts a length of time in nanoseconds to a cell in milliseconds.
     #[must_use]
     pub fn ms(ns: i64) -> Self {
         Self::Float(ns as f64 / 1e6)
@@ -159,7 +159,7 @@ macro_rules! from_small_numbers {
 
 from_small_numbers!(u8, u16, u32, i64);
 
-/// Counts end where a signed number does.
+/// Returns the largest signed number for counts that exceed it.
 fn signed(number: u64) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)
 }

@@ -1,32 +1,32 @@
-/// A table: its columns, under a name and a version.
+/// A table's schema: a name, a version and the columns.
 ///
 /// The version grows when a column changes its meaning or goes away, not when one is added at the end.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Table {
     /// The name, such as `findings`.
     pub name: &'static str,
-    /// From 1 on.
+    /// The version; the first is 1.
     pub version: u32,
-    /// What a row is.
+    /// What a row stands for.
     pub about: &'static str,
-    /// In order.
+    /// The columns, in order.
     pub columns: &'static [Column],
 }
 
 /// A column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Column {
-    /// The name; a unit stands at its end.
+    /// The name; it ends with the unit, if there is one.
     pub name: &'static str,
-    /// What it holds.
+    /// The kind of value that it holds.
     pub kind: Kind,
-    /// Whether a row may have nothing here.
+    /// Whether a row may be null here.
     pub nullable: bool,
-    /// What it says, its range, and what nothing means.
+    /// What it means, its range, and what null means.
     pub about: &'static str,
 }
 
-/// What a column holds.
+/// The kind of value that a column holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// UTF-8.
@@ -46,7 +46,8 @@ pub enum Kind {
 }
 
 impl Table {
-    /// Returns what files carry as `tinygram.schema`: name and version, such as `tinygram.findings/1`.
+    /// Returns the value of `tinygram.schema` in files: name and version, such as
+    /// `tinygram.findings/1`.
     #[must_use]
     pub fn id(&self) -> String {
         format!("tinygram.{}/{}", self.name, self.version)
@@ -89,7 +90,8 @@ pub(crate) const fn perhaps(name: &'static str, kind: Kind, about: &'static str)
     }
 }
 
-/// Columns that several tables share, and a table's own: `N` in all.
+/// Joins groups of columns (those that several tables share, and a table's own): `N` columns in
+/// all.
 pub(crate) const fn joined<const N: usize>(groups: &[&[Column]]) -> [Column; N] {
     let mut all = [groups[0][0]; N];
     let (mut group, mut column, mut at) = (0, 0, 0);

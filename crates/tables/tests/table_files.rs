@@ -1,11 +1,11 @@
-//! Files of tables, read back by the crates that define the formats.
+//! Writes files of tables and reads them back with the crates that define the formats.
 #![cfg(feature = "arrow")]
 
 use arrow_ipc::reader::FileReader;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use tinygram_tables::{Encoding, Kind, Rows, Value, batch, schemas};
 
-/// A row for each table, full, and one with nothing where there may be nothing.
+/// Returns two rows for a table: a full one, and one with null in every nullable column.
 fn rows_of(table: &'static tinygram_tables::Table) -> Rows {
     let mut rows = Rows::of(table);
     for with_all in [true, false] {

@@ -1,5 +1,5 @@
-//! How fast logs are read: `cargo bench -p tinygram-weblog`. The lines are those of a Combined log,
-//! two hundred octets each, with as many distinct sizes as a large site has.
+//! Measures how fast logs are read: `cargo bench -p tinygram-weblog`. The lines are in the Combined
+//! Log Format, two hundred octets each, with as many distinct sizes as a large site has.
 
 use std::hint::black_box;
 use std::io::Write;
@@ -15,7 +15,7 @@ const LINES: u64 = 100_000;
 fn combined_log() -> String {
     let mut log = String::new();
     for number in 0..LINES {
-        // A generator's steps: sizes of all magnitudes, in no order.
+        // A multiplicative generator: it gives sizes of all magnitudes, in no order.
         let random = number.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
         let size = random % (100 << (random % 16));
         log += &format!(

@@ -1,7 +1,8 @@
-//! Web server logs in, the sizes of the responses out.
+//! Reads web server logs and returns the sizes of the responses.
 //!
 //! [`line`] reads one line of the Common or Combined Log Format; [`Survey`] reads whole logs, plain
-//! or in gzip, and counts how often each size was sent. What a size means for TCP is not known here.
+//! or in gzip, and counts how often each size was sent. This crate does not know what a size means
+//! for TCP.
 
 pub mod line;
 mod lines;

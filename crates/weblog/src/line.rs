@@ -1,16 +1,18 @@
 //! One line: `host ident user [time] "request" status size`, and whatever follows.
 //!
-//! Apache's Common Log Format (`%h %l %u %t "%r" %>s %b`) is the whole of it; the Combined Log Format
-//! appends referrer and user agent, nginx's `combined` is the same, and some logs put the virtual
-//! host first. Only time, method, status and size matter here, so the rest may be anything.
+//! Apache's Common Log Format (`%h %l %u %t "%r" %>s %b`) is exactly this; the Combined Log Format
+//! appends referrer and user agent, nginx's `combined` is the same as Combined, and some logs put
+//! the virtual host first. Only time, method, status and size matter here, so the rest may be
+//! anything.
 //!
-//! The line is searched, not split: a user's name may hold spaces, and a request anything at all.
+//! The parser searches the line and does not split it at spaces, because a user's name may contain
+//! spaces, and a request any characters.
 
 use jiff::civil::DateTime;
 use jiff::tz::Offset;
 use memchr::{memchr, memchr_iter};
 
-/// A response, as its line tells of it.
+/// A response, as its log line describes it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Response {
     /// When the request came in, in seconds since 1970 UTC.
@@ -22,8 +24,8 @@ pub struct Response {
 /// What was sent after the response's header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Body {
-    /// So many octets; at least one. Apache's `%b` and nginx's `$body_bytes_sent` leave the header
-    /// out, `%O` and `$bytes_sent` count it.
+    /// This many octets; at least one. Apache's `%b` and nginx's `$body_bytes_sent` leave the
+    /// header out, `%O` and `$bytes_sent` count it.
     Octets(u64),
     /// Nothing: the size is `-`, or 0, which `%b` writes as `-`.
     Empty,
@@ -33,7 +35,7 @@ pub enum Body {
     NotModified,
 }
 
-/// Why a line is none of these formats: the part that was not found.
+/// The reason why a line has none of these formats: the part that was not found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Unreadable {
     /// `[10/Oct/2000:13:55:36 -0700]`.
@@ -50,13 +52,13 @@ pub enum Unreadable {
     End,
 }
 
-/// The formats, for people.
+/// The accepted format, as shown to people.
 pub const EXPECTED: &str = r#"host ident user [10/Oct/2000:13:55:36 -0700] "GET / HTTP/1.0" 200 2326, with or without "referrer" "user agent" after it"#;
 
 /// Reads a line, with or without its line end.
 ///
 /// # Errors
-/// The first part that is not as the formats have it.
+/// Returns the first part that does not match the formats.
 pub fn parse(line: &[u8]) -> Result<Response, Unreadable> {
     let (time, rest) = time(line).ok_or(Unreadable::Time)?;
     let (request, status, rest) = request(rest).ok_or(Unreadable::Request)?;
@@ -100,7 +102,7 @@ fn seconds(time: &[u8; TIME.len()]) -> Option<i64> {
     let year = i16::try_from(decimal(&time[7..11])?).ok()?;
     let month = MONTHS.iter().position(|name| time[3..6] == **name)? as i8 + 1;
     let second = match two(18)? {
-        // A leap second has no place in Unix time: it is the 59th once more.
+        // Unix time has no leap second: it counts as second 59 again.
         60 => 59,
         second => second,
     };
@@ -118,8 +120,8 @@ fn seconds(time: &[u8; TIME.len()]) -> Option<i64> {
 
 /// Returns the request without its quotes, the status, and the rest of the line behind them.
 ///
-/// The request ends at the first quote that is not escaped and has a status after it: Apache escapes
-/// quotes within it, older servers do not.
+/// The request ends at the first unescaped quote that a status follows: Apache escapes quotes
+/// within the request, older servers do not.
 fn request(quoted: &[u8]) -> Option<(&[u8], [u8; 3], &[u8])> {
     let inside = quoted.strip_prefix(b"\"")?;
     memchr_iter(b'"', inside).find_map(|at| {
@@ -150,7 +152,7 @@ fn size(rest: &[u8]) -> Option<u64> {
     }
 }
 
-/// Digits and nothing else, as far as 64 bits go.
+/// Returns the number if `digits` has digits only and the number fits in 64 bits.
 fn decimal(digits: &[u8]) -> Option<u64> {
     if digits.is_empty() {
         return None;

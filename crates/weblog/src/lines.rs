@@ -1,10 +1,11 @@
-//! Lines lent from one buffer: no allocation per line, no more memory than the longest one needs.
+//! Reads lines into one buffer and lends them: no allocation per line, and no more memory than the
+//! longest line needs.
 
 use std::io::{self, Read};
 
 use memchr::{memchr, memchr_iter};
 
-/// A line, or why it is none.
+/// A line, or the reason why there is none.
 pub(crate) enum Piece<'a> {
     /// Without its line feed.
     Line(&'a [u8]),
@@ -15,7 +16,7 @@ pub(crate) enum Piece<'a> {
 /// Hands over every line of `source` in order, the last one with or without its line feed.
 ///
 /// # Errors
-/// What reading `source` gives; lines before it have been handed over.
+/// Returns the error of reading `source`; the lines before the error have been handed over.
 pub(crate) fn each(source: &mut impl Read, mut take: impl FnMut(Piece<'_>)) -> io::Result<()> {
     let mut buffer = vec![0; LONGEST];
     let mut filled = 0;
@@ -55,14 +56,15 @@ pub(crate) fn each(source: &mut impl Read, mut take: impl FnMut(Piece<'_>)) -> i
     }
 }
 
-/// No server writes longer ones: its limits on a request's header fields are far below.
+/// The longest line, in octets. No server writes longer ones, because servers limit a request's
+/// header fields to far less.
 pub(crate) const LONGEST: usize = 1 << 20;
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    /// Gives a few octets at a time.
+    /// A reader that returns a few octets at a time.
     struct Trickle<'a>(&'a [u8], usize);
 
     impl Read for Trickle<'_> {

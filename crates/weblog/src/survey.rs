@@ -13,7 +13,7 @@ use crate::lines::{self, Piece};
 pub struct Survey {
     /// All lines.
     pub lines: u64,
-    /// Those that are no response.
+    /// Lines that are not a response.
     pub unreadable: u64,
     /// Answers to HEAD.
     pub head: u64,
@@ -22,31 +22,32 @@ pub struct Survey {
     /// Other responses without a body.
     pub empty: u64,
     /// The earliest and the latest time, in seconds since 1970 UTC. Servers write a line when the
-    /// response is done, so the order of lines is not that of times.
+    /// response is done, so lines are not in the order of their times.
     pub times: Option<(i64, i64)>,
-    /// The first line that is no response.
+    /// The first line that is not a response.
     pub first_unreadable: Option<FirstUnreadable>,
-    /// How often each size was sent, in octets. Looked up often and listed once.
+    /// How often each size was sent, in octets. A hash map, because sizes are looked up often and
+    /// listed once.
     sizes: HashMap<u64, u64>,
 }
 
 /// A line that could not be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FirstUnreadable {
-    /// Its number, from 1 on.
+    /// The line's number; the first line is 1.
     pub number: u64,
-    /// What is missing.
+    /// The part that is missing.
     pub why: Unreadable,
-    /// Its beginning, fit for a terminal.
+    /// The beginning of the line, without characters that could steer a terminal.
     pub text: String,
 }
 
 impl Survey {
-    /// Reads a log to its end. Logs in gzip, also several one after the other, are told by their
-    /// first two octets.
+    /// Reads a log to its end. A log in gzip (also several gzip members one after the other) is
+    /// recognized by its first two octets.
     ///
     /// # Errors
-    /// What reading gives, damage to the gzip container included.
+    /// Returns the error of reading; damage to the gzip container is one.
     pub fn read(source: impl Read) -> io::Result<Self> {
         let mut source = BufReader::with_capacity(INPUT_BUFFER, source);
         let mut magic = [0; 2];
@@ -94,8 +95,8 @@ impl Survey {
         }
     }
 
-    /// Takes another log's counts in. Whose line was the first that could not be read is no longer
-    /// known then.
+    /// Adds another log's counts. After this, nobody knows which log the first unreadable line
+    /// belongs to.
     pub fn absorb(&mut self, other: &Self) {
         self.lines += other.lines;
         self.unreadable += other.unreadable;
@@ -112,12 +113,12 @@ impl Survey {
         }
     }
 
-    /// Takes in so many more responses with a body of so many octets; their lines are the caller's to count.
+    /// Adds `count` responses with a body of `octets` octets. The caller must count their lines.
     pub fn add_size(&mut self, octets: u64, count: u64) {
         *self.sizes.entry(octets).or_default() += count;
     }
 
-    /// Lines that are responses.
+    /// Returns how many lines are responses.
     #[must_use]
     pub fn responses(&self) -> u64 {
         self.lines - self.unreadable
@@ -142,7 +143,8 @@ pub fn utc(seconds: i64) -> String {
     jiff::Timestamp::from_second(seconds).map_or_else(|_| seconds.to_string(), |at| at.to_string())
 }
 
-/// Pipes give what they have; the magic may come in two reads.
+/// Reads until `into` is full or the source ends, because a pipe returns what it has, and gzip's
+/// magic number may come in two reads.
 fn read_as_far_as_it_goes(source: &mut impl Read, into: &mut [u8]) -> io::Result<usize> {
     let mut known = 0;
     while known < into.len() {
@@ -172,9 +174,10 @@ fn printable(line: &[u8]) -> String {
 }
 
 const GZIP: [u8; 2] = [0x1f, 0x8b];
-/// For the gzip decoder, which asks for a little at a time; large reads of plain logs go past it.
+/// The size of the buffer for the gzip decoder, which asks for a little at a time; large reads of
+/// plain logs bypass it.
 const INPUT_BUFFER: usize = 1 << 17;
-/// Characters of a line that are shown.
+/// How many characters of a line are shown.
 const SHOWN: usize = 160;
 
 #[cfg(test)]

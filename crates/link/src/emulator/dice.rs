@@ -1,9 +1,10 @@
-//! Chance: one seeded stream for each direction, so that the traffic one way never shifts the other.
+//! Random decisions: one seeded stream for each direction, so that traffic in one direction never
+//! changes the decisions for the other.
 
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-/// Which way along the link.
+/// A direction of the link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Direction {
     /// From the first end to the second.
@@ -19,15 +20,16 @@ impl Dice {
     pub(super) fn new(seed: u64, direction: Direction) -> Self {
         let mut generator = Xoshiro256PlusPlus::seed_from_u64(seed);
         if direction == Direction::Back {
-            // 2^128 draws further on: the streams never meet.
+            // This stream begins 2^128 draws later, so the two streams never overlap.
             generator.jump();
         }
         Self(generator)
     }
 
-    /// Returns whether something with this chance happens. Draws a number even where the chance is 0 or 1.
+    /// Returns whether something with this chance happens. Draws a number even if the chance is 0
+    /// or 1.
     pub(super) fn happens(&mut self, chance: f64) -> bool {
-        // 53 random bits are a fraction of even spacing.
+        // 53 random bits give an evenly spaced fraction.
         let drawn = (self.0.next_u64() >> 11) as f64 / (1_u64 << 53) as f64;
         drawn < chance
     }

@@ -1,11 +1,12 @@
-//! One direction of a link, without devices and clocks: packets in with the time, packets out with
-//! the time.
+//! Emulates one direction of a link, without devices and clocks: packets go in with their times and
+//! come out with their times.
 //!
-//! A packet's road: the dice say whether it is lost or doubled; the queue takes it or is full; the
-//! wire carries one packet after the other at its rate; the delay passes; a packet that the dice
-//! have picked is held back a little longer, and those behind it overtake.
+//! The path of a packet: the dice decide whether it is lost or duplicated; the queue accepts it or
+//! is full; the wire carries one packet after the other at its rate; then the delay passes. If the
+//! dice have picked a packet for reordering, it is held back a little longer, and those behind it
+//! overtake it.
 //!
-//! Times are counted from any beginning, the same for all calls, and never go back.
+//! Times count from an arbitrary start, which is the same for all calls, and never go back.
 
 mod dice;
 
@@ -21,23 +22,23 @@ pub use dice::Direction;
 pub struct Rules {
     /// Bits per second of the wire, counting whole IP packets; `None` is a wire that takes no time.
     pub rate: Option<u64>,
-    /// One way, from the last bit on the wire to the arrival.
+    /// The one-way delay, from the last bit on the wire to the arrival.
     pub delay: Duration,
-    /// The chance of a packet to be lost, from 0 to 1.
+    /// The probability that a packet is lost, from 0 to 1.
     pub loss: f64,
-    /// The chance of a packet to be held back by `reorder_by`, from 0 to 1.
+    /// The probability that a packet is held back by `reorder_by`, from 0 to 1.
     pub reorder: f64,
     /// How long such a packet is held back beyond the delay.
     pub reorder_by: Duration,
-    /// The chance of a packet to be sent twice, from 0 to 1.
+    /// The probability that a packet is sent twice, from 0 to 1.
     pub duplicate: f64,
-    /// So many packets may wait for the wire, beside the one that is on it; what comes then is
-    /// dropped.
+    /// How many packets may wait for the wire, not counting the one that is on it; further packets
+    /// are dropped.
     pub queue: usize,
 }
 
 impl Rules {
-    /// A link that does nothing to anything.
+    /// The rules of a link that changes nothing.
     pub const NONE: Self = Self {
         rate: None,
         delay: Duration::ZERO,
@@ -52,11 +53,11 @@ impl Rules {
 /// What happened to the packets so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
-    /// Packets that came.
+    /// Packets that arrived at the emulator.
     pub packets: u64,
     /// Their octets, IP headers included.
     pub octets: u64,
-    /// Packets that left; doubles are counted.
+    /// Packets that left; duplicates are counted.
     pub delivered: u64,
     /// Their octets.
     pub delivered_octets: u64,
@@ -66,7 +67,7 @@ pub struct Counts {
     pub overflowed: u64,
     /// Held back by the dice.
     pub reordered: u64,
-    /// Doubled by the dice.
+    /// Duplicated by the dice.
     pub duplicated: u64,
     /// The most packets that ever waited for the wire.
     pub queued_max: usize,
@@ -77,11 +78,11 @@ pub struct Counts {
 pub struct Path<P> {
     rules: Rules,
     dice: Dice,
-    /// When the wire has sent all that it has taken.
+    /// When the wire has sent everything that it has accepted.
     wire_free_at: Duration,
-    /// When the packets that wait for the wire get on it, the first one first.
+    /// When each waiting packet gets on the wire, the first packet first.
     boarding: VecDeque<Duration>,
-    /// By arrival.
+    /// Ordered by arrival.
     in_flight: BinaryHeap<Reverse<Arrival<P>>>,
     held_octets: usize,
     accepted: u64,
@@ -89,7 +90,7 @@ pub struct Path<P> {
 }
 
 impl<P: AsRef<[u8]> + Clone> Path<P> {
-    /// Returns an empty path. The two directions of a link share a seed and throw different dice.
+    /// Returns an empty path. The two directions of a link share a seed and draw different numbers.
     #[must_use]
     pub fn new(rules: Rules, seed: u64, direction: Direction) -> Self {
         Self {
@@ -104,12 +105,12 @@ impl<P: AsRef<[u8]> + Clone> Path<P> {
         }
     }
 
-    /// A packet has come.
+    /// Takes a packet that came at `now`.
     pub fn accept(&mut self, now: Duration, packet: P) {
         self.counts.packets += 1;
         self.counts.octets += packet.as_ref().len() as u64;
-        // All dice are thrown for every packet: what befalls the tenth depends on the seed alone,
-        // and not on when it came.
+        // Every packet draws all numbers, so what happens to the tenth packet depends on the seed
+        // alone and not on when it came.
         let lost = self.dice.happens(self.rules.loss);
         let twice = self.dice.happens(self.rules.duplicate);
         let late = self.dice.happens(self.rules.reorder);
@@ -149,7 +150,7 @@ impl<P: AsRef<[u8]> + Clone> Path<P> {
         self.counts
     }
 
-    /// Packets that are queued, on the wire or on their way.
+    /// Returns how many packets are queued, on the wire or on their way.
     #[must_use]
     pub fn in_flight(&self) -> usize {
         self.in_flight.len()
@@ -230,6 +231,6 @@ impl<P> Ord for Arrival<P> {
     }
 }
 
-/// Memory that one direction may take, in octets: a second of 2 Gbit/s. A longer and faster link
-/// drops as a full queue does.
+/// The memory that one direction may use, in octets: a second of 2 Gbit/s. A longer or faster link
+/// drops packets as if its queue were full.
 const MOST_HELD: usize = 256 << 20;

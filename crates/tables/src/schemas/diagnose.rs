@@ -1,4 +1,4 @@
-//! What `diagnose` gives of captures.
+//! The tables that `diagnose` makes from captures.
 
 use crate::schema::Kind::{Bool, Float, Int, Ints, Text, Texts, Time};
 use crate::schema::{Column, Table, always, joined, perhaps};
@@ -8,7 +8,7 @@ const CAPTURE: Column = always(
     Text,
     "the capture as it was named; the first and the last file of a ring buffer",
 );
-/// The connection that a row is of.
+/// The columns that name a row's connection.
 const CONNECTION: [Column; 6] = [
     CAPTURE,
     always(
@@ -26,7 +26,7 @@ const CONNECTION: [Column; 6] = [
     perhaps("server_port", Int, "its port, 0 to 65535"),
 ];
 
-/// What `$side` sends, and how `$peer` acknowledges it.
+/// The columns that describe what `$side` sends, and how `$peer` acknowledges it.
 macro_rules! data_of {
     ($side:literal, $peer:literal) => {
         [

@@ -1,4 +1,4 @@
-//! Every table there is. docs/tables.md is made of these constants.
+//! All tables. docs/tables.md is generated from these constants.
 
 mod diagnose;
 mod prevalence;
@@ -10,7 +10,7 @@ pub use simulated::{DEADLOCK, NAGLEMARK, POLICIES, REPRODUCE};
 
 use crate::schema::Table;
 
-/// All of them, in the order of the documents.
+/// All tables, in the order of the document.
 pub const ALL: [&Table; 13] = [
     &FINDINGS,
     &CONNECTIONS,
@@ -27,7 +27,7 @@ pub const ALL: [&Table; 13] = [
     &POLICIES,
 ];
 
-/// Returns the table of a name.
+/// Returns the table with this name.
 #[must_use]
 pub fn named(name: &str) -> Option<&'static Table> {
     ALL.into_iter().find(|table| table.name == name)

@@ -1,4 +1,4 @@
-//! What `prevalence` gives of access logs.
+//! The tables that `prevalence` makes from access logs.
 
 use crate::schema::Kind::{Float, Int, Text};
 use crate::schema::{Table, always, perhaps};
@@ -108,7 +108,7 @@ pub static PREVALENCE_COSTS: Table = Table {
     ],
 };
 
-/// A part of a log, counted.
+/// The counts of a part of a log.
 pub static RESPONSES: Table = Table {
     name: "responses",
     version: 1,

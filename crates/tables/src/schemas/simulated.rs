@@ -1,4 +1,5 @@
-//! What the simulator gives: the benchmark, the papers, deadlocks; and the policies.
+//! The tables that the simulator makes (the benchmark, the papers, deadlocks), and the table of
+//! policies.
 
 use crate::schema::Kind::{Bool, Float, Int, Text};
 use crate::schema::{Table, always, perhaps};
