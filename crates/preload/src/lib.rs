@@ -23,23 +23,41 @@ pub mod traces;
 
 pub mod settings;
 
+// The library itself is for one platform; elsewhere the crate is what the command shares with it.
+#[cfg(all(target_arch = "x86_64", target_env = "gnu"))]
 mod clock;
+#[cfg(all(target_arch = "x86_64", target_env = "gnu"))]
 mod contention;
+#[cfg(all(target_arch = "x86_64", target_env = "gnu"))]
 mod elf;
 mod errno;
+#[cfg(all(target_arch = "x86_64", target_env = "gnu"))]
 mod escape;
+#[cfg(all(target_arch = "x86_64", target_env = "gnu"))]
 mod flight;
+#[cfg(all(target_arch = "x86_64", target_env = "gnu"))]
 mod flush;
+#[cfg(all(target_arch = "x86_64", target_env = "gnu"))]
 mod hooks;
+#[cfg(all(target_arch = "x86_64", target_env = "gnu"))]
 mod keeper;
 mod kernel;
+#[cfg(all(target_arch = "x86_64", target_env = "gnu"))]
 mod ledger;
+#[cfg(all(target_arch = "x86_64", target_env = "gnu"))]
 mod load;
 mod next;
+#[cfg(all(target_arch = "x86_64", target_env = "gnu"))]
 mod observe;
+#[cfg(all(target_arch = "x86_64", target_env = "gnu"))]
 mod orders;
+#[cfg(all(target_arch = "x86_64", target_env = "gnu"))]
 mod reach;
+#[cfg(all(target_arch = "x86_64", target_env = "gnu"))]
 mod sockets;
+#[cfg(all(target_arch = "x86_64", target_env = "gnu"))]
 mod table;
+#[cfg(all(target_arch = "x86_64", target_env = "gnu"))]
 mod thread;
+#[cfg(all(target_arch = "x86_64", target_env = "gnu"))]
 mod watchdog;

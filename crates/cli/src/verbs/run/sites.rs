@@ -208,7 +208,7 @@ fn traces(map: &MmapMut) -> &Traces {
 
 fn futex(word: &AtomicU32, operation: libc::c_int, value: u32, timeout: Option<Duration>) {
     let timeout = timeout.map(|timeout| libc::timespec {
-        tv_sec: timeout.as_secs() as libc::time_t,
+        tv_sec: timeout.as_secs() as _,
         tv_nsec: timeout.subsec_nanos().into(),
     });
     let timeout: *const libc::timespec = timeout
