@@ -1,23 +1,20 @@
 //! Long pages: chapters, articles, charts, and the navigation between them.
 
 use tinygram_report::{
-    Align, Article, Axis, Badge, Chart, Column, Curve, Entry, Mark, Page, Part, Place, Reason,
-    Reasons, Section, Table, Tone,
+    Align, Article, Axis, Badge, Chart, Column, Entry, Mark, Page, Part, Place, Point, Reason,
+    Reasons, Section, Series, Table, Tone,
 };
 
 fn page() -> Page {
     let chart = Chart {
         title: "Figure </script> 1".into(),
-        x: Axis {
-            name: "length".into(),
-            unit: "bytes".into(),
-        },
-        y: Axis::default(),
-        curves: vec![Curve {
-            name: "</script><b>".into(),
-            mark: Mark::Squares,
-            points: vec![(1.0, 0.1 + 0.2)],
-        }],
+        x: Axis::new("length", "bytes"),
+        series: vec![Series::new(
+            "</script><b>",
+            Mark::Squares,
+            vec![Point::at(1.0, 0.1 + 0.2)],
+        )],
+        ..Chart::default()
     };
     let article = Article {
         id: "table-1".into(),
@@ -74,7 +71,10 @@ fn a_page_without_articles_has_no_navigation() {
 fn data_cannot_break_out_of_its_script_and_keeps_no_dust() {
     let html = page().to_html();
     assert!(!html.contains("</script><b>"));
-    assert!(html.contains("[1.0,0.3]"), "0.1 + 0.2 is shown as 0.3");
+    assert!(
+        html.contains("\"xs\":[[1]]") && html.contains("\"y\":[0.3]"),
+        "0.1 + 0.2 is shown as 0.3"
+    );
     assert!(html.contains("client &gt; server"));
 }
 

@@ -52,6 +52,11 @@ impl Outputs {
         self.html.is_some() || self.svg.is_some()
     }
 
+    /// Returns whether single segments of some transfers are shown.
+    pub(crate) fn shows_ladders(&self) -> bool {
+        self.html.is_some()
+    }
+
     /// Shows what came out: files first, so that a reader who goes away spoils nothing.
     ///
     /// `parameters` is everything that the results depend on, `seen` what a capture holds.

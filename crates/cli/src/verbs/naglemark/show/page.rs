@@ -3,10 +3,13 @@
 use std::collections::BTreeSet;
 
 use tinygram_engine::sender::send_policy::Registered;
-use tinygram_report::units::size;
-use tinygram_report::{Axis, Line, Page, Plot, Section, Series, Table};
+use tinygram_naglemark::Sample;
+use tinygram_report::units::{grouped, size};
+use tinygram_report::{
+    Axis, Band, Chart, Choice, Ladder, Mark, Page, Point, Section, Series, Table, Tone,
+};
 
-use super::{Cutoff, Panel, Trace, elapsed_us};
+use super::{Cutoff, Panel, Seen, Trace, elapsed_ms};
 
 /// What the page tells besides the panels.
 #[derive(Clone, Debug, Default)]
@@ -23,11 +26,13 @@ pub(in super::super) struct Contents {
 
 /// Lays out the page of a run.
 pub(in super::super) fn page(panels: &[Panel], contents: &Contents) -> Page {
-    let mut sections = Vec::new();
+    let sentences = panels.iter().filter_map(Panel::sentence);
+    let sentences = sentences.map(|it| (Tone::Plain, it));
+    let mut sections = vec![Section::Verdict(sentences.collect())];
     for panel in panels {
         sections.push(Section::Table(panel.linked_scores(contents.published)));
         if !panel.traces.is_empty() {
-            sections.push(Section::Plot(panel.plot()));
+            sections.push(Section::Chart(panel.chart()));
         }
         sections.push(Section::Table(panel.distances()));
     }
@@ -97,34 +102,43 @@ impl Panel {
         table
     }
 
-    fn plot(&self) -> Plot {
-        let cutoff = Cutoff::of(&self.yardstick);
-        let line = |name: String, multiplier: f64, dashed| Line {
-            name,
-            at_zero: multiplier * cutoff.startup_ms,
-            slope: multiplier * cutoff.ns_per_byte / 1e6,
-            dashed,
-        };
-        Plot {
+    fn chart(&self) -> Chart {
+        Chart {
             title: format!("Elapsed time against message length, {}", self.medium()),
-            x: axis("message length", "bytes"),
-            y: axis("elapsed time", "ms"),
-            facets: FACETS.map(Into::into).into(),
-            compare: 0,
-            marked: "delayed".into(),
-            lines: vec![
-                line("estimate".into(), 1.0, false),
-                line(
-                    format!("cutoff, x {}", cutoff.multiplier),
-                    cutoff.multiplier,
-                    true,
-                ),
-            ],
+            x: Axis::new("message length", "bytes"),
+            y: Axis::new("elapsed time", "ms"),
             series: self.traces.iter().map(|trace| self.series(trace)).collect(),
+            lines: Cutoff::of(&self.yardstick).lines(),
+            bands: self.unseen_waits().into_iter().collect(),
+            above: "delayed".into(),
+            choice: Some(Choice {
+                facets: FACETS.map(Into::into).into(),
+                compare: 0,
+            }),
+            ..Chart::default()
         }
     }
 
+    /// Returns where the cutoff is so high that a transfer may wait for a delayed acknowledgment and stay below it.
+    fn unseen_waits(&self) -> Option<Band> {
+        let wait_ms = self.ack_delay.as_millis_f64();
+        let from = Cutoff::of(&self.yardstick).reaches(wait_ms);
+        let transfers = self.traces.iter().flat_map(|it| &it.transfers);
+        let longest = f64::from(transfers.map(|it| it.length).max()?);
+        (from < longest).then(|| Band {
+            from,
+            to: 2.0 * longest,
+            name: format!(
+                "from {} bytes on the cutoff is above {wait_ms} ms, the longest wait for one delayed \
+                 acknowledgment: such a wait alone may read \"not delayed\" here",
+                grouped(from.ceil() as u64)
+            ),
+            tone: Tone::Plain,
+        })
+    }
+
     fn series(&self, trace: &Trace) -> Series {
+        let point = |it: &Sample| Point::at(f64::from(it.length), elapsed_ms(it));
         Series {
             id: self.id(trace),
             keys: vec![
@@ -133,13 +147,32 @@ impl Panel {
                 size(trace.socket_buffer),
                 trace.trial.to_string(),
             ],
-            x: trace.transfers.iter().map(|t| t.length.into()).collect(),
-            y_milli: trace.transfers.iter().map(elapsed_us).collect(),
+            points: trace.transfers.iter().map(point).collect(),
+            mark: Mark::Dots,
+            ladders: Self::ladders(trace),
+            ..Series::default()
         }
     }
 
+    /// Those of the transfers that are shown.
+    fn ladders(trace: &Trace) -> Vec<(usize, Ladder)> {
+        let shown = trace.seen.iter().filter(|it| it.at % trace.every == 0);
+        let ladder = |it: &Seen| {
+            let at = it.at / trace.every;
+            let sample = &trace.transfers[at];
+            let (length, elapsed) = (grouped(sample.length.into()), elapsed_ms(sample));
+            let ladder = Ladder {
+                title: format!("{}: {length} bytes in {elapsed:.1} ms", it.which),
+                ends: ["server", "client"].map(Into::into),
+                steps: it.steps.clone(),
+            };
+            (at, ladder)
+        };
+        shown.map(ladder).collect()
+    }
+
     /// As [`Record::id`](super::Record), for the cell that the trace belongs to.
-    pub(super) fn id(&self, trace: &Trace) -> String {
+    pub(in super::super) fn id(&self, trace: &Trace) -> String {
         format!(
             "{}/{}/{}/{}/{}",
             self.medium(),
@@ -152,10 +185,3 @@ impl Panel {
 }
 
 const FACETS: [&str; 4] = ["Variant", "App buffer", "Socket buffer", "Trial"];
-
-fn axis(name: &str, unit: &str) -> Axis {
-    Axis {
-        name: name.into(),
-        unit: unit.into(),
-    }
-}
