@@ -10,6 +10,7 @@ mod covered;
 pub mod embedded;
 mod exit;
 mod files;
+mod glossary;
 mod heard;
 mod interrupt;
 mod shown;

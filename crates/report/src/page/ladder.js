@@ -15,7 +15,7 @@ function ladderTable({ title, ends, steps }) {
     const row = element("tr", {}, element("th", { scope: "row" }, at.toFixed(3)), cell);
     const before = steps[step - 1];
     const wait = before && before[1] !== LEFT_OUT ? at - before[0] : 0;
-    return wait > whole * LONG ? [aside(`${exact.format(wait)} ms in which nothing moves`, "idle"), row] : [row];
+    return wait > whole * LONG ? [aside(`${number.format(wait)} ms in which nothing moves`, "idle"), row] : [row];
   });
   const heads = ["ms", ...ends].map((head, at) => element("th", { scope: "col", class: ["", "", "right"][at] }, head));
   const table = element("table", { class: "ladder" }, element("caption", {}, title),

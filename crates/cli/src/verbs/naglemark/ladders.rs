@@ -152,18 +152,96 @@ fn steps(exchange: &[(Side, Frame)]) -> Vec<Step> {
 fn shortened(mut steps: Vec<Step>) -> Vec<Step> {
     let more = steps.len().saturating_sub(2 * KEPT);
     if more > 1 {
-        let cut: Vec<_> = steps.drain(KEPT..KEPT + more).collect();
-        let text = format!("... {more} segments ...");
-        steps.insert(
-            KEPT,
-            Step {
-                text,
-                ..cut[0].clone()
-            },
-        );
+        let left_out = Step {
+            at_ms: steps[KEPT].at_ms,
+            by: By::LeftOut,
+            text: format!("... {more} more segments ..."),
+        };
+        steps.splice(KEPT..KEPT + more, [left_out]);
     }
     steps
 }
 
 /// Segments at either end of a long exchange.
 const KEPT: usize = 16;
+
+#[cfg(test)]
+mod tests {
+    use tinygram_engine::sender::send_policy::Registered;
+    use tinygram_naglemark::hosts::Model;
+    use tinygram_naglemark::{Keep, Lengths, MediumKind, TrialType, measure};
+
+    use super::*;
+
+    /// What is shown of a transfer is that transfer: all of its octets, within the time that it took, and
+    /// where it was delayed a silence as long as the delay.
+    #[test]
+    fn a_ladder_shows_the_transfer_that_was_measured() {
+        for trial_type in [TrialType::SequentialOne, TrialType::RandomEach] {
+            let plan = Plan {
+                policies: vec![
+                    Registered::named("nagle")
+                        .expect("it is in the list")
+                        .into(),
+                ],
+                trial_types: vec![trial_type],
+                lengths: Lengths {
+                    random: tinygram_naglemark::Random {
+                        transfers: 60,
+                        to: 20_000,
+                        ..Lengths::PAPER.random
+                    },
+                    series: tinygram_naglemark::Series {
+                        transfers: 60,
+                        step: 331,
+                        ..Lengths::PAPER.series
+                    },
+                },
+                ..Plan::default()
+            };
+            let hosts = PaperHosts::new(Model::Fitted, MediumKind::Ethernet);
+            let mut backend = hosts.clone();
+            let outcomes =
+                measure(&plan, &mut [&mut backend], Keep::First, &|_| ()).expect("it runs");
+            let (measured, yardstick) = (&outcomes[0].cells[0], &outcomes[0].yardstick);
+            let seen = seen(&plan, &hosts, measured, yardstick).expect("it runs again");
+            assert_eq!(seen.len(), 3, "{trial_type:?}");
+            for it in &seen {
+                let sample = &measured.first()[it.at];
+                let elapsed = sample.elapsed.as_millis_f64();
+                let last = it.steps.iter().rfind(|step| step.text.starts_with("seq"));
+                let last = last.expect("there is data");
+                assert!(last.text.starts_with("seq ") && last.by == By::Left);
+                let end = format!(":{}, length", sample.length + 1);
+                assert!(last.text.contains(&end), "{} {last:?}", sample.length);
+                assert!(last.at_ms < elapsed, "{last:?} after {elapsed}");
+                let waits = it.steps.windows(2).map(|two| two[1].at_ms - two[0].at_ms);
+                let longest = waits.fold(0.0, f64::max);
+                let is_delayed = yardstick.is_delayed(sample);
+                assert_eq!(
+                    longest > elapsed / 2.0,
+                    is_delayed,
+                    "{longest} of {elapsed}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn a_long_exchange_keeps_its_ends() {
+        let step = |at: usize| Step {
+            at_ms: at as f64,
+            by: By::Left,
+            text: at.to_string(),
+        };
+        let all: Vec<_> = (0..100).map(step).collect();
+        let kept = shortened(all.clone());
+        assert_eq!(kept.len(), 2 * KEPT + 1);
+        assert_eq!(
+            (&kept[..KEPT], &kept[KEPT + 1..]),
+            (&all[..KEPT], &all[100 - KEPT..])
+        );
+        assert_eq!(kept[KEPT].text, "... 68 more segments ...");
+        assert_eq!(shortened(all[..33].to_vec()), all[..33]);
+    }
+}

@@ -170,7 +170,9 @@ impl<P: Serialize> Shown<'_, P> {
         match format {
             // The others are rows, not text.
             Format::Table | Format::Parquet | Format::Arrow => {
-                self.tables(&self.appendix.terminal, |table| table.to_text(width, ink))
+                let tables =
+                    self.tables(&self.appendix.terminal, |table| table.to_text(width, ink));
+                format!("{}{tables}", self.sentences(width, ink))
             }
             Format::Markdown => self.tables(&self.appendix.document, Table::to_markdown),
             Format::Csv => csv(cells),
@@ -182,6 +184,18 @@ impl<P: Serialize> Shown<'_, P> {
                 },
             }),
         }
+    }
+
+    /// Returns what it comes to, a sentence for each panel.
+    fn sentences(&self, width: usize, ink: Ink) -> String {
+        let sentence = |panel: &Panel| {
+            let alone = Table {
+                title: panel.sentence()?,
+                ..Table::default()
+            };
+            Some(alone.to_text(width, ink) + "\n")
+        };
+        self.panels.iter().filter_map(sentence).collect()
     }
 
     /// Returns the tables of every panel, and those after them.

@@ -81,7 +81,7 @@ impl Panel {
 
     /// Returns what it comes to: the variant that delays most, and what the others that matter do and cost
     /// beside it: OFF, the one that delays least, and the nearest to both bounds.
-    pub(super) fn sentence(&self) -> Option<String> {
+    pub(in super::super) fn sentence(&self) -> Option<String> {
         let ranking = self.ranking();
         let (least, most) = (*ranking.first()?, *ranking.last()?);
         let worst = |variant| {
@@ -107,15 +107,15 @@ impl Panel {
 
     /// Returns how many times as many segments a variant sends as another; short ones where they are counted.
     fn price(&self, variant: &str, other: &str) -> Option<(f64, &'static str)> {
-        let of: [(fn(&Record) -> Option<f64>, _); 2] = [
-            (|it| it.short_segments_per_transfer, "short segments"),
-            (|it| Some(it.segments_per_transfer), "segments"),
-        ];
-        of.into_iter().find_map(|(of, what)| {
+        let times = |of: fn(&Record) -> Option<f64>| {
             let [own, others] = [variant, other].map(|name| self.mean(of, |it| it.variant == name));
-            let times = own? / others?;
-            times.is_finite().then_some((times, what))
-        })
+            Some(own? / others?).filter(|times| times.is_finite())
+        };
+        let short = times(|it| it.short_segments_per_transfer);
+        let all = || times(|it| Some(it.segments_per_transfer));
+        short
+            .map(|times| (times, "short segments"))
+            .or_else(|| Some((all()?, "segments")))
     }
 
     /// Returns the variant with the smallest product of both distances, and the two.

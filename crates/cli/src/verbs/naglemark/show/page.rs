@@ -2,12 +2,13 @@
 
 use std::collections::BTreeSet;
 
-use tinygram_engine::sender::send_policy::Registered;
 use tinygram_naglemark::Sample;
 use tinygram_report::units::{grouped, size};
 use tinygram_report::{
     Axis, Band, Chart, Choice, Ladder, Mark, Page, Point, Section, Series, Table, Tone,
 };
+
+use crate::glossary;
 
 use super::{Cutoff, Panel, Seen, Trace, elapsed_ms};
 
@@ -29,15 +30,16 @@ pub(in super::super) fn page(panels: &[Panel], contents: &Contents) -> Page {
     let sentences = panels.iter().filter_map(Panel::sentence);
     let sentences = sentences.map(|it| (Tone::Plain, it));
     let mut sections = vec![Section::Verdict(sentences.collect())];
-    for panel in panels {
+    for (at, panel) in panels.iter().enumerate() {
         sections.push(Section::Table(panel.linked_scores(contents.published)));
+        // Explained where they are met first.
+        sections.extend((at == 0).then(|| words(panels)));
         if !panel.traces.is_empty() {
             sections.push(Section::Chart(panel.chart()));
         }
         sections.push(Section::Table(panel.distances()));
     }
     sections.extend(contents.appendix.iter().cloned().map(Section::Table));
-    sections.extend(words(panels));
     sections.push(Section::Facts {
         summary: "Parameters of this run".into(),
         facts: contents.parameters.clone(),
@@ -46,50 +48,23 @@ pub(in super::super) fn page(panels: &[Panel], contents: &Contents) -> Page {
         title: "Naglemark".into(),
         lead:
             "Which small-segment transmission policy stalls, on which message lengths, how often, \
-               and at what price in packets. A score opens the transfers of its first repetition."
+               and at what price in packets. A score opens the transfers of its first repetition, and a \
+               transfer with a ring opens its segments."
                 .into(),
         sections,
         origin: contents.origin.clone(),
     }
 }
 
-/// Returns what the words of the page mean: those of its tables, and the policies that it compares.
-fn words(panels: &[Panel]) -> Option<Section> {
+/// Returns what the words of the page mean, and the variants that it compares.
+fn words(panels: &[Panel]) -> Section {
     let variants = panels.iter().flat_map(|panel| &panel.cells);
     let variants: BTreeSet<&str> = variants.map(|cell| cell.variant.as_str()).collect();
-    let of_policies = variants.into_iter().filter_map(|variant| {
-        let policy = Registered::named(variant)?;
-        Some((variant.to_owned(), policy.summary.to_owned()))
-    });
-    let of_tables = WORDS.map(|(word, meaning)| (word.to_owned(), meaning.to_owned()));
-    (!panels.is_empty()).then(|| Section::Facts {
-        summary: "What the words mean".into(),
-        facts: of_tables.into_iter().chain(of_policies).collect(),
-    })
+    Section::Facts {
+        summary: "What the words and the variants mean".into(),
+        facts: glossary::of(variants),
+    }
 }
-
-/// The words of the tables and of the policies' summaries.
-const WORDS: [(&str, &str); 5] = [
-    (
-        "score",
-        "how many of a hundred transfers were delayed; 0 is best",
-    ),
-    (
-        "delayed",
-        "a transfer that took longer than the cutoff, a multiple of what its length needs: a long message may wait \
-         200 ms once and stay below it",
-    ),
-    ("runt", "a segment shorter than the maximum segment size"),
-    (
-        "OF+SFS",
-        "an odd number of full segments, then a short final one: the length at which the receiver's delayed \
-         acknowledgment and the sender's hold wait for each other",
-    ),
-    (
-        "EOM",
-        "the end of a message: where a write of the application ends",
-    ),
-];
 
 impl Panel {
     /// Returns the scores, each opening its transfers where they were kept.

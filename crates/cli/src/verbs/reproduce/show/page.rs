@@ -1,5 +1,6 @@
 //! One page: every table side by side, traces, plots, and what stands behind each.
 
+use tinygram_engine::sender::send_policy::SendPolicy;
 use tinygram_papers::experiment::{Mark as PaperMark, Paper, Plot, Status};
 use tinygram_report::{
     Article, Axis, Badge, Chart, Mark, Page, Part, Point, Section, Series, Tone,
@@ -8,13 +9,17 @@ use tinygram_report::{
 use super::super::bench::{Reproduced, Tally};
 use super::super::plan::Plan;
 use super::{accounts, disagreements, tables, trace, words};
-use crate::shown;
+use crate::{glossary, shown};
 
 pub(in super::super) fn page(plan: &Plan, reproduced: &[Reproduced]) -> Page {
     let verdict = words::verdict(plan, reproduced);
     let mut sections = vec![
         Section::Verdict(vec![(Tone::Plain, verdict)]),
         Section::Notes(vec![words::SIGNS.into()]),
+        Section::Facts {
+            summary: "What the words and the variants mean".into(),
+            facts: glossary::of(SendPolicy::LIST.iter().map(|it| it.label)),
+        },
     ];
     sections.push(Section::Table(accounts::table(reproduced)));
     sections.extend(disagreements::reasons(reproduced).map(Section::Reasons));

@@ -72,7 +72,6 @@ fn advice(group: &Group<'_>) -> Vec<Section> {
     let port = group.connections[0].end(Side::Server).port;
     notes.extend(
         recipes::for_end(port, typical.blame)
-            .into_iter()
             .map(|it| format!("{} ({}): {}", it.place, it.cure.name(), code(it.text))),
     );
     if !notes.is_empty() {

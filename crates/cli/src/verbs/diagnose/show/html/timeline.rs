@@ -48,16 +48,13 @@ fn series(capture: &Capture, connections: &[&ConnectionReport], from_ns: i64) ->
     };
     let lives = connections.iter().enumerate().map(life).collect();
     let mut series = vec![Series::new("connection", Mark::Threads, lives)];
-    let sorts: [(_, _, _, fn(&Finding) -> bool); 3] = [
-        ("stall", Mark::Spans, Tone::Bad, |it| {
-            it.kind.is_stall() && it.tier.accuses()
-        }),
-        ("possible stall", Mark::Outlines, Tone::Bad, |it| {
-            it.kind.is_stall() && !it.tier.accuses()
-        }),
-        ("flood", Mark::Spans, Tone::Odd, |it| !it.kind.is_stall()),
+    let sorts = [
+        ("stall", Mark::Spans, Tone::Bad),
+        ("possible stall", Mark::Outlines, Tone::Bad),
+        ("flood", Mark::Spans, Tone::Odd),
     ];
-    for (name, mark, tone, belongs) in sorts {
+    for (name, mark, tone) in sorts {
+        let belongs = |it: &Finding| sort(it) == name;
         let rows = connections.iter().enumerate();
         let points: Vec<_> = rows
             .flat_map(|(row, connection)| {
@@ -78,6 +75,14 @@ fn series(capture: &Capture, connections: &[&ConnectionReport], from_ns: i64) ->
         }
     }
     series
+}
+
+fn sort(finding: &Finding) -> &'static str {
+    match (finding.kind.is_stall(), finding.tier.accuses()) {
+        (false, _) => "flood",
+        (true, true) => "stall",
+        (true, false) => "possible stall",
+    }
 }
 
 fn said(finding: &Finding) -> String {
