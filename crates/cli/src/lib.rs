@@ -11,6 +11,7 @@ pub mod embedded;
 mod exit;
 mod files;
 mod flags;
+mod glossary;
 mod heard;
 mod help;
 mod interrupt;

@@ -194,3 +194,18 @@ fn a_trace_may_take_the_results_place() {
     assert_eq!(text.lines().count(), 3 + 5);
     assert!(text.lines().all(|line| line.contains(" IP ")), "{text}");
 }
+
+/// The plane of buffers marks the pair that was asked about, once.
+#[test]
+fn the_plane_marks_the_pair_that_was_asked_about() {
+    let home = tempfile::tempdir().expect("a directory");
+    let path = home.path().join("plane.svg");
+    let asked = format!(
+        "deadlock -s 4K -r 8K -m 9204 --runs 1 --plane {}",
+        path.display()
+    );
+    assert!(tinygram(&asked).status.success());
+    let plane = fs::read_to_string(&path).expect("the plane is there");
+    assert_eq!(plane.matches(" r=\"8\"").count(), 1, "one ring");
+    assert!(plane.contains("the ring is S = 4096, R = 8192"));
+}

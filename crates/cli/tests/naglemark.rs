@@ -79,6 +79,10 @@ fn files_appear_whole_and_standard_output_stays_empty() {
     assert_eq!(csv.lines().count(), 1 + 2 * 4);
     let page = std::fs::read_to_string(at("page.html")).expect("the page is there");
     assert!(page.ends_with("</html>\n"));
+    assert!(
+        page.contains("\"title\":\"slowest: "),
+        "transfers open their segments"
+    );
     let figures = std::fs::read_dir(at("figures/of-fddi")).expect("the figures are there");
     assert_eq!(figures.count(), 2);
 }

@@ -1,6 +1,6 @@
 //! Rows in; text, JSON, CSV, Markdown, SVG and HTML out.
 //!
-//! What is shown is data first: a [`Table`], a [`Figure`] or rows that serde knows. Exporters
+//! What is shown is data first: a [`Table`], a [`Chart`] or rows that serde knows. Exporters
 //! turn that data into bytes, and nothing here prints, asks the terminal or knows TCP.
 //!
 //! | to write | call |
@@ -9,14 +9,14 @@
 //! | a table for a document | [`Table::to_markdown`] |
 //! | one versioned JSON document | [`json`] with a [`Document`] |
 //! | rows as CSV | [`csv()`] |
-//! | a figure as SVG | [`Figure::to_svg`] |
-//! | tables and plots as one HTML page | [`Page::to_html`] |
+//! | a chart as SVG | [`Chart::to_svg`] |
+//! | tables and charts as one HTML page | [`Page::to_html`] |
 //! | any of them into a file, whole or not at all | [`Destination`], [`Folder`] |
 //!
 //! [`prevalence`] lays out the numbers of Mogul & Minshall's Table 1.
 
+mod chart;
 mod destination;
-mod figure;
 mod markup;
 mod page;
 pub mod prevalence;
@@ -24,11 +24,8 @@ mod rows;
 mod table;
 pub mod units;
 
+pub use chart::{Axis, Band, By, Chart, Choice, Ladder, Line, Mark, Point, Scale, Series, Step};
 pub use destination::{Destination, Folder};
-pub use figure::{Figure, Line, Point};
-pub use page::{
-    Article, Axis, Badge, Chart, Curve, Mark, Page, Part, Place, Plot, Reason, Reasons, Section,
-    Series, facts,
-};
+pub use page::{Article, Badge, Page, Part, Place, Reason, Reasons, Section, facts};
 pub use rows::{Document, csv, json};
 pub use table::{Align, Column, Entry, Ink, Row, Table, Tone};

@@ -24,6 +24,20 @@ pub fn grouped(count: u64) -> String {
     text
 }
 
+/// Returns the time of day to the millisecond, of so many milliseconds after midnight: `01:02:03.004`. Days
+/// are left out.
+pub fn clock(ms: f64) -> String {
+    const DAY: i64 = 86_400_000;
+    let ms = (ms.floor() as i64).rem_euclid(DAY);
+    format!(
+        "{:02}:{:02}:{:02}.{:03}",
+        ms / 3_600_000,
+        ms / 60_000 % 60,
+        ms / 1_000 % 60,
+        ms % 1_000
+    )
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -44,6 +58,19 @@ mod tests {
         assert_eq!(
             [0, 999, 1000, 1_234_567].map(grouped),
             ["0", "999", "1,000", "1,234,567"]
+        );
+    }
+
+    #[test]
+    fn a_day_begins_again_at_midnight() {
+        assert_eq!(
+            [0.0, 3_723_004.9, 86_400_000.0, -1.0].map(clock),
+            [
+                "00:00:00.000",
+                "01:02:03.004",
+                "00:00:00.000",
+                "23:59:59.999"
+            ]
         );
     }
 }

@@ -1,23 +1,20 @@
 //! Long pages: chapters, articles, charts, and the navigation between them.
 
 use tinygram_report::{
-    Align, Article, Axis, Badge, Chart, Column, Curve, Entry, Mark, Page, Part, Place, Reason,
-    Reasons, Section, Table, Tone,
+    Align, Article, Axis, Badge, By, Chart, Column, Entry, Ladder, Mark, Page, Part, Place, Point,
+    Reason, Reasons, Section, Series, Step, Table, Tone,
 };
 
 fn page() -> Page {
     let chart = Chart {
         title: "Figure </script> 1".into(),
-        x: Axis {
-            name: "length".into(),
-            unit: "bytes".into(),
-        },
-        y: Axis::default(),
-        curves: vec![Curve {
-            name: "</script><b>".into(),
-            mark: Mark::Squares,
-            points: vec![(1.0, 0.1 + 0.2)],
-        }],
+        x: Axis::new("length", "bytes"),
+        series: vec![Series::new(
+            "</script><b>",
+            Mark::Squares,
+            vec![Point::at(1.0, 0.1 + 0.2)],
+        )],
+        ..Chart::default()
     };
     let article = Article {
         id: "table-1".into(),
@@ -74,7 +71,10 @@ fn a_page_without_articles_has_no_navigation() {
 fn data_cannot_break_out_of_its_script_and_keeps_no_dust() {
     let html = page().to_html();
     assert!(!html.contains("</script><b>"));
-    assert!(html.contains("[1.0,0.3]"), "0.1 + 0.2 is shown as 0.3");
+    assert!(
+        html.contains("\"xs\":[[1]]") && html.contains("\"y\":[0.3]"),
+        "0.1 + 0.2 is shown as 0.3"
+    );
     assert!(html.contains("client &gt; server"));
 }
 
@@ -150,4 +150,65 @@ fn rows_of_words_become_cards_and_rows_of_numbers_do_not() {
     };
     assert!(table(Align::Left).contains("data-head=\"verdict\"><span>3</span>"));
     assert!(!table(Align::Right).contains("data-head=\"verdict\""));
+}
+
+#[test]
+fn what_came_out_stands_before_the_contents_and_what_is_folded_behind_its_summary() {
+    let mut page = page();
+    let verdict = (Tone::Bad, "It `stalls`.".into());
+    page.sections.insert(0, Section::Verdict(vec![verdict]));
+    page.sections.push(Section::Folded {
+        summary: "All of it".into(),
+        sections: vec![Section::List {
+            title: "Do this:".into(),
+            is_ordered: true,
+            items: vec!["first <this>".into()],
+        }],
+    });
+    let html = page.to_html();
+    let place = |text: &str| {
+        html.find(text)
+            .unwrap_or_else(|| panic!("no {text} in {html}"))
+    };
+    let verdict = place("<p class=\"verdict\" data-tone=\"bad\">It <code>stalls</code>.</p>");
+    assert!(verdict < place("<nav"));
+    let folded = place("<summary>All of it</summary>");
+    assert!(folded < place("<li>first &lt;this&gt;</li>"));
+}
+
+/// Points may have ends, words and ladders; what a chart has not is not written.
+#[test]
+fn a_chart_says_on_a_page_what_it_has_and_no_more() {
+    let ladder = Ladder {
+        title: "slowest".into(),
+        ends: ["server", "client"].map(Into::into),
+        steps: vec![Step {
+            at_ms: 0.123_456,
+            by: By::Left,
+            text: "seq 1:101".into(),
+        }],
+    };
+    let series = |mark, ladders| Series {
+        ladders,
+        ..Series::new("it", mark, vec![Point::at(1.0, 2.0).to(3.0).saying("here")])
+    };
+    let chart = |series| {
+        let chart = Chart {
+            series: vec![series],
+            ..Chart::default()
+        };
+        let html = html(Section::Chart(chart));
+        let (_, data) = html
+            .split_once("application/json\">")
+            .expect("there is data");
+        data.split_once("</script>").expect("it ends").0.to_owned()
+    };
+    let full = chart(series(Mark::Bars, vec![(0, ladder)]));
+    assert!(full.contains("\"end\":[3]") && full.contains("\"said\":[\"here\"]"));
+    assert!(
+        full.contains("\"steps\":[[0.123,1,\"seq 1:101\"]]"),
+        "{full}"
+    );
+    let bare = chart(series(Mark::Dots, Vec::new()));
+    assert!(!bare.contains("\"end\"") && !bare.contains("\"steps\""));
 }

@@ -5,7 +5,7 @@ for (const nav of document.querySelectorAll("nav")) {
   const articles = links.map((link) => document.getElementById(link.hash.slice(1)));
   const texts = articles.map((article) => article.textContent.toLowerCase());
   const parts = [...document.querySelectorAll(".part")];
-  const field = element("input", { type: "search", placeholder: "Table 4, minshall, Ethernet ..." });
+  const field = element("input", { type: "search", placeholder: "words, in any order" });
   const count = element("span", { role: "status" });
   const filter = () => {
     const words = field.value.toLowerCase().split(/\s+/).filter(Boolean);

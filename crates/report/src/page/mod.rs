@@ -1,18 +1,15 @@
 //! One self-contained HTML page: no request leaves it, and its policy forbids any.
 
 mod article;
-mod chart;
-mod plot;
 mod reasons;
 
 pub use article::{Article, Badge, Part};
-pub use chart::{Chart, Curve, Mark};
-pub use plot::{Axis, Plot, Series};
 pub use reasons::{Place, Reason, Reasons};
 use serde::Serialize;
 
+use crate::chart::Chart;
 use crate::markup::{Level, escaped, prose};
-use crate::table::Table;
+use crate::table::{Table, Tone};
 
 /// A page as data.
 #[derive(Clone, Debug, Default)]
@@ -21,7 +18,7 @@ pub struct Page {
     pub title: String,
     /// A paragraph beneath the heading: what this is and how to read it.
     pub lead: String,
-    /// What follows, in order.
+    /// What follows, in order; a [`Section::Verdict`] at the beginning stands before the contents.
     pub sections: Vec<Section>,
     /// What made the page, at its end: program, version, date, command line. Left out where it is empty.
     pub origin: String,
@@ -32,13 +29,11 @@ pub struct Page {
 pub enum Section {
     /// A table under its title, with its notes.
     Table(Table),
-    /// A plot in which one can hover and zoom; entries of the tables above may open its series.
-    Plot(Plot),
     /// A chapter: its articles follow, and the page's navigation lists them beneath it.
     Part(Part),
     /// A unit with a heading of its own.
     Article(Article),
-    /// A picture of points and lines.
+    /// A chart in which one can hover and zoom; entries of the tables above may open its series.
     Chart(Chart),
     /// Values by the reason why they stand here.
     Reasons(Reasons),
@@ -49,8 +44,26 @@ pub enum Section {
         /// The lines.
         lines: Vec<String>,
     },
+    /// What came out, in a sentence or a few, each with its tone.
+    Verdict(Vec<(Tone, String)>),
     /// Remarks, a paragraph each.
     Notes(Vec<String>),
+    /// Short sentences beneath each other.
+    List {
+        /// One line above them.
+        title: String,
+        /// Whether their order matters.
+        is_ordered: bool,
+        /// The sentences.
+        items: Vec<String>,
+    },
+    /// Sections behind a summary that unfolds.
+    Folded {
+        /// What stands there when they are folded.
+        summary: String,
+        /// What unfolds.
+        sections: Vec<Section>,
+    },
     /// Names and values behind a summary that unfolds.
     Facts {
         /// What stands there when it is folded.
@@ -66,11 +79,15 @@ impl Page {
         let title = escaped(&self.title);
         let lead = escaped(&self.lead);
         let navigation = article::navigation(&self.sections);
-        let body: String = self
-            .sections
-            .iter()
-            .map(|it| it.to_html(Level::PAGE))
-            .collect();
+        // What came out stands before the list of where to find more.
+        let is_verdict = |it: &&Section| matches!(it, Section::Verdict(_));
+        let first = self.sections.iter().take_while(is_verdict).count();
+        let (verdict, rest) = self.sections.split_at(first);
+        let html = |sections: &[Section]| -> String {
+            let each = sections.iter().map(|it| it.to_html(Level::PAGE));
+            each.collect()
+        };
+        let (verdict, body) = (html(verdict), html(rest));
         let origin = match self.origin.as_str() {
             "" => String::new(),
             origin => format!("<footer>{}</footer>\n", prose(origin)),
@@ -83,7 +100,7 @@ impl Page {
              <meta name=\"color-scheme\" content=\"light dark\">\n\
              <link rel=\"icon\" href=\"data:,\">\n<title>{title}</title>\n<style>\n{STYLE}</style>\n\
              </head>\n<body>\n<a class=\"skip\" href=\"#results\">Skip to the results</a>\n<main>\n<header>\n\
-             <h1>{title}</h1>\n<p class=\"lead\">{lead}</p>\n</header>\n{navigation}\
+             <h1>{title}</h1>\n<p class=\"lead\">{lead}</p>\n{verdict}</header>\n{navigation}\
              <div id=\"results\" tabindex=\"-1\">\n{body}</div>\n{origin}</main>\n<script>\n{SCRIPT}</script>\n</body>\n</html>\n"
         )
     }
@@ -93,7 +110,6 @@ impl Section {
     fn to_html(&self, level: Level) -> String {
         match self {
             Self::Table(table) => table.to_html(level),
-            Self::Plot(plot) => plot.to_html(),
             Self::Part(part) => part.to_html(level),
             Self::Article(article) => article.to_html(level.below()),
             Self::Chart(chart) => chart.to_html(),
@@ -104,6 +120,29 @@ impl Section {
                     "<figure class=\"lines\">\n<figcaption>{title}</figcaption>\n\
                      <pre tabindex=\"0\" aria-label=\"{title}\">{}</pre>\n</figure>\n",
                     escaped(&lines.join("\n"))
+                )
+            }
+            Self::Verdict(sentences) => sentences
+                .iter()
+                .map(|(tone, it)| {
+                    format!(
+                        "<p class=\"verdict\"{}>{}</p>\n",
+                        tone.attribute(),
+                        prose(it)
+                    )
+                })
+                .collect(),
+            Self::List {
+                title,
+                is_ordered,
+                items,
+            } => list(title, *is_ordered, items),
+            Self::Folded { summary, sections } => {
+                let inside = sections.iter().map(|it| it.to_html(level.below()));
+                format!(
+                    "<details>\n<summary>{}</summary>\n{}</details>\n",
+                    escaped(summary),
+                    inside.collect::<String>()
                 )
             }
             Self::Notes(notes) => notes
@@ -124,6 +163,19 @@ impl Section {
             }
         }
     }
+}
+
+fn list(title: &str, is_ordered: bool, items: &[String]) -> String {
+    let tag = if is_ordered { "ol" } else { "ul" };
+    let title = match title {
+        "" => String::new(),
+        title => format!("<p class=\"before\">{}</p>\n", prose(title)),
+    };
+    let items = items.iter().map(|it| format!("<li>{}</li>\n", prose(it)));
+    format!(
+        "{title}<{tag} class=\"list\">\n{}</{tag}>\n",
+        items.collect::<String>()
+    )
 }
 
 /// Returns the parameters of a run one by one, for [`Section::Facts`]; nested names are joined by dots.
@@ -165,13 +217,21 @@ pub fn facts(parameters: &impl Serialize) -> Vec<(String, String)> {
 }
 
 const STYLE: &str = include_str!("page.css");
-/// The picture and, built on it, what the reader does with it.
+/// From what everything is built on to what builds on it.
 const SCRIPT: &str = concat!(
-    include_str!("picture.js"),
+    include_str!("view.js"),
     "\n",
-    include_str!("plot.js"),
+    include_str!("axes.js"),
+    "\n",
+    include_str!("marks.js"),
+    "\n",
+    include_str!("hands.js"),
+    "\n",
+    include_str!("ladder.js"),
     "\n",
     include_str!("chart.js"),
+    "\n",
+    include_str!("choice.js"),
     "\n",
     include_str!("contents.js")
 );

@@ -136,13 +136,21 @@ fn weight(entry: &Entry) -> String {
 
 impl Tone {
     /// Returns the attribute that the style sheet reads.
-    pub(crate) const fn attribute(self) -> &'static str {
+    pub(crate) fn attribute(self) -> String {
         match self {
-            Self::Plain => "",
-            Self::Good => " data-tone=\"good\"",
-            Self::Fair => " data-tone=\"fair\"",
-            Self::Odd => " data-tone=\"odd\"",
-            Self::Bad => " data-tone=\"bad\"",
+            Self::Plain => String::new(),
+            tone => format!(" data-tone=\"{}\"", tone.name()),
+        }
+    }
+
+    /// Returns the name by which style sheet and scripts know it.
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::Plain => "plain",
+            Self::Good => "good",
+            Self::Fair => "fair",
+            Self::Odd => "odd",
+            Self::Bad => "bad",
         }
     }
 }

@@ -4,15 +4,18 @@
 mod args;
 mod echo;
 mod estimate;
+mod ladders;
 mod meant;
 mod outputs;
 mod published;
 mod show;
 mod stats;
 
+use std::collections::BTreeSet;
 use std::time::Instant;
 
 pub(crate) use args::Args;
+use rayon::prelude::*;
 use tinygram_naglemark::hosts::{Model, PaperHosts};
 use tinygram_naglemark::{Backend, Keep, Outcome, Plan, Progress, Work, compare, measure};
 use tinygram_naglemark_live as live;
@@ -56,7 +59,10 @@ fn on_paper(args: &Args, meant: &Meant, on: &OnPaper, outputs: Outputs) -> Resul
         true => Keep::First,
         false => Keep::Scores,
     };
-    let (panels, stats) = scores_on_paper(args, meant, on, keep)?;
+    let (mut panels, outcomes, stats) = scores_on_paper(args, meant, on, keep)?;
+    if outputs.shows_ladders() {
+        see(&meant.plan, &on.hosts, &outcomes, &mut panels)?;
+    }
     let done = outputs.show(
         &OfPaper::new(meant, on, args),
         &echo::appendix(on.hosts[0].model),
@@ -69,13 +75,13 @@ fn on_paper(args: &Args, meant: &Meant, on: &OnPaper, outputs: Outputs) -> Resul
     done
 }
 
-/// Returns a panel for each medium, and what it took.
+/// Returns a panel for each medium, what it was made of, and what it took.
 fn scores_on_paper(
     args: &Args,
     meant: &Meant,
     on: &OnPaper,
     keep: Keep,
-) -> Result<(Vec<Panel>, Stats), Failure> {
+) -> Result<(Vec<Panel>, Vec<Outcome>, Stats), Failure> {
     let pool = rayon::ThreadPoolBuilder::new()
         .num_threads(args.processors.threads.unwrap_or(0).into())
         .build()
@@ -130,7 +136,31 @@ fn scores_on_paper(
         );
         panels.push(panel);
     }
-    Ok((panels, stats))
+    Ok((panels, outcomes, stats))
+}
+
+/// Has a few transfers of each cell that a score opens seen segment by segment.
+fn see(
+    plan: &Plan,
+    hosts: &[PaperHosts],
+    outcomes: &[Outcome],
+    panels: &mut [Panel],
+) -> Result<(), Failure> {
+    for ((hosts, outcome), panel) in hosts.iter().zip(outcomes).zip(panels) {
+        let opened: BTreeSet<String> = panel.opened().collect();
+        let ids: Vec<_> = panel.traces.iter().map(|it| panel.id(it)).collect();
+        let kept = outcome.cells.iter().filter(|it| !it.taken.is_empty());
+        let cells: Vec<_> = panel.traces.iter_mut().zip(ids).zip(kept).collect();
+        cells
+            .into_par_iter()
+            .try_for_each(|((trace, id), measured)| {
+                if opened.contains(&id) {
+                    trace.seen = ladders::seen(plan, hosts, measured, &outcome.yardstick)?;
+                }
+                Ok::<_, Failure>(())
+            })?;
+    }
+    Ok(())
 }
 
 /// Returns the hosts of the other model, once, for each medium on which a whole table of the paper's is held

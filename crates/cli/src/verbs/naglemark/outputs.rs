@@ -55,6 +55,11 @@ impl Outputs {
         self.html.is_some() || self.svg.is_some()
     }
 
+    /// Returns whether single segments of some transfers are shown.
+    pub(crate) fn shows_ladders(&self) -> bool {
+        self.html.is_some()
+    }
+
     /// Shows what came out: files first, so that a reader who goes away spoils nothing.
     ///
     /// `parameters` is everything that the results depend on, `seen` what a capture holds.
@@ -168,7 +173,9 @@ impl<P: Serialize> Shown<'_, P> {
         match format {
             // The others are rows, not text.
             Format::Table | Format::Parquet | Format::Arrow => {
-                self.tables(&self.appendix.terminal, |table| table.to_text(width, ink))
+                let tables =
+                    self.tables(&self.appendix.terminal, |table| table.to_text(width, ink));
+                format!("{}{tables}", self.sentences(width, ink))
             }
             Format::Markdown => self.tables(&self.appendix.document, Table::to_markdown),
             Format::Csv => csv(cells),
@@ -180,6 +187,18 @@ impl<P: Serialize> Shown<'_, P> {
                 },
             }),
         }
+    }
+
+    /// Returns what it comes to, a sentence for each panel.
+    fn sentences(&self, width: usize, ink: Ink) -> String {
+        let sentence = |panel: &Panel| {
+            let alone = Table {
+                title: panel.sentence()?,
+                ..Table::default()
+            };
+            Some(alone.to_text(width, ink) + "\n")
+        };
+        self.panels.iter().filter_map(sentence).collect()
     }
 
     /// Returns the tables of every panel, and those after them.

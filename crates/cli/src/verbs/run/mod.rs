@@ -21,6 +21,7 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use tinygram_coalesce::{Policy, Rules};
 use tinygram_preload::page::Page;
 use tinygram_preload::settings::{MAX_ONLY, Only, Settings, VARIABLE};
+use tinygram_report::Destination;
 
 use crate::covered::Covered;
 use crate::exit::{Done, Failure};
@@ -195,7 +196,7 @@ fn held(args: &Args, mut command: Command, file: &Path) -> Result<Done, Failure>
 /// Leaves it to a witness to show the statistics when the program has ended.
 fn witnessed(args: &Args, format: Format, counted: Counted) -> Result<&'static Page, Failure> {
     // Opened before any work: a name that cannot be written is bad input.
-    let mut out = output(args)?;
+    let file = output(args)?;
     let settings = settings(args)?;
     let counted: &'static Counted = Box::leak(Box::new(counted));
     let page = counted.page();
@@ -208,7 +209,10 @@ fn witnessed(args: &Args, format: Format, counted: Counted) -> Result<&'static P
             Format::Json => stats::json(&settings, &words(&args.program), end, &counts),
         };
         // The program's own end matters more than whether anybody reads this.
-        let _ = out.write_all(shown.as_bytes());
+        let _ = match file {
+            Some(file) => file.write(shown.as_bytes()),
+            None => std::io::stderr().write_all(shown.as_bytes()),
+        };
     };
     witness::stand_by(page, || counted.look(), show)?;
     Ok(page)
@@ -266,17 +270,15 @@ fn settings(args: &Args) -> Result<Settings<'static>, Failure> {
     })
 }
 
-fn output(args: &Args) -> Result<Box<dyn Write>, Failure> {
-    match &args.stats_to {
-        None => Ok(Box::new(std::io::stderr())),
-        Some(path) => match std::fs::File::create(path) {
-            Ok(file) => Ok(Box::new(file)),
-            Err(error) => Err(Failure::Io {
-                doing: format!("writing to {}", path.display()),
-                error,
-            }),
-        },
-    }
+/// Opens where the statistics go, if not to standard error; a file keeps what it has until they are whole.
+fn output(args: &Args) -> Result<Option<Destination>, Failure> {
+    let opened = args.stats_to.as_ref().map(|path| {
+        Destination::open(path).map_err(|error| Failure::Io {
+            doing: format!("writing to {}", path.display()),
+            error,
+        })
+    });
+    opened.transpose()
 }
 
 fn cannot_run(command: &Command, error: std::io::Error) -> Failure {

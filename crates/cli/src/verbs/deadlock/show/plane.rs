@@ -2,7 +2,7 @@
 
 use tinygram_papers::moldeklev::plane::Pair;
 use tinygram_papers::moldeklev::predict::Threshold;
-use tinygram_report::{Figure, Line, Point};
+use tinygram_report::{Axis, Chart, Line, Mark, Point, Series};
 
 use super::super::plan::Parameters;
 
@@ -13,11 +13,11 @@ pub(in super::super) fn plane(
     pairs: &[Pair],
 ) -> String {
     let mss = f64::from(parameters.mss);
-    let points = pairs.iter().map(|pair| Point {
-        x: pair.receive as f64,
-        y: pair.send as f64,
-        marked: pair.deadlocks,
-    });
+    let (deadlocking, others): (Vec<_>, Vec<_>) = pairs.iter().partition(|it| it.deadlocks);
+    let points = |of: &[&Pair]| {
+        let point = |it: &&Pair| Point::at(it.receive as f64, it.send as f64);
+        of.iter().map(point).collect()
+    };
     let slope = threshold.share.map(|(percent, _)| percent as f64 / 100.0);
     let level = threshold.segments.map(|octets| octets as f64);
     let bounds = [("(1)", 0.0, false), ("(2)", mss, true)];
@@ -32,17 +32,28 @@ pub(in super::super) fn plane(
         let segments = level.map(|level| line(level, 0.0));
         [share, segments].into_iter().flatten().collect::<Vec<_>>()
     });
-    let figure = Figure {
+    let asked = Point::at(
+        parameters.receive_buffer as f64,
+        parameters.send_buffer as f64,
+    );
+    let chart = Chart {
         title: format!(
             "Buffers that deadlock, MSS {}, {}",
             parameters.mss, parameters.profile
         ),
-        subtitle: "crosses deadlock; below both lines (1) all do, above either line (2) none"
-            .into(),
-        x_label: "receive buffer (bytes)".into(),
-        y_label: "send buffer (bytes)".into(),
-        points: points.collect(),
+        subtitle: format!(
+            "crosses deadlock; below both lines (1) all do, above either line (2) none; the ring is S = {}, R = {}",
+            parameters.send_buffer, parameters.receive_buffer
+        ),
+        x: Axis::new("receive buffer", "bytes"),
+        y: Axis::new("send buffer", "bytes"),
+        series: vec![
+            Series::new("no deadlock", Mark::Dots, points(&others)),
+            Series::new("deadlock", Mark::Crosses, points(&deadlocking)),
+            Series::new("asked about", Mark::Rings, vec![asked]),
+        ],
         lines: lines.collect(),
+        ..Chart::default()
     };
-    figure.to_svg()
+    chart.to_svg()
 }

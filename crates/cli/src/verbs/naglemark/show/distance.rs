@@ -79,6 +79,45 @@ impl Panel {
         notes
     }
 
+    /// Returns what it comes to: the variant that delays most, and what the others that matter do and cost
+    /// beside it: OFF, the one that delays least, and the nearest to both bounds.
+    pub(in super::super) fn sentence(&self) -> Option<String> {
+        let ranking = self.ranking();
+        let (least, most) = (*ranking.first()?, *ranking.last()?);
+        let worst = |variant| {
+            let cell = self.worst(|it| it.variant == variant);
+            cell.map_or(0.0, |it| it.score_percent)
+        };
+        let off = ranking.iter().copied().find(|it| *it == "OFF");
+        let nearest = self.nearest().map(|(variant, ..)| variant);
+        let others = distinct([off, Some(least), nearest].into_iter().flatten());
+        let mut sentence = format!(
+            "On {} {most} delays up to {:.1}% of a cell's transfers",
+            self.medium(),
+            worst(most)
+        );
+        for other in others.into_iter().filter(|it| *it != most) {
+            sentence += &format!("; {other} up to {:.1}%", worst(other));
+            if let Some((times, what)) = self.price(other, most) {
+                sentence += &format!(" at {times:.1} times the {what}");
+            }
+        }
+        Some(sentence + ".")
+    }
+
+    /// Returns how many times as many segments a variant sends as another; short ones where they are counted.
+    fn price(&self, variant: &str, other: &str) -> Option<(f64, &'static str)> {
+        let times = |of: fn(&Record) -> Option<f64>| {
+            let [own, others] = [variant, other].map(|name| self.mean(of, |it| it.variant == name));
+            Some(own? / others?).filter(|times| times.is_finite())
+        };
+        let short = times(|it| it.short_segments_per_transfer);
+        let all = || times(|it| Some(it.segments_per_transfer));
+        short
+            .map(|times| (times, "short segments"))
+            .or_else(|| Some((all()?, "segments")))
+    }
+
     /// Returns the variant with the smallest product of both distances, and the two.
     fn nearest(&self) -> Option<(&str, f64, f64)> {
         let distances = self.ranking().into_iter().filter_map(|variant| {

@@ -1,16 +1,16 @@
 //! Elapsed time against message length, as in Figures 7 to 12.
 
+use tinygram_naglemark::Sample;
 use tinygram_report::units::size;
-use tinygram_report::{Figure, Line, Point};
+use tinygram_report::{Axis, Chart, Mark, Point, Series};
 
-use super::{Cutoff, Panel, Trace, elapsed_us};
+use super::{Cutoff, Panel, Trace, elapsed_ms};
 
 impl Panel {
     /// One figure per entry of the scores, of its worst trial type where that was kept, with a file
     /// stem that says which: lower case, no character that a shell or file system reads specially.
-    pub(in super::super) fn figures(&self) -> Vec<(String, Figure)> {
-        let entries = self.scores(false).rows.into_iter().flatten();
-        let shown: Vec<_> = entries.filter_map(|entry| entry.opens).collect();
+    pub(in super::super) fn figures(&self) -> Vec<(String, Chart)> {
+        let shown: Vec<_> = self.opened().collect();
         self.traces
             .iter()
             .filter(|trace| shown.contains(&self.id(trace)))
@@ -18,28 +18,21 @@ impl Panel {
             .collect()
     }
 
-    fn figure(&self, trace: &Trace) -> Figure {
+    /// Returns the ids of the cells whose transfers an entry of the scores opens.
+    pub(in super::super) fn opened(&self) -> impl Iterator<Item = String> {
+        let entries = self.scores(false).rows.into_iter().flatten();
+        entries.filter_map(|entry| entry.opens)
+    }
+
+    fn figure(&self, trace: &Trace) -> Chart {
         let cutoff = Cutoff::of(&self.yardstick);
-        let points: Vec<_> = trace
-            .transfers
-            .iter()
-            .map(|t| {
-                let elapsed_ms = elapsed_us(t) as f64 / 1e3;
-                Point {
-                    x: f64::from(t.length),
-                    y: elapsed_ms,
-                    marked: elapsed_ms > cutoff.at_ms(t.length),
-                }
-            })
-            .collect();
-        let delayed = points.iter().filter(|p| p.marked).count();
-        let line = |name: &str, multiplier: f64, dashed| Line {
-            name: name.into(),
-            at_zero: multiplier * cutoff.startup_ms,
-            slope: multiplier * cutoff.ns_per_byte / 1e6,
-            dashed,
+        let is_delayed = |it: &&Sample| elapsed_ms(it) > cutoff.at_ms(it.length);
+        let (delayed, others): (Vec<_>, Vec<_>) = trace.transfers.iter().partition(is_delayed);
+        let points = |of: &[&Sample]| {
+            let point = |it: &&Sample| Point::at(f64::from(it.length), elapsed_ms(it));
+            of.iter().map(point).collect()
         };
-        Figure {
+        Chart {
             title: format!(
                 "{} on {}, trial {}",
                 trace.variant,
@@ -47,22 +40,20 @@ impl Panel {
                 trace.trial
             ),
             subtitle: format!(
-                "application buffer {}, socket buffer {}: {delayed} of {} transfers delayed (crosses)",
+                "application buffer {}, socket buffer {}: {} of {} transfers delayed (crosses)",
                 size(trace.app_buffer),
                 size(trace.socket_buffer),
-                points.len()
+                delayed.len(),
+                trace.transfers.len()
             ),
-            x_label: "message length (bytes)".into(),
-            y_label: "elapsed time (ms)".into(),
-            points,
-            lines: vec![
-                line("estimate", 1.0, false),
-                line(
-                    &format!("cutoff (x {})", cutoff.multiplier),
-                    cutoff.multiplier,
-                    true,
-                ),
+            x: Axis::new("message length", "bytes"),
+            y: Axis::new("elapsed time", "ms"),
+            series: vec![
+                Series::new("not delayed", Mark::Dots, points(&others)),
+                Series::new("delayed", Mark::Crosses, points(&delayed)),
             ],
+            lines: cutoff.lines(),
+            ..Chart::default()
         }
     }
 

@@ -12,8 +12,10 @@ mod rows;
 mod scores;
 
 use serde::Serialize;
-use tinygram_naglemark::{Sample, Yardstick};
+use tinygram_naglemark::{Duration, Sample, Yardstick};
+use tinygram_report::Line;
 
+use super::ladders::Seen;
 pub(super) use compared::{agreement, conditions, remarks};
 pub(super) use page::{Contents, page};
 pub(super) use rows::row;
@@ -78,6 +80,8 @@ pub(super) struct Panel {
     pub(super) notes: Vec<String>,
     /// What a delayed transfer is, for this panel.
     pub(super) yardstick: Yardstick,
+    /// How long the receiver delays an acknowledgment at the most.
+    pub(super) ack_delay: Duration,
     /// Single transfers of some cells, for the figures; may be empty.
     pub(super) traces: Vec<Trace>,
 }
@@ -93,8 +97,12 @@ pub(super) struct Trace {
     pub(super) socket_buffer: u64,
     /// As in [`Record`].
     pub(super) trial: char,
-    /// In the order they were made.
+    /// In the order they were made; of many only every so many.
     pub(super) transfers: Vec<Sample>,
+    /// Of the transfers that were made, so many stand for each one of `transfers`.
+    pub(super) every: usize,
+    /// Some of them, segment by segment.
+    pub(super) seen: Vec<Seen>,
 }
 
 /// The line that divides delayed transfers from others, as plots and notes have it.
@@ -123,11 +131,35 @@ impl Cutoff {
         let estimate = self.startup_ms + f64::from(length) * self.ns_per_byte / 1e6;
         self.multiplier * estimate
     }
+
+    /// Returns the length from which on the cutoff is above this time, in bytes.
+    fn reaches(self, ms: f64) -> f64 {
+        let per_byte_ms = self.ns_per_byte / 1e6;
+        ((ms / self.multiplier - self.startup_ms) / per_byte_ms).max(0.0)
+    }
+
+    /// Returns the estimate and the cutoff, of which the cutoff stands last.
+    fn lines(self) -> Vec<Line> {
+        let line = |name: String, multiplier: f64, dashed| Line {
+            name,
+            at_zero: multiplier * self.startup_ms,
+            slope: multiplier * self.ns_per_byte / 1e6,
+            dashed,
+        };
+        vec![
+            line("estimate".into(), 1.0, false),
+            line(
+                format!("cutoff (x {})", self.multiplier),
+                self.multiplier,
+                true,
+            ),
+        ]
+    }
 }
 
-/// As points of a plot have it: whole microseconds.
-fn elapsed_us(sample: &Sample) -> u64 {
-    sample.elapsed.as_nanos() / 1000
+/// As points of a chart have it: whole microseconds, in milliseconds.
+fn elapsed_ms(sample: &Sample) -> f64 {
+    (sample.elapsed.as_nanos() / 1000) as f64 / 1e3
 }
 
 impl Panel {

@@ -2,11 +2,15 @@
 
 use std::collections::BTreeSet;
 
-use tinygram_engine::sender::send_policy::Registered;
-use tinygram_report::units::size;
-use tinygram_report::{Axis, Line, Page, Plot, Section, Series, Table};
+use tinygram_naglemark::Sample;
+use tinygram_report::units::{grouped, size};
+use tinygram_report::{
+    Axis, Band, Chart, Choice, Ladder, Mark, Page, Point, Section, Series, Table, Tone,
+};
 
-use super::{Cutoff, Panel, Trace, elapsed_us};
+use crate::glossary;
+
+use super::{Cutoff, Panel, Seen, Trace, elapsed_ms};
 
 /// What the page tells besides the panels.
 #[derive(Clone, Debug, Default)]
@@ -23,16 +27,19 @@ pub(in super::super) struct Contents {
 
 /// Lays out the page of a run.
 pub(in super::super) fn page(panels: &[Panel], contents: &Contents) -> Page {
-    let mut sections = Vec::new();
-    for panel in panels {
+    let sentences = panels.iter().filter_map(Panel::sentence);
+    let sentences = sentences.map(|it| (Tone::Plain, it));
+    let mut sections = vec![Section::Verdict(sentences.collect())];
+    for (at, panel) in panels.iter().enumerate() {
         sections.push(Section::Table(panel.linked_scores(contents.published)));
+        // Explained where they are met first.
+        sections.extend((at == 0).then(|| words(panels)));
         if !panel.traces.is_empty() {
-            sections.push(Section::Plot(panel.plot()));
+            sections.push(Section::Chart(panel.chart()));
         }
         sections.push(Section::Table(panel.distances()));
     }
     sections.extend(contents.appendix.iter().cloned().map(Section::Table));
-    sections.extend(words(panels));
     sections.push(Section::Facts {
         summary: "Parameters of this run".into(),
         facts: contents.parameters.clone(),
@@ -41,50 +48,23 @@ pub(in super::super) fn page(panels: &[Panel], contents: &Contents) -> Page {
         title: "Naglemark".into(),
         lead:
             "Which small-segment transmission policy stalls, on which message lengths, how often, \
-               and at what price in packets. A score opens the transfers of its first repetition."
+               and at what price in packets. A score opens the transfers of its first repetition, and a \
+               transfer with a ring opens its segments."
                 .into(),
         sections,
         origin: contents.origin.clone(),
     }
 }
 
-/// Returns what the words of the page mean: those of its tables, and the policies that it compares.
-fn words(panels: &[Panel]) -> Option<Section> {
+/// Returns what the words of the page mean, and the variants that it compares.
+fn words(panels: &[Panel]) -> Section {
     let variants = panels.iter().flat_map(|panel| &panel.cells);
     let variants: BTreeSet<&str> = variants.map(|cell| cell.variant.as_str()).collect();
-    let of_policies = variants.into_iter().filter_map(|variant| {
-        let policy = Registered::named(variant)?;
-        Some((variant.to_owned(), policy.summary.to_owned()))
-    });
-    let of_tables = WORDS.map(|(word, meaning)| (word.to_owned(), meaning.to_owned()));
-    (!panels.is_empty()).then(|| Section::Facts {
-        summary: "What the words mean".into(),
-        facts: of_tables.into_iter().chain(of_policies).collect(),
-    })
+    Section::Facts {
+        summary: "What the words and the variants mean".into(),
+        facts: glossary::of(variants),
+    }
 }
-
-/// The words of the tables and of the policies' summaries.
-const WORDS: [(&str, &str); 5] = [
-    (
-        "score",
-        "how many of a hundred transfers were delayed; 0 is best",
-    ),
-    (
-        "delayed",
-        "a transfer that took longer than the cutoff, a multiple of what its length needs: a long message may wait \
-         200 ms once and stay below it",
-    ),
-    ("runt", "a segment shorter than the maximum segment size"),
-    (
-        "OF+SFS",
-        "an odd number of full segments, then a short final one: the length at which the receiver's delayed \
-         acknowledgment and the sender's hold wait for each other",
-    ),
-    (
-        "EOM",
-        "the end of a message: where a write of the application ends",
-    ),
-];
 
 impl Panel {
     /// Returns the scores, each opening its transfers where they were kept.
@@ -97,34 +77,43 @@ impl Panel {
         table
     }
 
-    fn plot(&self) -> Plot {
-        let cutoff = Cutoff::of(&self.yardstick);
-        let line = |name: String, multiplier: f64, dashed| Line {
-            name,
-            at_zero: multiplier * cutoff.startup_ms,
-            slope: multiplier * cutoff.ns_per_byte / 1e6,
-            dashed,
-        };
-        Plot {
+    fn chart(&self) -> Chart {
+        Chart {
             title: format!("Elapsed time against message length, {}", self.medium()),
-            x: axis("message length", "bytes"),
-            y: axis("elapsed time", "ms"),
-            facets: FACETS.map(Into::into).into(),
-            compare: 0,
-            marked: "delayed".into(),
-            lines: vec![
-                line("estimate".into(), 1.0, false),
-                line(
-                    format!("cutoff, x {}", cutoff.multiplier),
-                    cutoff.multiplier,
-                    true,
-                ),
-            ],
+            x: Axis::new("message length", "bytes"),
+            y: Axis::new("elapsed time", "ms"),
             series: self.traces.iter().map(|trace| self.series(trace)).collect(),
+            lines: Cutoff::of(&self.yardstick).lines(),
+            bands: self.unseen_waits().into_iter().collect(),
+            above: "delayed".into(),
+            choice: Some(Choice {
+                facets: FACETS.map(Into::into).into(),
+                compare: 0,
+            }),
+            ..Chart::default()
         }
     }
 
+    /// Returns where the cutoff is so high that a transfer may wait for a delayed acknowledgment and stay below it.
+    fn unseen_waits(&self) -> Option<Band> {
+        let wait_ms = self.ack_delay.as_millis_f64();
+        let from = Cutoff::of(&self.yardstick).reaches(wait_ms);
+        let transfers = self.traces.iter().flat_map(|it| &it.transfers);
+        let longest = f64::from(transfers.map(|it| it.length).max()?);
+        (from < longest).then(|| Band {
+            from,
+            to: 2.0 * longest,
+            name: format!(
+                "from {} bytes on the cutoff is above {wait_ms} ms, the longest wait for one delayed \
+                 acknowledgment: such a wait alone may read \"not delayed\" here",
+                grouped(from.ceil() as u64)
+            ),
+            tone: Tone::Plain,
+        })
+    }
+
     fn series(&self, trace: &Trace) -> Series {
+        let point = |it: &Sample| Point::at(f64::from(it.length), elapsed_ms(it));
         Series {
             id: self.id(trace),
             keys: vec![
@@ -133,13 +122,32 @@ impl Panel {
                 size(trace.socket_buffer),
                 trace.trial.to_string(),
             ],
-            x: trace.transfers.iter().map(|t| t.length.into()).collect(),
-            y_milli: trace.transfers.iter().map(elapsed_us).collect(),
+            points: trace.transfers.iter().map(point).collect(),
+            mark: Mark::Dots,
+            ladders: Self::ladders(trace),
+            ..Series::default()
         }
     }
 
+    /// Those of the transfers that are shown.
+    fn ladders(trace: &Trace) -> Vec<(usize, Ladder)> {
+        let shown = trace.seen.iter().filter(|it| it.at % trace.every == 0);
+        let ladder = |it: &Seen| {
+            let at = it.at / trace.every;
+            let sample = &trace.transfers[at];
+            let (length, elapsed) = (grouped(sample.length.into()), elapsed_ms(sample));
+            let ladder = Ladder {
+                title: format!("{}: {length} bytes in {elapsed:.1} ms", it.which),
+                ends: ["server", "client"].map(Into::into),
+                steps: it.steps.clone(),
+            };
+            (at, ladder)
+        };
+        shown.map(ladder).collect()
+    }
+
     /// As [`Record::id`](super::Record), for the cell that the trace belongs to.
-    pub(super) fn id(&self, trace: &Trace) -> String {
+    pub(in super::super) fn id(&self, trace: &Trace) -> String {
         format!(
             "{}/{}/{}/{}/{}",
             self.medium(),
@@ -152,10 +160,3 @@ impl Panel {
 }
 
 const FACETS: [&str; 4] = ["Variant", "App buffer", "Socket buffer", "Trial"];
-
-fn axis(name: &str, unit: &str) -> Axis {
-    Axis {
-        name: name.into(),
-        unit: unit.into(),
-    }
-}

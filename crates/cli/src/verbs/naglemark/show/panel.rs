@@ -1,8 +1,9 @@
 //! From an outcome to a panel.
 
-use tinygram_naglemark::hosts::PaperHosts;
+use tinygram_engine::receiver::ack_policy::AckTimer;
+use tinygram_naglemark::hosts::{ACK_TICK, PaperHosts};
 use tinygram_naglemark::workload::Waits;
-use tinygram_naglemark::{Conditions, Measured, MediumKind, Outcome, Plan};
+use tinygram_naglemark::{Conditions, Duration, Measured, MediumKind, Outcome, Plan};
 use tinygram_papers::mogul::published::Table;
 
 use super::{Panel, Record, SIMULATED, Trace};
@@ -24,7 +25,7 @@ impl Panel {
             Waits::Spinning => ", server spinning on polls",
             Waits::ReadingAfter(_) => ", server computing for 5 ms after each answer",
         };
-        Self::new(title, outcome, table)
+        Self::new(title, outcome, table, ack_delay(hosts))
     }
 
     /// Of sockets.
@@ -33,10 +34,10 @@ impl Panel {
             backend, link, mss, ..
         } = &outcome.conditions;
         let title = format!("Scores of {backend} over {link} (MSS {mss})");
-        Self::new(title, outcome, None)
+        Self::new(title, outcome, None, LINUX_ACK_DELAY)
     }
 
-    fn new(title: String, outcome: &Outcome, table: Option<&Table>) -> Self {
+    fn new(title: String, outcome: &Outcome, table: Option<&Table>, ack_delay: Duration) -> Self {
         let kept = outcome.cells.iter().filter(|it| !it.taken.is_empty());
         Self {
             title,
@@ -47,6 +48,7 @@ impl Panel {
                 .collect(),
             notes: Vec::new(),
             yardstick: outcome.yardstick,
+            ack_delay,
             traces: kept.map(Trace::of).collect(),
         }
     }
@@ -96,7 +98,18 @@ impl Trace {
             socket_buffer: cell.socket_buffer,
             trial: cell.trial_type.letter(),
             transfers: samples.iter().step_by(every).copied().collect(),
+            every,
+            seen: Vec::new(),
         }
+    }
+}
+
+/// Returns how long the client delays an acknowledgment at the most.
+fn ack_delay(hosts: &PaperHosts) -> Duration {
+    match hosts.ack_timer {
+        Some(AckTimer::Cyclic { period, .. }) => period,
+        Some(AckTimer::PerConnection(length)) => length,
+        None => ACK_TICK,
     }
 }
 
@@ -108,6 +121,9 @@ fn name(medium: &MediumKind) -> &'static str {
         MediumKind::PointToPoint { .. } => "a point-to-point link",
     }
 }
+
+/// Linux's TCP_DELACK_MIN: what its acknowledgments are delayed by unless the round-trip time is long.
+const LINUX_ACK_DELAY: Duration = Duration::from_millis(40);
 
 /// More points than this show nothing more in a figure, and make a page slow.
 const SHOWN: usize = 2000;

@@ -1,18 +1,26 @@
 //! One page: every table side by side, traces, plots, and what stands behind each.
 
+use tinygram_engine::sender::send_policy::SendPolicy;
 use tinygram_papers::experiment::{Mark as PaperMark, Paper, Plot, Status};
-use tinygram_report::{Article, Axis, Badge, Chart, Curve, Mark, Page, Part, Section};
+use tinygram_report::{
+    Article, Axis, Badge, Chart, Mark, Page, Part, Point, Section, Series, Tone,
+};
 
 use super::super::bench::{Reproduced, Tally};
 use super::super::plan::Plan;
 use super::{accounts, disagreements, tables, trace, words};
-use crate::shown;
+use crate::{glossary, shown};
 
 pub(in super::super) fn page(plan: &Plan, reproduced: &[Reproduced]) -> Page {
-    let mut sections = vec![Section::Notes(vec![
-        words::verdict(plan, reproduced),
-        words::SIGNS.into(),
-    ])];
+    let verdict = words::verdict(plan, reproduced);
+    let mut sections = vec![
+        Section::Verdict(vec![(Tone::Plain, verdict)]),
+        Section::Notes(vec![words::SIGNS.into()]),
+        Section::Facts {
+            summary: "What the words and the variants mean".into(),
+            facts: glossary::of(SendPolicy::LIST.iter().map(|it| it.label)),
+        },
+    ];
     sections.push(Section::Table(accounts::table(reproduced)));
     sections.extend(disagreements::reasons(reproduced).map(Section::Reasons));
     let mut paper = None;
@@ -137,24 +145,36 @@ fn badges(tally: Tally) -> Vec<Badge> {
 }
 
 fn chart(plot: &Plot) -> Chart {
-    let curve = |series: &tinygram_papers::experiment::Series| Curve {
-        name: series.name.clone(),
-        mark: match series.mark {
-            PaperMark::Dots => Mark::Dots,
-            PaperMark::Crosses => Mark::Crosses,
-            PaperMark::Squares => Mark::Squares,
-            PaperMark::Line => Mark::Line,
-            PaperMark::Dashed => Mark::Dashed,
-            PaperMark::Steps => Mark::Steps,
-            PaperMark::Row => Mark::Row,
-        },
-        points: series.points.clone(),
-    };
+    // A figure that has rows has nothing else, and each has one of them.
+    let is_rows = plot.series.iter().all(|it| it.mark == PaperMark::Row);
+    let of_row = |row: usize| is_rows.then_some(row as f64);
+    let series = plot.series.iter().enumerate();
+    let series = series.map(|(at, it)| {
+        let points = it.points.iter();
+        let points = points.map(|&(x, y)| Point::at(x, of_row(at).unwrap_or(y)));
+        Series::new(it.name.clone(), mark(it.mark), points.collect())
+    });
     Chart {
         title: plot.title.clone(),
         x: axis(plot.x),
-        y: axis(plot.y),
-        curves: plot.series.iter().map(curve).collect(),
+        y: match is_rows {
+            true => Axis::rows(plot.series.iter().map(|it| it.name.clone()).collect()),
+            false => axis(plot.y),
+        },
+        series: series.collect(),
+        ..Chart::default()
+    }
+}
+
+const fn mark(mark: PaperMark) -> Mark {
+    match mark {
+        PaperMark::Dots => Mark::Dots,
+        PaperMark::Crosses => Mark::Crosses,
+        PaperMark::Squares => Mark::Squares,
+        PaperMark::Line => Mark::Line,
+        PaperMark::Dashed => Mark::Dashed,
+        PaperMark::Steps => Mark::Steps,
+        PaperMark::Row => Mark::Strokes,
     }
 }
 
@@ -164,8 +184,5 @@ fn axis(label: &str) -> Axis {
     let (name, unit) = part(" (", ')')
         .or_else(|| part(" [", ']'))
         .unwrap_or((label, ""));
-    Axis {
-        name: name.into(),
-        unit: unit.into(),
-    }
+    Axis::new(name, unit)
 }

@@ -35,6 +35,7 @@ fn panel(medium: MediumKind, number: u8) -> Panel {
         cells: Vec::new(),
         notes: vec!["Known mismatch: E+M 128K/64K s, cross-traffic in the paper.".into()],
         yardstick,
+        ack_delay: Duration::from_millis(200),
         traces: Vec::new(),
     };
     for (variant, stalling, over_fewest) in VARIANTS {
@@ -66,6 +67,8 @@ fn panel(medium: MediumKind, number: u8) -> Panel {
                             socket_buffer,
                             trial,
                             transfers,
+                            every: 1,
+                            seen: Vec::new(),
                         });
                     }
                 }

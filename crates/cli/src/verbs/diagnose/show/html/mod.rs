@@ -1,0 +1,145 @@
+//! `--html`: one self-contained page.
+
+mod group;
+mod tables;
+mod time_sequence;
+mod timeline;
+
+use std::io;
+
+use tinygram_diagnose::recipes;
+use tinygram_report::{
+    Align, Article, Column, Destination, Entry, Page, Part, Section, Table, Tone,
+};
+
+use super::super::results::Results;
+use super::group::{Group, groups, plural, seconds};
+use crate::{interrupt, shown};
+
+pub(super) fn write(results: &Results, out: Destination) -> io::Result<()> {
+    let page = page(results)?.to_html();
+    interrupt::shielded(|| out.write(page.as_bytes()))
+}
+
+fn page(results: &Results) -> io::Result<Page> {
+    let groups = groups(results);
+    let names: Vec<_> = results.captures.iter().map(|c| c.name.clone()).collect();
+    let mut sections = vec![verdict(results, &groups)];
+    sections.extend(
+        results
+            .captures
+            .iter()
+            .filter_map(timeline::of)
+            .map(Section::Chart),
+    );
+    sections.extend(tables::totals(results).map(Section::Table));
+    sections.extend(tables::connections(results));
+    if !groups.is_empty() {
+        sections.push(part("Findings", "The costliest first."));
+        for (at, group) in groups.iter().take(GROUPS).enumerate() {
+            sections.push(Section::Article(group::article(at, group)?));
+        }
+        sections.push(part("How to make the change", ""));
+        sections.push(Section::Article(recipe_article()));
+    }
+    Ok(Page {
+        title: format!("tinygram diagnose: {}", names.join(", ")),
+        lead: "Which connections stalled, what that cost, who can change it, and how.".into(),
+        sections,
+        origin: shown::origin(),
+    })
+}
+
+/// What was found, costliest first; or that nothing was.
+fn verdict(results: &Results, groups: &[Group<'_>]) -> Section {
+    let total = results.total();
+    let mut sentences: Vec<_> = (groups.iter().take(SENTENCES))
+        .map(|group| (Tone::Bad, group.sentence()))
+        .collect();
+    let outcome = super::terminal::outcome(results);
+    sentences.extend(
+        outcome
+            .lines()
+            .map(|it| (Tone::Plain, it.trim().to_owned())),
+    );
+    if total.possible > 0 {
+        let possible = plural(total.possible as usize, "stall");
+        let line = format!(
+            "{possible} possible and not counted: {}.",
+            seconds(total.possible_ns)
+        );
+        sentences.push((Tone::Plain, line));
+    }
+    Section::Verdict(sentences)
+}
+
+/// How to turn Nagle's algorithm off, and the like, in languages and servers.
+fn recipe_article() -> Article {
+    let row = |it: &recipes::Recipe| {
+        let text = code(it.text);
+        [it.place, it.cure.name(), text.as_str()]
+            .map(Entry::new)
+            .into()
+    };
+    let table = Table {
+        columns: ["where", "what it does", "how"].map(words).into(),
+        rows: recipes::TABLE.iter().map(row).collect(),
+        ..Table::default()
+    };
+    Article {
+        id: "recipes".into(),
+        title: "By language, server and system".into(),
+        lead: "Where many small writes follow each other, write once: TCP_NODELAY turns them into as many \
+               packets."
+            .into(),
+        sections: vec![Section::Table(table)],
+        ..Article::default()
+    }
+}
+
+/// Returns what is typed somewhere as code; what says itself which part of it is typed stays as it is.
+fn code(text: &str) -> String {
+    match text.contains('`') {
+        true => text.to_owned(),
+        false => format!("`{text}`"),
+    }
+}
+
+fn part(title: &str, lead: &str) -> Section {
+    Section::Part(Part {
+        title: title.into(),
+        lead: lead.into(),
+    })
+}
+
+fn words(head: &str) -> Column {
+    column(head, Align::Left)
+}
+
+fn numbers(head: &str) -> Column {
+    column(head, Align::Right)
+}
+
+fn column(head: &str, align: Align) -> Column {
+    Column {
+        group: String::new(),
+        head: head.into(),
+        align,
+    }
+}
+
+/// Returns what a list leaves out.
+fn left_out(all: usize, listed: usize, noun: &str) -> Vec<String> {
+    match all.saturating_sub(listed) {
+        0 => Vec::new(),
+        more => vec![format!(
+            "... and {}.",
+            plural(more, &format!("more {noun}"))
+        )],
+    }
+}
+
+/// Sentences of the verdict.
+const SENTENCES: usize = 5;
+/// Groups with an article of their own.
+const GROUPS: usize = 20;

@@ -1,0 +1,138 @@
+//! The page's tables over all connections.
+
+use tinygram_diagnose::vocabulary::ms;
+use tinygram_diagnose::{ConnectionReport, Lookalike};
+use tinygram_report::{Entry, Section, Table, Tone};
+
+use super::super::super::results::Results;
+use super::super::group::seconds;
+use super::super::totals::{self, Total};
+use super::{left_out, numbers, words};
+
+/// By program and by host, where there is more than a handful of connections.
+pub(super) fn totals(results: &Results) -> impl Iterator<Item = Table> {
+    let are_many = results.total().connections as usize >= MANY;
+    let tables = [
+        ("By server and port", totals::by_service(results)),
+        ("To be changed at", totals::by_host(results)),
+    ];
+    (tables.into_iter())
+        .filter(move |(_, rows)| are_many && !rows.is_empty())
+        .map(|(title, rows)| total_table(title, &rows))
+}
+
+fn total_table(title: &str, totals: &[Total]) -> Table {
+    let row = |it: &Total| {
+        let entries = [
+            it.who.clone(),
+            it.connections.to_string(),
+            it.stalls.to_string(),
+            seconds(it.cost_ns),
+            it.floods.to_string(),
+        ];
+        entries.map(Entry::new).into()
+    };
+    let [connections, stalls, cost, floods] =
+        ["connections", "stalls", "cost", "floods"].map(numbers);
+    Table {
+        title: title.into(),
+        columns: vec![words(""), connections, stalls, cost, floods],
+        rows: totals.iter().take(ROWS).map(row).collect(),
+        notes: left_out(totals.len(), ROWS, "row"),
+    }
+}
+
+/// The connections, costliest first, and why what looked like a stall in them is none.
+pub(super) fn connections(results: &Results) -> Vec<Section> {
+    let mut reports: Vec<_> = (results.captures.iter())
+        .flat_map(|capture| &capture.report.connections)
+        .collect();
+    reports.sort_by_key(|it| (std::cmp::Reverse(it.cost_ns), std::cmp::Reverse(it.frames)));
+    let table = Table {
+        title: "Connections".into(),
+        columns: vec![
+            numbers("no."),
+            words("client \u{2192} server"),
+            numbers("frames"),
+            numbers("RTT"),
+            words("captured"),
+            numbers("stalls"),
+            numbers("cost"),
+            words("looked like a stall and is not"),
+        ],
+        rows: reports.iter().take(ROWS).map(|it| row(it)).collect(),
+        notes: left_out(reports.len(), ROWS, "connection"),
+    };
+    let mut sections = vec![Section::Table(table)];
+    sections.extend(why_not(&reports));
+    sections
+}
+
+fn row(it: &ConnectionReport) -> Vec<Entry> {
+    let ruled_out: Vec<_> = (it.ruled_out.iter())
+        .map(|(kind, tally)| {
+            let frames = first_frames(it, kind);
+            format!("{} \u{d7}{} ({frames})", kind.name(), tally.count)
+        })
+        .collect();
+    let has_stalls = it.stalls > 0;
+    let mut row: Vec<_> = [
+        it.id.to_string(),
+        format!("{} \u{2192} {}", it.client, it.server),
+        it.frames.to_string(),
+        it.rtt_ns.map_or("-".to_owned(), ms),
+        it.capture_point.name().to_owned(),
+        it.stalls.to_string(),
+        if has_stalls {
+            seconds(it.cost_ns)
+        } else {
+            "-".to_owned()
+        },
+        ruled_out.join(", "),
+    ]
+    .map(Entry::new)
+    .into();
+    if has_stalls {
+        row[5].tone = Tone::Bad;
+    }
+    row
+}
+
+/// Returns the frames of the first few of a sort.
+fn first_frames(it: &ConnectionReport, kind: Lookalike) -> String {
+    let events = it.ruled_out.events().iter();
+    let of_kind = events.filter(|event| event.kind == kind);
+    let frames: Vec<_> = of_kind
+        .take(FEW)
+        .map(|event| event.frame.to_string())
+        .collect();
+    match frames.as_slice() {
+        [] => format!("from frame {}", it.ruled_out.of(kind).first_frame),
+        [one] => format!("frame {one}"),
+        several => format!("frames {}", several.join(", ")),
+    }
+}
+
+/// Why each lookalike was ruled out, once.
+fn why_not(reports: &[&ConnectionReport]) -> Option<Section> {
+    let mut kinds: Vec<_> = (reports.iter())
+        .flat_map(|it| it.ruled_out.iter().map(|(kind, _)| kind))
+        .collect();
+    kinds.sort_unstable();
+    kinds.dedup();
+    let facts = kinds.into_iter();
+    let facts: Vec<_> = facts
+        .map(|kind| (kind.name().to_owned(), kind.reason().to_owned()))
+        .collect();
+    (!facts.is_empty()).then(|| Section::Facts {
+        summary: "Why these are no stalls".into(),
+        facts,
+    })
+}
+
+/// Rows of a table.
+const ROWS: usize = 100;
+/// From so many connections on totals come first.
+const MANY: usize = 20;
+/// Frames of one sort that are listed with a connection.
+const FEW: usize = 5;
