@@ -126,6 +126,32 @@ fn a_quick_ack_is_sent_where_one_waits() {
     assert_eq!(quick(&mut told, true), 0);
 }
 
+/// Both directions are shut and the application is still there: data that comes is refused with a RST.
+#[test]
+fn data_that_nobody_will_read_is_refused() {
+    let mut told = Told::modern(|_| ());
+    told.connection.read_no_more();
+    told.hears(&data(1, 100)).at(500);
+    assert!(
+        told.connection.receiver().nxt() == Offset::new(101),
+        "one direction alone takes data"
+    );
+    told.out.segments.clear();
+    let Told {
+        connection, out, ..
+    } = &mut told;
+    connection.close(at_ms(500), out);
+    out.segments.clear();
+    out.take_events();
+    told.hears(&data(101, 100));
+    let reset = told
+        .out
+        .segments
+        .iter()
+        .any(|segment| segment.flags.has(Flags::RST));
+    assert!(reset && told.out.take_events().has(Events::RESET));
+}
+
 /// Linux's policy hears of it: with the switch on it acknowledges at once, and off it delays.
 #[test]
 fn the_policy_hears_of_the_quick_ack_switch() {

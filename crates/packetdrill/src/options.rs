@@ -132,6 +132,7 @@ impl World {
             }
             _ => descriptor.chosen.set_number(level, name, value),
         }
+        let v6 = descriptor.v6;
         let chosen = (
             descriptor.chosen.send_buffer,
             settings.for_data(descriptor.chosen.receive_buffer, descriptor.v6),
@@ -140,7 +141,8 @@ impl World {
             (options.send_buffer, options.receive_buffer) = chosen;
             match (level, name) {
                 (IPPROTO_TCP, libc::TCP_MAXSEG) => {
-                    options.mss = u16::try_from(value).ok().filter(|mss| *mss > 0);
+                    let asked = u16::try_from(value).ok().filter(|mss| *mss > 0);
+                    options.mss = asked.into_iter().chain(settings.of_the_route(v6)).min();
                 }
                 // SOCK_RCVBUF_LOCK: the buffer does not grow, and the window's scale is for its size.
                 (SOL_SOCKET, libc::SO_RCVBUF) if !freebsd => {

@@ -144,6 +144,7 @@ impl Settings {
             profile,
             send_buffer,
             receive_buffer,
+            mss: self.of_the_route(v6),
             extensions: Some(self.extensions()),
             ack_policy: self.ack_policy(),
             congestion: self.congestion(),
@@ -167,6 +168,16 @@ impl Settings {
             true => half - half % mss,
             false => half,
         }
+    }
+
+    /// Returns the largest segment that the route's `advmss` and `mtu` leave, if it has any.
+    pub(crate) fn of_the_route(&self, v6: bool) -> Option<u16> {
+        let headers = if v6 { 60 } else { 40 };
+        let by_mtu = self
+            .number("route.mtu")
+            .map(|mtu| mtu.saturating_sub(headers));
+        let least = self.number("route.advmss").into_iter().chain(by_mtu).min();
+        least.and_then(|mss| u16::try_from(mss).ok())
     }
 
     /// `recvspace` of FreeBSD's, in octets.

@@ -102,9 +102,11 @@ impl Core {
     }
 
     /// Closes the reading side (SHUT_RD): reads give what is there and then the end. What comes
-    /// later is acknowledged, as Linux does, and can still be read.
+    /// later is acknowledged, as Linux does, and can still be read; once the other side is closed as well
+    /// ([`Core::shutdown`]), it resets the connection (RFC 9293, section 3.6.1).
     pub fn shutdown_read(&mut self, key: usize) {
         let socket = &mut self.sockets[key];
+        socket.connection.read_no_more();
         socket.reading_closed = true;
         socket.wake_reader(&mut self.wakers);
     }

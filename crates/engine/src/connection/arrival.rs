@@ -139,10 +139,16 @@ impl Connection {
             }
             return;
         }
-        if self.liveness.abandoned && segment.len > 0 {
+        if segment.len > 0 && self.refuses_data() {
             // RFC 9293, section 3.6.1: nobody will read it, and the peer is to know.
             self.push_reset_for(segment, out);
-            self.vanish(Events::CLOSED, out);
+            self.vanish(
+                match self.liveness.abandoned {
+                    true => Events::CLOSED,
+                    false => Events::RESET,
+                },
+                out,
+            );
             return;
         }
         let arrived = self.receiver.on_data(segment, now);

@@ -18,6 +18,8 @@ pub(super) struct Liveness {
     probed: Instant,
     /// The application has gone; nobody will read what still comes.
     pub(super) abandoned: bool,
+    /// Nobody will read, though the application has not gone.
+    pub(super) reads_no_more: bool,
 }
 
 impl Connection {
@@ -32,6 +34,18 @@ impl Connection {
     /// unanswered, before the connection is given up (RFC 5482; RFC 9293, section 3.8.3).
     pub fn set_user_timeout(&mut self, limit: Option<Duration>) {
         self.sender.set_user_timeout(limit);
+    }
+
+    /// The application reads no more, and has not gone. Once it has closed as well, data that comes is answered with
+    /// a RST, which resets the connection (RFC 9293, section 3.6.1; Linux: `tcp_rcv_state_process`).
+    pub fn read_no_more(&mut self) {
+        self.liveness.reads_no_more = true;
+    }
+
+    /// Returns whether data that comes now has no reader.
+    pub(super) fn refuses_data(&self) -> bool {
+        let closed = self.sender.is_finishing();
+        self.liveness.abandoned || (self.liveness.reads_no_more && closed)
     }
 
     /// The application closes and has gone: nobody will read. What was not read, or comes after
