@@ -43,7 +43,13 @@
 //! 1700 were aimed at and are not reached. No step holds as much as is missing, so that takes fewer
 //! steps. One road was not taken: a host could run ahead of the other for as long as nothing can reach
 //! it, which is at least what a frame takes on its way; but a program that stops the run, or renews its
-//! connection, must find the other host where it is itself.
+//! connection, must find the other host where it is itself. Another one was tried: the medium ran
+//! ahead of the hosts with what the one at work had handed to it. That brought three events in a hundred
+//! more and saved no instruction; and it is wrong where a frame of the other host's waits, which this
+//! one may still forestall.
+//!
+//! By the clock, in turn with the build before frames and timers interrupted a host (3603 instructions),
+//! a trial takes 0.95 of its time on FDDI (95 %: 0.83 to 1.09) and 0.94 on Ethernet (0.86 to 1.03).
 //!
 //! Nothing is allocated per segment, and no table is looked up: what a segment touches are two
 //! connections, two hosts and two queues, which stay in the first-level cache.
