@@ -1,9 +1,10 @@
-//! Where in a program a write was made: from the copy of the thread's stack that the kernel source
-//! takes while a hold is on, to the functions that called.
+//! Finds the place in a program where a write was made. It unwinds the copy of the thread's stack
+//! that the kernel source takes while a hold lasts, and names the calling functions.
 //!
-//! Native code is unwound by its `.eh_frame`, or by frame pointers where there is none (Go, code made
-//! at run time). Of a thread that runs Python the kernel source also copies the interpreter's own frames, at
-//! the write and not afterwards, when the program has gone on to its next line.
+//! Native code is unwound by its `.eh_frame`, or by frame pointers if there is none (Go, code
+//! generated at run time). If a thread runs Python, the kernel source also copies the interpreter's
+//! own frames. It does so at the write, because afterwards the program has gone on to its next
+//! line.
 
 mod maps;
 mod native;
@@ -25,18 +26,19 @@ pub(crate) struct Stack<'a> {
     pub(crate) serial: u64,
     /// The process.
     pub(crate) pid: u32,
-    /// Instruction pointer, stack pointer, frame pointer, link register (0 where there is none).
+    /// Instruction pointer, stack pointer, frame pointer, link register (0 if there is none).
     pub(crate) registers: [u64; 4],
-    /// What stood on the stack, from the stack pointer on.
+    /// The content of the stack, from the stack pointer on.
     pub(crate) octets: &'a [u8],
-    /// The interpreter's frames, the innermost first: code object, and instruction in it.
+    /// The interpreter's frames, the innermost first: the code object, and the instruction in it.
     pub(crate) python: Vec<(u64, u64)>,
 }
 
-/// Where a write was made.
+/// The place in a program where a write was made.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 pub struct CallSite {
-    /// The innermost function that is the program's own, or the innermost of all if none is.
+    /// The innermost of the program's own functions, or the innermost of all functions if none is
+    /// the program's own.
     pub function: String,
     /// The source file, as far as the program says.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -51,7 +53,7 @@ pub struct CallSite {
 /// One function of a stack.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 pub struct Frame {
-    /// Its name; `program+0x1234` where the program has none.
+    /// Its name; `program+0x1234` if the program has no name for it.
     pub function: String,
     /// The source file, as far as the program says.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -59,13 +61,13 @@ pub struct Frame {
     /// The line in it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub line: Option<u32>,
-    /// It belongs to a library or a runtime, not to the program itself.
+    /// Whether it belongs to a library or a runtime, not to the program itself.
     #[serde(rename = "library")]
     pub is_library: bool,
 }
 
 impl CallSite {
-    /// Returns the site that these frames, the innermost first, come to.
+    /// Returns the call site for these frames, the innermost first.
     fn of(stack: Vec<Frame>) -> Option<Self> {
         let own = stack.iter().find(|frame| !frame.is_library);
         let frame = own.or_else(|| stack.first())?.clone();
@@ -92,7 +94,7 @@ impl fmt::Display for CallSite {
     }
 }
 
-/// Finds call sites; remembers programs that it has read.
+/// Finds call sites, and remembers the programs that it has read.
 #[derive(Default)]
 pub(crate) struct Sites {
     native: native::Programs,
@@ -100,10 +102,11 @@ pub(crate) struct Sites {
 }
 
 impl Sites {
-    /// Where `stack` comes from; none if the process may not be looked into, or has ended.
+    /// Returns the call site of `stack`; `None` if this process may not inspect the other, or the
+    /// other has ended.
     pub(crate) fn of(&mut self, stack: &Stack<'_>) -> Option<Arc<CallSite>> {
         let frames = match self.python.is_known(stack.pid) {
-            // The interpreter's C functions are nobody's call site.
+            // The interpreter's C functions are not a useful call site.
             true => self.python.frames(stack),
             false => self.native.frames(stack),
         };
