@@ -50,9 +50,9 @@ pub struct Memory {
     /// Whether the last write was held. If so, the interval ends with a call of its own, unless
     /// another write follows.
     open: bool,
-    /// What holding has saved, less what its flushes have cost, see [`Purse`].
+    /// What holding has saved, minus what its flushes have cost; see [`Purse`].
     purse: Purse,
-    /// What is owed for rescues by the watchdog.
+    /// What the socket owes for rescues by the watchdog.
     debt: Debt,
 }
 

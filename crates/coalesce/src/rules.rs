@@ -1,6 +1,6 @@
 //! The policies by name, and their few parameters.
 
-/// What is done with a program's small writes.
+/// A policy for a program's small writes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Policy {

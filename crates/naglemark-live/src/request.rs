@@ -3,7 +3,7 @@
 
 use tinygram_naglemark::{Policy, REQUEST, SocketPolicy};
 
-/// What a client asks for.
+/// A client's request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Request {
     /// An answer.
@@ -12,7 +12,7 @@ pub(crate) enum Request {
     Counts,
 }
 
-/// What a server is told about its small writes.
+/// The policy for a server's small writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Told {
     /// To use its socket in this way.
@@ -30,7 +30,7 @@ pub(crate) struct Answer {
     pub(crate) length: u32,
 }
 
-/// What a server has sent on a connection.
+/// The counts of what a server has sent on a connection.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Counts {
     /// Retransmissions included (a kernel's `tcpi_data_segs_out`).

@@ -142,9 +142,9 @@ pub enum Error {
     /// Something failed on the way.
     #[error("{doing}: {why}")]
     Failed {
-        /// What was being done.
+        /// The operation that failed.
         doing: String,
-        /// What the system or the library said.
+        /// The error of the system or the library.
         #[source]
         why: Box<dyn std::error::Error + Send + Sync>,
     },

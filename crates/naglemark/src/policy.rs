@@ -15,7 +15,7 @@ pub enum Policy {
     Socket(SocketPolicy),
     /// One of the engine's send policies, which no kernel knows.
     Engine {
-        /// As tables show it.
+        /// The name in tables.
         label: Cow<'static, str>,
         /// The rule, fresh.
         policy: SendPolicy,
@@ -26,7 +26,7 @@ pub enum Policy {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum SocketPolicy {
-    /// As it comes.
+    /// The socket is left as it is.
     Default,
     /// TCP_NODELAY on.
     NoDelay,
@@ -61,7 +61,7 @@ impl Policy {
         }
     }
 
-    /// As tables show it.
+    /// Returns the name in tables.
     #[must_use]
     pub fn label(&self) -> &str {
         match self {
@@ -113,7 +113,7 @@ impl SocketPolicy {
         }
     }
 
-    /// As tables show it.
+    /// Returns the name in tables.
     #[must_use]
     pub const fn label(self) -> &'static str {
         match self {

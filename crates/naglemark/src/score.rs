@@ -11,7 +11,7 @@ use crate::trial::{Sample, Taken};
 /// delivered sooner than the link carries it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Yardstick {
-    /// What joins the hosts.
+    /// The medium that joins the hosts.
     pub medium: MediumKind,
     /// The round-trip time beyond the medium.
     pub rtt: Duration,

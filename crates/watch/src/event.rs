@@ -58,7 +58,7 @@ pub struct Writer {
 /// congestion window of one segment.
 #[derive(Clone, Debug)]
 pub struct Hold {
-    /// Where.
+    /// The connection.
     pub connection: Connection,
     /// The thread that wrote them.
     pub writer: Writer,
@@ -126,20 +126,20 @@ pub enum Release {
 /// See [`Event::Site`].
 #[derive(Clone, Debug)]
 pub struct Site {
-    /// Which connection.
+    /// The cookie of the connection.
     pub cookie: u64,
-    /// Which of its holds.
+    /// The number of the hold within its connection.
     pub serial: u64,
-    /// Where.
+    /// The place of the write in the program.
     pub call: Arc<CallSite>,
 }
 
 /// See [`Event::After`].
 #[derive(Clone, Copy, Debug)]
 pub struct Aftermath {
-    /// Which connection.
+    /// The cookie of the connection.
     pub cookie: u64,
-    /// Which of its holds.
+    /// The number of the hold within its connection.
     pub serial: u64,
     /// What happened.
     pub after: After,
@@ -162,7 +162,7 @@ pub enum After {
 /// What one end of a connection sent during an interval.
 #[derive(Clone, Debug)]
 pub struct Tally {
-    /// Where.
+    /// The connection.
     pub connection: Connection,
     /// The thread that wrote last.
     pub writer: Writer,

@@ -20,7 +20,7 @@ pub struct Key {
     pub peer: IpAddr,
     /// The server's port.
     pub port: u16,
-    /// Which side the process is.
+    /// The side that the process is.
     pub side: Side,
     /// Its part.
     pub part: Part,
@@ -60,7 +60,7 @@ pub struct Flood {
     pub segments: u64,
     /// Writes.
     pub writes: u64,
-    /// Answers read.
+    /// How often an answer was read.
     pub turns: u64,
     /// Payload in octets.
     pub bytes: u64,

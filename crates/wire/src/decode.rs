@@ -15,9 +15,9 @@ use crate::options::{self, Options};
 /// What one TCP segment says, as far as the captured part of the frame shows it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Segment {
-    /// Who sent it.
+    /// The sender.
     pub source: Endpoint,
-    /// To whom.
+    /// The receiver.
     pub destination: Endpoint,
     /// Sequence number of the first byte of payload (or of SYN or FIN).
     pub seq: u32,

@@ -29,9 +29,9 @@ pub struct Header {
 /// A TCP segment that arrived whole.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Packet<'a> {
-    /// Who sent it.
+    /// The sender.
     pub source: Endpoint,
-    /// To whom.
+    /// The receiver.
     pub destination: Endpoint,
     /// The segment's header.
     pub header: Header,

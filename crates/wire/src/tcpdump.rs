@@ -14,9 +14,9 @@ use crate::endpoint::Endpoint;
 pub struct Line<'a> {
     /// Nanoseconds since 1970 UTC; days are not shown.
     pub time_ns: i64,
-    /// Who sent it.
+    /// The sender.
     pub source: Endpoint,
-    /// To whom.
+    /// The receiver.
     pub destination: Endpoint,
     /// The segment to print.
     pub segment: &'a Segment,

@@ -20,9 +20,9 @@ use crate::workload::{Script, Waits};
 /// The paper's hosts and what joins them. Sizes are in octets.
 #[derive(Clone, Debug)]
 pub struct PaperHosts {
-    /// Which reading of the paper.
+    /// The reading of the paper.
     pub model: Model,
-    /// What joins the hosts.
+    /// The medium that joins the hosts.
     pub medium: MediumKind,
     /// The maximum segment size.
     pub mss: u16,

@@ -25,8 +25,8 @@ impl Ring {
     /// Opens the ring over one interface, or over all of them.
     pub(super) fn open(interface: Option<&str>) -> io::Result<Self> {
         let protocol = i32::from((libc::ETH_P_ALL as u16).to_be());
-        // Without a protocol no packet arrives until everything is set. SAFETY: the call has no
-        // pointers; nobody else has the descriptor.
+        // Without a protocol no packet arrives until everything is set.
+        // SAFETY: the call has no pointers; nobody else has the descriptor.
         let socket = unsafe {
             let kind = libc::SOCK_DGRAM | libc::SOCK_CLOEXEC;
             let descriptor = libc::socket(libc::AF_PACKET, kind, 0);

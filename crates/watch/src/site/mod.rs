@@ -22,7 +22,7 @@ pub(crate) use python::Thread as PythonThread;
 pub(crate) struct Stack<'a> {
     /// The connection.
     pub(crate) cookie: u64,
-    /// Which of its holds.
+    /// The number of the hold within its connection.
     pub(crate) serial: u64,
     /// The process.
     pub(crate) pid: u32,
