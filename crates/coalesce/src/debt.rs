@@ -1,22 +1,22 @@
-//! What rescues by the watchdog cost a socket of our trust in it.
+//! The debt of a socket: how much the watchdog's rescues reduce our trust in it.
 
-/// What a socket, or a service, owes for the rescues that the watchdog had to make: so many intervals
-/// without one. While it owes more than [`GRACE`], nothing is held.
+/// What a socket, or a service, owes for the rescues that the watchdog had to make, counted in
+/// intervals without a rescue. While it owes more than [`GRACE`], nothing is held.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Debt {
     intervals: u32,
-    /// How often it has outgrown the grace: each time a rescue weighs twice as much.
+    /// How often the debt has exceeded the grace. Each time doubles the weight of a rescue.
     level: u8,
 }
 
 impl Debt {
-    /// Returns whether the socket may still be held.
+    /// Returns whether the socket's writes may still be held.
     #[inline(always)]
     pub(crate) fn is_borne(self) -> bool {
         self.intervals <= GRACE
     }
 
-    /// An interval has passed.
+    /// Pays for one interval that has passed.
     #[inline(always)]
     pub(crate) fn pay(&mut self) {
         if self.intervals != 0 && self.intervals < FOR_GOOD {
@@ -24,7 +24,7 @@ impl Debt {
         }
     }
 
-    /// Books a rescue, and returns whether the debt has now outgrown the grace.
+    /// Adds a rescue, and returns whether the debt now exceeds the grace.
     pub(crate) fn grow(&mut self, contended: bool) -> bool {
         let (weight, highest) = if contended {
             (CONTENDED_WEIGHT, LAST_LEVEL - 1)
@@ -46,7 +46,7 @@ impl Debt {
         outgrown
     }
 
-    /// In 24 bits.
+    /// Returns the debt in 24 bits.
     #[inline(always)]
     pub(crate) fn pack(self) -> u32 {
         u32::from(self.level) | self.intervals << 4
@@ -61,14 +61,14 @@ impl Debt {
     }
 }
 
-/// A rescue weighs this many intervals without one, so that no more than one answer in a thousand
-/// waits for the watchdog; and so much debt is borne before nothing is held any more: a second rescue
+/// A rescue costs this many intervals without one, so that no more than one answer in a thousand
+/// waits for the watchdog. It is also the debt up to which writes are still held: a second rescue
 /// among a thousand answers is one too many.
 pub(crate) const GRACE: u32 = 1_000;
-/// The weight where the thread had no CPU: on a crowded machine some answers in a hundred are caught in
-/// the middle, and lose nothing by it.
+/// The cost of a rescue while the thread had no CPU: on a crowded machine a few answers in a
+/// hundred are interrupted in the middle, and lose nothing by it.
 pub(crate) const CONTENDED_WEIGHT: u32 = 32;
-/// After so many doublings a socket is never held again.
+/// After this many doublings a socket's writes are never held again.
 const LAST_LEVEL: u8 = 9;
 /// The debt that is never paid off.
 const FOR_GOOD: u32 = (1 << 20) - 1;

@@ -1,14 +1,15 @@
-//! What to hold and when to flush: pure, without a process, a clock or a socket.
+//! Decides what to hold and when to flush: pure functions, without a process, a clock or a socket.
 //!
-//! The road of one answer: the program writes ([`Memory::on_write`] decides *hold* or *pass*, or that
-//! the answer is *complete* and takes along what is held), perhaps writes again, and then waits for
-//! something ([`before_wait`], [`before_read`], [`after_read`] decide when what is held must leave).
-//! The hooks ask these questions and do what the answers say; nothing else decides.
+//! An answer passes through these steps. The program writes: [`Memory::on_write`] decides to *hold*
+//! the write, to let it *pass*, or that the answer is *complete*, so that the held bytes leave with
+//! this write. The program may write again. Then it waits for something: [`before_wait`],
+//! [`before_read`] and [`after_read`] decide when the held bytes must leave. The hooks of `tinygram
+//! run` call these functions and do what they return; no other code decides.
 //!
 //! Flush-on-block is DLDET (Mogul and Minshall, *Rethinking the TCP Nagle algorithm*, 2001, §5)
-//! without the limits the paper found: the set of written sockets is kept per thread, so an event
-//! loop, a request on one socket answered on another and a blocked reader beside a writing thread
-//! are all covered.
+//! without the limits that the paper found. The set of written sockets is kept per thread, so the
+//! rule works for an event loop, for a request on one socket that is answered on another, and for a
+//! blocked reader beside a writing thread.
 
 #![no_std]
 

@@ -1,4 +1,4 @@
-//! The predictor: what one socket's recent habit says about its next write.
+//! The predictor, which predicts a socket's next write from its recent habit.
 
 use crate::debt::Debt;
 use crate::purse::Purse;
@@ -9,54 +9,56 @@ use crate::{Policy, Rules};
 pub struct Write {
     /// Length in bytes.
     pub len: usize,
-    /// The writing thread has not waited since its last write on this socket.
+    /// Whether the writing thread has not waited since its last write on this socket.
     pub same_interval: bool,
 }
 
-/// What becomes of a write.
+/// The decision about a write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Decision {
-    /// It leaves, and takes along what is held.
+    /// The write leaves, together with the held bytes.
     Pass,
-    /// It is held.
+    /// The write is held.
     Hold,
-    /// As [`Decision::Pass`]: it would have been held, but by the socket's habit it is the last of its
-    /// answer. What is held leaves with it and not when the thread waits, without a call of its own.
+    /// As [`Decision::Pass`]. The write would have been held, but by the socket's habit it is the
+    /// last of its answer. So the held bytes leave with it and need no call of their own when the
+    /// thread waits.
     Complete,
-    /// As [`Decision::Pass`]: it would have been held, but its answer takes so long to write that the
-    /// watchdog would come in the middle, see [`Memory::is_overdue`].
+    /// As [`Decision::Pass`]. The write would have been held, but its answer takes so long to write
+    /// that the watchdog would flush in the middle; see [`Memory::is_overdue`].
     Overdue,
 }
 
-/// What is remembered of one socket. An *interval* is the time between two flushes: what one
-/// `writev` could have sent at once, so mostly an answer.
+/// The memory of one socket. An *interval* is the time between two flushes. One `writev` could have
+/// sent all writes of an interval, so an interval is usually one answer.
 ///
-/// Small, so that the hooks can keep it in one atomic word ([`Memory::pack`]).
+/// The memory is small, so that the hooks can keep it in one atomic word ([`Memory::pack`]).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Memory {
     /// Writes in the running interval, saturating.
     writes: u8,
     /// Writes in the interval before.
     usual: u8,
-    /// How many more first writes will be held in the hope of company. Company renews it, so it
-    /// counts how long ago the last was.
+    /// How many more first writes will be held in the hope that a second write joins them. A second
+    /// write renews the number, so it shows how long ago the last one was.
     hope: u8,
     /// Intervals begun, up to [`YOUTH_INTERVALS`].
     age: u8,
-    /// How many more intervals must have as many writes as the one before until that number is
-    /// believed in.
+    /// How many more intervals must have as many writes as the one before until the predictor
+    /// relies on that number.
     doubt: u8,
-    /// The last write was held: the interval ends with a call of its own, unless a write follows.
+    /// Whether the last write was held. If so, the interval ends with a call of its own, unless
+    /// another write follows.
     open: bool,
-    /// What holding has saved, less what its flushes have cost, see [`Purse`].
+    /// What holding has saved, minus what its flushes have cost; see [`Purse`].
     purse: Purse,
-    /// What is owed for rescues by the watchdog.
+    /// What the socket owes for rescues by the watchdog.
     debt: Debt,
 }
 
-/// What the young connections of one service (a port, opened or accepted) have shown so far: what is
-/// expected of the next. One for all of them, kept by the hooks as one atomic word
-/// ([`Habit::pack`]); zero is a service nothing is known of.
+/// What the young connections of one service (a port, opened or accepted) have done so far, and so
+/// what is expected of the next connection. All connections of the service share one, which the
+/// hooks keep in one atomic word ([`Habit::pack`]). Zero stands for an unknown service.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Habit {
     hope: u8,
@@ -64,10 +66,10 @@ pub struct Habit {
 }
 
 impl Habit {
-    /// Returns a fresh socket of this service.
+    /// Returns the memory of a fresh socket of this service.
     ///
-    /// Of an unknown one nothing is expected, so its writes pass: a program that answers in one
-    /// piece never pays for a single flush, nor for a watchdog.
+    /// Nothing is expected of an unknown service, so its writes pass. A program that answers in one
+    /// piece therefore never pays for a flush or for a watchdog.
     #[must_use]
     pub fn fresh(self, rules: &Rules) -> Memory {
         Memory {
@@ -81,8 +83,8 @@ impl Habit {
         }
     }
 
-    /// Returns the service after a write on one of its sockets. Only young ones teach: a long life says
-    /// nothing of how the next connection begins.
+    /// Returns the service's habit after a write on one of its sockets. Only young sockets change
+    /// it, because an old socket says nothing about how the next connection begins.
     #[inline(always)]
     #[must_use]
     pub fn after_write(mut self, memory: &Memory, write: Write) -> Self {
@@ -95,8 +97,8 @@ impl Habit {
         self
     }
 
-    /// Returns the service after a rescue of one of its sockets: short connections must not each be
-    /// rescued anew.
+    /// Returns the service's habit after a rescue of one of its sockets, so that not every short
+    /// connection needs a rescue of its own.
     #[must_use]
     pub fn after_rescue(mut self, contended: bool) -> Self {
         self.debt.grow(contended);
@@ -110,7 +112,7 @@ impl Habit {
         u32::from(self.hope) | self.debt.pack() << 4
     }
 
-    /// Returns the habit that [`Habit::pack`] made this word of.
+    /// Returns the habit from a word that [`Habit::pack`] made.
     #[inline(always)]
     #[must_use]
     pub fn unpack(word: u32) -> Self {
@@ -122,7 +124,7 @@ impl Habit {
 }
 
 impl Memory {
-    /// Decides one write.
+    /// Decides about one write.
     #[inline(always)]
     pub fn on_write(&mut self, rules: &Rules, write: Write) -> Decision {
         let hopeful = self.hope > 0;
@@ -142,7 +144,7 @@ impl Memory {
             Policy::Nodelay => Decision::Pass,
             Policy::CorkUntilBlock => Decision::Hold,
             Policy::FlushOnBlock | Policy::Observe => {
-                // A second write in an interval is held whatever the habit.
+                // A second write in an interval is held, whatever the habit.
                 let is_held = write.len < rules.hold_below
                     && (hopeful || has_company)
                     && self.purse.is_solvent()
@@ -158,9 +160,10 @@ impl Memory {
         decision
     }
 
-    /// Returns whether the write that is to be held takes along what is held instead: its answer takes so long to
-    /// write that the watchdog would come in the middle, and a rescue be owed for. `age_ns`, how long the
-    /// oldest byte has been held, is asked only in a long answer.
+    /// Returns whether the write that is to be held should leave with the held bytes instead. This
+    /// is so if its answer takes so long to write that the watchdog would flush in the middle and
+    /// the socket would owe for a rescue. `age_ns` returns how long the oldest byte has been held;
+    /// it is called only in a long answer.
     #[inline(always)]
     pub fn is_overdue(&mut self, rules: &Rules, age_ns: impl FnOnce() -> u64) -> bool {
         let is_overdue = rules.policy != Policy::CorkUntilBlock
@@ -172,7 +175,8 @@ impl Memory {
         is_overdue
     }
 
-    /// The write that was to be held passes after all: there is nobody to watch over it.
+    /// Notes that the write that was to be held passes after all, because no watchdog can watch
+    /// over it.
     pub fn passes_after_all(&mut self) {
         self.open = false;
     }
@@ -184,14 +188,15 @@ impl Memory {
         self.writes == 2
     }
 
-    /// Returns whether the running interval has as many writes as the last ones all had. Of lone writes
-    /// [`HOPE`] judges.
+    /// Returns whether the running interval has as many writes as each of the last ones had. For
+    /// intervals of one write [`HOPE`] decides.
     #[inline(always)]
     fn is_last(&self) -> bool {
         self.doubt == 0 && self.writes == self.usual && self.usual > 1 && self.usual < u8::MAX
     }
 
-    /// A write after the last one: the answer has cost a segment more than it need have.
+    /// Notes a write after the one that was believed to be the last: the answer has cost one
+    /// segment more than necessary.
     #[inline(always)]
     fn notice_surprise(&mut self) {
         if self.doubt == 0 && self.usual > 1 && self.writes > self.usual {
@@ -199,13 +204,13 @@ impl Memory {
         }
     }
 
-    /// Returns whether a write that is to be held is worth starting or waking the watchdog for. If not, it
-    /// passes.
+    /// Returns whether it is worth starting or waking the watchdog to hold a write. If not, the
+    /// write passes.
     ///
-    /// A watchdog woken for one answer costs as much as ten segments, most of it timer interrupts: on
-    /// an answer of two writes, now and then, that is more than holding can save. It pays for a busy
-    /// program, and for answers of many writes. `pays` (mostly [`crate::Pace::is_worth_waking`]) is asked
-    /// only where it matters.
+    /// Waking the watchdog for one answer costs as much as ten segments, most of it for timer
+    /// interrupts. If a program answers only now and then, with two writes, that is more than
+    /// holding can save. The watchdog pays for a busy program, and for answers of many writes.
+    /// `pays` (usually [`crate::Pace::is_worth_waking`]) is called only where its result matters.
     #[must_use]
     pub fn is_worth_waking(
         &self,
@@ -217,11 +222,12 @@ impl Memory {
         rules.eager || pieces >= PIECES_WORTH_WAKING || (!write.same_interval && pays())
     }
 
-    /// Books that the watchdog had to flush this socket: its program computes, or spins, with bytes held. Returns
-    /// whether the socket now goes over to `NODELAY`, for a thousand intervals at least.
+    /// Notes that the watchdog had to flush this socket because its program computes or spins while
+    /// bytes are held. Returns whether the socket now changes to `NODELAY`, for at least a thousand
+    /// intervals.
     ///
-    /// A thread that had no CPU (`contended`) tells little of its program, so such a rescue weighs
-    /// less; but where there are many of them it spins.
+    /// If the thread had no CPU (`contended`), the rescue says little about its program and costs
+    /// less. Many such rescues still mean that the program spins.
     pub fn on_rescue(&mut self, contended: bool) -> bool {
         if core::mem::take(&mut self.open) {
             self.purse.pays_for_a_flush();
@@ -229,7 +235,8 @@ impl Memory {
         self.debt.grow(contended)
     }
 
-    /// Returns the memory as one word for an atomic cell; all zero is a socket that was never written.
+    /// Returns the memory as one word for an atomic cell; zero is a socket that was never written
+    /// to.
     #[inline(always)]
     #[must_use]
     pub fn pack(self) -> u64 {
@@ -243,7 +250,7 @@ impl Memory {
             | u64::from(self.debt.pack()) << 40
     }
 
-    /// Returns the memory that [`Memory::pack`] made this word of.
+    /// Returns the memory from a word that [`Memory::pack`] made.
     #[inline(always)]
     #[must_use]
     pub fn unpack(word: u64) -> Self {
@@ -284,15 +291,16 @@ impl Memory {
 /// After this many intervals of one write each the socket is taken to answer in one piece, and
 /// holding would only add the cost of the flush (the prototype saw 14-19 % of Redis's CPU).
 const HOPE: u8 = 8;
-/// For so many intervals a socket teaches its service's habit.
+/// For this many intervals a socket changes its service's habit.
 const YOUTH_INTERVALS: u8 = 8;
-/// So many intervals in a row must have the very same number of writes before it is believed in.
+/// This many intervals in a row must have the same number of writes before the predictor relies on
+/// that number.
 const CHANGE_DOUBT: u8 = 8;
-/// And so many after one that went on when it was believed to be whole: no pattern of answers costs
-/// more than a segment in 65 of them.
+/// As [`CHANGE_DOUBT`], but after an answer that went on when it was believed to be complete. With
+/// this value no pattern of answers costs more than one segment in 65 answers.
 const SURPRISE_DOUBT: u8 = 64;
-/// Answers of this many writes are held however rare they are. A choice between two differences of
-/// CPU time an answer: with a watchdog woken for each, 40-50 us more; with a segment less, 4-5 us less.
+/// Answers of this many writes are held however rare they are. The number weighs two differences in
+/// CPU time: waking the watchdog costs 40-50 us for an answer, and each segment less saves 4-5 us.
 const PIECES_WORTH_WAKING: u8 = 8;
 
 #[cfg(test)]

@@ -1,29 +1,30 @@
-//! Whether a resting watchdog is worth waking: whether the program's answers come fast enough to pay for it.
+//! Decides whether a resting watchdog is worth waking: whether the program's answers come fast
+//! enough to pay for it.
 
 /// Counts, in windows of [`WINDOW_NS`], how often a program would hold a write if the watchdog were
-/// awake, and what the program has saved since. All zero is a program that never would.
+/// awake, and what the program has saved since. All fields are zero for a program that never would.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Pace {
     /// When the window began.
     pub began_ns: u64,
-    /// Questions in it.
+    /// How often the question was asked in the window.
     pub asked: u64,
-    /// Segments saved, as of the last question.
+    /// Segments saved in all, at the time of the last question.
     pub settled: u64,
-    /// Those of them that have not paid for a waking.
+    /// Saved segments that have not yet paid for a waking.
     pub credit: u64,
 }
 
 impl Pace {
-    /// One more such write at `now_ns`, in a program that has saved so many segments in all (writes
-    /// that joined held bytes): shall the watchdog be woken for it?
+    /// Returns whether to wake the watchdog for one more such write at `now_ns`. `saved` is how
+    /// many segments the program has saved in all (writes that joined held bytes).
     ///
-    /// A program that has been busy may rest for some milliseconds: the segments saved before pay for
-    /// the next wakings. So at least half of what was saved remains, however often it rests.
+    /// A busy program may rest for some milliseconds, because the segments saved before pay for the
+    /// next wakings. At least half of the savings remain, however often the program rests.
     ///
-    /// Of one that has saved nothing yet the questions of a window decide. Not the distance of two:
-    /// eight clients at the end of a long path, whose requests come together, are a burst and then
-    /// nothing for a round trip.
+    /// For a program that has saved nothing yet, the number of questions in a window decides. The
+    /// distance between two questions would mislead: the requests of eight clients at the end of a
+    /// long path come together in a burst, and then nothing comes for a round trip.
     pub fn is_worth_waking(&mut self, now_ns: u64, saved: u64) -> bool {
         let lately = saved.saturating_sub(self.settled);
         self.settled = saved;
@@ -44,13 +45,14 @@ impl Pace {
     }
 }
 
-/// An awake watchdog costs some 14 us a millisecond, a segment saves 2 to 5.
+/// An awake watchdog costs some 14 us in a millisecond; a segment less saves 2 to 5 us.
 const WINDOW_NS: u64 = 4_000_000;
-/// Four a millisecond.
+/// Four questions in a millisecond.
 const BUSY_QUESTIONS: u64 = 16;
-/// In segments saved: waking it costs 40 to 50 us, which is about half of what these have saved.
+/// The price of a waking in saved segments. Waking the watchdog costs 40 to 50 us, which is about
+/// half of what these segments have saved.
 const WAKING_COSTS: u64 = 32;
-/// What was saved long ago is no licence: eight wakings.
+/// The credit is limited to eight wakings, because old savings do not justify new wakings.
 const MOST_CREDIT: u64 = 8 * WAKING_COSTS;
 
 #[cfg(test)]
@@ -75,8 +77,8 @@ mod tests {
         assert_eq!(busy(&mut Pace::default(), 0, 1_000, 300_000), 0);
     }
 
-    /// A conversation of 500 answers that the machine interrupts for five milliseconds after every
-    /// forty of them: the first sixteen pass, and no more.
+    /// The machine interrupts a conversation of 500 answers for five milliseconds after every forty
+    /// answers. Only the first sixteen pass.
     #[test]
     fn a_pause_does_not_cost_a_busy_program_sixteen_answers() {
         let mut pace = Pace::default();
@@ -98,14 +100,14 @@ mod tests {
         assert_eq!(passed, BUSY_QUESTIONS - 1);
     }
 
-    /// Whatever the bursts and rests, wakings that no busy window asked for take no more than half of
-    /// what is saved.
+    /// Whatever the bursts and rests, wakings that were not due to a busy window cost no more than
+    /// half of the savings.
     #[test]
     fn credit_is_never_more_than_what_was_saved() {
         for (burst, each) in [(1, 1), (3, 1), (8, 2), (15, 9), (15, 0)] {
             let mut pace = Pace::default();
             let (mut saved, mut wakings) = (0, 0);
-            // Busy once, so that there is something to spend.
+            // Busy once, so that there is a credit to spend.
             for now in 0..100 {
                 saved += u64::from(pace.is_worth_waking(now, saved));
             }

@@ -1,34 +1,35 @@
-//! What holding saves and costs one socket, in tenths of a microsecond of CPU time.
+//! Keeps account of what holding saves and costs one socket, in tenths of a microsecond of CPU
+//! time.
 
-/// What holding has saved on a socket, less what its flushes have cost, and with a small allowance for
-/// each interval. While it is overdrawn, nothing is held: so whatever the pattern of its writes, a
-/// socket loses no more than the allowance.
+/// What holding has saved on a socket, minus what its flushes have cost, plus a small allowance for
+/// each interval. While the purse is overdrawn, nothing is held. So a socket loses no more than the
+/// allowance, whatever the pattern of its writes.
 ///
-/// Counted from the credit it begins with, so that all zero is a fresh one. What was saved beyond that
-/// is forgotten: old savings are no licence.
+/// The count is relative to the initial credit, so that zero is a fresh purse. Savings beyond the
+/// credit are dropped, because old savings do not justify new costs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Purse(i8);
 
 impl Purse {
-    /// Returns whether a hold may be paid for.
+    /// Returns whether the purse can pay for a hold.
     #[inline(always)]
     pub(crate) fn is_solvent(self) -> bool {
         self.0 >= -CREDIT
     }
 
-    /// A write joined bytes that were held.
+    /// Adds the saving of a write that joined held bytes.
     #[inline(always)]
     pub(crate) fn saves_a_segment(&mut self) {
         self.add(SEGMENT_SAVED);
     }
 
-    /// What was held left by a call of its own.
+    /// Subtracts the cost of a flush: held bytes left by a call of their own.
     #[inline(always)]
     pub(crate) fn pays_for_a_flush(&mut self) {
         self.add(-FLUSH_COSTS);
     }
 
-    /// An interval has passed.
+    /// Adds the allowance for an interval that has passed.
     #[inline(always)]
     pub(crate) fn has_lived_an_interval(&mut self) {
         self.add(ALLOWANCE);
@@ -52,9 +53,9 @@ impl Purse {
 
 /// What a flush of its own costs (docs/run.md, "What the hooks cost").
 pub(crate) const FLUSH_COSTS: i8 = 10;
-/// What a segment less saves the sender: 2 to 5 microseconds were measured.
+/// What one segment less saves the sender: 2 to 5 microseconds were measured.
 pub(crate) const SEGMENT_SAVED: i8 = 30;
 /// What holding may cost for each interval.
 pub(crate) const ALLOWANCE: i8 = 1;
-/// What it may cost before it has saved anything: eight flushes.
+/// What holding may cost before it has saved anything: eight flushes.
 pub(crate) const CREDIT: i8 = 80;

@@ -1,19 +1,19 @@
-//! The policies by name, and the few numbers they are made of.
+//! The policies by name, and their few parameters.
 
-/// What is done with a program's small writes.
+/// A policy for a program's small writes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Policy {
     /// Hold small writes until the thread that wrote them is about to wait for anything.
     #[default]
     FlushOnBlock,
-    /// Only set `TCP_NODELAY`: the conservative choice, no write is ever held.
+    /// Only set `TCP_NODELAY`. This is the conservative choice: no write is ever held.
     Nodelay,
-    /// Cork at the first write, uncork at the next wait, whatever the length and the habit of the
-    /// socket: the naive rule, kept for comparison. libautocork (2008) did this until the program
-    /// read, polled or selected the same socket.
+    /// Cork at the first write and uncork at the next wait, whatever the length and the habit of
+    /// the socket. This naive rule is kept for comparison. libautocork (2008) corked in this way
+    /// until the program read, polled or selected the same socket.
     CorkUntilBlock,
-    /// Change nothing, and count what flush-on-block would have changed.
+    /// Change nothing, but count what flush-on-block would have changed.
     Observe,
 }
 
@@ -52,7 +52,7 @@ impl Policy {
             .1
     }
 
-    /// Returns the policy of that name.
+    /// Returns the policy with this name.
     #[must_use]
     pub fn named(name: &str) -> Option<Self> {
         Self::ALL
@@ -76,21 +76,21 @@ impl Policy {
 
 /// The numbers of the policy. Times are in nanoseconds, lengths in bytes.
 ///
-/// In C's layout because `lab/run-table --one-process` finds them in the memory of a running
+/// The layout is C's because `lab/run-table --one-process` finds them in the memory of a running
 /// program and changes the policy between its rounds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C)]
 pub struct Rules {
-    /// Which policy.
+    /// The policy.
     pub policy: Policy,
-    /// Writes of this length or more are never held: holding bulk writes of 1-4 KB measured
-    /// 17-24 % less throughput, and a nearly full segment has little to gain.
+    /// Writes of this length or more are never held: holding bulk writes of 1-4 KB reduced the
+    /// measured throughput by 17-24 %, and a nearly full segment has little to gain.
     pub hold_below: usize,
-    /// The longest a byte may stay held while its program runs on without waiting. The kernel's
-    /// own bound would be the retransmission timeout, 200 ms and more.
+    /// The longest time a byte may stay held while its program runs on without waiting. The
+    /// kernel's own limit would be the retransmission timeout, 200 ms and more.
     pub watchdog_ns: u64,
-    /// Hold from a service's first write on, and wake the watchdog for whatever is held: the fewest
-    /// segments, at up to 50 us of CPU for an answer that comes alone.
+    /// Whether to hold from a service's first write on, and to wake the watchdog for every held
+    /// write. This sends the fewest segments, but costs up to 50 us of CPU for a single answer.
     pub eager: bool,
 }
 

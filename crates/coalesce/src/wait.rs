@@ -1,11 +1,11 @@
-//! When what a thread holds must leave: before it waits, and around its reads.
+//! Decides when the bytes that a thread holds must leave: before it waits, and around its reads.
 
 use crate::{Policy, Rules};
 
-/// What the asking thread holds.
+/// What the calling thread holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Held {
-    /// Nothing: no question arises.
+    /// Nothing, so there is nothing to decide.
     Nothing,
     /// The oldest held byte was written this long ago.
     For {
@@ -17,10 +17,10 @@ pub enum Held {
 /// A call that may wait for events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wait {
-    /// It tells of events and returns at once (a poll with timeout 0): its asker spins, or goes on
-    /// with other work. Where it finds nothing, a program that sleeps would have slept.
+    /// It reports events and returns at once (a poll with timeout 0): its caller spins, or goes on
+    /// with other work. When it finds nothing, a program that sleeps would have slept.
     Never,
-    /// It tells of events, and can be asked first without waiting (poll, select, epoll).
+    /// It reports events, and can first be called without waiting (poll, select, epoll).
     Peekable,
     /// It sleeps: a condition variable, a child, a clock, a blocking connect.
     Blind,
@@ -29,10 +29,10 @@ pub enum Wait {
 /// What to do before a [`Wait`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BeforeWait {
-    /// Call as asked.
+    /// Make the call as the program asked.
     Go,
-    /// Ask with timeout 0 first; flush only if nothing is ready. ([`Wait::Never`] is such a call
-    /// itself.)
+    /// Call with timeout 0 first; flush only if nothing is ready. ([`Wait::Never`] is itself such a
+    /// call.)
     Peek,
     /// Flush, then call.
     Flush,
@@ -40,8 +40,9 @@ pub enum BeforeWait {
 
 /// Decides what to do before a call that may wait.
 ///
-/// An event loop under load waits without waiting: the next event is there. Flushing before each
-/// such call would send every answer alone, so young bytes are kept over a call that finds work.
+/// The wait of an event loop under load returns at once, because the next event is already there. A
+/// flush before each such call would send every answer alone, so young bytes stay held during a
+/// call that finds work.
 #[must_use]
 pub fn before_wait(rules: &Rules, held: Held, wait: Wait) -> BeforeWait {
     match (held, wait) {
@@ -58,27 +59,27 @@ pub fn before_wait(rules: &Rules, held: Held, wait: Wait) -> BeforeWait {
 /// A read on a TCP socket.
 #[derive(Clone, Copy, Debug)]
 pub struct Read {
-    /// The descriptor is known to be non-blocking (or the call carries `MSG_DONTWAIT`).
+    /// Whether the descriptor is known to be non-blocking (or the call has `MSG_DONTWAIT`).
     pub nonblocking: bool,
-    /// A first try with `MSG_DONTWAIT` could return less than this call would (`MSG_WAITALL`,
-    /// `SO_RCVLOWAT`).
+    /// Whether a first try with `MSG_DONTWAIT` could return less than this call would
+    /// (`MSG_WAITALL`, `SO_RCVLOWAT`).
     pub all_or_nothing: bool,
 }
 
 /// What to do before a [`Read`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BeforeRead {
-    /// Read as asked.
+    /// Read as the program asked.
     Go,
-    /// Read with `MSG_DONTWAIT`; if nothing is there, flush and read as asked.
+    /// Read with `MSG_DONTWAIT`; if nothing is there, flush and read as the program asked.
     Try,
-    /// Flush, then read as asked.
+    /// Flush, then read as the program asked.
     Flush,
 }
 
 /// Decides what to do before a read on a TCP socket by a thread that holds bytes.
 ///
-/// A read that finds data does not wait: requests that came together are answered together.
+/// A read that finds data does not wait, so requests that came together are answered together.
 #[must_use]
 pub fn before_read(rules: &Rules, read: Read) -> BeforeRead {
     if read.nonblocking {
@@ -90,10 +91,10 @@ pub fn before_read(rules: &Rules, read: Read) -> BeforeRead {
     }
 }
 
-/// What a read that did not wait came back with.
+/// The result of a read that did not wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Found {
-    /// `EAGAIN`: this is where a blocking program would have waited.
+    /// `EAGAIN`: a blocking program would have waited here.
     Nothing,
     /// Data (or its end, or an error): the program goes on.
     Something,
@@ -110,8 +111,9 @@ pub enum AfterRead {
 
 /// Decides what to do after a read that did not wait; `age_ns` is called only where the age matters.
 ///
-/// A thread that turns to other work keeps nobody waiting for long: what is older than 100 us goes.
-/// Asked after the read and not before it, because most reads find nothing and need no clock.
+/// A thread that turns to other work must not keep its peer waiting for long, so bytes older than
+/// 100 us leave. This is decided after the read and not before it, because most reads find nothing
+/// and need no clock.
 #[must_use]
 pub fn after_read(found: Found, age_ns: impl FnOnce() -> u64) -> AfterRead {
     match found {
@@ -121,7 +123,8 @@ pub fn after_read(found: Found, age_ns: impl FnOnce() -> u64) -> AfterRead {
     }
 }
 
-/// Bytes younger than this survive a poll that finds work. To the prototype 100 and 500 us were alike.
+/// Bytes younger than this stay held when a poll finds work. In the prototype 100 and 500 us made
+/// no difference.
 const PEEK_NS: u64 = 200_000;
 /// Bytes older than this leave with the next read, even one that finds data.
 const READ_PATIENCE_NS: u64 = 100_000;

@@ -36,9 +36,9 @@ pub struct Device(SyncDevice);
 /// The addresses of one end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Addresses {
-    /// With the prefix length [`Addresses::V4_PREFIX`].
+    /// The IPv4 address, with the prefix length [`Addresses::V4_PREFIX`].
     pub v4: Ipv4Addr,
-    /// With the prefix length [`Addresses::V6_PREFIX`].
+    /// The IPv6 address, with the prefix length [`Addresses::V6_PREFIX`].
     pub v6: Ipv6Addr,
 }
 

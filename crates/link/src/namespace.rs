@@ -25,15 +25,15 @@ pub enum Error {
          (sysctl user.max_user_namespaces, kernel.apparmor_restrict_unprivileged_userns)"
     )]
     NotAllowed,
-    /// There is none of this name.
+    /// There is no namespace with this name.
     #[error("there is no network namespace {0}; `ip netns list` shows their names")]
     NoSuchName(String),
     /// The system refused.
     #[error("{doing}: {error}")]
     Io {
-        /// What was tried.
+        /// The operation that failed.
         doing: &'static str,
-        /// What the system said.
+        /// The system's error.
         #[source]
         error: io::Error,
     },
@@ -156,5 +156,5 @@ fn on_a_thread<T: Send>(work: impl FnOnce() -> io::Result<T> + Send) -> io::Resu
 }
 
 const OF_THIS_THREAD: &str = "/proc/thread-self/ns/net";
-/// Where iproute2 keeps names.
+/// The folder where iproute2 keeps names.
 const NAMES: &str = "/run/netns";

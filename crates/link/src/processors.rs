@@ -1,4 +1,4 @@
-//! Which processor a thread runs on.
+//! Chooses the processor that a thread runs on.
 //!
 //! Two ends on one machine stand for two hosts, and each host has a processor of its own. Without
 //! this module the scheduler sometimes puts a writer and the reader that it wakes on one processor.

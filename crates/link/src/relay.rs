@@ -28,7 +28,7 @@ pub struct Link {
     back: Option<JoinHandle<io::Result<Carried>>>,
 }
 
-/// What one direction did.
+/// The counts of one direction.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Carried {
     /// The emulator's counts.

@@ -1,4 +1,5 @@
-//! Who asks and takes the time: the running kernel's sockets, whatever answers them.
+//! The client, which sends requests and measures the time. It uses the running kernel's sockets,
+//! whatever stack answers.
 
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -11,12 +12,12 @@ use tinygram_naglemark::{Duration, Sample, SocketPolicy, Taken, Trial};
 use crate::request::{Answer, Counts, Request, Told};
 use crate::socket::{self, Options};
 
-/// A client in its place.
+/// A client and the namespace that it runs in.
 pub(crate) struct Client {
-    /// Its end, if it is not this process's own namespace.
+    /// The client's namespace, if it is not the process's own.
     inside: Option<Namespace>,
     options: Options,
-    /// What is read goes here and nowhere else.
+    /// A buffer for the octets that are read and thrown away.
     scratch: Vec<u8>,
 }
 
@@ -44,7 +45,7 @@ impl Client {
         }
     }
 
-    /// Makes all transfers of a trial, one after the other, and says so after each.
+    /// Makes all transfers of a trial, one after the other, and reports each when it is done.
     pub(crate) fn transfers(
         &mut self,
         server: SocketAddr,
@@ -76,7 +77,8 @@ impl Client {
         Ok(taken)
     }
 
-    /// From the request's sending to the answer's last octet.
+    /// Makes one transfer and measures it from the sending of the request to the last octet of the
+    /// answer.
     fn transfer(
         &mut self,
         stream: &mut TcpStream,
@@ -103,7 +105,7 @@ impl Client {
             match stream.read(&mut self.scratch[..most]) {
                 Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
                 Ok(octets) => missing -= octets,
-                // Ctrl-C, which ends the program elsewhere.
+                // Ctrl-C; other code ends the program then.
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) => return Err(error),
             }
@@ -113,11 +115,11 @@ impl Client {
     }
 }
 
-/// Asks what the server has sent so far; that it can say so shows that it is one of this protocol's.
+/// Asks what the server has sent so far. A valid answer shows that the server speaks this protocol.
 ///
 /// # Errors
 ///
-/// [`io::ErrorKind::InvalidData`] if it is none, and what reading and writing can fail with.
+/// [`io::ErrorKind::InvalidData`] if it does not speak it, or an error of reading or writing.
 pub(crate) fn ask_counts(stream: &mut TcpStream) -> io::Result<Counts> {
     stream.write_all(&Request::Counts.encode())?;
     let mut counts = [0; Counts::OCTETS];
@@ -125,8 +127,8 @@ pub(crate) fn ask_counts(stream: &mut TcpStream) -> io::Result<Counts> {
     Counts::decode(counts).ok_or_else(|| io::ErrorKind::InvalidData.into())
 }
 
-/// No answer needs many calls.
+/// Large, so that no answer needs many calls.
 const READ_SIZE: usize = 256 * 1024;
 const CONNECT_TIMEOUT: RealDuration = RealDuration::from_secs(10);
-/// Longer than any stall, and than a few retransmissions in a row.
+/// Longer than any stall, and longer than a few retransmissions in a row.
 const READ_TIMEOUT: RealDuration = RealDuration::from_secs(30);

@@ -1,9 +1,9 @@
 //! Naglemark's backends that need Linux and take real time: the running kernel's sockets
 //! ([`Kernel`]) and our own stack on real packets ([`OurStack`]).
 //!
-//! Both are asked by one client, the running kernel's sockets, in one protocol: a request of
-//! [`REQUEST`](tinygram_naglemark::REQUEST) octets that says all its server needs to know. So a server
-//! can be on another host, too ([`serve`]).
+//! The same client, which uses the running kernel's sockets, asks both with the same protocol: a
+//! request of [`REQUEST`](tinygram_naglemark::REQUEST) octets tells the server everything that it
+//! needs to know. So a server can also run on another host ([`serve`]).
 
 #![cfg(target_os = "linux")]
 

@@ -1,23 +1,23 @@
-//! What the two ends of a measured connection say to each other: a request of fixed length that says
-//! everything, so that a server needs no arguments, and answers without a head.
+//! The protocol of a measured connection. A request has a fixed length and says everything, so that
+//! a server needs no arguments. Answers have no header.
 
 use tinygram_naglemark::{Policy, REQUEST, SocketPolicy};
 
-/// What a client asks for.
+/// A client's request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Request {
     /// An answer.
     Answer(Answer),
-    /// What this connection's server has sent so far: [`Counts`].
+    /// What the server has sent on this connection so far: [`Counts`].
     Counts,
 }
 
-/// What a server is told about its small writes.
+/// The policy for a server's small writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Told {
-    /// A way of using its socket.
+    /// To use its socket in this way.
     Socket(SocketPolicy),
-    /// The send policy at this place of the server's own list.
+    /// To use the send policy with this index in the server's own list.
     Listed(u8),
 }
 
@@ -30,19 +30,19 @@ pub(crate) struct Answer {
     pub(crate) length: u32,
 }
 
-/// What a server has sent on a connection.
+/// The counts of what a server has sent on a connection.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Counts {
     /// Retransmissions included (a kernel's `tcpi_data_segs_out`).
     pub(crate) data_segments: u32,
     /// A kernel's `tcpi_total_retrans`.
     pub(crate) retransmitted: u32,
-    /// Those below the MSS, where they are counted.
+    /// Segments below the MSS, if the server counts them.
     pub(crate) short_segments: Option<u32>,
 }
 
 impl Request {
-    /// As in the simulated benchmark.
+    /// The length of a request, as in the simulated benchmark.
     pub(crate) const OCTETS: usize = REQUEST as usize;
 
     pub(crate) fn encode(&self) -> [u8; Self::OCTETS] {
@@ -58,7 +58,8 @@ impl Request {
         octets
     }
 
-    /// Nothing if this is no request of ours, or asks for more than a server gives.
+    /// Returns `None` if this is not a request of this protocol, or asks for more than a server
+    /// sends.
     pub(crate) fn decode(octets: &[u8; Self::OCTETS]) -> Option<Self> {
         if &octets[..4] != MAGIC {
             return None;
@@ -80,7 +81,7 @@ impl Request {
 }
 
 impl Told {
-    /// Returns what says this policy to a server with such a list, if anything does.
+    /// Returns how to name this policy to a server with this list, if it can be named.
     pub(crate) fn by(policy: &Policy, list: &[Policy]) -> Option<Self> {
         match policy {
             Policy::Socket(policy) => Some(Self::Socket(*policy)),
@@ -92,7 +93,7 @@ impl Told {
         }
     }
 
-    /// In a request: one octet, never 0.
+    /// Returns the octet for this in a request; it is never 0.
     fn code(self) -> u8 {
         match self {
             Self::Socket(policy) => 1 + policy as u8,
@@ -100,7 +101,7 @@ impl Told {
         }
     }
 
-    /// Returns what a request's octet says.
+    /// Returns the meaning of a request's octet.
     fn coded(code: u8) -> Option<Self> {
         let listed = code.checked_sub(FIRST_LISTED).map(Self::Listed);
         let at = usize::from(code.checked_sub(1)?);
@@ -126,8 +127,8 @@ impl Counts {
         octets
     }
 
-    /// Nothing if this is no server of ours: an answer has no head, and whatever sends enough octets
-    /// would be measured.
+    /// Returns `None` if the server does not speak this protocol. This check is necessary because
+    /// an answer has no header, so any peer that sends enough octets would be measured.
     pub(crate) fn decode(octets: [u8; Self::OCTETS]) -> Option<Self> {
         let field = |at: usize| u32::from_be_bytes(octets[at..at + 4].try_into().expect("four"));
         (&octets[..4] == MAGIC).then(|| Self {
@@ -138,15 +139,15 @@ impl Counts {
     }
 }
 
-/// With the protocol's version.
+/// The first octets of a request, with the protocol's version.
 const MAGIC: &[u8; 4] = b"tgn3";
-/// As for any size that is typed.
+/// The largest size that a request may ask for, as for any size that is typed.
 const LARGEST: u32 = 1 << 30;
-/// A server's own policies come after what any socket can be told.
+/// The codes of a server's own policies come after those of the socket policies.
 const FIRST_LISTED: u8 = 1 + SocketPolicy::ALL.len() as u8;
-/// So many of them can be said.
+/// How many policies of the list a request can name.
 const LISTED: usize = (u8::MAX - FIRST_LISTED) as usize + 1;
-/// In place of a count.
+/// Stands for a count that the server does not have.
 const NOT_COUNTED: u32 = u32::MAX;
 
 #[cfg(test)]

@@ -1,24 +1,24 @@
-//! Sockets of the running kernel, with what must be set before there is a connection.
+//! Makes sockets of the running kernel, with the options that must be set before they connect.
 
 use std::io;
 use std::net::{SocketAddr, TcpListener};
 
 use socket2::{Domain, Protocol, Socket, Type};
 
-/// What the client's sockets, and a kernel's listener, are made with. Sizes are in octets.
+/// The options of the client's sockets and of a kernel's listener. Sizes are in octets.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Options {
-    /// TCP_MAXSEG, where the route's is not wanted; at least 88.
+    /// TCP_MAXSEG, at least 88; `None` for the route's MSS.
     pub mss: Option<u16>,
-    /// SO_RCVBUF, where the kernel is not to choose.
+    /// SO_RCVBUF; `None` lets the kernel choose.
     pub receive_buffer: Option<u64>,
 }
 
 /// Returns a socket that is neither connected nor bound.
 pub(crate) fn new(with: SocketAddr, options: Options) -> io::Result<Socket> {
     let socket = Socket::new(Domain::for_address(with), Type::STREAM, Some(Protocol::TCP))?;
-    // The profile's congestion control, where the kernel has it. Before there is a connection: one
-    // that was BBR's for a moment is paced for ever.
+    // The profile's congestion control, if the kernel has it. It is set before the socket connects,
+    // because a connection that began with BBR stays paced.
     let _ = socket.set_tcp_congestion(b"cubic");
     if let Some(mss) = options.mss {
         socket.set_tcp_mss(mss.into())?;

@@ -1,4 +1,4 @@
-//! What is measured: a TCP that answers requests.
+//! Backends: the TCPs that are measured.
 
 use serde::Serialize;
 use tinygram_engine::Duration;
@@ -7,27 +7,28 @@ use tinygram_sim::medium::MediumKind;
 use crate::policy::Policy;
 use crate::trial::{Taken, Trial};
 
-/// A TCP that can be measured: two ends with something between them.
+/// A TCP that can be measured: two ends, and what joins them.
 ///
 /// A backend opens a connection, sends [`REQUEST`](crate::REQUEST) octets from the client, has the
-/// server write an answer of the trial's next length in pieces of [`Trial::app_buffer`], and notes the
-/// time from the request's sending to the answer's last octet at the client; and so on to the last
-/// length, with a new connection after every [`Trial::requests_per_connection`] requests. What opening
-/// takes is not counted.
+/// server write an answer of the trial's next length in pieces of [`Trial::app_buffer`], and notes
+/// the time from the sending of the request to the answer's last octet at the client. It repeats
+/// this for every length, with a new connection after every [`Trial::requests_per_connection`]
+/// requests. The time to open a connection is not counted.
 pub trait Backend {
-    /// Under what conditions it is measured. They do not change from one trial to the next.
+    /// Returns the conditions under which it is measured. They do not change from one trial to the
+    /// next.
     fn conditions(&self) -> Conditions;
 
     /// Makes all transfers of a trial, one after the other.
     ///
     /// # Errors
     ///
-    /// [`Error::Policy`] if it cannot be told the trial's policy, [`Error::Failed`] if a transfer
+    /// [`Error::Policy`] if it does not know the trial's policy, [`Error::Failed`] if a transfer
     /// failed.
     fn run(&mut self, trial: &Trial) -> Result<Taken, Error>;
 
-    /// Does the same, and says so after each transfer, so that whoever waits sees that it goes on. Backends
-    /// whose transfers take real time should have it.
+    /// Does the same as [`run`](Self::run) and calls `made` after each transfer, so that a waiting
+    /// user sees progress. Backends whose transfers take real time should implement it.
     ///
     /// # Errors
     ///
@@ -37,24 +38,25 @@ pub trait Backend {
         self.run(trial)
     }
 
-    /// Itself, if its time is not the machine's: then trials run on all threads at once, and none is
-    /// warmed up for. Real time is measured with nothing beside it, and is the default.
+    /// Returns the backend itself if its time is virtual. Trials then run on all threads at once,
+    /// without warm-up. The default, `None`, means real time: then nothing else runs beside a
+    /// trial.
     fn virtual_time(&self) -> Option<&dyn VirtualTime> {
         None
     }
 }
 
-/// A backend whose outcome is a function of the trial: any number of threads may run it at once.
+/// A backend whose outcome depends on the trial alone, so any number of threads may run it at once.
 pub trait VirtualTime: Sync {
-    /// As [`Backend::run`].
+    /// Makes all transfers of a trial, as [`Backend::run`] does.
     ///
     /// # Errors
     ///
     /// Those of [`Backend::run`].
     fn simulate(&self, trial: &Trial) -> Result<Taken, Error>;
 
-    /// Returns the same trial under each of `policies`, whatever its own, in their order. What cannot differ
-    /// may be run once.
+    /// Runs the same trial under each of `policies`, whatever its own policy, and returns the
+    /// results in their order. Trials that cannot differ may share a run.
     ///
     /// # Errors
     ///
@@ -71,29 +73,31 @@ pub trait VirtualTime: Sync {
     }
 }
 
-/// What a trial came to under one of several policies.
+/// The result of a trial under one of several policies.
 #[derive(Clone, Debug)]
 pub struct Share {
-    /// What came of it.
+    /// The transfers and counts.
     pub taken: Taken,
-    /// It was run for this policy, and not for one before it.
+    /// Whether it was run for this policy, and not for an earlier one.
     pub is_own: bool,
 }
 
-/// Under what conditions a backend is measured.
+/// The conditions under which a backend is measured.
 #[derive(Clone, Debug, Serialize)]
 pub struct Conditions {
     /// The backend's name: `sim`, `kernel`, `stack`.
     pub backend: String,
-    /// What joins the two ends, in a word or two.
+    /// The name of the link that joins the two ends, in a word or two.
     pub link: String,
     /// The TCP in words: a kernel's release, a profile, a library with its version.
     pub stack: String,
-    /// The octets that a full segment of a connection carries: the MSS without what options take.
+    /// The octets that a full segment of a connection carries: the MSS minus the octets that
+    /// options take.
     pub mss: u16,
     /// The congestion control in force.
     pub congestion: String,
-    /// What a score's estimate is based on, and the earliest possible delivery: rate and frames.
+    /// The medium (rate and frames), on which a score's estimate and the earliest possible delivery
+    /// are based.
     #[serde(skip)]
     pub medium: MediumKind,
     /// The round-trip time beyond the medium.
@@ -102,8 +106,9 @@ pub struct Conditions {
 }
 
 impl Conditions {
-    /// Those of a backend over such a medium with its usual MSS; the stack has no other name, its
-    /// congestion control is not known, and nothing is added to the round-trip time.
+    /// Returns the conditions of a backend over this medium with its usual MSS. The stack has the
+    /// backend's name, its congestion control is unknown, and nothing is added to the round-trip
+    /// time.
     #[must_use]
     pub fn new(backend: &str, medium: MediumKind) -> Self {
         Self {
@@ -118,15 +123,15 @@ impl Conditions {
     }
 }
 
-/// What a transfer's delay is measured against where a link is as fast as the machine, in bits per
-/// second.
+/// The rate that a transfer's delay is measured against if a link is as fast as the machine, in
+/// bits per second.
 pub const NOMINAL_RATE: u64 = 1_000_000_000;
 
-/// Why a backend could not make a trial's transfers.
+/// The reason why a backend could not make a trial's transfers.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// It cannot be told this policy.
+    /// It does not know this policy.
     #[error("{backend} cannot be told the policy {policy}")]
     Policy {
         /// The backend's name.
@@ -137,16 +142,16 @@ pub enum Error {
     /// Something failed on the way.
     #[error("{doing}: {why}")]
     Failed {
-        /// What was being done.
+        /// The operation that failed.
         doing: String,
-        /// What the system or the library said.
+        /// The error of the system or the library.
         #[source]
         why: Box<dyn std::error::Error + Send + Sync>,
     },
 }
 
 impl Error {
-    /// That `doing` failed, and `why`.
+    /// Returns the error that `doing` failed, and `why`.
     pub fn failed(
         doing: impl Into<String>,
         why: impl Into<Box<dyn std::error::Error + Send + Sync>>,
@@ -157,7 +162,7 @@ impl Error {
         }
     }
 
-    /// That `backend` cannot be told `policy`.
+    /// Returns the error that `backend` does not know `policy`.
     #[must_use]
     pub fn policy(backend: &str, policy: &Policy) -> Self {
         Self::Policy {

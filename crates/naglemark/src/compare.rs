@@ -1,4 +1,4 @@
-//! Whether two backends agree: the same lengths stall, in as many segments.
+//! Compares two backends: whether the same lengths stall, in the same number of segments.
 
 use serde::Serialize;
 
@@ -10,7 +10,7 @@ use crate::trial::{Taken, TrialType};
 /// How far two backends agree on a cell.
 #[derive(Clone, Debug, Serialize)]
 pub struct Agreement {
-    /// Whose figures are compared, first and second.
+    /// The names of the first and the second backend.
     pub backends: [String; 2],
     /// The cell's policy.
     pub variant: Policy,
@@ -20,13 +20,14 @@ pub struct Agreement {
     pub socket_buffer: u64,
     /// The cell's trial type.
     pub trial: TrialType,
-    /// Transfers compared: all of them where lengths are random, those of a series once.
+    /// How many transfers are compared: all of them if lengths are random, one repetition's if they
+    /// are a series.
     pub transfers: usize,
-    /// Those that are delayed, first and second.
+    /// How many of them are delayed, on the first and on the second backend.
     pub delayed: [usize; 2],
-    /// The lengths, in octets, that are delayed in one of them alone.
+    /// The lengths, in octets, that are delayed on only one of the two backends.
     pub differing: Vec<u32>,
-    /// Transfers that are delayed in both or in neither, in per cent.
+    /// The share of transfers that are delayed on both backends or on neither, in per cent.
     pub agreement_percent: f64,
     /// Data segments per transfer, first and second.
     pub segments_per_transfer: [f64; 2],
@@ -83,8 +84,9 @@ fn agreement(of: [&Outcome; 2], measured: [&Measured; 2]) -> Agreement {
     }
 }
 
-/// Returns whether each transfer is delayed. Where repetitions make the same transfers, most of them must be:
-/// a stall that a rule makes comes again, one that a busy machine makes does not.
+/// Returns whether each transfer is delayed. If repetitions make the same transfers, a transfer
+/// counts as delayed if it is delayed in most of them: a stall due to a rule repeats itself, a
+/// stall due to a busy machine does not.
 fn delayed(yardstick: &Yardstick, measured: &Measured) -> Vec<bool> {
     let of = |taken: &Taken| -> Vec<bool> {
         let samples = taken.samples.iter();
@@ -101,8 +103,8 @@ fn delayed(yardstick: &Yardstick, measured: &Measured) -> Vec<bool> {
         .collect()
 }
 
-/// Returns how many repetitions' transfers are judged by themselves: all where lengths are drawn anew, one
-/// for all where they are the same.
+/// Returns how many repetitions' transfers are judged by themselves: all repetitions if lengths are
+/// drawn anew, and one for all if the lengths are the same.
 fn rounds(measured: &Measured) -> usize {
     if measured.cell.trial_type.is_random() {
         measured.taken.len().max(1)

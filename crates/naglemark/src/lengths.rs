@@ -1,4 +1,4 @@
-//! How long the answers are.
+//! The lengths of the answers.
 
 use std::sync::Arc;
 
@@ -21,9 +21,9 @@ pub struct Lengths {
 pub struct Series {
     /// The shortest.
     pub from: u32,
-    /// The longest, if a step hits it.
+    /// The upper limit: the longest length, if a step hits it.
     pub to: u32,
-    /// Between one length and the next; at least 1.
+    /// The difference between one length and the next; at least 1.
     pub step: u32,
     /// How many transfers; the series begins again when it is used up.
     pub transfers: u32,
@@ -38,14 +38,15 @@ pub struct Random {
     pub to: u32,
     /// How many transfers.
     pub transfers: u32,
-    /// So many transfers in a row share a length; at least 1. "The length can be chosen either once
-    /// per request, or once for all the requests" (section 6).
+    /// How many transfers in a row share a length; at least 1. "The length can be chosen either
+    /// once per request, or once for all the requests" (section 6).
     #[serde(skip)]
     pub run: u32,
 }
 
 impl Lengths {
-    /// The paper's: 100 to 100,000 octets by 100, or 1000 random ones from 1 to 100,000 (section 7).
+    /// The paper's lengths: 100 to 100,000 octets in steps of 100, or 1000 random ones from 1 to
+    /// 100,000 (section 7).
     pub const PAPER: Self = Self {
         series: Series {
             from: 100,
@@ -61,7 +62,8 @@ impl Lengths {
         },
     };
 
-    /// Returns the same length, in octets, for each of so many transfers of the trial types `s` and `S`.
+    /// Returns lengths that are all equal (in octets), for this many transfers of the trial types
+    /// `s` and `S`.
     #[must_use]
     pub const fn fixed(octets: u32, transfers: u32) -> Self {
         Self {
@@ -85,8 +87,8 @@ impl Lengths {
         }
     }
 
-    /// Returns every `each`-th of them, beginning in the middle of the first such stretch; of random ones so many
-    /// fewer.
+    /// Returns every `each`-th length, beginning in the middle of the first `each` lengths. Of
+    /// random lengths it returns one `each`-th of the number.
     pub(crate) fn thinned(&self, each: u32) -> Self {
         let Self { series, random } = *self;
         let last = (series.to - series.from) / series.step * series.step + series.from;

@@ -1,12 +1,13 @@
-//! Naglemark, the benchmark of send policies (Mogul & Minshall, sections 6 and 7): a client asks, a
-//! server answers with so many octets, and the client takes the time. What is measured is how often
-//! a policy stalls, how late the last octet comes, and in how many segments.
+//! Naglemark, the benchmark of send policies (Mogul & Minshall, sections 6 and 7). A client sends a
+//! request, a server answers with a given number of octets, and the client measures the time. The
+//! benchmark measures how often a policy stalls, how late the last octet comes, and how many
+//! segments it takes.
 //!
 //! # The loop
 //!
-//! A [`Plan`] is what is asked, a [`Backend`] is a TCP that is asked, and [`measure`] asks every cell
-//! of the plan of every backend, as often as the plan says. An [`Outcome`] is what came of one backend;
-//! printed, it is a Markdown table.
+//! A [`Plan`] says what to measure, a [`Backend`] is a TCP to measure, and [`measure`] runs every
+//! cell of the plan on every backend, as often as the plan says. An [`Outcome`] is the result of
+//! one backend; printed, it is a Markdown table.
 //!
 //! ```
 //! use tinygram_naglemark::hosts::{Model, PaperHosts};
@@ -29,9 +30,9 @@
 //!
 //! # Your own TCP
 //!
-//! Two methods make a backend: under which [`Conditions`] it is measured, and what comes of a
-//! [`Trial`]. This one answers at once; the example `examples/smoltcp` of the project's repository does
-//! it for a whole stack.
+//! A backend needs two methods: one returns the [`Conditions`] under which it is measured, the
+//! other runs a [`Trial`] and returns its result. This one answers at once; the example
+//! `examples/smoltcp` of the project's repository does it for a whole stack.
 //!
 //! ```
 //! use tinygram_naglemark::{
@@ -68,8 +69,8 @@
 //!
 //! # A policy of your own
 //!
-//! A rule of the engine's ([`SendPolicy`](tinygram_engine::sender::send_policy::SendPolicy)), also one
-//! that you wrote, runs on all backends that run the engine:
+//! One of the engine's rules ([`SendPolicy`](tinygram_engine::sender::send_policy::SendPolicy)), or
+//! one that you wrote, runs on all backends that run the engine:
 //!
 //! ```
 //! use tinygram_engine::sender::send_policy::{Because, Custom, SendPolicy, Verdict};
@@ -90,11 +91,11 @@
 //!
 //! | word | what it is |
 //! |---|---|
-//! | [`Plan`] | what is asked: policies, buffers, [trial types](TrialType), [lengths](Lengths), repetitions |
+//! | [`Plan`] | what to measure: policies, buffers, [trial types](TrialType), [lengths](Lengths), repetitions |
 //! | [`Cell`] | one policy with one pair of buffers in one trial type |
-//! | [`Trial`] | a cell's transfers in one repetition, as a backend is given them |
-//! | [`Taken`] | what a backend says came of a trial: a [`Sample`] for each transfer, and its segments |
-//! | [`Yardstick`] | when a transfer is delayed, the fewest segments, the earliest delivery |
+//! | [`Trial`] | a cell's transfers in one repetition: the task of a backend |
+//! | [`Taken`] | a backend's result of a trial: a [`Sample`] for each transfer, and the counts of segments |
+//! | [`Yardstick`] | what transfers are compared with: when one counts as delayed, the fewest segments, the earliest delivery |
 //! | [`Score`] | a cell's numbers: delayed transfers, segments, times, the distance from both bounds |
 //! | [`Outcome`] | a backend's [conditions](Conditions), and what it [measured](Measured) in every cell |
 //! | [`Agreement`] | how far two backends [agree](compare) on a cell |

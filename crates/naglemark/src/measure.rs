@@ -1,4 +1,4 @@
-//! The loop: every cell of a plan on every backend, as often as the plan says.
+//! The loop, which runs every cell of a plan on every backend, as often as the plan says.
 
 use rayon::prelude::*;
 
@@ -13,16 +13,18 @@ use crate::trial::Taken;
 pub enum Progress<'a> {
     /// A trial of this cell begins on the backend of this name.
     Begins(&'a Cell, &'a str),
-    /// So many transfers were made, or need not be made since another cell's serve.
+    /// This many transfers were made, or need not be made because another cell's transfers count
+    /// for them.
     Transfers(u64),
 }
 
-/// Measures all cells of `plan` on all of `backends`; gives an outcome for each backend, in their
-/// order. `progress` is told as it goes.
+/// Measures all cells of `plan` on all of `backends`. Returns an outcome for each backend, in their
+/// order. Calls `progress` while it runs.
 ///
 /// If all backends have virtual time, cells are spread over the threads of rayon's current pool, and
-/// the outcome does not depend on how many there are. Otherwise one trial runs at a time, and of each
-/// cell a repetition on each backend in turn, so that a busy spell of the machine affects all of them.
+/// the outcome does not depend on how many there are. Otherwise one trial runs at a time, and the
+/// repetitions of a cell alternate between the backends, so that a busy period of the machine
+/// affects all of them.
 ///
 /// # Errors
 ///
@@ -42,8 +44,8 @@ pub fn measure(
     in_turn(plan, conditions, backends, keep, progress)
 }
 
-/// Cells of one of the backends that differ in nothing but their policies, by their places: one for
-/// each policy of the plan.
+/// Cells of one backend that differ only in their policies, as indices: one for each policy of the
+/// plan.
 struct Group {
     backend: usize,
     cells: Vec<usize>,
@@ -83,7 +85,8 @@ fn on_all_threads(
             .map(|(it, cell)| it.measured(cell.clone()))
             .collect())
     };
-    // A group is work enough to be shared out alone; longer pieces leave a thread idle at the end.
+    // A single group is enough work for a thread; larger pieces would leave a thread idle at the
+    // end.
     let alone = groups.par_iter().with_max_len(1);
     let ran = alone.map(run).collect::<Result<Vec<_>, Error>>()?;
     let mut outcomes: Vec<Outcome> = conditions
@@ -108,7 +111,7 @@ fn on_all_threads(
     Ok(outcomes)
 }
 
-/// Returns a backend's cells, of which there are `count`, in groups.
+/// Returns a backend's `count` cells in groups.
 fn groups(plan: &Plan, backend: usize, count: usize) -> impl Iterator<Item = Group> {
     let (policies, per_policy) = (plan.policies.len(), count / plan.policies.len().max(1));
     (0..per_policy).map(move |first| Group {
@@ -170,7 +173,7 @@ fn in_turn(
     Ok(outcomes)
 }
 
-/// A few transfers that are not counted.
+/// Makes a few transfers that are not counted.
 fn warm_up(plan: &Plan, backend: &mut dyn Backend, cell: &Cell) -> Result<(), Error> {
     if backend.virtual_time().is_some() || plan.warmup == 0 {
         return Ok(());

@@ -1,4 +1,4 @@
-//! What came of a plan.
+//! The results of a plan.
 
 use std::fmt;
 
@@ -8,43 +8,43 @@ use crate::plan::Cell;
 use crate::score::{Score, Work, Yardstick};
 use crate::trial::{Sample, Taken};
 
-/// What came of a backend.
+/// The results of a backend.
 #[derive(Clone, Debug)]
 pub struct Outcome {
-    /// Under which conditions it was measured.
+    /// The conditions under which it was measured.
     pub conditions: Conditions,
-    /// What its transfers were held against.
+    /// What its transfers were compared with.
     pub yardstick: Yardstick,
     /// Whether its time was simulated.
     pub is_virtual: bool,
-    /// In the order of the plan.
+    /// The measured cells, in the order of the plan.
     pub cells: Vec<Measured>,
 }
 
-/// What came of a cell.
+/// The results of a cell.
 #[derive(Clone, Debug)]
 pub struct Measured {
-    /// What was asked.
+    /// The cell.
     pub cell: Cell,
-    /// What it comes to.
+    /// Its score.
     pub score: Score,
     /// The repetitions that were kept, the first ones first; see [`Keep`].
     pub taken: Vec<Taken>,
 }
 
-/// Which repetitions' transfers are kept besides the scores. A transfer takes 16 octets.
+/// Which repetitions' transfers are kept in addition to the scores. A transfer takes 16 octets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Keep {
     /// None.
     Scores,
     /// Each cell's first, for figures.
     First,
-    /// All of them, for comparing backends and for telling outliers.
+    /// All of them, to compare backends and to find outliers.
     All,
 }
 
 impl Outcome {
-    /// Returns what was run for it.
+    /// Returns the work that was done for it.
     #[must_use]
     pub fn work(&self) -> Work {
         let cells = self.cells.iter();
@@ -52,7 +52,7 @@ impl Outcome {
     }
 }
 
-/// A Markdown table with a line for each cell, under a line about the conditions.
+/// Writes a line about the conditions, and then a Markdown table with a line for each cell.
 impl fmt::Display for Outcome {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Conditions {
@@ -90,14 +90,14 @@ impl fmt::Display for Outcome {
 }
 
 impl Measured {
-    /// Returns the transfers of the first repetition, where they were kept.
+    /// Returns the transfers of the first repetition, if they were kept.
     #[must_use]
     pub fn first(&self) -> &[Sample] {
         self.taken.first().map_or(&[][..], |taken| &taken.samples)
     }
 
-    /// Returns whether the machine was too busy for the cell: undelayed transfers, of the repetitions that
-    /// were kept, that took far longer than the others.
+    /// Returns the outliers if the machine was too busy for the cell: transfers, in the repetitions
+    /// that were kept, that were not delayed but took far longer than the others.
     #[must_use]
     pub fn outliers(&self, yardstick: &Yardstick) -> Option<Outliers> {
         let samples = self.taken.iter().flat_map(|taken| &taken.samples);

@@ -1,15 +1,15 @@
-//! Whether a machine was quiet enough: transfers that took far longer than the others without being
-//! stalled, by the modified Z-score (Iglewicz and Hoaglin, 1993), with the limit that hyperfine
-//! uses.
+//! Checks whether a machine was quiet enough. It looks for transfers that took far longer than the
+//! others without a stall, by the modified Z-score (Iglewicz and Hoaglin, 1993), with the limit
+//! that hyperfine uses.
 
 use std::fmt;
 
-/// Too many of them. Times in milliseconds.
+/// Too many outliers. Times are in milliseconds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Outliers {
     count: usize,
     transfers: usize,
-    /// Beyond this a transfer is one.
+    /// A transfer that took longer than this is an outlier.
     far: f64,
     median: f64,
     worst: f64,
@@ -23,7 +23,7 @@ pub(crate) fn found(times: &[f64]) -> Option<Outliers> {
     let far = median + LIMIT * spread;
     let count = times.iter().filter(|time| **time > far).count();
     let worst = times.iter().copied().fold(0.0, f64::max);
-    // A few are in every run of thousands.
+    // Every run of thousands of transfers has a few outliers.
     (count * 100 > times.len()).then_some(Outliers {
         count,
         transfers: times.len(),
@@ -34,7 +34,7 @@ pub(crate) fn found(times: &[f64]) -> Option<Outliers> {
 }
 
 impl Outliers {
-    /// Of all transfers.
+    /// The share of all transfers.
     #[must_use]
     pub fn share(&self) -> f64 {
         self.count as f64 / self.transfers as f64

@@ -1,19 +1,19 @@
-//! What is asked: every policy with every pair of buffers in every trial type.
+//! What to measure: every policy with every pair of buffers in every trial type.
 
 use crate::lengths::Lengths;
 use crate::policy::{Policy, SocketPolicy};
 use crate::trial::{Trial, TrialType};
 
-/// What is asked of every backend alike. Sizes are in octets.
+/// What to measure on every backend alike. Sizes are in octets.
 ///
-/// [`Plan::default`] is the paper's (sections 6 and 7), but for one trial type (`S`), one pair of buffers
-/// (4096 and 65,536 octets), one repetition, and two policies: the stack's own
-/// ([`SocketPolicy::Default`]) and TCP_NODELAY. Name what you want instead.
+/// [`Plan::default`] is the paper's plan (sections 6 and 7), but with one trial type (`S`), one
+/// pair of buffers (4096 and 65,536 octets), one repetition, and two policies: the stack's own
+/// ([`SocketPolicy::Default`]) and TCP_NODELAY. Replace the fields that you want to change.
 #[derive(Clone, Debug)]
 pub struct Plan {
-    /// In the order in which they are shown.
+    /// The policies, in the order in which they are shown.
     pub policies: Vec<Policy>,
-    /// What the server writes at a time.
+    /// How much the server writes at a time.
     pub app_buffers: Vec<u64>,
     /// The server's send buffers.
     pub socket_buffers: Vec<u64>,
@@ -21,29 +21,29 @@ pub struct Plan {
     pub trial_types: Vec<TrialType>,
     /// The lengths of the answers.
     pub lengths: Lengths,
-    /// So many requests share a connection in the trial types `S` and `R`; all of them if absent.
+    /// How many requests share a connection in the trial types `S` and `R`; all of them if absent.
     pub requests_per_connection: Option<usize>,
-    /// A transfer is delayed if it takes more than so many times the estimate.
+    /// A transfer is delayed if it takes more than this many times the estimate.
     pub multiplier: u32,
     /// How often each trial is run, each time with a seed of its own.
     pub repetitions: u32,
-    /// Transfers before each cell that are not counted, where time is real: code and caches are cold
-    /// at first.
+    /// How many transfers are made before each cell and not counted, if time is real: code and
+    /// caches are cold at first.
     pub warmup: u32,
-    /// Where chance begins.
+    /// The seed of all random numbers.
     pub seed: u64,
 }
 
 /// A cell of the tables: a policy, a pair of buffers and a trial type. Sizes are in octets.
 #[derive(Clone, Debug)]
 pub struct Cell {
-    /// What the server's TCP is told.
+    /// The policy of the server's TCP.
     pub policy: Policy,
-    /// What the server writes at a time.
+    /// How much the server writes at a time.
     pub app_buffer: u64,
     /// The server's send buffer.
     pub socket_buffer: u64,
-    /// Which lengths, on how many connections.
+    /// How lengths are chosen, and how many connections there are.
     pub trial_type: TrialType,
 }
 
@@ -87,8 +87,8 @@ impl Plan {
         cells
     }
 
-    /// Returns a repetition of a cell's trial. A repetition's seed is the same for every policy and buffer
-    /// size, so that all of them meet the same lengths and the same clocks.
+    /// Returns a repetition of a cell's trial. A repetition's seed is the same for every policy and
+    /// buffer size, so that all of them have the same lengths and the same timer phases.
     #[must_use]
     pub fn trial(&self, cell: &Cell, repetition: u32) -> Trial {
         let seed = self.seed.wrapping_add(u64::from(repetition));
@@ -108,8 +108,9 @@ impl Plan {
         }
     }
 
-    /// Returns the same plan with one repetition and every `each`-th length (of those drawn, so many fewer): what
-    /// it takes is about the same share of the whole as [`Plan::effort`] says, since cells are measured alike.
+    /// Returns the same plan with one repetition and every `each`-th length (or one `each`-th as
+    /// many random lengths). The share of the whole that it takes is about the share that
+    /// [`Plan::effort`] says, because all cells are measured in the same way.
     #[must_use]
     pub fn thinned(&self, each: u32) -> Self {
         Self {
@@ -120,13 +121,13 @@ impl Plan {
         }
     }
 
-    /// Returns the transfers that one backend makes, those of [`Plan::warmup`] too.
+    /// Returns how many transfers one backend makes, including those of [`Plan::warmup`].
     #[must_use]
     pub fn effort(&self) -> u64 {
         self.transfers() + u64::from(self.warmup) * self.cells().len() as u64
     }
 
-    /// Returns the transfers that one backend makes, those of [`Plan::warmup`] left out.
+    /// Returns how many transfers one backend makes, without those of [`Plan::warmup`].
     #[must_use]
     pub fn transfers(&self) -> u64 {
         let buffers = self.app_buffers.len() * self.socket_buffers.len();

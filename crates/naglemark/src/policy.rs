@@ -1,4 +1,4 @@
-//! What the sender of a connection is told about its small writes.
+//! The policies for a sender's small writes.
 
 use std::borrow::Cow;
 
@@ -7,26 +7,26 @@ use tinygram_engine::sender::send_policy::{Registered, SendPolicy};
 
 /// A way of using a socket, or another rule for its sender.
 ///
-/// Every TCP has a [`SocketPolicy::Default`], and most know [`SocketPolicy::NoDelay`]; rules of the
-/// engine's need a backend that runs the engine. A backend refuses what it cannot be told.
+/// Every TCP has a [`SocketPolicy::Default`], and most know [`SocketPolicy::NoDelay`]; the engine's
+/// rules need a backend that runs the engine. A backend refuses a policy that it does not know.
 #[derive(Clone, Debug)]
 pub enum Policy {
-    /// What any socket can be told.
+    /// A way of using any socket.
     Socket(SocketPolicy),
-    /// A send policy of the engine's, which no kernel can be told.
+    /// One of the engine's send policies, which no kernel knows.
     Engine {
-        /// As tables show it.
+        /// The name in tables.
         label: Cow<'static, str>,
         /// The rule, fresh.
         policy: SendPolicy,
     },
 }
 
-/// What any socket can be told, a kernel's too.
+/// A way of using any socket, also a kernel's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum SocketPolicy {
-    /// As it comes.
+    /// The socket is left as it is.
     Default,
     /// TCP_NODELAY on.
     NoDelay,
@@ -34,14 +34,14 @@ pub enum SocketPolicy {
     Cork,
     /// MSG_MORE with every write but an answer's last.
     More,
-    /// As it comes, but the receiver sets TCP_QUICKACK before each read.
+    /// The socket is left as it is, but the receiver sets TCP_QUICKACK before each read.
     QuickAck,
     /// MSG_MORE with every write, and TCP_NODELAY before the writer waits for the next request.
     FlushByHand,
 }
 
 impl Policy {
-    /// Returns a send policy of the engine's under a name of your own.
+    /// Returns one of the engine's send policies under a name of your own.
     #[must_use]
     pub fn engine(label: impl Into<Cow<'static, str>>, policy: SendPolicy) -> Self {
         Self::Engine {
@@ -50,7 +50,8 @@ impl Policy {
         }
     }
 
-    /// Returns whether TCP_NODELAY is on, under the two policies that most stacks know; nothing under any other.
+    /// Returns whether TCP_NODELAY is on, for the two policies that most stacks know, and `None`
+    /// for any other.
     #[must_use]
     pub fn no_delay(&self) -> Option<bool> {
         match self {
@@ -60,7 +61,7 @@ impl Policy {
         }
     }
 
-    /// As tables show it.
+    /// Returns the name in tables.
     #[must_use]
     pub fn label(&self) -> &str {
         match self {
@@ -89,7 +90,7 @@ impl Serialize for Policy {
 }
 
 impl SocketPolicy {
-    /// All of them, in the order in which they are shown.
+    /// All socket policies, in the order in which they are shown.
     pub const ALL: [Self; 6] = [
         Self::Default,
         Self::NoDelay,
@@ -99,7 +100,7 @@ impl SocketPolicy {
         Self::FlushByHand,
     ];
 
-    /// As typed.
+    /// Returns the name as typed.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -112,7 +113,7 @@ impl SocketPolicy {
         }
     }
 
-    /// As tables show it.
+    /// Returns the name in tables.
     #[must_use]
     pub const fn label(self) -> &'static str {
         match self {
@@ -125,7 +126,7 @@ impl SocketPolicy {
         }
     }
 
-    /// One line.
+    /// Returns a description in one line.
     #[must_use]
     pub const fn summary(self) -> &'static str {
         match self {

@@ -1,4 +1,4 @@
-//! From samples to the numbers in a table's cell.
+//! Computes the numbers in a table's cell from samples.
 
 use tinygram_engine::Duration;
 use tinygram_sim::medium::MediumKind;
@@ -6,12 +6,12 @@ use tinygram_sim::medium::MediumKind;
 use crate::backend::Conditions;
 use crate::trial::{Sample, Taken};
 
-/// What transfers are held against. A transfer is delayed if it took longer than `multiplier` times
-/// the estimate (section 6); a segment is short below the MSS; nothing can be delivered sooner than
-/// the link carries it.
+/// What transfers are compared with. A transfer is delayed if it took longer than `multiplier`
+/// times the estimate (section 6); a segment is short if it is below the MSS; data cannot be
+/// delivered sooner than the link carries it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Yardstick {
-    /// What joins the hosts.
+    /// The medium that joins the hosts.
     pub medium: MediumKind,
     /// The round-trip time beyond the medium.
     pub rtt: Duration,
@@ -21,20 +21,21 @@ pub struct Yardstick {
     pub multiplier: u32,
 }
 
-/// What came of a cell, over all repetitions.
+/// The numbers of a cell, over all repetitions.
 #[derive(Clone, Debug)]
 pub struct Score {
-    /// Transfers that took longer than the multiplier times the estimate; mean over repetitions.
+    /// The share of transfers that took longer than the multiplier times the estimate; mean over
+    /// repetitions.
     pub score_percent: f64,
     /// Its standard deviation over repetitions, in percentage points.
     pub score_sd: f64,
     /// Data segments per transfer, retransmissions included.
     pub segments_per_transfer: f64,
-    /// Those below the MSS, where they are counted.
+    /// The segments below the MSS, if they are counted.
     pub short_segments_per_transfer: Option<f64>,
     /// Mean time from request to last octet.
     pub mean_elapsed_ms: f64,
-    /// 99 % of the transfers took no longer.
+    /// The time that 99 % of the transfers did not exceed.
     pub p99_elapsed_ms: f64,
     /// The slope of elapsed time over length by linear regression, delayed transfers left out
     /// (section 8.1).
@@ -43,11 +44,11 @@ pub struct Score {
     pub segments_over_fewest: f64,
     /// Mean time, as a multiple of the earliest possible delivery.
     pub elapsed_over_earliest: f64,
-    /// Work done for it; none where another cell's run served this one, too.
+    /// The work done for this cell; zero if another cell's run also served this one.
     pub work: Work,
 }
 
-/// What was run.
+/// An amount of work.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Work {
     /// Transfers.
@@ -59,7 +60,7 @@ pub struct Work {
 }
 
 impl Work {
-    /// Without what is part of it.
+    /// Returns the work without `part`.
     fn without(self, part: Self) -> Self {
         Self {
             transfers: self.transfers - part.transfers,
@@ -68,7 +69,7 @@ impl Work {
         }
     }
 
-    /// Both added up.
+    /// Returns the sum of both.
     #[must_use]
     pub fn and(self, other: Self) -> Self {
         Self {
@@ -80,7 +81,7 @@ impl Work {
 }
 
 impl Yardstick {
-    /// For what a backend measures under such conditions.
+    /// Returns the yardstick for measurements under these conditions.
     #[must_use]
     pub fn new(conditions: &Conditions, multiplier: u32) -> Self {
         Self {
@@ -92,7 +93,8 @@ impl Yardstick {
     }
 
     /// "The length divided by the LAN's raw transfer rate, plus an arbitrary 10 msec for startup
-    /// costs" (section 6), and the round-trip time beyond the LAN, which the paper's had not.
+    /// costs" (section 6), and the round-trip time beyond the LAN, which the paper's estimate did
+    /// not have.
     #[must_use]
     pub fn estimate(&self, length: u32) -> Duration {
         let bits_per_second = self.medium.bits_per_second();
@@ -118,8 +120,9 @@ impl Yardstick {
         length.div_ceil(u32::from(self.mss))
     }
 
-    /// No sender can deliver sooner: request and answer cross the link, the answer in the fewest
-    /// segments without a gap, and the hosts do only what cannot be done meanwhile.
+    /// Returns the earliest possible delivery. Request and answer cross the link, the answer in the
+    /// fewest segments without a gap, and the hosts' work counts only if it cannot overlap with
+    /// that.
     #[must_use]
     pub fn earliest(&self, length: u32) -> Duration {
         let wire = self.medium.wire();
@@ -134,7 +137,7 @@ impl Yardstick {
 }
 
 impl Score {
-    /// Returns what all repetitions of a cell come to.
+    /// Returns the score of all repetitions of a cell.
     pub fn of<'a>(yardstick: &Yardstick, repetitions: impl IntoIterator<Item = &'a Taken>) -> Self {
         let mut sums = Sums::default();
         for taken in repetitions {
@@ -144,7 +147,7 @@ impl Score {
     }
 }
 
-/// What a cell's repetitions come to so far.
+/// The sums over a cell's repetitions so far.
 #[derive(Default)]
 pub(crate) struct Sums {
     scores: Vec<f64>,
@@ -152,16 +155,16 @@ pub(crate) struct Sums {
     fewest: u64,
     earliest_ns: f64,
     short_segments: u64,
-    /// Some repetition did not count them.
+    /// Whether some repetition did not count short segments.
     short_uncounted: bool,
     regression: Regression,
     work: Work,
-    /// The part of it that was done for other cells.
+    /// The part of the work that was done for other cells.
     of_others: Work,
 }
 
 impl Sums {
-    /// `is_own`: it was run for this cell.
+    /// Adds a repetition. `is_own` says whether it was run for this cell.
     pub(crate) fn add(&mut self, yardstick: &Yardstick, taken: &Taken, is_own: bool) {
         let mut delayed = 0;
         for sample in &taken.samples {

@@ -1,4 +1,4 @@
-//! A trial: what a backend is asked to do, and what it says came of it.
+//! A trial: the task of a backend, and its result.
 
 use std::sync::Arc;
 
@@ -21,7 +21,7 @@ pub enum TrialType {
 }
 
 impl TrialType {
-    /// All of them. Where scores tie, the paper's tables name the first in this order.
+    /// All trial types. If scores tie, the paper's tables name the first in this order.
     pub const ALL: [Self; 4] = [
         Self::SequentialOne,
         Self::SequentialEach,
@@ -46,7 +46,7 @@ impl TrialType {
         Self::ALL.into_iter().find(|it| it.letter() == letter)
     }
 
-    /// Returns whether lengths are drawn.
+    /// Returns whether lengths are random.
     #[must_use]
     pub const fn is_random(self) -> bool {
         matches!(self, Self::RandomOne | Self::RandomEach)
@@ -65,26 +65,26 @@ impl Serialize for TrialType {
     }
 }
 
-/// What a backend is to do: answer requests, one after the other, each with so many octets. Sizes are
-/// in octets.
+/// The task of a backend: to answer requests, one after the other, each with a given number of
+/// octets. Sizes are in octets.
 #[derive(Clone, Debug)]
 pub struct Trial {
-    /// What the server's TCP is told.
+    /// The policy of the server's TCP.
     pub policy: Policy,
-    /// What the server writes at a time; the last write of an answer is what is left of it.
+    /// How much the server writes at a time; the last write of an answer is the rest.
     pub app_buffer: u64,
     /// The server's send buffer.
     pub socket_buffer: u64,
     /// The length of each answer, in order.
     pub lengths: Arc<[u32]>,
-    /// So many requests share a connection; [`usize::MAX`] for all of them.
+    /// How many requests share a connection; [`usize::MAX`] means all of them.
     pub requests_per_connection: usize,
-    /// Where chance begins, for backends that leave anything to it.
+    /// The seed, for backends that use random numbers.
     pub seed: u64,
 }
 
 impl Trial {
-    /// Returns the same under another policy.
+    /// Returns the same trial with another policy.
     #[must_use]
     pub fn under(&self, policy: Policy) -> Self {
         Self {
@@ -94,7 +94,8 @@ impl Trial {
     }
 }
 
-/// The length of every request, in octets. The paper does not give it; any that fits one segment does.
+/// The length of every request, in octets. The paper does not give it; any length that fits one
+/// segment will do.
 pub const REQUEST: u64 = 100;
 
 /// One transfer.
@@ -102,21 +103,21 @@ pub const REQUEST: u64 = 100;
 pub struct Sample {
     /// The answer's length in octets.
     pub length: u32,
-    /// From the request's sending to the answer's last octet, at the client.
+    /// The time from the sending of the request to the answer's last octet, at the client.
     pub elapsed: Duration,
 }
 
-/// What came of a trial.
+/// The result of a trial.
 #[derive(Clone, Debug, Default)]
 pub struct Taken {
     /// The transfers, in order.
     pub samples: Vec<Sample>,
     /// Data segments that the server sent, retransmissions included.
     pub data_segments: u64,
-    /// Those below the MSS, where they are counted.
+    /// Data segments below the MSS, if they are counted.
     pub short_segments: Option<u64>,
     /// Retransmissions among the data segments.
     pub retransmitted_segments: u64,
-    /// Events that a simulator handled; 0 where there is none.
+    /// Events that a simulator handled; 0 if there is no simulator.
     pub events: u64,
 }

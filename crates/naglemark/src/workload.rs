@@ -1,17 +1,17 @@
-//! Naglemark: a client asks, a server answers with so many octets, and the client takes the time
-//! (Mogul & Minshall, section 6).
+//! The programs of naglemark: a client sends requests, a server answers with a given number of
+//! octets, and the client measures the time (Mogul & Minshall, section 6).
 
 use std::sync::Arc;
 
 use tinygram_engine::{Duration, Instant};
 use tinygram_sim::program::{Call, Outcome, Program, Sockets};
 
-/// What a spinning server is busy with between two polls.
+/// How long a spinning server is busy between two polls.
 const SPIN: Duration = Duration::from_micros(1);
 /// The only socket of the benchmark.
 const SOCKET: u32 = 0;
 
-/// What both ends know.
+/// The settings of both ends.
 #[derive(Clone, Debug)]
 pub struct Script {
     /// The length of each answer, in octets.
@@ -22,13 +22,13 @@ pub struct Script {
     pub app_buffer: u64,
     /// The client reads at most this many octets at a time.
     pub read_size: u64,
-    /// So many requests share a connection.
+    /// How many requests share a connection.
     pub requests_per_connection: usize,
-    /// What a new connection takes, untimed.
+    /// The time that a new connection takes, which is not measured.
     pub set_up: Duration,
-    /// What the server takes over a request.
+    /// The time that the server needs for a request.
     pub service: Duration,
-    /// What the client takes between an answer and the next request.
+    /// The time that the client needs between an answer and the next request.
     pub think: Duration,
     /// How the server tells its kernel which writes belong together.
     pub writes: Writes,
@@ -42,24 +42,24 @@ pub enum Waits {
     Reading,
     /// In a poll for events.
     Polling,
-    /// Not at all: it polls with a timeout of 0, and polls again (busy polling).
+    /// It does not wait: it polls with a timeout of 0 again and again (busy polling).
     Spinning,
-    /// In a read, after it has computed for so long with its answer written: nobody sees it wait
-    /// before (what a watchdog is for).
+    /// In a read, after it has written its answer and computed for this long. Before that nobody
+    /// sees it wait; the watchdog is for this case.
     ReadingAfter(Duration),
 }
 
-/// What a server says about the pieces of an answer.
+/// How a server marks the pieces of an answer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Writes {
     /// Nothing.
     #[default]
     Plain,
-    /// All but the last with MSG_MORE.
+    /// With MSG_MORE on all but the last.
     More,
-    /// Every one with MSG_MORE, and TCP_NODELAY after the last, which sends what is held.
+    /// With MSG_MORE on every one, and TCP_NODELAY after the last, which sends the held octets.
     MoreThenFlush,
-    /// TCP_CORK before the first, and out after the last.
+    /// With TCP_CORK set before the first and cleared after the last.
     Corked,
 }
 
@@ -95,15 +95,16 @@ enum Doing {
 pub struct Server {
     script: Script,
     served: usize,
-    /// Octets of the request that are still to come, then of the answer still to be written.
+    /// Octets of the request that have not arrived yet; later, octets of the answer that are not
+    /// written yet.
     missing: u64,
     answering: bool,
-    /// Its own cork.
+    /// Whether it has set its cork.
     corked: bool,
-    /// There is nothing to flush.
+    /// Whether there is nothing to flush.
     flushed: bool,
     waits: Waits,
-    /// It has done what it does before it reads.
+    /// Whether it has done what it does before it reads.
     waited: bool,
 }
 
@@ -144,7 +145,8 @@ impl Naglemark {
         })
     }
 
-    /// Returns what the client measured, by request: from sending it to the last octet of the answer.
+    /// Returns the client's measurements, one for each request: the time from sending it to the
+    /// last octet of the answer.
     #[must_use]
     pub fn elapsed(&self) -> &[Duration] {
         match self {
@@ -274,7 +276,7 @@ impl Server {
         }
     }
 
-    /// Returns what the server does before it reads, if anything is left to do.
+    /// Returns the call that the server makes before it reads, if one is left.
     fn wait(&mut self, last: Outcome) -> Option<Call> {
         let timeout = match self.waits {
             Waits::Reading => return None,
@@ -286,7 +288,7 @@ impl Server {
             Waits::Spinning => Some(Duration::ZERO),
         };
         let is_ready = match last {
-            // On hosts whose calls cost nothing time would not pass.
+            // On hosts whose calls cost nothing, time would not pass otherwise.
             Outcome::Ready { read, .. } if read.is_empty() => {
                 return Some(Call::Compute(SPIN));
             }
@@ -300,7 +302,7 @@ impl Server {
         })
     }
 
-    /// In the middle of an answer.
+    /// Returns whether the server is in the middle of an answer, so that the cork should be set.
     fn wants_cork(&self) -> bool {
         self.script.writes == Writes::Corked && self.answering && self.missing > 0
     }

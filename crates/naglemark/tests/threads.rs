@@ -1,12 +1,13 @@
-//! The same seed comes to the same transfers on any number of threads, with frames and timers that
-//! interrupt a thread at work.
+//! Tests that the same seed gives the same transfers on any number of threads, with frames and
+//! timers that interrupt a thread at work.
 
 use tinygram_engine::sender::send_policy::Registered;
 use tinygram_naglemark::hosts::{Model, PaperHosts};
 use tinygram_naglemark::{Keep, Lengths, MediumKind, Plan, TrialType, measure};
 use tinygram_sim::costs::ComesIn;
 
-/// A few cells, of which MSMV's with 6000 octets a write hangs on who interrupts whom.
+/// Returns a plan of a few cells. The cell of MSMV with writes of 6000 octets depends on which work
+/// interrupts which.
 fn plan() -> Plan {
     let policy = |name| Registered::named(name).expect("registered").into();
     Plan {
@@ -21,7 +22,7 @@ fn plan() -> Plan {
     }
 }
 
-/// Every transfer of every cell, as text.
+/// Returns every transfer of every cell, as text.
 fn measured_on(threads: usize, comes_in: ComesIn) -> String {
     let mut hosts = PaperHosts::new(Model::Fitted, MediumKind::Fddi);
     let mut costs = hosts.costs();
@@ -45,6 +46,6 @@ fn the_same_seed_comes_to_the_same_transfers_on_any_number_of_threads() {
             "{threads} threads come to something else"
         );
     }
-    // What is compared does hang on the interrupts.
+    // The compared transfers do depend on the interrupts.
     assert!(measured_on(1, ComesIn::Nothing) != on_one);
 }

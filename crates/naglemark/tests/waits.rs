@@ -1,5 +1,5 @@
-//! How a server waits decides what flush-on-block can do for it: asleep, spinning on polls that find
-//! nothing, or computing with its answer written.
+//! Tests how the way in which a server waits decides what flush-on-block can do for it. The server
+//! sleeps, spins on polls that find nothing, or computes after it has written its answer.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use tinygram_sim::{Ended, Opening, World, WorldConfig};
 const ANSWERS: usize = 200;
 
 struct Came {
-    /// The last half of the answers, in all.
+    /// The total time of the last half of the answers.
     late_half: Duration,
     /// The segments that carried data.
     segments: u64,
@@ -30,7 +30,7 @@ fn serve(policy: &str, waits: Waits) -> Came {
         requests_per_connection: usize::MAX,
         set_up: Duration::ZERO,
         service: Duration::from_micros(20),
-        // Longer than any server here computes: what it does then keeps nobody waiting by itself.
+        // Longer than any server here computes, so that the server's computing alone delays nobody.
         think: match waits {
             Waits::ReadingAfter(_) => Duration::from_millis(10),
             _ => Duration::from_micros(20),
@@ -41,7 +41,7 @@ fn serve(policy: &str, waits: Waits) -> Came {
     let config = WorldConfig {
         medium: Medium::PointToPoint(PointToPoint::new(wire)),
         impairment: ImpairmentRules::NONE,
-        // A poll that costs nothing would be asked for ever in no time.
+        // If a poll cost nothing, the server would poll for ever at the same time.
         costs: [HostCosts {
             read: Duration::from_micros(1),
             write: Duration::from_micros(1),
@@ -94,7 +94,7 @@ fn whoever_sleeps_or_spins_sends_an_answer_in_one_segment() {
                 "{policy}, {waits:?}: {}",
                 came.segments
             );
-            // A whole answer is on the wire for some microseconds longer than its last quarter.
+            // A whole answer takes some microseconds longer on the wire than its last quarter.
             let longer = Duration::from_micros(5).times(ANSWERS as u64 / 2);
             let (late, allowed) = (came.late_half, off.late_half + longer);
             assert!(
@@ -105,7 +105,8 @@ fn whoever_sleeps_or_spins_sends_an_answer_in_one_segment() {
     }
 }
 
-/// The watchdog comes twice, and then the socket is left to itself: nothing is lost against OFF.
+/// The watchdog comes twice, and then the socket's writes are no longer held: nothing is lost
+/// compared with OFF.
 #[test]
 fn whoever_computes_with_its_answer_written_is_soon_left_alone() {
     let waits = Waits::ReadingAfter(Duration::from_millis(5));
@@ -114,7 +115,7 @@ fn whoever_computes_with_its_answer_written_is_soon_left_alone() {
     assert_eq!(eager.late_half, off.late_half);
     let segments = eager.segments;
     assert!(segments > 4 * ANSWERS as u64 - 20, "{segments}");
-    // The simple rule pays the millisecond for every answer.
+    // Under the simple rule every answer loses a millisecond.
     let simple = serve("flush-on-block-simple", waits);
     assert!(
         simple.late_half > off.late_half + Duration::from_micros(900).times(ANSWERS as u64 / 2)

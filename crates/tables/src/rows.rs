@@ -3,21 +3,21 @@ use crate::schema::{Kind, Table};
 /// A cell.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Value {
-    /// Nothing.
+    /// No value.
     Null,
-    /// Of [`Kind::Text`].
+    /// A value of [`Kind::Text`].
     Text(String),
-    /// Of [`Kind::Bool`].
+    /// A value of [`Kind::Bool`].
     Bool(bool),
-    /// Of [`Kind::Int`].
+    /// A value of [`Kind::Int`].
     Int(i64),
-    /// Of [`Kind::Float`].
+    /// A value of [`Kind::Float`].
     Float(f64),
-    /// Of [`Kind::Time`]: microseconds.
+    /// A value of [`Kind::Time`], in microseconds.
     Time(i64),
-    /// Of [`Kind::Texts`].
+    /// A value of [`Kind::Texts`].
     Texts(Vec<String>),
-    /// Of [`Kind::Ints`].
+    /// A value of [`Kind::Ints`].
     Ints(Vec<i64>),
 }
 

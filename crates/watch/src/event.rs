@@ -1,26 +1,26 @@
-//! What a live source says, as it happens. Times are nanoseconds since the epoch.
+//! The events that a live source reports as they happen. Times are nanoseconds since the epoch.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
 
 use crate::site::CallSite;
 
-/// One thing seen.
+/// One event.
 #[derive(Clone, Debug)]
 pub enum Event {
-    /// A segment left that had been held.
+    /// A held segment has left.
     Hold(Hold),
-    /// Where in the program the write was made that began a hold; said while the hold lasts.
+    /// The place in the program of the write that began a hold; reported while the hold lasts.
     Site(Site),
-    /// What its connection saw next: whether anybody had waited for it.
+    /// What happened next on the hold's connection, which shows whether anybody waited for it.
     After(Aftermath),
-    /// A sender's account of a second or more.
+    /// A sender's counts over a second or more.
     Tally(Tally),
-    /// Data came right behind an acknowledgment of this host's that had been late.
+    /// Data came directly after a late acknowledgment of this host.
     LateAck(LateAck),
 }
 
-/// A connection, seen from the end that is spoken of.
+/// A connection, seen from the end that the event is about.
 #[derive(Clone, Copy, Debug)]
 pub struct Connection {
     /// The kernel's own number for the socket, never used again.
@@ -33,13 +33,13 @@ pub struct Connection {
     pub remote: SocketAddr,
     /// Largest segment that may be sent, in octets.
     pub mss: u32,
-    /// Smoothed round trip in nanoseconds; delayed acknowledgments are in it.
+    /// Smoothed round trip in nanoseconds; it includes delayed acknowledgments.
     pub srtt_ns: i64,
-    /// Least round trip of the last minutes: what the path takes.
+    /// Least round trip of the last minutes in nanoseconds: the time that the path takes.
     pub min_rtt_ns: Option<i64>,
 }
 
-/// Who called.
+/// The thread that made a system call.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Writer {
     /// The process.
@@ -54,13 +54,13 @@ pub struct Writer {
     pub comm: String,
 }
 
-/// Octets that waited although nothing but a rule about short segments, or a congestion window of one
-/// segment, kept them.
+/// A hold: octets that waited only because of a rule about short segments, or because of a
+/// congestion window of one segment.
 #[derive(Clone, Debug)]
 pub struct Hold {
-    /// Where.
+    /// The connection.
     pub connection: Connection,
-    /// Who wrote them.
+    /// The thread that wrote them.
     pub writer: Writer,
     /// Number of the hold within its connection.
     pub serial: u64,
@@ -68,38 +68,39 @@ pub struct Hold {
     pub start_ns: i64,
     /// When they left.
     pub end_ns: i64,
-    /// Octets in the segment that left at last.
+    /// Octets in the segment that finally left.
     pub held: u32,
-    /// Octets on the way when it was written.
+    /// Unacknowledged octets when it was written.
     pub behind: u32,
-    /// Segments on the way then.
+    /// Unacknowledged segments at that time.
     pub packets: u32,
     /// Writes that the hold delayed.
     pub writes: u32,
-    /// What kept them.
+    /// The reason why they waited.
     pub reason: Reason,
-    /// What let them go.
+    /// What released them.
     pub release: Release,
-    /// `TCP_NODELAY` was set.
+    /// Whether `TCP_NODELAY` was set.
     pub nodelay: bool,
-    /// The thread that wrote has slept while the hold lasted; known of a process tree alone.
+    /// Whether the thread that wrote slept while the hold lasted. This is known only when a process
+    /// tree is watched.
     pub slept: bool,
 }
 
 /// Why octets wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reason {
-    /// Nagle's algorithm, with Minshall's rule as Linux has it: a short segment is on the way.
+    /// Nagle's algorithm, with Minshall's rule as in Linux: a short segment is unacknowledged.
     Nagle,
     /// `TCP_CORK`.
     Cork,
     /// `MSG_MORE`.
     MsgMore,
-    /// Autocorking: an earlier segment still stands in this host's own queue.
+    /// Autocorking: an earlier segment is still in this host's own queue.
     Autocork,
-    /// The congestion window, where one segment fills it.
+    /// The congestion window, if one segment fills it.
     CongestionWindow,
-    /// A buffer, the sender's or the receiver's, that holds no two segments.
+    /// A buffer of the sender or the receiver that is smaller than two segments.
     Buffer,
 }
 
@@ -108,9 +109,9 @@ pub enum Reason {
 pub enum Release {
     /// An acknowledgment.
     Ack,
-    /// The program closed the connection, or its half.
+    /// The program closed the connection, or its half of it.
     Close,
-    /// The program set `TCP_NODELAY`, or took `TCP_CORK` away.
+    /// The program set `TCP_NODELAY`, or cleared `TCP_CORK`.
     Option,
     /// A further write.
     Write,
@@ -118,38 +119,39 @@ pub enum Release {
     LossProbe,
     /// The kernel's retransmission or persist timer.
     Timer,
-    /// Nothing: the connection ended before.
+    /// Nothing: the connection ended first.
     Never,
 }
 
 /// See [`Event::Site`].
 #[derive(Clone, Debug)]
 pub struct Site {
-    /// Which connection.
+    /// The cookie of the connection.
     pub cookie: u64,
-    /// Which of its holds.
+    /// The number of the hold within its connection.
     pub serial: u64,
-    /// Where.
+    /// The place of the write in the program.
     pub call: Arc<CallSite>,
 }
 
 /// See [`Event::After`].
 #[derive(Clone, Copy, Debug)]
 pub struct Aftermath {
-    /// Which connection.
+    /// The cookie of the connection.
     pub cookie: u64,
-    /// Which of its holds.
+    /// The number of the hold within its connection.
     pub serial: u64,
-    /// What came.
+    /// What happened.
     pub after: After,
 }
 
-/// What a connection saw after a hold.
+/// What happened on a connection after a hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum After {
-    /// The program read what the peer sent after the hold: the peer had waited, and the program too.
+    /// The program read data that the peer sent after the hold. So the peer had waited, and the
+    /// program, too.
     Answer,
-    /// The program wrote on without reading anything new.
+    /// The program wrote again without reading anything new.
     Write,
     /// The peer closed.
     PeersClose,
@@ -157,16 +159,16 @@ pub enum After {
     Close,
 }
 
-/// What one end of a connection sent over a while.
+/// What one end of a connection sent during an interval.
 #[derive(Clone, Debug)]
 pub struct Tally {
-    /// Where.
+    /// The connection.
     pub connection: Connection,
-    /// Who wrote last.
+    /// The thread that wrote last.
     pub writer: Writer,
-    /// From when.
+    /// The beginning of the interval.
     pub start_ns: i64,
-    /// Until when.
+    /// The end of the interval.
     pub end_ns: i64,
     /// Payload sent, in octets.
     pub bytes: u64,
@@ -174,36 +176,36 @@ pub struct Tally {
     pub segments: u32,
     /// Writes that ended.
     pub writes: u32,
-    /// Writes less than 10 ms behind another, with no read in between.
+    /// Writes that came less than 10 ms after another write, without a read in between.
     pub close: u32,
-    /// Short writes that left at once only because what was sent before had been acknowledged
-    /// already; said of a process tree alone.
+    /// Short writes that left at once only because the data before them had already been
+    /// acknowledged. They are counted only when a process tree is watched.
     pub slower: u32,
-    /// Times at which the program read after it had written.
+    /// How often the program read after it had written.
     pub turns: u32,
-    /// Holds too short to be told one by one.
+    /// Holds that are too short to be reported one by one.
     pub short_holds: u32,
-    /// `TCP_NODELAY` is set.
+    /// Whether `TCP_NODELAY` is set.
     pub nodelay: bool,
 }
 
 /// See [`Event::LateAck`].
 #[derive(Clone, Debug)]
 pub struct LateAck {
-    /// Where; local is the end that acknowledged late.
+    /// The connection; its local end is the one that acknowledged late.
     pub connection: Connection,
-    /// Who read.
+    /// The thread that read.
     pub reader: Writer,
     /// When the acknowledgment left.
     pub ack_ns: i64,
-    /// When the data that came after it was read.
+    /// When the program read the data that came after it.
     pub read_ns: i64,
     /// How long the acknowledgment had waited since the read before.
     pub late_ns: i64,
     /// Octets read.
     pub length: u32,
-    /// Octets read before, since the program last wrote.
+    /// Octets read before, after the program's last write.
     pub before: u32,
-    /// The program answered what it read.
+    /// Whether the program answered what it read.
     pub answered: bool,
 }

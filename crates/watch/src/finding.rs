@@ -1,4 +1,4 @@
-//! What is found on a live host, in diagnose's words.
+//! Findings on a live host, in diagnose's terms.
 
 use std::sync::Arc;
 
@@ -7,14 +7,14 @@ use tinygram_diagnose::{Case, Cost, Kind, Side, Tier};
 use crate::event::{Connection, Reason, Release, Writer};
 use crate::site::CallSite;
 
-/// One stall, or one flood, of one end of a connection on this host.
+/// One stall or one flood, at one end of a connection on this host.
 #[derive(Clone, Debug)]
 pub struct Finding {
-    /// What it is.
+    /// The kind of stall or flood.
     pub kind: Kind,
     /// How sure it is that somebody waited.
     pub tier: Tier,
-    /// What this host's end did.
+    /// The part that this host's end had in it.
     pub part: Part,
     /// The connection, seen from this host's end.
     pub connection: Connection,
@@ -28,53 +28,55 @@ pub struct Finding {
     pub cost: Cost,
     /// The measurements behind it.
     pub facts: Facts,
-    /// Where in the program the first held octet was written; not every write is looked at.
+    /// The place in the program that wrote the first held octet. It is not known for every write.
     pub call: Option<Arc<CallSite>>,
 }
 
-/// Which part this host's end had in it.
+/// The part that this host's end had in a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Part {
     /// It sent the data that was held, or the flood.
     Sent,
-    /// It acknowledged late what the peer had sent.
+    /// It acknowledged the peer's data late.
     AcknowledgedLate,
 }
 
-/// What was measured.
+/// The measurements behind a finding.
 #[derive(Clone, Debug)]
 pub enum Facts {
-    /// Octets held by this host.
+    /// This host held octets.
     Held {
-        /// Octets in the segment that left at last.
+        /// Octets in the segment that finally left.
         held: u32,
-        /// Octets on the way when they were written.
+        /// Unacknowledged octets when they were written.
         behind: u32,
-        /// Writes that waited; none if they are not known.
+        /// Writes that waited; `None` if they are not known.
         writes: Option<u32>,
-        /// What kept them.
+        /// The reason why they waited.
         reason: Reason,
-        /// What let them go.
+        /// What released them.
         release: Release,
-        /// Of the cost, what the path takes in any case, in nanoseconds; none if it is not known.
+        /// The part of the cost that the path takes in any case, in nanoseconds; `None` if it is
+        /// not known.
         path_ns: Option<i64>,
-        /// The thread that wrote slept meanwhile; known of a process tree alone.
+        /// Whether the thread that wrote slept meanwhile. This is known only when a process tree is
+        /// watched.
         slept: bool,
     },
-    /// Octets that the peer kept until an acknowledgment of this host's came.
+    /// The peer kept octets until an acknowledgment from this host came.
     LateAck {
-        /// Octets that came behind it.
+        /// Octets that came after it.
         length: u32,
-        /// Octets read before it, since the program had written.
+        /// Octets read before it, after the program's last write.
         before: u32,
     },
-    /// Many short segments.
+    /// This host sent many short segments.
     Flood {
         /// Data segments.
         segments: u64,
-        /// Writes; none if they are not known.
+        /// Writes; `None` if they are not known.
         writes: Option<u64>,
-        /// Times at which the program read after it had written.
+        /// How often the program read after it had written.
         turns: u64,
         /// Payload in octets.
         bytes: u64,
@@ -84,7 +86,7 @@ pub enum Facts {
 }
 
 impl Finding {
-    /// Who sent the data in question.
+    /// Returns which side sent the data.
     #[must_use]
     pub fn sender(&self) -> Side {
         match self.part {
@@ -93,7 +95,7 @@ impl Finding {
         }
     }
 
-    /// Returns the case that advice is asked about.
+    /// Returns the case on which the advice depends.
     #[must_use]
     pub fn case(&self) -> Case {
         let mut case = Case::new(self.kind, self.sender());
@@ -107,7 +109,8 @@ impl Finding {
     }
 }
 
-/// Returns which side `connection`'s local end is, by the ports alone: the server has the lower one.
+/// Returns which side `connection`'s local end is, judged by the ports alone: the server has the
+/// lower one.
 pub(crate) fn side(connection: &Connection) -> Side {
     match connection.local.port() < connection.remote.port() {
         true => Side::Server,

@@ -1,10 +1,10 @@
-//! From events to findings: whether anybody waited, and for what.
+//! Turns events into findings: decides whether anybody waited, and for what.
 //!
-//! That a segment was held is a fact; that it cost somebody something is a judgement. A program that
-//! writes on a clock is held as often as it likes and nobody waits. So a hold is a stall once its
-//! connection has shown that the program, behind it, read an answer that had not been there: both
-//! ends had nothing else to do. Where the next thing is the peer's close, or nothing, the connection's
-//! other holds decide.
+//! That a segment was held is a fact; whether the hold cost anybody time must be judged. A program
+//! that writes at regular times may be held often although nobody waits. So a hold is a stall once
+//! the program reads, after the hold, an answer that had not arrived before: then both ends had
+//! nothing else to do. If the peer closes next, or nothing follows, the other holds of the
+//! connection decide.
 
 use std::collections::HashMap;
 use std::net::SocketAddr;
@@ -19,39 +19,41 @@ use crate::finding::{Facts, Finding, Part, side};
 pub struct Judge {
     talks: HashMap<u64, Talk>,
     floods: HashMap<u64, Flood>,
-    /// When the last hold of a sender on this host ended: its receiver's late acknowledgment is no
-    /// news.
+    /// When the last hold of a sender on this host ended. The late acknowledgment of its receiver
+    /// is not reported a second time.
     senders: HashMap<(SocketAddr, SocketAddr), i64>,
-    /// What was seen and accuses nobody.
+    /// What was seen but is nobody's fault.
     pub excused: Excused,
 }
 
-/// Holds that are no stalls.
+/// Counts of holds that are not stalls.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Excused {
-    /// The program wrote on; nobody waited.
+    /// The program wrote again, so nobody waited.
     pub nobody_waited: u64,
-    /// Shorter than what is told one by one.
+    /// Holds that are too short to be reported one by one.
     pub short: u64,
-    /// The program's own cork, which it took away itself.
+    /// Holds by the program's own cork, which it cleared itself.
     pub own_cork: u64,
-    /// Acknowledgments that were late and kept nobody.
+    /// Late acknowledgments that nobody waited for.
     pub harmless_acks: u64,
-    /// Short writes that a slower acknowledgment would have held; known of a process tree alone.
+    /// Short writes that a slower acknowledgment would have held. They are known only when a
+    /// process tree is watched.
     pub slower: u64,
 }
 
-/// What is remembered of a connection.
+/// The memory of a connection.
 #[derive(Default)]
 struct Talk {
     pending: Option<Hold>,
-    /// Where the last write was made that was looked at, and which hold it began.
+    /// The call site of the last write that has one, and the hold that this write began.
     site: Option<Site>,
     answered: u32,
     wrote_on: u32,
     late_answered: u32,
     late_not: u32,
-    /// The first acknowledgment that seems to have kept the peer waiting: one may be chance.
+    /// The first acknowledgment that seems to have kept the peer waiting. It waits for a second
+    /// one, because one may be chance.
     late_first: Option<Finding>,
 }
 
@@ -68,7 +70,7 @@ struct Flood {
 }
 
 impl Judge {
-    /// Takes an event in; hands over what it makes certain.
+    /// Takes an event, and passes the findings that it makes certain to `found`.
     pub fn take(&mut self, event: Event, found: impl FnMut(Finding)) {
         match event {
             Event::Hold(hold) => {
@@ -81,7 +83,7 @@ impl Judge {
                 self.senders.insert(ends, hold.end_ns);
                 let talk = self.talks.entry(hold.connection.cookie).or_default();
                 if let Some(before) = talk.pending.replace(hold) {
-                    // Its aftermath was lost.
+                    // The event with its aftermath was lost.
                     let finding = talk.settle(before, None, &mut self.excused);
                     finding.into_iter().for_each(found);
                 }
@@ -125,7 +127,7 @@ impl Judge {
         }
     }
 
-    /// Judges what is still open: there will be no more events.
+    /// Judges the holds that are still open, because there will be no more events.
     pub fn finish(&mut self, mut found: impl FnMut(Finding)) {
         let mut open: Vec<_> = self
             .talks
@@ -140,7 +142,7 @@ impl Judge {
                     .for_each(&mut found);
             }
         }
-        // One late acknowledgment alone may be chance.
+        // A single late acknowledgment may be chance.
         let mut alone: Vec<_> = self
             .talks
             .values_mut()
@@ -153,7 +155,7 @@ impl Judge {
         }
     }
 
-    /// Keeps memory bounded: connections that nothing is open of are forgotten first.
+    /// Limits memory: drops connections without an open hold first.
     fn make_room(&mut self) {
         if self.talks.len() >= MOST_CONNECTIONS {
             self.talks.retain(|_, talk| talk.pending.is_some());
@@ -169,7 +171,8 @@ impl Judge {
         }
     }
 
-    /// Adds a tally to its connection's flood; says so once it is one, and again whenever it goes on.
+    /// Adds a tally to its connection's flood. Returns a finding when it becomes a flood, and again
+    /// whenever the flood goes on.
     fn flood(&mut self, tally: Tally) -> Option<Finding> {
         self.make_room();
         let flood = self
@@ -211,7 +214,7 @@ impl Judge {
 }
 
 impl Talk {
-    /// Returns what a hold was, now that it is known what came after it.
+    /// Returns the finding for a hold, now that its aftermath is known.
     fn settle(
         &mut self,
         hold: Hold,
@@ -227,7 +230,7 @@ impl Talk {
             Some(After::Write) => None,
             Some(After::Answer) if self.is_conversation() => Some(Tier::Certain),
             Some(After::Answer) => Some(Tier::Possible),
-            // The last word: the others of the connection tell.
+            // Nothing came after it, so the other holds of the connection decide.
             _ if self.answered + self.wrote_on > 0 => {
                 (self.answered > self.wrote_on).then_some(Tier::Likely)
             }
@@ -246,7 +249,7 @@ impl Talk {
         let held_ns = hold.end_ns - hold.start_ns;
         let kind = kind(&hold, held_ns - path_ns.unwrap_or(0), path_ns.unwrap_or(0));
         let cost_ns = match hold.reason {
-            // It could have left a round trip later at best.
+            // Without the delayed ACK the segment would have left one round trip later at best.
             Reason::CongestionWindow => (held_ns - path_ns.unwrap_or(0)).max(0),
             _ => held_ns,
         };
@@ -272,19 +275,20 @@ impl Talk {
         })
     }
 
-    /// Answers come often enough not to be chance.
+    /// Returns whether answers come too often to be chance.
     fn is_conversation(&self) -> bool {
         self.answered * LEAST_ANSWERS_IN >= self.answered + self.wrote_on
     }
 
-    /// Did an acknowledgment of ours keep the peer waiting? What came behind it did so after just a
-    /// round trip, and was answered; and that more than once, and more often than not.
+    /// Decides whether an acknowledgment of this host kept the peer waiting. It did if data came
+    /// one round trip after it and was answered, and if this happened more than once and more often
+    /// than not.
     fn late(&mut self, late: &LateAck, mut found: impl FnMut(Finding)) -> bool {
         let path_ns = late.connection.min_rtt_ns.unwrap_or(0);
         let gap_ns = late.read_ns - late.ack_ns;
         let close = (path_ns * 7 / 10..=path_ns * 13 / 10 + REACTION_NS).contains(&gap_ns);
         let mss = late.connection.mss.max(1);
-        // Where much is on the way, other acknowledgments keep the sender going.
+        // If much data is unacknowledged, other acknowledgments keep the sender going.
         let kept = close && late.answered && late.before <= MOST_SEGMENTS_BEFORE * mss;
         match kept {
             true => self.late_answered += 1,
@@ -328,8 +332,8 @@ fn late_finding(late: &LateAck, mss: u32) -> Finding {
     }
 }
 
-/// Returns whether the program ended the hold by itself, without having waited: it filled the segment, ended its
-/// cork by a write, or took its cork away or closed as soon as a busy host lets it.
+/// Returns whether the program ended the hold by itself, without waiting: it filled the segment,
+/// ended its cork by a write, or cleared its cork or closed as soon as a busy host allows.
 fn is_own(hold: &Hold) -> bool {
     let at_once = hold.end_ns - hold.start_ns < REACTION_NS;
     match hold.release {
@@ -360,8 +364,9 @@ fn kind(hold: &Hold, late_ns: i64, path_ns: i64) -> Kind {
 }
 
 impl Flood {
-    /// Diagnose's measure: most segments could have shared another's, they come fast or many for each
-    /// answer, and carry more headers than payload.
+    /// Applies diagnose's measure of a flood: the data of most segments could have shared another
+    /// segment, the segments come fast or many for each answer, and they carry more headers than
+    /// payload.
     fn finding(&self) -> Option<Finding> {
         let mergeable = self.close.min(self.segments);
         if mergeable < LEAST_MERGEABLE || mergeable * 2 < self.segments {
@@ -399,21 +404,23 @@ impl Flood {
     }
 }
 
-/// One answer in so many holds makes a conversation; fewer are chance.
+/// At least one answer in this many holds makes a conversation; fewer answers are chance.
 const LEAST_ANSWERS_IN: u32 = 8;
-/// What a host takes to react, and a timer to be late.
+/// The time that a host needs to react, or that a timer may be late.
 const REACTION_NS: i64 = 5_000_000;
-/// An acknowledgment releases what it releases at once, and a host may be busy.
+/// An acknowledgment releases held data at once; this allows for a busy host.
 const SAME_NS: i64 = 20_000_000;
-/// Stream buffers are powers of two, or a few of them; 512 is the smallest in use.
+/// The sizes of stream buffers are powers of two or small multiples of them; 512 is the smallest in
+/// use.
 const BUFFER_UNIT: u32 = 512;
-/// A flight of more segments has other acknowledgments than the last.
+/// If more segments are unacknowledged, other acknowledgments come before the last one.
 const MOST_SEGMENTS_BEFORE: u32 = 8;
 const LEAST_MERGEABLE: u64 = 50;
-/// Davids 2000: what a data segment and an acknowledgment take on Ethernet besides the payload.
+/// Davids 2000: the octets of a data segment and an acknowledgment on Ethernet, without the
+/// payload.
 const DATA_OVERHEAD_OCTETS: u64 = 78;
 const ACK_OVERHEAD_OCTETS: u64 = 84;
-/// About 0.3 kB each.
+/// The largest number of connections in memory; each takes about 0.3 kB.
 const MOST_CONNECTIONS: usize = 200_000;
 
 #[cfg(test)]

@@ -1,9 +1,10 @@
 //! Stalls and floods of small segments on a live host.
 //!
-//! The [`kernel`] says what it sees ([`event`]), and where in the program ([`site`]); the [`judge`] says
-//! what it means, in diagnose's words ([`finding`]). Or [`packets`] are read, and diagnose judges.
-//! [`live`] is either; [`summary`] adds it up by process and peer, and [`who`] knows the processes.
-//! Nothing here prints.
+//! The [`kernel`] reports events ([`event`]) and their places in the program ([`site`]); the
+//! [`judge`] turns them into findings, in diagnose's terms ([`finding`]). Alternatively the crate
+//! reads [`packets`], and diagnose judges them. [`live`] is one of these two sources; [`summary`]
+//! adds the findings up by process and peer, and [`who`] looks the processes up. Nothing here
+//! prints.
 
 #![cfg(target_os = "linux")]
 

@@ -1,4 +1,4 @@
-//! Either source with its judge: findings as they come.
+//! A live source of either kind with its judge, which reports findings as they come.
 
 use std::time::Duration;
 
@@ -6,7 +6,7 @@ use crate::finding::Finding;
 use crate::judge::{Excused, Judge};
 use crate::{kernel, packets};
 
-/// Which source is asked.
+/// The choice of a source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Choice {
     /// The kernel if it can be asked, else packets.
@@ -21,7 +21,7 @@ pub enum Choice {
 pub struct Live {
     from: Origin,
     judge: Judge,
-    /// Why the kernel is not asked, where packets stand in for it.
+    /// The reason why the kernel is not asked, if packets replace it.
     instead: Option<kernel::Lacking>,
 }
 
@@ -30,7 +30,7 @@ enum Origin {
     Packets(Box<packets::Source>),
 }
 
-/// Why no source can be opened, in one line.
+/// The reason why no source can be opened, in one line.
 #[derive(Debug, thiserror::Error)]
 pub enum Lacking {
     /// The kernel cannot be asked.
@@ -39,17 +39,17 @@ pub enum Lacking {
     /// Packets cannot be read.
     #[error("{0}")]
     Packets(#[from] packets::Lacking),
-    /// Neither.
+    /// Neither source can be used.
     #[error("{0}; {1}")]
     Both(kernel::Lacking, packets::Lacking),
 }
 
 impl Live {
-    /// Opens the source of choice; packets of `interface` alone, or of all.
+    /// Opens the chosen source. Packets come from `interface` alone, or from all interfaces.
     ///
     /// # Errors
     ///
-    /// What the kernel or the privileges lack.
+    /// Returns what the kernel or the privileges lack.
     pub fn open(
         choice: Choice,
         options: &kernel::Options,
@@ -79,7 +79,7 @@ impl Live {
         })
     }
 
-    /// Hands over what is new, after `patience` at most.
+    /// Passes new findings to `found`, after at most `patience`.
     pub fn poll(&mut self, patience: Duration, mut found: impl FnMut(Finding)) {
         match &mut self.from {
             Origin::Kernel(source) => {
@@ -90,7 +90,7 @@ impl Live {
         }
     }
 
-    /// Judges what is still open: nothing more will come.
+    /// Judges what is still open, because nothing more will come.
     pub fn finish(&mut self, found: impl FnMut(Finding)) {
         match &mut self.from {
             Origin::Kernel(_) => self.judge.finish(found),
@@ -107,7 +107,8 @@ impl Live {
         }
     }
 
-    /// Returns what is asked, and why not the kernel where that was wished for.
+    /// Returns a text that names the source, and says why it is not the kernel if the kernel was
+    /// preferred.
     #[must_use]
     pub fn describe(&self) -> String {
         match (&self.from, &self.instead) {
@@ -121,13 +122,14 @@ impl Live {
         }
     }
 
-    /// Returns whether findings say by the handshake which side is the server.
+    /// Returns whether findings know from the handshake which side is the server.
     #[must_use]
     pub fn knows_sides(&self) -> bool {
         matches!(self.from, Origin::Packets(_))
     }
 
-    /// Events or packets for which there was no room, and findings that could not be placed.
+    /// Returns how many events or packets found no room, plus the findings whose connection was
+    /// unknown.
     pub fn lost(&mut self) -> u64 {
         match &mut self.from {
             Origin::Kernel(source) => source.lost(),
@@ -135,7 +137,8 @@ impl Live {
         }
     }
 
-    /// Returns what was seen and accuses nobody; of packets nothing is counted here.
+    /// Returns the counts of what was seen but is nobody's fault. The packets source counts nothing
+    /// here.
     #[must_use]
     pub fn excused(&self) -> &Excused {
         &self.judge.excused

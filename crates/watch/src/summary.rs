@@ -1,4 +1,4 @@
-//! What was found, added up by process, peer, part and kind.
+//! Adds findings up by process, peer, part and kind.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -11,7 +11,7 @@ use crate::finding::{Facts, Finding, Part};
 use crate::site::CallSite;
 use crate::who::Process;
 
-/// What the rows are told apart by.
+/// The key of a row.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Key {
     /// The process at this host's end.
@@ -20,7 +20,7 @@ pub struct Key {
     pub peer: IpAddr,
     /// The server's port.
     pub port: u16,
-    /// Which side the process is.
+    /// The side that the process is.
     pub side: Side,
     /// Its part.
     pub part: Part,
@@ -34,17 +34,17 @@ pub struct Key {
 pub struct Row {
     /// How often.
     pub count: u64,
-    /// Of these, how many are not sure to have cost anybody anything.
+    /// How many of these may have cost nobody anything.
     pub possible: u64,
-    /// What they cost together.
+    /// Their total cost.
     pub cost: Cost,
-    /// Connections that had one; counted up to a bound.
+    /// How many connections had one; counted up to a limit.
     pub connections: u64,
-    /// The last case: what advice depends on.
+    /// The last case, on which the advice depends.
     pub case: Case,
-    /// Of the cost, what the path takes in any case, in nanoseconds.
+    /// The part of the cost that the path takes in any case, in nanoseconds.
     pub path_ns: i64,
-    /// What a flood was made of.
+    /// The counts of a flood.
     pub flood: Flood,
     costs_us: Histogram<u32>,
     held: Histogram<u32>,
@@ -60,7 +60,7 @@ pub struct Flood {
     pub segments: u64,
     /// Writes.
     pub writes: u64,
-    /// Answers read.
+    /// How often an answer was read.
     pub turns: u64,
     /// Payload in octets.
     pub bytes: u64,
@@ -68,7 +68,7 @@ pub struct Flood {
 
 impl Row {
     fn new(case: Case) -> Self {
-        // Within 1 %; it grows with the largest value, to some 7 kB.
+        // Values are exact within 1 %. The histogram grows with the largest value, to some 7 kB.
         let histogram = || Histogram::new(2).expect("digits that the crate takes");
         Self {
             count: 0,
@@ -86,7 +86,7 @@ impl Row {
         }
     }
 
-    /// The histograms grow with what they are given, so that recording does not fail.
+    /// The histograms grow when necessary, so recording does not fail.
     fn add(&mut self, finding: &Finding) {
         if finding.tier == Tier::Possible {
             self.possible += 1;
@@ -148,8 +148,8 @@ impl Row {
         self.costs_us.value_at_quantile(share) as i64 * 1000
     }
 
-    /// Where the held writes were made that were looked at, and how often each was seen: the most
-    /// frequent first.
+    /// Returns the known call sites of held writes, and how often each was seen, the most frequent
+    /// first.
     #[must_use]
     pub fn calls(&self) -> Vec<(&CallSite, u64)> {
         let mut calls: Vec<_> = self
@@ -161,10 +161,11 @@ impl Row {
         calls
     }
 
-    /// Median octets held, and behind how many.
+    /// Returns the median of the held octets, and the median of the octets that they waited behind.
     #[must_use]
     pub fn octets(&self) -> (u64, u64) {
-        // Sizes tend to be round, and a step of the histogram begins with a rounder one than it ends with.
+        // Sizes are often round numbers, and the lower bound of a histogram step is rounder than
+        // its upper bound.
         let median =
             |octets: &Histogram<u32>| octets.lowest_equivalent(octets.value_at_quantile(0.5));
         (median(&self.held), median(&self.behind))
@@ -175,7 +176,7 @@ impl Row {
 #[derive(Default)]
 pub struct Summary {
     rows: BTreeMap<Key, Row>,
-    /// Findings for which there was no row left.
+    /// How many findings found no free row.
     pub unlisted: u64,
 }
 
@@ -206,7 +207,7 @@ impl Summary {
             .add(finding);
     }
 
-    /// Returns the rows that accuse somebody, the costliest first.
+    /// Returns the rows that blame somebody, the most expensive first.
     #[must_use]
     pub fn rows(&self) -> Vec<(&Key, &Row)> {
         let mut rows: Vec<_> = self.rows.iter().filter(|(_, row)| row.count > 0).collect();
@@ -214,7 +215,7 @@ impl Summary {
         rows
     }
 
-    /// Findings that accuse nobody for want of evidence.
+    /// Returns how many findings blame nobody because the evidence is not sufficient.
     #[must_use]
     pub fn possible(&self) -> u64 {
         self.rows.values().map(|row| row.possible).sum()

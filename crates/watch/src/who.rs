@@ -1,4 +1,4 @@
-//! Who a process is: its name, user, container and network namespace.
+//! Identifies a process: its name, user, container and network namespace.
 
 use std::collections::{HashMap, HashSet};
 use std::ffi::CStr;
@@ -10,22 +10,23 @@ use tinygram_diagnose::Side;
 use crate::event::{Connection, Writer};
 use crate::finding;
 
-/// A process, as far as it may be looked into. One that has ended keeps what was known of it.
+/// A process, as far as this process may inspect it. After a process has ended, its data stays
+/// known.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 pub struct Process {
-    /// Its number.
+    /// The process ID.
     pub pid: u32,
     /// The program's name.
     pub name: String,
     /// The script or class that an interpreter runs, if it is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub script: Option<String>,
-    /// The user's name, or number where it has none.
+    /// The user's name, or the user ID if it has no name.
     pub user: String,
-    /// The container or the unit, by the control group's path.
+    /// The container or the unit, from the control group's path.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub container: Option<Container>,
-    /// The control group's path; none if the process had ended.
+    /// The control group's path; `None` if the process had ended.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cgroup: Option<String>,
 }
@@ -34,7 +35,7 @@ pub struct Process {
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum Container {
-    /// Docker's, by the first twelve digits of its number.
+    /// A Docker container, by the first twelve digits of its ID.
     Docker {
         /// The number.
         id: String,
@@ -86,7 +87,7 @@ impl Container {
             });
         }
         let unit = parts.iter().rev().find(|part| part.ends_with(".service"))?;
-        // A user's manager is no answer to the question which service it is.
+        // The unit of a user's service manager does not say which service it is.
         (!unit.starts_with("user@")).then(|| Self::Unit {
             name: (*unit).to_owned(),
         })
@@ -132,15 +133,15 @@ fn pod_uid(part: &str) -> Option<String> {
 pub struct Processes {
     known: HashMap<(u32, String), Process>,
     users: HashMap<u32, String>,
-    /// Ports that somebody listens at, by network namespace.
+    /// The ports that somebody listens on, by network namespace.
     listening: HashSet<(u32, u16)>,
 }
 
 impl Processes {
     /// Returns the process of `writer`.
     pub fn of(&mut self, writer: &Writer) -> &Process {
-        // A process number that is used again comes with another name, as a rule; a program that is
-        // replaced (execve) does, too.
+        // A reused process ID usually comes with another name, and so does a program that is
+        // replaced (execve).
         let key = (writer.pid, writer.comm.clone());
         if self.known.len() >= MOST_KNOWN && !self.known.contains_key(&key) {
             self.known.clear();
@@ -156,8 +157,9 @@ impl Processes {
 }
 
 impl Processes {
-    /// Returns which side `writer`'s end of the connection is: where somebody listens there is the server; else,
-    /// as the listener may be gone or on another host, the end with the lower port is taken for it.
+    /// Returns which side `writer`'s end of the connection is. If somebody listens on its port, it
+    /// is the server. Otherwise the listener may be gone or on another host, so the end with the
+    /// lower port is taken for the server.
     pub fn side(&mut self, writer: &Writer, connection: &Connection) -> Side {
         let local = (connection.netns, connection.local.port());
         if self.listening.contains(&local) {
@@ -179,7 +181,7 @@ impl Processes {
     }
 }
 
-/// Returns the ports at which somebody listens in the network namespace of `pid`.
+/// Returns the ports on which somebody listens in the network namespace of `pid`.
 fn listening_ports(pid: u32) -> HashSet<u16> {
     let mut ports = HashSet::new();
     for file in ["tcp", "tcp6"] {
@@ -268,8 +270,8 @@ fn base(path: &str) -> String {
 
 fn user_name(uid: u32) -> String {
     let mut buffer = vec![0; 4096];
-    // SAFETY: everything is only written to, within the lengths given, and the name is copied before
-    // the buffer ends.
+    // SAFETY: the call only writes to its arguments, within the given lengths, and the name is
+    // copied before the buffer is dropped.
     unsafe {
         let mut entry: libc::passwd = std::mem::zeroed();
         let mut found = std::ptr::null_mut();

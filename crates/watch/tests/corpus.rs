@@ -1,8 +1,9 @@
-//! Diagnose's corpus, run live: what the kernel says of each pattern against the log of the
-//! applications that played it.
+//! Runs diagnose's corpus live, and compares what the kernel says about each pattern with the log
+//! of the applications that played it.
 //!
-//! `WATCH_PATTERNS=wwr-client,loss` plays these alone, with both sets of tracepoints; without it the
-//! second set plays a few. `-- --nocapture` prints a line for each.
+//! `WATCH_PATTERNS=wwr-client,loss` plays only these patterns, with both sets of tracepoints;
+//! without it the second set is tested with only a few patterns. `-- --nocapture` prints a line for
+//! each.
 
 mod common;
 #[path = "common/lateness.rs"]
@@ -33,7 +34,8 @@ fn what_the_kernel_says_is_what_the_applications_saw() {
         let names = patterns(hooks);
         let mut wrong = Vec::new();
         for name in &names {
-            // A busy machine delays players, and so the log: what is wrong is wrong each time.
+            // A busy machine delays the players and so changes the log. A real error occurs every
+            // time.
             let mut complaints = judge(name, &mut watched);
             for _ in 1..PLAYS {
                 if complaints.is_empty() {
@@ -48,7 +50,7 @@ fn what_the_kernel_says_is_what_the_applications_saw() {
     }
 }
 
-/// Plays one pattern; what is not as it should be.
+/// Plays one pattern, and returns what is not as it should be.
 fn judge(name: &str, watched: &mut Watched) -> Vec<String> {
     let lateness = Lateness::begin();
     let (output, findings) = watched.during(Command::new("python3").arg(PLAYER).arg(name));
@@ -67,7 +69,8 @@ fn judge(name: &str, watched: &mut Watched) -> Vec<String> {
         .into_iter()
         .filter(|f| f.process.pid == pid)
         .partition(|f| f.tier > Tier::Possible);
-    // A round trip is what the path takes: said, and a stall only where the log has it as one.
+    // The path takes a round trip in any case. A hold over one is reported, but it is a stall only
+    // if the log has it as one.
     let round_trips = stalls.iter().any(is_round_trip);
     let mut found: Vec<&Finding> = findings
         .iter()
@@ -98,7 +101,7 @@ fn judge(name: &str, watched: &mut Watched) -> Vec<String> {
         return wrong;
     }
     for stall in left {
-        // The receiver's end sees one late acknowledgment, and one alone accuses nobody.
+        // The receiver's end sees a single late acknowledgment, and a single one blames nobody.
         let alone = |f: &Finding| f.part == Part::AcknowledgedLate && fits(f, stall);
         if stalls.len() == 1 && possible.iter().any(alone) {
             println!("{name}: the log's only stall is found, and called possible");
@@ -118,13 +121,13 @@ fn judge(name: &str, watched: &mut Watched) -> Vec<String> {
     let mut median_ms = 0.0;
     if let Some((off_ms, logged_ms, part)) = off.get(off.len() / 2) {
         median_ms = *off_ms;
-        // The log has what the scheduler adds, so its outliers are not ours. A receiver does not know
-        // when the sender wrote: it counts from its own last read.
+        // The log includes the delays of the scheduler, so its outliers are not our errors. A
+        // receiver does not know when the sender wrote, so it counts from its own last read.
         let most_ms = match part {
             Part::Sent => (logged_ms * 0.02).max(1.0),
             Part::AcknowledgedLate => 6.0,
         };
-        // On a machine that is kept busy by others the players read and write their clocks late.
+        // On a machine that other programs keep busy, the players read and log their clocks late.
         if *off_ms > most_ms + lateness_ms {
             wrong.push(format!(
                 "{name}: the cost is off by {off_ms:.2} ms of {logged_ms:.1}"
@@ -145,24 +148,24 @@ fn judge(name: &str, watched: &mut Watched) -> Vec<String> {
     wrong
 }
 
-/// Whether the log has the stall as a hold over one round trip of the path.
+/// Returns whether the log has the stall as a hold over one round trip of the path.
 fn is_round_trip(stall: &Value) -> bool {
     stall["kind"] == "nagle-round-trip"
 }
 
-/// Whether the kernel source is known to accuse here, though nobody waited.
+/// Returns whether the kernel source is known to report a stall here although nobody waited.
 fn is_known_accusation(name: &str, finding: &Finding) -> bool {
     (name, finding.kind, finding.part)
         == (KNOWN_ACCUSATION, Kind::SmallBuffer, Part::AcknowledgedLate)
 }
 
-/// Is this the stall of the log: the connection, the sender, the kind as far as a round trip is
-/// another one, the time?
+/// Returns whether this finding is the stall in the log: the same connection, sender and time, and
+/// the same kind. Of the kind only whether it is a round trip must agree.
 fn fits(finding: &Finding, stall: &Value) -> bool {
     is_round_trip(stall) == (finding.kind == Kind::NagleRoundTrip) && is_at(finding, stall)
 }
 
-/// The same connection, sender and time?
+/// Returns whether connection, sender and time are the same.
 fn is_at(finding: &Finding, stall: &Value) -> bool {
     let connection = &finding.connection;
     let client_port = match finding.side {
@@ -202,10 +205,10 @@ fn exists(tool: &str) -> bool {
     std::env::split_paths(&path).any(|folder| folder.join(tool).exists())
 }
 
-/// What the players use.
+/// The tools that the players use.
 const TOOLS: [&str; 3] = ["python3", "ip", "ethtool"];
 const PLAYS: usize = 3;
-/// One of each sort: held by the client, by the server, by a cork, by a window, by nothing.
+/// One pattern of each sort: held by the client, by the server, by a cork, by a window, by nothing.
 const FEW: [&str; 6] = [
     "wwr-client-v6",
     "wwr-server",
@@ -215,7 +218,7 @@ const FEW: [&str; 6] = [
     "flood-nodelay",
 ];
 
-/// What the kernel source does not find, and why.
+/// The patterns that the kernel source does not find, with the reason.
 const KNOWN_MISMATCHES: [(&str, &str); 1] = [(
     "idle-restart",
     "a congestion window cut after an idle period holds full segments: no hold of a short one",

@@ -1,4 +1,5 @@
-//! The packets source: what it says of traffic is what diagnose says of a capture of the same traffic.
+//! Tests that the packets source says the same about traffic as diagnose does about a capture of
+//! the same traffic.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -36,7 +37,7 @@ fn packets_say_what_diagnose_says_of_their_capture() {
     // The first exchange of a connection is not held.
     assert!(stalls(|_| true) >= EXCHANGES as usize - 4, "{ours:#?}");
     for finding in &ours {
-        // Both ends are here: the sender's is told.
+        // Both ends are on this host, so the sender's end is reported.
         assert_eq!(finding.part, Part::Sent);
         assert_eq!(finding.process.pid, std::process::id(), "{finding:#?}");
         assert!((20_000_000..200_000_000).contains(&finding.cost.time_ns));
@@ -75,7 +76,8 @@ fn an_interface_that_is_not_there_is_named() {
     }
 }
 
-/// None, with the reason printed, where packets may not be read; in CI that is a failure.
+/// Opens the source. Prints the reason and returns `None` if packets may not be read; in CI that is
+/// a failure.
 fn open(interface: Option<&str>) -> Option<Source> {
     match Source::open(interface) {
         Ok(source) => Some(source),
@@ -87,12 +89,12 @@ fn open(interface: Option<&str>) -> Option<Source> {
     }
 }
 
-/// What is found while `work` is done, and a little longer.
+/// Returns the findings while `work` runs, and a little longer.
 fn during(source: &mut Source, work: impl FnOnce() + Send + 'static) -> Vec<Finding> {
     let (ended, end) = mpsc::channel();
     std::thread::spawn(move || {
         work();
-        // What came last must leave the kernel's block.
+        // The last packets must leave the kernel's block.
         std::thread::sleep(Duration::from_millis(300));
         ended.send(()).expect("somebody waits");
     });
@@ -105,8 +107,8 @@ fn during(source: &mut Source, work: impl FnOnce() + Send + 'static) -> Vec<Find
     findings
 }
 
-/// Asks in two writes, and answers each question of 440 octets with one; the client stays for a while, so
-/// that its process can be looked up.
+/// Sends requests in two writes each, and answers each request of 440 octets with one octet. The
+/// client stays for a while, so that its process can be looked up.
 fn converse(listener: &TcpListener) {
     let address = listener.local_addr().expect("an address");
     std::thread::scope(|scope| {
@@ -127,7 +129,7 @@ fn converse(listener: &TcpListener) {
     });
 }
 
-/// A capture beside, if tcpdump is there; it listens when this returns.
+/// Starts a capture beside it, if tcpdump is installed. It is listening when this returns.
 fn tcpdump(capture: &Path, port: u16) -> Option<Child> {
     let mut child = Command::new("tcpdump")
         .args(["-i", "lo", "-U", "-w"])

@@ -1,5 +1,5 @@
-//! Which function, and where it can be known which line, makes the write that is held: of programs in
-//! C, Rust, Go, Python and JavaScript that ask in two writes.
+//! Tests which function (and which line, if it can be known) makes the write that is held, for
+//! programs in C, Rust, Go, Python and JavaScript that send a request in two writes.
 
 mod common;
 
@@ -36,7 +36,7 @@ fn c_without_debugging_information_names_its_function() {
     assert_eq!(site.function, "ask_in_two_writes", "{site:#?}");
 }
 
-/// Where no name is left in the program, its file and the place in it stand.
+/// If the program has no names, the finding has the program's file and the place in it.
 #[test]
 fn stripped_c_names_the_program_and_the_place_in_it() {
     let Some(program) = built("stripped", "cc", &["-O2", "-s", "-o"]) else {
@@ -53,7 +53,7 @@ fn stripped_c_names_the_program_and_the_place_in_it() {
     assert!(site.stack.len() > 2, "{site:#?}");
 }
 
-/// Both are linked statically, so that the code of one stands where the other's stood.
+/// Both are linked statically, so the code of one is at the addresses where the other's was.
 #[test]
 fn a_process_that_executes_another_program_is_named_anew() {
     let renamed = "-Dask_in_two_writes=ask_once_more";
@@ -121,7 +121,7 @@ fn python_names_its_function_and_its_line() {
     }
 }
 
-/// V8 writes into its map where a function begins; not where in it the call is.
+/// V8's map says where a function begins, but not where in it the call is.
 #[test]
 fn node_names_its_function_by_the_map_of_its_code() {
     if Command::new("node").arg("--version").output().is_err() {
@@ -130,11 +130,11 @@ fn node_names_its_function_by_the_map_of_its_code() {
     }
     let script = source("asks.js");
     let mut node = Command::new("node");
-    // Sparkplug, so that there is code to be named from the first call on.
+    // With Sparkplug there is compiled code to name from the first call on.
     node.args(["--perf-basic-prof", "--sparkplug", "--always-sparkplug"])
         .args(["--no-logfile-per-isolate", "--logfile=v8.log"])
         .arg(&script)
-        // Where V8 puts its log.
+        // V8 puts its log into this folder.
         .current_dir(env!("CARGO_TARGET_TMPDIR"));
     let Some(site) = site(&mut node) else {
         return;
@@ -144,7 +144,8 @@ fn node_names_its_function_by_the_map_of_its_code() {
     assert_eq!(site.line, Some(line_here("asks.js")), "{site:#?}");
 }
 
-/// Where most of the held writes of a program were made; the port to ask is its argument.
+/// Returns the call site of most held writes of a program. The program's argument is the port to
+/// connect to.
 fn site(command: &mut Command) -> Option<CallSite> {
     let _alone = alone();
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
@@ -161,7 +162,8 @@ fn site(command: &mut Command) -> Option<CallSite> {
         .clone()
         .filter_map(|finding| finding.call.as_deref().cloned())
         .collect();
-    // The first of a connection may go unseen, and the first of a Python is not known to be one.
+    // The first hold of a connection may be missed, and at the first hold of a Python program it is
+    // not yet known that it is one.
     assert!(sites.len() >= 5, "{} of {}", sites.len(), ours.count());
     let last = sites.last().cloned();
     let same = sites.iter().filter(|site| Some(*site) == last.as_ref());
@@ -169,7 +171,7 @@ fn site(command: &mut Command) -> Option<CallSite> {
     last
 }
 
-/// Answers each request of 440 octets with one, connection by connection.
+/// Answers each request of 440 octets with one octet, connection by connection.
 fn answer(listener: &TcpListener) {
     for connection in listener.incoming() {
         let mut connection = connection.expect("a connection");
@@ -182,14 +184,16 @@ fn answer(listener: &TcpListener) {
     }
 }
 
-/// Each test has rings of its own, and the kernel's budget of stacks is one.
+/// Each test has its own rings, but all share the kernel's budget of stacks, so tests run one at a
+/// time.
 fn alone() -> MutexGuard<'static, ()> {
     static ONE: Mutex<()> = Mutex::new(());
     ONE.lock()
         .unwrap_or_else(std::sync::PoisonError::into_inner)
 }
 
-/// The program built by `compiler`; none, with the reason printed, where it is not installed.
+/// Returns the program built by `compiler`. Prints the reason and returns `None` if the compiler is
+/// not installed.
 fn built(name: &str, compiler: &str, options: &[&str]) -> Option<PathBuf> {
     let extension = match compiler {
         "go" => "go",
@@ -218,7 +222,7 @@ fn source(file: &str) -> PathBuf {
         .join(file)
 }
 
-/// The line that says `here`.
+/// Returns the number of the line that says `here`.
 fn line_here(file: &str) -> u32 {
     let text = std::fs::read_to_string(source(file)).expect("it is there");
     let at = text.lines().position(|line| line.contains("here"));

@@ -17,11 +17,11 @@ use memchr::{memchr, memchr_iter};
 pub struct Response {
     /// When the request came in, in seconds since 1970 UTC.
     pub time: i64,
-    /// What was sent.
+    /// The body that was sent.
     pub body: Body,
 }
 
-/// What was sent after the response's header.
+/// The body that was sent after the response's header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Body {
     /// This many octets; at least one. Apache's `%b` and nginx's `$body_bytes_sent` leave the

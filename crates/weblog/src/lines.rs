@@ -7,13 +7,13 @@ use memchr::{memchr, memchr_iter};
 
 /// A line, or the reason why there is none.
 pub(crate) enum Piece<'a> {
-    /// Without its line feed.
+    /// A line without its line feed.
     Line(&'a [u8]),
     /// The beginning of a line longer than [`LONGEST`]; the rest is passed over.
     TooLong(&'a [u8]),
 }
 
-/// Hands over every line of `source` in order, the last one with or without its line feed.
+/// Passes every line of `source` to `take` in order, the last one with or without its line feed.
 ///
 /// # Errors
 /// Returns the error of reading `source`; the lines before the error have been handed over.

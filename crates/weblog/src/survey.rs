@@ -1,4 +1,5 @@
-//! What a log holds: how often each size was sent, from when to when, and what could not be read.
+//! Surveys a log: how often each size was sent, when the log begins and ends, and which lines could
+//! not be read.
 
 use std::collections::HashMap;
 use std::io::{self, BufReader, Read};
@@ -8,7 +9,7 @@ use flate2::read::MultiGzDecoder;
 use crate::line::{Body, Response, Unreadable, parse};
 use crate::lines::{self, Piece};
 
-/// One log, or several taken together.
+/// The counts of one log, or of several logs together.
 #[derive(Clone, Debug, Default)]
 pub struct Survey {
     /// All lines.

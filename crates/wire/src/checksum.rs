@@ -1,13 +1,13 @@
 //! The Internet checksum (RFC 1071).
 //!
-//! Our own, and not `etherparse`'s, because it runs over every octet that the stack sends and
-//! receives: it adds 32 octets a step, which the compiler turns into vector instructions. The tests
-//! hold it against `etherparse`.
+//! We do not use `etherparse`'s, because the checksum runs over every octet that the stack sends
+//! and receives. This one adds 32 octets in a step, which the compiler turns into vector
+//! instructions. The tests compare it with `etherparse`.
 
 use crate::endpoint::Endpoint;
 
-/// A ones' complement sum under way, in the machine's own octet order: "the sum of 16-bit integers
-/// can be computed in either byte order" (RFC 1071, section 2.B).
+/// An unfinished ones' complement sum, in the machine's own octet order: "the sum of 16-bit
+/// integers can be computed in either byte order" (RFC 1071, section 2.B).
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Sum(u64);
 
@@ -16,7 +16,7 @@ impl Sum {
     #[must_use]
     #[inline]
     pub fn with(self, octets: &[u8]) -> Self {
-        // Eight sums side by side, which become two or more vector registers.
+        // Eight parallel sums, which become two or more vector registers.
         let mut lanes = [0_u64; 8];
         let (steps, rest) = octets.as_chunks::<32>();
         for step in steps {
@@ -36,15 +36,15 @@ impl Sum {
         Self(sum)
     }
 
-    /// Adds a number that stands in two octets.
+    /// Adds a 16-bit number.
     #[must_use]
     #[inline]
     pub const fn with_u16(self, number: u16) -> Self {
         Self(self.0 + number.to_be() as u64)
     }
 
-    /// Returns the 16-bit sum, not inverted: what a device that finishes the checksum wants to find in its
-    /// place. Octets are in network order.
+    /// Returns the 16-bit sum, not inverted, in network order. A device that finishes the checksum
+    /// expects this sum in the checksum field.
     #[must_use]
     #[inline]
     pub const fn folded(self) -> [u8; 2] {
@@ -63,7 +63,7 @@ impl Sum {
         [!high, !low]
     }
 
-    /// Returns whether octets that include their checksum are as they were sent.
+    /// Returns whether octets that include their checksum are unchanged.
     #[must_use]
     #[inline]
     pub const fn is_right(self) -> bool {
@@ -71,8 +71,8 @@ impl Sum {
     }
 }
 
-/// Returns the pseudo-header's sum. It is the same for IPv4 and, in its mapped form, for IPv6 but for the
-/// prefix `ffff`, which adds nothing to a ones' complement sum.
+/// Returns the pseudo-header's sum. IPv4 addresses in their IPv6-mapped form give the same sum as
+/// plain ones, because the prefix `ffff` adds nothing to a ones' complement sum.
 #[inline]
 pub(crate) fn pseudo_header(source: &Endpoint, destination: &Endpoint, tcp_len: usize) -> Sum {
     let mut octets = [0; 32];

@@ -1,7 +1,8 @@
-//! From a captured frame to the facts of one TCP segment.
+//! Decodes a captured frame into the facts of one TCP segment.
 //!
-//! Hand-written because it runs once per frame of captures of any size: no allocation, no copies,
-//! snapped frames welcome. The tests hold it against `etherparse`.
+//! The decoder is written by hand because it runs once per frame of captures of any size. It
+//! allocates and copies nothing and accepts truncated frames. The tests compare it with
+//! `etherparse`.
 
 mod tunnel;
 
@@ -11,12 +12,12 @@ use crate::capture::{Frame, LinkType};
 use crate::endpoint::Endpoint;
 use crate::options::{self, Options};
 
-/// What one TCP segment says, as far as the snapped frame shows.
+/// What one TCP segment says, as far as the captured part of the frame shows it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Segment {
-    /// Who sent it.
+    /// The sender.
     pub source: Endpoint,
-    /// To whom.
+    /// The receiver.
     pub destination: Endpoint,
     /// Sequence number of the first byte of payload (or of SYN or FIN).
     pub seq: u32,
@@ -26,13 +27,13 @@ pub struct Segment {
     pub flags: Flags,
     /// Window field, not scaled.
     pub window: u16,
-    /// Payload bytes on the wire, by the IP header; not what the snap length left of them.
+    /// Payload bytes on the wire, computed from the IP header; the captured part may be shorter.
     pub payload: u32,
-    /// Options that were captured.
+    /// The options that were captured.
     pub options: Options,
 }
 
-/// What else a frame says of a segment's way, and how its payload begins.
+/// What the IP header says about the segment, and the first bytes of the payload.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Around {
     /// IPv4's identification; 0 for IPv6.
@@ -44,7 +45,7 @@ pub struct Around {
 }
 
 impl Around {
-    /// Returns the first bytes of the payload, at most eight, as far as they were captured.
+    /// Returns the captured first bytes of the payload, at most eight.
     #[inline]
     #[must_use]
     pub fn head(&self) -> &[u8] {
@@ -52,46 +53,45 @@ impl Around {
     }
 }
 
-/// Why a frame gave no segment.
+/// The reason why a frame gave no segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, thiserror::Error)]
 pub enum Unread {
     /// A link type that is not read.
     #[error("its link type is not read")]
     LinkType,
-    /// The snap length left less than the TCP header.
+    /// The snap length cut the frame before the end of the TCP header.
     #[error("it is cut off before the end of the TCP header")]
     Cut,
-    /// An IP fragment: only the first carries the header, and what it says of the length is not true
-    /// of the segment.
+    /// An IP fragment. Only the first fragment has the header, and its length is not the segment's.
     #[error("it is a fragment")]
     Fragment,
-    /// A tunnel that is encrypted, or of a sort that is not read.
+    /// A tunnel that is encrypted, or of a kind that is not read.
     #[error("it is in a tunnel that is not read")]
     Tunnel,
-    /// QUIC, which does its own acknowledging over UDP.
+    /// QUIC, which has its own acknowledgments over UDP.
     #[error("it is QUIC")]
     Quic,
-    /// Anything else: no TCP.
+    /// Anything else that is not TCP.
     #[error("it is no TCP")]
     NoTcp,
 }
 
-/// Returns the TCP segment in a frame, or `None` if there is none or its header was snapped away.
+/// Returns the TCP segment in a frame, or `None` if there is none or its header was cut off.
 ///
-/// Tunnels are looked into (see [`look`]); of nested ones the innermost segment counts.
+/// Looks into tunnels (see [`look`]) and returns the innermost segment of nested ones.
 #[inline]
 #[must_use]
 pub fn segment(frame: &Frame<'_>) -> Option<Segment> {
     look(frame).ok().map(|(segment, _)| segment)
 }
 
-/// Returns the TCP segment in a frame with what is around it.
+/// Returns the TCP segment in a frame, with what the headers around it say.
 ///
 /// Reads through VLAN tags, MPLS, PPPoE, PPP, IP in IP, GRE (with ERSPAN and PPTP), VXLAN, GTP-U,
 /// Geneve and an authentication header.
 ///
 /// # Errors
-/// Says why there is no segment.
+/// Returns the reason why there is no segment.
 #[inline]
 pub fn look(frame: &Frame<'_>) -> Result<(Segment, Around), Unread> {
     let bytes = Bytes {
@@ -107,13 +107,14 @@ pub fn look(frame: &Frame<'_>) -> Result<(Segment, Around), Unread> {
             None => Err(Unread::Cut),
         },
         LinkType::RAW | LinkType::IPV4 | LinkType::IPV6 | LinkType(12 | 14) => ip(bytes, 0),
-        // The family's number differs between systems; the version nibble behind it does not.
+        // The number of the address family differs between systems; the version nibble after it
+        // does not.
         LinkType::NULL | LinkType::LOOP => ip(bytes.behind(4)?, 0),
         LinkType(other) => tunnel::link(bytes, other),
     }
 }
 
-/// What is left of a packet behind the headers that were read.
+/// The rest of a packet after the headers that were read.
 #[derive(Clone, Copy)]
 struct Bytes<'a> {
     data: &'a [u8],
@@ -131,10 +132,10 @@ impl<'a> Bytes<'a> {
     }
 }
 
-/// What a look gives.
+/// The result of looking into a frame.
 type Look = Result<(Segment, Around), Unread>;
 
-/// Steps over VLAN tags (802.1Q, QinQ); `depth` counts the tunnels around.
+/// Steps over VLAN tags (802.1Q, QinQ); `depth` counts the enclosing tunnels.
 #[inline]
 fn ether_type(bytes: Bytes<'_>, mut at: usize, depth: u8) -> Look {
     for _ in 0..4 {
@@ -167,7 +168,8 @@ fn ipv4(bytes: Bytes<'_>, depth: u8) -> Look {
         return Err(Unread::Fragment);
     }
     let header = usize::from(packet[0] & 0x0f) * 4;
-    // Segmentation offload hands over frames whose total length does not fit or is not filled in.
+    // Segmentation offload makes frames whose total length does not fit into the field or is not
+    // filled in.
     let total = match usize::from(be16(packet, 2).unwrap_or(0)) {
         0 => bytes.on_wire,
         total => total,
@@ -199,7 +201,7 @@ fn ipv6(bytes: Bytes<'_>, depth: u8) -> Look {
     if packet.len() < 40 {
         return Err(Unread::Cut);
     }
-    // BIG TCP: a jumbo payload is announced by zero.
+    // BIG TCP: a length of zero announces a jumbo payload.
     let payload = match usize::from(be16(packet, 4).unwrap_or(0)) {
         0 => bytes.on_wire.checked_sub(40).ok_or(Unread::NoTcp)?,
         payload => payload,
@@ -237,7 +239,8 @@ fn ipv6(bytes: Bytes<'_>, depth: u8) -> Look {
 #[inline]
 fn tcp(bytes: Bytes<'_>, mut around: Around, endpoint: impl Fn(bool, u16) -> Endpoint) -> Look {
     let header = bytes.data;
-    // Up to the window: what a 54-byte snap of Ethernet and IPv4 leaves.
+    // Needs the header up to the window field, which a snap length of 54 bytes leaves of Ethernet
+    // and IPv4.
     if header.len() < 16 {
         return Err(Unread::Cut);
     }

@@ -1,7 +1,8 @@
-//! From one of the engine's segments to the IP packet that carries it.
+//! Encodes one of the engine's segments as the IP packet that carries it.
 //!
-//! Our own, and not `etherparse`, because a stack runs it once per packet: one buffer, no
-//! allocation, the payload copied once and by the caller. The tests hold it against `etherparse`.
+//! We do not use `etherparse`, because a stack runs this once per packet. This encoder uses one
+//! buffer and does not allocate; the caller copies the payload, once. The tests compare it with
+//! `etherparse`.
 
 use std::net::SocketAddr;
 
@@ -23,7 +24,7 @@ pub struct Path {
     ttl: u8,
 }
 
-/// The Internet Protocol's.
+/// A version of the Internet Protocol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Version {
     /// RFC 791.
@@ -32,17 +33,17 @@ pub enum Version {
     V6,
 }
 
-/// Who computes the TCP checksum.
+/// The party that computes the TCP checksum.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Checksum {
-    /// We do.
+    /// This encoder computes it.
     Full,
-    /// The device does, and finds the pseudo-header's sum in its place (as `CHECKSUM_PARTIAL` of
-    /// Linux and `VIRTIO_NET_HDR_F_NEEDS_CSUM` want it).
+    /// The device computes it. The encoder writes the pseudo-header's sum into the checksum field,
+    /// as `CHECKSUM_PARTIAL` of Linux and `VIRTIO_NET_HDR_F_NEEDS_CSUM` require.
     PseudoHeader,
 }
 
-/// The addresses are of different families.
+/// The error that the addresses are of different families.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("one address is of IPv4 and the other of IPv6")]
 pub struct FamiliesDiffer;
@@ -52,7 +53,7 @@ impl Path {
     ///
     /// # Errors
     ///
-    /// If one address is of IPv4 and the other of IPv6.
+    /// Fails if one address is an IPv4 address and the other an IPv6 address.
     pub fn new(
         source: impl Into<Endpoint>,
         destination: impl Into<Endpoint>,
@@ -74,13 +75,14 @@ impl Path {
         })
     }
 
-    /// Sets the class of service: the octet of DSCP and ECN, the latter left out (IP_TOS, IPV6_TCLASS; RFC
-    /// 2474). From 0, which it begins with, to 255.
+    /// Sets the class of service, the octet that holds DSCP and ECN (IP_TOS, IPV6_TCLASS; RFC
+    /// 2474), from 0 (the initial value) to 255. The ECN bits are ignored.
     pub fn set_class(&mut self, class: u8) {
         self.class = class;
     }
 
-    /// Sets the time to live or hop limit, from 1 to 255 (IP_TTL, IPV6_UNICAST_HOPS); it begins with 64.
+    /// Sets the time to live or hop limit, from 1 to 255 (IP_TTL, IPV6_UNICAST_HOPS); the initial
+    /// value is 64.
     pub fn set_ttl(&mut self, ttl: u8) {
         self.ttl = ttl.max(1);
     }
@@ -110,8 +112,8 @@ impl Path {
         self.version.header_len() + TCP_HEADER + options::len(options)
     }
 
-    /// Writes the headers for the payload that stands behind them: `packet` begins with
-    /// [`Path::headers_len`] octets to be overwritten, and all that follows is payload.
+    /// Writes the headers in front of a payload. `packet` begins with [`Path::headers_len`] octets
+    /// that are overwritten, and all that follows is payload.
     ///
     /// # Panics
     ///
@@ -151,8 +153,8 @@ impl Path {
         match self.version {
             Version::V4 => {
                 let [high, low] = (len as u16).to_be_bytes();
-                // Version 4, five words; DF, with which the identification means nothing
-                // (RFC 6864, section 4.1).
+                // Version 4 and five words. DF is set, so the identification has no meaning (RFC
+                // 6864, section 4.1).
                 packet[..12]
                     .copy_from_slice(&[0x45, class, high, low, 0, 0, 0x40, 0, self.ttl, TCP, 0, 0]);
                 packet[12..16].copy_from_slice(&self.source.v4_octets());
@@ -198,7 +200,7 @@ impl Version {
 }
 
 impl Numbering {
-    /// Returns the header for a segment of the engine's.
+    /// Returns the header for one of the engine's segments.
     #[must_use]
     #[inline]
     pub fn header(&self, segment: &Segment) -> Header {
@@ -223,7 +225,7 @@ impl Numbering {
     #[inline]
     fn options(&self, segment: &Segment) -> Options {
         let of_the_engine = &segment.options;
-        // They say what came the other way.
+        // SACK blocks count the octets of the other direction.
         let number = |block: Span| (self.acks.number(block.start), self.acks.number(block.end));
         Options {
             mss: of_the_engine.mss,
@@ -235,12 +237,12 @@ impl Numbering {
     }
 }
 
-/// Appends the whole packet to `packet`, which is cleared before: for callers to whom the cost of
+/// Clears `packet` and writes the whole packet to it. It is for callers for which the cost of
 /// copying the payload does not matter.
 ///
 /// # Panics
 ///
-/// If the payload has not the length that the segment says.
+/// Panics if the payload's length differs from the segment's.
 pub fn encode(
     path: &Path,
     numbering: &Numbering,

@@ -3,7 +3,8 @@
 use std::fmt;
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 
-/// An address and a port. IPv4 is kept as its IPv6-mapped form, so that both compare alike.
+/// An address and a port. An IPv4 address is kept in its IPv6-mapped form, so that both versions
+/// compare in the same way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Endpoint {
     /// The address in network order, upper half.
@@ -15,7 +16,7 @@ pub struct Endpoint {
 }
 
 impl Endpoint {
-    /// Makes an endpoint of an address in its two halves.
+    /// Makes an endpoint from the two halves of an address.
     #[inline]
     pub(crate) fn of_bits(high: u64, low: u64, port: u16) -> Self {
         Self { high, low, port }
@@ -41,20 +42,20 @@ impl Endpoint {
         (self.low as u32).to_be_bytes()
     }
 
-    /// Returns the address as IPv6 writes it.
+    /// Returns the address in the form of IPv6.
     #[inline]
     pub(crate) fn v6_octets(&self) -> [u8; 16] {
         (u128::from(self.high) << 64 | u128::from(self.low)).to_be_bytes()
     }
 
-    /// Returns whether the address is one of IPv4.
+    /// Returns whether the address is an IPv4 address.
     #[must_use]
     #[inline]
     pub const fn is_ipv4(&self) -> bool {
         self.high == 0 && self.low >> 32 == V4_MAPPED >> 32
     }
 
-    /// Returns the address as IP writes it.
+    /// Returns the address in its own version of IP.
     #[must_use]
     pub fn address(&self) -> IpAddr {
         let bits = u128::from(self.high) << 64 | u128::from(self.low);
@@ -83,5 +84,6 @@ impl fmt::Display for Endpoint {
     }
 }
 
-/// How IPv6 writes an IPv4 address: `::ffff:a.b.c.d` (RFC 4291, section 2.5.5.2), lower half.
+/// The prefix in the lower half of an IPv4 address in its IPv6 form `::ffff:a.b.c.d` (RFC 4291,
+/// section 2.5.5.2).
 const V4_MAPPED: u64 = 0xffff_0000_0000;

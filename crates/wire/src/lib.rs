@@ -1,10 +1,10 @@
-//! Bytes on the wire and in capture files.
+//! Reads and writes the bytes of TCP/IP packets and of capture files.
 //!
-//! - [`encode`] writes the packet that carries one of the engine's segments, and [`packet`] reads
-//!   one that came in whole; [`options`], [`checksum`] and [`sequence`] are what both are made of.
+//! - [`encode`] writes the packet that carries one of the engine's segments, and [`packet`] reads a
+//!   packet that arrived whole; both use [`options`], [`checksum`] and [`sequence`].
 //! - [`capture`] reads and writes pcap and pcapng; [`decode`] turns a captured frame, which may be
-//!   cut short, into the facts of one TCP segment.
-//! - [`tcpdump`] prints the engine's segments as that program does.
+//!   truncated, into the facts of one TCP segment.
+//! - [`tcpdump`] prints the engine's segments as the program tcpdump does.
 
 pub mod capture;
 pub mod checksum;

@@ -3,14 +3,14 @@
 use tinygram_engine::Timestamps;
 use tinygram_engine::options::{Blocks, TcpOptions};
 
-/// SACK blocks as they stand on the wire: left edge, and right edge, which is not included.
+/// SACK blocks as on the wire: the left edge, and the right edge, which is not included.
 pub type SackBlocks = Blocks<u32>;
 
-/// The options that the engine knows, all of one segment together, as they stand on the wire. A
-/// window scale is the shift as it was sent (up to 255; more than 14 means 14).
+/// All options of one segment that the engine knows, as on the wire. A window scale is the shift as
+/// it was sent (up to 255; more than 14 means 14).
 pub type Options = TcpOptions<u32>;
 
-/// The room for options that a header has, in octets.
+/// The space for options in a header, in octets.
 pub const ROOM: usize = 40;
 
 /// One option of a segment.
@@ -22,15 +22,16 @@ pub enum TcpOption {
     WindowScale(u8),
     /// Kind 4: the sender understands SACK.
     SackPermitted,
-    /// Kind 5: what arrived out of order.
+    /// Kind 5: the octets that arrived out of order.
     Sack(SackBlocks),
     /// Kind 8.
     Timestamps(Timestamps),
-    /// Anything else, or one of the above with a length that is not its own.
+    /// Any other kind, or one of the above with a wrong length.
     Other(u8),
 }
 
-/// Returns the options in these octets, one after the other; damage ends the list.
+/// Returns the options in these octets, one after the other. The list ends at the first damaged
+/// option.
 #[inline]
 pub fn read(octets: &[u8]) -> impl Iterator<Item = TcpOption> + '_ {
     Walk(octets)
@@ -75,11 +76,11 @@ fn one(kind: u8, value: &[u8]) -> TcpOption {
     }
 }
 
-/// Reads all options; of one that comes twice the last counts.
+/// Reads all options. If an option comes twice, the last one counts.
 #[must_use]
 #[inline]
 pub fn read_all(octets: &[u8]) -> Options {
-    // Nearly every segment of a modern stack carries NOP NOP timestamps and nothing else.
+    // Nearly every segment of a modern stack has NOP, NOP, timestamps and nothing else.
     if let [NOP, NOP, TIMESTAMPS, 10, rest @ ..] = octets
         && rest.len() == 8
     {
@@ -122,12 +123,12 @@ pub fn len(options: &Options) -> usize {
 fn fixed_len(options: &Options) -> usize {
     4 * usize::from(options.mss.is_some())
         + 4 * usize::from(options.window_scale.is_some())
-        // Before timestamps it takes the place of their two NOPs.
+        // With timestamps, SACK-permitted takes the place of their two NOPs.
         + 4 * usize::from(options.sack_permitted && options.timestamps.is_none())
         + 12 * usize::from(options.timestamps.is_some())
 }
 
-/// Beside timestamps three blocks fit (RFC 2018, section 3).
+/// With timestamps, three blocks fit (RFC 2018, section 3).
 #[inline]
 fn sack_that_fit(options: &Options, fixed: usize) -> usize {
     options.sack.len().min((ROOM - fixed - 4) / 8)
@@ -137,7 +138,7 @@ fn sack_that_fit(options: &Options, fixed: usize) -> usize {
 ///
 /// # Panics
 ///
-/// If `octets` is shorter than [`len`] says.
+/// Panics if `octets` is shorter than [`len`] says.
 #[inline]
 pub fn write(options: &Options, octets: &mut [u8]) {
     let mut to = Writer { octets, at: 0 };
@@ -182,7 +183,7 @@ impl Writer<'_> {
     }
 }
 
-/// Returns the caller has checked that the octets are there.
+/// Reads a number. The caller has checked that the octets are there.
 #[inline]
 fn be32(octets: &[u8], at: usize) -> u32 {
     u32::from_be_bytes([octets[at], octets[at + 1], octets[at + 2], octets[at + 3]])

@@ -1,7 +1,7 @@
-//! From an IP packet that came in whole to the TCP segment in it.
+//! Reads the TCP segment in an IP packet that arrived whole.
 //!
-//! Stricter than [`crate::decode`], which reads what captures left: lengths must agree and the
-//! checksums be right, and nothing of a packet that fails is believed.
+//! This is stricter than [`crate::decode`], which reads truncated frames: lengths must agree, the
+//! checksums must be right, and a packet that fails a check is refused as a whole.
 
 use tinygram_engine::{Flags, Offset, Segment, Span};
 
@@ -10,14 +10,15 @@ use crate::endpoint::Endpoint;
 use crate::options::{self, Options};
 use crate::sequence::Numbering;
 
-/// A TCP header's fields as they stand on the wire, but for the ports and what is computed.
+/// A TCP header's fields as on the wire, without the ports and without computed fields.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Header {
     /// Sequence number.
     pub seq: u32,
-    /// Acknowledgment number; 0 where [`Flags::ACK`] is not set.
+    /// Acknowledgment number; 0 if [`Flags::ACK`] is not set.
     pub ack: u32,
-    /// The control bits that a connection heeds, and whether the packet was marked; URG is not kept.
+    /// The control bits that matter for a connection, and whether the packet had a congestion mark;
+    /// URG is not kept.
     pub flags: Flags,
     /// The window field, not scaled.
     pub window: u16,
@@ -25,16 +26,16 @@ pub struct Header {
     pub options: Options,
 }
 
-/// A TCP segment that came in whole.
+/// A TCP segment that arrived whole.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Packet<'a> {
-    /// Who sent it.
+    /// The sender.
     pub source: Endpoint,
-    /// To whom.
+    /// The receiver.
     pub destination: Endpoint,
-    /// What it says.
+    /// The segment's header.
     pub header: Header,
-    /// What it carries.
+    /// The segment's payload.
     pub payload: &'a [u8],
 }
 
@@ -47,22 +48,22 @@ pub enum Verify {
     Nothing,
 }
 
-/// Why a packet is not a TCP segment to be believed.
+/// The reason why a packet is not accepted as a TCP segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Refused {
-    /// Lengths that contradict each other, or an IP version that is none.
+    /// Lengths that contradict each other, or an unknown IP version.
     #[error("its lengths contradict each other, or its IP version is none")]
     Malformed,
     /// A checksum is wrong.
     #[error("a checksum is wrong")]
     Checksum,
-    /// A fragment; they are not put together (our path sends and announces none).
+    /// A fragment. Fragments are not reassembled (our path sends and announces none).
     #[error("it is a fragment")]
     Fragment,
     /// An address that must not be on the wire: multicast, broadcast, or IPv4 in IPv6's form.
     #[error("an address of it must not be on the wire")]
     Address,
-    /// Another protocol than TCP; its number.
+    /// The number of a protocol other than TCP.
     #[error("it is of protocol {0}, not of TCP")]
     Protocol(u8),
 }
@@ -81,8 +82,8 @@ pub fn read(packet: &[u8], verify: Verify) -> Result<Packet<'_>, Refused> {
     }
 }
 
-/// Returns whether the packet looks as if it were a TCP segment with PSH, whose sender has no more to send.
-/// Nothing is verified, and behind IPv6's extension headers it does not look.
+/// Returns whether the packet looks like a TCP segment with PSH, whose sender has no more to send.
+/// It verifies nothing and does not look behind IPv6's extension headers.
 #[must_use]
 #[inline]
 pub fn is_pushed(packet: &[u8]) -> bool {
@@ -200,7 +201,7 @@ fn tcp(
     })
 }
 
-/// Near which offsets a header's numbers are to be found.
+/// The offsets near which a header's numbers are expected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Near {
     /// RCV.NXT.
@@ -210,8 +211,8 @@ pub struct Near {
 }
 
 impl Numbering {
-    /// Returns the engine's segment for a header with `len` octets of payload that came in; the numbering
-    /// is its sender's.
+    /// Returns the engine's segment for a received header with `len` octets of payload. The
+    /// numbering is the sender's.
     #[must_use]
     #[inline]
     pub fn segment(&self, header: &Header, len: usize, near: Near) -> Segment {
@@ -236,7 +237,8 @@ impl Numbering {
 
     #[inline]
     fn engine_options(&self, options: &Options, near: Near) -> tinygram_engine::Options {
-        // A block before the connection's first octet, or that ends before it begins, says nothing.
+        // A block that is before the connection's first octet, or that ends before it begins, is
+        // ignored.
         let block = |(left, right): (u32, u32)| {
             let start = self.acks.offset(left, near.ack);
             let end = self.acks.offset(right, near.ack);
@@ -252,8 +254,8 @@ impl Numbering {
     }
 }
 
-/// The ECN field in the octet that it shares with the class of service; both bits: marked (RFC 3168,
-/// section 5).
+/// The ECN field in the octet that it shares with the class of service. If both bits are set, the
+/// packet is marked (RFC 3168, section 5).
 const ECN: u8 = 0b11;
 const TCP: u8 = 6;
 const HOP_BY_HOP: u8 = 0;

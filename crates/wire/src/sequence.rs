@@ -1,4 +1,4 @@
-//! 32-bit sequence numbers and the engine's 64-bit offsets.
+//! Translates between 32-bit sequence numbers and the engine's 64-bit offsets.
 
 use tinygram_engine::Offset;
 
@@ -21,15 +21,16 @@ impl Sequence {
         self.initial
     }
 
-    /// Returns the number that stands on the wire for `offset`.
+    /// Returns the number on the wire for `offset`.
     #[must_use]
     #[inline]
     pub const fn number(self, offset: Offset) -> u32 {
         self.initial.wrapping_add(offset.low_bits())
     }
 
-    /// Returns the offset nearest to `near` that has this number: within 2^31 either way, as sequence
-    /// numbers are compared (RFC 9293, section 3.4). It may lie before the SYN.
+    /// Returns the offset nearest to `near` that has this number. It is at most 2^31 away in either
+    /// direction, as sequence numbers are compared (RFC 9293, section 3.4), and may be before the
+    /// SYN.
     #[must_use]
     #[inline]
     pub const fn offset(self, number: u32, near: Offset) -> Offset {
@@ -38,15 +39,15 @@ impl Sequence {
     }
 }
 
-/// How one end's engine and the wire translate into each other.
+/// The translation between one end's engine and the wire.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Numbering {
     /// The direction in which the segment travels.
     pub data: Sequence,
-    /// The other one, which its acknowledgment counts.
+    /// The other direction, which the segment's acknowledgment counts.
     pub acks: Sequence,
-    /// The window scale that the segment's sender announced and both sides agreed upon; 0 where
-    /// they did not.
+    /// The window scale that the segment's sender announced and both sides agreed on; 0 if they did
+    /// not agree.
     pub window_shift: u8,
 }
 

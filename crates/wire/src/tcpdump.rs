@@ -1,4 +1,4 @@
-//! Segments as tcpdump prints them.
+//! Prints segments as tcpdump does.
 
 use std::fmt;
 
@@ -9,16 +9,16 @@ use crate::endpoint::Endpoint;
 /// One line of `tcpdump -n`: time of day, addresses, and the segment with relative numbers.
 ///
 /// `20:55:36.000310 IP 192.0.2.1.49152 > 192.0.2.2.80: Flags [P.], seq 1:101, ack 1, win 65535, length
-/// 100`. The engine's offsets are what tcpdump counts from the SYN on.
+/// 100`. The engine's offsets are the relative numbers that tcpdump counts from the SYN on.
 #[derive(Clone, Copy, Debug)]
 pub struct Line<'a> {
     /// Nanoseconds since 1970 UTC; days are not shown.
     pub time_ns: i64,
-    /// Who sent it.
+    /// The sender.
     pub source: Endpoint,
-    /// To whom.
+    /// The receiver.
     pub destination: Endpoint,
-    /// What it says.
+    /// The segment to print.
     pub segment: &'a Segment,
 }
 

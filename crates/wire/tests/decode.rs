@@ -1,4 +1,5 @@
-//! Our header parse against `etherparse`, on frames that it builds and on damaged ones.
+//! Compares our header parser with `etherparse`, on frames that `etherparse` builds and on damaged
+//! ones.
 
 use etherparse::{PacketBuilder, SlicedPacket, TcpOptionElement, TransportSlice};
 use proptest::prelude::*;
@@ -204,12 +205,12 @@ fn cooked_loopback_and_offload_frames_are_read() {
         let segment = decoded(link, &bytes, bytes.len()).unwrap_or_else(|| panic!("{link:?}"));
         assert_eq!((segment.seq, segment.payload), (3, 10), "{link:?}");
     }
-    // Offload hands over frames whose total length is not filled in.
+    // Segmentation offload makes frames whose total length is not filled in.
     let mut offloaded = ip.clone();
     offloaded[2..4].fill(0);
     let segment = decoded(LinkType::RAW, &offloaded, 20 + 20 + 64_000).unwrap();
     assert_eq!(segment.payload, 64_000);
-    // A fragment's header does not tell of the segment.
+    // A fragment's header does not describe the segment.
     let mut fragment = ip;
     fragment[6] = 0x20;
     assert_eq!(decoded(LinkType::RAW, &fragment, fragment.len()), None);

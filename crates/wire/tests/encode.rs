@@ -1,4 +1,4 @@
-//! Our packets against `etherparse`: what we write it reads, what it writes we read, and both
+//! Compares our packets with `etherparse`: it reads what we write, we read what it writes, and both
 //! compute the same checksums.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -26,7 +26,8 @@ prop_compose! {
     }
 }
 
-/// Options that fit, as a segment of ours would carry them: SACK blocks only as many as fit.
+/// Returns options that fit into a header, as one of our segments would have them: only as many
+/// SACK blocks as fit.
 fn options() -> impl Strategy<Value = Options> {
     let stamps = proptest::option::of(any::<(u32, u32)>());
     let sack = proptest::collection::vec(any::<(u32, u32)>(), 0..=4);
@@ -154,7 +155,7 @@ proptest! {
         prop_assert_eq!(back.payload, &payload);
     }
 
-    /// What is left to the device comes to the same checksum.
+    /// A checksum that is left to the device comes out the same.
     #[test]
     fn a_device_can_finish_the_checksum(
         (source, destination) in addresses(),
@@ -165,7 +166,8 @@ proptest! {
         let whole = packet(&path, &header, &payload, Checksum::Full);
         let mut left = packet(&path, &header, &payload, Checksum::PseudoHeader);
         let tcp = path.headers_len(&Options::default()) - 20;
-        // As `skb_checksum_help`: over all behind the start, into its place.
+        // As in `skb_checksum_help`: sums everything from the start on and stores the result in the
+        // checksum field.
         let sum = Sum::default().with(&left[tcp..]).checksum();
         left[tcp + 16..tcp + 18].copy_from_slice(&sum);
         prop_assert_eq!(left, whole);
@@ -183,8 +185,8 @@ proptest! {
         let mut packet = packet(&path, &header, &payload, Checksum::Full);
         let at = at.index(packet.len());
         packet[at] ^= 1 << bit;
-        // IPv6 has no checksum of its own: class, flow label and hop limit may change, as they do
-        // on the way.
+        // IPv6 has no header checksum, so class, flow label and hop limit may change, as they do on
+        // the path.
         let unprotected = source.is_ipv6() && (at < 4 || at == 7);
         prop_assert!(unprotected || read(&packet, Verify::Checksum).is_err());
     }
@@ -206,7 +208,7 @@ proptest! {
             .psh()
             .write(&mut packet, &payload)
             .unwrap();
-        // An Ethernet trailer is no payload.
+        // An Ethernet trailer is not payload.
         packet.extend_from_slice(&[0; 7]);
         let back = read(&packet, Verify::Checksum).expect("what etherparse wrote");
         prop_assert_eq!((back.header.seq, back.header.ack, back.header.window), (seq, ack, window));
@@ -286,7 +288,7 @@ fn a_window_that_does_not_fit_says_the_most_that_does() {
         },
     };
     assert_eq!(numbering.header(&segment(Flags::ACK)).window, u16::MAX);
-    // The SYN's is not scaled.
+    // The window of a SYN is not scaled.
     let syn = numbering.header(&Segment {
         window: 1000,
         ..segment(Flags::SYN)
@@ -328,7 +330,7 @@ fn packets_that_are_not_to_be_believed() {
     assert_eq!(refused(&with(16, 224)), Refused::Address);
     let v6 = |from, to| packet(&path(from, to), &header, b"", Checksum::Full);
     assert_eq!(refused(&v6("[fd00::1]:1", "[ff02::1]:2")), Refused::Address);
-    // IPv4's form in IPv6's header would be taken for another connection's packet.
+    // An IPv4-mapped address in an IPv6 header would be taken for a packet of another connection.
     let mut mapped = v6("[fd00::1]:1", "[fd00::2]:2");
     mapped[8..24].copy_from_slice(&Ipv4Addr::new(10, 0, 0, 1).to_ipv6_mapped().octets());
     assert_eq!(refused(&mapped), Refused::Address);

@@ -1,4 +1,5 @@
-//! Every tunnel that is read, around the same segment; and what is cut, nested or damaged.
+//! Tests every tunnel that is read, around the same segment, and tunnels that are cut, nested or
+//! damaged.
 
 use etherparse::PacketBuilder;
 use proptest::prelude::*;
@@ -50,7 +51,7 @@ fn behind(header: &[u8], payload: &[u8]) -> Vec<u8> {
     [header, payload].concat()
 }
 
-/// Each by its name, with the bytes that its standard puts around the inner packet.
+/// Returns each tunnel's name and the bytes that its standard puts around the inner packet.
 fn tunnels() -> Vec<(&'static str, Vec<u8>)> {
     let frame = inner();
     let ip = &frame[14..];
@@ -189,7 +190,7 @@ fn what_cannot_be_read_says_so() {
 fn a_cut_frame_is_cut_and_nothing_else() {
     let plain = look(&inner()).expect("a plain frame is read");
     for (name, bytes) in tunnels() {
-        // Nobody needs what follows the window: checksum and urgent pointer.
+        // The fields after the window (checksum and urgent pointer) are not needed.
         let headers = bytes.len() - PAYLOAD.len() - 4;
         for cut in 0..bytes.len() {
             let frame = Frame {

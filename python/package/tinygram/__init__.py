@@ -1,16 +1,17 @@
 """Finds, explains and removes the stalls and floods of small TCP segments.
 
-Functions give a `Table`, or several: Arrow data that pyarrow (`pyarrow.table(t)`), Polars
-(`polars.DataFrame(t)`), pandas (`pandas.DataFrame.from_arrow(t)`) and DuckDB (`duckdb.sql("from t")`) take without
+Each function returns one `Table` or several: Arrow data that pyarrow (`pyarrow.table(t)`), Polars
+(`polars.DataFrame(t)`), pandas (`pandas.DataFrame.from_arrow(t)`) and DuckDB (`duckdb.sql("from t")`) read without
 a copy. docs/tables.md names every column with its unit.
 
-Options are the command line's, and so are their checks: what is wrong with one is said in its words, as a
-`ValueError`; a file that is not there is a `FileNotFoundError`, one that may not be read a `PermissionError`, what
-cannot be read otherwise an `OSError`. What the command line says beside its results is a `TinygramWarning`.
+Options and their checks are the command line's. A wrong option raises a `ValueError` with the command line's
+message. A file that does not exist raises a `FileNotFoundError`, a file that may not be read a `PermissionError`,
+and any other error of reading an `OSError`. A remark that the command line would print beside its results is a
+`TinygramWarning`.
 
-Work runs without the interpreter's lock. Ctrl-C ends it. A `progress` is called up to twenty times a
-second, by the thread that waits, with what is being done, how much of it is done, and of how much (`None`
-where that is not known: a capture's bytes).
+Work runs without the interpreter's lock. Ctrl-C ends it. The waiting thread calls `progress` up to twenty times a
+second, with the name of the work, how much of it is done, and how much there is in all (`None` if that is not
+known, as for the bytes of a capture).
 """
 
 from __future__ import annotations
@@ -41,12 +42,12 @@ __all__ = [
     "reproduce",
 ]
 
-#: What is being done, how much of it is done, and of how much, if that is known.
+#: Takes the name of the work, how much of it is done, and how much there is in all, if that is known.
 Progress = Callable[[str, int, Optional[int]], object]
 
 
 class TinygramWarning(UserWarning):
-    """What the command line would say on standard error beside its results."""
+    """A remark that the command line would print on standard error beside its results."""
 
 
 @dataclass(frozen=True)
@@ -57,10 +58,10 @@ class Diagnosis:
     findings: Table
     #: A row for each TCP connection: schema tinygram.connections/1, 34 columns.
     connections: Table
-    #: A row for each connection and reason for which something that looked like a stall is none: schema
+    #: A row for each connection and each reason why something that looked like a stall is not one: schema
     #: tinygram.ruled_out/1, 12 columns.
     ruled_out: Table
-    #: A row for each capture and what is to be said of it: schema tinygram.verdict/1, 22 columns.
+    #: A row for each capture, with what was read and what could not be decided: schema tinygram.verdict/1, 22 columns.
     verdict: Table
 
 
@@ -73,7 +74,7 @@ class Prevalence:
     #: A row for each MSS and copying unit: Mogul & Minshall's Table 1 for the logs. Schema
     #: tinygram.prevalence_shares/1, 5 columns.
     shares: Table
-    #: A row for each send policy, MSS and copying unit, simulated; none with `cost=False`. Schema
+    #: A row for each send policy, MSS and copying unit, simulated; no rows with `cost=False`. Schema
     #: tinygram.prevalence_costs/1, 9 columns.
     costs: Table
 
@@ -94,16 +95,16 @@ def diagnose(
     """Names each stall in captures, the side to blame, what it cost, and the fix.
 
     source: a path, an address (`s3://...`, through fsspec), bytes, an open binary file, or a list of them; pcap and
-        pcapng, plain or in gzip or zstd. It is streamed, and read once. The files of a ring buffer
-        (`dump_00001.pcap`, `dump_00002.pcap`) that follow each other in a list are one capture.
-    name: what rows and errors call it [default: the path, or the file's own name].
-    host: IP addresses; connections of these only.
-    port: ports; connections with these at either end only.
-    from_s, to_s: seconds after the capture's first frame; what comes between these only.
-    kind: kinds of findings, such as `write-write-read`; these only.
-    connection_limit: most connections kept in memory at once, about 0.9 kB each [default: 131072].
-    finding_limit: most findings kept with their details, about 4 kB each as a table [default: 100000].
-    progress: is told the bytes that were read.
+        pcapng, plain or in gzip or zstd. The input is streamed and read once. Files of a ring
+        buffer (`dump_00001.pcap`, `dump_00002.pcap`) that follow each other in a list are one capture.
+    name: the capture's name in rows and errors [default: the path, or the file's own name].
+    host: IP addresses; only connections of these are analyzed.
+    port: ports; only connections with one of these at either end are analyzed.
+    from_s, to_s: seconds after the capture's first frame; only frames between these are analyzed.
+    kind: kinds of findings, such as `write-write-read`; only these are reported.
+    connection_limit: how many connections are kept in memory at once, about 0.9 kB each [default: 131072].
+    finding_limit: how many findings are kept with their details, about 4 kB each as a table [default: 100000].
+    progress: is called with the number of bytes read.
     """
     options = {
         "host": host,
@@ -133,21 +134,21 @@ def prevalence(
     threads: int | None = None,
     progress: Progress | None = None,
 ) -> Prevalence:
-    """Tells how many of a web server's responses Nagle would stall, and what that costs.
+    """Computes how many of a web server's responses Nagle's algorithm would stall, and what that costs.
 
     log: a path, an address, bytes, an open binary file, or a list of them: access logs in the Common or Combined
-        Log Format, plain or in gzip. Several are taken together.
-    name: what errors call it.
+        Log Format, plain or in gzip. Several logs are counted together.
+    name: the log's name in errors.
     mss: maximum segment sizes, in bytes [default: 1460, 4312].
     mclbytes: sizes of the kernel's copying unit, in bytes or such as `4K`; `none` ignores it.
     header_bytes: bytes of response header to add to each body [default: 0].
     profile: the stack that is simulated at both ends [default: linux_6].
     policy: the server's send policies; see `policies` [default: the stack's own, nagle, minshall, dldet, off].
-    rate: of the link, in bits per second, or such as `100M` [default: 100M].
+    rate: the link's rate in bits per second, or such as `100M` [default: 100M].
     rtt: round-trip time added to the link, such as `20ms` [default: 0ms].
-    cost: simulate what the responses cost.
-    threads: to simulate on; the result does not depend on it [default: all cores].
-    progress: is told the bytes that were read, then the simulated responses.
+    cost: whether to simulate what the responses cost.
+    threads: how many threads to simulate on; the result does not depend on it [default: all cores].
+    progress: is called with the number of bytes read, then with the number of simulated responses.
     """
     options = {
         "mss": mss,
@@ -199,27 +200,27 @@ def naglemark(
     threads: int | None = None,
     progress: Progress | None = None,
 ) -> Table:
-    """Measures which small-segment policy stalls, on which lengths, how often, at what price.
+    """Measures which small-segment policy stalls, on which lengths, how often, and at what price.
 
-    Gives a row for each policy, medium, pair of buffers and trial type: schema tinygram.naglemark/1, 18 columns.
-    Without arguments: the cells of Mogul & Minshall's Tables 4 and 5, simulated. The same seed gives the same
-    scores, here and on the command line.
+    Returns a row for each policy, medium, pair of buffers and trial type: schema tinygram.naglemark/1, 18 columns.
+    Without arguments it simulates the cells of Mogul & Minshall's Tables 4 and 5. The same seed gives the same
+    scores here and on the command line.
 
-    policy: in the paper's spelling or the project's; `all` for every one [default: the paper's eleven].
+    policy: names in the paper's spelling or the project's; `all` for every policy [default: the paper's eleven].
     app_buffer, socket_buffer: sizes in bytes, or such as `4K` [default: 4K, 32K, 128K; 16K, 64K, 128K].
-    receive_buffer: in bytes [default: the model's].
+    receive_buffer: size in bytes [default: the model's].
     trial: `s`, `S`, `r`, `R` [default: all that the lengths allow].
     lengths: such as `100..100000/100`, `5000`, `random:1..100000`.
-    transfers: per trial. requests_per_connection: in the trial types `S` and `R`. length_choice: `per-request` or
-        `per-connection`.
-    medium: `ethernet`, `fddi`, `point-to-point` and others. rate: of the last, bits per second. delay, rtt: such
-        as `20ms`. mss: in bytes. loss, reorder, duplicate: shares of segments, such as `1%`.
-    hosts, profile, backend, naglim, ack_policy, ack_timer, server, infer, copy_rule, mclbytes, model: as
-        `tinygram naglemark --help` has them.
-    multiplier: 2, 3 or 4: a transfer is delayed if it takes more than so many times the estimate.
-    repetitions: of each trial [default: 10]. seed: where the random numbers begin [default: 1].
-    threads: to compute on; the result does not depend on it [default: all cores].
-    progress: is told the transfers.
+    transfers: how many in each trial. requests_per_connection: how many in the trial types `S` and `R`.
+        length_choice: `per-request` or `per-connection`.
+    medium: `ethernet`, `fddi`, `point-to-point` and others. rate: of `point-to-point`, in bits per second. delay,
+        rtt: such as `20ms`. mss: in bytes. loss, reorder, duplicate: shares of segments, such as `1%`.
+    hosts, profile, backend, naglim, ack_policy, ack_timer, server, infer, copy_rule, mclbytes, model: as described
+        by `tinygram naglemark --help`.
+    multiplier: 2, 3 or 4: a transfer is delayed if it takes more than this many times the estimate.
+    repetitions: how often each trial runs [default: 10]. seed: of the random numbers [default: 1].
+    threads: how many threads to compute on; the result does not depend on it [default: all cores].
+    progress: is called with the number of transfers.
     """
     options = {
         "policy": policy,
@@ -266,14 +267,14 @@ def reproduce(
     threads: int | None = None,
     progress: Progress | None = None,
 ) -> Table:
-    """Reproduces the five papers: every published value beside ours.
+    """Reproduces the five papers: returns every published value beside ours.
 
-    Gives a row for each value: schema tinygram.reproduce/1, 16 columns.
+    Returns a row for each value: schema tinygram.reproduce/1, 16 columns.
 
     experiment: ids, or the beginning of several, such as `mogul-table-5` or `moldeklev` [default: all].
-    repetitions: of what the paper repeated ten times [default: 10]. seed: where the random numbers begin.
-    threads: to compute on; the result does not depend on it [default: all cores].
-    progress: is told the experiments that are done.
+    repetitions: of trials that the paper repeated ten times [default: 10]. seed: of the random numbers.
+    threads: how many threads to compute on; the result does not depend on it [default: all cores].
+    progress: is called with the number of finished experiments.
     """
     options = {
         "repetitions": repetitions,
@@ -296,15 +297,15 @@ def deadlock(
     seed: int | None = None,
     progress: Progress | None = None,
 ) -> Table:
-    """Tells whether a pair of socket buffers deadlocks a bulk transfer, how, and what helps.
+    """Computes whether a pair of socket buffers deadlocks a bulk transfer, how, and what helps.
 
-    Gives a row for the buffers, then one for each cure: schema tinygram.deadlock/1, 14 columns.
+    Returns a row for the buffers, then one for each cure: schema tinygram.deadlock/1, 14 columns.
 
-    send_buffer, receive_buffer: in bytes, or such as `16K`. mss: maximum segment size, in bytes.
+    send_buffer, receive_buffer: sizes in bytes, or such as `16K`. mss: maximum segment size, in bytes.
     write: bytes of each write [default: 8K]. profile: the stack at both ends [default: sunos_4_1].
     policy, ack_policy: see `policies` [default: the profile's].
-    runs: of each simulation [default: 5]. seed: where the random numbers begin [default: 1].
-    progress: is told the cures that were tried.
+    runs: of each simulation [default: 5]. seed: of the random numbers [default: 1].
+    progress: is called with the number of cures that were tried.
     """
     options = {
         "send_buffer": send_buffer,
@@ -321,7 +322,7 @@ def deadlock(
 
 
 def policies() -> Table:
-    """Lists the send and ACK policies that options take: schema tinygram.policies/1, 6 columns."""
+    """Lists the send and ACK policies that options accept: schema tinygram.policies/1, 6 columns."""
     return ask(["policies"], [], None)["policies"]
 
 

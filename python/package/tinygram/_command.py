@@ -7,7 +7,7 @@ from tinygram import _native
 
 
 def main() -> None:
-    # Python only notes a Ctrl-C, and would look at the note when the program is over.
+    # Python only notes a Ctrl-C and would act on it when the program is over.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     sys.exit(_native.main(["tinygram", *sys.argv[1:]]))
 

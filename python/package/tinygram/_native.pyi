@@ -1,4 +1,4 @@
-"""What is compiled. Use the functions of `tinygram` instead."""
+"""The compiled part of the package. Use the functions of `tinygram` instead."""
 
 from collections.abc import Callable, Sequence
 from typing import Any, final
@@ -17,13 +17,13 @@ __all__ = [
 __version__: str
 
 _Progress = Callable[[str, int, int | None], object]
-#: Bytes, a local path, or what opens something with `read`.
+#: Bytes, a local path, or a function that opens something with `read`.
 _Source = bytes | str | Callable[[], Any]
 _Answer = tuple[list[tuple[str, "Table"]], list[str]]
 
 @final
 class Table:
-    """Rows with a schema, for whatever reads Arrow."""
+    """Rows with a schema, for every library that reads Arrow."""
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
     def __arrow_c_schema__(self) -> object: ...
@@ -33,7 +33,7 @@ class Table:
         """Name and version of the schema, such as `tinygram.findings/1`."""
     @property
     def about(self) -> str:
-        """What a row is."""
+        """What a row stands for."""
     @property
     def column_names(self) -> list[str]:
         """The columns, in order."""

@@ -1,4 +1,4 @@
-"""What may be read: paths, addresses, bytes, open files, and lists of them."""
+"""The sources that can be read: paths, addresses, bytes, open files, and lists of them."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, BinaryIO, Union, cast
 
-#: One thing to read. An address is a path with a scheme, such as `s3://bucket/key`.
+#: One source. An address is a path with a scheme, such as `s3://bucket/key`.
 Source = Union[str, "os.PathLike[str]", bytes, bytearray, memoryview, BinaryIO]
 
-#: A name, with bytes, a local path, or what opens something to read.
+#: A name, with bytes, a local path, or a function that opens something to read.
 Named = tuple[str, Union[bytes, str, Callable[[], Any]]]
 
 
 def given(source: Source | Sequence[Source], name: str | None) -> list[Named]:
-    """Each source with a name, to be opened when its turn comes."""
+    """Returns each source with a name. A source is opened when its turn comes."""
     several = isinstance(source, Iterable) and not is_one(source)
     sources = cast("list[Source]", list(cast("Iterable[Source]", source)) if several else [source])
     if not sources:
@@ -53,7 +53,7 @@ def named(source: Source, name: str | None) -> Named:
 
 
 def to_read(path: str) -> str | Callable[[], Any]:
-    """A local path is opened where it is read."""
+    """Returns a local path as it is, because the reader opens it; for an address, returns a function that opens it."""
     return (lambda: opened(path)) if is_remote(path) else path
 
 
@@ -78,14 +78,14 @@ def check(path: str) -> None:
 
 
 def opened(path: str) -> Any:
-    """Opens a path for streaming: nothing is copied to the disk, and little of it is in memory."""
+    """Opens a path for streaming: copies nothing to the disk, and keeps little of it in memory."""
     if not is_remote(path):
         return open(path, "rb", buffering=0)
     return fsspec_of(path).open(path, "rb", cache_type="readahead", block_size=BLOCK_BYTES)
 
 
 def fsspec_of(path: str) -> Any:
-    """The file system of an address."""
+    """Returns the file system of an address."""
     try:
         import fsspec
     except ImportError:
@@ -101,7 +101,7 @@ def fsspec_of(path: str) -> Any:
 
 @contextmanager
 def reading(path: str) -> Iterator[None]:
-    """What a file system says is wrong, in one line that names the path; each has exceptions of its own."""
+    """Turns any exception of a file system into one line that names the path; each has its own exceptions."""
     try:
         yield
     except ValueError:
@@ -118,7 +118,7 @@ def joined(value: Iterable[Any]) -> str:
 
 
 class Kept:
-    """Somebody's open file, which is read and not closed."""
+    """The caller's open file, which is read but not closed."""
 
     def __init__(self, file: Any) -> None:
         self.file = file
@@ -130,5 +130,5 @@ class Kept:
         pass
 
 
-#: Asked for at a time over a network.
+#: How many bytes are requested at a time over a network.
 BLOCK_BYTES = 4 << 20

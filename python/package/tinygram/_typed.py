@@ -1,4 +1,4 @@
-"""Options as they are typed on the command line, which checks them."""
+"""Converts options to words of the command line, which checks them."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from typing import Union
 #: An option that takes one value or several.
 Several = Union[str, int, float, Iterable[Union[str, int, float]], None]
 
-#: The command line takes one value of these at a time; of all others a list with commas.
+#: Options that the command line takes once for each value; all others take a list with commas.
 REPEATED = ("host", "port", "kind")
 
 
 def typed(verb: str, options: Mapping[str, object]) -> list[str]:
-    """A verb with its options; those that are `None` are left out."""
+    """Returns a verb with its options, without those that are `None`."""
     return [verb, *(word for name, value in options.items() for word in words(name, value))]
 
 
 def words(name: str, value: object) -> list[str]:
-    """One option."""
+    """Returns the words of one option."""
     flag = "--" + name.removesuffix("_s").replace("_", "-")
     if isinstance(value, bool):
         return [flag] if value else []

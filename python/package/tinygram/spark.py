@@ -4,16 +4,16 @@
     tinygram.spark.register(spark)
     spark.read.format("tinygram").option("table", "findings").load("captures/*.pcap*")
 
-Tables and their columns are those of docs/tables.md:
+The tables and their columns are described in docs/tables.md:
 
-| table | one task | options |
+| table | one task reads | options |
 |---|---|---|
 | findings, connections, ruled_out, verdict, errors | a capture, or the files of one ring buffer | host, port, kind, from_s, to_s, connection_limit, finding_limit |
 | responses | a range of a log | range_bytes |
-| naglemark | a medium, a pair of buffers, and a policy that is named | those of `tinygram.naglemark` |
+| naglemark | one medium with one pair of buffers, for each policy that is named | those of `tinygram.naglemark` |
 
-Options of several values are separated by commas. Paths are local or of any file system that fsspec knows, and
-are streamed. A capture that cannot be read is a row of `errors`, and never fails a job.
+Commas separate several values of an option. Paths are local, or on any file system that fsspec knows; files
+are streamed. A capture that cannot be read becomes a row of `errors` and never fails a job.
 """
 
 from __future__ import annotations
@@ -88,27 +88,27 @@ _OF_NAGLEMARK = (
     "repetitions",
     "seed",
 )
-#: Arguments of `tinygram.prevalence` that have no meaning where executors read the logs.
+#: Arguments of `tinygram.prevalence` that have no meaning if executors read the logs.
 _NOT_OF_LOGS = ("log", "name", "progress")
-#: What a sweep is split by, with the command line's defaults.
+#: The options by which a sweep is split into tasks, with the command line's defaults.
 _AXES = {
     "medium": "ethernet,fddi",
     "app_buffer": "4K,32K,128K",
     "socket_buffer": "16K,64K,128K",
 }
-#: How much of a log is one task's.
+#: How much of a log one task reads.
 _RANGE_BYTES = 128 << 20
-#: How much of it is read at a time.
+#: How much of a log is read at a time.
 _LINES_BYTES = 1 << 20
-#: A capture without a frame: what options are tried on before there is a job.
+#: A capture without frames, on which options are checked before the job starts.
 _NOTHING = bytes.fromhex("d4c3b2a1020004000000000000000000ffff000001000000")
 
 
 def register(spark: SparkSession) -> None:
-    """Makes the format `tinygram` known, and lets filters through to it.
+    """Registers the format `tinygram`, and lets Spark pass filters to it.
 
-    Sets `spark.sql.python.filterPushdown.enabled`, without which Spark keeps filters from every data source that
-    is written in Python. `spark.dataSource.register(tinygram.spark.TinygramDataSource)` does without.
+    Sets `spark.sql.python.filterPushdown.enabled`. Without this setting Spark passes no filters to data sources
+    that are written in Python. `spark.dataSource.register(tinygram.spark.TinygramDataSource)` does not need it.
     """
     spark.conf.set("spark.sql.python.filterPushdown.enabled", "true")
     spark.dataSource.register(FilteringDataSource)
@@ -117,9 +117,9 @@ def register(spark: SparkSession) -> None:
 def prevalence(
     spark: SparkSession, path: str, *, range_bytes: int | None = None, **options: Any
 ) -> dict[str, DataFrame]:
-    """What `tinygram.prevalence` says of logs, which are read by ranges on all executors.
+    """Does the same as `tinygram.prevalence`, but reads the logs by ranges on all executors.
 
-    Gives DataFrames `log`, `shares` and `costs`. Options are those of `tinygram.prevalence`.
+    Returns the DataFrames `log`, `shares` and `costs`. The options are those of `tinygram.prevalence`.
     """
     accepted = [name for name in inspect.signature(tinygram.prevalence).parameters if name not in _NOT_OF_LOGS]
     for name in options:
@@ -164,7 +164,7 @@ class TinygramDataSource(DataSource):
 
 
 class FilteringDataSource(TinygramDataSource):
-    """The same with filters on time, host, kind and capture taken before rows reach Spark."""
+    """The same, but applies filters on time, host, kind and capture before rows reach Spark."""
 
     def reader(self, schema: StructType) -> DataSourceReader:
         return FilteringReader(Asked.of(self.options), schema)
@@ -172,7 +172,7 @@ class FilteringDataSource(TinygramDataSource):
 
 @dataclass(frozen=True)
 class Asked:
-    """What the options mean."""
+    """The parsed options."""
 
     table: str
     path: str
@@ -197,7 +197,7 @@ class Asked:
         return cls(table, path, options)
 
     def try_out(self) -> None:
-        """Refuses what can be refused before there is a job."""
+        """Refuses options that can be refused before the job starts."""
         if self.table in CAPTURES:
             _native.tables([*self.typed(), _table(self.table)], [("", _NOTHING)])
         elif self.table == "naglemark":
@@ -212,7 +212,7 @@ class Asked:
         return from_arrow_schema(pa.schema(_native.empty(self.table)))
 
     def typed(self) -> list[str]:
-        """As on the command line."""
+        """Returns the options as typed on the command line."""
         meant = {name: _meant(name, value) for name, value in self.options.items()}
         if self.table in CAPTURES:
             return typed("diagnose", meant)
@@ -238,7 +238,7 @@ class Asked:
 
 
 def _table(table: str) -> str:
-    """What tells the command line which table; errors are told by verdicts."""
+    """Returns the option that selects the table on the command line; errors come from verdicts."""
     name = "verdict" if table == "errors" else table
     return f"--table={name.replace('_', '-')}"
 
@@ -250,7 +250,7 @@ def _accepted(table: str) -> tuple[str, ...]:
 
 
 def _meant(name: str, value: str) -> str | list[str] | bool:
-    """An option's value; Spark has texts only."""
+    """Returns an option's value, because Spark passes all values as text."""
     if name in REPEATED:
         return [one.strip() for one in value.split(",")]
     if name == "infer":
@@ -261,7 +261,7 @@ def _meant(name: str, value: str) -> str | list[str] | bool:
 
 
 class Part(InputPartition):
-    """What one task does."""
+    """The work of one task."""
 
     def rows(self, asked: Asked) -> pa.Table:
         raise NotImplementedError
@@ -322,7 +322,7 @@ class Cells(Part):
 
 
 class Reader(DataSourceReader):
-    """Gives a task's rows as Arrow data."""
+    """Returns a task's rows as Arrow data."""
 
     def __init__(self, asked: Asked, schema: StructType) -> None:
         self.asked = asked
@@ -341,8 +341,8 @@ class Reader(DataSourceReader):
 
 
 class FilteringReader(Reader):
-    """Takes filters, so that fewer rows reach Spark. The analysis is the same with and without: a capture is
-    read whole, since what a stall is depends on what stands around it."""
+    """Accepts filters, so that fewer rows reach Spark. The analysis is the same with and without filters: it reads
+    the whole capture, because the packets around a stall decide whether it is one."""
 
     def pushFilters(self, filters: list[Filter]) -> Iterable[Filter]:
         for it in filters:
@@ -385,19 +385,19 @@ _COMPARISONS = {
     LessThan: "less",
     LessThanOrEqual: "less_equal",
 }
-#: Columns whose filters are taken.
+#: Columns whose filters are accepted.
 _FILTERED = {"capture", "kind", "start", "end", "client_address", "server_address", "server_port"}
 
 
 class Lines:
-    """The lines of an open file that begin at `start` or after it and before `end`."""
+    """The lines of an open file that begin at or after `start` and before `end`."""
 
     def __init__(self, file: Any, start: int, end: int | None) -> None:
         self.file, self.at, self.end = file, start, end
         self.left = b""
         self.over = False
         if start > 0:
-            # Whether a line begins at `start` is told by the octet before.
+            # The octet before `start` shows whether a line begins at `start`.
             file.seek(start - 1)
             self.at = start - 1
             self._skip_line()
@@ -423,7 +423,7 @@ class Lines:
         chunk = self.left or self.file.read(size)
         self.left = b""
         if self.end is not None and self.at + len(chunk) >= self.end:
-            # The line that is begun before the end is this range's; it is over at the first newline from there.
+            # A line that begins before the end belongs to this range; it ends at the first newline from there.
             newline = chunk.find(b"\n", max(0, self.end - 1 - self.at))
             if newline >= 0:
                 chunk = chunk[: newline + 1]
@@ -436,7 +436,7 @@ class Lines:
 
 
 def ranges(log: str, size: int) -> list[Range]:
-    """The ranges of a log; one, where it is compressed."""
+    """Returns the ranges of a log: a single one if it is compressed."""
     with opened(log) as file:
         packed = file.read(2) == b"\x1f\x8b"
     length = fsspec_of(log).size(log) if is_remote(log) else os.stat(log).st_size
@@ -447,7 +447,7 @@ def ranges(log: str, size: int) -> list[Range]:
 
 
 def listed(path: str) -> list[str]:
-    """The files that a path or a pattern names, ring buffers in their order."""
+    """Returns the files that a path or a pattern names, the files of ring buffers in their order."""
     path = path.removeprefix("file://")
     if is_remote(path):
         file_system = fsspec_of(path)
@@ -473,7 +473,7 @@ def _numbers_as_numbers(name: str) -> list[tuple[int, str]]:
 
 
 def _arrow_schema(schema: StructType) -> pa.Schema:
-    """What Spark wants of a task: times in UTC, which had another spelling before Spark 4.3."""
+    """Returns the schema that Spark expects from a task: with times in UTC. Spark 4.3 changed how to ask for it."""
     try:
         return to_arrow_schema(schema, timezone="UTC")
     except TypeError:

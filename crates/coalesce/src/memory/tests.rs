@@ -4,7 +4,7 @@ use std::vec::Vec;
 use super::*;
 use crate::debt::GRACE;
 
-/// Plays a socket through intervals of so many writes of 100 bytes each, and returns what became of them.
+/// Plays intervals on a socket, each with this many writes of 100 bytes, and returns the decisions.
 fn decided(memory: &mut Memory, rules: &Rules, intervals: &[usize]) -> Vec<Vec<Decision>> {
     let interval = |memory: &mut Memory, writes: usize| {
         (0..writes)
@@ -25,7 +25,7 @@ fn decided(memory: &mut Memory, rules: &Rules, intervals: &[usize]) -> Vec<Vec<D
         .collect()
 }
 
-/// As [`decided`]; which waited for others or had others waiting for them?
+/// As [`decided`]; returns for each write whether it waited for others or others waited for it.
 fn held(memory: &mut Memory, rules: &Rules, intervals: &[usize]) -> Vec<Vec<bool>> {
     decided(memory, rules, intervals)
         .iter()
@@ -33,13 +33,14 @@ fn held(memory: &mut Memory, rules: &Rules, intervals: &[usize]) -> Vec<Vec<bool
         .collect()
 }
 
-/// Segments of an answer: each write that is not held ends one, and so does the wait.
+/// Returns the number of segments of an answer: each write that is not held ends a segment, and so
+/// does the wait.
 fn segments(answer: &[Decision]) -> usize {
     let ended = answer.iter().filter(|one| **one != Decision::Hold).count();
     ended + usize::from(answer.last() == Some(&Decision::Hold))
 }
 
-/// Returns a socket that has been seen to write twice.
+/// Returns a socket that has written twice in an interval.
 fn chatty(rules: &Rules) -> Memory {
     let mut memory = Memory::default();
     held(&mut memory, rules, &[2]);
@@ -67,7 +68,7 @@ fn after_eight_lone_writes_a_socket_passes_until_it_has_company() {
     let lone = held(&mut memory, &rules, &[1; 20]);
     let count = lone.iter().flatten().filter(|held| **held).count();
     assert_eq!(count, usize::from(HOPE));
-    // The first of two has already gone when the second shows that it was not alone.
+    // The first of two writes has already left when the second shows that it was not alone.
     assert_eq!(
         held(&mut memory, &rules, &[2, 2]),
         [vec![false, true], vec![true, true]]
@@ -202,7 +203,7 @@ fn large_writes_are_never_held_but_count_as_company() {
     assert_eq!(memory.on_write(&rules, small), Decision::Hold);
 }
 
-/// Answers in a row of two writes each that were not held.
+/// Returns how many answers of two writes in a row were not held.
 fn passed(memory: &mut Memory, rules: &Rules, at_most: usize) -> usize {
     (0..at_most)
         .take_while(|_| !held(memory, rules, &[2])[0][0])

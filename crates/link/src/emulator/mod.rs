@@ -17,7 +17,7 @@ use std::time::Duration;
 use dice::Dice;
 pub use dice::Direction;
 
-/// What a direction does to packets.
+/// The rules of a direction: what it does to packets.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Rules {
     /// Bits per second of the wire, counting whole IP packets; `None` is a wire that takes no time.
@@ -50,7 +50,7 @@ impl Rules {
     };
 }
 
-/// What happened to the packets so far.
+/// The counts of what happened to the packets so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
     /// Packets that arrived at the emulator.

@@ -1,4 +1,4 @@
-//! The running kernel's sockets, in real time.
+//! A backend that measures the running kernel's sockets, in real time.
 
 mod place;
 mod server;
@@ -22,20 +22,21 @@ pub use server::serve;
 
 /// The running kernel's sockets at both ends, or at the client's alone.
 ///
-/// Segments are read from the server's `TCP_INFO`, which does not count short ones.
+/// The number of segments comes from the server's `TCP_INFO`, which does not count short ones.
 pub struct Kernel {
     place: Place,
     conditions: Conditions,
 }
 
 impl Kernel {
-    /// Prepares both ends, and looks at a first connection.
+    /// Prepares both ends, and tests them with a first connection.
     ///
     /// # Errors
     ///
     /// [`Error::Failed`] if a link cannot be made or the server does not answer.
     pub fn open(place: &Where, options: Options) -> Result<Self, Error> {
-        // Not real-time: who runs first is part of what is measured, other programs are not.
+        // No real-time priority: the order in which the two ends run is part of the measurement.
+        // Other programs are not, so the process gets a high priority.
         priority::prefer();
         let (link, (medium, rtt)) = (place.name(), estimated(place.rules()));
         let place = Place::prepare(place, options)?;
@@ -60,7 +61,8 @@ impl Kernel {
     }
 }
 
-/// Returns the error which says that the host listening there does not answer as a server of ours does.
+/// Returns the error which says that the host at this address does not answer as a naglemark server
+/// does.
 fn stranger(at: SocketAddr, error: &io::Error) -> Error {
     let why = match error.kind() {
         io::ErrorKind::InvalidData => "it answers something else".into(),
@@ -105,7 +107,7 @@ impl Backend for Kernel {
 ///
 /// # Errors
 ///
-/// What binding an address can fail with.
+/// Returns the error of binding the address.
 pub fn listen(at: SocketAddr) -> io::Result<TcpListener> {
     socket::listen(at, Options::default())
 }
@@ -120,5 +122,5 @@ pub(crate) fn release() -> String {
     )
 }
 
-/// As outcomes name the backend.
+/// The backend's name in outcomes.
 const NAME: &str = "kernel";

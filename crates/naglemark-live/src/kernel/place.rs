@@ -1,4 +1,4 @@
-//! Where the two ends are: on one machine, in two namespaces of it, or on two machines.
+//! The place of the two ends: on one machine, in two namespaces of one machine, or on two machines.
 
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
@@ -23,19 +23,20 @@ pub enum Where {
     Loopback,
     /// A veth pair between two namespaces made for the run.
     Veth(Offload),
-    /// An emulated link, with the seed of its chance, between two namespaces made for the run.
+    /// An emulated link, with the seed of its random decisions, between two namespaces made for the
+    /// run.
     Emulated(Rules, u64),
     /// A server that was started elsewhere.
     Remote(SocketAddr),
 }
 
-/// A client, and a server that listens.
+/// A client, and the server that listens for it.
 pub(super) struct Place {
     pub(super) client: Client,
     pub(super) server: SocketAddr,
-    /// The client's processor, where the two ends have one each.
+    /// The client's processor, if the two ends have one each.
     pub(super) processor: Option<usize>,
-    /// Carries packets as long as it is there.
+    /// The link, which carries packets until it is dropped.
     _link: Option<Link>,
 }
 
@@ -50,7 +51,8 @@ impl Place {
             processor,
             _link: link,
         };
-        // A link in between needs processors too, and makes who runs where matter less.
+        // An emulated link needs processors, too, and with it the placement of the two ends matters
+        // less.
         let [own, servers] = match (place, processors::two()) {
             (Where::Loopback | Where::Veth(_), Some(two)) => two.map(Some),
             _ => [None, None],
@@ -83,7 +85,7 @@ impl Place {
 }
 
 impl Where {
-    /// As typed, and as shown.
+    /// Returns the name, as typed and as shown.
     #[must_use]
     pub fn name(&self) -> &'static str {
         match self {
@@ -94,7 +96,7 @@ impl Where {
         }
     }
 
-    /// Returns the link's rules, where it is emulated.
+    /// Returns the link's rules, if it is emulated.
     pub(super) fn rules(&self) -> Option<&Rules> {
         match self {
             Self::Emulated(rules, _) => Some(rules),
@@ -102,15 +104,15 @@ impl Where {
         }
     }
 
-    /// Returns whether namespaces must be made for it.
+    /// Returns whether this place needs new namespaces.
     #[must_use]
     pub fn needs_namespaces(&self) -> bool {
         matches!(self, Self::Veth(_) | Self::Emulated(..))
     }
 }
 
-/// Returns what a score's estimate is based on: rate and round-trip time of an emulated link, and a nominal
-/// rate where it is as fast as the machine.
+/// Returns what a score's estimate is based on: rate and round-trip time of an emulated link, or a
+/// nominal rate if the link is as fast as the machine.
 pub(crate) fn estimated(rules: Option<&Rules>) -> (MediumKind, Duration) {
     let bits_per_second = rules.and_then(|rules| rules.rate).unwrap_or(NOMINAL_RATE);
     let rtt = rules.map_or(0, |rules| 2 * rules.delay.as_nanos() as u64);
@@ -127,7 +129,7 @@ fn serve_inside(
     start(listener, processor)
 }
 
-/// The server lives as long as the process.
+/// Starts the server, which runs until the process ends.
 fn start(listener: TcpListener, processor: Option<usize>) -> io::Result<SocketAddr> {
     let at = listener.local_addr()?;
     std::thread::Builder::new()

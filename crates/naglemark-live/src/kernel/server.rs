@@ -9,16 +9,17 @@ use tinygram_naglemark::SocketPolicy;
 
 use crate::request::{Answer, Counts, Request, Told};
 
-/// Answers everybody who connects, for ever.
+/// Answers every client that connects, for ever.
 pub fn serve(listener: &TcpListener) {
-    // A connection that broke, or a thread that cannot be had, is the client's to notice.
+    // If a connection breaks or a thread cannot be started, the client notices it.
     for stream in listener.incoming().flatten() {
         let thread = std::thread::Builder::new().name("answers".into());
         let _ = thread.spawn(move || answer(stream));
     }
 }
 
-/// Does what the requests of a connection say, until it ends or somebody else speaks.
+/// Does what the requests of a connection say, until the connection ends or sends something that is
+/// not a request.
 fn answer(mut stream: TcpStream) -> io::Result<()> {
     let mut request = [0; Request::OCTETS];
     let mut told = None;
@@ -26,7 +27,7 @@ fn answer(mut stream: TcpStream) -> io::Result<()> {
         stream.read_exact(&mut request)?;
         match Request::decode(&request) {
             Some(Request::Answer(answer)) => {
-                // No kernel can be told a policy of ours.
+                // A kernel does not know our send policies.
                 let Told::Socket(policy) = answer.policy else {
                     return Ok(());
                 };
@@ -64,7 +65,7 @@ fn write_answer(stream: &TcpStream, policy: SocketPolicy, answer: &Answer) -> io
     }
     match policy {
         SocketPolicy::Cork => socket.set_tcp_cork(false),
-        // Flushes what MSG_MORE holds, even where it is set already.
+        // Flushes what MSG_MORE holds, even if TCP_NODELAY is set already.
         SocketPolicy::FlushByHand => socket.set_tcp_nodelay(true),
         _ => Ok(()),
     }

@@ -1,4 +1,4 @@
-//! The thread on which the stack lives, with its device and its listeners.
+//! The thread that runs the stack, with its device and its listeners.
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};
@@ -14,7 +14,7 @@ use tinygram_stack::{SocketOptions, Stack, StackSettings, TcpListener, Tun, TunS
 use super::{Line, Settings, server};
 use crate::networks::{DEVICE, FAR, MTU, NEAR};
 
-/// What the thread is given.
+/// The arguments of the thread.
 struct Given {
     /// The kernel's namespace.
     inside: Namespace,
@@ -25,8 +25,9 @@ struct Given {
     policies: Arc<[Policy]>,
 }
 
-/// Starts the stack and what joins it to the kernel in `space`; gives a server's address for each size
-/// of the socket buffer. They live as long as the process.
+/// Starts the stack and the device or link that joins it to the kernel in `space`. Returns a
+/// server's address for each size of the socket buffer. The stack and the servers run until the
+/// process ends.
 pub(super) fn start(
     space: &Namespace,
     settings: &Settings,
@@ -58,7 +59,7 @@ pub(super) fn start(
 
 type Ready = io::Result<Vec<(u64, SocketAddr)>>;
 
-/// The thread's life: one runtime for driver and servers.
+/// Runs the thread: one runtime for driver and servers.
 fn live(given: Given, tell: mpsc::Sender<Ready>) -> io::Result<()> {
     given.inside.enter()?;
     let runtime = tokio::runtime::Builder::new_current_thread()
@@ -77,7 +78,7 @@ fn live(given: Given, tell: mpsc::Sender<Ready>) -> io::Result<()> {
     })
 }
 
-/// Runs the stack until its device is gone.
+/// Runs the stack until its device disappears.
 async fn run(device: impl Device, given: Given, tell: mpsc::Sender<Ready>) -> io::Result<()> {
     let ours = IpAddr::V4(FAR.v4);
     let (stack, driver) = Stack::with_driver(device, &[ours], &StackSettings::default())?;
@@ -95,7 +96,7 @@ async fn run(device: impl Device, given: Given, tell: mpsc::Sender<Ready>) -> io
     driver.await
 }
 
-/// In this thread's namespace.
+/// Opens a TUN device in this thread's namespace.
 fn tun() -> io::Result<Tun> {
     Tun::open(&TunSettings {
         name: Some(DEVICE.into()),

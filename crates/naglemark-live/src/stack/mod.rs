@@ -1,9 +1,9 @@
 //! Our own stack as the server, over a TUN device or an emulated link, in real time: the running
 //! kernel is the client and the receiver.
 //!
-//! The stack, its driver and its server share one thread, as a program does that wants the least
-//! latency of it: a write reaches the device at once, and what arrives is looked at when the server
-//! waits.
+//! The stack, its driver and its server share one thread, as in a program that wants the least
+//! latency: a write reaches the device at once, and the stack processes arriving packets when the
+//! server waits.
 
 mod host;
 mod server;
@@ -28,18 +28,19 @@ use crate::socket::Options;
 pub enum Line {
     /// A TUN device, MTU 1500, without offload, so that every packet is as it would be on a wire.
     Tun,
-    /// The same with the link emulator behind it, and the seed of its chance.
+    /// A TUN device with the link emulator behind it, and the seed of the emulator's random
+    /// decisions.
     Emulated(Rules, u64),
 }
 
-/// What the stack is made with. Sizes are in octets.
+/// The settings of the stack. Sizes are in octets.
 #[derive(Clone, Debug)]
 pub struct Settings {
     /// What joins the stack to the kernel.
     pub line: Line,
     /// The stack's rules.
     pub profile: &'static Profile,
-    /// Of both ends.
+    /// The socket options of both ends.
     pub options: Options,
     /// The socket buffers that trials will ask for.
     pub socket_buffers: Vec<u64>,
@@ -59,7 +60,7 @@ pub struct OurStack {
 }
 
 impl OurStack {
-    /// Starts the stack, and looks at a first connection.
+    /// Starts the stack, and tests it with a first connection.
     ///
     /// # Errors
     ///
@@ -127,7 +128,7 @@ impl Backend for OurStack {
 }
 
 impl Line {
-    /// As shown.
+    /// Returns the line's name, as shown.
     #[must_use]
     pub fn name(&self) -> &'static str {
         match self {
@@ -136,7 +137,7 @@ impl Line {
         }
     }
 
-    /// Returns the link's rules, where it is emulated.
+    /// Returns the link's rules, if it is emulated.
     fn rules(&self) -> Option<&Rules> {
         match self {
             Self::Tun => None,
@@ -145,5 +146,5 @@ impl Line {
     }
 }
 
-/// As outcomes name the backend.
+/// The backend's name in outcomes.
 const NAME: &str = "stack";

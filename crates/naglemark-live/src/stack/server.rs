@@ -9,15 +9,16 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 use crate::request::{Answer, Counts, Request, Told};
 
-/// Answers everybody who connects, for ever.
+/// Answers every client that connects, for ever.
 pub(super) async fn serve(listener: TcpListener, policies: Arc<[Policy]>) {
-    // A connection that broke is the client's to notice.
+    // If a connection breaks, the client notices it.
     while let Ok((stream, _)) = listener.accept().await {
         tokio::spawn(answer(stream, policies.clone()));
     }
 }
 
-/// Does what the requests of a connection say, until it ends or somebody else speaks.
+/// Does what the requests of a connection say, until the connection ends or sends something that is
+/// not a request.
 async fn answer(mut stream: TcpStream, policies: Arc<[Policy]>) -> io::Result<()> {
     let mut request = [0; Request::OCTETS];
     let mut told = None;
@@ -41,7 +42,7 @@ async fn answer(mut stream: TcpStream, policies: Arc<[Policy]>) -> io::Result<()
     }
 }
 
-/// Nothing if there is no such policy.
+/// Sets the policy; returns `None` if there is no such policy.
 fn tell(stream: &TcpStream, told: Told, policies: &[Policy]) -> Option<()> {
     stream.set_nodelay(told == Told::Socket(SocketPolicy::NoDelay));
     if let Told::Listed(at) = told {
@@ -71,7 +72,7 @@ async fn write_answer(stream: &mut TcpStream, answer: &Answer) -> io::Result<()>
     }
     match answer.policy {
         Told::Socket(SocketPolicy::Cork) => stream.cork(false),
-        // Sends what MORE holds, even where it is set already.
+        // Sends what MORE holds, even if TCP_NODELAY is set already.
         Told::Socket(SocketPolicy::FlushByHand) => stream.set_nodelay(true),
         _ => {}
     }

@@ -1,9 +1,9 @@
-//! Send policies that cannot be told apart in a trial share its run.
+//! Lets send policies share the run of a trial if they cannot be distinguished in it.
 //!
-//! The [leader](Company) decides; its companions are told what it is told, and are asked whenever it
-//! is asked. One that has answered as the leader did every time would have had the same run, to the
-//! last segment, since a policy acts on the world by its answers alone. So the run is its own, too;
-//! and for the others there is another run.
+//! The [leader](Company) decides. Its companions observe and are asked the same as the leader. If a
+//! companion gave the leader's answer every time, it would have had the same run, to the last
+//! segment, because a policy affects a connection by its answers alone. So the run also counts for
+//! this companion. The other companions get another run.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -18,21 +18,21 @@ use crate::backend::{Error, Share};
 use crate::policy::Policy;
 use crate::trial::{Taken, Trial};
 
-/// So many companions can be asked: a bit stands for each.
+/// The largest number of companions: each has one bit.
 const MOST_COMPANIONS: usize = 64;
 
-/// What a run is made on.
+/// What a run needs.
 pub(super) struct Stage<'a> {
     /// Runs a trial.
     pub(super) simulate: &'a dyn Fn(&Trial) -> Result<Taken, Error>,
-    /// The policy as the hosts' reading of the paper has it.
+    /// Returns the policy according to the hosts' reading of the paper.
     pub(super) as_read: &'a dyn Fn(SendPolicy) -> SendPolicy,
-    /// The hosts' kernels have MORE whatever the policy.
+    /// Whether the hosts' kernels apply MORE whatever the policy.
     pub(super) always_more: bool,
 }
 
-/// Runs the trial under each of `policies`, in their order, as often as it can come to something
-/// different.
+/// Runs the trial for each of `policies`, in their order, but shares runs between policies whose
+/// results cannot differ.
 pub(super) fn run_each(
     stage: &Stage,
     trial: &Trial,
@@ -65,8 +65,8 @@ pub(super) fn run_each(
     Ok(shares.into_iter().flatten().collect())
 }
 
-/// Runs the trial under the leader; gives, a bit for each companion, which of them would have decided
-/// otherwise.
+/// Runs the trial under the leader. Also returns, with a bit for each companion, which of them
+/// would have decided differently.
 fn run_together(
     stage: &Stage,
     trial: &Trial,
@@ -95,7 +95,8 @@ fn run_together(
     Ok((taken, differ.load(Relaxed)))
 }
 
-/// Returns the policy of the engine's, if it is one and not a socket's option, which writes otherwise.
+/// Returns the engine's policy, or `None` for a socket option, because with one the program writes
+/// differently.
 fn rule(policy: &Policy) -> Option<&SendPolicy> {
     match policy {
         Policy::Engine { policy, .. } => Some(policy),
@@ -103,7 +104,7 @@ fn rule(policy: &Policy) -> Option<&SendPolicy> {
     }
 }
 
-/// Returns whether the sender puts the same questions to both.
+/// Returns whether the sender asks both policies the same questions.
 fn are_asked_alike(stage: &Stage, one: &Policy, other: &Policy) -> bool {
     let asked = |policy: &Policy| {
         let policy = rule(policy)?.clone().install();
@@ -115,15 +116,15 @@ fn are_asked_alike(stage: &Stage, one: &Policy, other: &Policy) -> bool {
     asked(one).is_some() && asked(one) == asked(other)
 }
 
-/// A policy that decides, and others that are asked as well, until they answer otherwise.
+/// A policy that decides, and other policies that are also asked until they answer differently.
 #[derive(Debug)]
 struct Company {
     leader: Installed,
-    /// Those that had not answered otherwise when this was last told of something.
+    /// The companions that had not answered differently at the last observation.
     companions: Vec<Companion>,
-    /// A bit for each companion that has answered otherwise, on any connection of the trial.
+    /// A bit for each companion that has answered differently, on any connection of the trial.
     differ: Arc<AtomicU64>,
-    /// What `differ` was when `companions` was last gone through.
+    /// The value of `differ` when `companions` was last filtered.
     known: u64,
     /// The last question and the answers to it.
     answers: Mutex<Answers>,
@@ -137,13 +138,13 @@ struct Companion {
     bit: u64,
 }
 
-/// What all of them said about a runt.
+/// The answers of all of them about a runt.
 #[derive(Debug, Default)]
 struct Answers {
-    /// Where the runt starts, until it is sent.
+    /// The offset at which the runt starts, until it is sent.
     start: Option<Offset>,
     leader: Option<Verdict>,
-    /// In the order of the companions; of one that differs, an old one.
+    /// The answers, in the order of the companions; for a companion that differs, an old answer.
     companions: Vec<Option<Verdict>>,
 }
 
@@ -171,7 +172,7 @@ impl Company {
         }
     }
 
-    /// Lets those go that have answered otherwise.
+    /// Removes the companions that have answered differently.
     #[cold]
     fn part(&mut self, differ: u64) {
         let agree = |companion: &Companion| companion.bit & differ == 0;
@@ -210,7 +211,8 @@ impl Rule for Company {
         leader
     }
 
-    /// A companion whose reason for sending was another one than the leader's is told its own.
+    /// If a companion's reason for sending differs from the leader's, the companion observes its
+    /// own reason.
     fn observe(&mut self, moment: Moment, vars: &Vars) {
         self.leader.observe(moment, vars);
         let differ = self.differ.load(Relaxed);
@@ -265,8 +267,8 @@ impl Rule for Company {
     }
 }
 
-/// Every connection begins with the memory that the policies have now, but what they differed in
-/// before stays known.
+/// A clone begins with the memory that the policies have now, and still knows which companions have
+/// differed.
 impl Clone for Company {
     fn clone(&self) -> Self {
         Self::of(
@@ -277,9 +279,9 @@ impl Clone for Company {
     }
 }
 
-/// Returns whether the sender does the same after both answers. The reasons for a hold are counted, but
-/// nothing follows from them as long as the application has not set TCP_NODELAY, which this
-/// benchmark does not.
+/// Returns whether the sender does the same after both answers. The sender counts the reasons for a
+/// hold, but they have no effect unless the application sets TCP_NODELAY, which this benchmark does
+/// not do.
 fn come_to_the_same(one: Verdict, other: Verdict) -> bool {
     match (one, other) {
         (Verdict::Send(_), Verdict::Send(_)) => true,

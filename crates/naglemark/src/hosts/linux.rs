@@ -1,5 +1,5 @@
-//! Linux's hosts: a server of any profile, told what a socket is told or a send policy of the
-//! engine's, and a client that is Linux.
+//! Linux's hosts: a server of any profile, with a socket option or one of the engine's send
+//! policies, and a client with Linux's rules.
 
 use tinygram_engine::Duration;
 use tinygram_engine::connection::Config;
@@ -23,7 +23,7 @@ pub struct LinuxHosts {
     pub over: Over,
     /// The server's rules; the client's are `linux_6`.
     pub profile: &'static Profile,
-    /// As announced, which is more than a segment with timestamps carries.
+    /// The MSS as announced, which is more than a segment with timestamps carries.
     pub mss: u16,
     /// The client's receive buffer.
     pub receive_buffer: u64,
@@ -32,15 +32,15 @@ pub struct LinuxHosts {
     pub bits_per_second: Option<u64>,
     /// The round-trip time beyond the line.
     pub rtt: Duration,
-    /// The chance that a segment is lost, 0 to 1.
+    /// The probability that a segment is lost, 0 to 1.
     pub loss: f64,
-    /// The chance that a segment is overtaken, 0 to 1.
+    /// The probability that a segment is overtaken, 0 to 1.
     pub reorder: f64,
-    /// The chance that a segment arrives twice, 0 to 1.
+    /// The probability that a segment arrives twice, 0 to 1.
     pub duplicate: f64,
 }
 
-/// Whose costs the hosts have, and what their line is like.
+/// The device whose costs and line the hosts have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Over {
@@ -51,7 +51,7 @@ pub enum Over {
 }
 
 impl LinuxHosts {
-    /// Hosts that ship today, at both ends of a line as fast as the machine.
+    /// Returns today's hosts at both ends of a line as fast as the machine.
     #[must_use]
     pub fn new(over: Over) -> Self {
         Self {
@@ -75,7 +75,7 @@ impl LinuxHosts {
         })
     }
 
-    /// The ends of a connection, the client's first.
+    /// Returns the configurations of the two ends of a connection, the client's first.
     fn ends(&self, trial: &Trial) -> [Config; 2] {
         let mut client = self.config(&Profile::LINUX_6, SEND_BUFFER);
         let mut server = self.config(self.profile, trial.socket_buffer);
@@ -144,7 +144,7 @@ impl VirtualTime for LinuxHosts {
     }
 }
 
-/// Octets that options take away from each segment, with a peer that has all of them.
+/// Returns the octets that options take from each segment if the peer has all options.
 fn options_of(config: &Config) -> u16 {
     match config.extensions.timestamps {
         true => TIMESTAMPS,
@@ -167,9 +167,9 @@ fn script(trial: &Trial) -> Script {
 }
 
 /// What a host's calls cost over a veth pair: the medians of six runs of `cargo bench -p tinygram-link
-/// --bench host_costs` on Linux 6.18 in a virtual machine, and about how far the middle 80 % of them lie
-/// apart. There the sender's processor does all that happens when a packet arrives, so a segment
-/// costs its sender both ends' work and its receiver nothing; copying is in it.
+/// --bench host_costs` on Linux 6.18 in a virtual machine, and about the range of the middle 80 %.
+/// On veth the sender's processor does all work on an arriving packet, so a segment costs its
+/// sender the work of both ends and its receiver nothing. The costs include copying.
 const VETH_COSTS: HostCosts = HostCosts {
     output: SegmentCost {
         data: Duration::from_nanos(1300),
@@ -183,8 +183,8 @@ const VETH_COSTS: HostCosts = HostCosts {
     jitter_percent: 30,
     ..HostCosts::NONE
 };
-/// What they cost over a TUN device to our stack: orders of magnitude, not measured. The stack writes an
-/// answer in one burst, which no cost makes the simulated host do.
+/// What calls cost over a TUN device to our stack. These are orders of magnitude and not measured.
+/// The stack writes an answer in one burst; no cost makes the simulated host do the same.
 const TUN_COSTS: HostCosts = HostCosts {
     input: SegmentCost::flat(Duration::from_nanos(500)),
     output: SegmentCost::flat(Duration::from_nanos(500)),
@@ -200,11 +200,11 @@ const VETH_RATE: u64 = 100_000_000_000;
 const VETH_PROPAGATION: Duration = Duration::from_nanos(100);
 /// Ethernet, IP, and TCP with timestamps.
 const HEADERS: u64 = 66;
-/// Of an MTU of 1500, as the SYN announces it.
+/// The MSS for an MTU of 1500, as the SYN announces it.
 const ETHERNET_MSS: u16 = 1460;
-/// What the option takes away from each segment.
+/// The octets that the timestamps option takes from each segment.
 const TIMESTAMPS: u16 = 12;
-/// The window that `tcp_rmem`'s middle value begins with.
+/// The initial window that results from `tcp_rmem`'s middle value.
 const RECEIVE_BUFFER: u64 = 65_535;
-/// The client's requests fit any.
+/// The client's send buffer, which any request fits.
 const SEND_BUFFER: u64 = 65_536;

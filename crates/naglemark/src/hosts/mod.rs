@@ -2,7 +2,7 @@
 //!
 //! | hosts | the server | the client | what joins them |
 //! |---|---|---|---|
-//! | [`PaperHosts`] | Tru64 UNIX 4 as the paper's text has it, or as its results ask for ([`Model`]) | the same | the paper's media, or a line of any rate |
+//! | [`PaperHosts`] | Tru64 UNIX 4 as the paper's text describes it, or as its results require ([`Model`]) | the same | the paper's media, or a line of any rate |
 //! | [`LinuxHosts`] | any profile of the engine's | Linux | a line like veth or like a TUN device |
 
 mod companions;
@@ -26,7 +26,7 @@ use crate::policy::{Policy, SocketPolicy};
 use crate::trial::{Sample, Taken};
 use crate::workload::{Naglemark, Script, Waits, Writes};
 
-/// Which hosts are simulated, by name.
+/// The name of a kind of simulated hosts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum HostsKind {
@@ -37,10 +37,10 @@ pub enum HostsKind {
 }
 
 impl HostsKind {
-    /// Every kind there is.
+    /// All kinds.
     pub const ALL: [Self; 3] = [Self::Paper, Self::Linux(Over::Veth), Self::Linux(Over::Tun)];
 
-    /// As typed and shown.
+    /// Returns the name as typed and shown.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -50,7 +50,7 @@ impl HostsKind {
         }
     }
 
-    /// Returns what they are, in a line.
+    /// Returns a description in one line.
     #[must_use]
     pub const fn summary(self) -> &'static str {
         match self {
@@ -75,7 +75,7 @@ struct Scene {
 }
 
 impl Scene {
-    /// Runs the trial before an observer; gives it back.
+    /// Runs the trial with an observer; also returns the observer.
     fn play<O: Observer>(self, observer: O) -> (Taken, O) {
         let lengths = self.script.lengths.clone();
         let programs = [
@@ -101,18 +101,18 @@ impl Scene {
         (taken, world.into_observer())
     }
 
-    /// Runs the trial and gives what a tap at this host saw: who sent what, in the order of time. The
-    /// trial begins when the first connection's opening is done.
+    /// Runs the trial and returns what a tap at this host saw: who sent which frame, in the order
+    /// of time. The trial begins when the first connection is open.
     fn captured(self, at: Side) -> Vec<(Side, Frame)> {
         let opening = opening(self.world.clone(), self.ends.clone(), at);
         let pause = self.script.think;
         let (_, tap) = self.play(Tap::at(at));
-        // The first request follows as any request follows an answer.
+        // The first request follows the opening as any request follows an answer.
         opened(&opening, tap.passed(), pause)
     }
 }
 
-/// Returns the send policy of a host that has been told `policy`, and has its `own` otherwise.
+/// Returns the send policy that results from `policy` on a host whose default is `own`.
 fn told(policy: &Policy, own: &SendPolicy) -> SendPolicy {
     match policy {
         Policy::Engine { policy, .. } => policy.clone(),
@@ -121,7 +121,7 @@ fn told(policy: &Policy, own: &SendPolicy) -> SendPolicy {
     }
 }
 
-/// Returns what a program says about the pieces of an answer under this policy.
+/// Returns how a program marks the pieces of an answer under this policy.
 fn writes(policy: &Policy) -> Writes {
     match policy {
         Policy::Socket(SocketPolicy::Cork) => Writes::Corked,
@@ -139,7 +139,7 @@ pub fn congestion(config: &Config) -> String {
     name[..end].into()
 }
 
-/// A trial that has not ended by then never will.
+/// A trial that has not ended by this time will never end.
 const LONGEST_TRIAL: Duration = Duration::from_secs(100_000);
 
 #[cfg(test)]

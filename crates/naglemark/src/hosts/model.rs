@@ -1,20 +1,22 @@
-//! The two models of the paper's hosts: `literal`, what the text says, and `fitted`, what its
-//! results ask for besides.
+//! The two models of the paper's hosts: `literal` does what the text says; `fitted` also does what
+//! the results require.
 //!
-//! Every parameter in which they differ, or which both have beyond the text, is listed in
-//! [`PARAMETERS`] with what it was fitted to, and is marked as fitted wherever results are shown.
+//! [`PARAMETERS`] lists every parameter in which the models differ or which both have beyond the
+//! text, with what it was fitted to. Wherever results are shown, these parameters are marked as
+//! fitted.
 
 use tinygram_engine::Duration;
 use tinygram_engine::receiver::ack_policy::{AckPolicy, SlowTick};
 use tinygram_sim::costs::{ComesIn, Hiccup, HostCosts, SegmentCost};
 
-/// Which reading of the paper.
+/// A reading of the paper.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Model {
     /// What the text says.
     Literal,
-    /// What the results ask for besides. MORE is in force under every policy, an outsider's too;
-    /// [`Literal`](Self::Literal) applies it only to policies that include it.
+    /// What the text says, and what the results require in addition. MORE applies under every
+    /// policy, also under one that you wrote; [`Literal`](Self::Literal) applies it only to
+    /// policies that include it.
     Fitted,
 }
 
@@ -34,8 +36,9 @@ pub struct Parameter {
 const HOST_COSTS: &str = "minor; the text gives none";
 const HICCUPS: &str = "Tables 6 and 7; the non-determinism that section 9 reports";
 
-/// All of them, the most important first: one value each, so that they can be counted. Last those in
-/// which the models do not differ and which the text does not have either.
+/// All parameters, the most important first. Each has one value, so that they can be counted. The
+/// last ones are those in which the models do not differ and which the text does not mention
+/// either.
 pub const PARAMETERS: &[Parameter] = &[
     Parameter {
         name: "cwnd after the handshake",
@@ -195,27 +198,27 @@ pub const PARAMETERS: &[Parameter] = &[
     },
 ];
 
-/// What the hosts' work takes.
+/// The times that the hosts' work takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Costs {
     /// The client's system calls and segments.
     pub client: HostCosts,
     /// The server's.
     pub server: HostCosts,
-    /// What the server takes over a request.
+    /// The time that the server needs for a request.
     pub service: Duration,
-    /// What the client takes before the next request.
+    /// The time that the client needs before the next request.
     pub think: Duration,
 }
 
-/// BSD's fast timer, which both models' clients delay ACKs by (section 1).
+/// BSD's fast timer, by which the clients of both models delay ACKs (section 1).
 pub const ACK_TICK: Duration = Duration::from_millis(200);
 
 /// The ACK policy of a client that infers the sender's buffer (section 9).
 pub const INFERENCE: AckPolicy = AckPolicy::Tru64Inference;
 
 impl Model {
-    /// Its name, as typed.
+    /// Returns its name, as typed.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -245,7 +248,7 @@ impl Model {
         }
     }
 
-    /// Returns the tick that flushes delayed ACKs beside the one of [`ACK_TICK`].
+    /// Returns the second tick that flushes delayed ACKs, in addition to [`ACK_TICK`].
     #[must_use]
     pub fn slow_tick(self, seed: u64) -> Option<SlowTick> {
         self.is_fitted().then_some(SlowTick {
@@ -265,8 +268,8 @@ impl Model {
         }
     }
 
-    /// Returns what the hosts' work takes; `infer` says whether the client's kernel is the one of Tables 6
-    /// and 7.
+    /// Returns the times that the hosts' work takes. `infer` says whether the client's kernel is
+    /// the one of Tables 6 and 7.
     #[must_use]
     pub fn costs(self, infer: bool) -> Costs {
         let think = Duration::from_micros(100);
@@ -290,13 +293,13 @@ impl Model {
     }
 }
 
-/// The client's, of Tables 6 and 7.
+/// The hiccup of the client of Tables 6 and 7.
 const HICCUP: Hiccup = Hiccup {
     length: Duration::from_millis(10),
     per_million: 80,
 };
 
-/// Returns a host of the fitted model that takes so long over a segment, either way.
+/// Returns a host of the fitted model that takes this long for a segment, sent or received.
 fn fitted_host(segment: Duration) -> HostCosts {
     let micros = Duration::from_micros;
     HostCosts {

@@ -20,47 +20,47 @@ use crate::workload::{Script, Waits};
 /// The paper's hosts and what joins them. Sizes are in octets.
 #[derive(Clone, Debug)]
 pub struct PaperHosts {
-    /// Which reading of the paper.
+    /// The reading of the paper.
     pub model: Model,
-    /// What joins the hosts.
+    /// The medium that joins the hosts.
     pub medium: MediumKind,
     /// The maximum segment size.
     pub mss: u16,
     /// The kernel's copying unit.
     pub mclbytes: u64,
-    /// The client's receive window, where the model's is not wanted.
+    /// The client's receive window; `None` for the model's.
     pub receive_buffer: Option<u64>,
-    /// The client's ACK policy, where the model's is not wanted.
+    /// The client's ACK policy; `None` for the model's.
     pub ack_policy: Option<AckPolicy>,
-    /// The client's ACK timer, where the model's is not wanted. The phase of a cyclic one is drawn for
+    /// The client's ACK timer; `None` for the model's. The phase of a cyclic timer is drawn for
     /// each trial.
     pub ack_timer: Option<AckTimer>,
-    /// How writes reach the send buffer, where BSD's way is not wanted.
+    /// How writes reach the send buffer; `None` for BSD's way.
     pub copy_rule: Option<CopyRule>,
-    /// What the hosts' work takes, where the model's is not wanted.
+    /// The times that the hosts' work takes; `None` for the model's.
     pub costs: Option<Costs>,
-    /// The receiver infers the sender's buffer (section 9).
+    /// Whether the receiver infers the sender's buffer (section 9).
     pub infer: bool,
     /// The round-trip time beyond the medium.
     pub rtt: Duration,
-    /// The chance that a segment is lost, 0 to 1.
+    /// The probability that a segment is lost, 0 to 1.
     pub loss: f64,
-    /// The chance that a segment is overtaken, 0 to 1.
+    /// The probability that a segment is overtaken, 0 to 1.
     pub reorder: f64,
-    /// The chance that a segment arrives twice, 0 to 1.
+    /// The probability that a segment arrives twice, 0 to 1.
     pub duplicate: f64,
-    /// How the server waits for the next request: the paper's reads.
+    /// How the server waits for the next request; the paper's server reads.
     pub waits: Waits,
 }
 
-/// What opening a connection takes, untimed (fitted: `PARAMETERS`).
+/// The time that opening a connection takes, which is not measured (fitted: `PARAMETERS`).
 const SET_UP: Duration = Duration::from_millis(10);
 
 impl PaperHosts {
     /// Section 7: "On this system, MCLBYTES = 8192."
     pub const MCLBYTES: u64 = 8192;
 
-    /// As in the paper's own trials on this medium.
+    /// Returns the hosts of the paper's own trials on this medium.
     #[must_use]
     pub fn new(model: Model, medium: MediumKind) -> Self {
         Self {
@@ -82,7 +82,7 @@ impl PaperHosts {
         }
     }
 
-    /// Runs a trial before an observer; gives it back.
+    /// Runs a trial with an observer; also returns the observer.
     ///
     /// # Errors
     ///
@@ -91,8 +91,8 @@ impl PaperHosts {
         Ok(self.scene(trial)?.play(observer))
     }
 
-    /// Runs a trial and gives what a tap at this host saw: who sent what, in the order of time. Each
-    /// connection is seen to open first.
+    /// Runs a trial and returns what a tap at this host saw: who sent which frame, in the order of
+    /// time. This includes the opening of each connection.
     ///
     /// # Errors
     ///
@@ -134,7 +134,7 @@ impl PaperHosts {
         })
     }
 
-    /// Returns what the hosts' work takes.
+    /// Returns the times that the hosts' work takes.
     #[must_use]
     pub fn costs(&self) -> Costs {
         self.costs.unwrap_or(self.model.costs(self.infer))
@@ -207,7 +207,7 @@ impl PaperHosts {
         }
     }
 
-    /// Returns whether the hosts' kernels have MORE whatever the variant.
+    /// Returns whether the hosts' kernels apply MORE whatever the variant.
     fn more_in_every_variant(&self) -> bool {
         self.model.is_fitted()
     }
@@ -230,7 +230,7 @@ impl PaperHosts {
     }
 }
 
-/// As outcomes name the backend.
+/// The backend's name in outcomes.
 const NAME: &str = "sim";
 
 impl Backend for PaperHosts {

@@ -1,4 +1,4 @@
-//! Trials on the paper's hosts, as captures see them and as policies they do not know are refused.
+//! Tests of trials on the paper's hosts: what captures show, and that unknown policies are refused.
 
 use tinygram_engine::Flags;
 use tinygram_engine::sender::send_policy::Registered;
@@ -94,8 +94,8 @@ fn a_socket_as_it_comes_is_nagle_on_the_papers_hosts() {
     assert_ne!(hosts().simulate(&trial).expect("known").samples, nagle);
 }
 
-/// Every policy there is, on hosts of every kind: the runs that they share are those that each of them
-/// has alone.
+/// Tests every policy on hosts of every kind: a shared run equals the run that each policy has
+/// alone.
 #[test]
 fn policies_that_share_a_run_come_to_what_each_comes_to_alone() {
     let policies: Vec<Policy> = SendPolicy::LIST.iter().map(Policy::from).collect();

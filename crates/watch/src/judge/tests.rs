@@ -1,4 +1,4 @@
-//! Holds that are stalls and holds that are none, by what ended them and what came after.
+//! Tests which holds are stalls and which are not, by what ended them and what came after.
 
 use super::*;
 use crate::event::{Aftermath, Connection, Writer};
@@ -37,7 +37,8 @@ fn hold(reason: Reason, release: Release, lasted_ns: i64) -> Hold {
     }
 }
 
-/// What the judge says of a hold with this aftermath, and how many it excused as the program's own.
+/// Returns the judge's findings for a hold with this aftermath, and how many it excused as the
+/// program's own.
 fn judged(hold: Hold, after: After) -> (Vec<(Kind, Tier)>, u64) {
     let (cookie, serial) = (hold.connection.cookie, hold.serial);
     let mut judge = Judge::default();

@@ -1,9 +1,9 @@
-//! What is in the way of the kernel as a source, and what would help.
+//! The reasons why the kernel cannot be a source, and what would help.
 
 use std::error::Error;
 use std::fs;
 
-/// Why the kernel cannot be asked, in one line.
+/// The reason why the kernel cannot be asked, in one line.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Lacking {
@@ -24,7 +24,7 @@ pub enum Lacking {
 }
 
 impl Lacking {
-    /// Returns the cause at the bottom of `error`, which is what a person can do something about.
+    /// Returns the root cause of `error`, because that is what a person can act on.
     pub(super) fn of(error: &(dyn Error + 'static)) -> Self {
         let mut cause: &(dyn Error + 'static) = error;
         loop {
@@ -39,7 +39,7 @@ impl Lacking {
                 None => break,
             }
         }
-        // A verifier's report has many lines; the last words say what it did not like.
+        // The verifier's report has many lines; its last words give the reason for the refusal.
         let text = error.to_string();
         let mut lines = text.lines().filter(|line| !line.trim().is_empty());
         let first = lines.next().unwrap_or_default().to_owned();
@@ -52,7 +52,7 @@ impl Lacking {
     }
 }
 
-/// Returns what this process would have to be given; none if it has all.
+/// Returns the capabilities that this process lacks; `None` if it has all.
 fn missing_capabilities() -> Option<String> {
     let status = fs::read_to_string("/proc/self/status").ok()?;
     let effective = status

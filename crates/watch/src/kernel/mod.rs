@@ -1,8 +1,8 @@
-//! The kernel as a source: BPF programs at its own tracepoints (`bpf/watch.bpf.c`), which say when a
+//! The kernel as a source. BPF programs at its own tracepoints (`bpf/watch.bpf.c`) report when a
 //! short segment is held back, why, by whose write, and until when.
 //!
-//! The programs are attached by links that this process alone holds: they end with it, however it
-//! ends. The object is built beforehand (`scripts/build-bpf`) and finds its way in the running kernel
+//! The programs are attached by links that only this process holds, so they end with it, however it
+//! ends. The object is built beforehand (`scripts/build-bpf`) and is adapted to the running kernel
 //! by that kernel's own type information (BTF).
 
 mod lacking;
@@ -21,12 +21,12 @@ pub use lacking::Lacking;
 use crate::event::{Event, Site};
 use crate::site::Sites;
 
-/// At which tracepoints writes are seen.
+/// The tracepoints at which writes are seen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Hooks {
-    /// Where a write ends: `sock_send_length`, Linux 6.3.
+    /// The end of a write: `sock_send_length`, Linux 6.3.
     WriteEnd,
-    /// Where it begins, too: `tcp_sendmsg_locked`, Linux 6.16.
+    /// Also the beginning of a write: `tcp_sendmsg_locked`, Linux 6.16.
     WriteBegin,
 }
 
@@ -41,17 +41,17 @@ impl Hooks {
     }
 }
 
-/// What may be asked of the source.
+/// The options of the source.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// The tracepoints; those that the kernel has, if none are asked for.
+    /// The tracepoints; if `None`, the best that the kernel has.
     pub hooks: Option<Hooks>,
-    /// Shorter holds are counted and not told one by one.
+    /// Shorter holds are counted and not reported one by one.
     pub least_hold: Duration,
-    /// Only this process and those that it makes; whether their threads sleep is told, too.
+    /// Watches only this process and its descendants, and also reports whether their threads sleep.
     pub tree: Option<u32>,
-    /// Stacks that are taken each second and processor, so that the call site of a held write can be
-    /// told: 0 takes none. Of these an eighth may be of sockets that were not held before.
+    /// How many stacks are copied in each second on each processor, to find the call sites of held
+    /// writes; 0 copies none. An eighth of them may come from sockets that were not held before.
     pub stacks: u32,
 }
 
@@ -66,7 +66,7 @@ impl Default for Options {
     }
 }
 
-/// The attached programs; dropped, they are gone.
+/// The attached programs. Dropping it detaches them.
 pub struct Source {
     ring: RingBuf<MapData>,
     lost: PerCpuArray<MapData, u64>,
@@ -82,7 +82,7 @@ impl Source {
     ///
     /// # Errors
     ///
-    /// What the kernel or the privileges lack, in one line with what would help.
+    /// Returns what the kernel or the privileges lack, in one line with what would help.
     pub fn open(options: &Options) -> Result<Self, Lacking> {
         let btf = Btf::from_sys_fs().map_err(|_| Lacking::Btf)?;
         let hooks = choose(options.hooks, &btf)?;
@@ -121,16 +121,16 @@ impl Source {
         })
     }
 
-    /// Returns which tracepoints are in use.
+    /// Returns the tracepoints in use.
     #[must_use]
     pub fn hooks(&self) -> Hooks {
         self.hooks
     }
 
-    /// Hands over what was seen since the last time, waiting for `patience` at most if there is
-    /// nothing yet.
+    /// Passes the events since the last call to `each`. If there are none yet, it waits for at most
+    /// `patience`.
     pub fn poll(&mut self, patience: Duration, mut each: impl FnMut(Event)) {
-        // The clocks drift apart, and somebody may set one of them.
+        // The two clocks drift apart, and one of them may be set.
         self.epoch_ns = epoch_ns();
         wait(self.ring.as_raw_fd(), patience);
         while let Some(record) = self.ring.next() {
@@ -153,7 +153,7 @@ impl Source {
         }
     }
 
-    /// Events for which there was no room, since the beginning.
+    /// Returns how many events found no room since the start.
     #[must_use]
     pub fn lost(&self) -> u64 {
         let counts = self.lost.get(&0, 0);
@@ -161,7 +161,7 @@ impl Source {
     }
 }
 
-/// Returns the tracepoints in use, given what is asked for and what there is.
+/// Returns the tracepoints to use, from the ones asked for and the ones that the kernel has.
 fn choose(asked: Option<Hooks>, btf: &Btf) -> Result<Hooks, Lacking> {
     for (_, tracepoint) in TRACEPOINTS {
         if !exists(btf, tracepoint) {
@@ -200,9 +200,9 @@ fn attach(
         .map_err(|error| Lacking::of(&error))
 }
 
-/// The process from which the tree grows.
+/// Makes `process` the root of the watched tree.
 fn plant(programs: &mut Ebpf, process: u32) -> Result<(), Lacking> {
-    // Lent and not taken: the programs are loaded with it afterwards.
+    // The map is borrowed and not taken, because the programs are loaded with it afterwards.
     let missing = || Lacking::Other("tree is not in the object".to_owned());
     let tree = programs.map_mut("tree").ok_or_else(missing)?;
     let mut tree: HashMap<&mut MapData, u32, u8> =
@@ -216,7 +216,7 @@ fn take(programs: &mut Ebpf, map: &'static str) -> Result<Map, Lacking> {
     programs.take_map(map).ok_or_else(missing)
 }
 
-/// Returns what the kernel's monotonic clock lacks to the time since the epoch.
+/// Returns the difference between the time since the epoch and the kernel's monotonic clock.
 fn epoch_ns() -> i64 {
     clock_ns(libc::CLOCK_REALTIME) - clock_ns(libc::CLOCK_MONOTONIC)
 }
@@ -238,7 +238,8 @@ fn wait(descriptor: RawFd, patience: Duration) {
         revents: 0,
     };
     let patience_ms = i32::try_from(patience.as_millis()).unwrap_or(i32::MAX);
-    // SAFETY: one entry, which outlives the call. An interruption is an end of the wait like any.
+    // SAFETY: one entry, which outlives the call. An interruption ends the wait like any other
+    // event.
     unsafe { libc::poll(&raw mut polled, 1, patience_ms) };
 }
 
@@ -249,7 +250,7 @@ const TRACEPOINTS: [(&str, &str); 4] = [
     ("read_ended", "sock_recv_length"),
     ("write_ended", "sock_send_length"),
 ];
-/// What is seen of a process tree besides.
+/// The additional tracepoints for a process tree.
 const TREE_TRACEPOINTS: [(&str, &str); 2] = [
     ("process_forks", "sched_process_fork"),
     ("thread_sleeps", "sched_switch"),

@@ -1,4 +1,4 @@
-//! The records of the ring buffer, as `bpf/events.h` has them.
+//! The records of the ring buffer, as `bpf/events.h` defines them.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
@@ -93,7 +93,7 @@ struct LateAckRecord {
     comm: [u8; 16],
 }
 
-/// The head of a stack; `length` octets of it follow.
+/// The header of a stack; `length` octets of the stack follow.
 #[repr(C)]
 #[derive(Clone, Copy)]
 struct StackRecord {
@@ -107,7 +107,7 @@ struct StackRecord {
     python: [(u64, u64); PYTHON_FRAMES],
 }
 
-/// A thread that runs Python, as the programs look for its frames.
+/// A thread that runs Python, with what the BPF programs need to find its frames.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub(super) struct PythonRecord {
@@ -165,8 +165,8 @@ pub(super) struct OfHold<'a> {
 const PYTHON_FRAMES: usize = 12;
 const NOWHERE: u16 = u16::MAX;
 
-/// Returns the event that `record` says, with the kernel's monotonic times moved by `epoch_ns`; none if it is
-/// of no kind known here.
+/// Returns the event in `record`, with the kernel's monotonic times moved by `epoch_ns`; `None` if
+/// its kind is unknown.
 pub(super) fn decode(record: &[u8], epoch_ns: i64) -> Option<Event> {
     let what = u32::from_ne_bytes(record.get(..4)?.try_into().ok()?);
     let at = |monotonic: u64| monotonic as i64 + epoch_ns;
@@ -238,7 +238,7 @@ pub(super) fn decode(record: &[u8], epoch_ns: i64) -> Option<Event> {
 }
 
 fn read<T: Copy>(record: &[u8]) -> Option<T> {
-    // SAFETY: long enough, and all the records are plain numbers.
+    // SAFETY: the record is long enough, and all records are plain numbers.
     (record.len() >= size_of::<T>())
         .then(|| unsafe { record.as_ptr().cast::<T>().read_unaligned() })
 }
@@ -304,7 +304,7 @@ impl Ends {
 mod tests {
     use super::*;
 
-    /// The C side has these sizes; another would shift every field.
+    /// The C side has these sizes; a different size would shift every field.
     #[test]
     fn records_are_as_long_as_in_c() {
         assert_eq!(size_of::<Ends>(), 64);

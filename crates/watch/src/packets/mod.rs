@@ -1,8 +1,9 @@
-//! Packets as a source: what passes the host's interfaces, judged as `tinygram diagnose` judges a
-//! capture of it. For kernels that cannot be asked, and for who has CAP_NET_RAW alone.
+//! Packets as a source: reads the packets on the host's interfaces and judges them as `tinygram
+//! diagnose` judges a capture. It is for kernels that cannot be asked, and for users who have
+//! CAP_NET_RAW alone.
 //!
-//! What only the kernel knows is missing: what a write waited for before it became a segment, and the
-//! call site; which process it is comes from `/proc`.
+//! Packets do not show what only the kernel knows: what a write waited for before it became a
+//! segment, and the call site. The process comes from `/proc`.
 
 mod owners;
 mod ring;
@@ -21,7 +22,7 @@ use crate::finding::{Facts, Finding, Part};
 use owners::{Owner, Owners, nobody};
 use ring::Ring;
 
-/// The open interfaces; dropped, they are left alone.
+/// The open interfaces. Dropping it closes them.
 pub struct Source {
     ring: Ring,
     analyzer: Analyzer,
@@ -32,7 +33,7 @@ pub struct Source {
     unplaced: u64,
 }
 
-/// Why packets cannot be read, in one line.
+/// The reason why packets cannot be read, in one line.
 #[derive(Debug, thiserror::Error)]
 pub enum Lacking {
     /// Not allowed.
@@ -51,7 +52,7 @@ impl Source {
     ///
     /// # Errors
     ///
-    /// What the privileges lack, or that there is no such interface.
+    /// Returns what the privileges lack, or that there is no such interface.
     pub fn open(interface: Option<&str>) -> Result<Self, Lacking> {
         let ring =
             Ring::open(interface).map_err(|error| match (error.raw_os_error(), interface) {
@@ -70,8 +71,8 @@ impl Source {
         })
     }
 
-    /// Hands over what is found in the packets that came since the last time, waiting for `patience`
-    /// at most if there are none.
+    /// Passes the findings in the packets since the last call to `each`. If there are no packets,
+    /// it waits for at most `patience`.
     pub fn poll(&mut self, patience: Duration, mut each: impl FnMut(Finding)) {
         let analyzer = &mut self.analyzer;
         self.ring.poll(patience, |frame| analyzer.frame(frame));
@@ -83,7 +84,7 @@ impl Source {
         }
     }
 
-    /// Judges what is still open: there will be no more packets.
+    /// Judges what is still open, because there will be no more packets.
     pub fn finish(&mut self, mut each: impl FnMut(Finding)) {
         let analyzer = std::mem::replace(&mut self.analyzer, Analyzer::new(Parameters::default()));
         let report = analyzer.finish();
@@ -98,18 +99,19 @@ impl Source {
         }
     }
 
-    /// Packets for which the ring had no room, since the beginning.
+    /// Returns how many packets found no room in the ring since the start.
     pub fn dropped(&mut self) -> u64 {
         self.ring.dropped()
     }
 
-    /// Findings that could not be told because their connection was no longer known.
+    /// Returns how many findings could not be reported because their connection was no longer
+    /// known.
     #[must_use]
     pub fn unplaced(&self) -> u64 {
         self.unplaced
     }
 
-    /// Returns what was found, seen from this host's end.
+    /// Returns the finding, seen from this host's end.
     fn place(&mut self, found: &Diagnosed, connection: &ConnectionReport) -> Finding {
         let end = |side: Side| {
             let end = connection.end(side);
@@ -121,7 +123,8 @@ impl Source {
             Some(_) => None,
             None => self.owners.of(receiver, sender).cloned(),
         };
-        // Of a connection that is over, or only passes through, the sender's end is told.
+        // If a connection is over or is only forwarded, the finding is reported for the sender's
+        // end.
         let part = match (&sends, &receives) {
             (None, Some(_)) => Part::AcknowledgedLate,
             _ => Part::Sent,

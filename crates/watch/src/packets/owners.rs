@@ -1,4 +1,5 @@
-//! Whose connection it is: from addresses to the socket, and from there to the process, by `/proc`.
+//! Finds the owner of a connection: from addresses to the socket, and from the socket to the
+//! process, by `/proc`.
 
 use std::collections::{HashMap, HashSet};
 use std::fs;
@@ -13,13 +14,13 @@ use crate::event::Writer;
 /// One end of a connection on this host.
 #[derive(Clone, Debug)]
 pub(super) struct Owner {
-    /// Its process; a number of 0 and no name if it cannot be told.
+    /// Its process; if it is unknown, the process ID is 0 and the name is empty.
     pub(super) writer: Writer,
     /// Its network namespace, by the inode.
     pub(super) netns: u32,
 }
 
-/// Remembers who owns which end; looks again for those that it does not know, once a second at most.
+/// Remembers the owner of each end. It looks again for unknown owners, at most once a second.
 #[derive(Default)]
 pub(super) struct Owners {
     known: HashMap<(SocketAddr, SocketAddr), Owner>,
@@ -27,8 +28,8 @@ pub(super) struct Owners {
 }
 
 impl Owners {
-    /// Returns the owner of the end at `local` of a connection to `remote`; none if no socket of this host is
-    /// that end.
+    /// Returns the owner of the end at `local` of a connection to `remote`; `None` if no socket of
+    /// this host is that end.
     pub(super) fn of(&mut self, local: SocketAddr, remote: SocketAddr) -> Option<&Owner> {
         let ends = (local, remote);
         let again = self.looked.is_none_or(|looked| looked.elapsed() >= BREAK);
@@ -98,7 +99,7 @@ fn writer(process: &Process, uid: u32) -> Writer {
     }
 }
 
-/// Returns a process that cannot be told: its connection is over, or it may not be looked into.
+/// Returns an unknown process: its connection is over, or this process may not inspect it.
 pub(super) fn nobody(uid: u32) -> Writer {
     Writer {
         pid: 0,
@@ -114,7 +115,7 @@ fn namespace(pid: i32) -> Option<u32> {
     u32::try_from(about.ino()).ok()
 }
 
-/// Returns an IPv4 address in IPv6 as what it is.
+/// Converts an IPv4-mapped IPv6 address to IPv4.
 fn plain(address: SocketAddr) -> SocketAddr {
     SocketAddr::new(address.ip().to_canonical(), address.port())
 }

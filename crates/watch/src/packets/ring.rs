@@ -1,5 +1,5 @@
-//! Packets as they pass the host's interfaces: an `AF_PACKET` socket with a ring that the kernel
-//! writes to (`TPACKET_V3`, Documentation/networking/packet_mmap.rst in Linux's sources).
+//! Reads packets on the host's interfaces: an `AF_PACKET` socket with a ring that the kernel writes
+//! to (`TPACKET_V3`, Documentation/networking/packet_mmap.rst in Linux's sources).
 
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
@@ -9,14 +9,14 @@ use std::time::Duration;
 use memmap2::{MmapMut, MmapOptions};
 use tinygram_wire::capture::{Frame, LinkType};
 
-/// A socket and its ring; dropped, nothing of it is left.
+/// A socket and its ring. Dropping it removes both.
 pub(super) struct Ring {
     socket: OwnedFd,
     blocks: MmapMut,
     next: usize,
     frames: u64,
     dropped: u64,
-    /// The interface over which the host speaks to itself: each of its packets passes twice.
+    /// The index of the loopback interface, on which each packet appears twice.
     loopback: i32,
     frame: Vec<u8>,
 }
@@ -25,8 +25,8 @@ impl Ring {
     /// Opens the ring over one interface, or over all of them.
     pub(super) fn open(interface: Option<&str>) -> io::Result<Self> {
         let protocol = i32::from((libc::ETH_P_ALL as u16).to_be());
-        // Without a protocol nothing arrives before everything is set.
-        // SAFETY: no pointers; the descriptor is ours alone.
+        // Without a protocol no packet arrives until everything is set.
+        // SAFETY: the call has no pointers; nobody else has the descriptor.
         let socket = unsafe {
             let kind = libc::SOCK_DGRAM | libc::SOCK_CLOEXEC;
             let descriptor = libc::socket(libc::AF_PACKET, kind, 0);
@@ -56,7 +56,7 @@ impl Ring {
         };
         let index = |name: &str| {
             let name = std::ffi::CString::new(name).map_err(io::Error::other)?;
-            // SAFETY: a string that ends.
+            // SAFETY: the string ends with a zero.
             match unsafe { libc::if_nametoindex(name.as_ptr()) } {
                 0 => Err(io::Error::last_os_error()),
                 index => Ok(index as i32),
@@ -66,10 +66,10 @@ impl Ring {
             sll_family: libc::AF_PACKET as u16,
             sll_protocol: protocol as u16,
             sll_ifindex: interface.map_or(Ok(0), index)?,
-            // SAFETY: numbers, for which zero is a value.
+            // SAFETY: all fields are numbers, for which zero is valid.
             ..unsafe { std::mem::zeroed() }
         };
-        // SAFETY: an address of its own kind and length.
+        // SAFETY: the address has its own type and length.
         let bound = unsafe {
             libc::bind(
                 socket.as_raw_fd(),
@@ -91,7 +91,8 @@ impl Ring {
         })
     }
 
-    /// Hands over the packets of the blocks that are full or old enough, after `patience` at most.
+    /// Passes the packets of the blocks that are full or old enough to `each`, after at most
+    /// `patience`.
     pub(super) fn poll(&mut self, patience: Duration, mut each: impl FnMut(&Frame<'_>)) {
         if !self.is_ready() {
             let mut polled = libc::pollfd {
@@ -103,7 +104,7 @@ impl Ring {
             // SAFETY: one entry, which outlives the call.
             unsafe { libc::poll(&raw mut polled, 1, patience_ms) };
         }
-        // At most one round, so that a flood of packets does not keep the caller.
+        // Reads at most one round, so that a flood of packets does not keep the caller busy.
         for _ in 0..BLOCKS {
             if !self.is_ready() {
                 return;
@@ -114,11 +115,11 @@ impl Ring {
         }
     }
 
-    /// Packets for which the ring had no room, since the beginning.
+    /// Returns how many packets found no room in the ring since the start.
     pub(super) fn dropped(&mut self) -> u64 {
         let mut counts = [0_u32; 3];
         let mut length = size_of_val(&counts) as libc::socklen_t;
-        // SAFETY: three numbers, as long as is said.
+        // SAFETY: `counts` is three numbers, and the length is theirs.
         let got = unsafe {
             libc::getsockopt(
                 self.socket.as_raw_fd(),
@@ -129,7 +130,7 @@ impl Ring {
             )
         };
         if got == 0 {
-            // Reading sets the kernel's count back.
+            // Reading resets the kernel's count.
             self.dropped += u64::from(counts[1]);
         }
         self.dropped
@@ -147,7 +148,7 @@ impl Ring {
 
     fn read_block(&mut self, each: &mut impl FnMut(&Frame<'_>)) {
         let block = self.next * BLOCK_OCTETS..(self.next + 1) * BLOCK_OCTETS;
-        // The kernel does not write to a block that is ours.
+        // The kernel does not write to a block while we own it.
         let block = &self.blocks[block];
         let word = |at: usize| number(block, at).unwrap_or(0);
         let mut at = word(BLOCK_FIRST) as usize;
@@ -155,7 +156,7 @@ impl Ring {
             let offset = |field: usize| number(block, at + field).unwrap_or(0);
             let (length, wire_length) = (offset(12) as usize, offset(16));
             let network = usize::from(half(block, at + 26));
-            // sockaddr_ll stands behind the header of 48 octets.
+            // sockaddr_ll follows the header of 48 octets.
             let link = at + 48;
             let interface = offset(48 + 4) as i32;
             let outgoing = block.get(link + 10) == Some(&PACKET_OUTGOING);
@@ -164,7 +165,7 @@ impl Ring {
                 && !(outgoing && interface == self.loopback)
             {
                 self.frames += 1;
-                // The header that tcpdump gives on all interfaces at once.
+                // The header that tcpdump writes when it captures on all interfaces.
                 self.frame.clear();
                 self.frame.resize(HEADER_OCTETS, 0);
                 self.frame[..2].copy_from_slice(&block[link + 2..link + 4]);
@@ -187,7 +188,7 @@ impl Ring {
     }
 }
 
-/// Only the beginning of each packet is copied.
+/// Tells the kernel to copy only the beginning of each packet.
 fn truncate(socket: &OwnedFd) -> io::Result<()> {
     let mut program = [libc::sock_filter {
         code: (libc::BPF_RET | libc::BPF_K) as u16,
@@ -207,7 +208,7 @@ fn set<T>(socket: &OwnedFd, name: libc::c_int, value: &T) -> io::Result<()> {
 }
 
 fn set_at<T>(socket: &OwnedFd, level: libc::c_int, name: libc::c_int, value: &T) -> io::Result<()> {
-    // SAFETY: a value of the kind that the option takes, as long as is said.
+    // SAFETY: the value has the type that the option takes, and the length is its own.
     let set = unsafe {
         libc::setsockopt(
             socket.as_raw_fd(),
@@ -258,13 +259,14 @@ const BLOCK_PACKETS: usize = 12;
 const BLOCK_FIRST: usize = 16;
 const STATUS_KERNEL: u32 = 0;
 const STATUS_USER: u32 = 1;
-/// 8 MiB in all: at 100,000 packets a second a fifth of a second.
+/// 8 MiB in all, which is a fifth of a second at 100,000 packets a second.
 const BLOCK_OCTETS: usize = 1 << 18;
 const BLOCKS: usize = 32;
 const FRAME_OCTETS: u32 = 1 << 11;
-/// A block that is not full is handed over after so long.
+/// The time after which the kernel hands over a block that is not full.
 const RETIRE_MS: u32 = 50;
-/// Headers, those of a tunnel besides, and the octets by which a protocol is known.
+/// Enough for the headers, also of a tunnel, and for the first octets, by which a protocol is
+/// recognized.
 const SNAP_OCTETS: usize = 256;
 /// `LINKTYPE_LINUX_SLL2`.
 const HEADER_OCTETS: usize = 20;

@@ -1,4 +1,4 @@
-//! What a process has mapped, and its memory.
+//! Reads a process's mappings and its memory.
 
 use std::fs::{self, File};
 use std::path::PathBuf;
@@ -8,7 +8,7 @@ use memmap2::Mmap;
 
 use procfs::process::{MMPermissions, MMapPath, MemoryMap, Process};
 
-/// Returns the files that `pid` runs code from, lowest address first.
+/// Returns the mappings from which `pid` runs code, the lowest address first.
 pub(super) fn code(pid: u32) -> Vec<MemoryMap> {
     all(pid)
         .into_iter()
@@ -16,7 +16,7 @@ pub(super) fn code(pid: u32) -> Vec<MemoryMap> {
         .collect()
 }
 
-/// Everything that `pid` has mapped; nothing if it may not be looked into.
+/// Returns all mappings of `pid`; nothing if this process may not inspect it.
 pub(super) fn all(pid: u32) -> Vec<MemoryMap> {
     let Ok(pid) = i32::try_from(pid) else {
         return Vec::new();
@@ -26,8 +26,9 @@ pub(super) fn all(pid: u32) -> Vec<MemoryMap> {
         .unwrap_or_default()
 }
 
-/// Returns a mapped file's path in the process' own file system, and one by which it can be opened from here:
-/// that of the process' root, so that containers and deleted files are found.
+/// Returns a mapped file's path in the process's own file system, and a path by which this process
+/// can open it. The second path goes through the process's root, so that it also works for
+/// containers and deleted files.
 pub(super) fn file(pid: u32, map: &MemoryMap) -> Option<(String, String)> {
     let MMapPath::Path(path) = &map.pathname else {
         return None;
@@ -45,14 +46,15 @@ pub(super) fn file(pid: u32, map: &MemoryMap) -> Option<(String, String)> {
     Some((path, open_at))
 }
 
-/// Returns a file of a running program in memory.
+/// Maps a file of a running program into memory.
 pub(super) fn octets(file: &File) -> Option<Rc<Mmap>> {
-    // SAFETY: a program that is running is not written to (ETXTBSY); a library that is truncated
-    // meanwhile is the same risk that the process itself runs.
+    // SAFETY: nobody can write to a running program (ETXTBSY). If a library is truncated meanwhile,
+    // the process that runs it has the same risk.
     unsafe { Mmap::map(file) }.ok().map(Rc::new)
 }
 
-/// Returns the program that `pid` runs now; nothing if it has ended or may not be looked into.
+/// Returns the program that `pid` runs now; `None` if it has ended or this process may not inspect
+/// it.
 pub(super) fn program(pid: u32) -> Option<PathBuf> {
     fs::read_link(format!("/proc/{pid}/exe")).ok()
 }
@@ -70,8 +72,8 @@ pub(super) fn read(pid: u32, address: u64, into: &mut [u8]) -> bool {
         iov_base: address as *mut libc::c_void,
         iov_len: into.len(),
     };
-    // SAFETY: only `into` is written to; the other process' memory is only read, and an address that
-    // it does not have is an error.
+    // SAFETY: only `into` is written to. The other process's memory is only read, and an invalid
+    // address there is an error.
     let got = unsafe { libc::process_vm_readv(pid, &raw const local, 1, &raw const remote, 1, 0) };
     usize::try_from(got) == Ok(into.len())
 }

@@ -29,10 +29,11 @@ pub struct Stack<'a> {
     pub python: Vec<(u64, u64)>,
 }
 
-/// Where a write was made.
+/// The place in a program where a write was made.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 pub struct CallSite {
-    /// The innermost function that is the program's own, or the innermost of all if none is.
+    /// The innermost of the program's own functions, or the innermost of all functions if none is
+    /// the program's own.
     pub function: String,
     /// The source file, as far as the program says.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -47,7 +48,7 @@ pub struct CallSite {
 /// One function of a stack.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 pub struct Frame {
-    /// Its name; `program+0x1234` where the program has none.
+    /// Its name; `program+0x1234` if the program has no name for it.
     pub function: String,
     /// The source file, as far as the program says.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -55,13 +56,13 @@ pub struct Frame {
     /// The line in it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub line: Option<u32>,
-    /// It belongs to a library or a runtime, not to the program itself.
+    /// Whether it belongs to a library or a runtime, not to the program itself.
     #[serde(rename = "library")]
     pub is_library: bool,
 }
 
 impl CallSite {
-    /// Returns the site that these frames, the innermost first, come to.
+    /// Returns the call site for these frames, the innermost first.
     fn of(stack: Vec<Frame>) -> Option<Self> {
         let own = stack.iter().find(|frame| !frame.is_library);
         let frame = own.or_else(|| stack.first())?.clone();
@@ -88,7 +89,7 @@ impl fmt::Display for CallSite {
     }
 }
 
-/// Finds call sites; remembers programs that it has read.
+/// Finds call sites, and remembers the programs that it has read.
 #[derive(Default)]
 pub struct Sites {
     native: native::Programs,
@@ -99,7 +100,7 @@ impl Sites {
     /// Returns where `stack` comes from; none if the process may not be looked into, or has ended.
     pub fn of(&mut self, stack: &Stack<'_>) -> Option<Arc<CallSite>> {
         let frames = match self.python.is_known(stack.pid) {
-            // The interpreter's C functions are nobody's call site.
+            // The interpreter's C functions are not a useful call site.
             true => self.python.frames(stack),
             false => self.native.frames(stack),
         };

@@ -1,4 +1,5 @@
-//! Stacks of native code: unwound from the copied octets, named by the program's own symbols.
+//! Unwinds stacks of native code from the copied octets, and names the functions by the program's
+//! own symbols.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -50,7 +51,8 @@ impl Programs {
             self.made.forget(stack.pid);
         }
         if is_another || !program.has(instruction) {
-            // Another program in this process, or one with this number; or a library loaded since.
+            // The process, or another one with the same process ID, runs another program; or it has
+            // loaded a library since.
             *program = Program::of(stack.pid);
         }
         let mut addresses = program.unwind(stack);
@@ -62,7 +64,7 @@ impl Programs {
         addresses.drain(..hooks);
         let program = &self.known[&stack.pid];
         let mut frames = Vec::new();
-        // Those that stand for code made at run time.
+        // The frames of code that was generated at run time.
         let mut made = Vec::new();
         let map = match addresses.iter().all(|&address| program.has(address)) {
             true => None,
@@ -79,7 +81,8 @@ impl Programs {
             }
         }
         if made.iter().any(|&at| !frames[at].is_library) {
-            // What was compiled before is the machinery that runs the program.
+            // If there is such code, the compiled functions belong to the runtime that runs the
+            // program.
             for (at, frame) in frames.iter_mut().enumerate() {
                 frame.is_library |= made.binary_search(&at).is_err();
             }
@@ -89,7 +92,7 @@ impl Programs {
     }
 }
 
-/// Names what is at `address` by the file that the code is from, which stays open when its process ends.
+/// Names the function at `address` from the code's file, which stays open after its process ends.
 fn name(symbols: &Symbolizer, address: u64, program: &Program, frames: &mut Vec<Frame>) {
     let module = program.module(address);
     let named = module
@@ -105,7 +108,7 @@ fn name(symbols: &Symbolizer, address: u64, program: &Program, frames: &mut Vec<
     }
 }
 
-/// A symbol's functions: what was inlined stands first.
+/// Adds a symbol's functions; the inlined ones come first.
 fn frames_of(symbol: &Sym<'_>, is_library: bool, frames: &mut Vec<Frame>) {
     for inlined in symbol.inlined.iter().rev() {
         let place = inlined.code_info.as_ref();
@@ -130,9 +133,9 @@ fn is_runtime(name: &str) -> bool {
     RUNTIMES.iter().any(|prefix| plain.starts_with(prefix)) || C_WRITES.contains(&of_c)
 }
 
-/// One process' code.
+/// The code of one process.
 struct Program {
-    /// Its file; none if the process had ended when it was looked at.
+    /// The program's file; `None` if the process had already ended.
     executable: Option<PathBuf>,
     unwinder: UnwinderNative<Section, framehop::MayAllocateDuringUnwind>,
     cache: CacheNative<framehop::MayAllocateDuringUnwind>,
@@ -141,7 +144,7 @@ struct Program {
 
 struct Mapped {
     range: Range<u64>,
-    /// What is to be subtracted from an address to have the file's.
+    /// The number to subtract from an address to get the file's address.
     bias: u64,
     name: String,
     is_library: bool,
@@ -221,7 +224,7 @@ impl Program {
         }
     }
 
-    /// Addresses in the calls on `stack`, the innermost first.
+    /// Returns an address in each call on `stack`, the innermost first.
     fn unwind(&mut self, stack: &Stack<'_>) -> Vec<u64> {
         let mut read = |address: u64| {
             let at = address.checked_sub(stack.registers[1]).ok_or(())?;
@@ -238,7 +241,7 @@ impl Program {
         let mut addresses = Vec::new();
         while let Ok(Some(frame)) = frames.next() {
             addresses.push(match frame {
-                // The system call's own instruction lies behind.
+                // The instruction pointer is after the system call's instruction.
                 FrameAddress::InstructionPointer(address) => address.saturating_sub(1),
                 FrameAddress::ReturnAddress(_) => frame.address_for_lookup(),
             });
@@ -260,27 +263,27 @@ fn registers([_, stack, frame, link]: [u64; 4]) -> framehop::UnwindRegsNative {
     framehop::UnwindRegsNative::new(link, stack, frame)
 }
 
-/// Returns a shared object of the system that many programs use to write.
+/// Returns whether a file is a shared object of the system that many programs use to write.
 fn is_library(name: &str) -> bool {
     name.starts_with("ld-") || name.contains(".so")
 }
 
-/// What framehop asks of a file.
+/// The sections of a file that framehop needs.
 struct Sections {
     file: Rc<Mmap>,
-    /// Where the file says that the mapping at hand begins.
+    /// The address at which this mapping begins according to the file.
     address_of_map: u64,
-    /// Where the file says that it begins.
+    /// The address at which the file begins according to itself.
     base: u64,
 }
 
 impl Sections {
-    /// Returns the sections of `file`, of which the part at `offset` is mapped.
+    /// Returns the sections of `file`, whose part at `offset` is mapped.
     fn of(file: &Rc<Mmap>, offset: u64) -> Option<Self> {
         let object = object::File::parse(&***file).ok()?;
         let segment = object.segments().find(|segment| {
             let (start, length) = segment.file_range();
-            // A mapping begins at a page, a segment anywhere in it.
+            // A mapping begins at a page boundary, a segment anywhere in the page.
             (start & !PAGE_MASK..start + length).contains(&offset) && executes(segment)
         })?;
         let address_of_map = segment.address() - segment.file_range().0 + offset;
@@ -334,7 +337,7 @@ impl Deref for Section {
 }
 
 const PAGE_MASK: u64 = 4095;
-/// Each has its files open.
+/// The largest number of programs in memory, because each keeps its files open.
 const MOST_PROGRAMS: usize = 24;
 const MOST_FRAMES: usize = 48;
 /// The C library's functions that write, without their underscores, as a static program has them.
@@ -354,7 +357,8 @@ const C_WRITES: [&str; 14] = [
     "fwrite",
     "GI_write",
 ];
-/// How functions of language libraries begin, whose users are of interest: Rust's, Go's, C++'s.
+/// The prefixes of functions in language libraries (Rust's, Go's, C++'s), whose callers are of
+/// interest.
 const RUNTIMES: [&str; 23] = [
     "_start",
     "std::",

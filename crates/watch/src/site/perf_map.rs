@@ -1,9 +1,11 @@
-//! Names of code that a program made at run time, as far as it writes them into `/tmp/perf-PID.map`: Node
-//! with `--perf-basic-prof`, Java by `jcmd PID Compiler.perfmap` or an agent.
+//! Reads the names of code that a program generated at run time, if it writes them into
+//! `/tmp/perf-PID.map`: Node with `--perf-basic-prof`, Java by `jcmd PID Compiler.perfmap` or an
+//! agent.
 //!
-//! The format is that of `tools/perf/Documentation/jit-interface.txt` in Linux: a line each of start, size
-//! (both hexadecimal) and name. The file grows while it is read, so its last line may be half there; the
-//! JDK writes `0x` before its numbers. A line that says nothing is passed over.
+//! The format is that of `tools/perf/Documentation/jit-interface.txt` in Linux: each line has a
+//! start, a size (both hexadecimal) and a name. The file grows while it is read, so its last line
+//! may be incomplete. The JDK writes `0x` before its numbers. Lines that cannot be parsed are
+//! skipped.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fs::{self, File, OpenOptions};
@@ -23,13 +25,14 @@ pub(super) struct PerfMap {
     /// The file's number in its file system, and how much of it has been read.
     inode: u64,
     read: u64,
-    /// By its start: the length, and the name. What is written later is there now.
+    /// The functions by their start: the length, and the name. A later line replaces an earlier
+    /// one.
     functions: BTreeMap<u64, (u64, String)>,
 }
 
 impl PerfMaps {
-    /// Returns what the map of `pid` says now. Code is moved and thrown away while a program runs, so an address that
-    /// had a name may have another since.
+    /// Returns the current map of `pid`. Code is moved and thrown away while a program runs, so the
+    /// function at an address may have changed since the last call.
     pub(super) fn of(&mut self, pid: u32) -> &PerfMap {
         if self.known.len() >= MOST_MAPS && !self.known.contains_key(&pid) {
             self.known.clear();
@@ -39,14 +42,14 @@ impl PerfMaps {
         map
     }
 
-    /// Another program runs as `pid` now.
+    /// Forgets the map of `pid`, because another program now runs there.
     pub(super) fn forget(&mut self, pid: u32) {
         self.known.remove(&pid);
     }
 }
 
 impl PerfMap {
-    /// Returns the function at `address`; none if the map does not say.
+    /// Returns the function at `address`; `None` if the map has none.
     pub(super) fn frame(&self, address: u64) -> Option<Frame> {
         self.name(address).map(frame)
     }
@@ -56,7 +59,8 @@ impl PerfMap {
         (address - start < *length).then_some(name)
     }
 
-    /// Reads what has been added since it was last read. A process that has ended leaves what is known.
+    /// Reads what has been added since the last time. If the process has ended, the map stays as it
+    /// is.
     fn read_on(&mut self, pid: u32) {
         let Some((mut file, inode, length)) = open(pid) else {
             return;
@@ -81,7 +85,7 @@ impl PerfMap {
     fn add(&mut self, text: &[u8]) {
         for line in text.split(|&octet| octet == b'\n') {
             if let Some((start, length, name)) = function(&String::from_utf8_lossy(line)) {
-                // What stood there is gone.
+                // The functions that were there before are gone.
                 let covered = self.functions.range(start..start.saturating_add(length));
                 for old in covered.map(|(&at, _)| at).collect::<Vec<_>>() {
                     self.functions.remove(&old);
@@ -92,14 +96,16 @@ impl PerfMap {
     }
 }
 
-/// Returns the map of `pid`, where its own file system has it, under the number that it knows itself by.
+/// Opens the map of `pid` in the process's own file system. Its name has the process ID in the
+/// process's own namespace.
 fn open(pid: u32) -> Option<(File, u64, u64)> {
     let status = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
     let numbers = status.lines().find_map(|line| line.strip_prefix("NStgid:"));
     let own = numbers.and_then(|numbers| numbers.split_whitespace().next_back());
     let own = own.map_or_else(|| pid.to_string(), str::to_owned);
     let mut options = OpenOptions::new();
-    // Anybody may put something there: no pipe shall make this wait, and no link lead away.
+    // Anybody may put a file there, so a pipe must not make this wait, and a link must not lead
+    // elsewhere.
     options
         .read(true)
         .custom_flags(libc::O_NONBLOCK | libc::O_NOFOLLOW);
@@ -122,7 +128,8 @@ fn function(line: &str) -> Option<(u64, u64, &str)> {
     (!name.is_empty()).then_some((start, length, name))
 }
 
-/// V8 says the file and the place in it where a function begins; the JDK its signature.
+/// Returns the frame for a name. V8 writes the file and the place where a function begins; the JDK
+/// writes the signature.
 fn frame(name: &str) -> Frame {
     v8(name).or_else(|| java(name)).unwrap_or_else(|| Frame {
         function: name.to_owned(),
@@ -132,7 +139,7 @@ fn frame(name: &str) -> Frame {
     })
 }
 
-/// `JS:~ask /srv/app.js:2:13`; the mark behind the colon tells how it was compiled.
+/// `JS:~ask /srv/app.js:2:13`; the mark after the colon says how it was compiled.
 fn v8(name: &str) -> Option<Frame> {
     let (kind, rest) = name.split_once(':')?;
     if !["JS", "LazyCompile", "Function", "Eval", "Script"].contains(&kind) {
@@ -173,7 +180,7 @@ const JAVA_LIBRARIES: [&str; 7] = [
     "java.", "javax.", "jdk.", "sun.", "com.sun.", "kotlin.", "scala.",
 ];
 const MOST_MAPS: usize = 24;
-/// At one time; a map of a large program has some megabytes.
+/// How much is read at one time; the map of a large program has some megabytes.
 const MOST_OCTETS: u64 = 64 << 20;
 
 #[cfg(test)]
@@ -213,7 +220,7 @@ mod tests {
         assert!(shown("StubRoutines::call_stub").3);
     }
 
-    /// What is half written is not taken, and read when it is whole; what is written anew holds.
+    /// A half-written line is ignored until it is complete; a later line replaces an earlier one.
     #[test]
     fn a_map_that_grows_is_read_on() {
         let mut map = PerfMap::default();

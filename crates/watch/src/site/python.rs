@@ -1,8 +1,9 @@
-//! Python's own frames: where a thread has them, and what the code objects in them say.
+//! Reads Python's own frames: where a thread keeps them, and what their code objects say.
 //!
-//! The kernel source copies pairs of code object and instruction at the write. A code object does not
-//! change while it is in use, so its name, file and table of lines are read afterwards, from the process.
-//! The offsets are those of CPython's structures, which stay the same within a minor version.
+//! At the write the kernel source copies a pair for each frame: the code object and the
+//! instruction. A code object does not change while it is in use, so this module reads its name,
+//! file and table of lines from the process later. The offsets are those of CPython's structures,
+//! which stay the same within a minor version.
 
 use std::collections::HashMap;
 use std::fs;
@@ -11,7 +12,7 @@ use object::{Object, ObjectSymbol};
 
 use super::{Frame, Stack, maps};
 
-/// Interpreters that were looked for, by process; `None` in programs that are none.
+/// The interpreters by process; `None` for programs that are not Python.
 #[derive(Default)]
 pub(super) struct Interpreters {
     known: HashMap<u32, Known>,
@@ -19,7 +20,7 @@ pub(super) struct Interpreters {
 
 struct Known {
     interpreter: Option<Interpreter>,
-    /// The program, so that another with the same number is not mistaken for it.
+    /// The program, so that another one with the same process ID is not mistaken for it.
     program: Option<std::path::PathBuf>,
     codes: HashMap<u64, Option<Code>>,
 }
@@ -68,7 +69,7 @@ struct Layout {
     code_first_line: u64,
     code_line_table: u64,
     code_instructions: u64,
-    /// The length of a string object's head: of one in ASCII, of another.
+    /// The length of a string object's header: for ASCII strings, and for others.
     string_heads: [u64; 2],
 }
 
@@ -150,7 +151,8 @@ impl Interpreters {
         };
         let mut frames = Vec::new();
         for &(address, instruction) in &stack.python {
-            // 3.14 marks pointers in their lowest bits; an entry of the interpreter itself has none.
+            // 3.14 uses the lowest bits of pointers as marks; a frame of the interpreter itself has
+            // no code object.
             let code = known
                 .codes
                 .entry(address)
@@ -167,12 +169,12 @@ impl Interpreters {
         frames
     }
 
-    /// Returns whether `pid` is a Python of a version that is known here.
+    /// Returns whether `pid` runs a known version of Python.
     pub(super) fn is_known(&mut self, pid: u32) -> bool {
         self.known(pid).interpreter.is_some()
     }
 
-    /// Returns the threads of `pid`, if it is a Python of a version that is known here.
+    /// Returns the threads of `pid` if it runs a known version of Python.
     pub(super) fn threads(&mut self, pid: u32) -> Vec<Thread> {
         match self.known(pid).interpreter {
             Some(interpreter) => interpreter.threads(pid),
@@ -226,7 +228,7 @@ impl Interpreter {
             let mut symbols = file.dynamic_symbols().chain(file.symbols());
             let symbol = symbols.find(|symbol| symbol.name() == Ok("_PyRuntime"));
             if let Some(symbol) = symbol {
-                // The first mapping of a file has its beginning.
+                // The first mapping of a file contains the file's beginning.
                 let moved = match file.kind() {
                     object::ObjectKind::Dynamic => map.address.0 - map.offset,
                     _ => 0,
@@ -266,7 +268,7 @@ impl Interpreter {
     }
 }
 
-/// Returns the threads of `pid`: the number that each has in its own namespace, and the one it has here.
+/// Returns the threads of `pid`: for each its ID in its own namespace, and its ID in this one.
 fn thread_numbers(pid: u32) -> HashMap<u64, u32> {
     let mut numbers = HashMap::new();
     let Ok(tasks) = fs::read_dir(format!("/proc/{pid}/task")) else {
@@ -293,7 +295,7 @@ fn layout(name: &str) -> Option<&'static Layout> {
         .chars()
         .take_while(char::is_ascii_digit)
         .collect();
-    // Without the interpreter lock (3.13t) everything lies elsewhere.
+    // The build without the interpreter lock (3.13t) has other offsets.
     if name[at + 2 + digits.len()..].starts_with('t') {
         return None;
     }
@@ -312,7 +314,8 @@ impl Code {
         let mut table = vec![0; length];
         maps::read(pid, lines + BYTES_HEAD, &mut table).then_some(())?;
         let file = string(pid, pointer(layout.code_filename)?, layout)?;
-        // What the interpreter runs to be entered from C is no function of the program's.
+        // The code that the interpreter runs when it is entered from C is not a function of the
+        // program.
         if file == "<shim>" || file.is_empty() {
             return None;
         }
@@ -362,8 +365,9 @@ fn string(pid: u32, address: u64, layout: &Layout) -> Option<String> {
     })
 }
 
-/// Returns the line of a code unit, by the table that Python has since 3.11 (`Objects/locations.md` in its
-/// sources); that of the entry before where an entry has none.
+/// Returns the line of a code unit, from the table that Python has since 3.11
+/// (`Objects/locations.md` in its sources). If an entry has no line, the line of the entry before
+/// it counts.
 fn line_of(table: &[u8], first_line: u32, unit: u64) -> u32 {
     let mut line = i64::from(first_line);
     let (mut at, mut covered) = (0, 0);
@@ -417,7 +421,7 @@ fn line_of(table: &[u8], first_line: u32, unit: u64) -> u32 {
     u32::try_from(last).unwrap_or(first_line)
 }
 
-/// Returns the standard library's files and installed packages.
+/// Returns whether a file belongs to the standard library or to an installed package.
 fn is_library(file: &str) -> bool {
     file.starts_with("<frozen ")
         || file.contains("/site-packages/")
@@ -427,12 +431,12 @@ fn is_library(file: &str) -> bool {
             .is_some_and(|(_, rest)| rest.contains('/'))
 }
 
-/// Of bytes and strings, on 64 bits.
+/// Offsets in bytes objects and strings, on 64 bits.
 const BYTES_LENGTH: u64 = 16;
 const BYTES_HEAD: u64 = 32;
 const STRING_LENGTH: u64 = 16;
 const STRING_STATE: u64 = 32;
-/// More is no name and no table of lines.
+/// The longest name or table of lines.
 const MOST_OCTETS: usize = 1 << 20;
 const MOST_KNOWN: usize = 256;
 const MOST_CODES: usize = 4096;

@@ -1,19 +1,19 @@
-//! How late this machine lets a thread run that has something to do: what an application's own log of
-//! times cannot be more exact than.
+//! Measures how late this machine runs a thread that has something to do. An application's own log
+//! of times cannot be more exact than this.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// Measures from its beginning until it is asked.
+/// A measurement from its beginning until it is asked for the result.
 pub(crate) struct Lateness {
     ended: Arc<AtomicBool>,
     probe: JoinHandle<Vec<Duration>>,
 }
 
 impl Lateness {
-    /// Begins, with the players' priority.
+    /// Begins to measure, with the same priority as the players.
     pub(crate) fn begin() -> Self {
         let ended = Arc::new(AtomicBool::new(false));
         let end = Arc::clone(&ended);
@@ -32,7 +32,7 @@ impl Lateness {
         Self { ended, probe }
     }
 
-    /// What one in twenty wake-ups exceeded, in milliseconds.
+    /// Ends, and returns the lateness that one in twenty wake-ups exceeded, in milliseconds.
     pub(crate) fn end_ms(self) -> f64 {
         self.ended.store(true, Ordering::Relaxed);
         let mut late = self.probe.join().expect("it only sleeps");

@@ -1,4 +1,4 @@
-//! The kernel as a source, for tests: those that cannot have it say so and pass, except in CI.
+//! The kernel as a source for tests. A test that cannot have it says so and passes, except in CI.
 
 use std::process::{Command, Output, Stdio};
 use std::sync::mpsc;
@@ -13,7 +13,8 @@ pub(crate) struct Watched {
 }
 
 impl Watched {
-    /// None, with the reason printed, where the kernel or the privileges lack; in CI that is a failure.
+    /// Opens the source. Prints the reason and returns `None` if the kernel or the privileges are
+    /// insufficient; in CI that is a failure.
     pub(crate) fn open(options: &Options) -> Option<Self> {
         match Source::open(options) {
             Ok(source) => Some(Self { source }),
@@ -25,7 +26,7 @@ impl Watched {
         }
     }
 
-    /// Runs `command`; its output, and what was found meanwhile.
+    /// Runs `command`; returns its output, and the findings meanwhile.
     pub(crate) fn during(&mut self, command: &mut Command) -> (Output, Vec<Finding>) {
         let child = command
             .stdin(Stdio::null())

@@ -1,4 +1,4 @@
-//! Asks twice in two writes each time, so that the second waits.
+//! Sends two requests in two writes each, so that the second write waits.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;

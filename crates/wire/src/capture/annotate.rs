@@ -1,4 +1,4 @@
-//! The same capture with comments on some frames.
+//! Copies a capture and adds comments to some frames.
 
 use std::io::{Read, Write};
 
@@ -6,14 +6,16 @@ use super::pcapng::{ENHANCED_PACKET, SECTION_HEADER};
 use super::write::comment_option;
 use super::{CaptureError, Format, PcapngWriter, Reader};
 
-/// Copies a capture to pcapng and puts `comment(frame number)` on the frames that have one.
+/// Copies a capture to pcapng and adds `comment(frame number)` to each frame for which it returns
+/// one.
 ///
-/// pcapng is copied block by block, byte for byte but for the frames that gain a comment: its
-/// interfaces, names, secrets and comments survive. Classic pcap becomes pcapng with nanoseconds.
+/// pcapng is copied block by block. Every block stays the same byte for byte, except for the frames
+/// that gain a comment: the interfaces, names, secrets and comments are kept. Classic pcap becomes
+/// pcapng with nanoseconds.
 ///
 /// # Errors
-/// [`CaptureError`] where the source is damaged or the destination cannot be written; what came
-/// before has been copied.
+/// [`CaptureError`] if the source is damaged or the destination cannot be written. Everything
+/// before that point has been copied.
 pub fn annotate(
     source: impl Read + 'static,
     into: impl Write,
@@ -75,7 +77,7 @@ fn copy(
     Ok(())
 }
 
-/// Returns a section header that leaves the section's length unsaid, for it changes.
+/// Returns a section header without the section's length, because the length changes.
 fn unmeasured(block: &[u8]) -> Vec<u8> {
     let mut out = block.to_vec();
     if let Some(length) = out.get_mut(16..24) {

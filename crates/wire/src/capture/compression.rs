@@ -1,4 +1,4 @@
-//! gzip and zstd, recognised by content.
+//! Unpacks gzip and zstd, which it recognizes by content.
 
 use std::io::Read;
 
@@ -17,7 +17,7 @@ pub(super) fn open(source: Box<dyn Read>) -> Result<Window, CaptureError> {
     })
 }
 
-/// Several zstd frames one after another, as `zstd` and log rotation write them.
+/// Reads several zstd frames one after another, as `zstd` and log rotation write them.
 struct Zstd {
     frame: Option<ruzstd::decoding::StreamingDecoder<Window, ruzstd::decoding::FrameDecoder>>,
     packed: Option<Window>,

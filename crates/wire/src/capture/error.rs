@@ -1,11 +1,11 @@
-/// Why a capture could not be read further.
+/// The reason why a capture could not be read further.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum CaptureError {
-    /// Nothing to read at all.
+    /// The source is empty.
     #[error("is empty")]
     Empty,
-    /// The first bytes are of no known capture format.
+    /// The first bytes belong to no known capture format.
     #[error("{}", foreign(*magic))]
     NotACapture {
         /// The four bytes found where a magic number should be.
@@ -30,7 +30,7 @@ pub enum CaptureError {
     Io(#[from] std::io::Error),
 }
 
-/// Returns what there is instead of a capture, and what is accepted.
+/// Returns a text that says what the file is instead of a capture, and what is accepted.
 fn foreign(magic: [u8; 4]) -> String {
     match magic {
         // "snoop" and three zeros (RFC 1761).

@@ -1,12 +1,13 @@
-//! Capture files: a stream of frames, whatever the container.
+//! Reads and writes capture files as a stream of frames, whatever the container.
 //!
-//! [`Reader::new`] looks at the first bytes, not at the name: gzip and zstd are unpacked, classic
-//! pcap (every magic) and pcapng are told apart. Frames are lent from one buffer, so reading
-//! costs no allocation per frame, works on a pipe as it fills, and holds no more than one frame.
+//! [`Reader::new`] looks at the first bytes, not at the name. It unpacks gzip and zstd, and
+//! distinguishes classic pcap (with every magic number) from pcapng. Frames are lent from one
+//! buffer. So reading costs no allocation per frame, works on a pipe while it fills, and holds no
+//! more than one frame.
 //!
-//! The formats are parsed here rather than by a crate because three needs meet that none serves
-//! together: a live pipe (a short first read is no error), block-exact copying for annotation,
-//! and a few nanoseconds per frame. The tests hold the result against `pcap-parser`.
+//! The formats are parsed here and not by a library, because no library offers all three things
+//! that are needed: reading a live pipe (a short first read is no error), block-exact copying for
+//! annotation, and a few nanoseconds per frame. The tests compare the result with `pcap-parser`.
 
 mod annotate;
 mod compression;
@@ -27,11 +28,11 @@ use window::Window;
 /// A frame as captured, lent from the reader's buffer until the next one is asked for.
 #[derive(Clone, Copy, Debug)]
 pub struct Frame<'a> {
-    /// Position in the capture, from 1, as Wireshark's `frame.number`.
+    /// Position in the capture, starting at 1, as Wireshark's `frame.number`.
     pub number: u64,
     /// Capture time in nanoseconds since the epoch.
     pub time_ns: i64,
-    /// What the bytes begin with.
+    /// The link type, which says what header the bytes begin with.
     pub link: LinkType,
     /// The captured bytes: at most the snap length.
     pub data: &'a [u8],
@@ -76,10 +77,10 @@ enum Format {
 }
 
 impl Reader {
-    /// Recognises the container by its first bytes and reads its header.
+    /// Recognizes the container by its first bytes and reads its header.
     ///
     /// # Errors
-    /// [`CaptureError`] if the source is empty, cannot be read, or is no capture.
+    /// [`CaptureError`] if the source is empty, cannot be read, or is not a capture.
     pub fn new(source: impl Read + 'static) -> Result<Self, CaptureError> {
         let mut window = compression::open(Box::new(source))?;
         if !window.need(4)? {
@@ -100,8 +101,8 @@ impl Reader {
     /// Returns the next frame, or `None` at a clean end.
     ///
     /// # Errors
-    /// [`CaptureError`] if the capture is cut off or damaged here; the frames before are good,
-    /// and asking again gives the same answer.
+    /// [`CaptureError`] if the capture is cut off or damaged here. The frames before are valid, and
+    /// another call returns the same error.
     pub fn next_frame(&mut self) -> Result<Option<Frame<'_>>, CaptureError> {
         let record = match &mut self.format {
             Format::Pcap(header) => header.next_record(&mut self.window)?,
@@ -127,7 +128,7 @@ impl Reader {
     }
 }
 
-/// Where a frame lies in the window's buffer, and what the container says of it.
+/// A frame's place in the window's buffer, and what the container says about the frame.
 struct Record {
     time_ns: i64,
     link: LinkType,
@@ -135,8 +136,8 @@ struct Record {
     data: std::ops::Range<usize>,
 }
 
-/// The longest frame believed in bytes: BIG TCP's super-segments stay below half of it.
-/// A longer one is damage, and must not make us allocate what its length field says.
+/// The longest frame that is accepted, in bytes. BIG TCP's super-segments stay below half of it. A
+/// longer frame is damage, and we must not allocate as much memory as its length field says.
 const FRAME_LIMIT: usize = 1 << 20;
 
 #[cfg(test)]

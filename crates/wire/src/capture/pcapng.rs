@@ -18,16 +18,16 @@ struct Interface {
     clock: Clock,
 }
 
-/// How an interface counts time.
+/// The unit in which an interface counts time.
 #[derive(Clone, Copy)]
 enum Clock {
     /// Ticks of this many nanoseconds (1000 by default), plus an offset in nanoseconds.
     Nanoseconds { per_tick: i64, offset_ns: i64 },
-    /// Ticks of this many to the second, which is no power of ten between 1 and 10^9.
+    /// This many ticks in a second, a number that is not a power of ten between 1 and 10^9.
     PerSecond { ticks: u64, offset_ns: i64 },
 }
 
-/// A whole block: its type and where its bytes lie, framing included.
+/// A whole block: its type and the place of its bytes, framing included.
 pub(super) struct Block {
     pub(super) kind: u32,
     pub(super) len: usize,
@@ -62,7 +62,7 @@ impl Section {
         }
     }
 
-    /// Makes the next block available, whole, without stepping over it.
+    /// Makes the whole next block available, without stepping over it.
     #[inline]
     pub(super) fn next_block(
         &mut self,
@@ -79,7 +79,8 @@ impl Section {
         }
         let header = window.available();
         if recognises(header) {
-            // The type reads the same either way; the magic after the length does not.
+            // The block type reads the same in both byte orders; the magic number after the length
+            // does not.
             self.big_endian = match header[8..12] {
                 [0x1a, 0x2b, 0x3c, 0x4d] => true,
                 [0x4d, 0x3c, 0x2b, 0x1a] => false,
@@ -104,7 +105,8 @@ impl Section {
         Ok(Some(Block { kind, len }))
     }
 
-    /// Reads what a block means for the section, and the frame that it holds, with its range in `block`.
+    /// Interprets a block: updates the section, and returns the frame that the block holds, with
+    /// its range in `block`.
     #[inline]
     pub(super) fn interpret(
         &mut self,
@@ -117,7 +119,7 @@ impl Section {
             INTERFACE => self.interface(bytes, at).map(|()| None),
             SIMPLE_PACKET => self.simple_packet(bytes, at).map(Some),
             OBSOLETE_PACKET => self.obsolete_packet(bytes, at).map(Some),
-            // Statistics, names, secrets, custom blocks: nothing that a segment shows.
+            // Statistics, names, secrets and custom blocks say nothing about segments.
             _ => Ok(None),
         }
     }
@@ -184,7 +186,7 @@ impl Section {
         } as usize;
         let captured = snapped.min(block.len() - 16);
         Ok(Record {
-            // Simple packets carry no time; nothing can be said of waiting.
+            // Simple packets have no time, so they say nothing about waiting.
             time_ns: 0,
             link: interface.link,
             wire_len,
@@ -288,7 +290,7 @@ const LONG_FRAME: Damage = Damage("a frame longer than its block");
 const FINE_CLOCK: Damage = Damage("a clock finer than 64 bits can count");
 const MANY_INTERFACES: Damage = Damage("more than 65536 interfaces");
 
-/// A section of honest origin has a handful; each costs memory.
+/// A real section has only a few interfaces; each interface costs memory.
 const INTERFACE_LIMIT: usize = 1 << 16;
 /// Metadata blocks (names, secrets, process lists) may be larger than frames.
 const BLOCK_LIMIT: usize = 1 << 24;

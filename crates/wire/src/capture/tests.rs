@@ -2,7 +2,8 @@ use std::io::{Cursor, Read, Write};
 
 use super::*;
 
-/// Three frames: an Ethernet one of 60 bytes, a raw one of 1, an empty one snapped from 1500.
+/// Returns three frames: an Ethernet frame of 60 bytes, a raw frame of 1 byte, and an empty frame
+/// truncated from 1500 bytes.
 fn frames() -> Vec<(i64, LinkType, Vec<u8>, u32)> {
     vec![
         (
@@ -62,7 +63,7 @@ fn read(source: impl Read + 'static) -> Vec<(i64, LinkType, Vec<u8>, u32)> {
     all
 }
 
-/// Gives one byte at a time, as a slow pipe may.
+/// A reader that returns one byte at a time, as a slow pipe may.
 struct Trickle(Cursor<Vec<u8>>);
 
 impl Read for Trickle {

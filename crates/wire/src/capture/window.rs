@@ -1,4 +1,5 @@
-//! A window that slides over a stream: what is needed is in memory, what is done with is gone.
+//! A window that slides over a stream: it keeps the bytes that are still needed in memory and drops
+//! those that are done with.
 
 use std::io::{ErrorKind, Read};
 use std::ops::Range;
@@ -27,7 +28,8 @@ impl Window {
 
     /// Makes at least `count` bytes available; false if the stream ends before.
     ///
-    /// Never asks the source for more once it has enough, so a live pipe is not waited for.
+    /// Never asks the source for more once it has enough, so it does not wait for a live pipe
+    /// without need.
     #[inline]
     pub(super) fn need(&mut self, count: usize) -> Result<bool, CaptureError> {
         if self.end - self.start >= count {

@@ -1,10 +1,10 @@
-//! Writing captures: classic pcap with nanoseconds, and pcapng with packet comments.
+//! Writes captures: classic pcap with nanoseconds, and pcapng with packet comments.
 
 use std::io::{self, Write};
 
 use super::{Frame, LinkType};
 
-/// Writes classic pcap, nanosecond magic, little endian.
+/// A writer of classic pcap with the magic number for nanoseconds, little endian.
 pub struct PcapWriter<W: Write> {
     into: W,
 }
@@ -13,7 +13,7 @@ impl<W: Write> PcapWriter<W> {
     /// Writes the file header.
     ///
     /// # Errors
-    /// What the destination reports.
+    /// Returns the error of the destination.
     pub fn new(mut into: W, link: LinkType, snap_len: u32) -> io::Result<Self> {
         into.write_all(&0xa1b2_3c4d_u32.to_le_bytes())?;
         into.write_all(&[2, 0, 4, 0, 0, 0, 0, 0, 0, 0, 0, 0])?;
@@ -22,10 +22,10 @@ impl<W: Write> PcapWriter<W> {
         Ok(Self { into })
     }
 
-    /// Appends a frame; its number is not part of the format.
+    /// Appends a frame. Its number is not written, because the format has no field for it.
     ///
     /// # Errors
-    /// What the destination reports.
+    /// Returns the error of the destination.
     pub fn frame(&mut self, frame: &Frame<'_>) -> io::Result<()> {
         let seconds = frame.time_ns.div_euclid(1_000_000_000) as u32;
         let fraction = frame.time_ns.rem_euclid(1_000_000_000) as u32;
@@ -37,7 +37,8 @@ impl<W: Write> PcapWriter<W> {
     }
 }
 
-/// Writes pcapng, little endian, nanosecond clock; interfaces are described as they appear.
+/// A writer of pcapng, little endian, with a nanosecond clock. It describes each interface when it
+/// first appears.
 pub struct PcapngWriter<W: Write> {
     into: W,
     interfaces: Vec<LinkType>,
@@ -47,7 +48,7 @@ impl<W: Write> PcapngWriter<W> {
     /// Writes the section header.
     ///
     /// # Errors
-    /// What the destination reports.
+    /// Returns the error of the destination.
     pub fn new(mut into: W) -> io::Result<Self> {
         let mut body = Vec::new();
         body.extend_from_slice(&0x1a2b_3c4d_u32.to_le_bytes());
@@ -63,7 +64,7 @@ impl<W: Write> PcapngWriter<W> {
     /// Appends a frame with a comment, which may be empty.
     ///
     /// # Errors
-    /// What the destination reports.
+    /// Returns the error of the destination.
     pub fn frame(&mut self, frame: &Frame<'_>, comment: &str) -> io::Result<()> {
         let interface = match self.interfaces.iter().position(|&l| l == frame.link) {
             Some(known) => known,
@@ -108,7 +109,8 @@ fn block(into: &mut impl Write, kind: u32, body: &[u8]) -> io::Result<()> {
     into.write_all(&len.to_le_bytes())
 }
 
-/// Appends `opt_comment` in the section's byte order, cut at what its length field can say.
+/// Appends `opt_comment` in the section's byte order, truncated to the longest length that its
+/// length field can hold.
 pub(super) fn comment_option(body: &mut Vec<u8>, comment: &str, big_endian: bool) {
     let mut len = comment.len().min(usize::from(u16::MAX) - 3);
     while !comment.is_char_boundary(len) {

@@ -1,20 +1,20 @@
-//! What carries IP besides Ethernet and IP itself. A segment is looked for inside; the innermost
-//! one counts, as if nothing were around it.
+//! Reads the protocols that carry IP besides Ethernet and IP itself. It looks for a segment inside
+//! them and returns the innermost one, as if nothing were around it.
 //!
 //! Nothing here runs for a plain frame. Every step goes forward in the frame, and the depth is
-//! bounded, so that no frame can hold the reader up.
+//! bounded, so no frame can make the reader loop.
 
 use super::{Bytes, Look, Unread, be16, ether_type, ip};
 
-/// How many tunnels may be in each other; no real network has more.
+/// How many tunnels may be nested; no real network has more.
 const DEPTH: u8 = 6;
 
-/// Link types that wrap IP in few bytes of their own.
+/// Reads link types that wrap IP in a few bytes of their own.
 #[cold]
 pub(super) fn link(bytes: Bytes<'_>, link: u16) -> Look {
     match link {
         PPP_LINK | PPP_HDLC => match bytes.data.get(..2) {
-            // Address and control, where they are not left out (RFC 1662).
+            // Address and control, if they are not left out (RFC 1662).
             Some([0xff, 0x03]) => ppp(bytes.behind(2)?, 0),
             _ => ppp(bytes, 0),
         },
@@ -24,7 +24,7 @@ pub(super) fn link(bytes: Bytes<'_>, link: u16) -> Look {
     }
 }
 
-/// Reads what an EtherType other than IP's and VLANs' announces.
+/// Reads the payload of an EtherType other than IP's and VLANs'.
 #[cold]
 pub(super) fn ether(bytes: Bytes<'_>, ether_type: u16, depth: u8) -> Look {
     match ether_type {
@@ -36,7 +36,7 @@ pub(super) fn ether(bytes: Bytes<'_>, ether_type: u16, depth: u8) -> Look {
     }
 }
 
-/// Reads what an IP protocol other than TCP carries.
+/// Reads the payload of an IP protocol other than TCP.
 #[cold]
 pub(super) fn protocol(bytes: Bytes<'_>, protocol: u8, depth: u8) -> Look {
     if depth >= DEPTH {
@@ -54,7 +54,7 @@ pub(super) fn protocol(bytes: Bytes<'_>, protocol: u8, depth: u8) -> Look {
         97 => ether_type(bytes.behind(2)?, 12, depth),
         // MPLS in IP (RFC 4023).
         137 => mpls(bytes, depth),
-        // L2TP version 3, whose cookie's length is not in the packet.
+        // L2TP version 3: the packet does not say how long its cookie is.
         115 => Err(Unread::Tunnel),
         _ => Err(Unread::NoTcp),
     }
@@ -67,7 +67,7 @@ fn pppoe(bytes: Bytes<'_>, depth: u8) -> Look {
 
 fn ppp(bytes: Bytes<'_>, depth: u8) -> Look {
     let first = *bytes.data.first().ok_or(Unread::Cut)?;
-    // One byte where the protocol field is compressed: it is odd (RFC 1661, section 6.5).
+    // A compressed protocol field has one byte, which is odd (RFC 1661, section 6.5).
     let (protocol, header) = match first & 1 {
         1 => (u16::from(first), 1),
         _ => (be16(bytes.data, 0).ok_or(Unread::Cut)?, 2),
@@ -80,8 +80,8 @@ fn ppp(bytes: Bytes<'_>, depth: u8) -> Look {
     }
 }
 
-/// Steps over a stack of labels (RFC 3032). What is below says itself what it is: IP by its version, else a
-/// control word and Ethernet (RFC 4448).
+/// Steps over a stack of labels (RFC 3032). The first nibble below the stack shows what follows: IP
+/// by its version, else a control word and Ethernet (RFC 4448).
 fn mpls(mut bytes: Bytes<'_>, depth: u8) -> Look {
     if depth >= DEPTH {
         return Err(Unread::Tunnel);
@@ -129,7 +129,7 @@ fn gre(bytes: Bytes<'_>, depth: u8) -> Look {
         1 => {
             let inner = bytes.behind(4 + key + sequence + has(0x0080))?;
             match inner.data.get(..2) {
-                // An acknowledgment by itself carries nothing.
+                // A pure acknowledgment has no payload.
                 None if sequence == 0 => Err(Unread::NoTcp),
                 Some([0xff, 0x03]) => ppp(inner.behind(2)?, depth),
                 _ => ppp(inner, depth),
@@ -139,14 +139,14 @@ fn gre(bytes: Bytes<'_>, depth: u8) -> Look {
     }
 }
 
-/// RFC 4302, section 2: what is behind the header is not encrypted.
+/// RFC 4302, section 2: the data after the header is not encrypted.
 fn authentication(bytes: Bytes<'_>, depth: u8) -> Look {
     let next = *bytes.data.first().ok_or(Unread::Cut)?;
     let words = usize::from(*bytes.data.get(1).ok_or(Unread::Cut)?) + 2;
     let inner = bytes.behind(words * 4)?;
     match next {
-        // Transport mode authenticates TCP itself; its addresses are those around it, which are not
-        // at hand here.
+        // Transport mode authenticates TCP itself. The addresses are in the IP header around it,
+        // which is not available here.
         6 => Err(Unread::Tunnel),
         next => protocol(inner, next, depth),
     }
