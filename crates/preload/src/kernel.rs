@@ -86,6 +86,39 @@ pub(crate) fn futex_shared(
     unsafe { syscall()(libc::SYS_futex, word.as_ptr(), operation, value, timeout) };
 }
 
+/// Returns whether a filter of system calls is in force in the calling thread.
+pub(crate) fn is_filtered() -> bool {
+    // SAFETY: asks, changes nothing.
+    unsafe { libc::prctl(libc::PR_GET_SECCOMP) != 0 }
+}
+
+/// Puts a filter in force in the calling thread that forbids nothing.
+#[cfg(test)]
+pub(crate) fn allow_everything() {
+    const RETURN: u16 = 0x06;
+    const SECCOMP_RET_ALLOW: u32 = 0x7fff_0000;
+    let mut allow = libc::sock_filter {
+        code: RETURN,
+        jt: 0,
+        jf: 0,
+        k: SECCOMP_RET_ALLOW,
+    };
+    let program = libc::sock_fprog {
+        len: 1,
+        filter: &raw mut allow,
+    };
+    // SAFETY: a program of one instruction, which the kernel copies.
+    unsafe {
+        assert_eq!(libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), 0);
+        let set = libc::prctl(
+            libc::PR_SET_SECCOMP,
+            libc::SECCOMP_MODE_FILTER,
+            &raw const program,
+        );
+        assert_eq!(set, 0);
+    }
+}
+
 /// Copies this process's own memory from `address` on, as much as `into` has room for; how much was there. What
 /// is not there is no fault.
 pub(crate) fn own_memory(address: u64, into: &mut [u8]) -> usize {

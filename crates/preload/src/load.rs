@@ -7,7 +7,7 @@ use libc::{c_char, c_int};
 use crate::hooks::process::{self, before_end};
 use crate::page::Page;
 use crate::settings::{Settings, VARIABLE};
-use crate::traces::{SUFFIX, Traces};
+use crate::traces::{self, SUFFIX, Traces};
 use crate::{keeper, kernel, orders};
 use tinygram_coalesce::Policy;
 
@@ -29,9 +29,11 @@ extern "C" fn load(_: c_int, _: *const *const c_char, environment: *const *const
         let page = settings.stats.and_then(map_page);
         let observes = settings.rules.policy == Policy::Observe;
         // SAFETY: traces of any content are valid.
-        let traces = || unsafe { map::<Traces>(settings.stats?, SUFFIX) };
-        let traces = page.filter(|_| observes).and_then(|_| traces());
-        keeper::begin(&settings, page, traces);
+        let find = || unsafe { map::<Traces>(settings.stats?, SUFFIX) };
+        let found = page.filter(|_| observes).and_then(|_| find());
+        // The kernel put it on the first thread's stack before there was any frame.
+        traces::note_stack(environment as u64);
+        keeper::begin(&settings, page, found);
     }
 }
 

@@ -123,7 +123,7 @@ impl Traces {
                 slot.octets.as_ptr().cast::<u8>().cast_mut(),
                 STACK_OCTETS,
             );
-            kernel::own_memory(registers[1], room)
+            copy_stack(registers[1], room)
         };
         if there == 0 {
             self.missed.fetch_add(1, Relaxed);
@@ -284,7 +284,37 @@ impl PythonThread {
     }
 }
 
+/// Notes an address on the first thread's stack that lies above all its frames.
+pub(crate) fn note_stack(top: u64) {
+    STACK_TOP.store(top, Relaxed);
+}
+
+static STACK_TOP: AtomicU64 = AtomicU64::new(0);
+
+/// Copies the calling thread's stack from `pointer` on; how much.
+fn copy_stack(pointer: u64, into: &mut [u8]) -> usize {
+    if !kernel::is_filtered() {
+        return kernel::own_memory(pointer, into);
+    }
+    // A filter might kill for that call. What lies between a frame of the first thread and its stack's beginning
+    // is there.
+    let above = STACK_TOP.load(Relaxed).saturating_sub(pointer);
+    if above == 0 || above > FIRST_STACK {
+        return 0;
+    }
+    let length = into.len().min(above as usize);
+    // SAFETY: `length` octets of the first thread's stack, see above.
+    unsafe { std::ptr::copy_nonoverlapping(pointer as *const u8, into.as_mut_ptr(), length) };
+    length
+}
+
+/// Less than lies between the first thread's stack and whatever else is mapped below it.
+const FIRST_STACK: u64 = 64 << 20;
+
 fn pointer(address: u64) -> Option<u64> {
+    if kernel::is_filtered() {
+        return None;
+    }
     let mut octets = [0; 8];
     (kernel::own_memory(address, &mut octets) == 8).then(|| u64::from_ne_bytes(octets))
 }
@@ -339,6 +369,27 @@ mod tests {
         let stood = &taken.octets[at as usize..][..8];
         assert_eq!(stood, mark.to_ne_bytes());
         assert_eq!(all(&traces), [], "once");
+    }
+
+    #[test]
+    fn under_a_filter_the_first_threads_stack_is_copied_and_no_other() {
+        let mut room = [0; 64];
+        let mark = std::hint::black_box([0x5a_u8; 32]);
+        let address = (&raw const mark) as u64;
+        std::thread::scope(|scope| {
+            scope.spawn(move || {
+                let mark = std::hint::black_box([0x5a_u8; 32]);
+                let address = (&raw const mark) as u64;
+                kernel::allow_everything();
+                note_stack(address + 32);
+                assert_eq!(copy_stack(address, &mut room), 32);
+                assert_eq!(room[..32], mark);
+                assert_eq!(copy_stack(address + 32, &mut room), 0);
+                assert_eq!(copy_stack(address - FIRST_STACK, &mut room), 0);
+                assert_eq!(pointer(address), None);
+            });
+        });
+        assert_eq!(copy_stack(address, &mut room[..32]), 32, "without one");
     }
 
     #[test]

@@ -213,6 +213,46 @@ fn traces_are_taken_in_handlers_and_children_and_nothing_is_left_behind() {
     assert!(left.is_empty(), "{left:?}");
 }
 
+/// As in a container: a filter of system calls is in force, which might kill for one that is not needed.
+#[test]
+fn under_a_filter_the_line_of_the_first_thread_is_known() {
+    let filters = r#"
+        #include <linux/filter.h>
+        #include <linux/seccomp.h>
+        #include <stddef.h>
+        #include <sys/prctl.h>
+        #include <sys/syscall.h>
+        #include <unistd.h>
+        int main(int argc, char **argv) {
+            struct sock_filter kill_for_reading_memory[] = {
+                BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+                BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_process_vm_readv, 0, 1),
+                BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
+                BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+            };
+            struct sock_fprog program = {4, kill_for_reading_memory};
+            if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)) return 1;
+            if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program)) return 1;
+            execv(argv[argc > 1], argv + 1);
+            return 1;
+        }
+    "#;
+    let folder = tempfile::tempdir().unwrap();
+    let [filter, program] = ["filter", "asks"].map(|name| folder.path().join(name));
+    let compiled = [
+        compile(&written(folder.path(), "filter.c", filters), &filter, &[]),
+        compile(&written(folder.path(), "asks.c", C), &program, &["-g"]),
+    ];
+    if compiled != [true, true] {
+        return eprintln!("skipped: there is no C compiler");
+    }
+    // Whoever names the line is under the filter as well, and needs the call for no such program.
+    let mut run = Command::new(&filter);
+    run.arg(tinygram().get_program()).env_remove("LD_PRELOAD");
+    let seen = observed_by(run, &[&program]);
+    named(&seen, "ask", Some(("asks.c", line_of(C))));
+}
+
 /// The site that is named first is this one, and most of what waited is put down to it.
 fn named(seen: &Value, function: &str, place: Option<(&str, usize)>) {
     let sites = &seen["counts"]["stall_sites"];
@@ -242,8 +282,14 @@ fn observed(program: &[&Path]) -> Value {
     observed_in(&std::env::temp_dir(), program)
 }
 
-/// Runs the program against a peer that answers whole questions; what was counted.
 fn observed_in(temporary: &Path, program: &[&Path]) -> Value {
+    let mut run = tinygram();
+    run.env("TMPDIR", temporary);
+    observed_by(run, program)
+}
+
+/// Runs the program against a peer that answers whole questions; what was counted.
+fn observed_by(mut run: Command, program: &[&Path]) -> Value {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port().to_string();
     let peer = thread::spawn(move || {
@@ -254,8 +300,7 @@ fn observed_in(temporary: &Path, program: &[&Path]) -> Value {
         }
         until_the_end(peer);
     });
-    let output = tinygram()
-        .env("TMPDIR", temporary)
+    let output = run
         .args(["run", "--policy", "observe", "--stats=json", "--"])
         .args(program)
         .arg(&port)
