@@ -1028,7 +1028,12 @@ def strict(lab, log, message, rounds, buffer=1 << 30):
     server.join(60)
 
 
-def bulk_connections(lab, log, sizes, count):
+def slow_to_acknowledge(side, sock):
+    if side == "server":
+        sock.setsockopt(socket.IPPROTO_TCP, TCP_QUICKACK, 0)
+
+
+def bulk_connections(lab, log, sizes, count, before=slow_to_acknowledge):
     """Short connections that send a message each and read an answer."""
     for _ in range(count):
         def client(end):
@@ -1048,12 +1053,7 @@ def bulk_connections(lab, log, sizes, count):
                 log.read(end.peer, end.total, time.time_ns())
             end.write(20)
 
-        play(lab, log, client, server, before=slow_to_acknowledge)
-
-
-def slow_to_acknowledge(side, sock):
-    if side == "server":
-        sock.setsockopt(socket.IPPROTO_TCP, TCP_QUICKACK, 0)
+        play(lab, log, client, server, before=before)
 
 
 @pattern("slow-start-delayed-ack", truth="gaps", offload=False)
@@ -1074,6 +1074,149 @@ def short_initial_segment(lab, log):
 def small_send_buffer(lab, log):
     """A send buffer of one segment: what leaves fills it until it is acknowledged."""
     strict(lab, log, 1460 * 3, 8, buffer=1460)
+
+
+@pattern("small-buffer", truth="gaps", mtu=9000)
+def small_send_buffer_jumbo(lab, log):
+    """SO_SNDBUF of a few thousand bytes and segments of nine thousand: one fills it."""
+
+    def before(side, sock):
+        slow_to_acknowledge(side, sock)
+        if side == "client":
+            sock.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 4096)
+
+    bulk_connections(lab, log, (120_000,), 2, before)
+
+
+@pattern("small-buffer", truth="gaps", mtu=9000, at="b")
+def small_send_buffer_jumbo_far(lab, log):
+    small_send_buffer_jumbo(lab, log)
+
+
+@pattern(truth="none")
+def block_by_block(lab, log):
+    """The program sends a block and waits for the other's word; no buffer is small."""
+    play(lab, log, asker((4096,), 8, pause=0, rounds=12), answerer(4096, (8,), think=0.045))
+
+
+@pattern(truth="none", offload=False)
+def periodic_41ms_full(lab, log):
+    """Full segments on a clock whose period is the ACK timer's."""
+    play(lab, log, listener_to_stream(1448, 40), streamer(1448, 0.041, 40, nodelay=True))
+
+
+@pattern("cork-held", at="b")
+def cork_held_server(lab, log):
+    """The last piece of each answer is said not to be the last (MSG_MORE)."""
+
+    def server(end):
+        while end.read(80):
+            end.write(1448 * 2 + 300, flags=socket.MSG_MORE)
+
+    play(lab, log, asker((80,), 1448 * 2 + 300, rounds=6), server)
+
+
+@pattern("cork-held", way=lambda frame, forth: 0.010)
+def cork_held_server_far(lab, log):
+    def server(end):
+        end.option(socket.TCP_CORK, 1)
+        while end.read(80):
+            end.write(1448)
+            end.write(700)
+
+    play(lab, log, asker((80,), 2148, rounds=6), server)
+
+
+@pattern(truth="none")
+def slow_tail(lab, log):
+    """The end of each answer is read from somewhere else, 200 ms later, to the millisecond."""
+    play(lab, log, asker((80,), 2996, rounds=8), answerer(80, (2896, 100), nodelay=True, between=0.204))
+
+
+@pattern(truth="none", way=lambda frame, forth: 0.010)
+def slow_tail_far(lab, log):
+    def server(end):
+        end.option(socket.TCP_NODELAY, 1)
+        while end.read(80):
+            end.write(2896)
+            time.sleep(0.2 + 0.06 * random.random())
+            end.write(100)
+
+    play(lab, log, asker((80,), 2996, rounds=8), server)
+
+
+@pattern(truth="none", offload=False)
+def header_then_file(lab, log):
+    """A header at once, the file when the disk has it, as long as a delayed ACK takes; no window is small."""
+
+    def server(end):
+        end.option(socket.TCP_NODELAY, 1)
+        end.read(80)
+        end.write(200)
+        time.sleep(0.0405)
+        end.write(9_000)
+
+    for _ in range(6):
+        play(lab, log, asker((80,), 9_200, rounds=1), server)
+
+
+@pattern(truth="none", offload=False)
+def first_block_then_more(lab, log):
+    """One full segment, and what grows behind it as from a small window: the program's own pace."""
+
+    def client(end):
+        for count in (1, 2, 3, 4):
+            end.write(1448 * count)
+            time.sleep(0.0405)
+        end.read(20)
+
+    for _ in range(6):
+        play(lab, log, client, answerer(1448 * 10, (20,)), before=slow_to_acknowledge)
+
+
+@pattern("slow-start-delayed-ack", truth="gaps", offload=False, at="b")
+def slow_start_delayed_ack_far(lab, log):
+    slow_start_delayed_ack(lab, log)
+
+
+@pattern("short-initial-segment", truth="gaps", offload=False, at="b")
+def short_initial_segment_far(lab, log):
+    short_initial_segment(lab, log)
+
+
+@pattern("tinygram-flood", truth="flood")
+def flood_among_large(lab, log):
+    """Runs of single bytes between large answers."""
+
+    def server(end):
+        end.option(socket.TCP_NODELAY, 1)
+        while end.read(40):
+            for _ in range(60):
+                end.write(1, awaited=False)
+                time.sleep(0.0005)
+            end.write(30_000, awaited=False)
+
+    play(lab, log, asker((40,), 30_060, rounds=6), server)
+
+
+@pattern(truth="none")
+def typing(lab, log):
+    """Somebody types into a shell: single bytes and their echoes."""
+
+    def client(end):
+        end.option(socket.TCP_NODELAY, 1)
+        for _ in range(80):
+            end.write(36, awaited=False)
+            end.read(36)
+            time.sleep(0.02 + 0.06 * random.random())
+
+    play(lab, log, client, answerer(36, (36,), nodelay=True))
+
+
+@pattern(truth="none")
+def many_small_questions(lab, log):
+    """Small questions one after the other, each answered before the next."""
+    play(lab, log, asker((20,), 20, pause=0, rounds=300), answerer(20, (20,)))
 
 
 @pattern("idle-restart", truth="restart", way=lambda frame, forth: 0.015)

@@ -57,7 +57,9 @@ impl Story {
         }
         // A short segment is held by policy; a full one tells of a full buffer, and so does a short
         // one behind as much as a buffer holds.
-        let full = hold.held_len >= hold.mss || small_buffer::leaves_a_short_one(&hold);
+        // What a buffer holds leaves at once.
+        let full =
+            !hold.grew && (hold.held_len >= hold.mss || small_buffer::leaves_a_short_one(&hold));
         if full && direction.flights.contains(&hold.flight) {
             direction.same_flight += 1;
         } else {
@@ -120,10 +122,12 @@ impl Story {
         let accident = [false, true].map(|prompt| judge.accident(prompt));
         let prompt = |kind: Kind| kind == Kind::NagleRoundTrip;
         let sure = |(kind, hold): &(Kind, Hold)| {
-            accident[usize::from(prompt(*kind))] < DOUBT
+            (hold.more_ready || accident[usize::from(prompt(*kind))] < DOUBT)
                 && (bulk || *kind != Kind::SmallBuffer)
-                && (punctual || *kind != Kind::CorkHeld)
-                && (hold.release.is_none() || judge.vouches_for(prompt(*kind), hold.off_ns))
+                && (punctual || hold.more_ready || *kind != Kind::CorkHeld)
+                && (hold.release.is_none()
+                    || hold.more_ready
+                    || judge.vouches_for(prompt(*kind), hold.off_ns))
         };
         let (suspects, doubtful) = (&mut direction.suspects, &mut direction.doubtful);
         let mut accepted: Vec<_> = suspects.extract_if(.., |suspect| sure(suspect)).collect();
