@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-CORPUS = ROOT / "crates/diagnose/corpus"
+CORPUS = ROOT / "corpus"
 LOG = ROOT / "crates/cli/tests/cmd/prevalence.in/access.log"
 #: A capture with stalls, one with a flood, one without either.
 STALLS = CORPUS / "wwr-many-connections.pcap"

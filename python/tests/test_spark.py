@@ -353,7 +353,7 @@ def test_an_address_with_nothing_behind_it_is_said_before_there_is_a_job(spark, 
 
 
 def test_a_huge_capture_is_streamed_in_little_memory(tmp_path):
-    """A quarter of a GB that is nowhere whole; scripts/fleet-figures does it with ten."""
+    """A quarter of a GB that is nowhere whole; lab/fleet-figures does it with ten."""
     script = f"""
 import resource, tinygram
 CAPTURE = open({str(STALLS)!r}, "rb").read()

@@ -10,7 +10,9 @@ mod covered;
 pub mod embedded;
 mod exit;
 mod files;
+mod flags;
 mod heard;
+mod help;
 mod interrupt;
 mod shown;
 mod supervise;
@@ -20,7 +22,7 @@ mod verbs;
 
 use std::ffi::OsString;
 
-use clap::Parser;
+use clap::{CommandFactory, FromArgMatches, Parser};
 
 /// Finds, explains and removes the stalls and floods of small TCP segments.
 #[derive(Debug, Parser)]
@@ -37,9 +39,14 @@ struct Cli {
 
 /// Does what was typed, and returns the exit code. The first argument is the program's name.
 pub fn main(typed: impl IntoIterator<Item = OsString>) -> u8 {
-    let outcome = match Cli::try_parse_from(typed) {
+    let outcome = match parsed(typed) {
         Ok(cli) => cli.verb.run(),
         Err(error) => Err(error.into()),
     };
     exit::code(outcome)
+}
+
+fn parsed(typed: impl IntoIterator<Item = OsString>) -> Result<Cli, clap::Error> {
+    let matches = help::grouped(Cli::command()).try_get_matches_from(typed)?;
+    Cli::from_arg_matches(&matches)
 }

@@ -3,6 +3,7 @@
 use std::io::{IsTerminal, Read, Write};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Instant;
 
 use indicatif::{ProgressBar, ProgressStyle};
 use tinygram_report::Ink;
@@ -48,10 +49,12 @@ pub(crate) fn canvas(otherwise: usize) -> (Ink, usize) {
     (Ink::Styled, width.max(NARROWEST))
 }
 
-/// A progress bar on standard error, where that is a terminal; nothing elsewhere. Where a program has
+/// A progress bar on standard error, where that is a terminal; elsewhere a line a minute. Where a program has
 /// embedded this one, it is told instead.
 pub(crate) enum Progress {
     Bar(ProgressBar),
+    Lines(Lines),
+    Silent,
     Told {
         listener: Arc<dyn Listener>,
         what: &'static str,
@@ -71,6 +74,9 @@ impl Progress {
                 total,
             };
         }
+        if !std::io::stderr().is_terminal() {
+            return Self::Lines(Lines::of(total, what));
+        }
         let bar = ProgressBar::new(total).with_prefix(what);
         let style = ProgressStyle::with_template(
             "{prefix} [{bar:40}] {pos}/{len}  {elapsed} elapsed, {eta} to go  {msg}",
@@ -79,6 +85,11 @@ impl Progress {
         .progress_chars("=> ");
         bar.set_style(style);
         Self::Bar(bar)
+    }
+
+    /// Returns what says nothing, for work that is a part of other work.
+    pub(crate) const fn silent() -> Self {
+        Self::Silent
     }
 
     /// What is being done, behind the bar.
@@ -97,6 +108,8 @@ impl Progress {
     pub(crate) fn steps(&self, count: u64) {
         match self {
             Self::Bar(bar) => bar.inc(count),
+            Self::Lines(lines) => lines.steps(count),
+            Self::Silent => {}
             Self::Told {
                 listener,
                 what,
@@ -114,6 +127,45 @@ impl Drop for Progress {
     fn drop(&mut self) {
         if let Self::Bar(bar) = self {
             bar.finish_and_clear();
+        }
+    }
+}
+
+/// Progress where there is no terminal.
+pub(crate) struct Lines {
+    what: &'static str,
+    total: u64,
+    done: AtomicU64,
+    began: Instant,
+    /// Minutes that were told of.
+    told: AtomicU64,
+}
+
+impl Lines {
+    #[allow(clippy::disallowed_methods)] // how long the machine takes is about the real world
+    fn of(total: u64, what: &'static str) -> Self {
+        Self {
+            what,
+            total,
+            done: AtomicU64::new(0),
+            began: Instant::now(),
+            told: AtomicU64::new(0),
+        }
+    }
+
+    fn steps(&self, count: u64) {
+        let done = self.done.fetch_add(count, Ordering::Relaxed) + count;
+        let elapsed = self.began.elapsed();
+        let minutes = elapsed.as_secs() / 60;
+        // Whichever thread comes first in a minute tells of it.
+        if self.told.fetch_max(minutes, Ordering::Relaxed) < minutes {
+            let left = elapsed.mul_f64(self.total as f64 / done as f64 - 1.0);
+            remark(&format!(
+                "tinygram: {} {done} of {}, {minutes} min elapsed, about {} min to go",
+                self.what,
+                self.total,
+                left.as_secs().div_ceil(60)
+            ));
         }
     }
 }

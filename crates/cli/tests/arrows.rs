@@ -50,6 +50,7 @@ const CRATES: &[(&str, &[&str])] = &[
         &["tinygram-diagnose", "tinygram-wire", "tinygram-engine"],
     ),
     ("tinygram-link", &[]),
+    ("tinygram-load", &["tinygram-link"]),
     ("tinygram-preload", &["tinygram-coalesce"]),
     ("tinygram-report", &[]),
     ("tinygram-tables", &[]),

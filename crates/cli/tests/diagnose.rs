@@ -8,7 +8,7 @@ use serde_json::Value;
 
 fn corpus(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("../diagnose/corpus")
+        .join("../../corpus")
         .join(name)
 }
 

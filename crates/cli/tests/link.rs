@@ -225,6 +225,28 @@ fn an_interrupt_ends_the_link_and_leaves_nothing() {
     assert!(fs::metadata(&at).is_err(), "{at} is still there");
 }
 
+#[test]
+fn a_veth_pair_joins_without_emulation() {
+    if !possible() || !has_python() {
+        return;
+    }
+    let script = "
+import os, socket
+# Nobody listens there: the peer refuses, so packets come and go.
+assert socket.socket().connect_ex((os.environ['TINYGRAM_PEER'], 9)) == 111
+print(open('/proc/net/dev').read())
+";
+    let output = tinygram(&["link", "--veth", "--", "python3", "-c", script]);
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{stderr}");
+    let devices = String::from_utf8_lossy(&output.stdout);
+    assert!(devices.contains("link0:"), "{devices}");
+    // Nothing is counted.
+    assert_eq!(stderr, "");
+    let refused = tinygram(&["link", "--veth", "--rate", "1Gbit"]);
+    assert_eq!(refused.status.code(), Some(2));
+}
+
 /// The short version of the comparison in docs/backend.md: a link with a rate leaves no race between
 /// reader and writer, so the simulator can be held to the kernel. A machine that takes the processor
 /// away for 30 ms makes stalls that no rule has made; of three repetitions it must not hit the same

@@ -12,7 +12,7 @@ fn tinygram(arguments: &[&str]) -> Output {
 }
 
 fn corpus(name: &str) -> String {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../diagnose/corpus");
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../corpus");
     path.join(name).display().to_string()
 }
 

@@ -76,7 +76,7 @@ impl Policy {
 
 /// The numbers of the policy. Times are in nanoseconds, lengths in bytes.
 ///
-/// In C's layout because `scripts/run-table --one-process` finds them in the memory of a running
+/// In C's layout because `lab/run-table --one-process` finds them in the memory of a running
 /// program and changes the policy between its rounds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C)]

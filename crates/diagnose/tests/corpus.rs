@@ -1,6 +1,6 @@
 //! The recorded corpus: what is found against what the applications logged.
 //!
-//! `corpus/record.py` made the captures and `truth.json`; every stall in it is a part of a
+//! `lab/record.py` made the captures and `truth.json`; every stall in it is a part of a
 //! message that its reader waited for and that came late, by the two programs' own clocks.
 //! `TINYGRAM_CORPUS` names another recording to judge.
 
@@ -71,7 +71,7 @@ const CLOCK_NS: i64 = 2_000_000;
 fn folder() -> PathBuf {
     match std::env::var_os("TINYGRAM_CORPUS") {
         Some(folder) => folder.into(),
-        None => PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("corpus"),
+        None => PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../corpus"),
     }
 }
 

@@ -168,7 +168,7 @@ fn picture(report: &Report) -> String {
 
 #[test]
 fn every_number_of_every_recorded_capture_is_as_it_was_drawn() {
-    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("corpus");
+    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../corpus");
     let mut captures: Vec<_> = std::fs::read_dir(folder)
         .expect("the corpus is kept")
         .map(|entry| entry.expect("it can be listed").path())

@@ -85,6 +85,29 @@ impl Lengths {
         }
     }
 
+    /// Returns every `each`-th of them, beginning in the middle of the first such stretch; of random ones so many
+    /// fewer.
+    pub(crate) fn thinned(&self, each: u32) -> Self {
+        let Self { series, random } = *self;
+        let last = (series.to - series.from) / series.step * series.step + series.from;
+        Self {
+            series: Series {
+                from: last.min(
+                    series
+                        .from
+                        .saturating_add((each / 2).saturating_mul(series.step)),
+                ),
+                step: series.step.saturating_mul(each),
+                transfers: series.transfers.div_ceil(each),
+                ..series
+            },
+            random: Random {
+                transfers: random.transfers.div_ceil(each),
+                ..random
+            },
+        }
+    }
+
     /// Returns how many transfers a trial of this type makes.
     #[must_use]
     pub const fn transfers(&self, trial_type: TrialType) -> u32 {

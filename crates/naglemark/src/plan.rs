@@ -108,6 +108,24 @@ impl Plan {
         }
     }
 
+    /// Returns the same plan with one repetition and every `each`-th length (of those drawn, so many fewer): what
+    /// it takes is about the same share of the whole as [`Plan::effort`] says, since cells are measured alike.
+    #[must_use]
+    pub fn thinned(&self, each: u32) -> Self {
+        Self {
+            lengths: self.lengths.thinned(each),
+            repetitions: 1,
+            warmup: self.warmup.min(1),
+            ..self.clone()
+        }
+    }
+
+    /// Returns the transfers that one backend makes, those of [`Plan::warmup`] too.
+    #[must_use]
+    pub fn effort(&self) -> u64 {
+        self.transfers() + u64::from(self.warmup) * self.cells().len() as u64
+    }
+
     /// Returns the transfers that one backend makes, those of [`Plan::warmup`] left out.
     #[must_use]
     pub fn transfers(&self) -> u64 {

@@ -11,7 +11,7 @@ import os
 import sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path.insert(0, os.path.join(HERE, "..", "..", "diagnose", "corpus"))
+sys.path.insert(0, os.path.join(HERE, "..", "..", "..", "lab"))
 sys.dont_write_bytecode = True
 import record  # noqa: E402
 

@@ -3,7 +3,7 @@
 //! The tests make a network namespace of their own (and a user namespace, if they are not root's);
 //! where that or the device cannot be had they say so and are skipped, unless `CI` is set. With
 //! `TINYGRAM_LONG=1` they take as long as they must: a gigabyte each way, minutes of closed windows,
-//! ten thousand connections (`scripts/interop`).
+//! ten thousand connections (`lab/interop`).
 
 #[path = "../common/mod.rs"]
 mod common;

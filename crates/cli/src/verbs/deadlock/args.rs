@@ -7,7 +7,7 @@ use tinygram_engine::profile::Profile;
 use tinygram_engine::receiver::ack_policy::{AckPolicy, Registered as AckEntry};
 use tinygram_engine::sender::send_policy::{Registered, SendPolicy};
 
-use crate::capture::CaptureAt;
+use crate::flags::{Chance, OUTPUT, Output, Packets, RUN};
 use crate::values::{Names, count, size};
 
 /// Tell whether a pair of socket buffers deadlocks a bulk transfer, how, and what helps
@@ -64,34 +64,22 @@ pub(crate) struct Args {
     )]
     pub(crate) runs: u32,
 
-    /// Where the random numbers begin: the same seed gives the same output
-    #[arg(
-        long, value_name = "N", value_parser = count(0..=u64::MAX), default_value_t = 1,
-        help_heading = RUN
-    )]
-    pub(crate) seed: u64,
+    #[command(flatten)]
+    pub(crate) chance: Chance,
 
-    /// How the answer is written
+    /// How results are written
     #[arg(long, value_enum, default_value_t = Format::Text, value_name = "FORMAT", help_heading = OUTPUT)]
     pub(crate) format: Format,
+
+    #[command(flatten)]
+    pub(crate) results: Output,
 
     /// Draw the plane of buffer sizes too, simulated, with the inequalities over it, as SVG
     #[arg(long, value_name = "FILE", help_heading = OUTPUT)]
     pub(crate) plane: Option<PathBuf>,
 
-    /// Keep the first run that deadlocks as a capture, for Wireshark, until it has done so for a while;
-    /// if none does, the whole first run (100,000 segments of it at the most)
-    #[arg(long, value_name = "FILE", help_heading = OUTPUT)]
-    pub(crate) pcapng: Option<PathBuf>,
-
-    /// Keep it as text as well, as tcpdump prints it; - writes it to standard output in place of the
-    /// answer
-    #[arg(long, value_name = "FILE", help_heading = OUTPUT)]
-    pub(crate) trace: Option<PathBuf>,
-
-    /// Where the capture is taken [default: sender]
-    #[arg(long, value_enum, value_name = "WHERE", help_heading = OUTPUT)]
-    pub(crate) capture_at: Option<CaptureAt>,
+    #[command(flatten)]
+    pub(crate) packets: Packets,
 }
 
 /// How the answer is written.
@@ -128,8 +116,6 @@ fn ack_policies() -> Names<&'static AckEntry> {
 }
 
 const RULES: &str = "Rules";
-const RUN: &str = "Run";
-const OUTPUT: &str = "Output";
 
 const EXAMPLES: &str = "\
 Examples:

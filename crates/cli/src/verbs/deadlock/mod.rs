@@ -38,7 +38,11 @@ pub(crate) fn run(args: &Args) -> Result<Done, Failure> {
         args::Format::Text => show::text(parameters, &findings),
         args::Format::Json => show::json(parameters, &findings),
     };
-    terminal::print(text.as_bytes())
+    let Some((path, into)) = plan.output else {
+        return terminal::print(text.as_bytes());
+    };
+    interrupt::shielded(|| into.write(text.as_bytes())).map_err(|error| failed(&path, error))?;
+    Ok(Done::Well)
 }
 
 /// Returns the buffers and their cures, as rows.

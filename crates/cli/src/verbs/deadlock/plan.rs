@@ -18,6 +18,7 @@ use crate::files::{each_its_own, opened};
 pub(super) struct Plan {
     pub(super) parameters: Parameters,
     pub(super) transfer: Transfer,
+    pub(super) output: Option<(PathBuf, Destination)>,
     pub(super) plane: Option<(PathBuf, Destination)>,
     pub(super) capture: Option<(CaptureAt, Kept)>,
 }
@@ -82,7 +83,7 @@ impl Plan {
             ack_timer_ms: timer_period(&rules.receiver).as_millis_f64(),
             hosts,
             runs: args.runs,
-            seed: args.seed,
+            seed: args.chance.seed,
         };
         let transfer = Transfer {
             rules,
@@ -90,11 +91,12 @@ impl Plan {
             octets: TRANSFER.min(args.write.saturating_mul(WRITES)),
             costs,
             wire,
-            seed: args.seed,
+            seed: args.chance.seed,
         };
         Ok(Self {
             parameters,
             transfer,
+            output: opened(args.results.output.as_deref(), Destination::open)?,
             plane: opened(args.plane.as_deref(), Destination::open)?,
             capture: capture(args)?,
         })
@@ -104,19 +106,23 @@ impl Plan {
 /// Where the first run is kept, if it is.
 fn capture(args: &Args) -> Result<Option<(CaptureAt, Kept)>, Failure> {
     let files = [
+        ("--output", &args.results.output),
         ("--plane", &args.plane),
-        ("--pcapng", &args.pcapng),
-        ("--trace", &args.trace),
+        ("--pcapng", &args.packets.pcapng),
+        ("--trace", &args.packets.trace),
     ];
     each_its_own(&files)?;
     let at = capture::placed(
-        args.capture_at,
-        args.pcapng.is_some() || args.trace.is_some(),
+        args.packets.capture_at,
+        args.packets.pcapng.is_some() || args.packets.trace.is_some(),
     )?;
     let kept = |at| {
         Ok((
             at,
-            Kept::open(args.pcapng.as_deref(), args.trace.as_deref())?,
+            Kept::open(
+                args.packets.pcapng.as_deref(),
+                args.packets.trace.as_deref(),
+            )?,
         ))
     };
     at.map(kept).transpose()

@@ -6,8 +6,9 @@ use tinygram_diagnose::Kind;
 use tinygram_tables::{Table, schemas};
 
 use super::fail_on::Condition;
+use crate::flags::{OUTPUT, Output};
 
-/// Names each stall in a capture, the side to blame, what it cost, and the fix.
+/// Name each stall in a capture, the side to blame, what it cost, and the fix
 ///
 /// Reads pcap and pcapng, plain or in gzip or zstd, told by their content. Several files are
 /// analysed one after the other, each for itself. `-` reads standard input and reports as it
@@ -21,40 +22,41 @@ pub(crate) struct Args {
     #[arg(short = 'r', value_name = "FILE")]
     pub(super) read: Vec<PathBuf>,
     /// Look at connections of this address only; may be repeated
-    #[arg(long, value_name = "ADDRESS")]
+    #[arg(long, value_name = "ADDRESS", help_heading = CHOICE)]
     pub(super) host: Vec<IpAddr>,
     /// Look at connections with this port at either end only; may be repeated
-    #[arg(long, value_name = "PORT")]
+    #[arg(long, value_name = "PORT", help_heading = CHOICE)]
     pub(super) port: Vec<u16>,
     /// Look at what comes this many seconds after the capture's first frame, and later
-    #[arg(long, value_name = "SECONDS")]
+    #[arg(long, value_name = "SECONDS", help_heading = CHOICE)]
     pub(super) from: Option<f64>,
     /// Look at what comes up to this many seconds after the capture's first frame
-    #[arg(long, value_name = "SECONDS")]
+    #[arg(long, value_name = "SECONDS", help_heading = CHOICE)]
     pub(super) to: Option<f64>,
     /// Report findings of this kind only, for example write-write-read; may be repeated
-    #[arg(long, value_name = "KIND", value_parser = kind)]
+    #[arg(long, value_name = "KIND", value_parser = kind, help_heading = CHOICE)]
     pub(super) kind: Vec<Kind>,
     /// Print one JSON document (schema tinygram.diagnose/1) instead of text: --format json
-    #[arg(long, conflicts_with = "format")]
+    #[arg(long, conflicts_with = "format", help_heading = OUTPUT)]
     pub(super) json: bool,
     /// How results are written
-    #[arg(long, value_enum, default_value_t = Format::Text, value_name = "FORMAT")]
+    #[arg(long, value_enum, default_value_t = Format::Text, value_name = "FORMAT", help_heading = OUTPUT)]
     pub(super) format: Format,
+
+    #[command(flatten)]
+    pub(super) results: Output,
+
     /// Which table, in parquet and arrow [default: findings]
-    #[arg(long, value_enum, value_name = "TABLE")]
+    #[arg(long, value_enum, value_name = "TABLE", help_heading = OUTPUT)]
     pub(super) table: Option<TableName>,
-    /// Write the results here instead of standard output
-    #[arg(short, long, value_name = "FILE")]
-    pub(super) output: Option<PathBuf>,
     /// Write a self-contained page with time-sequence plots of the stalls
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", help_heading = OUTPUT)]
     pub(super) html: Option<PathBuf>,
     /// Write the capture with comments on the frames of each finding, for Wireshark
-    #[arg(long, value_name = "OUT.pcapng")]
+    #[arg(long, value_name = "OUT.pcapng", help_heading = OUTPUT)]
     pub(super) annotate: Option<PathBuf>,
     /// Write a time-sequence plot for xplot per direction with stalls, into this folder
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", help_heading = OUTPUT)]
     pub(super) xplot: Option<PathBuf>,
     /// Exit with code 1 if this holds, for example 'stalls>0' or 'cost_ms>=100'
     #[arg(long, value_name = "CONDITION")]
@@ -116,3 +118,5 @@ fn kind(name: &str) -> Result<Kind, String> {
         format!("no such kind (accepted: {})", names.join(", "))
     })
 }
+
+const CHOICE: &str = "What is looked at";

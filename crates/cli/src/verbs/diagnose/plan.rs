@@ -31,13 +31,13 @@ pub(super) struct Plan {
 impl Plan {
     pub(super) fn of(args: Args) -> Result<Self, Failure> {
         let format = if args.json { Format::Json } else { args.format };
-        shown::check(format, args.output.as_deref())?;
+        shown::check(format, args.results.output.as_deref())?;
         if args.table.is_some() && shown::encoding(format).is_none() {
             let line = "--table belongs to --format parquet and --format arrow";
             return Err(Failure::Input(line.to_owned()));
         }
         each_its_own(&[
-            ("--output", &args.output),
+            ("--output", &args.results.output),
             ("--html", &args.html),
             ("--annotate", &args.annotate),
         ])?;
@@ -71,7 +71,7 @@ impl Plan {
                     .to_owned(),
             ));
         }
-        for out in [&args.output, &args.html, &args.annotate]
+        for out in [&args.results.output, &args.html, &args.annotate]
             .into_iter()
             .flatten()
         {
@@ -81,7 +81,7 @@ impl Plan {
             inputs,
             format,
             table: args.table.map_or(&schemas::FINDINGS, |it| it.table()),
-            output: opened(args.output.as_deref(), Destination::open)?,
+            output: opened(args.results.output.as_deref(), Destination::open)?,
             html: opened(args.html.as_deref(), Destination::open)?,
             annotate: opened(args.annotate.as_deref(), Destination::open)?,
             xplot: opened(args.xplot.as_deref(), Folder::open)?,

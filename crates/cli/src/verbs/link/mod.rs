@@ -17,13 +17,14 @@ use tinygram_link::emulator::Rules;
 use tinygram_link::namespace::{self, Namespace};
 use tinygram_link::netlink;
 use tinygram_link::relay::Link;
+use tinygram_link::veth::{self, Offload};
 
 use crate::exit::{Done, Failure};
 use crate::supervise;
 use crate::terminal;
 use crate::values::{count, duration, rate, share};
 
-/// Join two network namespaces by an emulated link: rate, delay, loss, reordering, duplication
+/// Join two network namespaces by an emulated link: rate, delay, loss and the rest
 ///
 /// Makes the namespaces too, or takes two that have names. With a COMMAND, it runs in the first one
 /// and finds its peer in TINYGRAM_PEER and TINYGRAM_PEER6; without, the link stands until Ctrl-C.
@@ -67,6 +68,14 @@ pub(crate) struct Args {
     #[arg(long, value_name = "N", value_parser = count(0..=u64::MAX), default_value_t = 1)]
     seed: u64,
 
+    /// Join by the kernel's own veth pair instead: no rate and no delay, nothing is lost or counted
+    #[arg(long, conflicts_with_all = EMULATED)]
+    veth: bool,
+
+    /// Leave segmentation offload on over veth, so that segments are joined beneath TCP
+    #[arg(long, requires = "veth")]
+    offload: bool,
+
     /// Join these two, made by `ip netns add`, instead of new ones
     #[arg(long, value_names = ["FIRST", "SECOND"], num_args = 2)]
     namespaces: Vec<String>,
@@ -80,31 +89,39 @@ pub(crate) struct Args {
     command: Vec<OsString>,
 }
 
+/// What only the emulator can do, and what would outlive a veth pair's end.
+const EMULATED: [&str; 11] = [
+    "rate",
+    "delay",
+    "loss",
+    "reorder",
+    "reorder_by",
+    "duplicate",
+    "queue",
+    "mtu",
+    "seed",
+    "namespaces",
+    "json",
+];
+
 const EXAMPLES: &str = "\
 Examples:
   tinygram link --rate 20Mbit --delay 10ms --loss 1%           two namespaces, until Ctrl-C
   tinygram link --delay 10ms -- sh -c 'ping -c 3 $TINYGRAM_PEER'
   tinygram link --delay 10ms -- sh                             a shell at one end; the other end:
     nsenter --net=$TINYGRAM_PEER_NETNS python3 -m http.server &
-  ip netns add a; ip netns add b; tinygram link --namespaces a b --rate 1Gbit";
+  ip netns add a; ip netns add b; tinygram link --namespaces a b --rate 1Gbit
+  tinygram link --veth -- ping -c 3 10.77.0.2                  as fast as the kernel is";
 
 pub(crate) fn run(args: &Args) -> Result<Done, Failure> {
     let [near, far] = namespaces(args)?;
     // Signals are caught before there is anything to be taken down.
     let caught =
         Signals::new([SIGINT, SIGTERM, SIGHUP]).map_err(|error| io("catching signals", error))?;
-    let device = |space: &Namespace, own| {
-        Device::new(space, DEVICE, own, args.mtu).map_err(|error| {
-            let there_is_none = error.kind() == io::ErrorKind::NotFound;
-            match there_is_none {
-                true => Failure::Input("this kernel has no TUN driver (/dev/net/tun)".into()),
-                false => io("making a TUN device", error),
-            }
-        })
+    let link = match args.veth {
+        true => join_by_veth(args, &near, &far)?,
+        false => Some(emulate(args, &near, &far)?),
     };
-    let devices = (device(&near, NEAR)?, device(&far, FAR)?);
-    let link = Link::join(devices.0, devices.1, rules(args), args.seed)
-        .map_err(|error| io("starting the link", error))?;
 
     let status = if args.command.is_empty() {
         terminal::print(shown::invitation(&near, &far).as_bytes())?;
@@ -116,6 +133,12 @@ pub(crate) fn run(args: &Args) -> Result<Done, Failure> {
         Some(run_command(&args.command, &near, &far)?)
     };
 
+    let Some(link) = link else {
+        return match status {
+            None => Ok(Done::Well),
+            Some(status) => supervise::end_like(status),
+        };
+    };
     let carried = link.end().map_err(|error| io("carrying packets", error))?;
     let text = if args.json {
         shown::json(args, &carried)
@@ -130,6 +153,33 @@ pub(crate) fn run(args: &Args) -> Result<Done, Failure> {
             supervise::end_like(status)
         }
     }
+}
+
+fn emulate(args: &Args, near: &Namespace, far: &Namespace) -> Result<Link, Failure> {
+    let device = |space: &Namespace, own| {
+        Device::new(space, DEVICE, own, args.mtu).map_err(|error| {
+            let there_is_none = error.kind() == io::ErrorKind::NotFound;
+            match there_is_none {
+                true => Failure::Input("this kernel has no TUN driver (/dev/net/tun)".into()),
+                false => io("making a TUN device", error),
+            }
+        })
+    };
+    let devices = (device(near, NEAR)?, device(far, FAR)?);
+    Link::join(devices.0, devices.1, rules(args), args.seed)
+        .map_err(|error| io("starting the link", error))
+}
+
+/// The pair stands and falls with the namespaces.
+fn join_by_veth(args: &Args, near: &Namespace, far: &Namespace) -> Result<Option<Link>, Failure> {
+    let offload = if args.offload {
+        Offload::On
+    } else {
+        Offload::Off
+    };
+    veth::join([near, far], DEVICE, [NEAR, FAR], offload)
+        .map_err(|error| io("making a veth pair", error))?;
+    Ok(None)
 }
 
 /// Those named, or two new ones.

@@ -3,6 +3,7 @@
 
 mod args;
 mod echo;
+mod estimate;
 mod meant;
 mod outputs;
 mod published;
@@ -76,7 +77,7 @@ fn scores_on_paper(
     keep: Keep,
 ) -> Result<(Vec<Panel>, Stats), Failure> {
     let pool = rayon::ThreadPoolBuilder::new()
-        .num_threads(args.threads.unwrap_or(0).into())
+        .num_threads(args.processors.threads.unwrap_or(0).into())
         .build()
         .map_err(|error| Failure::Input(format!("--threads: {error}")))?;
     let compared = others(args, &meant.plan, on);
@@ -87,6 +88,19 @@ fn scores_on_paper(
             (&meant.plan, on.hosts.len()),
             (&once(&meant.plan), compared.len()),
         ];
+        let thin = |thin: &Plan| {
+            let mut hosts = on.hosts.clone();
+            pool.install(|| {
+                measured(
+                    thin,
+                    each(&mut hosts),
+                    Keep::Scores,
+                    &terminal::Progress::silent(),
+                )
+            })
+            .map(drop)
+        };
+        estimate::tell(&meant.plan, on.hosts.len(), effort(&plans), thin)?;
         let progress = progress(&plans);
         pool.install(|| {
             let mut hosts = on.hosts.clone();
@@ -218,11 +232,19 @@ fn scores_on_sockets(meant: &Meant, on: &OnSockets) -> Result<Vec<Outcome>, Fail
     let opened = on.backends.iter().map(|name| on.open(*name, plan));
     let mut backends = opened.collect::<Result<Vec<_>, _>>()?;
     interrupt::watch();
-    let progress = progress(&[(plan, backends.len())]);
-    let each = backends
-        .iter_mut()
-        .map(|it| it.as_mut() as &mut dyn Backend);
-    measured(plan, each, Keep::All, &progress)
+    let plans = [(plan, backends.len())];
+    let backends = std::cell::RefCell::new(&mut backends);
+    let measured = |plan: &Plan, keep, progress: &terminal::Progress| {
+        let mut backends = backends.borrow_mut();
+        let each = backends
+            .iter_mut()
+            .map(|it| it.as_mut() as &mut dyn Backend);
+        measured(plan, each, keep, progress)
+    };
+    estimate::tell(plan, plans[0].1, effort(&plans), |thin| {
+        measured(thin, Keep::Scores, &terminal::Progress::silent()).map(drop)
+    })?;
+    measured(plan, Keep::All, &progress(&plans))
 }
 
 /// Returns the loop, with a bar that says how far it has come.
@@ -250,6 +272,12 @@ fn each(hosts: &mut [PaperHosts]) -> impl Iterator<Item = &mut dyn Backend> {
 fn progress(plans: &[(&Plan, usize)]) -> terminal::Progress {
     let transfers = |(plan, backends): &(&Plan, usize)| plan.transfers() * *backends as u64;
     terminal::Progress::over(plans.iter().map(transfers).sum(), "measuring")
+}
+
+/// Returns the effort of the same.
+fn effort(plans: &[(&Plan, usize)]) -> u64 {
+    let effort = |(plan, backends): &(&Plan, usize)| plan.effort() * *backends as u64;
+    plans.iter().map(effort).sum()
 }
 
 /// `tinygram naglemark serve`: answers clients on other machines until it is ended.

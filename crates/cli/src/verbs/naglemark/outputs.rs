@@ -29,21 +29,24 @@ pub(crate) struct Outputs {
 impl Outputs {
     /// Opens what the arguments name, or says what cannot be written.
     pub(crate) fn open(args: &Args) -> Result<Self, Failure> {
-        shown::check(args.format, args.output.as_deref())?;
+        shown::check(args.format, args.results.output.as_deref())?;
         let files = [
-            ("--output", &args.output),
+            ("--output", &args.results.output),
             ("--html", &args.html),
-            ("--pcapng", &args.pcapng),
-            ("--trace", &args.trace),
+            ("--pcapng", &args.packets.pcapng),
+            ("--trace", &args.packets.trace),
         ];
         each_its_own(&files)?;
         Ok(Self {
             format: args.format,
             published: args.paper,
-            results: opened(args.output.as_deref(), Destination::open)?,
+            results: opened(args.results.output.as_deref(), Destination::open)?,
             html: opened(args.html.as_deref(), Destination::open)?,
             svg: opened(args.svg.as_deref(), Folder::open)?,
-            capture: Kept::open(args.pcapng.as_deref(), args.trace.as_deref())?,
+            capture: Kept::open(
+                args.packets.pcapng.as_deref(),
+                args.packets.trace.as_deref(),
+            )?,
         })
     }
 

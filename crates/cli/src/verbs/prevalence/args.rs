@@ -8,6 +8,7 @@ use tinygram_engine::profile::Profile;
 use tinygram_engine::sender::send_policy::{Registered, SendPolicy};
 use tinygram_tables::{Table, schemas};
 
+use crate::flags::{OUTPUT, Output, Processors};
 use crate::values::{Names, count, duration, rate, size};
 
 /// Tell how many of a web server's responses Nagle would stall, and what that costs
@@ -75,21 +76,19 @@ pub(crate) struct Args {
     )]
     pub(crate) no_cost: bool,
 
-    /// Threads to simulate on; the output does not depend on it [default: all cores]
-    #[arg(long, value_name = "N", value_parser = count(1_u16..=1024), help_heading = COST)]
-    pub(crate) threads: Option<u16>,
+    #[command(flatten, next_help_heading = COST)]
+    pub(crate) processors: Processors,
 
     /// How results are written
     #[arg(long, value_enum, default_value_t = Format::Text, value_name = "FORMAT", help_heading = OUTPUT)]
     pub(crate) format: Format,
 
+    #[command(flatten)]
+    pub(crate) results: Output,
+
     /// Which table, in parquet and arrow [default: costs; shares with --no-cost]
     #[arg(long, value_enum, value_name = "TABLE", help_heading = OUTPUT)]
     pub(crate) table: Option<TableName>,
-
-    /// Write the results here instead of standard output
-    #[arg(short, long, value_name = "FILE", help_heading = OUTPUT)]
-    pub(crate) output: Option<PathBuf>,
 
     /// Write one self-contained page too
     #[arg(long, value_name = "FILE", help_heading = OUTPUT)]
@@ -158,7 +157,6 @@ fn policies() -> Names<&'static Registered> {
 
 const MODEL: &str = "Table 1";
 const COST: &str = "Cost";
-const OUTPUT: &str = "Output";
 
 const EXAMPLES: &str = "\
 Examples:

@@ -27,16 +27,16 @@ pub(super) struct Outputs {
 impl Outputs {
     /// Opens what the arguments name, or says what cannot be written.
     pub(super) fn open(args: &Args) -> Result<Self, Failure> {
-        shown::check(args.format, args.output.as_deref())?;
+        shown::check(args.format, args.results.output.as_deref())?;
         if args.table.is_some() && shown::encoding(args.format).is_none() {
             let line = "--table belongs to --format parquet and --format arrow";
             return Err(Failure::Input(line.into()));
         }
-        if args.output.is_some() && args.output == args.html {
+        if args.results.output.is_some() && args.results.output == args.html {
             let line = "--output and --html name the same file; each needs its own";
             return Err(Failure::Input(line.into()));
         }
-        for out in [&args.output, &args.html].into_iter().flatten() {
+        for out in [&args.results.output, &args.html].into_iter().flatten() {
             refuse_overwriting(out, &args.logs, "log")?;
         }
         Ok(Self {
@@ -45,7 +45,7 @@ impl Outputs {
                 true => TableName::Shares,
                 false => TableName::Costs,
             }),
-            results: opened(args.output.as_deref(), Destination::open)?,
+            results: opened(args.results.output.as_deref(), Destination::open)?,
             html: opened(args.html.as_deref(), Destination::open)?,
         })
     }

@@ -73,7 +73,7 @@ impl Plan {
             mclbytes,
             header_bytes: args.header_bytes,
             cost: (!args.no_cost).then_some(cost),
-            threads: args.threads,
+            threads: args.processors.threads,
         })
     }
 

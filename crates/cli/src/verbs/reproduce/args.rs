@@ -6,6 +6,7 @@ use clap::builder::{PossibleValue, TypedValueParser};
 use clap::error::Error;
 use tinygram_papers::{Experiment, experiments};
 
+use crate::flags::{Chance, OUTPUT, Output, Processors, RUN};
 use crate::values::{Names, count};
 
 #[derive(Clone, Debug, clap::Args)]
@@ -31,27 +32,18 @@ pub(crate) struct Args {
     )]
     pub(crate) repetitions: u32,
 
-    /// Where the random numbers begin: the same seed gives the same output
-    #[arg(
-        long, value_name = "N", value_parser = count(0..=u64::MAX), default_value_t = 1,
-        help_heading = RUN
-    )]
-    pub(crate) seed: u64,
+    #[command(flatten)]
+    pub(crate) chance: Chance,
 
-    /// Threads to compute on; the output does not depend on it [default: all cores]
-    #[arg(long, value_name = "N", value_parser = count(1_u16..=1024), help_heading = RUN)]
-    pub(crate) threads: Option<u16>,
+    #[command(flatten)]
+    pub(crate) processors: Processors,
 
     /// How results are written
-    #[arg(
-        long, value_enum, default_value_t = Format::Text, value_name = "FORMAT",
-        help_heading = OUTPUT
-    )]
+    #[arg(long, value_enum, default_value_t = Format::Text, value_name = "FORMAT", help_heading = OUTPUT)]
     pub(crate) format: Format,
 
-    /// Write the results here instead of standard output
-    #[arg(short, long, value_name = "FILE", help_heading = OUTPUT)]
-    pub(crate) output: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) results: Output,
 
     /// Write one self-contained page too: tables side by side, traces, plots, rules, parameters
     #[arg(long, value_name = "FILE", help_heading = OUTPUT)]
@@ -132,9 +124,6 @@ fn meant(typed: &str, all: &[&'static Experiment]) -> Chosen {
         None => all.iter().filter(|it| begins(it.id)).copied().collect(),
     }
 }
-
-const RUN: &str = "Run";
-const OUTPUT: &str = "Output";
 
 const EXAMPLES: &str = "\
 Examples:

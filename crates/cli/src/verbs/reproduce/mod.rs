@@ -40,5 +40,5 @@ pub(crate) fn tables(args: &Args) -> Result<Vec<Rows>, Failure> {
 
 fn reproduced(args: &Args, plan: &Plan) -> Result<Vec<bench::Reproduced>, Failure> {
     let progress = terminal::Progress::over(plan.experiments.len() as u64, "reproducing");
-    bench::reproduce(plan, args.threads, &progress)
+    bench::reproduce(plan, args.processors.threads, &progress)
 }

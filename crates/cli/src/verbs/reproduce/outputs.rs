@@ -25,14 +25,14 @@ pub(crate) struct Outputs {
 impl Outputs {
     /// Opens what the arguments name, or says what cannot be written.
     pub(crate) fn open(args: &Args) -> Result<Self, Failure> {
-        shown::check(args.format, args.output.as_deref())?;
-        if args.output.is_some() && args.output == args.html {
+        shown::check(args.format, args.results.output.as_deref())?;
+        if args.results.output.is_some() && args.results.output == args.html {
             let line = "--output and --html name the same file; each needs its own";
             return Err(Failure::Input(line.into()));
         }
         Ok(Self {
             format: args.format,
-            results: opened(args.output.as_deref(), Destination::open)?,
+            results: opened(args.results.output.as_deref(), Destination::open)?,
             html: opened(args.html.as_deref(), Destination::open)?,
             traces: opened(args.traces.as_deref(), Folder::open)?,
         })

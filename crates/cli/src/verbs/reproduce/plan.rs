@@ -42,7 +42,7 @@ impl Plan {
         Ok(Self {
             experiments: experiments().into_iter().filter(is_chosen).collect(),
             effort: Effort {
-                seed: args.seed,
+                seed: args.chance.seed,
                 repetitions: args.repetitions,
             },
             shows_tables: args.verbose || !args.id.is_empty(),

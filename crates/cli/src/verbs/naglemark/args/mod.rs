@@ -11,7 +11,7 @@ use tinygram_naglemark::hosts::{HostsKind, Model};
 use tinygram_naglemark::workload::Waits;
 use tinygram_naglemark::{MediumKind, TrialType};
 
-use crate::capture::CaptureAt;
+use crate::flags::{Chance, OUTPUT, Output, Packets, Processors, RUN};
 use crate::values::{TypedLengths, ack_timer, count, duration, lengths, rate, share, size};
 
 mod choices;
@@ -226,19 +226,11 @@ pub(crate) struct Args {
     )]
     pub(crate) repetitions: Option<u32>,
 
-    /// Where the random numbers begin: the same seed gives the same output
-    #[arg(
-        long, value_name = "N", value_parser = count(0..=u64::MAX), default_value_t = 1,
-        help_heading = RUN
-    )]
-    pub(crate) seed: u64,
+    #[command(flatten)]
+    pub(crate) chance: Chance,
 
-    /// Threads to compute on; the output does not depend on it [default: all cores]
-    #[arg(
-        long, value_name = "N", value_parser = count(1_u16..=1024),
-        help_heading = RUN
-    )]
-    pub(crate) threads: Option<u16>,
+    #[command(flatten)]
+    pub(crate) processors: Processors,
 
     /// Print the paper's score with each of ours
     #[arg(long, help_heading = OUTPUT)]
@@ -248,9 +240,8 @@ pub(crate) struct Args {
     #[arg(long, value_enum, default_value_t = Format::Table, value_name = "FORMAT", help_heading = OUTPUT)]
     pub(crate) format: Format,
 
-    /// Write the results here instead of standard output
-    #[arg(short, long, value_name = "FILE", help_heading = OUTPUT)]
-    pub(crate) output: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) results: Output,
 
     /// Write one self-contained page too: the tables, and plots to hover over and zoom into
     #[arg(long, value_name = "FILE", help_heading = OUTPUT)]
@@ -260,18 +251,8 @@ pub(crate) struct Args {
     #[arg(long, value_name = "DIR", help_heading = OUTPUT)]
     pub(crate) svg: Option<PathBuf>,
 
-    /// Keep the first repetition of the one cell that is measured as a capture, for Wireshark
-    #[arg(long, value_name = "FILE", help_heading = OUTPUT)]
-    pub(crate) pcapng: Option<PathBuf>,
-
-    /// Keep it as text as well, as tcpdump prints it; - writes it to standard output in place of the
-    /// results
-    #[arg(long, value_name = "FILE", help_heading = OUTPUT)]
-    pub(crate) trace: Option<PathBuf>,
-
-    /// Where the capture is taken [default: sender]
-    #[arg(long, value_enum, value_name = "WHERE", help_heading = OUTPUT)]
-    pub(crate) capture_at: Option<CaptureAt>,
+    #[command(flatten)]
+    pub(crate) packets: Packets,
 
     /// End with a line on standard error: transfers and segments per second, memory
     #[arg(long, help_heading = OUTPUT)]
@@ -298,8 +279,6 @@ const BACKEND: &str = "Backend";
 const POLICIES: &str = "Policies";
 const WORKLOAD: &str = "Workload";
 const PATH: &str = "Path";
-const RUN: &str = "Run";
-const OUTPUT: &str = "Output";
 
 const EXAMPLES: &str = "\
 Examples:

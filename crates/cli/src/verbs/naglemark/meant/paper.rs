@@ -36,8 +36,8 @@ pub(super) fn meant(args: &Args) -> Result<Meant, Failure> {
     let on = OnPaper {
         hosts: media.map(|medium| hosts(medium, args)).collect(),
         capture: capture::placed(
-            args.capture_at,
-            args.pcapng.is_some() || args.trace.is_some(),
+            args.packets.capture_at,
+            args.packets.pcapng.is_some() || args.packets.trace.is_some(),
         )?,
     };
     let variants = variants.into_iter();
@@ -53,7 +53,7 @@ pub(super) fn meant(args: &Args) -> Result<Meant, Failure> {
         multiplier: args.multiplier.into(),
         repetitions: args.repetitions.unwrap_or(PAPER_REPETITIONS),
         warmup: 0,
-        seed: args.seed,
+        seed: args.chance.seed,
     };
     if on.capture.is_some() {
         check_capture(&on, &plan)?;

@@ -48,7 +48,7 @@ pub(super) fn joined(args: &Args, backends: &[BackendName]) -> Result<(Where, Li
         ..Rules::NONE
     };
     let line = match link {
-        LinkName::Emulated => Line::Emulated(rules, args.seed),
+        LinkName::Emulated => Line::Emulated(rules, args.chance.seed),
         LinkName::Loopback | LinkName::Veth => Line::Tun,
     };
     let place = match (&args.connect, link) {
@@ -56,7 +56,7 @@ pub(super) fn joined(args: &Args, backends: &[BackendName]) -> Result<(Where, Li
         (None, LinkName::Loopback) => Where::Loopback,
         (None, LinkName::Veth) if args.offload => Where::Veth(Offload::On),
         (None, LinkName::Veth) => Where::Veth(Offload::Off),
-        (None, LinkName::Emulated) => Where::Emulated(rules, args.seed),
+        (None, LinkName::Emulated) => Where::Emulated(rules, args.chance.seed),
     };
     Ok((place, line))
 }

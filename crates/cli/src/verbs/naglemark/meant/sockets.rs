@@ -64,7 +64,7 @@ pub(super) fn meant(args: &Args) -> Result<Meant, Failure> {
         multiplier: args.multiplier.into(),
         repetitions: args.repetitions.unwrap_or(1),
         warmup: args.warmup.unwrap_or(WARMUP),
-        seed: args.seed,
+        seed: args.chance.seed,
     };
     let on = OnSockets {
         backends,
@@ -172,11 +172,11 @@ fn check_model(args: &Args) -> Result<(), Failure> {
         ("--ack-timer", args.ack_timer.is_some()),
         ("--medium", args.medium != media),
         ("--model", args.model != Model::Fitted),
-        ("--threads", args.threads.is_some()),
+        ("--threads", args.processors.threads.is_some()),
         ("--stats", args.stats),
-        ("--pcapng", args.pcapng.is_some()),
-        ("--trace", args.trace.is_some()),
-        ("--capture-at", args.capture_at.is_some()),
+        ("--pcapng", args.packets.pcapng.is_some()),
+        ("--trace", args.packets.trace.is_some()),
+        ("--capture-at", args.packets.capture_at.is_some()),
     ] {
         if typed {
             return refused(format!(

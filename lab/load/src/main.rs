@@ -1,4 +1,4 @@
-//! A closed-loop load for any request-and-answer protocol over TCP, for scripts/run-table.
+//! A closed-loop load for any request-and-answer protocol over TCP, for lab/run-table.
 //!
 //! Reads one JSON document ([`Order`]) from standard input: several servers, and in which order
 //! they are loaded, one round at a time, over connections that stand throughout. So rounds can be
@@ -8,11 +8,12 @@
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
-use std::os::fd::AsRawFd;
 use std::os::unix::fs::FileExt;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
 use std::time::{Duration, Instant};
+
+use tinygram_link::tcp_info::tcp_info;
 
 /// What to do.
 #[derive(serde::Deserialize)]
@@ -262,22 +263,8 @@ impl Server {
     }
 }
 
-/// `tcpi_data_segs_in`, the 38th word of `struct tcp_info`.
 fn segments_received(stream: &TcpStream) -> u32 {
-    let mut info = [0_u32; 40];
-    let mut length = size_of_val(&info) as libc::socklen_t;
-    // SAFETY: the kernel writes at most `length` bytes.
-    let failed = unsafe {
-        libc::getsockopt(
-            stream.as_raw_fd(),
-            libc::IPPROTO_TCP,
-            libc::TCP_INFO,
-            info.as_mut_ptr().cast(),
-            &raw mut length,
-        )
-    };
-    assert_eq!(failed, 0);
-    info[38]
+    tcp_info(stream).expect("a TCP connection").data_segs_in
 }
 
 #[allow(

@@ -12,7 +12,7 @@ Needs root, iproute2, ethtool and tcpdump. Touches nothing but its own namespace
 
     record.py [--into FOLDER] [PATTERN...]
 
-records all patterns, or those named, into this folder or another. With TINYGRAM_CORPUS=FOLDER the
+records all patterns, or those named, into corpus/ or another folder. With TINYGRAM_CORPUS=FOLDER the
 test judges that one: a recording it has never seen.
 """
 
@@ -30,7 +30,7 @@ import sys
 import threading
 import time
 
-HERE = os.path.dirname(os.path.abspath(__file__))
+CORPUS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../corpus")
 LATE_NS = 20_000_000
 TCP_QUICKACK = 12
 TCP_CONGESTION = 13
@@ -1318,7 +1318,7 @@ def main():
     # The logs should tell of the network and not of this machine's scheduler.
     os.setpriority(os.PRIO_PROCESS, 0, -15)
     arguments = sys.argv[1:]
-    folder = HERE
+    folder = CORPUS
     if arguments[:1] == ["--into"]:
         folder, arguments = arguments[1], arguments[2:]
         os.makedirs(folder, exist_ok=True)

@@ -1,0 +1,83 @@
+//! `--help`: the verbs in groups, as people come to the program.
+
+use std::fmt::Write;
+
+use clap::Command;
+
+/// What people come for, and the verbs that serve it.
+const GROUPS: [(&str, &[&str]); 4] = [
+    (
+        "Find stalls and floods",
+        &["diagnose", "watch", "ps", "guard"],
+    ),
+    ("Cure them", &["run"]),
+    (
+        "Study policies",
+        &[
+            "naglemark",
+            "reproduce",
+            "deadlock",
+            "prevalence",
+            "policies",
+        ],
+    ),
+    ("Tools", &["link", "completions", "man", "help"]),
+];
+
+/// Returns the program with its verbs listed in groups.
+pub(crate) fn grouped(program: Command) -> Command {
+    let verbs = listed(program.clone());
+    program.help_template(format!(
+        "{{before-help}}{{about-with-newline}}\n{{usage-heading}} {{usage}}\n\n{verbs}\
+         {{options}}{{after-help}}"
+    ))
+}
+
+fn listed(mut program: Command) -> String {
+    program.build();
+    let header = *program.get_styles().get_header();
+    let name = *program.get_styles().get_literal();
+    let widest = program
+        .get_subcommands()
+        .map(|verb| verb.get_name().len())
+        .max();
+    let widest = widest.unwrap_or(0);
+    let mut text = String::new();
+    for (title, verbs) in GROUPS {
+        let _ = writeln!(text, "{header}{title}:{header:#}");
+        for verb in verbs.iter().filter_map(|it| program.find_subcommand(it)) {
+            let about = verb.get_about().map(ToString::to_string);
+            let _ = writeln!(
+                text,
+                "  {name}{:widest$}{name:#}  {}",
+                verb.get_name(),
+                about.unwrap_or_default()
+            );
+        }
+        text.push('\n');
+    }
+    let _ = writeln!(text, "{header}Options:{header:#}");
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    #[test]
+    fn every_verb_stands_in_one_group() {
+        let mut program = crate::Cli::command();
+        program.build();
+        let mut verbs: Vec<_> = program.get_subcommands().map(Command::get_name).collect();
+        let mut listed: Vec<_> = GROUPS
+            .iter()
+            .flat_map(|(_, verbs)| *verbs)
+            .copied()
+            .collect();
+        verbs.sort_unstable();
+        listed.sort_unstable();
+        assert_eq!(verbs, listed);
+    }
+}

@@ -1,0 +1,143 @@
+//! How long a measurement will take, told before it begins.
+
+use std::sync::mpsc;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use tinygram_naglemark::Plan;
+
+use crate::exit::Failure;
+use crate::terminal;
+
+/// Says how long measuring will take, if that is long. `sample` measures a thin plan on everything that the whole one
+/// is measured on, and `whole` is what [`Plan::effort`] comes to on all of that, of which the thin plan has its share.
+pub(super) fn tell(
+    plan: &Plan,
+    backends: usize,
+    whole: u64,
+    sample: impl Fn(&Plan) -> Result<(), Failure>,
+) -> Result<(), Failure> {
+    let timed = |thin: &Plan, share| {
+        #[allow(clippy::disallowed_methods)] // how long the machine takes is about the real world
+        let began = Instant::now();
+        patiently(share, || sample(thin))?;
+        Ok(began.elapsed())
+    };
+    if let Some(takes) = estimated(plan, backends, whole, timed)?.filter(|it| *it >= LONG) {
+        terminal::remark(&format!("tinygram: measuring takes about {}", words(takes)));
+    }
+    Ok(())
+}
+
+/// Returns nothing where the whole is not much more than a sample. `timed` gives the time that a sample takes, of
+/// which the whole is so many times as much.
+fn estimated(
+    plan: &Plan,
+    backends: usize,
+    whole: u64,
+    timed: impl Fn(&Plan, f64) -> Result<Duration, Failure>,
+) -> Result<Option<Duration>, Failure> {
+    let mut takes = None;
+    for each in THINNER {
+        let thin = plan.thinned(each);
+        let effort = thin.effort() * backends as u64;
+        if effort * WORTH_IT > whole {
+            break;
+        }
+        let share = whole as f64 / effort as f64;
+        let took = timed(&thin, share)?;
+        takes = Some(took.mul_f64(share));
+        // The first of everything is slower than what follows: a short sample says too much.
+        if took >= TELLING {
+            break;
+        }
+    }
+    Ok(takes)
+}
+
+/// Says, where a sample takes long itself, what the whole will take at the least.
+fn patiently<T>(share: f64, sample: impl FnOnce() -> T) -> T {
+    let (done, wait) = mpsc::channel::<()>();
+    thread::scope(|scope| {
+        scope.spawn(move || {
+            if wait.recv_timeout(PATIENCE) == Err(mpsc::RecvTimeoutError::Timeout) {
+                let least = words(PATIENCE.mul_f64(share));
+                terminal::remark(&format!("tinygram: measuring takes {least} and more"));
+            }
+        });
+        let sampled = sample();
+        drop(done);
+        sampled
+    })
+}
+
+/// `40 s`, `12 min`, `3.5 h`.
+fn words(takes: Duration) -> String {
+    match takes.as_secs() {
+        seconds @ 0..=90 => format!("{seconds} s"),
+        seconds @ 91..=5400 => format!("{} min", (seconds + 30) / 60),
+        seconds => format!("{:.1} h", seconds as f64 / 3600.0),
+    }
+}
+
+/// How thin the samples are, one after the other.
+const THINNER: [u32; 4] = [499, 97, 31, 11];
+/// A sample that takes so long says enough.
+const TELLING: Duration = Duration::from_millis(250);
+/// A sample that takes longer says so itself.
+const PATIENCE: Duration = Duration::from_secs(5);
+/// What takes longer is announced.
+const LONG: Duration = Duration::from_secs(10);
+/// The whole is at least so many times a sample, or nothing is sampled.
+const WORTH_IT: u64 = 20;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn plan() -> Plan {
+        Plan {
+            repetitions: 10,
+            ..Plan::default()
+        }
+    }
+
+    #[test]
+    fn an_estimate_is_the_samples_time_by_its_share() {
+        for ms_a_transfer in [1, 50] {
+            let each = Duration::from_millis(ms_a_transfer);
+            let timed = |thin: &Plan, _| Ok(each * thin.effort() as u32);
+            let takes = estimated(&plan(), 1, plan().effort(), timed).unwrap();
+            let exact = each.mul_f64(plan().effort() as f64);
+            assert_eq!(takes.unwrap().as_millis(), exact.as_millis());
+        }
+    }
+
+    #[test]
+    fn a_sample_grows_until_it_tells_enough() {
+        let sizes = std::cell::RefCell::new(Vec::new());
+        let timed = |thin: &Plan, _| {
+            sizes.borrow_mut().push(thin.effort());
+            Ok(Duration::from_millis(thin.effort()))
+        };
+        estimated(&plan(), 2, plan().effort() * 2, timed).unwrap();
+        // Two policies, and of a thousand lengths 3, 11, 33, 91: by then a sample takes 182 ms.
+        assert_eq!(sizes.into_inner(), [6, 22, 66, 182]);
+    }
+
+    #[test]
+    fn a_small_plan_is_not_sampled() {
+        let plan = Plan {
+            lengths: tinygram_naglemark::Lengths::fixed(100, 10),
+            ..Plan::default()
+        };
+        let timed = |_: &Plan, _| panic!("it is sampled");
+        assert_eq!(estimated(&plan, 1, plan.effort(), timed).unwrap(), None);
+    }
+
+    #[test]
+    fn times_read_as_people_say_them() {
+        let said = [40, 100, 5400, 9000].map(|seconds| words(Duration::from_secs(seconds)));
+        assert_eq!(said, ["40 s", "2 min", "90 min", "2.5 h"]);
+    }
+}
