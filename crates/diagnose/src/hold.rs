@@ -39,7 +39,7 @@ pub struct Hold {
     pub off_ns: i64,
     /// The trigger carried PSH: the sender's buffer was empty behind it.
     pub pushed: bool,
-    /// The trigger carried no PSH, though its sender sets it: more was ready behind it, or announced.
+    /// The trigger carried no PSH: if its sender ever sets it, more was ready behind it, or announced.
     pub more_ready: bool,
     /// The flight left piece by piece, with pauses between.
     pub grew: bool,
@@ -149,7 +149,7 @@ pub(crate) fn pause(
             sender_distance_ns,
             off_ns,
             pushed: sender.pushed,
-            more_ready: sender.has_more(),
+            more_ready: !sender.pushed,
             grew: sender.released_grew,
             mss,
             room: release.room,
@@ -270,7 +270,7 @@ pub(crate) fn timer_pause(
         sender_distance_ns,
         off_ns: TICK_NS / 4,
         pushed: sender.pushed,
-        more_ready: sender.has_more(),
+        more_ready: !sender.pushed,
         grew: false,
         mss,
         room: sender.release.room,
@@ -293,8 +293,15 @@ fn off_from(
     sender_distance_ns: Option<i64>,
     exact: Option<i64>,
 ) -> Option<i64> {
-    // What was ready left upon the ACK, whatever the way was like before.
-    let exact = if sender.has_more() { None } else { exact };
+    // What was ready left upon the ACK, though the way was a little longer before.
+    let early_ns = sender_distance_ns.unwrap_or(0) / 8;
+    let exact = exact.map(|ns| {
+        if sender.has_more() {
+            ns.max(early_ns)
+        } else {
+            ns
+        }
+    });
     let plain = off_by(reaction_ns, sender_distance_ns, exact);
     let carried = off_by(
         reaction_ns - sender.carries_ns(len),

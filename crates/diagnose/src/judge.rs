@@ -5,7 +5,6 @@ use crate::flow::half::{Half, LATE_NS, Turn};
 use crate::hold::Hold;
 use crate::lookalikes::Lookalike;
 use crate::odds::FINEST_NS;
-use crate::story::CERTAIN;
 use crate::vocabulary::Kind;
 
 /// What a hold is judged by.
@@ -63,10 +62,7 @@ impl Judge<'_> {
             return Ruling::RuledOut(Lookalike::RoundTrip);
         }
         let hits = half.odds.hits() + half.odds_of(true).hits();
-        // A loss probe lets go what a rule holds (RFC 8985, section 7), and some rules look at the flight once
-        // for all that leaves together: what defies them at times may be held at others.
-        let doubted = hold.defied > hits && self.accident(hold.prompt) >= CERTAIN;
-        if doubted && hold.held_len < hold.mss {
+        if hold.defied > hits && hold.held_len < hold.mss {
             return Ruling::RuledOut(Lookalike::NotHolding);
         }
         if half.turn == Turn::SelfClocked && !self.answered_at_once(hold) {

@@ -23,9 +23,9 @@ fn begins_again(hold: &Hold, half: &Half) -> bool {
 }
 
 /// The first flight was one full segment, and full ones were ready behind it: no buffer is as small, and
-/// no program writes just so much.
+/// no program writes just so much. Without PSH it shows by itself, wherever it was seen.
 fn began_with_one(hold: &Hold, half: &Half) -> bool {
-    hold.flight == hold.mss && half.begins_with_one()
+    hold.flight == hold.mss && (half.begins_with_one() || hold.more_ready)
 }
 
 pub(super) static WORDS: Words = Words {

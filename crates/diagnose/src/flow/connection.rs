@@ -138,7 +138,7 @@ impl Connection {
         }
         self.note_window(segment, from, mark);
         if segment.flags.any(Flags::FIN) {
-            self.on_fin(from, found);
+            self.on_fin(from, mark, found);
         }
     }
 
@@ -304,7 +304,9 @@ impl Connection {
                 half.odds_of_mut(hold.prompt).hit(hold.off_ns, since_ns);
                 let waited = (hold.prompt, hold.flight);
                 half.restarted = false;
-                if self.story().hold(from, hold) {
+                // Of an end that never speaks nobody knows whether it waits.
+                let speaks = self.halves[1 - from].tally.segments > 0;
+                if self.story().hold(from, hold) && speaks {
                     self.resolve(from, None, found);
                 }
                 if let (true, flight) = waited {
@@ -457,7 +459,13 @@ impl Connection {
         }
     }
 
-    fn on_fin(&mut self, from: usize, found: &mut Vec<Finding>) {
+    fn on_fin(&mut self, from: usize, mark: Mark, found: &mut Vec<Finding>) {
+        let distance_ns = self.halves[1 - from].receiver_distance_ns().unwrap_or(0);
+        let half = &mut self.halves[from];
+        // Who closes by its own clock has kept nobody waiting before.
+        if mark.time_ns - half.sent.time_ns > REST_NS + distance_ns && !half.finished {
+            self.begin_turn(from, Turn::SelfClocked);
+        }
         let half = &mut self.halves[from];
         if !half.finished {
             half.finished = true;

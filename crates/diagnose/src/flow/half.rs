@@ -80,7 +80,7 @@ pub(crate) struct Half {
     pub(crate) timestamps: bool,
     pub(crate) pushed: bool,
     /// It has set PSH before, so that a segment without it tells of more behind it.
-    marks_pushes: bool,
+    pub(crate) marks_pushes: bool,
     /// The flight under way, and the one that the last acknowledgment completed, did not leave at once.
     flight_grew: bool,
     pub(crate) released_grew: bool,

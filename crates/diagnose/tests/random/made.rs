@@ -332,14 +332,9 @@ fn blocks_on_a_clock(dice: &mut Dice) -> Talk {
 
 fn corked_tail(dice: &mut Dice) -> Talk {
     let message = [
-        Act::Write {
-            len: 1_460 * dice.between(1, 4),
-            more: true,
-        },
-        Act::Write {
-            len: dice.between(1, 1_400),
-            more: true,
-        },
+        Act::Cork(true),
+        write(dice.between(1_500, 6_000)),
+        write(dice.between(1, 1_400)),
     ];
     let times = dice.between(3, 12);
     Talk::of(corking).either(dice, times, &message)
@@ -347,8 +342,14 @@ fn corked_tail(dice: &mut Dice) -> Talk {
 
 fn slow_tail(dice: &mut Dice) -> Talk {
     let slow_ns = dice.pick(&[200 * MS, 204 * MS, 210 * MS, 240 * MS]);
-    let mut message = vec![write(1_460 * dice.between(1, 4)), Act::Think(slow_ns)];
-    message.push(write(dice.between(1, 1_400)));
+    let whole = 1_460 * dice.between(1, 4);
+    let any = dice.between(1_000, 8_000);
+    let first = dice.pick(&[4_096, 8_192, any, whole]);
+    let message = [
+        write(first),
+        Act::Think(slow_ns),
+        write(dice.between(1, 1_400)),
+    ];
     let times = dice.between(3, 12);
     Talk::of(hasty).either(dice, times, &message)
 }

@@ -350,7 +350,8 @@ fn findings(out: &mut String, plan: &Plan, results: &Results, group: &Group<'_>)
     if let Some(caution) = advice.caution {
         let _ = writeln!(out, "    {caution}.");
     }
-    for recipe in recipes::for_end(c.end(Side::Server).port, typical.blame).take(2) {
+    let port = c.end(Side::Server).port;
+    for recipe in recipes::for_program(port, typical.protocol, typical.blame).take(2) {
         let _ = writeln!(
             out,
             "    {} ({}): {}",
