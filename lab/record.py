@@ -12,7 +12,7 @@ Needs root, iproute2, ethtool and tcpdump. Touches nothing but its own namespace
 
     record.py [--into FOLDER] [PATTERN...]
 
-records all patterns, or those named, into corpus/ or another folder. With TINYGRAM_CORPUS=FOLDER the
+records all patterns, or those named, into corpus/ (rare kinds into corpus/rare/) or another folder. With TINYGRAM_CORPUS=FOLDER the
 test judges that one: a recording it has never seen.
 """
 
@@ -559,15 +559,19 @@ def checksum(data):
 
 # --- patterns --------------------------------------------------------------------------------
 
-PATTERNS = {}
+PATTERNS, RARE = {}, set()
 
 
-def pattern(kind=None, at="a", truth="late", **lab):
+def pattern(kind=None, at="a", truth="late", rare=False, **lab):
     """Registers a pattern: the kind its stalls are, where it is captured, how its lab is built,
-    and how the truth follows from the log ("late" parts, those held for a "round-trip", or "none")."""
+    and how the truth follows from the log ("late" parts, those held for a "round-trip", or "none").
+    The rare kinds, and what only seems to be one of them, are kept in a folder of their own."""
 
     def register(function):
-        PATTERNS[function.__name__.replace("_", "-")] = (function, kind, at, truth, lab)
+        name = function.__name__.replace("_", "-")
+        PATTERNS[name] = (function, kind, at, truth, lab)
+        if rare:
+            RARE.add(name)
         return function
 
     return register
@@ -1028,7 +1032,12 @@ def strict(lab, log, message, rounds, buffer=1 << 30):
     server.join(60)
 
 
-def bulk_connections(lab, log, sizes, count):
+def slow_to_acknowledge(side, sock):
+    if side == "server":
+        sock.setsockopt(socket.IPPROTO_TCP, TCP_QUICKACK, 0)
+
+
+def bulk_connections(lab, log, sizes, count, before=slow_to_acknowledge):
     """Short connections that send a message each and read an answer."""
     for _ in range(count):
         def client(end):
@@ -1048,12 +1057,7 @@ def bulk_connections(lab, log, sizes, count):
                 log.read(end.peer, end.total, time.time_ns())
             end.write(20)
 
-        play(lab, log, client, server, before=slow_to_acknowledge)
-
-
-def slow_to_acknowledge(side, sock):
-    if side == "server":
-        sock.setsockopt(socket.IPPROTO_TCP, TCP_QUICKACK, 0)
+        play(lab, log, client, server, before=before)
 
 
 @pattern("slow-start-delayed-ack", truth="gaps", offload=False)
@@ -1074,6 +1078,168 @@ def short_initial_segment(lab, log):
 def small_send_buffer(lab, log):
     """A send buffer of one segment: what leaves fills it until it is acknowledged."""
     strict(lab, log, 1460 * 3, 8, buffer=1460)
+
+
+@pattern("small-buffer", truth="gaps", mtu=9000, offload=False, rare=True)
+def small_send_buffer_jumbo(lab, log):
+    """SO_SNDBUF of a few thousand bytes and segments of nine thousand: one fills it."""
+    sh(f"ip -n {lab.a.name} link set dev va gso_max_segs 1")
+
+    def before(side, sock):
+        slow_to_acknowledge(side, sock)
+        if side == "client":
+            sock.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 4096)
+
+    bulk_connections(lab, log, (120_000,), 2, before)
+
+
+@pattern("small-buffer", truth="gaps", mtu=9000, offload=False, at="b", rare=True)
+def small_send_buffer_jumbo_far(lab, log):
+    small_send_buffer_jumbo(lab, log)
+
+
+@pattern(truth="none", rare=True)
+def block_by_block(lab, log):
+    """The program sends a block and waits for the other's word; no buffer is small."""
+    play(lab, log, asker((4096,), 8, pause=0, rounds=12), answerer(4096, (8,), think=0.045))
+
+
+@pattern(truth="none", offload=False, rare=True)
+def periodic_41ms_full(lab, log):
+    """Full segments on a clock whose period is the ACK timer's."""
+    play(lab, log, listener_to_stream(1448, 40), streamer(1448, 0.041, 40, nodelay=True))
+
+
+@pattern(truth="none", at="b", rare=True)
+def more_until_the_ack(lab, log):
+    """Each answer is said not to be the last (MSG_MORE); what is acknowledged lets its tail go, and no timer."""
+
+    def server(end):
+        while end.read(80):
+            end.write(1448 * 2 + 300, flags=socket.MSG_MORE)
+
+    play(lab, log, asker((80,), 1448 * 2 + 300, rounds=6), server)
+
+
+@pattern("cork-held", at="b", rare=True)
+def cork_held_server(lab, log):
+    """The last piece of each answer stays behind a cork."""
+
+    def server(end):
+        end.option(socket.TCP_CORK, 1)
+        while end.read(80):
+            end.write(1448 * 2 + 300)
+
+    play(lab, log, asker((80,), 1448 * 2 + 300, rounds=6), server)
+
+
+@pattern("cork-held", way=lambda frame, forth: 0.010, rare=True)
+def cork_held_server_far(lab, log):
+    def server(end):
+        end.option(socket.TCP_CORK, 1)
+        while end.read(80):
+            end.write(1448)
+            end.write(700)
+
+    play(lab, log, asker((80,), 2148, rounds=6), server)
+
+
+@pattern(truth="none", rare=True)
+def slow_tail(lab, log):
+    """The end of each answer is read from somewhere else, 200 ms later, to the millisecond."""
+    play(lab, log, asker((80,), 3100, rounds=8), answerer(80, (3000, 100), nodelay=True, between=0.204))
+
+
+@pattern(truth="none", rare=True)
+def slow_tail_behind_a_segment(lab, log):
+    """The same behind a write that is a full segment, as if by a cork."""
+    play(lab, log, asker((80,), 1548, rounds=8), answerer(80, (1448, 100), nodelay=True, between=0.204))
+
+
+@pattern(truth="none", way=lambda frame, forth: 0.010, rare=True)
+def slow_tail_far(lab, log):
+    def server(end):
+        end.option(socket.TCP_NODELAY, 1)
+        while end.read(80):
+            end.write(2896)
+            time.sleep(0.2 + 0.06 * random.random())
+            end.write(100)
+
+    play(lab, log, asker((80,), 2996, rounds=8), server)
+
+
+@pattern(truth="none", offload=False, rare=True)
+def header_then_file(lab, log):
+    """A header at once, the file when the disk has it, as long as a delayed ACK takes; no window is small."""
+
+    def server(end):
+        end.option(socket.TCP_NODELAY, 1)
+        end.read(80)
+        end.write(200)
+        time.sleep(0.0405)
+        end.write(9_000)
+
+    for _ in range(6):
+        play(lab, log, asker((80,), 9_200, rounds=1), server)
+
+
+@pattern(truth="none", offload=False, rare=True)
+def first_block_then_more(lab, log):
+    """One full segment, and what grows behind it as from a small window: the program's own pace."""
+
+    def client(end):
+        for count in (1, 2, 3, 4):
+            end.write(1448 * count)
+            time.sleep(0.0405)
+        end.read(20)
+
+    for _ in range(6):
+        play(lab, log, client, answerer(1448 * 10, (20,)), before=slow_to_acknowledge)
+
+
+@pattern("slow-start-delayed-ack", truth="gaps", offload=False, at="b", rare=True)
+def slow_start_delayed_ack_far(lab, log):
+    slow_start_delayed_ack(lab, log)
+
+
+@pattern("short-initial-segment", truth="gaps", offload=False, at="b", rare=True)
+def short_initial_segment_far(lab, log):
+    short_initial_segment(lab, log)
+
+
+@pattern("tinygram-flood", truth="flood", rare=True)
+def flood_among_large(lab, log):
+    """Runs of single bytes between large answers."""
+
+    def server(end):
+        end.option(socket.TCP_NODELAY, 1)
+        while end.read(40):
+            for _ in range(60):
+                end.write(1, awaited=False)
+                time.sleep(0.0005)
+            end.write(30_000, awaited=False)
+
+    play(lab, log, asker((40,), 30_060, rounds=6), server)
+
+
+@pattern(truth="none", rare=True)
+def typing(lab, log):
+    """Somebody types into a shell: single bytes and their echoes."""
+
+    def client(end):
+        end.option(socket.TCP_NODELAY, 1)
+        for _ in range(80):
+            end.write(36, awaited=False)
+            end.read(36)
+            time.sleep(0.02 + 0.06 * random.random())
+
+    play(lab, log, client, answerer(36, (36,), nodelay=True))
+
+
+@pattern(truth="none", rare=True)
+def many_small_questions(lab, log):
+    """Small questions one after the other, each answered before the next."""
+    play(lab, log, asker((20,), 20, pause=0, rounds=120), answerer(20, (20,)))
 
 
 @pattern("idle-restart", truth="restart", way=lambda frame, forth: 0.015)
@@ -1180,6 +1346,15 @@ def main():
         folder, arguments = arguments[1], arguments[2:]
         os.makedirs(folder, exist_ok=True)
     names = arguments or list(PATTERNS)
+    for into, chosen in ((folder, [n for n in names if n not in RARE]),
+                         (os.path.join(folder, "rare"), [n for n in names if n in RARE])):
+        if chosen:
+            os.makedirs(into, exist_ok=True)
+            record_all(chosen, into)
+
+
+def record_all(names, folder):
+    """Records these into a folder, and their truth beside what it holds already."""
     file = os.path.join(folder, "truth.json")
     known = {}
     if os.path.exists(file):

@@ -200,6 +200,60 @@ fn a_live_capture_is_told_as_it_goes_and_ends_on_ctrl_c() {
     drop(input);
 }
 
+/// The capture many times over, as many seconds apart: a connection each time.
+fn repeated(capture: &Path, times: u32) -> Vec<u8> {
+    let bytes = std::fs::read(capture).unwrap();
+    let mut all = bytes[..24].to_vec();
+    for time in 0..times {
+        let mut at = 24;
+        while at < bytes.len() {
+            let word = |at: usize| u32::from_le_bytes(bytes[at..at + 4].try_into().unwrap());
+            let end = at + 16 + word(at + 8) as usize;
+            all.extend_from_slice(&(word(at) + time).to_le_bytes());
+            all.extend_from_slice(&bytes[at + 4..end]);
+            at = end;
+        }
+    }
+    all
+}
+
+#[test]
+fn a_live_capture_with_many_stalls_gives_a_running_total_and_no_line_for_each() {
+    use std::io::{BufRead, BufReader};
+    let bytes = repeated(&corpus("wwr-client.pcap"), 60);
+    let mut child = command()
+        .arg("-")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut input = child.stdin.take().unwrap();
+    input.write_all(&bytes).unwrap();
+    let output = BufReader::new(child.stdout.take().unwrap());
+    // The pipe stays open: this is said before the end. Sixty connections stall seven times each.
+    let mut lines = output.lines().map(Result::unwrap);
+    let mut told: Vec<String> = Vec::new();
+    while told.iter().filter(|l| l.starts_with("so far: ")).count() < 7 {
+        told.push(lines.next().expect("it goes on telling"));
+    }
+    assert!(told.len() <= 20 + 7, "{told:#?}");
+    let last = told.last().unwrap();
+    let stalls: u32 = last["so far: ".len()..]
+        .split(' ')
+        .next()
+        .unwrap()
+        .parse()
+        .unwrap();
+    assert!((350..=420).contains(&stalls), "{last}");
+    drop(input);
+    let rest: Vec<String> = lines.collect();
+    assert!(
+        rest.iter().any(|l| l.contains("420 stalls cost")),
+        "{rest:#?}"
+    );
+    assert_eq!(child.wait().unwrap().code(), Some(0));
+}
+
 #[test]
 fn the_annotated_copy_gives_the_same_findings() {
     let out = scratch("annotated.pcapng");

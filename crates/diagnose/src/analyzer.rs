@@ -104,6 +104,12 @@ impl Analyzer {
         self.report.summary.frames
     }
 
+    /// Returns what is counted so far.
+    #[must_use]
+    pub fn summary(&self) -> &Summary {
+        &self.report.summary
+    }
+
     /// Returns what has been found so far, in order of discovery.
     #[must_use]
     pub fn findings(&self) -> &[Finding] {

@@ -39,6 +39,10 @@ pub struct Hold {
     pub off_ns: i64,
     /// The trigger carried PSH: the sender's buffer was empty behind it.
     pub pushed: bool,
+    /// The trigger carried no PSH: if its sender ever sets it, more was ready behind it, or announced.
+    pub more_ready: bool,
+    /// The flight left piece by piece, with pauses between.
+    pub grew: bool,
     /// Largest segment the sender may send, in bytes.
     pub mss: u32,
     /// Bytes the receiver's window allowed while the segment was held.
@@ -104,7 +108,13 @@ pub(crate) fn pause(
     }
     let hold_ns = mark.time_ns - sender.sent.time_ns;
     let reaction_ns = mark.time_ns - release.mark.time_ns;
-    let off_ns = off_by(reaction_ns, sender_distance_ns, exact);
+    let off_ns = off_from(
+        sender,
+        reaction_ns,
+        segment.payload,
+        sender_distance_ns,
+        exact,
+    );
     // A sender that has not seen the ACK cannot have been released by it (RFC 7323, section 4.3); but
     // not every stack takes the timestamps of pure ACKs in.
     let unaware = match (release.stamp, segment.options.timestamps) {
@@ -139,15 +149,19 @@ pub(crate) fn pause(
             sender_distance_ns,
             off_ns,
             pushed: sender.pushed,
+            more_ready: !sender.pushed,
+            grew: sender.released_grew,
             mss,
             room: release.room,
             prompt: short || sender.was_prompt(),
             repeated: sender.waited_flight >= flight,
-            in_parts_ns: if short {
-                0
-            } else {
-                sender.released_in_parts_ns
-            },
+            in_parts_ns: sender
+                .let_go_by_ns(sender_distance_ns.unwrap_or(0))
+                .max(if short {
+                    0
+                } else {
+                    sender.released_in_parts_ns
+                }),
             fresh: sender.tally.bytes == u64::from(sender.released_flight) || sender.restarted,
             pieces: Pieces::Unknown,
             defied: sender.tally.defied,
@@ -198,6 +212,8 @@ fn behind_a_short_one(
         sender_distance_ns,
         off_ns,
         pushed: sender.pushed,
+        more_ready: false,
+        grew: false,
         mss,
         room: sender.release.room,
         prompt: prompt && sender.handshake_ns != u32::MAX,
@@ -215,6 +231,7 @@ fn behind_a_short_one(
 /// are as long time after time.
 pub(crate) fn timer_pause(
     sender: &mut Half,
+    sender_distance_ns: Option<i64>,
     rtt_ns: i64,
     segment: &Segment,
     mark: Mark,
@@ -225,13 +242,19 @@ pub(crate) fn timer_pause(
     // The smoothed round trip has delayed ACKs in it, too; the kernel's timer is late by its tick.
     let most_ns = RTO_NS + (rtt_ns + rtt_ns / 4).max(LATE_ROUND_TRIP_NS) + 3 * TICK_NS;
     let plain = !sender.peer_between && !sender.disturbed;
-    let shape = segment.payload < mss && sender.last_len.is_multiple_of(mss);
+    // A segment is as large as the MSS allows, or as the window does.
+    let full = sender.last_len.is_multiple_of(mss) || sender.release.room == 0;
+    let shape = segment.payload < mss && full;
     let released_earlier = mark.time_ns - sender.release.mark.time_ns > hold_ns / 4;
     if !(plain && shape && released_earlier && sender.idle()) {
         return Pause::None;
     }
     let usual = (least_ns..=most_ns).contains(&hold_ns);
-    if !usual && !sender.note_tail(hold_ns) {
+    // RFC 6298, section 2.4, rounds a retransmission timeout up to a second.
+    let standard_ns =
+        STANDARD_RTO_NS - TICK_NS..=STANDARD_RTO_NS + rtt_ns + rtt_ns / 4 + 3 * TICK_NS;
+    let standard = sender.has_more() && standard_ns.contains(&hold_ns);
+    if !sender.note_tail(hold_ns) && !usual && !standard {
         return Pause::None;
     }
     Pause::Held(Hold {
@@ -244,9 +267,11 @@ pub(crate) fn timer_pause(
         ack_wait_ns: 0,
         step_ns: 0,
         reaction_ns: 0,
-        sender_distance_ns: None,
+        sender_distance_ns,
         off_ns: TICK_NS / 4,
         pushed: sender.pushed,
+        more_ready: !sender.pushed,
+        grew: false,
         mss,
         room: sender.release.room,
         prompt: false,
@@ -256,6 +281,37 @@ pub(crate) fn timer_pause(
         pieces: Pieces::OneMessage,
         defied: 0,
     })
+}
+
+/// Returns how far the reaction is from what the release and the way explain. A slow link takes longer for
+/// the segment than for the empty ones that measured the way; looked at twice, what fits by accident fits
+/// twice as often.
+fn off_from(
+    sender: &Half,
+    reaction_ns: i64,
+    len: u32,
+    sender_distance_ns: Option<i64>,
+    exact: Option<i64>,
+) -> Option<i64> {
+    // What was ready left upon the ACK, though the way was a little longer before.
+    let early_ns = sender_distance_ns.unwrap_or(0) / 8;
+    let exact = exact.map(|ns| {
+        if sender.has_more() {
+            ns.max(early_ns)
+        } else {
+            ns
+        }
+    });
+    let plain = off_by(reaction_ns, sender_distance_ns, exact);
+    let carried = off_by(
+        reaction_ns - sender.carries_ns(len),
+        sender_distance_ns,
+        exact,
+    );
+    match (plain, carried) {
+        (Some(plain), Some(carried)) => Some(plain.min(2 * carried)),
+        (one, _) => one,
+    }
 }
 
 /// Returns how far the reaction is from what the release alone explains; none if it came too early.
@@ -283,6 +339,8 @@ const TOLERANCE_NS: i64 = 1_000_000;
 const LAN_NS: i64 = 2_000_000;
 /// Linux's least retransmission timeout, `TCP_RTO_MIN`.
 const RTO_NS: i64 = 200_000_000;
+/// RFC 6298's.
+const STANDARD_RTO_NS: i64 = 1_000_000_000;
 /// What delayed ACKs add to a smoothed round trip.
 const LATE_ROUND_TRIP_NS: i64 = 80_000_000;
 /// One jiffy at HZ 250.

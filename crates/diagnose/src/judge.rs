@@ -4,6 +4,7 @@ use crate::findings::{self, nagle_round_trip};
 use crate::flow::half::{Half, LATE_NS, Turn};
 use crate::hold::Hold;
 use crate::lookalikes::Lookalike;
+use crate::odds::FINEST_NS;
 use crate::vocabulary::Kind;
 
 /// What a hold is judged by.
@@ -18,6 +19,8 @@ pub(crate) struct Judge<'a> {
     pub(crate) answers_ns: i64,
     /// The peer has answered time and again, and never spoke but after this sender.
     pub(crate) takes_turns: bool,
+    /// The peer never spoke but after this sender.
+    pub(crate) never_unasked: bool,
     /// A relay in the capturing host stands between the ends.
     pub(crate) relayed: bool,
 }
@@ -65,18 +68,31 @@ impl Judge<'_> {
         if half.turn == Turn::SelfClocked && !self.answered_at_once(hold) {
             return Ruling::RuledOut(Lookalike::NobodyWaited);
         }
-        if half.tally.self_clocked > half.tally.answers + hits {
+        let waits = self.never_unasked && self.answered_at_once(hold);
+        if half.tally.self_clocked > half.tally.answers + hits && !waits {
             return Ruling::RuledOut(Lookalike::PeriodicSender);
         }
         if matches!(ack, Ack::Prompt) {
             return Ruling::Accused(Kind::NagleRoundTrip);
         }
         match (findings::classify(hold, half), ack) {
+            (Some(Kind::CorkHeld), _) if self.may_be_no_cork(hold) => {
+                Ruling::Suspected(Kind::CorkHeld)
+            }
             (Some(kind), Ack::Perhaps) => Ruling::Suspected(kind),
             (Some(kind), _) => Ruling::Accused(kind),
             (None, _) if hold.room < hold.held_len => Ruling::RuledOut(Lookalike::ZeroWindow),
             (None, _) => Ruling::RuledOut(Lookalike::Uncorroborated),
         }
+    }
+
+    /// A write that ends with a full segment is as likely as a cork that begins behind one. And a tail that
+    /// was lost before it came to the capture point is seen first when it is sent again, as late as a
+    /// corked one.
+    fn may_be_no_cork(&self, hold: &Hold) -> bool {
+        let tally = &self.half.tally;
+        let far = hold.sender_distance_ns.is_none_or(|ns| ns > FINEST_NS);
+        (hold.pushed && hold.flight == hold.mss) || (far && tally.retransmitted + tally.missed > 0)
     }
 
     /// The receiver's timer against a path that the handshake has measured decides, not how many ACKs
@@ -146,12 +162,13 @@ impl Judge<'_> {
             return false;
         };
         let distance_ns = self.half.receiver_distance_ns().unwrap_or(0);
-        // Who thinks for seconds before each question waits for each answer all the same.
-        let most_ns = match self.takes_turns && self.half.asked {
-            true => i64::MAX,
-            false => TIMERS_NS,
-        };
-        let usual_ns = (distance_ns + self.answers_ns * 3 / 2).min(most_ns);
+        // Who thinks for seconds before each question waits for each answer all the same: of two that take
+        // turns each waits for the other.
+        let tally = &self.half.tally;
+        if self.takes_turns && self.half.asked && tally.self_clocked <= tally.answers {
+            return true;
+        }
+        let usual_ns = (distance_ns + self.answers_ns * 3 / 2).min(TIMERS_NS);
         answered_ns - hold.held.time_ns < AT_ONCE_NS.max(4 * distance_ns).max(usual_ns)
     }
 }

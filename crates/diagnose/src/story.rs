@@ -28,10 +28,11 @@ struct Direction {
     overflow: Tally,
     /// Accused, but not yet beyond chance.
     suspects: Vec<(Kind, Hold)>,
-    /// How long the last tail waited for a timer, and whether another one waited as long: a program's
-    /// disk is not so punctual.
+    /// How long the last tail waited for a timer, how many there were, and how many waited as long as the
+    /// one before: a program's disk is not so punctual.
     timer_ns: i64,
-    punctual: bool,
+    tails: u32,
+    punctual: u32,
     /// Never to be more than possible.
     doubtful: Vec<(Kind, Hold)>,
     /// How often in a row a hold followed a flight of a known size, and those sizes: where buffer and
@@ -52,12 +53,16 @@ impl Story {
         let direction = &mut self.directions[from];
         if hold.release.is_none() {
             let waited_ns = cost_ns(&hold);
-            direction.punctual |= (waited_ns - direction.timer_ns).abs() < PUNCTUAL_NS;
+            let as_long = (waited_ns - direction.timer_ns).abs() < PUNCTUAL_NS;
+            direction.punctual += u32::from(as_long);
+            direction.tails += 1;
             direction.timer_ns = waited_ns;
         }
         // A short segment is held by policy; a full one tells of a full buffer, and so does a short
         // one behind as much as a buffer holds.
-        let full = hold.held_len >= hold.mss || small_buffer::leaves_a_short_one(&hold);
+        // What a buffer holds leaves at once.
+        let full =
+            !hold.grew && (hold.held_len >= hold.mss || small_buffer::leaves_a_short_one(&hold));
         if full && direction.flights.contains(&hold.flight) {
             direction.same_flight += 1;
         } else {
@@ -108,22 +113,27 @@ impl Story {
     /// Judges the holds of a turn that has passed; gives those beyond reasonable doubt.
     pub(crate) fn resolve(&mut self, from: usize, judge: &Judge<'_>) -> Vec<(Kind, Hold, Tier)> {
         let direction = &mut self.directions[from];
-        let holds = std::mem::take(&mut direction.pending);
+        let mut holds = std::mem::take(&mut direction.pending);
+        for hold in &mut holds {
+            hold.more_ready &= judge.half.marks_pushes;
+        }
         let bulk = direction.is_bulk();
         direction.was_bulk |= bulk;
         if holds.len() < PENDING_LIMIT {
             direction.end_turn(&holds);
         }
-        let punctual = direction.punctual;
+        let punctual = direction.is_punctual();
         let streaming = late(&holds) >= STREAM && !bulk;
         direction.drop_overflow(&mut self.ruled_out);
         let accident = [false, true].map(|prompt| judge.accident(prompt));
         let prompt = |kind: Kind| kind == Kind::NagleRoundTrip;
         let sure = |(kind, hold): &(Kind, Hold)| {
-            accident[usize::from(prompt(*kind))] < DOUBT
+            (hold.more_ready || accident[usize::from(prompt(*kind))] < DOUBT)
                 && (bulk || *kind != Kind::SmallBuffer)
-                && (punctual || *kind != Kind::CorkHeld)
-                && (hold.release.is_none() || judge.vouches_for(prompt(*kind), hold.off_ns))
+                && (punctual || hold.more_ready || *kind != Kind::CorkHeld)
+                && (hold.release.is_none()
+                    || hold.more_ready
+                    || judge.vouches_for(prompt(*kind), hold.off_ns))
         };
         let (suspects, doubtful) = (&mut direction.suspects, &mut direction.doubtful);
         let mut accepted: Vec<_> = suspects.extract_if(.., |suspect| sure(suspect)).collect();
@@ -217,6 +227,11 @@ impl Story {
 impl Direction {
     fn is_bulk(&self) -> bool {
         self.same_flight >= BULK
+    }
+
+    /// Most tails waited as long as the one before: two of many do so by accident.
+    fn is_punctual(&self) -> bool {
+        self.punctual > 0 && self.punctual * 2 >= self.tails
     }
 
     /// Answers of one size leave short ones behind flights of one size, and no buffer is small: that

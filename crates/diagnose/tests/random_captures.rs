@@ -9,7 +9,9 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::Command;
 
-use random::capture::{self, Capture};
+use random::capture::{self, Capture, Truth};
+use random::dice::Dice;
+use random::made::{self, Shape};
 use random::score::{Claim, Score};
 use tinygram_diagnose::vocabulary::Cure;
 use tinygram_diagnose::{Analyzer, Facts, Parameters, Report};
@@ -208,4 +210,77 @@ fn the_numbers_of_a_report_agree_with_each_other() {
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// What is accused and what is missed of conversations that are made for a kind.
+#[derive(Default)]
+struct OfShape {
+    /// What the engine says is held, and of that what is found, as this kind or as any.
+    held: usize,
+    found: usize,
+    of_kind: usize,
+    /// Accusations of this kind that are not true, and captures that have any.
+    wrong: usize,
+    wronged: usize,
+}
+
+#[test]
+fn kinds_that_chance_seldom_brings_are_found_where_they_are() {
+    let (first, count) = (number("MADE_FIRST", 1), number("MADE_CAPTURES", 40));
+    for shape in &made::SHAPES {
+        let mut of = OfShape::default();
+        for seed in first..first + count {
+            let mut dice = Dice::new(seed);
+            let scene = shape.draw(&mut dice);
+            let capture = capture::of_scene(&scene, seed, &mut dice);
+            let claims = judged(&capture, &mut BTreeMap::new());
+            of.add(shape, &capture, &claims);
+        }
+        println!(
+            "{:<24} {:<44} {}: {:>4} true, {:>4} found, {:>4} of this kind; {:>3} wrong in {} of {count} captures",
+            shape.kind,
+            shape.name,
+            if shape.is { "is   " } else { "seems" },
+            of.held,
+            of.found,
+            of.of_kind,
+            of.wrong,
+            of.wronged
+        );
+    }
+}
+
+impl OfShape {
+    fn add(&mut self, shape: &Shape, capture: &Capture, claims: &[Claim]) {
+        let accuses = |c: &&Claim| c.tier != "possible";
+        if shape.kind == "tinygram-flood" {
+            let found = claims.iter().filter(accuses).any(|c| c.kind == shape.kind);
+            self.held += usize::from(shape.is);
+            self.found += usize::from(shape.is && found);
+            self.of_kind += usize::from(shape.is && found);
+            self.wrong += usize::from(!shape.is && found);
+            self.wronged += usize::from(!shape.is && found);
+            return;
+        }
+        let truth = |frame| {
+            capture
+                .late
+                .iter()
+                .find(|l| l.frame == frame)
+                .map(|l| l.truth)
+        };
+        let stall = |truth| matches!(truth, Some(Truth::Stall(_) | Truth::Unknowable(_)));
+        let all = capture.late.iter().filter(|late| stall(Some(late.truth)));
+        self.held += all.count();
+        let mut wrong = 0;
+        for claim in claims.iter().filter(accuses) {
+            let truth = truth(claim.frame);
+            self.found += usize::from(stall(truth));
+            self.of_kind += usize::from(stall(truth) && claim.kind == shape.kind);
+            let untrue = matches!(truth, Some(Truth::Unwatched) | None);
+            wrong += usize::from(untrue && claim.kind == shape.kind);
+        }
+        self.wrong += wrong;
+        self.wronged += usize::from(wrong > 0);
+    }
 }

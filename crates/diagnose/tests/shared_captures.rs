@@ -156,7 +156,7 @@ fn the_controls_have_nothing() {
         "control-periodic-sender-not-nagle.pcap",
     ] {
         if let Some(report) = report(name) {
-            assert_eq!(report.findings.len(), 0, "{name}");
+            assert!(report.findings.is_empty(), "{name}: {:#?}", report.findings);
         }
     }
 }

@@ -13,7 +13,7 @@ pub(super) fn is(hold: &Hold, _: &Half) -> bool {
 }
 
 /// Stream buffers are powers of two, or a few of them; 512 is the smallest in use.
-const BUFFER_UNIT: u32 = 512;
+pub(super) const BUFFER_UNIT: u32 = 512;
 
 pub(super) static WORDS: Words = Words {
     habit: |f| match f.hold() {

@@ -45,6 +45,8 @@ pub(crate) fn pause(
             sender_distance_ns: None,
             off_ns: 0,
             pushed: half.pushed,
+            more_ready: !half.pushed,
+            grew: false,
             mss,
             room: half.release.room,
             prompt: true,

@@ -6,19 +6,26 @@ use crate::flow::half::Half;
 use crate::hold::Hold;
 
 pub(super) fn is(hold: &Hold, half: &Half) -> bool {
-    hold.release.is_some()
+    let begins = hold.fresh
         && (half.grew_from_one() || began_with_one(hold, half))
+        && hold.flight < 4 * hold.mss;
+    hold.release.is_some()
+        && (begins || begins_again(hold, half))
         && hold.held_len >= hold.mss
-        && hold.fresh
         && hold.trigger_len.is_multiple_of(hold.mss)
-        && hold.flight < 4 * hold.mss
         && hold.room >= hold.held_len
 }
 
+/// After a retransmission timeout the window is one segment again (RFC 5681, section 3.1): one was in
+/// flight, without PSH, so that more was ready, and more follows upon its ACK.
+fn begins_again(hold: &Hold, half: &Half) -> bool {
+    hold.flight == hold.mss && hold.more_ready && half.tally.retransmitted > 0
+}
+
 /// The first flight was one full segment, and full ones were ready behind it: no buffer is as small, and
-/// no program writes just so much.
+/// no program writes just so much. Without PSH it shows by itself, wherever it was seen.
 fn began_with_one(hold: &Hold, half: &Half) -> bool {
-    hold.flight == hold.mss && half.begins_with_one()
+    hold.flight == hold.mss && (half.begins_with_one() || hold.more_ready)
 }
 
 pub(super) static WORDS: Words = Words {

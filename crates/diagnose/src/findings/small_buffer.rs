@@ -2,6 +2,7 @@
 //! sender has filled it and waits for the ACK, the receiver has less than two segments to
 //! acknowledge or too little freed to say so, and only the delayed-ACK timer ends the deadlock.
 
+use super::buffer_tearing::BUFFER_UNIT;
 use super::{Words, release_evidence};
 use crate::flow::half::Half;
 use crate::hold::Hold;
@@ -23,6 +24,16 @@ pub(crate) fn leaves_a_short_one(hold: &Hold) -> bool {
     hold.release.is_some()
         && hold.held_len < hold.mss
         && (LEAST_BUFFER..=LARGEST_BUFFER).contains(&hold.flight)
+        && is_of_a_buffer(hold)
+}
+
+/// What is in flight, alone or with what waits behind it, is as much as a buffer holds: no program's messages
+/// come to such a number time after time by accident.
+fn is_of_a_buffer(hold: &Hold) -> bool {
+    let with_held = hold.flight.saturating_add(hold.held_len);
+    [hold.flight, with_held]
+        .iter()
+        .any(|all| all.is_multiple_of(BUFFER_UNIT))
 }
 
 /// The smallest buffer that a stack or a program has; less is what somebody writes.

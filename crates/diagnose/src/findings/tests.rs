@@ -25,6 +25,8 @@ pub(crate) fn hold() -> Hold {
         sender_distance_ns: None,
         off_ns: 0,
         pushed: true,
+        more_ready: false,
+        grew: false,
         mss: MSS,
         room: 60_000,
         fresh: true,

@@ -138,7 +138,7 @@ impl Connection {
         }
         self.note_window(segment, from, mark);
         if segment.flags.any(Flags::FIN) {
-            self.on_fin(from, found);
+            self.on_fin(from, mark, found);
         }
     }
 
@@ -251,7 +251,8 @@ impl Connection {
             Arrival::InOrder => self.on_new_data(segment, around, from, mark, mss, found),
         }
         let half_window = self.halves[1 - from].peak_window / 2;
-        self.halves[from].on_data(segment, around, mark, mss, half_window);
+        let distance_ns = self.halves[1 - from].receiver_distance_ns();
+        self.halves[from].on_data(segment, around, mark, mss, half_window, distance_ns);
         self.halves[1 - from].hear(segment, mark.time_ns);
         self.resolve(1 - from, Some(mark.time_ns), found);
     }
@@ -291,7 +292,7 @@ impl Connection {
         let exact = (peer.handshake_ns != u32::MAX).then(|| peer.blur_ns());
         let rtt_ns = self.rtt_ns().unwrap_or(0);
         let half = &mut self.halves[from];
-        let pause = match hold::timer_pause(half, rtt_ns, segment, mark, mss) {
+        let pause = match hold::timer_pause(half, distance_ns, rtt_ns, segment, mark, mss) {
             Pause::None => hold::pause(half, distance_ns, exact, segment, mark, mss),
             held => held,
         };
@@ -303,7 +304,9 @@ impl Connection {
                 half.odds_of_mut(hold.prompt).hit(hold.off_ns, since_ns);
                 let waited = (hold.prompt, hold.flight);
                 half.restarted = false;
-                if self.story().hold(from, hold) {
+                // Of an end that never speaks nobody knows whether it waits.
+                let speaks = self.halves[1 - from].tally.segments > 0;
+                if self.story().hold(from, hold) && speaks {
                     self.resolve(from, None, found);
                 }
                 if let (true, flight) = waited {
@@ -377,6 +380,7 @@ impl Connection {
                 answered_ns: None,
                 answers_ns: 0,
                 takes_turns: false,
+                never_unasked: false,
                 relayed: false,
             };
             story.abandon(from, &judge);
@@ -455,7 +459,13 @@ impl Connection {
         }
     }
 
-    fn on_fin(&mut self, from: usize, found: &mut Vec<Finding>) {
+    fn on_fin(&mut self, from: usize, mark: Mark, found: &mut Vec<Finding>) {
+        let distance_ns = self.halves[1 - from].receiver_distance_ns().unwrap_or(0);
+        let half = &mut self.halves[from];
+        // Who closes by its own clock has kept nobody waiting before.
+        if mark.time_ns - half.sent.time_ns > REST_NS + distance_ns && !half.finished {
+            self.begin_turn(from, Turn::SelfClocked);
+        }
         let half = &mut self.halves[from];
         if !half.finished {
             half.finished = true;
@@ -503,6 +513,7 @@ impl Connection {
             answered_ns,
             answers_ns: self.halves[1 - from].tally.mean_answer_ns(),
             takes_turns: self.halves[1 - from].tally.takes_turns(),
+            never_unasked: self.halves[1 - from].tally.never_unasked(),
             relayed,
         };
         for (kind, hold, tier) in story.resolve(from, &judge) {
@@ -527,6 +538,7 @@ impl Connection {
             answered_ns: None,
             answers_ns: 0,
             takes_turns: false,
+            never_unasked: false,
             relayed: false,
         };
         match &self.story {

@@ -40,6 +40,8 @@ pub(crate) struct Half {
     pub(crate) released_in_parts_ns: u32,
     /// When a part of what was sent was acknowledged first, in nanoseconds since the epoch.
     part_ns: i64,
+    /// When the acknowledgment before the last that moved `acked` was seen, in nanoseconds since the epoch.
+    before_release_ns: i64,
     /// The largest flight and the largest segment so far, in bytes.
     pub(crate) peak_flight: u32,
     pub(crate) max_len: u32,
@@ -58,6 +60,9 @@ pub(crate) struct Half {
     pub(crate) delayed_ns: u32,
     /// Time that the receiver's link takes for a byte, in 1/16 ns, by the ACKs within flights.
     pub(crate) pace: u32,
+    /// What segments of one flight that follow each other take at the capture point: their time in
+    /// nanoseconds, and their bytes with their headers.
+    spacing: (u32, u32),
     pub(crate) tally: Tally,
     /// Of late ACKs, and of those that came as soon as the path allows.
     pub(crate) odds: Odds,
@@ -74,6 +79,11 @@ pub(crate) struct Half {
     pub(crate) disturbed: bool,
     pub(crate) timestamps: bool,
     pub(crate) pushed: bool,
+    /// It has set PSH before, so that a segment without it tells of more behind it.
+    pub(crate) marks_pushes: bool,
+    /// The flight under way, and the one that the last acknowledgment completed, did not leave at once.
+    flight_grew: bool,
+    pub(crate) released_grew: bool,
     pub(crate) finished: bool,
     /// What it is sending answers something.
     pub(crate) asked: bool,
@@ -186,7 +196,12 @@ pub(crate) struct Tally {
 impl Tally {
     /// It has answered time and again, and never spoke unasked.
     pub(crate) fn takes_turns(&self) -> bool {
-        self.answers >= 2 && self.self_clocked == 0
+        self.answers >= 2 && self.never_unasked()
+    }
+
+    /// It has answered, and never spoke unasked.
+    pub(crate) fn never_unasked(&self) -> bool {
+        self.answers >= 1 && self.self_clocked == 0
     }
 
     /// Returns how long an answer takes on average, in nanoseconds; 0 if there was none.
@@ -232,6 +247,7 @@ impl Default for Half {
             released_flight: 0,
             released_in_parts_ns: 0,
             part_ns: 0,
+            before_release_ns: 0,
             peak_flight: 0,
             max_len: 0,
             sent: Mark::default(),
@@ -252,6 +268,9 @@ impl Default for Half {
             disturbed: false,
             timestamps: false,
             pushed: false,
+            marks_pushes: false,
+            flight_grew: false,
+            released_grew: false,
             finished: false,
             asked: false,
             restarted: false,
@@ -276,6 +295,7 @@ impl Default for Half {
             data_stamp: 0,
             peer_data: [(0, 0); 2],
             pace: 0,
+            spacing: (0, 0),
         }
     }
 }
@@ -319,6 +339,15 @@ impl Half {
         let covered = |(_, end): &&(i64, u32)| (segment.ack.wrapping_sub(*end) as i32) >= 0;
         let asked = self.peer_data.iter().find(covered);
         asked.is_none_or(|(at, _)| self.release.mark.time_ns - at < CROSSED_NS)
+    }
+
+    /// Returns how long before the last acknowledgment another one reached the sender, behind the last segment
+    /// that it had sent, in nanoseconds; 0 if none did. What a window had held would have left upon that.
+    pub(crate) fn let_go_by_ns(&self, sender_distance_ns: i64) -> u32 {
+        match self.before_release_ns > self.sent.time_ns - sender_distance_ns {
+            true => saturate(self.release.mark.time_ns - self.before_release_ns),
+            false => 0,
+        }
     }
 
     /// Full segments are open, and the ACK that came last was that of the short one before them, but for
@@ -366,6 +395,47 @@ impl Half {
         match self.ack_min_ns.min(self.handshake_ns) {
             u32::MAX => None,
             ns => Some(i64::from(ns)),
+        }
+    }
+
+    /// The last segment left with more to send behind it: its sender sets PSH where its buffer is empty or a
+    /// write ends (RFC 9293, section 3.9.1.2), and did not.
+    pub(crate) fn has_more(&self) -> bool {
+        self.marks_pushes && !self.pushed
+    }
+
+    /// Returns how much longer than an empty segment one of this length takes to the capture point, in
+    /// nanoseconds; 0 if nothing tells.
+    pub(crate) fn carries_ns(&self, len: u32) -> i64 {
+        let (ns, bytes) = self.spacing;
+        i64::from(len) * i64::from(ns) / i64::from(bytes.max(1))
+    }
+
+    /// A segment follows another of its flight. What comes four times as slowly as others has paused, and so
+    /// has what comes more slowly than the link can be: an empty segment takes no longer than the way there
+    /// and back.
+    #[inline]
+    fn note_spacing(&mut self, gap_ns: i64, len: u32, sender_distance_ns: Option<i64>) {
+        let (gap, bytes) = (saturate(gap_ns), len + HEADERS);
+        let (ns, all) = self.spacing;
+        let (here, usual) = (
+            u64::from(gap) * u64::from(all),
+            u64::from(ns) * u64::from(bytes),
+        );
+        let most_ns = sender_distance_ns.map_or(i64::MAX, |ns| ns * i64::from(bytes));
+        let pauses = gap_ns > AT_ONCE_NS && (here > usual * 4 || all == 0);
+        if gap_ns.saturating_mul(LEAST_FRAME) > most_ns {
+            self.flight_grew |= gap_ns > AT_ONCE_NS;
+            return;
+        }
+        self.flight_grew |= pauses && all > 0;
+        if all == 0 || here * 4 < usual {
+            self.spacing = (gap, bytes);
+        } else if here < usual * 4 {
+            self.spacing = match all > MANY_BYTES {
+                true => (ns / 2 + gap, all / 2 + bytes),
+                false => (ns.saturating_add(gap), all + bytes),
+            };
         }
     }
 
@@ -518,6 +588,7 @@ impl Half {
             true => mark.time_ns - self.release.mark.time_ns - carried_ns,
             false => 0,
         };
+        self.before_release_ns = self.release.mark.time_ns;
         self.release = Release {
             mark,
             wait_ns,
@@ -551,6 +622,7 @@ impl Half {
             self.released_flight = self.flight;
             self.released_in_parts_ns = if in_parts { saturate(since_part_ns) } else { 0 };
             (self.flight, self.flight_segments) = (0, 0);
+            self.released_grew = std::mem::take(&mut self.flight_grew);
         }
     }
 
@@ -566,9 +638,13 @@ impl Half {
         mark: Mark,
         mss: u32,
         half_window: u32,
+        sender_distance_ns: Option<i64>,
     ) {
         let len = segment.payload;
         let short = len < mss;
+        if self.acked != self.next && !self.disturbed {
+            self.note_spacing(mark.time_ns - self.sent.time_ns, len, sender_distance_ns);
+        }
         let tally = &mut self.tally;
         tally.bytes += u64::from(len);
         tally.segments += 1;
@@ -617,6 +693,7 @@ impl Half {
         self.heard = segment.ack;
         self.sent = mark;
         self.pushed = segment.flags.any(Flags::PSH);
+        self.marks_pushes |= self.pushed;
         self.timestamps |= segment.options.timestamps.is_some();
         self.peer_spoke = false;
         self.peer_between = false;
@@ -698,6 +775,14 @@ const COPY_NS: i64 = 500_000;
 const LATEST_NS: i64 = 500_000_000;
 /// Writes closer than this would be merged by any policy that waits for the writer to block.
 const MERGE_NS: i64 = 10_000_000;
+/// What a sender has is gone within this time, but for what the link takes.
+const AT_ONCE_NS: i64 = 5_000_000;
+/// Ethernet, IPv4 and TCP with timestamps, in bytes.
+const HEADERS: u32 = 66;
+/// An empty segment without options, in bytes.
+const LEAST_FRAME: i64 = 54;
+/// Links change: of more bytes than this the older half counts half.
+const MANY_BYTES: u32 = 100_000;
 /// As many short segments right after each other are no message's pieces.
 const LONG_RUN: u32 = 16;
 

@@ -231,7 +231,7 @@ fn a_timer_of_any_length_is_known_by_its_punctuality() {
             half.release.mark = mark(2, 10 * MS);
         });
         let each = waits.iter().map(|&at_ns| {
-            let pause = timer_pause(&mut half, 0, &data(101, 200), mark(3, at_ns), MSS);
+            let pause = timer_pause(&mut half, None, 0, &data(101, 200), mark(3, at_ns), MSS);
             matches!(pause, Pause::Held(_))
         });
         each.collect::<Vec<_>>()
@@ -257,6 +257,7 @@ fn a_cork_is_ended_by_the_retransmission_timer() {
     let at = |half: &Half, rtt_ms: i64, at_ns, len| {
         seen(&timer_pause(
             &mut half.clone(),
+            None,
             rtt_ms * MS,
             &data(101, len),
             mark(3, at_ns),

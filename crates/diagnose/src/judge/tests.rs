@@ -22,6 +22,7 @@ fn judge(half: &Half) -> Judge<'_> {
         blur_ns: 0,
         answered_ns: Some(1000 * MS),
         takes_turns: false,
+        never_unasked: false,
         answers_ns: 0,
         relayed: false,
     }

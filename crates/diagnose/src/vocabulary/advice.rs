@@ -123,9 +123,11 @@ pub(crate) fn headline(case: &Case) -> String {
     }
 }
 
-/// Returns whether TCP_NODELAY ends a deadlock of buffers, in the words that `tinygram deadlock` uses too.
+/// Returns whether TCP_NODELAY ends a deadlock of buffers, as `tinygram deadlock` says it: what leaves then is
+/// all that the buffer holds, and the receiver acknowledges two full segments.
 fn nodelay_and_buffer(case: &Case) -> &'static str {
-    match case.leaves_a_short_one() {
+    let enough = case.flight.saturating_add(case.held) >= case.mss.saturating_mul(2);
+    match case.leaves_a_short_one() && enough {
         true => "TCP_NODELAY helps only if more than one flight fits into it",
         false => "TCP_NODELAY does not help",
     }
@@ -322,6 +324,17 @@ mod tests {
         assert!(advice.steps.is_sorted_by_key(|s| s.effort));
         assert!(advice.by(Side::Client).all(|s| s.cure == Cure::QuickAck));
         assert!(advice.by(Side::Client).count() > 0);
+    }
+
+    /// Buffers of 16 KiB and an MSS of 8960: `tinygram deadlock -s 16384 -r 65536 -m 8960` has 12288 bytes in
+    /// flight and 3328 behind them, deadlocks, and does so with TCP_NODELAY.
+    #[test]
+    fn a_deadlock_of_buffers_is_advised_as_the_verb_deadlock_does() {
+        let mut case = Case::new(Kind::SmallBuffer, Side::Client);
+        (case.flight, case.held, case.mss) = (12_288, 3_328, 8_960);
+        assert!(headline(&case).ends_with("TCP_NODELAY does not help"));
+        (case.flight, case.held) = (16_384, 1_536);
+        assert!(headline(&case).contains("helps only if"));
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! How to make the change, in the languages and servers people use.
 
-use super::Side;
+use super::{Protocol, Side};
 
 /// One recipe of the table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,6 +51,28 @@ impl Cure {
 pub fn for_end(server_port: u16, blamed: Side) -> impl Iterator<Item = &'static Recipe> {
     TABLE.iter().filter(move |recipe| {
         recipe.ports.contains(&server_port) && recipe.role.is_none_or(|role| role == blamed)
+    })
+}
+
+/// Returns the recipes for programs that are the `blamed` end of a connection and speak a protocol: by the
+/// server's port, unless the bytes say that something else is spoken there.
+pub fn for_program(
+    server_port: u16,
+    protocol: Option<Protocol>,
+    blamed: Side,
+) -> impl Iterator<Item = &'static Recipe> {
+    let home = Protocol::by_port(server_port);
+    TABLE.iter().filter(move |recipe| {
+        let spoken = match protocol {
+            // Who speaks TLS on another port may be anybody.
+            Some(Protocol::Tls) if home != protocol => false,
+            Some(_) if home != protocol => {
+                let homes = recipe.ports.iter().map(|port| Protocol::by_port(*port));
+                homes.into_iter().any(|home| home == protocol)
+            }
+            _ => recipe.ports.contains(&server_port),
+        };
+        spoken && recipe.role.is_none_or(|role| role == blamed)
     })
 }
 
@@ -252,3 +274,22 @@ pub const TABLE: &[Recipe] = &[
         &[],
     ),
 ];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn places(port: u16, protocol: Option<Protocol>, blamed: Side) -> Vec<&'static str> {
+        let recipes = for_program(port, protocol, blamed);
+        recipes.map(|recipe| recipe.place).collect()
+    }
+
+    #[test]
+    fn what_is_spoken_on_a_web_servers_port_decides() {
+        assert!(places(80, Some(Protocol::Http), Side::Server).contains(&"nginx"));
+        assert!(places(80, None, Side::Server).contains(&"HAProxy"));
+        assert_eq!(places(80, Some(Protocol::OpenSsh), Side::Server), ["SSH"]);
+        assert_eq!(places(80, Some(Protocol::Http), Side::Client), [""; 0]);
+        assert_eq!(places(993, Some(Protocol::Tls), Side::Server), [""; 0]);
+    }
+}

@@ -58,6 +58,11 @@ pub(crate) struct Capture {
 pub(crate) fn of(seed: u64) -> Capture {
     let mut dice = Dice::new(seed);
     let scene = Scene::draw(&mut dice);
+    of_scene(&scene, seed, &mut dice)
+}
+
+/// The capture of a scene.
+pub(crate) fn of_scene(scene: &Scene, seed: u64, dice: &mut Dice) -> Capture {
     let mut frames: Vec<(usize, Seen)> = Vec::new();
     let mut runs = Vec::new();
     for number in 0..scene.connections as usize {
@@ -77,13 +82,13 @@ pub(crate) fn of(seed: u64) -> Capture {
     }
     frames.sort_by_key(|(_, seen)| seen.time_ns);
     frames.truncate(MOST_FRAMES);
-    let late = late(&scene, &runs, &frames);
+    let late = late(scene, &runs, &frames);
     Capture {
         name: scene.name,
         seed,
-        records: records(&scene, &frames),
+        records: records(scene, &frames),
         late,
-        floods: floods(&scene, &runs),
+        floods: floods(scene, &runs),
     }
 }
 

@@ -2,7 +2,8 @@
 
 mod app;
 pub(crate) mod capture;
-mod dice;
+pub(crate) mod dice;
+pub(crate) mod made;
 mod scene;
 pub(crate) mod score;
 mod world;

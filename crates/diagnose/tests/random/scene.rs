@@ -19,9 +19,18 @@ pub(crate) struct Scene {
     pub(crate) connections: u64,
     /// The server is on the Internet, and the client behind a private address.
     pub(crate) public: bool,
-    pub(crate) style: Style,
+    pub(crate) programs: Programs,
     /// This end's rule holds short segments.
     pub(crate) holds: [bool; 2],
+}
+
+/// Where the programs come from.
+#[derive(Clone, Debug)]
+pub(crate) enum Programs {
+    /// Drawn anew for each connection.
+    Drawn(Style),
+    /// Written down: the client's, the server's.
+    Made([Vec<Act>; 2]),
 }
 
 /// What the programs do.
@@ -102,13 +111,16 @@ impl Scene {
             public,
             holds,
             path,
-            style,
+            programs: Programs::Drawn(style),
         }
     }
 
     /// The two programs of one connection.
     pub(crate) fn scripts(&self, dice: &mut Dice) -> [Vec<Act>; 2] {
-        self.style.scripts(dice)
+        match &self.programs {
+            Programs::Drawn(style) => style.scripts(dice),
+            Programs::Made(scripts) => scripts.clone(),
+        }
     }
 }
 

@@ -39,6 +39,8 @@ pub(crate) struct Score {
     pub(crate) recall_of_all: (f64, usize),
     /// The recall with what is said to be possible.
     pub(crate) recall_with_possible: f64,
+    /// What was missed, by kind and by what became of it: how many, and what they take from the recall.
+    pub(crate) missed: BTreeMap<(&'static str, &'static str), (usize, f64)>,
     /// Captures of which something was found where something is.
     pub(crate) seen: usize,
     /// Captures with a wrong accusation.
@@ -121,8 +123,9 @@ impl Score {
         excuses: &BTreeMap<u64, &'static str>,
         log: &mut Vec<String>,
     ) {
-        let (mut all, mut found, mut open, mut found_open) = (0, 0, 0, 0);
+        let (mut all, mut found, mut open, mut found_open) = (0_usize, 0, 0, 0);
         let mut possible_here = 0;
+        let mut missed = Vec::new();
         let mut kinds: BTreeMap<&'static str, (u32, u32)> = BTreeMap::new();
         for late in &capture.late {
             let claim = claims.iter().find(|c| c.frame == late.frame);
@@ -153,18 +156,24 @@ impl Score {
                 None => {}
             }
             if claim.is_none_or(|c| c.tier == "possible") {
+                let cause = match claim {
+                    Some(_) => "possible",
+                    None => excuses.get(&late.frame).copied().unwrap_or("unnoticed"),
+                };
+                missed.push((kind, cause));
                 log.push(format!(
-                    "MISS {} {}: {kind} frame {} {:.1} ms {}",
+                    "MISS {} {}: {kind} frame {} {:.1} ms {cause}",
                     capture.seed,
                     capture.name,
                     late.frame,
                     late.cost_ns as f64 / 1e6,
-                    match claim {
-                        Some(_) => "possible",
-                        None => excuses.get(&late.frame).copied().unwrap_or("unnoticed"),
-                    }
                 ));
             }
+        }
+        for cause in missed {
+            let row = self.missed.entry(cause).or_default();
+            row.0 += 1;
+            row.1 += 1.0 / all as f64;
         }
         for missed in log.iter_mut().rev().take_while(|l| l.starts_with("MISS")) {
             if !missed.contains('%') && all > 0 {
@@ -243,6 +252,15 @@ impl std::fmt::Display for Score {
             self.recall_of_all.0 / self.recall_of_all.1.max(1) as f64,
             self.recall_of_all.1
         )?;
+        let mut missed: Vec<_> = self.missed.iter().collect();
+        missed.sort_by(|a, b| b.1.1.total_cmp(&a.1.1));
+        for ((kind, cause), (count, of_recall)) in missed {
+            writeln!(
+                f,
+                "  missed: {kind:<10} {cause:<16} {count:>5}, {:.4} of the recall",
+                of_recall / self.recall.1 as f64
+            )?;
+        }
         for (kind, count) in &self.accused {
             writeln!(
                 f,

@@ -125,7 +125,7 @@ impl Shown {
     }
 
     /// Could the window have been as large as this flight and no larger? No stack begins with less than
-    /// a segment, few with less than two; and where the flight ended in a short segment, a program had
+    /// a segment, and two are a whole window (RFC 2581, section 3.1); and where the flight ended in a short segment, a program had
     /// written no more, so that the window would have had to end there by accident.
     fn is_unknown(&self, now: u64, len: u32, mss: u32) -> bool {
         let flight = self.flight;
@@ -135,7 +135,7 @@ impl Shown {
         } else {
             self.most
         };
-        let small = flight <= 2 * u64::from(mss);
+        let small = flight < 2 * u64::from(mss);
         let full = self.last_len.is_multiple_of(mss);
         full && !small && !part && most < flight + u64::from(len) && self.waited < flight
     }

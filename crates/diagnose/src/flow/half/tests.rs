@@ -76,7 +76,8 @@ impl Told {
     fn sends_as(&mut self, at_ms: f64, segment: &Segment) -> &mut Self {
         self.frame += 1;
         let at = mark(self.frame, (at_ms * 1e6) as i64);
-        self.half.on_data(segment, &Around::default(), at, MSS, 0);
+        self.half
+            .on_data(segment, &Around::default(), at, MSS, 0, None);
         self
     }
 
@@ -425,9 +426,9 @@ fn the_first_bytes_of_the_last_segment_are_kept() {
     let (_, around) = tinygram_wire::decode::look(&frame).expect("a segment");
     let mut half = Half::default();
     assert_eq!(half.head(), b"");
-    half.on_data(&data(1, 14), &around, mark(1, 0), MSS, 0);
+    half.on_data(&data(1, 14), &around, mark(1, 0), MSS, 0, None);
     assert_eq!(half.head(), b"GET / HT");
-    half.on_data(&data(15, 14), &Around::default(), mark(2, 0), MSS, 0);
+    half.on_data(&data(15, 14), &Around::default(), mark(2, 0), MSS, 0, None);
     assert_eq!(half.head(), b"");
 }
 
@@ -512,9 +513,16 @@ fn half_of_the_window_defies_nobody() {
             acked: 1,
             ..Half::default()
         };
-        half.on_data(&data(1, 100), &Around::default(), mark(1, 0), MSS, 0);
+        half.on_data(&data(1, 100), &Around::default(), mark(1, 0), MSS, 0, None);
         let second = data(101, payload);
-        half.on_data(&second, &Around::default(), mark(2, 1000), MSS, half_window);
+        half.on_data(
+            &second,
+            &Around::default(),
+            mark(2, 1000),
+            MSS,
+            half_window,
+            None,
+        );
         half.tally.defied
     };
     assert_eq!((defied(500, 0), defied(500, 501)), (1, 1));

@@ -350,7 +350,8 @@ fn findings(out: &mut String, plan: &Plan, results: &Results, group: &Group<'_>)
     if let Some(caution) = advice.caution {
         let _ = writeln!(out, "    {caution}.");
     }
-    for recipe in recipes::for_end(c.end(Side::Server).port, typical.blame).take(2) {
+    let port = c.end(Side::Server).port;
+    for recipe in recipes::for_program(port, typical.protocol, typical.blame).take(2) {
         let _ = writeln!(
             out,
             "    {} ({}): {}",
@@ -419,22 +420,16 @@ fn frames(finding: &Finding) -> String {
 pub(in super::super) struct Told {
     findings: usize,
     kinds: Vec<(Kind, Side, u32)>,
-    stalls: usize,
-    cost_ns: i64,
+    stalls: u64,
     second: i64,
 }
 
 impl Told {
     /// Says what is new since it was last asked.
     pub(in super::super) fn tell(&mut self, analyzer: &Analyzer) -> Result<(), Failure> {
-        let all = analyzer.findings();
-        if all.len() <= self.findings {
-            return Ok(());
-        }
+        let (all, total) = (analyzer.findings(), analyzer.summary());
         let mut said = String::new();
-        for finding in &all[self.findings..] {
-            self.stalls += usize::from(finding.kind.is_stall());
-            self.cost_ns += finding.cost_ns;
+        for finding in all.iter().skip(self.findings).filter(|f| f.tier.accuses()) {
             let habit = (finding.kind, finding.sender, finding.connection);
             if self.kinds.len() < HABITS && !self.kinds.contains(&habit) {
                 self.kinds.push(habit);
@@ -442,18 +437,18 @@ impl Told {
             }
         }
         self.findings = all.len();
-        let second = all.last().map_or(0, |f| f.start_ns / 1_000_000_000);
-        if said.is_empty() && second >= self.second + PAUSE_S {
+        let second = total.last_ns / 1_000_000_000;
+        if said.is_empty() && total.stalls > self.stalls && second >= self.second + PAUSE_S {
             said = format!(
                 "so far: {} cost {}\n",
-                plural(self.stalls, "stall"),
-                seconds(self.cost_ns)
+                plural(total.stalls as usize, "stall"),
+                seconds(total.cost_ns)
             );
         }
         if said.is_empty() {
             return Ok(());
         }
-        self.second = second;
+        (self.stalls, self.second) = (total.stalls, second);
         let mut out = std::io::stdout().lock();
         out.write_all(said.as_bytes())
             .and_then(|()| out.flush())

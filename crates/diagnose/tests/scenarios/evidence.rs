@@ -1,0 +1,191 @@
+//! What tells a stall from an accident: PSH, the sender's own link, what an ACK would have let go, and who waits.
+
+use crate::player::{OPEN, Player};
+use tinygram_diagnose::{Kind, Report, Tier};
+
+fn found(report: &Report) -> Vec<(Kind, Tier)> {
+    let stalls = report.findings.iter().filter(|f| f.kind.is_stall());
+    stalls.map(|f| (f.kind, f.tier)).collect()
+}
+
+/// Seen beside the server, 40 ms from the client; the client sets PSH where a write ends.
+const FAR: &str = "
+    0.0   c S
+    0.05  s S.
+    40.05 c .
+    50.0  c P 100
+    50.2  s P 100
+    90.3  c .
+";
+
+/// The odd full segment is acknowledged 41 ms late, and the rest comes 6 ms from where one round trip puts it:
+/// an accident would bring as much. But the segment had no PSH.
+#[test]
+fn what_was_ready_behind_a_segment_without_psh_was_held() {
+    let held = |trigger: &str| {
+        let script = format!(
+            "100.0 c {trigger}
+             141.0 s .
+             187.0 c P 300
+             187.2 s P 100
+             227.4 c ."
+        );
+        found(&Player::new().play(FAR).play(&script).report())
+    };
+    let odd = Kind::OddFullShortFinal;
+    assert_eq!(held("D 1460"), [(odd, Tier::Likely)]);
+    assert!(held("P 1460").iter().all(|(_, tier)| !tier.accuses()));
+}
+
+/// A sender that never sets PSH says nothing by leaving it out.
+#[test]
+fn a_sender_that_never_sets_psh_says_nothing_by_that() {
+    let open = FAR.replace("c P", "c D");
+    let script = "100.0 c D 1460\n141.0 s .\n187.0 c D 300\n187.2 s P 100\n227.4 c .";
+    let report = Player::new().play(&open).play(script).report();
+    assert!(found(&report).iter().all(|(_, tier)| !tier.accuses()));
+}
+
+/// The client's link takes 10 ms for 1460 bytes, so that 700 held bytes pass 5 ms later than an empty segment
+/// would: with the link reckoned they are where the ACK puts them.
+#[test]
+fn a_slow_link_takes_its_time_for_the_held_segment_too() {
+    let open = "
+        0.0   c S
+        0.05  s S.
+        2.05  c .
+    ";
+    let flight = "
+        20.0  c D 1460
+        30.5  c D 1460
+        41.0  c P 1460
+        41.05 s P 50
+        43.0  c .
+    ";
+    let held = "100.0 c P 200\n141.0 s .\n148.0 c P 700\n148.2 s P 50\n150.2 c .";
+    let with_flight = Player::new().play(open).play(flight).play(held).report();
+    let wwr = (Kind::WriteWriteRead, Tier::Likely);
+    assert_eq!(found(&with_flight), [wwr]);
+    // Nothing tells of a slow link: the program may have thought for 5 ms.
+    let without = Player::new().play(open).play(held).report();
+    assert!(found(&without).iter().all(|(_, tier)| !tier.accuses()));
+}
+
+/// After a retransmission timeout a sender may send one segment, and a receiver waits for the second.
+#[test]
+fn a_window_that_a_timeout_has_cut_waits_for_a_delayed_ack() {
+    let with = |trigger: &str| {
+        let script = format!(
+            "{OPEN}
+            10.0  c P 200
+            10.1  s P 50
+            20.0  c P 200
+            220.0 c P 200 again
+            220.1 s P 50
+            300.0 c {trigger}
+            500.1 s .
+            500.15 c D 1460
+            500.16 c P 1460
+            500.3 s P 50"
+        );
+        found(&Player::new().play(&script).report())
+    };
+    let slow_start = Kind::SlowStartDelayedAck;
+    assert_eq!(with("D 1460"), [(slow_start, Tier::Certain)]);
+    assert!(with("P 1460").iter().all(|(_, tier)| !tier.accuses()));
+}
+
+/// Three messages of 8 kB and a short one behind each, but the 8 kB are written in two parts, 20 ms apart: no
+/// buffer has that size.
+#[test]
+fn what_a_buffer_holds_leaves_at_once() {
+    let stream = |pause: f64| {
+        let mut player = Player::new();
+        player.play(OPEN).play("1.0 s P 20");
+        for _ in 0..70 {
+            let flight = format!(
+                "10.0 c D 1460\n10.0 c D 1460\n10.0 c P 1176\n{0} c P 1460\n60.1 s .\n60.11 c P 100",
+                10.01 + pause
+            );
+            player.play(&flight).later(100);
+            player.play("0.2 s .");
+        }
+        let report = player.report();
+        let small = report.findings.iter();
+        small.filter(|f| f.kind == Kind::SmallBuffer).count()
+    };
+    assert_eq!(stream(20.0), 0);
+}
+
+/// A tail that leaves when the kernel's timer expires, behind a full segment.
+fn tail(trigger: &str, before: &str, open: &str, flight_ms: f64) -> Vec<(Kind, Tier)> {
+    let mut player = Player::new();
+    player.play(open).play(before);
+    for turn in 0..4 {
+        let at = 1_000.0 * f64::from(turn + 1);
+        player.play(&format!(
+            "{at} s P 80\n{} c {trigger}\n{} s .\n{} c P 100",
+            at + 0.1,
+            at + 0.2,
+            at + 0.1 + flight_ms
+        ));
+    }
+    player.play("6000 s P 80\n6000.1 c .");
+    found(&player.report())
+}
+
+/// A write that ends with a full segment, whose rest comes 204 ms later, is as likely as a cork.
+#[test]
+fn a_write_that_ends_with_a_full_segment_may_be_all_that_was_written() {
+    let corked = tail("D 1460", "1.0 c P 5\n1.1 s .", OPEN, 204.0);
+    assert!(
+        corked.contains(&(Kind::CorkHeld, Tier::Certain)),
+        "{corked:?}"
+    );
+    let written = tail("P 1460", "1.0 c P 5\n1.1 s .", OPEN, 204.0);
+    assert!(!written.is_empty() && written.iter().all(|(_, tier)| !tier.accuses()));
+}
+
+/// Far from its sender, a tail that was lost on the way is first seen when it is sent again.
+#[test]
+fn where_segments_are_lost_a_late_tail_may_have_been() {
+    let far = "
+        0.0   c S
+        0.05  s S.
+        10.05 c .
+    ";
+    let corked = |before: &str| tail("D 1460", before, far, 214.0);
+    assert!(
+        corked("20 c P 5\n20.1 s .")
+            .iter()
+            .any(|(_, tier)| tier.accuses())
+    );
+    let lossy = corked("20 c P 5\n20.1 s .\n40 c P 7\n300 c P 7 again\n300.1 s .");
+    assert!(lossy.iter().all(|(_, tier)| !tier.accuses()), "{lossy:?}");
+}
+
+/// The client asks, thinks long, and never speaks unasked; the server writes its answer in two, with a pause of
+/// its own before the first. Of two that take turns each waits for the other.
+#[test]
+fn of_two_that_take_turns_each_waits_for_the_other() {
+    let mut player = Player::new();
+    player.play(OPEN);
+    for _ in 0..4 {
+        player
+            .play(
+                "
+                10.0   c P 50
+                10.1   s P 60
+                50.1   c .
+                50.13  s P 70
+                50.2   c .
+                ",
+            )
+            .later(900);
+    }
+    let report = player
+        .play("10 c P 50\n10.1 s P 60\n10.2 c F\n10.3 s F")
+        .report();
+    let wwr = report.findings.iter().filter(|f| f.tier.accuses());
+    assert_eq!(wwr.count(), 4);
+}
