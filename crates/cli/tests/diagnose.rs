@@ -1,5 +1,7 @@
 //! `tinygram diagnose` as a user runs it, on the recorded corpus.
 
+mod pages;
+
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
@@ -278,6 +280,7 @@ fn the_page_is_self_contained_and_has_plots() {
     let capture = corpus("cork-held.pcap");
     let output = diagnose(&["--html", out.to_str().unwrap()], &[&capture]);
     assert_eq!(output.status.code(), Some(0));
+    pages::open(&out);
     let page = std::fs::read_to_string(&out).unwrap();
     assert_eq!(
         page.matches("class=\"plot\"").count(),

@@ -1,5 +1,7 @@
 //! Whole runs of the program: what stays the same, and what is left behind when it is stopped.
 
+mod pages;
+
 use std::process::{Command, Output, Stdio};
 
 fn tinygram(arguments: &str) -> Command {
@@ -83,6 +85,7 @@ fn files_appear_whole_and_standard_output_stays_empty() {
         page.contains("\"title\":\"slowest: "),
         "transfers open their segments"
     );
+    pages::open(&at("page.html"));
     let figures = std::fs::read_dir(at("figures/of-fddi")).expect("the figures are there");
     assert_eq!(figures.count(), 2);
 }

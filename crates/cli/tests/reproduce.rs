@@ -1,5 +1,7 @@
 //! The papers' experiments as a person runs them: what is the same, what is printed, how it ends.
 
+mod pages;
+
 use std::fs::File;
 use std::path::Path;
 use std::process::{Command, Output};
@@ -200,12 +202,5 @@ fn the_page_stands_alone_and_traces_are_files() {
     }
     assert_eq!(packets, trace.lines().count());
 
-    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scripts/check-pages");
-    match Command::new(script).arg(&page).output() {
-        Ok(seen) if seen.status.code() == Some(77) => {
-            println!("no Chromium: the page is not opened");
-        }
-        Ok(seen) => assert!(seen.status.success(), "{}", text(&seen.stdout)),
-        Err(error) => println!("no Python: the page is not opened ({error})"),
-    }
+    pages::open(&page);
 }
