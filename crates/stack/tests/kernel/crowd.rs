@@ -9,7 +9,7 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
-use std::{env, fs, io};
+use std::{env, io};
 
 use libtest_mimic::Trial;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
@@ -239,7 +239,7 @@ impl Crowd {
     fn new() -> Self {
         Self {
             count: long_or(10_000, 300),
-            before: resident(),
+            before: allocated(),
         }
     }
 
@@ -248,23 +248,26 @@ impl Crowd {
         assert_eq!(world.stack.connections() as u64, self.count, "{when}");
         let each = |octets: u64| octets / self.count;
         eprintln!(
-            "{} connections, {when}: each takes {} octets of this process, {} of them its buffers",
+            "{} connections, {when}: each takes {} octets of memory, {} of them its buffers",
             self.count,
-            each(resident().saturating_sub(self.before)),
+            each(allocated().saturating_sub(self.before)),
             each(world.stack.allocated() as u64),
         );
     }
 }
 
-/// Octets of memory that this process takes.
-fn resident() -> u64 {
-    let text = fs::read_to_string("/proc/self/statm").expect("statm");
-    let pages: u64 = text
-        .split_whitespace()
-        .nth(1)
-        .and_then(|pages| pages.parse().ok())
-        .expect("the second number");
-    pages * 4096
+/// Octets of memory that this process has asked for and not given back, whatever the allocator keeps.
+#[cfg(target_env = "gnu")]
+fn allocated() -> u64 {
+    // SAFETY: it reads the allocator's counters, under its locks.
+    let counted = unsafe { libc::mallinfo2() };
+    (counted.uordblks + counted.hblkhd) as u64
+}
+
+/// Other C libraries do not say.
+#[cfg(not(target_env = "gnu"))]
+fn allocated() -> u64 {
+    0
 }
 
 /// The other process.
