@@ -269,24 +269,20 @@ impl<P: Program, O: Observer> World<P, O> {
         for from in &kernel.leaving {
             let (own, others) = segments.split_at(from.segments);
             for segment in own {
-                let at = processor.occupy(cost.of(segment.len));
-                let frame = self.under_way.wait(
-                    side,
-                    Frame {
-                        segment: *segment,
-                        socket: from.socket,
-                        generation: from.generation,
-                        at,
-                    },
-                );
+                let frame = Frame {
+                    segment: *segment,
+                    socket: from.socket,
+                    generation: from.generation,
+                    at: processor.occupy(cost.of(segment.len)),
+                };
+                let frame = self.under_way.wait(side, frame);
                 self.observer.sent(side, frame);
-                self.medium
-                    .enqueue(side, at, segment.len, &mut self.under_way);
             }
             segments = others;
         }
         kernel.outbox.segments.clear();
         kernel.leaving.clear();
+        self.medium.enqueue(side, &mut self.under_way);
         self.medium_next = self.medium.next_event();
     }
 

@@ -45,31 +45,36 @@ impl Entering {
 impl<P: Program> Thread<P> {
     /// It gets the processor.
     pub(super) fn begin(&mut self, now: Instant, kernel: &mut Kernel) -> Wish {
-        let mut then = self.gets_processor();
-        if let Then::Woken(on) = then {
+        if self.gets_processor() {
             let cost = std::mem::take(&mut self.owes) + kernel.processor.wakeup_cost();
-            then = on.over();
             // A wake-up that costs nothing is no job: nothing can come in between.
             if cost > Duration::ZERO {
-                self.then = then;
                 self.works(now, cost, Work::Wake, kernel);
                 return Wish::Nothing;
             }
         }
-        match then {
-            Then::Fetch(outcome) => {
-                let call = self.program.next(now, outcome);
-                return self.call(now, call, kernel);
-            }
+        let last = match self.then {
+            Then::Fetch(last) => last,
+            Then::Look(Wait::Clock { .. }) => Outcome::Done,
             Then::Look(Wait::Renewal { socket, .. }) => {
                 self.goes_on(now, Outcome::Done);
                 return Wish::Renew(socket);
             }
-            Then::Look(on) | Then::Woken(on) => self.look(now, Entering::DONE, on, kernel),
-            Then::Piece(writing) => self.piece(now, Entering::DONE, writing, kernel),
-            Then::Rest(reading) => self.take(now, Duration::ZERO, reading, kernel),
-        }
-        Wish::Nothing
+            Then::Look(on) => {
+                self.look(now, Entering::DONE, on, kernel);
+                return Wish::Nothing;
+            }
+            Then::Piece(writing) => {
+                self.piece(now, Entering::DONE, writing, kernel);
+                return Wish::Nothing;
+            }
+            Then::Rest(reading) => {
+                self.take(now, Duration::ZERO, reading, kernel);
+                return Wish::Nothing;
+            }
+        };
+        let call = self.program.next(now, last);
+        self.call(now, call, kernel)
     }
 
     /// It is at work for about `cost`.

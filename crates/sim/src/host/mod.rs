@@ -254,8 +254,13 @@ impl<P: Program> Host<P> {
         if news.is_empty() {
             return;
         }
-        for thread in &mut self.threads {
-            thread.hear(socket, news, now);
+        match &mut self.threads[..] {
+            [only] => only.hear(socket, news, now),
+            all => {
+                for thread in all {
+                    thread.hear(socket, news, now);
+                }
+            }
         }
     }
 }

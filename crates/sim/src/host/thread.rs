@@ -22,7 +22,18 @@ pub(crate) struct Thread<P> {
     pub(super) wrote: Sockets,
     /// What entering the call it sleeps in costs.
     pub(super) owes: Duration,
-    asleep: bool,
+    sleep: Sleep,
+}
+
+/// How far a thread is with its sleep.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Sleep {
+    /// It does not sleep.
+    None,
+    /// It sleeps: news, or the clock, ends it.
+    Deep,
+    /// There was news; it wants the processor.
+    Over,
 }
 
 /// What a thread does next.
@@ -30,8 +41,6 @@ pub(crate) struct Thread<P> {
 pub(crate) enum Then {
     /// Its program is asked.
     Fetch(Outcome),
-    /// It has been woken; once it runs, it looks again at what it waited for.
-    Woken(Wait),
     /// It looks at what it waited for.
     Look(Wait),
     /// It goes on with a read that a timer came into.
@@ -109,7 +118,7 @@ impl<P> Thread<P> {
             work: Work::Wake,
             wrote: Sockets::NONE,
             owes: Duration::ZERO,
-            asleep: false,
+            sleep: Sleep::None,
         }
     }
 
@@ -119,12 +128,11 @@ impl<P> Thread<P> {
         self.wants_at
     }
 
-    /// It gets the processor: what it does.
+    /// It gets the processor. Gives whether it slept until now.
     #[inline]
-    pub(super) fn gets_processor(&mut self) -> Then {
+    pub(super) fn gets_processor(&mut self) -> bool {
         self.wants_at = Instant::FAR_FUTURE;
-        self.asleep = false;
-        self.then
+        std::mem::replace(&mut self.sleep, Sleep::None) != Sleep::None
     }
 
     /// It wants the processor from `at` on, for `then`.
@@ -137,33 +145,24 @@ impl<P> Thread<P> {
     /// It sleeps until there is news, or until the clock says so.
     #[inline]
     pub(super) fn sleeps(&mut self, on: Wait) {
-        self.asleep = true;
-        self.will(on.until(), Then::Woken(on));
+        self.sleep = Sleep::Deep;
+        self.will(on.until(), Then::Look(on));
     }
 
     /// Wakes it if `news` of `socket` is what it waits for.
     #[inline]
     pub(super) fn hear(&mut self, socket: u32, news: Events, now: Instant) {
-        if let Then::Woken(on) = &self.then
-            && self.asleep
+        if self.sleep == Sleep::Deep
+            && let Then::Look(on) = &self.then
             && on.answered_by(socket, news)
         {
-            self.asleep = false;
+            self.sleep = Sleep::Over;
             self.wants_at = now;
         }
     }
 }
 
 impl Wait {
-    /// Returns what a thread does that has waited for it.
-    #[inline]
-    pub(super) fn over(self) -> Then {
-        match self {
-            Self::Clock { .. } => Then::Fetch(Outcome::Done),
-            on => Then::Look(on),
-        }
-    }
-
     /// Returns when it ends, whatever the news.
     #[inline]
     fn until(&self) -> Instant {

@@ -88,13 +88,14 @@ impl Ethernet {
         self.next_event
     }
 
-    /// A frame will be ready to leave at `at`.
+    /// A station that had no frame to send has one now.
     #[inline]
-    pub(super) fn enqueue(&mut self, from: Side, at: Instant) {
+    pub(super) fn enqueue(&mut self, from: Side, under_way: &UnderWay) {
         let station = &mut self.stations[from.index()];
-        // Those before it in the queue are ready earlier.
-        if station.ready_at == Instant::FAR_FUTURE {
-            station.ready_at = at;
+        if station.ready_at == Instant::FAR_FUTURE
+            && let Some(frame) = under_way.waiting(from)
+        {
+            station.ready_at = frame.at;
             self.plan();
         }
     }

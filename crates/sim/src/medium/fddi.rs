@@ -38,10 +38,12 @@ impl Fddi {
         self.next_event
     }
 
-    /// A frame will be ready to leave at `at`.
+    /// A station has frames to send.
     #[inline]
-    pub(super) fn enqueue(&mut self, at: Instant) {
-        self.next_event = self.next_event.min(at.max(self.busy_until));
+    pub(super) fn enqueue(&mut self, from: Side, under_way: &UnderWay) {
+        if let Some(frame) = under_way.waiting(from) {
+            self.next_event = self.next_event.min(frame.at.max(self.busy_until));
+        }
     }
 
     /// The holder goes on if it has something ready; otherwise the token moves on.

@@ -115,14 +115,13 @@ pub enum Medium {
 }
 
 impl Medium {
-    /// The frame that was last put among those that wait is ready to leave at `at`, no earlier than
-    /// any frame before it; its segment has `len` octets of data.
+    /// Frames were put behind those that wait; each is ready to leave no earlier than any before it.
     #[inline]
-    pub fn enqueue(&mut self, from: Side, at: Instant, len: u32, under_way: &mut UnderWay) {
+    pub fn enqueue(&mut self, from: Side, under_way: &mut UnderWay) {
         match self {
-            Self::Ethernet(medium) => medium.enqueue(from, at),
-            Self::Fddi(medium) => medium.enqueue(at),
-            Self::PointToPoint(medium) => medium.enqueue(from, at, len, under_way),
+            Self::Ethernet(medium) => medium.enqueue(from, under_way),
+            Self::Fddi(medium) => medium.enqueue(from, under_way),
+            Self::PointToPoint(medium) => medium.enqueue(from, under_way),
         }
     }
 
@@ -217,7 +216,7 @@ impl UnderWay {
         direction.note_first();
     }
 
-    /// `frame` waits for the medium.
+    /// `frame` waits for the medium, behind those that do already.
     #[inline]
     pub fn wait(&mut self, from: Side, frame: Frame) -> &Frame {
         let frames = &mut self.directions[from.index()].frames;

@@ -35,17 +35,19 @@ impl PointToPoint {
         &self.wire
     }
 
-    /// A wire of its own is never contended for: when the frame will arrive is known at once.
+    /// A wire of its own is never contended for: when a frame will arrive is known at once.
     #[inline]
-    pub(super) fn enqueue(&mut self, from: Side, at: Instant, len: u32, under_way: &mut UnderWay) {
+    pub(super) fn enqueue(&mut self, from: Side, under_way: &mut UnderWay) {
         let free_at = &mut self.free_at[from.index()];
-        let start = at.max(*free_at);
-        if start.since(at) > self.longest_wait {
-            under_way.lost += 1;
-            under_way.drop_waiting(from);
-            return;
+        while let Some(frame) = under_way.waiting(from) {
+            let start = frame.at.max(*free_at);
+            if start.since(frame.at) > self.longest_wait {
+                under_way.lost += 1;
+                under_way.drop_waiting(from);
+                continue;
+            }
+            *free_at = start + self.wire.occupies(frame.segment.len);
+            under_way.deliver(from, *free_at + self.wire.propagation);
         }
-        *free_at = start + self.wire.occupies(len);
-        under_way.deliver(from, *free_at + self.wire.propagation);
     }
 }
