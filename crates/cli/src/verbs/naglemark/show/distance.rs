@@ -92,14 +92,14 @@ impl Panel {
         let nearest = self.nearest().map(|(variant, ..)| variant);
         let others = distinct([off, Some(least), nearest].into_iter().flatten());
         let mut sentence = format!(
-            "On {} {most} delays up to {:.1}% of a cell's transfers",
+            "On {} {most} delays {} of a cell's transfers",
             self.medium(),
-            worst(most)
+            share(worst(most))
         );
         for other in others.into_iter().filter(|it| *it != most) {
-            sentence += &format!("; {other} up to {:.1}%", worst(other));
+            sentence += &format!("; {other} {}", share(worst(other)));
             if let Some((times, what)) = self.price(other, most) {
-                sentence += &format!(" at {times:.1} times the {what}");
+                sentence += &format!(", at {times:.1} times the {what}");
             }
         }
         Some(sentence + ".")
@@ -159,6 +159,14 @@ fn column_group<'a>(group: &'a str, heads: &'a [&str]) -> impl Iterator<Item = C
         head: head.to_owned(),
         align: Align::Right,
     })
+}
+
+/// Returns a cell's worst score in words.
+fn share(percent: f64) -> String {
+    match percent {
+        0.0 => "none".into(),
+        percent => format!("up to {percent:.1}%"),
+    }
 }
 
 fn number(value: Option<f64>, decimals: usize) -> Entry {
