@@ -38,6 +38,8 @@ pub(crate) fn stand_by(
         match libc::fork() {
             -1 => return Err(failed(std::io::Error::last_os_error())),
             0 => {
+                // Out of the terminal's and the group's reach, before the program begins.
+                libc::setsid();
                 // Nobody's child: the program must not find one that it did not make.
                 if libc::fork() != 0 {
                     libc::_exit(0);
@@ -48,8 +50,6 @@ pub(crate) fn stand_by(
                 return Ok(());
             }
         }
-        // Out of the terminal's and the group's reach.
-        libc::setsid();
         let nothing = libc::open(c"/dev/null".as_ptr(), libc::O_RDWR);
         libc::dup2(nothing, libc::STDIN_FILENO);
         libc::dup2(nothing, libc::STDOUT_FILENO);
