@@ -1,7 +1,7 @@
 //! Decides whether a resting watchdog is worth waking: whether the program's answers come fast
 //! enough to pay for it.
 
-/// Counts, in windows of [`WINDOW_NS`], how often a program would hold a write if the watchdog were
+/// Counts, in windows of 4 ms (`WINDOW_NS`), how often a program would hold a write if the watchdog were
 /// awake, and what the program has saved since. All fields are zero for a program that never would.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Pace {

@@ -106,7 +106,7 @@ pub fn read_all(octets: &[u8]) -> Options {
     all
 }
 
-/// Returns how many octets [`write`] will take: a multiple of four, at most [`ROOM`].
+/// Returns how many octets [`write()`] will take: a multiple of four, at most [`ROOM`].
 #[must_use]
 #[inline]
 pub fn len(options: &Options) -> usize {
