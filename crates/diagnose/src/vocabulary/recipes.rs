@@ -47,13 +47,6 @@ impl Cure {
     }
 }
 
-/// Returns the recipes for programs that are the `blamed` end of a connection to a server's port.
-pub fn for_end(server_port: u16, blamed: Side) -> impl Iterator<Item = &'static Recipe> {
-    TABLE.iter().filter(move |recipe| {
-        recipe.ports.contains(&server_port) && recipe.role.is_none_or(|role| role == blamed)
-    })
-}
-
 /// Returns the recipes for programs that are the `blamed` end of a connection and speak a protocol: by the
 /// server's port, unless the bytes say that something else is spoken there.
 pub fn for_program(

@@ -71,7 +71,7 @@ fn advice(group: &Group<'_>) -> Vec<Section> {
         .collect();
     let port = group.connections[0].end(Side::Server).port;
     notes.extend(
-        recipes::for_end(port, typical.blame)
+        recipes::for_program(port, typical.protocol, typical.blame)
             .map(|it| format!("{} ({}): {}", it.place, it.cure.name(), code(it.text))),
     );
     if !notes.is_empty() {
