@@ -51,7 +51,9 @@ fn verdict(out: &mut String, results: &Results, groups: &[Group<'_>]) {
             total.dropped_findings
         );
     }
-    asides(out, &total);
+    for sentence in asides(&total) {
+        let _ = writeln!(out, "{sentence}");
+    }
 }
 
 /// Returns what is to be said where nothing stalled; nothing where something did.
@@ -104,37 +106,36 @@ pub(super) fn outcome(results: &Results) -> String {
     out
 }
 
-/// What accuses nobody and is worth knowing.
-fn asides(out: &mut String, total: &Summary) {
+/// Returns what accuses nobody and is worth knowing, a sentence each.
+pub(super) fn asides(total: &Summary) -> Vec<String> {
+    let mut sentences = Vec::new();
     if total.possible > 0 {
-        let _ = writeln!(
-            out,
-            "{} possible, {}: seen too seldom or from too far away to exclude accident (listed below).",
-            match total.possible {
-                1 => "1 stall is".to_owned(),
-                n => format!("{n} stalls are"),
-            },
+        let stalls = match total.possible {
+            1 => "1 stall is".to_owned(),
+            n => format!("{n} stalls are"),
+        };
+        sentences.push(format!(
+            "{stalls} possible, {}: seen too seldom or from too far away to exclude accident (listed below).",
             seconds(total.possible_ns)
-        );
+        ));
     }
     if total.sight.unwatched > 0 {
-        let _ = writeln!(
-            out,
-            "{} held for {} in all, and nobody was seen to wait: a reader elsewhere may have (behind a VPN, of a report).",
-            match total.sight.unwatched {
-                1 => "1 segment was".to_owned(),
-                n => format!("{n} segments were"),
-            },
+        let segments = match total.sight.unwatched {
+            1 => "1 segment was".to_owned(),
+            n => format!("{n} segments were"),
+        };
+        sentences.push(format!(
+            "{segments} held for {} in all, and nobody was seen to wait: a reader elsewhere may have (behind a VPN, of a report).",
             seconds(total.sight.unwatched_ns)
-        );
+        ));
     }
     if total.unseen.quic > 0 {
-        let _ = writeln!(
-            out,
+        sentences.push(format!(
             "{} of QUIC: out of scope, for it has neither Nagle's algorithm nor TCP's delayed ACKs.",
             plural(total.unseen.quic as usize, "frame")
-        );
+        ));
     }
+    sentences
 }
 
 /// Who lost most, and where it is to be changed, where single connections are too many to look at.

@@ -13,7 +13,7 @@ use tinygram_report::{
 };
 
 use super::super::results::Results;
-use super::group::{Group, groups, plural, seconds};
+use super::group::{Group, groups, plural};
 use crate::{interrupt, shown};
 
 pub(super) fn write(results: &Results, out: Destination) -> io::Result<()> {
@@ -62,14 +62,11 @@ fn verdict(results: &Results, groups: &[Group<'_>]) -> Section {
             .lines()
             .map(|it| (Tone::Plain, it.trim().to_owned())),
     );
-    if total.possible > 0 {
-        let possible = plural(total.possible as usize, "stall");
-        let line = format!(
-            "{possible} possible and not counted: {}.",
-            seconds(total.possible_ns)
-        );
-        sentences.push((Tone::Plain, line));
-    }
+    sentences.extend(
+        super::terminal::asides(&total)
+            .into_iter()
+            .map(|it| (Tone::Plain, it)),
+    );
     Section::Verdict(sentences)
 }
 
