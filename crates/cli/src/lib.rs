@@ -8,6 +8,7 @@
 mod capture;
 mod covered;
 pub mod embedded;
+mod estimate;
 mod exit;
 mod files;
 mod flags;

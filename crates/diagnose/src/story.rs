@@ -138,6 +138,8 @@ impl Story {
         let (suspects, doubtful) = (&mut direction.suspects, &mut direction.doubtful);
         let mut accepted: Vec<_> = suspects.extract_if(.., |suspect| sure(suspect)).collect();
         let last = holds.len().saturating_sub(1);
+        // The frame of the last segment that a buffer held.
+        let mut held_by_buffer = None;
         for (at, hold) in holds.into_iter().enumerate() {
             // What ends a stream and is answered was waited for, whatever became of the rest.
             let streams = streaming && !(at == last && judge.answered_at_once(&hold));
@@ -160,7 +162,13 @@ impl Story {
                     }
                     continue;
                 }
-                Ruling::Accused(_) if bulk && small_buffer::leaves_a_short_one(&hold) => {
+                // While a buffer's pieces change, one of them is of no size that a buffer has.
+                Ruling::Accused(_)
+                    if bulk
+                        && (small_buffer::leaves_a_short_one(&hold)
+                            || held_by_buffer == Some(hold.trigger.frame)) =>
+                {
+                    held_by_buffer = Some(hold.held.frame);
                     (Kind::SmallBuffer, hold)
                 }
                 Ruling::Accused(kind) => (kind, hold),

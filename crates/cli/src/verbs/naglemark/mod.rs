@@ -3,7 +3,6 @@
 
 mod args;
 mod echo;
-mod estimate;
 mod ladders;
 mod meant;
 mod outputs;
@@ -23,7 +22,7 @@ use tinygram_sim::medium::{Frame, Side};
 use tinygram_tables::Rows;
 
 use crate::exit::{Done, Failure};
-use crate::{interrupt, terminal};
+use crate::{estimate, interrupt, terminal};
 use echo::{OfPaper, OfSockets};
 use meant::{Meant, On, OnPaper, OnSockets};
 use outputs::{Appendix, Outputs};
@@ -106,7 +105,13 @@ fn scores_on_paper(
             })
             .map(drop)
         };
-        estimate::tell(&meant.plan, on.hosts.len(), effort(&plans), thin)?;
+        estimate::tell(
+            "measuring",
+            &meant.plan,
+            on.hosts.len(),
+            effort(&plans),
+            thin,
+        )?;
         let progress = progress(&plans);
         pool.install(|| {
             let mut hosts = on.hosts.clone();
@@ -271,7 +276,7 @@ fn scores_on_sockets(meant: &Meant, on: &OnSockets) -> Result<Vec<Outcome>, Fail
             .map(|it| it.as_mut() as &mut dyn Backend);
         measured(plan, each, keep, progress)
     };
-    estimate::tell(plan, plans[0].1, effort(&plans), |thin| {
+    estimate::tell("measuring", plan, plans[0].1, effort(&plans), |thin| {
         measured(thin, Keep::Scores, &terminal::Progress::silent()).map(drop)
     })?;
     measured(plan, Keep::All, &progress(&plans))

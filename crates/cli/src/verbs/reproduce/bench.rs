@@ -1,10 +1,15 @@
 //! Runs the experiments on all threads and counts what became of their rows.
 
+use rayon::ThreadPool;
 use rayon::prelude::*;
+use tinygram_naglemark::hosts::Model;
+use tinygram_naglemark::{Backend, Keep, measure};
 use tinygram_papers::experiment::{Outcome, Row, Status};
+use tinygram_papers::mogul::tables;
 use tinygram_papers::{Experiment, Source};
 
 use super::plan::Plan;
+use crate::estimate;
 use crate::exit::Failure;
 use crate::terminal::Progress;
 
@@ -32,10 +37,7 @@ pub(crate) fn reproduce(
     threads: Option<u16>,
     progress: &Progress,
 ) -> Result<Vec<Reproduced>, Failure> {
-    let pool = rayon::ThreadPoolBuilder::new()
-        .num_threads(threads.unwrap_or(0).into())
-        .build()
-        .map_err(|error| Failure::Input(format!("--threads: {error}")))?;
+    let pool = pool(threads)?;
     let run = |experiment: &&'static Experiment| {
         let outcome = (experiment.run)(&plan.effort);
         progress.step();
@@ -46,6 +48,41 @@ pub(crate) fn reproduce(
     };
     let alone = plan.experiments.par_iter().with_max_len(1);
     Ok(pool.install(|| alone.map(run).collect()))
+}
+
+/// Says how long the plan will take, if that is long. Its measurements are nearly all of the work: the other
+/// experiments together took 7 % of the time.
+pub(crate) fn tell_how_long(plan: &Plan, threads: Option<u16>) -> Result<(), Failure> {
+    let chosen = |table: &u8| {
+        let id = format!("mogul-table-{table}");
+        plan.experiments.iter().any(|it| it.id == id)
+    };
+    let hosts: Vec<_> = (4..=7)
+        .filter(chosen)
+        .map(|table| tables::hosts(table, Model::Fitted))
+        .collect();
+    if hosts.is_empty() {
+        return Ok(());
+    }
+    let pool = pool(threads)?;
+    let whole = tables::plan(plan.effort.repetitions, plan.effort.seed);
+    let backends = hosts.len();
+    let effort = whole.effort() * backends as u64;
+    estimate::tell("reproducing", &whole, backends, effort, |thin| {
+        pool.install(|| {
+            let mut hosts = hosts.clone();
+            let mut backends: Vec<_> = hosts.iter_mut().map(|it| it as &mut dyn Backend).collect();
+            measure(thin, &mut backends, Keep::Scores, &|_| {})
+        })?;
+        Ok(())
+    })
+}
+
+fn pool(threads: Option<u16>) -> Result<ThreadPool, Failure> {
+    rayon::ThreadPoolBuilder::new()
+        .num_threads(threads.unwrap_or(0).into())
+        .build()
+        .map_err(|error| Failure::Input(format!("--threads: {error}")))
 }
 
 impl Tally {

@@ -39,6 +39,7 @@ pub(crate) fn tables(args: &Args) -> Result<Vec<Rows>, Failure> {
 }
 
 fn reproduced(args: &Args, plan: &Plan) -> Result<Vec<bench::Reproduced>, Failure> {
+    bench::tell_how_long(plan, args.processors.threads)?;
     let progress = terminal::Progress::over(plan.experiments.len() as u64, "reproducing");
     bench::reproduce(plan, args.processors.threads, &progress)
 }

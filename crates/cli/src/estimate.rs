@@ -1,4 +1,4 @@
-//! How long a measurement will take, told before it begins.
+//! How long measurements in the simulator or on sockets will take, told before they begin.
 
 use std::sync::mpsc;
 use std::thread;
@@ -9,9 +9,10 @@ use tinygram_naglemark::Plan;
 use crate::exit::Failure;
 use crate::terminal;
 
-/// Says how long measuring will take, if that is long. `sample` measures a thin plan on everything that the whole one
+/// Says how long it will take, if that is long. `sample` measures a thin plan on everything that the whole one
 /// is measured on, and `whole` is what [`Plan::effort`] comes to on all of that, of which the thin plan has its share.
-pub(super) fn tell(
+pub(crate) fn tell(
+    doing: &str,
     plan: &Plan,
     backends: usize,
     whole: u64,
@@ -20,11 +21,11 @@ pub(super) fn tell(
     let timed = |thin: &Plan, share| {
         #[allow(clippy::disallowed_methods)] // how long the machine takes is about the real world
         let began = Instant::now();
-        patiently(share, || sample(thin))?;
+        patiently(doing, share, || sample(thin))?;
         Ok(began.elapsed())
     };
     if let Some(takes) = estimated(plan, backends, whole, timed)?.filter(|it| *it >= LONG) {
-        terminal::remark(&format!("tinygram: measuring takes about {}", words(takes)));
+        terminal::remark(&format!("tinygram: {doing} takes about {}", words(takes)));
     }
     Ok(())
 }
@@ -56,13 +57,13 @@ fn estimated(
 }
 
 /// Says, where a sample takes long itself, what the whole will take at the least.
-fn patiently<T>(share: f64, sample: impl FnOnce() -> T) -> T {
+fn patiently<T>(doing: &str, share: f64, sample: impl FnOnce() -> T) -> T {
     let (done, wait) = mpsc::channel::<()>();
     thread::scope(|scope| {
         scope.spawn(move || {
             if wait.recv_timeout(PATIENCE) == Err(mpsc::RecvTimeoutError::Timeout) {
                 let least = words(PATIENCE.mul_f64(share));
-                terminal::remark(&format!("tinygram: measuring takes {least} and more"));
+                terminal::remark(&format!("tinygram: {doing} takes {least} and more"));
             }
         });
         let sampled = sample();
