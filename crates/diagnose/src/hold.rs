@@ -241,7 +241,8 @@ pub(crate) fn timer_pause(
     let least_ns = RTO_NS + rtt_ns - TICK_NS;
     // The smoothed round trip has delayed ACKs in it, too; the kernel's timer is late by its tick.
     let most_ns = RTO_NS + (rtt_ns + rtt_ns / 4).max(LATE_ROUND_TRIP_NS) + 3 * TICK_NS;
-    let plain = !sender.peer_between && !sender.disturbed;
+    // What was lost on its way to the capture comes again after a retransmission timeout, too.
+    let plain = !sender.peer_between && !sender.disturbed && !sender.numbers.tell_of_missing();
     // A segment is as large as the MSS allows, or as the window does.
     let full = sender.last_len.is_multiple_of(mss) || sender.release.room == 0;
     let shape = segment.payload < mss && full;

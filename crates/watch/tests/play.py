@@ -3,7 +3,7 @@
 applications' own log, one JSON document a line.
 
     play.py PATTERN...      plays these
-    play.py --list          prints the names of all
+    play.py --list          prints the names of all but the rare ones
 """
 
 import json
@@ -34,7 +34,7 @@ if __name__ == "__main__":
     os.setpriority(os.PRIO_PROCESS, 0, -15)
     names = sys.argv[1:]
     if names == ["--list"]:
-        print("\n".join(record.PATTERNS))
+        print("\n".join(name for name in record.PATTERNS if name not in record.RARE))
         names = []
     for name in names:
         print(json.dumps(play(name)), flush=True)

@@ -104,6 +104,16 @@ impl Connection {
                     && segment.seq.wrapping_add(1) != self.halves[from].next))
     }
 
+    #[inline]
+    fn note_number(&mut self, segment: &Segment, around: &Around, from: usize) {
+        let segments = match segment.payload {
+            0 => 1,
+            payload => payload.div_ceil(self.mss(from).max(1)),
+        };
+        let numbers = &mut self.halves[from].numbers;
+        numbers.note(around.identification, segments as u16);
+    }
+
     /// Takes a segment into account; what it brings to light goes to `found`.
     #[inline]
     pub(crate) fn segment(
@@ -121,6 +131,7 @@ impl Connection {
             return;
         }
         self.halves[from].spoke = true;
+        self.note_number(segment, around, from);
         if segment.flags.any(Flags::SYN | Flags::RST) {
             if segment.flags.any(Flags::RST) {
                 self.end(found);

@@ -2,6 +2,7 @@
 
 use std::cmp::Ordering;
 
+use super::numbers::Numbers;
 use crate::odds::Odds;
 use tinygram_engine::Flags;
 use tinygram_wire::decode::{Around, Segment};
@@ -101,6 +102,7 @@ pub(crate) struct Half {
     pub(crate) spoke: bool,
     /// Time to live of its SYN; 0 if none was seen.
     pub(crate) ttl: u8,
+    pub(crate) numbers: Numbers,
     /// Segments that left between the connection's first acknowledgments, how many such rounds
     /// there were, and segments since the last acknowledgment.
     opening: [u8; 4],
@@ -280,6 +282,7 @@ impl Default for Half {
             max_seen: 0,
             spoke: false,
             ttl: 0,
+            numbers: Numbers::default(),
             opening: [0; 4],
             rounds: 0,
             since_ack: 0,
@@ -698,6 +701,7 @@ impl Half {
         self.peer_spoke = false;
         self.peer_between = false;
         self.disturbed = false;
+        self.numbers.sent_data();
     }
 
     /// What a short segment tells of the sender's policy and thrift.

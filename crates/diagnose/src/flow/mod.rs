@@ -4,4 +4,5 @@ pub(crate) mod connection;
 pub(crate) mod copies;
 mod facts;
 pub(crate) mod half;
+mod numbers;
 pub(crate) mod table;

@@ -1,0 +1,81 @@
+//! The numbers of a sender's packets (IPv4's identification): where they go up by one, a gap tells of packets that
+//! nobody recorded. RFC 6864 gives them no meaning in whole packets; Linux counts them by connection.
+
+/// Of one sender.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Numbers {
+    next: u16,
+    in_step: u8,
+    out_of_step: u8,
+    /// Packets are missing since the sender's last data.
+    gap: bool,
+}
+
+impl Numbers {
+    /// Takes note of a packet that was `segments` on the wire.
+    pub(crate) fn note(&mut self, identification: u16, segments: u16) {
+        let steps = identification == self.next;
+        if steps {
+            self.in_step = self.in_step.saturating_add(1);
+        } else {
+            self.gap |= self.counts();
+            // A SYN's number need not be of the row that follows.
+            self.out_of_step = self.out_of_step.saturating_add(u8::from(self.in_step > 0));
+        }
+        self.next = identification.wrapping_add(segments);
+    }
+
+    /// Begins to look for a gap anew.
+    pub(crate) const fn sent_data(&mut self) {
+        self.gap = false;
+    }
+
+    /// Returns whether the sender sent what nobody recorded since its last data.
+    pub(crate) const fn tell_of_missing(&self) -> bool {
+        self.gap
+    }
+
+    /// Whether its numbers go up by one: not of a host that counts all its packets together, of one that draws
+    /// them, or of one that leaves them at zero.
+    const fn counts(&self) -> bool {
+        self.in_step >= HABIT && self.in_step / 2 >= self.out_of_step
+    }
+}
+
+/// So many steps of one are no accident.
+const HABIT: u8 = 2;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn after(numbers: &[u16]) -> Numbers {
+        let mut seen = Numbers::default();
+        for number in numbers {
+            seen.note(*number, 1);
+        }
+        seen
+    }
+
+    #[test]
+    fn a_jump_of_a_sender_that_counts_tells_of_a_missing_packet() {
+        let mut seen = after(&[7, 8, 9, 10, 11, 13]);
+        assert!(seen.tell_of_missing());
+        seen.sent_data();
+        assert!(!seen.tell_of_missing());
+    }
+
+    #[test]
+    fn packets_of_several_segments_take_as_many_numbers() {
+        let mut seen = after(&[7, 8, 9, 10]);
+        seen.note(11, 3);
+        seen.note(14, 1);
+        assert!(!seen.tell_of_missing());
+    }
+
+    #[test]
+    fn numbers_without_order_tell_nothing() {
+        assert!(!after(&[0, 0, 0, 0, 0, 0]).tell_of_missing());
+        assert!(!after(&[7, 900, 31, 8, 60, 12, 400]).tell_of_missing());
+    }
+}
