@@ -119,8 +119,11 @@ fn an_answer_that_takes_long_to_write_is_not_left_to_the_watchdog() {
     let by_itself = peer["flushes"]["long-answer"].as_u64().unwrap();
     assert!(by_itself > 0, "{peer:#}");
     let unjoined = count("writes") - count("writes_merged");
+    // The ACK of a piece that was let go lets go what is held by then: Linux forgets MSG_MORE when an ACK comes in.
+    let flushes = peer["flushes"].as_object().unwrap().values();
+    let leaks: u64 = flushes.map(|it| it.as_u64().unwrap()).sum();
     assert!(
-        count("segments_sent") <= unjoined + count("watchdog_rescues"),
+        count("segments_sent") <= unjoined + count("watchdog_rescues") + leaks,
         "{peer:#}"
     );
     if count("went_over_to_nodelay") == 0 {
