@@ -30,6 +30,7 @@ mod clock;
 mod contention;
 #[cfg(all(target_arch = "x86_64", target_env = "gnu"))]
 mod elf;
+#[cfg(all(target_arch = "x86_64", target_env = "gnu"))]
 mod errno;
 #[cfg(all(target_arch = "x86_64", target_env = "gnu"))]
 mod escape;
@@ -41,11 +42,13 @@ mod flush;
 mod hooks;
 #[cfg(all(target_arch = "x86_64", target_env = "gnu"))]
 mod keeper;
+#[cfg(all(target_arch = "x86_64", target_env = "gnu"))]
 mod kernel;
 #[cfg(all(target_arch = "x86_64", target_env = "gnu"))]
 mod ledger;
 #[cfg(all(target_arch = "x86_64", target_env = "gnu"))]
 mod load;
+#[cfg(all(target_arch = "x86_64", target_env = "gnu"))]
 mod next;
 #[cfg(all(target_arch = "x86_64", target_env = "gnu"))]
 mod observe;

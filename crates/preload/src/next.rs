@@ -34,7 +34,10 @@ impl Symbol {
     fn find(&self) -> *mut c_void {
         // SAFETY: both names are C strings; RTLD_NEXT is valid in any object.
         let found = unsafe {
-            match self.version.map(|version| of_version(self.name, version)) {
+            let versioned = self
+                .version
+                .map(|v| libc::dlvsym(libc::RTLD_NEXT, self.name.as_ptr(), v.as_ptr()));
+            match versioned {
                 Some(address) if !address.is_null() => address,
                 _ => libc::dlsym(libc::RTLD_NEXT, self.name.as_ptr()),
             }
@@ -48,21 +51,6 @@ impl Symbol {
         self.address.store(address, Relaxed);
         address
     }
-}
-
-/// The definition of one version; only GNU's C library has versions.
-///
-/// # Safety
-/// As of `dlvsym`.
-unsafe fn of_version(name: &CStr, version: &CStr) -> *mut c_void {
-    #[cfg(target_env = "gnu")]
-    // SAFETY: both names are C strings; RTLD_NEXT is valid in any object.
-    return unsafe { libc::dlvsym(libc::RTLD_NEXT, name.as_ptr(), version.as_ptr()) };
-    #[cfg(not(target_env = "gnu"))]
-    return {
-        let _ = (name, version);
-        std::ptr::null_mut()
-    };
 }
 
 extern "C" fn absent() -> isize {
@@ -100,7 +88,6 @@ macro_rules! definition {
 ///
 /// No hook keeps a value that needs dropping across `next`: cancelling a thread unwinds through it, and
 /// `longjmp` leaves it.
-#[cfg(all(target_arch = "x86_64", target_env = "gnu"))]
 macro_rules! interpose {
     ($(
         $(#[$meta:meta])*
@@ -121,6 +108,4 @@ macro_rules! interpose {
     )* };
 }
 
-pub(crate) use definition;
-#[cfg(all(target_arch = "x86_64", target_env = "gnu"))]
-pub(crate) use interpose;
+pub(crate) use {definition, interpose};
