@@ -9,11 +9,15 @@ use std::fs::{File, OpenOptions};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed, Ordering::SeqCst};
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed, Ordering::SeqCst};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use memmap2::{MmapMut, MmapOptions};
+use rustix::fs::Timespec;
+use rustix::io::Errno;
+use rustix::process::Pid;
+use rustix::thread::futex;
 use serde::Serialize;
 use tinygram_preload::traces::{PythonFrames, SUFFIX, Taken, Traces};
 use tinygram_watch::site::{CallSite, PythonThread, Sites, Stack};
@@ -91,7 +95,7 @@ impl Traced {
         };
         let traces = traces(&self.map);
         traces.ready.fetch_add(1, SeqCst);
-        futex(&traces.ready, libc::FUTEX_WAKE, 1, None);
+        let _ = futex::wake(&traces.ready, futex::Flags::empty(), 1);
         let mut found = reader.join().unwrap_or_default();
         found.unnamed.times += traces.missed.load(Relaxed);
         found
@@ -142,7 +146,7 @@ impl Reader {
                 // Of a server that stalls on every connection some traces tell enough.
                 thread::sleep(PAUSE);
             }
-            futex(&traces.ready, libc::FUTEX_WAIT, seen, Some(ROUND));
+            let _ = futex::wait(&traces.ready, futex::Flags::empty(), seen, Some(&ROUND));
         }
     }
 
@@ -190,9 +194,8 @@ fn frames_of(thread: &PythonThread) -> PythonFrames {
 }
 
 fn has_ended(pid: u32) -> bool {
-    // SAFETY: asks, and sends nothing.
-    let missing = unsafe { libc::kill(pid as libc::pid_t, 0) } != 0;
-    missing && std::io::Error::last_os_error().raw_os_error() == Some(libc::ESRCH)
+    let asked = Pid::from_raw(pid as i32).map(rustix::process::test_kill_process);
+    asked == Some(Err(Errno::SRCH))
 }
 
 fn map(file: &File) -> std::io::Result<MmapMut> {
@@ -206,20 +209,11 @@ fn traces(map: &MmapMut) -> &Traces {
     unsafe { &*map.as_ptr().cast::<Traces>() }
 }
 
-fn futex(word: &AtomicU32, operation: libc::c_int, value: u32, timeout: Option<Duration>) {
-    let timeout = timeout.map(|timeout| libc::timespec {
-        tv_sec: timeout.as_secs() as _,
-        tv_nsec: timeout.subsec_nanos().into(),
-    });
-    let timeout: *const libc::timespec = timeout
-        .as_ref()
-        .map_or(std::ptr::null(), std::ptr::from_ref);
-    // SAFETY: a word of a mapping, and a timeout, that outlive the call.
-    unsafe { libc::syscall(libc::SYS_futex, word.as_ptr(), operation, value, timeout) };
-}
-
 /// So many traces are read as they come, the others in rounds.
 const AT_ONCE: u64 = 200;
 const PAUSE: Duration = Duration::from_millis(100);
-/// How often is looked for processes that have ended.
-const ROUND: Duration = Duration::from_secs(1);
+/// How often it looks for processes that have ended.
+const ROUND: Timespec = Timespec {
+    tv_sec: 1,
+    tv_nsec: 0,
+};
