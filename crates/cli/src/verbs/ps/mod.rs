@@ -169,7 +169,7 @@ fn json(document: &impl Serialize, watch: Option<Duration>) -> String {
 /// Returns the processes that are to be shown, in the order in which they are to be.
 fn summary(args: &Args, table: &connection::Table) -> Vec<summary::Process> {
     let mut processes = summary::of(table);
-    args.sort.order(&mut processes, |process| process.figures);
+    args.sort.order(&mut processes, summary::Process::figures);
     processes.truncate(args.top.map_or(usize::MAX, |top| top as usize));
     processes
 }

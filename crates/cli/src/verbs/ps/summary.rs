@@ -27,8 +27,6 @@ pub(super) struct Process {
     /// Of its slowest connection.
     longest_rtt_us: u64,
     #[serde(skip)]
-    pub(super) figures: Figures,
-    #[serde(skip)]
     place: String,
 }
 
@@ -48,7 +46,7 @@ pub(super) fn of(table: &Table) -> Vec<Process> {
         process.bytes_sent += figures.bytes;
         process.longest_rtt_us = process.longest_rtt_us.max(figures.rtt_us);
     }
-    let mut all: Vec<_> = processes.into_values().map(Process::added_up).collect();
+    let mut all: Vec<_> = processes.into_values().collect();
     all.sort_by_key(|process| std::cmp::Reverse(process.connections));
     all
 }
@@ -67,13 +65,13 @@ impl Process {
         }
     }
 
-    fn added_up(mut self) -> Self {
-        self.figures = Figures {
+    /// Returns what processes are sorted by.
+    pub(super) fn figures(&self) -> Figures {
+        Figures {
             segments: self.data_segments_sent,
             bytes: self.bytes_sent,
             rtt_us: self.longest_rtt_us,
-        };
-        self
+        }
     }
 }
 
@@ -93,7 +91,7 @@ pub(super) fn text(processes: &[Process]) -> String {
                 process.connections.to_string(),
                 process.connections_in_trouble.to_string(),
                 process.data_segments_sent.to_string(),
-                (process.figures.bytes_per_segment())
+                (process.figures().bytes_per_segment())
                     .map_or_else(|| "-".to_owned(), |size| format!("{size:.0}")),
                 format!("{:.2}", process.longest_rtt_us as f64 / 1e3),
                 show::run(process.covered.as_ref()),
@@ -147,7 +145,7 @@ pub(super) struct Document<'a> {
 impl<'a> Document<'a> {
     pub(super) fn of(processes: &'a [Process], table: &'a Table, target: Option<&'a str>) -> Self {
         Self {
-            schema: "tinygram.ps/1",
+            schema: "tinygram.ps-summary/1",
             target,
             processes_not_readable: &table.hidden_processes,
             processes,
