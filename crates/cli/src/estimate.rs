@@ -9,8 +9,8 @@ use tinygram_naglemark::Plan;
 use crate::exit::Failure;
 use crate::terminal;
 
-/// Says how long it will take, if that is long. `sample` measures a thin plan on everything that the whole one
-/// is measured on, and `whole` is what [`Plan::effort`] comes to on all of that, of which the thin plan has its share.
+/// Says how long it will take, if that is long. `sample` measures a thin plan on the same backends as the whole one.
+/// `whole` is the sum of [`Plan::effort`] over them.
 pub(crate) fn tell(
     doing: &str,
     plan: &Plan,
@@ -56,14 +56,14 @@ fn estimated(
     Ok(takes)
 }
 
-/// Says, where a sample takes long itself, what the whole will take at the least.
+/// Says, where a sample takes long itself, what the whole will take at the least if the sample is like it.
 fn patiently<T>(doing: &str, share: f64, sample: impl FnOnce() -> T) -> T {
     let (done, wait) = mpsc::channel::<()>();
     thread::scope(|scope| {
         scope.spawn(move || {
             if wait.recv_timeout(PATIENCE) == Err(mpsc::RecvTimeoutError::Timeout) {
                 let least = words(PATIENCE.mul_f64(share));
-                terminal::remark(&format!("tinygram: {doing} takes {least} and more"));
+                terminal::remark(&format!("tinygram: {doing} probably takes {least} or more"));
             }
         });
         let sampled = sample();

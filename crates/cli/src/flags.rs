@@ -2,7 +2,10 @@
 
 use std::path::PathBuf;
 
+use rayon::{ThreadPool, ThreadPoolBuilder};
+
 use crate::capture::CaptureAt;
+use crate::exit::Failure;
 use crate::values::count;
 
 /// Where chance begins.
@@ -22,6 +25,16 @@ pub(crate) struct Processors {
     /// Threads to compute on; the output does not depend on it [default: all cores]
     #[arg(long, value_name = "N", value_parser = count(1_u16..=1024), help_heading = RUN)]
     pub(crate) threads: Option<u16>,
+}
+
+impl Processors {
+    /// Returns the threads to compute on.
+    pub(crate) fn pool(self) -> Result<ThreadPool, Failure> {
+        ThreadPoolBuilder::new()
+            .num_threads(self.threads.unwrap_or(0).into())
+            .build()
+            .map_err(|error| Failure::Input(format!("--threads: {error}")))
+    }
 }
 
 /// Where results go. In which format is each verb's own flag: a group over several types would share the default

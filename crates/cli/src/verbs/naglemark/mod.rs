@@ -14,6 +14,7 @@ use std::collections::BTreeSet;
 use std::time::Instant;
 
 pub(crate) use args::Args;
+use rayon::ThreadPool;
 use rayon::prelude::*;
 use tinygram_naglemark::hosts::{Model, PaperHosts};
 use tinygram_naglemark::{Backend, Keep, Outcome, Plan, Progress, Work, compare, measure};
@@ -45,7 +46,10 @@ pub(crate) fn run(args: &Args) -> Result<Done, Failure> {
 pub(crate) fn tables(args: &Args) -> Result<Vec<Rows>, Failure> {
     let meant = Meant::from(args)?;
     let panels = match &meant.on {
-        On::Paper(on) => scores_on_paper(args, &meant, on, Keep::Scores)?.0,
+        On::Paper(on) => {
+            let pool = args.processors.pool()?;
+            scores_on_paper(args, &meant, on, Keep::Scores, &pool)?.0
+        }
         On::Sockets(on) => panels_of(&scores_on_sockets(&meant, on)?),
     };
     Ok(vec![outputs::rows(&panels)])
@@ -58,9 +62,10 @@ fn on_paper(args: &Args, meant: &Meant, on: &OnPaper, outputs: Outputs) -> Resul
         true => Keep::First,
         false => Keep::Scores,
     };
-    let (mut panels, outcomes, stats) = scores_on_paper(args, meant, on, keep)?;
+    let pool = args.processors.pool()?;
+    let (mut panels, outcomes, stats) = scores_on_paper(args, meant, on, keep, &pool)?;
     if outputs.shows_ladders() {
-        see(&meant.plan, &on.hosts, &outcomes, &mut panels)?;
+        pool.install(|| see(&meant.plan, &on.hosts, &outcomes, &mut panels))?;
     }
     let done = outputs.show(
         &OfPaper::new(meant, on, args),
@@ -80,44 +85,30 @@ fn scores_on_paper(
     meant: &Meant,
     on: &OnPaper,
     keep: Keep,
+    pool: &ThreadPool,
 ) -> Result<(Vec<Panel>, Vec<Outcome>, Stats), Failure> {
-    let pool = rayon::ThreadPoolBuilder::new()
-        .num_threads(args.processors.threads.unwrap_or(0).into())
-        .build()
-        .map_err(|error| Failure::Input(format!("--threads: {error}")))?;
     let compared = others(args, &meant.plan, on);
+    let once = once(&meant.plan);
+    let plans = [(&meant.plan, on.hosts.len()), (&once, compared.len())];
+    estimate::tell(
+        "measuring",
+        &meant.plan,
+        on.hosts.len(),
+        effort(&plans),
+        |thin| {
+            let silent = terminal::Progress::silent();
+            pool.install(|| measured(thin, each(&mut on.hosts.clone()), Keep::Scores, &silent))
+                .map(drop)
+        },
+    )?;
     #[allow(clippy::disallowed_methods)] // how long the machine takes is about the real world
     let began = Instant::now();
     let (outcomes, of_others) = {
-        let plans = [
-            (&meant.plan, on.hosts.len()),
-            (&once(&meant.plan), compared.len()),
-        ];
-        let thin = |thin: &Plan| {
-            let mut hosts = on.hosts.clone();
-            pool.install(|| {
-                measured(
-                    thin,
-                    each(&mut hosts),
-                    Keep::Scores,
-                    &terminal::Progress::silent(),
-                )
-            })
-            .map(drop)
-        };
-        estimate::tell(
-            "measuring",
-            &meant.plan,
-            on.hosts.len(),
-            effort(&plans),
-            thin,
-        )?;
         let progress = progress(&plans);
         pool.install(|| {
             let mut hosts = on.hosts.clone();
             let outcomes = measured(&meant.plan, each(&mut hosts), keep, &progress)?;
             let mut others: Vec<_> = compared.iter().map(|(_, hosts)| hosts.clone()).collect();
-            let once = once(&meant.plan);
             let of_others = measured(&once, each(&mut others), Keep::Scores, &progress)?;
             Ok::<_, Failure>((outcomes, of_others))
         })?

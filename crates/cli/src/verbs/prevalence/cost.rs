@@ -17,10 +17,7 @@ pub(super) fn costs(plan: &Plan, sizes: &[(u64, u64)], days: f64) -> Result<Vec<
     let Some(cost) = &plan.cost else {
         return Ok(Vec::new());
     };
-    let pool = rayon::ThreadPoolBuilder::new()
-        .num_threads(plan.threads.unwrap_or(0).into())
-        .build()
-        .map_err(|error| Failure::Input(format!("--threads: {error}")))?;
+    let pool = plan.processors.pool()?;
     let messages = messages(plan, sizes);
     let responses = sizes.iter().map(|(_, count)| count).sum();
     let kernels = plan.mss.iter().flat_map(|&mss| {

@@ -11,6 +11,7 @@ use tinygram_engine::socket::copy_rule::CopyRule;
 use super::args::{Args, Mclbytes};
 use crate::exit::Failure;
 use crate::files::Input;
+use crate::flags::Processors;
 
 /// One run. It serialises as the `parameters` of the JSON document: everything that the results
 /// depend on, and nothing else.
@@ -27,7 +28,7 @@ pub(super) struct Plan {
     /// Absent where nothing is simulated.
     pub(super) cost: Option<CostPlan>,
     #[serde(skip)]
-    pub(super) threads: Option<u16>,
+    pub(super) processors: Processors,
 }
 
 /// What is simulated.
@@ -73,7 +74,7 @@ impl Plan {
             mclbytes,
             header_bytes: args.header_bytes,
             cost: (!args.no_cost).then_some(cost),
-            threads: args.processors.threads,
+            processors: args.processors,
         })
     }
 

@@ -32,12 +32,7 @@ pub(crate) struct Tally {
 
 /// Runs every experiment of the plan, one step of `progress` for each; in the plan's order,
 /// whatever thread runs which.
-pub(crate) fn reproduce(
-    plan: &Plan,
-    threads: Option<u16>,
-    progress: &Progress,
-) -> Result<Vec<Reproduced>, Failure> {
-    let pool = pool(threads)?;
+pub(crate) fn reproduce(plan: &Plan, pool: &ThreadPool, progress: &Progress) -> Vec<Reproduced> {
     let run = |experiment: &&'static Experiment| {
         let outcome = (experiment.run)(&plan.effort);
         progress.step();
@@ -47,12 +42,12 @@ pub(crate) fn reproduce(
         }
     };
     let alone = plan.experiments.par_iter().with_max_len(1);
-    Ok(pool.install(|| alone.map(run).collect()))
+    pool.install(|| alone.map(run).collect())
 }
 
 /// Says how long the plan will take, if that is long. Its measurements are nearly all of the work: the other
 /// experiments together took 7 % of the time.
-pub(crate) fn tell_how_long(plan: &Plan, threads: Option<u16>) -> Result<(), Failure> {
+pub(crate) fn tell_how_long(plan: &Plan, pool: &ThreadPool) -> Result<(), Failure> {
     let chosen = |table: &u8| {
         let id = format!("mogul-table-{table}");
         plan.experiments.iter().any(|it| it.id == id)
@@ -64,11 +59,9 @@ pub(crate) fn tell_how_long(plan: &Plan, threads: Option<u16>) -> Result<(), Fai
     if hosts.is_empty() {
         return Ok(());
     }
-    let pool = pool(threads)?;
     let whole = tables::plan(plan.effort.repetitions, plan.effort.seed);
-    let backends = hosts.len();
-    let effort = whole.effort() * backends as u64;
-    estimate::tell("reproducing", &whole, backends, effort, |thin| {
+    let effort = whole.effort() * hosts.len() as u64;
+    estimate::tell("reproducing", &whole, hosts.len(), effort, |thin| {
         pool.install(|| {
             let mut hosts = hosts.clone();
             let mut backends: Vec<_> = hosts.iter_mut().map(|it| it as &mut dyn Backend).collect();
@@ -76,13 +69,6 @@ pub(crate) fn tell_how_long(plan: &Plan, threads: Option<u16>) -> Result<(), Fai
         })?;
         Ok(())
     })
-}
-
-fn pool(threads: Option<u16>) -> Result<ThreadPool, Failure> {
-    rayon::ThreadPoolBuilder::new()
-        .num_threads(threads.unwrap_or(0).into())
-        .build()
-        .map_err(|error| Failure::Input(format!("--threads: {error}")))
 }
 
 impl Tally {

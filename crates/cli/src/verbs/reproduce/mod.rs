@@ -39,7 +39,8 @@ pub(crate) fn tables(args: &Args) -> Result<Vec<Rows>, Failure> {
 }
 
 fn reproduced(args: &Args, plan: &Plan) -> Result<Vec<bench::Reproduced>, Failure> {
-    bench::tell_how_long(plan, args.processors.threads)?;
+    let pool = args.processors.pool()?;
+    bench::tell_how_long(plan, &pool)?;
     let progress = terminal::Progress::over(plan.experiments.len() as u64, "reproducing");
-    bench::reproduce(plan, args.processors.threads, &progress)
+    Ok(bench::reproduce(plan, &pool, &progress))
 }
