@@ -118,9 +118,11 @@ pub(crate) fn run(args: &Args) -> Result<Done, Failure> {
     // Signals are caught before there is anything to be taken down.
     let caught =
         Signals::new([SIGINT, SIGTERM, SIGHUP]).map_err(|error| io("catching signals", error))?;
-    let link = match args.veth {
-        true => join_by_veth(args, &near, &far)?,
-        false => Some(emulate(args, &near, &far)?),
+    let link = if args.veth {
+        join_by_veth(args, &near, &far)?;
+        None
+    } else {
+        Some(emulate(args, &near, &far)?)
     };
 
     let status = if args.command.is_empty() {
@@ -171,15 +173,13 @@ fn emulate(args: &Args, near: &Namespace, far: &Namespace) -> Result<Link, Failu
 }
 
 /// The pair stands and falls with the namespaces.
-fn join_by_veth(args: &Args, near: &Namespace, far: &Namespace) -> Result<Option<Link>, Failure> {
-    let offload = if args.offload {
-        Offload::On
-    } else {
-        Offload::Off
+fn join_by_veth(args: &Args, near: &Namespace, far: &Namespace) -> Result<(), Failure> {
+    let offload = match args.offload {
+        true => Offload::On,
+        false => Offload::Off,
     };
     veth::join([near, far], DEVICE, [NEAR, FAR], offload)
-        .map_err(|error| io("making a veth pair", error))?;
-    Ok(None)
+        .map_err(|error| io("making a veth pair", error))
 }
 
 /// Those named, or two new ones.
