@@ -106,12 +106,14 @@ impl Connection {
 
     #[inline]
     fn note_number(&mut self, segment: &Segment, around: &Around, from: usize) {
-        let segments = match segment.payload {
-            0 => 1,
-            payload => payload.div_ceil(self.mss(from).max(1)),
+        let mss = self.mss(from).max(1);
+        // What offload joined was several packets.
+        let packets = match segment.payload > mss {
+            true => segment.payload.div_ceil(mss),
+            false => 1,
         };
         let numbers = &mut self.halves[from].numbers;
-        numbers.note(around.identification, segments as u16);
+        numbers.note(around.identification, packets as u16);
     }
 
     /// Takes a segment into account; what it brings to light goes to `found`.

@@ -1,5 +1,6 @@
 //! The numbers of a sender's packets (IPv4's identification): where they go up by one, a gap tells of packets that
-//! nobody recorded. RFC 6864 gives them no meaning in whole packets; Linux counts them by connection.
+//! nobody recorded. RFC 6864 gives them no meaning in packets that are not fragments; Linux counts them by
+//! connection.
 
 /// Of one sender.
 #[derive(Clone, Copy, Debug, Default)]
@@ -12,17 +13,16 @@ pub(crate) struct Numbers {
 }
 
 impl Numbers {
-    /// Takes note of a packet that was `segments` on the wire.
-    pub(crate) fn note(&mut self, identification: u16, segments: u16) {
-        let steps = identification == self.next;
-        if steps {
+    /// Takes note of a frame that was `packets` on the wire.
+    pub(crate) fn note(&mut self, identification: u16, packets: u16) {
+        if identification == self.next {
             self.in_step = self.in_step.saturating_add(1);
         } else {
             self.gap |= self.counts();
             // A SYN's number need not be of the row that follows.
             self.out_of_step = self.out_of_step.saturating_add(u8::from(self.in_step > 0));
         }
-        self.next = identification.wrapping_add(segments);
+        self.next = identification.wrapping_add(packets);
     }
 
     /// Begins to look for a gap anew.
