@@ -79,7 +79,7 @@ pub fn scripts(root: &Path) -> io::Result<Vec<String>> {
 }
 
 impl Run {
-    /// Runs all scripts; gives what came of each, by its path.
+    /// Runs all scripts; returns what came of each, by its path.
     ///
     /// # Errors
     ///

@@ -111,7 +111,7 @@ impl World {
         Ok(0)
     }
 
-    /// Begins to connect; gives whether anything is to be waited for.
+    /// Begins to connect; returns whether anything is to be waited for.
     pub(crate) fn connect(&mut self, fd: c_int, remote: SocketAddr) -> Result<bool, Errno> {
         match &self.descriptor(fd)?.kind {
             Kind::Fresh { options, bound } => {

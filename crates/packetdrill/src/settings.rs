@@ -59,7 +59,7 @@ impl Settings {
         Ok(settings)
     }
 
-    /// Reads the file again; gives whether it has changed.
+    /// Reads the file again; returns whether it has changed.
     pub(crate) fn refresh(&mut self) -> bool {
         let Some(path) = std::env::var_os(SETTINGS_FILE) else {
             return false;

@@ -32,7 +32,7 @@ impl Orders {
 
 static ORDERS: OnceLock<Orders> = OnceLock::new();
 
-/// Gives the orders; returns false if they were given before.
+/// Returns the orders; returns false if they were given before.
 pub(crate) fn give(orders: Orders) -> bool {
     ORDERS.set(orders).is_ok()
 }

@@ -1,6 +1,6 @@
 //! Tru64 UNIX 4.0F, the kernel that Mogul & Minshall modified, as their text describes it.
 //!
-//! What their results show beyond the text is fitted elsewhere, in the naglemark model.
+//! What their results show beyond the text is fitted in the naglemark model instead.
 
 use super::{Profile, Sizes};
 use crate::connection::Config;

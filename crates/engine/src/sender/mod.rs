@@ -579,7 +579,7 @@ impl Sender {
             .acked(ack, now, echo_age.map(|age| Echo { age, max }))
     }
 
-    /// Takes what is acknowledged out of the buffer; gives the octets of data among it.
+    /// Takes what is acknowledged out of the buffer; returns the octets of data among it.
     #[inline(always)]
     fn release(&mut self, ack: Offset) -> u64 {
         // SYN and FIN are no data.

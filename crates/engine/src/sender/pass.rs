@@ -56,7 +56,7 @@ struct Entry {
 }
 
 impl Sender {
-    /// Sends all that may go now. Gives the number of segments that left.
+    /// Sends all that may go now. Returns the number of segments that left.
     pub(crate) fn pass(&mut self, now: Instant, stamp: &Stamp, out: &mut Outbox) -> usize {
         self.vars.now = now;
         let before = out.segments.len();

@@ -19,7 +19,7 @@ impl Sender {
 
     /// The path takes segments of `mss` octets, options included, and no longer ones. What was sent
     /// in longer ones is lost, though not to congestion: it is sent again, and the window stays
-    /// (RFC 1191, section 6.5; Linux: `tcp_simple_retransmit`). Gives whether anything is to be sent.
+    /// (RFC 1191, section 6.5; Linux: `tcp_simple_retransmit`). Returns whether anything is to be sent.
     pub(crate) fn learn_path_mss(&mut self, mss: u32) -> bool {
         let before = self.vars.mss;
         let mss = mss.saturating_sub(self.option_octets).max(1);

@@ -160,7 +160,7 @@ impl Rack {
         standing.srtt.map_or(window, |srtt| window.min(srtt))
     }
 
-    /// Section 6.2, step 5 (RACK_detect_loss). Gives when to look again for those that are
+    /// Section 6.2, step 5 (RACK_detect_loss). Returns when to look again for those that are
     /// suspected.
     pub(super) fn detect_loss(
         &self,

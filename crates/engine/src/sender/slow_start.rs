@@ -180,7 +180,7 @@ fn rise(least: Duration) -> Duration {
 }
 
 impl Sender {
-    /// Takes in an ACK in slow start, with the round trip that it measured: slow start may end with it. Gives how
+    /// Takes in an ACK in slow start, with the round trip that it measured: slow start may end with it. Returns how
     /// much of `octets` the window may grow by.
     #[inline]
     pub(super) fn mind_slow_start(&mut self, octets: u64, round_trip: Option<Duration>) -> u64 {

@@ -168,7 +168,7 @@ impl Sender {
     }
 
     /// RFC 5682, section 3.1, after a time-out: new data first, to see whether what was sent before
-    /// arrives after all. Gives whether what is deemed lost has to wait for that.
+    /// arrives after all. Returns whether what is deemed lost has to wait for that.
     pub(super) fn follow_frto(&mut self, report: &Report<'_>, evidence: Evidence) -> bool {
         let end = self.vars.una + self.vars.wnd;
         let new_data = self.vars.nxt < self.vars.written.min(end);

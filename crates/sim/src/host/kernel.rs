@@ -54,7 +54,7 @@ impl Processor {
     }
 
     /// The kernel is at work for the network for about `cost` from `free_at` on, and nothing comes in
-    /// between; the thread that runs is put off by as much. Gives the time when it is done.
+    /// between; the thread that runs is put off by as much. Returns the time when it is done.
     ///
     /// Until then nobody sees the host: the other one meets it over the medium alone, and what
     /// leaves bears the time of its leaving. So it takes effect at once, dated to its end.
@@ -69,7 +69,7 @@ impl Processor {
     }
 
     /// Gives the thread of this number the processor for about `cost`, with or without a socket's lock.
-    /// Gives whether that takes any time.
+    /// Returns whether that takes any time.
     ///
     /// Not inlined, so that what calls it is, with the work that it knows.
     #[inline(never)]

@@ -128,7 +128,7 @@ impl<P> Thread<P> {
         self.wants_at
     }
 
-    /// It gets the processor. Gives whether it slept until now.
+    /// It gets the processor. Returns whether it slept until now.
     #[inline]
     pub(super) fn gets_processor(&mut self) -> bool {
         self.wants_at = Instant::FAR_FUTURE;
