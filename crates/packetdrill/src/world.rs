@@ -130,7 +130,7 @@ impl Drill {
         self.sleep_in(world, call)
     }
 
-    /// A call that waits for events, and no longer than the time-out in milliseconds.
+    /// A call that waits for events, and no longer than the timeout in milliseconds.
     pub(crate) fn wait_for(
         &self,
         timeout: c_int,

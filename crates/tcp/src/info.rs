@@ -39,11 +39,11 @@ pub struct Info {
     pub srtt: Option<Duration>,
     /// Its variation.
     pub rttvar: Duration,
-    /// The retransmission time-out.
+    /// The retransmission timeout.
     pub rto: Duration,
-    /// Time-outs in a row without an answer.
+    /// Timeouts in a row without an answer.
     pub unanswered: u32,
-    /// How often the time-out was doubled.
+    /// How often the timeout was doubled.
     pub backoff: u32,
     /// Window probes in a row without an answer.
     pub probes: u32,

@@ -6,7 +6,7 @@ use std::collections::BinaryHeap;
 use tinygram_engine::Instant;
 
 /// A heap of alarms. A deadline that moves back leaves its alarm where it is, to be set anew when it
-/// goes off: an acknowledgment moves the retransmission time-out with every segment, and that must
+/// goes off: an acknowledgment moves the retransmission timeout with every segment, and that must
 /// cost nothing. Those that mean nothing any more are thrown away once they are in the majority.
 #[derive(Debug, Default)]
 pub(crate) struct Timers {

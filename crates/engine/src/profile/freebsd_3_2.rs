@@ -38,7 +38,7 @@ fn config(sizes: &Sizes) -> Config {
             idle_restart: IdleRestart::Reset,
             initial_cwnd: mss,
             cwnd_cap: 65_535,
-            // BSD's slow timer ticks every 500 ms; the time-out is at least two ticks.
+            // BSD's slow timer ticks every 500 ms; the timeout is at least two ticks.
             rto: RtoRules {
                 initial: Duration::from_secs(3),
                 granularity: Duration::from_millis(500),

@@ -182,7 +182,7 @@ pub enum LossState {
     Reducing,
     /// A loss is being repaired.
     Recovery,
-    /// After a retransmission time-out.
+    /// After a retransmission timeout.
     Loss,
 }
 

@@ -5,7 +5,7 @@ use super::{RttEstimator, Sender, Vars};
 use crate::time::{Deadline, Duration, Instant};
 
 /// Probes of a closed window come no faster and no slower than this (4.4BSD: 5 s and 60 s;
-/// RFC 9293, section 3.8.6.1 asks for the first after a retransmission time-out).
+/// RFC 9293, section 3.8.6.1 asks for the first after a retransmission timeout).
 const PERSIST_MAX: Duration = Duration::from_secs(60);
 
 /// What the sender is to be woken for.
