@@ -193,7 +193,7 @@ impl World {
         let info = self.core.info(self.now, key);
         match request {
             libc::FIONREAD => {
-                // tcp_ioctl reports one octet less after a FIN, because a FIN is no octet to read.
+                // The kernel subtracts the number that a FIN takes (tcp_ioctl); `readable` has none for it.
                 Ok(info.readable as c_int)
             }
             libc::TIOCOUTQ => Ok((info.outstanding + info.unsent) as c_int),
