@@ -1,6 +1,6 @@
 //! Reads a socket's options through a copy of its owner's descriptor (`pidfd_getfd`).
 //!
-//! Nothing is changed on the socket, and the copy is closed at once.
+//! It changes nothing on the socket and closes the copy at once.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -18,8 +18,8 @@ use tinygram_link::tcp_info::{get, tcp_info};
 use super::connection::{Connection, Counts, Options, Owner, state_name};
 use crate::covered::Covered;
 
-/// Calls `visit` with every descriptor of every process that leads to a socket, and a function that
-/// reads the socket; notes the processes that may not be looked into.
+/// Calls `visit` with every descriptor of every process that leads to a socket, and with a function
+/// that reads the socket. Adds the processes that may not be read to `hidden`.
 pub(crate) fn each_socket(
     hidden: &mut BTreeSet<i32>,
     mut visit: impl FnMut(u64, Owner, &mut dyn FnMut() -> Option<Connection>),
@@ -58,7 +58,7 @@ fn visit_process(
                 &mut || match pidfd_getfd(&handle, descriptor.fd) {
                     Ok(socket) => read(&socket),
                     Err(error) => {
-                        // Gone since it was listed is nobody's fault.
+                        // A process that has ended since it was listed is not an error.
                         if error.kind() == io::ErrorKind::PermissionDenied {
                             hidden.insert(process.pid);
                         }
@@ -71,7 +71,7 @@ fn visit_process(
     Ok(())
 }
 
-/// Returns what is to be said of a process, whichever its descriptor.
+/// Returns the owner for all descriptors of a process.
 fn owner(process: &Process) -> Result<Owner, ProcError> {
     let pid = process.pid;
     let network = |pid: &str| {
@@ -92,7 +92,7 @@ fn owner(process: &Process) -> Result<Owner, ProcError> {
     })
 }
 
-/// By the local list of users; the number where it is not there.
+/// Returns the name from the local list of users; the number if it is not listed.
 fn user_name(uid: u32) -> String {
     let users = fs::read_to_string("/etc/passwd").unwrap_or_default();
     let named = users.lines().find_map(|line| {
@@ -103,8 +103,8 @@ fn user_name(uid: u32) -> String {
     named.unwrap_or_else(|| uid.to_string())
 }
 
-/// Returns the container that a process's control group is named after: its first twelve characters, as the
-/// usual tools show it.
+/// Returns the container that a process's control group is named after: its first twelve
+/// characters, as the usual tools show it.
 fn container(pid: i32) -> Option<String> {
     let groups = fs::read_to_string(format!("/proc/{pid}/cgroup")).ok()?;
     groups.split(['/', '\n', '-', '.', ':']).find_map(|part| {
@@ -113,7 +113,8 @@ fn container(pid: i32) -> Option<String> {
     })
 }
 
-/// Returns the connection behind a descriptor, without its owners; nothing if it is not a TCP connection.
+/// Returns the connection behind a descriptor, without its owners; `None` if it is not a TCP
+/// connection.
 fn read(socket: &OwnedFd) -> Option<Connection> {
     if option(socket, libc::SOL_SOCKET, libc::SO_PROTOCOL)? != libc::IPPROTO_TCP as u32 {
         return None;
@@ -139,12 +140,12 @@ fn read(socket: &OwnedFd) -> Option<Connection> {
     })
 }
 
-/// Returns what is shown of the kernel's `struct tcp_info`.
+/// Returns the figures of the kernel's `struct tcp_info` that are shown.
 pub(crate) fn counts(info: &TcpInfo) -> Counts {
     Counts {
         mss: info.snd_mss,
         rtt_us: info.rtt,
-        // The kernel's "not measured yet" is the largest number.
+        // The kernel's value for "not measured yet" is the largest number.
         min_rtt_us: if info.min_rtt == u32::MAX {
             0
         } else {
@@ -215,7 +216,7 @@ fn pidfd_getfd(process: &OwnedFd, fd: i32) -> io::Result<OwnedFd> {
 
 fn owned(result: libc::c_long) -> io::Result<OwnedFd> {
     match c_int::try_from(result) {
-        // SAFETY: a fresh descriptor that nobody else has.
+        // SAFETY: a fresh descriptor that belongs to nobody else.
         Ok(fd) if fd >= 0 => Ok(unsafe { OwnedFd::from_raw_fd(fd) }),
         _ => Err(io::Error::last_os_error()),
     }
