@@ -100,8 +100,8 @@ fn refuse(line: &str) -> u8 {
     2
 }
 
-/// Returns the system's message without its number: people know `Permission denied`, not `os error
-/// 13`.
+/// Returns the system's message without its number: people know `Permission denied`, not
+/// `os error 13`.
 pub(crate) fn plain(error: &std::io::Error) -> String {
     let text = error.to_string();
     match text.split_once(" (os error ") {
