@@ -223,7 +223,7 @@ impl Host {
         }
     }
 
-    /// Goes on with the call under way; gives whether it is done.
+    /// Goes on with the call under way; returns whether it is done.
     fn call(&mut self, now: Instant, options: &SocketOptions) -> bool {
         let waits = &Context::from_waker(Waker::noop());
         let Some(call) = self.script.front().copied() else {

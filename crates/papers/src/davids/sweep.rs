@@ -14,7 +14,7 @@ const SHOWN_PHASES: u32 = 200;
 const LIMITS: std::ops::RangeInclusive<u32> = 1..=50;
 const LIMIT_STEP: u32 = 10;
 /// Ticks, in steps of 10 ms. RFC 1122 allows 500 ms; but an ACK that takes longer than 400 ms,
-/// Solaris' least retransmission time-out, finds the data sent again.
+/// Solaris' least retransmission timeout, finds the data sent again.
 const TICKS: std::ops::RangeInclusive<u32> = 1..=39;
 const TICK_STEP_MS: u32 = 10;
 

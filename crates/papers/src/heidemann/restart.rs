@@ -30,7 +30,7 @@ const SECOND: u64 = WINDOW - hosts::HEADERS;
 const SMALL_QUEUE: u64 = 12;
 /// Each pause is tried in so many lengths that differ by less than a tick.
 const LENGTHS: u64 = 20;
-/// How long the user reads: more than a round trip and less than a time-out; some time-outs; many.
+/// How long the user reads: more than a round trip and less than a timeout; some timeouts; many.
 const PAUSES: [Duration; 3] = [
     Duration::from_millis(400),
     Duration::from_millis(2500),

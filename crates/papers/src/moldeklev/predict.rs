@@ -221,7 +221,7 @@ impl Play {
         }
     }
 
-    /// Plays on; gives how it stands still if from some round on it always does.
+    /// Plays on; returns how it stands still if from some round on it always does.
     fn rounds(mut self) -> Option<StandsStill> {
         for _ in 0..SETTLING {
             self.fill(&mut |_| {});
@@ -245,7 +245,7 @@ impl Play {
     }
 
     /// The writer sleeps: what is in flight arrives and is acknowledged, by the receiver or by its
-    /// timer. Gives how it stood still if by the timer.
+    /// timer. Returns how it stood still if by the timer.
     fn round(&mut self) -> Option<StandsStill> {
         let sender = self.sender.sender();
         let (sent, buffered) = (sender.vars().outstanding(), sender.buffered());
@@ -261,7 +261,7 @@ impl Play {
         })
     }
 
-    /// So many segments arrive and are read. Gives whether the receiver acknowledged by itself.
+    /// So many segments arrive and are read. Returns whether the receiver acknowledged by itself.
     fn arrive(&mut self, segments: usize) -> bool {
         let mut acks = Outbox::new();
         for segment in self.flight.drain(..segments) {
@@ -339,7 +339,7 @@ impl Play {
         self.gather();
     }
 
-    /// ACKs reach the sender. Gives whether there were any.
+    /// ACKs reach the sender. Returns whether there were any.
     fn acknowledge(&mut self, acks: &Outbox) -> bool {
         for ack in &acks.segments {
             self.sender.on_segment(self.now, ack, &mut self.outbox);

@@ -126,7 +126,7 @@ impl Transfer {
         [self.rules.clone(), self.rules.clone()]
     }
 
-    /// Runs it and gives what a tap at this host saw: who sent what, in the order of time, up to
+    /// Runs it and returns what a tap at this host saw: who sent what, in the order of time, up to
     /// `most` segments. It begins when the opening of its connection is done. Of a transfer that is
     /// going to be the timer's as much is seen as shows it.
     #[must_use]
@@ -178,7 +178,7 @@ impl Transfer {
         sum / f64::from(runs.max(1))
     }
 
-    /// Transfers without end; gives the throughput in Mbit/s between two instants.
+    /// Transfers without end; returns the throughput in Mbit/s between two instants.
     #[must_use]
     pub fn settled_mbit_per_s(&self, after: Duration, over: Duration) -> f64 {
         let mut world = self.endless();
