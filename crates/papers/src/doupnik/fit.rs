@@ -4,7 +4,7 @@
 use tinygram_engine::Duration;
 
 use super::published::{File, Pair, Setting};
-use super::web::{Costs, Parameters};
+use super::web::{Costs, WebTest};
 
 /// More than any host of 1999 took to copy an octet, in picoseconds.
 const SLOWEST_COPY_PS: u64 = 1_000_000;
@@ -12,7 +12,7 @@ const SLOWEST_COPY_PS: u64 = 1_000_000;
 const HALVINGS: u32 = 16;
 
 /// The costs that give the pair its two rates with Nagle off. `off` runs that test for a file.
-pub(super) fn costs(pair: &Pair, off: &dyn Fn(File) -> Parameters) -> Costs {
+pub(super) fn costs(pair: &Pair, off: &dyn Fn(File) -> WebTest) -> Costs {
     let target_ms = |file| {
         pair.rates(Setting::NagleOff, file)
             .map_or(0.0, |rates| 1000.0 / f64::from(rates.requests))
@@ -22,7 +22,7 @@ pub(super) fn costs(pair: &Pair, off: &dyn Fn(File) -> Parameters) -> Costs {
             copy_ps_per_octet,
             ..Costs::NONE
         };
-        Parameters { costs, ..off(file) }.run().mean_ms()
+        WebTest { costs, ..off(file) }.run().mean_ms()
     };
     // What a request costs is in both times alike; their difference is the copying's alone.
     let target_difference = target_ms(File::Long) - target_ms(File::Short);

@@ -1,7 +1,7 @@
 //! Doupnik, "A new TCP transmission policy replacing Nagle mode": a web server's answers, held back
 //! by Nagle's rule in its forms and let go by the new policy in its own.
 //!
-//! [`web::Parameters`] runs the test with any file, window, policy and stack; [`published`] is the
+//! [`web::WebTest`] runs the test with any file, window, policy and stack; [`published`] is the
 //! draft's Table 1, and [`table::test`] the test as a pair of hosts ran it there.
 //!
 //! ```
@@ -10,7 +10,7 @@
 //! use tinygram_papers::doupnik::{table, web};
 //!
 //! // FreeBSD's test of UnixWare, with another file and another window.
-//! let parameters = web::Parameters {
+//! let parameters = web::WebTest {
 //!     file: 10_000,
 //!     window: 8192,
 //!     ..table::test(&TABLE[2], SendPolicy::Minshall, File::Long)

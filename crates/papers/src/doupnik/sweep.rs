@@ -5,7 +5,7 @@ use tinygram_engine::sender::send_policy::SendPolicy;
 
 use super::published::{File, Pair, TABLE};
 use super::table::{HEADERS, fitted_costs, test};
-use super::web::{MSS, Parameters};
+use super::web::{MSS, WebTest};
 use crate::experiment::{Mark, Plot, Series};
 
 /// Octets between two sizes, and the largest.
@@ -62,7 +62,7 @@ fn sweep(pair: &Pair) -> Vec<Swept> {
     let run = |policy: SendPolicy| {
         let sizes: Vec<u64> = sizes().collect();
         let point = |file: &u64| {
-            let parameters = Parameters {
+            let parameters = WebTest {
                 file: *file,
                 costs,
                 requests: 2,
