@@ -33,12 +33,12 @@ impl Observer for Nobody {}
 
 /// Keeps every frame that was sent, in order.
 #[derive(Clone, Debug, Default)]
-pub struct Trace {
+pub struct SentFrames {
     /// Each frame with its sender; the time is in the frame.
     pub sent: Vec<(Side, Frame)>,
 }
 
-impl Observer for Trace {
+impl Observer for SentFrames {
     fn sent(&mut self, from: Side, frame: &Frame) {
         self.sent.push((from, *frame));
     }

@@ -6,7 +6,7 @@ use tinygram_engine::sender::send_policy::{NAGLIM_DEFAULT, SendPolicy};
 use tinygram_engine::{Config, Duration, Instant};
 use tinygram_sim::costs::HostCosts;
 use tinygram_sim::medium::{Frame, ImpairmentRules, Medium, PointToPoint, Side, Wire};
-use tinygram_sim::observer::Trace as Watcher;
+use tinygram_sim::observer::SentFrames;
 use tinygram_sim::workload::periodic::{Periodic, Writer};
 use tinygram_sim::{Ended, Opening, World, WorldConfig};
 
@@ -136,7 +136,7 @@ impl Parameters {
         };
         let client = vec![Periodic::Writer(writer)];
         let server = vec![Periodic::Reader { socket: 0 }];
-        let mut world = World::watched(wiring(), [client, server], Watcher::default());
+        let mut world = World::watched(wiring(), [client, server], SentFrames::default());
         world.connect(Opening::Established, self.ends());
         let ended = world.run(Instant::ZERO + LATE);
         assert_eq!(ended, Ended::Quiet, "everything is sent and acknowledged");

@@ -6,7 +6,7 @@ use tinygram_engine::sender::send_policy::SendPolicy;
 use tinygram_engine::{Config, Duration, Instant};
 use tinygram_sim::costs::HostCosts;
 use tinygram_sim::medium::{Frame, ImpairmentRules, Medium, PointToPoint, Side, Wire};
-use tinygram_sim::observer::Trace;
+use tinygram_sim::observer::SentFrames;
 use tinygram_sim::program::Program;
 use tinygram_sim::workload::exchange::Exchange;
 use tinygram_sim::workload::periodic::{Periodic, Writer};
@@ -43,7 +43,7 @@ fn end(stack: &str, policy: &str, window: u64) -> Config {
 }
 
 /// Runs two programs over a fast link until they are done.
-fn play<P: Program>(programs: [P; 2], ends: [Config; 2], rtt: Duration) -> World<P, Trace> {
+fn play<P: Program>(programs: [P; 2], ends: [Config; 2], rtt: Duration) -> World<P, SentFrames> {
     let propagation = Duration::from_nanos(rtt.as_nanos() / 2);
     let wire = Wire::new(100_000_000, 78, 84, propagation);
     let config = WorldConfig {
@@ -55,7 +55,7 @@ fn play<P: Program>(programs: [P; 2], ends: [Config; 2], rtt: Duration) -> World
     let mut world = World::watched(
         config,
         programs.map(|program| vec![program]),
-        Trace::default(),
+        SentFrames::default(),
     );
     world.connect(Opening::Established, ends);
     world.run(Instant::ZERO + Duration::from_secs(10_000));
@@ -122,7 +122,7 @@ impl<'a> Request<'a> {
         self.world(policy, server).observer().sent.clone()
     }
 
-    fn world(self, policy: &str, change: impl FnOnce(&mut Config)) -> World<Exchange, Trace> {
+    fn world(self, policy: &str, change: impl FnOnce(&mut Config)) -> World<Exchange, SentFrames> {
         let client = Exchange::asks(0, self.writes.to_vec(), 100, 1);
         let server = Exchange::answers(0, vec![100], self.writes.iter().sum());
         let mut of_client = end(self.stack, policy, WIDE);

@@ -4,7 +4,7 @@
 use tinygram_engine::Duration;
 
 use super::published::{File, Pair, Setting};
-use super::web::{Costs, Parameters};
+use super::web::{Costs, WebTest};
 
 /// The upper bound of the cost of copying an octet, in picoseconds: more than any host of 1999
 /// took.
@@ -14,7 +14,7 @@ const HALVINGS: u32 = 16;
 
 /// Returns the costs that give the pair its two rates with Nagle off. `off` returns that test for a
 /// file.
-pub(super) fn costs(pair: &Pair, off: &dyn Fn(File) -> Parameters) -> Costs {
+pub(super) fn costs(pair: &Pair, off: &dyn Fn(File) -> WebTest) -> Costs {
     let target_ms = |file| {
         pair.rates(Setting::NagleOff, file)
             .map_or(0.0, |rates| 1000.0 / f64::from(rates.requests))
@@ -24,7 +24,7 @@ pub(super) fn costs(pair: &Pair, off: &dyn Fn(File) -> Parameters) -> Costs {
             copy_ps_per_octet,
             ..Costs::NONE
         };
-        Parameters { costs, ..off(file) }.run().mean_ms()
+        WebTest { costs, ..off(file) }.run().mean_ms()
     };
     // Both times contain the cost of a request, so their difference depends on the copying alone.
     let target_difference = target_ms(File::Long) - target_ms(File::Short);

@@ -1,7 +1,7 @@
 //! Doupnik, "A new TCP transmission policy replacing Nagle mode": a web server's answers, which the
 //! forms of Nagle's rule hold and the forms of the new policy send.
 //!
-//! [`web::Parameters`] runs the test with any file, window, policy and stack. [`published`] has the
+//! [`web::WebTest`] runs the test with any file, window, policy and stack. [`published`] has the
 //! draft's Table 1, and [`table::test`] returns the test that a pair of hosts ran there.
 //!
 //! ```
@@ -10,7 +10,7 @@
 //! use tinygram_papers::doupnik::{table, web};
 //!
 //! // FreeBSD's test of UnixWare, with another file and another window.
-//! let parameters = web::Parameters {
+//! let parameters = web::WebTest {
 //!     file: 10_000,
 //!     window: 8192,
 //!     ..table::test(&TABLE[2], SendPolicy::Minshall, File::Long)

@@ -6,7 +6,7 @@ use tinygram_engine::sender::send_policy::SendPolicy;
 
 use super::published::{File, Pair, TABLE};
 use super::table::{HEADERS, fitted_costs, test};
-use super::web::{MSS, Parameters};
+use super::web::{MSS, WebTest};
 use crate::experiment::{Mark, Plot, Series};
 
 /// The difference between two sizes, in octets; the next constant is the largest size.
@@ -65,7 +65,7 @@ fn sweep(pair: &Pair) -> Vec<Swept> {
     let run = |policy: SendPolicy| {
         let sizes: Vec<u64> = sizes().collect();
         let point = |file: &u64| {
-            let parameters = Parameters {
+            let parameters = WebTest {
                 file: *file,
                 costs,
                 requests: 2,

@@ -7,7 +7,7 @@ use tinygram_engine::sender::send_policy::SendPolicy;
 
 use super::fit;
 use super::published::{File, Pair, Setting, Stack, TABLE};
-use super::web::{Costs, Measured, Parameters};
+use super::web::{Costs, Measured, WebTest};
 use crate::experiment::{Class, Row};
 use crate::standard::Standard;
 use crate::value::{Tolerance, Value};
@@ -65,8 +65,8 @@ pub(super) struct Measurements {
 
 /// Returns the test that a pair of hosts ran, with a server whose work takes no time.
 #[must_use]
-pub fn test(pair: &Pair, policy: SendPolicy, file: File) -> Parameters {
-    Parameters {
+pub fn test(pair: &Pair, policy: SendPolicy, file: File) -> WebTest {
+    WebTest {
         client: pair.client.profile(),
         server: pair.server.profile(),
         window: pair.window,
@@ -92,7 +92,7 @@ pub(super) fn measure() -> Vec<Measurements> {
         let run = |policy: &SendPolicy| {
             File::BOTH.map(|file| {
                 let parameters = test(pair, policy.clone(), file);
-                Parameters {
+                WebTest {
                     costs,
                     ..parameters
                 }

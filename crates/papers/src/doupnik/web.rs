@@ -6,7 +6,7 @@ use tinygram_engine::sender::send_policy::SendPolicy;
 use tinygram_engine::{Config, Duration, Instant};
 use tinygram_sim::costs::{ComesIn, HostCosts};
 use tinygram_sim::medium::{Frame, ImpairmentRules, Medium, PointToPoint, Side, Wire};
-use tinygram_sim::observer::Trace as Watcher;
+use tinygram_sim::observer::SentFrames;
 use tinygram_sim::workload::exchange::Exchange;
 use tinygram_sim::{Ended, Opening, World, WorldConfig};
 
@@ -31,7 +31,7 @@ const LATE: Duration = Duration::from_secs(1_000_000);
 
 /// A run of the test. Sizes are in octets.
 #[derive(Clone, Debug)]
-pub struct Parameters {
+pub struct WebTest {
     /// The client's stack.
     pub client: Profile,
     /// The server's stack.
@@ -78,7 +78,7 @@ pub struct Measured {
     pub last: Vec<(Side, Frame)>,
 }
 
-impl Parameters {
+impl WebTest {
     /// Runs the test.
     #[must_use]
     pub fn run(&self) -> Measured {
@@ -87,7 +87,7 @@ impl Parameters {
         let client = Exchange::asks(0, vec![REQUEST], writes.iter().sum(), requests);
         let server = Exchange::answers(0, writes, REQUEST);
         let programs = [vec![client], vec![server]];
-        let mut world = World::watched(self.wiring(), programs, Watcher::default());
+        let mut world = World::watched(self.wiring(), programs, SentFrames::default());
         world.connect(Opening::Established, self.ends());
         let ended = world.run(Instant::ZERO + LATE);
         assert_eq!(ended, Ended::Stopped, "every request is answered");
@@ -133,7 +133,7 @@ impl Parameters {
         [client, server]
     }
 
-    fn measured(&self, world: &World<Exchange, Watcher>) -> Measured {
+    fn measured(&self, world: &World<Exchange, SentFrames>) -> Measured {
         let client = world.host(Side::Client).programs().next();
         let all = client.map_or(&[][..], Exchange::elapsed);
         let began = world.now() - all.last().copied().unwrap_or_default();

@@ -9,7 +9,7 @@ use tinygram_sim::WorldConfig;
 use tinygram_sim::costs::{HostCosts, SegmentCost};
 use tinygram_sim::dice::{Dice, Purpose};
 use tinygram_sim::medium::{Ethernet, ImpairmentRules, Medium, Wire};
-use tinygram_sim::workload::http::{Document, Plan, ServerHabits};
+use tinygram_sim::workload::http::{Document, HttpPlan, ServerHabits};
 
 use super::transaction::Setting;
 use crate::experiment::{Origin, Parameter};
@@ -165,7 +165,7 @@ pub(super) fn setting(
     seed: u64,
 ) -> Setting {
     Setting {
-        plan: Plan {
+        plan: HttpPlan {
             documents: documents.into(),
             persistent: over == Over::PHttp,
             server: ServerHabits {

@@ -266,7 +266,7 @@ impl Path {
         world.medium =
             Medium::PointToPoint(PointToPoint::with_queue(wire(), queue.unwrap_or(u64::MAX)));
         let plan = lan.plan;
-        let done = Setting { plan, world, ends }.watched(observer::Trace::default());
+        let done = Setting { plan, world, ends }.watched(observer::SentFrames::default());
         let asked = fetched(&done)[1];
         let of_the_second = |(from, frame): &&(Side, Frame)| {
             *from == Side::Server && frame.segment.len > 0 && frame.at >= asked.began

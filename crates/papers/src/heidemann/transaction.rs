@@ -4,13 +4,13 @@ use tinygram_engine::connection::Config;
 use tinygram_engine::{Duration, Instant};
 use tinygram_sim::medium::{Frame, Side};
 use tinygram_sim::observer::{Observer, Tap};
-use tinygram_sim::workload::http::{Fetched, Http, Plan};
+use tinygram_sim::workload::http::{Fetched, Http, HttpPlan};
 use tinygram_sim::{Ended, Opening, World, WorldConfig};
 
 /// What is fetched, how, and over which path.
 #[derive(Clone, Debug)]
 pub(super) struct Setting {
-    pub(super) plan: Plan,
+    pub(super) plan: HttpPlan,
     pub(super) world: WorldConfig,
     /// The rules of each host.
     pub(super) ends: [Config; 2],

@@ -8,7 +8,7 @@ use tinygram_engine::{Duration, Instant};
 use tinygram_naglemark::{Lengths, MediumKind};
 use tinygram_sim::costs::HostCosts;
 use tinygram_sim::medium::{Frame, ImpairmentRules, Medium, PointToPoint, Side, Wire};
-use tinygram_sim::observer::Trace as Recorder;
+use tinygram_sim::observer::SentFrames;
 use tinygram_sim::workload::exchange::Exchange;
 use tinygram_sim::{Ended, Opening, World, WorldConfig};
 
@@ -178,7 +178,7 @@ fn request(len: u64, policy: &str) -> Transfer {
         vec![Exchange::asks(0, vec![len], 1, 1)],
         vec![Exchange::answers(0, vec![1], len)],
     ];
-    let mut world = World::watched(config, programs, Recorder::default());
+    let mut world = World::watched(config, programs, SentFrames::default());
     world.connect(Opening::Established, [client, server]);
     let ended = world.run(Instant::ZERO + Duration::from_secs(10));
     debug_assert!(matches!(ended, Ended::Stopped | Ended::Quiet), "{ended:?}");
@@ -218,7 +218,7 @@ fn response(length: u32, seed: u64) -> (Vec<u32>, bool) {
     setting.plan.lengths = Lengths::fixed(length, 2);
     let watched = setting
         .hosts
-        .watched(&setting.trial(0), Recorder::default());
+        .watched(&setting.trial(0), SentFrames::default());
     let (taken, recorder) = watched.expect("NAGLE is a policy of the engine's");
     let is_request = |(side, frame): &(Side, Frame)| *side == Side::Client && frame.segment.len > 0;
     let last = recorder.sent.iter().rposition(is_request).unwrap_or(0);

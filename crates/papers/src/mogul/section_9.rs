@@ -3,7 +3,7 @@
 
 use tinygram_naglemark::{Lengths, MediumKind, Sample};
 use tinygram_sim::medium::{Frame, Side};
-use tinygram_sim::observer::Trace as Recorder;
+use tinygram_sim::observer::SentFrames;
 
 use super::stalled::Setting;
 use crate::experiment::{Class, Effort, Origin, Outcome, Parameter, Row, Trace};
@@ -80,7 +80,7 @@ fn exchange(infer: bool, seed: u64) -> Exchange {
     setting.hosts.infer = infer;
     let watched = setting
         .hosts
-        .watched(&setting.trial(0), Recorder::default());
+        .watched(&setting.trial(0), SentFrames::default());
     let (taken, recorder) = watched.expect("MSMV is a policy of the engine's");
     let is_request = |(side, frame): &(Side, Frame)| *side == Side::Client && frame.segment.len > 0;
     let last = recorder.sent.iter().rposition(is_request).unwrap_or(0);

@@ -26,14 +26,14 @@ pub struct Traces {
     /// Writes that waited and left no trace, because there was no room or the stack could not be
     /// read.
     pub missed: AtomicU64,
-    slots: [Trace; SLOTS],
+    slots: [Slot; SLOTS],
     python: [PythonThread; PYTHON_THREADS],
 }
 
 /// The trace of one write that waited.
 #[derive(Debug)]
 #[repr(C)]
-pub struct Trace {
+pub struct Slot {
     state: AtomicU32,
     pid: AtomicU32,
     waited_ns: AtomicU64,
@@ -164,7 +164,7 @@ impl Traces {
     }
 }
 
-impl Trace {
+impl Slot {
     fn read(&self) -> Taken {
         let get = |word: &AtomicU64| word.load(Relaxed);
         // Whatever the stored length is, no more is read than there can be.

@@ -5,7 +5,7 @@ use std::sync::atomic::{
 };
 
 use super::{
-    CLAIMED, FREE, PENDING, PYTHON_FRAMES, PythonThread, READY, STACK_OCTETS, Trace, Traces,
+    CLAIMED, FREE, PENDING, PYTHON_FRAMES, PythonThread, READY, STACK_OCTETS, Slot, Traces,
 };
 use crate::kernel;
 
@@ -44,7 +44,7 @@ impl Traces {
         place as u32 + 1
     }
 
-    fn free_slot(&self) -> Option<(usize, &Trace)> {
+    fn free_slot(&self) -> Option<(usize, &Slot)> {
         self.slots.iter().enumerate().find(|(_, slot)| {
             let claimed = slot.state.compare_exchange(FREE, CLAIMED, Acquire, Relaxed);
             claimed.is_ok()
@@ -67,7 +67,7 @@ impl Traces {
         }
     }
 
-    fn slot(&self, trace: u32) -> Option<&Trace> {
+    fn slot(&self, trace: u32) -> Option<&Slot> {
         self.slots.get((trace as usize).checked_sub(1)?)
     }
 

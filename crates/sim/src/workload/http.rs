@@ -33,7 +33,7 @@ impl Document {
 
 /// What both ends are told.
 #[derive(Clone, Debug)]
-pub struct Plan {
+pub struct HttpPlan {
     /// The documents to ask for, in order, each after the answer before it (no pipelining).
     pub documents: Arc<[Document]>,
     /// Whether all use one connection (P-HTTP); otherwise the server closes after each answer.
@@ -82,7 +82,7 @@ pub struct Fetched {
 /// The client's program.
 #[derive(Clone, Debug)]
 pub struct Client {
-    plan: Plan,
+    plan: HttpPlan,
     fetched: Vec<Fetched>,
     began: Instant,
     missing: u64,
@@ -105,7 +105,7 @@ enum Doing {
 /// The program of one of the server's processes.
 #[derive(Clone, Debug)]
 pub struct Server {
-    plan: Plan,
+    plan: HttpPlan,
     socket: u32,
     /// The number of this connection's documents that have been served.
     served: usize,
@@ -130,7 +130,7 @@ enum Serving {
 impl Http {
     /// Returns the client's program.
     #[must_use]
-    pub fn client(plan: Plan) -> Self {
+    pub fn client(plan: HttpPlan) -> Self {
         let fetched = Vec::with_capacity(plan.documents.len());
         Self::Client(Client {
             plan,
@@ -144,7 +144,7 @@ impl Http {
     /// Returns the server's programs: a process per connection, all of them waiting from the start,
     /// as Apache's children do.
     #[must_use]
-    pub fn server(plan: &Plan) -> Vec<Self> {
+    pub fn server(plan: &HttpPlan) -> Vec<Self> {
         let process = |socket| {
             Self::Server(Server {
                 plan: plan.clone(),
@@ -168,7 +168,7 @@ impl Http {
     }
 }
 
-impl Plan {
+impl HttpPlan {
     /// Returns the number of connections.
     #[must_use]
     pub fn connections(&self) -> u32 {

@@ -5,7 +5,7 @@
 //! still exist.
 
 use std::cell::RefCell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{File, OpenOptions};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
@@ -39,10 +39,11 @@ pub(crate) struct Found {
     unnamed: Waited,
 }
 
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 struct Waited {
     times: u64,
     ns: u64,
+    processes: BTreeSet<u32>,
 }
 
 /// A line of the program whose writes waited.
@@ -54,6 +55,9 @@ pub(crate) struct StallSite {
     pub(crate) stalls: u64,
     /// The sum of their waits.
     pub(crate) stalled_ms: f64,
+    /// The processes that made them.
+    #[serde(skip)]
+    pub(crate) processes: BTreeSet<u32>,
 }
 
 impl Traced {
@@ -120,6 +124,7 @@ impl Found {
                 site: site.clone(),
                 stalls: waited.times,
                 stalled_ms: waited.ns as f64 / 1e6,
+                processes: waited.processes.clone(),
             })
             .collect();
         // Equal ones keep their order, which is by name.
@@ -181,6 +186,7 @@ impl Reader {
         };
         waited.times += 1;
         waited.ns += taken.waited_ns;
+        waited.processes.insert(taken.pid);
     }
 }
 

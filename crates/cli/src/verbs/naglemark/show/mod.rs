@@ -82,12 +82,12 @@ pub(super) struct Panel {
     /// The longest delay of an acknowledgment by the receiver.
     pub(super) ack_delay: Duration,
     /// The single transfers of some cells, for the figures; may be empty.
-    pub(super) traces: Vec<Trace>,
+    pub(super) traces: Vec<KeptTransfers>,
 }
 
 /// The single transfers of one repetition of one cell.
 #[derive(Clone, Debug)]
-pub(super) struct Trace {
+pub(super) struct KeptTransfers {
     /// As in [`Record`].
     pub(super) variant: String,
     /// As in [`Record`], bytes.

@@ -10,7 +10,7 @@ use tinygram_report::{
 
 use crate::glossary;
 
-use super::{Cutoff, Panel, Seen, Trace, elapsed_ms};
+use super::{Cutoff, KeptTransfers, Panel, Seen, elapsed_ms};
 
 /// What the page contains besides the panels.
 #[derive(Clone, Debug, Default)]
@@ -113,7 +113,7 @@ impl Panel {
         })
     }
 
-    fn series(&self, trace: &Trace) -> Series {
+    fn series(&self, trace: &KeptTransfers) -> Series {
         let point = |it: &Sample| Point::at(f64::from(it.length), elapsed_ms(it));
         Series {
             id: self.id(trace),
@@ -131,7 +131,7 @@ impl Panel {
     }
 
     /// Returns the ladders of those transfers that are shown.
-    fn ladders(trace: &Trace) -> Vec<(usize, Ladder)> {
+    fn ladders(trace: &KeptTransfers) -> Vec<(usize, Ladder)> {
         let shown = trace.seen.iter().filter(|it| it.at % trace.every == 0);
         let ladder = |it: &Seen| {
             let at = it.at / trace.every;
@@ -148,7 +148,7 @@ impl Panel {
     }
 
     /// Returns the id of the cell that the trace belongs to, like [`Record::id`](super::Record).
-    pub(in super::super) fn id(&self, trace: &Trace) -> String {
+    pub(in super::super) fn id(&self, trace: &KeptTransfers) -> String {
         format!(
             "{}/{}/{}/{}/{}",
             self.medium(),
