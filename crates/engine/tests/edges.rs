@@ -1,6 +1,7 @@
-//! Each rule at its edge: the octet, the segment and the millisecond at which it changes its mind.
+//! Tests each rule at its boundary: the octet, the segment and the millisecond at which its answer
+//! changes.
 //!
-//! Scripts and properties leave such edges open; mutants of the rules showed which.
+//! Scripts and properties do not cover these boundaries; mutants of the rules showed which.
 
 use tinygram_engine::receiver::ack_policy::{
     self, AckMoment, AckPolicy, AckTimer, AckVerdict, AckView, Arrival, Rule as _, SlowTick,
@@ -127,7 +128,8 @@ fn either_way_of_being_long_ends_a_message() {
     }
 }
 
-/// To the letter of figure 5 a write is judged on entry; as the results have it, again after each sleep.
+/// To the letter of figure 5, a write is judged on entry; in the results' reading, again after each
+/// sleep.
 #[test]
 fn borman_judges_a_write_that_slept_again_but_not_to_the_letter() {
     let verdict = |policy: SendPolicy| {
@@ -172,7 +174,7 @@ fn flush_on_block_flushes_for_a_sleeping_writer_only_when_nothing_is_outstanding
     assert!(matches!(verdict(1001), Verdict::Hold { .. }));
 }
 
-/// Whether a rule of the library user's own includes MORE is the rule's affair.
+/// A user's own rule includes MORE only if it says so.
 #[test]
 fn a_rule_of_ones_own_has_more_only_if_it_says_so() {
     #[derive(Clone, Debug)]
@@ -225,7 +227,8 @@ impl Linux {
         }
     }
 
-    /// A segment so long after the one before; how long its ACK waits, nothing if it leaves at once.
+    /// Passes on a segment `gap_ms` after the one before; returns how long its ACK waits, or `None`
+    /// if it leaves at once.
     fn takes(&mut self, gap_ms: u64, len: u32, push: bool) -> Option<Duration> {
         self.now += Duration::from_millis(gap_ms);
         self.nxt += u64::from(len);
@@ -256,7 +259,7 @@ impl Linux {
         self.rule.observe(sent, &view);
     }
 
-    /// Segments of 50 octets that are acknowledged at once, until one is not.
+    /// Passes on segments of 50 octets until one is not acknowledged at once.
     fn quick_acks(&mut self, gap_ms: u64) -> (usize, Duration) {
         for count in 0.. {
             if let Some(wait) = self.takes(gap_ms, 50, true) {

@@ -1,5 +1,5 @@
-//! What an application or a router changes while a connection stands, and what was counted of it: things
-//! that no script can say.
+//! What an application or a router changes during a connection, and the counters of it: things that
+//! no script can state.
 
 use tinygram_engine::connection::{Config, Connection};
 use tinygram_engine::profile::{Profile, Sizes};
@@ -354,8 +354,8 @@ fn the_backoff_is_told() {
     assert_eq!(rtt.backoff(), 0);
 }
 
-/// What a function looks at nobody knows, so a thread that is about to sleep has it asked again; plain
-/// Nagle and the policies at a message's end need not be.
+/// The function may look at anything, so it is asked again when a thread is about to sleep. Plain
+/// Nagle and the policies at a message's end need not be asked.
 #[test]
 fn only_rules_that_may_heed_it_are_asked_when_a_thread_sleeps() {
     let asked_again = |policy: SendPolicy| {
@@ -441,7 +441,8 @@ fn a_fin_alone_is_counted_as_an_empty_segment() {
     assert_eq!((counted.data_segments, counted.empty_segments), (1, 1));
 }
 
-/// TCP_NOTSENT_LOWAT: what has not left, and not what is unacknowledged, says whether more is taken.
+/// TCP_NOTSENT_LOWAT: what has not left, and not what is unacknowledged, decides whether more is
+/// accepted.
 #[test]
 fn a_writer_waits_until_what_it_wrote_has_left() {
     let mut told = Told::modern(|config| config.sender.initial_cwnd = 1000);

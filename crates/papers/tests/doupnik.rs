@@ -1,4 +1,4 @@
-//! Doupnik's Table 1: every entry, and what it hangs on.
+//! Doupnik's Table 1: every entry, and what it depends on.
 
 use tinygram_engine::sender::send_policy::SendPolicy;
 use tinygram_papers::Source;
@@ -32,7 +32,7 @@ fn no_entry_of_table_1_is_missed() {
     assert_eq!(rows.iter().filter(is_wanted).count(), 22 * 2 + 6 * 2);
 }
 
-/// A mismatch that is none any more must leave the list.
+/// A mismatch that agrees now must be removed from the list.
 #[test]
 fn known_mismatches_are_off() {
     let rows = outcome().rows;
@@ -57,7 +57,7 @@ fn verdicts_are_exact_and_ratios_within_5_percent() {
     }
 }
 
-/// What the draft does not give changes no verdict: how the headers share their octets, and larger
+/// What the draft does not state changes no verdict: how the headers share their octets, and larger
 /// send buffers (smaller ones would).
 #[test]
 fn verdicts_do_not_hang_on_what_was_assumed() {

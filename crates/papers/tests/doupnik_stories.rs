@@ -1,4 +1,4 @@
-//! The arguments of Doupnik's draft, section by section, told by the simulator.
+//! The arguments of Doupnik's draft, section by section, simulated.
 
 use tinygram_engine::Duration;
 use tinygram_papers::doupnik::examples::{FORMS, MSS, Request, WRITE, octet_by_octet};

@@ -1,4 +1,4 @@
-//! Every value of Moldeklev & Gunningberg's within its tolerance.
+//! Every value of Moldeklev & Gunningberg is within its tolerance.
 
 use tinygram_papers::Experiment;
 use tinygram_papers::experiment::{Class, Effort, Origin, Outcome, Row, Status};
@@ -16,7 +16,7 @@ fn outcome(id: &str) -> Outcome {
     (experiment.run)(&Effort::PAPER)
 }
 
-/// No value is off but those known by name, and those really are.
+/// Checks that no value is off except those known by name, and that those really are off.
 fn agrees(id: &str) -> Outcome {
     let outcome = outcome(id);
     let mut wrong = Vec::new();

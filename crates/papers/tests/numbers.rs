@@ -1,7 +1,8 @@
 //! Every number of the five papers has its row, or the reason why it has none: `numbers/*.tsv`.
 //!
-//! A line there is a line of the paper's text, numbers of it in their order, and either rows
-//! (`experiment`, or `experiment: words of the row's cell`, several parted by `; `) or `- ` and a reason.
+//! A line there has a line of the paper's text, numbers of it in their order, and either rows
+//! (`experiment`, or `experiment: words of the row's cell`, several separated by `; `) or `- ` and
+//! a reason.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

@@ -12,7 +12,8 @@ const REPETITIONS: u32 = 10;
 /// The CLI's default.
 const SEED: u64 = 1;
 
-/// Every entry within its tolerance but for those known by name; the mean; the order of variants.
+/// Checks that every entry is within its tolerance except those known by name; the mean; the order
+/// of variants.
 fn agrees(number: u8) {
     let table = Table::numbered(number).expect("a table of the paper");
     let cells = measured(number, Model::Fitted, REPETITIONS, SEED);
@@ -94,9 +95,9 @@ fn table_7_agrees() {
     agrees(7);
 }
 
-/// What the text alone gives is far from the paper's own results, by how much is what the documents say:
-/// a rule that the literal reading has and the fitted one has not, or the other way round, moves it. And
-/// most of the text is right: variants that never hold anything come out by it alone.
+/// The literal model is as far from the paper's results as the documents say: a rule that only one
+/// of the two readings has changes the distance. And most of the text is right: variants that never
+/// hold anything are reproduced by it alone.
 #[test]
 #[ignore = "long: cargo test --workspace -- --ignored"]
 fn the_literal_model_is_as_far_away_as_its_readings_make_it() {
@@ -117,7 +118,7 @@ fn the_literal_model_is_as_far_away_as_its_readings_make_it() {
     }
 }
 
-/// What lets one run serve two cells: under the fitted model's MORE these variants are one rule.
+/// These cells can share a run: under the fitted model's MORE the variants are one rule.
 #[test]
 fn variants_that_differ_only_in_more_run_alike() {
     for (with, without) in [("MIN+MORE", "MINSHALL"), ("E+M", "EOM")] {

@@ -1,5 +1,5 @@
-//! Who interrupts whom on a host: frames and timers interrupt a thread at work, nothing interrupts
-//! what touches a connection (`host`'s documentation says where BSD and Linux have it).
+//! What interrupts what on a host: frames and timers interrupt a working thread; nothing interrupts
+//! what touches a connection (the documentation of `host` says where BSD and Linux do so).
 
 use std::cell::RefCell;
 use std::rc::Rc;

@@ -1,4 +1,4 @@
-//! Stories that the papers tell, told by the simulator.
+//! The papers' arguments, simulated.
 
 use tinygram_engine::profile::{Profile, Sizes};
 use tinygram_engine::receiver::ack_policy::AckTimer;

@@ -1,4 +1,5 @@
-//! What programs written for tokio's sockets expect of ours: who is woken, what may be dropped.
+//! What programs written for tokio's sockets expect of ours: which tasks are woken, and what may be
+//! dropped.
 
 use std::future::{Future, poll_fn};
 use std::io::ErrorKind;

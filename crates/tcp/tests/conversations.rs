@@ -1,5 +1,5 @@
-//! What other people's suites found, each with a conversation of its own: the byte stack, packet by
-//! packet, against a peer played by hand.
+//! Errors that other people's suites found, each with a conversation of its own: the byte stack,
+//! packet by packet, against a peer whose packets the test writes.
 
 use std::io::{ErrorKind, IoSlice};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
@@ -17,7 +17,7 @@ const PEER: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::new(10, 0, 0, 2)),
 /// The peer's initial sequence number.
 const IRS: u32 = 5_000;
 
-/// A stack, the time there, and the connection that is played.
+/// A stack, its time, and the tested connection.
 struct World {
     core: Core,
     now: Instant,

@@ -1,5 +1,5 @@
-//! Peers that mean harm, packet by packet against the core: memory stays bounded, nothing panics,
-//! and honest connections go on.
+//! Hostile peers, packet by packet against the core: memory stays bounded, nothing panics, and
+//! honest connections continue.
 
 use std::io::{ErrorKind, IoSlice};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};

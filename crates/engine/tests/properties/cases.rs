@@ -1,4 +1,4 @@
-//! What the properties are tried on: storms, in which everything goes wrong, and talks, in which
+//! The cases for the properties: storms, in which everything goes wrong, and talks, in which
 //! nothing does.
 
 use proptest::collection::vec;
@@ -160,7 +160,7 @@ impl Setting {
     }
 }
 
-/// A bad network between two programs that do as they like, a writing and a reading thread each.
+/// A bad network between two programs that act at random, with a writing and a reading thread each.
 #[derive(Clone, Debug)]
 pub(crate) struct Storm {
     setting: Setting,

@@ -1,5 +1,5 @@
 //! Two connections, the threads that use them, and a network between them that loses, repeats,
-//! reorders and delays by dice of its own.
+//! reorders and delays segments by its own random numbers.
 
 use std::cell::Cell;
 use std::cmp::Reverse;

@@ -1,7 +1,7 @@
-//! Plays every script of `scenarios/`: each is a test of its own, named as its file is.
+//! Plays every script of `scenarios/`: each is a test of its own with its file's name.
 //!
-//! A script of a policy must also fail under the plain rules, or it would prove nothing; and all
-//! scripts of a policy together tell it from every other one.
+//! A script of a policy must also fail under the plain rules, otherwise it would prove nothing. All
+//! scripts of a policy together distinguish it from every other policy.
 
 mod notation;
 mod play;
@@ -32,7 +32,7 @@ enum Subject {
     Protocol,
 }
 
-/// The rules that say the least; a script that holds under both says nothing about its policy.
+/// The plain rules; a script that holds under both says nothing about its policy.
 const PLAIN_SEND: [&str; 2] = ["nagle", "off"];
 const PLAIN_ACK: [&str; 2] = ["every-segment", "bytes-consumed"];
 
@@ -209,7 +209,7 @@ fn notation_is_read_as_written(scripts: Vec<(Subject, Script)>) -> Trial {
     })
 }
 
-/// No other policy holds to all scripts of this one.
+/// Checks that no other policy passes all scripts of this one.
 fn told_apart(subject: Subject, scripts: &[(Subject, Script)]) -> Trial {
     let name = format!("{} differs from every other", subject.folder());
     let mine = scripts.iter().filter(|(other, _)| *other == subject);

@@ -1,7 +1,7 @@
-//! Plays a script against a connection and says where the two part.
+//! Plays a script against a connection and reports where they first differ.
 //!
 //! Timers that are due at a line's time fire before the line. A segment that left must be the next
-//! line; a line that is not `>` stands for nothing having left in between.
+//! line; a line that does not begin with `>` means that nothing left before it.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -28,7 +28,7 @@ pub(crate) const NEWS: [(&str, Events); 7] = [
 /// More wake-ups than this at one instant are a busy loop: the engine has nine timers.
 const WAKEUPS_AT_ONE_INSTANT: u32 = 9;
 
-/// Where script and connection part.
+/// The place where script and connection differ.
 #[derive(Clone, Debug)]
 pub(crate) struct Failure {
     pub(crate) line: usize,

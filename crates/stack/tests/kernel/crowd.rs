@@ -1,7 +1,7 @@
-//! Ten thousand connections that stand at once, each with questions and answers, over a line that loses.
+//! Ten thousand connections open at once, each with questions and answers, over a lossy line.
 //!
-//! The kernel's ends belong to a process of their own, which is this program again, so that what this one
-//! takes of memory is the stack's ends alone.
+//! The kernel's ends belong to a separate process, which is this program again, so that this
+//! process's memory is that of the stack's ends alone.
 
 use std::io::{BufRead, Write};
 use std::net::SocketAddr;

@@ -1,9 +1,9 @@
 //! Our stack and the running kernel's over a TUN device, in both roles.
 //!
-//! The tests make a network namespace of their own (and a user namespace, if they are not root's);
-//! where that or the device cannot be had they say so and are skipped, unless `CI` is set. With
-//! `TINYGRAM_LONG=1` they take as long as they must: a gigabyte each way, minutes of closed windows,
-//! ten thousand connections (`lab/interop`).
+//! The tests make their own network namespace (and a user namespace, unless run by root). If that
+//! or the device is not available, they say so and are skipped, unless `CI` is set. With
+//! `TINYGRAM_LONG=1` they run at full length: a gigabyte each way, minutes of closed windows, ten
+//! thousand connections (`lab/interop`).
 
 #[path = "../common/mod.rs"]
 mod common;

@@ -1,4 +1,4 @@
-//! What acknowledgments say, as RFC 6675 and RFC 2883 have it.
+//! What acknowledgments tell, according to RFC 6675 and RFC 2883.
 
 use super::*;
 
