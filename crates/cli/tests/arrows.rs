@@ -1,7 +1,6 @@
-//! The allowed arrows of ARCHITECTURE.md, kept by force: which crate may name which, and which
-//! module of the engine may name which other. A crate or a module that is not listed here is a
-//! failure, so that its arrows are thought about when it is made. And in no crate do modules name
-//! each other in a circle.
+//! Checks the allowed arrows of ARCHITECTURE.md: which crate may name which, and which module of
+//! the engine may name which other. A crate or module that is not listed here fails, so that its
+//! arrows are considered when it is made. And in no crate may modules name each other in a circle.
 
 #[path = "arrows/circles.rs"]
 mod circles;
@@ -14,7 +13,7 @@ use std::fs;
 use cargo_metadata::{DependencyKind, MetadataCommand};
 use sources::{Module, Sources, module};
 
-/// Every crate of ours with the crates of ours that it may depend on. Tests may depend on no more.
+/// Every crate of this project, with those that it may depend on. Tests may depend on no more.
 const CRATES: &[(&str, &[&str])] = &[
     ("tinygram-coalesce", &[]),
     ("tinygram-engine", &["tinygram-coalesce"]),
@@ -132,13 +131,14 @@ const MODULES: &[(&str, &[&str])] = &[
     ),
 ];
 
-/// Folders whose files are rules that know nothing of each other: the types beside them, these
-/// modules of the crate, and the files that serve them all. `mod.rs` and `registry.rs` name them.
+/// Folders whose files are rules that do not know each other. They may name the types beside them,
+/// these modules of the crate, and the files that serve them all. `mod.rs` and `registry.rs` name
+/// the rules.
 struct Rules {
     folder: &'static [&'static str],
     of_the_crate: &'static [&'static str],
     shared: &'static [&'static str],
-    /// A rule that is another one and a bit more: which, and why it may name it.
+    /// A rule that extends another one: which, and why it may name it.
     builds_on: &'static [(&'static str, &'static str, &'static str)],
 }
 
@@ -173,8 +173,8 @@ const RULES: &[Rules] = &[
     },
 ];
 
-/// Circles of modules that there still are: in which crate, among which of its modules, and why. Others
-/// fail, and so does an entry that is true no longer.
+/// The circles of modules that still exist: the crate, its modules, and the reason. Any other
+/// circle fails, and so does an entry that is no longer true.
 const CIRCLES: &[(&str, &[&str], &str)] = &[
     (
         "cli",
@@ -243,7 +243,7 @@ fn modules_of_the_engine_name_only_what_they_may() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// The test above would be worth nothing if it saw nothing.
+/// The test above would be worthless if it saw no arrows.
 #[test]
 fn the_arrows_are_seen() {
     let engine = Sources::of("engine");

@@ -1,6 +1,6 @@
-//! `naglemark` on real packets: whole runs over our stack and the kernel, short ones. They make
-//! namespaces and TUN devices of their own; where that cannot be they say so and are skipped, unless
-//! `CI` is set.
+//! `naglemark` on real packets: short whole runs over our stack and the kernel. They make their own
+//! namespaces and TUN devices; if that is not possible they say so and are skipped, unless `CI` is
+//! set.
 
 #![cfg(target_os = "linux")]
 

@@ -1,5 +1,5 @@
-//! A simulated run kept as a capture: other programs can read it, and `tinygram diagnose` finds in it
-//! the stalls that the simulator made.
+//! Checks a simulated run that was kept as a capture: other programs can read it, and
+//! `tinygram diagnose` finds the stalls that the simulator made.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};

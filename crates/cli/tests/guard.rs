@@ -1,5 +1,5 @@
-//! `guard` by both of its ways to look, on programs of several shapes: what the kernel tells and what the
-//! preloaded library sees must be the same stalls. The library takes no privileges.
+//! `guard` with both of its sources, on several kinds of programs: what the kernel reports and what
+//! the preloaded library sees must be the same stalls. The library needs no privileges.
 
 use std::process::{Command, Output};
 
@@ -64,7 +64,7 @@ hearer.join()
 server.join()
 "#;
 
-/// Writes on a clock and waits for nobody: Nagle's algorithm holds, and nobody minds.
+/// Writes on a clock and does not wait: Nagle's algorithm holds, and nobody is delayed.
 const PERIODIC: &str = r#"
 import socket, threading, time
 listener = socket.create_server(("127.0.0.1", 0))
@@ -89,7 +89,8 @@ fn guard(source: &str, program: &str, how: &str) -> Output {
     guard.output().expect("tinygram starts")
 }
 
-/// Stalls by its last line; nothing, with the reason printed, where this machine cannot do it.
+/// Returns the number of stalls from the last line; `None`, with the reason printed, if this
+/// machine cannot tell.
 fn stalls(output: &Output) -> Option<u64> {
     let said = String::from_utf8_lossy(&output.stderr);
     if output.status.code() == Some(3) {

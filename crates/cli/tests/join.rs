@@ -1,6 +1,6 @@
-//! The join: one script through the simulator's world and through two of the stack's cores gives
-//! equal segments at equal times. What a policy does in virtual time is what it does to real
-//! octets; they share the engine, and this holds that nothing of theirs lies between.
+//! Sends one script through the simulator's world and through two of the stack's cores, and expects
+//! equal segments at equal times. So what a policy does in virtual time is what it does to real
+//! octets: they share the engine, and this test shows that nothing else makes a difference.
 
 use std::collections::VecDeque;
 use std::io::IoSlice;
@@ -26,8 +26,8 @@ type Script = Vec<Call>;
 
 const ONE_WAY: Duration = Duration::from_millis(5);
 const END: Instant = Instant::from_nanos(100_000_000_000);
-/// Every write fits: one that does not is cut by a blocking kernel and by tokio's streams in different
-/// places.
+/// Large enough for every write: a write that does not fit is cut at different places by a blocking
+/// kernel and by tokio's streams.
 const BUFFER: u64 = 200_000;
 
 fn write(len: u64) -> Call {

@@ -1,5 +1,5 @@
-//! `tinygram link` and `naglemark --backend kernel` on real devices, in namespaces of their own.
-//! Where the machine allows none the tests say so and skip, but never in CI.
+//! `tinygram link` and `naglemark --backend kernel` on real devices, in their own namespaces. If
+//! the machine allows none, the tests say so and are skipped, but never in CI.
 
 #![cfg(target_os = "linux")]
 
@@ -142,7 +142,8 @@ fn a_refusal_takes_twenty_milliseconds_over_that_link() {
     assert!((20.0..25.0).contains(&millis), "{millis} ms");
 }
 
-/// An answer of the benchmark's has no head; without a greeting whatever sends octets were measured.
+/// A benchmark answer has no header; without a greeting, any server that sends octets would be
+/// measured.
 #[test]
 fn who_is_no_server_of_ours_is_not_measured() {
     for (says, told) in [
@@ -247,10 +248,10 @@ print(open('/proc/net/dev').read())
     assert_eq!(refused.status.code(), Some(2));
 }
 
-/// The short version of the comparison in docs/backend.md: a link with a rate leaves no race between
-/// reader and writer, so the simulator can be held to the kernel. A machine that takes the processor
-/// away for 30 ms makes stalls that no rule has made; of three repetitions it must not hit the same
-/// request in two, and it gets a second chance.
+/// The short version of the comparison in docs/backend.md. On a link with a rate, reader and writer
+/// do not race, so the simulator can be compared with the kernel. A machine that takes the
+/// processor away for 30 ms causes stalls that no rule has caused. It must not hit the same request
+/// in two of three repetitions, and it gets a second chance.
 #[test]
 fn simulation_meets_reality() {
     if possible() {

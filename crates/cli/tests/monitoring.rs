@@ -1,5 +1,5 @@
-//! What contrib/watch has for Prometheus and Grafana, loaded by the real Prometheus: it scrapes `watch
-//! --metrics`, evaluates the rules, and answers each question of the dashboard.
+//! Loads what contrib/watch has for Prometheus and Grafana into the real Prometheus: it scrapes
+//! `watch --metrics`, evaluates the rules, and answers each query of the dashboard.
 
 use std::fs;
 use std::io::{BufRead, BufReader};

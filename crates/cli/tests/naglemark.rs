@@ -1,4 +1,4 @@
-//! Whole runs of the program: what stays the same, and what is left behind when it is stopped.
+//! Whole runs of the program: what stays the same, and what remains when it is stopped.
 
 mod pages;
 

@@ -1,4 +1,4 @@
-//! `tinygram prevalence` on whole logs: a real one where it is at hand, and made-up ones.
+//! `tinygram prevalence` on whole logs: a real one if it is available, and made-up ones.
 
 use std::io::{Read, Write};
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! `tinygram ps` on connections of this very process: what it shows is what was set.
+//! `tinygram ps` on connections of this process: it shows what was set.
 
 #![cfg(target_os = "linux")]
 
@@ -174,7 +174,7 @@ fn what_comes_first_is_what_was_asked_for() {
     assert_eq!(String::from_utf8_lossy(&first.stdout).lines().count(), 2);
 }
 
-/// Nothing of that name is another matter than nothing that looks like trouble.
+/// A missing target is reported differently from a target without signs of trouble.
 #[test]
 fn a_target_that_is_not_there_is_named_whatever_is_asked_of_it() {
     let missing = ps(&["--trouble", "no-such-process"]);

@@ -1,4 +1,4 @@
-//! The papers' experiments as a person runs them: what is the same, what is printed, how it ends.
+//! The papers' experiments as a user runs them: what stays the same, what is printed, how it ends.
 
 mod pages;
 
@@ -24,7 +24,8 @@ fn text(bytes: &[u8]) -> &str {
 const QUICK: &str = "reproduce mogul-figure-9 mogul-phase-locking mogul-section-9 mogul-table-1 \
                      heidemann-trace-2 davids";
 
-/// All experiments, a minute or so on two cores: the exit code holds every value to its tolerance.
+/// Runs all experiments, which takes a minute or so on two cores; the exit code says whether every
+/// value is within its tolerance.
 #[test]
 #[ignore = "long: cargo test --workspace -- --ignored"]
 fn everything_agrees_and_the_document_is_current() {
@@ -105,7 +106,7 @@ fn the_names_in_cells_are_identifiers_of_one_type() {
     assert!(types.len() > 8, "{types:?}");
 }
 
-/// What we worked out is not passed off as the paper's.
+/// A value that we derived is not presented as the paper's.
 #[test]
 fn a_number_that_the_paper_does_not_print_is_wanted_not_published() {
     let output = tinygram("reproduce doupnik-table-1 heidemann-table-1 --format json");

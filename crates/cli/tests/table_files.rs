@@ -1,5 +1,5 @@
-//! `--format parquet` and `--format arrow` without the feature `tables`: one clear line. The files that there are
-//! with it are tested where other programs read them, in python/tests.
+//! `--format parquet` and `--format arrow` without the feature `tables`: one clear line. The files
+//! that the feature writes are tested where other programs read them, in python/tests.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};

@@ -1,6 +1,6 @@
 //! `watch` and `guard` on real programs: a Python server that writes its answer in two pieces.
 //!
-//! Where the kernel or the privileges lack, the tests say so and pass; in CI they fail.
+//! Without the necessary kernel or privileges, the tests say so and pass; in CI they fail.
 
 use std::io::{BufRead, BufReader, Read};
 use std::process::{Child, Command, Output, Stdio};

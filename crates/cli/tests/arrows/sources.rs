@@ -1,4 +1,4 @@
-//! A crate's modules as its sources show them: which names which.
+//! The modules of a crate according to its sources: which names which.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;

@@ -1,4 +1,4 @@
-//! What is held, and what ends a hold, by what `--stats` counted.
+//! What is held, and what ends a hold, according to the counts of `--stats`.
 
 use crate::programs::{best_of_three, hostile_counts};
 use crate::sink::Sink;
@@ -49,9 +49,10 @@ fn a_conversation_takes_one_segment_a_message() {
 
 /// 500 frames in 1,494 writes, of which all but a few leave in one segment each.
 ///
-/// How many those few are hangs on how soon the machine runs the threads: a thread that gets no
-/// processor for a millisecond is rescued, and a program that gets none for longer counts as idle, so that
-/// its watchdog rests. But each such event is counted, and may cost no more than the predictor's laws say.
+/// The number of those few depends on how soon the machine runs the threads: a thread that gets no
+/// processor for a millisecond is rescued, and a program that gets none for longer counts as idle,
+/// so its watchdog rests. But each such event is counted, and may cost no more than the predictor's
+/// rules allow.
 fn converses(options: &[&str]) -> serde_json::Value {
     let sink = Sink::start();
     let counts = hostile_counts("plain", options, &sink);
@@ -81,8 +82,8 @@ fn converses(options: &[&str]) -> serde_json::Value {
     peer
 }
 
-/// Whoever spins on a poll with timeout 0 has nothing to write: what it holds leaves then, and not when
-/// the watchdog comes.
+/// A program that spins on a poll with timeout 0 has nothing to write: what it holds leaves then,
+/// and not when the watchdog comes.
 #[test]
 fn a_poll_that_finds_nothing_flushes() {
     best_of_three(|| {
@@ -107,9 +108,10 @@ fn a_poll_that_finds_nothing_flushes() {
     });
 }
 
-/// An answer that takes a millisecond and more to write leaves in segments of half a one, and is not left to
-/// the watchdog. (That it never is, by the clock, is a law of the predictor; here a thread may get no
-/// processor for longer, and after many such rescues nothing is held.)
+/// An answer that takes a millisecond or more to write leaves in segments of half a millisecond
+/// each, and is not left to the watchdog. (That this is always so, by the clock, is a property of
+/// the predictor. Here a thread may get no processor for longer, and after many such rescues
+/// nothing is held.)
 #[test]
 fn an_answer_that_takes_long_to_write_is_not_left_to_the_watchdog() {
     let sink = Sink::start();

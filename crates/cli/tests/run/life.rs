@@ -1,5 +1,5 @@
-//! From a program's start to its end under `run`: signals, exit codes, what is left behind, and what can be
-//! changed meanwhile.
+//! A program's life under `run`, from start to end: signals, exit codes, what is left behind, and
+//! what can be changed meanwhile.
 
 use std::io::{Read, Write};
 
@@ -49,7 +49,7 @@ fn a_signal_sent_to_the_supervisor_reaches_the_program() {
     assert_eq!(child.wait().unwrap().code(), Some(3));
 }
 
-/// Every run with --stats used to leave its page behind.
+/// No run with --stats may leave its page behind, as it once did.
 #[test]
 fn nothing_is_left_in_the_temporary_directory() {
     let folder = tempfile::tempdir().unwrap();

@@ -24,7 +24,8 @@ fn flush_on_block_survives_hostile_use() {
     endure(&["--policy", "flush-on-block"]);
 }
 
-/// Many scenarios are too short to show a habit: this holds in all of them, from the first write on.
+/// Many scenarios are too short to show a habit; with `--eager` everything is held in all of them,
+/// from the first write on.
 #[test]
 fn eager_flush_on_block_survives_hostile_use() {
     endure(&["--policy", "flush-on-block", "--eager"]);
@@ -40,7 +41,7 @@ fn nodelay_survives_hostile_use() {
     endure(&["--policy", "nodelay"]);
 }
 
-/// Messages written and waited for in every way at once, by chance.
+/// Messages are written and waited for in every way at once, at random.
 #[test]
 fn twenty_thousand_messages_arrive_whole_and_in_order() {
     messages_arrive_whole_and_in_order("640");
@@ -125,7 +126,7 @@ fn endure(options: &[&str]) {
                 .iter()
                 .map(|peer| peer["longest_hold_us"].as_f64().unwrap());
             let longest_us = longest.fold(0.0, f64::max);
-            // The kernel's own bound, were ours to fail, is at least 200 ms.
+            // If the library failed, the kernel's own bound would be at least 200 ms.
             if longest_us < 150_000.0 {
                 return Ok(());
             }

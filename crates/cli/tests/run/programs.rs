@@ -1,4 +1,4 @@
-//! The programs that are run, and what `--stats` counted.
+//! The programs to run, and the counts of `--stats`.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -7,14 +7,14 @@ use std::time::Duration;
 
 use crate::sink::Sink;
 
-/// What is about time may fail on a machine that has none to spare, but not three times. What is
-/// about bytes fails at once.
+/// A check of times may fail on a busy machine, but not three times. A check of bytes fails at
+/// once.
 pub(crate) fn best_of_three(attempt: impl Fn() -> Result<(), String>) {
     let failures: Vec<_> = (0..3).map_while(|_| attempt().err()).collect();
     assert!(failures.len() < 3, "{failures:#?}");
 }
 
-/// One scenario to its end and the sink's verdict; what `--stats` counted.
+/// Runs one scenario to its end, with the sink's verdict; returns the counts of `--stats`.
 pub(crate) fn hostile_counts(scenario: &str, options: &[&str], sink: &Sink) -> serde_json::Value {
     counts_of(scenario, &[], options, sink)
 }

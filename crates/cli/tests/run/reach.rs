@@ -1,4 +1,5 @@
-//! What the library reaches and what it does not; where it is put; what arguments are taken.
+//! What the library reaches and what it does not, where it is stored, and which arguments are
+//! accepted.
 
 use std::path::Path;
 

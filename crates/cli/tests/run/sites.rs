@@ -1,4 +1,4 @@
-//! `--policy observe` says which line of a program makes the writes that wait.
+//! `--policy observe` names the line of a program that makes the writes that wait.
 
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -213,7 +213,8 @@ fn traces_are_taken_in_handlers_and_children_and_nothing_is_left_behind() {
     assert!(left.is_empty(), "{left:?}");
 }
 
-/// As in a container: a filter of system calls is in force, which might kill for one that is not needed.
+/// As in a container: a filter of system calls is in force, which might kill the process for an
+/// unnecessary call.
 #[test]
 fn under_a_filter_the_line_of_the_first_thread_is_known() {
     let filters = r#"
@@ -253,7 +254,7 @@ fn under_a_filter_the_line_of_the_first_thread_is_known() {
     named(&seen, "ask", Some(("asks.c", line_of(C))));
 }
 
-/// The site that is named first is this one, and most of what waited is put down to it.
+/// Checks that the first site is this one, and that most of the waits are attributed to it.
 fn named(seen: &Value, function: &str, place: Option<(&str, usize)>) {
     let sites = &seen["counts"]["stall_sites"];
     let site = &sites[0];

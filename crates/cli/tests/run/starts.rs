@@ -1,5 +1,5 @@
-//! Children by every way that the C library has to start one: each has the library, or, where that would do harm,
-//! runs without it and is named.
+//! Children started in every way that the C library offers: each has the library, or, if that would
+//! do harm, runs without it and is named.
 
 use std::path::{Path, PathBuf};
 
