@@ -17,11 +17,11 @@ use crate::experiment::{Class, Effort, Origin, Outcome, Parameter, Row, Trace};
 use crate::standard::Standard;
 use crate::value::{Tolerance, Value};
 
-/// "Each figure shows the length of a 1 MSS segment"; which it is does not matter. In octets.
+/// "Each figure shows the length of a 1 MSS segment": its size, in octets, does not matter.
 const MSS: u16 = 1460;
-/// Far more than the segments take on the wire, far less than the timer.
+/// Much more than the segments take on the wire, much less than the timer.
 const RTT: Duration = Duration::from_millis(10);
-/// "After up to 200 msec, the receiver gives up": all of it here.
+/// "After up to 200 msec, the receiver gives up": the full 200 ms here.
 const ACK_TIMEOUT: Duration = Duration::from_millis(200);
 
 /// Figures 1 and 2.
@@ -34,7 +34,7 @@ pub(super) fn figures(_: &Effort) -> Outcome {
         cell: measure(what),
         standard: Some(Standard::derived(Value::Number(ms(wanted), 0))),
         reproduced: Value::Number(ms(ours.response), 1),
-        // What the segments take on the wire.
+        // The time that the segments take on the wire.
         tolerance: Tolerance::Within(0.1),
         class: Class::Rules,
     };
@@ -145,13 +145,13 @@ pub(super) fn torn(effort: &Effort) -> Outcome {
     }
 }
 
-/// A request, its response and what was sent for them.
+/// A request, its response and the segments of both.
 struct Transfer {
     response: Duration,
     sent: Vec<(Side, Frame)>,
 }
 
-/// Returns a client's request of `len` octets, written at once; the server answers with one octet.
+/// Runs a client's request of `len` octets, written at once; the server answers with one octet.
 fn request(len: u64, policy: &str) -> Transfer {
     let profile = Profile::named("tru64_4").expect("registered");
     let mut client = (profile.config)(&Sizes {
@@ -190,7 +190,7 @@ fn request(len: u64, policy: &str) -> Transfer {
     }
 }
 
-/// Returns how many data segments of the client's stand between the server's ACKs.
+/// Returns the number of the client's data segments between the server's ACKs.
 fn pattern(what: &str, wanted: &str, ours: &Transfer) -> Row {
     let mut flights = vec![0_u32];
     for (side, frame) in &ours.sent {
