@@ -16,7 +16,7 @@ fn corpus(name: &str) -> String {
     path.join(name).display().to_string()
 }
 
-/// Every verb that gives tables, with something quick to do.
+/// Every verb that writes tables, each with quick arguments.
 fn asked(format: &str) -> Vec<Vec<String>> {
     let capture = corpus("wwr-no-offload.pcap");
     let log = concat!(
@@ -51,7 +51,7 @@ fn asked(format: &str) -> Vec<Vec<String>> {
     verbs.iter().map(typed).collect()
 }
 
-/// What is left in a folder.
+/// Returns the files left in a folder.
 fn names(folder: &Path) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(folder).expect("the folder is there");
     entries

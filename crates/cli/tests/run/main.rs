@@ -41,7 +41,7 @@ fn nodelay_survives_hostile_use() {
     endure(&["--policy", "nodelay"]);
 }
 
-/// Messages are written and waited for in every way at once, at random.
+/// Messages are written and awaited in every way at once, at random.
 #[test]
 fn twenty_thousand_messages_arrive_whole_and_in_order() {
     messages_arrive_whole_and_in_order("640");
@@ -66,7 +66,7 @@ fn messages_arrive_whole_and_in_order(of_each_connection: &str) {
     }
 }
 
-/// A clock that another library stops (libfaketime) holds nothing back.
+/// With a clock that another library stops (libfaketime), nothing is held back.
 #[test]
 fn a_stopped_clock_holds_nothing_back() {
     let folder = tempfile::tempdir().unwrap();
@@ -94,7 +94,7 @@ fn a_stopped_clock_holds_nothing_back() {
             .unwrap();
         assert_eq!(output.status.code(), Some(0), "{}", text(&output));
         sink.verdict("spins");
-        // With the kernel's own bound of 200 ms for each of its frames it would take a multiple.
+        // With the kernel's own bound of 200 ms for each frame it would take many times as long.
         let took = begun.elapsed();
         if took < Duration::from_secs(8) {
             Ok(())
