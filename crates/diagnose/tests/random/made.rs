@@ -46,7 +46,7 @@ struct Talk {
 pub(crate) const SHAPES: [Shape; 13] = [
     Shape {
         kind: "small-buffer",
-        sort: Sort::Is { found: 46 },
+        sort: Sort::Is { found: 66 },
         name: "a send buffer of few segments",
         draw: small_send_buffer,
     },
@@ -58,7 +58,7 @@ pub(crate) const SHAPES: [Shape; 13] = [
     },
     Shape {
         kind: "small-buffer",
-        sort: Sort::Seems { accused: 4 },
+        sort: Sort::Seems { accused: 0 },
         name: "blocks on a clock",
         draw: blocks_on_a_clock,
     },
