@@ -123,7 +123,7 @@ impl std::ops::AddAssign<&Sight> for Sight {
     }
 }
 
-/// Single gaps are nothing.
+/// Fewer gaps than this are ignored.
 const FEW: u64 = 3;
-/// Less is nothing to speak of.
+/// A shorter time is not mentioned.
 const LEAST_NS: i64 = 200_000_000;
