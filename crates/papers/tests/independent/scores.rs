@@ -28,6 +28,9 @@ struct Described {
     lengths: String,
     requests_per_connection: Option<usize>,
     repetitions: u32,
+    /// Whether the receiver infers the sender's buffer (section 9).
+    #[serde(default)]
+    infer: bool,
     cells: Vec<Scored>,
 }
 
@@ -37,6 +40,7 @@ struct Scored {
     trial: char,
     score_percent: f64,
     sd: f64,
+    short_segments_per_transfer: Option<f64>,
 }
 
 /// Reads the sets in the file at `path`.
@@ -58,6 +62,7 @@ fn set(described: Described) -> Result<Set, String> {
         hosts: PaperHosts {
             mss: described.mss.unwrap_or(paper.mss),
             mclbytes: described.mclbytes,
+            infer: described.infer,
             ..paper
         },
         plan: Plan {
@@ -88,6 +93,7 @@ fn score(scored: &Scored) -> Result<Score, String> {
         trial_type: trial_type.ok_or(format!("no trial type {}", scored.trial))?,
         percent: scored.score_percent,
         sd: scored.sd,
+        short_segments_per_transfer: scored.short_segments_per_transfer,
     })
 }
 

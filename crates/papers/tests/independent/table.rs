@@ -7,6 +7,9 @@ use tinygram_papers::mogul::independent::{Move, RACE, Score, Set, not_comparable
 
 /// Scores further apart than this, in percentage points, need an explanation.
 const FAR: f64 = 3.0;
+/// Counts of runts for each transfer further apart than this need one, too; chance alone moves them
+/// by less.
+const FAR_RUNTS: f64 = 0.1;
 /// Repetitions of each trial with a cost moved: its random draws are the same as without.
 const REPETITIONS_OF_MOVES: u32 = 2;
 
@@ -40,6 +43,13 @@ impl Compared<'_> {
 
     fn is_far(&self) -> bool {
         self.apart().abs() > FAR
+    }
+
+    /// How many runts for each transfer ours has more than theirs, where theirs are counted. They
+    /// show what a score does not: a policy that sends more of them delays nobody.
+    fn runts_apart(&self) -> Option<f64> {
+        let theirs = self.theirs.short_segments_per_transfer?;
+        Some(self.ours.short_segments_per_transfer? - theirs)
     }
 
     fn is_race(&self) -> bool {
@@ -147,6 +157,28 @@ impl<'a> Comparison<'a> {
             Self::mean(self.cells.iter()),
             100.0 * far as f64 / counted.max(1) as f64,
         );
+        text + &self.runts()
+    }
+
+    /// The cells whose counts of runts are far apart.
+    pub(crate) fn far_in_runts(&self) -> impl Iterator<Item = (&Compared<'a>, f64)> {
+        let apart = |cell: &'_ Compared<'a>| cell.runts_apart().unwrap_or_default();
+        let cells = self.cells.iter().map(move |cell| (cell, apart(cell)));
+        cells.filter(|(cell, apart)| {
+            apart.abs() > FAR_RUNTS && not_comparable(cell.set, cell.theirs).is_none()
+        })
+    }
+
+    fn runts(&self) -> String {
+        let far: Vec<_> = self.far_in_runts().collect();
+        let mut text = format!(
+            "{} cells whose runts for each transfer are more than {FAR_RUNTS} apart\n",
+            far.len()
+        );
+        for (Compared { set, theirs, .. }, apart) in far {
+            let (variant, letter) = (&theirs.variant, theirs.trial_type.letter());
+            let _ = writeln!(text, "{:<17}{variant:<10}{letter}  {apart:>+6.2}", set.name);
+        }
         text
     }
 }
