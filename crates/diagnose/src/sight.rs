@@ -57,9 +57,9 @@ impl Dominant {
     #[must_use]
     pub fn sentence(self) -> &'static str {
         match self {
-            Self::Loss => "went by until lost data was sent again",
-            Self::ZeroWindow => "went by with a closed window: a receiver did not read",
-            Self::SlowServer => "went by until the servers answered",
+            Self::Loss => "passed before lost data was sent again",
+            Self::ZeroWindow => "passed with a closed window: a receiver did not read",
+            Self::SlowServer => "passed before the servers answered",
         }
     }
 }

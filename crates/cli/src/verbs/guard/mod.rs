@@ -23,18 +23,18 @@ use crate::terminal::remark;
 /// Run a test suite or a benchmark, and fail if a connection of it stalls
 ///
 /// A connection stalls if TCP holds a short segment while the process that wrote it waits for its peer.
-/// It is looked for at the wait and not by a clock, so that a busy machine changes nothing. The exit
+/// Stalls are detected when the process waits, not by a time limit, so a busy machine changes nothing. The exit
 /// code is the command's if that is not 0, else 1 if there were stalls, else 0; 3 if they could not be
 /// looked for. The kernel is asked where it can be (root, or CAP_BPF and CAP_PERFMON, and Linux 6.3);
 /// else a library is preloaded, which takes no privileges.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
-    /// So many stalls are accepted
+    /// Accept up to this many stalls
     #[arg(long, value_name = "N", default_value_t = 0)]
     max_holds: u64,
 
-    /// What is asked [default: the kernel where it can be, else the preloaded library]
+    /// What to ask [default: the kernel where it can be, else the preloaded library]
     #[arg(long, value_enum)]
     source: Option<Asked>,
 

@@ -26,8 +26,8 @@ use crate::values::{count, duration, rate, share};
 
 /// Join two network namespaces by an emulated link: rate, delay, loss and the rest
 ///
-/// Makes the namespaces too, or takes two that have names. With a COMMAND, it runs in the first one
-/// and finds its peer in TINYGRAM_PEER and TINYGRAM_PEER6; without, the link stands until Ctrl-C.
+/// Also makes the namespaces, or uses two existing ones. A COMMAND runs in the first and finds the
+/// address of its peer in TINYGRAM_PEER and TINYGRAM_PEER6; without one, the link stays until Ctrl-C.
 /// Nothing is left behind.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
@@ -64,7 +64,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "BYTES", value_parser = count(1280_u16..=65_535), default_value_t = 1500)]
     mtu: u16,
 
-    /// Where the random numbers begin: the same packets meet the same fate
+    /// Seed of the random numbers: the same packets meet the same fate
     #[arg(long, value_name = "N", value_parser = count(0..=u64::MAX), default_value_t = 1)]
     seed: u64,
 

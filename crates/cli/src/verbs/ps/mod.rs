@@ -27,7 +27,7 @@ pub(crate) struct Args {
     #[arg(long)]
     json: bool,
 
-    /// Look again every so many seconds (0.1 to 3600) until interrupted [1 if none are given]
+    /// Repeat every SECONDS (0.1 to 3600) until interrupted [1 if no number is given]
     #[arg(long, value_name = "SECONDS", num_args = 0..=1)]
     watch: Option<Option<String>>,
 
@@ -35,11 +35,11 @@ pub(crate) struct Args {
     #[arg(long)]
     trouble: bool,
 
-    /// What comes first
+    /// Sort order
     #[arg(long, value_enum, default_value_t = Sort::Process, value_name = "KEY")]
     sort: Sort,
 
-    /// Show only the first so many
+    /// Show only the first N
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     top: Option<u32>,
 

@@ -6,7 +6,7 @@ pub(crate) enum Sort {
     Process,
     /// Most data segments sent first
     Segments,
-    /// Fewest bytes a segment first
+    /// Fewest bytes per segment first
     Small,
     /// Longest round trip first
     Rtt,

@@ -17,7 +17,7 @@ pub(crate) struct Args {
     #[arg(value_name = "ID", value_parser = Ids::new(), hide_possible_values = true)]
     pub(crate) id: Vec<Chosen>,
 
-    /// List the experiments and measure nothing
+    /// List the experiments without running them
     #[arg(long)]
     pub(crate) list: bool,
 
@@ -25,7 +25,7 @@ pub(crate) struct Args {
     #[arg(short, long)]
     pub(crate) verbose: bool,
 
-    /// How often what the paper repeated ten times is repeated; tolerances are for ten
+    /// Repetitions of what the paper repeated ten times; tolerances assume ten
     #[arg(
         long, value_name = "N", value_parser = count(1_u32..=100_000), default_value_t = 10,
         help_heading = RUN

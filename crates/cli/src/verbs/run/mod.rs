@@ -43,8 +43,8 @@ pub(crate) struct Args {
           value_parser = clap::value_parser!(u32).range(1..=65_536))]
     hold_below: u32,
 
-    /// Hold from the first write on, and however rare the answers are: the fewest segments, for up to
-    /// 50 us of CPU an answer that comes alone
+    /// Hold from the first write on, even if answers are rare: the fewest segments, for up to 50 us of
+    /// CPU for each answer that comes alone
     #[arg(long)]
     eager: bool,
 
@@ -71,8 +71,8 @@ pub(crate) struct Args {
     #[arg(long, conflicts_with_all = ["policy", "watchdog", "hold_below", "eager", "only", "stats"])]
     cgroup: bool,
 
-    /// Put --policy (flush-on-block or nodelay) in force in this running process, which was started
-    /// under run, and show what it has done so far
+    /// Switch this running process, which was started under run, to --policy (flush-on-block or nodelay),
+    /// and show what it has done so far
     #[arg(long, value_name = "PID", conflicts_with_all = ["watchdog", "hold_below", "eager", "only", "stats",
           "cgroup", "preload_dir", "program"])]
     switch: Option<u32>,

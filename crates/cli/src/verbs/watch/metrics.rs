@@ -121,7 +121,7 @@ fn text(watch: &Watch) -> String {
         (
             "tinygram_short_holds",
             excused.short,
-            "Holds shorter than what is told one by one.",
+            "Holds too short to be listed.",
         ),
         (
             "tinygram_events_lost",

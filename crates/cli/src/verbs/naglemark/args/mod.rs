@@ -94,8 +94,8 @@ pub(crate) struct Args {
     #[arg(long, value_name = "TIMER", value_parser = ack_timer, help_heading = POLICIES)]
     pub(crate) ack_timer: Option<AckTimer>,
 
-    /// How the server waits for the next request. The paper's reads; a computing one is busy for 5 ms
-    /// with its answer written, before it reads
+    /// How the server waits for the next request. The paper's server reads; `computing` is busy for 5 ms
+    /// after writing its answer, then reads
     #[arg(long, value_enum, default_value_t = Server::Reading, value_name = "KIND", help_heading = POLICIES)]
     pub(crate) server: Server,
 
