@@ -1,7 +1,7 @@
 //! The scripts of `scenarios/packetdrill`, played by packetdrill against our stack in virtual time.
 //!
-//! packetdrill is C and no part of this project: where neither `PACKETDRILL` nor `PATH` leads to it, the
-//! test says so and is skipped.
+//! packetdrill is C and not part of this project: if neither `PACKETDRILL` nor `PATH` leads to it,
+//! the test says so and is skipped.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

@@ -73,7 +73,7 @@ impl Verb {
     }
 }
 
-/// Results go to standard output, whole or not at all.
+/// Writes results to standard output, whole or not at all.
 fn print(bytes: &[u8]) -> Result<Done, Failure> {
     crate::terminal::print(bytes)
 }

@@ -8,7 +8,7 @@ use tinygram_naglemark::{Lengths, MediumKind, Plan, Random, Series, TrialType};
 use tinygram_papers::mogul::independent::{Score, Set};
 use tinygram_papers::mogul::tables::{VARIANTS, plan};
 
-/// Where they are, seen from the workspace.
+/// The file's path, relative to the workspace.
 pub(crate) const USUAL: &str = "../shared/unseen/scores.json";
 
 #[derive(Deserialize)]
@@ -39,7 +39,7 @@ struct Scored {
     sd: f64,
 }
 
-/// The sets in the file at `path`.
+/// Reads the sets in the file at `path`.
 pub(crate) fn read(path: &Path) -> Result<Vec<Set>, String> {
     let text = std::fs::read_to_string(path).map_err(|error| error.to_string())?;
     let document: Document = serde_json::from_str(&text).map_err(|error| error.to_string())?;
@@ -76,7 +76,7 @@ fn set(described: Described) -> Result<Set, String> {
     })
 }
 
-/// The program's usual one.
+/// The program's default seed.
 const SEED: u64 = 1;
 
 fn score(scored: &Scored) -> Result<Score, String> {

@@ -5,9 +5,9 @@ use std::fmt::Write as _;
 use tinygram_naglemark::Score as Ours;
 use tinygram_papers::mogul::independent::{Move, RACE, Score, Set, not_comparable};
 
-/// Scores further apart, in percentage points, are to be explained.
+/// Scores further apart than this, in percentage points, need an explanation.
 const FAR: f64 = 3.0;
-/// Repetitions of each trial with a cost moved: the chance is the same as without.
+/// Repetitions of each trial with a cost moved: its random draws are the same as without.
 const REPETITIONS_OF_MOVES: u32 = 2;
 
 /// Two scores of one cell.
@@ -15,16 +15,16 @@ pub(crate) struct Compared<'a> {
     set: &'a Set,
     theirs: &'a Score,
     ours: Ours,
-    /// Absent where nobody asked.
+    /// `None` if the cell was not tested.
     moves: Option<Move>,
 }
 
-/// What came of all cells.
+/// The result of all cells.
 pub(crate) struct Comparison<'a> {
     cells: Vec<Compared<'a>>,
 }
 
-/// Which cells are asked whether they are races.
+/// Which cells are tested for being races.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Races {
     /// Those whose scores are far apart.
@@ -95,7 +95,7 @@ impl<'a> Comparison<'a> {
         Self { cells }
     }
 
-    /// The cells that are compared, and those among them that are far apart.
+    /// Returns the number of cells compared, and of those far apart.
     pub(crate) fn counted(&self) -> (usize, usize) {
         let counted = self
             .cells
@@ -110,7 +110,7 @@ impl<'a> Comparison<'a> {
         apart.iter().sum::<f64>() / apart.len().max(1) as f64
     }
 
-    /// The table; `all`: with the cells that are near, too.
+    /// Returns the table; with `all`, near cells are included.
     pub(crate) fn text(&self, all: bool) -> String {
         let mut text = String::from(
             "set              variant   trial  theirs (sd)      ours (sd)    apart  \

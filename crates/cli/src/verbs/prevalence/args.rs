@@ -1,4 +1,4 @@
-//! What is typed: every flag, its help and its spelling. What it means is the plan's business.
+//! The command line: every flag, its help and its spelling. The plan interprets them.
 
 use std::path::PathBuf;
 use std::time::Duration;

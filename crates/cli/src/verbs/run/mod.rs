@@ -1,5 +1,5 @@
-//! `tinygram run`: an unmodified program, made to coalesce its small writes and to flush when it
-//! waits. What it does to a program, and what it costs, is in docs/run.md.
+//! `tinygram run`: makes an unmodified program coalesce its small writes and flush when it waits.
+//! docs/run.md describes what it does to a program, and what it costs.
 
 mod cgroup;
 pub(crate) mod library;
@@ -26,7 +26,7 @@ use tinygram_report::Destination;
 use crate::covered::Covered;
 use crate::exit::{Done, Failure};
 use crate::supervise;
-pub(crate) use stats::{Awaited, Counted, Trace};
+pub(crate) use stats::{Awaited, Counted, Tracing};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
@@ -117,7 +117,7 @@ pub(crate) fn run(args: &Args) -> Result<Done, Failure> {
     held(args, command, &file)
 }
 
-/// Puts a policy in force in a process that runs.
+/// Switches the policy of a running process.
 fn switch(pid: u32, policy: Policy) -> Result<Done, Failure> {
     if !matches!(policy, Policy::FlushOnBlock | Policy::Nodelay) {
         return Err(Failure::Input(format!(
@@ -162,7 +162,7 @@ fn switch(pid: u32, policy: Policy) -> Result<Done, Failure> {
     Ok(Done::Well)
 }
 
-/// What to do about a program that cannot be reached.
+/// The alternatives for a program that cannot be reached.
 const ALTERNATIVES: &str = "instead, tinygram run --cgroup sets TCP_NODELAY for it in the kernel, or on the machine \
      that receives: ip route change ... quickack 1";
 
@@ -172,8 +172,8 @@ fn held(args: &Args, mut command: Command, file: &Path) -> Result<Done, Failure>
         library::verify(file, &library)?;
     }
     let trace = match args.policy {
-        Policy::Observe => Trace::Yes,
-        _ => Trace::No,
+        Policy::Observe => Tracing::On,
+        _ => Tracing::Off,
     };
     let counted = args.stats.map(|_| Counted::create(trace)).transpose()?;
     let mut settings = settings(args)?;
@@ -193,9 +193,9 @@ fn held(args: &Args, mut command: Command, file: &Path) -> Result<Done, Failure>
     Err(cannot_run(&command, error))
 }
 
-/// Leaves it to a witness to show the statistics when the program has ended.
+/// Starts a witness that shows the statistics when the program has ended.
 fn witnessed(args: &Args, format: Format, counted: Counted) -> Result<&'static Page, Failure> {
-    // Opened before any work: a name that cannot be written is bad input.
+    // Opened before any work, because a name that cannot be written is bad input.
     let file = output(args)?;
     let settings = settings(args)?;
     let counted: &'static Counted = Box::leak(Box::new(counted));
@@ -208,7 +208,7 @@ fn witnessed(args: &Args, format: Format, counted: Counted) -> Result<&'static P
             Format::Text => stats::text(&settings, &counts),
             Format::Json => stats::json(&settings, &words(&args.program), end, &counts),
         };
-        // The program's own end matters more than whether anybody reads this.
+        // Whether anybody reads this must not affect the end of the program.
         let _ = match file {
             Some(file) => file.write(shown.as_bytes()),
             None => std::io::stderr().write_all(shown.as_bytes()),
@@ -270,7 +270,8 @@ fn settings(args: &Args) -> Result<Settings<'static>, Failure> {
     })
 }
 
-/// Opens where the statistics go, if not to standard error; a file keeps what it has until they are whole.
+/// Opens the output for the statistics, if it is not standard error. An existing file keeps its
+/// content until the statistics are complete.
 fn output(args: &Args) -> Result<Option<Destination>, Failure> {
     let opened = args.stats_to.as_ref().map(|path| {
         Destination::open(path).map_err(|error| Failure::Io {

@@ -1,27 +1,29 @@
-//! Who shows the statistics: a process of its own, beside the program and not above it.
+//! The witness: a process that shows the statistics, beside the program instead of above it.
 //!
-//! The process that was started becomes the program, so that signals, terminal, parent and end are the
-//! program's own; the witness, which belongs to nobody, waits for its end.
+//! The process that was started becomes the program, so signals, terminal, parent and end are the
+//! program's own. The witness, which has no parent that waits for it, waits for the program's end.
 
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::sync::atomic::AtomicU32;
 use std::sync::atomic::Ordering::SeqCst;
 use std::sync::mpsc;
 use std::thread;
 
-use libc::c_int;
+use rustix::process::{PidfdFlags, getpid, pidfd_open};
+use rustix::thread::futex;
 use tinygram_preload::page::{EXITED, NEVER_RAN, Page, RUNS};
 
 use crate::exit::Failure;
 
-/// How the program ended, as far as can be known.
+/// How the program ended, as far as it can be known.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct End {
     pub(crate) code: Option<i32>,
     pub(crate) signal: Option<i32>,
 }
 
-/// Splits off the witness, which calls `begin` at once, and `show` when this process, whatever it has become, has
-/// ended; with nothing if the program never began.
+/// Forks the witness. It calls `begin` at once, and `show` when this process, whatever it has
+/// become, has ended; with `None` if the program never started.
 pub(crate) fn stand_by(
     page: &'static Page,
     begin: impl FnOnce(),
@@ -32,15 +34,17 @@ pub(crate) fn stand_by(
         error,
     };
     page.main.store(std::process::id(), SeqCst);
-    let program = open(std::process::id()).map_err(failed)?;
+    let program =
+        pidfd_open(getpid(), PidfdFlags::empty()).map_err(|error| failed(error.into()))?;
     // SAFETY: this process has one thread; the children are not the program's.
     unsafe {
         match libc::fork() {
             -1 => return Err(failed(std::io::Error::last_os_error())),
             0 => {
-                // Out of the terminal's and the group's reach, before the program begins.
+                // Leave the terminal's and the group's reach before the program starts.
                 libc::setsid();
-                // Nobody's child: the program must not find one that it did not make.
+                // The witness must not be the program's child: the program must not find a child
+                // that it did not make.
                 if libc::fork() != 0 {
                     libc::_exit(0);
                 }
@@ -58,17 +62,17 @@ pub(crate) fn stand_by(
     begin();
     show(wait(page, program));
     page.shown.store(1, SeqCst);
-    futex(page, libc::FUTEX_WAKE);
+    wake(&[&page.shown]);
     std::process::exit(0);
 }
 
-/// The program never began: there is nothing to show.
+/// Dismisses the witness: the program never started, so there is nothing to show.
 pub(crate) fn dismiss(page: &Page) {
     page.ended.store(NEVER_RAN, SeqCst);
-    futex(page, libc::FUTEX_WAKE);
+    wake(&[&page.ended]);
 }
 
-/// Waits until the library says that the program ends, or the kernel that it has ended.
+/// Waits until the library reports that the program ends, or the kernel reports that it has ended.
 fn wait(page: &'static Page, program: OwnedFd) -> Option<End> {
     let (tell, told) = mpsc::channel();
     let from_the_kernel = tell.clone();
@@ -84,7 +88,7 @@ fn wait(page: &'static Page, program: OwnedFd) -> Option<End> {
     });
     thread::spawn(move || {
         while page.ended.load(SeqCst) == RUNS {
-            futex(page, libc::FUTEX_WAIT);
+            let _ = futex::wait(&page.ended, futex::Flags::empty(), RUNS, None);
         }
         let ended = page.ended.load(SeqCst);
         let code = (ended & EXITED != 0).then_some((ended & 0xff) as i32);
@@ -94,8 +98,8 @@ fn wait(page: &'static Page, program: OwnedFd) -> Option<End> {
     told.recv().ok().flatten()
 }
 
-/// Returns how a process ended that was not our child (`PIDFD_GET_INFO`, Linux 6.15). The kernel knows once its
-/// parent has waited for it, which is given some time.
+/// Returns how a process ended that was not our child (`PIDFD_GET_INFO`, Linux 6.15). The kernel
+/// knows it once the parent has waited for the process, which gets some time to do so.
 fn end_of(program: &OwnedFd) -> End {
     for _ in 0..100 {
         let mut info = Info {
@@ -132,26 +136,9 @@ const INFO_EXIT: u64 = 1 << 3;
 const GET_INFO: libc::c_ulong = 0xC040_FF0B;
 const _: () = assert!(size_of::<Info>() == 64);
 
-fn open(pid: u32) -> std::io::Result<OwnedFd> {
-    // SAFETY: no pointers; a fresh descriptor is ours.
-    unsafe {
-        let fd = libc::syscall(libc::SYS_pidfd_open, pid, 0);
-        if fd < 0 {
-            return Err(std::io::Error::last_os_error());
-        }
-        Ok(OwnedFd::from_raw_fd(fd as c_int))
-    }
-}
-
-/// Waits while `ended` says that the program runs, or wakes whoever waits for either word.
-fn futex(page: &Page, operation: c_int) {
-    let none = std::ptr::null::<libc::timespec>();
-    let words: &[_] = match operation {
-        libc::FUTEX_WAIT => &[(&page.ended, RUNS)],
-        _ => &[(&page.ended, u32::MAX >> 1), (&page.shown, u32::MAX >> 1)],
-    };
-    for (word, value) in words {
-        // SAFETY: words of a mapping that outlives the call.
-        unsafe { libc::syscall(libc::SYS_futex, word.as_ptr(), operation, *value, none) };
+/// Wakes the threads that wait for a word to change.
+fn wake(words: &[&AtomicU32]) {
+    for word in words {
+        let _ = futex::wake(word, futex::Flags::empty(), u32::MAX >> 1);
     }
 }

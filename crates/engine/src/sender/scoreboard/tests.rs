@@ -1,4 +1,4 @@
-//! Whatever happens to it, a scoreboard's sums are those of its entries.
+//! Whatever happens to a scoreboard, its sums are those of its entries.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! What is typed: every flag, its help and its spelling. What it means is the plan's business.
+//! The command line: every flag, its help and its spelling. The plan interprets them.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -272,7 +272,7 @@ pub(crate) enum Role {
     },
 }
 
-/// Per trial; more would take days, and all memory.
+/// The most transfers per trial; more would take days, and all memory.
 pub(super) const MAX_TRANSFERS: u32 = 100_000_000;
 
 const BACKEND: &str = "Backend";

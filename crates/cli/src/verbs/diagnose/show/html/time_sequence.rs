@@ -5,10 +5,10 @@ use tinygram_diagnose::hold::Hold;
 use tinygram_diagnose::vocabulary::ms;
 use tinygram_report::{Axis, Band, Chart, Mark, Point, Series, Tone, units};
 
-use super::super::trace::{Dot, Trace};
+use super::super::trace::{Dot, Excerpt};
 
-/// Returns the chart, if the finding is a stall whose segments are there.
-pub(super) fn of(name: &str, trace: &Trace<'_>) -> Option<Chart> {
+/// Returns the chart, if the finding is a stall whose segments were found.
+pub(super) fn of(name: &str, trace: &Excerpt<'_>) -> Option<Chart> {
     let Facts::Hold(hold) = &trace.finding.facts else {
         return None;
     };
@@ -35,16 +35,16 @@ pub(super) fn of(name: &str, trace: &Trace<'_>) -> Option<Chart> {
     })
 }
 
-/// From time and sequence number to the chart.
+/// Converts time and sequence number to the chart's units.
 struct Plane {
     from_ns: i64,
-    /// Sequence numbers are counted from the lowest shown.
+    /// The lowest sequence number shown, from which others are counted.
     base: u32,
     highest: f64,
 }
 
 impl Plane {
-    fn of(trace: &Trace<'_>, trigger: u64) -> Option<Self> {
+    fn of(trace: &Excerpt<'_>, trigger: u64) -> Option<Self> {
         let first = trace.dots.iter().find(|it| it.frame == trigger)?;
         let data = || trace.dots.iter().filter(|it| it.by_sender && it.len > 0);
         let base = data()
@@ -69,7 +69,7 @@ impl Plane {
     }
 }
 
-fn series(trace: &Trace<'_>, hold: &Hold, plane: &Plane) -> Vec<Series> {
+fn series(trace: &Excerpt<'_>, hold: &Hold, plane: &Plane) -> Vec<Series> {
     let (sender, peer) = (trace.sender_side(), trace.sender_side().other());
     let bar = |it: &Dot| {
         Point::at(plane.x(it.time_ns), plane.y(it.seq))
@@ -117,7 +117,7 @@ fn series(trace: &Trace<'_>, hold: &Hold, plane: &Plane) -> Vec<Series> {
             peers.collect(),
         ),
     ];
-    // Without an ACK that released, the legend says so all the same.
+    // If no ACK released the segment, the legend still says so.
     let is_said = |it: &Series| it.mark == Mark::Rings || !it.points.is_empty();
     series.into_iter().filter(is_said).collect()
 }
@@ -131,9 +131,9 @@ fn being_held(hold: &Hold) -> String {
     )
 }
 
-/// What the held segment waited behind.
+/// Returns what the held segment waited behind.
 fn waiting(hold: &Hold) -> String {
-    // A timer releases what no ACK was waited for.
+    // If a timer released the segment, no ACK was waited for.
     let state = match hold.release {
         Some(_) => "unacknowledged",
         None => "sent before",
