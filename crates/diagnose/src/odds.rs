@@ -53,9 +53,6 @@ impl Odds {
     /// `blur_ns` is how sharply the release can be placed from the capture point. The widths are
     /// tried one by one; they are nested, so that the best of them is little better than each.
     pub(crate) fn accident(&self, blur_ns: i64) -> f64 {
-        if self.is_of_another_clock(blur_ns) {
-            return 1.0;
-        }
         let mut least = 1.0_f64;
         let mut close = 0;
         for (at, &hits) in self.hits.iter().enumerate() {
@@ -89,13 +86,6 @@ impl Odds {
         bucket(off_ns) <= loosest
     }
 
-    /// Some of the segments that an ACK lets go leave at once. If of several none did, something else let them
-    /// go, as long after the ACK each time: a program that thinks for as long as its peer delays an ACK.
-    fn is_of_another_clock(&self, blur_ns: i64) -> bool {
-        let closest = self.hits.iter().position(|&hits| hits > 0).unwrap_or(0);
-        self.hits() >= SEVERAL && closest > AT_ONCE && FINEST_NS << (closest - 1) > blur_ns
-    }
-
     fn occasion(&mut self, since_ns: i64) {
         self.density += 1e9 / since_ns.max(1) as f32;
     }
@@ -122,9 +112,6 @@ fn tail(expected: f64, k: u32) -> f64 {
 
 /// The finest width in nanoseconds: timestamping and scheduling blur what is closer.
 pub(crate) const FINEST_NS: i64 = 60_000;
-/// Up to 2 ms.
-const AT_ONCE: usize = 5;
-const SEVERAL: u32 = 3;
 /// Up to 4 ms.
 const STEADY: usize = 6;
 /// Up to 15 ms.
@@ -223,20 +210,6 @@ mod tests {
             odds.accident(75_000),
             1.0 - (-0.0075_f64).exp() * 1.0075
         ));
-    }
-
-    /// Whoever answers three to four milliseconds after each ACK was not let go by it, unless the capture point
-    /// blurs as much or one came closer.
-    #[test]
-    fn what_is_never_close_is_of_another_clock() {
-        let mut odds = Odds::default();
-        for _ in 0..7 {
-            odds.hit(3_300_000, 44 * MS);
-        }
-        assert!(close_to(odds.accident(0), 1.0) && close_to(odds.accident(1_900_000), 1.0));
-        assert!(odds.accident(2 * MS) < 1.0);
-        odds.hit(400_000, 44 * MS);
-        assert!(odds.accident(0) < 0.05);
     }
 
     /// What two directions show counts as if one had shown it.

@@ -133,15 +133,17 @@ impl Story {
         let mut holds = std::mem::take(&mut direction.pending);
         for hold in &mut holds {
             hold.more_ready &= judge.half.marks_pushes;
-            hold.chained |= hold.release.is_some() && judge.half.goes_by_its_acks(hold.flight);
+            hold.chained |=
+                hold.release.is_some() && judge.half.goes_by_its_acks(hold.flight, hold.mss);
         }
+        let steady = direction.same_flight >= BULK;
         let bulk = direction.is_bulk(&holds);
         direction.was_bulk |= bulk;
         if judge.answered_ns.is_some() {
             direction.end_turn(&holds);
         }
         let punctual = direction.is_punctual();
-        let streaming = late(&holds) >= STREAM && !bulk;
+        let streaming = late(&holds) >= STREAM && !steady;
         let overflown = direction.overflow.count > 0;
         direction.drop_overflow(&mut self.ruled_out);
         let accident = [false, true].map(|prompt| judge.accident(prompt));
@@ -165,7 +167,8 @@ impl Story {
         };
         for (at, hold) in holds.into_iter().enumerate() {
             // What ends a stream and is answered was waited for, whatever became of the rest.
-            let streams = streaming && !(at == last && judge.answered_at_once(&hold));
+            let streams =
+                streaming && !hold.chained && !(at == last && judge.answered_at_once(&hold));
             let ruling = match (judge.ruling(&hold), streams) {
                 (Ruling::RuledOut(kind), _) => Ruling::RuledOut(kind),
                 (_, true) => Ruling::RuledOut(Lookalike::PeriodicSender),

@@ -204,14 +204,14 @@ fn rare_kinds_are_not_taken_for_what_they_seem() {
     }
     println!("{log}");
     println!("{} true, {} right", total.true_stalls, total.right);
-    assert!(total.true_stalls >= 80, "the corpus has shrunk");
+    assert!(total.true_stalls >= 160, "the corpus has shrunk");
     assert_eq!(total.right, total.found, "false accusations:\n{log}");
     // What docs/diagnose.md says.
-    assert!(total.right >= 56, "{log}");
+    assert!(total.right >= 133, "{log}");
 }
 
 /// False accusations that are known, and their reasons.
-const KNOWN_MISMATCHES: [(&str, &str); 4] = [
+const KNOWN_MISMATCHES: [(&str, &str); 5] = [
     (
         "slow-tail-far",
         "two whole segments, and 200 to 260 ms later the rest, look like a cork from afar",
@@ -219,6 +219,10 @@ const KNOWN_MISMATCHES: [(&str, &str); 4] = [
     (
         "sensor-every-200ms",
         "a clock of 200 ms behind a segment of the MSS looks like a cork",
+    ),
+    (
+        "gvisor-header-and-slow-body",
+        "a body that takes 44 ms is written 0.5 to 4 ms behind the ACK of its header, time after time",
     ),
     (
         "market-ticks",

@@ -5,7 +5,7 @@
 
 use super::buffer_tearing::BUFFER_UNIT;
 use super::{Words, release_evidence};
-use crate::flow::half::Half;
+use crate::flow::half::{Half, LEAST_BUFFER};
 use crate::hold::Hold;
 
 /// The window of the sender alone does not tell a buffer from congestion: only flights of the
@@ -42,8 +42,6 @@ fn is_of_a_buffer(hold: &Hold) -> bool {
     [hold.flight, with_held].iter().any(units)
 }
 
-/// The smallest buffer that a stack or a program has; less is what somebody writes.
-const LEAST_BUFFER: u32 = 2048;
 /// More than this is not too small for anything that a delayed-ACK timer has to do with.
 const LARGEST_BUFFER: u32 = 65_536;
 

@@ -446,8 +446,9 @@ impl Half {
 
     /// Flights of this size leave one after the other, each right upon the acknowledgment of the one before:
     /// whatever is written, no more is ever in flight.
-    pub(crate) fn goes_by_its_acks(&self, flight: u32) -> bool {
-        self.chained.contains(&flight)
+    pub(crate) fn goes_by_its_acks(&self, flight: u32, mss: u32) -> bool {
+        // Less is what a program writes, one piece for each ACK under Nagle's algorithm.
+        flight >= mss.min(LEAST_BUFFER) && self.chained.contains(&flight)
     }
 
     /// Everything sent is acknowledged.
@@ -860,6 +861,8 @@ const LONGEST_TAIL_NS: i64 = 1_100_000_000;
 const SAME_NS: i64 = 1_000_000;
 /// As many tails in a row waited as long as the one before: a disk is not so punctual.
 const TAILS: u8 = 2;
+/// The smallest buffer that a stack or a program has; less is what somebody writes.
+pub(crate) const LEAST_BUFFER: u32 = 2048;
 /// A kernel that is woken by an ACK sends what waits within this time.
 const AT_SIGHT_NS: i64 = 500_000;
 /// So often no program's next block falls right behind an ACK that nobody delayed.

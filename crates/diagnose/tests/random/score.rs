@@ -97,7 +97,17 @@ impl Score {
                 self.pipelined[0] += usize::from(late.pipelined);
                 self.pipelined[1] += usize::from(late.pipelined && claim.write_once);
                 let off = (claim.cost_ns - late.cost_ns).abs();
-                self.cost_off += usize::from(off > 2_000_000.max(late.cost_ns / 10));
+                if off > 2_000_000.max(late.cost_ns / 10) {
+                    self.cost_off += 1;
+                    log.push(format!(
+                        "COST {} {}: {} {:.1} ms, in truth {:.1} ms",
+                        capture.seed,
+                        capture.name,
+                        claim.kind,
+                        claim.cost_ns as f64 / 1e6,
+                        late.cost_ns as f64 / 1e6
+                    ));
+                }
             }
         }
         self.wronged += usize::from(wrong > 0);
