@@ -131,7 +131,7 @@ fn pod_uid(part: &str) -> Option<String> {
 /// Looks processes up once and remembers them.
 #[derive(Default)]
 pub struct Processes {
-    known: HashMap<(u32, String), Process>,
+    known: HashMap<(u32, String), (Process, Option<u64>)>,
     users: HashMap<u32, String>,
     /// The ports that somebody listens on, by network namespace.
     listening: HashSet<(u32, u16)>,
@@ -140,19 +140,25 @@ pub struct Processes {
 impl Processes {
     /// Returns the process of `writer`.
     pub fn of(&mut self, writer: &Writer) -> &Process {
-        // A reused process ID usually comes with another name, and so does a program that is
-        // replaced (execve).
+        // A program that is replaced (execve) usually comes with another name.
         let key = (writer.pid, writer.comm.clone());
         if self.known.len() >= MOST_KNOWN && !self.known.contains_key(&key) {
             self.known.clear();
         }
         let users = &mut self.users;
-        self.known.entry(key).or_insert_with(|| {
+        let mut asked = || {
             let user = users
                 .entry(writer.uid)
                 .or_insert_with(|| user_name(writer.uid));
-            look_up(writer, user.clone())
-        })
+            (look_up(writer, user.clone()), started(writer.pid))
+        };
+        let known = self.known.entry(key).or_insert_with(&mut asked);
+        // A reused process ID comes with another time. Who has ended stays as it was known.
+        let now = started(writer.pid);
+        if now.is_some() && now != known.1 {
+            *known = asked();
+        }
+        &known.0
     }
 }
 
@@ -179,6 +185,12 @@ impl Processes {
             false => finding::side(connection),
         }
     }
+}
+
+/// Returns when a process began, in the kernel's ticks since the machine did; `None` if it has ended.
+pub(crate) fn started(pid: u32) -> Option<u64> {
+    let process = procfs::process::Process::new(i32::try_from(pid).ok()?).ok()?;
+    process.stat().ok().map(|stat| stat.starttime)
 }
 
 /// Returns the ports on which somebody listens in the network namespace of `pid`.
