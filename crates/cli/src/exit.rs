@@ -58,7 +58,7 @@ impl From<tinygram_naglemark::Error> for Failure {
     }
 }
 
-/// Shows a failure, if there is one, and gives the process's exit code.
+/// Shows a failure, if there is one, and returns the process's exit code.
 pub(crate) fn code(outcome: Result<Done, Failure>) -> u8 {
     match outcome {
         Ok(Done::Well) => 0,

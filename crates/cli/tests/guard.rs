@@ -15,7 +15,7 @@ async def main():
                 await reader.readexactly(100)
                 writer.write(b"a" * 100)
                 await asyncio.sleep(0)
-                writer.write(b"b" * 200)
+                writer.write(b"b" * 200) # it waits here
         except asyncio.IncompleteReadError:
             writer.close()
     server = await asyncio.start_server(answer, "127.0.0.1", 0)
@@ -115,6 +115,41 @@ fn both_ways_to_look_find_the_same_stalls() {
             assert_eq!(stalls(&clean), Some(0), "{source}");
             assert_eq!(clean.status.code(), Some(0));
         }
+    }
+}
+
+/// A line of the script, or of no Python that is known to neither.
+#[test]
+fn both_ways_to_look_name_the_same_line() {
+    let folder = tempfile::tempdir().unwrap();
+    let script = folder.path().join("answers.py");
+    std::fs::write(&script, EVENT_LOOP).unwrap();
+    let line = EVENT_LOOP
+        .lines()
+        .position(|line| line.contains("# it waits here"));
+    let place = format!("(answers.py:{})", line.unwrap() + 1);
+    let mut named = Vec::new();
+    for source in ["preload", "kernel"] {
+        let mut guard = Command::new(env!("CARGO_BIN_EXE_tinygram"));
+        guard.args(["guard", "--github", "--source", source, "--", "python3"]);
+        guard.arg(&script).arg("nagle");
+        let output = guard.output().expect("tinygram starts");
+        if stalls(&output).is_none() {
+            continue;
+        }
+        let notes = String::from_utf8_lossy(&output.stdout);
+        let said = |note: &&str| note.contains(", written by ") && note.contains(&place);
+        let note = notes.lines().find(said);
+        named.push(note.is_some());
+        if let Some(note) = note {
+            let annotated = format!("answers.py,line={},", line.unwrap() + 1);
+            assert!(note.contains(&annotated), "{note}");
+        }
+    }
+    named.dedup();
+    assert!(named.len() <= 1, "only one of them names {place}");
+    if named == [false] {
+        println!("skipped: this Python's frames are not known");
     }
 }
 

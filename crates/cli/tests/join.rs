@@ -12,7 +12,7 @@ use tinygram_engine::sender::send_policy::SendPolicy;
 use tinygram_engine::{Duration, Flags, Instant, Offset};
 use tinygram_sim::costs::HostCosts;
 use tinygram_sim::medium::{ImpairmentRules, Medium, PointToPoint, Side, Wire};
-use tinygram_sim::observer::Trace;
+use tinygram_sim::observer::SentFrames;
 use tinygram_sim::program::{Call, Outcome, Program};
 use tinygram_sim::{Opening, World, WorldConfig};
 use tinygram_tcp::Abilities;
@@ -131,7 +131,7 @@ fn through_the_simulator(profile: &Profile, policy: &SendPolicy) -> Vec<Sent> {
         costs: [HostCosts::NONE; 2],
         seed: 1,
     };
-    let mut world = World::watched(config, programs, Trace::default());
+    let mut world = World::watched(config, programs, SentFrames::default());
     let mut rules = (profile.config)(&sizes());
     rules.sender.policy = policy.clone();
     world.connect(Opening::Handshake, [rules.clone(), rules]);
@@ -223,7 +223,7 @@ impl Host {
         }
     }
 
-    /// Goes on with the call under way; gives whether it is done.
+    /// Goes on with the call under way; returns whether it is done.
     fn call(&mut self, now: Instant, options: &SocketOptions) -> bool {
         let waits = &Context::from_waker(Waker::noop());
         let Some(call) = self.script.front().copied() else {

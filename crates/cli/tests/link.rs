@@ -30,12 +30,12 @@ fn possible() -> bool {
     possible
 }
 
-/// Runs `script` at the first end and gives the statistics.
+/// Runs `script` at the first end and returns the statistics.
 fn over_a_link(rules: &[&str], script: &str) -> Value {
     program_over_a_link(rules, &["python3", "-c", script])
 }
 
-/// Runs a program at the first end and gives the statistics.
+/// Runs a program at the first end and returns the statistics.
 fn program_over_a_link(rules: &[&str], program: &[&str]) -> Value {
     let mut arguments = vec!["link", "--json"];
     arguments.extend(rules);

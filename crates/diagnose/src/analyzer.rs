@@ -10,9 +10,9 @@ use crate::pool::{Corroborated, Pools};
 use crate::report::{ConnectionReport, Report, Summary};
 use crate::vocabulary::Kind;
 
-/// Takes frames in, in capture order, and gives a report at the end.
+/// Takes frames in capture order and returns a report at the end.
 ///
-/// Memory is bounded by the [`Parameters`]; nothing is kept of a frame.
+/// The [`Parameters`] bound its memory. It keeps no frame.
 pub struct Analyzer {
     parameters: Parameters,
     table: Table,
@@ -21,7 +21,7 @@ pub struct Analyzer {
 }
 
 impl Analyzer {
-    /// Returns an analysis of nothing so far.
+    /// Returns an analyzer that has seen no frame.
     #[must_use]
     pub fn new(parameters: Parameters) -> Self {
         Self {
@@ -41,7 +41,7 @@ impl Analyzer {
         }
     }
 
-    /// Takes the next frame.
+    /// Analyzes the next frame.
     #[inline]
     pub fn frame(&mut self, frame: &Frame<'_>) {
         let summary = &mut self.report.summary;
@@ -98,27 +98,28 @@ impl Analyzer {
         }
     }
 
-    /// Frames taken so far.
+    /// Returns the number of frames so far.
     #[must_use]
     pub fn frames(&self) -> u64 {
         self.report.summary.frames
     }
 
-    /// Returns what is counted so far.
+    /// Returns the totals so far.
     #[must_use]
     pub fn summary(&self) -> &Summary {
         &self.report.summary
     }
 
-    /// Returns what has been found so far, in order of discovery.
+    /// Returns the findings so far, in order of discovery.
     #[must_use]
     pub fn findings(&self) -> &[Finding] {
         &self.report.findings
     }
 
-    /// Takes what was found since the last time, each with its connection as it stands; none where that is
-    /// no longer known. For whoever never comes to an end: connections that are over are remembered up
-    /// to the limit of those that are listed, the last of them.
+    /// Removes and returns the findings since the last call, each with the present state of its
+    /// connection; `None` if the connection is no longer known. This is for callers that read
+    /// without end. Of the connections that have ended, the latest are remembered, up to
+    /// `listed_limit`.
     pub fn drain(&mut self) -> Vec<(Finding, Option<ConnectionReport>)> {
         let found = std::mem::take(&mut self.report.findings);
         let drained = found
@@ -139,12 +140,12 @@ impl Analyzer {
         drained
     }
 
-    /// Returns the connection of a finding, as it stands, if it is still there.
+    /// Returns the present state of a finding's connection, if the connection still lives.
     pub fn connection(&self, id: u32) -> Option<ConnectionReport> {
         self.table.find(id).map(ConnectionReport::of)
     }
 
-    /// Judges what is still open and gives the report.
+    /// Judges what is still open and returns the report.
     #[must_use]
     pub fn finish(mut self) -> Report {
         for connection in self.table.drain() {

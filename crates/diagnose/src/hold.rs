@@ -1,10 +1,10 @@
-//! Was this segment held, and what let it go?
+//! Tells whether a segment was held, and what released it.
 //!
-//! Three moments make a hold: the *trigger* (small data sent and not yet acknowledged), the
-//! *release* (what the sender was waiting for) and the *held* segment, which leaves at once when
-//! the release reaches its sender. Seen from anywhere on the path, the held segment passes one
-//! round trip between capture point and sender after the release did, and the time from trigger
-//! to held segment is what the sender waited.
+//! A hold has three moments: the *trigger* (small data that is sent and not yet acknowledged), the
+//! *release* (what the sender was waiting for) and the *held* segment, which leaves as soon as the
+//! release reaches its sender. At any capture point, the held segment passes one round trip between
+//! capture point and sender after the release. The time from trigger to held segment is how long
+//! the sender waited.
 
 use tinygram_wire::decode::Segment;
 
@@ -14,51 +14,53 @@ use crate::vocabulary::Pieces;
 /// A segment that left when something released it.
 #[derive(Clone, Debug)]
 pub struct Hold {
-    /// The last data sent before.
+    /// The last data sent before the held segment.
     pub trigger: Mark,
-    /// The acknowledgment that released it; none if a timer did.
+    /// The acknowledgment that released it; `None` if a timer did.
     pub release: Option<Mark>,
     /// The segment that was held.
     pub held: Mark,
-    /// Bytes in the trigger and in the held segment.
+    /// The length of the trigger, in bytes.
     pub trigger_len: u32,
-    /// See `trigger_len`.
+    /// The length of the held segment, in bytes.
     pub held_len: u32,
-    /// Bytes sent since the sender was last idle, trigger included.
+    /// Bytes sent since the sender was last idle, the trigger included.
     pub flight: u32,
-    /// From trigger to acknowledgment, in nanoseconds, at the capture point.
+    /// The time from trigger to acknowledgment at the capture point, in nanoseconds.
     pub ack_wait_ns: i64,
-    /// Of that, what went by since an ACK of a part of the flight and is more than the link takes to carry the
-    /// rest, in nanoseconds.
+    /// The part of `ack_wait_ns` since an ACK of a part of the flight, minus the time that the link
+    /// takes to carry the rest, in nanoseconds; 0 if there was no such ACK.
     pub step_ns: i64,
-    /// From release to held segment, in nanoseconds, at the capture point.
+    /// The time from release to held segment at the capture point, in nanoseconds.
     pub reaction_ns: i64,
-    /// Round trip from the capture point to the sender, in nanoseconds, if known.
+    /// The round trip from the capture point to the sender, in nanoseconds, if known.
     pub sender_distance_ns: Option<i64>,
-    /// From where the release alone puts the segment to where it was seen, in nanoseconds.
+    /// How far the held segment is from the time at which the release alone would put it, in
+    /// nanoseconds.
     pub off_ns: i64,
-    /// The trigger carried PSH: the sender's buffer was empty behind it.
+    /// Whether the trigger carried PSH, which means that the sender's buffer was empty behind it.
     pub pushed: bool,
-    /// The trigger carried no PSH: if its sender ever sets it, more was ready behind it, or announced.
+    /// Whether the trigger carried no PSH. If this sender ever sets PSH, more was ready behind the
+    /// trigger, or announced.
     pub more_ready: bool,
-    /// The flight left piece by piece, with pauses between.
+    /// Whether the flight left piece by piece, with pauses between.
     pub grew: bool,
-    /// Largest segment the sender may send, in bytes.
+    /// The largest segment the sender may send, in bytes.
     pub mss: u32,
     /// Bytes the receiver's window allowed while the segment was held.
     pub room: u32,
-    /// The flight was the first of the connection, or after an idle period.
+    /// Whether the flight was the first of the connection or the first after an idle period.
     pub fresh: bool,
-    /// The release came as soon as the path allows.
+    /// Whether the release came as soon as the path allows.
     pub prompt: bool,
-    /// A flight as large and larger ended in such a wait before.
+    /// Whether a flight at least as large ended in such a wait before.
     pub repeated: bool,
-    /// How long before the release a part of the flight was acknowledged, in nanoseconds: to a sender that
-    /// did not go on then no window was closed.
+    /// How long before the release a part of the flight was acknowledged, in nanoseconds; 0 if none
+    /// was. A sender that did not go on after that partial ACK was not held by a window.
     pub in_parts_ns: u32,
     /// What trigger and held segment were to the application.
     pub pieces: Pieces,
-    /// Short segments this sender had sent although small data was unacknowledged.
+    /// Short segments that this sender had sent while small data was unacknowledged.
     pub(crate) defied: u32,
 }
 

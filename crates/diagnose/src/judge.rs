@@ -1,4 +1,5 @@
-//! Is a hold an accusation? The questions that must be answered first, one after the other.
+//! Decides whether a hold becomes an accusation: asks the questions that must be answered first,
+//! one after the other.
 
 use crate::findings::{self, nagle_round_trip};
 use crate::flow::half::{Half, LATE_NS, Turn};

@@ -1,12 +1,13 @@
-//! From captured segments to named stalls.
+//! Finds stalls of small segments in captured TCP traffic and names them.
 //!
-//! The road of a capture: a frame becomes a segment (`tinygram-wire`), which finds its
-//! connection in a bounded table ([`Analyzer`]); the connection's half that sent it asks why it
-//! left now and not before ([`hold`]); a segment that left right upon a late ACK is a hold, and
-//! stays pending until the turn passes and shows whether anybody waited for it; then it is a
+//! A frame becomes a segment (`tinygram-wire`). The segment finds its connection in a bounded table
+//! ([`Analyzer`]). The half of the connection that sent it then asks why the segment left now and
+//! not earlier ([`hold`]). A segment that left right after a late ACK is a hold. A hold stays
+//! pending until the turn passes, which shows whether anybody waited for it; then it becomes a
 //! finding of one kind ([`findings`]) or one of the lookalikes ([`lookalikes`]).
 //!
-//! A false accusation costs more than a miss: whatever is not told apart is counted, not accused.
+//! A false accusation costs more than a miss: what cannot be told apart from a lookalike is
+//! counted, not accused.
 
 mod analyzer;
 pub mod findings;

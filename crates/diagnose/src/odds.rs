@@ -1,9 +1,9 @@
-//! Could it be an accident?
+//! Computes how probable it is that what was seen is an accident.
 //!
-//! Every late ACK after which its receiver sends data is an occasion: unrelated data would leave
-//! at any time, and fall close behind the ACK now and then. An occasion on which the next data
-//! came a time T after the last brings such an accident within w of the release with a chance of
-//! about 2w/T; over all occasions the number of accidents is a Poisson variable.
+//! An occasion is every late ACK after which its receiver sends data. Unrelated data would leave at
+//! any time, and now and then close behind the ACK. If the next data on an occasion came a time T
+//! after the last data, then an accident puts it within w of the release with a probability of
+//! about 2w/T. Over all occasions the number of accidents is a Poisson variable.
 
 /// The occasions of one direction, and how close behind the ACK the data left on each.
 #[derive(Clone, Copy, Debug, Default)]

@@ -4,19 +4,19 @@ use tinygram_wire::decode::Segment;
 
 use crate::vocabulary::Kind;
 
-/// What may be set about an analysis.
+/// The settings of an analysis.
 #[derive(Clone, Debug)]
 pub struct Parameters {
-    /// Most connections kept at once; beyond it the longest silent one is judged and let go.
-    /// About 900 bytes each.
+    /// The most connections kept at once, about 900 bytes each. Beyond it the connection that has
+    /// been silent longest is judged and removed.
     pub connection_limit: usize,
-    /// Number of the first connection: several captures in one report count on.
+    /// The number of the first connection, so that several captures in one report can count on.
     pub first_connection: u32,
-    /// Most findings kept with their details; beyond it they are counted only.
+    /// The most findings kept with their details; further ones are only counted.
     pub finding_limit: usize,
-    /// Most connections listed in the report, those with findings first to stay.
+    /// The most connections listed in the report; those with findings are kept first.
     pub listed_limit: usize,
-    /// What is looked at; everything if there is none.
+    /// What is looked at; `None` means everything.
     pub filter: Option<Filter>,
 }
 
@@ -39,16 +39,16 @@ pub struct Filter {
     pub hosts: Vec<IpAddr>,
     /// Ports of either end.
     pub ports: Vec<u16>,
-    /// From here, in nanoseconds since the first frame of the capture.
+    /// The first time looked at, in nanoseconds since the first frame of the capture.
     pub from_ns: Option<i64>,
-    /// Up to here, likewise.
+    /// The last time looked at, in nanoseconds since the first frame of the capture.
     pub to_ns: Option<i64>,
-    /// Kinds of findings.
+    /// The kinds of findings kept.
     pub kinds: Vec<Kind>,
 }
 
 impl Filter {
-    /// Returns true if it lets everything through.
+    /// Returns true if the filter lets everything through.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         *self == Self::default()

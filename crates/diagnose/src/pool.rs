@@ -1,7 +1,7 @@
-//! Suspects of different connections that corroborate each other.
+//! Lets suspects of different connections corroborate each other.
 //!
-//! A short connection shows an event once, and far from its sender once is not enough. The same
-//! program opens many such connections; what all of them show together is.
+//! A short connection shows an event once, and far from its sender once is not enough. But the same
+//! program opens many such connections, so they are judged by what all of them show together.
 
 use std::collections::BTreeMap;
 

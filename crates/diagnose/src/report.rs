@@ -12,9 +12,9 @@ use crate::vocabulary::{Cost, Kind, Obstacle, Side, Tier, Verdict};
 /// Everything found.
 #[derive(Clone, Debug, Default)]
 pub struct Report {
-    /// Totals; exact also where details were dropped.
+    /// Totals; exact even if details were dropped.
     pub summary: Summary,
-    /// Connections, in order of appearance; beyond the limit only those with findings.
+    /// Connections in order of appearance; beyond the limit only those with findings.
     pub connections: Vec<ConnectionReport>,
     /// Findings in order of discovery.
     pub findings: Vec<Finding>,
@@ -23,37 +23,37 @@ pub struct Report {
 /// Totals over the capture.
 #[derive(Clone, Debug, Default)]
 pub struct Summary {
-    /// Frames read, and those that carried a TCP segment.
+    /// Frames read.
     pub frames: u64,
-    /// See `frames`.
+    /// TCP segments read.
     pub segments: u64,
-    /// Connections seen, counting reused ports anew.
+    /// Connections seen; a reused four-tuple counts as a new connection.
     pub connections: u32,
-    /// Stalls, and their cost in nanoseconds.
+    /// Stalls, certain or likely.
     pub stalls: u64,
-    /// See `stalls`.
+    /// The cost of the stalls, in nanoseconds.
     pub cost_ns: i64,
     /// Floods.
     pub floods: u64,
-    /// Stalls that are no more than possible, and what they would have cost in nanoseconds.
+    /// Stalls that are merely possible.
     pub possible: u64,
-    /// See `possible`.
+    /// What the possible stalls would have cost, in nanoseconds.
     pub possible_ns: i64,
-    /// What of it could have shown a stall.
+    /// What the capture could have shown.
     pub sight: Sight,
-    /// Frames without a segment that was read, by reason.
+    /// Frames of which no segment was read, by reason.
     pub unseen: Unseen,
-    /// Findings and connections that were counted but not kept.
+    /// Findings that were counted but not kept.
     pub dropped_findings: u64,
-    /// Findings of some kinds only were asked for.
+    /// Whether only some kinds of findings were asked for.
     pub some_kinds: bool,
-    /// See `dropped_findings`.
+    /// Connections that were counted but not listed.
     pub unlisted_connections: u64,
-    /// Time of the first frame of any sort, in nanoseconds since the epoch.
+    /// The time of the first frame of any sort, in nanoseconds since the epoch.
     pub first_frame_ns: i64,
-    /// First and last time of a segment in the capture, in nanoseconds since the epoch.
+    /// The time of the first segment, in nanoseconds since the epoch.
     pub first_ns: i64,
-    /// See `first_ns`.
+    /// The time of the last segment, in nanoseconds since the epoch.
     pub last_ns: i64,
 }
 
@@ -66,38 +66,38 @@ pub struct ConnectionReport {
     pub client: Endpoint,
     /// The other end.
     pub server: Endpoint,
-    /// A handshake was seen; without one the sides are told by their ports.
+    /// Whether a handshake was seen. Without one the ports tell which end is the client.
     pub handshake: bool,
     /// Segments in both directions.
     pub frames: u32,
-    /// First and last segment, in nanoseconds since the epoch.
+    /// The time of the first segment, in nanoseconds since the epoch.
     pub first_ns: i64,
-    /// See `first_ns`.
+    /// The time of the last segment, in nanoseconds since the epoch.
     pub last_ns: i64,
-    /// Round trip between the hosts, in nanoseconds, if both parts were seen.
+    /// The round trip between the hosts, in nanoseconds, if both of its parts were seen.
     pub rtt_ns: Option<i64>,
     /// Where on the path the capture was taken.
     pub capture_point: CapturePoint,
-    /// Data sent by the client, then by the server.
+    /// The data sent by the client, then by the server.
     pub directions: [Direction; 2],
-    /// Stalls and their cost in nanoseconds.
+    /// Stalls.
     pub stalls: u32,
-    /// See `stalls`.
+    /// The cost of the stalls, in nanoseconds.
     pub cost_ns: i64,
-    /// What looked like a stall and is not.
+    /// What looked like a stall and is not one.
     pub ruled_out: RuledOut,
 }
 
-/// Where the capture was taken.
+/// The place on the path where the capture was taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CapturePoint {
     /// At the client or close to it.
     NearClient,
     /// At the server or close to it.
     NearServer,
-    /// On the way, or both ends are equally close.
+    /// On the way; or both ends are equally close.
     Between,
-    /// Too little was seen.
+    /// Unknown, because too little was seen.
     Unknown,
 }
 
@@ -121,21 +121,22 @@ pub struct Direction {
     pub bytes: u64,
     /// Data segments sent, in frames of the capture.
     pub segments: u32,
-    /// Of these, those below the MSS.
+    /// Data segments below the MSS.
     pub short: u32,
-    /// Segments sent again.
+    /// Segments that were retransmitted.
     pub retransmitted: u32,
-    /// Largest payload of one segment, in bytes.
+    /// The largest payload of one segment, in bytes.
     pub mss: u32,
     /// How the MSS is known.
     pub mss_source: &'static str,
-    /// A frame held more than one segment: captured before segmentation offload.
+    /// Whether a frame held more than one segment, because it was captured before segmentation
+    /// offload.
     pub offload: bool,
-    /// The sender's policy on small segments, as far as it shows.
+    /// The sender's policy on small segments, as far as the capture shows it.
     pub policy: &'static str,
-    /// The receiver's delayed-ACK timer as seen, in nanoseconds: a running mean of late ACKs.
+    /// The receiver's delayed-ACK timer, in nanoseconds, as a running mean of late ACKs.
     pub ack_timer_ns: Option<i64>,
-    /// MSS-sized units per pure ACK, on average.
+    /// The mean number of MSS-sized units per pure ACK.
     pub ack_every: Option<f64>,
 }
 
@@ -180,7 +181,7 @@ impl ConnectionReport {
         }
     }
 
-    /// Returns the end on a side.
+    /// Returns the endpoint on a side.
     #[must_use]
     pub fn end(&self, side: Side) -> Endpoint {
         match side {
@@ -189,7 +190,7 @@ impl ConnectionReport {
         }
     }
 
-    /// Returns how long it lasted in the capture, in nanoseconds.
+    /// Returns how long the connection lasted in the capture, in nanoseconds.
     #[must_use]
     pub fn duration_ns(&self) -> i64 {
         self.last_ns - self.first_ns
@@ -245,7 +246,7 @@ fn policy(connection: &Connection, from: usize) -> &'static str {
 }
 
 impl Summary {
-    /// Returns what is to be said of the capture as a whole.
+    /// Returns the verdict on the capture as a whole.
     #[must_use]
     pub fn verdict(&self) -> Verdict {
         if self.stalls > 0 {
@@ -261,7 +262,7 @@ impl Summary {
         }
     }
 
-    /// Returns what kept most of the capture from showing a stall.
+    /// Returns what prevented most of the capture from showing a stall.
     #[must_use]
     pub fn obstacles(&self) -> Vec<Obstacle> {
         let (unseen, sight) = (&self.unseen, &self.sight);
@@ -328,22 +329,22 @@ impl Summary {
     }
 }
 
-/// Frames that gave no segment.
+/// Frames of which no segment was read, counted by reason.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Unseen {
-    /// Of a link type that is not read.
+    /// Frames of a link type that is not supported.
     pub link_type: u64,
-    /// Cut off before the end of the TCP header.
+    /// Frames cut off before the end of the TCP header.
     pub cut: u64,
-    /// Fragments of IP.
+    /// IP fragments.
     pub fragments: u64,
-    /// In tunnels that are not read.
+    /// Frames in tunnels that are not supported.
     pub tunnels: u64,
-    /// QUIC.
+    /// QUIC packets.
     pub quic: u64,
-    /// No TCP.
+    /// Frames without TCP.
     pub no_tcp: u64,
-    /// TCP that the filter leaves out.
+    /// TCP segments that the filter leaves out.
     pub filtered: u64,
 }
 

@@ -1,38 +1,37 @@
-//! Could the capture have shown a stall? Only then "no stalls" means something.
+//! Tells whether the capture could have shown a stall. Only then does "no stalls" mean something.
 
 use crate::flow::connection::Connection;
 use crate::lookalikes::Lookalike;
 
-/// What was seen, and what took the time, over all connections.
+/// What could be seen, and what took the time, over all connections.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Sight {
-    /// Segments with data, and those of connections of which one direction only was seen, of which
-    /// more than a tenth is missing, or whose clock stepped back.
+    /// Data segments.
     pub data: u64,
-    /// See `data`.
+    /// Data segments of connections of which only one direction was seen.
     pub one_direction: u64,
-    /// See `data`.
+    /// Data segments of connections of which more than a tenth of the segments is missing.
     pub gappy: u64,
-    /// See `data`.
+    /// Data segments of connections whose clock stepped back.
     pub clock_steps: u64,
-    /// A time that is no multiple of 10 ms was seen.
+    /// Whether a time was seen that is not a multiple of 10 ms.
     pub fine_clock: bool,
-    /// How long the connections lasted together, in nanoseconds.
+    /// The sum of the lifetimes of the connections, in nanoseconds.
     pub lifetime_ns: i64,
-    /// Of that: until lost data was sent again, with a closed window, and waiting for the server.
+    /// The part of `lifetime_ns` spent until lost data was sent again.
     pub loss_ns: i64,
-    /// See `loss_ns`.
+    /// The part of `lifetime_ns` spent with a closed window.
     pub zero_window_ns: i64,
-    /// See `loss_ns`.
+    /// The part of `lifetime_ns` spent waiting for the server's answers.
     pub server_ns: i64,
-    /// Segments that were held though nobody was seen to wait: a reader elsewhere may have waited,
-    /// behind a tunnel or for a report.
+    /// Segments that were held although nobody was seen to wait for them. A reader elsewhere may
+    /// have waited: behind a tunnel, or for a report.
     pub unwatched: u64,
-    /// How long they were held, in nanoseconds.
+    /// How long the unwatched segments were held, in nanoseconds.
     pub unwatched_ns: i64,
 }
 
-/// What took most of the time where nothing stalled.
+/// What took most of the time if nothing stalled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Dominant {
     /// Data was lost and sent again.
@@ -94,8 +93,8 @@ impl Sight {
         }
     }
 
-    /// Returns what took at least a third of the connections' time, and most of all, with that time in
-    /// nanoseconds.
+    /// Returns what took the most time, with that time in nanoseconds, if it is at least 200 ms and
+    /// a third of the connections' lifetimes.
     #[must_use]
     pub fn dominant(&self) -> Option<(Dominant, i64)> {
         let shares = [

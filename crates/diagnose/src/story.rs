@@ -1,8 +1,8 @@
-//! What became of a connection's holds: pending until the turn passes, then accused or ruled out.
+//! Follows a connection's holds: they are pending until the turn passes, then accused or ruled out.
 //!
-//! A hold is an accusation only if somebody waited for the held segment. That shows when the
-//! turn passes: the peer answers, or the connection is closed behind it. A sender that goes on by
-//! its own clock kept nobody waiting.
+//! A hold becomes an accusation only if somebody waited for the held segment. That shows when the
+//! turn passes: the peer answers, or the connection is closed behind the segment. A sender that
+//! goes on by its own clock kept nobody waiting.
 
 use crate::findings::{Finding, small_buffer};
 use crate::flow::half::Mark;

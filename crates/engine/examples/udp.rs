@@ -124,7 +124,7 @@ impl End {
             .connection
             .next_wakeup()
             .map(|at| at.since(now()).as_nanos());
-        // A time-out of zero would mean none at all.
+        // A timeout of zero would mean none at all.
         let wait = wait.map(|nanos| std::time::Duration::from_nanos(nanos.max(1)));
         self.socket.set_read_timeout(wait)?;
         let mut datagram = [0; HEADER + SIZES.mss as usize];

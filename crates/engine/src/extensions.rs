@@ -1,13 +1,13 @@
-//! What of today's TCP a connection may use beyond RFC 9293's core: one switch each.
+//! The extensions beyond RFC 9293's core that a connection may use: one switch each.
 
 use crate::time::Duration;
 
-/// The switches. A historic profile says [`Extensions::NONE`]; what needs the peer's consent is in
-/// force once both SYNs have offered it.
+/// The switches. A historic profile has [`Extensions::NONE`]. An extension that needs the peer's
+/// consent is in force once both SYNs have offered it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Extensions {
-    /// Windows beyond 65,535 octets (RFC 7323, section 2). The shift offered is the least with
-    /// which the receive buffer can be announced whole.
+    /// Windows beyond 65,535 octets (RFC 7323, section 2). The SYN offers the least shift with
+    /// which the whole receive buffer can be announced.
     pub window_scaling: bool,
     /// Timestamps, for round trips (RFC 7323, section 4) and against old duplicates (section 5).
     pub timestamps: bool,
@@ -15,71 +15,77 @@ pub struct Extensions {
     pub sack: bool,
     /// The receiver reports what came twice (RFC 2883); needs `sack`.
     pub dsack: bool,
-    /// Losses are noticed by time and not by counting, and the end of a flight is probed for
-    /// (RFC 8985); needs `sack`.
+    /// Losses are detected by time instead of by counting, and the end of a flight is probed (RFC
+    /// 8985); needs `sack`.
     pub rack_tlp: bool,
-    /// In a recovery the window falls with what is delivered (RFC 9937); needs `sack`. Without it, it
-    /// falls at once, and several losses of one flight can be sent again at one instant.
+    /// During recovery the window falls in proportion to what is delivered (RFC 9937); needs
+    /// `sack`. Without it the window falls at once, and several losses of one flight can be sent
+    /// again at one instant.
     pub rate_reduction: bool,
-    /// A reduction of the window is taken back if a timestamp (Eifel: RFC 3522) or DSACKs (RFC 3708) tell
-    /// that nothing was lost (RFC 9438, section 4.9); needs `sack`.
+    /// A window reduction is undone if a timestamp (Eifel: RFC 3522) or DSACKs (RFC 3708) show that
+    /// nothing was lost (RFC 9438, section 4.9); needs `sack`.
     pub undo: bool,
-    /// After a time-out new data tells whether it came too early (F-RTO: RFC 5682, section 3.1); needs
-    /// `sack` and `undo`.
+    /// After a timeout, new data shows whether it came too early (F-RTO: RFC 5682, section 3.1);
+    /// needs `sack` and `undo`.
     pub frto: bool,
-    /// How slow start ends before anything is lost.
+    /// The rule that ends slow start before anything is lost.
     pub slow_start_exit: Option<SlowStartExit>,
-    /// What is handed to the device as one waits until what left before it has had its time at the rate
-    /// of the window over a round trip (Linux: `sk_pacing_rate`, as with the `fq` queue).
+    /// Segments that are handed to the device together wait until the previous ones have had their
+    /// time at a rate of one window per round trip (Linux: `sk_pacing_rate`, as with the `fq`
+    /// queue).
     pub pacing: bool,
-    /// The network may mark packets instead of dropping them (RFC 3168); without it, marks mean nothing.
+    /// The network may mark packets instead of dropping them (RFC 3168); `None` ignores marks.
     pub ecn: Option<Ecn>,
-    /// A loss reduces the congestion window itself, as Linux does; without it, what is in flight (RFC
-    /// 5681, equation 4; RFC 9438, section 4.6), which is less where the application has little to send.
+    /// A loss reduces the congestion window itself, as on Linux. Without it, a loss reduces the
+    /// window to a share of what is in flight (RFC 5681, equation 4; RFC 9438, section 4.6), which
+    /// is less if the application has little to send.
     pub reduces_the_window: bool,
-    /// The initial window of large segments is bounded: two of them, or 14,600 octets (RFC 6928, section 2).
-    /// Linux sends ten whatever their size.
+    /// The initial window of large segments is bounded to two of them, or 14,600 octets (RFC 6928,
+    /// section 2). Linux sends ten whatever their size.
     pub bounds_initial_cwnd: bool,
-    /// The first two duplicate ACKs bring out new data (RFC 3042). With a scoreboard, RFC 6675's
-    /// pipe does that by itself.
+    /// Each of the first two duplicate ACKs lets new data leave (RFC 3042). With a scoreboard, RFC
+    /// 6675's pipe has this effect.
     pub limited_transmit: bool,
-    /// Smaller segments after repeated time-outs (RFC 4821, section 7.7; RFC 8899, section 4.3).
+    /// Repeated timeouts make segments smaller (RFC 4821, section 7.7; RFC 8899, section 4.3).
     pub black_hole_detection: bool,
-    /// ACKs that are too old are challenged (RFC 5961, section 5), and challenges, those for RST and
-    /// SYN included, are limited (section 7).
+    /// ACKs that are too old are challenged (RFC 5961, section 5), and all challenges, also those
+    /// for RST and SYN, are limited (section 7).
     pub blind_attack_defence: bool,
-    /// An ACK of what was never sent is dropped in silence, as older kernels of Linux do (6.18 answers); without it, it is
-    /// answered (RFC 9293, section 3.10.7.4; RFC 5961, section 5.2).
+    /// An ACK of what was never sent is dropped silently, as older Linux kernels do (6.18 answers
+    /// it). Without it, the ACK is answered (RFC 9293, section 3.10.7.4; RFC 5961, section 5.2).
     pub silent_to_unsent_acks: bool,
-    /// Probes of a closed window carry nothing and stand below what is acknowledged, as Linux's do
-    /// (`tcp_xmit_probe_skb`); without it, they carry an octet (RFC 9293, section 3.8.6.1).
+    /// Probes of a closed window carry no data and have a sequence number below what is
+    /// acknowledged, as Linux's do (`tcp_xmit_probe_skb`). Without it, they carry an octet (RFC
+    /// 9293, section 3.8.6.1).
     pub empty_window_probes: bool,
-    /// Probes for an idle peer, from the beginning (RFC 9293, section 3.8.4). A socket can ask for
-    /// them later.
+    /// Probes of an idle peer, from the start (RFC 9293, section 3.8.4). A socket can ask for them
+    /// later.
     pub keepalive: Option<Keepalive>,
-    /// How long the peer may leave something unanswered (RFC 5482; RFC 9293, section 3.8.3); without
-    /// it the number of retransmissions decides.
+    /// How long the peer may leave something unanswered (RFC 5482; RFC 9293, section 3.8.3).
+    /// Without it, the number of retransmissions decides.
     pub user_timeout: Option<Duration>,
     /// A RST does not end TIME-WAIT (RFC 1337, section 3, fix F1).
     pub time_wait_ignores_resets: bool,
     /// How long an application that has gone waits for the peer's FIN.
     pub fin_wait_2: Option<Duration>,
-    /// The receive buffer grows with what the application reads in a round trip, up to so many octets
-    /// (dynamic right-sizing, as Linux's `tcp_moderate_rcvbuf`); the window scale is chosen for them.
+    /// The most octets to which the receive buffer grows with what the application reads in a round
+    /// trip (dynamic right-sizing, as Linux's `tcp_moderate_rcvbuf`). The window scale is chosen
+    /// for this size.
     pub receive_buffer_most: Option<u64>,
-    /// PSH stands at the end of what a write wrote, unless more was announced, and at every half of
-    /// the peer's largest window (Linux); without it, on what empties the buffer (RFC 9293, section
-    /// 3.9.1.2, leaves the choice). The number is how many segments at least are handed to the device
-    /// as one where so many are due, the last with PSH (`tcp_min_tso_segs`).
+    /// PSH is set at the end of a write's data, unless more was announced, and at every half of the
+    /// peer's largest window (Linux). Without it, PSH is set on the segment that empties the buffer
+    /// (RFC 9293, section 3.9.1.2, leaves the choice). The number is how many segments at least are
+    /// handed to the device together if so many are due, the last with PSH (`tcp_min_tso_segs`).
     pub push_ends_writes: Option<u32>,
-    /// The send buffer bounds memory, as SO_SNDBUF does on Linux, and not octets: a buffer that has been
-    /// begun is filled up whatever is free, and takes so many octets beside its data (832 on Linux 6.18 for
-    /// x86-64, as `SK_MEMINFO_WMEM_QUEUED` shows). Needs `push_ends_writes`.
+    /// The send buffer bounds memory, as SO_SNDBUF does on Linux, instead of octets. A kernel
+    /// buffer that has been begun is filled up however little is free, and takes this many octets
+    /// besides its data (832 on Linux 6.18 for x86-64, as `SK_MEMINFO_WMEM_QUEUED` shows). Needs
+    /// `push_ends_writes`.
     pub send_buffer_is_memory: Option<u32>,
 }
 
 impl Extensions {
-    /// TCP as it was before 1992.
+    /// No extension: TCP as it was before 1992.
     pub const NONE: Self = Self {
         window_scaling: false,
         timestamps: false,
@@ -120,7 +126,7 @@ impl Extensions {
         slow_start_exit: Some(SlowStartExit::Hystart),
         // `tcp_ecn` is 2 as shipped.
         ecn: Some(Ecn::IfAsked),
-        // It comes with the queue `fq`, which is not the default.
+        // Pacing comes with the queue `fq`, which is not the default.
         pacing: false,
         reduces_the_window: true,
         bounds_initial_cwnd: false,
@@ -136,17 +142,19 @@ impl Extensions {
         time_wait_ignores_resets: false,
         // `tcp_fin_timeout`.
         fin_wait_2: Some(Duration::from_secs(60)),
-        // A profile is told the buffer, which a socket's own choice fixes (SO_RCVBUF).
+        // The caller of a profile states the buffer's size, as a socket's own choice (SO_RCVBUF)
+        // does, and that turns growth off.
         receive_buffer_most: None,
         push_ends_writes: Some(2),
-        // A profile is told octets, so that they mean the same for all: in the inequalities of `tinygram
-        // deadlock` (with 832 here the simulated sender holds more than its S: 91.94 Mbit/s for 76.91 in its example),
-        // and for the three backends of naglemark, of which the kernel doubles what it is asked for. So PSH
-        // inside a write of more than half the peer's window may stand elsewhere than on Linux; 832 here sets
-        // it right.
+        // The buffer sizes that the caller of a profile states are octets of data, so that they
+        // mean the same everywhere: in the inequalities of `tinygram deadlock` (with 832 here the
+        // simulated sender holds more than its S: 91.94 Mbit/s instead of 76.91 in its example),
+        // and for the three backends of naglemark, of which the kernel doubles what is asked for.
+        // So PSH inside a write of more than half the peer's window may stand elsewhere than on
+        // Linux; 832 here corrects it.
         send_buffer_is_memory: None,
     };
-    /// All that helps without being asked for.
+    /// Every extension that helps without being asked for.
     pub const MODERN: Self = Self {
         black_hole_detection: true,
         time_wait_ignores_resets: true,
@@ -159,43 +167,45 @@ impl Extensions {
     };
 }
 
-/// Who begins with ECN (RFC 3168, section 6.1.1).
+/// Which side asks for ECN (RFC 3168, section 6.1.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ecn {
-    /// The peer: its SYN asks, and this side agrees.
+    /// The peer only: if its SYN asks, this side agrees.
     IfAsked,
-    /// This side asks as well. A SYN that is sent again asks `again` times more and then no longer, since
-    /// some paths drop those that do (section 6.1.1.1).
+    /// This side as well. Of the SYNs that are sent again, the first `again` still ask and later
+    /// ones do not, because some paths drop SYNs that ask (section 6.1.1.1).
     Ask {
         /// How many SYNs that are sent again still ask: 0 on Linux (`tcp_ecn_fallback`), 1 on FreeBSD.
         again: u32,
     },
 }
 
-/// How slow start ends before anything is lost: round trips that grow longer say that a queue fills.
+/// The rule that ends slow start before anything is lost: growing round trips show that a queue
+/// fills.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SlowStartExit {
-    /// HyStart as Linux's CUBIC has it (`tcp_cubic.c`): at once, also where ACKs come in one train that
-    /// is half a round trip long.
+    /// HyStart as in Linux's CUBIC (`tcp_cubic.c`): ends slow start at once, also if ACKs come in
+    /// one train that is half a round trip long.
     Hystart,
-    /// HyStart++ (RFC 9406): slower first, for five round trips, in which it may prove to have been a
-    /// mistake.
+    /// HyStart++ (RFC 9406): slows down first, for five round trips, in which it may detect that it
+    /// was mistaken.
     HystartPlusPlus,
 }
 
 /// When an idle connection is probed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Keepalive {
-    /// Silence before the first probe (the RFC: at least two hours unless the application chose).
+    /// The silence before the first probe (RFC 9293: at least two hours unless the application
+    /// chose otherwise).
     pub idle: Duration,
-    /// Between two probes.
+    /// The time between two probes.
     pub interval: Duration,
     /// Unanswered probes after which the connection is given up.
     pub probes: u32,
 }
 
 impl Keepalive {
-    /// As Linux has it for SO_KEEPALIVE (tcp(7)).
+    /// Linux's values for SO_KEEPALIVE (tcp(7)).
     pub const LINUX: Self = Self {
         idle: Duration::from_secs(7200),
         interval: Duration::from_secs(75),

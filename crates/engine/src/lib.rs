@@ -1,4 +1,4 @@
-//! A sans-IO TCP on ranges whose small-segment and ACK policies are chosen per socket.
+//! A sans-IO TCP on ranges of octets, whose small-segment and ACK policies are chosen per socket.
 //!
 //! The engine has no clock, does no IO and carries no octets: time is an argument, segments are
 //! values, and data is ranges of offsets. A simulator or a real stack brings the rest. It needs an
@@ -6,16 +6,17 @@
 //!
 //! # The loop
 //!
-//! Whoever drives a [`Connection`] does three things, for ever:
+//! The caller of a [`Connection`] repeats three steps:
 //!
-//! 1. **Call.** The application called ([`write`](Connection::write), [`read`](Connection::read),
-//!    [`close`](Connection::close) and others), a segment arrived ([`on_segment`](Connection::on_segment)),
-//!    or the time came that was asked for ([`on_wakeup`](Connection::on_wakeup)). Every call takes the
-//!    time, which must not go back, and an [`Outbox`].
+//! 1. **Call.** Call the engine if the application called ([`write`](Connection::write),
+//!    [`read`](Connection::read), [`close`](Connection::close) and others), a segment arrived
+//!    ([`on_segment`](Connection::on_segment)), or the requested time came
+//!    ([`on_wakeup`](Connection::on_wakeup)). Every call takes the time, which must not go back,
+//!    and an [`Outbox`].
 //! 2. **Drain the outbox.** Its segments go to the network, in their order; its [`Events`] say what
 //!    the application may want to know.
-//! 3. **Arm the deadline.** [`next_wakeup`](Connection::next_wakeup) says when to call `on_wakeup` if
-//!    nothing else happens before; any call may move it.
+//! 3. **Arm the deadline.** [`next_wakeup`](Connection::next_wakeup) returns when to call
+//!    `on_wakeup` if nothing else happens before. Any call may change it.
 //!
 //! Two connections on a line that takes a millisecond:
 //!
@@ -74,48 +75,47 @@
 //!
 //! # Octets
 //!
-//! The engine carries none; whoever drives it keeps two buffers and copies by offsets. The first octet that the
-//! application writes has [`Offset::FIRST`], in both directions.
+//! The engine carries no octets. Its caller keeps two buffers and copies by offsets. The first
+//! octet that the application writes has [`Offset::FIRST`], in both directions.
 //!
-//! - **To send:** keep the octets that [`write`](Connection::write) accepted, from [`Vars::una`] on. A segment in
-//!   the outbox names the range that it carries ([`Segment::data`]): copy it from there, for a retransmission
-//!   too. When `una` has moved, drop what lies below it.
-//! - **To receive:** keep the octets of an arriving segment under their offsets, those that come early as well.
-//!   What lies below [`Receiver::nxt`] after [`on_segment`](Connection::on_segment) is in order, and of that
-//!   [`read`](Connection::read) says how many octets the application takes.
+//! - **To send:** keep the octets that [`write`](Connection::write) accepted, from [`Vars::una`]
+//!   on. A segment in the outbox names the range that it carries ([`Segment::data`]): copy it from
+//!   there, also for a retransmission. When `una` has moved, drop what lies below it.
+//! - **To receive:** keep the octets of an arriving segment at their offsets, also those that come
+//!   early. After [`on_segment`](Connection::on_segment), all below [`Receiver::nxt`] is in order,
+//!   and [`read`](Connection::read) returns how many octets of it the application takes.
 //!
-//! The example `udp` does this in two queues; `tinygram-tcp` does it for a whole stack.
+//! The example `udp` does this with two queues; `tinygram-tcp` does it for a whole stack.
 //!
 //! [`Vars::una`]: sender::send_policy::Vars::una
 //! [`Receiver::nxt`]: receiver::Receiver::nxt
 //!
 //! # Examples that run
 //!
-//! `cargo run -p tinygram-engine --example two_ends` prints such a run with the reasons of what was
-//! held, `--example own_policy` has a send policy of its own, and `--example udp` carries segments
+//! `cargo run -p tinygram-engine --example two_ends` prints such a run with the reasons for each
+//! hold, `--example own_policy` defines its own send policy, and `--example udp` carries segments
 //! and octets in UDP datagrams.
 //!
 //! # The journey of a write
 //!
 //! 1. The application writes. A [copy rule](socket::copy_rule) cuts the write into pieces and says
 //!    when the writer sleeps ([`socket`]).
-//! 2. After every piece the [sender] runs an output pass: full segments go, and so does
-//!    what must go; a *runt* is put before the [send policy](sender::send_policy), which reads the
-//!    sender's variables and says [`Send`](sender::send_policy::Verdict::Send) or
-//!    [`Hold`](sender::send_policy::Verdict::Hold), and why.
-//! 3. Segments land in the [outbox] and from there on a link or a wire.
-//! 4. The peer's [receiver] puts them in order, and its
-//!    [ACK policy](receiver::ack_policy) says when to acknowledge: on arrival, after the
-//!    application has read, or when a timer says so.
+//! 2. After every piece the [sender] runs an output pass: it sends full segments and everything
+//!    else that must go, and asks the [send policy](sender::send_policy) about a *runt*. The policy
+//!    reads the sender's variables and answers [`Send`](sender::send_policy::Verdict::Send) or
+//!    [`Hold`](sender::send_policy::Verdict::Hold), with a reason.
+//! 3. Segments go to the [outbox] and from there to a link or a wire.
+//! 4. The peer's [receiver] puts them in order, and its [ACK policy](receiver::ack_policy) decides
+//!    when to acknowledge: on arrival, after the application has read, or when a timer expires.
 //! 5. A [connection] joins the two halves: it opens and closes, lets data carry acknowledgments,
-//!    and answers one question, [when to be called again](Connection::next_wakeup).
+//!    and returns [when to call it again](Connection::next_wakeup).
 //!
 //! # What can be chosen
 //!
-//! A [`Profile`](profile::Profile) names the rules that a historic or modern stack is made of, and a
-//! [`ConfigBuilder`](connection::ConfigBuilder) changes them one by one. Each kind of rule is an enum
-//! of those that there are, with a `Custom` variant and a small trait for one of your own, with
-//! memory of its own:
+//! A [`Profile`](profile::Profile) names the rules of a historic or modern stack, and a
+//! [`ConfigBuilder`](connection::ConfigBuilder) changes them one by one. Each kind of rule is an
+//! enum of the known rules, with a `Custom` variant and a small trait for your own rule, which may
+//! have a memory:
 //!
 //! | what | choices | trait |
 //! |---|---|---|
@@ -126,10 +126,10 @@
 //! | what idleness does to cwnd | [`IdleRestart`](sender::congestion::restart::IdleRestart) | |
 //! | today's extensions | [`Extensions`] | |
 //!
-//! A rule of your own is run in the benchmark by the crate `tinygram-naglemark`, whose entry page shows how;
-//! `tinygram-tcp` puts octets, ports and listeners around the engine.
+//! The crate `tinygram-naglemark` runs your own rule in the benchmark; its entry page shows how.
+//! `tinygram-tcp` adds octets, ports and listeners to the engine.
 //!
-//! Names are for a command line: the enums that have them parse and print them
+//! Names are for a command line: the enums that have names parse and print them
 //! (`"minshall".parse::<SendPolicy>()`).
 
 #![cfg_attr(not(test), no_std)]

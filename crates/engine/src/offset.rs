@@ -6,20 +6,20 @@ use core::ops::{Add, AddAssign, Sub};
 /// A sequence number that never wraps (RFC 9293, section 3.4, without the modulus).
 ///
 /// The SYN occupies offset 0, the first octet of data offset 1, and the FIN the offset after the
-/// last octet. Adding the initial sequence number and cutting to 32 bits is the wire's business.
+/// last octet. The crate that encodes packets adds the initial sequence number and cuts to 32 bits.
 ///
-/// Below the SYN there is room for the whole space of sequence numbers: what arrives may be of an
-/// older connection, or a guess, and must be answered all the same.
+/// Below the SYN there is room for the whole space of sequence numbers: an arriving segment may
+/// belong to an older connection, or be a guess, and must be answered all the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Offset(u64);
 
-/// Where the SYN stands inside: one whole space of sequence numbers above the least offset.
+/// The SYN's internal position: one whole space of sequence numbers above the least offset.
 const SYN: u64 = 1 << 32;
 
 impl Offset {
-    /// Where the SYN stands.
+    /// The offset of the SYN.
     pub const SYN: Self = Self(SYN);
-    /// Where the first octet of data stands.
+    /// The offset of the first octet of data.
     pub const FIRST: Self = Self(SYN + 1);
 
     /// Returns the offset `position` after the SYN.
@@ -28,14 +28,14 @@ impl Offset {
         Self(SYN + position)
     }
 
-    /// Returns how far after the SYN; 0 for what lies before it.
+    /// Returns the distance from the SYN; 0 for offsets before it.
     #[must_use]
     pub const fn get(self) -> u64 {
         self.0.saturating_sub(SYN)
     }
 
-    /// Returns the offset so many octets ahead of this one, or behind it; never more than 2^32 before the
-    /// SYN.
+    /// Returns the offset `ahead` octets after this one, or before it if negative; never more than
+    /// 2^32 before the SYN.
     #[must_use]
     pub const fn offset_by(self, ahead: i64) -> Self {
         Self(self.0.saturating_add_signed(ahead))
@@ -47,7 +47,7 @@ impl Offset {
         self.0 as u32
     }
 
-    /// Returns the distance from `earlier` to here; 0 if `earlier` is in truth later.
+    /// Returns the distance from `earlier` to this offset; 0 if `earlier` is in fact later.
     #[must_use]
     pub const fn since(self, earlier: Self) -> u64 {
         self.0.saturating_sub(earlier.0)
@@ -75,12 +75,12 @@ impl AddAssign<u64> for Offset {
 
 impl Sub for Offset {
     type Output = u64;
-    /// Returns the distance between two offsets; [`since`](Offset::since) serves where the right one may be the
-    /// later.
+    /// Returns the distance between two offsets. Use [`since`](Offset::since) if the right one may
+    /// be the later one.
     ///
     /// # Panics
     ///
-    /// If the right one is the later, where debug assertions are on.
+    /// If the right one is the later one and debug assertions are on.
     fn sub(self, earlier: Self) -> u64 {
         debug_assert!(self >= earlier, "{self} lies before {earlier}");
         self.0.wrapping_sub(earlier.0)
@@ -93,7 +93,7 @@ impl fmt::Display for Offset {
     }
 }
 
-/// A range of octets: `start` belongs to it, `end` does not.
+/// A range of octets that includes `start` and excludes `end`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Span {
     /// The first octet.
@@ -115,7 +115,7 @@ impl Span {
         self.end.since(self.start)
     }
 
-    /// Returns whether there is no octet in it.
+    /// Returns whether the range is empty.
     #[must_use]
     pub const fn is_empty(self) -> bool {
         self.len() == 0
@@ -123,7 +123,7 @@ impl Span {
 }
 
 impl fmt::Display for Span {
-    /// As tcpdump prints sequence numbers: `1:1461`.
+    /// Writes the range as tcpdump prints sequence numbers: `1:1461`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}:{}", self.start, self.end)
     }

@@ -6,21 +6,21 @@ use core::marker::PhantomData;
 use crate::offset::{Offset, Span};
 use crate::time::Duration;
 
-/// The options of a segment of the engine's, whose SACK blocks are ranges of offsets.
+/// The options of an engine's segment, whose SACK blocks are ranges of offsets.
 pub type Options = TcpOptions<Offset>;
 
-/// SACK blocks of the engine's: ranges of offsets.
+/// The engine's SACK blocks: ranges of offsets.
 pub type SackBlocks = Blocks<Offset>;
 
-/// What stands behind the fixed header. A segment of a connection that agreed on nothing carries
-/// the default: none. `E` is what bounds a SACK block.
+/// The options after the fixed header. The default, no option, is that of a connection that agreed
+/// on none. `E` is the type of a SACK block's edges.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TcpOptions<E: Edge> {
     /// The maximum segment size in octets; only on a SYN (RFC 9293, section 3.7.1).
     pub mss: Option<u16>,
     /// The shift that undoes the sender's window scaling; only on a SYN (RFC 7323, section 2.2).
     pub window_scale: Option<u8>,
-    /// SACK blocks are understood; only on a SYN (RFC 2018, section 2).
+    /// Whether the sender understands SACK blocks; only on a SYN (RFC 2018, section 2).
     pub sack_permitted: bool,
     /// TSval and TSecr (RFC 7323, section 3.2).
     pub timestamps: Option<Timestamps>,
@@ -31,36 +31,36 @@ pub struct TcpOptions<E: Edge> {
 /// The timestamps option, in ticks of its sender's clocks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Timestamps {
-    /// TSval: the clock of whoever sent the segment.
+    /// TSval: the clock of the segment's sender.
     pub value: u32,
-    /// TSecr: a TSval of the other side's that is being echoed; means nothing without an ACK.
+    /// TSecr: the echoed TSval of the other side; means nothing without an ACK.
     pub echo: u32,
 }
 
 impl Timestamps {
-    /// The clock's tick (RFC 7323, section 5.4: from 1 ms to 1 s).
+    /// The tick of the clock (RFC 7323, section 5.4: from 1 ms to 1 s).
     pub const TICK: Duration = Duration::from_millis(1);
 }
 
-/// Up to four ranges, as many as the option space has room for (RFC 2018, section 3).
+/// Up to four ranges, as many as the option space holds (RFC 2018, section 3).
 ///
-/// They are kept as distances from the lowest of them: a segment is copied several times on its
-/// way, and most have no block.
+/// They are stored as distances from the lowest of them, which keeps segments small: a segment is
+/// copied several times on its way, and most have no block.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
 pub struct Blocks<E: Edge> {
-    /// Where the lowest block starts, the high and the low half; 0 for sequence numbers.
+    /// The start of the lowest block, as high and low half; 0 for sequence numbers.
     base: [u32; 2],
-    /// Start and end of each, as distances from there.
+    /// Start and end of each block, as distances from `base`.
     blocks: [[u32; 2]; MAX_BLOCKS],
     len: u8,
     edge: PhantomData<E>,
 }
 
-/// No TCP header has room for more.
+/// A TCP header has room for no more.
 const MAX_BLOCKS: usize = 4;
 
 impl<E: Edge> Blocks<E> {
-    /// No TCP header has room for more.
+    /// The most blocks that a TCP header has room for.
     pub const MAX: usize = MAX_BLOCKS;
     /// No block.
     pub const NONE: Self = Self {
@@ -70,14 +70,14 @@ impl<E: Edge> Blocks<E> {
         edge: PhantomData,
     };
 
-    /// Returns how many there are.
+    /// Returns the number of blocks.
     #[must_use]
     #[inline]
     pub fn len(&self) -> usize {
         usize::from(self.len)
     }
 
-    /// Returns whether there is none.
+    /// Returns whether there is no block.
     #[must_use]
     #[inline]
     pub fn is_empty(&self) -> bool {
@@ -93,12 +93,12 @@ impl<E: Edge> Blocks<E> {
     }
 }
 
-/// What bounds a SACK block: an [`Offset`], or on the wire a 32-bit sequence number.
+/// The edge of a SACK block: an [`Offset`], or on the wire a 32-bit sequence number.
 pub trait Edge: Copy {
-    /// The first octet, and the one behind the last.
+    /// The type of a block: its first octet and one past its last.
     type Block: fmt::Debug;
 
-    /// Returns the block whose edges are so far from `base`.
+    /// Returns the block whose edges have these distances from `base`.
     fn block(base: u64, distances: [u32; 2]) -> Self::Block;
 }
 
@@ -121,9 +121,9 @@ impl Edge for u32 {
     }
 }
 
-/// Blocks as they stand on the wire: the numbers of the first octet and of the one behind the last.
+/// Blocks as on the wire: the sequence numbers of the first octet and of one past the last.
 impl Blocks<u32> {
-    /// Adds a block behind the others. Returns whether there was room for it.
+    /// Appends a block. Returns whether there was room for it.
     pub fn push(&mut self, left: u32, right: u32) -> bool {
         let place = self.blocks.get_mut(usize::from(self.len));
         let has_room = place.is_some();
@@ -136,8 +136,8 @@ impl Blocks<u32> {
 }
 
 impl Blocks<Offset> {
-    /// Adds `block` behind the others. Returns whether there was room for it: there are no more than
-    /// four, and no window is so large that they can be further apart than four gigabytes.
+    /// Appends `block`. Returns whether there was room for it: there is room for four blocks, which
+    /// must lie within four gigabytes, more than any window.
     pub fn push(&mut self, block: Span) -> bool {
         let mut all = [Span::default(); Self::MAX];
         let len = self.len();
@@ -164,7 +164,7 @@ impl Blocks<Offset> {
 }
 
 impl FromIterator<Span> for Blocks<Offset> {
-    /// Returns the first four of `blocks` that find room.
+    /// Collects the first four of `blocks` that find room.
     fn from_iter<T: IntoIterator<Item = Span>>(blocks: T) -> Self {
         let mut all = Self::NONE;
         for block in blocks {
@@ -175,7 +175,7 @@ impl FromIterator<Span> for Blocks<Offset> {
 }
 
 impl FromIterator<(u32, u32)> for Blocks<u32> {
-    /// Returns the first four of `blocks`.
+    /// Collects the first four of `blocks`.
     fn from_iter<T: IntoIterator<Item = (u32, u32)>>(blocks: T) -> Self {
         let mut all = Self::NONE;
         for (left, right) in blocks {
@@ -192,7 +192,7 @@ impl<E: Edge> fmt::Debug for Blocks<E> {
 }
 
 impl fmt::Display for Blocks<Offset> {
-    /// tcpdump's notation: `sack 2 {3:4}{7:9}`.
+    /// Writes tcpdump's notation: `sack 2 {3:4}{7:9}`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "sack {} ", self.len())?;
         self.iter().try_for_each(|block| write!(f, "{{{block}}}"))
@@ -200,7 +200,7 @@ impl fmt::Display for Blocks<Offset> {
 }
 
 impl fmt::Display for Timestamps {
-    /// tcpdump's notation: `TS val 5 ecr 3`.
+    /// Writes tcpdump's notation: `TS val 5 ecr 3`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "TS val {} ecr {}", self.value, self.echo)
     }

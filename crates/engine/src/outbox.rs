@@ -1,13 +1,14 @@
-//! What one call into the engine brought about: segments to send and news for the application.
+//! The results of one call into the engine: segments to send and news for the application.
 
 use alloc::vec::Vec;
 
 use crate::segment::Segment;
 
-/// Collects what a call produced, in order. The caller drains it after every call and may reuse it.
+/// Collects the results of a call, in order. The caller drains it after every call and may reuse
+/// it.
 #[derive(Clone, Debug, Default)]
 pub struct Outbox {
-    /// Segments to hand to the network, first one first.
+    /// Segments to hand to the network, in this order.
     pub segments: Vec<Segment>,
     /// News for the application.
     pub events: Events,
@@ -20,7 +21,7 @@ impl Outbox {
         Self::default()
     }
 
-    /// Takes the news and leaves none.
+    /// Returns the news and clears them.
     #[inline]
     pub fn take_events(&mut self) -> Events {
         core::mem::take(&mut self.events)
@@ -38,7 +39,7 @@ impl Events {
     pub const WRITABLE: Self = Self(0x02);
     /// The handshake is complete.
     pub const CONNECTED: Self = Self(0x04);
-    /// The peer will send no more.
+    /// The peer will send nothing more.
     pub const PEER_CLOSED: Self = Self(0x08);
     /// The connection is gone: both FINs are acknowledged and any TIME-WAIT is over.
     pub const CLOSED: Self = Self(0x10);
@@ -59,7 +60,7 @@ impl Events {
         self.0 & wanted.0 != 0
     }
 
-    /// Both sets together.
+    /// Returns the union of both sets.
     #[must_use]
     pub const fn with(self, more: Self) -> Self {
         Self(self.0 | more.0)

@@ -1,10 +1,10 @@
-//! What the lists of policies have in common: a choice that can be typed, copied and printed, and what
-//! a connection makes of it, which has a memory.
+//! What the lists of policies share: a choice that can be typed, copied and printed, and the
+//! installed form that a connection makes of it, which has a memory.
 
-/// Makes a choice (an enum whose variants have no memory), what is installed (the same with their
-/// memories), and the list of entries, out of one entry for each. An entry's first fields are its
-/// name, what it does, and the type of its memory with how that begins; the others are the entry
-/// type's own.
+/// Makes three things from one entry per policy: the choice (an enum whose variants have no
+/// memory), the installed form (the same with their memories), and the list of entries. An entry's
+/// first fields are its name, what it does, and the type of its memory with its initial value; the
+/// other fields belong to the entry's type.
 macro_rules! registry {
     (
         // A dollar sign, for the macro that this one makes.
@@ -31,7 +31,7 @@ macro_rules! registry {
                 #[doc = concat!("`", $name, "`: ", $summary, ".")]
                 $variant $({ $(#[$of_field])* $field: $type })?,
             )*
-            /// The library user's own.
+            /// A rule that a user of the library defines.
             Custom(Custom),
         }
 
@@ -44,7 +44,7 @@ macro_rules! registry {
             Custom(Custom),
         }
 
-        /// Does the same with whatever is installed.
+        /// Calls the same method on whichever policy is installed.
         macro_rules! dispatch {
             ($d self:ident, $d rule:ident => $d call:expr) => {
                 match $d self {
@@ -55,7 +55,7 @@ macro_rules! registry {
         }
 
         impl $choice {
-            /// The list.
+            /// All entries.
             pub const LIST: &'static [$entry] = &[
                 $($entry {
                     name: $name,
@@ -65,14 +65,14 @@ macro_rules! registry {
                 },)*
             ];
 
-            /// Returns the one with this name (or, where entries have labels, this label), whatever the case.
-            /// An unknown name is `None`; parsing says which names there are.
+            /// Returns the choice with this name (or, if entries have labels, this label), ignoring
+            /// case; `None` for an unknown name. Parsing lists the known names in its error.
             #[must_use]
             pub fn named(name: &str) -> Option<Self> {
                 $entry::named(name).map(|entry| (entry.make)())
             }
 
-            /// Its entry in the list; the library user's own has none.
+            /// Returns its entry in the list; `None` for a user's own rule.
             #[must_use]
             pub fn registered(&self) -> Option<&'static $entry> {
                 match self {
@@ -81,7 +81,8 @@ macro_rules! registry {
                 }
             }
 
-            /// Returns what a connection makes of it: the rule, with a memory that is empty; a rule of one's own as it is.
+            /// Returns the form that a connection installs: the rule with an empty memory; a user's
+            /// own rule as it is.
             #[must_use]
             pub fn install(self) -> $installed {
                 match self {
@@ -92,7 +93,7 @@ macro_rules! registry {
         }
 
         impl $entry {
-            /// Returns the entry with this name (or, where entries have labels, this label), whatever the
+            /// Returns the entry with this name (or, if entries have labels, this label), ignoring
             /// case.
             #[must_use]
             pub fn named(name: &str) -> Option<&'static Self> {
@@ -101,7 +102,7 @@ macro_rules! registry {
         }
 
         impl core::fmt::Display for $choice {
-            /// Returns the name that is typed; the library user's own is `custom`.
+            /// Writes the name on a command line; `custom` for a user's own rule.
             fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
                 f.write_str(self.registered().map_or("custom", |entry| entry.name))
             }
@@ -110,7 +111,7 @@ macro_rules! registry {
         impl core::str::FromStr for $choice {
             type Err = $crate::registry::UnknownName;
 
-            /// Reads a name, as [`named`](Self::named) does.
+            /// Parses a name, as [`named`](Self::named) does.
             fn from_str(name: &str) -> Result<Self, Self::Err> {
                 Self::named(name).ok_or_else(|| $crate::registry::UnknownName {
                     kind: $kind,
@@ -122,14 +123,14 @@ macro_rules! registry {
     };
 }
 
-/// Makes the type `Custom`: a rule of the library user's own, whose copies have memories of their own.
+/// Makes the type `Custom`: a user's own rule, each copy of which has its own memory.
 macro_rules! custom {
     ($(#[$attribute:meta])* $rule:path) => {
         $(#[$attribute])*
         pub struct Custom(alloc::boxed::Box<dyn Own>);
 
         impl Custom {
-            /// Wraps `rule`; a connection begins with its memory as it is now.
+            /// Wraps `rule`. A connection starts with the rule's memory as it is now.
             pub fn new(rule: impl $rule + Clone + core::fmt::Debug + Send + Sync + 'static) -> Self {
                 Self(alloc::boxed::Box::new(rule))
             }
@@ -147,8 +148,8 @@ macro_rules! custom {
             }
         }
 
-        /// What such a rule must be besides, so that a configuration can be copied, printed and sent
-        /// to another thread.
+        /// What such a rule must implement besides, so that a configuration can be copied, printed
+        /// and sent to another thread.
         trait Own: $rule + core::fmt::Debug + Send + Sync {
             fn copy(&self) -> alloc::boxed::Box<dyn Own>;
         }
@@ -166,14 +167,14 @@ use alloc::vec::Vec;
 
 pub(crate) use {custom, registry};
 
-/// A name that nothing has.
+/// The error for an unknown name.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("no {kind} is called `{name}`; there are {}", known.join(", "))]
 pub struct UnknownName {
-    /// What was looked for: "send policy", say.
+    /// The kind of name, for example "send policy".
     pub kind: &'static str,
-    /// What was asked for.
+    /// The name that was asked for.
     pub name: String,
-    /// What there is.
+    /// The known names.
     pub known: Vec<&'static str>,
 }

@@ -1,4 +1,4 @@
-//! What travels between two engines: a segment's header and the range it carries.
+//! Segments between two engines: a header and the range of octets it carries.
 
 use core::fmt;
 
@@ -22,8 +22,8 @@ pub struct Segment {
     pub options: Options,
 }
 
-/// Control bits (RFC 9293, section 3.1), as they stand in the header's octet, and what the IP header's ECN
-/// field says of the packet (RFC 3168, section 5).
+/// The control bits (RFC 9293, section 3.1), as in the header's octet, and the ECN field of the IP
+/// header (RFC 3168, section 5).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Flags(u16);
 
@@ -44,24 +44,25 @@ impl Flags {
     pub const ECE: Self = Self(0x40);
     /// Congestion window reduced (RFC 3168, section 6.1).
     pub const CWR: Self = Self(0x80);
-    /// The packet may be marked: ECT(0). For what leaves; of what arrives nobody asks.
+    /// The packet may be marked: ECT(0). Set on segments that leave; ignored on segments that
+    /// arrive.
     pub const ECT: Self = Self(0x100);
     /// The packet was marked: Congestion Experienced.
     pub const CE: Self = Self(0x200);
-    /// None of them.
+    /// No flag.
     pub const NONE: Self = Self(0);
-    /// Those of the header's octet that a connection heeds: all but URG.
+    /// The flags of the header's octet that a connection looks at: all but URG.
     pub const HEEDED: Self = Self(0xdf);
-    /// What has to do with ECN.
+    /// The flags that belong to ECN.
     pub const ECN: Self = Self(0x3c0);
 
-    /// Both sets together.
+    /// Returns the union of both sets.
     #[must_use]
     pub const fn with(self, more: Self) -> Self {
         Self(self.0 | more.0)
     }
 
-    /// `more` as well, where `wanted`.
+    /// Returns the set with `more` added if `wanted`.
     #[must_use]
     pub const fn with_if(self, wanted: bool, more: Self) -> Self {
         if wanted { self.with(more) } else { self }
@@ -85,7 +86,7 @@ impl Flags {
         self.0 & wanted.0 != 0
     }
 
-    /// Returns what of `these` is in the set.
+    /// Returns the flags of `these` that are set.
     #[must_use]
     pub const fn among(self, these: Self) -> Self {
         Self(self.0 & these.0)
@@ -97,7 +98,7 @@ impl Flags {
         self.0 as u8
     }
 
-    /// From the header's octet.
+    /// Returns the flags of a header's octet.
     #[must_use]
     pub const fn from_bits(bits: u8) -> Self {
         Self(bits as u16)
@@ -112,14 +113,14 @@ impl core::ops::BitOr for Flags {
 }
 
 impl Segment {
-    /// Returns the range of data.
+    /// Returns the range of its data.
     #[must_use]
     pub fn data(&self) -> Span {
         let start = self.seq + u64::from(self.flags.has(Flags::SYN));
         Span::new(start, start + u64::from(self.len))
     }
 
-    /// SEG.LEN: octets of sequence space, SYN and FIN counted.
+    /// Returns SEG.LEN: the octets of sequence space, SYN and FIN included.
     #[must_use]
     pub fn sequence_len(&self) -> u64 {
         u64::from(self.len)
@@ -127,13 +128,13 @@ impl Segment {
             + u64::from(self.flags.has(Flags::FIN))
     }
 
-    /// One past the last sequence number it occupies.
+    /// Returns one past the last sequence number that it occupies.
     #[must_use]
     pub fn end(&self) -> Offset {
         self.seq + self.sequence_len()
     }
 
-    /// Returns whether it carries nothing that takes sequence space and no RST.
+    /// Returns whether it takes no sequence space and has no RST.
     #[must_use]
     pub fn is_pure_ack(&self) -> bool {
         self.len == 0 && !self.flags.any(Flags::SYN.with(Flags::FIN).with(Flags::RST))
@@ -141,7 +142,7 @@ impl Segment {
 }
 
 impl Segment {
-    /// `, options [mss 1460,sackOK,TS val 5 ecr 3,wscale 7]`, or nothing.
+    /// Writes `, options [mss 1460,sackOK,TS val 5 ecr 3,wscale 7]`, or nothing.
     fn fmt_options(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let options = &self.options;
         let mut separator = ", options [";
@@ -173,7 +174,7 @@ impl Segment {
 }
 
 impl fmt::Display for Segment {
-    /// tcpdump's notation, with the window in octets:
+    /// Writes tcpdump's notation, with the window in octets:
     /// `Flags [P.], seq 1:101, ack 1, win 65535, options [TS val 5 ecr 3], length 100`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let letters = [

@@ -1,4 +1,5 @@
-//! Time is an argument: an [`Instant`] is nanoseconds since an epoch the caller chose.
+//! Time, which is always an argument: an [`Instant`] is nanoseconds since an epoch that the caller
+//! chose.
 
 use core::fmt;
 use core::ops::{Add, AddAssign, Sub};
@@ -14,7 +15,7 @@ pub struct Duration(u64);
 impl Instant {
     /// The epoch.
     pub const ZERO: Self = Self(0);
-    /// The last moment there is, later than anything that happens.
+    /// The last representable moment, later than anything that happens.
     pub const FAR_FUTURE: Self = Self(u64::MAX);
 
     /// Returns the moment `nanos` nanoseconds after the epoch.
@@ -23,7 +24,7 @@ impl Instant {
         Self(nanos)
     }
 
-    /// Nanoseconds since the epoch.
+    /// Returns the nanoseconds since the epoch.
     #[must_use]
     pub const fn as_nanos(self) -> u64 {
         self.0
@@ -37,54 +38,54 @@ impl Instant {
 }
 
 impl Duration {
-    /// No time at all.
+    /// The zero length.
     pub const ZERO: Self = Self(0);
 
-    /// `nanos` nanoseconds.
+    /// Returns a length of `nanos` nanoseconds.
     #[must_use]
     pub const fn from_nanos(nanos: u64) -> Self {
         Self(nanos)
     }
 
-    /// `micros` microseconds.
+    /// Returns a length of `micros` microseconds.
     #[must_use]
     pub const fn from_micros(micros: u64) -> Self {
         Self(micros * 1_000)
     }
 
-    /// `millis` milliseconds.
+    /// Returns a length of `millis` milliseconds.
     #[must_use]
     pub const fn from_millis(millis: u64) -> Self {
         Self(millis * 1_000_000)
     }
 
-    /// `secs` seconds.
+    /// Returns a length of `secs` seconds.
     #[must_use]
     pub const fn from_secs(secs: u64) -> Self {
         Self(secs * 1_000_000_000)
     }
 
-    /// Whole nanoseconds.
+    /// Returns the whole nanoseconds.
     #[must_use]
     pub const fn as_nanos(self) -> u64 {
         self.0
     }
 
-    /// Milliseconds with their fraction.
+    /// Returns the milliseconds with their fraction.
     #[must_use]
     pub fn as_millis_f64(self) -> f64 {
         self.0 as f64 / 1e6
     }
 
-    /// `factor` times as long, or the longest representable length.
+    /// Returns `factor` times the length, or the longest representable length.
     #[must_use]
     pub const fn times(self, factor: u64) -> Self {
         Self(self.0.saturating_mul(factor))
     }
 }
 
-/// A timer's deadline, which may be off. An `Option` that compares as one number: what is off is later
-/// than all that is not.
+/// A timer's deadline, which may be off. It compares as one number: a deadline that is off is later
+/// than all others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Deadline(Instant);
 
@@ -141,7 +142,7 @@ impl Add for Duration {
 
 impl Sub<Duration> for Instant {
     type Output = Self;
-    /// Not before the epoch.
+    /// Returns an earlier moment, but none before the epoch.
     fn sub(self, length: Duration) -> Self {
         Self(self.0.saturating_sub(length.0))
     }
@@ -161,7 +162,7 @@ impl Sub for Duration {
 }
 
 impl fmt::Display for Instant {
-    /// Seconds with six decimals, as tcpdump prints relative times.
+    /// Writes seconds with six decimals, as tcpdump prints relative times.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
@@ -173,7 +174,7 @@ impl fmt::Display for Instant {
 }
 
 impl fmt::Display for Duration {
-    /// Returns the largest unit that keeps the number above one.
+    /// Writes the length in the largest unit in which the number is at least one.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0 {
             0..1_000 => write!(f, "{} ns", self.0),

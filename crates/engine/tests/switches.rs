@@ -280,7 +280,7 @@ fn the_receive_buffer_grows_with_what_is_read_in_a_round_trip() {
     assert_eq!(reads(&mut told, 800, 20), 30_000);
 }
 
-/// A loss repaired, a tail probed, a time-out, a closed window probed, two holds: each counted once.
+/// A loss repaired, a tail probed, a timeout, a closed window probed, two holds: each counted once.
 #[test]
 fn what_happened_is_counted() {
     let mut told = Told::modern(|config| config.sender.idle_restart = IdleRestart::None);
@@ -302,7 +302,7 @@ fn what_happened_is_counted() {
     );
     assert_eq!(sender(&told).data_octets, 7500);
     assert_eq!(sender(&told).held(Why::Unacknowledged), 1);
-    // Nobody answers: a probe, then time-outs.
+    // Nobody answers: a probe, then timeouts.
     // Nothing was measured, so both take a second.
     told.at(2300);
     let counted = sender(&told);
@@ -337,7 +337,7 @@ fn probes_are_counted_by_what_they_carry() {
     assert_eq!(closed(0, true), (0, 0, 1));
 }
 
-/// How often the time-out was doubled, until a measurement ends it.
+/// How often the timeout was doubled, until a measurement ends it.
 #[test]
 fn the_backoff_is_told() {
     let mut rtt = RttEstimator::new(RtoRules::RFC_6298);

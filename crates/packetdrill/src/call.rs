@@ -1,4 +1,4 @@
-//! The calls on descriptors, and what comes of them.
+//! The calls on descriptors, and their outcomes.
 
 use std::ffi::c_int;
 use std::io;
@@ -10,13 +10,13 @@ use libc::{
 };
 use tinygram_engine::Instant;
 
-/// What is to be sent.
+/// What a call sends.
 #[derive(Debug)]
 pub(crate) struct Message {
     pub(crate) octets: Vec<u8>,
-    /// What follows could not be read.
+    /// Whether the rest of the message could not be read.
     pub(crate) damaged: bool,
-    /// Where to, for MSG_FASTOPEN.
+    /// The destination, for MSG_FASTOPEN.
     pub(crate) to: Option<SocketAddr>,
 }
 
@@ -40,7 +40,7 @@ pub(crate) enum Call {
         flags: c_int,
         done: usize,
     },
-    /// A close that waits for what was written (SO_LINGER).
+    /// A close that waits until what was written is acknowledged (SO_LINGER).
     Linger {
         key: usize,
         until: Instant,
@@ -56,20 +56,20 @@ pub(crate) enum Call {
     },
 }
 
-/// The number of an error, as `errno` has it.
+/// The number of an error, as in `errno`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Errno(pub(crate) c_int);
 
-/// What came of a call.
+/// The outcome of a call.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Outcome {
-    /// What it returns.
+    /// The return value.
     pub(crate) value: i64,
-    /// What it read.
+    /// The octets that it read.
     pub(crate) octets: Vec<u8>,
-    /// Which descriptors are ready: the caller's own number for each, and the events.
+    /// The descriptors that are ready: the caller's number for each, and the events.
     pub(crate) ready: Vec<(u64, u32)>,
-    /// What can still be read, if the caller wants to know (TCP_INQ).
+    /// The octets that can still be read, if the caller wants to know (TCP_INQ).
     pub(crate) inq: Option<c_int>,
 }
 
@@ -83,7 +83,7 @@ impl Call {
         }
     }
 
-    /// Returns when it gives up.
+    /// Returns when the call gives up.
     pub(crate) fn until(&self) -> Instant {
         match self {
             Self::Linger { until, .. } | Self::Poll { until, .. } | Self::Epoll { until, .. } => {
@@ -93,7 +93,7 @@ impl Call {
         }
     }
 
-    /// Returns what it says instead of sleeping.
+    /// Returns the outcome if the call must not sleep.
     pub(crate) fn would_block(&self) -> Result<Outcome, Errno> {
         match self {
             Self::Connect { .. } => Err(Errno(EINPROGRESS)),
@@ -104,7 +104,7 @@ impl Call {
 }
 
 impl Outcome {
-    /// A call that returns `value` and nothing else.
+    /// Returns the outcome of a call that only returns `value`.
     pub(crate) fn of(value: i64) -> Self {
         Self {
             value,
@@ -113,7 +113,7 @@ impl Outcome {
     }
 }
 
-/// Returns what the C library calls an error of the stack's.
+/// Returns the C library's number of one of the stack's errors.
 pub(crate) fn errno(error: &io::Error) -> Errno {
     Errno(match error.kind() {
         io::ErrorKind::ConnectionRefused => ECONNREFUSED,

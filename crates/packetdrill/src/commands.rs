@@ -1,5 +1,6 @@
-//! What stands for `sysctl` and its like while a script runs against our stack: nothing of the host is
-//! changed, and what concerns TCP is written down for the stack ([`SETTINGS_FILE`]).
+//! Replacements for `sysctl` and similar commands while a script runs against this stack. They
+//! change nothing on the host, and write what concerns TCP to a file for the stack
+//! ([`SETTINGS_FILE`]).
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write as _};
@@ -10,13 +11,13 @@ use std::process::{Command, ExitCode};
 
 use crate::settings::SETTINGS_FILE;
 
-/// The names under which this program stands in their place.
+/// The commands that this program replaces.
 const NAMES: [&str; 11] = [
     "sysctl", "ip", "tc", "ethtool", "nstat", "sockstat", "tcpdrop", "kldload", "kldstat",
     "setkey", "python3",
 ];
 
-/// Makes a folder with a link for each name to `program`.
+/// Makes a folder with a link to `program` for each command.
 pub(crate) fn install(folder: &Path, program: &Path) -> io::Result<()> {
     fs::create_dir_all(folder)?;
     for name in NAMES {
@@ -29,7 +30,7 @@ pub(crate) fn install(folder: &Path, program: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Returns the script, with what it writes to parameters of the running kernel turned into `sysctl`.
+/// Returns the script with its writes to parameters of the running kernel turned into `sysctl`.
 pub(crate) fn redirected(script: &str) -> String {
     const PARAMETERS: &str = "/sys/module/";
     let redirect = |line: &str| -> Option<String> {
@@ -49,7 +50,7 @@ pub(crate) fn redirected(script: &str) -> String {
     text
 }
 
-/// If this program was called by one of the names, does what that name is for.
+/// If this program was called by a command's name, does what the command is for.
 #[must_use]
 pub fn by_name() -> Option<ExitCode> {
     let mut arguments = std::env::args();
@@ -96,7 +97,7 @@ fn write_down(setting: &str) -> io::Result<()> {
     writeln!(file, "{setting}")
 }
 
-/// `ip route change`: what it says of the path.
+/// `ip route change`: takes what it says about the path.
 fn route(arguments: &[String]) -> io::Result<()> {
     if !arguments.iter().any(|argument| argument == "route") {
         return Ok(());
@@ -117,7 +118,7 @@ fn route(arguments: &[String]) -> io::Result<()> {
     Ok(())
 }
 
-/// `tc qdisc`: a queue with room for nothing refuses all that it is given; any other takes it.
+/// `tc qdisc`: a queue without any room refuses every packet; any other queue accepts them.
 fn queue(arguments: &[String]) -> io::Result<()> {
     let full = arguments.windows(2).any(|two| two == ["limit", "0"]);
     write_down(&format!("device.full={}", u8::from(full)))?;
@@ -125,7 +126,7 @@ fn queue(arguments: &[String]) -> io::Result<()> {
     write_down(&format!("device.paces={}", u8::from(paces)))
 }
 
-/// The connections as FreeBSD's `sockstat -s` lists them, with those columns that scripts look for.
+/// Lists the connections as FreeBSD's `sockstat -s` does, with the columns that scripts look for.
 fn sockstat(arguments: &[String]) -> io::Result<()> {
     let path = std::env::var_os(SETTINGS_FILE).ok_or(io::ErrorKind::NotFound)?;
     let states = fs::read_to_string(Path::new(&path).with_extension("states")).unwrap_or_default();
@@ -142,8 +143,8 @@ fn sockstat(arguments: &[String]) -> io::Result<()> {
     Ok(())
 }
 
-/// `set_sysctls.py /proc/sys/...=VALUE` of Google's suite, which leaves a program behind that puts the
-/// values back; anything else is Python's.
+/// `set_sysctls.py /proc/sys/...=VALUE` of Google's suite, which leaves a program behind that
+/// restores the values. Anything else is passed to Python.
 fn python(arguments: &[String]) -> io::Result<ExitCode> {
     let ours = arguments
         .first()

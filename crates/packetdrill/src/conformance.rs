@@ -1,4 +1,4 @@
-//! Suites of scripts: which there are, what came of each, and what was expected.
+//! Suites of scripts: lists them, runs them, and compares the outcomes with the expected ones.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -12,17 +12,17 @@ use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use crate::commands;
 use crate::settings::SETTINGS_FILE;
 
-/// Whose TCP answers.
+/// The TCP that is tested.
 #[derive(Clone, Debug)]
 pub enum Under {
-    /// Ours: the shared object with the settings that it is given.
+    /// This project's: the shared object with the given settings.
     Ours {
         /// The shared object.
         object: PathBuf,
         /// Its settings (`--so_flags`).
         flags: String,
     },
-    /// The running kernel's, in a network namespace for each script. Needs root.
+    /// The running kernel's, in a network namespace per script. Needs root.
     Kernel,
 }
 
@@ -31,28 +31,28 @@ pub enum Under {
 pub struct Run {
     /// packetdrill's program.
     pub packetdrill: PathBuf,
-    /// Whose TCP answers.
+    /// The TCP that is tested.
     pub under: Under,
-    /// Arguments for packetdrill besides.
+    /// Further arguments for packetdrill.
     pub arguments: Vec<String>,
     /// How many scripts run at once.
     pub jobs: usize,
-    /// What stands for the commands of the scripts when [`Under::Ours`] answers: this program.
+    /// The program that replaces the scripts' commands under [`Under::Ours`]: this one.
     pub program: PathBuf,
-    /// A folder for what is needed while it runs.
+    /// A folder for files that are needed while it runs.
     pub scratch: PathBuf,
 }
 
-/// What came of a script.
+/// The outcome of a script.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// Everything as the script has it.
+    /// Everything happened as the script says.
     Pass,
-    /// The first thing that was not, in packetdrill's words.
+    /// The first difference, in packetdrill's words.
     Fail(String),
 }
 
-/// No script takes longer of its own accord, in seconds.
+/// The time limit in seconds; no script needs that much.
 const TIME_LIMIT: &str = "60";
 
 /// Returns the scripts below a folder, as paths relative to it, in order.
@@ -79,7 +79,7 @@ pub fn scripts(root: &Path) -> io::Result<Vec<String>> {
 }
 
 impl Run {
-    /// Runs all scripts; gives what came of each, by its path.
+    /// Runs all scripts; returns the outcomes by path.
     ///
     /// # Errors
     ///
@@ -123,11 +123,12 @@ impl Run {
             Under::Ours { object, flags } => {
                 let settings = self.scratch.join(format!("{stem}.settings"));
                 fs::write(&settings, "")?;
-                // What a script writes to the running kernel's parameters goes to our settings.
+                // What a script writes to the running kernel's parameters goes to this stack's
+                // settings instead.
                 let copy = self.scratch.join(&stem);
                 let text = fs::read_to_string(&path)?;
                 fs::write(&copy, commands::redirected(&text))?;
-                // The device's MTU, which packetdrill does not hand on.
+                // The device's MTU, which packetdrill does not pass on.
                 let mtu = text.lines().find_map(|line| line.strip_prefix("--mtu="));
                 let mtu = mtu.map(|mtu| format!(",mtu={}", mtu.trim()));
                 let flags = format!("{flags}{}", mtu.unwrap_or_default());
@@ -167,16 +168,16 @@ impl Run {
     }
 }
 
-/// Why a script is expected to fail.
+/// The reason class of an expected failure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Class {
-    /// It asks about something that is not TCP's, or not of this system.
+    /// The script tests something that is not part of TCP, or not of this system.
     NotApplicable,
-    /// It expects what another system does, and we do otherwise on purpose.
+    /// The script expects another system's behaviour, and this stack differs on purpose.
     Difference,
-    /// What it asks for is not built.
+    /// The script needs something that is not built.
     Missing,
-    /// What we do is wrong.
+    /// This stack is wrong.
     Bug,
 }
 
@@ -188,7 +189,7 @@ impl Class {
         ("bug", Self::Bug),
     ];
 
-    /// As the list of expectations has it.
+    /// Returns the name in the list of expectations.
     #[must_use]
     pub fn name(self) -> &'static str {
         let known = Self::NAMES.iter().find(|(_, class)| *class == self);
@@ -196,20 +197,20 @@ impl Class {
     }
 }
 
-/// Why a list of expectations is not understood; lines are counted from 1.
+/// The reason why a list of expectations cannot be read; lines are counted from 1.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Misread {
-    /// A script stands before any reason.
+    /// A script comes before any reason.
     #[error("line {line}: a script before any reason")]
     NoReason {
-        /// The script's.
+        /// The line of the script.
         line: u32,
     },
     /// A script has a reason already.
     #[error("line {line}: {script} stands there twice")]
     Twice {
-        /// Where it stands again.
+        /// The line where it is listed again.
         line: u32,
         /// Its path.
         script: String,
@@ -220,27 +221,27 @@ pub enum Misread {
         Class::NAMES.map(|(name, _)| name).join(", ")
     )]
     Neither {
-        /// The line's.
+        /// The line.
         line: u32,
     },
 }
 
-/// Scripts that are expected to fail, with the reason.
+/// Scripts that are expected to fail, with their reasons.
 #[derive(Clone, Debug, Default)]
 pub struct Expectations {
     /// Class and reason, in the order of the list.
     reasons: Vec<(Class, String)>,
-    /// Which of them holds for a script.
+    /// The index of each script's reason.
     scripts: BTreeMap<String, usize>,
 }
 
 impl Expectations {
-    /// Reads a list: `CLASS: REASON` begins a group, the paths of its scripts follow, each indented;
-    /// `#` begins a comment.
+    /// Parses a list: `CLASS: REASON` begins a group, followed by the paths of its scripts, each
+    /// indented; `#` begins a comment.
     ///
     /// # Errors
     ///
-    /// The line that is not understood, and what is accepted.
+    /// The line that cannot be read, and what is accepted.
     pub fn parse(text: &str) -> Result<Self, Misread> {
         let mut list = Self::default();
         for (number, line) in (1..).zip(text.lines()) {
@@ -273,13 +274,14 @@ impl Expectations {
         Ok(list)
     }
 
-    /// Returns why a script is expected to fail, if it is.
+    /// Returns the reason why a script is expected to fail, if there is one.
     #[must_use]
     pub fn of(&self, script: &str) -> Option<&(Class, String)> {
         self.scripts.get(script).map(|at| &self.reasons[*at])
     }
 
-    /// Returns what was not as expected, one line each; scripts of the list that were not run included.
+    /// Returns the differences from what was expected, one line each, including scripts of the list
+    /// that were not run.
     #[must_use]
     pub fn surprises(&self, outcomes: &BTreeMap<String, Outcome>, partial: bool) -> Vec<String> {
         let mut surprises = Vec::new();
@@ -304,7 +306,7 @@ impl Expectations {
         surprises
     }
 
-    /// Returns how many passed, and how many failed for each reason, as a table in Markdown.
+    /// Returns how many scripts passed, and how many failed for each reason, as a Markdown table.
     #[must_use]
     pub fn summary(&self, outcomes: &BTreeMap<String, Outcome>) -> String {
         let passed = outcomes
@@ -328,7 +330,8 @@ impl Expectations {
     }
 }
 
-/// One line for each script: what came of it under ours and, where that was run, under the kernel.
+/// Returns one line per script: its outcome under this stack and, if that was run, under the
+/// kernel.
 #[must_use]
 pub fn table(
     ours: &BTreeMap<String, Outcome>,

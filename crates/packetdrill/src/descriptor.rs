@@ -1,4 +1,4 @@
-//! What a descriptor is: its kind, and what the application chose for it.
+//! Descriptors: their kinds, and the options that the application set.
 
 use std::collections::BTreeMap;
 use std::ffi::c_int;
@@ -10,14 +10,14 @@ use tinygram_tcp::SocketOptions;
 
 use crate::settings::Settings;
 
-/// What a descriptor stands for.
+/// The object that a descriptor names.
 #[derive(Debug)]
 pub(crate) struct Descriptor {
     pub(crate) kind: Kind,
     pub(crate) nonblocking: bool,
-    /// An IPv6 socket, which speaks IPv4 in addresses of its own.
+    /// Whether it is an IPv6 socket, which carries IPv4 in mapped addresses.
     pub(crate) v6: bool,
-    /// What getsockopt gives back as it was set.
+    /// The options that getsockopt returns as they were set.
     pub(crate) chosen: Chosen,
 }
 
@@ -31,10 +31,10 @@ pub(crate) enum Kind {
     Listener(usize),
     Stream {
         key: usize,
-        /// connect(2) has not said yet what came of it.
+        /// Whether connect(2) has begun and not reported its outcome yet.
         connecting: bool,
     },
-    /// What is watched: the events and the caller's number.
+    /// The watched descriptors: the events and the caller's number.
     Epoll(BTreeMap<c_int, Watched>),
 }
 
@@ -42,16 +42,18 @@ pub(crate) enum Kind {
 pub(crate) struct Watched {
     pub(crate) events: u32,
     pub(crate) data: u64,
-    /// What was ready when it was last said (EPOLLET).
+    /// The events that were ready at the last report (EPOLLET).
     pub(crate) told: u32,
-    /// Octets that had arrived then: each arrival is news, whether or not all was read.
+    /// The octets that had arrived by then: each arrival is reported, whether or not everything was
+    /// read.
     pub(crate) received: u64,
 }
 
-/// What the application chose, as it reads it back; connections inherit it from their listener.
+/// The options that the application set, as it reads them back. Connections inherit them from their
+/// listener.
 #[derive(Clone, Debug)]
 pub(crate) struct Chosen {
-    /// Level, name and value of plain numbers.
+    /// Level, name and value of options that are plain numbers.
     pub(crate) numbers: Vec<(c_int, c_int, c_int)>,
     pub(crate) linger: Option<Duration>,
     pub(crate) send_buffer: u64,
@@ -75,14 +77,14 @@ impl Chosen {
         self.linger
     }
 
-    /// SO_RCVLOWAT.
+    /// Returns SO_RCVLOWAT.
     pub(crate) fn receive_low(&self) -> usize {
         self.number(SOL_SOCKET, libc::SO_RCVLOWAT)
             .unwrap_or(1)
             .max(1) as usize
     }
 
-    /// TCP_INQ.
+    /// Returns TCP_INQ.
     pub(crate) fn tells_inq(&self) -> bool {
         self.number(IPPROTO_TCP, TCP_INQ).is_some_and(|on| on != 0)
     }

@@ -1,4 +1,4 @@
-//! What the calls on descriptors do.
+//! The calls on descriptors.
 
 use std::collections::BTreeMap;
 use std::ffi::{c_int, c_ulong};
@@ -17,7 +17,7 @@ use crate::call::{Call, Errno, Message, Outcome, errno};
 use crate::descriptor::{Chosen, Descriptor, Kind, Watched};
 use crate::world::World;
 
-/// Nobody else waits.
+/// The only waiting acceptor's number.
 const ACCEPTOR: u64 = 1;
 
 type Done = Option<Result<Outcome, Errno>>;
@@ -27,8 +27,8 @@ fn nobody() -> Context<'static> {
 }
 
 impl World {
-    /// Gives the descriptor a number, which the kernel keeps free: packetdrill closes at its end what
-    /// the script left open, and asks the kernel to.
+    /// Gives the descriptor a number that the kernel keeps free: at its end, packetdrill asks the
+    /// kernel to close what the script left open.
     fn insert(&mut self, descriptor: Descriptor) -> c_int {
         let fd = unsafe { libc::open(c"/dev/null".as_ptr(), libc::O_RDWR | libc::O_CLOEXEC) };
         assert!(fd >= 0, "/dev/null can be opened");
@@ -101,7 +101,7 @@ impl World {
             false => Ipv4Addr::UNSPECIFIED.into(),
         };
         let local = local.unwrap_or((any, 0).into());
-        // Linux accepts one more than it is told.
+        // Linux accepts one more than the backlog.
         let backlog = backlog.max(0) as usize + 1;
         let (key, _) = self
             .core
@@ -111,7 +111,7 @@ impl World {
         Ok(0)
     }
 
-    /// Begins to connect; gives whether anything is to be waited for.
+    /// Begins to connect; returns whether the caller must wait for something.
     pub(crate) fn connect(&mut self, fd: c_int, remote: SocketAddr) -> Result<bool, Errno> {
         match &self.descriptor(fd)?.kind {
             Kind::Fresh { options, bound } => {
@@ -119,7 +119,7 @@ impl World {
                 self.open(fd, local, remote, &options)?;
                 Ok(true)
             }
-            // Asked again, it says what came of the first time.
+            // Called again, it reports the outcome of the first call.
             Kind::Stream {
                 key,
                 connecting: true,
@@ -157,7 +157,7 @@ impl World {
         self.apply_chosen(fd)
     }
 
-    /// Returns the peer's address, and whether the socket is one of IPv6.
+    /// Returns the peer's address, and whether the socket is an IPv6 one.
     pub(crate) fn peer(&mut self, fd: c_int) -> (Option<SocketAddr>, bool) {
         let v6 = self.descriptors.get(&fd).is_some_and(|known| known.v6);
         let peer = self.stream(fd).ok().map(|key| self.core.ends(key).1);
@@ -183,7 +183,7 @@ impl World {
         }
     }
 
-    /// SIOCINQ, SIOCOUTQ and SIOCOUTQNSD.
+    /// Handles SIOCINQ, SIOCOUTQ and SIOCOUTQNSD.
     pub(crate) fn ioctl(&mut self, fd: c_int, request: c_ulong) -> Result<c_int, Errno> {
         const SIOCOUTQNSD: c_ulong = 0x894b;
         if let Kind::Listener(_) = self.descriptor(fd)?.kind {
@@ -193,7 +193,7 @@ impl World {
         let info = self.core.info(self.now, key);
         match request {
             libc::FIONREAD => {
-                // tcp_ioctl: after a FIN one less is said than stands there, which is nothing.
+                // The kernel subtracts the number that a FIN takes (tcp_ioctl); `readable` has none for it.
                 Ok(info.readable as c_int)
             }
             libc::TIOCOUTQ => Ok((info.outstanding + info.unsent) as c_int),
@@ -202,7 +202,7 @@ impl World {
         }
     }
 
-    /// Closes; what is left is the wait for a lingering end.
+    /// Closes the descriptor; returns the wait for a lingering close, if there is one.
     pub(crate) fn close(&mut self, fd: c_int) -> Result<Option<Call>, Errno> {
         let Some(descriptor) = self.descriptors.remove(&fd) else {
             return Err(Errno(EBADF));
@@ -259,7 +259,7 @@ impl World {
         Ok(0)
     }
 
-    /// Does the call if it need not sleep.
+    /// Makes the call if it need not sleep.
     pub(crate) fn attempt(&mut self, call: &mut Call) -> Done {
         let done = match call {
             Call::Accept { fd } => self.try_accept(*fd),
@@ -305,7 +305,7 @@ impl World {
             }
         };
         match done {
-            // A socket in vain asked for what it cannot give.
+            // The socket was asked in vain for something that it cannot return.
             Some(Err(Errno(EAGAIN))) => None,
             done => done,
         }
@@ -416,7 +416,8 @@ impl World {
         }
     }
 
-    /// Returns what TCP_INQ says: what can be read, and one more where that is the end (tcp_inq_hint).
+    /// Returns what TCP_INQ reports: the octets that can be read, plus one at the end of the stream
+    /// (tcp_inq_hint).
     fn inq(&self, key: usize) -> c_int {
         let readable = self.core.info(self.now, key).readable as c_int;
         let ended = self.core.readiness(key).peer_closed;
@@ -453,12 +454,12 @@ impl World {
         let whole = !self.is_nonblocking(fd) && flags & libc::MSG_DONTWAIT == 0;
         let opening = matches!(self.core.state(key), State::SynSent | State::SynReceived);
         if opening && *done == 0 {
-            // The kernel waits until the connection stands.
+            // The kernel waits until the connection is established.
             return None;
         }
         let len = message.octets.len();
         if whole && *done > 0 && !self.core.readiness(key).writable {
-            // A writer that sleeps is woken when a third is free, and not before.
+            // A sleeping writer is not woken until a third of the buffer is free.
             return None;
         }
         if whole {
@@ -485,7 +486,7 @@ impl World {
         }
     }
 
-    /// Returns what poll(2) says of a descriptor, whatever was asked.
+    /// Returns what poll(2) reports for a descriptor, whatever events were asked for.
     fn events(&self, fd: c_int) -> u32 {
         use libc::{POLLERR, POLLHUP, POLLIN, POLLOUT, POLLRDHUP, POLLRDNORM, POLLWRNORM};
         let mut events = 0;
@@ -577,7 +578,7 @@ impl World {
         Ok(0)
     }
 
-    /// Octets that ever arrived there.
+    /// Returns the octets that have ever arrived there.
     fn received(&self, fd: c_int) -> u64 {
         match self.descriptors.get(&fd).map(|known| &known.kind) {
             Some(Kind::Stream { key, .. }) => self.core.info(self.now, *key).received,
@@ -610,7 +611,7 @@ impl World {
                 now
             };
             if news != 0 {
-                // What there is no place for is news still when it is asked again.
+                // What does not fit into the array is still reported by the next call.
                 if ready.len() == most {
                     continue;
                 }

@@ -1,10 +1,10 @@
-//! What means the same in FreeBSD's suite and is written otherwise: packetdrill compares the options
-//! of a SYN octet by octet, and FreeBSD has them in another order than Linux, which our stack follows.
+//! Equivalent encodings in FreeBSD's suite: packetdrill compares the options of a SYN octet by
+//! octet, and FreeBSD writes them in another order than Linux, whose order this stack uses.
 
 use tinygram_wire::checksum::Sum;
 
-/// Puts the options of a SYN in FreeBSD's order (`tcp_addoptions`): MSS, window scale, SACK permitted,
-/// timestamps, each where it ends evenly. Their values stay as they are.
+/// Puts the options of a SYN in FreeBSD's order (`tcp_addoptions`): MSS, window scale, SACK
+/// permitted, timestamps, each aligned to its end. Their values stay as they are.
 pub(crate) fn order_options(packet: &mut [u8]) {
     let (ip, addresses) = match packet.first().map(|first| first >> 4) {
         Some(4) => (usize::from(packet[0] & 0x0f) * 4, 12..20),
@@ -52,18 +52,18 @@ fn ordered(options: &[u8]) -> Vec<u8> {
         None
     };
     let mut out = Vec::new();
-    // Kind, and where in a word it begins.
+    // The kind, and its offset within a word.
     for (kind, place) in [(2, 0), (3, 1), (4, 0), (8, 2)] {
         let Some(option) = find(kind) else {
             continue;
         };
-        // FreeBSD pads before an option until it stands in its place.
+        // FreeBSD pads before an option until it is aligned.
         while place != 0 && out.len() % 4 != place {
             out.push(NOP);
         }
         out.extend_from_slice(option);
     }
-    // End of options, and as many again until a word is full.
+    // End of options, repeated until the word is full.
     while out.len() % 4 != 0 {
         out.push(0);
     }

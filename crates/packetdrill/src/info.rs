@@ -1,9 +1,9 @@
-//! `struct tcp_info` of `<linux/tcp.h>`, and the states as `sockstat` names them.
+//! `struct tcp_info` of `<linux/tcp.h>`, and the names of states in `sockstat`.
 
 use tinygram_engine::{Duration, State};
 use tinygram_tcp::Info;
 
-/// Returns the fields in their order; what the stack does not know is 0.
+/// Returns the fields in their order; fields that the stack does not know are 0.
 pub(crate) fn octets(info: &Info) -> Vec<u8> {
     let mut to = Vec::with_capacity(256);
     let mss = u64::from(info.mss.max(1));
@@ -32,7 +32,7 @@ pub(crate) fn octets(info: &Info) -> Vec<u8> {
         info.largest_received.max(536),
         info.losses.outstanding,
         info.losses.sacked,
-        // The kernel counts what was lost also once it was sent again.
+        // The kernel also counts lost segments that were resent.
         info.losses.lost + info.losses.retransmitted,
         info.losses.retransmitted,
         0, // fackets
@@ -62,7 +62,7 @@ pub(crate) fn octets(info: &Info) -> Vec<u8> {
         (info.sent.data_segments + info.sent.empty_segments) as u32,
         all as u32,
         info.unsent as u32,
-        // As the kernel says it before there is one.
+        // The kernel's value before there is a measurement.
         info.losses.min_rtt.map_or(u32::MAX, micros),
         with_data as u32,
         info.sent.data_segments as u32,
@@ -93,7 +93,7 @@ pub(crate) fn octets(info: &Info) -> Vec<u8> {
     to
 }
 
-/// Returns what is said of a socket that has no connection: its state.
+/// Returns the structure for a socket without a connection: only its state.
 pub(crate) fn of_nobody(which: State) -> Vec<u8> {
     let mut to = vec![0; TCP_INFO];
     to[0] = state(which);
@@ -118,7 +118,7 @@ fn options(info: &Info) -> u8 {
 /// More than any `struct tcp_info` has.
 const TCP_INFO: usize = 512;
 
-/// `<net/tcp_states.h>`.
+/// Returns the state's number in `<net/tcp_states.h>`.
 fn state(state: State) -> u8 {
     match state {
         State::Established => 1,
@@ -135,7 +135,7 @@ fn state(state: State) -> u8 {
     }
 }
 
-/// As FreeBSD's `sockstat -s` has it.
+/// Returns the state's name in FreeBSD's `sockstat -s`.
 pub(crate) fn name(state: State) -> &'static str {
     match state {
         State::Established => "ESTABLISHED",

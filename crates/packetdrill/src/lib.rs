@@ -1,8 +1,8 @@
-//! The byte stack as packetdrill sees it: a shared object with the table of functions that its
-//! `--so_filename` asks for, and time that passes only when the script waits.
+//! The byte stack for packetdrill: a shared object with the table of functions that `--so_filename`
+//! requires, and time that passes only while the script waits.
 //!
-//! [`interface`] is C's side of it, [`world`] the stack with its virtual clock and its descriptors;
-//! [`conformance`] runs whole suites and compares what came of them with what is expected.
+//! [`interface`] has the C functions, [`world`] the stack with its virtual clock and its
+//! descriptors. [`conformance`] runs whole suites and compares the outcomes with the expected ones.
 
 mod call;
 pub mod commands;

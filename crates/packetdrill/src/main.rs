@@ -1,5 +1,5 @@
-//! Runs packetdrill's suites against our stack, or against the running kernel, and says what was not
-//! as expected.
+//! Runs packetdrill's suites against this stack, or against the running kernel, and reports what
+//! differs from the expectations.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;

@@ -1,4 +1,4 @@
-//! Socket options: what getsockopt says, and what setsockopt does.
+//! Socket options: getsockopt and setsockopt.
 
 use std::ffi::c_int;
 
@@ -17,7 +17,7 @@ const SO_MEMINFO: c_int = 55;
 const TCP_NOTSENT_LOWAT: c_int = 25;
 
 impl World {
-    /// getsockopt(2).
+    /// Handles getsockopt(2).
     pub(crate) fn option(
         &mut self,
         fd: c_int,
@@ -50,7 +50,7 @@ impl World {
                 octets.extend((secs as c_int).to_ne_bytes());
                 Ok(octets)
             }
-            // The kernel doubles what is asked for.
+            // The kernel doubles the requested size.
             (SOL_SOCKET, libc::SO_SNDBUF) => bytes(chosen.send_buffer as c_int),
             (SOL_SOCKET, libc::SO_RCVBUF) if self.settings.freebsd() => {
                 let state = key.map(|key| self.core.state(key));
@@ -66,7 +66,7 @@ impl World {
                 (None, Some(state)) => Ok(info::of_nobody(state)),
                 (None, None) => Err(Errno(EINVAL)),
             },
-            // What packetdrill asks for with every TCP_INFO: nothing is known about it.
+            // packetdrill asks for it with every TCP_INFO; nothing of it is known.
             (IPPROTO_TCP, TCP_CC_INFO) => Ok(vec![0; 20]),
             (SOL_SOCKET, SO_MEMINFO) => Ok(vec![0; 36]),
             (IPPROTO_TCP, libc::TCP_MAXSEG) => {
@@ -90,7 +90,7 @@ impl World {
         }
     }
 
-    /// setsockopt(2).
+    /// Handles setsockopt(2).
     pub(crate) fn set_option(
         &mut self,
         fd: c_int,
@@ -108,7 +108,7 @@ impl World {
         if (level, name) == (IPPROTO_TCP, libc::TCP_CONGESTION) {
             return self.set_congestion(fd, octets);
         }
-        // IP's options may be octets.
+        // IP options may be single octets.
         let value = match octets {
             [octet] if level == IPPROTO_IP => c_int::from(*octet),
             _ => number(0).ok_or(Errno(EINVAL))?,
@@ -144,7 +144,8 @@ impl World {
                     let asked = u16::try_from(value).ok().filter(|mss| *mss > 0);
                     options.mss = asked.into_iter().chain(settings.of_the_route(v6)).min();
                 }
-                // SOCK_RCVBUF_LOCK: the buffer does not grow, and the window's scale is for its size.
+                // SOCK_RCVBUF_LOCK: the buffer does not grow, and the window scale is chosen for
+                // its size.
                 (SOL_SOCKET, libc::SO_RCVBUF) if !freebsd => {
                     if let Some(extensions) = &mut options.extensions {
                         extensions.receive_buffer_most = None;
@@ -168,7 +169,7 @@ impl World {
         Ok(0)
     }
 
-    /// What was chosen before there was a connection.
+    /// Applies to a connection what was set before there was one.
     pub(crate) fn apply_chosen(&mut self, fd: c_int) -> Result<(), Errno> {
         let numbers = self.descriptor(fd)?.chosen.numbers.clone();
         let key = self.stream(fd)?;
@@ -234,7 +235,7 @@ impl World {
         Ok(())
     }
 
-    /// Returns what SO_KEEPALIVE and its three numbers come to.
+    /// Returns the effect of SO_KEEPALIVE and its three numbers.
     fn keepalive(&mut self, fd: c_int) -> Result<Option<Keepalive>, Errno> {
         let usual = self.settings.keepalive();
         let chosen = &self.descriptor(fd)?.chosen;
@@ -272,7 +273,7 @@ impl World {
         Ok(0)
     }
 
-    /// Settings changed: what takes effect at once.
+    /// Applies changed settings that take effect at once.
     pub(crate) fn apply_settings(&mut self) {
         for state in std::mem::take(&mut self.settings.drops) {
             self.core.drop_connections(|of| info::name(of) == state);
@@ -281,24 +282,24 @@ impl World {
         self.core.set_device_full(self.now, full);
     }
 
-    /// For commands of the script: `sockstat` as the runner has it reads the states of all connections.
+    /// Writes the states of all connections for the script's `sockstat`, which the runner replaces.
     pub(crate) fn tell_states(&mut self) {
         self.settings.tell_states(&self.core);
     }
 }
 
-/// What a buffer has at least, in octets, as the kernel counts them (`SOCK_MIN_SNDBUF`, `SOCK_MIN_RCVBUF`, on
-/// Linux 6.18 for x86-64).
+/// The least send buffer, in octets, as the kernel counts them (`SOCK_MIN_SNDBUF`,
+/// `SOCK_MIN_RCVBUF`, on Linux 6.18 for x86-64).
 const LEAST_SEND_BUFFER: u64 = 4608;
 /// See [`LEAST_SEND_BUFFER`].
 const LEAST_RECEIVE_BUFFER: u64 = 2304;
 
-/// Returns the buffer for that choice, which the kernel doubles.
+/// Returns the buffer size for a requested value, which the kernel doubles.
 fn doubled(value: c_int, least: u64) -> u64 {
     (2 * value.max(0) as u64).max(least)
 }
 
-/// Returns what is said where nothing was chosen.
+/// Returns an option's value if it was not set.
 fn default(level: c_int, name: c_int) -> c_int {
     match (level, name) {
         (SOL_SOCKET, libc::SO_RCVLOWAT) => 1,
@@ -308,7 +309,7 @@ fn default(level: c_int, name: c_int) -> c_int {
     }
 }
 
-/// Returns whether the option is known; the others are refused as the kernel refuses them.
+/// Returns whether the option is known. Others are refused as the kernel refuses them.
 fn supported(level: c_int, name: c_int) -> bool {
     const TCP: [c_int; 16] = [
         libc::TCP_NODELAY,

@@ -1,5 +1,5 @@
-//! What a script sets besides its calls: `sysctl` and its like, which the runner's commands write down
-//! in a file, and packetdrill's `--so_flags`.
+//! Settings besides the script's calls: from `sysctl` and similar commands, which the runner's
+//! replacements write to a file, and from packetdrill's `--so_flags`.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -11,27 +11,27 @@ use tinygram_engine::receiver::ack_policy::{AckPolicy, AckTimer};
 use tinygram_engine::sender::congestion::Congestion;
 use tinygram_tcp::SocketOptions;
 
-/// Names and values; the file's are later than the flags.
+/// Names and values; the file's override the flags'.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Settings {
     flags: BTreeMap<String, String>,
     file: BTreeMap<String, String>,
     read: String,
-    /// `tcpdrop -s STATE`, not yet done.
+    /// States of `tcpdrop -s STATE` commands that were not carried out yet.
     pub(crate) drops: Vec<String>,
     lines: usize,
-    /// The states last written down.
+    /// The states that were last written.
     told: String,
 }
 
 /// The file to which commands of a script append `NAME=VALUE`.
 pub(crate) const SETTINGS_FILE: &str = "TINYGRAM_PACKETDRILL_SETTINGS";
 
-/// Octets that one of the kernel's buffers takes beside its data: Linux 6.18 for x86-64, as
+/// The octets that a kernel buffer takes besides its data: Linux 6.18 for x86-64, as
 /// `SK_MEMINFO_WMEM_QUEUED` shows for a corked write.
 const BUFFER_OVERHEAD: u32 = 832;
 
-/// What is wrong with packetdrill's `--so_flags`.
+/// An error in packetdrill's `--so_flags`.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum WrongFlag {
     #[error("so_flags: {0} is not NAME=VALUE, as in profile=linux_6")]
@@ -41,7 +41,7 @@ pub(crate) enum WrongFlag {
 }
 
 impl Settings {
-    /// Settings from flags `NAME=VALUE`, separated by commas.
+    /// Returns settings from flags `NAME=VALUE`, separated by commas.
     pub(crate) fn new(flags: &str) -> Result<Self, WrongFlag> {
         let mut settings = Self::default();
         for flag in flags.split(',').filter(|flag| !flag.is_empty()) {
@@ -59,7 +59,7 @@ impl Settings {
         Ok(settings)
     }
 
-    /// Reads the file again; gives whether it has changed.
+    /// Reads the file again; returns whether it has changed.
     pub(crate) fn refresh(&mut self) -> bool {
         let Some(path) = std::env::var_os(SETTINGS_FILE) else {
             return false;
@@ -95,12 +95,12 @@ impl Settings {
         }
     }
 
-    /// Returns the `nth` of a value of several numbers.
+    /// Returns number `nth` of a value of several numbers.
     fn nth(&self, name: &str, nth: usize) -> Option<u64> {
         self.get(name)?.split_whitespace().nth(nth)?.parse().ok()
     }
 
-    /// Returns a switch; 0 is off.
+    /// Returns whether a switch is off (0).
     pub(crate) fn is_off(&self, name: &str) -> bool {
         self.number(name) == Some(0)
     }
@@ -115,17 +115,17 @@ impl Settings {
         self.number("mtu").map_or(1500, |mtu| mtu as u16)
     }
 
-    /// Returns whether the device's queue takes nothing.
+    /// Returns whether the device's queue accepts nothing.
     pub(crate) fn device_full(&self) -> bool {
         self.number("device.full") == Some(1)
     }
 
-    /// Returns what TCP_NOTSENT_LOWAT is where no socket chose it.
+    /// Returns TCP_NOTSENT_LOWAT for sockets that did not set it.
     pub(crate) fn notsent_low_water(&self) -> Option<u64> {
         self.number("net.ipv4.tcp_notsent_lowat")
     }
 
-    /// Returns what a fresh socket begins with.
+    /// Returns the options of a new socket.
     pub(crate) fn socket(&self, v6: bool) -> SocketOptions {
         let profile = self.get("profile").unwrap_or("linux_6");
         let profile = Profile::named(profile).expect("looked at when the flags came");
@@ -152,13 +152,14 @@ impl Settings {
         }
     }
 
-    /// Returns what SO_RCVBUF says where no socket chose it, in octets.
+    /// Returns SO_RCVBUF in octets for sockets that did not set it.
     pub(crate) fn receive_buffer(&self) -> u64 {
         self.nth("net.ipv4.tcp_rmem", 1).unwrap_or(540_000)
     }
 
-    /// Returns what of a receive buffer of so many octets is for data: half, since the kernel counts its own memory,
-    /// too (`tcp_win_from_space`), in whole segments (`tcp_select_initial_window`). FreeBSD's numbers are of data.
+    /// Returns how many octets of a receive buffer of this size are for data, in whole segments
+    /// (`tcp_select_initial_window`): half, because the kernel also counts its own memory
+    /// (`tcp_win_from_space`). FreeBSD's numbers count only data.
     pub(crate) fn for_data(&self, octets: u64, v6: bool) -> u64 {
         if self.freebsd() {
             return octets;
@@ -170,7 +171,7 @@ impl Settings {
         }
     }
 
-    /// Returns the largest segment that the route's `advmss` and `mtu` leave, if it has any.
+    /// Returns the largest segment that the route's `advmss` and `mtu` allow, if they are set.
     pub(crate) fn of_the_route(&self, v6: bool) -> Option<u16> {
         let headers = if v6 { 60 } else { 40 };
         let by_mtu = self
@@ -180,18 +181,20 @@ impl Settings {
         least.and_then(|mss| u16::try_from(mss).ok())
     }
 
-    /// `recvspace` of FreeBSD's, in octets.
+    /// Returns FreeBSD's `recvspace`, in octets.
     pub(crate) fn receive_space(&self) -> u64 {
         self.number("net.inet.tcp.recvspace").unwrap_or(65_536)
     }
 
-    /// Returns a buffer as FreeBSD has it once a connection stands: as many whole segments as hold it.
+    /// Returns the size of a buffer in FreeBSD once a connection is established: as many whole
+    /// segments as contain it.
     pub(crate) fn in_segments(&self, octets: u64, v6: bool) -> u64 {
         let mss = if v6 { 1440 } else { 1460 };
         octets.div_ceil(mss) * mss
     }
 
-    /// FreeBSD delays the acknowledgment of every other segment, by 40 ms (`delacktime`).
+    /// Returns FreeBSD's policy: it delays the acknowledgment of every other segment, by 40 ms
+    /// (`delacktime`).
     fn ack_policy(&self) -> Option<(AckPolicy, AckTimer)> {
         let delay = self.number("net.inet.tcp.delacktime").unwrap_or(40);
         let timer = AckTimer::PerConnection(Duration::from_millis(delay));
@@ -258,7 +261,7 @@ impl Settings {
         extensions
     }
 
-    /// Returns what SO_KEEPALIVE means.
+    /// Returns the meaning of SO_KEEPALIVE.
     pub(crate) fn keepalive(&self) -> Keepalive {
         let mut keepalive = Keepalive::LINUX;
         if self.freebsd() {
@@ -279,7 +282,8 @@ impl Settings {
 }
 
 impl Settings {
-    /// Writes the connections' states beside the settings, one in a line, for the runner's `sockstat`.
+    /// Writes the connections' states beside the settings, one per line, for the runner's
+    /// `sockstat`.
     pub(crate) fn tell_states(&mut self, core: &tinygram_tcp::Core) {
         let Some(path) = std::env::var_os(SETTINGS_FILE) else {
             return;

@@ -15,13 +15,12 @@ use crate::descriptor::Descriptor;
 use crate::dialect;
 use crate::settings::{Settings, WrongFlag};
 
-/// The world behind a lock: packetdrill calls from two threads, its own and that of the calls that
-/// block.
+/// The world behind a lock: packetdrill calls from two threads, its own and one for blocking calls.
 #[derive(Debug)]
 pub(crate) struct Drill {
     world: Mutex<World>,
     changed: Condvar,
-    /// The thread that runs the script: while it sleeps, time passes.
+    /// The thread that runs the script. Time passes while it sleeps.
     script: ThreadId,
 }
 
@@ -35,20 +34,21 @@ pub(crate) struct World {
     /// Packets that left, with the time in microseconds.
     sent: VecDeque<(c_longlong, Vec<u8>)>,
     batch: Batch,
-    /// Calls that sleep, each under its own number.
+    /// Sleeping calls, by number.
     asleep: BTreeMap<u64, Call>,
-    /// What came of those that slept.
+    /// The outcomes of calls that slept.
     done: HashMap<u64, Result<Outcome, Errno>>,
     next_ticket: u64,
-    /// Threads that were let go and have not taken the time yet: before they have, no time passes.
+    /// Threads that were woken and have not read the time yet. No time passes before they have.
     returning: HashSet<ThreadId>,
-    /// How often in a row somebody looked at the clock and did nothing else.
+    /// How often in a row the clock was read without any other call.
     looks: u32,
 }
 
-/// So often in a row nobody looks at the clock who does not wait for it to move.
+/// A caller that reads the clock this often in a row waits for it to move.
 const LOOKS: u32 = 8;
-/// If nothing happens for so long, nothing will: longer than the idle time before keepalive probes.
+/// If nothing happens for this long, nothing will: it is longer than the idle time before keepalive
+/// probes.
 const LONG: Duration = Duration::from_secs(4 * 3600);
 
 impl Drill {
@@ -56,7 +56,7 @@ impl Drill {
     ///
     /// # Errors
     ///
-    /// What is wrong with the flags.
+    /// The error in the flags.
     pub(crate) fn new(flags: &str) -> Result<Self, WrongFlag> {
         let settings = Settings::new(flags)?;
         let abilities = Abilities {
@@ -64,7 +64,7 @@ impl Drill {
             offload: false,
             headroom: 0,
         };
-        // packetdrill's defaults; others are learnt from what is sent to them.
+        // packetdrill's defaults; further addresses are learned from packets sent to them.
         let addresses: [IpAddr; 2] = [
             [192, 168, 0, 1].into(),
             [0xfd3d, 0xfa7b, 0xd17d, 0, 0, 0, 0, 1].into(),
@@ -92,7 +92,7 @@ impl Drill {
         self.world.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Returns the world once everybody who was let go has gone and has taken the time.
+    /// Returns the world once all woken threads have returned and read the time.
     fn settled(&self) -> MutexGuard<'_, World> {
         let mut world = self.lock();
         while !world.returning.is_empty() || !world.done.is_empty() {
@@ -104,7 +104,7 @@ impl Drill {
         world
     }
 
-    /// Something that does not sleep.
+    /// Makes a call that does not sleep.
     pub(crate) fn with<T>(&self, work: impl FnOnce(&mut World) -> T) -> T {
         let mut world = self.lock();
         world.begin();
@@ -114,7 +114,7 @@ impl Drill {
         result
     }
 
-    /// A call that may sleep, unless the descriptor or the flags say that it must not.
+    /// Makes a call that may sleep, unless the descriptor or the flags forbid it.
     pub(crate) fn call(&self, fd: c_int, flags: c_int, mut call: Call) -> Result<Outcome, Errno> {
         let mut world = self.lock();
         world.begin();
@@ -130,7 +130,7 @@ impl Drill {
         self.sleep_in(world, call)
     }
 
-    /// A call that waits for events, and no longer than the time-out in milliseconds.
+    /// Makes a call that waits for events, at most for the timeout in milliseconds.
     pub(crate) fn wait_for(
         &self,
         timeout: c_int,
@@ -154,7 +154,7 @@ impl Drill {
         world.next_ticket += 1;
         world.asleep.insert(ticket, call);
         if thread::current().id() == self.script {
-            // The script itself sleeps: time passes until what it waits for.
+            // The script itself sleeps: time passes until the call is done.
             while !world.done.contains_key(&ticket) {
                 world.next_event();
             }
@@ -173,7 +173,8 @@ impl Drill {
         }
     }
 
-    /// Returns the next packet that leaves, with the time in microseconds; time passes until there is one.
+    /// Returns the next packet that leaves, with the time in microseconds. Time passes until there
+    /// is one.
     pub(crate) fn next_packet(&self) -> (c_longlong, Vec<u8>) {
         let mut world = self.settled();
         world.looks = 0;
@@ -191,7 +192,7 @@ impl Drill {
         }
     }
 
-    /// Time passes.
+    /// Lets time pass.
     pub(crate) fn sleep(&self, micros: u64) {
         let until = {
             let mut world = self.settled();
@@ -203,7 +204,7 @@ impl Drill {
             let alarm = world.next_alarm().min(until);
             world.advance(alarm);
             self.changed.notify_all();
-            // Whoever is let go at this instant takes the time now.
+            // Threads that are woken at this instant read the time now.
             while !world.done.is_empty() || !world.returning.is_empty() {
                 world = self
                     .changed
@@ -216,7 +217,7 @@ impl Drill {
         }
     }
 
-    /// Returns the time in microseconds. A caller that asks again and again waits for it to pass.
+    /// Returns the time in microseconds. A caller that asks again and again makes it pass.
     pub(crate) fn look_at_the_clock(&self) -> u64 {
         let me = thread::current().id();
         if self.lock().returning.remove(&me) {
@@ -235,7 +236,7 @@ impl Drill {
 }
 
 impl World {
-    /// A call of the script's begins.
+    /// Begins a call of the script.
     fn begin(&mut self) {
         self.looks = 0;
         if self.settings.refresh() {
@@ -243,7 +244,7 @@ impl World {
         }
     }
 
-    /// What a packet brought about.
+    /// Handles a packet.
     pub(crate) fn on_packet(&mut self, packet: &[u8]) {
         if let Some(address) = destination(packet) {
             self.core.add_address(address);
@@ -252,13 +253,13 @@ impl World {
         self.core.on_batch_end(self.now);
     }
 
-    /// Returns when something happens of its own accord.
+    /// Returns when something happens by itself.
     fn next_alarm(&self) -> Instant {
         let calls = self.asleep.values().map(Call::until);
         calls.fold(self.core.next_alarm(), Instant::min)
     }
 
-    /// Time passes until something happens.
+    /// Lets time pass until something happens.
     fn next_event(&mut self) {
         let alarm = self.next_alarm();
         if alarm == Instant::FAR_FUTURE || alarm.since(self.now) > LONG {
@@ -268,7 +269,7 @@ impl World {
         self.advance(alarm);
     }
 
-    /// It is `until` now, unless that is past.
+    /// Sets the time to `until`, unless that is past.
     fn advance(&mut self, until: Instant) {
         self.core.on_idle(self.now);
         self.progress();
@@ -281,14 +282,14 @@ impl World {
             self.core.on_time(self.now);
             self.progress();
             if !self.done.is_empty() {
-                // Somebody wakes up; the rest comes after that.
+                // A thread wakes up; the rest comes after that.
                 return;
             }
         }
         self.now = self.now.max(until);
     }
 
-    /// What the stack has to send leaves, and whoever sleeps looks again.
+    /// Sends what the stack has to send, and lets sleeping calls check again.
     pub(crate) fn progress(&mut self) {
         loop {
             self.flush();

@@ -1,42 +1,44 @@
-//! What a paper's values cost in fitted ones: how many free values stand behind how many that are
-//! explained, and how near those come that no fit has seen.
+//! How many fitted values explain how many of a paper's values, and how close the reproduction
+//! comes to values that were not fitted.
 
 use crate::experiment::{Class, Experiment, Origin, Outcome, Paper, Row, Status};
 use crate::standard::Source;
 use crate::value::Value;
 
-/// A paper's account. It counts what the paper prints, each table once ([`Experiment::repeats`]).
+/// A paper's account. It counts the values that the paper prints, each table once
+/// ([`Experiment::repeats`]).
 #[derive(Clone, Debug, PartialEq)]
 pub struct Account {
-    /// Whose.
+    /// The paper.
     pub paper: Paper,
-    /// Values chosen so that published ones come out.
+    /// Values chosen so that published values are reproduced.
     pub free: usize,
-    /// Printed values that come out by rules alone.
+    /// Printed values that rules alone reproduce.
     pub by_rules: usize,
-    /// Printed values that come out with fitted ones, which may have been fitted to them.
+    /// Printed values that are reproduced with fitted values which may have been fitted to them.
     pub fitted: usize,
-    /// Printed values that come out with fitted ones, none of which was fitted to them.
+    /// Printed values that are reproduced with fitted values, none of which was fitted to them.
     pub held_out: usize,
-    /// Printed values that do not come out.
+    /// Printed values that are not reproduced.
     pub off: usize,
-    /// How near the held-out ones come, by experiment.
+    /// How close the held-out values come, by experiment.
     pub distances: Vec<Distance>,
 }
 
-/// How near an experiment's held-out numbers come, known mismatches not among them.
+/// How close an experiment's held-out numbers come, without the known mismatches.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Distance {
     /// The experiment's id.
     pub id: &'static str,
-    /// So many numbers other than zero.
+    /// The number of values other than zero.
     pub values: usize,
-    /// The root of the mean square of their distances, each in percent of the printed number.
+    /// The root mean square of their distances, each in percent of the printed number.
     pub rms_percent: f64,
 }
 
 impl Account {
-    /// Of one paper, as far as its experiments are among `outcomes`; `None` where none is.
+    /// Returns a paper's account from those of its experiments that are among `outcomes`; `None` if
+    /// none is.
     #[must_use]
     pub fn of(paper: Paper, outcomes: &[(&Experiment, &Outcome)]) -> Option<Self> {
         let own: Vec<_> = outcomes
@@ -69,7 +71,7 @@ impl Account {
     }
 }
 
-/// Returns the distinct fitted values behind some outcomes.
+/// Returns the number of distinct fitted values in some outcomes.
 fn free<'a>(outcomes: impl Iterator<Item = &'a Outcome>) -> usize {
     let parameters = outcomes.flat_map(|outcome| &outcome.parameters);
     let fitted = parameters.filter(|it| matches!(it.origin, Origin::Fitted(_)));
@@ -98,7 +100,7 @@ impl Distance {
 }
 
 impl Experiment {
-    /// Returns the experiment whose values this one's are, printed a second time.
+    /// Returns the experiment whose values this one prints a second time.
     #[must_use]
     pub fn repeats(&self) -> Option<&'static str> {
         (self.id == "moldeklev-table-2a").then_some("moldeklev-table-1")
@@ -182,7 +184,7 @@ mod tests {
         else {
             panic!("{account:?}");
         };
-        // A held-out value that misses counts here as much as one that comes out.
+        // A held-out value that misses counts here as much as one that is reproduced.
         assert_eq!((id, values), ("an-experiment", 3));
         assert!((rms_percent - (425.0_f64 / 3.0).sqrt()).abs() < 1e-9);
         assert_eq!(Account::of(Paper::Mogul, &[(&EXPERIMENT, &outcome)]), None);

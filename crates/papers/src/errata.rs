@@ -1,9 +1,9 @@
-//! What the papers got wrong: misprints, slips, and sentences that their own results contradict.
+//! Errors of the papers: misprints, slips, and sentences that their own results contradict.
 
 use crate::experiment::Paper;
 
 impl Paper {
-    /// Returns each with what it should be, as far as that can be told.
+    /// Returns each error with its correction, as far as that can be determined.
     #[must_use]
     pub const fn errata(self) -> &'static [&'static str] {
         match self {

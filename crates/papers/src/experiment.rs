@@ -1,7 +1,7 @@
-//! What an experiment is: published values beside ours, and what stands behind them.
+//! The model of an experiment: published values beside reproduced ones, and what they rest on.
 //!
-//! A paper's module says which experiments it has and computes them; what became of each value
-//! ([`Status`]) is decided here and nowhere else.
+//! A paper's module lists its experiments and computes them. The [`Status`] of each value is
+//! decided only here.
 
 use tinygram_sim::medium::{Frame, Side};
 
@@ -26,51 +26,51 @@ pub enum Paper {
 /// An experiment that can be asked for by its id.
 #[derive(Clone, Copy, Debug)]
 pub struct Experiment {
-    /// `moldeklev-table-1`: the paper, and what the paper calls it.
+    /// Its id, made of the paper and the paper's name for it: `moldeklev-table-1`.
     pub id: &'static str,
-    /// Whose it is.
+    /// The paper.
     pub paper: Paper,
     /// What is measured, in one line.
     pub title: &'static str,
-    /// Where it stands in the paper: `Table 1, section 4.1`.
+    /// Its place in the paper: `Table 1, section 4.1`.
     pub source: &'static str,
-    /// Measures it. Runs on the caller's thread pool, if it has many runs to do.
+    /// Runs it, on the caller's thread pool if it has many runs to do.
     pub run: fn(&Effort) -> Outcome,
 }
 
-/// What the caller chooses about a run.
+/// The caller's choices for a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Effort {
-    /// The seed of all chance.
+    /// The seed of all random numbers.
     pub seed: u64,
-    /// Repetitions of what the papers repeated ten times; tolerances are for ten.
+    /// The repetitions of what the papers repeated ten times. Tolerances are meant for ten.
     pub repetitions: u32,
 }
 
 impl Effort {
-    /// What the tolerances are meant for.
+    /// The choices for which the tolerances are meant.
     pub const PAPER: Self = Self {
         seed: 1,
         repetitions: 10,
     };
 }
 
-/// What an experiment found, with all that a reader needs to judge it.
+/// The results of an experiment, with everything that a reader needs to judge them.
 #[derive(Clone, Debug, Default)]
 pub struct Outcome {
-    /// The protocol rules it rests on, a sentence each, with where the paper has them.
+    /// The protocol rules it rests on, a sentence each, with their place in the paper.
     pub rules: Vec<&'static str>,
     /// The numbers it rests on.
     pub parameters: Vec<Parameter>,
-    /// Published beside reproduced.
+    /// Published values beside reproduced ones.
     pub rows: Vec<Row>,
-    /// How the rows stand in a table.
+    /// The arrangement of the rows in a table.
     pub layout: Layout,
     /// Pictures.
     pub plots: Vec<Plot>,
     /// Exchanges of segments.
     pub traces: Vec<Trace>,
-    /// What the paper got wrong, what cannot be reproduced and why: a sentence each.
+    /// Errors of the paper, and what cannot be reproduced and why: a sentence each.
     pub notes: Vec<String>,
 }
 
@@ -79,76 +79,77 @@ pub struct Outcome {
 pub struct Parameter {
     /// What it is: `system call`.
     pub name: &'static str,
-    /// Its value with its unit: `305 us`.
+    /// Its value and unit: `305 us`.
     pub value: String,
-    /// Where it comes from.
+    /// Its origin.
     pub origin: Origin,
 }
 
-/// Where a parameter comes from.
+/// The origin of a parameter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Origin {
-    /// The paper says so: where.
+    /// The paper states it; where.
     Paper(&'static str),
-    /// Chosen so that certain published values come out: which.
+    /// Chosen so that certain published values are reproduced; which ones.
     Fitted(&'static str),
-    /// Neither said nor fitted: why this value.
+    /// Neither stated nor fitted; why this value was chosen.
     Assumed(&'static str),
 }
 
-/// One value of ours, beside what it is held to.
+/// A reproduced value, beside the value that it is held to.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Row {
-    /// What the value belongs to, such as `s` 16384 and `r` 32768, in the layout's order.
+    /// What the value belongs to, for example `s` 16384 and `r` 32768, in the layout's order.
     pub cell: Vec<(&'static str, Value)>,
-    /// What ours is held to, and where that is from; `None` where there is nothing to hold it to.
+    /// The value that it is held to, with its source; `None` if there is none.
     pub standard: Option<Standard>,
-    /// Ours.
+    /// The reproduced value.
     pub reproduced: Value,
-    /// How far they may be apart.
+    /// How far apart they may be.
     pub tolerance: Tolerance,
-    /// What kind of claim it is.
+    /// The kind of claim.
     pub class: Class,
 }
 
-/// What kind of claim a row is.
+/// The kind of claim of a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Class {
-    /// Comes out of protocol rules alone: no fitted value can change it.
+    /// It follows from protocol rules alone: no fitted value can change it.
     Rules,
-    /// Needs fitted values, and this value is among those that they were fitted to, or may be.
+    /// It needs fitted values, and it is, or may be, among the values that they were fitted to.
     Fitted,
-    /// Needs fitted values, none of which was fitted to this one.
+    /// It needs fitted values, none of which was fitted to it.
     Predicted,
-    /// Is not reproduced: why. Should it agree after all, the row matches, and a test says that the
-    /// list is out of date.
+    /// It is not reproduced; why. If it agrees after all, the row matches, and a test reports that
+    /// the list is outdated.
     KnownMismatch(&'static str),
     /// The paper has no such value.
     NotPublished,
 }
 
-/// What became of a row.
+/// The result of a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Status {
-    /// Within tolerance by rules alone.
+    /// Within tolerance, by rules alone.
     Match,
     /// Within tolerance, with fitted values.
     Fitted,
-    /// Off, as is known, for a reason that is named.
+    /// Outside the tolerance for a known, named reason.
     KnownMismatch,
-    /// Off.
+    /// Outside the tolerance.
     Miss,
-    /// Nothing to compare with.
+    /// Without a value to compare with.
     NotPublished,
 }
 
-/// How the rows of an outcome stand in a table.
+/// The arrangement of an outcome's rows in a table.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Layout {
-    /// A line each: cell, published, reproduced.
+    /// A line per row: cell, published, reproduced.
     #[default]
     List,
-    /// A grid as the paper has it: keys of the cell down, and across (outermost first).
+    /// A grid, as in the paper: the keys of the cell that go down, and those that go across
+    /// (outermost first).
     Grid {
         /// Keys that name a line.
         down: &'static [&'static str],
@@ -166,14 +167,14 @@ pub struct Plot {
     pub x: &'static str,
     /// What the vertical axis counts, with its unit in brackets.
     pub y: &'static str,
-    /// What is drawn, in the legend's order.
+    /// The series, in the legend's order.
     pub series: Vec<Series>,
 }
 
-/// A part of a picture.
+/// A series of a picture.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Series {
-    /// What the legend says.
+    /// The name in the legend.
     pub name: String,
     /// How it is drawn.
     pub mark: Mark,
@@ -184,7 +185,7 @@ pub struct Series {
 /// How a series is drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mark {
-    /// A dot a point.
+    /// Dots.
     Dots,
     /// Crosses, for what stands out.
     Crosses,
@@ -192,28 +193,28 @@ pub enum Mark {
     Squares,
     /// A line through the points.
     Line,
-    /// A broken line through the points.
+    /// A dashed line through the points.
     Dashed,
     /// A line that keeps its height until the next point: what is sent or acknowledged at once.
     Steps,
-    /// A stroke for each point in a row under the series' name; y is the row's number from the top.
-    /// A plot that has rows has nothing else.
+    /// Strokes in a row with the series' name; y is the row's number from the top. A plot with rows
+    /// has no other marks.
     Row,
 }
 
 /// An exchange of segments, to be shown in tcpdump's notation or kept as a capture.
 #[derive(Clone, Debug)]
 pub struct Trace {
-    /// What happened: `Figure 2: short initial segment`.
+    /// What it shows: `Figure 2: short initial segment`.
     pub title: String,
-    /// The hosts' names, client's first.
+    /// The names of the hosts, client first.
     pub hosts: [&'static str; 2],
-    /// Who sent what, in order of leaving; the time is in the frame.
+    /// Frames with their senders, in order of leaving; the time is in the frame.
     pub sent: Vec<(Side, Frame)>,
 }
 
 impl Row {
-    /// Returns what became of it.
+    /// Returns the row's result.
     #[must_use]
     pub fn status(&self) -> Status {
         let Some(standard) = &self.standard else {
@@ -236,7 +237,7 @@ impl Row {
         self.standard.as_ref().map(|standard| &standard.value)
     }
 
-    /// Where the value that the row is held to comes from.
+    /// Returns the source of the value that the row is held to.
     #[must_use]
     pub fn source(&self) -> Option<Source> {
         self.standard.as_ref().map(|standard| standard.source)
@@ -257,7 +258,7 @@ impl Row {
 }
 
 impl Paper {
-    /// All five, in the order in which they are shown.
+    /// All five papers, in the order in which they are shown.
     pub const ALL: [Self; 5] = [
         Self::Mogul,
         Self::Moldeklev,
@@ -266,7 +267,7 @@ impl Paper {
         Self::Davids,
     ];
 
-    /// Authors, title, place and year.
+    /// Returns authors, title, place and year.
     #[must_use]
     pub const fn citation(self) -> &'static str {
         match self {

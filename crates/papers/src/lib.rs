@@ -1,7 +1,7 @@
-//! The experiments of the five papers as data, with their published numbers.
+//! The experiments of five papers as data, with the papers' published numbers.
 //!
-//! One module per paper. An experiment is a profile, a workload, a link and parameters; the engine
-//! and the simulator do the rest and know nothing of papers.
+//! There is one module per paper. An experiment is a profile, a workload, a link and parameters.
+//! The engine and the simulator run it; they know nothing of papers.
 
 mod account;
 pub mod davids;

@@ -1,45 +1,45 @@
-//! What a row is held to, and where that comes from: the paper prints it, it follows from what the paper
-//! says, or it is a bound on a distance of ours.
+//! The standard of a row: the value that it is held to, and its source. The paper prints it, it
+//! follows from what the paper says, or it bounds a distance from the paper.
 
 use crate::value::Value;
 
-/// What a row is held to.
+/// The value that a row is held to.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Standard {
-    /// The value itself; of a bound, zero.
+    /// The value itself; zero for a bound.
     pub value: Value,
-    /// Where it comes from.
+    /// Its source.
     pub source: Source,
 }
 
-/// Where the value that a row is held to comes from.
+/// The source of the value that a row is held to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Source {
-    /// The paper prints this number, or says it in these words.
+    /// The paper prints this number, or states it in these words.
     Printed,
-    /// The paper's words or other numbers come to it; the paper does not print it.
+    /// It follows from the paper's words or other numbers; the paper does not print it.
     Derived,
-    /// The row is a distance between the paper and us. It should be small, and the row's tolerance says
-    /// how small. The paper cannot have it.
+    /// The row is a distance between the paper and the reproduction, which the paper cannot have.
+    /// The row's tolerance says how small it must be.
     Bound,
 }
 
 impl Standard {
-    /// Returns what the paper prints.
+    /// Returns a standard that the paper prints.
     #[must_use]
     pub const fn printed(value: Value) -> Self {
         let source = Source::Printed;
         Self { value, source }
     }
 
-    /// Returns what the paper's words or other numbers come to.
+    /// Returns a standard that follows from the paper's words or other numbers.
     #[must_use]
     pub const fn derived(value: Value) -> Self {
         let source = Source::Derived;
         Self { value, source }
     }
 
-    /// Returns a distance from the paper, shown with so many digits after the point.
+    /// Returns a bound on a distance from the paper, shown with this many decimals.
     #[must_use]
     pub const fn bound(digits: u8) -> Self {
         Self {

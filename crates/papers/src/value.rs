@@ -1,9 +1,9 @@
-//! A value, and how near another one must be to it.
+//! A value, and how close another value must be to it.
 
 /// A value of a row.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Value {
-    /// A measure, with the digits worth showing after the point.
+    /// A measure, with the number of decimals worth showing.
     Number(f64, u8),
     /// A count, or a size in octets.
     Count(u64),
@@ -14,26 +14,26 @@ pub enum Value {
 /// How far a reproduced value may be from the published one.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Tolerance {
-    /// Not at all.
+    /// It must be equal.
     Exact,
-    /// By so much, in the value's own unit.
+    /// By this much, in the value's own unit.
     Within(f64),
     /// By this share of the published value: 0.03 is 3 %.
     Share(f64),
-    /// Anywhere between the two, whatever the published value.
+    /// Anything between the two, whatever the published value.
     Between(f64, f64),
-    /// There is nothing to hold it to.
+    /// Anything: there is nothing to hold it to.
     Unbounded,
 }
 
 impl Tolerance {
-    /// Returns whether `reproduced` is near enough to `published`. Words must be equal.
+    /// Returns whether `reproduced` is close enough to `published`. Words must be equal.
     #[must_use]
     pub fn allows(self, published: &Value, reproduced: &Value) -> bool {
         let (Some(paper), Some(ours)) = (published.number(), reproduced.number()) else {
             return self == Self::Unbounded || published == reproduced;
         };
-        // Bounds are inclusive for decimal values too, which binary fractions only approach.
+        // Bounds are inclusive also for decimal values, which binary fractions only approximate.
         let slack = 1e-9 * paper.abs().max(1.0);
         match self {
             Self::Exact => (paper - ours).abs() <= slack,
@@ -46,7 +46,7 @@ impl Tolerance {
 }
 
 impl Value {
-    /// As a number, if it is one.
+    /// Returns the number, if it is one.
     #[must_use]
     pub fn number(&self) -> Option<f64> {
         match self {

@@ -4,7 +4,7 @@ use tinygram_engine::sender::send_policy::SendPolicy;
 use tinygram_papers::Source;
 use tinygram_papers::doupnik::published::{File, Pair, Setting, TABLE};
 use tinygram_papers::doupnik::table::{fitted_costs, test};
-use tinygram_papers::doupnik::web::Parameters;
+use tinygram_papers::doupnik::web::WebTest;
 use tinygram_papers::doupnik::{EXPERIMENTS, tail_behind_an_odd_segment};
 use tinygram_papers::experiment::{Class, Effort, Outcome, Row, Series, Status};
 use tinygram_papers::value::Tolerance;
@@ -13,7 +13,7 @@ fn outcome() -> Outcome {
     (EXPERIMENTS[0].run)(&Effort::PAPER)
 }
 
-fn stalls(parameters: &Parameters) -> bool {
+fn stalls(parameters: &WebTest) -> bool {
     let mean_ms = parameters.run().mean_ms();
     assert!(!(20.0..190.0).contains(&mean_ms), "{mean_ms} ms is neither");
     mean_ms > 100.0
@@ -66,17 +66,17 @@ fn verdicts_do_not_hang_on_what_was_assumed() {
         for setting in Setting::ALL {
             for file in File::BOTH {
                 let given = test(pair, pair.server.policy(setting), file);
-                let given = Parameters { costs, ..given };
+                let given = WebTest { costs, ..given };
                 let expected = stalls(&given);
                 for headers in [[30, 90], [90, 30], [110, 10]] {
-                    let other = Parameters {
+                    let other = WebTest {
                         headers,
                         ..given.clone()
                     };
                     assert_eq!(stalls(&other), expected, "{other:?}");
                 }
                 for send_buffer in [24_576, 32_768, 65_535] {
-                    let other = Parameters {
+                    let other = WebTest {
                         send_buffer,
                         ..given.clone()
                     };
@@ -104,7 +104,7 @@ fn strict_nagle_stalls_by_parity() {
     for pair in [&TABLE[0], &TABLE[2], &TABLE[3]] {
         let costs = fitted_costs(pair);
         for file in (1..40_000).step_by(487) {
-            let parameters = Parameters {
+            let parameters = WebTest {
                 file,
                 costs,
                 requests: 1,
@@ -128,7 +128,7 @@ fn the_new_policy_never_stalls() {
         ] {
             for file in (1..40_000).step_by(1231) {
                 let given = test(pair, policy.clone(), File::Long);
-                let parameters = Parameters {
+                let parameters = WebTest {
                     file,
                     requests: 1,
                     ..given

@@ -188,7 +188,7 @@ fn restart_rules_trade_latency_for_bursts() {
     let initial = "initial window (RFC 5681)";
     let decay = "decay (RFC 2861)";
     let paced = "rate-based pacing";
-    // Some time-outs.
+    // Some timeouts.
     let (latency, burst) = (of("latency [ms]", "2.5 s"), of("burst [segments]", "2.5 s"));
     assert!(latency(paced) < 1.05 * latency(none));
     let slower = [none, decay, initial, one];
@@ -200,7 +200,7 @@ fn restart_rules_trade_latency_for_bursts() {
     // Many: decay has nothing left to decay.
     let long = of("latency [ms]", "30 s");
     assert_eq!(long(decay), long(initial));
-    // Longer than a round trip, shorter than a time-out: only Stevens' reading restarts.
+    // Longer than a round trip, shorter than a timeout: only Stevens' reading restarts.
     let short = of("latency [ms]", "0.4 s");
     for rule in [one, after_silence, initial, decay, paced] {
         assert_eq!(short(rule), short(none), "{rule}");

@@ -1,14 +1,15 @@
-//! The monotonic clock as the kernel has it.
+//! The kernel's monotonic clock.
 //!
-//! Not through the C library's `clock_gettime`: another preloaded library may stand in front of it and
-//! tell the program another time (libfaketime), or stop it. What is held must leave in real time.
+//! It is not read through the C library's `clock_gettime`: another preloaded library may replace
+//! that function and show the program another time (libfaketime), or stop it. Held bytes must leave
+//! in real time.
 
 use std::ffi::CStr;
 use std::sync::atomic::{AtomicPtr, Ordering::Relaxed};
 
 use libc::{c_int, c_long, c_void, timespec};
 
-/// Nanoseconds of the monotonic clock; never 0, which stands for "not held".
+/// Returns the monotonic clock in nanoseconds; never 0, which means "not held".
 pub(crate) fn now_ns() -> u64 {
     let mut now = timespec {
         tv_sec: 0,
@@ -19,7 +20,7 @@ pub(crate) fn now_ns() -> u64 {
     if address == no_clock as *mut c_void {
         ask_the_kernel(&mut now);
     } else {
-        // SAFETY: the function of that name in the kernel's own object has that type.
+        // SAFETY: the function of that name in the kernel's object has that type.
         let clock = unsafe { std::mem::transmute::<*mut c_void, Clock>(address) };
         // SAFETY: writes into a local.
         if unsafe { clock(libc::CLOCK_MONOTONIC, &raw mut now) } != 0 {
@@ -33,12 +34,12 @@ type Clock = unsafe extern "C" fn(c_int, *mut timespec) -> c_int;
 
 static CLOCK: AtomicPtr<c_void> = AtomicPtr::new(std::ptr::null_mut());
 
-/// Stands for: this kernel maps no clock into the process.
+/// Means that this kernel maps no clock into the process.
 extern "C" fn no_clock() {}
 
 #[cold]
 fn find() -> *mut c_void {
-    // SAFETY: the kernel says where it mapped its object, if it did.
+    // SAFETY: the kernel tells where it mapped its object, if it did.
     let found = unsafe {
         let base = libc::getauxval(libc::AT_SYSINFO_EHDR);
         symbol(base as *const u8, c"__vdso_clock_gettime")
@@ -63,13 +64,13 @@ fn ask_the_kernel(now: &mut timespec) {
     }
 }
 
-/// Returns the address of a function in the object that the kernel maps into every process (vdso(7)): a whole
-/// ELF file, whose tables of symbols are found by its dynamic section.
+/// Returns the address of a function in the object that the kernel maps into every process
+/// (vdso(7)): a whole ELF file, whose symbol tables are found through its dynamic section.
 ///
 /// # Safety
-/// `base` is null or leads to such an object.
+/// `base` is null or points to such an object.
 unsafe fn symbol(base: *const u8, name: &CStr) -> Option<*mut c_void> {
-    // SAFETY: the object is mapped whole and is as its own tables say.
+    // SAFETY: the object is mapped whole, and its own tables describe it.
     unsafe {
         let header = base.cast::<libc::Elf64_Ehdr>().as_ref()?;
         let segments = std::slice::from_raw_parts(
@@ -90,7 +91,7 @@ unsafe fn symbol(base: *const u8, name: &CStr) -> Option<*mut c_void> {
             entry = entry.add(1);
         }
         let (strings, symbols) = (strings?, symbols?);
-        // The table of strings follows that of symbols, which says nowhere how long it is.
+        // The string table follows the symbol table, whose length is stated nowhere.
         let room = (strings as usize).checked_sub(symbols as usize)?;
         let count = room / size_of::<libc::Elf64_Sym>();
         std::slice::from_raw_parts(symbols.cast::<libc::Elf64_Sym>(), count)

@@ -1,17 +1,17 @@
-//! Whether a thread that ran late was slow itself, or had no CPU.
+//! Tells whether a thread that ran late was slow itself or had no CPU.
 
 use libc::c_int;
 
 use crate::kernel;
 
-/// What the scheduler says of a thread so far.
+/// The scheduler's figures for a thread.
 #[derive(Clone, Copy, Default)]
 struct Account {
     ran_ns: u64,
     waited_ns: u64,
 }
 
-/// The accounts last seen, of one thread: most programs have one that writes.
+/// The figures last seen, of one thread: in most programs only one writes.
 #[derive(Default)]
 pub(crate) struct Contention {
     thread: u32,
@@ -19,8 +19,8 @@ pub(crate) struct Contention {
 }
 
 impl Contention {
-    /// Returns whether `thread` (a kernel thread id) spent more than a tenth of its time since the last
-    /// question waiting for a CPU. Not, where the kernel does not say.
+    /// Returns whether `thread` (a kernel thread id) spent more than a tenth of its time since the
+    /// last call waiting for a CPU; false if the kernel does not say.
     pub(crate) fn of(&mut self, thread: u32) -> bool {
         let Some(now) = account(thread) else {
             return false;
@@ -45,7 +45,7 @@ fn account(thread: u32) -> Option<Account> {
         *digit = b'0' + (rest % 10) as u8;
         rest /= 10;
     }
-    // The kernel takes no leading zeroes: slide the number to the left of them.
+    // The kernel accepts no leading zeroes: move the number over them.
     let zeroes = path[DIGITS]
         .iter()
         .take_while(|digit| **digit == b'0')
@@ -63,7 +63,8 @@ fn account(thread: u32) -> Option<Account> {
     })
 }
 
-/// Reads the file at `path` (which ends in NUL) as far as `text` has room; how much that was.
+/// Reads the file at `path` (which ends in NUL) into `text`, as far as there is room; returns how
+/// much was read.
 pub(crate) fn contents(path: &[u8], text: &mut [u8]) -> Option<usize> {
     // SAFETY: the path ends in NUL; at most the buffer's length is read.
     unsafe {
@@ -77,7 +78,7 @@ pub(crate) fn contents(path: &[u8], text: &mut [u8]) -> Option<usize> {
     }
 }
 
-/// Where the thread's number stands in the path.
+/// The place of the thread's number in the path.
 const DIGITS: std::ops::Range<usize> = 16..26;
 
 #[cfg(test)]

@@ -1,5 +1,5 @@
-//! What kind of program a file is, as far as it matters to whoever wants to load a library into it. Read in
-//! small pieces, for there is nothing to put a whole file into.
+//! Finds out the kind of a program file, as far as it matters for loading a library into it. The
+//! file is read in small pieces, because there is no memory for a whole file.
 
 use std::ffi::CStr;
 
@@ -7,10 +7,11 @@ use libc::c_int;
 
 use crate::kernel;
 
-/// A program, as the dynamic linker would take it.
+/// The kind of a program, as the dynamic linker would see it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Program {
-    /// The library can be loaded into it, or it is no ELF file and whatever runs it will be judged then.
+    /// The library can be loaded into it; or it is not an ELF file, and the program that runs it
+    /// will be checked then.
     Loadable,
     /// It names no dynamic linker.
     Static,
@@ -20,7 +21,7 @@ pub(crate) enum Program {
     Sanitized,
 }
 
-/// The kind of the program at `path`.
+/// Returns the kind of the program at `path`.
 pub(crate) fn program(path: &CStr) -> Program {
     // SAFETY: a C string; the descriptor is our own.
     unsafe {
@@ -37,7 +38,7 @@ pub(crate) fn program(path: &CStr) -> Program {
 #[derive(Clone, Copy)]
 struct File(c_int);
 
-/// Where a segment stands.
+/// The place of a segment.
 #[derive(Clone, Copy, Default)]
 struct Segment {
     kind: u64,
@@ -62,7 +63,7 @@ impl File {
         let Some(linker) = of(libc::PT_INTERP) else {
             return Program::Static;
         };
-        // The end of its path, which may be long, less the NUL.
+        // The end of its path, which may be long, without the NUL.
         let mut name = [0; LINKER.len()];
         let end = linker.offset.saturating_add(linker.length);
         let start = end
@@ -90,7 +91,7 @@ impl File {
         })
     }
 
-    /// Where the names of its libraries and of its dynamic symbols stand.
+    /// Returns the place of the strings that name its libraries and dynamic symbols.
     fn strings(self, dynamic: Segment, loaded: impl Iterator<Item = Segment>) -> Option<Segment> {
         let (mut address, mut length) = (None, None);
         for nth in 0..(dynamic.length / 16).min(MOST_ENTRIES) {
@@ -116,7 +117,7 @@ impl File {
         })
     }
 
-    /// By the library it needs, or a symbol of one that is linked into it.
+    /// Returns whether it needs a sanitizer's library, or has a symbol of one that is linked in.
     fn names_a_sanitizer(self, strings: Segment) -> bool {
         let mut piece = [0; 2048];
         let mut at = 0;
@@ -139,13 +140,13 @@ impl File {
             if wanted < piece.len() {
                 break;
             }
-            // A name may lie across the end of a piece.
+            // A name may span the end of a piece.
             at += (piece.len() - OVERLAP) as u64;
         }
         false
     }
 
-    /// Fills `into`; nothing if there is less.
+    /// Fills `into`; `None` if there is less to read.
     fn read(self, offset: u64, into: &mut [u8]) -> Option<()> {
         // SAFETY: at most the buffer's length is read.
         let got = unsafe {
@@ -160,7 +161,7 @@ impl File {
     }
 }
 
-/// `len` octets at `at`, the lowest first.
+/// Returns the little-endian number of `len` octets at `at`.
 fn number(bytes: &[u8], at: usize, len: usize) -> u64 {
     let octets = bytes.iter().skip(at).take(len).rev();
     octets.fold(0, |sum, octet| sum << 8 | u64::from(*octet))
@@ -168,7 +169,7 @@ fn number(bytes: &[u8], at: usize, len: usize) -> u64 {
 
 /// The C library's dynamic linker, wherever it is installed.
 const LINKER: &[u8; 21] = b"/ld-linux-x86-64.so.2";
-/// What AddressSanitizer's and its kin's libraries are called, and a symbol of each.
+/// The names of the libraries of AddressSanitizer and similar tools, and a symbol of each.
 const MARKS: [&[u8]; 6] = [
     b"libasan.so",
     b"libtsan.so",
@@ -195,7 +196,7 @@ mod tests {
         assert_eq!(program(c"/nowhere"), Program::Loadable);
     }
 
-    /// A program of one header, which names this dynamic linker.
+    /// Returns the kind of a program with one header, which names this dynamic linker.
     fn naming(linker: &CStr) -> Program {
         let name = linker.to_bytes_with_nul();
         let mut program = vec![0; 64 + 56];

@@ -1,18 +1,18 @@
-//! The calling thread's `errno`, which a hook must leave as the program's own call set it.
+//! The calling thread's `errno`. A hook must leave it as the program's own call set it.
 
-/// Reads it.
+/// Returns it.
 pub(crate) fn get() -> i32 {
     // SAFETY: always a valid pointer to the calling thread's own integer.
     unsafe { *libc::__errno_location() }
 }
 
-/// Writes it.
+/// Sets it.
 pub(crate) fn set(value: i32) {
     // SAFETY: as above.
     unsafe { *libc::__errno_location() = value };
 }
 
-/// Runs `work` and puts back what `errno` was.
+/// Runs `work` and then restores `errno`.
 pub(crate) fn kept<T>(work: impl FnOnce() -> T) -> T {
     let before = get();
     let result = work();

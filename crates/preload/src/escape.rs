@@ -1,6 +1,7 @@
-//! Programs that a covered one executes and that the library cannot be loaded into: named in the statistics,
-//! so that nobody takes their silence for theirs, and given an environment without the library where the
-//! dynamic linker would complain of it, or the program refuse to start.
+//! Programs that a covered program executes and into which the library cannot be loaded. They are
+//! named in the statistics, so that their absence there does not pass for silence. If the dynamic
+//! linker would complain of the library, or the program refuse to start, it gets an environment
+//! without the library.
 
 use std::ffi::CStr;
 
@@ -11,22 +12,22 @@ use crate::page::Why;
 use crate::settings::VARIABLE;
 use crate::{errno, orders};
 
-/// What a program is to be executed with.
+/// The environment for a program that is to be executed.
 pub(crate) struct Passed {
     given: *const *const c_char,
-    /// The same less the library; null as long as nothing has to be taken out.
+    /// The entries without the library; null until something has to be removed.
     entries: [*const c_char; ENTRIES],
-    /// `LD_PRELOAD` with what others preload, and where it belongs among the entries.
+    /// `LD_PRELOAD` with the other libraries, and its place among the entries.
     list: [u8; LIST],
     listed_at: Option<usize>,
 }
 
 impl Passed {
-    /// Judges the program `name`, which is searched for in `PATH` if it is not a path, and notes it if the
-    /// library will not be loaded into it with the environment `given`.
+    /// Checks the program `name`, which is searched for in `PATH` if it is not a path. Notes it if
+    /// the library will not be loaded into it with the environment `given`.
     ///
     /// # Safety
-    /// Both are what the program passes to a call that executes.
+    /// Both are the program's arguments of a call that executes.
     pub(crate) unsafe fn on(
         name: *const c_char,
         given: *const *const c_char,
@@ -57,11 +58,11 @@ impl Passed {
         passed
     }
 
-    /// The same for the program at `path` from the folder of `descriptor`, or for the descriptor itself where the path
-    /// is empty.
+    /// Does the same for the program at `path` in the folder of `descriptor`, or for the descriptor
+    /// itself if the path is empty.
     ///
     /// # Safety
-    /// As for [`Passed::on`].
+    /// That of [`Passed::on`].
     pub(crate) unsafe fn on_descriptor(
         descriptor: c_int,
         path: *const c_char,
@@ -82,9 +83,9 @@ impl Passed {
         }
     }
 
-    /// The environment to execute it with.
+    /// Returns the environment to execute it with.
     ///
-    /// It leads into `self`, which must stay where it is as long as this is used.
+    /// It points into `self`, which must not move while the environment is used.
     pub(crate) fn environment(&mut self) -> *const *const c_char {
         if !self.is_changed() {
             return self.given;
@@ -95,13 +96,13 @@ impl Passed {
         self.entries.as_ptr()
     }
 
-    /// Whether it is another than the program's own.
+    /// Returns whether it differs from the program's own.
     pub(crate) fn is_changed(&self) -> bool {
         !self.entries[0].is_null()
     }
 
-    /// Takes the library out of `LD_PRELOAD`, and leaves what others preload. Nothing changes where there is
-    /// no room.
+    /// Removes the library from `LD_PRELOAD` and keeps the other libraries. Does nothing if there
+    /// is no room.
     unsafe fn take_out(&mut self, library: &[u8]) {
         let mut kept = 0;
         // SAFETY: a null-terminated list of C strings.
@@ -130,7 +131,7 @@ impl Passed {
         }
     }
 
-    /// Writes down what else is preloaded.
+    /// Stores the other preloaded libraries.
     fn others(&mut self, list: &[u8], library: &[u8]) -> Others {
         self.list[..PRELOAD.len()].copy_from_slice(PRELOAD);
         let mut end = PRELOAD.len();
@@ -154,14 +155,14 @@ impl Passed {
     }
 }
 
-/// What else is preloaded.
+/// The other preloaded libraries.
 enum Others {
     None,
     Some,
     TooMany,
 }
 
-/// Whether a program's name is looked for in `PATH`.
+/// Whether a program's name is searched for in `PATH`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Search {
     Path,
@@ -186,13 +187,13 @@ fn judge(name: &CStr, library: Option<&[u8]>, search: Search) -> Option<Why> {
         Program::Static => Some(Why::Static),
         Program::Sanitized => Some(Why::Sanitizer),
         Program::OtherLinker => Some(Why::OtherLibc),
-        // Since a chroot, or in a container.
+        // After a chroot, or in a container.
         Program::Loadable if !is_there(library) => Some(Why::Root),
         Program::Loadable => None,
     }
 }
 
-/// The library's path, if it and its settings are in this environment.
+/// Returns the library's path, if the library and its settings are in this environment.
 unsafe fn library_in<'a>(environment: *const *const c_char) -> Option<&'a [u8]> {
     let (mut library, mut settings) = (None, false);
     let mut entry = environment;
@@ -212,7 +213,7 @@ unsafe fn library_in<'a>(environment: *const *const c_char) -> Option<&'a [u8]> 
     library.filter(|_| settings)
 }
 
-/// Entries of `LD_PRELOAD`, see ld.so(8).
+/// Returns whether the byte separates entries of `LD_PRELOAD`, see ld.so(8).
 fn separates(byte: &u8) -> bool {
     matches!(byte, b' ' | b':')
 }
@@ -227,7 +228,7 @@ impl Default for Name {
 }
 
 impl Name {
-    /// `parts`, one after the other.
+    /// Joins `parts`.
     fn of(&mut self, parts: &[&[u8]]) -> Option<&CStr> {
         let mut end = 0;
         for part in parts {
@@ -238,7 +239,8 @@ impl Name {
         CStr::from_bytes_until_nul(&self.0).ok()
     }
 
-    /// `path` from the folder of `descriptor`; where it is empty, what that leads to itself.
+    /// Returns `path` in the folder of `descriptor`; if it is empty, what the descriptor itself
+    /// leads to.
     fn below(&mut self, descriptor: c_int, path: &CStr) -> Option<&CStr> {
         let path = path.to_bytes();
         if descriptor == libc::AT_FDCWD || path.starts_with(b"/") {
@@ -256,7 +258,7 @@ impl Name {
         if !path.is_empty() {
             return self.of(&[folder, &digits[first..], b"/", path]);
         }
-        // By its own name, if it still has it, for what is told of it.
+        // By its own name, if it still has it, because that name is shown.
         let mut link = Self::default();
         let link = link.of(&[folder, &digits[first..]])?;
         let room = self.0.len() - 1;
@@ -271,7 +273,7 @@ impl Name {
         self.of(&[folder, &digits[first..]])
     }
 
-    /// The first program of this name in `PATH`, as execvp(3) looks for it.
+    /// Returns the first program of this name in `PATH`, found as execvp(3) does.
     fn search(&mut self, name: &[u8]) -> Option<&CStr> {
         // SAFETY: the variable's value is a C string; nobody changes the environment during a call that executes.
         let path = unsafe {
@@ -304,7 +306,7 @@ fn may(path: &CStr, how: c_int) -> bool {
 }
 
 const PRELOAD: &[u8] = b"LD_PRELOAD=";
-/// Of larger environments nothing is taken out.
+/// Nothing is removed from environments with more entries.
 const ENTRIES: usize = 512;
 const LIST: usize = 1024;
 
@@ -312,7 +314,8 @@ const LIST: usize = 1024;
 mod tests {
     use super::*;
 
-    /// What is made of an environment without the library at `/lib/libtinygram.so`, after it was moved.
+    /// Returns what is made of an environment without the library at `/lib/libtinygram.so`, after
+    /// it was moved.
     fn without_the_library(given: &[&CStr]) -> Vec<String> {
         let mut list: Vec<_> = given.iter().map(|entry| entry.as_ptr()).collect();
         list.push(std::ptr::null());
@@ -326,7 +329,7 @@ mod tests {
         unsafe { passed.take_out(b"/lib/libtinygram.so") };
         let mut moved = Box::new(passed);
         let environment = moved.environment();
-        // SAFETY: the same, and it leads into what stands still now.
+        // SAFETY: as above, and it points into what no longer moves.
         let entries = (0..).map_while(|nth| unsafe {
             let entry = *environment.add(nth);
             (!entry.is_null()).then(|| CStr::from_ptr(entry).to_string_lossy().into_owned())

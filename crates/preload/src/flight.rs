@@ -1,25 +1,25 @@
-//! What the kernel says of a connection's segments (`TCP_INFO`).
+//! The kernel's figures for a connection's segments (`TCP_INFO`).
 
 use libc::c_int;
 
 use crate::kernel;
 
-/// What is on its way on a connection, and what is not.
+/// What is on its way on a connection, and what has not left.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Flight {
-    /// Bytes that were written and never sent.
+    /// Bytes that were written and not sent yet.
     pub(crate) not_sent: u32,
-    /// Segments sent and not acknowledged.
+    /// Segments that were sent and are not acknowledged.
     pub(crate) unacknowledged: u32,
     /// The largest segment, in bytes.
     pub(crate) mss: u32,
     /// The congestion window, in segments.
     pub(crate) window: u32,
-    /// Since data was last sent.
+    /// The time since data was last sent, in milliseconds.
     pub(crate) last_sent_ms: u32,
-    /// Segments without data that have arrived.
+    /// Segments without data that arrived.
     pub(crate) bare_acks: u32,
-    /// What the peer's window takes, in bytes; [`u32::MAX`] where the kernel does not say (before Linux 5.4).
+    /// The peer's window, in bytes; [`u32::MAX`] if the kernel does not say (before Linux 5.4).
     pub(crate) peer_window: u32,
 }
 
@@ -37,14 +37,16 @@ pub(crate) fn flight(fd: c_int) -> Option<Flight> {
     })
 }
 
-/// Data segments sent so far, without retransmissions: those tell of the path and not of the writes. (Less
-/// by the retransmissions of a SYN, so only differences count.)
+/// Returns the data segments sent so far, without retransmissions, which depend on the path and not
+/// on the writes. (The number is too small by the retransmissions of a SYN, so only differences
+/// count.)
 pub(crate) fn data_segments(fd: c_int) -> Option<u32> {
     tcp_info(fd).map(|info| info[TCP_INFO_DATA_SEGS_OUT].wrapping_sub(info[TCP_INFO_TOTAL_RETRANS]))
 }
 
 impl Flight {
-    /// Less than a segment waits, though both windows are open: for the acknowledgment of another.
+    /// Returns whether less than a segment waits although both windows are open: it waits for the
+    /// acknowledgment of another.
     pub(crate) fn waits(self) -> bool {
         let at_most = self.unacknowledged.saturating_mul(self.mss);
         (1..self.mss).contains(&self.not_sent)
@@ -60,7 +62,7 @@ fn tcp_info(fd: c_int) -> Option<[u32; TCP_INFO_SND_WND + 1]> {
     (len > TCP_INFO_DATA_SEGS_OUT * size_of::<u32>()).then_some(info)
 }
 
-/// Fields of `struct tcp_info` (include/uapi/linux/tcp.h), as indices of 32-bit words.
+/// The indices of fields in `struct tcp_info` (include/uapi/linux/tcp.h), in 32-bit words.
 const TCP_INFO_SND_MSS: usize = 4;
 const TCP_INFO_UNACKED: usize = 6;
 const TCP_INFO_LAST_DATA_SENT: usize = 11;

@@ -1,4 +1,4 @@
-//! Sends what is held on one socket, and remembers where the watchdog had to.
+//! Sends what is held on one socket, and remembers where the watchdog had to do so.
 
 use std::sync::atomic::{Ordering::Relaxed, Ordering::SeqCst};
 
@@ -12,15 +12,15 @@ use crate::table::{self, Holding};
 use crate::{kernel, ledger};
 use tinygram_coalesce::{Memory, Policy};
 
-/// Sends what is held on `fd`, which the calling thread can reach as `reached`.
+/// Sends what is held on `fd`, which the calling thread can access as `reached`.
 pub(crate) fn through(fd: c_int, reached: c_int, orders: &Orders, holding: &Holding, cause: Cause) {
     let since_ns = holding.since_ns.swap(0, SeqCst);
     if since_ns == 0 {
         return;
     }
     match orders.policy() {
-        // Flushes whatever the socket was set to before, in one call; a zero-length send does not. (What
-        // is held under nodelay was held before the policy was switched.)
+        // This flushes in one call, whatever option the socket had; a zero-length send does not.
+        // (What is held under nodelay was held before the policy was switched.)
         Policy::FlushOnBlock | Policy::Nodelay => {
             kernel::set_option(reached, libc::IPPROTO_TCP, libc::TCP_NODELAY, 1)
         }
@@ -30,7 +30,7 @@ pub(crate) fn through(fd: c_int, reached: c_int, orders: &Orders, holding: &Hold
     ledger::flushed(orders, fd, since_ns, cause);
 }
 
-/// For the watchdog: sends what was held too long on `fd`, and remembers that it had to be.
+/// Sends, for the watchdog, what was held too long on `fd`, and remembers that this was necessary.
 pub(crate) fn rescue(fd: c_int, holding: &Holding, contended: bool, reach: Reach) -> Used {
     let Some(orders) = orders::orders() else {
         return Used::Gone;
@@ -38,7 +38,7 @@ pub(crate) fn rescue(fd: c_int, holding: &Holding, contended: bool, reach: Reach
     let mut memory = Memory::unpack(holding.memory.load(Relaxed));
     let goes_over = memory.on_rescue(contended);
     holding.memory.store(memory.pack(), Relaxed);
-    // What is written next is another message.
+    // The next write is a new message.
     holding.interval.store(0, Relaxed);
     let identity = table::identity(fd);
     table::teach(identity, |habit| habit.after_rescue(contended));

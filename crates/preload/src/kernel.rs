@@ -1,4 +1,4 @@
-//! The few system calls the library makes on its own account, none through a hook.
+//! The few system calls that the library makes for itself, without hooks.
 
 use std::sync::atomic::AtomicU32;
 
@@ -18,7 +18,7 @@ definition!(setsockopt = setsockopt(
 ) -> c_int);
 definition!(pthread_join = pthread_join(thread: libc::pthread_t, result: *mut *mut c_void) -> c_int);
 
-/// Sets an integer socket option; whether that worked.
+/// Sets an integer socket option; returns whether that worked.
 pub(crate) fn set_option(fd: c_int, level: c_int, name: c_int, value: c_int) -> bool {
     // SAFETY: the kernel reads one integer.
     unsafe {
@@ -32,7 +32,7 @@ pub(crate) fn set_option(fd: c_int, level: c_int, name: c_int, value: c_int) -> 
     }
 }
 
-/// Reads a socket option into `value`; its length, or nothing if there is none.
+/// Reads a socket option into `value`; returns its length, or `None` if there is no such option.
 pub(crate) fn read_option<T>(fd: c_int, level: c_int, name: c_int, value: &mut T) -> Option<usize> {
     let mut length = size_of::<T>() as socklen_t;
     // SAFETY: the kernel writes at most `length` bytes, and every caller passes plain integers.
@@ -54,7 +54,7 @@ pub(crate) fn option(fd: c_int, level: c_int, name: c_int) -> Option<c_int> {
     read_option(fd, level, name, &mut value).map(|_| value)
 }
 
-/// `FUTEX_WAIT` or `FUTEX_WAKE` within this process.
+/// Makes a `FUTEX_WAIT` or `FUTEX_WAKE` within this process.
 pub(crate) fn futex(
     word: &AtomicU32,
     operation: c_int,
@@ -74,7 +74,7 @@ pub(crate) fn futex(
     }
 }
 
-/// `FUTEX_WAIT` or `FUTEX_WAKE` between processes that share a mapping.
+/// Makes a `FUTEX_WAIT` or `FUTEX_WAKE` between processes that share a mapping.
 pub(crate) fn futex_shared(
     word: &AtomicU32,
     operation: c_int,
@@ -86,13 +86,13 @@ pub(crate) fn futex_shared(
     unsafe { syscall()(libc::SYS_futex, word.as_ptr(), operation, value, timeout) };
 }
 
-/// Returns whether a filter of system calls is in force in the calling thread.
+/// Returns whether the calling thread has a filter of system calls.
 pub(crate) fn is_filtered() -> bool {
     // SAFETY: asks, changes nothing.
     unsafe { libc::prctl(libc::PR_GET_SECCOMP) != 0 }
 }
 
-/// Puts a filter in force in the calling thread that forbids nothing.
+/// Sets a filter for the calling thread that forbids nothing.
 #[cfg(test)]
 pub(crate) fn allow_everything() {
     const RETURN: u16 = 0x06;
@@ -119,8 +119,8 @@ pub(crate) fn allow_everything() {
     }
 }
 
-/// Copies this process's own memory from `address` on, as much as `into` has room for; how much was there. What
-/// is not there is no fault.
+/// Copies this process's own memory from `address` on into `into`; returns how much was there.
+/// Missing memory causes no fault.
 pub(crate) fn own_memory(address: u64, into: &mut [u8]) -> usize {
     let local = libc::iovec {
         iov_base: into.as_mut_ptr().cast(),
@@ -130,7 +130,7 @@ pub(crate) fn own_memory(address: u64, into: &mut [u8]) -> usize {
         iov_base: address as *mut c_void,
         iov_len: into.len(),
     };
-    // SAFETY: only `into` is written to. `errno` is the caller's affair.
+    // SAFETY: only `into` is written to. The caller takes care of `errno`.
     let copied = unsafe {
         syscall()(
             libc::SYS_process_vm_readv,
@@ -145,9 +145,10 @@ pub(crate) fn own_memory(address: u64, into: &mut [u8]) -> usize {
     usize::try_from(copied).unwrap_or(0)
 }
 
-/// A system call the C library has no function for, of plain integers; -1 and `errno` if it failed.
+/// Makes a system call for which the C library has no function, with plain integers; returns -1 and
+/// sets `errno` if it fails.
 pub(crate) fn call(number: c_long, [first, second, third]: [c_long; 3]) -> c_long {
-    // SAFETY: for calls whose arguments are no addresses.
+    // SAFETY: only for calls whose arguments are not addresses.
     unsafe { syscall()(number, first, second, third) }
 }
 

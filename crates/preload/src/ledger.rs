@@ -1,4 +1,4 @@
-//! The books: what `--stats` shows. Without a page to write in, every entry is one branch.
+//! The books, which `--stats` shows. Without a page to write to, every entry costs one branch.
 
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -27,12 +27,12 @@ fn enter_write(orders: &Orders, identity: Identity, write: Wrote) {
     row.held.fetch_add(u64::from(write.held), Relaxed);
     row.merged.fetch_add(u64::from(write.joined), Relaxed);
     row.unwatched.fetch_add(u64::from(write.unwatched), Relaxed);
-    // Under Nagle's algorithm it would have waited until the first was acknowledged.
+    // Under Nagle's algorithm it would have waited until the first write was acknowledged.
     let would_wait = write.second && !identity.has(Identity::PROGRAM_NODELAY);
     row.in_several.fetch_add(u64::from(would_wait), Relaxed);
 }
 
-/// The kernel took no byte of a write that is in the books.
+/// Records that the kernel accepted no byte of a write that is in the books.
 pub(crate) fn refused(orders: &Orders, identity: Identity, write: Wrote) {
     if let Some(row) = row(orders, identity) {
         row.writes.fetch_sub(1, Relaxed);
@@ -45,7 +45,7 @@ pub(crate) fn refused(orders: &Orders, identity: Identity, write: Wrote) {
     }
 }
 
-/// Under `observe`: a write waited so long for an acknowledgment.
+/// Records under `observe` that a write waited this long for an acknowledgment.
 pub(crate) fn stalled(orders: &Orders, identity: Identity, waited_ns: u64) {
     if let Some(row) = row(orders, identity) {
         row.stalls.fetch_add(1, Relaxed);
@@ -54,7 +54,8 @@ pub(crate) fn stalled(orders: &Orders, identity: Identity, waited_ns: u64) {
     }
 }
 
-/// Under `observe`: a write waited so long for an acknowledgment, and the program for its peer.
+/// Records under `observe` that a write waited this long for an acknowledgment, and the program for
+/// its peer.
 pub(crate) fn awaited(orders: &Orders, identity: Identity, waited_ns: u64) {
     if let Some(row) = row(orders, identity) {
         row.awaited.fetch_add(1, Relaxed);
@@ -63,14 +64,15 @@ pub(crate) fn awaited(orders: &Orders, identity: Identity, waited_ns: u64) {
     }
 }
 
-/// Under `observe`: a write waited while its thread slept, and the program did not wait for the peer.
+/// Records under `observe` that a write waited while its thread slept, and the program did not wait
+/// for the peer.
 pub(crate) fn unawaited(orders: &Orders, identity: Identity) {
     if let Some(row) = row(orders, identity) {
         row.unawaited.fetch_add(1, Relaxed);
     }
 }
 
-/// Bytes held since `since_ns` have left.
+/// Records that bytes held since `since_ns` have left.
 #[inline(always)]
 pub(crate) fn flushed(orders: &Orders, fd: c_int, since_ns: u64, cause: Cause) {
     if orders.page.is_some() {
@@ -84,7 +86,7 @@ fn enter_flush(orders: &Orders, fd: c_int, since_ns: u64, cause: Cause) {
     };
     let held_ns = clock::now_ns().saturating_sub(since_ns);
     let rules = orders.rules();
-    // Nobody watches under `observe`, where nothing is held; the watchdog would have come by now.
+    // Under `observe` nothing is held and no watchdog runs; it would have come by now.
     let overdue = rules.policy == Policy::Observe && held_ns >= rules.watchdog_ns;
     let (cause, held_ns) = if overdue {
         (Cause::Watchdog, rules.watchdog_ns)
@@ -95,14 +97,16 @@ fn enter_flush(orders: &Orders, fd: c_int, since_ns: u64, cause: Cause) {
     row.longest_hold_ns.fetch_max(held_ns, Relaxed);
 }
 
-/// A connection goes over to `NODELAY`, for the watchdog had to rescue it too often.
+/// Records that a connection switches to `NODELAY`, because the watchdog had to rescue it too
+/// often.
 pub(crate) fn went_over(orders: &Orders, identity: Identity) {
     if let Some(row) = row(orders, identity) {
         row.went_over.fetch_add(1, Relaxed);
     }
 }
 
-/// A connection enters the books: finds its row, and notes how many segments it has sent before.
+/// Enters a connection into the books: finds its row, and notes how many segments it has sent
+/// before.
 pub(crate) fn open(orders: &Orders, fd: c_int, row: usize) {
     let (Some(page), Some(holding)) = (orders.page, table::holding(fd)) else {
         return;
@@ -115,9 +119,9 @@ pub(crate) fn open(orders: &Orders, fd: c_int, row: usize) {
         .store(flight::data_segments(fd).unwrap_or(0), Relaxed);
 }
 
-/// A descriptor is about to close: reads how many segments its connection sent.
+/// Settles a descriptor that is about to close: reads how many segments its connection sent.
 ///
-/// A connection that two processes share after a fork is settled by each: mostly the parent closes it
+/// After a fork, two processes that share a connection each settle it: usually the parent closes it
 /// at once, with nothing sent, and the child does the work.
 pub(crate) fn settle(orders: &Orders, fd: c_int) {
     let identity = table::identity(fd);

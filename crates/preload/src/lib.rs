@@ -1,13 +1,14 @@
-//! What `tinygram run` loads into a program: thin hooks over a pure hold-and-flush policy.
+//! The library that `tinygram run` loads into a program: thin hooks over a pure hold-and-flush
+//! policy.
 //!
-//! The road of a small write: the program calls `write`; [the hook](hooks) asks the
-//! [keeper](keeper) what to do; the keeper asks the [policy], which decides from what it remembers of
-//! the socket; held bytes go to the kernel with `MSG_MORE`, and leave when the writing thread is
-//! about to wait, by one `setsockopt(TCP_NODELAY)`. A [watchdog] bounds the hold.
+//! The path of a small write: the program calls `write`; [the hook](hooks) asks the
+//! [keeper](keeper) what to do; the keeper asks the [policy], which decides from what it remembers
+//! of the socket. Held bytes go to the kernel with `MSG_MORE`. They leave when the writing thread
+//! is about to wait, by one `setsockopt(TCP_NODELAY)`. A [watchdog] bounds the hold.
 //!
-//! Rules of this crate: no allocation, no lock and no panic in a hook; no state across the program's
-//! own call except in atomics, since a signal handler may interrupt it, `longjmp` out of it, or a
-//! cancellation unwind through it.
+//! Rules of this crate: a hook never allocates, locks or panics. No state is kept across the
+//! program's own call except in atomics, because a signal handler may interrupt it, `longjmp` may
+//! leave it, or a cancellation may unwind through it.
 
 #![cfg_attr(
     not(interpose),
@@ -23,7 +24,8 @@ pub mod traces;
 
 pub mod settings;
 
-// The library itself is for one platform; elsewhere the crate is what the command shares with it.
+// The library itself runs on one platform only; elsewhere the crate has what the command shares
+// with it.
 #[cfg(all(target_arch = "x86_64", target_env = "gnu"))]
 mod clock;
 #[cfg(all(target_arch = "x86_64", target_env = "gnu"))]

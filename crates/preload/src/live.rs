@@ -1,16 +1,16 @@
-//! What can be seen, and in one place changed, of a running process from outside: the rules in force
-//! and a few counts. The library exports it by name; whoever may look into the process's memory
+//! What can be read, and in one place changed, in a running process from outside: the rules in
+//! force and a few counts. The library exports it by name; whoever may read the process's memory
 //! (`tinygram ps`, `tinygram run --switch`) finds it there. Nothing is left when the process ends.
 
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, AtomicUsize, Ordering::Relaxed};
 
 use tinygram_coalesce::{Policy, Rules};
 
-/// As it stands in the library's memory.
+/// The state in the library's memory.
 #[derive(Debug)]
 #[repr(C)]
 pub struct Live {
-    /// [`MAGIC`] once the library has begun.
+    /// [`MAGIC`], once the library has started.
     pub magic: AtomicU64,
     /// The [`Policy`], by its number.
     policy: AtomicU8,
@@ -23,15 +23,15 @@ pub struct Live {
     pub merged: AtomicU64,
     /// Rescues by the watchdog.
     pub rescued: AtomicU64,
-    /// Times that a connection went over to `NODELAY`, rescued too often.
+    /// Connections that switched to `NODELAY`, because they were rescued too often.
     pub went_over: AtomicU64,
 }
 
-/// `tinygram`, and the number of this layout, which changes with it.
+/// `tinygram` and the number of this layout, which changes with it.
 pub const MAGIC: u64 = u64::from_le_bytes(*b"tnygram1");
 /// The name under which the library exports it.
 pub const SYMBOL: &str = "tinygram_live";
-/// Where in a [`Live`] the policy's byte stands.
+/// The offset of the policy's byte in a [`Live`].
 pub const POLICY_AT: usize = std::mem::offset_of!(Live, policy);
 
 #[cfg_attr(interpose, unsafe(export_name = "tinygram_live"))]
@@ -68,7 +68,7 @@ impl Live {
         const FLUSH_ON_BLOCK: u8 = Policy::FlushOnBlock as u8;
         const CORK_UNTIL_BLOCK: u8 = Policy::CorkUntilBlock as u8;
         const OBSERVE: u8 = Policy::Observe as u8;
-        // Asked at every write: a search in the list of all took thirty instructions.
+        // Read at every write: a search in the list of all policies took thirty instructions.
         match self.policy.load(Relaxed) {
             FLUSH_ON_BLOCK => Policy::FlushOnBlock,
             CORK_UNTIL_BLOCK => Policy::CorkUntilBlock,
@@ -90,7 +90,7 @@ impl Live {
     }
 }
 
-/// One more. Not a locked instruction: a count that a thread loses matters less than what that costs.
+/// Adds one. Not a locked instruction: a count that a thread loses matters less than its cost.
 #[inline(always)]
 pub(crate) fn count(counter: &AtomicU64) {
     counter.store(counter.load(Relaxed) + 1, Relaxed);

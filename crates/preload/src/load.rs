@@ -1,4 +1,4 @@
-//! From being loaded to the program's `main`, and its end.
+//! From loading until the program's `main`, and the end of the process.
 
 use std::ffi::CStr;
 
@@ -19,7 +19,7 @@ pub(crate) static LOAD: extern "C" fn(c_int, *const *const c_char, *const *const
 #[cfg_attr(interpose, unsafe(link_section = ".fini_array"))]
 pub(crate) static UNLOAD: extern "C" fn() = unload;
 
-/// The C library passes constructors what it passes `main`.
+/// The C library passes constructors the arguments of `main`.
 extern "C" fn load(_: c_int, _: *const *const c_char, environment: *const *const c_char) {
     // SAFETY: the environment is a null-terminated list of C strings.
     let Some(text) = (unsafe { variable(environment) }) else {
@@ -31,21 +31,21 @@ extern "C" fn load(_: c_int, _: *const *const c_char, environment: *const *const
         // SAFETY: traces of any content are valid.
         let find = || unsafe { map::<Traces>(settings.stats?, SUFFIX) };
         let found = page.filter(|_| observes).and_then(|_| find());
-        // The kernel put it on the first thread's stack before there was any frame.
+        // The kernel put it on the first thread's stack before any frame.
         traces::note_stack(environment as u64);
         keeper::begin(&settings, page, found);
     }
 }
 
-/// After the program's own exit handlers, which may still write. With statistics [`last`] comes later
-/// still.
+/// Runs after the program's own exit handlers, which may still write. With statistics, [`last`]
+/// runs even later.
 extern "C" fn unload() {
     if orders::orders().is_none_or(|orders| orders.page.is_none()) {
         before_end();
     }
 }
 
-/// The last of all exit handlers, for it was registered before any other; it knows the exit code.
+/// The last exit handler, because it was registered before all others; it knows the exit code.
 extern "C" fn last(status: c_int, _: *mut libc::c_void) {
     before_end();
     process::report_end(status);
@@ -76,7 +76,8 @@ unsafe fn variable(environment: *const *const c_char) -> Option<&'static CStr> {
     }
 }
 
-/// Maps the statistics file; nothing if this process may not, or is shut in where it is not.
+/// Maps the statistics file; `None` if this process may not, or if the file is not visible from its
+/// root.
 fn map_page(path: &str) -> Option<&'static Page> {
     // SAFETY: a page of any content is valid.
     let page = unsafe { map::<Page>(path, "")? };
@@ -90,7 +91,7 @@ fn map_page(path: &str) -> Option<&'static Page> {
     Some(page)
 }
 
-/// Maps the file whose name is `path` with `suffix`.
+/// Maps the file named `path` plus `suffix`.
 ///
 /// # Safety
 /// The file is as long as a `T`, of which any content is valid.

@@ -1,16 +1,17 @@
-//! The next definition of a hooked function: the C library's, or another preloaded library's.
+//! The next definition of a hooked function: that of the C library, or of another preloaded
+//! library.
 
 use std::ffi::CStr;
 use std::sync::atomic::{AtomicPtr, Ordering::Relaxed};
 
 use libc::c_void;
 
-/// A symbol looked up once, on its first use: other libraries' constructors may call a hook before
-/// ours has run.
+/// A symbol that is looked up once, on its first use: other libraries' constructors may call a hook
+/// before this library's has run.
 pub(crate) struct Symbol {
     name: &'static CStr,
-    /// Where one name has two meanings, an unversioned lookup may find the older one: the condition
-    /// variables of before 2003 have another layout.
+    /// The version. If one name has two meanings, an unversioned lookup may find the older one:
+    /// condition variables from before 2003 have another layout.
     version: Option<&'static CStr>,
     address: AtomicPtr<c_void>,
 }
@@ -42,7 +43,8 @@ impl Symbol {
                 _ => libc::dlsym(libc::RTLD_NEXT, self.name.as_ptr()),
             }
         };
-        // A program that probes for a newer function finds our hook where the C library has none.
+        // A program that probes for a newer function finds the hook even if the C library has no
+        // such function.
         let address = if found.is_null() {
             absent as *mut c_void
         } else {
@@ -58,12 +60,12 @@ extern "C" fn absent() -> isize {
     -1
 }
 
-/// A function `$call` that calls the next definition of the C library's `$name`.
+/// Defines a function `$call` that calls the next definition of the C library's `$name`.
 ///
 /// The ABI is `C-unwind` because cancelling a thread unwinds through a call that waits.
 macro_rules! definition {
     ($call:ident = $name:ident $(@ $version:literal)? ( $($arg:ident : $type:ty),* $(,)? ) $(-> $result:ty)?) => {
-        /// Returns the definition after ours.
+        /// Calls the definition after this library's.
         #[inline(always)]
         pub(crate) unsafe fn $call($($arg: $type),*) $(-> $result)? {
             static SYMBOL: $crate::next::Symbol = $crate::next::Symbol::new(
@@ -83,11 +85,11 @@ macro_rules! definition {
     };
 }
 
-/// Defines hooks. Each `fn name(..) -> ..` becomes the function the program calls instead of the C
-/// library's, beside `name::next(..)`, which calls the C library's.
+/// Defines hooks. Each `fn name(..) -> ..` becomes the function that the program calls instead of
+/// the C library's; `name::next(..)` calls the C library's.
 ///
-/// No hook keeps a value that needs dropping across `next`: cancelling a thread unwinds through it, and
-/// `longjmp` leaves it.
+/// No hook keeps a value that needs dropping across `next`, because cancelling a thread unwinds
+/// through it, and `longjmp` leaves it.
 macro_rules! interpose {
     ($(
         $(#[$meta:meta])*

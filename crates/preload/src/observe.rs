@@ -1,13 +1,14 @@
-//! `observe`: what the program's writes suffer as it is, by the kernel's own account.
+//! `observe`: how long the program's writes wait as it is, measured by the kernel's own figures.
 //!
 //! A write that is not sent at once while something is unacknowledged waits for that acknowledgment
-//! (Nagle's algorithm). When the next one is made, or the connection ends, the kernel still says when
-//! data was last sent on the connection (`tcpi_last_data_sent`, in milliseconds): so long it waited.
+//! (Nagle's algorithm). At the next write, or at the end of the connection, the kernel still tells
+//! when data was last sent on the connection (`tcpi_last_data_sent`, in milliseconds), and so how
+//! long the write waited.
 //!
-//! Whether the program waited, too, is seen at three moments: the thread that wrote goes to sleep while
-//! the write is not sent; the program reads data of that connection before it writes on it again; and an
-//! acknowledgment without data came between the two. An answer that brings the acknowledgment itself was
-//! not kept from coming.
+//! Whether the program waited, too, is checked at three moments: the thread that wrote goes to
+//! sleep while the write is not sent; the program reads data of that connection before it writes on
+//! it again; and an acknowledgment without data came between the two. If the answer itself brought
+//! the acknowledgment, the write's wait did not delay the answer.
 
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed, Ordering::SeqCst};
 
@@ -19,21 +20,22 @@ use crate::table::{self, Holding, Identity};
 use crate::{clock, errno, kernel, ledger, sockets, thread};
 use tinygram_coalesce::{Policy, Wait};
 
-/// What became of a write that waits: a value of [`Holding::awaited`].
+/// The states of a write that waits: values of [`Holding::awaited`].
 ///
-/// Besides: [`SLEPT`] and the number of acknowledgments without data that had come by then.
+/// A further state is [`SLEPT`] plus the number of acknowledgments without data that had come by
+/// then.
 const FRESH: u64 = 0;
-/// It was sent before its thread slept, or it is in the books.
+/// The write was sent before its thread slept, or it is in the books.
 const DONE: u64 = 1;
 /// Its thread slept while it waited.
 const SLEPT: u64 = 1 << 63;
 
-/// Whether this is asked of at all.
+/// Whether anything is observed.
 static IS_ON: AtomicBool = AtomicBool::new(false);
-/// Some write waits whose thread has not slept since.
+/// Whether some write waits whose thread has not slept since.
 static IS_CURIOUS: AtomicBool = AtomicBool::new(false);
 
-/// Begins, where the policy is `observe` and there are books.
+/// Starts observing if the policy is `observe` and there are books.
 pub(crate) fn begin(policy: Policy, has_page: bool) {
     IS_ON.store(policy == Policy::Observe && has_page, Relaxed);
 }
@@ -44,7 +46,7 @@ pub(crate) fn is_on() -> bool {
     IS_ON.load(Relaxed)
 }
 
-/// Before a write on `fd`, and before its end: what became of the one that waited?
+/// Checks the state of a waiting write before the next write on `fd`, or before its end.
 #[inline(always)]
 pub(crate) fn before_write(orders: &Orders, fd: c_int, identity: Identity, holding: &Holding) {
     let since_ns = holding.stalled_ns.load(Relaxed);
@@ -55,7 +57,7 @@ pub(crate) fn before_write(orders: &Orders, fd: c_int, identity: Identity, holdi
 
 fn settle(orders: &Orders, fd: c_int, identity: Identity, holding: &Holding, since_ns: u64) {
     if holding.awaited.load(Relaxed) & SLEPT != 0 {
-        // It writes on, or ends: it did not wait for an answer.
+        // The program writes on, or ends, so it did not wait for an answer.
         holding.awaited.store(FRESH, Relaxed);
         ledger::unawaited(orders, identity);
     }
@@ -74,13 +76,13 @@ fn settle(orders: &Orders, fd: c_int, identity: Identity, holding: &Holding, sin
     }
 }
 
-/// From the write to the last data that was sent, to a millisecond.
+/// Returns the time from the write until data was last sent, to a millisecond.
 fn waited_ns(flight: Flight, since_ns: u64) -> u64 {
     let sent_ns = clock::now_ns().saturating_sub(u64::from(flight.last_sent_ms) * 1_000_000);
     sent_ns.saturating_sub(since_ns)
 }
 
-/// After a write on `fd`: does it wait?
+/// Checks after a write on `fd` whether it waits.
 pub(crate) fn after_write(fd: c_int) {
     if let (Some(orders), Some(holding)) = (orders::orders(), table::holding(fd))
         && orders.page.is_some()
@@ -104,7 +106,8 @@ fn waits(fd: c_int) -> bool {
         && kernel::option(fd, libc::IPPROTO_TCP, libc::TCP_NODELAY) == Some(0)
 }
 
-/// Before a call that waits in this way; true if it shall be asked without waiting first.
+/// Is called before a call that waits in this way. Returns true if it must be tried without waiting
+/// first.
 #[inline(always)]
 pub(crate) fn peeks_before(wait: Wait) -> bool {
     is_on() && IS_CURIOUS.load(Relaxed) && look_before(wait)
@@ -118,7 +121,7 @@ fn look_before(wait: Wait) -> bool {
     wait == Wait::Peekable
 }
 
-/// A call that may wait for events has found none.
+/// Is called after a call that may wait for events found none.
 #[inline(always)]
 pub(crate) fn found_no_event() {
     if is_on() && IS_CURIOUS.load(Relaxed) {
@@ -126,19 +129,19 @@ pub(crate) fn found_no_event() {
     }
 }
 
-/// Before a read that may wait on a connection.
+/// Is called before a read that may wait on a connection.
 pub(crate) fn before_read(fd: c_int) {
     if IS_CURIOUS.load(Relaxed) && errno::kept(|| sockets::would_wait(fd)) {
         sleeps();
     }
 }
 
-/// The calling thread is about to sleep: which of its writes wait still?
+/// Checks which writes of the calling thread, which is about to sleep, still wait.
 #[cold]
 fn sleeps() {
     let me = thread::this().number();
     let mut others = false;
-    // Before the look: what another thread writes meanwhile is to be looked at again.
+    // Before the check: what another thread writes meanwhile must be checked again.
     IS_CURIOUS.store(false, SeqCst);
     for fd in table::in_use() {
         let waits = |holding: &&Holding| {
@@ -165,7 +168,7 @@ fn sleeps() {
     }
 }
 
-/// After a read of `fd` that found something, or the `end`.
+/// Is called after a read of `fd` that found something, or the `end`.
 #[inline(always)]
 pub(crate) fn found(fd: c_int, end: bool) {
     if is_on()
@@ -182,7 +185,7 @@ fn weigh(fd: c_int, holding: &Holding, end: bool) {
         return;
     };
     if flight.not_sent > 0 {
-        // Something that was on its way before. It waits still.
+        // This was on its way before. The program still waits.
         return;
     }
     let before = holding.awaited.swap(DONE, Relaxed) as u32;
@@ -200,5 +203,6 @@ fn weigh(fd: c_int, holding: &Holding, end: bool) {
     }
 }
 
-/// The kernel's clock of what it sent last is one of milliseconds, of as few as a tick has.
+/// The least wait that counts: the kernel's clock of what it sent last counts milliseconds, but
+/// moves only at ticks.
 const LEAST_STALL_NS: u64 = 5_000_000;

@@ -1,4 +1,4 @@
-//! What this process was told, and the rules in force.
+//! What this process was told by the command, and the rules in force.
 
 use std::sync::OnceLock;
 
@@ -8,16 +8,16 @@ use crate::settings::{MAX_ONLY, Only};
 use crate::traces::Traces;
 use tinygram_coalesce::{Policy, Rules};
 
-/// What this process was told, for good.
+/// What this process was told; it does not change.
 pub(crate) struct Orders {
     pub(crate) only: [Option<Only>; MAX_ONLY],
     pub(crate) page: Option<&'static Page>,
-    /// Under `observe`: where writes that wait leave a trace.
+    /// The place for traces of waiting writes, under `observe`.
     pub(crate) traces: Option<&'static Traces>,
 }
 
 impl Orders {
-    /// Returns the policy in force: it may be switched while the program runs.
+    /// Returns the policy in force, which may be switched while the program runs.
     #[inline(always)]
     pub(crate) fn policy(&self) -> Policy {
         LIVE.policy()
@@ -32,12 +32,12 @@ impl Orders {
 
 static ORDERS: OnceLock<Orders> = OnceLock::new();
 
-/// Gives the orders; returns false if they were given before.
+/// Stores the orders; returns false if they were stored before.
 pub(crate) fn give(orders: Orders) -> bool {
     ORDERS.set(orders).is_ok()
 }
 
-/// Returns what this process was told. Only asked about known descriptors, so never before [`give`].
+/// Returns what this process was told. Called only for known descriptors, so never before [`give`].
 #[inline(always)]
 pub(crate) fn orders() -> Option<&'static Orders> {
     ORDERS.get()

@@ -1,7 +1,8 @@
-//! The statistics page: a file that every process of a run maps and counts in, read at the end.
+//! The statistics page: a file that every process of a run maps and counts in, and that is read at
+//! the end.
 //!
-//! One row per remote address and service. Rows are claimed with one compare-and-swap and counted
-//! in with relaxed additions, so a hook never waits and a process may die at any instant.
+//! There is one row per remote address and service. Rows are claimed with one compare-and-swap and
+//! counted in with relaxed additions, so a hook never waits and a process may die at any instant.
 
 use std::sync::atomic::{
     AtomicU32, AtomicU64, Ordering::Acquire, Ordering::Relaxed, Ordering::Release,
@@ -9,29 +10,31 @@ use std::sync::atomic::{
 
 use crate::settings::Peer;
 
-/// Why bytes that were held left.
+/// The reason why held bytes left.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(usize)]
 pub enum Cause {
     /// The writing thread was about to wait.
     Wait,
-    /// A read found nothing, or the program turned to other work for too long.
+    /// A read found nothing, or the program did other work for too long.
     Read,
-    /// A write too long to hold took them along (no extra system call).
+    /// A write that was too long to hold took them along (no extra system call).
     LargeWrite,
-    /// A write that completed the answer, by the socket's habit, took them along (no extra system call).
+    /// A write that completed the answer, according to the socket's habit, took them along (no
+    /// extra system call).
     LastWrite,
-    /// An answer took so long to write that a write in its middle took them along (no extra system call).
+    /// An answer took so long to write that a write in the middle took them along (no extra system
+    /// call).
     LongAnswer,
     /// `sendfile` or `shutdown` took them along.
     Sendfile,
-    /// The descriptor was closed, duplicated or handed on.
+    /// The descriptor was closed, duplicated or passed on.
     Close,
     /// The process forked, executed another program, sandboxed itself or ended.
     Process,
     /// The program set `TCP_NODELAY` or `TCP_CORK` itself.
     Program,
-    /// More sockets were dirty than a thread remembers.
+    /// More sockets were dirty than a thread can remember.
     Overflow,
     /// The watchdog: the program ran on for too long.
     Watchdog,
@@ -54,14 +57,14 @@ impl Cause {
     ];
 }
 
-/// What is counted for one remote address and service.
+/// The counts of one remote address and service.
 #[derive(Debug, Default)]
 #[repr(C)]
 pub struct Row {
     state: AtomicU32,
     service: AtomicU32,
     address: [AtomicU64; 2],
-    /// Connections that were seen.
+    /// Connections.
     pub connections: AtomicU64,
     /// Connections whose segments could be read before they were closed.
     pub settled: AtomicU64,
@@ -71,41 +74,43 @@ pub struct Row {
     pub held: AtomicU64,
     /// Writes that joined bytes already held instead of making a segment of their own.
     pub merged: AtomicU64,
-    /// Writes that were to be held, and passed: the watchdog rested, and was not worth waking.
+    /// Writes that were to be held but passed, because the watchdog rested and was not worth
+    /// waking.
     pub unwatched: AtomicU64,
-    /// Data segments sent, without retransmissions (`tcpi_data_segs_out` less `tcpi_total_retrans`).
+    /// Data segments sent, without retransmissions (`tcpi_data_segs_out` minus
+    /// `tcpi_total_retrans`).
     pub segments: AtomicU64,
     /// Bytes handed to the socket layer by the counted writes.
     pub bytes: AtomicU64,
     /// Flushes by [`Cause`].
     pub flushes: [AtomicU64; Cause::ALL.len()],
-    /// Times that a connection went over to `NODELAY`, for the watchdog had to rescue it too often.
+    /// Connections that switched to `NODELAY`, because the watchdog had to rescue them too often.
     pub went_over: AtomicU64,
-    /// Intervals with a second write, of connections for which the program did not set `TCP_NODELAY`:
-    /// as it is, that write would have waited until the first was acknowledged.
+    /// Intervals with a second write, on connections for which the program did not set
+    /// `TCP_NODELAY`: without the library that write would have waited until the first was
+    /// acknowledged.
     pub in_several: AtomicU64,
-    /// Under `observe`: writes that waited for an acknowledgment, all their time and the longest, in
-    /// nanoseconds.
+    /// Under `observe`: writes that waited for an acknowledgment.
     pub stalls: AtomicU64,
-    /// See [`Row::stalls`].
+    /// The sum of the waits in [`Row::stalls`], in nanoseconds.
     pub stalled_ns: AtomicU64,
-    /// See [`Row::stalls`].
+    /// The longest wait in [`Row::stalls`], in nanoseconds.
     pub longest_stall_ns: AtomicU64,
-    /// Under `observe`: writes that waited for an acknowledgment while the program waited for its peer, and
-    /// all their time in nanoseconds.
+    /// Under `observe`: writes that waited for an acknowledgment while the program waited for its
+    /// peer.
     pub awaited: AtomicU64,
-    /// See [`Row::awaited`].
+    /// The sum of the waits in [`Row::awaited`], in nanoseconds.
     pub awaited_ns: AtomicU64,
     /// Under `observe`: writes that waited while their thread slept, and the program did not wait for its peer.
     pub unawaited: AtomicU64,
-    /// The process of the last of [`Row::awaited`]: its number, and the name of its thread.
+    /// The process of the last write in [`Row::awaited`]: its id and the name of its thread.
     pub process: AtomicU32,
     name: [AtomicU64; 2],
-    /// The longest a byte was held, in nanoseconds.
+    /// The longest time that a byte was held, in nanoseconds.
     pub longest_hold_ns: AtomicU64,
 }
 
-/// The page. All zero is a valid, empty page.
+/// The page. A page of zeros is valid and empty.
 #[derive(Debug)]
 #[repr(C)]
 pub struct Page {
@@ -113,21 +118,21 @@ pub struct Page {
     pub processes: AtomicU64,
     /// Connections that found no free row.
     pub unlisted: AtomicU64,
-    /// The process that the run is about: its end is the run's.
+    /// The process for which the run was started: its end is the run's end.
     pub main: AtomicU32,
-    /// What became of that process, see [`Page::end`]; the witness waits for it on a futex.
+    /// The result of that process, see [`Page::end`]; the witness waits for it on a futex.
     pub ended: AtomicU32,
-    /// The witness has shown the statistics; the process waits for it on a futex.
+    /// Set once the witness has shown the statistics; the process waits for it on a futex.
     pub shown: AtomicU32,
-    /// Processes that are being forked, and have not enlisted yet.
+    /// Processes that are being forked and have not enlisted yet.
     pub unborn: AtomicU32,
-    /// Processes that have the page, 0 where there is none.
+    /// The ids of the processes that have the page; 0 for a free place.
     alive: [AtomicU32; ALIVE],
     escaped: [Escaped; ESCAPED],
     rows: [Row; ROWS],
 }
 
-/// A program that was executed and that the library cannot follow into.
+/// A program that was executed and that the library cannot be loaded into.
 #[derive(Debug)]
 #[repr(C)]
 struct Escaped {
@@ -137,7 +142,7 @@ struct Escaped {
     name: [AtomicU64; 5],
 }
 
-/// Why the library was not loaded into a program that a covered one executed.
+/// The reason why the library was not loaded into a program that a covered one executed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub enum Why {
@@ -145,9 +150,9 @@ pub enum Why {
     Static,
     /// It was given an environment without the library.
     Environment,
-    /// The library is not to be found from where it runs, in another root directory.
+    /// The library is not visible from its root directory.
     Root,
-    /// It is built with a sanitizer, which must come before every other library.
+    /// It is built with a sanitizer, which must be loaded before every other library.
     Sanitizer,
     /// It is a 32-bit program, or uses another C library.
     OtherLibc,
@@ -163,13 +168,13 @@ impl Why {
         Self::OtherLibc,
     ];
 
-    /// Whether the program, or its dynamic linker, would complain of the library.
+    /// Returns whether the program, or its dynamic linker, would complain of the library.
     pub(crate) fn harms(self) -> bool {
         matches!(self, Self::Root | Self::Sanitizer | Self::OtherLibc)
     }
 }
 
-/// How many processes and programs a page can name.
+/// The most processes, and the most programs, that a page can name.
 const ALIVE: usize = 64;
 const ESCAPED: usize = 8;
 
@@ -180,7 +185,7 @@ pub const NEVER_RAN: u32 = 1;
 /// [`Page::ended`]: it ended with the exit code in the lowest eight bits.
 pub const EXITED: u32 = 0x100;
 
-/// How many addresses a page can tell apart.
+/// The most addresses that a page can distinguish.
 pub const ROWS: usize = 1024;
 
 const FREE: u32 = 0;
@@ -188,7 +193,7 @@ const CLAIMED: u32 = 1;
 const READY: u32 = 2;
 
 impl Page {
-    /// Returns the row for `peer`, a new one if need be; nothing if the page is full.
+    /// Returns the row for `peer`, a new one if need be; `None` if the page is full.
     #[must_use]
     pub fn row_of(&self, peer: &Peer) -> Option<usize> {
         let key = Row::key(peer);
@@ -205,8 +210,8 @@ impl Page {
                 row.state.store(READY, Release);
                 return Some(index);
             }
-            // A row being claimed by another thread this instant may turn out to be for the same
-            // peer; two rows for one peer are added up by the reader, waiting would be worse.
+            // A row that another thread is claiming at this instant may be for the same peer. The
+            // reader adds up two rows for one peer; waiting would be worse.
             if row.state.load(Acquire) == READY && row.holds(key) {
                 return Some(index);
             }
@@ -215,7 +220,7 @@ impl Page {
         None
     }
 
-    /// A process has the page.
+    /// Adds a process that has the page.
     pub fn enlist(&self, pid: u32) {
         let free = |slot: &&AtomicU32| {
             slot.load(Relaxed) == pid || slot.compare_exchange(0, pid, Relaxed, Relaxed).is_ok()
@@ -223,20 +228,20 @@ impl Page {
         let _ = self.alive.iter().find(free);
     }
 
-    /// A process is about to end.
+    /// Removes a process that is about to end.
     pub fn strike_off(&self, pid: u32) {
         for slot in &self.alive {
             let _ = slot.compare_exchange(pid, 0, Relaxed, Relaxed);
         }
     }
 
-    /// Processes that have enlisted and not ended by themselves.
+    /// Returns the processes that have enlisted and not removed themselves.
     pub fn enlisted(&self) -> impl Iterator<Item = u32> {
         let pids = self.alive.iter().map(|slot| slot.load(Relaxed));
         pids.filter(|pid| *pid != 0)
     }
 
-    /// A covered program executed one that is not.
+    /// Records that a covered program executed one that is not covered.
     pub fn escapes(&self, name: &[u8], why: Why) {
         let mut words = [[0_u8; 8]; 5];
         for (byte, slot) in name.iter().zip(words.as_flattened_mut().iter_mut()) {
@@ -274,7 +279,7 @@ impl Page {
         }
     }
 
-    /// Returns the programs that escaped: name (its first 40 bytes), reason and how often.
+    /// Returns the programs that are not covered: name (its first 40 bytes), reason and how often.
     pub fn escaped(&self) -> impl Iterator<Item = (Vec<u8>, Why, u64)> {
         let ready = self
             .escaped
@@ -306,7 +311,7 @@ impl Page {
         self.rows.get(index)
     }
 
-    /// Returns the rows in use with the peer each is about.
+    /// Returns the rows in use, each with its peer.
     pub fn in_use(&self) -> impl Iterator<Item = (Peer, &Row)> {
         self.rows
             .iter()
@@ -321,7 +326,7 @@ impl Row {
         (service, [(peer.address >> 64) as u64, peer.address as u64])
     }
 
-    /// Notes who made a write of [`Row::awaited`].
+    /// Records which process made a write in [`Row::awaited`].
     pub(crate) fn name_process(&self) {
         let mut name = [0_u64; 2];
         // SAFETY: the kernel writes at most 16 bytes, the last of them zero.
@@ -334,7 +339,7 @@ impl Row {
         }
     }
 
-    /// Returns the name that [`Row::process`] goes by.
+    /// Returns the name of [`Row::process`].
     #[must_use]
     pub fn name(&self) -> String {
         let bytes: Vec<u8> = self
@@ -372,7 +377,7 @@ mod tests {
     use super::*;
 
     fn page() -> Box<Page> {
-        // SAFETY: the page is made of atomic integers, for which all zero is a value.
+        // SAFETY: the page consists of atomic integers, for which zero is valid.
         unsafe { Box::<Page>::new_zeroed().assume_init() }
     }
 

@@ -1,9 +1,9 @@
-//! How the watchdog gets at the program's sockets: through a descriptor table of its own.
+//! How the watchdog accesses the program's sockets: from a descriptor table of its own.
 //!
-//! The kernel counts references to every descriptor, in every call, as soon as two threads share a
-//! table: some 15 ns a call. So the watchdog leaves the program's table, and borrows a socket for the
-//! instant of a rescue (`pidfd_getfd`; within one process it needs no privilege). Nor do the files it
-//! opens take numbers that the program may count on being free.
+//! As soon as two threads share a descriptor table, the kernel counts references to descriptors in
+//! every call, which costs some 15 ns per call. So the watchdog leaves the program's table and
+//! borrows a socket for the instant of a rescue (`pidfd_getfd`, which needs no privilege within one
+//! process). Also, the files that it opens take no numbers that the program may expect to be free.
 
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
@@ -12,28 +12,28 @@ use libc::{c_int, c_long};
 use crate::errno;
 use crate::kernel;
 
-/// Which descriptor table the watchdog works on.
+/// The descriptor table that the watchdog uses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Reach {
     /// The program's own.
     Shared,
-    /// One of its own, in which this descriptor stands for the process.
+    /// A table of its own, in which this descriptor stands for the process.
     Apart(c_int),
 }
 
-/// What became of a socket that was to be used.
+/// The result of using a socket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Used {
     Done,
     /// The descriptor is closed.
     Gone,
-    /// The process's first thread has ended, and with it the way to its table.
+    /// The process's first thread has ended, and with it the access to its table.
     Unreachable,
 }
 
 impl Reach {
-    /// Leaves the table of the calling thread, where there is a way back to it; nothing if that way
-    /// failed after all (no memory, say).
+    /// Leaves the table of the calling thread if the program's sockets stay accessible; `None` if
+    /// that fails after all (for example for lack of memory).
     pub(crate) fn begin() -> Option<Self> {
         if !may_leave() {
             return Some(Self::Shared);
@@ -62,7 +62,7 @@ impl Reach {
         let borrowed = kernel::call(libc::SYS_pidfd_getfd, arguments) as c_int;
         if borrowed >= 0 {
             usage(borrowed);
-            // SAFETY: our own copy.
+            // SAFETY: the copy is the library's own.
             unsafe { kernel::close(borrowed) };
             Used::Done
         } else if errno::get() == libc::EBADF && first_thread_lives() {
@@ -73,8 +73,8 @@ impl Reach {
     }
 }
 
-/// Returns whether this kernel has the calls that it takes, and nothing forbids them. The two questions make
-/// no descriptor; under a filter, which might kill for them, they are not asked.
+/// Returns whether this kernel has the necessary calls and nothing forbids them. The two test calls
+/// make no descriptor. Under a filter, which might kill the process for them, they are not made.
 fn may_leave() -> bool {
     let exists = |number, answer| kernel::call(number, [-1, -1, 0]) < 0 && errno::get() == answer;
     !kernel::is_filtered()
@@ -83,25 +83,25 @@ fn may_leave() -> bool {
         && exists(libc::SYS_pidfd_getfd, libc::EBADF)
 }
 
-/// The first thread is about to end.
+/// Records that the first thread is about to end.
 pub(crate) fn share_from_now_on() {
     MUST_SHARE.store(true, Relaxed);
 }
 
-/// Returns whether it has.
+/// Returns whether it has ended or is about to.
 pub(crate) fn must_share() -> bool {
     MUST_SHARE.load(Relaxed)
 }
 
-/// Returns whether the first thread has ended, and every other but the one that asks. (The kernel counts the
-/// first until the process ends.)
+/// Returns whether the calling thread is the last one, the first included. (The kernel lists the
+/// first thread until the process ends.)
 pub(crate) fn is_last_thread() -> bool {
     if !must_share() {
         return false;
     }
     let mut status = std::mem::MaybeUninit::<libc::stat>::uninit();
-    // SAFETY: filled by a call that succeeded. A folder has a link for itself and its parent, and this
-    // one has one for each thread.
+    // SAFETY: filled by a call that succeeded. A folder has a link for itself and one for its
+    // parent, and this folder has one for each thread.
     unsafe {
         libc::stat(c"/proc/self/task".as_ptr(), status.as_mut_ptr()) == 0
             && status.assume_init().st_nlink <= 2 + 2
@@ -110,12 +110,14 @@ pub(crate) fn is_last_thread() -> bool {
 
 static MUST_SHARE: AtomicBool = AtomicBool::new(false);
 
-/// The kernel looks for a process's table at its first thread, which may have ended before others.
+/// Returns whether the first thread lives, through which the kernel finds a process's table; others
+/// may outlive it.
 fn first_thread_lives() -> bool {
     let mut state = [0_u8; 512];
     let text = crate::contention::contents(b"/proc/self/stat\0", &mut state)
         .and_then(|length| state.get(..length));
-    // The state's letter follows the name, which is in parentheses and may hold any character.
+    // The letter of the state follows the name, which is in parentheses and may contain any
+    // character.
     text.and_then(|text| {
         let end = text.iter().rposition(|&byte| byte == b')')?;
         text.get(end + 2)

@@ -1,7 +1,7 @@
-//! How the command line tells the library in the program what to do: one environment variable.
+//! The settings that the command passes to the library in the program, in one environment variable.
 //!
-//! Written by `tinygram run` ([`Settings::encode`]), read in every process it starts
-//! ([`Settings::decode`], which does not allocate: it runs before `main`).
+//! `tinygram run` writes them ([`Settings::encode`]). Every process it starts reads them
+//! ([`Settings::decode`], which does not allocate because it runs before `main`).
 
 use std::fmt;
 use std::net::IpAddr;
@@ -11,21 +11,21 @@ use tinygram_coalesce::{Policy, Rules};
 /// The variable's name.
 pub const VARIABLE: &str = "TINYGRAM_RUN";
 
-/// Everything the library is told.
+/// The settings of the library.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Settings<'a> {
     /// What to hold and how long.
     pub rules: Rules,
-    /// Which connections to touch; none named means all.
+    /// The connections to cover; if none is named, all.
     pub only: [Option<Only>; MAX_ONLY],
     /// The file to map as a [`crate::page::Page`], if statistics are wanted.
     pub stats: Option<&'a str>,
 }
 
-/// How many `--only` filters fit.
+/// The most `--only` filters.
 pub const MAX_ONLY: usize = 8;
 
-/// One `--only` filter.
+/// A filter `--only`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Only {
     /// The service's port: the peer's on a connection the program opened, its own on one it accepted.
@@ -34,19 +34,19 @@ pub enum Only {
     Net {
         /// The network; IPv4 as IPv4-mapped IPv6.
         bits: u128,
-        /// Leading bits that count, 0 to 128.
+        /// The number of leading bits that count, 0 to 128.
         prefix: u8,
     },
 }
 
-/// Where a connection leads, for [`Only`] and for the statistics.
+/// The peer of a connection, for [`Only`] and for the statistics.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Peer {
     /// The remote address; IPv4 as IPv4-mapped IPv6.
     pub address: u128,
     /// The service's port, see [`Only::Port`].
     pub port: u16,
-    /// The program accepted this connection rather than opening it.
+    /// Whether the program accepted this connection instead of opening it.
     pub accepted: bool,
 }
 
@@ -79,7 +79,7 @@ impl Settings<'_> {
 }
 
 impl<'a> Settings<'a> {
-    /// Reads [`VARIABLE`]; nothing if it is not what [`Settings::encode`] writes.
+    /// Parses [`VARIABLE`]; `None` if it is not what [`Settings::encode`] writes.
     #[must_use]
     pub fn decode(text: &'a str) -> Option<Self> {
         let mut settings = Self::default();
@@ -106,14 +106,14 @@ impl<'a> Settings<'a> {
     }
 }
 
-/// Returns whether a connection to `peer` is to be touched.
+/// Returns whether a connection to `peer` is covered.
 #[must_use]
 pub fn covers(only: &[Option<Only>; MAX_ONLY], peer: &Peer) -> bool {
     only[0].is_none() || only.iter().flatten().any(|only| only.covers(peer))
 }
 
 impl Only {
-    /// Reads a port (1 to 65535), an address or a CIDR network.
+    /// Parses a port (1 to 65535), an address or a CIDR network.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         if let Ok(port) = text.parse::<u16>() {
@@ -155,7 +155,7 @@ impl fmt::Display for Only {
     }
 }
 
-/// Returns an address as IPv6, IPv4 mapped.
+/// Returns an address as IPv6; IPv4 as IPv4-mapped.
 #[must_use]
 pub fn mapped(address: IpAddr) -> u128 {
     match address {

@@ -1,4 +1,4 @@
-//! What the kernel says of a descriptor: asked once, at first use, and kept in the table.
+//! What the kernel says about a descriptor: asked once, at first use, and kept in the table.
 
 use std::mem::MaybeUninit;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -10,7 +10,7 @@ use crate::settings::{Peer, mapped};
 use crate::table::{self, Identity, Kind};
 use crate::{errno, kernel, ledger, watchdog};
 
-/// Finds out what an unknown descriptor is. Its call must not disturb `errno`.
+/// Finds out what an unknown descriptor is. Its calls must not change `errno`.
 pub(crate) fn classify(fd: c_int) -> Identity {
     errno::kept(|| {
         let identity = match kernel::option(fd, libc::SOL_SOCKET, libc::SO_PROTOCOL) {
@@ -23,7 +23,8 @@ pub(crate) fn classify(fd: c_int) -> Identity {
     })
 }
 
-/// A TCP socket that came from elsewhere: inherited, received, or from before our time.
+/// Finds out about a TCP socket that was inherited, received, or opened before the library was
+/// loaded.
 fn inspect_tcp(fd: c_int) -> Identity {
     let tcp = |name| kernel::option(fd, libc::IPPROTO_TCP, name).unwrap_or(0);
     // SAFETY: reads the descriptor's flags.
@@ -33,7 +34,7 @@ fn inspect_tcp(fd: c_int) -> Identity {
     let signed = nodelay && is_signed(fd);
     Identity::new(Kind::Tcp)
         .with(Identity::NONBLOCKING, flags & libc::O_NONBLOCK != 0)
-        // Where it came from somebody else may still hold it.
+        // Whoever it came from may still hold it.
         .with(Identity::ALIASED, true)
         .with(Identity::PROGRAM_NODELAY, nodelay && !signed)
         .with(Identity::NODELAY_SET | Identity::SIGNED, signed)
@@ -41,12 +42,12 @@ fn inspect_tcp(fd: c_int) -> Identity {
         .with(Identity::ALL_OR_NOTHING, is_all_or_nothing(fd))
 }
 
-/// Before another process may have `fd`: the socket itself then says that its `TCP_NODELAY` is ours, so
-/// that `getsockopt` can tell each of them what the other set.
+/// Marks the socket before another process may have `fd`: the mark says that the library set its
+/// `TCP_NODELAY`, so that `getsockopt` in each process can tell what the other set.
 pub(crate) fn sign(fd: c_int) {
     let ours = Identity::NODELAY_SET;
     let others = Identity::PROGRAM_NODELAY | Identity::SIGNED;
-    // In a `vfork`ed child the number may lead elsewhere by now: to what has no such option.
+    // In a `vfork`ed child the number may lead by now to something without such an option.
     if table::identity(fd).masked(ours | others) == ours
         && kernel::option(fd, libc::IPPROTO_TCP, libc::TCP_NODELAY) == Some(1)
         && kernel::set_option(fd, libc::SOL_SOCKET, SIGNATURE, 1)
@@ -55,48 +56,50 @@ pub(crate) fn sign(fd: c_int) {
     }
 }
 
-/// Another process may have any of this one's sockets.
+/// Marks all sockets, because another process may get any of them.
 pub(crate) fn sign_all() {
     errno::kept(|| table::in_use().for_each(sign));
 }
 
-/// Whether the socket says that its `TCP_NODELAY` is ours and not a program's.
+/// Returns whether the socket's mark says that the library, and not a program, set its
+/// `TCP_NODELAY`.
 pub(crate) fn is_signed(fd: c_int) -> bool {
     kernel::option(fd, libc::SOL_SOCKET, SIGNATURE) == Some(1)
 }
 
-/// The program set `TCP_NODELAY` on a socket that says whose it is.
+/// Changes the mark, because the program set `TCP_NODELAY` on a marked socket.
 pub(crate) fn sign_anew(fd: c_int, by_program: bool) {
     errno::kept(|| kernel::set_option(fd, libc::SOL_SOCKET, SIGNATURE, (!by_program).into()));
 }
 
-/// An option that means nothing to TCP (it asks for the count of datagrams that were dropped), stays with a
-/// socket through `execve`, and is inherited by what a listener accepts.
+/// The option used as the mark. It means nothing to TCP (it requests the count of dropped
+/// datagrams), survives `execve`, and is inherited by what a listener accepts.
 const SIGNATURE: c_int = libc::SO_RXQ_OVFL;
 
-/// Whether a first try could return less than a read of this socket would (`SO_RCVLOWAT`).
+/// Returns whether a try could return less than a read of this socket would (`SO_RCVLOWAT`).
 pub(crate) fn is_all_or_nothing(fd: c_int) -> bool {
     kernel::option(fd, libc::SOL_SOCKET, libc::SO_RCVLOWAT) != Some(1)
 }
 
-/// Kernel TLS and its like: there `MSG_MORE` holds a record open that no option of TCP closes.
+/// Returns whether the socket has kernel TLS or similar: there `MSG_MORE` keeps a record open that
+/// no option of TCP closes.
 fn has_upper_protocol(fd: c_int) -> bool {
     let mut name = [0_u8; 16];
     kernel::read_option(fd, libc::IPPROTO_TCP, libc::TCP_ULP, &mut name)
         .is_some_and(|len| len > 0 && name[0] != 0)
 }
 
-/// Decides once whether the connection on `fd` is covered, sets it, and opens its account.
+/// Decides once whether the connection on `fd` is covered, sets its options, and opens its account.
 ///
-/// At connect and accept rather than at the first write: a stdio stream writes from inside the C
-/// library, where no hook sees it.
+/// This is done at connect and accept instead of at the first write, because a stdio stream writes
+/// inside the C library, where no hook sees it.
 pub(crate) fn book(fd: c_int, identity: Identity) -> Identity {
     let Some(orders) = orders::orders() else {
         return identity;
     };
     errno::kept(|| {
         let peer = needs_peer(orders).then(|| peer_of(fd, identity));
-        // Not connected (yet): what follows is decided when it is.
+        // Not connected (yet): the rest is decided when it is.
         if peer == Some(None) {
             return identity;
         }
@@ -104,7 +107,7 @@ pub(crate) fn book(fd: c_int, identity: Identity) -> Identity {
     })
 }
 
-/// As [`book`], for a socket about to be connected to `address`.
+/// Does the same as [`book`] for a socket that is about to be connected to `address`.
 pub(crate) fn book_connect(fd: c_int, address: *const sockaddr, len: socklen_t) {
     let identity = table::identity(fd);
     let Some(orders) = orders::orders().filter(|_| identity.kind() == Kind::Tcp) else {
@@ -129,8 +132,8 @@ pub(crate) fn book_connect(fd: c_int, address: *const sockaddr, len: socklen_t) 
     });
 }
 
-/// Sets `TCP_NODELAY` on a listener, and notes its service: what it accepts inherits both without a
-/// call of its own.
+/// Sets `TCP_NODELAY` on a listener and notes its service: accepted connections inherit both
+/// without further calls.
 pub(crate) fn book_listener(fd: c_int) {
     let mut identity = table::identity(fd);
     if identity.kind() == Kind::Unknown && table::has_room_for(fd) {
@@ -175,7 +178,7 @@ fn enter(orders: &Orders, fd: c_int, identity: Identity, peer: Option<Peer>) -> 
     identity
 }
 
-/// A connection from before the policy was switched from observe: from now on it is set, too.
+/// Sets the options of a connection from before the policy was switched from observe.
 #[cold]
 pub(crate) fn take_over(orders: &Orders, fd: c_int, identity: Identity) -> Identity {
     let covered = Identity::BOOKED | Identity::ALONE;
@@ -202,7 +205,7 @@ fn needs_peer(orders: &Orders) -> bool {
 fn peer_of(fd: c_int, identity: Identity) -> Option<Peer> {
     let (address, remote) = name_of(fd, libc::getpeername)?;
     let (_, local) = name_of(fd, libc::getsockname)?;
-    // Of a connection that came from elsewhere the lower port is taken for the service's.
+    // For an inherited or received connection the lower port counts as the service's.
     let accepted =
         identity.has(Identity::ACCEPTED) || (identity.has(Identity::ALIASED) && local < remote);
     let port = if accepted { local } else { remote };
@@ -218,7 +221,7 @@ type NameCall = unsafe extern "C" fn(c_int, *mut sockaddr, *mut socklen_t) -> c_
 fn name_of(fd: c_int, call: NameCall) -> Option<(IpAddr, u16)> {
     let mut storage = MaybeUninit::<sockaddr_storage>::zeroed();
     let mut len = size_of::<sockaddr_storage>() as socklen_t;
-    // SAFETY: the kernel writes at most `len` bytes, and says how many.
+    // SAFETY: the kernel writes at most `len` bytes, and tells how many.
     unsafe {
         let address = storage.as_mut_ptr().cast::<sockaddr>();
         (call(fd, address, &raw mut len) == 0)
@@ -228,10 +231,10 @@ fn name_of(fd: c_int, call: NameCall) -> Option<(IpAddr, u16)> {
 }
 
 /// # Safety
-/// `address` leads to `len` bytes.
+/// `address` points to `len` bytes.
 unsafe fn parse(address: *const sockaddr, len: socklen_t) -> Option<(IpAddr, u16)> {
     let has = |bytes: usize| !address.is_null() && len as usize >= bytes;
-    // SAFETY: each read is of as many bytes as were checked to be there, aligned or not.
+    // SAFETY: each read takes as many bytes as were checked to be there, aligned or not.
     unsafe {
         if !has(size_of::<libc::sa_family_t>()) {
             return None;
@@ -256,7 +259,7 @@ unsafe fn parse(address: *const sockaddr, len: socklen_t) -> Option<(IpAddr, u16
     }
 }
 
-/// Whether reading `fd`, which is neither TCP nor a file, would wait now.
+/// Returns whether reading `fd`, which is neither TCP nor a file, would wait now.
 pub(crate) fn would_wait(fd: c_int) -> bool {
     let mut asked = libc::pollfd {
         fd,

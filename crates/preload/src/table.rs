@@ -1,12 +1,13 @@
-//! What is known of each descriptor, indexed by its number.
+//! What is known about each descriptor, indexed by its number.
 //!
-//! Two tables. *Identity* is what a descriptor is and how the program set it: true in a forked child
-//! as well. *Holding* is what the kernel holds back for us on it, and who watches over that: not true
-//! in a child, whose kernel wipes these pages (`MADV_WIPEONFORK`) however the fork came about.
+//! There are two tables. *Identity* is what a descriptor is and how the program set it; it stays
+//! true in a forked child. *Holding* is what the kernel holds back on it for the library, and who
+//! watches it; it is not true in a child, where the kernel wipes these pages (`MADV_WIPEONFORK`)
+//! however the fork was made.
 //!
-//! The tables grow with the highest descriptor: a program may lock all its memory (`mlockall`) within a
-//! few megabytes, or be allowed a billion descriptors.
-//! Forgetting an entry is always safe: what is unknown is asked of the kernel at the next use.
+//! The tables grow with the highest descriptor, because a program may lock all its memory
+//! (`mlockall`) within a few megabytes, or be allowed a billion descriptors. Forgetting an entry is
+//! always safe: what is unknown is asked of the kernel at the next use.
 
 use std::sync::atomic::{
     AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering::Relaxed, Ordering::SeqCst,
@@ -17,7 +18,7 @@ use libc::c_int;
 use crate::orders;
 use tinygram_coalesce::Habit;
 
-/// What a descriptor is: bits over a kind. Copied whole, compared never.
+/// What a descriptor is: bits above a kind. Always copied whole, never compared.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Identity(u64);
 
@@ -25,40 +26,41 @@ pub(crate) struct Identity(u64);
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     Unknown,
-    /// TCP over IPv4 or IPv6: the only kind that is ever held.
+    /// TCP over IPv4 or IPv6: the only kind on which anything is held.
     Tcp,
-    /// Something whose read may wait: a pipe, a terminal, another kind of socket.
+    /// Something whose read may wait: a pipe, a terminal, or another kind of socket.
     Waits,
-    /// A file: reading it is no reason to flush.
+    /// A file: reading it needs no flush.
     File,
 }
 
 impl Identity {
     const KIND: u64 = 0b11;
-    /// `O_NONBLOCK` is set, as far as this process knows.
+    /// Whether `O_NONBLOCK` is set, as far as this process knows.
     pub(crate) const NONBLOCKING: u64 = 1 << 2;
-    /// Another descriptor leads to the same socket: `NONBLOCKING` may be out of date.
+    /// Whether another descriptor leads to the same socket, so that `NONBLOCKING` may be outdated.
     pub(crate) const ALIASED: u64 = 1 << 3;
-    /// The program set `TCP_NODELAY`: what `getsockopt` must tell it.
+    /// Whether the program set `TCP_NODELAY`, which `getsockopt` must report.
     pub(crate) const PROGRAM_NODELAY: u64 = 1 << 4;
-    /// The program coalesces itself (cork, `MSG_MORE`), or bytes are not bytes here (kernel TLS,
-    /// repair mode): left alone.
+    /// Whether the socket is left alone, because the program coalesces itself (cork, `MSG_MORE`),
+    /// or written bytes are not the bytes sent (kernel TLS, repair mode).
     pub(crate) const ALONE: u64 = 1 << 5;
-    /// A stdio stream writes here from inside the C library, where no hook sees it.
+    /// Whether a stdio stream writes here from inside the C library, where no hook sees it.
     pub(crate) const STREAM: u64 = 1 << 6;
-    /// `SO_RCVLOWAT` was changed: trying a read first could return too little.
+    /// Whether `SO_RCVLOWAT` was changed, so that trying a read first could return too little.
     pub(crate) const ALL_OR_NOTHING: u64 = 1 << 7;
-    /// `TCP_NODELAY` is set in the kernel.
+    /// Whether `TCP_NODELAY` is set in the kernel.
     pub(crate) const NODELAY_SET: u64 = 1 << 8;
-    /// It was decided whether `--only` covers the connection, and where it is counted.
+    /// Whether it was decided if `--only` covers the connection, and in which row it is counted.
     pub(crate) const BOOKED: u64 = 1 << 9;
-    /// The connection was accepted, not opened.
+    /// Whether the connection was accepted instead of opened.
     pub(crate) const ACCEPTED: u64 = 1 << 10;
-    /// A duplicate: another descriptor settles the connection's account.
+    /// Whether it is a duplicate, so that another descriptor settles the connection's account.
     pub(crate) const COPY: u64 = 1 << 11;
-    /// The socket itself says whose its `TCP_NODELAY` is, see [`crate::sockets::sign`].
+    /// Whether the socket carries a mark that says who set its `TCP_NODELAY`, see
+    /// [`crate::sockets::sign`].
     pub(crate) const SIGNED: u64 = 1 << 12;
-    /// Where the number of the service's [`Habit`] stands.
+    /// The bits with the number of the service's [`Habit`].
     const HABIT: u64 = (HABITS_KEPT - 1) << Self::HABIT_SHIFT;
     const HABIT_SHIFT: u32 = 16;
     const ROW_SHIFT: u32 = 32;
@@ -82,7 +84,7 @@ impl Identity {
         self.0 & bit != 0
     }
 
-    /// Returns what a connection accepted on a listener like this has from it.
+    /// Returns the identity that a connection accepted on this listener inherits.
     pub(crate) fn inherited_by_accepted(listener: Self) -> Self {
         Self(
             listener.0
@@ -96,8 +98,8 @@ impl Identity {
         )
     }
 
-    /// Of the service on `port`, for connections that were accepted or opened. A connection of which
-    /// no port is known shares one habit with its like, and so do services that meet in a number.
+    /// Returns the identity with the service on `port`, for accepted or for opened connections. All
+    /// connections without a known port share one habit, and so do services with the same number.
     #[must_use]
     pub(crate) fn with_service(self, port: u16, accepted: bool) -> Self {
         let service = u64::from(port) << 1 | u64::from(accepted);
@@ -105,7 +107,7 @@ impl Identity {
         Self(self.0 & !Self::HABIT | number << Self::HABIT_SHIFT)
     }
 
-    /// Returns all of `bits` at once: one comparison on the fast path.
+    /// Returns all of `bits` at once, for one comparison on the fast path.
     #[inline(always)]
     pub(crate) fn masked(self, bits: u64) -> u64 {
         self.0 & bits
@@ -128,7 +130,7 @@ impl Identity {
     }
 }
 
-/// What the kernel holds back on a socket for us.
+/// What the kernel holds back on a socket for the library.
 #[repr(C)]
 pub(crate) struct Holding {
     /// When the oldest held byte was written; 0 when nothing is held.
@@ -137,30 +139,30 @@ pub(crate) struct Holding {
     pub(crate) interval: AtomicU64,
     /// The predictor's memory, packed.
     pub(crate) memory: AtomicU64,
-    /// Under `observe`: since when a write has waited for an acknowledgment; 0 if none does.
+    /// Under `observe`: since when a write has waited for an acknowledgment; 0 if none waits.
     pub(crate) stalled_ns: AtomicU64,
-    /// Under `observe`: whether its thread slept, and the program waited for the peer meanwhile.
+    /// Under `observe`: whether its thread slept and the program waited for the peer meanwhile.
     pub(crate) awaited: AtomicU64,
-    /// Data segments the socket had sent when it was booked, for the statistics.
+    /// The data segments that the socket had sent when it was booked, for the statistics.
     pub(crate) segments_before: AtomicU32,
-    /// The thread whose list names the socket.
+    /// The thread whose list contains the socket.
     pub(crate) owner: AtomicU32,
-    /// Under `observe`: the thread that made the write that waits.
+    /// Under `observe`: the thread that made the waiting write.
     pub(crate) writer: AtomicU32,
     /// Under `observe`: the trace that the write left, see [`crate::traces`]; 0 if none.
     pub(crate) trace: AtomicU32,
 }
 
 impl Holding {
-    /// Marks that bytes are about to be held. A mark that is there is changed, by a nanosecond, so that
-    /// nobody takes it for the one that was there before.
+    /// Records that bytes are about to be held. An existing mark is changed by a nanosecond, so
+    /// that nobody mistakes it for the previous one.
     #[inline(always)]
     pub(crate) fn mark(&self, now_ns: u64) {
         let marked = |since_ns| Some(if since_ns == 0 { now_ns } else { since_ns + 1 });
         let _ = self.since_ns.fetch_update(SeqCst, Relaxed, marked);
     }
 
-    /// Changes the mark that is there; false if it has gone or is another now.
+    /// Changes the present mark; returns false if it has gone or was changed by another thread.
     #[inline(always)]
     pub(crate) fn remark(&self, since_ns: u64) -> bool {
         let changed = self
@@ -169,7 +171,7 @@ impl Holding {
         changed.is_ok()
     }
 
-    /// The write that left a trace did not wait, or nobody will know how long.
+    /// Discards the trace of a write that did not wait, or whose wait stays unknown.
     #[inline(always)]
     pub(crate) fn forget_trace(&self) {
         let trace = self.trace.swap(0, Relaxed);
@@ -180,7 +182,7 @@ impl Holding {
         }
     }
 
-    /// Takes off this mark and no other; says whether it was there.
+    /// Removes only this mark; returns whether it was there.
     #[inline(always)]
     pub(crate) fn unmark(&self, since_ns: u64) -> bool {
         let taken = self.since_ns.compare_exchange(since_ns, 0, SeqCst, Relaxed);
@@ -188,18 +190,18 @@ impl Holding {
     }
 }
 
-/// The tables, a part for [`PART`] descriptors: null until one of them is known. What is mapped once is
+/// The tables, in parts of [`PART`] descriptors: null until one of them is known. A mapped part is
 /// never unmapped.
 static PARTS: [AtomicPtr<Part>; PARTS_KEPT] =
     [const { AtomicPtr::new(std::ptr::null_mut()) }; PARTS_KEPT];
 static HABITS: AtomicPtr<AtomicU32> = AtomicPtr::new(std::ptr::null_mut());
-/// Descriptors the tables have room for: 0 before [`reserve`] and where it failed.
+/// The number of descriptors for which the tables have room: 0 before [`reserve`], or if it failed.
 static LIMIT: AtomicUsize = AtomicUsize::new(0);
-/// One more than the highest descriptor that was ever TCP: where nobody need look further.
+/// One more than the highest descriptor that was ever TCP: no search needs to go further.
 static HIGHEST: AtomicUsize = AtomicUsize::new(0);
 
-/// The tables for some descriptors that follow each other. As it is mapped: the identities are a
-/// forked child's as well, the rest is wiped there.
+/// The tables for a range of descriptors, as mapped: a forked child keeps the identities, and the
+/// rest is wiped there.
 #[repr(C)]
 struct Part {
     identities: [AtomicU64; PART],
@@ -207,7 +209,7 @@ struct Part {
     dirty: [AtomicU64; PART / 64],
 }
 
-/// Makes ready to know descriptors. Without that every one stays unknown and every call passes through.
+/// Prepares the tables. Without it every descriptor stays unknown and every call passes through.
 pub(crate) fn reserve() {
     let bytes = HABITS_KEPT as usize * size_of::<AtomicU32>();
     if let Some(habits) = map(bytes, InChild::Shared) {
@@ -216,17 +218,18 @@ pub(crate) fn reserve() {
     }
 }
 
-/// From here on every descriptor is unknown and every call passes through.
+/// Closes the tables: from now on every descriptor is unknown and every call passes through.
 pub(crate) fn close() {
     LIMIT.store(0, Relaxed);
 }
 
-/// Returns whether anything is known at all: not after [`close`].
+/// Returns whether anything can be known: false after [`close`].
 pub(crate) fn is_open() -> bool {
     LIMIT.load(Relaxed) != 0
 }
 
-/// Returns the part that `fd` is in, if it is there; nothing for a negative descriptor, which is a huge index.
+/// Returns the part for `fd`, if it exists; `None` for a negative descriptor, which is a huge
+/// index.
 #[inline(always)]
 fn part(fd: c_int) -> Option<&'static Part> {
     let index = fd as usize;
@@ -237,8 +240,8 @@ fn part(fd: c_int) -> Option<&'static Part> {
     unsafe { PARTS.get(index / PART)?.load(Relaxed).as_ref() }
 }
 
-/// Returns the part that `fd` is in; a fresh one if need be. Nothing where there is no memory: from there on
-/// no descriptor has room.
+/// Returns the part for `fd`, made if need be; `None` if there is no memory: then no further
+/// descriptor has room.
 fn made_part(fd: c_int) -> Option<&'static Part> {
     if let Some(known) = part(fd) {
         return Some(known);
@@ -253,12 +256,12 @@ fn made_part(fd: c_int) -> Option<&'static Part> {
         return None;
     };
     let fresh = fresh.cast::<Part>();
-    // Another thread may have been quicker.
+    // Another thread may have been faster.
     match place.compare_exchange(std::ptr::null_mut(), fresh, SeqCst, SeqCst) {
         // SAFETY: all zeroes is a valid part.
         Ok(_) => Some(unsafe { &*fresh }),
         Err(other) => {
-            // SAFETY: nobody has seen ours; theirs is never unmapped.
+            // SAFETY: nobody has seen this thread's part; the other thread's is never unmapped.
             unsafe {
                 libc::munmap(fresh.cast(), size_of::<Part>());
                 Some(&*other)
@@ -267,18 +270,18 @@ fn made_part(fd: c_int) -> Option<&'static Part> {
     }
 }
 
-/// What a forked child finds in a mapping.
+/// The contents of a mapping in a forked child.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum InChild {
     /// Zeroes.
     Wiped,
-    /// What its parent had in the first so many bytes (whole pages), and zeroes after them.
+    /// The parent's contents in the first bytes (this many, whole pages), and zeroes after them.
     WipedAfter(usize),
-    /// The mapping itself: what one writes the other reads.
+    /// The same memory: what one process writes the other reads.
     Shared,
 }
 
-/// Anonymous zeroes.
+/// Maps anonymous memory of zeroes.
 pub(crate) fn map(bytes: usize, in_child: InChild) -> Option<*mut libc::c_void> {
     // SAFETY: a fresh mapping, and advice on it.
     unsafe {
@@ -317,7 +320,7 @@ fn cell(fd: c_int) -> Option<&'static AtomicU64> {
     Some(&part(fd)?.identities[fd as usize % PART])
 }
 
-/// Returns what is known of `fd`; unknown too where there is no room to know.
+/// Returns what is known of `fd`; unknown also if there is no room.
 #[inline(always)]
 pub(crate) fn identity(fd: c_int) -> Identity {
     cell(fd).map_or(Identity(0), |cell| Identity(cell.load(Relaxed)))
@@ -356,7 +359,8 @@ pub(crate) fn amend(fd: c_int, bit: u64, on: bool) {
     }
 }
 
-/// Forgets a descriptor that is about to lead elsewhere. Its dirt must have been flushed.
+/// Forgets a descriptor that is about to lead elsewhere. What was held on it must have been
+/// flushed.
 pub(crate) fn forget(fd: c_int) {
     let known = identity(fd);
     if known == Identity(0) || borrowed() {
@@ -373,7 +377,7 @@ pub(crate) fn forget(fd: c_int) {
     }
 }
 
-/// Returns the descriptors worth looking at: those below the highest that was ever TCP.
+/// Returns the descriptors worth checking: those up to the highest that was ever TCP.
 pub(crate) fn in_use() -> std::ops::Range<c_int> {
     0..HIGHEST.load(Relaxed) as c_int
 }
@@ -384,14 +388,14 @@ pub(crate) fn holding(fd: c_int) -> Option<&'static Holding> {
     Some(&part(fd)?.holdings[fd as usize % PART])
 }
 
-/// Returns what is expected of the connections of this one's service. In forked children as well: servers
-/// that fork for each connection would learn nothing otherwise.
+/// Returns the habit of this connection's service. It is shared with forked children: servers that
+/// fork per connection would otherwise learn nothing.
 #[inline(always)]
 pub(crate) fn habit(identity: Identity) -> Habit {
     habit_cell(identity).map_or(Habit::default(), |cell| Habit::unpack(cell.load(Relaxed)))
 }
 
-/// A connection has shown something of its service.
+/// Updates the habit of a connection's service.
 #[inline(always)]
 pub(crate) fn teach(identity: Identity, lesson: impl FnOnce(Habit) -> Habit) {
     if let Some(cell) = habit_cell(identity) {
@@ -411,8 +415,8 @@ fn habit_cell(identity: Identity) -> Option<&'static AtomicU32> {
     (!habits.is_null()).then(|| unsafe { &*habits.add(number as usize) })
 }
 
-/// Puts `fd` on the watchdog's list; its `since_ns` must have been set by a locked instruction
-/// before, so that either we see the bit or the watchdog sees the time.
+/// Adds `fd` to the watchdog's list. Its `since_ns` must have been set by a locked instruction
+/// before, so that either this thread sees the bit or the watchdog sees the time.
 #[inline(always)]
 pub(crate) fn watch(fd: c_int) {
     if let Some(part) = part(fd) {
@@ -423,10 +427,10 @@ pub(crate) fn watch(fd: c_int) {
     }
 }
 
-/// Calls `look` for each watched descriptor that holds and strikes off the others; whether there was
-/// any at all, so whether something was held since the last sweep.
+/// Calls `look` for each watched descriptor that holds bytes, and removes the others. Returns
+/// whether any was on the list, that is whether something was held since the last sweep.
 ///
-/// A hook leaves the bit of a busy socket set; only this sweep, once in a while, clears it.
+/// A hook leaves the bit of a busy socket set; only this sweep clears it, now and then.
 pub(crate) fn sweep(mut look: impl FnMut(c_int)) -> bool {
     let mut any = false;
     let highest = HIGHEST.load(Relaxed);
@@ -441,7 +445,7 @@ pub(crate) fn sweep(mut look: impl FnMut(c_int)) -> bool {
     any
 }
 
-/// Returns the same for the descriptors from `first` on whose bits are in `word`.
+/// Does the same for the descriptors from `first` on whose bits are in `word`.
 #[inline(always)]
 fn sweep_word(word: &AtomicU64, first: usize, look: &mut impl FnMut(c_int)) -> bool {
     let mut bits = word.load(Relaxed);
@@ -475,20 +479,21 @@ impl Part {
     }
 }
 
-/// What a `vfork`ed child does to its descriptors must not be recorded: the memory is its parent's.
+/// Returns whether the caller is a `vfork`ed child: what it does to its descriptors must not be
+/// recorded, because the memory is its parent's.
 fn borrowed() -> bool {
     crate::thread::this().is_borrowed()
 }
 
-/// How many services' habits are told apart; a power of two.
+/// The number of services' habits that are kept apart; a power of two.
 const HABITS_KEPT: u64 = 64;
-/// How many descriptors a part of the tables is for: 57 KB.
+/// The number of descriptors in a part of the tables: 57 KB.
 const PART: usize = 1024;
-/// Four times the kernel's own ceiling for `RLIMIT_NOFILE` by default; a descriptor above it passes
-/// through.
+/// Four times the kernel's own default ceiling for `RLIMIT_NOFILE`. Calls on a higher descriptor
+/// pass through.
 const DESCRIPTORS: usize = 1 << 22;
 const PARTS_KEPT: usize = DESCRIPTORS / PART;
-/// Whole pages: what comes after them is wiped in a forked child.
+/// Whole pages: what follows them is wiped in a forked child.
 const IDENTITY_BYTES: usize = PART * size_of::<AtomicU64>();
 const _: () = assert!(IDENTITY_BYTES.is_multiple_of(4096));
 

@@ -1,11 +1,13 @@
-//! What each thread remembers: the sockets it wrote and has not flushed.
+//! What each thread remembers: the sockets that it wrote to and has not flushed.
 //!
-//! Kept in initial-exec thread-local storage: the general model may call the dynamic linker, and
-//! through it `malloc`, from inside a hook. Stable Rust has no way to ask for that model, hence the
-//! few lines of assembly. The storage starts as zeroes, needs no constructor and no destructor.
+//! This is kept in initial-exec thread-local storage: the general model may call the dynamic
+//! linker, and through it `malloc`, from inside a hook. Stable Rust cannot request that model, so
+//! there are a few lines of assembly. The storage starts as zeroes and needs no constructor and no
+//! destructor.
 //!
-//! Everything is atomic, relaxed: the only other party is a signal handler on the same thread. It
-//! may lose an entry of the list at worst, and the watchdog finds that socket within its deadline.
+//! Everything is atomic and relaxed, because the only other party is a signal handler on the same
+//! thread. At worst it loses an entry of the list, and the watchdog finds that socket within its
+//! deadline.
 
 use std::sync::atomic::{AtomicI32, AtomicU32, AtomicU64, Ordering::Relaxed};
 
@@ -14,17 +16,18 @@ use tinygram_coalesce::Held;
 /// One thread's memory.
 #[repr(C, align(64))]
 pub(crate) struct Thread {
-    /// How many entries of `fds` are in use.
+    /// The number of entries of `fds` in use.
     count: AtomicU32,
-    /// The kernel's id of the thread; 0 until asked for.
+    /// The kernel's id of the thread; 0 until it is known.
     number: AtomicU32,
-    /// Flush points passed; with `number` it names an interval.
+    /// The number of flush points passed; together with `number` it names an interval.
     flushes: AtomicU32,
-    /// The process this thread lent its memory to by `vfork`, as the lender's own id; 0 if none.
+    /// The lender's process id while this thread's memory is lent to a child by `vfork`; 0
+    /// otherwise.
     lender: AtomicI32,
-    /// When the oldest byte held by this thread was written.
+    /// When the oldest byte that this thread holds was written.
     oldest_ns: AtomicU64,
-    /// The last write, should it be refused: see [`LastWrite`].
+    /// The last write, in case it is refused: see [`LastWrite`].
     last_fd: AtomicI32,
     last_flags: AtomicU32,
     last_len: AtomicU64,
@@ -33,23 +36,24 @@ pub(crate) struct Thread {
     fds: [AtomicI32; SOCKETS],
 }
 
-/// How many sockets one thread may have dirty at once; a fan-out to more flushes in between.
+/// The most sockets that one thread may have dirty at once; a fan-out to more flushes in between.
 const SOCKETS: usize = 238;
 
-/// One write, as the books see it.
+/// A write, as the books record it.
 #[derive(Clone, Copy)]
 pub(crate) struct Wrote {
     pub(crate) len: usize,
     pub(crate) held: bool,
-    /// Bytes were held before it.
+    /// Whether bytes were held before it.
     pub(crate) joined: bool,
-    /// It is the second of its interval.
+    /// Whether it is the second of its interval.
     pub(crate) second: bool,
-    /// It was to be held, but the watchdog rests and is not worth waking (or there is none).
+    /// Whether it was to be held, but the watchdog rests and is not worth waking (or there is
+    /// none).
     pub(crate) unwatched: bool,
 }
 
-/// The thread's last write on a TCP socket, and what was known of that before.
+/// The thread's last write on a TCP socket, and what was known about the socket before.
 #[derive(Clone, Copy)]
 pub(crate) struct LastWrite {
     pub(crate) wrote: Wrote,
@@ -82,19 +86,19 @@ pub(crate) fn this() -> &'static Thread {
             out(reg) thread,
             options(pure, readonly, nostack),
         );
-        // Not 'static in truth, but no reference outlives the call of a hook on its own thread.
+        // Not truly 'static, but no reference outlives the call of a hook on its own thread.
         &*thread
     }
 }
 
 impl Thread {
-    /// Nothing is held by this thread.
+    /// Returns whether this thread holds nothing.
     #[inline(always)]
     pub(crate) fn is_clean(&self) -> bool {
         self.count.load(Relaxed) == 0
     }
 
-    /// Returns what the policy asks about; `now_ns` is asked for only if something is held.
+    /// Returns what the policy asks about; calls `now_ns` only if something is held.
     pub(crate) fn held(&self, now_ns: impl FnOnce() -> u64) -> Held {
         if self.is_clean() {
             return Held::Nothing;
@@ -104,20 +108,20 @@ impl Thread {
         }
     }
 
-    /// Names the interval this thread is in.
+    /// Returns the name of the thread's present interval.
     #[inline(always)]
     pub(crate) fn interval(&self) -> u64 {
         u64::from(self.number()) << 32 | u64::from(self.flushes.load(Relaxed))
     }
 
-    /// A flush point was passed: the next write begins another interval.
+    /// Records a flush point: the next write begins a new interval.
     #[inline(always)]
     pub(crate) fn end_interval(&self) {
         self.flushes
             .store(self.flushes.load(Relaxed).wrapping_add(1), Relaxed);
     }
 
-    /// Notes a write that is about to be made.
+    /// Records a write that is about to be made.
     #[inline(always)]
     pub(crate) fn note(&self, fd: i32, last: LastWrite) {
         let Wrote {
@@ -154,7 +158,7 @@ impl Thread {
         })
     }
 
-    /// Remembers a dirty socket; false if there is no room.
+    /// Adds a dirty socket; returns false if there is no room.
     pub(crate) fn remember(&self, fd: i32, now_ns: u64) -> bool {
         let count = self.count.load(Relaxed);
         let Some(entry) = self.fds.get(count as usize) else {
@@ -168,8 +172,8 @@ impl Thread {
         true
     }
 
-    /// Forgets `fd`, which has left already, if it was the last remembered: a thread that holds
-    /// nothing more shall be clean, and ask no clock. Elsewhere in the list it does no harm.
+    /// Forgets `fd`, which was flushed already, if it is the last entry: a thread that holds
+    /// nothing must be clean and read no clock. Elsewhere in the list an entry does no harm.
     #[inline(always)]
     pub(crate) fn forget_last(&self, fd: i32) {
         let last = self.count.load(Relaxed).wrapping_sub(1);
@@ -178,9 +182,9 @@ impl Thread {
         }
     }
 
-    /// Forgets all, naming each to `flush`.
+    /// Forgets all entries, passing each to `flush`.
     pub(crate) fn drain(&self, mut flush: impl FnMut(i32)) {
-        // Two plain instructions: what a signal handler notes between them is left to the watchdog.
+        // Two plain instructions: what a signal handler adds between them is left to the watchdog.
         let count = self.count.load(Relaxed) as usize;
         self.count.store(0, Relaxed);
         for entry in self.fds.iter().take(count) {
@@ -188,18 +192,20 @@ impl Thread {
         }
     }
 
-    /// This thread is the only one of a process just forked: it has another id than its parent.
+    /// Starts anew in a forked process, of which this thread is the only one: its id differs from
+    /// the parent's.
     pub(crate) fn begin_anew(&self) {
         self.number.store(0, Relaxed);
     }
 
-    /// This thread is about to lend its memory, its stack and this very record to a child.
+    /// Records that this thread is about to lend its memory, its stack and this very record to a
+    /// child.
     pub(crate) fn lend(&self, lender: libc::pid_t) {
         self.lender.store(lender, Relaxed);
     }
 
-    /// Returns whether it is a borrower who asks: a `vfork`ed child runs in its parent's memory, but with
-    /// descriptors of its own. The parent, running again, takes its memory back.
+    /// Returns whether the caller is a borrower: a `vfork`ed child runs in its parent's memory, but
+    /// with its own descriptors. When the parent runs again, it takes its memory back.
     #[inline(always)]
     pub(crate) fn is_borrowed(&self) -> bool {
         let lender = self.lender.load(Relaxed);
@@ -223,7 +229,7 @@ impl Thread {
         if known != 0 { known } else { self.ask_number() }
     }
 
-    /// Returns whether this is the thread the process began with.
+    /// Returns whether this is the process's first thread.
     pub(crate) fn is_first(&self) -> bool {
         // SAFETY: no argument, cannot fail.
         self.number() == unsafe { libc::getpid() } as u32

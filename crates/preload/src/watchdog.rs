@@ -1,12 +1,12 @@
 //! The watchdog: a thread that flushes what was held for too long while its program ran on.
 //!
-//! It must exist: the kernel's own bound on held bytes is the retransmission timeout, 200 ms and
-//! more. It sleeps on a futex while nothing is dirty, and is gone altogether around a fork or a
-//! sandbox, so that the program sees as few threads of its own as it made.
+//! It is necessary because the kernel's own bound on held bytes is the retransmission timeout, 200
+//! ms and more. It sleeps on a futex while nothing is dirty, and its thread is ended around a fork
+//! or a sandbox, so that the program sees no threads but its own there.
 //!
-//! Nothing is held unless the watchdog runs; a forked child, whose pages of state are wiped, starts
-//! its own. Nor does one run before there is something to hold: a program whose connections answer
-//! in one piece stays with the threads it has, and none of its calls costs what a second costs.
+//! Nothing is held unless the watchdog runs. A forked child, whose pages of state are wiped, starts
+//! its own. No watchdog runs before there is something to hold: a program whose connections answer
+//! in one piece keeps its own threads only, and its calls do not pay what a second thread costs.
 
 use std::sync::atomic::{
     AtomicPtr, AtomicU32, AtomicU64, Ordering::Acquire, Ordering::Relaxed, Ordering::SeqCst,
@@ -25,7 +25,7 @@ use tinygram_coalesce::Pace;
 #[repr(C)]
 struct Watchdog {
     state: AtomicU32,
-    /// A write wanted to be held while no watchdog ran.
+    /// Set if a write wanted to be held while no watchdog ran.
     wanted: AtomicU32,
     thread: AtomicU64,
     /// The numbers of a [`Pace`].
@@ -40,12 +40,12 @@ const STARTING: u32 = 1;
 const AWAKE: u32 = 2;
 const ASLEEP: u32 = 3;
 const STOPPING: u32 = 4;
-/// No thread could be made: this process holds nothing.
+/// No thread could be made, so this process holds nothing.
 const FAILED: u32 = 5;
 
 static WATCHDOG: AtomicPtr<Watchdog> = AtomicPtr::new(std::ptr::null_mut());
 
-/// Makes room for the watchdog's state; without it none ever runs and nothing is held.
+/// Maps the watchdog's state. Without it no watchdog ever runs and nothing is held.
 pub(crate) fn reserve() {
     if let Some(state) = table::map(size_of::<Watchdog>(), InChild::Wiped) {
         WATCHDOG.store(state.cast(), Relaxed);
@@ -58,8 +58,8 @@ fn watchdog() -> Option<&'static Watchdog> {
     unsafe { WATCHDOG.load(Relaxed).as_ref() }
 }
 
-/// Returns whether a write may be held. If not for want of a watchdog, one will be started by the next
-/// call that may wait: a write may come from a signal handler, where no thread can be made.
+/// Returns whether a write may be held. If there is no watchdog, the next call that may wait will
+/// start one: a write may come from a signal handler, where no thread can be made.
 #[inline(always)]
 pub(crate) fn guards() -> bool {
     let Some(dog) = watchdog() else { return false };
@@ -73,17 +73,18 @@ pub(crate) fn guards() -> bool {
     false
 }
 
-/// Returns whether something to be held would have to start or wake the watchdog first.
+/// Returns whether holding something would first have to start or wake the watchdog.
 #[inline(always)]
 pub(crate) fn rests() -> bool {
     watchdog().is_some_and(|dog| matches!(dog.state.load(Relaxed), NONE | ASLEEP))
 }
 
-/// One more write that would be held if the watchdog did not rest: is it worth waking?
+/// Counts one more write that would be held if the watchdog did not rest, and returns whether it is
+/// worth waking.
 #[cold]
 pub(crate) fn is_worth_waking() -> bool {
     watchdog().is_some_and(|dog| {
-        // Threads may lose each other's counts: then it takes a question more.
+        // Threads may lose each other's counts; then a further write is needed.
         let mut pace = Pace {
             began_ns: dog.window_ns.load(Relaxed),
             asked: dog.asked.load(Relaxed),
@@ -99,8 +100,9 @@ pub(crate) fn is_worth_waking() -> bool {
     })
 }
 
-/// Tells the watchdog that something is dirty. `since_ns` of the socket must have been set by a
-/// locked instruction before, so that a watchdog falling asleep sees it or we see it asleep.
+/// Tells the watchdog that something is dirty. The socket's `since_ns` must have been set by a
+/// locked instruction before, so that either a watchdog falling asleep sees it or this thread sees
+/// it asleep.
 #[inline(always)]
 pub(crate) fn alert() {
     if let Some(dog) = watchdog()
@@ -110,7 +112,7 @@ pub(crate) fn alert() {
     }
 }
 
-/// The next call that may wait starts the watchdog, if there is none.
+/// Makes the next call that may wait start the watchdog, if there is none.
 pub(crate) fn expect() {
     if let Some(dog) = watchdog()
         && dog.state.load(Relaxed) == NONE
@@ -119,7 +121,7 @@ pub(crate) fn expect() {
     }
 }
 
-/// Returns whether a watchdog is to be started, see [`start_if_wanted`].
+/// Returns whether a watchdog must be started, see [`start_if_wanted`].
 #[inline(always)]
 pub(crate) fn is_wanted() -> bool {
     watchdog().is_some_and(|dog| dog.wanted.load(Relaxed) != 0)
@@ -140,8 +142,8 @@ pub(crate) fn stop() {
     }
 }
 
-/// The first thread is about to end, and with it the way from another descriptor table to the
-/// program's: a watchdog that runs is replaced by one that shares it.
+/// Prepares for the end of the first thread, and with it of the access from another descriptor
+/// table to the program's: a running watchdog is replaced by one that shares the program's table.
 pub(crate) fn before_first_thread_ends() {
     reach::share_from_now_on();
     let Some(dog) = watchdog() else { return };
@@ -194,15 +196,15 @@ impl Watchdog {
         let Ok(_) = before else { return };
         crate::errno::kept(|| {
             kernel::futex(&self.state, libc::FUTEX_WAKE, 1, None);
-            // SAFETY: the thread was made joinable, and only the one who stopped it joins it.
+            // SAFETY: the thread was made joinable, and only the thread that stopped it joins it.
             unsafe { kernel::pthread_join(self.thread.load(Relaxed), std::ptr::null_mut()) };
         });
         self.state.store(NONE, SeqCst);
     }
 
-    /// The thread's life: pause until the oldest held byte is due, flush what is, and sleep until
-    /// woken after a round in which nothing was held. A round costs a timer interrupt, waking the
-    /// watchdog about two: staying awake for one round too many is the most that can be lost.
+    /// Runs the thread: pauses until the oldest held byte is due, flushes what is due, and sleeps
+    /// until woken after a round in which nothing was held. A round costs one timer interrupt, and
+    /// waking the watchdog about two; so at most one round is wasted.
     fn run(&self) {
         let Some(reach) = Reach::begin() else {
             return self.fail();
@@ -225,7 +227,8 @@ impl Watchdog {
         }
     }
 
-    /// From here on nothing is held. Whoever waits for us to stop finds that we have.
+    /// Stops for good: nothing is held from now on. Whoever waits for the watchdog to stop finds
+    /// that it has.
     fn fail(&self) {
         let _ = self.state.fetch_update(SeqCst, SeqCst, |state| {
             (state != STOPPING).then_some(FAILED)
@@ -240,12 +243,12 @@ impl Watchdog {
         {
             return;
         }
-        // Something may have become dirty just before we said that we sleep.
+        // Something may have become dirty just before the sleep was announced.
         if !rounds.patrol().quiet {
             let _ = self.state.compare_exchange(ASLEEP, AWAKE, SeqCst, Relaxed);
             return;
         }
-        // A process whose first thread has ended ends with its last, and that must not be us.
+        // A process whose first thread has ended ends with its last, which must not be this one.
         let timeout = reach::must_share().then_some(libc::timespec {
             tv_sec: 0,
             tv_nsec: LAST_THREAD_CHECK_NS,
@@ -256,24 +259,24 @@ impl Watchdog {
     }
 }
 
-/// What the watchdog goes its rounds with.
+/// The state of the watchdog's rounds.
 struct Rounds {
     deadline_ns: u64,
     reach: Reach,
     contention: Contention,
 }
 
-/// What one round found.
+/// The result of a round.
 struct Round {
-    /// Nothing was held since the last.
+    /// Whether nothing was held since the last round.
     quiet: bool,
-    /// Something is held, and there is no way to it.
+    /// Whether something is held that cannot be accessed.
     unreachable: bool,
     pause_ns: u64,
 }
 
 impl Rounds {
-    /// Flushes what is due, and says when the next may be.
+    /// Flushes what is due; returns what it found, and how long to pause until more may be due.
     fn patrol(&mut self) -> Round {
         let now_ns = clock::now_ns();
         let mut oldest_ns = None;
@@ -305,7 +308,8 @@ impl Rounds {
     }
 }
 
-/// Returns a joinable thread with every signal blocked: the program's handlers must not run on it.
+/// Starts a joinable thread and returns it. Every signal is blocked in it: the program's handlers
+/// must not run on it.
 fn spawn() -> Option<u64> {
     extern "C" fn main(_: *mut c_void) -> *mut c_void {
         if let Some(dog) = watchdog() {
@@ -340,7 +344,7 @@ fn spawn() -> Option<u64> {
     }
 }
 
-/// Waits so long, or until the watchdog is to stop.
+/// Waits for this time, or until the watchdog must stop.
 fn pause(nanoseconds: u64, state: &AtomicU32) {
     let timeout = libc::timespec {
         tv_sec: (nanoseconds / 1_000_000_000) as libc::time_t,
@@ -349,7 +353,7 @@ fn pause(nanoseconds: u64, state: &AtomicU32) {
     kernel::futex(state, libc::FUTEX_WAIT, AWAKE, Some(&timeout));
 }
 
-/// How long a process may outlive its last thread, where its first ended early.
+/// How long a process may outlive its last other thread, if its first ended early.
 const LAST_THREAD_CHECK_NS: libc::c_long = 50_000_000;
-/// Enough for a handful of calls and the thread-local storage of a large program.
+/// Enough for a few nested calls and the thread-local storage of a large program.
 const STACK_BYTES: usize = 256 * 1024;

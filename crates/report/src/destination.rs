@@ -1,7 +1,7 @@
-//! Where results go: a file that appears whole or not at all.
+//! Output files that appear whole or not at all.
 //!
-//! Opening a [`Destination`] proves that it can be written, before any work, and leaves nothing on
-//! the disk. Writing goes to a temporary file beside it, which takes its name in one step.
+//! Opening a [`Destination`] proves, before any work, that it can be written, and leaves nothing on
+//! the disk. The contents go to a temporary file beside it, which is renamed in one step.
 
 use std::fs;
 use std::io::{self, Write};
@@ -9,25 +9,25 @@ use std::path::{Path, PathBuf};
 
 use tempfile::{Builder, NamedTempFile};
 
-/// A file to be written once.
+/// A file that is written once.
 #[derive(Debug)]
 pub struct Destination {
     path: PathBuf,
-    /// Devices, pipes and sockets are written in place: replacing one would destroy it.
+    /// Whether to write in place: devices, pipes and sockets would be destroyed by replacing them.
     in_place: bool,
 }
 
 impl Destination {
-    /// Makes sure that `path` can be written.
+    /// Checks that `path` can be written.
     ///
     /// # Errors
-    /// Whatever keeps the file from being written: a missing or read-only directory, a directory
-    /// in its place, a read-only file.
+    /// Whatever prevents writing the file: a missing or read-only directory, a directory in its
+    /// place, a read-only file.
     pub fn open(path: &Path) -> io::Result<Self> {
         let in_place = match fs::metadata(path) {
             Ok(meta) if meta.is_dir() => return Err(io::ErrorKind::IsADirectory.into()),
             Ok(meta) => {
-                // Renaming would get round a read-only file's protection.
+                // Renaming would bypass a read-only file's protection.
                 fs::OpenOptions::new().append(true).open(path)?;
                 !meta.is_file()
             }
@@ -35,7 +35,7 @@ impl Destination {
             Err(error) => return Err(error),
         };
         let destination = Self {
-            // What a symbolic link points to is replaced, not the link.
+            // The target of a symbolic link is replaced, not the link.
             path: fs::canonicalize(path).unwrap_or_else(|_| path.to_owned()),
             in_place,
         };
@@ -45,18 +45,19 @@ impl Destination {
         Ok(destination)
     }
 
-    /// Writes the whole result and gives it its name.
+    /// Writes the whole contents and renames the file to its final name.
     ///
     /// # Errors
-    /// A full disk, or a directory that went away in the meantime; then nothing is left behind.
+    /// A full disk, or a directory that was removed meanwhile; then nothing is left behind.
     pub fn write(self, contents: &[u8]) -> io::Result<()> {
         self.fill(|file| file.write_all(contents))
     }
 
-    /// Has `fill` write the whole result, piece by piece, and gives it its name.
+    /// Lets `fill` write the whole contents, piece by piece, and renames the file to its final
+    /// name.
     ///
     /// # Errors
-    /// As [`Destination::write`], and what `fill` gives.
+    /// Those of [`Destination::write`], and those of `fill`.
     pub fn fill(self, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
         if self.in_place {
             let file = fs::OpenOptions::new().write(true).open(&self.path)?;
@@ -84,17 +85,17 @@ impl Destination {
     }
 }
 
-/// A directory to be filled with files, each whole or absent.
+/// A directory to be filled with files, each of which appears whole or not at all.
 #[derive(Debug)]
 pub struct Folder {
     path: PathBuf,
 }
 
 impl Folder {
-    /// Makes sure that files can be written into `path`, which need not exist yet.
+    /// Checks that files can be written into `path`, which need not exist yet.
     ///
     /// # Errors
-    /// Whatever keeps them from being written: a file in its place, a read-only parent.
+    /// Whatever prevents writing them: a file in its place, a read-only parent.
     pub fn open(path: &Path) -> io::Result<Self> {
         let existing = path
             .ancestors()
@@ -115,24 +116,24 @@ impl Folder {
         })
     }
 
-    /// Writes one file of the folder, making the folder if it is missing.
+    /// Writes one file into the folder, and creates the folder if it is missing.
     ///
     /// # Errors
-    /// As [`Destination::open`] and [`Destination::write`].
+    /// Those of [`Destination::open`] and [`Destination::write`].
     pub fn write(&self, name: &str, contents: &[u8]) -> io::Result<()> {
         fs::create_dir_all(&self.path)?;
         Destination::open(&self.path.join(name))?.write(contents)
     }
 }
 
-/// Creates a hidden file in `directory` that goes away unless it is given a name.
+/// Creates a hidden file in `directory` that is removed unless it is renamed.
 fn stage(directory: &Path) -> io::Result<NamedTempFile> {
     let mut builder = Builder::new();
     builder.prefix(".tinygram-");
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt;
-        // What any new file gets; the user's umask takes its part away.
+        // The permissions of any new file, before the user's umask.
         builder.permissions(fs::Permissions::from_mode(0o666));
     }
     builder.tempfile_in(directory)

@@ -1,7 +1,7 @@
-//! Rows in; text, JSON, CSV, Markdown, SVG and HTML out.
+//! Turns data into text, JSON, CSV, Markdown, SVG and HTML.
 //!
-//! What is shown is data first: a [`Table`], a [`Chart`] or rows that serde knows. Exporters
-//! turn that data into bytes, and nothing here prints, asks the terminal or knows TCP.
+//! Everything shown is data first: a [`Table`], a [`Chart`] or rows that serde can serialise.
+//! Exporters turn that data into bytes. Nothing here prints, asks the terminal or knows TCP.
 //!
 //! | to write | call |
 //! |---|---|

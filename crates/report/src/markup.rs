@@ -1,18 +1,18 @@
-//! What HTML is made of: text that is no markup, prose with code in it, headings.
+//! Parts of HTML: escaped text, prose with code in it, headings.
 
-/// How deep a heading stands: 1 is the page's own.
+/// The level of a heading: 1 is the page's own.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Level(u8);
 
 impl Level {
-    /// Below the page's own.
+    /// The level below the page's own heading.
     pub(crate) const PAGE: Self = Self(2);
 
     pub(crate) fn below(self) -> Self {
         Self(self.0 + 1)
     }
 
-    /// Returns a heading, or nothing where there is no text; `text` is escaped already.
+    /// Returns a heading, or nothing if there is no text; `text` is already escaped.
     pub(crate) fn heading(self, text: &str) -> String {
         match (text, self.0) {
             ("", _) => String::new(),
@@ -21,7 +21,7 @@ impl Level {
     }
 }
 
-/// Keeps text from being read as markup, inside elements and attributes alike.
+/// Escapes text so that it is not read as markup, in elements and in attributes.
 pub(crate) fn escaped(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
     for c in text.chars() {
@@ -36,7 +36,8 @@ pub(crate) fn escaped(text: &str) -> String {
     safe
 }
 
-/// Returns a sentence as markup: what stands between two backticks is code. A single one stands for itself.
+/// Returns a sentence as markup: text between two backticks becomes code. A single backtick stands
+/// for itself.
 pub(crate) fn prose(text: &str) -> String {
     let safe = escaped(text);
     let mut html = String::with_capacity(safe.len());

@@ -1,5 +1,5 @@
-//! What a web server's log says of OF+SFS: Mogul & Minshall's Table 1 for it, and what the responses
-//! would cost.
+//! The prevalence of OF+SFS in a web server's log: Mogul & Minshall's Table 1 for that log, and
+//! what the responses would cost.
 
 use serde::Serialize;
 
@@ -10,58 +10,59 @@ use crate::units::grouped;
 /// The name and version of the JSON document.
 pub const SCHEMA: &str = "tinygram.prevalence/1";
 
-/// Everything that is shown. The field order is that of the JSON document.
+/// All results. The field order is that of the JSON document.
 #[derive(Clone, Debug, Serialize)]
 pub struct Prevalence {
-    /// What was read.
+    /// The lines that were read.
     pub log: Log,
     /// Table 1: one entry per MSS and MCLBYTES.
     pub shares: Vec<Share>,
-    /// One entry per policy and MSS; empty where nothing was simulated.
+    /// One entry per policy and MSS; empty if nothing was simulated.
     pub costs: Vec<Cost>,
 }
 
-/// What was read, all logs taken together.
+/// The lines that were read, all logs taken together.
 #[derive(Clone, Debug, Serialize)]
 pub struct Log {
     /// All lines.
     pub lines: u64,
-    /// Lines that are no response.
+    /// Lines that are not a response.
     pub unreadable: u64,
-    /// Lines that are.
+    /// Lines that are a response.
     pub responses: u64,
-    /// Responses with a body: those that Table 1 is about.
+    /// Responses with a body, which Table 1 counts.
     pub with_body: u64,
-    /// Without one: answers to HEAD.
+    /// Responses without a body: answers to HEAD.
     pub head: u64,
-    /// Without one: status 304.
+    /// Responses without a body: status 304.
     pub not_modified: u64,
-    /// Without one: a size of `-` or 0.
+    /// Responses without a body: a size of `-` or 0.
     pub empty: u64,
     /// Octets of all bodies.
     pub body_bytes: u64,
-    /// Different sizes of bodies.
+    /// The number of different body sizes.
     pub distinct_sizes: u64,
-    /// The earliest time, UTC (RFC 3339); absent without responses.
+    /// The earliest time, UTC (RFC 3339); absent if there are no responses.
     pub first: Option<String>,
-    /// The latest.
+    /// The latest time.
     pub last: Option<String>,
-    /// What the logs cover: each from its earliest to its latest, and what several cover once.
+    /// The days that the logs cover, each from its earliest to its latest time; overlaps count
+    /// once.
     pub days: f64,
 }
 
 /// An entry of Table 1.
 #[derive(Clone, Debug, Serialize)]
 pub struct Share {
-    /// Octets.
+    /// The MSS, in octets.
     pub mss: u16,
-    /// Octets; absent where the test for it is ignored.
+    /// MCLBYTES, in octets; absent if the test for it is ignored.
     pub mclbytes: Option<u64>,
     /// Responses that the paper's model delays.
     pub delayed: u64,
-    /// Of the responses with a body; absent if there are none.
+    /// Delayed responses, in percent of the responses with a body; absent if there are none.
     pub share_percent: Option<f64>,
-    /// Of all responses.
+    /// Delayed responses, in percent of all responses.
     pub share_of_all_percent: Option<f64>,
 }
 
@@ -70,21 +71,21 @@ pub struct Share {
 pub struct Cost {
     /// The send policy's name.
     pub policy: String,
-    /// Octets.
+    /// The MSS, in octets.
     pub mss: u16,
-    /// The simulated kernel's copying unit, in octets; absent where it has none.
+    /// The simulated kernel's copying unit, in octets; absent if it has none.
     pub mclbytes: Option<u64>,
-    /// Responses that came noticeably later than with nothing held.
+    /// Responses that came noticeably later than if nothing is held.
     pub delayed: u64,
-    /// Of the responses with a body; absent if there are none.
+    /// Delayed responses, in percent of the responses with a body; absent if there are none.
     pub delayed_percent: Option<f64>,
-    /// How much later all of them came, in seconds.
+    /// The sum of the delays, in seconds.
     pub stall_s: f64,
-    /// The same per day of the log; absent if the log has no length in time.
+    /// `stall_s` per day of the log; absent if the log has no length in time.
     pub stall_s_per_day: Option<f64>,
     /// Data segments of all responses with a body.
     pub segments: u64,
-    /// The same per day of the log; absent if the log has no length in time.
+    /// `segments` per day of the log; absent if the log has no length in time.
     pub segments_per_day: Option<f64>,
 }
 
@@ -95,7 +96,7 @@ pub struct Row<'a> {
     kind: &'static str,
     policy: Option<&'a str>,
     mss: u16,
-    /// `ignored` where the test for it is.
+    /// `ignored` if the test for it is.
     mclbytes: Option<String>,
     responses: u64,
     delayed: u64,
@@ -107,7 +108,8 @@ pub struct Row<'a> {
 }
 
 impl Prevalence {
-    /// Returns the tables: what was read, in words; the costs, with `conditions` beneath them; Table 1.
+    /// Returns the tables: what was read, in words; the costs, with `conditions` beneath them;
+    /// Table 1.
     pub fn tables(&self, conditions: &str) -> Vec<Table> {
         let mut tables = vec![self.log.summary()];
         if !self.costs.is_empty() {
@@ -140,7 +142,7 @@ impl Prevalence {
         }
     }
 
-    /// Both tables, one line per entry.
+    /// Returns both tables as rows, one per entry.
     pub fn rows(&self) -> Vec<Row<'_>> {
         let shares = self.shares.iter().map(|share| Row {
             kind: "share",
@@ -171,7 +173,7 @@ impl Prevalence {
         shares.chain(costs).collect()
     }
 
-    /// In the paper's layout: a row for each MSS, a column for each MCLBYTES.
+    /// Returns the shares in the paper's layout: a row per MSS, a column per MCLBYTES.
     fn table_1(&self) -> Table {
         let mut mclbytes: Vec<Option<u64>> = Vec::new();
         let mut segments: Vec<u16> = Vec::new();
@@ -307,5 +309,5 @@ fn percent(share: Option<f64>) -> Entry {
     Entry::new(share.map_or_else(|| "-".into(), |share| format!("{share:.2}%")))
 }
 
-/// Where the test for MCLBYTES is left out.
+/// The value if the test for MCLBYTES is left out.
 const IGNORED: &str = "ignored";

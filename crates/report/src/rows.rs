@@ -1,15 +1,15 @@
-//! Rows that serde knows, as one JSON document or as CSV.
+//! Serialisable rows, as one JSON document or as CSV.
 
 use serde::Serialize;
 
-/// One versioned JSON document: what it is, every parameter that made it, and the results.
+/// One versioned JSON document: its kind, every input parameter, and the results.
 ///
-/// Field order in the output is the order here; `results` must serialise as a map or struct,
-/// whose fields stand beside `schema` and `parameters`.
+/// Fields are written in this order. `results` must serialise as a map or struct, whose fields are
+/// written beside `schema` and `parameters`.
 #[derive(Clone, Debug, Serialize)]
 pub struct Document<P, R> {
-    /// Name and version, such as `tinygram.naglemark/1`. The version grows when a field changes
-    /// its meaning or goes away, not when one is added.
+    /// Name and version, such as `tinygram.naglemark/1`. The version grows when a field changes its
+    /// meaning or is removed, not when one is added.
     pub schema: &'static str,
     /// Every input parameter, defaults included, so that the run can be repeated.
     pub parameters: P,
@@ -18,20 +18,20 @@ pub struct Document<P, R> {
     pub results: R,
 }
 
-/// Renders indented JSON with a final newline. Numbers that are not finite become `null`.
+/// Returns indented JSON with a final newline. Numbers that are not finite become `null`.
 ///
 /// # Panics
-/// If a map in `document` has keys that are not strings: that is a bug of the caller's types.
+/// If a map in `document` has keys that are not strings: a bug in the caller's types.
 pub fn json(document: &impl Serialize) -> String {
     let mut text = serde_json::to_string_pretty(document).expect("results serialise as JSON");
     text.push('\n');
     text
 }
 
-/// Renders flat rows as CSV (RFC 4180 quoting, `\n` line ends), field names first.
+/// Returns flat rows as CSV (RFC 4180 quoting, `\n` line ends), field names first.
 ///
 /// # Panics
-/// If a row holds a nested structure, which CSV has no place for: a bug of the caller's types.
+/// If a row contains a nested structure, for which CSV has no place: a bug in the caller's types.
 pub fn csv<'a, R: Serialize + 'a>(rows: impl IntoIterator<Item = &'a R>) -> String {
     let mut writer = csv::Writer::from_writer(Vec::new());
     for row in rows {

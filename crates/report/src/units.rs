@@ -1,6 +1,6 @@
-//! How quantities are spelled for people.
+//! Quantities in a form for people.
 
-/// Returns a size in bytes as the papers print it: `4K` where it is whole kibibytes, else the number.
+/// Returns a size in bytes as the papers print it: `4K` for whole kibibytes, otherwise the number.
 pub fn size(bytes: u64) -> String {
     const KIB: u64 = 1 << 10;
     const MIB: u64 = 1 << 20;
@@ -11,7 +11,7 @@ pub fn size(bytes: u64) -> String {
     }
 }
 
-/// Returns a count with its thousands apart: `1,234,567`.
+/// Returns a count with thousands separators: `1,234,567`.
 pub fn grouped(count: u64) -> String {
     let digits = count.to_string();
     let mut text = String::with_capacity(digits.len() + digits.len() / 3);
@@ -24,8 +24,8 @@ pub fn grouped(count: u64) -> String {
     text
 }
 
-/// Returns the time of day to the millisecond, of so many milliseconds after midnight: `01:02:03.004`. Days
-/// are left out.
+/// Returns `ms` milliseconds after midnight as the time of day: `01:02:03.004`. Whole days are left
+/// out.
 pub fn clock(ms: f64) -> String {
     const DAY: i64 = 86_400_000;
     let ms = (ms.floor() as i64).rem_euclid(DAY);

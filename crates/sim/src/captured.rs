@@ -1,10 +1,10 @@
-//! A run as a capture at one of its hosts sees it.
+//! A run as a capture at one of its hosts shows it.
 //!
-//! The connections of most experiments are open when they are used, and the time that this takes is
-//! not measured. A capture that begins in the middle of a connection tells nobody the MSS, though,
-//! without which neither people nor programs can say what is a short segment. So the opening is
-//! simulated once, apart, between the same hosts over the same medium, and stands in the capture
-//! before each connection's first segment.
+//! In most experiments the connections are open from the start, and opening them is not measured.
+//! But a capture that begins in the middle of a connection does not show the MSS, without which
+//! neither people nor programs can tell which segments are short. So the opening is simulated once,
+//! separately, between the same hosts over the same medium, and put into the capture before each
+//! connection's first segment.
 
 use std::collections::BTreeSet;
 
@@ -16,7 +16,7 @@ use crate::observer::Tap;
 use crate::workload::opening::Opening as Opener;
 use crate::{Opening, World, WorldConfig};
 
-/// Returns the three segments that open a connection in such a world, as seen at this host.
+/// Returns the three segments that open a connection in such a world, as seen at the host `at`.
 #[must_use]
 pub fn opening(of: WorldConfig, ends: [Config; 2], at: Side) -> Vec<(Side, Frame)> {
     let config = WorldConfig {
@@ -33,8 +33,8 @@ pub fn opening(of: WorldConfig, ends: [Config; 2], at: Side) -> Vec<(Side, Frame
     world.observer().passed()
 }
 
-/// Returns what passed in a run, each of its connections opened first. The run is later by one opening and
-/// the `pause` after it.
+/// Returns what passed in a run, with each connection's opening added. The run starts after one
+/// opening and the `pause` that follows it.
 #[must_use]
 pub fn opened(
     opening: &[(Side, Frame)],
@@ -66,5 +66,5 @@ pub fn opened(
     seen
 }
 
-/// Three segments take less over any path that carries a run.
+/// Longer than the three segments of an opening take over any path of a run.
 const LONGEST_OPENING: Duration = Duration::from_secs(1000);

@@ -1,68 +1,69 @@
-//! What the work of a host costs in processor time. The engine knows none of this.
+//! The costs of a host's work in processor time. The engine does not know them.
 
 use tinygram_engine::Duration;
 
 /// Nominal costs of one host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HostCosts {
-    /// A segment comes in.
+    /// The cost of an arriving segment.
     pub input: SegmentCost,
-    /// A segment goes out.
+    /// The cost of a leaving segment.
     pub output: SegmentCost,
-    /// A sleeping thread is put back on the processor.
+    /// The cost of putting a sleeping thread back on the processor.
     pub wakeup: Duration,
-    /// Entering `read`; owed until the thread runs on.
+    /// The cost of entering `read`; paid when the thread continues.
     pub read: Duration,
-    /// Taking what a `read` has found, besides the copying.
+    /// The cost of taking what a `read` has found, besides the copying.
     pub take: Duration,
-    /// Entering `write`; owed until the thread runs on.
+    /// The cost of entering `write`; paid when the thread continues.
     pub write: Duration,
-    /// Entering `write`, as far as it is paid at once, even if the call then sleeps for space.
+    /// The part of the cost of entering `write` that is paid at once, even if the call then sleeps
+    /// for space.
     pub write_entry: Duration,
-    /// One piece of a write, besides the copying.
+    /// The cost of one piece of a write, besides the copying.
     pub chunk: Duration,
-    /// Copying between application and kernel, in picoseconds per octet.
+    /// The cost of copying between application and kernel, in picoseconds per octet.
     pub copy_ps_per_octet: u64,
-    /// A read empties the receive buffer in units of so many octets, and what interrupts it sees
-    /// what is left; without it, it takes all at once.
+    /// If set, a read empties the receive buffer in units of this many octets, and what interrupts
+    /// it sees what is left. Otherwise a read takes everything at once.
     pub take_unit: Option<u64>,
-    /// What comes in between while a system call works on a socket.
+    /// What may interrupt a system call that works on a socket.
     pub comes_in: ComesIn,
-    /// Each cost varies by this many percent either way.
+    /// The percentage by which each cost varies either way.
     pub jitter_percent: u64,
-    /// A wake-up may take longer, for no reason that the network knows.
+    /// An additional delay of some wake-ups, which the network does not cause.
     pub hiccup: Option<Hiccup>,
 }
 
-/// What comes in between while a system call works on a socket: copies, or enters it or leaves it.
+/// What may interrupt a system call while it works on a socket: while it copies, enters or leaves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ComesIn {
-    /// Arriving frames and timers, as on BSD: the copying runs at `spl0`.
+    /// Arriving frames and timers, as on BSD, where copying runs at `spl0`.
     FramesAndTimers,
-    /// Timers alone, between two units of a read ([`HostCosts::take_unit`]). All other work runs to its
-    /// end, and what comes from the network waits for it.
+    /// Only timers, between two units of a read ([`HostCosts::take_unit`]). All other work runs to
+    /// its end, and what arrives from the network waits for it.
     Timers,
     /// Nothing, as on Linux: the call has locked the socket (`lock_sock`), segments for it wait in
-    /// its backlog (`sk_add_backlog`) and its timers are put off until the call is over.
+    /// its backlog (`sk_add_backlog`), and its timers are postponed until the call is over.
     Nothing,
 }
 
-/// What it costs to move a segment between the device and the engine.
+/// The cost of moving a segment between the device and the engine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SegmentCost {
-    /// A segment with data, besides its octets.
+    /// The cost of a segment with data, besides its octets.
     pub data: Duration,
-    /// Its octets, in picoseconds each: checksums and copies.
+    /// The cost per octet of data, in picoseconds: checksums and copies.
     pub data_ps_per_octet: u64,
-    /// A segment without data.
+    /// The cost of a segment without data.
     pub empty: Duration,
 }
 
 impl SegmentCost {
-    /// Nothing.
+    /// No cost.
     pub const NONE: Self = Self::flat(Duration::ZERO);
 
-    /// Returns the same for every segment, whatever it carries.
+    /// Returns the same cost for every segment, whatever it carries.
     #[must_use]
     pub const fn flat(cost: Duration) -> Self {
         Self {
@@ -72,7 +73,7 @@ impl SegmentCost {
         }
     }
 
-    /// Returns a segment with `len` octets of data.
+    /// Returns the cost of a segment with `len` octets of data.
     #[must_use]
     #[inline]
     pub const fn of(&self, len: u32) -> Duration {
@@ -84,17 +85,17 @@ impl SegmentCost {
     }
 }
 
-/// A delay that now and then befalls a wake-up.
+/// An additional delay of some wake-ups.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Hiccup {
     /// How long it takes.
     pub length: Duration,
-    /// In how many of a million wake-ups.
+    /// How many of a million wake-ups it delays.
     pub per_million: u64,
 }
 
 impl HostCosts {
-    /// A host that does everything in no time.
+    /// The costs of a host that needs no time.
     pub const NONE: Self = Self {
         input: SegmentCost::NONE,
         output: SegmentCost::NONE,
@@ -111,7 +112,7 @@ impl HostCosts {
         hiccup: None,
     };
 
-    /// Copying `octets`.
+    /// Returns the cost of copying `octets`.
     #[must_use]
     pub const fn copying(&self, octets: u64) -> Duration {
         Duration::from_nanos(octets * self.copy_ps_per_octet / 1000)

@@ -1,4 +1,5 @@
-//! Chance: one seeded generator per purpose, so that drawing more for one never shifts another.
+//! Random numbers: one seeded generator per purpose, so that drawing more for one purpose never
+//! shifts another.
 
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -8,7 +9,7 @@ use tinygram_engine::Duration;
 #[derive(Clone, Debug)]
 pub struct Dice(Xoshiro256PlusPlus);
 
-/// What a stream is drawn for.
+/// The purpose of a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Purpose {
     /// Jitter of host 0's processing costs.
@@ -33,20 +34,20 @@ impl Dice {
         Self(Xoshiro256PlusPlus::seed_from_u64(seed ^ apart))
     }
 
-    /// Returns a number below `bound` (at least 1), each with the same chance (to within 2^-32).
+    /// Returns a number below `bound` (at least 1), uniformly distributed (to within 2^-32).
     #[inline]
     pub fn below(&mut self, bound: u64) -> u64 {
         debug_assert!(0 < bound && bound <= 1 << 32, "bound {bound}");
         ((self.0.next_u64() >> 32) * bound) >> 32
     }
 
-    /// Returns whether something happens that has this chance.
+    /// Returns true with this probability.
     #[inline]
     pub fn happens(&mut self, chance: f64) -> bool {
         chance > 0.0 && (self.0.next_u64() >> 11) as f64 * (1.0 / (1u64 << 53) as f64) < chance
     }
 
-    /// `nominal`, up to `percent` shorter or longer.
+    /// Returns `nominal`, randomly up to `percent` shorter or longer.
     #[inline]
     pub fn jitter(&mut self, nominal: Duration, percent: u64) -> Duration {
         let range = nominal.as_nanos() * percent / 100;

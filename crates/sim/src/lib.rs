@@ -1,11 +1,11 @@
-//! Virtual-time hosts, links and workloads around the tinygram engine.
+//! Virtual-time hosts, links and workloads for the tinygram engine.
 //!
 //! A [`World`] is two [hosts](host) joined by a [medium]. A host has one processor, whose work
-//! [costs](costs::HostCosts) time; its threads run [programs](program) of system calls over the
-//! engine's connections. Everything that is left to chance is drawn from seeded [dice], so a run is
-//! a function of its parameters.
+//! [costs](costs::HostCosts) time. Its threads run [programs](program) of system calls over the
+//! engine's connections. Everything random is drawn from seeded [dice], so a run is a function of
+//! its parameters.
 //!
-//! The road of a write: a program's [`Call::Write`](program::Call) -> the host copies it piece by
+//! The path of a write: a program's [`Call::Write`](program::Call) -> the host copies it piece by
 //! piece -> the engine's outbox -> the device's queue -> the medium -> the peer's input -> its
 //! engine -> the program that reads.
 

@@ -1,29 +1,31 @@
-//! Who watches a run: traces, captures and plots are made of what an observer is told.
+//! Observers of a run. Traces, captures and plots are made from what an observer is told.
 
 use tinygram_engine::Instant;
 
 use crate::host::Socket;
 use crate::medium::{Frame, Side};
 
-/// Told of every frame and every job. All methods may be left out.
+/// Is told of every frame and every job. Every method has a default that does nothing.
 pub trait Observer {
-    /// `from`'s kernel hands `frame` to its device; it leaves at `frame.at` at the earliest.
+    /// Is called when `from`'s kernel hands `frame` to its device; it leaves at `frame.at` at the
+    /// earliest.
     fn sent(&mut self, from: Side, frame: &Frame) {
         let _ = (from, frame);
     }
 
-    /// `to`'s kernel takes `frame` in, which arrived at `frame.at`.
+    /// Is called when `to`'s kernel takes in `frame`, which arrived at `frame.at`.
     fn received(&mut self, now: Instant, to: Side, frame: &Frame) {
         let _ = (now, to, frame);
     }
 
-    /// `side`'s processor has done a job; it is free again at `at`, and until then nothing changes.
+    /// Is called when `side`'s processor has done a job. It is free again at `at`, and nothing
+    /// changes until then.
     fn ran(&mut self, at: Instant, side: Side, sockets: &[Socket]) {
         let _ = (at, side, sockets);
     }
 }
 
-/// Nobody watches; costs nothing.
+/// An observer that does nothing and costs nothing.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Nobody;
 
@@ -31,25 +33,25 @@ impl Observer for Nobody {}
 
 /// Keeps every frame that was sent, in order.
 #[derive(Clone, Debug, Default)]
-pub struct Trace {
-    /// Who sent what; the time is in the frame.
+pub struct SentFrames {
+    /// Each frame with its sender; the time is in the frame.
     pub sent: Vec<(Side, Frame)>,
 }
 
-impl Observer for Trace {
+impl Observer for SentFrames {
     fn sent(&mut self, from: Side, frame: &Frame) {
         self.sent.push((from, *frame));
     }
 }
 
-/// Keeps what a capture sees: at one of the hosts the frames that it hands to its device and those that
-/// arrive; by default, as a third station on the cable, every frame that arrives anywhere, with the
-/// time at which it had passed.
+/// Keeps what a capture sees. At one of the hosts, that is the frames that it hands to its device
+/// and those that arrive. By default the tap is a third station on the cable and sees every frame
+/// that arrives anywhere, at the time when it had passed.
 #[derive(Clone, Debug, Default)]
 pub struct Tap {
-    /// The host; the cable if absent.
+    /// The host; `None` for the cable.
     at: Option<Side>,
-    /// In the order in which the hosts told of them.
+    /// Frames in the order in which the hosts reported them.
     seen: Vec<(Side, Frame)>,
 }
 
@@ -75,8 +77,9 @@ impl Tap {
         self.seen.is_empty()
     }
 
-    /// Who sent what, in the order in which it passed; the time is in the frame. (A host is told of an
-    /// arrival when its processor gets to it, and of a frame before it leaves.)
+    /// Returns the frames with their senders, in the order in which they passed; the time is in the
+    /// frame. (The tap learns of an arrival when the host's processor handles it, and of a leaving
+    /// frame before it leaves.)
     #[must_use]
     pub fn passed(&self) -> Vec<(Side, Frame)> {
         let mut passed = self.seen.clone();

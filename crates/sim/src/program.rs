@@ -1,5 +1,6 @@
-//! An application is a program of system calls: a function from how the last call ended to the
-//! next call. Blocking servers, event loops and pairs of threads are all written this way.
+//! Applications as programs of system calls: a program is a function from the outcome of the last
+//! call to the next call. Blocking servers, event loops and pairs of threads are all written in
+//! this way.
 
 use tinygram_engine::{Duration, Instant};
 
@@ -8,34 +9,34 @@ use tinygram_engine::{Duration, Instant};
 pub struct Sockets(u64);
 
 impl Sockets {
-    /// None.
+    /// No socket.
     pub const NONE: Self = Self(0);
 
-    /// Just this one.
+    /// Returns the set of only this socket.
     #[must_use]
     pub const fn one(socket: u32) -> Self {
         Self(1 << socket)
     }
 
-    /// This one as well.
+    /// Returns the set with this socket added.
     #[must_use]
     pub const fn and(self, socket: u32) -> Self {
         Self(self.0 | 1 << socket)
     }
 
-    /// Without this one.
+    /// Returns the set without this socket.
     #[must_use]
     pub const fn without(self, socket: u32) -> Self {
         Self(self.0 & !(1 << socket))
     }
 
-    /// Returns whether this one is among them.
+    /// Returns whether this socket is in the set.
     #[must_use]
     pub const fn has(self, socket: u32) -> bool {
         self.0 & 1 << socket != 0
     }
 
-    /// Returns whether there is none.
+    /// Returns whether the set is empty.
     #[must_use]
     pub const fn is_empty(self) -> bool {
         self.0 == 0
@@ -52,83 +53,83 @@ impl Sockets {
     }
 }
 
-/// A system call, or something else a thread spends time on.
+/// A system call, or something else on which a thread spends time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Call {
     /// Reads up to `max` octets; sleeps until there is something, or the end of the stream.
     Read {
-        /// From this socket.
+        /// The socket.
         socket: u32,
-        /// At the most this many octets.
+        /// The most octets to read.
         max: u64,
     },
     /// Writes `len` octets (at least one); sleeps until all of them are in the send buffer.
     Write {
-        /// To this socket.
+        /// The socket.
         socket: u32,
-        /// This many octets.
+        /// The number of octets.
         len: u64,
-        /// With MSG_MORE: another write follows.
+        /// Whether another write follows (MSG_MORE).
         more: bool,
     },
-    /// Writes what fits without sleeping.
+    /// Writes what fits, without sleeping.
     TryWrite {
-        /// To this socket.
+        /// The socket.
         socket: u32,
-        /// At the most this many octets.
+        /// The most octets to write.
         len: u64,
     },
-    /// Sleeps until one of these is ready, or for `timeout`.
+    /// Sleeps until one of these sockets is ready, or for `timeout`.
     Poll {
-        /// Ready once there is something to read, or the end of the stream.
+        /// Sockets to wait on until there is something to read, or the end of the stream.
         read: Sockets,
-        /// Ready once there is space in the send buffer.
+        /// Sockets to wait on until there is space in the send buffer.
         write: Sockets,
-        /// At the most this long; without it, for ever.
+        /// The longest wait; `None` waits forever.
         timeout: Option<Duration>,
     },
     /// Computes.
     Compute(Duration),
     /// Sleeps.
     Sleep(Duration),
-    /// Opens the connection of this socket and sleeps until it is open.
+    /// Opens the connection of this socket, and sleeps until it is open.
     Connect(u32),
-    /// Listens on this socket and sleeps until a connection is open.
+    /// Listens on this socket, and sleeps until a connection is open.
     Accept(u32),
-    /// Closes the sending side; a FIN follows what is in the buffer.
+    /// Closes the sending side: a FIN follows what is in the buffer.
     Close(u32),
     /// Sets TCP_NODELAY.
     NoDelay(u32, bool),
     /// Sets TCP_CORK.
     Cork(u32, bool),
-    /// Replaces the connection of this socket, at both ends, by a fresh one that is open; the
-    /// set-up takes `takes` and is not simulated.
+    /// Replaces the connection of this socket, at both ends, by a fresh open one. The set-up takes
+    /// `takes` and is not simulated.
     Renew {
-        /// This socket.
+        /// The socket.
         socket: u32,
         /// How long the set-up takes.
         takes: Duration,
     },
-    /// The thread ends.
+    /// Ends the thread.
     Exit,
-    /// The whole run ends.
+    /// Ends the whole run.
     Stop,
 }
 
-/// How a call ended.
+/// The outcome of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// There was no call yet: the thread starts.
+    /// There was no call yet: the thread has started.
     Started,
     /// This many octets were read; 0 is the end of the stream.
     Read(u64),
     /// This many octets were written.
     Wrote(u64),
-    /// These are ready; none of them if the time ran out.
+    /// These sockets are ready; none of them if the time ran out.
     Ready {
-        /// Something can be read.
+        /// Sockets that can be read.
         read: Sockets,
-        /// Something can be written.
+        /// Sockets that can be written.
         write: Sockets,
     },
     /// Done.
@@ -139,6 +140,6 @@ pub enum Outcome {
 
 /// A thread's program.
 pub trait Program {
-    /// Returns the next call, given the time and how the last one ended.
+    /// Returns the next call, given the time and the outcome of the last call.
     fn next(&mut self, now: Instant, last: Outcome) -> Call;
 }

@@ -1,4 +1,4 @@
-//! Two hosts, what lies between them, and the time.
+//! A world: two hosts, the medium between them, and the time.
 
 use tinygram_engine::connection::Config;
 use tinygram_engine::{Connection, Duration, Instant};
@@ -10,7 +10,7 @@ use crate::medium::{Frame, Impairment, ImpairmentRules, Medium, Side, UnderWay};
 use crate::observer::{Nobody, Observer};
 use crate::program::Program;
 
-/// How a connection comes to be.
+/// How a connection is opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Opening {
     /// It is open when the run begins.
@@ -19,16 +19,16 @@ pub enum Opening {
     Handshake,
 }
 
-/// What a world is made of.
+/// The parts of a world.
 #[derive(Clone, Debug)]
 pub struct WorldConfig {
     /// The medium.
     pub medium: Medium,
-    /// What befalls frames beyond it.
+    /// The impairments of frames beyond the medium.
     pub impairment: ImpairmentRules,
-    /// What work costs, by host.
+    /// The costs of work, by host.
     pub costs: [HostCosts; 2],
-    /// The seed of all chance.
+    /// The seed of all random numbers.
     pub seed: u64,
 }
 
@@ -39,7 +39,7 @@ pub enum Ended {
     Stopped,
     /// Nothing is left to happen.
     Quiet,
-    /// The time given was up.
+    /// The given time was over.
     TimeUp,
 }
 
@@ -51,7 +51,7 @@ const INSTANT: Duration = Duration::from_nanos(1);
 pub struct World<P, O = Nobody> {
     now: Instant,
     hosts: [Host<P>; 2],
-    /// When each host's processor has something to begin or to end, as last looked up.
+    /// When each host's processor starts or ends something, as last looked up.
     next_job: [Instant; 2],
     medium: Medium,
     /// When something happens on the medium, as last looked up.
@@ -62,7 +62,7 @@ pub struct World<P, O = Nobody> {
 }
 
 impl<P: Program> World<P> {
-    /// Returns a world that nobody watches. `programs` are the threads of each host.
+    /// Returns a world without an observer. `programs` are the threads of each host.
     #[must_use]
     pub fn new(config: WorldConfig, programs: [Vec<P>; 2]) -> Self {
         Self::watched(config, programs, Nobody)
@@ -98,7 +98,8 @@ impl<P: Program, O: Observer> World<P, O> {
         }
     }
 
-    /// Adds a connection between the hosts, with the rules of each end; gives its socket's number.
+    /// Adds a connection between the hosts, with the rules of each end; returns its socket's
+    /// number.
     pub fn connect(&mut self, opening: Opening, ends: [Config; 2]) -> u32 {
         let windows = Side::BOTH.map(|side| offered(&ends[side.other().index()]));
         for ((host, config), window) in self.hosts.iter_mut().zip(ends).zip(windows) {
@@ -111,7 +112,7 @@ impl<P: Program, O: Observer> World<P, O> {
         self.hosts[0].sockets().len() as u32 - 1
     }
 
-    /// Returns the time.
+    /// Returns the present time.
     #[must_use]
     pub fn now(&self) -> Instant {
         self.now
@@ -123,13 +124,13 @@ impl<P: Program, O: Observer> World<P, O> {
         &self.hosts[side.index()]
     }
 
-    /// Frames that never arrived.
+    /// Returns the number of frames that never arrived.
     #[must_use]
     pub fn frames_lost(&self) -> u64 {
         self.under_way.lost
     }
 
-    /// Returns how many events were handled.
+    /// Returns the number of events that were handled.
     #[must_use]
     pub fn events(&self) -> u64 {
         self.events
@@ -141,18 +142,18 @@ impl<P: Program, O: Observer> World<P, O> {
         &self.observer
     }
 
-    /// Returns the observer, when the run is over.
+    /// Returns the observer after the run.
     #[must_use]
     pub fn into_observer(self) -> O {
         self.observer
     }
 
-    /// Runs until a program stops it, nothing is left to happen, or the time is `until`.
+    /// Runs until a program stops it, nothing is left to happen, or the time reaches `until`.
     pub fn run(&mut self, until: Instant) -> Ended {
         let end = until + INSTANT;
         self.look_up_jobs();
         loop {
-            // At one instant the client goes before the server.
+            // At the same instant the client goes before the server.
             let [client, server] = self.next_job;
             let (side, now, others) = if client <= server {
                 (Side::Client, client, server + INSTANT)
@@ -162,7 +163,7 @@ impl<P: Program, O: Observer> World<P, O> {
             if now.min(self.medium_next) >= end {
                 return self.end(until);
             }
-            // And the medium before both: what it brings was there before.
+            // The medium goes before both hosts: what it brings was there before.
             if self.medium_next <= now {
                 self.run_medium();
             } else {
@@ -177,7 +178,7 @@ impl<P: Program, O: Observer> World<P, O> {
         }
     }
 
-    /// Returns whether what happens next, if anything does, comes after `until`.
+    /// Returns how the run ended: nothing is left to happen, or nothing up to `until`.
     #[cold]
     fn end(&mut self, until: Instant) -> Ended {
         let [client, server] = self.next_job;
@@ -196,7 +197,7 @@ impl<P: Program, O: Observer> World<P, O> {
         self.medium_next = self.medium.next_event();
     }
 
-    /// Returns when the host's processor has something to begin or to end, be it of its own or an arrival.
+    /// Returns when the host's processor starts or ends something, by itself or for an arrival.
     #[inline]
     fn next_of(&mut self, side: Side) -> Instant {
         let arrival = self.under_way.next_arrival(side);
@@ -207,8 +208,8 @@ impl<P: Program, O: Observer> World<P, O> {
         self.next_job = Side::BOTH.map(|side| self.next_of(side));
     }
 
-    /// A frame may arrive before what was a host's next job. Nothing else that the medium or the other
-    /// host does moves that.
+    /// Updates the hosts' next jobs, because a frame may arrive before them. Nothing else that the
+    /// medium or the other host does changes them.
     #[inline]
     fn mind_arrivals(&mut self) {
         for side in Side::BOTH {
@@ -218,10 +219,12 @@ impl<P: Program, O: Observer> World<P, O> {
         }
     }
 
-    /// Returns what the host does from `now` on, one thing after the other, as long as nothing else in the
-    /// world happens: before `alone_until`, or until it sends something.
+    /// Runs the host from `now` on, one job after the other, while nothing else in the world
+    /// happens: before `alone_until`, or earlier if what it sends makes something happen earlier.
+    /// Returns what it demands of the world.
     ///
-    /// Not inlined: where a host's place is known, the compiler chooses each field's place anew.
+    /// Not inlined: if a host's address were known, the compiler would recompute each field's
+    /// address.
     #[inline(never)]
     fn run_host(&mut self, side: Side, mut now: Instant, mut alone_until: Instant) -> Wish {
         loop {
@@ -244,7 +247,7 @@ impl<P: Program, O: Observer> World<P, O> {
         }
     }
 
-    /// The processor can be had and there is something to do: what came in goes before anything else.
+    /// Runs the most urgent job: arrived frames go before anything else.
     #[inline]
     fn run_job(&mut self, side: Side, now: Instant) -> Wish {
         let host = &mut self.hosts[side.index()];
@@ -298,7 +301,7 @@ impl<P: Program, O: Observer> World<P, O> {
     }
 }
 
-/// Returns the window that an end offers when nothing has arrived.
+/// Returns the window that an end offers before anything has arrived.
 fn offered(config: &Config) -> u64 {
     config.receiver.buffer.min(config.receiver.window_cap)
 }

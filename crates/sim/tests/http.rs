@@ -8,7 +8,7 @@ use tinygram_engine::{Duration, Instant};
 use tinygram_sim::costs::HostCosts;
 use tinygram_sim::medium::{ImpairmentRules, Medium, PointToPoint, Side, Wire};
 use tinygram_sim::observer::Tap;
-use tinygram_sim::workload::http::{Document, Http, Plan, ServerHabits};
+use tinygram_sim::workload::http::{Document, Http, HttpPlan, ServerHabits};
 use tinygram_sim::{Ended, Opening, World, WorldConfig};
 
 const LATE: Instant = Instant::from_nanos(600_000_000_000);
@@ -58,7 +58,7 @@ fn run(
     documents: Vec<Document>,
     restart: IdleRestart,
 ) -> (Vec<Duration>, Vec<u32>) {
-    let plan = Plan {
+    let plan = HttpPlan {
         documents: documents.into(),
         persistent,
         server,

@@ -1,4 +1,4 @@
-//! The task that reads from the device and looks at the clock.
+//! The task that reads from the device and runs the timers.
 
 use std::future::Future;
 use std::io;
@@ -13,51 +13,51 @@ use tinygram_wire::packet::{self, Verify};
 use crate::device::{Abilities, Received};
 use crate::shared::Shared;
 
-/// Reads from the device, and looks at the clock: a future that a runtime must poll.
+/// Reads from the device and runs the timers: a future that a runtime must poll.
 pub struct Driver {
     shared: Weak<Shared>,
     buffer: Vec<u8>,
-    /// Where in the buffer each packet of the chunk begins and ends.
+    /// The start and end of each of the chunk's packets in the buffer.
     arrived: Vec<Received>,
-    /// The device is to be read without being asked whether it has anything: either it may have, or
-    /// it is worth looking.
+    /// Whether to read the device without waiting for a notification: either it may have packets,
+    /// or it is worth polling.
     awake: bool,
-    /// The device was found empty when it was last read.
+    /// Whether the device was empty when it was last read.
     empty: bool,
-    /// Packets that were read since the device was last asked.
+    /// Packets that were read since the device was last watched.
     unasked: usize,
     looking: Looking,
     alarm: Option<Pin<Box<tokio::time::Sleep>>>,
     wakers: Vec<Waker>,
 }
 
-/// How many octets are read before they are taken in: as many as stay in the processor's nearest cache
-/// beside the place that they are copied to.
+/// The octets that are read before they are taken in: as many as stay in the processor's nearest
+/// cache together with the place that they are copied to.
 const CHUNK: usize = 16 * 1024;
 
-/// A batch of chunks is full when it has so many octets.
+/// The octets of chunks that end a batch.
 const BATCH: usize = 64 * 1024;
 
-/// A batch for which nobody waits goes on up to so many octets. A reader of data that is still being
+/// The octets at which a batch ends if nobody waits for it. A reader of data that is still being
 /// gathered does not count as waiting.
 const LONGEST_BATCH: usize = 512 * 1024;
 
-/// A batch ends after so many packets, which bounds the time where they are tiny.
+/// The packets after which a batch ends, which bounds its time if they are tiny.
 const MOST_PACKETS: usize = 512;
 
-/// Once so many packets were read without asking the device, the driver tells it to stop calling: each
-/// call costs the sender of the packet time.
+/// After this many packets were read without waiting, the driver turns the device's notifications
+/// off: each costs the sender of the packet time.
 const UNASKED: usize = 32;
 
-/// How reading a chunk ended.
+/// How the reading of a chunk ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum End {
     /// The device has no more.
     Empty,
     /// It may have more.
     Full,
-    /// It may have more, but it seems that the peer has nothing more to send, so whoever waits for
-    /// this should not wait until the device has said so, too.
+    /// It may have more. But it seems that the peer has nothing more to send, so a task that waits
+    /// for this data should not have to wait until the device is known to be empty.
     Pushed,
 }
 
@@ -95,7 +95,7 @@ impl Future for Driver {
         });
         this.set_alarm(&shared, alarm, context);
         if this.awake {
-            // The driver is polled again, but the tasks that wait for this batch run first.
+            // The driver is polled again, but after the tasks that wait for this batch.
             context.waker().wake_by_ref();
         }
         Poll::Pending
@@ -103,12 +103,12 @@ impl Future for Driver {
 }
 
 impl Driver {
-    /// Reads a batch of what has arrived, chunk by chunk, into the core. If that was all, and it is
-    /// not worth looking again, the device calls when there is more.
+    /// Reads a batch of what has arrived into the core, chunk by chunk. If that was all, and
+    /// polling again is not worth it, waits for the device's notification.
     fn read_all(&mut self, shared: &Shared, context: &mut Context<'_>) -> io::Result<()> {
         let (mut octets, mut packets) = (0, 0);
         loop {
-            // The device tells of what comes, and not of what is there still.
+            // The device notifies of what comes, and not of what is still there.
             if !self.awake {
                 self.unasked = 0;
                 match shared.device.poll_readable(context) {
@@ -117,8 +117,8 @@ impl Driver {
                 }
             }
             self.looking.on_look();
-            // Of bulk data every burst ends in PSH: Linux sets it on what it cuts into segments. What
-            // comes alone, and is short, is more likely a question.
+            // Every burst of bulk data ends in PSH, because Linux sets it on what it cuts into
+            // segments. A short packet that comes alone is more likely a question.
             let end = self.read(shared, self.empty && octets == 0)?;
             self.empty = end == End::Empty;
             octets += self.arrived.last().map_or(0, |last| last.end);
@@ -137,7 +137,7 @@ impl Driver {
         }
     }
 
-    /// Reads a chunk, if wanted to the first packet with PSH.
+    /// Reads a chunk; with `up_to_push`, only to the first packet with PSH.
     fn read(&mut self, shared: &Shared, up_to_push: bool) -> io::Result<End> {
         let mut at = 0;
         while at < CHUNK {
@@ -162,7 +162,7 @@ impl Driver {
         Ok(End::Full)
     }
 
-    /// Gives the chunk to the core; returns whether somebody waits for what came of it.
+    /// Passes the chunk to the core; returns whether a task waits for its data.
     fn take_in(&mut self, shared: &Shared) -> bool {
         if self.arrived.is_empty() {
             return false;
@@ -202,35 +202,37 @@ impl Driver {
             alarm.as_mut().reset(deadline);
         }
         if alarm.as_mut().poll(context).is_ready() {
-            // Due already: come again when those that were woken have had their turn.
+            // Due already: run again after the tasks that were woken.
             self.alarm = None;
             context.waker().wake_by_ref();
         }
     }
 }
 
-/// Whether to look again at a device that was found empty, or to sleep until it calls. Sleeping and
-/// being woken costs more than a small packet does; looking in vain costs the processor's time. As
-/// Linux does for idle virtual processors (`halt_poll_ns`), it looks as long as the last gap between
-/// packets makes it likely that looking bridges the next one.
+/// Decides whether to poll again a device that was found empty, or to sleep until its notification.
+/// Sleeping and being woken costs more than a small packet does; polling in vain costs processor
+/// time. Like Linux for idle virtual processors (`halt_poll_ns`), it polls as long as the last gap
+/// between packets makes it likely that polling bridges the next one.
 #[derive(Clone, Copy, Debug)]
 struct Looking {
-    /// The longest gap to bridge, in nanoseconds; 0: none.
+    /// The longest gap to bridge, in nanoseconds; 0 for none.
     longest: u64,
-    /// There is one processor, and whoever is to send the next packet needs it: it is left to the
-    /// others once, and then looked at once.
+    /// Whether there is only one processor, which the sender of the next packet needs: then the
+    /// driver yields it once and polls once.
     alone: bool,
-    /// So often more, until a peer again says that it has nothing more to send (PSH): one that but
-    /// acknowledges would take what it is sent in small pieces.
+    /// How many more times to do so before a peer again shows by PSH that it has nothing more to
+    /// send. A peer that merely acknowledges would otherwise receive what it is sent in small
+    /// pieces.
     credit: u32,
-    /// Since when nothing has come; `None` while packets come.
+    /// The time since when nothing has come; `None` while packets come.
     empty_since: Option<Instant>,
     pays: bool,
-    /// The others are to have the processor before the next look.
+    /// Whether the others get the processor before the next poll.
     yields: bool,
-    /// They had it since packets last came.
+    /// Whether they have had it since packets last came.
     yielded: bool,
-    /// So often it is not left to them, since they kept it for long.
+    /// How many more times to sleep instead of yielding, because the others kept the processor for
+    /// long.
     sits_out: u32,
 }
 
@@ -248,7 +250,7 @@ impl Looking {
         }
     }
 
-    /// It is looked at.
+    /// Records that the device is polled.
     fn on_look(&mut self) {
         if std::mem::take(&mut self.yields) {
             self.yielded = true;
@@ -256,7 +258,7 @@ impl Looking {
         }
     }
 
-    /// Packets have come, one of them with PSH or none.
+    /// Records that packets have come, and whether one of them had PSH.
     fn on_packets(&mut self, pushed: bool, now: impl FnOnce() -> Instant) {
         if pushed {
             self.credit = CREDIT;
@@ -269,7 +271,7 @@ impl Looking {
         }
     }
 
-    /// Notes that the device is empty, and returns whether to look again.
+    /// Records that the device is empty, and returns whether to poll again.
     fn on_empty(&mut self, now: impl FnOnce() -> Instant) -> bool {
         if self.longest == 0 {
             return false;
@@ -288,15 +290,17 @@ impl Looking {
     }
 }
 
-/// So many times longer a gap may be: one that was slept through is as long as the sleeper needed to
-/// wake up, at both ends.
+/// How many times longer a gap may be than the longest one to bridge: a gap that was slept through
+/// includes the time to wake up at both ends.
 const SLEPT_THROUGH: u64 = 4;
 
-/// A long answer is taken, and acknowledged, in several pieces before the next question comes.
+/// The number of pieces in which a long answer may be read and acknowledged before the next
+/// question comes.
 const CREDIT: u32 = 16;
 
-/// A program that computes keeps a processor for milliseconds once it is left to it, where a sleeper
-/// that is called would have it sooner: so seldom that may happen.
+/// How many times to sleep instead of yielding after the others kept the processor for long: a
+/// program that computes keeps it for milliseconds once it is yielded, but a notification wakes a
+/// sleeping driver sooner.
 const SITS_OUT: u32 = 100;
 
 #[cfg(test)]

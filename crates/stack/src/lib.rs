@@ -2,9 +2,8 @@
 //! chosen per socket.
 //!
 //! A [`Stack`] has a [device] (usually a [`Tun`]), addresses of its own, and a driver task that
-//! reads packets and looks at the clock. [`TcpListener`] and [`TcpStream`] are tokio's in all that
-//! matters: `AsyncRead`, `AsyncWrite`, [splitting](TcpStream::into_split); what they have beyond
-//! that are the policies.
+//! reads packets and runs timers. [`TcpListener`] and [`TcpStream`] work like tokio's: `AsyncRead`,
+//! `AsyncWrite`, [splitting](TcpStream::into_split). What they add are the policies.
 //!
 //! ```no_run
 //! use tinygram_engine::sender::send_policy::SendPolicy;
@@ -30,18 +29,18 @@
 //!
 //! The examples are whole programs: `cargo run --release -p tinygram-stack --example http_server`
 //! (then `curl http://10.77.0.2/`), `client` and `proxy`. They need the right to make a TUN device;
-//! each says in its first lines how to be without root.
+//! the first lines of each say how to run it without root.
 //!
 //! # How it works
 //!
-//! [`tinygram_tcp`] is the stack without a device, a clock or a thread; what it does to packets is decided
-//! there and in the engine. One lock guards it. Whoever brings something about, a packet that the
-//! driver read or a write of a task's, also sends what follows from it, on its own thread and with
-//! the lock released; so a write reaches the device without any other thread's help, and on a
-//! runtime of one thread a question is read, handed to its task and answered without a switch.
+//! [`tinygram_tcp`] is the stack without a device, a clock or a thread; it and the engine decide
+//! what happens to packets. One lock guards it. The thread that causes packets, because the driver
+//! read a packet or a task wrote, also sends them, with the lock released. So a write reaches the
+//! device without another thread's help; and on a single-threaded runtime a question is read,
+//! handed to its task and answered without a thread switch.
 //!
-//! Buffers are rings that grow to what is used and never beyond the socket's limits; nothing is
-//! copied but from the caller's buffer into the ring and from the ring into the packet.
+//! Buffers are rings that grow as needed, up to the socket's limits. Data is copied only from the
+//! caller's buffer into the ring and from the ring into the packet.
 
 pub mod device;
 mod driver;

@@ -1,4 +1,4 @@
-//! Waiting for connections.
+//! Listening for connections.
 
 use std::future::poll_fn;
 use std::io;
@@ -17,20 +17,20 @@ pub struct TcpListener {
     shared: Arc<Shared>,
     key: usize,
     local: SocketAddr,
-    /// The number of the task that next waits.
+    /// The number of the next task that waits.
     next_acceptor: AtomicU64,
 }
 
-/// The number of the task that polls, and does not wait.
+/// The number of the task that polls instead of waiting.
 const POLLS: u64 = 0;
 
-/// Half-open connections that a listener keeps, and as many that wait to be accepted (Linux:
+/// The most half-open connections of a listener, and the most unaccepted ones (Linux:
 /// `tcp_max_syn_backlog` and `somaxconn`).
 const BACKLOG: usize = 4096;
 
 impl TcpListener {
-    /// Listens with the usual options. The unspecified address stands for all that the stack has,
-    /// of both families; port 0 for any.
+    /// Listens with the default options. The unspecified address stands for all addresses of the
+    /// stack, of both families; port 0 for any port.
     ///
     /// # Errors
     ///
@@ -39,8 +39,9 @@ impl TcpListener {
         Self::bind_with(stack, local, BACKLOG, &SocketOptions::default())
     }
 
-    /// Listens; connections begin with `options`. At most `backlog` are half open (the oldest gives
-    /// way to a new one) and at most about as many wait to be accepted (beyond it SYNs are lost).
+    /// Listens; connections begin with `options`. At most `backlog` connections are half open (a
+    /// new one replaces the oldest), and about as many wait to be accepted (further SYNs are
+    /// dropped).
     ///
     /// # Errors
     ///
@@ -62,7 +63,7 @@ impl TcpListener {
     }
 
     /// Waits for a connection; returns it and the peer's address and port. Any number of tasks may
-    /// wait, and one that stops waiting takes no connection with it.
+    /// wait. A task that stops waiting takes no connection with it.
     ///
     /// # Errors
     ///
@@ -115,7 +116,7 @@ impl Drop for TcpListener {
     }
 }
 
-/// A task that waits for a connection. It is forgotten when it does so no more, be it that it has one.
+/// A task that waits for a connection. Dropping it forgets the task, whether or not it got one.
 struct Waiting<'a> {
     listener: &'a TcpListener,
     acceptor: u64,

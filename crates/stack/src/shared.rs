@@ -1,4 +1,4 @@
-//! The core under a lock, and who writes to the device.
+//! The core under a lock, and the sending of its packets to the device.
 
 use std::io;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -20,14 +20,14 @@ pub(crate) struct Shared {
 /// What the lock guards.
 pub(crate) struct State {
     pub(crate) core: Core,
-    /// Somebody is sending what the core has to send, and will go on until nothing is left.
+    /// Whether a thread is sending what the core has to send; it continues until nothing is left.
     sending: bool,
-    /// The buffer of whoever sends, while nobody does.
+    /// The sender's buffer, while nobody sends.
     spare: Batch,
-    /// The driver, and when it will look at the clock of its own accord.
+    /// The driver's waker, and when the driver will next run by itself.
     driver: Option<Waker>,
     driver_looks_at: Instant,
-    /// The driver has been woken and has not come yet.
+    /// Whether the driver has been woken and has not run yet.
     driver_called: bool,
 }
 
@@ -55,13 +55,13 @@ impl Shared {
         Instant::from_nanos(self.began.elapsed().as_nanos() as u64)
     }
 
-    /// Locks the state. It is whole after every call, even where another thread panicked.
+    /// Locks the state. It is valid after every call, even if another thread panicked.
     #[inline]
     pub(crate) fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Runs a call of the application's on the core, then does what follows from it.
+    /// Runs an application's call on the core, then does what follows from it.
     #[inline]
     pub(crate) fn call<T>(&self, call: impl FnOnce(&mut Core, Instant) -> T) -> T {
         let now = self.now();
@@ -75,7 +75,7 @@ impl Shared {
         result
     }
 
-    /// The device is no more, and with it every connection.
+    /// Ends every connection because the device is gone.
     pub(crate) fn lose_device(&self, error: io::Error) -> io::Result<()> {
         let mut state = self.lock();
         state.core.on_device_gone();
@@ -86,16 +86,16 @@ impl Shared {
         Err(error)
     }
 
-    /// Runs `work`, what the driver has read, on the core, and leaves what follows from it to the end of
-    /// the batch, that is to [`Shared::drive`], or to a call of the application's before it.
+    /// Runs `work` (what the driver has read) on the core. What follows from it is left to the end
+    /// of the batch, that is to [`Shared::drive`], or to an earlier call of the application.
     #[inline]
     pub(crate) fn take_in<T>(&self, work: impl FnOnce(&mut Core, Instant) -> T) -> T {
         let now = self.now();
         work(&mut self.lock().core, now)
     }
 
-    /// Runs `work` on the core in the driver's turn, then does what follows from it; returns when the
-    /// driver is to have its next turn at the latest.
+    /// Runs `work` on the core on behalf of the driver, then does what follows from it. Returns the
+    /// latest time at which the driver must run again.
     pub(crate) fn drive(
         &self,
         context: &Context<'_>,
@@ -116,9 +116,9 @@ impl Shared {
         alarm
     }
 
-    /// Wakes the tasks that the core names and sends what it has to send. One thread sends at a time;
-    /// it also sends what others bring meanwhile, so that packets leave in order and nobody waits
-    /// for the device while holding the lock.
+    /// Wakes the tasks that the core names, and sends what it has to send. One thread sends at a
+    /// time; it also sends what other threads add meanwhile. So packets leave in order, and no
+    /// thread waits for the device while it holds the lock.
     fn follow_up<'a>(&'a self, mut state: MutexGuard<'a, State>, wakers: &mut Vec<Waker>) {
         state.core.take_wakers(wakers);
         let sends = state.core.has_packets() && !state.sending;
@@ -130,7 +130,7 @@ impl Shared {
                 drop(state);
                 wakers.drain(..).for_each(Waker::wake);
                 batch.drain(self.abilities.headroom, |octets, offload| {
-                    // Lost on the way is lost: TCP sends it again.
+                    // A packet lost here is lost: TCP retransmits it.
                     let _ = self.device.send(octets, offload);
                 });
                 state = self.lock();
@@ -155,8 +155,8 @@ impl Drop for Shared {
 }
 
 impl State {
-    /// Calls the driver if there is something that only it does: an alarm earlier than it knows of,
-    /// or a writer to be looked at once it has had its turn.
+    /// Wakes the driver if there is something that only it does: an alarm earlier than it knows of,
+    /// or a writer that must be checked after it has run.
     #[inline]
     fn call_the_driver(&mut self) {
         let early = self.core.next_alarm() < self.driver_looks_at;

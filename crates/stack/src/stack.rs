@@ -11,28 +11,28 @@ use crate::device::Device;
 use crate::driver::Driver;
 use crate::shared::Shared;
 
-/// A handle to a stack. All clones are of the same one; it lives as long as any of them, any stream
-/// or any listener does.
+/// A handle to a stack. All clones refer to the same stack, which lives as long as any of them, any
+/// stream or any listener.
 #[derive(Clone)]
 pub struct Stack {
     pub(crate) shared: Arc<Shared>,
 }
 
-/// What can be chosen for a stack.
+/// The settings of a stack.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StackSettings {
-    /// How long the driver goes on looking for packets when there are none, before it sleeps until
-    /// the device calls (zero: not at all). It looks only where the last gap between packets was
-    /// shorter than four times this; tasks that can run go first. Where the process has but one
-    /// processor, whoever is to answer needs that: there the driver leaves it to the others once
-    /// (`sched_yield`) and looks once, sixteen times at most after a packet with PSH, and pauses for a
-    /// hundred times when they kept it for long. It saves the time of being woken, and costs the
-    /// processor's.
+    /// How long the driver polls for packets when there are none, before it sleeps until the device
+    /// notifies it (zero: not at all). It polls only if the last gap between packets was shorter
+    /// than four times this, and tasks that can run go first. If the process has only one
+    /// processor, the task that will answer needs it: then the driver yields it once
+    /// (`sched_yield`) and polls once, at most sixteen times after a packet with PSH, and pauses
+    /// for a hundred times if the others kept it for long. Polling saves the time of being woken
+    /// and costs processor time.
     pub busy_poll: Duration,
 }
 
 impl Default for StackSettings {
-    /// Linux's documentation recommends as much for `net.core.busy_poll`.
+    /// Returns the value that Linux's documentation recommends for `net.core.busy_poll`.
     fn default() -> Self {
         Self {
             busy_poll: Duration::from_micros(50),
@@ -41,8 +41,8 @@ impl Default for StackSettings {
 }
 
 impl Stack {
-    /// Makes a stack with these addresses on `device`; its driver runs as a task of the tokio runtime on
-    /// which this is called.
+    /// Returns a stack with these addresses on `device`. Its driver runs as a task of the tokio
+    /// runtime on which this is called.
     ///
     /// # Errors
     ///
@@ -51,7 +51,7 @@ impl Stack {
         Self::with_settings(device, addresses, &StackSettings::default())
     }
 
-    /// Makes a stack with settings other than the usual ones.
+    /// Returns a stack with the given settings.
     ///
     /// # Errors
     ///
@@ -66,9 +66,9 @@ impl Stack {
         Ok(stack)
     }
 
-    /// Makes a stack whose driver the caller runs, for example on a runtime of its own. Nothing
-    /// arrives and no timer runs but while it is polled; it ends when the device or the last handle
-    /// is gone.
+    /// Returns a stack and its driver, which the caller runs, for example on a separate runtime.
+    /// Packets arrive and timers run only while the driver is polled. The driver ends when the
+    /// device or the last handle is gone.
     ///
     /// # Errors
     ///
@@ -85,13 +85,13 @@ impl Stack {
         Ok((Self { shared }, driver))
     }
 
-    /// Returns what was counted since the stack began.
+    /// Returns the counters since the stack began.
     #[must_use]
     pub fn counters(&self) -> Counters {
         *self.shared.lock().core.counters()
     }
 
-    /// Connections in every state, TIME-WAIT included.
+    /// Returns the number of connections in every state, TIME-WAIT included.
     #[must_use]
     pub fn connections(&self) -> usize {
         self.shared.lock().core.connections()

@@ -1,4 +1,4 @@
-//! A connection as tokio knows them.
+//! TCP connections as tokio streams.
 
 use std::future::poll_fn;
 use std::io::{self, IoSlice};
@@ -20,19 +20,20 @@ use tinygram_tcp::{Core, Info};
 
 /// A TCP connection.
 ///
-/// Reading and writing wait as tokio's streams do. Dropping it closes the connection in good order
-/// while the stack lives; where data arrived that was not read, the peer gets a RST (RFC 2525,
+/// Reading and writing wait as tokio's streams do. Dropping the stream closes the connection in
+/// order while the stack lives; if data arrived that was not read, the peer gets a RST (RFC 2525,
 /// section 2.17).
 ///
-/// One task may wait to read and one to write; of several the last counts, as in tokio.
+/// One task may wait to read and one to write; if several wait, only the last is woken, as in
+/// tokio.
 ///
-/// A policy that gathers until the writer blocks (`flush-on-block`, `dldet`) takes a read that has
-/// to wait, a flush, and the end of the task's turn for that.
+/// For a policy that gathers until the writer blocks (`flush-on-block`, `dldet`), the writer blocks
+/// at a read that has to wait, at a flush, and when the task yields.
 pub struct TcpStream {
     handle: Arc<Handle>,
 }
 
-/// The application's hold on a socket.
+/// The application's ownership of a socket.
 struct Handle {
     shared: Arc<Shared>,
     key: usize,
@@ -45,7 +46,7 @@ impl Drop for Handle {
 }
 
 impl TcpStream {
-    /// Opens a connection with the usual options.
+    /// Opens a connection with the default options.
     ///
     /// # Errors
     ///
@@ -54,14 +55,14 @@ impl TcpStream {
         Self::connect_with(stack, remote, None, &SocketOptions::default()).await
     }
 
-    /// Opens a connection, from `local` if that is given (port 0: any). Where it is dropped before it
-    /// is done, the attempt is given up and nothing of it stays.
+    /// Opens a connection, from `local` if that is given (port 0: any). Dropping the future gives
+    /// the attempt up and leaves nothing of it.
     ///
     /// # Errors
     ///
     /// [`io::ErrorKind::AddrNotAvailable`] or [`io::ErrorKind::AddrInUse`] if there is no such
-    /// address or no port left, [`io::ErrorKind::ConnectionRefused`] and
-    /// [`io::ErrorKind::TimedOut`] as the peer has it.
+    /// address or no port left; [`io::ErrorKind::ConnectionRefused`] if the peer refuses;
+    /// [`io::ErrorKind::TimedOut`] if it does not answer.
     pub async fn connect_with(
         stack: &Stack,
         remote: SocketAddr,
@@ -93,22 +94,23 @@ impl TcpStream {
         self.call(|core, _, key| core.ends(key)).1
     }
 
-    /// Chooses another send policy; it is asked at once about what the old one held.
+    /// Changes the send policy. The new policy is asked at once about what the old one held.
     pub fn set_send_policy(&self, policy: SendPolicy) {
         self.call(|core, now, key| core.set_send_policy(now, key, policy));
     }
 
-    /// Chooses another ACK policy, and how long an acknowledgment may wait under it.
+    /// Changes the ACK policy, and how long an acknowledgment may wait under it.
     pub fn set_ack_policy(&self, policy: AckPolicy, timer: AckTimer) {
         self.call(|core, _, key| core.set_ack_policy(key, policy, timer));
     }
 
-    /// Sets TCP_NODELAY: overrides the send policy's holds. Switched on, it sends what is held.
+    /// Sets TCP_NODELAY, which overrides the send policy's holds. Switching it on sends what is
+    /// held.
     pub fn set_nodelay(&self, on: bool) {
         self.call(|core, now, key| core.set_nodelay(now, key, on));
     }
 
-    /// Sets TCP_CORK: only full segments leave until it is taken off.
+    /// Sets TCP_CORK: only full segments leave until it is switched off.
     pub fn cork(&self, on: bool) {
         self.call(|core, now, key| core.set_cork(now, key, on));
     }
@@ -122,21 +124,21 @@ impl TcpStream {
     ///
     /// # Errors
     ///
-    /// As a write.
+    /// Those of a write.
     pub async fn send_more(&self, octets: &[u8]) -> io::Result<usize> {
         poll_fn(|context| self.write(context, &[IoSlice::new(octets)], true)).await
     }
 
-    /// Writes all octets, waiting for space, as one write of which the policy knows to its end that
-    /// more comes: what a kernel's write to a blocking socket is. `AsyncWrite` instead cuts a write
-    /// where the buffer is full, and the policy cannot tell the piece from a write of that length.
-    /// `more` announces another write (MSG_MORE).
+    /// Writes all octets, waiting for space, as one write: the policy knows until its end that more
+    /// comes, as for a kernel's write to a blocking socket. `AsyncWrite` instead cuts a write where
+    /// the buffer is full, and the policy cannot distinguish such a piece from a write of that
+    /// length. `more` announces another write (MSG_MORE).
     ///
-    /// Where it is dropped before it is done, what it has copied is sent and the rest is not.
+    /// If the future is dropped early, what it has copied is sent and the rest is not.
     ///
     /// # Errors
     ///
-    /// As a write.
+    /// Those of a write.
     pub async fn write_whole(&mut self, octets: &[u8], more: bool) -> io::Result<()> {
         let mut done = 0;
         let whole = Abandoned(self);
@@ -152,7 +154,7 @@ impl TcpStream {
         result
     }
 
-    /// Sets SO_KEEPALIVE: probes for a peer that has been idle for long, or none.
+    /// Sets SO_KEEPALIVE: whether and when an idle peer is probed.
     pub fn set_keepalive(&self, keepalive: Option<Keepalive>) {
         self.call(|core, now, key| core.set_keepalive(now, key, keepalive));
     }
@@ -162,26 +164,26 @@ impl TcpStream {
         self.call(|core, _, key| core.set_user_timeout(key, limit));
     }
 
-    /// With `true`, dropping the stream resets the connection instead of closing it (SO_LINGER with
+    /// Sets whether dropping the stream resets the connection instead of closing it (SO_LINGER with
     /// zero).
     pub fn set_abort_on_drop(&self, on: bool) {
         self.call(|core, _, key| core.set_abort_on_drop(key, on));
     }
 
-    /// Resets the connection: whoever reads or writes here gets
-    /// [`io::ErrorKind::ConnectionAborted`], the peer a RST.
+    /// Resets the connection: reads and writes here return [`io::ErrorKind::ConnectionAborted`],
+    /// and the peer gets a RST.
     pub fn abort(&self) {
         self.call(|core, _, key| core.abort(key));
     }
 
-    /// Returns how the connection stands.
+    /// Returns the state of the connection.
     #[must_use]
     pub fn info(&self) -> Info {
         self.call(|core, now, key| core.info(now, key))
     }
 
-    /// Splits the stream into two halves that may go to different tasks. Dropping the writing one says that nothing more
-    /// will be written.
+    /// Splits the stream into two halves that may go to different tasks. Dropping the writing half
+    /// means that nothing more will be written.
     #[must_use]
     pub fn into_split(self) -> (OwnedReadHalf, OwnedWriteHalf) {
         let reading = Self {
@@ -227,7 +229,7 @@ impl TcpStream {
     }
 }
 
-/// A whole write that is dropped before it is done.
+/// Abandons a whole write if it is dropped early.
 struct Abandoned<'a>(&'a TcpStream);
 
 impl Drop for Abandoned<'_> {
@@ -267,7 +269,7 @@ impl AsyncWrite for TcpStream {
         true
     }
 
-    /// Never waits: what the peer has not taken yet, TCP goes on sending.
+    /// Never waits: TCP continues to send what the peer has not taken yet.
     fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
         self.flush_now();
         Poll::Ready(Ok(()))

@@ -1,4 +1,4 @@
-//! What a packet that arrives belongs to, and what becomes of its octets.
+//! Handles arriving packets: finds the connection of each, and stores its octets.
 
 use tinygram_engine::{Flags, Instant, Offset, Segment, Span, State};
 use tinygram_wire::encode::{Checksum, Path};
@@ -10,21 +10,21 @@ use super::listener::Admission;
 use super::socket::Owner;
 use super::{Core, Pair, icmp, icmp_error};
 
-/// Segments of one connection that arrived back to back, to be taken for one: the engine is asked
-/// once, and one acknowledgment goes back (as Linux's GRO does below TCP).
+/// Segments of one connection that arrived back to back and count as one: the engine is asked once,
+/// and one acknowledgment goes back (as Linux's GRO does below TCP).
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Gathered {
     key: usize,
     segment: Segment,
-    /// What the next one must look like, its flags and length apart.
+    /// The header that the next segment must have, apart from flags and length.
     next: Header,
 }
 
-/// No more than this is gathered, in octets.
+/// The most octets that are gathered.
 const MOST_GATHERED: u32 = 512 * 1024;
 
 impl Core {
-    /// Takes in a packet that arrived.
+    /// Handles a packet that arrived.
     #[inline]
     pub fn on_packet(&mut self, now: Instant, octets: &[u8], verify: Verify) {
         self.counters.packets_in += 1;
@@ -38,7 +38,7 @@ impl Core {
         }
     }
 
-    /// Takes in what was gathered, because no more packets are at hand.
+    /// Handles what was gathered, because no more packets are at hand.
     #[inline]
     pub fn on_batch_end(&mut self, now: Instant) {
         if let Some(gathered) = self.gathered.take() {
@@ -75,7 +75,8 @@ impl Core {
         }
     }
 
-    /// Adds the packet to those gathered, or begins with it; returns whether that was possible.
+    /// Adds the packet to those gathered, or begins a new group with it; returns whether that was
+    /// possible.
     #[inline]
     fn gather(&mut self, now: Instant, key: usize, packet: &Packet<'_>) -> bool {
         let header = &packet.header;
@@ -111,7 +112,7 @@ impl Core {
                 (receiver.nxt(), None)
             }
         };
-        // Behind all that has arrived nothing is overwritten, whatever the engine says of it.
+        // Nothing beyond what has arrived is overwritten, whatever the engine says about it.
         let span = Span::new(start, start + u64::from(len));
         if socket.within_buffer(span) != span {
             return false;
@@ -137,7 +138,7 @@ impl Core {
         true
     }
 
-    /// Takes in a segment of a known connection.
+    /// Handles a segment of a known connection.
     fn on_segment(&mut self, now: Instant, key: usize, packet: &Packet<'_>) {
         let socket = &mut self.sockets[key];
         // The peer's numbers begin with its SYN.
@@ -157,8 +158,8 @@ impl Core {
             socket
                 .connection
                 .on_segment(now, &segment, &mut self.outbox);
-            // What the engine has now and had not before is in this packet, and only that: of a
-            // segment that it refused nothing may touch what is there.
+            // This packet contains exactly what the engine has now and did not have before. A
+            // segment that it refused must not touch the stored octets.
             let span = socket.within_buffer(segment.data());
             let receiver = socket.connection.receiver();
             let mut has = vec![Span::new(before, receiver.nxt())];
@@ -184,8 +185,9 @@ impl Core {
         });
         match listener {
             Some(listener) if syn_alone => self.on_syn(now, listener, pair, packet),
-            // "Any other control or data-bearing segment (not containing SYN) must have an ACK" to be
-            // answered; others are dropped (RFC 9293, section 3.10.7.2). A SYN that resets is none.
+            // "Any other control or data-bearing segment (not containing SYN) must have an ACK" to
+            // be answered; others are dropped (RFC 9293, section 3.10.7.2). A SYN with RST does not
+            // count as a SYN.
             Some(_) if !flags.has(Flags::ACK) => {}
             _ => self.reset(pair, packet),
         }
@@ -200,7 +202,7 @@ impl Core {
                 self.disown(oldest);
                 let evicted = &mut self.sockets[oldest];
                 evicted.connection.abort(&mut self.outbox);
-                // It may be a forged one; its supposed sender is left in peace.
+                // It may be forged, so its supposed sender gets no answer.
                 self.outbox.segments.clear();
                 self.settle(oldest);
                 serial
@@ -225,7 +227,7 @@ impl Core {
         self.on_segment(now, socket, packet);
     }
 
-    /// Returns whether a SYN begins a new connection where an old one is in TIME-WAIT.
+    /// Returns whether a SYN opens a new connection in place of an old one in TIME-WAIT.
     fn reopens(&self, key: usize, header: &Header) -> bool {
         let socket = &self.sockets[key];
         socket.connection.state() == State::TimeWait
@@ -233,7 +235,7 @@ impl Core {
             && socket.connection.gives_way_to(&socket.incoming(header, 0))
     }
 
-    /// RFC 9293, section 3.10.7.1.
+    /// Answers with a RST (RFC 9293, section 3.10.7.1).
     fn reset(&mut self, pair: Pair, packet: &Packet<'_>) {
         let came = &packet.header;
         if came.flags.has(Flags::RST) {
@@ -277,7 +279,7 @@ fn intersection(one: Span, other: Span) -> Span {
     Span::new(one.start.max(other.start), one.end.min(other.end))
 }
 
-/// Returns the parts of `span` that lie in none of `ranges`, which are in order and disjoint.
+/// Returns the parts of `span` that lie outside `ranges`, which are in order and disjoint.
 fn without(span: Span, ranges: &[Span]) -> Vec<Span> {
     let mut parts = Vec::new();
     let mut start: Offset = span.start;

@@ -72,13 +72,13 @@ impl Core {
             .ok_or_else(|| io::ErrorKind::AddrNotAvailable.into())
     }
 
-    /// Waits for connections to `local`, whose address may be the unspecified one (all of this
-    /// family and the other). `backlog` bounds the half-open ones and, apart, the unaccepted ones.
+    /// Listens on `local`, whose address may be unspecified (all addresses of this family and the
+    /// other). `backlog` bounds the half-open connections and, separately, the unaccepted ones.
     ///
     /// # Errors
     ///
-    /// [`io::ErrorKind::AddrInUse`] if another listener has it;
-    /// [`io::ErrorKind::AddrNotAvailable`] if it is not the stack's.
+    /// [`io::ErrorKind::AddrInUse`] if another listener has the address and port;
+    /// [`io::ErrorKind::AddrNotAvailable`] if the address is not the stack's.
     pub fn listen(
         &mut self,
         local: SocketAddr,
@@ -106,8 +106,8 @@ impl Core {
         Ok((self.listeners.insert(listener), local))
     }
 
-    /// Takes a connection that is complete. Any number of tasks may wait for one, each with a number of
-    /// its own, until it has one or [`Core::stop_accepting`] is called for it.
+    /// Polls for a complete connection. Any number of tasks may wait, each with a number of its
+    /// own, until it has a connection or [`Core::stop_accepting`] is called for it.
     ///
     /// # Errors
     ///
@@ -132,12 +132,12 @@ impl Core {
         }
     }
 
-    /// Forgets the task with this number, which waits no more.
+    /// Forgets the task with this number, which no longer waits.
     pub fn stop_accepting(&mut self, listener: usize, acceptor: u64) {
         self.listeners[listener].forget(acceptor);
     }
 
-    /// Stops accepting connections; those that nobody has accepted are reset.
+    /// Stops accepting connections. Connections that were not accepted are reset.
     pub fn stop_listening(&mut self, listener: usize) {
         for key in self.listeners[listener].owned() {
             self.disown(key);
@@ -150,7 +150,7 @@ impl Core {
     ///
     /// # Errors
     ///
-    /// If it failed.
+    /// If the handshake failed.
     pub fn poll_connected(&mut self, key: usize, context: &Context<'_>) -> Poll<io::Result<()>> {
         let socket = &mut self.sockets[key];
         if let Some(fate) = socket.fate {
@@ -171,7 +171,7 @@ impl Core {
     ///
     /// # Errors
     ///
-    /// If the connection ended before its time.
+    /// If the connection ended prematurely.
     pub fn poll_read(
         &mut self,
         now: Instant,
@@ -217,7 +217,7 @@ impl Core {
     ///
     /// # Errors
     ///
-    /// If the connection ended before its time, or this side has closed it.
+    /// If the connection ended prematurely, or this side has closed it.
     pub fn poll_write(
         &mut self,
         now: Instant,
@@ -255,10 +255,11 @@ impl Core {
         Poll::Ready(Ok(wrote as usize))
     }
 
-    /// Writes `octets` to their end, sleeping for space, as one write of which the policy knows that
-    /// more comes (a kernel's write to a blocking socket). `done` counts what was copied: 0 at the
-    /// first call; called again, the write goes on. `more` says that another write follows (MSG_MORE).
-    /// Until it is ready or [abandoned](Core::abandon_write) nothing else may be written.
+    /// Writes all of `octets`, sleeping for space, as one write: the policy knows that more comes,
+    /// as for a kernel's write to a blocking socket. `done` counts what was copied: 0 at the first
+    /// call, and further calls continue the write. `more` says that another write follows
+    /// (MSG_MORE). Until it is ready or [abandoned](Core::abandon_write), nothing else may be
+    /// written.
     ///
     /// # Errors
     ///
@@ -312,7 +313,8 @@ impl Core {
         self.settle(key);
     }
 
-    /// A policy that waits for its writer to block is asked again when the task has yielded.
+    /// Remembers the socket, so that a policy that waits for its writer to block is asked again
+    /// when the task has yielded.
     #[inline]
     fn watch(&mut self, key: usize) {
         let socket = &mut self.sockets[key];
@@ -333,7 +335,7 @@ impl Core {
         self.settle(key);
     }
 
-    /// Flushes what the policy holds only because it waits for the writer.
+    /// Sends what the policy holds only because it waits for the writer.
     pub fn flush(&mut self, now: Instant, key: usize) {
         if self.sockets[key].wrote {
             self.blocks(now, key, BlockedOn::Elsewhere);
@@ -356,8 +358,8 @@ impl Core {
         socket.wake_writer(&mut self.wakers);
     }
 
-    /// Gives the socket back because the application drops its stream. The connection is closed, or
-    /// reset where data came that was not read, or comes later (RFC 2525, section 2.17).
+    /// Takes back the socket because the application drops its stream. The connection is closed; or
+    /// reset if data came that was not read, or if data comes later (RFC 2525, section 2.17).
     pub fn release(&mut self, now: Instant, key: usize) {
         let crowded = self.unowned >= MOST_UNOWNED;
         self.disown(key);
@@ -382,7 +384,7 @@ impl Core {
         self.sockets[key].more = on;
     }
 
-    /// Sets SO_KEEPALIVE: probes for an idle peer, or none.
+    /// Sets SO_KEEPALIVE: whether and when an idle peer is probed.
     pub fn set_keepalive(&mut self, now: Instant, key: usize, keepalive: Option<Keepalive>) {
         let socket = &mut self.sockets[key];
         socket.connection.set_keepalive(now, keepalive);
@@ -445,8 +447,8 @@ impl Socket {
         (opening || self.connection.state().sends()) && !self.connection.sender().is_finishing()
     }
 
-    /// Copies as much of the pieces behind what was written as the buffer's limit allows; returns how
-    /// many octets.
+    /// Copies as much of the pieces as the buffer's limit allows, after what was written; returns
+    /// how many octets.
     #[inline]
     fn buffer(&mut self, pieces: &[io::IoSlice<'_>], len: usize) -> u64 {
         let sender = self.connection.sender();

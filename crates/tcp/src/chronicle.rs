@@ -1,8 +1,8 @@
-//! What a socket remembers of its past: how much came, and what held its data back for how long.
+//! What a socket records of its past: how much arrived, and what held its data back for how long.
 
 use tinygram_engine::{Duration, Instant};
 
-/// What a socket remembers for [`Info`](super::Info).
+/// The records of a socket for [`Info`](super::Info).
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Chronicle {
     pub(super) largest_received: u32,
@@ -16,10 +16,10 @@ pub(super) struct Chronicle {
     pub(super) by_buffer: Duration,
 }
 
-/// What holds the data back that was written.
+/// What holds back the data that was written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Holder {
-    /// There is none.
+    /// There is no such data.
     #[default]
     Nobody,
     /// The network, or the congestion window.
@@ -29,7 +29,7 @@ pub(super) enum Holder {
 }
 
 impl Chronicle {
-    /// A segment with so many octets of data arrived.
+    /// Records that a segment with this many octets of data arrived.
     #[inline]
     pub(super) fn arrived(&mut self, now: Instant, len: u32) {
         self.segments += 1;

@@ -1,8 +1,8 @@
-//! Echo requests, so that `ping` gets its answer (RFC 792; RFC 4443, section 4).
+//! Answers echo requests, so that `ping` works (RFC 792; RFC 4443, section 4).
 
 use tinygram_wire::checksum::Sum;
 
-/// Returns the answer to `packet`, if it is an echo request that came in whole.
+/// Returns the answer to `packet`, if it is an echo request that arrived whole.
 pub(super) fn echo_reply(packet: &[u8]) -> Option<Vec<u8>> {
     match packet.first()? >> 4 {
         4 => reply_v4(packet),
@@ -19,7 +19,7 @@ fn reply_v4(packet: &[u8]) -> Option<Vec<u8>> {
     if !echo || !Sum::default().with(message).is_right() {
         return None;
     }
-    // Options of the request are not repeated.
+    // The options of the request are not repeated.
     let mut reply = packet[..20].to_vec();
     reply.extend_from_slice(message);
     let [high, low] = (reply.len() as u16).to_be_bytes();
@@ -45,7 +45,7 @@ fn reply_v6(packet: &[u8]) -> Option<Vec<u8>> {
     };
     let message = &packet[40..];
     let echo = packet[6] == ICMP_V6 && len >= 8 && message[0] == ECHO_V6 && message[1] == 0;
-    // To a group of receivers only some would answer; we do not.
+    // A request to a group of receivers may stay unanswered, and does here.
     if !echo || packet[24] == 0xff || !pseudo(packet).with(message).is_right() {
         return None;
     }
@@ -59,13 +59,13 @@ fn reply_v6(packet: &[u8]) -> Option<Vec<u8>> {
     Some(reply)
 }
 
-/// Swaps source and destination, which stand one behind the other from `at`.
+/// Swaps source and destination, which are adjacent from `at` on.
 fn swap(packet: &mut [u8], at: usize, len: usize) {
     let (source, destination) = packet[at..at + 2 * len].split_at_mut(len);
     source.swap_with_slice(destination);
 }
 
-/// Returns where a packet of ICMP goes, as its IP header says.
+/// Returns the destination of an ICMP packet, from its IP header.
 pub(super) fn destination(packet: &[u8]) -> Option<std::net::IpAddr> {
     match packet.first()? >> 4 {
         4 => Some(<[u8; 4]>::try_from(packet.get(16..20)?).ok()?.into()),

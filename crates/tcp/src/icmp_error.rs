@@ -1,4 +1,4 @@
-//! Errors that routers and hosts report by ICMP (RFC 792, RFC 4443), and what each path takes.
+//! ICMP errors of routers and hosts (RFC 792, RFC 4443), and the MTU of each path.
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
@@ -10,7 +10,7 @@ use tinygram_wire::encode::Version;
 use super::socket::Fate;
 use super::{Core, Pair, headers_len, icmp};
 
-/// An error, with what it quotes of a packet of ours.
+/// An error, with what it quotes of one of this stack's packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct IcmpError {
     pair: Pair,
@@ -21,15 +21,16 @@ pub(super) struct IcmpError {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum What {
-    /// The next link takes packets of so many octets (RFC 1191, RFC 8201).
+    /// The next link takes packets of at most this many octets (RFC 1191, RFC 8201).
     TooBig(u16),
-    /// For good (RFC 1122, section 4.2.3.9: codes 2 to 4, and those like them).
+    /// Permanent (RFC 1122, section 4.2.3.9: codes 2 to 4, and similar ones).
     Hard(Fate),
-    /// The cause may pass: the connection keeps trying, and the error is kept for the application.
+    /// Possibly temporary: the connection keeps trying, and the error is stored for the
+    /// application.
     Soft(Fate),
 }
 
-/// What paths take, as far as routers said: for each destination, and until when that holds.
+/// The MTUs of paths, as routers reported them, with the time until which each holds.
 #[derive(Debug, Default)]
 pub(super) struct PathMtus {
     known: BTreeMap<IpAddr, (u16, Instant)>,
@@ -37,20 +38,20 @@ pub(super) struct PathMtus {
 
 /// TCP's protocol number.
 const TCP: u8 = 6;
-/// How long what a router said holds (RFC 1191, section 6.3; RFC 8201, section 5.3: ten minutes).
+/// How long a reported MTU holds (RFC 1191, section 6.3; RFC 8201, section 5.3: ten minutes).
 const LIFE: Duration = Duration::from_secs(600);
-/// Destinations that are remembered.
+/// The most destinations that are remembered.
 const MOST: usize = 1024;
 /// "A node MUST NOT reduce its estimate of the Path MTU below the IPv6 minimum link MTU" (RFC 8201,
 /// section 4).
 const LEAST_V6: u16 = 1280;
-/// Nothing less is believed of IPv4 (Linux: `min_pmtu`).
+/// The least MTU that is believed for IPv4 (Linux: `min_pmtu`).
 const LEAST_V4: u16 = 552;
-/// What links take, for routers that do not say (RFC 1191, section 7.1).
+/// Common MTUs, for routers that report none (RFC 1191, section 7.1).
 const PLATEAUS: [u16; 8] = [32_000, 17_914, 8166, 4352, 2002, 1492, 1006, 552];
 
 impl PathMtus {
-    /// Returns what a path takes, if a router said so lately.
+    /// Returns the MTU of a path, if a router reported it recently.
     pub(super) fn towards(&self, now: Instant, destination: IpAddr) -> Option<u16> {
         let (mtu, until) = self.known.get(&destination)?;
         (now < *until).then_some(*mtu)
@@ -69,7 +70,7 @@ impl PathMtus {
     }
 }
 
-/// Reads an error that quotes a TCP segment; `None` if the packet is something else or damaged.
+/// Parses an error that quotes a TCP segment; `None` if the packet is something else or damaged.
 pub(super) fn read(packet: &[u8]) -> Option<IcmpError> {
     match packet.first()? >> 4 {
         4 => read_v4(packet),
@@ -105,7 +106,7 @@ fn read_v4(packet: &[u8]) -> Option<IcmpError> {
             }
             said => said,
         }),
-        // Linux's table (`icmp_err_convert`), hard where that says fatal.
+        // Linux's table (`icmp_err_convert`); hard if the table says fatal.
         (3, 2) => What::Hard(Fate::NoProtocol),
         (3, 3) => What::Hard(Fate::Refused),
         (3, 6 | 9) => What::Hard(Fate::NetworkUnreachable),
@@ -158,7 +159,7 @@ fn read_v6(packet: &[u8]) -> Option<IcmpError> {
     })
 }
 
-/// Ports and sequence number: what every error quotes of a segment.
+/// Parses ports and sequence number, which every error quotes of a segment.
 fn quote(tcp: &[u8], what: What, pair: impl FnOnce(u16, u16) -> Pair) -> Option<IcmpError> {
     let tcp: &[u8; 8] = tcp.first_chunk()?;
     let port = |at| u16::from_be_bytes([tcp[at], tcp[at + 1]]);
@@ -170,8 +171,8 @@ fn quote(tcp: &[u8], what: What, pair: impl FnOnce(u16, u16) -> Pair) -> Option<
 }
 
 impl Core {
-    /// Takes in an error that quotes a segment. Only one that quotes what may be on its way is believed
-    /// (RFC 5927, section 4.1).
+    /// Handles an error that quotes a segment. It is believed only if that segment may be on its
+    /// way (RFC 5927, section 4.1).
     pub(super) fn on_icmp_error(&mut self, now: Instant, error: &IcmpError) {
         let Some(&key) = self.pairs.get(&error.pair) else {
             self.counters.icmp_refused += 1;
@@ -192,7 +193,7 @@ impl Core {
                     Version::V4 => mtu.max(LEAST_V4),
                     Version::V6 => mtu.max(LEAST_V6),
                 };
-                // A packet that the link of our own does not take either says nothing.
+                // A packet that is too large for this stack's own link proves nothing.
                 if mtu >= self.abilities.mtu {
                     return;
                 }

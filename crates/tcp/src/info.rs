@@ -1,4 +1,4 @@
-//! How a connection stands, as full as `TCP_INFO`.
+//! The state of a connection, as detailed as `TCP_INFO`.
 
 use tinygram_engine::connection::Agreement;
 use tinygram_engine::sender::{Counters, LossView};
@@ -8,22 +8,22 @@ use super::Core;
 use super::chronicle::Holder;
 use super::socket::Socket;
 
-/// How a connection stands.
+/// The state of a connection.
 #[derive(Clone, Copy, Debug)]
 pub struct Info {
     /// The state.
     pub state: State,
     /// What its sender counted.
     pub sent: Counters,
-    /// What is believed of the flight.
+    /// What its sender believes about its flight.
     pub losses: LossView,
     /// What both SYNs agreed on.
     pub agreement: Agreement,
-    /// The largest segment to send, in octets.
+    /// The largest segment that is sent, in octets.
     pub mss: u32,
     /// The MSS that was announced to the peer, in octets.
     pub announced_mss: u16,
-    /// The most data that one segment of the peer's has carried, in octets.
+    /// The most data that one segment of the peer has carried, in octets.
     pub largest_received: u32,
     /// The congestion window, in octets.
     pub cwnd: u64,
@@ -33,17 +33,17 @@ pub struct Info {
     pub peer_window: u64,
     /// The window that this side would announce now, in octets.
     pub window: u32,
-    /// The shifts of the peer's windows and of this side's.
+    /// The window shifts of the peer and of this side.
     pub window_shifts: (u8, u8),
     /// The smoothed round-trip time, once it was measured.
     pub srtt: Option<Duration>,
     /// Its variation.
     pub rttvar: Duration,
-    /// The retransmission time-out.
+    /// The retransmission timeout.
     pub rto: Duration,
-    /// Time-outs in a row without an answer.
+    /// Timeouts in a row without an answer.
     pub unanswered: u32,
-    /// How often the time-out was doubled.
+    /// How often the timeout was doubled.
     pub backoff: u32,
     /// Window probes in a row without an answer.
     pub probes: u32,
@@ -57,22 +57,22 @@ pub struct Info {
     pub acknowledged: u64,
     /// Octets of data that arrived in order.
     pub received: u64,
-    /// Segments that arrived, and those of them with data.
+    /// Segments that arrived, and how many of them carried data.
     pub segments_received: (u64, u64),
-    /// Since the peer's data last arrived, or the connection began.
+    /// The time since the peer's data last arrived, or since the connection began.
     pub since_data: Duration,
-    /// How long anything was written and not acknowledged.
+    /// How long there was written data that was not acknowledged.
     pub busy: Duration,
-    /// How much of that the peer's window held something back.
+    /// The part of `busy` in which the peer's window held something back.
     pub limited_by_window: Duration,
-    /// How much of that the writer waited for room in the send buffer.
+    /// The part of `busy` in which the writer waited for space in the send buffer.
     pub limited_by_buffer: Duration,
-    /// Octets of memory that the buffers take.
+    /// The octets of memory that the buffers take.
     pub allocated: usize,
 }
 
 impl Socket {
-    /// Notes what holds the data back from here on.
+    /// Records what holds the data back from now on.
     #[inline]
     pub(super) fn chronicle(&mut self) {
         let held_by = self.held_by();
@@ -103,7 +103,7 @@ impl Socket {
 }
 
 impl Core {
-    /// Returns how the connection stands now.
+    /// Returns the present state of the connection.
     #[must_use]
     pub fn info(&self, now: Instant, key: usize) -> Info {
         let socket = &self.sockets[key];
@@ -146,7 +146,7 @@ impl Core {
         }
     }
 
-    /// Returns the state alone.
+    /// Returns only the state.
     #[must_use]
     pub fn state(&self, key: usize) -> State {
         self.sockets[key].connection.state()

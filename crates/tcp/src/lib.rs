@@ -1,20 +1,20 @@
-//! The stack without a device, a clock or a thread: packets, calls and times come in, packets and
+//! A TCP stack without a device, a clock or a thread: packets, calls and times come in, packets and
 //! wake-ups go out.
 //!
-//! As with the engine there are three families of entry: a packet arrives ([`Core::on_packet`], and
-//! [`Core::on_batch_end`] once no more are at hand), time passes ([`Core::on_time`]), the
-//! application calls (`calls.rs`). After any of them [`Core::fill`] gives the packets to send, and
-//! [`Core::take_wakers`] whom to wake.
+//! As with the engine there are three families of calls: a packet arrives ([`Core::on_packet`], and
+//! [`Core::on_batch_end`] once no more are at hand), time passes ([`Core::on_time`]), or the
+//! application calls (`calls.rs`). After any of them, [`Core::fill`] returns the packets to send,
+//! and [`Core::take_wakers`] the tasks to wake.
 //!
 //! # Keys
 //!
-//! A key names a connection or a listener. The caller owns a connection's key from the call that returns it
-//! ([`Core::connect`], [`Core::poll_accept`]) to [`Core::release`], and a listener's from [`Core::listen`] to
-//! [`Core::stop_listening`].
+//! A key names a connection or a listener. The caller owns a connection's key from the call that
+//! returns it ([`Core::connect`], [`Core::poll_accept`]) until [`Core::release`], and a listener's
+//! from [`Core::listen`] until [`Core::stop_listening`].
 //!
 //! # Panics
 //!
-//! A call with a key that the caller does not own is a bug of the caller's: it panics, or reaches the
+//! A call with a key that the caller does not own is a bug in the caller: it panics, or affects the
 //! connection that has the key now.
 
 mod arrival;
@@ -68,56 +68,57 @@ pub struct Core {
     listeners: Slab<Listener>,
     timers: Timers,
     secrets: Secrets,
-    /// What the engine said in the call under way; empty between calls.
+    /// The engine's results in the present call; empty between calls.
     outbox: Outbox,
     queue: Queue,
     wakers: Vec<Waker>,
-    /// Segments that arrived back to back, taken for one.
+    /// Segments that arrived back to back and count as one.
     gathered: Option<Gathered>,
-    /// Sockets with a held runt, to be looked at when their writers have had their turn.
+    /// Sockets with a held runt, to be checked after their writers have run.
     watched: Vec<usize>,
-    /// Sockets that nobody owns any more.
+    /// The number of sockets without an owner.
     unowned: usize,
     path_mtus: icmp_error::PathMtus,
     counters: Counters,
 }
 
-/// Who talks to whom.
+/// The two endpoints of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct Pair {
     local: Endpoint,
     remote: Endpoint,
 }
 
-/// What a stack counted since it began.
+/// What a stack has counted since it began.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
     /// Packets that arrived.
     pub packets_in: u64,
-    /// Those that were malformed, damaged, fragments or of another protocol.
+    /// Packets that were malformed, damaged, fragments or of another protocol.
     pub refused: u64,
-    /// Those for addresses that are not the stack's.
+    /// Packets for addresses that are not the stack's.
     pub strange: u64,
     /// RSTs that answered segments for which there is no connection.
     pub resets: u64,
-    /// SYNs that were lost because the application accepts too slowly.
+    /// SYNs that were dropped because the application accepts too slowly.
     pub no_room: u64,
-    /// Half-open connections that gave way to newer ones.
+    /// Half-open connections that were dropped in favour of newer ones.
     pub evicted: u64,
     /// Echo requests that were answered.
     pub echoes: u64,
-    /// Errors of ICMP that were heeded.
+    /// ICMP errors that were heeded.
     pub icmp_errors: u64,
-    /// Errors of ICMP that quote nothing of ours that may be on its way.
+    /// ICMP errors that quote no packet of this stack that may be on its way.
     pub icmp_refused: u64,
 }
 
-/// How many connections may be in TIME-WAIT or be finished by nobody's order at once; beyond it the
-/// newest goes at once (Linux: `tcp_max_tw_buckets`, `tcp_max_orphans`).
+/// The most sockets without an owner: connections in TIME-WAIT, or closed by their applications and
+/// not finished. Beyond it the newest is dropped at once (Linux: `tcp_max_tw_buckets`,
+/// `tcp_max_orphans`).
 const MOST_UNOWNED: usize = 16_384;
 
 impl Core {
-    /// Makes a stack with these addresses behind a device with these abilities.
+    /// Returns a stack with these addresses on a device with these abilities.
     ///
     /// # Errors
     ///
@@ -126,7 +127,7 @@ impl Core {
         Ok(Self::with_secrets(abilities, addresses, Secrets::random()?))
     }
 
-    /// Makes a stack with known keys, so that a run can be repeated number by number.
+    /// Returns a stack with known keys, so that a run can be repeated exactly.
     #[must_use]
     pub fn with_keys(abilities: Abilities, addresses: &[IpAddr], keys: [[u8; 16]; 2]) -> Self {
         Self::with_secrets(abilities, addresses, Secrets::from_keys(keys))
@@ -154,7 +155,7 @@ impl Core {
         }
     }
 
-    /// Returns what was counted.
+    /// Returns the counters.
     #[must_use]
     pub fn counters(&self) -> &Counters {
         &self.counters
@@ -181,25 +182,25 @@ impl Core {
             .sum()
     }
 
-    /// Returns the number of alarms that are set, outdated ones included: a few for each connection.
+    /// Returns the number of alarms that are set, outdated ones included: a few per connection.
     #[must_use]
     pub fn alarms(&self) -> usize {
         self.timers.len()
     }
 
-    /// Takes the tasks to wake once the core is no longer locked.
+    /// Moves the tasks to wake into `wakers`. Wake them once the core is no longer locked.
     pub fn take_wakers(&mut self, wakers: &mut Vec<Waker>) {
         wakers.append(&mut self.wakers);
     }
 
-    /// Returns whether packets are to be sent or tasks to be woken.
+    /// Returns whether packets wait to be sent or tasks to be woken.
     #[must_use]
     #[inline]
     pub fn has_news(&self) -> bool {
         self.has_packets() || !self.wakers.is_empty()
     }
 
-    /// Returns when to call [`Core::on_time`]; that may be before there is anything to do.
+    /// Returns when to call [`Core::on_time`]; that may be earlier than necessary.
     #[must_use]
     #[inline]
     pub fn next_alarm(&self) -> Instant {
@@ -212,7 +213,7 @@ impl Core {
             let Some(socket) = self.sockets.get_mut(key) else {
                 continue;
             };
-            // An earlier alarm has seen to it.
+            // An earlier alarm has dealt with it.
             if socket.armed != at {
                 continue;
             }
@@ -225,8 +226,8 @@ impl Core {
         }
     }
 
-    /// Tells the policies that gather until the writer blocks that the tasks which wrote have yielded
-    /// since.
+    /// Tells the policies that gather until the writer blocks that the tasks which wrote have
+    /// yielded since.
     pub fn on_idle(&mut self, now: Instant) {
         for at in 0..self.watched.len() {
             let key = self.watched[at];
@@ -243,7 +244,7 @@ impl Core {
         self.watched.clear();
     }
 
-    /// Ends every connection because the device is gone; no new one begins.
+    /// Ends every connection because the device is gone. No new connection begins.
     pub fn on_device_gone(&mut self) {
         self.addresses.clear();
         self.device_gone = true;
@@ -259,8 +260,8 @@ impl Core {
         self.outbox = Outbox::new();
     }
 
-    /// Says whether the device refuses packets: see
-    /// [`Connection::set_device_full`]. The caller drops what leaves all the same.
+    /// Says whether the device refuses packets: see [`Connection::set_device_full`]. The caller
+    /// drops what leaves meanwhile.
     pub fn set_device_full(&mut self, now: Instant, full: bool) {
         if std::mem::replace(&mut self.device_full, full) == full {
             return;
@@ -273,13 +274,13 @@ impl Core {
         }
     }
 
-    /// Returns whether [`Core::on_idle`] has anything to look at.
+    /// Returns whether [`Core::on_idle`] has anything to check.
     #[must_use]
     pub fn watches(&self) -> bool {
         !self.watched.is_empty()
     }
 
-    /// Returns a fresh socket on a path, known by its pair of endpoints.
+    /// Returns a new socket on a path, registered under its pair of endpoints.
     fn open(
         &mut self,
         now: Instant,
@@ -309,7 +310,7 @@ impl Core {
         Ok(key)
     }
 
-    /// Returns the largest segment that the device takes whole (RFC 9293, section 3.7.1).
+    /// Returns the largest segment that the device can send unfragmented (RFC 9293, section 3.7.1).
     fn mss(&self, version: Version) -> u16 {
         self.abilities
             .mtu
@@ -317,7 +318,8 @@ impl Core {
             .max(1)
     }
 
-    /// Does what the engine said about this socket in [`Core::outbox`]. Every entry ends here.
+    /// Carries out what the engine returned for this socket in [`Core::outbox`]. Every call ends
+    /// here.
     #[inline]
     fn settle(&mut self, key: usize) {
         let socket = &mut self.sockets[key];
@@ -342,12 +344,12 @@ impl Core {
         }
     }
 
-    /// Tells the owner of the socket what happened to the connection.
+    /// Tells the owner of the socket what happened to its connection.
     fn tell(&mut self, key: usize, news: Events) {
         let socket = &mut self.sockets[key];
         let any = |wanted: &[Events]| wanted.iter().any(|one| news.has(*one));
-        // With both FINs sent nothing is lost to the application (RFC 9293, section 3.10.7.4: in
-        // CLOSING, LAST-ACK and TIME-WAIT a RST is no news for it).
+        // Once both FINs are sent, the application loses nothing (RFC 9293, section 3.10.7.4: in
+        // CLOSING, LAST-ACK and TIME-WAIT it is not told of a RST).
         let connection = &socket.connection;
         let finished = connection.sender().is_finishing() && connection.receiver().fin_received();
         let failed = any(&[Events::RESET, Events::TIMED_OUT]) && !finished;
@@ -379,7 +381,7 @@ impl Core {
         }
     }
 
-    /// Takes a socket away from its owner.
+    /// Removes the socket from its owner.
     fn disown(&mut self, key: usize) {
         let socket = &mut self.sockets[key];
         if let Owner::HalfOpen { listener, serial } = socket.owner {
@@ -394,7 +396,7 @@ impl Core {
         self.settle(key);
     }
 
-    /// Removes the socket, if nobody needs it any more.
+    /// Removes the socket, if it is no longer needed.
     fn bury(&mut self, key: usize) {
         let socket = &mut self.sockets[key];
         let closed = matches!(socket.connection.state(), State::Closed | State::Listen);
@@ -421,7 +423,7 @@ const fn headers_len(version: Version) -> u16 {
     (version.header_len() + TCP_HEADER) as u16
 }
 
-/// Returns whether no application holds the socket, nor will get it from a listener.
+/// Returns whether no application owns the socket or will get it from a listener.
 #[inline]
 fn socket_is_unowned(socket: &Socket) -> bool {
     matches!(socket.owner, Owner::Nobody | Owner::HalfOpen { .. })

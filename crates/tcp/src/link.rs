@@ -1,13 +1,13 @@
-//! What the stack must know of the device that carries its packets.
+//! What the stack must know about the device that carries its packets.
 
 /// What a device can do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Abilities {
     /// The largest packet on the wire, in octets.
     pub mtu: u16,
-    /// Whether it computes checksums and cuts large packets (TSO), and hands over large ones (GRO).
+    /// Whether it computes checksums, cuts large packets (TSO) and delivers large ones (GRO).
     pub offload: bool,
-    /// Octets in front of a packet that the device needs for itself.
+    /// Octets before a packet that the device needs for itself.
     pub headroom: usize,
 }
 
@@ -22,15 +22,15 @@ impl Abilities {
     }
 }
 
-/// What is left to the device with a packet: the TCP checksum always.
+/// What is left to the device for a packet: always the TCP checksum.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Offload {
-    /// Octets of the IP header.
+    /// The octets of the IP header.
     pub ip_header: u16,
-    /// Octets of all headers.
+    /// The octets of all headers.
     pub headers: u16,
-    /// Cut the payload into pieces of so many octets; 0 if it is to stay whole.
+    /// The octets of the pieces into which to cut the payload; 0 to leave it whole.
     pub segment: u16,
-    /// IPv6.
+    /// Whether the packet is IPv6.
     pub ipv6: bool,
 }

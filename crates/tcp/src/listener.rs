@@ -1,4 +1,4 @@
-//! Sockets that wait for connections: how many may be half open, and how many unaccepted.
+//! Listening sockets: how many of their connections may be half open, and how many unaccepted.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::task::Waker;
@@ -12,7 +12,7 @@ use super::SocketOptions;
 pub(super) struct Listener {
     pub(super) local: Endpoint,
     pub(super) options: SocketOptions,
-    /// Most connections of each kind: half open, and unaccepted.
+    /// The most half-open connections, and the most unaccepted ones.
     backlog: usize,
     /// Half-open connections, the oldest first.
     half_open: BTreeSet<(u64, usize)>,
@@ -23,14 +23,14 @@ pub(super) struct Listener {
     acceptors: BTreeMap<u64, Waker>,
 }
 
-/// What a listener says to a SYN.
+/// A listener's decision about a SYN.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Admission {
-    /// It may come in, under this serial number.
+    /// Accepted, under this serial number.
     Granted(u64),
-    /// It may come in, but this socket, the oldest half-open one, must go.
+    /// Accepted under this serial number, but this socket, the oldest half-open one, must go.
     InsteadOf(u64, usize),
-    /// The application accepts too slowly; the SYN is to be lost, and the peer tries again.
+    /// The application accepts too slowly: the SYN is dropped, and the peer tries again.
     NoRoom,
 }
 
@@ -47,8 +47,9 @@ impl Listener {
         }
     }
 
-    /// Decides about a SYN that has come. Under a flood the oldest half-open connection gives way (RFC 4987, section
-    /// 3.4): an honest peer is through the handshake after one round trip, a forged one never.
+    /// Decides about a SYN. Under a flood the oldest half-open connection is dropped (RFC 4987,
+    /// section 3.4): an honest peer completes the handshake after one round trip, a forged one
+    /// never does.
     pub(super) fn admit(&mut self) -> Admission {
         if self.ready.len() >= self.backlog {
             return Admission::NoRoom;
@@ -65,28 +66,28 @@ impl Listener {
         self.half_open.insert((serial, key));
     }
 
-    /// The half-open connection is complete, or gone.
+    /// Records that the half-open connection is complete or gone.
     pub(super) fn closed(&mut self, serial: u64, key: usize) {
         self.half_open.remove(&(serial, key));
     }
 
-    /// A connection waits to be accepted.
+    /// Adds a connection that waits to be accepted.
     pub(super) fn push_ready(&mut self, key: usize, wakers: &mut Vec<Waker>) {
         self.ready.push_back(key);
         self.wake_acceptors(wakers);
     }
 
-    /// All who wait are woken, for the first of them may be about to turn to something else.
+    /// Wakes all waiting tasks, because the first of them may be about to stop waiting.
     pub(super) fn wake_acceptors(&mut self, wakers: &mut Vec<Waker>) {
         wakers.extend(std::mem::take(&mut self.acceptors).into_values());
     }
 
-    /// The task of this number waits for a connection.
+    /// Records that the task with this number waits for a connection.
     pub(super) fn remember(&mut self, acceptor: u64, waker: &Waker) {
         self.acceptors.insert(acceptor, waker.clone());
     }
 
-    /// It waits no more.
+    /// Records that it no longer waits.
     pub(super) fn forget(&mut self, acceptor: u64) {
         self.acceptors.remove(&acceptor);
     }

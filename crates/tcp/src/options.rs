@@ -1,4 +1,4 @@
-//! What can be chosen for a socket before it is opened.
+//! The options of a socket before it is opened.
 
 use tinygram_engine::Config;
 use tinygram_engine::extensions::Extensions;
@@ -7,30 +7,30 @@ use tinygram_engine::receiver::ack_policy::{AckPolicy, AckTimer};
 use tinygram_engine::sender::congestion::Congestion;
 use tinygram_engine::sender::send_policy::SendPolicy;
 
-/// Options that a connection begins with; a listener's are those of the connections that it accepts.
-/// Policies can be changed later on the stream.
+/// The options with which a connection begins; a listener's apply to the connections that it
+/// accepts. Policies can be changed later on the stream.
 #[derive(Clone, Debug)]
 pub struct SocketOptions {
-    /// The stack whose rules the connection follows, where nothing below says otherwise.
+    /// The stack whose rules the connection follows, unless a field below says otherwise.
     pub profile: &'static Profile,
     /// The send buffer's limit, in octets (at least 1).
     pub send_buffer: u64,
     /// The receive buffer's limit, in octets (at least 1; at most 1 GiB is ever announced).
     pub receive_buffer: u64,
-    /// The largest segment, in octets, where the device's MTU would allow a larger one (TCP_MAXSEG).
+    /// The largest segment, in octets, if the device's MTU would allow a larger one (TCP_MAXSEG).
     pub mss: Option<u16>,
-    /// Who decides about small segments.
+    /// The policy that decides about small segments.
     pub send_policy: Option<SendPolicy>,
-    /// When to acknowledge, and how long that may wait.
+    /// When to acknowledge, and how long an acknowledgment may wait.
     pub ack_policy: Option<(AckPolicy, AckTimer)>,
     /// The congestion control algorithm.
     pub congestion: Option<Congestion>,
-    /// What of today's TCP it may use, where that is not the profile's.
+    /// The extensions that it may use, if not the profile's.
     pub extensions: Option<Extensions>,
 }
 
 impl Default for SocketOptions {
-    /// Returns the profile `modern` with buffers of 1 MiB, of which only what is used takes memory.
+    /// Returns the profile `modern` with buffers of 1 MiB, which take only the memory that is used.
     fn default() -> Self {
         Self {
             profile: &Profile::MODERN,

@@ -1,4 +1,4 @@
-//! What poll(2) would say, and what is asked without waiting.
+//! What poll(2) would report, and further queries that do not wait.
 
 use std::io;
 use std::net::IpAddr;
@@ -12,15 +12,15 @@ use super::{Core, SocketOptions};
 /// What can be done with a connection without waiting.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Readiness {
-    /// A read gives octets, the end or an error (POLLIN).
+    /// A read returns octets, the end or an error (POLLIN).
     pub readable: bool,
-    /// A write takes octets, or fails (POLLOUT).
+    /// A write accepts octets or fails (POLLOUT).
     pub writable: bool,
     /// Nothing more will come from the peer: it has closed, or this side no longer reads (POLLRDHUP).
     pub peer_closed: bool,
-    /// Nothing goes in either direction any more (POLLHUP).
+    /// Nothing passes in either direction any more (POLLHUP).
     pub hung_up: bool,
-    /// An error waits to be taken (POLLERR).
+    /// An error is pending (POLLERR).
     pub failed: bool,
 }
 
@@ -52,13 +52,13 @@ impl Core {
         self.listeners[listener].has_ready()
     }
 
-    /// Returns the options of connections that arrive from now on.
+    /// Returns the options for connections that arrive from now on.
     pub fn listener_options(&mut self, listener: usize) -> &mut SocketOptions {
         &mut self.listeners[listener].options
     }
 
-    /// Sets the class of service of the connection's packets (IP_TOS, IPV6_TCLASS): DSCP alone, since ECN is the
-    /// connection's own.
+    /// Sets the class of service of the connection's packets (IP_TOS, IPV6_TCLASS): only DSCP,
+    /// because ECN belongs to the connection.
     pub fn set_class(&mut self, key: usize, class: u8) {
         self.sockets[key].path.set_class(class);
     }
@@ -73,25 +73,26 @@ impl Core {
         self.sockets[key].connection.set_send_buffer(octets.max(1));
     }
 
-    /// Sets TCP_NOTSENT_LOWAT: while so many octets were written and have not left, the socket takes no more; it is
-    /// writable again when half as many have not.
+    /// Sets TCP_NOTSENT_LOWAT: while this many octets were written and have not left, the socket
+    /// accepts no more. It is writable again when only half as many have not left.
     pub fn set_notsent_low_water(&mut self, key: usize, octets: Option<u64>) {
         self.sockets[key].connection.set_notsent_low_water(octets);
     }
 
-    /// Sets SO_RCVBUF, the size of the receive buffer in octets. What was announced is still taken.
+    /// Sets SO_RCVBUF, the size of the receive buffer in octets. What was announced is still
+    /// accepted.
     pub fn set_receive_buffer(&mut self, key: usize, octets: u64) {
         self.sockets[key]
             .connection
             .set_receive_buffer(octets.max(1));
     }
 
-    /// Takes the error that the next call would have reported (SO_ERROR).
+    /// Returns and clears the error that the next call would have reported (SO_ERROR).
     pub fn take_error(&mut self, key: usize) -> Option<io::Error> {
         self.sockets[key].error.take().map(Into::into)
     }
 
-    /// Returns what a read of at most `most` octets would give, left where it is (MSG_PEEK).
+    /// Returns what a read of at most `most` octets would return, without removing it (MSG_PEEK).
     #[must_use]
     pub fn peek(&self, key: usize, most: usize) -> (&[u8], &[u8]) {
         let socket = &self.sockets[key];
@@ -101,9 +102,9 @@ impl Core {
         socket.receive.slices(Span::new(start, start + octets))
     }
 
-    /// Closes the reading side (SHUT_RD): reads give what is there and then the end. What comes
-    /// later is acknowledged, as Linux does, and can still be read; once the other side is closed as well
-    /// ([`Core::shutdown`]), it resets the connection (RFC 9293, section 3.6.1).
+    /// Closes the reading side (SHUT_RD): reads return what is there and then the end. What comes
+    /// later is acknowledged, as on Linux, and can still be read. Once the other side is closed as
+    /// well ([`Core::shutdown`]), what comes resets the connection (RFC 9293, section 3.6.1).
     pub fn shutdown_read(&mut self, key: usize) {
         let socket = &mut self.sockets[key];
         socket.connection.read_no_more();
@@ -111,7 +112,8 @@ impl Core {
         socket.wake_reader(&mut self.wakers);
     }
 
-    /// Returns whether all that was written, the FIN included if this side has closed, is acknowledged.
+    /// Returns whether everything that was written is acknowledged, including the FIN if this side
+    /// has closed.
     #[must_use]
     pub fn is_flushed(&self, key: usize) -> bool {
         let connection = &self.sockets[key].connection;
@@ -127,7 +129,7 @@ impl Core {
         self.sockets[key].connection.set_congestion(congestion);
     }
 
-    /// Adds an address of the stack.
+    /// Adds an address to the stack.
     pub fn add_address(&mut self, address: IpAddr) {
         if !self.device_gone && !self.addresses.contains(&address) {
             self.addresses.push(address);

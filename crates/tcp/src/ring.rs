@@ -1,14 +1,14 @@
-//! Octets of a stream, found by their offset.
+//! A ring buffer of a stream's octets, addressed by offset.
 
 use tinygram_engine::{Offset, Span};
 
-/// A buffer whose octets lie where their distance from an origin says, modulo its size. It grows as
-/// it is needed, by doubling; its owner sees to it that no more than its limit is.
+/// A buffer in which an octet's place is its distance from an origin, modulo the buffer's size. It
+/// grows by doubling as needed; its owner ensures that no more than its limit is needed.
 #[derive(Debug, Default)]
 pub(crate) struct Ring {
-    /// A power of two long, or empty.
+    /// The memory: its length is a power of two, or zero.
     octets: Vec<u8>,
-    /// The offset that lies at the beginning.
+    /// The offset of the first place.
     origin: u64,
 }
 
@@ -21,21 +21,20 @@ impl Ring {
         self.octets.len()
     }
 
-    /// Gives its memory back. Nothing in it is needed any more.
+    /// Frees its memory. None of its contents is needed any more.
     pub(crate) fn release(&mut self) {
         self.octets = Vec::new();
     }
 
-    /// Nothing in it is needed any more, and what comes next begins at `next`: it begins at the
-    /// beginning, where the processor's caches still have it, instead of wandering through memory
-    /// that nobody has touched for long.
+    /// Sets the origin to `next`, the offset of what comes next, because nothing in the buffer is
+    /// needed any more. So the next octets go to the beginning, which is still in the processor's
+    /// caches, instead of to memory that was not touched for long.
     #[inline]
     pub(crate) fn restart(&mut self, next: Offset) {
         self.origin = next.get();
     }
 
-    /// Makes room so that all of `span` has a place, and keeps what lies from `span.start` up to
-    /// `kept`.
+    /// Makes room for all of `span`, and keeps the octets from `span.start` up to `kept`.
     #[inline]
     pub(crate) fn reserve(&mut self, span: Span, kept: Offset) {
         if span.len() > self.octets.len() as u64 {
@@ -58,7 +57,7 @@ impl Ring {
         *self = larger;
     }
 
-    /// Puts octets in their place, for which there must be room.
+    /// Stores octets at their place, for which there must be room.
     #[inline]
     pub(crate) fn put(&mut self, start: Offset, octets: &[u8]) {
         if octets.is_empty() {
@@ -71,8 +70,8 @@ impl Ring {
         self.octets[..second.len()].copy_from_slice(second);
     }
 
-    /// Returns the octets of `span`, all of which must have been put there; in two pieces where they run
-    /// over the end.
+    /// Returns the octets of `span`, all of which must have been stored; in two pieces if they wrap
+    /// around.
     #[inline]
     pub(crate) fn slices(&self, span: Span) -> (&[u8], &[u8]) {
         if span.is_empty() {

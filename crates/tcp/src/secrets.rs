@@ -1,4 +1,4 @@
-//! Numbers that an attacker off the path must not guess.
+//! Numbers that an attacker off the path must not be able to guess.
 
 use std::hash::{Hash, Hasher};
 
@@ -6,39 +6,39 @@ use siphasher::sip::SipHasher24;
 use tinygram_engine::Instant;
 use tinygram_wire::endpoint::Endpoint;
 
-/// The keys, made anew for each stack.
+/// The keys, drawn anew for each stack.
 #[derive(Clone, Debug)]
 pub(crate) struct Secrets {
     sequence: [u8; 16],
     ports: [u8; 16],
-    /// Counts the ports given out (RFC 6056, algorithm 3: `next_ephemeral`).
+    /// The number of ports assigned so far (RFC 6056, algorithm 3: `next_ephemeral`).
     ports_given: u32,
 }
 
-/// Where a connection's numbers begin.
+/// The initial numbers of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Numbers {
     pub(crate) initial_sequence: u32,
     pub(crate) timestamp_offset: u32,
 }
 
-/// The dynamic ports (RFC 6335, section 6); RFC 6056 would rather have all above 1023, but what
-/// people's firewalls and habits know is kept.
+/// The dynamic ports (RFC 6335, section 6). RFC 6056 prefers all ports above 1023, but firewalls
+/// and users expect this range.
 const EPHEMERAL: std::ops::RangeInclusive<u16> = 49152..=65535;
 
 impl Secrets {
-    /// From the system's generator.
+    /// Returns keys from the system's generator.
     ///
     /// # Errors
     ///
-    /// If it has none.
+    /// If the system has no generator.
     pub(crate) fn random() -> Result<Self, getrandom::Error> {
         let mut keys = [[0; 16]; 2];
         getrandom::fill(keys.as_flattened_mut())?;
         Ok(Self::from_keys(keys))
     }
 
-    /// For tests that must repeat.
+    /// Returns given keys, for tests that must be repeatable.
     pub(crate) fn from_keys([sequence, ports]: [[u8; 16]; 2]) -> Self {
         Self {
             sequence,
@@ -47,9 +47,9 @@ impl Secrets {
         }
     }
 
-    /// Computes where the numbers of a new connection begin. `ISN = M + F(localip, localport, remoteip,
-    /// remoteport, secretkey)` (RFC 6528, section 3), where M is the timer of four microseconds; the
-    /// timestamps' offset is another part of the same hash (RFC 7323, section 7.1).
+    /// Computes the initial numbers of a new connection. `ISN = M + F(localip, localport, remoteip,
+    /// remoteport, secretkey)` (RFC 6528, section 3), where M is the timer of four microseconds.
+    /// The timestamps' offset is another part of the same hash (RFC 7323, section 7.1).
     pub(crate) fn numbers(&self, now: Instant, local: &Endpoint, remote: &Endpoint) -> Numbers {
         let clock = now.as_nanos() / 4000;
         let mut hash = SipHasher24::new_with_key(&self.sequence);
@@ -61,9 +61,9 @@ impl Secrets {
         }
     }
 
-    /// Chooses a port for a connection from `local` (whose port does not matter) to `remote`, for which
-    /// `is_free`; `None` if all are taken. RFC 6056, section 3.3.3: a hash gives each destination
-    /// its own place to begin.
+    /// Chooses a port for a connection from `local` (whose port does not matter) to `remote` for
+    /// which `is_free` is true; `None` if all are taken. RFC 6056, section 3.3.3: a hash makes the
+    /// search begin at a different place for each destination.
     pub(crate) fn ephemeral_port(
         &mut self,
         local: &Endpoint,

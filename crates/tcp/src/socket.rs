@@ -1,4 +1,4 @@
-//! What the stack keeps of one connection besides the engine's part.
+//! What the stack stores for a connection besides the engine's state.
 
 use std::io;
 use std::task::Waker;
@@ -16,75 +16,75 @@ use super::ring::Ring;
 #[derive(Debug)]
 pub(crate) struct Socket {
     pub(super) connection: Connection,
-    /// From here to the peer.
+    /// The path from this end to the peer.
     pub(super) path: Path,
     pub(super) ours: Sequence,
-    /// Means nothing before the peer's SYN.
+    /// The peer's numbering; means nothing before its SYN.
     pub(super) theirs: Sequence,
-    /// What was written and is not acknowledged.
+    /// Octets that were written and are not acknowledged.
     pub(super) send: Ring,
-    /// What arrived and is not read.
+    /// Octets that arrived and are not read.
     pub(super) receive: Ring,
-    /// The receive buffer's first size in octets. An octet farther beyond the last one read than both this and
-    /// the present size has no place.
+    /// The receive buffer's first size in octets. An octet that lies beyond the last one read by
+    /// more than both this and the present size has no place.
     pub(super) receive_limit: u64,
     pub(super) owner: Owner,
-    /// How the connection ended, if not by both sides' FIN.
+    /// How the connection ended, if not by both sides' FINs.
     pub(super) fate: Option<Fate>,
-    /// The same until the application has been told of it, which is once.
+    /// The same, until the application has been told once.
     pub(super) error: Option<Fate>,
-    /// What ICMP said last; if the peer stays silent, this is why.
+    /// The last soft ICMP error, which is reported as the cause if the peer stays silent.
     pub(super) soft_error: Option<Fate>,
-    /// The application reads no more (SHUT_RD).
+    /// Whether the application has closed the reading side (SHUT_RD).
     pub(super) reading_closed: bool,
-    /// The handshake was complete.
+    /// Whether the handshake was completed.
     pub(super) was_connected: bool,
     /// The earliest alarm that is set for this socket.
     pub(super) armed: Instant,
     pub(super) reader: Option<Waker>,
     pub(super) writer: Option<Waker>,
-    /// Something was written since a task last waited here.
+    /// Whether something was written since a task last waited here.
     pub(super) wrote: bool,
-    /// It stands among those whose held runts the driver is to look at.
+    /// Whether the driver is to check its held runt.
     pub(super) watched: bool,
-    /// Every write is followed by another one, until the application says otherwise.
+    /// Whether every write counts as followed by another one (MSG_MORE).
     pub(super) more: bool,
     pub(super) chronicle: Chronicle,
-    /// Segments that stand in the queue to be encoded.
+    /// Segments in the queue that are not encoded yet.
     pub(super) queued: u32,
-    /// Dropping the stream resets the connection.
+    /// Whether dropping the stream resets the connection.
     pub(super) abort_on_drop: bool,
 }
 
-/// Whom a socket belongs to.
+/// The owner of a socket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Owner {
     /// A stream of the application's.
     Application,
-    /// A listener that waits for the handshake's last ACK. Serial numbers tell the oldest.
+    /// A listener that waits for the handshake's last ACK. Serial numbers show which is the oldest.
     HalfOpen { listener: usize, serial: u64 },
     /// A listener whose application has not accepted it yet.
     Ready { listener: usize },
-    /// Nobody: closed by the application, it goes when its work is done.
+    /// Nobody: the application closed it, and it is removed when it has finished.
     Nobody,
 }
 
-/// How a connection ended before its time.
+/// The reason why a connection ended prematurely.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Fate {
-    /// The peer answered our SYN with a RST.
+    /// The peer answered the SYN with a RST.
     Refused,
     /// The peer sent a RST.
     Reset,
-    /// The peer did not answer any more.
+    /// The peer stopped answering.
     TimedOut,
-    /// A router or the peer's host said that there is no way to it.
+    /// A router or the peer's host reported that the host cannot be reached.
     HostUnreachable,
-    /// A router said that there is no way to the peer's network.
+    /// A router reported that the peer's network cannot be reached.
     NetworkUnreachable,
     /// The peer's host does not speak TCP.
     NoProtocol,
-    /// We sent the RST.
+    /// This side sent the RST.
     Aborted,
 }
 
@@ -137,7 +137,7 @@ impl Socket {
         }
     }
 
-    /// Ends the connection before its time, unless it has ended already.
+    /// Ends the connection prematurely, unless it has ended already.
     pub(super) fn ends(&mut self, fate: Fate) {
         if self.fate.is_none() {
             self.fate = Some(fate);
@@ -152,7 +152,7 @@ impl Socket {
         }
     }
 
-    /// For what leaves.
+    /// Returns the numbering of segments that leave.
     #[inline]
     pub(super) fn outgoing(&self) -> Numbering {
         Numbering {
@@ -186,7 +186,7 @@ impl Socket {
         Span::new(span.start.max(read), span.end.min(read + limit))
     }
 
-    /// Returns how far the receive buffer holds anything.
+    /// Returns the end of the octets that the receive buffer holds.
     #[inline]
     pub(super) fn received_up_to(&self) -> Offset {
         let receiver = self.connection.receiver();
@@ -194,8 +194,8 @@ impl Socket {
         last.map_or(receiver.nxt(), |last| last.end)
     }
 
-    /// Puts those octets of `payload`, which begins at `start`, that `span` names into the receive
-    /// buffer, which holds nothing beyond `held`. The span must be [within the
+    /// Stores the octets of `span` from `payload`, which begins at `start`, in the receive buffer,
+    /// which holds nothing beyond `held`. The span must be [within the
     /// buffer](Self::within_buffer).
     #[inline]
     pub(super) fn keep(&mut self, span: Span, start: Offset, payload: &[u8], held: Offset) {
@@ -215,18 +215,18 @@ impl Socket {
         self.send.allocated() + self.receive.allocated()
     }
 
-    /// Wakes whoever waits to read.
+    /// Wakes the task that waits to read.
     pub(super) fn wake_reader(&mut self, wakers: &mut Vec<Waker>) {
         wakers.extend(self.reader.take());
     }
 
-    /// Wakes whoever waits to write.
+    /// Wakes the task that waits to write.
     pub(super) fn wake_writer(&mut self, wakers: &mut Vec<Waker>) {
         wakers.extend(self.writer.take());
     }
 }
 
-/// Remembers who is to be woken.
+/// Remembers the task to wake.
 pub(super) fn remember(place: &mut Option<Waker>, waker: &Waker) {
     match place {
         Some(same) if same.will_wake(waker) => {}

@@ -1,19 +1,19 @@
-//! When which socket is to be woken.
+//! Alarms: which socket is to be woken when.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use tinygram_engine::Instant;
 
-/// A heap of alarms. A deadline that moves back leaves its alarm where it is, to be set anew when it
-/// goes off: an acknowledgment moves the retransmission time-out with every segment, and that must
-/// cost nothing. Those that mean nothing any more are thrown away once they are in the majority.
+/// A heap of alarms. When a deadline moves back, its alarm stays and is set anew when it goes off:
+/// every acknowledgment moves the retransmission timeout, and that must cost nothing. Outdated
+/// alarms are removed once they are the majority.
 #[derive(Debug, Default)]
 pub(crate) struct Timers {
     alarms: BinaryHeap<Reverse<(Instant, usize)>>,
 }
 
-/// So many alarms for each socket are no reason to look through them all.
+/// The alarms per socket up to which outdated ones are not searched for.
 const PER_SOCKET: usize = 8;
 
 impl Timers {
@@ -25,8 +25,8 @@ impl Timers {
             .map_or(Instant::FAR_FUTURE, |Reverse((at, _))| *at)
     }
 
-    /// Sets an alarm for the socket `key`, whose earliest alarm so far goes off at `armed`; gives
-    /// whether that was one more.
+    /// Sets an alarm for the socket `key`, whose earliest alarm so far goes off at `armed`; returns
+    /// whether it added one.
     #[inline]
     pub(crate) fn arm(&mut self, key: usize, deadline: Instant, armed: &mut Instant) -> bool {
         let earlier = deadline < *armed;
@@ -42,8 +42,9 @@ impl Timers {
         self.alarms.len()
     }
 
-    /// Keeps the alarms of which `matters` says so, each once, if there are many for so many `sockets`:
-    /// one that is set for hours ahead, forestalled and set again would be one of thousands.
+    /// Keeps each alarm for which `matters` is true once, if there are many for this number of
+    /// `sockets`. Otherwise an alarm that is set for hours ahead, replaced and set again could
+    /// leave thousands.
     pub(crate) fn tidy(&mut self, sockets: usize, matters: impl Fn(Instant, usize) -> bool) {
         if self.alarms.len() > PER_SOCKET * sockets + PER_SOCKET {
             let mut all = std::mem::take(&mut self.alarms).into_vec();
@@ -54,8 +55,8 @@ impl Timers {
         }
     }
 
-    /// Takes an alarm that has gone off: when it was set for, and for whom. The socket may be gone
-    /// or have been woken by an earlier one.
+    /// Removes and returns an alarm that has gone off: its time and its socket. The socket may be
+    /// gone, or an earlier alarm may have woken it.
     pub(crate) fn due(&mut self, now: Instant) -> Option<(Instant, usize)> {
         let Reverse((at, key)) = *self.alarms.peek()?;
         (at <= now).then(|| {

@@ -1,4 +1,4 @@
-//! From the engine's segments to packets in a buffer, for a device to send.
+//! Encodes the engine's segments as packets in a buffer, for a device to send.
 
 use std::collections::VecDeque;
 
@@ -19,23 +19,23 @@ pub(super) struct Queue {
 enum Entry {
     /// Segments of a socket; their payload is still in the socket's ring.
     Run(Run),
-    /// A packet that stands as it is: an answer to nobody's segment, or an echo.
+    /// A complete packet: the answer to a segment without a connection, or an echo.
     Whole(Vec<u8>),
 }
 
-/// Segments that continue each other, which leave as one packet; without offload there is but one.
+/// Consecutive segments that leave as one packet; only one without offload.
 #[derive(Debug)]
 struct Run {
     key: usize,
-    /// The first one; those that follow are as long, the last one perhaps shorter.
+    /// The first segment. The others have its length, except that the last one may be shorter.
     first: Segment,
-    /// Octets of all of them.
+    /// The octets of all segments.
     len: u32,
-    /// The last one's.
+    /// The last segment's flags.
     flags: Flags,
 }
 
-/// Packets that stand one after the other in one buffer.
+/// Packets, one after the other in one buffer.
 #[derive(Debug, Default)]
 pub struct Batch {
     octets: Vec<u8>,
@@ -49,11 +49,11 @@ struct Staged {
     offload: Option<Offload>,
 }
 
-/// A batch is full when it has so many octets: what a cache near the processor holds.
+/// The octets that make a batch full: as much as a cache near the processor holds.
 const BATCH: usize = 64 * 1024;
 
 impl Queue {
-    /// Queues a segment; `join` lets it be part of the packet before it, where it continues that.
+    /// Queues a segment; `join` lets it become part of the previous packet if it continues it.
     /// Returns whether it is a packet of its own.
     #[inline]
     pub(super) fn push(&mut self, key: usize, segment: Segment, join: bool) -> bool {
@@ -75,7 +75,7 @@ impl Queue {
     }
 
     pub(super) fn push_whole(&mut self, packet: Vec<u8>) {
-        // What answers a flood must not use up memory; answers may be lost.
+        // Answers to a flood must not use up memory, and they may be lost.
         if self.entries.len() < MOST_ANSWERS {
             self.entries.push_back(Entry::Whole(packet));
         }
@@ -91,7 +91,7 @@ impl Run {
     #[inline]
     fn takes(&self, key: usize, segment: &Segment) -> bool {
         let first = &self.first;
-        // The last one may carry PSH or FIN: the device sets them on the last piece only.
+        // The last one may carry PSH or FIN, which the device sets only on the last piece.
         let ends = Flags::PSH.with(Flags::FIN);
         let plain = Flags::ACK.with_if(first.flags.has(Flags::ECT), Flags::ECT);
         self.key == key
@@ -105,8 +105,8 @@ impl Run {
             && segment.options == first.options
     }
 
-    /// Returns what is still to be sent of it, as one segment: what was acknowledged meanwhile is in the
-    /// ring no longer. `None` if that is all.
+    /// Returns the part that must still be sent, as one segment; `None` if there is none. The ring
+    /// no longer holds what was acknowledged meanwhile.
     #[inline]
     fn left(&self, una: Offset) -> Option<Segment> {
         let mut whole = Segment {
@@ -124,10 +124,11 @@ impl Run {
     }
 }
 
-/// Payload of a packet at most, in octets: what IP's length field leaves beside the longest headers.
+/// The largest payload of a packet, in octets: what IP's length field leaves beside the longest
+/// headers.
 const MOST_PAYLOAD: u32 = u16::MAX as u32 - 120;
 
-/// No answer to a stranger is queued behind more entries than this.
+/// No answer to a stranger is queued if there are this many entries.
 const MOST_ANSWERS: usize = 4096;
 
 impl Core {
@@ -138,7 +139,8 @@ impl Core {
         !self.queue.is_empty()
     }
 
-    /// Fills `batch` with packets that are due, as many as it holds; what it held is forgotten.
+    /// Fills `batch` with as many of the packets that are due as it holds; its previous contents
+    /// are dropped.
     pub fn fill(&mut self, batch: &mut Batch) {
         batch.clear();
         while batch.octets.len() < BATCH {
@@ -159,7 +161,7 @@ impl Core {
 }
 
 impl Batch {
-    /// Gives each packet to `send`, with the device's headroom in front of it.
+    /// Passes each packet to `send`, with the device's headroom before it.
     pub fn drain(&mut self, headroom: usize, mut send: impl FnMut(&mut [u8], Option<Offload>)) {
         for packet in &self.packets {
             let octets = &mut self.octets[packet.start - headroom..packet.end];

@@ -94,7 +94,7 @@ impl World {
         world
     }
 
-    /// Sends the packet to the stack; gives what that answers.
+    /// Sends the packet to the stack; returns what that answers.
     fn exchange(&mut self, header: Header, payload: &[u8]) -> Vec<(Header, Vec<u8>)> {
         let ours = match self.iss {
             0 => OURS,

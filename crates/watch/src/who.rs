@@ -92,6 +92,17 @@ impl Container {
             name: (*unit).to_owned(),
         })
     }
+
+    /// Returns the first twelve digits of the container's ID; `None` for a unit, and for a pod whose path
+    /// names no container.
+    #[must_use]
+    pub fn id(&self) -> Option<&str> {
+        match self {
+            Self::Docker { id } | Self::Podman { id } | Self::Containerd { id } => Some(id),
+            Self::Pod { id, .. } => id.as_deref(),
+            Self::Unit { .. } => None,
+        }
+    }
 }
 
 impl std::fmt::Display for Container {
@@ -219,24 +230,7 @@ fn look_up(writer: &Writer, user: String) -> Process {
     // The thread's name is not always the program's (Java, Node).
     let name = comm.map_or_else(|_| writer.comm.clone(), |comm| comm.trim_end().to_owned());
     let arguments = fs::read(format!("{folder}/cmdline")).unwrap_or_default();
-    let cgroup = fs::read_to_string(format!("{folder}/cgroup"))
-        .ok()
-        .and_then(|text| {
-            // Version 2, or systemd's own hierarchy of version 1.
-            let path = |prefix: &str| {
-                let mut lines = text.lines();
-                lines.find_map(|line| {
-                    line.split_once(':')?
-                        .1
-                        .strip_prefix(prefix)
-                        .map(str::to_owned)
-                })
-            };
-            let unified = path(":").filter(|path| path != "/");
-            unified
-                .or_else(|| path("name=systemd:"))
-                .or_else(|| path(":"))
-        });
+    let cgroup = cgroup(writer.pid);
     Process {
         pid: writer.pid,
         script: script(&name, &arguments),
@@ -245,6 +239,22 @@ fn look_up(writer: &Writer, user: String) -> Process {
         container: cgroup.as_deref().and_then(Container::of),
         cgroup,
     }
+}
+
+/// Returns the path of a process's control group, of version 2 or of systemd's own hierarchy of version 1; `None`
+/// if the process has ended.
+#[must_use]
+pub fn cgroup(pid: u32) -> Option<String> {
+    let text = fs::read_to_string(format!("/proc/{pid}/cgroup")).ok()?;
+    let path = |prefix: &str| {
+        text.lines()
+            .find_map(|line| line.split_once(':')?.1.strip_prefix(prefix))
+            .map(str::to_owned)
+    };
+    let unified = path(":").filter(|path| path != "/");
+    unified
+        .or_else(|| path("name=systemd:"))
+        .or_else(|| path(":"))
 }
 
 /// Returns what an interpreter was told to run.
@@ -280,7 +290,9 @@ fn base(path: &str) -> String {
     path.rsplit('/').next().unwrap_or(path).to_owned()
 }
 
-fn user_name(uid: u32) -> String {
+/// Returns a user's name, or the number if it has no name.
+#[must_use]
+pub fn user_name(uid: u32) -> String {
     let mut buffer = vec![0; 4096];
     // SAFETY: the call only writes to its arguments, within the given lengths, and the name is
     // copied before the buffer is dropped.

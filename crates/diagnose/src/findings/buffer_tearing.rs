@@ -12,7 +12,8 @@ pub(super) fn is(hold: &Hold, _: &Half) -> bool {
         && hold.flight.is_multiple_of(BUFFER_UNIT)
 }
 
-/// Stream buffers are powers of two, or a few of them; 512 is the smallest in use.
+/// Buffer sizes are multiples of this: powers of two or small multiples of them. 512 is the
+/// smallest buffer in use.
 pub(super) const BUFFER_UNIT: u32 = 512;
 
 pub(super) static WORDS: Words = Words {

@@ -1,5 +1,5 @@
-//! TCP_CORK, MSG_MORE or autocorking that nobody ended: the tail of a message stays behind until
-//! the kernel's own limit, one retransmission timeout (200 ms and the round trip on Linux).
+//! TCP_CORK, MSG_MORE or autocorking that nobody ended: the tail of a message waits for the
+//! kernel's own limit, one retransmission timeout (200 ms plus the round trip on Linux).
 
 use super::Words;
 use crate::flow::half::Half;

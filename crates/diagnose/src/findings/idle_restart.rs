@@ -1,6 +1,6 @@
 //! Slow start again after an idle period (RFC 5681, section 4.1; Linux
-//! `tcp_slow_start_after_idle`): a window that had grown is cut to the initial one, and a message
-//! that used to leave at once takes more round trips.
+//! `tcp_slow_start_after_idle`): the congestion window, which had grown, is cut to the initial
+//! window, and a message that used to leave at once takes more round trips.
 
 use tinygram_wire::decode::Segment;
 
@@ -9,7 +9,8 @@ use crate::flow::half::{Half, Mark};
 use crate::hold::Hold;
 use crate::vocabulary::ms;
 
-/// Returns the pause that ends the first flight after an idle period, if it is the window's.
+/// Returns the pause that ends the first flight after an idle period, if the congestion window
+/// caused it.
 pub(crate) fn pause(
     half: &Half,
     segment: &Segment,

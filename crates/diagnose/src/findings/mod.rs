@@ -1,4 +1,4 @@
-//! What is found: one file per kind, each with its rule, its reasons and its cure.
+//! Findings: one file per kind, with its rule, its reasons and what the sender does.
 
 pub mod buffer_tearing;
 pub mod cork_held;
@@ -17,7 +17,7 @@ use crate::hold::Hold;
 use crate::odds::{self, Odds};
 use crate::vocabulary::{Advice, Case, Cost, Kind, Pieces, Protocol, Side, Tier, advice, ms};
 
-/// A kind's texts; each file holds one.
+/// The texts of a kind, defined in the kind's file.
 pub(crate) struct Words {
     /// What the sender does, as the verb of the first sentence.
     pub(crate) habit: fn(&Finding) -> String,
@@ -40,7 +40,8 @@ fn words(kind: Kind) -> &'static Words {
     }
 }
 
-/// Returns the kind of a hold released by a late ACK or by a timer; none if the window explains it.
+/// Returns the kind of a hold that a late ACK or a timer released; `None` if the window explains
+/// it.
 pub(crate) fn classify(hold: &Hold, half: &Half) -> Option<Kind> {
     type Rule = fn(&Hold, &Half) -> bool;
     let rules: [(Kind, Rule); 7] = [
@@ -61,36 +62,36 @@ pub(crate) fn classify(hold: &Hold, half: &Half) -> Option<Kind> {
 /// One stall, or one flood.
 #[derive(Clone, Debug)]
 pub struct Finding {
-    /// What it is.
+    /// The kind.
     pub kind: Kind,
     /// The connection's number, from 0 in order of appearance.
     pub connection: u32,
-    /// Who sends the data in question, and is to change something.
+    /// The side that sends the data in question.
     pub sender: Side,
-    /// Who is to blame; the sender, but for a receive buffer that is too small.
+    /// The side to blame: the sender, except if a receive buffer is too small.
     pub blame: Side,
-    /// Trigger, release and held segment of a stall; the first and the last of a flood.
+    /// Trigger, release and held segment of a stall; the first and last segment of a flood.
     pub frames: Vec<Mark>,
-    /// Start of the wait, in nanoseconds since the epoch.
+    /// The start of the wait, in nanoseconds since the epoch.
     pub start_ns: i64,
-    /// What it cost in nanoseconds; 0 for a flood.
+    /// The cost in nanoseconds; 0 for a flood.
     pub cost_ns: i64,
-    /// How sure it is.
+    /// How sure the finding is.
     pub tier: Tier,
     /// What the two segments were to the application.
     pub pieces: Pieces,
-    /// What the two programs speak, if that is known.
+    /// The protocol of the two programs, if known.
     pub protocol: Option<Protocol>,
-    /// The measurements behind it.
+    /// The measurements on which the finding rests.
     pub facts: Facts,
 }
 
-/// What was measured for a finding.
+/// The measurements for a finding.
 #[derive(Clone, Debug)]
 pub enum Facts {
-    /// Of a stall.
+    /// The measurements of a stall.
     Hold(Hold),
-    /// Of a flood.
+    /// The measurements of a flood.
     Flood(tinygram_flood::Flood),
 }
 
@@ -139,7 +140,7 @@ impl Finding {
             .is_none_or(|h| h.off_ns <= blur_ns.max(odds::FINEST_NS))
     }
 
-    /// Returns the reasons in plain words, one sentence each.
+    /// Returns the reasons for the finding, one sentence each.
     #[must_use]
     pub fn evidence(&self) -> Vec<String> {
         (words(self.kind).evidence)(self)
@@ -151,7 +152,7 @@ impl Finding {
         (words(self.kind).habit)(self)
     }
 
-    /// Returns the cure in few words, for the first sentence.
+    /// Returns the cure in a few words, for the first sentence.
     #[must_use]
     pub fn cure(&self) -> String {
         advice::headline(&self.case())

@@ -1,12 +1,12 @@
-//! A short segment held for a round trip though nobody delayed an ACK: on a long path Nagle's
-//! algorithm alone makes every message of two writes pay one round trip more (RFC 896).
+//! A short segment held for a round trip although nobody delayed an ACK: on a long path Nagle's
+//! algorithm alone costs every message of two writes one more round trip (RFC 896).
 
 use super::{Words, release_evidence};
 use crate::flow::half::Half;
 use crate::hold::Hold;
 
-/// Only where the reader answered after the held segment, and where neither window can be what held
-/// it.
+/// Only if the reader answered after the held segment, and neither the receive window nor the
+/// congestion window can have held it.
 pub(crate) fn is(hold: &Hold, half: &Half, answered_ns: Option<i64>) -> bool {
     hold.held_len < hold.mss
         && window_had_room(hold, half)

@@ -1,6 +1,6 @@
 //! An odd number of full segments and a short final one (OF+SFS; Mogul and Minshall, section 2):
-//! the receiver acknowledges every second segment at once, the odd one late, and Nagle's original
-//! rule holds the short one until then. Minshall's form (Linux) does not.
+//! the receiver acknowledges every second segment at once and the odd one late, and Nagle's
+//! original rule holds the short one until that ACK. Minshall's rule (Linux) does not.
 
 use super::{Words, release_evidence};
 use crate::flow::half::Half;

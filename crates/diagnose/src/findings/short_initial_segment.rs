@@ -1,12 +1,12 @@
-//! A short first segment under a congestion window of one or two segments (Heidemann 1997,
-//! section 3.2): the window counts it as a whole segment, and what follows waits for its ACK.
+//! A short first segment under a congestion window of one or two segments (Heidemann 1997, section
+//! 3.2): the window counts it as a whole segment, so what follows waits for its ACK.
 
 use super::{Words, release_evidence};
 use crate::flow::half::Half;
 use crate::hold::Hold;
 
-/// A server that writes its header and then reads a file leaves the same segments: only a window
-/// that goes on to grow from two segments, with more to send each time, shows that it was small.
+/// A server that writes its header and then reads a file sends the same segments. Only a window
+/// that grows on from two segments, with more to send each time, shows that the window was small.
 pub(super) fn is(hold: &Hold, half: &Half) -> bool {
     hold.release.is_some()
         && half.grew_from_one()

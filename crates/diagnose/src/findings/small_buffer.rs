@@ -1,6 +1,7 @@
 //! A send or receive buffer too small for the MSS (Moldeklev and Gunningberg; Mogul 1993): the
-//! sender has filled it and waits for the ACK, the receiver has less than two segments to
-//! acknowledge or too little freed to say so, and only the delayed-ACK timer ends the deadlock.
+//! sender has filled it and waits for an ACK, while the receiver has less than two segments to
+//! acknowledge or has freed too little of its buffer to announce it. Only the delayed-ACK timer
+//! ends the deadlock.
 
 use super::buffer_tearing::BUFFER_UNIT;
 use super::{Words, release_evidence};

@@ -1,5 +1,5 @@
-//! Many short segments close together that could have shared a few: packets, interrupts and
-//! header bytes instead of stalls. Overhead by Davids' formula.
+//! Many short segments close together that a few segments could have carried: they cost packets,
+//! interrupts and header bytes instead of stalls. Overhead is computed by Davids' formula.
 
 use super::{Facts, Finding, Words};
 use crate::flow::connection::Connection;
@@ -9,19 +9,19 @@ use crate::vocabulary::{Kind, Pieces, Tier};
 /// The size of a flood, for one direction of a connection.
 #[derive(Clone, Copy, Debug)]
 pub struct Flood {
-    /// Data segments, and those below the MSS.
+    /// Data segments.
     pub segments: u32,
-    /// See `segments`.
+    /// Data segments below the MSS.
     pub short: u32,
     /// Payload bytes.
     pub bytes: u64,
-    /// Segments that coalescing (within 10 ms) would have saved.
+    /// Segments that coalescing writes within 10 ms would have saved.
     pub saved: u32,
-    /// Davids' overhead in percent: header and framing bytes of data and ACKs over payload.
+    /// Davids' overhead in percent: header and framing bytes of data and ACKs relative to payload.
     pub overhead_percent: f64,
-    /// The same, had the segments been coalesced.
+    /// The overhead in percent if the segments had been coalesced.
     pub coalesced_percent: f64,
-    /// Mergeable segments a second while it lasted.
+    /// Mergeable segments per second during the flood.
     pub per_second: f64,
 }
 

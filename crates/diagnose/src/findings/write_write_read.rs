@@ -1,5 +1,5 @@
-//! Two writes, then a read: the second is held until the first is acknowledged, and the peer,
-//! who has half a message and nothing to answer, delays that ACK (RFC 896 meets RFC 813).
+//! Two writes, then a read: the second write is held until the first is acknowledged, and the peer,
+//! which has half a message and nothing to answer, delays that ACK (RFC 896 meets RFC 813).
 
 use super::{Words, release_evidence};
 use crate::flow::half::Half;

@@ -1,5 +1,5 @@
-//! Frames that were recorded more than once: by mirrored ports, by `-i any`, before and behind a
-//! tunnel or a router. Only the first of them counts.
+//! Frames that were recorded more than once: by mirrored ports, by `-i any`, or on both sides of a
+//! tunnel or a router. Only the first copy counts.
 
 use tinygram_wire::decode::{Around, Segment};
 

@@ -1,4 +1,4 @@
-//! What a connection's segments say of the path, the MSS and the roles.
+//! What a connection's segments show of the path, the MSS and the roles of the two ends.
 
 use std::net::IpAddr;
 

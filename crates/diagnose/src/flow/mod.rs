@@ -1,4 +1,4 @@
-//! Connections and their two directions, kept as small as their story allows.
+//! Connections and their two directions, kept as small as possible.
 
 pub(crate) mod connection;
 pub(crate) mod copies;

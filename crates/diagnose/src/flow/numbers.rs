@@ -1,6 +1,6 @@
-//! The numbers of a sender's packets (IPv4's identification): where they go up by one, a gap tells of packets that
-//! nobody recorded. RFC 6864 gives them no meaning in packets that are not fragments; Linux counts them by
-//! connection.
+//! The packet numbers of a sender (IPv4's identification). If they go up by one, a gap shows that
+//! packets were sent and not recorded. RFC 6864 gives the numbers no meaning in packets that are
+//! not fragments; Linux counts them per connection.
 
 /// Of one sender.
 #[derive(Clone, Copy, Debug, Default)]

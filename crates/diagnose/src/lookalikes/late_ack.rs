@@ -1,4 +1,4 @@
-//! Every ACK is late, those too that no receiver may delay: a middlebox, a VPN or a slow path.
+//! Every ACK is late, also those that no receiver may delay: a middlebox, a VPN or a slow path.
 
 pub(super) const NAME: &str = "late-ack";
 

@@ -1,7 +1,7 @@
-//! What looks like a stall of small segments and is not; one file per kind.
+//! Pauses that look like a stall of small segments and are not; one file per kind.
 //!
-//! These are told apart so that nobody is accused; they are counted per connection, with what
-//! they took, because a person who came for a slow service wants to know.
+//! They are told apart so that nobody is falsely accused. They are counted per connection, with the
+//! time they took, because whoever looks into a slow service wants to know it.
 
 mod late_ack;
 mod loss;
@@ -43,7 +43,7 @@ pub enum Lookalike {
 }
 
 impl Lookalike {
-    /// All of them, in the order of their tallies.
+    /// All lookalikes, in the order of their tallies.
     pub const ALL: [Self; 11] = [
         Self::PeriodicSender,
         Self::NobodyWaited,
@@ -74,7 +74,7 @@ impl Lookalike {
         }
     }
 
-    /// Returns the name in JSON and in tables, equal to the file's.
+    /// Returns the name in JSON and in tables, which is also the file's name.
     #[must_use]
     pub fn name(self) -> &'static str {
         self.text().0
@@ -87,32 +87,32 @@ impl Lookalike {
     }
 }
 
-/// How often each was met, the time it took, and where the first ones are.
+/// How often each lookalike occurred, the time it took, and the frames of the first ones.
 #[derive(Clone, Debug, Default)]
 pub struct RuledOut {
     tallies: [Tally; 11],
     events: Vec<Event>,
 }
 
-/// One pause that was told apart from a stall.
+/// One pause that turned out to be a lookalike.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Event {
-    /// What it was.
+    /// The kind of lookalike.
     pub kind: Lookalike,
-    /// The frame that ended it.
+    /// The frame that ended the pause.
     pub frame: u64,
-    /// How long it was, in nanoseconds.
+    /// The length of the pause, in nanoseconds.
     pub time_ns: i64,
 }
 
-/// One kind's tally.
+/// The count of one kind.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Tally {
-    /// Occurrences.
+    /// How many occurred.
     pub count: u32,
-    /// Time they took in all, in nanoseconds.
+    /// The time they took in all, in nanoseconds.
     pub time_ns: i64,
-    /// The frame of the first.
+    /// The frame of the first one.
     pub first_frame: u64,
 }
 
@@ -147,19 +147,19 @@ impl RuledOut {
         tally.time_ns += events.time_ns;
     }
 
-    /// One kind's tally.
+    /// Returns one kind's tally.
     #[must_use]
     pub fn of(&self, kind: Lookalike) -> Tally {
         self.tallies[kind as usize]
     }
 
-    /// Returns the first of them, in the order in which they were judged.
+    /// Returns the first events, in the order in which they were judged.
     #[must_use]
     pub fn events(&self) -> &[Event] {
         &self.events
     }
 
-    /// Those that occurred.
+    /// Returns the kinds that occurred, each with its tally.
     pub fn iter(&self) -> impl Iterator<Item = (Lookalike, Tally)> + '_ {
         Lookalike::ALL
             .into_iter()

@@ -1,4 +1,4 @@
-//! Data written on a clock: held segments are real, but the writer is not waiting and neither is the reader.
+//! Data written on a clock: segments are really held, but neither writer nor reader waits for them.
 
 pub(super) const NAME: &str = "periodic-sender";
 

@@ -1,4 +1,4 @@
-//! A relay in the capturing host, a VPN's for example, reads, sends and waits for itself.
+//! A relay in the capturing host, for example a VPN's, reads, sends and waits for itself.
 
 pub(super) const NAME: &str = "relay";
 

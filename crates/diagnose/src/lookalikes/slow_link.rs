@@ -1,4 +1,4 @@
-//! The bytes took that long to cross a slow link; nobody delayed their acknowledgment.
+//! The bytes took that long to cross a slow link; nobody delayed their ACK.
 
 pub(super) const NAME: &str = "slow-link";
 

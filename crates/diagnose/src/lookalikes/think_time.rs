@@ -1,4 +1,4 @@
-//! The application took its time; a late ACK happened to fall into it.
+//! The application took its time, and a late ACK happened to come meanwhile.
 
 pub(super) const NAME: &str = "think-time";
 

@@ -1,4 +1,4 @@
-//! One event that fits, at a place on the path where accident would fit as well.
+//! A single event that fits, seen from a place on the path where an accident would fit as well.
 
 pub(super) const NAME: &str = "uncorroborated";
 

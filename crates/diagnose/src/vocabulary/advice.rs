@@ -1,41 +1,41 @@
-//! What can be changed, by whom, and what it costs to change it.
+//! Advice: what can be changed, on which side, and with what effort.
 
 use std::fmt;
 
 use super::{Case, Cure, Kind, Pieces, Side};
 
-/// What helps, what costs least first; for both ends where both can do something.
+/// The steps that help, those of least effort first; for both ends if both can do something.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Advice {
-    /// One of these is enough.
+    /// The steps. One of them is enough.
     pub steps: Vec<Step>,
-    /// What seems to help and does not, or is impossible here, if there is such a thing.
+    /// A step that seems to help and does not, or is impossible here, if there is one.
     pub caution: Option<&'static str>,
 }
 
 /// One change that helps.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Step {
-    /// Who makes it.
+    /// The side that makes the change.
     pub side: Side,
-    /// What it does.
+    /// What the change does.
     pub cure: Cure,
-    /// What it costs to make it.
+    /// The effort of making it.
     pub effort: Effort,
-    /// What to write or to set.
+    /// What to write or set.
     pub text: String,
 }
 
-/// What a change costs, the least first.
+/// The effort of a change, the least first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Effort {
-    /// A setting of the program: an administrator makes it.
+    /// A setting of the program, made by an administrator.
     ProgramSetting,
     /// One line of the program's source.
     OneLine,
-    /// A setting of the host, for all its connections on a route or on an interface.
+    /// A setting of the host, for all its connections on a route or an interface.
     HostSetting,
-    /// A change in how the program writes.
+    /// A change to how the program writes.
     Rewrite,
 }
 
@@ -67,13 +67,13 @@ impl Advice {
         }
     }
 
-    /// Returns the steps that a side can take, what costs least first.
+    /// Returns the steps that a side can take, those of least effort first.
     pub fn by(&self, side: Side) -> impl Iterator<Item = &Step> {
         self.steps.iter().filter(move |step| step.side == side)
     }
 }
 
-/// One paragraph: the steps, and the caution.
+/// Writes one paragraph: the steps, then the caution.
 impl fmt::Display for Advice {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (number, step) in self.steps.iter().enumerate() {
@@ -87,7 +87,7 @@ impl fmt::Display for Advice {
     }
 }
 
-/// Returns what the cure is in few words, for a headline.
+/// Returns the cure in a few words, for a headline.
 #[must_use]
 pub(crate) fn headline(case: &Case) -> String {
     let (sender, blame) = (case.sender, case.blame);
@@ -123,8 +123,9 @@ pub(crate) fn headline(case: &Case) -> String {
     }
 }
 
-/// Returns whether TCP_NODELAY ends a deadlock of buffers, as `tinygram deadlock` says it: what leaves then is
-/// all that the buffer holds, and the receiver acknowledges two full segments.
+/// Returns the clause that says whether TCP_NODELAY ends a deadlock of buffers, as `tinygram
+/// deadlock` does: it helps if all that the buffer holds, which then leaves at once, is at least
+/// the two full segments that the receiver acknowledges.
 fn nodelay_and_buffer(case: &Case) -> &'static str {
     let enough = case.flight.saturating_add(case.held) >= case.mss.saturating_mul(2);
     match case.leaves_a_short_one() && enough {

@@ -1,10 +1,10 @@
 use std::fmt;
 use std::ops::AddAssign;
 
-/// What a finding cost: a stall costs time, a flood costs segments.
+/// The cost of a finding: time for a stall, segments for a flood.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Cost {
-    /// Time that somebody waited in vain, in nanoseconds.
+    /// The time that somebody waited in vain, in nanoseconds.
     pub time_ns: i64,
     /// Segments that could have been saved.
     pub segments: u64,
@@ -47,7 +47,7 @@ impl fmt::Display for Cost {
     }
 }
 
-/// Returns a duration as a person reads it: three digits, in microseconds or milliseconds.
+/// Returns a duration for people to read: three digits, in microseconds or milliseconds.
 #[must_use]
 pub fn ms(ns: i64) -> String {
     let ms = ns as f64 / 1e6;

@@ -1,6 +1,7 @@
 use std::fmt;
 
-/// What a finding is. The files in `findings/` have the rules by which a capture shows each.
+/// The kind of a finding. The files in `findings/` have the rules that recognise each kind in a
+/// capture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Kind {
     /// A message in two writes: the second waits for the delayed ACK of the first (RFC 896 meets
@@ -9,22 +10,24 @@ pub enum Kind {
     /// An odd number of full segments and a short one, under Nagle's original rule (Mogul and
     /// Minshall 2001, section 2).
     OddFullShortFinal,
-    /// A short first segment uses up a congestion window of one or two (Heidemann 1997, 3.2).
+    /// A short first segment uses up a congestion window of one or two segments (Heidemann 1997,
+    /// section 3.2).
     ShortInitialSegment,
-    /// A message torn at a buffer's size; the rest waits (Mogul and Minshall 2001, section 3.1).
+    /// A message torn at a buffer's size, so that the rest waits (Mogul and Minshall 2001, section
+    /// 3.1).
     BufferTearing,
     /// A buffer too small for the MSS (Moldeklev and Gunningberg 1995).
     SmallBuffer,
     /// The first flight of slow start is acknowledged late (RFC 5681, section 4.2).
     SlowStartDelayedAck,
-    /// A window that had grown is cut after an idle period (RFC 5681, section 4.1).
+    /// A congestion window that had grown is cut after an idle period (RFC 5681, section 4.1).
     IdleRestart,
-    /// `TCP_CORK`, `MSG_MORE` or autocorking held the tail until the retransmission timer.
+    /// `TCP_CORK`, `MSG_MORE` or autocorking held the tail for one retransmission timeout.
     CorkHeld,
-    /// Nagle's algorithm held a short segment for a plain round trip: the ACK was not delayed, the
+    /// Nagle's algorithm held a short segment for a whole round trip: the ACK was not delayed, the
     /// path is long.
     NagleRoundTrip,
-    /// Many short segments close together that could have shared a few.
+    /// Many short segments close together that a few segments could have carried.
     TinygramFlood,
 }
 
@@ -55,19 +58,19 @@ impl Kind {
         self.names().1
     }
 
-    /// Returns the kind of that [`name`](Self::name).
+    /// Returns the kind with this [`name`](Self::name).
     #[must_use]
     pub fn named(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|kind| kind.name() == name)
     }
 
-    /// Returns true if a segment stood still; false for a habit that costs packets instead.
+    /// Returns true if a segment was held; false if the kind is a habit that costs packets instead.
     #[must_use]
     pub fn is_stall(self) -> bool {
         self != Self::TinygramFlood
     }
 
-    /// Returns true if the receiver's delayed ACK is what ended the wait, so that an ACK at once would
+    /// Returns true if the receiver's delayed ACK ended the wait, so that an immediate ACK would
     /// have ended it earlier.
     #[must_use]
     pub fn waits_for_delayed_ack(self) -> bool {

@@ -1,8 +1,9 @@
-//! The words in which stalls of small segments are spoken of, wherever they were seen.
+//! The terms for stalls of small segments, wherever they were seen.
 //!
 //! A capture, a live host and a test suite find the same things: a [`Kind`] of stall by one
-//! [`Side`] of a connection, at a [`Cost`], known to a [`Tier`]; together a [`Verdict`]; and
-//! [`Advice`] for both ends. Nothing here knows where a finding came from.
+//! [`Side`] of a connection, with a [`Cost`] and a [`Tier`] that says how sure it is; together they
+//! make a [`Verdict`], and there is [`Advice`] for both ends. Nothing here depends on where a
+//! finding came from.
 
 pub(crate) mod advice;
 mod case;

@@ -1,12 +1,12 @@
 /// What two segments were to the application that wrote them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Pieces {
-    /// It cannot be told.
+    /// Unknown.
     #[default]
     Unknown,
-    /// Two parts of one message: it could be written once.
+    /// Two parts of one message, which could be written at once.
     OneMessage,
-    /// Two messages of their own, for example two requests in flight: nothing could be written
-    /// once, unless the program has both at the same time.
+    /// Two separate messages, for example two requests in flight. They can be written at once only
+    /// if the program has both at the same time.
     Pipelined,
 }

@@ -1,11 +1,11 @@
-//! Protocols that recur where small segments stall, known by their first bytes or their port.
+//! Protocols in which small segments often stall, recognised by their first bytes or their port.
 
 use std::fmt;
 
 use super::{Pieces, Side};
 
-/// What two programs speak. The table below has, for each, how it is recognised, how long its
-/// messages are, and what is known to help.
+/// The protocol of two programs. For each protocol the table below says how it is recognised, how
+/// long its messages are, and what is known to help.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[expect(missing_docs, reason = "names of protocols; see `Protocol::name`")]
 pub enum Protocol {
@@ -37,7 +37,7 @@ pub enum Protocol {
 }
 
 impl Protocol {
-    /// All of them.
+    /// All protocols.
     pub const ALL: [Self; 25] = [
         Self::Modbus,
         Self::Ads,
@@ -66,8 +66,8 @@ impl Protocol {
         Self::OpenFlow,
     ];
 
-    /// Returns the protocol of a connection, by the first bytes of a message of it, else by the
-    /// server's port.
+    /// Returns the protocol of a connection, recognised by the first bytes of one of its messages,
+    /// otherwise by the server's port.
     #[must_use]
     pub fn of(server_port: u16, bytes: &[u8]) -> Option<Self> {
         let by_port = Self::by_port(server_port);
@@ -89,7 +89,7 @@ impl Protocol {
         telling.into_iter().find(|p| p.begins(bytes)).or(by_port)
     }
 
-    /// Returns the protocol that is at home on a server's port.
+    /// Returns the protocol whose usual port this is.
     #[must_use]
     pub fn by_port(server_port: u16) -> Option<Self> {
         Self::ALL
@@ -97,7 +97,7 @@ impl Protocol {
             .find(|p| p.row().ports.contains(&server_port))
     }
 
-    /// Returns the name that people use.
+    /// Returns the usual name.
     #[must_use]
     pub fn name(self) -> &'static str {
         self.row().name
@@ -109,8 +109,8 @@ impl Protocol {
         (self.row().begins)(bytes)
     }
 
-    /// Returns the length in bytes of the message that begins with these, header included, where
-    /// the protocol says so in its first 24 bytes.
+    /// Returns the length in bytes of the message that begins with these bytes, header included, if
+    /// the protocol says so in the message's first 24 bytes.
     #[must_use]
     pub fn message_len(self, bytes: &[u8]) -> Option<usize> {
         match self.begins(bytes) {
@@ -119,8 +119,8 @@ impl Protocol {
         }
     }
 
-    /// Returns what two segments of one sender were to the programs: `first` holds the first bytes
-    /// of a segment of `first_len` bytes, `second` those of the next.
+    /// Returns what two segments of one sender were to the application. `first` has the first bytes
+    /// of a segment of `first_len` bytes, `second` those of the next segment.
     #[must_use]
     pub fn pieces(self, first: &[u8], first_len: u32, second: &[u8]) -> Pieces {
         // TLS and SSH hide the messages inside their records.
@@ -140,7 +140,7 @@ impl Protocol {
         }
     }
 
-    /// Returns what is known to help when the `sender` of this protocol holds small segments.
+    /// Returns what is known to help if the `sender` of this protocol holds small segments.
     #[must_use]
     pub fn remedy(self, sender: Side) -> &'static str {
         let [client, server] = self.row().remedies;
@@ -150,7 +150,7 @@ impl Protocol {
         }
     }
 
-    /// Returns true if the remedy is a setting of the usual program, and no change to its source.
+    /// Returns true if the remedy is a setting of the usual program, not a change to its source.
     #[must_use]
     pub fn has_setting(self) -> bool {
         matches!(self, Self::OpenVpn | Self::Vnc)

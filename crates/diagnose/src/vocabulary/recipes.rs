@@ -1,40 +1,40 @@
-//! How to make the change, in the languages and servers people use.
+//! How to make a change, in common languages and servers.
 
 use super::{Protocol, Side};
 
 /// One recipe of the table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Recipe {
-    /// Language, server or system.
+    /// The language, server or system.
     pub place: &'static str,
-    /// What it cures.
+    /// The cure that it applies.
     pub cure: Cure,
     /// What to write or set.
     pub text: &'static str,
-    /// Ports by which a connection to such a server is recognised.
+    /// The ports by which a connection to such a server is recognised.
     pub ports: &'static [u16],
-    /// Which end of such a connection the program is; none if it may be either.
+    /// The end of the connection at which the program is; `None` if it may be either.
     pub role: Option<Side>,
 }
 
 /// What a recipe does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cure {
-    /// Makes one write of several. The better cure wherever it can be had.
+    /// Makes one write of several: the better cure wherever it is possible.
     WriteOnce,
-    /// Sends small segments at once. Wrong where many small writes follow each other: they become
-    /// as many packets.
+    /// Sends small segments at once. It is wrong if many small writes follow each other: they
+    /// become as many packets.
     NoDelay,
-    /// Makes the receiver acknowledge at once, where the sender cannot be changed.
+    /// Makes the receiver acknowledge at once, if the sender cannot be changed.
     QuickAck,
-    /// Gives a buffer a size that the MSS goes into.
+    /// Makes a buffer's size a multiple of the MSS.
     Buffer,
-    /// Gives the congestion window a larger beginning.
+    /// Makes the initial congestion window larger.
     InitialWindow,
 }
 
 impl Cure {
-    /// For tables.
+    /// Returns the name for tables.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -47,8 +47,8 @@ impl Cure {
     }
 }
 
-/// Returns the recipes for programs that are the `blamed` end of a connection and speak a protocol: by the
-/// server's port, unless the bytes say that something else is spoken there.
+/// Returns the recipes for programs at the `blamed` end of a connection that speak a protocol. The
+/// server's port selects them, unless the bytes show that another protocol is spoken there.
 pub fn for_program(
     server_port: u16,
     protocol: Option<Protocol>,

@@ -3,9 +3,10 @@ use std::fmt;
 /// One end of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Side {
-    /// The end that opened the connection (without a SYN: the end whose port is no service's).
+    /// The end that opened the connection (if no SYN was seen: the end whose port belongs to no
+    /// service).
     Client,
-    /// The other.
+    /// The other end.
     Server,
 }
 

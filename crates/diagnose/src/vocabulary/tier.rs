@@ -1,14 +1,14 @@
 use std::fmt;
 
-/// How sure a finding is. A higher tier compares greater.
+/// How sure a finding is. A surer tier compares greater.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Tier {
-    /// It fits, and was seen too seldom, or from too far away, to exclude accident. Shown with its
-    /// frames, and not counted among the stalls.
+    /// It fits, but was seen too seldom, or from too far away, to exclude an accident. It is shown
+    /// with its frames and not counted among the stalls.
     Possible,
-    /// An accident would bring as much once in a hundred such connections at most.
+    /// An accident would produce as much in at most one of a hundred such connections.
     Likely,
-    /// Once in a thousand at most.
+    /// An accident would produce as much in at most one of a thousand such connections.
     Certain,
 }
 
@@ -26,7 +26,7 @@ impl Tier {
         }
     }
 
-    /// Returns true if the finding accuses somebody: certain or likely.
+    /// Returns true if the tier is certain or likely, so that the finding accuses a side.
     #[must_use]
     pub fn accuses(self) -> bool {
         self >= Self::Likely

@@ -2,19 +2,19 @@ use std::fmt;
 
 use super::Cost;
 
-/// What is to be said of a capture, a host or a run as a whole.
+/// The verdict on a capture, a host or a run as a whole.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// Stalls were found: how many, certain or likely, and what they cost together.
+    /// Stalls were found, certain or likely.
     Stalls {
         /// How many.
         count: u64,
-        /// Their cost in all.
+        /// Their total cost.
         cost: Cost,
     },
-    /// None, and there would have been something to see.
+    /// No stall was found, and the capture could have shown one.
     None,
-    /// None found, and what was seen could not have shown one.
+    /// No stall was found, and what was seen could not have shown one.
     CannotTell(Vec<Obstacle>),
 }
 
@@ -30,14 +30,14 @@ impl Verdict {
     }
 }
 
-/// Why "no stalls" cannot be said.
+/// A reason why "no stalls" cannot be said.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Obstacle {
-    /// No frame, or none with TCP in it.
+    /// There was no frame, or none with TCP in it.
     NoTcp,
-    /// There is TCP, and the filter lets none of it through.
+    /// There was TCP, but the filter let none of it through.
     Filtered,
-    /// Data of one direction only was seen; the ACKs were not, or nothing but them.
+    /// Data was seen in one direction only, without its ACKs; or only ACKs were seen.
     OneDirection,
     /// Frames were cut off before the end of the TCP header.
     HeadersCut,
@@ -53,12 +53,13 @@ pub enum Obstacle {
     Fragments,
     /// A link type that is not read.
     LinkType,
-    /// Connections were seen, none long enough to hold a message and its answer.
+    /// Connections were seen, but no data: none lasted long enough to contain a message and its
+    /// answer.
     TooShort,
 }
 
 impl Obstacle {
-    /// All of them.
+    /// All obstacles.
     pub const ALL: [Self; 11] = [
         Self::NoTcp,
         Self::Filtered,

@@ -1,16 +1,16 @@
-//! What both SYNs offered is agreed on, and is carried by every segment from there.
+//! What both SYNs offered becomes an agreement, which the options of every later segment follow.
 
 use super::{Connection, State};
 use crate::options::{Options, SackBlocks};
 use crate::sender::Stamp;
 use crate::time::Instant;
 
-/// Returns the MSS that a SYN's options offer, in octets. An offer of 0 is none: no segment would be so small.
+/// Returns the MSS that a SYN's options offer, in octets. An offer of 0 counts as no offer.
 pub(super) fn offered_mss(options: &Options) -> Option<u16> {
     options.mss.filter(|mss| *mss > 0)
 }
 
-/// What both SYNs agreed on, for whoever wants to know how a connection stands.
+/// What both SYNs agreed on, for callers that show the state of a connection.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Agreement {
     /// Windows beyond 65,535 octets (RFC 7323, section 2).
@@ -19,7 +19,7 @@ pub struct Agreement {
     pub timestamps: bool,
     /// SACK blocks (RFC 2018).
     pub sack: bool,
-    /// Marks instead of losses (RFC 3168).
+    /// Congestion marks in place of losses (RFC 3168).
     pub ecn: bool,
 }
 
@@ -33,23 +33,25 @@ pub(super) struct Agreed {
     pub(super) sack: bool,
     /// RFC 3168.
     pub(super) ecn: bool,
-    /// Segments other than SYNs may carry options.
+    /// Whether segments other than SYNs may carry options.
     pub(super) every_segment: bool,
 }
 
 /// "If a Window Scale option is received with a shift.cnt value larger than 14, the TCP SHOULD log
 /// the error but MUST use 14" (RFC 7323, section 2.3).
 const GREATEST_SHIFT: u8 = 14;
-/// What timestamps take of every segment, padding included (RFC 7323, appendix A).
+/// The octets that timestamps take in every segment, padding included (RFC 7323, appendix A).
 const TIMESTAMPS_OCTETS: u32 = 12;
-/// What SACK blocks take, padding included (RFC 2018, section 3; two NOPs before it).
+/// The octets that SACK blocks take besides the blocks, padding included (RFC 2018, section 3; two
+/// NOPs before it).
 const SACK_OCTETS: u32 = 4;
 const SACK_OCTETS_PER_BLOCK: u32 = 8;
-/// SACK blocks that leave at least three quarters of a small segment to its data.
+/// One SACK block per this many octets of MSS, so that at least three quarters of a small segment
+/// are left for data.
 const MSS_PER_BLOCK: usize = 48;
 
 impl Connection {
-    /// Returns the options of a SYN; one that answers another repeats only what that one offered
+    /// Returns the options of a SYN. A SYN that answers another repeats only what that one offered
     /// (RFC 7323, section 1.3; RFC 2018, section 2).
     pub(super) fn syn_options(&self, now: Instant) -> Options {
         let answering = self.state == State::SynReceived;
@@ -65,7 +67,7 @@ impl Connection {
         }
     }
 
-    /// The peer's SYN offers `options`.
+    /// Takes in the `options` that the peer's SYN offers.
     pub(super) fn agree(&mut self, now: Instant, options: &Options) {
         let own = self.extensions;
         if own.window_scaling {
@@ -92,7 +94,7 @@ impl Connection {
         self.receiver.expect_segments(offered_mss(options), octets);
     }
 
-    /// The options of segments that leave now.
+    /// Sets the options of segments that leave now.
     #[inline(never)] // most connections of a simulation never come here
     pub(super) fn set_options(&mut self, now: Instant) {
         let timestamps = self.agreed.timestamps.then(|| self.timestamps(now));

@@ -1,4 +1,4 @@
-//! A segment arrives (RFC 9293, section 3.10.7).
+//! Handles arriving segments (RFC 9293, section 3.10.7).
 
 use super::agreement::Agreed;
 use super::handshake::reset;
@@ -7,11 +7,13 @@ use crate::outbox::{Events, Outbox};
 use crate::segment::{Flags, Segment};
 use crate::time::{Duration, Instant};
 
-/// Between two answers to bare ACKs outside the window (Linux's `tcp_invalid_ratelimit`).
+/// The least time between two answers to bare ACKs outside the window (Linux's
+/// `tcp_invalid_ratelimit`).
 const BARE_ACK_ANSWERS: Duration = Duration::from_millis(500);
 
 impl Connection {
-    /// A segment arrived. Whatever it carries, the engine takes it or leaves it; it never panics.
+    /// Handles an arriving segment. Whatever the segment carries is either accepted or ignored;
+    /// nothing makes this panic.
     #[inline]
     pub fn on_segment(&mut self, now: Instant, segment: &Segment, out: &mut Outbox) {
         if self.agreed.timestamps && !self.heed_age(now, segment, out) {
@@ -30,7 +32,7 @@ impl Connection {
         }
     }
 
-    /// Not the next one of an open connection.
+    /// Handles a segment that is not the next one of an open connection.
     #[inline(never)]
     fn on_unusual_segment(&mut self, now: Instant, segment: &Segment, out: &mut Outbox) {
         let segment = &self.without_ecn(segment);
@@ -42,7 +44,7 @@ impl Connection {
         }
     }
 
-    /// The ordered checks of section 3.10.7.4.
+    /// Applies the ordered checks of section 3.10.7.4.
     fn on_segment_checked(&mut self, now: Instant, segment: &Segment, out: &mut Outbox) {
         // Both opened at once: the peer's SYN comes again, now with the ACK of ours (figure 7).
         if self.state == State::SynReceived && self.answers_our_syn(segment) {
@@ -92,7 +94,7 @@ impl Connection {
             }
             self.complete_handshake(now, out);
         } else if segment.ack > vars.max || self.is_a_guess(segment) {
-            // It acknowledges what was never sent, or what nobody remembers.
+            // It acknowledges what was never sent, or what is no longer remembered.
             if segment.ack <= vars.max || !self.extensions.silent_to_unsent_acks {
                 self.challenge(now, out);
             }
@@ -101,7 +103,7 @@ impl Connection {
         self.on_acceptable(now, segment, out);
     }
 
-    /// Acceptable, with an ACK in range: fifth check onwards.
+    /// Handles an acceptable segment whose ACK is in range: from the fifth check on.
     fn on_acceptable(&mut self, now: Instant, segment: &Segment, out: &mut Outbox) {
         let pure = segment.is_pure_ack();
         if segment.flags.any(Flags::CWR.with(Flags::CE)) {
@@ -125,7 +127,7 @@ impl Connection {
         }
     }
 
-    /// Seventh and eighth: data and FIN.
+    /// Takes in data and FIN: the seventh and eighth check.
     #[inline(always)]
     pub(super) fn take_data(&mut self, now: Instant, segment: &Segment, out: &mut Outbox) {
         if segment.len == 0 && !segment.flags.has(Flags::FIN) {
@@ -161,7 +163,7 @@ impl Connection {
         }
     }
 
-    /// First check failed: "an acknowledgment should be sent in reply".
+    /// Handles a segment that failed the first check: "an acknowledgment should be sent in reply".
     fn on_unacceptable(&mut self, now: Instant, segment: &Segment, out: &mut Outbox) {
         if self.state == State::TimeWait && segment.flags.has(Flags::FIN) {
             self.watch(now);
@@ -194,9 +196,9 @@ impl Connection {
         self.answer_unusable(now, segment, out);
     }
 
-    /// "An acknowledgment should be sent in reply." Two ends that each answer what they cannot use
-    /// must not answer each other for ever: a bare ACK is answered only now and then (RFC 5961,
-    /// section 7).
+    /// "An acknowledgment should be sent in reply." But two ends that each answer what they cannot
+    /// use must not answer each other forever, so bare ACKs are answered at a limited rate (RFC
+    /// 5961, section 7).
     pub(super) fn answer_unusable(&mut self, now: Instant, segment: &Segment, out: &mut Outbox) {
         if segment.flags.has(Flags::SYN) {
             // "Irrespective of the sequence number" (RFC 5961, section 4.2).
@@ -207,14 +209,14 @@ impl Connection {
             self.next_answer = now + BARE_ACK_ANSWERS;
             self.say_where_we_stand(now, out);
         } else {
-            // Its window may have let something go.
+            // Its window may release something.
             self.output(now, out);
         }
     }
 
     fn on_reset(&mut self, out: &mut Outbox) {
         if self.state == State::SynReceived && self.passive {
-            // Back to LISTEN; nobody is told.
+            // Back to LISTEN; the application is not told.
             self.state = State::Listen;
             self.agreed = Agreed::default();
             self.sender.forget_peer();
@@ -224,7 +226,7 @@ impl Connection {
         self.vanish(Events::RESET, out);
     }
 
-    /// An ACK that says where this side stands.
+    /// Sends an ACK that says where this side stands.
     pub(super) fn say_where_we_stand(&mut self, now: Instant, out: &mut Outbox) {
         if self.state.synchronised() {
             self.receiver.demand_ack();

@@ -1,4 +1,4 @@
-//! What a connection is made of, and the builder that checks it.
+//! The rules of a connection, and the builder that checks them.
 
 use crate::extensions::Extensions;
 use crate::receiver::ReceiverConfig;
@@ -9,8 +9,8 @@ use crate::sender::{RtoRules, SenderConfig};
 use crate::socket::copy_rule::CopyRule;
 use crate::time::Duration;
 
-/// What a connection is made of. A [profile](crate::profile::Profile) gives a whole one;
-/// [`Config::to_builder`] changes it by name and checks it.
+/// The rules of a connection. A [profile](crate::profile::Profile) has a whole set;
+/// [`Config::to_builder`] changes single rules by name and checks the result.
 #[derive(Clone, Debug)]
 pub struct Config {
     /// The sending half's rules.
@@ -21,11 +21,11 @@ pub struct Config {
     pub copy_rule: CopyRule,
     /// How long TIME-WAIT lasts: twice the maximum segment lifetime (RFC 9293, section 3.4.2).
     pub time_wait: Duration,
-    /// What it may use beyond RFC 9293's core.
+    /// The extensions beyond RFC 9293's core that it may use.
     pub extensions: Extensions,
 }
 
-/// Changes a [`Config`], one named setter for each rule, and checks the whole in the end.
+/// Changes a [`Config`] with one named setter per rule, and checks the whole at the end.
 ///
 /// ```
 /// use tinygram_engine::Duration;
@@ -47,64 +47,64 @@ pub struct Config {
 #[must_use = "nothing is made before `build`"]
 pub struct ConfigBuilder(Config);
 
-/// Why a [`Config`] cannot work.
+/// The reason why a [`Config`] cannot work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum InvalidConfig {
-    /// The MSS, at the sender or at the receiver.
+    /// The MSS at the sender or the receiver is out of range.
     #[error("an MSS of {octets} octets; it is from 1 to 65,535")]
     Mss {
-        /// What was asked for.
+        /// The value asked for.
         octets: u32,
     },
-    /// A buffer that nothing fits into.
+    /// A buffer has no room for anything.
     #[error("a {buffer} buffer of 0 octets; it is at least 1")]
     Buffer {
         /// "send" or "receive".
         buffer: &'static str,
     },
-    /// The largest window to advertise.
+    /// The largest window to advertise is out of range.
     #[error("a largest window of {octets} octets; it is from 1 to 1,073,741,824")]
     WindowCap {
-        /// What was asked for.
+        /// The value asked for.
         octets: u64,
     },
-    /// A congestion window in which nothing can be sent.
+    /// A congestion window has no room for anything.
     #[error("a {what} of 0 octets; it is at least 1")]
     Cwnd {
         /// "initial congestion window" or "largest congestion window".
         what: &'static str,
     },
-    /// Bounds of the retransmission time-out that contradict each other.
+    /// The bounds of the retransmission timeout contradict each other.
     #[error("a retransmission time-out of at least {min} and at most {max}")]
     Rto {
-        /// Its lower bound.
+        /// The lower bound.
         min: Duration,
-        /// Its upper bound.
+        /// The upper bound.
         max: Duration,
     },
-    /// A cyclic timer that never stops firing, or a share above a whole.
+    /// A cyclic timer would never stop firing, or a share is above the whole.
     #[error("an ACK timer with a period of 0, or more than 1000 flushing ticks of 1000")]
     AckTimer,
-    /// D-SACK, or RACK with its tail loss probe, without SACK.
+    /// D-SACK, or RACK with its tail loss probe, is switched on without SACK.
     #[error("dsack and rack_tlp need sack")]
     NeedsSack,
-    /// Probes that follow each other without a pause.
+    /// Keepalive probes would follow each other without a pause.
     #[error("keepalive with an interval of 0")]
     Keepalive,
 }
 
 impl Config {
-    /// Returns a builder that begins with these rules.
+    /// Returns a builder that starts from these rules.
     pub fn to_builder(&self) -> ConfigBuilder {
         ConfigBuilder(self.clone())
     }
 
-    /// Whether a connection can work with these rules.
+    /// Checks whether a connection can work with these rules.
     ///
     /// # Errors
     ///
-    /// The first thing that is wrong.
+    /// The first rule that cannot work.
     pub fn check(&self) -> Result<(), InvalidConfig> {
         use InvalidConfig as Wrong;
         let (sender, receiver, extensions) = (&self.sender, &self.receiver, &self.extensions);
@@ -144,19 +144,20 @@ impl Config {
 const LARGEST_WINDOW: u64 = 1 << 30;
 
 impl ConfigBuilder {
-    /// Who decides about runts.
+    /// Sets the policy that decides about runts.
     pub fn send_policy(mut self, policy: SendPolicy) -> Self {
         self.0.sender.policy = policy;
         self
     }
 
-    /// Sets whether MORE applies whatever the send policy: a runt is kept while its write has more to come.
+    /// Sets whether MORE applies whatever the send policy: a runt is held while its write has more
+    /// to come.
     pub fn more_in_every_variant(mut self, applies: bool) -> Self {
         self.0.sender.more_in_every_variant = applies;
         self
     }
 
-    /// MCLBYTES, in octets: what some send policies take for the unit of copying.
+    /// Sets MCLBYTES, in octets: some send policies take it as the unit of copying.
     pub fn cluster(mut self, octets: u64) -> Self {
         self.0.sender.cluster = octets;
         self
@@ -187,7 +188,8 @@ impl ConfigBuilder {
         self
     }
 
-    /// Bounds of the retransmission time-out, the lower not above the upper (RFC 6298, section 2).
+    /// Sets the bounds of the retransmission timeout, the lower not above the upper (RFC 6298,
+    /// section 2).
     pub fn rto(mut self, rules: RtoRules) -> Self {
         self.0.sender.rto = rules;
         self
@@ -205,8 +207,8 @@ impl ConfigBuilder {
         self
     }
 
-    /// Sets the largest window to advertise, in octets, from 1 to 2^30; without window scaling no more than
-    /// 65,535 of them are used (RFC 7323, section 2.3).
+    /// Sets the largest window to advertise, in octets, from 1 to 2^30. Without window scaling at
+    /// most 65,535 of them are used (RFC 7323, section 2.3).
     pub fn window_cap(mut self, octets: u64) -> Self {
         self.0.receiver.window_cap = octets;
         self
@@ -234,7 +236,7 @@ impl ConfigBuilder {
     ///
     /// # Errors
     ///
-    /// The first thing that is wrong.
+    /// The first rule that cannot work.
     pub fn build(self) -> Result<Config, InvalidConfig> {
         self.0.check()?;
         Ok(self.0)

@@ -1,4 +1,5 @@
-//! Opening: active, passive and simultaneous (RFC 9293, sections 3.5 and 3.10.7.2 to 3.10.7.4).
+//! Opening a connection: active, passive and simultaneous (RFC 9293, sections 3.5 and 3.10.7.2 to
+//! 3.10.7.4).
 
 use super::agreement::offered_mss;
 use super::{Connection, State};
@@ -24,11 +25,12 @@ impl Connection {
         self.passive = true;
     }
 
-    /// Sends a SYN. What is [written](Connection::write) before the answer comes follows it.
+    /// Sends a SYN. Data that is [written](Connection::write) before the answer comes is sent after
+    /// the answer.
     ///
     /// # Panics
     ///
-    /// If the connection has been opened before; one that listens may still connect.
+    /// If the connection has been opened before. A listening connection may still connect.
     pub fn connect(&mut self, now: Instant, out: &mut Outbox) {
         assert!(
             matches!(self.state, State::Closed | State::Listen),
@@ -39,7 +41,8 @@ impl Connection {
         self.send_syn(now, out);
     }
 
-    /// The SYN, with an ACK once the peer's own has come; also where one of them was lost.
+    /// Sends the SYN, with an ACK once the peer's own SYN has come; also resends it if one was
+    /// lost.
     pub(super) fn send_syn(&mut self, now: Instant, out: &mut Outbox) {
         let answering = self.state == State::SynReceived;
         let syn = Syn {
@@ -51,7 +54,7 @@ impl Connection {
         self.sender.send_syn(now, &syn, out);
     }
 
-    /// LISTEN (section 3.10.7.2).
+    /// Handles a segment in LISTEN (section 3.10.7.2).
     pub(super) fn on_segment_in_listen(
         &mut self,
         now: Instant,
@@ -71,7 +74,7 @@ impl Connection {
         }
     }
 
-    /// SYN-SENT (section 3.10.7.3).
+    /// Handles a segment in SYN-SENT (section 3.10.7.3).
     pub(super) fn on_segment_in_syn_sent(
         &mut self,
         now: Instant,
@@ -108,8 +111,8 @@ impl Connection {
         }
     }
 
-    /// SYN-RECEIVED gets the ACK of its SYN (section 3.10.7.4, fifth check). A close that came
-    /// before takes effect now (section 3.10.4).
+    /// Handles the ACK of this side's SYN in SYN-RECEIVED (section 3.10.7.4, fifth check). An
+    /// earlier close takes effect now (section 3.10.4).
     pub(super) fn complete_handshake(&mut self, now: Instant, out: &mut Outbox) {
         self.state = if self.sender.is_finishing() {
             State::FinWait1
@@ -121,7 +124,8 @@ impl Connection {
         out.events.add(Events::CONNECTED);
     }
 
-    /// Returns whether this is the SYN that was answered before, with an ACK of this side's own.
+    /// Returns whether this is the SYN that this side has answered, now with an ACK of this side's
+    /// SYN.
     pub(super) fn answers_our_syn(&self, segment: &Segment) -> bool {
         let both = Flags::SYN.with(Flags::ACK);
         segment.flags.has(both)

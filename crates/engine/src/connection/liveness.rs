@@ -1,4 +1,4 @@
-//! Whether the other side is still there: keepalive (RFC 9293, section 3.8.4), and an end for a
+//! Whether the peer is still there: keepalive (RFC 9293, section 3.8.4), and an end for a
 //! connection that nobody reads any more.
 
 use super::{Connection, Reason, State};
@@ -8,36 +8,37 @@ use crate::outbox::{Events, Outbox};
 use crate::segment::{Flags, Segment};
 use crate::time::{Deadline, Duration, Instant};
 
-/// What is known about the peer being there.
+/// What is known about whether the peer is there.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Liveness {
-    /// When it was last heard of.
+    /// When something last came from the peer.
     pub(super) heard: Instant,
-    /// Probes since then, and the last one's time.
+    /// Probes since then, and the time of the last one.
     probes: u32,
     probed: Instant,
-    /// The application has gone; nobody will read what still comes.
+    /// Whether the application has gone, so that nobody will read what still comes.
     pub(super) abandoned: bool,
-    /// Nobody will read, though the application has not gone.
+    /// Whether nobody will read although the application has not gone.
     pub(super) reads_no_more: bool,
 }
 
 impl Connection {
-    /// SO_KEEPALIVE: probes an idle peer, or does not any more.
+    /// Switches probes of an idle peer on or off (SO_KEEPALIVE).
     pub fn set_keepalive(&mut self, now: Instant, keepalive: Option<Keepalive>) {
         self.extensions.keepalive = keepalive;
         self.liveness.heard = self.liveness.heard.max(now);
         self.watch(now);
     }
 
-    /// TCP_USER_TIMEOUT: how long what was sent may stay unacknowledged, or a window probe
-    /// unanswered, before the connection is given up (RFC 5482; RFC 9293, section 3.8.3).
+    /// Sets how long sent data may stay unacknowledged, or a window probe unanswered, before the
+    /// connection is given up (TCP_USER_TIMEOUT; RFC 5482; RFC 9293, section 3.8.3).
     pub fn set_user_timeout(&mut self, limit: Option<Duration>) {
         self.sender.set_user_timeout(limit);
     }
 
-    /// The application reads no more, and has not gone. Once it has closed as well, data that comes is answered with
-    /// a RST, which resets the connection (RFC 9293, section 3.6.1; Linux: `tcp_rcv_state_process`).
+    /// Says that the application will read no more but has not gone. Once it has closed as well,
+    /// arriving data is answered with a RST, which resets the connection (RFC 9293, section 3.6.1;
+    /// Linux: `tcp_rcv_state_process`).
     pub fn read_no_more(&mut self) {
         self.liveness.reads_no_more = true;
     }
@@ -48,10 +49,11 @@ impl Connection {
         self.liveness.abandoned || (self.liveness.reads_no_more && closed)
     }
 
-    /// The application closes and has gone: nobody will read. What was not read, or comes after
-    /// this, is answered with a RST, so that the peer knows (RFC 2525, section 2.17); FIN-WAIT-2 has
-    /// an end, and so has the probing of a window that stays closed, which a peer that answers could
-    /// otherwise make last for ever (Linux: `tcp_orphan_retries`).
+    /// Closes the connection of an application that has gone and will not read. Data that was not
+    /// read or arrives later is answered with a RST, so that the peer knows (RFC 2525, section
+    /// 2.17). FIN-WAIT-2 gets an end, and so does the probing of a window that stays closed, which
+    /// a peer that answers the probes could otherwise prolong forever (Linux:
+    /// `tcp_orphan_retries`).
     pub fn abandon(&mut self, now: Instant, out: &mut Outbox) {
         if self.receiver.readable() > 0 {
             self.sender.clock_is(now);
@@ -63,7 +65,7 @@ impl Connection {
         self.watch(now);
     }
 
-    /// Sets the connection's own timer for the state it is in.
+    /// Sets the connection's own timer for its present state.
     pub(super) fn watch(&mut self, now: Instant) {
         let abandoned = self.liveness.abandoned;
         self.own_deadline = match self.state {
@@ -99,7 +101,7 @@ impl Connection {
         }
     }
 
-    /// The connection's own timer expired. Gives whether the connection lives on.
+    /// Handles the expiry of the connection's own timer. Returns whether the connection lives on.
     pub(super) fn on_own_deadline(&mut self, now: Instant, out: &mut Outbox) -> bool {
         match self.own_reason() {
             Reason::Keepalive => self.keep_alive(now, out),
@@ -118,8 +120,8 @@ impl Connection {
         if self.liveness.heard >= self.liveness.probed {
             self.liveness.probes = 0;
         }
-        // It may have been heard of since the timer was set. And while something is outstanding,
-        // retransmissions ask the same question.
+        // Something may have come from the peer since the timer was set. And while something is
+        // outstanding, retransmissions serve as probes.
         let busy = !self.sender.vars().idle();
         if busy {
             self.liveness.heard = now;
@@ -138,7 +140,8 @@ impl Connection {
         true
     }
 
-    /// An ACK whose sequence number the peer has had, which it must answer (section 3.8.4).
+    /// Sends an ACK with a sequence number that the peer already has; the peer must answer it
+    /// (section 3.8.4).
     fn probe_peer(&mut self, now: Instant, out: &mut Outbox) {
         self.set_stamp(now);
         let stamp = &self.stamp;

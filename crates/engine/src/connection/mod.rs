@@ -1,7 +1,9 @@
-//! A connection: the two halves joined, with its state machine (RFC 9293, section 3.3.2).
+//! A connection joins the sending and the receiving half with a state machine (RFC 9293, section
+//! 3.3.2).
 //!
-//! Three families of entry, each with the time and an [`Outbox`]: the application calls, a segment
-//! arrives, time passes. One query, [`Connection::next_wakeup`], reads what the halves have stored.
+//! There are three families of calls, each with the time and an [`Outbox`]: the application calls,
+//! a segment arrives, time passes. One query, [`Connection::next_wakeup`], reads the deadlines that
+//! the halves have stored.
 
 mod agreement;
 mod arrival;
@@ -52,7 +54,7 @@ pub enum State {
 }
 
 impl State {
-    /// Returns whether the handshake is complete and the connection not gone.
+    /// Returns whether the handshake is complete and the connection still exists.
     #[must_use]
     pub fn synchronised(self) -> bool {
         !matches!(
@@ -74,20 +76,20 @@ impl State {
     }
 }
 
-/// How a step of a write ended.
+/// The result of a step of a write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wrote {
-    /// This many octets were copied; there is more to do.
+    /// This many octets were copied, and more of the write is left.
     Piece(u64),
-    /// This many octets were copied and that was the last of them.
+    /// This many octets were copied, and they were the last of the write.
     Last(u64),
-    /// Nothing was copied: the writer sleeps until [`Events::WRITABLE`].
+    /// Nothing was copied; the writer must sleep until [`Events::WRITABLE`].
     Sleeps,
     /// Nothing can be written: this side has closed, or the connection is gone.
     Refused,
 }
 
-/// Why the next wake-up is wanted.
+/// The purpose of the next wake-up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Reason {
@@ -99,7 +101,7 @@ pub enum Reason {
     TimeWait,
     /// The end of a FIN-WAIT-2 in which nobody reads.
     FinWait2,
-    /// A look at whether an idle peer is still there.
+    /// A check whether an idle peer is still there.
     Keepalive,
 }
 
@@ -112,20 +114,21 @@ pub struct Connection {
     copy_rule: CopyRule,
     write: Option<WriteCall>,
     time_wait: Duration,
-    /// The end of TIME-WAIT or of an abandoned FIN-WAIT-2, or the next keepalive; the state says
-    /// which.
+    /// The end of TIME-WAIT or of an abandoned FIN-WAIT-2, or the next keepalive, depending on the
+    /// state.
     own_deadline: Deadline,
     liveness: Liveness,
     challenges: Budget,
-    /// The connection was opened by a SYN that came in, so a refused one goes back to LISTEN.
+    /// Whether an arriving SYN opened the connection, so that a refused one goes back to LISTEN.
     passive: bool,
     extensions: Extensions,
     agreed: Agreed,
     marks: ecn::Marks,
-    /// What segments say that leave now; kept, so that most of it need not be written anew.
+    /// The header fields of segments that leave now; kept so that most of them need not be written
+    /// again.
     stamp: Stamp,
     clock: Clock,
-    /// Before this, no bare ACK outside the window is answered.
+    /// No bare ACK outside the window is answered before this time.
     next_answer: Instant,
 }
 
@@ -155,10 +158,11 @@ impl Connection {
         }
     }
 
-    /// Returns a connection whose handshake is taken as done, with a peer that offers `peer_window` octets.
+    /// Returns a connection whose handshake counts as done, with a peer that offers `peer_window`
+    /// octets.
     ///
-    /// The peer is one of the same kind: it agreed to every extension. Simulations start here where
-    /// the handshake is not what is measured.
+    /// The peer counts as one of the same kind, which agreed to every extension. Simulations that
+    /// do not measure the handshake start here.
     #[must_use]
     pub fn established(config: &Config, peer_window: u64) -> Self {
         let mut connection = Self::new(config);
@@ -202,56 +206,58 @@ impl Connection {
         }
     }
 
-    /// Snd.Wind.Shift: by how much to shift the window field of what arrives, but for a SYN's, to
-    /// the left (RFC 7323, section 2.3).
+    /// Returns Snd.Wind.Shift: how far to shift left the window field of arriving segments other
+    /// than SYNs (RFC 7323, section 2.3).
     #[must_use]
     pub fn send_window_shift(&self) -> u8 {
         self.agreed.send_window_shift
     }
 
-    /// Rcv.Wind.Shift: by how much to shift the windows of what leaves, but for a SYN's, to the
-    /// right. What is announced is a multiple of `1 << shift`.
+    /// Returns Rcv.Wind.Shift: how far to shift right the windows of leaving segments other than
+    /// SYNs. Announced windows are multiples of `1 << shift`.
     #[must_use]
     pub fn receive_window_shift(&self) -> u8 {
         self.receiver.window_shift()
     }
 
-    /// Chooses another send policy from here on; it is asked at once about what the old one held.
+    /// Changes the send policy from now on. The new policy is asked at once about what the old one
+    /// held.
     pub fn set_send_policy(&mut self, now: Instant, policy: SendPolicy, out: &mut Outbox) {
         self.sender.set_policy(policy);
         self.output(now, out);
     }
 
-    /// Chooses another congestion control from here on; the window stays as it is.
+    /// Changes the congestion control from now on. The window stays as it is.
     pub fn set_congestion(&mut self, congestion: Congestion) {
         self.sender.set_congestion(congestion);
     }
 
-    /// Chooses another size of the send buffer from here on, in octets (SO_SNDBUF).
+    /// Changes the size of the send buffer from now on, in octets (SO_SNDBUF).
     pub fn set_send_buffer(&mut self, octets: u64) {
         self.sender.set_capacity(octets);
     }
 
-    /// TCP_NOTSENT_LOWAT: nothing is taken while so many octets were written and have not left, and a writer
-    /// that sleeps is woken when half as many have not; `None` leaves it to the send buffer alone. A program
-    /// that writes late can still change its mind about what it writes.
+    /// Limits unsent data (TCP_NOTSENT_LOWAT): nothing is accepted while `octets` were written and
+    /// have not left, and a sleeping writer is woken when half as many have not left. `None` leaves
+    /// the limit to the send buffer alone. A program that writes late can still change what it
+    /// writes.
     pub fn set_notsent_low_water(&mut self, octets: Option<u64>) {
         self.sender.set_notsent_low_water(octets);
     }
 
-    /// Chooses another size of the receive buffer from here on, in octets (SO_RCVBUF). What was
-    /// announced is still taken; the window scale stays what the SYN said.
+    /// Changes the size of the receive buffer from now on, in octets (SO_RCVBUF). What was
+    /// announced is still accepted, and the window scale stays as the SYN offered it.
     pub fn set_receive_buffer(&mut self, octets: u64) {
         self.receiver.set_capacity(octets);
     }
 
-    /// Chooses another ACK policy from here on.
+    /// Changes the ACK policy from now on.
     pub fn set_ack_policy(&mut self, policy: AckPolicy, timer: AckTimer) {
         self.receiver.set_policy(policy, timer);
     }
 
-    /// TCP_NODELAY. Switched on, even if it was, it sends what was held: what MSG_MORE announced
-    /// is waited for no longer, and a cork stays but lets pass what is there (tcp(7)).
+    /// Sets TCP_NODELAY. Switching it on, even if it was on, sends what was held: what MSG_MORE
+    /// announced is no longer waited for, and a cork stays but lets the present data pass (tcp(7)).
     pub fn set_nodelay(&mut self, now: Instant, on: bool, out: &mut Outbox) {
         self.sender.set_nodelay(on);
         if !on {
@@ -264,7 +270,7 @@ impl Connection {
         self.sender.set_corked(corked);
     }
 
-    /// TCP_CORK. Taken off, even if it was not on, it sends what was held; MSG_MORE with it.
+    /// Sets TCP_CORK. Switching it off, even if it was off, sends what was held, also by MSG_MORE.
     pub fn set_cork(&mut self, now: Instant, on: bool, out: &mut Outbox) {
         self.sender.set_corked(on);
         if !on {
@@ -273,15 +279,16 @@ impl Connection {
         }
     }
 
-    /// TCP_QUICKACK: ACKs are no longer delayed, or are again. Policies that know no quick ACKs send
-    /// what waits, and go on as before; Linux's goes back to delays once data is answered with data.
+    /// Sets TCP_QUICKACK: ACKs are no longer delayed, or are delayed again. Policies without quick
+    /// ACKs send the ACK that waits and continue as before; Linux's policy returns to delays once
+    /// data is answered with data.
     pub fn set_quick_ack(&mut self, now: Instant, on: bool, out: &mut Outbox) {
         self.receiver.set_quick_ack(on, now);
         self.output(now, out);
     }
 
-    /// Whether segments of this connection wait in the local device's queue; once none do,
-    /// what waited for that may go.
+    /// Says whether segments of this connection wait in the local device's queue. Once none do,
+    /// what waited for that may leave.
     pub fn set_device_busy(&mut self, now: Instant, busy: bool, out: &mut Outbox) {
         self.sender.set_device_busy(busy);
         if !busy {
@@ -289,8 +296,8 @@ impl Connection {
         }
     }
 
-    /// Whether the local device refuses what is given to it. While it does, nothing leaves but bare
-    /// acknowledgments, and what is due is tried again every half second; the caller drops those.
+    /// Says whether the local device refuses packets. While it does, only bare acknowledgments
+    /// leave, and the caller drops them; what is due is tried again every half second.
     pub fn set_device_full(&mut self, now: Instant, full: bool, out: &mut Outbox) {
         self.sender.set_device_full(full);
         if !full {
@@ -298,7 +305,7 @@ impl Connection {
         }
     }
 
-    /// A write of `len` octets (at least one) begins. [`Connection::write_step`] does the work.
+    /// Begins a write of `len` octets (at least one). [`Connection::write_step`] does the work.
     ///
     /// # Panics
     ///
@@ -311,7 +318,7 @@ impl Connection {
             .observe(Moment::WriteBegan { resumed: false }, now);
     }
 
-    /// The writer that slept looks at the buffer again.
+    /// Says that the writer that slept looks at the buffer again.
     pub fn write_resume(&mut self, now: Instant) {
         if let Some(write) = &mut self.write {
             write.begin_round(self.sender.space());
@@ -327,9 +334,9 @@ impl Connection {
         self.write.map_or(0, |write| write.remaining())
     }
 
-    /// Decides the next piece of the write under way: how many octets it has, or `None` if the writer
-    /// must sleep. Whatever becomes of the space meanwhile, [`Connection::write_step`] copies just
-    /// that.
+    /// Decides the next piece of the write under way and returns its octets, or `None` if the
+    /// writer must sleep. [`Connection::write_step`] copies just that piece, however the free space
+    /// changes meanwhile.
     pub fn next_piece(&mut self) -> Option<u64> {
         let (buffered, capacity) = self.sender.fill();
         match self
@@ -342,8 +349,8 @@ impl Connection {
         }
     }
 
-    /// Copies the next piece of the write and lets the sender decide, or says that the writer must
-    /// sleep. `more` is the caller's own MORE (MSG_MORE): another write follows.
+    /// Copies the next piece of the write and lets the sender decide, or returns that the writer
+    /// must sleep. `more` is the caller's own MORE (MSG_MORE): another write follows.
     pub fn write_step(&mut self, now: Instant, more: bool, out: &mut Outbox) -> Wrote {
         let opening = matches!(self.state, State::SynSent | State::SynReceived);
         if !(self.state.sends() || opening) || self.sender.is_finishing() {
@@ -387,8 +394,8 @@ impl Connection {
         }
     }
 
-    /// Writes as much of `len` octets as the copy rule takes without sleeping; gives how much.
-    /// For callers to whom the instants of the single pieces do not matter.
+    /// Writes as much of `len` octets as the copy rule takes without sleeping, and returns how
+    /// much. For callers to whom the times of the single pieces do not matter.
     pub fn write(&mut self, now: Instant, len: u64, more: bool, out: &mut Outbox) -> u64 {
         if len == 0 {
             return 0;
@@ -401,7 +408,8 @@ impl Connection {
                 Wrote::Last(octets) => return copied + octets,
                 Wrote::Refused => return copied,
                 Wrote::Sleeps => {
-                    // Given up, not slept on: what was announced as more does not come.
+                    // The write is given up instead of slept on: what was announced as more does
+                    // not come.
                     self.write = None;
                     self.sender.set_more_to_come(more);
                     self.output(now, out);
@@ -411,19 +419,19 @@ impl Connection {
         }
     }
 
-    /// Returns whether poll says that there is room for a write.
+    /// Returns whether poll would report room for a write.
     #[must_use]
     pub fn is_writable(&self) -> bool {
         self.sender.space() > 0 && self.wakes_writer()
     }
 
-    /// Returns whether what is free is enough to wake a writer for.
+    /// Returns whether enough space is free to wake a writer.
     fn wakes_writer(&self) -> bool {
         let (free, capacity) = (self.sender.free(), self.sender.capacity());
         self.copy_rule.wakes(free, capacity)
     }
 
-    /// Returns whether the thread that sleeps for space would sleep again if it looked now.
+    /// Returns whether the thread that sleeps for space would sleep again if it were woken now.
     pub(super) fn writer_lacks_space(&self) -> bool {
         let (buffered, capacity) = self.sender.fill();
         let would_sleep = match self.write {
@@ -433,7 +441,7 @@ impl Connection {
         would_sleep || !self.wakes_writer()
     }
 
-    /// The writer that slept gives its write up: what was announced as more does not come.
+    /// Gives up the write of a writer that slept: what was announced as more does not come.
     pub fn write_abandon(&mut self, now: Instant, out: &mut Outbox) {
         if self.write.take().is_some() {
             self.sender.set_writer_blocked(false);
@@ -442,15 +450,15 @@ impl Connection {
         }
     }
 
-    /// A part of a read: up to `max` octets are copied and more will be, by [`Connection::read`] at
-    /// last, which asks the ACK policy about all of them. BSD's `soreceive` empties the buffer mbuf by
-    /// mbuf and tells the protocol once (PRU_RCVD); a timer's ACK in between shows the window of that
-    /// instant.
+    /// Copies up to `max` octets as a part of a read. The read ends with [`Connection::read`],
+    /// which asks the ACK policy about all of its parts. BSD's `soreceive` empties the buffer mbuf
+    /// by mbuf and tells the protocol once (PRU_RCVD); an ACK that a timer sends in between shows
+    /// the window of that instant.
     pub fn read_part(&mut self, max: u64) -> u64 {
         self.receiver.read_part(max)
     }
 
-    /// The application takes up to `max` octets; gives how many it got.
+    /// Lets the application take up to `max` octets; returns how many it got.
     pub fn read(&mut self, now: Instant, max: u64, out: &mut Outbox) -> u64 {
         let octets = self.receiver.read(max, now);
         self.receiver
@@ -461,8 +469,9 @@ impl Connection {
         octets
     }
 
-    /// A thread is about to sleep; `wrote` says whether it wrote to this socket since it last slept. Gives
-    /// whether there was anything to decide: if not, nothing was sent and no timer has moved.
+    /// Says that a thread is about to sleep; `wrote` says whether it wrote to this socket since it
+    /// last slept. Returns whether there was anything to decide: if not, nothing was sent and no
+    /// timer moved.
     #[inline]
     pub fn app_blocks(
         &mut self,
@@ -480,19 +489,19 @@ impl Connection {
         self.sender.heeds_blocking() && self.output(now, out)
     }
 
-    /// The thread that slept in a read on this socket runs again.
+    /// Says that the thread that slept in a read on this socket runs again.
     pub fn reader_resumes(&mut self) {
         self.sender.set_reader_blocked(false);
     }
 
-    /// The thread that slept for space runs again, and did not sleep in a [write that is under
-    /// way](Connection::write_resume).
+    /// Says that the thread that slept for space runs again, if it did not sleep in a [write that
+    /// is under way](Connection::write_resume).
     pub fn writer_resumes(&mut self) {
         self.sender.set_writer_blocked(false);
     }
 
-    /// Returns when to call [`Connection::on_wakeup`]; `None` while no timer runs. Ask after every call: any of
-    /// them may move it.
+    /// Returns when to call [`Connection::on_wakeup`]; `None` if no timer runs. Ask after every
+    /// call, because any call may change it.
     #[must_use]
     #[inline]
     pub fn next_wakeup(&self) -> Option<Instant> {
@@ -500,7 +509,7 @@ impl Connection {
         self.sender.next_deadline().min(own).get()
     }
 
-    /// When, and what for.
+    /// Returns the time of the next wake-up and its purpose.
     #[must_use]
     #[inline]
     pub fn next_wakeup_reason(&self) -> Option<(Instant, Reason)> {
@@ -515,7 +524,7 @@ impl Connection {
         first.0.get().map(|at| (at, first.1))
     }
 
-    /// Time has passed: expires what is due.
+    /// Handles the passing of time: expires the timers that are due.
     pub fn on_wakeup(&mut self, now: Instant, out: &mut Outbox) {
         if self.own_deadline.is_due(now) && !self.on_own_deadline(now, out) {
             return;
@@ -547,7 +556,7 @@ impl Connection {
         self.output(now, out);
     }
 
-    /// The connection is gone.
+    /// Removes the connection.
     fn vanish(&mut self, news: Events, out: &mut Outbox) {
         self.state = State::Closed;
         self.agreed = Agreed::default();

@@ -1,4 +1,4 @@
-//! What leaves: the sender's pass, and a bare acknowledgment where nothing carried it.
+//! Sends what is due: the sender's pass, and a bare acknowledgment if no segment carried it.
 
 use super::Connection;
 use crate::outbox::Outbox;
@@ -6,8 +6,8 @@ use crate::segment::{Flags, Segment};
 use crate::time::Instant;
 
 impl Connection {
-    /// Runs the sender, and sends a bare acknowledgment if one is wanted and nothing carried it. Gives
-    /// whether there was anything to do.
+    /// Runs the sender, and sends a bare acknowledgment if one is wanted and no segment carried it.
+    /// Returns whether there was anything to do.
     #[inline]
     pub(super) fn output(&mut self, now: Instant, out: &mut Outbox) -> bool {
         let unsent = self.sender.has_unsent();
@@ -18,7 +18,7 @@ impl Connection {
         something
     }
 
-    /// Not inlined, so that the many calls that find nothing to do cost next to nothing.
+    /// Not inlined, so that the many calls that find nothing to do cost almost nothing.
     #[inline(never)]
     fn output_something(&mut self, now: Instant, unsent: bool, out: &mut Outbox) {
         self.set_stamp(now);
@@ -35,7 +35,7 @@ impl Connection {
         }
     }
 
-    /// A bare acknowledgment, whatever else there may be.
+    /// Sends a bare acknowledgment, whatever else there may be to send.
     pub(super) fn send_ack(&mut self, now: Instant, out: &mut Outbox) {
         self.set_stamp(now);
         self.push_ack(now, out);

@@ -1,4 +1,4 @@
-//! What the path says of itself: errors of ICMP, as far as they concern a connection.
+//! ICMP errors, as far as they concern a connection.
 
 use super::{Connection, State};
 use crate::offset::Offset;
@@ -6,17 +6,18 @@ use crate::outbox::{Events, Outbox};
 use crate::time::Instant;
 
 impl Connection {
-    /// Returns whether a packet that began at `seq` may be in the network now: an error that quotes another
-    /// one is a guess (RFC 5927, section 4.1).
+    /// Returns whether a packet that began at `seq` may be in the network now. An error that quotes
+    /// any other packet is a guess (RFC 5927, section 4.1).
     #[must_use]
     pub fn may_be_in_flight(&self, seq: Offset) -> bool {
         let vars = self.sender.vars();
         vars.una <= seq && seq < vars.max
     }
 
-    /// A destination says that it cannot be reached, for good: a connection that is being opened ends
-    /// with [`Events::RESET`]; one that stands goes on, since the error may be forged or pass (RFC 9293,
-    /// section 3.9.2.2, against RFC 5461, section 4, and RFC 5927, section 5.2). Gives whether it ended.
+    /// Handles the report that the destination is unreachable for good. A connection that is being
+    /// opened ends with [`Events::RESET`]. An established one goes on, because the error may be
+    /// forged or pass (RFC 9293, section 3.9.2.2, against RFC 5461, section 4, and RFC 5927,
+    /// section 5.2). Returns whether the connection ended.
     pub fn on_unreachable(&mut self, out: &mut Outbox) -> bool {
         let opening = matches!(self.state, State::SynSent | State::SynReceived);
         if opening {
@@ -25,13 +26,14 @@ impl Connection {
         opening
     }
 
-    /// The path is known to take segments of `mss` octets, options included, before anything is sent.
+    /// Limits segments to `mss` octets, options included, because the path is known to take no
+    /// more. Call it before anything is sent.
     pub fn limit_path_mss(&mut self, mss: u16) {
         self.sender.limit_mss(mss.into());
     }
 
-    /// The path takes packets whose segments have `mss` octets, options included: what was sent in
-    /// longer ones is sent again at once.
+    /// Handles the report that the path takes segments of at most `mss` octets, options included:
+    /// what was sent in longer ones is sent again at once.
     pub fn on_path_mss(&mut self, now: Instant, mss: u16, out: &mut Outbox) {
         if self.state.synchronised() && self.sender.learn_path_mss(mss.into()) {
             self.output(now, out);

@@ -1,4 +1,4 @@
-//! Closing, in every order (RFC 9293, section 3.6).
+//! Closing a connection, in every order (RFC 9293, section 3.6).
 
 use core::cmp::Ordering;
 
@@ -9,7 +9,7 @@ use crate::segment::{Flags, Segment};
 use crate::time::Instant;
 
 impl Connection {
-    /// The application will write no more; a FIN follows what is in the buffer. Reading goes on.
+    /// Closes the sending direction: a FIN follows what is in the buffer. Reading goes on.
     pub fn close(&mut self, now: Instant, out: &mut Outbox) {
         self.write = None;
         match self.state {
@@ -21,7 +21,7 @@ impl Connection {
             State::SynReceived => {}
             State::Established => self.state = State::FinWait1,
             State::CloseWait => self.state = State::LastAck,
-            // Closed already; once is enough.
+            // Closed already.
             State::FinWait1
             | State::FinWait2
             | State::Closing
@@ -34,13 +34,13 @@ impl Connection {
         self.output(now, out);
     }
 
-    /// The application gives up: a RST, and nothing more (section 3.10.5).
+    /// Aborts the connection: sends a RST and nothing more (section 3.10.5).
     pub fn abort(&mut self, out: &mut Outbox) {
         self.push_reset(out);
         self.vanish(Events::CLOSED, out);
     }
 
-    /// A RST, where the peer may believe that there is a connection.
+    /// Sends a RST if the peer may believe that there is a connection.
     pub(super) fn push_reset(&mut self, out: &mut Outbox) {
         let reset_is_due = self.state.synchronised() && self.state != State::TimeWait
             || self.state == State::SynReceived;
@@ -56,8 +56,8 @@ impl Connection {
         }
     }
 
-    /// A RST that answers `segment`: "the reset takes its sequence number from the ACK field of the
-    /// segment" (section 3.10.7.1).
+    /// Sends a RST that answers `segment`: "the reset takes its sequence number from the ACK field
+    /// of the segment" (section 3.10.7.1).
     pub(super) fn push_reset_for(&mut self, segment: &Segment, out: &mut Outbox) {
         out.segments.push(Segment {
             seq: segment.ack,
@@ -69,8 +69,8 @@ impl Connection {
         });
     }
 
-    /// Where timestamps were agreed on a RST should carry them, too (RFC 7323, section 3.2). The time
-    /// is that of the last pass: a RST leaves without one.
+    /// Returns the options of a RST. If timestamps were agreed on, a RST should carry them (RFC
+    /// 7323, section 3.2). Their time is that of the last pass, because a RST leaves without one.
     fn reset_options(&self) -> Options {
         let now = self.sender.vars().now;
         Options {
@@ -79,10 +79,10 @@ impl Connection {
         }
     }
 
-    /// The peer's FIN is in order (section 3.10.7.4, eighth check).
+    /// Handles the peer's FIN, which is in order (section 3.10.7.4, eighth check).
     pub(super) fn on_fin(&mut self, now: Instant) {
         match self.state {
-            // When to acknowledge it is the ACK policy's choice.
+            // The ACK policy decides when to acknowledge it.
             State::Established | State::SynReceived => {
                 self.state = State::CloseWait;
                 return;
@@ -95,7 +95,7 @@ impl Connection {
         self.receiver.demand_ack();
     }
 
-    /// Our FIN is acknowledged (section 3.10.7.4, fifth check).
+    /// Handles the acknowledgment of this side's FIN (section 3.10.7.4, fifth check).
     pub(super) fn on_fin_acked(&mut self, now: Instant, out: &mut Outbox) {
         match self.state {
             State::FinWait1 => {
@@ -108,9 +108,10 @@ impl Connection {
         }
     }
 
-    /// Returns whether a connection in TIME-WAIT may give way to the one that `syn` opens: what is newer
-    /// than everything of the old one cannot be a late duplicate of it (RFC 6191, section 2;
-    /// RFC 9293, section 3.6.1). A stack then forgets this one and hands the SYN to its listener.
+    /// Returns whether a connection in TIME-WAIT may give way to the one that `syn` opens: a SYN
+    /// newer than everything of the old connection cannot be a late duplicate of it (RFC 6191,
+    /// section 2; RFC 9293, section 3.6.1). A stack then drops this connection and hands the SYN to
+    /// its listener.
     #[must_use]
     pub fn gives_way_to(&self, syn: &Segment) -> bool {
         let opens = syn.flags.has(Flags::SYN) && !syn.flags.any(Flags::ACK.with(Flags::RST));
@@ -121,7 +122,7 @@ impl Connection {
         match self.against_recent(syn) {
             Some(Ordering::Greater) => true,
             Some(Ordering::Less) => false,
-            // The clocks do not tell, or the new connection has none.
+            // The timestamps do not tell, or the new connection has none.
             Some(Ordering::Equal) | None => beyond,
         }
     }

@@ -1,5 +1,5 @@
-//! Timestamps: round trips that are measured although segments went twice, and old duplicates that
-//! are known by their age (RFC 7323, sections 3 to 5).
+//! Timestamps: they measure round trips although segments were sent twice, and recognise old
+//! duplicates by their age (RFC 7323, sections 3 to 5).
 
 use core::cmp::Ordering;
 
@@ -15,7 +15,8 @@ const RECENT_LIFE: Duration = Duration::from_secs(24 * 24 * 3600);
 /// This side's timestamp clock and what is known of the peer's.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Clock {
-    /// Added to the time, so that a clock does not tell how long a host has been up (section 7.1).
+    /// Added to the time, so that the clock does not reveal how long a host has been up (section
+    /// 7.1).
     offset: u32,
     /// TS.Recent, and when it was learnt.
     recent: u32,
@@ -28,7 +29,7 @@ impl Clock {
         (ticks as u32).wrapping_add(self.offset)
     }
 
-    /// Returns how long ago `value` was this clock's time; `None` if that is still to come.
+    /// Returns how long ago this clock showed `value`; `None` if it has not shown it yet.
     fn age(&self, now: Instant, value: u32) -> Option<Duration> {
         let ticks = self.value(now).wrapping_sub(value);
         let past = ticks < 1 << 31;
@@ -48,13 +49,13 @@ impl Clock {
 }
 
 impl Connection {
-    /// Sets where this side's timestamp clock begins. Call it before opening; a stack takes a
-    /// secret for each pair of addresses (RFC 7323, section 7.1).
+    /// Sets the start of this side's timestamp clock. Call it before opening the connection. A
+    /// stack uses a secret for each pair of addresses (RFC 7323, section 7.1).
     pub fn set_timestamp_offset(&mut self, offset: u32) {
         self.clock.offset = offset;
     }
 
-    /// Returns what a segment that leaves now carries.
+    /// Returns the timestamps of a segment that leaves now.
     pub(super) fn timestamps(&self, now: Instant) -> Timestamps {
         Timestamps {
             value: self.clock.value(now),
@@ -62,9 +63,9 @@ impl Connection {
         }
     }
 
-    /// Section 5.3, rule R1 (PAWS): whether the segment may be of this connection's present. One
-    /// that is not is answered and dropped. A segment without timestamps passes, though section 3.2
-    /// would have it dropped: Linux takes them, and there are boxes that strip them midway.
+    /// Section 5.3, rule R1 (PAWS): returns whether the segment may belong to the present. A
+    /// segment that does not is answered and dropped. A segment without timestamps passes, although
+    /// section 3.2 would have it dropped: Linux accepts it, and some middleboxes strip timestamps.
     pub(super) fn heed_age(&mut self, now: Instant, segment: &Segment, out: &mut Outbox) -> bool {
         let Some(timestamps) = segment.options.timestamps else {
             return true;
@@ -79,15 +80,15 @@ impl Connection {
         admitted
     }
 
-    /// Returns the segment's timestamp against TS.Recent, where both sides have a clock.
+    /// Compares the segment's timestamp with TS.Recent, if both sides have a timestamp clock.
     pub(super) fn against_recent(&self, segment: &Segment) -> Option<Ordering> {
         let timestamps = segment.options.timestamps?;
         let ahead = timestamps.value.wrapping_sub(self.clock.recent) as i32;
         self.agreed.timestamps.then(|| ahead.cmp(&0))
     }
 
-    /// Section 4.3: takes TS.Recent from an acceptable segment that is not ahead of what was
-    /// acknowledged. Gives how long ago the echoed timestamp was sent.
+    /// Section 4.3: takes TS.Recent from an acceptable segment that does not begin beyond what was
+    /// acknowledged. Returns how long ago the echoed timestamp was sent.
     #[inline]
     pub(super) fn take_timestamps(&mut self, now: Instant, segment: &Segment) -> Option<Duration> {
         if !self.agreed.timestamps {

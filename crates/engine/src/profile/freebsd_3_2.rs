@@ -28,17 +28,17 @@ fn config(sizes: &Sizes) -> Config {
             mss: u32::from(sizes.mss),
             buffer: sizes.send_buffer,
             // "Strict Nagle mode" (section 3.0), which the draft tests for every segment (1.4). The
-            // source tests idleness once per pass (`nagle`); what the draft measured of this server
+            // source tests idleness once per pass (`nagle`). What the draft measured of this server
             // cannot tell the two apart.
             policy: SendPolicy::StrictNagle,
             more_in_every_variant: false,
             cluster: MCLBYTES,
             congestion: Congestion::Reno,
-            // 4.4BSD: idle for a time-out, back to one segment.
+            // 4.4BSD: after an idle timeout, back to one segment.
             idle_restart: IdleRestart::Reset,
             initial_cwnd: mss,
             cwnd_cap: 65_535,
-            // BSD's slow timer ticks every 500 ms; the time-out is at least two ticks.
+            // BSD's slow timer ticks every 500 ms; the timeout is at least two ticks.
             rto: RtoRules {
                 initial: Duration::from_secs(3),
                 granularity: Duration::from_millis(500),
@@ -62,7 +62,7 @@ fn config(sizes: &Sizes) -> Config {
             low_water: Mclbytes::LOW_WATER,
         }),
         time_wait: Duration::from_secs(60),
-        // The draft mentions none.
+        // The draft mentions no extension.
         extensions: Extensions::NONE,
     }
 }

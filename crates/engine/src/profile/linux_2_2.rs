@@ -29,7 +29,7 @@ fn config(sizes: &Sizes) -> Config {
             cluster: mss,
             congestion: Congestion::Reno,
             idle_restart: IdleRestart::None,
-            // RFC 2001's one segment, and one for the handshake's ACK.
+            // RFC 2001's one segment, plus one for the handshake's ACK.
             initial_cwnd: 2 * mss,
             cwnd_cap: 1 << 20,
             rto: RtoRules {
@@ -51,7 +51,7 @@ fn config(sizes: &Sizes) -> Config {
         // "Some systems expose the entire application buffer to the protocol stack" (section 2.0).
         copy_rule: CopyRule::WholeWrite(WholeWrite),
         time_wait: Duration::from_secs(60),
-        // The draft mentions none.
+        // The draft mentions no extension.
         extensions: Extensions::NONE,
     }
 }

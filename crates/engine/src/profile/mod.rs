@@ -13,10 +13,11 @@ mod unixware_7;
 use crate::connection::{Config, ConfigBuilder};
 use crate::registry::UnknownName;
 
-/// What every profile must be told.
+/// The sizes that every profile needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sizes {
-    /// The maximum segment size, both ways, in octets: from 1 to 65,535; 1460 on an Ethernet with IPv4.
+    /// The maximum segment size in both directions, in octets: from 1 to 65,535; 1460 on Ethernet
+    /// with IPv4.
     pub mss: u16,
     /// The send buffer, in octets, at least 1.
     pub send_buffer: u64,
@@ -27,11 +28,11 @@ pub struct Sizes {
 /// A named list of rules.
 #[derive(Clone, Copy, Debug)]
 pub struct Profile {
-    /// The name that is typed.
+    /// The name on a command line.
     pub name: &'static str,
-    /// One line: the system and where its rules are described.
+    /// One line: the system and the source that describes its rules.
     pub summary: &'static str,
-    /// Puts the rules together.
+    /// Returns the rules for given sizes.
     pub config: fn(&Sizes) -> Config,
 }
 
@@ -52,12 +53,12 @@ impl Profile {
     pub const SOLARIS_8: Self = solaris_8::PROFILE;
     /// Linux 6.
     pub const LINUX_6: Self = linux_6::PROFILE;
-    /// What we recommend to a stack author today. Its send policy gathers until the writer blocks: call
-    /// [`app_blocks`](crate::Connection::app_blocks) when the application stops writing, or a short write
-    /// waits for a millisecond.
+    /// Our recommendation to the author of a stack today. Its send policy gathers writes until the
+    /// writer blocks: call [`app_blocks`](crate::Connection::app_blocks) when the application stops
+    /// writing; otherwise a short write waits for a millisecond.
     pub const MODERN: Self = modern::PROFILE;
 
-    /// The list: the papers' stacks, then those of today.
+    /// All profiles: the papers' stacks, then those of today.
     pub const LIST: &'static [Self] = &[
         Self::SUNOS_4_1,
         Self::TRU64_4,
@@ -70,7 +71,7 @@ impl Profile {
         Self::MODERN,
     ];
 
-    /// Returns the profile with this name, whatever the case.
+    /// Returns the profile with this name, ignoring case.
     #[must_use]
     pub fn named(name: &str) -> Option<&'static Self> {
         Self::LIST
@@ -84,14 +85,14 @@ impl Profile {
         (self.config)(sizes)
     }
 
-    /// Returns the rules for these sizes, to be changed by name and checked.
+    /// Returns a builder that starts from the rules for these sizes.
     pub fn builder(&self, sizes: Sizes) -> ConfigBuilder {
         self.config(&sizes).to_builder()
     }
 }
 
 impl core::fmt::Display for Profile {
-    /// Returns the name that is typed.
+    /// Writes the name on a command line.
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         f.write_str(self.name)
     }
@@ -100,7 +101,7 @@ impl core::fmt::Display for Profile {
 impl core::str::FromStr for Profile {
     type Err = UnknownName;
 
-    /// Reads a name, as [`named`](Self::named) does.
+    /// Parses a name, as [`named`](Self::named) does.
     fn from_str(name: &str) -> Result<Self, UnknownName> {
         let found = Self::named(name).copied();
         found.ok_or_else(|| UnknownName {

@@ -1,6 +1,5 @@
-//! What we recommend to a stack author today: flush-on-block-simple at the
-//! sender, and a receiver that
-//! acknowledges every second segment and never later than 40 ms.
+//! Our recommendation to the author of a stack today: flush-on-block-simple at the sender, and a
+//! receiver that acknowledges every second segment and no later than 40 ms.
 
 use super::{Profile, Sizes};
 use crate::connection::Config;

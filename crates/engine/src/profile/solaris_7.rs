@@ -48,11 +48,11 @@ fn config(sizes: &Sizes) -> Config {
             // "50ms delayed ACK" (section 3.0); Davids: 50 before Solaris 8.
             timer: AckTimer::PerConnection(Duration::from_millis(50)),
         },
-        // The stream head hands a write down as it is: "some systems expose the entire application
+        // The stream head passes a write on whole: "some systems expose the entire application
         // buffer to the protocol stack" (section 2.0).
         copy_rule: CopyRule::WholeWrite(WholeWrite),
         time_wait: Duration::from_secs(240),
-        // The draft mentions none.
+        // The draft mentions no extension.
         extensions: Extensions::NONE,
     }
 }

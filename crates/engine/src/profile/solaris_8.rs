@@ -1,5 +1,5 @@
-//! Solaris 8, as Davids describes it: Nagle's rule with a limit that the administrator sets, and a
-//! delayed-ACK timer that he sets as well.
+//! Solaris 8, as Davids describes it: Nagle's rule with a limit, and a delayed-ACK timer, both of
+//! which the administrator can set.
 
 use super::{Profile, Sizes};
 use crate::connection::Config;
@@ -51,11 +51,11 @@ fn config(sizes: &Sizes) -> Config {
             // "On Solaris 8, I think that the default value is 100" (`tcp_deferred_ack_interval`).
             timer: AckTimer::PerConnection(Duration::from_millis(100)),
         },
-        // The stream head hands a write down as it is.
+        // The stream head passes a write on whole.
         copy_rule: CopyRule::WholeWrite(WholeWrite),
         // `tcp_time_wait_interval`.
         time_wait: Duration::from_secs(240),
-        // The article shows none.
+        // The article mentions no extension.
         extensions: Extensions::NONE,
     }
 }

@@ -1,5 +1,5 @@
-//! SunOS 4.1, a descendant of 4.3BSD, as Moldeklev & Gunningberg describe it (section 2); Heidemann's
-//! hosts ran it, too.
+//! SunOS 4.1, a descendant of 4.3BSD, as Moldeklev & Gunningberg describe it (section 2).
+//! Heidemann's hosts ran it, too.
 
 use super::{Profile, Sizes};
 use crate::connection::Config;
@@ -30,10 +30,10 @@ fn config(sizes: &Sizes) -> Config {
             congestion: Congestion::Reno,
             idle_restart: IdleRestart::None,
             // After the SYN has been acknowledged (Heidemann, section 2.1). Between hosts of one
-            // subnet 4.3BSD does without slow start (Moldeklev & Gunningberg, section 3).
+            // subnet 4.3BSD uses no slow start (Moldeklev & Gunningberg, section 3).
             initial_cwnd: 2 * u64::from(sizes.mss),
             cwnd_cap: 65_535,
-            // BSD's slow timer ticks every 500 ms; the time-out is at least two ticks.
+            // BSD's slow timer ticks every 500 ms; the timeout is at least two ticks.
             rto: RtoRules {
                 granularity: Duration::from_millis(500),
                 ..RtoRules::RFC_6298

@@ -1,6 +1,6 @@
 //! Tru64 UNIX 4.0F, the kernel that Mogul & Minshall modified, as their text describes it.
 //!
-//! What their results show beyond the text is fitted elsewhere, in the naglemark model.
+//! What their results show beyond the text is fitted in the naglemark model instead.
 
 use super::{Profile, Sizes};
 use crate::connection::Config;
@@ -36,7 +36,7 @@ fn config(sizes: &Sizes) -> Config {
             // has been acknowledged" (section 3).
             initial_cwnd: 2 * u64::from(sizes.mss),
             cwnd_cap: 65_535,
-            // BSD's slow timer ticks every 500 ms; the time-out is at least two ticks.
+            // BSD's slow timer ticks every 500 ms; the timeout is at least two ticks.
             rto: RtoRules {
                 granularity: Duration::from_millis(500),
                 ..RtoRules::RFC_6298

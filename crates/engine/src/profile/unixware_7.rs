@@ -42,21 +42,22 @@ fn config(sizes: &Sizes) -> Config {
             buffer: sizes.receive_buffer,
             window_cap: 65_535,
             mss: sizes.mss,
-            // "Typically, every other arrival generates an ACK" (section 1.6). Full segments'
-            // worth must be meant, as in RFC 1122: counting arrivals of any size, the short file of
-            // Table 1 would not stall on this client.
+            // "Typically, every other arrival generates an ACK" (section 1.6). It must mean
+            // arrivals worth two full segments, as in RFC 1122: if arrivals of any size counted,
+            // the short file of Table 1 would not stall on this client.
             policy: AckPolicy::EverySecond,
-            // "200ms delayed ACK" (section 3.0); five requests a second are what a tick gives.
+            // "200ms delayed ACK" (section 3.0); a tick of this length gives the five requests per
+            // second.
             timer: AckTimer::Cyclic {
                 period: Duration::from_millis(200),
                 phase: Duration::ZERO,
                 slow: None,
             },
         },
-        // A System V stream head hands a write down as it is.
+        // A System V stream head passes a write on whole.
         copy_rule: CopyRule::WholeWrite(WholeWrite),
         time_wait: Duration::from_secs(60),
-        // The draft mentions none.
+        // The draft mentions no extension.
         extensions: Extensions::NONE,
     }
 }

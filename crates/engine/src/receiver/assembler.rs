@@ -5,18 +5,18 @@ use alloc::vec::Vec;
 
 use crate::offset::{Offset, Span};
 
-/// More separate ranges than this are not remembered; their octets must be sent again. Bounds what
-/// a hostile peer can make a receiver keep.
+/// The most separate ranges that are remembered; octets of further ones must be sent again. This
+/// bounds the memory that a hostile peer can make a receiver use.
 pub const MAX_RANGES: usize = 64;
 
-/// Ordered, disjoint, non-touching ranges.
+/// Ordered and disjoint ranges that do not touch.
 #[derive(Clone, Debug, Default)]
 pub struct Assembler {
     ranges: Vec<Span>,
 }
 
 impl Assembler {
-    /// Returns whether nothing waits for a hole to be filled.
+    /// Returns whether no range waits for a hole to be filled.
     #[must_use]
     #[inline]
     pub fn is_empty(&self) -> bool {
@@ -29,7 +29,7 @@ impl Assembler {
         &self.ranges
     }
 
-    /// Returns the range that `at` lies in.
+    /// Returns the range that contains `at`.
     #[must_use]
     pub fn holding(&self, at: Offset) -> Option<Span> {
         let next = self.ranges.partition_point(|r| r.end <= at);
@@ -37,13 +37,13 @@ impl Assembler {
         range.filter(|range| range.start <= at)
     }
 
-    /// One past the last octet remembered, if there is one.
+    /// Returns one past the last octet remembered, if there is one.
     #[must_use]
     pub fn end(&self) -> Option<Offset> {
         self.ranges.last().map(|range| range.end)
     }
 
-    /// Remembers `span`, unless there are too many ranges already. Gives whether it is remembered.
+    /// Remembers `span`, unless there are too many ranges already. Returns whether it is remembered.
     pub fn insert(&mut self, span: Span) -> bool {
         if span.is_empty() {
             return true;
@@ -65,7 +65,8 @@ impl Assembler {
         true
     }
 
-    /// Takes out what has become contiguous with `next`, and gives the new end of the stream.
+    /// Removes the ranges that are now contiguous with `next`, and returns the new end of the
+    /// stream.
     pub fn advance(&mut self, next: Offset) -> Offset {
         let reached = self.ranges.partition_point(|r| r.start <= next);
         let end = self.ranges[..reached]

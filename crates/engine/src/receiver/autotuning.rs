@@ -4,22 +4,22 @@ use super::Receiver;
 use crate::offset::Offset;
 use crate::time::{Duration, Instant};
 
-/// What the application read, round trip by round trip.
+/// How much the application read in each round trip.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Tuning {
-    /// When the present measurement began, and how far had been read then.
+    /// When the present measurement began, and how far the application had read then.
     began: Instant,
     from: Option<Offset>,
 }
 
 impl Receiver {
-    /// The buffer may grow to `most` octets.
+    /// Sets the most octets to which the buffer may grow.
     pub(crate) fn may_grow_to(&mut self, most: Option<u64>) {
         self.most = most.unwrap_or(0);
     }
 
-    /// The application has read: after each round trip the buffer is made to hold twice what it read
-    /// in it, so that a sender in slow start is not held back (Fisk and Feng, section 3).
+    /// Handles a read by the application: after each round trip the buffer grows to hold twice what
+    /// was read in it, so that a sender in slow start is not held back (Fisk and Feng, section 3).
     pub(crate) fn grow_with_reading(&mut self, now: Instant, round_trip: Option<Duration>) {
         if self.most <= self.capacity {
             return;
@@ -45,7 +45,8 @@ impl Receiver {
         };
     }
 
-    /// The buffer's size from now on, in octets (SO_RCVBUF); what was announced is still taken.
+    /// Sets the buffer's size from now on, in octets (SO_RCVBUF). What was announced is still
+    /// accepted.
     pub(crate) fn set_capacity(&mut self, octets: u64) {
         self.capacity = octets;
         self.most = 0;

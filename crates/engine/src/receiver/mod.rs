@@ -1,4 +1,4 @@
-//! The receiving half: what has arrived, what was read, and what was said about it.
+//! The receiving half: what has arrived, what was read, and what was acknowledged and announced.
 
 pub mod ack_policy;
 pub mod assembler;
@@ -17,10 +17,10 @@ use sack::SackMemory;
 pub struct ReceiverConfig {
     /// The receive buffer (`so_rcv.sb_hiwat`), in octets.
     pub buffer: u64,
-    /// The largest window that can be advertised, in octets: at most 65,535 without window
-    /// scaling; where that was offered in vain, no more than those are used.
+    /// The largest window that can be advertised, in octets: at most 65,535 without window scaling.
+    /// If scaling was offered in vain, no more than 65,535 are used.
     pub window_cap: u64,
-    /// The largest segment to accept, in octets; goes out as the MSS option.
+    /// The largest segment to accept, in octets; sent as the MSS option.
     pub mss: u16,
     /// When to acknowledge.
     pub policy: AckPolicy,
@@ -39,10 +39,10 @@ pub struct Receiver {
     /// How far the application has read.
     read: Offset,
     capacity: u64,
-    /// What it may grow to; 0 if it does not grow.
+    /// The size to which the buffer may grow, in octets; 0 if it does not grow.
     most: u64,
     tuning: autotuning::Tuning,
-    /// As configured; `window_cap` is what the peer's SYN left of it.
+    /// The configured cap; `window_cap` is what remains of it after the peer's SYN.
     own_window_cap: u64,
     window_cap: u64,
     /// Rcv.Wind.Shift (RFC 7323, section 2.3).
@@ -50,28 +50,28 @@ pub struct Receiver {
     mss: u16,
     /// A window that would grow by less than this stays as it is (RFC 9293, section 3.8.6.2.2).
     least_growth: u64,
-    /// The data of a full-sized segment of the peer's, as far as both SYNs tell.
+    /// The octets of data in a full-sized segment of the peer, as far as both SYNs tell.
     full_segment: u32,
     assembler: Assembler,
-    /// What SACK blocks are made of besides, once both sides permitted them.
+    /// What SACK blocks need besides the ranges, once both sides permitted them.
     sack: Option<SackMemory>,
     /// Whether data that came twice is reported.
     dsack: bool,
-    /// Where the peer's FIN stands, once it has been seen.
+    /// The offset of the peer's FIN, once it has been seen.
     fin: Option<Offset>,
     policy: ack_policy::Installed,
     timer: AckTimer,
-    /// The last deadline that was looked up, and when.
+    /// The last deadline that was looked up, and the time of the look-up.
     tick: (Instant, Instant),
     /// When a delayed acknowledgment leaves, if one waits.
     delayed_until: Deadline,
     ack_now: bool,
 }
 
-/// The largest window that the header's field holds.
+/// The largest window that the header field holds.
 const UNSCALED: u64 = u16::MAX as u64;
 
-/// A segment as a policy is told of it.
+/// Returns a segment as policies see it.
 #[inline]
 fn arrival(segment: &Segment) -> Arrival {
     Arrival {
@@ -81,17 +81,17 @@ fn arrival(segment: &Segment) -> Arrival {
     }
 }
 
-/// What the arrival of a segment's data meant.
+/// The result of a segment's arrival.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Arrived {
-    /// There is more to read.
+    /// Whether there is more to read.
     pub data: bool,
-    /// The peer's FIN is now in order.
+    /// Whether the peer's FIN is now in order.
     pub fin: bool,
 }
 
 impl Receiver {
-    /// Returns a receiver that has heard nothing yet.
+    /// Returns a receiver that has received nothing yet.
     #[must_use]
     pub fn new(config: &ReceiverConfig) -> Self {
         let edge = Offset::SYN + config.buffer.min(config.window_cap);
@@ -121,7 +121,7 @@ impl Receiver {
         }
     }
 
-    /// The peer's SYN arrived.
+    /// Takes in the peer's SYN.
     pub(crate) fn synchronise(&mut self) {
         self.nxt = Offset::FIRST;
         self.acked = Offset::SYN;
@@ -135,13 +135,13 @@ impl Receiver {
         self.acked = Offset::FIRST;
     }
 
-    /// RCV.NXT.
+    /// Returns RCV.NXT.
     #[must_use]
     pub fn nxt(&self) -> Offset {
         self.nxt
     }
 
-    /// Octets that the application can read now.
+    /// Returns the octets that the application can read now.
     #[must_use]
     #[inline]
     pub fn readable(&self) -> u64 {
@@ -154,7 +154,7 @@ impl Receiver {
         self.read
     }
 
-    /// Returns whether all the peer will ever send has been read.
+    /// Returns whether everything that the peer will ever send has been read.
     #[must_use]
     pub fn at_end(&self) -> bool {
         self.fin_received() && self.readable() == 0
@@ -166,7 +166,7 @@ impl Receiver {
         self.fin.is_some_and(|fin| self.nxt > fin)
     }
 
-    /// Returns what to advertise: never less than before (no shrinking), and not by driblets
+    /// Returns the window to advertise. It never shrinks, and it does not grow in small steps
     /// (receiver's silly window avoidance, RFC 9293, section 3.8.6.2.2).
     #[must_use]
     #[inline]
@@ -180,17 +180,17 @@ impl Receiver {
             offer.max(promised)
         };
         // RFC 7323, section 2.3: the window field is shifted to the right. What that cuts off was
-        // promised and is still taken (section 2.4, "MUST honor").
+        // promised and is still accepted (section 2.4, "MUST honor").
         (window >> self.window_shift << self.window_shift) as u32
     }
 
-    /// Rcv.Wind.Shift.
+    /// Returns Rcv.Wind.Shift.
     #[must_use]
     pub fn window_shift(&self) -> u8 {
         self.window_shift
     }
 
-    /// Returns the least shift with which the whole buffer can be announced; 14 at the most (RFC 7323,
+    /// Returns the least shift with which the whole buffer can be announced; at most 14 (RFC 7323,
     /// section 2.3).
     pub(crate) fn wanted_window_shift(&self) -> u8 {
         let largest = self.most.max(self.capacity).min(self.own_window_cap);
@@ -199,7 +199,7 @@ impl Receiver {
             .unwrap_or(14)
     }
 
-    /// Both sides offered window scaling, or this side did in vain.
+    /// Sets whether both sides offered window scaling, or only this side did.
     pub(crate) fn agree_on_scaling(&mut self, agreed: bool) {
         self.window_shift = if agreed {
             self.wanted_window_shift()
@@ -209,9 +209,9 @@ impl Receiver {
         self.window_cap = self.own_window_cap.min(UNSCALED << self.window_shift);
     }
 
-    /// What the peer's SYN says about the segments that will come: ACK policies count full-sized
-    /// ones, and those are what the smaller of the two MSS leaves beside the options of every
-    /// segment (BSD: `t_maxseg`).
+    /// Takes in what the peer's SYN tells about the segments that will come. ACK policies count
+    /// full-sized ones: the smaller of the two MSS minus the options of every segment (BSD:
+    /// `t_maxseg`).
     pub(crate) fn expect_segments(&mut self, peer_mss: Option<u16>, option_octets: u32) {
         let bound = peer_mss.map_or(self.mss, |offered| self.mss.min(offered));
         self.full_segment = u32::from(bound).saturating_sub(option_octets).max(1);
@@ -222,7 +222,7 @@ impl Receiver {
         self.capacity.min(self.window_cap)
     }
 
-    /// Last.ACK.sent (RFC 7323, section 4.3).
+    /// Returns Last.ACK.sent (RFC 7323, section 4.3).
     pub(crate) fn last_ack_sent(&self) -> Offset {
         self.acked
     }
@@ -233,7 +233,7 @@ impl Receiver {
         self.mss
     }
 
-    /// Ranges that wait for a hole to be filled.
+    /// Returns the ranges that wait for a hole to be filled.
     #[must_use]
     pub fn out_of_order(&self) -> &[Span] {
         self.assembler.ranges()
@@ -245,19 +245,20 @@ impl Receiver {
         self.tick = (Instant::ZERO, Instant::ZERO);
     }
 
-    /// RFC 9293, section 3.10.7.4, first check: does the segment touch the window?
+    /// Returns whether the segment touches the window (RFC 9293, section 3.10.7.4, first check).
     pub(crate) fn acceptable(&self, segment: &Segment) -> bool {
         let end = self.advertised.max(self.nxt);
         match segment.sequence_len() {
-            // The RFC's table excludes the right edge itself; but there stands every bare ACK of a
-            // peer whose data fills the window and is partly lost.
+            // The RFC's table excludes the right edge itself. But every bare ACK lies there if the
+            // peer's data fills the window and is partly lost.
             0 => self.nxt <= segment.seq && segment.seq <= end,
             _ => (segment.seq < end || self.is_next_fin(segment)) && segment.end() > self.nxt,
         }
     }
 
-    /// A FIN that comes alone and in order takes a sequence number and no room: it is taken though the window is
-    /// closed, or its sender would ask again until somebody reads. BSD and Linux do so.
+    /// Returns whether the segment is a FIN, alone and in order. A FIN takes a sequence number and
+    /// no room, so it is accepted although the window is closed; otherwise its sender would ask
+    /// again until somebody reads. BSD and Linux do so.
     fn is_next_fin(&self, segment: &Segment) -> bool {
         segment.len == 0
             && segment.flags.has(Flags::FIN)
@@ -289,7 +290,7 @@ impl Receiver {
 
     #[inline(never)]
     fn on_unusual_data(&mut self, segment: &Segment, now: Instant) -> Arrived {
-        // Only what lies in the window; the FIN only if nothing before it was cut off.
+        // Only what lies in the window. The FIN counts only if nothing before it was cut off.
         let all = segment.data();
         let span = Span::new(all.start.max(self.nxt), all.end.min(self.advertised));
         let something_waits = !self.assembler.is_empty() || self.fin.is_some();
@@ -307,7 +308,7 @@ impl Receiver {
         let data = self.nxt > before;
         if beside_a_hole || !data || !remembered {
             // RFC 5681, section 4.2: out-of-order data, and data that fills all or part of a hole,
-            // at once.
+            // is acknowledged at once.
             self.ack_now = true;
         } else if fin {
             let verdict = self.policy.on_fin(&arrival(segment), &self.view(now));
@@ -318,7 +319,8 @@ impl Receiver {
         Arrived { data, fin }
     }
 
-    /// Where the stream ends; a FIN that contradicts an earlier one, or data already here, is none.
+    /// Learns where the stream ends. A FIN that contradicts an earlier one, or data already here,
+    /// is ignored.
     fn learn_fin(&mut self, end: Offset) {
         let here = self.assembler.end().unwrap_or(self.nxt);
         if self.fin.is_none() && end >= here {
@@ -326,7 +328,7 @@ impl Receiver {
         }
     }
 
-    /// Puts `span`, which begins at RCV.NXT or later, in its place; gives whether it is kept.
+    /// Stores `span`, which begins at RCV.NXT or later; returns whether it is kept.
     fn remember(&mut self, span: Span) -> bool {
         // Nothing follows a FIN.
         let end = self.fin.map_or(span.end, |fin| span.end.min(fin));
@@ -334,7 +336,7 @@ impl Receiver {
         if span.start > self.nxt {
             return self.assembler.insert(span);
         }
-        // What is in order needs no place among the ranges, of which there may be too many.
+        // Data in order needs no place among the ranges, of which there may be too many.
         self.nxt = self.assembler.advance(self.nxt.max(span.end));
         true
     }
@@ -346,15 +348,15 @@ impl Receiver {
         self.heed(verdict, now);
     }
 
-    /// The application takes up to `max` octets as a part of a read that goes on: the buffer empties,
-    /// but nobody decides about an ACK yet.
+    /// Lets the application take up to `max` octets as a part of a read that goes on: the buffer
+    /// empties, but no ACK is decided yet.
     pub(crate) fn read_part(&mut self, max: u64) -> u64 {
         let octets = self.readable().min(max);
         self.read += octets;
         octets
     }
 
-    /// The application takes up to `max` octets.
+    /// Lets the application take up to `max` octets.
     #[inline]
     pub(crate) fn read(&mut self, max: u64, now: Instant) -> u64 {
         let octets = self.readable().min(max);
@@ -383,21 +385,21 @@ impl Receiver {
         }
     }
 
-    /// TCP_QUICKACK: the policy hears of it, and an ACK that waits leaves.
+    /// Handles TCP_QUICKACK: tells the policy, and an ACK that waits leaves.
     pub(crate) fn set_quick_ack(&mut self, on: bool, now: Instant) {
         let view = self.view(now);
         self.policy.observe(AckMoment::QuickAck(on), &view);
         self.ack_now |= on && !self.delayed_until.is_off();
     }
 
-    /// The connection is gone; no acknowledgment is owed any more.
+    /// Forgets all owed acknowledgments, because the connection is gone.
     pub(crate) fn forget(&mut self) {
         self.delayed_until = Deadline::OFF;
         self.ack_now = false;
     }
 
-    /// Returns when an ACK that is first delayed now leaves. A free-running tick that has not come yet is
-    /// still the next one, and most segments find it so.
+    /// Returns when an ACK that is first delayed now leaves. The next free-running tick stays the
+    /// next one until it has come, so most segments need no new look-up.
     #[inline]
     fn deadline(&mut self, now: Instant) -> Instant {
         let (since, tick) = self.tick;
@@ -415,7 +417,7 @@ impl Receiver {
         self.ack_now
     }
 
-    /// An acknowledgment is to leave at once.
+    /// Demands that an acknowledgment leaves at once.
     pub(crate) fn demand_ack(&mut self) {
         self.ack_now = true;
     }
@@ -426,7 +428,7 @@ impl Receiver {
         self.delayed_until
     }
 
-    /// Time has passed.
+    /// Handles the passing of time.
     pub(crate) fn on_wakeup(&mut self, now: Instant) {
         if self.delayed_until.is_due(now) {
             self.delayed_until = Deadline::OFF;
@@ -436,7 +438,7 @@ impl Receiver {
         }
     }
 
-    /// A segment with RCV.NXT and `window` left.
+    /// Records that a segment with RCV.NXT and `window` left.
     #[inline(always)]
     pub(crate) fn acknowledged(&mut self, window: u32, with_data: bool, now: Instant) {
         self.acked = self.nxt;
@@ -470,7 +472,8 @@ impl Receiver {
         self.nxt + free.min(self.window_cap)
     }
 
-    /// Returns the end of the data in order: the FIN takes a sequence number but is nothing to read.
+    /// Returns the end of the data in order. The FIN takes a sequence number, but it is nothing to
+    /// read.
     #[inline]
     fn data_end(&self) -> Offset {
         match self.fin {

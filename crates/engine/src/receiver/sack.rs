@@ -1,5 +1,4 @@
-//! What a receiver says about data beyond a hole (RFC 2018, section 4), and about data that came
-//! twice (RFC 2883).
+//! SACK: reports data beyond a hole (RFC 2018, section 4), and data that came twice (RFC 2883).
 
 use super::Receiver;
 use super::assembler::Assembler;
@@ -7,42 +6,44 @@ use crate::offset::{Offset, Span};
 use crate::options::SackBlocks;
 use crate::segment::Segment;
 
-/// What is remembered besides the ranges themselves.
+/// What SACK needs besides the ranges themselves.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct SackMemory {
-    /// Octets that arrived last, the most recent first; each stands for the range it is in now.
+    /// The octets that arrived last, the most recent first; each stands for the range that contains
+    /// it now.
     recent: [Offset; SackBlocks::MAX],
     /// Data that arrived again and was not reported yet.
     duplicate: Option<Span>,
 }
 
 impl SackMemory {
-    /// `span` arrived beyond a hole.
+    /// Records that `span` arrived beyond a hole.
     pub(super) fn arrived(&mut self, span: Span) {
         self.recent.rotate_right(1);
         self.recent[0] = span.start;
     }
 
-    /// `span` had arrived before.
+    /// Records that `span` arrived again.
     pub(super) fn arrived_again(&mut self, span: Span) {
         self.duplicate = Some(span);
     }
 
-    /// A report left. A DSACK is sent once (RFC 2883, section 4, rule 1).
+    /// Records that a report left. A DSACK is sent once (RFC 2883, section 4, rule 1).
     #[inline]
     pub(super) fn reported(&mut self) {
         self.duplicate = None;
     }
 
-    /// Returns whether there is anything to say. `fin` is where a FIN stands that waits beyond a hole.
+    /// Returns whether there is anything to report. `fin` is the offset of a FIN that waits beyond
+    /// a hole.
     #[inline]
     pub(super) fn has_news(&self, ranges: &Assembler, fin: Option<Offset>) -> bool {
         self.duplicate.is_some() || !ranges.is_empty() || fin.is_some()
     }
 
-    /// At most `most` blocks: the DSACK, then the range of what arrived last, then those reported
-    /// before it (RFC 2018, section 4: each block is so repeated in several ACKs). A FIN that waits
-    /// beyond a hole takes a sequence number, and so a place in a block.
+    /// Returns at most `most` blocks: the DSACK, then the range of what arrived last, then those
+    /// reported before (RFC 2018, section 4: so several ACKs repeat each block). A FIN that waits
+    /// beyond a hole takes a sequence number, and so has a place in a block.
     pub(super) fn blocks(
         &self,
         ranges: &Assembler,
@@ -76,7 +77,7 @@ impl SackMemory {
 }
 
 impl Receiver {
-    /// Both SYNs permitted SACK blocks, or not.
+    /// Sets whether both SYNs permitted SACK blocks.
     pub(crate) fn permit_sack(&mut self, permitted: bool, dsack: bool) {
         self.sack = permitted.then(SackMemory::default);
         self.dsack = dsack;
@@ -89,7 +90,7 @@ impl Receiver {
         memory.is_some_and(|memory| memory.has_news(&self.assembler, self.fin_beyond_a_hole()))
     }
 
-    /// Where the peer's FIN stands, as long as something before it is missing.
+    /// Returns the offset of the peer's FIN, while something before it is missing.
     fn fin_beyond_a_hole(&self) -> Option<Offset> {
         self.fin.filter(|fin| *fin > self.nxt)
     }
@@ -102,7 +103,7 @@ impl Receiver {
         }
     }
 
-    /// The whole of `segment` had arrived before.
+    /// Records that the whole of `segment` had arrived before.
     pub(crate) fn note_duplicate(&mut self, segment: &Segment) {
         let span = segment.data();
         if let Some(memory) = &mut self.sack
@@ -114,7 +115,7 @@ impl Receiver {
         }
     }
 
-    /// What of `all` is new, as far as `span`, and what is not.
+    /// Records which part of `all` is new (`span`), and which is not.
     pub(super) fn note_for_sack(&mut self, all: Span, span: Span) {
         let Some(memory) = &mut self.sack else {
             return;

@@ -1,18 +1,18 @@
-//! A path that swallows large segments and says nothing (RFC 4821, section 7.7; RFC 8899, section
-//! 4.3): after repeated time-outs of a large segment smaller ones are tried. There is no way up
-//! again, no probing for what the path takes (RFC 4821, section 7.3): a connection so slowed keeps
-//! its small segments.
+//! Path MTU black holes: paths that drop large segments without a word (RFC 4821, section 7.7; RFC
+//! 8899, section 4.3). After repeated timeouts of a large segment, smaller ones are tried. The
+//! connection keeps its small segments: it does not search for what the path takes (RFC 4821,
+//! section 7.3).
 
 use super::Sender;
 
-/// Time-outs in a row that make a path suspicious (RFC 9293, section 3.8.3: R1, at least three).
+/// Timeouts in a row that make a path suspicious (RFC 9293, section 3.8.3: R1, at least three).
 const SUSPICIOUS: u32 = 3;
-/// What is tried: what RFC 4821, section 7.2, begins with, and what every host takes (RFC 9293,
-/// section 3.7.1).
+/// The sizes tried: the one that RFC 4821, section 7.2, starts with, and the one that every host
+/// accepts (RFC 9293, section 3.7.1).
 const STEPS: [u32; 2] = [1024, 536];
 
 impl Sender {
-    /// The retransmission timer expired again.
+    /// Handles a repeated expiry of the retransmission timer.
     pub(super) fn suspect_a_black_hole(&mut self) {
         if !self.black_hole_detection || self.rtt.unanswered() < SUSPICIOUS {
             return;

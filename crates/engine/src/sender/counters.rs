@@ -1,4 +1,4 @@
-//! What a sender counted. The efficiency axis of every result comes from here.
+//! The counters of a sender. Every result about efficiency is based on them.
 
 use super::send_policy::Why;
 
@@ -7,28 +7,28 @@ use super::send_policy::Why;
 pub struct Counters {
     /// Segments that carried data, retransmissions included.
     pub data_segments: u64,
-    /// Those below the MSS.
+    /// Data segments below the MSS.
     pub short_segments: u64,
-    /// Octets of data they carried.
+    /// Octets of data in all data segments.
     pub data_octets: u64,
     /// Segments that carried data sent before.
     pub retransmitted_segments: u64,
     /// Segments without data.
     pub empty_segments: u64,
-    /// Retransmission time-outs.
+    /// Retransmission timeouts.
     pub timeouts: u64,
-    /// Fast retransmits: recoveries that a time-out did not begin.
+    /// Fast retransmits: recoveries that did not begin with a timeout.
     pub fast_retransmits: u64,
     /// Tail loss probes.
     pub tail_probes: u64,
-    /// Reductions of the window that proved needless and were taken back.
+    /// Window reductions that proved needless and were undone.
     pub undone_reductions: u64,
-    /// Runts kept back, by reason; a runt that is kept at several passes for one reason counts once.
+    /// Runts held, by reason. A runt that several passes hold for one reason counts once.
     pub holds: [u64; Why::ALL.len()],
 }
 
 impl Counters {
-    /// Both added up.
+    /// Returns the sum of both.
     #[must_use]
     pub fn and(&self, other: &Self) -> Self {
         let mut holds = self.holds;
@@ -49,7 +49,7 @@ impl Counters {
         }
     }
 
-    /// Returns how often a runt was kept back for this reason.
+    /// Returns how often a runt was held for this reason.
     #[must_use]
     pub fn held(&self, why: Why) -> u64 {
         self.holds[why as usize]

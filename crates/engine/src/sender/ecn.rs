@@ -1,12 +1,14 @@
-//! The sending half of explicit congestion notification (RFC 3168, section 6.1.2): new data may be marked,
-//! and an echo of a mark reduces the window as a loss does, once in a round trip, with nothing sent again.
+//! The sending half of explicit congestion notification (RFC 3168, section 6.1.2). New data may be
+//! marked. An echo of a mark reduces the window as a loss does, once per round trip, without a
+//! retransmission.
 
 use super::Sender;
 use super::congestion::Control;
 use crate::offset::Offset;
 use crate::segment::Flags;
 
-/// What new data says, and until when an echo is that of a mark which has been answered.
+/// The ECN flags of new data, and the offset up to which an echo belongs to a mark that has been
+/// answered.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Ecn {
     flags: Flags,
@@ -20,13 +22,13 @@ impl Ecn {
         self.flags != Flags::NONE
     }
 
-    /// ECT, and CWR on the first segment after a reduction. Not on what is sent again (section 6.1.5),
-    /// nor on window probes (section 6.1.6) or bare ACKs (section 6.1.4).
+    /// Returns ECT, and CWR on the first segment after a reduction. Retransmissions (section
+    /// 6.1.5), window probes (section 6.1.6) and bare ACKs (section 6.1.4) have neither.
     pub(super) fn of_new_data(&mut self) -> Flags {
         core::mem::replace(&mut self.flags, Flags::ECT)
     }
 
-    /// The window was reduced, for whatever reason: the peer is to know.
+    /// Records that the window was reduced, for whatever reason: the peer must be told.
     pub(super) fn reduced(&mut self, max: Offset) {
         self.answered = max;
         if self.is_on() {
@@ -36,11 +38,11 @@ impl Ecn {
 }
 
 impl Sender {
-    /// Both SYNs agreed on ECN, or not.
+    /// Sets whether both SYNs agreed on ECN.
     pub(crate) fn permit_ecn(&mut self, permitted: bool) {
         self.ecn = Ecn {
             flags: Flags::NONE.with_if(permitted, Flags::ECT),
-            // The ECE of a SYN tells of no mark.
+            // The ECE of a SYN reports no mark.
             answered: Offset::FIRST,
         };
     }
@@ -51,13 +53,13 @@ impl Sender {
         flags.has(Flags::ECE) && self.ecn.is_on()
     }
 
-    /// Returns whether nothing was done yet about a mark of which an ACK up to SND.UNA tells: "TCP should not react
-    /// to congestion indications more than once every window of data".
+    /// Returns whether the mark that an ACK up to SND.UNA reports has not been answered yet: "TCP
+    /// should not react to congestion indications more than once every window of data".
     pub(super) fn is_a_new_mark(&self) -> bool {
         self.vars.una > self.ecn.answered
     }
 
-    /// A mark is echoed, and there is no scoreboard.
+    /// Answers the echo of a mark if there is no scoreboard.
     pub(super) fn answer_the_mark(&mut self, flight: u64) {
         if !self.is_a_new_mark() {
             return;

@@ -1,7 +1,7 @@
-//! The sending half: its variables, the output pass, and what an acknowledgment changes.
+//! The sending half: its variables, the output pass, and the handling of acknowledgments.
 //!
 //! `Sender::pass` is the paper's `tcp_output`: it looks at the buffer and the window, sends what
-//! must go, and asks the policy about what is left. It is the only place where data leaves.
+//! must go, and asks the policy about the rest. It is the only place from which data leaves.
 
 mod black_hole;
 pub mod congestion;
@@ -45,55 +45,56 @@ use resend::Resend;
 use selective::Selective;
 use send_policy::{Moment, Rule, SendPolicy, Vars, Why};
 
-/// The rules a sender follows. Octets, unless said otherwise.
+/// The rules of a sender, in octets unless said otherwise.
 #[derive(Clone, Debug)]
 pub struct SenderConfig {
     /// The largest segment to send; the peer's MSS option may lower it.
     pub mss: u32,
     /// The send buffer (`so_snd.sb_hiwat`).
     pub buffer: u64,
-    /// Who decides about runts.
+    /// The policy that decides about runts.
     pub policy: SendPolicy,
-    /// MORE applies whatever the policy (Mogul & Minshall's kernel, as its results show).
+    /// Whether MORE applies whatever the policy (Mogul & Minshall's kernel, as its results show).
     pub more_in_every_variant: bool,
     /// MCLBYTES, which some policies look at.
     pub cluster: u64,
     /// The congestion control algorithm.
     pub congestion: Congestion,
-    /// What an idle time does to the congestion window.
+    /// What an idle period does to the congestion window.
     pub idle_restart: IdleRestart,
     /// The congestion window after the handshake.
     pub initial_cwnd: u64,
-    /// The initial `ssthresh`; `cwnd` does not grow beyond it (fast recovery may inflate it for as
-    /// long as it lasts, RFC 5681, section 3.2).
+    /// The initial `ssthresh`, which is also the bound of `cwnd` (fast recovery may exceed it while
+    /// it lasts, RFC 5681, section 3.2).
     pub cwnd_cap: u64,
-    /// Bounds of the retransmission time-out.
+    /// The bounds of the retransmission timeout.
     pub rto: RtoRules,
 }
 
-/// What a peer takes that sends no MSS option, in octets (RFC 9293, section 3.7.1, for IPv4).
+/// The MSS of a peer that sends no MSS option, in octets (RFC 9293, section 3.7.1, for IPv4).
 const MSS_WITHOUT_OPTION: u32 = 536;
 
-/// A peer that offers less than this is given this, in octets: one of a few octets would have every
-/// write cut into as many segments (CVE-2019-11479; Linux: `tcp_min_snd_mss`).
+/// The least MSS that is used, in octets, even if the peer offers less: an MSS of a few octets
+/// would cut every write into as many segments (CVE-2019-11479; Linux: `tcp_min_snd_mss`).
 const LEAST_MSS: u32 = 48;
 
-/// Beyond this, only two segments may leave at first where they are so large (RFC 6928, section 2), in octets.
+/// If two segments are larger than this, in octets, the initial window is two segments (RFC 6928,
+/// section 2).
 const LARGEST_INITIAL_CWND: u64 = 14_600;
 
 /// The sending half of a connection.
 #[derive(Clone, Debug)]
 pub struct Sender {
-    /// What policies see.
+    /// The variables that policies see.
     vars: Vars,
-    /// The largest segment to send, before the peer said anything about it.
+    /// The largest segment to send before the peer's SYN has lowered it.
     own_mss: u32,
-    /// What options take of every segment.
+    /// The octets that options take in every segment.
     option_octets: u32,
     policy: send_policy::Installed,
     more_in_every_variant: bool,
     cwnd_cap: u64,
-    /// As configured; `initial_cwnd` is what the MSS agreed on makes of it.
+    /// The configured initial window; `initial_cwnd` is what the agreed MSS makes of it.
     own_initial_cwnd: u64,
     initial_cwnd: u64,
     bounds_initial_cwnd: bool,
@@ -101,22 +102,22 @@ pub struct Sender {
     limited_transmit: bool,
     black_hole_detection: bool,
     congestion: congestion::Installed,
-    /// A loss reduces the window and not the flight.
+    /// Whether a loss reduces the window instead of the flight.
     reduces_the_window: bool,
-    /// What watches for the end of slow start.
+    /// The rule that ends slow start.
     slow_start: Option<Box<slow_start::SlowStart>>,
     empty_window_probes: bool,
-    /// A writer waits while so many octets are unsent, whatever room there is.
+    /// A writer waits while this many octets are unsent, whatever space is free.
     notsent_low_water: u64,
     ecn: ecn::Ecn,
-    /// The local device takes nothing.
+    /// Whether the local device refuses packets.
     device_full: bool,
     idle_restart: IdleRestart,
     rtt: RttEstimator,
     recovery: Recovery,
-    /// What a pass is to send again first.
+    /// What a pass must retransmit first.
     resend: Resend,
-    /// The scoreboard and what reads it, once both sides permitted SACK.
+    /// The scoreboard and the loss recovery based on it, once both sides permitted SACK.
     selective: Option<Box<Selective>>,
     timers: timers::Timers,
     hold: Option<Hold>,
@@ -129,41 +130,41 @@ pub struct Sender {
     last_acked: Instant,
     /// When a segment last arrived.
     last_heard: Instant,
-    /// While a paced restart lasts: its interval and when the next segment may leave.
+    /// The state of a paced restart: its interval, and when the next segment may leave.
     pace: Option<pass::Pace>,
-    /// What spreads every flight.
+    /// The state of pacing, which spreads every flight.
     pacer: Option<Box<pacing::Pacer>>,
-    /// Nothing follows what is in the buffer: a FIN is to be sent behind it.
+    /// Whether nothing will follow what is in the buffer, so that a FIN is sent after it.
     finishing: bool,
-    /// Where PSH stands, if that is not where the buffer is emptied.
+    /// Where PSH is set, if not where the buffer is emptied.
     pushes: Option<Box<push::Pushes>>,
     counters: Counters,
 }
 
-/// What is being kept back: a runt, or any segment of a paced flight that waits its turn.
+/// What is being held: a runt, or any segment of a paced flight that waits for its time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Hold {
-    /// Where it starts.
+    /// Its first octet.
     pub start: Offset,
     /// The reason.
     pub why: Why,
-    /// Since when.
+    /// The time since when it is held.
     pub since: Instant,
-    /// When to ask again even if nothing else happens.
+    /// When to ask the policy again even if nothing else happens.
     pub until: Option<Instant>,
 }
 
-/// What an acknowledgment did.
+/// The effects of an acknowledgment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Acked {
     /// Octets of data that left the send buffer.
     pub released: u64,
-    /// SYN or FIN acknowledged, or data.
+    /// Whether it acknowledged data, SYN or FIN.
     pub advanced: bool,
 }
 
 impl Sender {
-    /// Returns a sender before its SYN.
+    /// Returns a sender that has not sent its SYN yet.
     #[must_use]
     pub fn new(config: &SenderConfig, extensions: &Extensions) -> Self {
         let vars = Vars {
@@ -233,7 +234,7 @@ impl Sender {
         sender
     }
 
-    /// RFC 6928, section 2: "min (10*MSS, max (2*MSS, 14600))".
+    /// Bounds the initial window. RFC 6928, section 2: "min (10*MSS, max (2*MSS, 14600))".
     fn bound_initial_cwnd(&mut self) {
         let bound = (2 * u64::from(self.vars.mss)).max(LARGEST_INITIAL_CWND);
         if self.bounds_initial_cwnd && self.initial_cwnd > bound {
@@ -242,24 +243,24 @@ impl Sender {
         }
     }
 
-    /// Both SYNs permitted SACK, or not.
+    /// Sets whether both SYNs permitted SACK.
     pub(crate) fn permit_sack(&mut self, permitted: bool, extensions: &Extensions) {
         self.selective = permitted.then(|| Box::new(Selective::new(extensions)));
     }
 
-    /// The time, for what leaves without a pass.
+    /// Sets the time for segments that leave without a pass.
     pub(crate) fn clock_is(&mut self, now: Instant) {
         self.vars.now = self.vars.now.max(now);
     }
 
-    /// Every segment carries options of so many octets, which its data must leave room for
+    /// Sets the octets of options that every segment carries, for which its data must leave room
     /// (RFC 6691, section 2).
     pub(crate) fn set_option_octets(&mut self, octets: u32) {
         self.option_octets = octets;
         self.set_mss(self.own_mss);
     }
 
-    /// The largest segment, options and data; the initial window is one of so many segments.
+    /// Sets the largest segment, options and data. The initial window counts segments of this size.
     fn set_mss(&mut self, with_options: u32) {
         let mss = with_options.saturating_sub(self.option_octets).max(1);
         if self.vars.max <= Offset::FIRST && self.rtt.unanswered() == 0 {
@@ -291,13 +292,13 @@ impl Sender {
         &self.vars
     }
 
-    /// Returns what was counted.
+    /// Returns the counters.
     #[must_use]
     pub fn counters(&self) -> &Counters {
         &self.counters
     }
 
-    /// Returns what is being kept back, if anything is.
+    /// Returns what is being held, if anything is.
     #[must_use]
     pub fn hold(&self) -> Option<&Hold> {
         self.hold.as_ref()
@@ -309,7 +310,7 @@ impl Sender {
         &self.rtt
     }
 
-    /// Octets in the send buffer, the FIN not counted.
+    /// Returns the octets in the send buffer, without the FIN.
     #[must_use]
     #[inline]
     pub fn buffered(&self) -> u64 {
@@ -323,9 +324,9 @@ impl Sender {
         self.vars.capacity
     }
 
-    /// Free space in the send buffer, in octets. Where it bounds memory
-    /// (`Extensions::send_buffer_is_memory`), what the next piece of a write may have, which may be more
-    /// than the buffer's size.
+    /// Returns the free space in the send buffer, in octets. If the buffer bounds memory
+    /// (`Extensions::send_buffer_is_memory`), this is the size of the next piece of a write, which
+    /// may exceed the buffer's size.
     #[must_use]
     #[inline]
     pub fn space(&self) -> u64 {
@@ -336,14 +337,14 @@ impl Sender {
         }
     }
 
-    /// Octets that were written and have not left.
+    /// Returns the octets that were written and have not left.
     #[inline]
     pub(super) fn unsent(&self) -> u64 {
         self.vars.written.since(self.vars.nxt)
     }
 
-    /// Returns what is in the send buffer and its size, as a copy rule is to see them: their difference is what
-    /// the next piece of a write may have.
+    /// Returns the fill and the size of the send buffer as a copy rule sees them; their difference
+    /// is the size of the next piece of a write.
     #[inline]
     pub(crate) fn fill(&self) -> (u64, u64) {
         match self.room_by_memory() {
@@ -353,10 +354,11 @@ impl Sender {
         }
     }
 
-    /// Returns what is free, for whoever sleeps until there is enough; of memory, where that is bounded.
+    /// Returns the free space for a writer that sleeps until there is enough; free memory if memory
+    /// is bounded.
     #[inline]
     pub(crate) fn free(&self) -> u64 {
-        // Linux: half of it is to have left (`__tcp_stream_memory_free`).
+        // Linux: half of it must have left (`__tcp_stream_memory_free`).
         if self.unsent() >= self.notsent_low_water.div_ceil(2) {
             return 0;
         }
@@ -364,8 +366,8 @@ impl Sender {
         self.vars.capacity.saturating_sub(taken)
     }
 
-    /// Returns how many octets at most a write may bring in before anything else happens; where memory is
-    /// bounded, a buffer that was begun is filled up, also again after a part of it has left.
+    /// Returns the most octets that a write may append before anything else happens. If memory is
+    /// bounded, a kernel buffer that was begun is filled up, also after a part of it has left.
     #[must_use]
     pub fn most_of_a_write(&self) -> u64 {
         match self.room_by_memory() {
@@ -374,16 +376,16 @@ impl Sender {
         }
     }
 
-    /// Returns whether nothing may be written any more.
+    /// Returns whether nothing more may be written.
     #[must_use]
     #[inline]
     pub fn is_finishing(&self) -> bool {
         self.finishing
     }
 
-    /// Where a segment without data stands: behind all that was sent; but not behind what only
-    /// probed a closed window, which the peer had to leave outside (BSD: `snd_nxt` while the
-    /// persist timer runs).
+    /// Returns the sequence number of a segment without data: after everything that was sent,
+    /// except what only probed a closed window, which the peer had to drop (BSD: `snd_nxt` while
+    /// the persist timer runs).
     #[inline]
     pub(crate) fn bare_ack_seq(&self) -> Offset {
         if self.timers.retransmitting() {
@@ -404,12 +406,12 @@ impl Sender {
         self.timers.set_user_timeout(limit);
     }
 
-    /// TCP_NOTSENT_LOWAT, in octets.
+    /// Sets TCP_NOTSENT_LOWAT, in octets.
     pub(crate) fn set_notsent_low_water(&mut self, octets: Option<u64>) {
         self.notsent_low_water = octets.unwrap_or(u64::MAX);
     }
 
-    /// Returns whether what leaves, and not only what is acknowledged, may wake a writer.
+    /// Returns whether departures, and not only acknowledgments, may wake a writer.
     #[inline]
     pub(crate) fn departures_wake(&self) -> bool {
         self.notsent_low_water != u64::MAX
@@ -455,13 +457,14 @@ impl Sender {
         self.congestion = congestion.install();
     }
 
-    /// The peer's MSS option, if it sent one, bounds the segments (RFC 9293, section 3.7.1).
+    /// Takes in the peer's MSS option, if it sent one, which bounds the segments (RFC 9293, section
+    /// 3.7.1).
     pub(crate) fn learn_mss(&mut self, offered: Option<u16>) {
         let bound = offered.map_or(MSS_WITHOUT_OPTION, u32::from);
         self.set_mss(self.own_mss.min(bound.max(LEAST_MSS)));
     }
 
-    /// The handshake came to nothing: what is written waits for another one.
+    /// Forgets the peer after a failed handshake; what was written waits for another handshake.
     pub(crate) fn forget_peer(&mut self) {
         self.vars.una = Offset::SYN;
         self.vars.nxt = Offset::SYN;
@@ -474,7 +477,8 @@ impl Sender {
         self.stop_timers();
     }
 
-    /// The peer's SYN carries its first window, never scaled (RFC 7323, section 2.2).
+    /// Takes in the first window from the peer's SYN, which is never scaled (RFC 7323, section
+    /// 2.2).
     pub(crate) fn learn_window(&mut self, seq: Offset, window: u64) {
         self.vars.wnd = window;
         self.vars.max_wnd = window;
@@ -482,7 +486,7 @@ impl Sender {
         self.wl2 = self.vars.una;
     }
 
-    /// Nothing follows what is in the buffer.
+    /// Says that nothing follows what is in the buffer.
     pub(crate) fn finish(&mut self) {
         self.finishing = true;
         self.vars.more_to_come = false;
@@ -494,22 +498,22 @@ impl Sender {
         self.policy.observe(moment, &self.vars);
     }
 
-    /// `octets` of the application's reach the buffer.
-    /// `goes_on` says that the same write brought in what is there, and `more` announces others.
+    /// Appends `octets` of the application's to the buffer. `goes_on` says that the write that
+    /// wrote the present end of the buffer continues, and `more` announces further writes.
     #[inline]
     pub(crate) fn append(&mut self, octets: u64, goes_on: bool, more: bool) {
         self.note_push(octets, goes_on, more);
         self.vars.written += octets;
     }
 
-    /// Another size of the send buffer, in octets.
+    /// Sets the size of the send buffer, in octets.
     pub(crate) fn set_capacity(&mut self, octets: u64) {
         self.vars.capacity = octets;
     }
 
-    /// Takes in an acceptable ACK with its window (RFC 9293, section 3.10.7.4, fifth check).
-    /// `pure` says that the segment carried nothing else, as duplicate ACKs do.
-    /// `echo_age` is how long ago the timestamp was sent that it echoes.
+    /// Handles an acceptable ACK with its window (RFC 9293, section 3.10.7.4, fifth check). `pure`
+    /// says that the segment carried nothing else, as duplicate ACKs do. `echo_age` is how long ago
+    /// the timestamp that it echoes was sent.
     #[inline(always)]
     pub(crate) fn on_ack(
         &mut self,
@@ -564,7 +568,7 @@ impl Sender {
         acked
     }
 
-    /// Takes the round trip, where the acknowledgment tells it.
+    /// Measures and returns the round trip, if the acknowledgment tells it.
     #[inline(always)]
     fn measure(&mut self, ack: Offset, echo_age: Option<Duration>) -> Option<Duration> {
         let now = self.vars.now;
@@ -579,10 +583,10 @@ impl Sender {
             .acked(ack, now, echo_age.map(|age| Echo { age, max }))
     }
 
-    /// Takes what is acknowledged out of the buffer; gives the octets of data among it.
+    /// Removes what is acknowledged from the buffer; returns the octets of data among it.
     #[inline(always)]
     fn release(&mut self, ack: Offset) -> u64 {
-        // SYN and FIN are no data.
+        // SYN and FIN are not data.
         let data_end = ack.min(self.vars.written);
         let data_start = self.vars.una.max(Offset::FIRST);
         self.vars.una = ack;
@@ -596,7 +600,7 @@ impl Sender {
         data_end.since(data_start)
     }
 
-    /// SND.WND follows the newest segment (SND.WL1, SND.WL2).
+    /// Updates SND.WND from the newest segment (SND.WL1, SND.WL2).
     #[inline]
     fn update_window(&mut self, seq: Offset, ack: Offset, window: u64) {
         let newer = self.wl1 < seq || (self.wl1 == seq && self.wl2 <= ack);
@@ -618,7 +622,7 @@ impl Sender {
         (window, &mut self.congestion)
     }
 
-    /// Returns what a loss is to reduce, where `flight` octets are outstanding.
+    /// Returns the octets that a loss reduces, with `flight` octets outstanding.
     fn to_reduce(&self, flight: u64) -> u64 {
         match self.reduces_the_window {
             true => self.vars.cwnd,
@@ -626,7 +630,8 @@ impl Sender {
         }
     }
 
-    /// `octets` were delivered; the acknowledgment took `round_trip`, where that is certain.
+    /// Lets the window grow by `octets` that were delivered; `round_trip` is that of the
+    /// acknowledgment, if certain.
     #[inline]
     fn grow(&mut self, octets: u64, round_trip: Option<Duration>) {
         let octets = self.mind_slow_start(octets, round_trip);

@@ -1,5 +1,5 @@
-//! Pacing as Linux has it: the rate at which a sender would spread its window over a round trip, and
-//! departures that keep to it (`tcp_update_pacing_rate`, `tcp_update_skb_after_send`).
+//! Pacing as on Linux: the rate that spreads a window over a round trip, and departures at this
+//! rate (`tcp_update_pacing_rate`, `tcp_update_skb_after_send`).
 
 use super::Sender;
 use crate::time::{Duration, Instant};
@@ -7,7 +7,7 @@ use crate::time::{Duration, Instant};
 /// `tcp_pacing_ss_ratio` and `tcp_pacing_ca_ratio`, in per cent.
 const SLOW_START: u128 = 200;
 const AVOIDANCE: u128 = 120;
-/// So many segments of a connection leave before pacing begins.
+/// The number of segments of a connection that leave before pacing begins.
 const UNPACED: u64 = 10;
 
 /// When the next burst may leave.
@@ -15,16 +15,17 @@ const UNPACED: u64 = 10;
 pub(super) struct Pacer {
     /// `tcp_wstamp_ns`.
     next: Instant,
-    /// Something stands ready and waits for `next`.
+    /// Whether something is ready and waits for `next`.
     waiting: bool,
     /// How many segments still belong to the present burst.
     left: usize,
-    /// By how much the burst came later than it might have.
+    /// How much later than possible the burst came.
     credit: Duration,
 }
 
 impl Sender {
-    /// Octets a second (`tcp_update_pacing_rate`), once a round trip was measured.
+    /// Returns the rate in octets per second (`tcp_update_pacing_rate`), once a round trip was
+    /// measured.
     pub(super) fn pacing_rate(&self) -> Option<u64> {
         let vars = &self.vars;
         let srtt = self.rtt.srtt().filter(|srtt| srtt.as_nanos() > 0)?;
@@ -37,7 +38,7 @@ impl Sender {
         Some(u64::try_from(rate).unwrap_or(u64::MAX))
     }
 
-    /// What leaves in one pass is handed over anew.
+    /// Begins a burst: what leaves in one pass is handed to the device together.
     #[inline]
     pub(super) fn begin_burst(&mut self) {
         if let Some(pacer) = &mut self.pacer {
@@ -45,7 +46,7 @@ impl Sender {
         }
     }
 
-    /// Returns whether a segment with `len` octets may leave now; if so, it is about to.
+    /// Returns whether a segment with `len` octets may leave now; if so, counts it as leaving.
     #[inline]
     pub(super) fn leaves_by_rate(&mut self, len: u32) -> bool {
         self.pacer.is_none() || self.ask_the_pacer(len)
@@ -72,7 +73,7 @@ impl Sender {
             && !first
         {
             let whole = u64::from(len) * 1_000_000_000 / rate.max(1);
-            // Up to half of it is made good by having come late.
+            // Up to half of the time is made up for by having come late.
             let whole = Duration::from_nanos(whole);
             let spared = Duration::from_nanos(whole.as_nanos() / 2).min(pacer.credit);
             pacer.credit = pacer.credit - spared;
@@ -81,14 +82,14 @@ impl Sender {
         true
     }
 
-    /// Returns when what waits for its turn may leave.
+    /// Returns when what waits may leave.
     #[inline]
     pub(super) fn pacer_deadline(&self) -> Option<Instant> {
         let pacer = self.pacer.as_ref().filter(|pacer| pacer.waiting);
         pacer.map(|pacer| pacer.next)
     }
 
-    /// The next pass finds out anew whether anything waits its turn.
+    /// Clears the waiting mark; the next pass finds out whether anything waits.
     pub(super) fn stop_waiting_for_the_pacer(&mut self) {
         if let Some(pacer) = &mut self.pacer {
             pacer.waiting = false;

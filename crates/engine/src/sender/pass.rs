@@ -1,4 +1,4 @@
-//! The output pass: BSD's `tcp_output`, one run of it.
+//! The output pass: one run of BSD's `tcp_output`.
 
 use super::congestion::restart::{Idle, IdleRestart};
 use super::send_policy::{Because, Moment, Offer, Rule, Verdict, Why};
@@ -9,7 +9,7 @@ use crate::outbox::Outbox;
 use crate::segment::{Flags, Segment};
 use crate::time::{Duration, Instant};
 
-/// The receiving half's news, which every segment carries.
+/// The receiving half's state that every segment carries.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Stamp {
     /// RCV.NXT.
@@ -18,22 +18,22 @@ pub struct Stamp {
     pub window: u32,
     /// Timestamps and SACK blocks.
     pub options: Options,
-    /// What the SACK blocks take of a segment, padding included.
+    /// The octets that the SACK blocks take in a segment, padding included.
     pub sack_octets: u32,
-    /// ECE, where a mark is echoed (RFC 3168, section 6.1.3).
+    /// ECE, if a mark is echoed (RFC 3168, section 6.1.3).
     pub flags: Flags,
 }
 
-/// What a SYN says.
+/// The contents of a SYN.
 #[derive(Clone, Copy, Debug)]
 pub struct Syn {
-    /// What it acknowledges, where it answers another.
+    /// The acknowledgment number, if it answers another SYN.
     pub ack: Option<Offset>,
     /// The whole window, in octets.
     pub window: u32,
     /// The other options.
     pub options: Options,
-    /// What it says of ECN (RFC 3168, section 6.1.1).
+    /// Its ECN flags (RFC 3168, section 6.1.1).
     pub flags: Flags,
 }
 
@@ -42,7 +42,7 @@ pub struct Syn {
 pub(super) struct Pace {
     interval: Duration,
     pub(super) next: Instant,
-    /// A segment stands ready and waits for `next`.
+    /// Whether a segment is ready and waits for `next`.
     pub(super) waiting: bool,
 }
 
@@ -56,7 +56,7 @@ struct Entry {
 }
 
 impl Sender {
-    /// Sends all that may go now. Gives the number of segments that left.
+    /// Sends everything that may leave now. Returns the number of segments that left.
     pub(crate) fn pass(&mut self, now: Instant, stamp: &Stamp, out: &mut Outbox) -> usize {
         self.vars.now = now;
         let before = out.segments.len();
@@ -88,12 +88,12 @@ impl Sender {
         }
     }
 
-    /// What was never sent, or is to be sent anew since the time-out.
+    /// Sends what was never sent, or is sent again after a timeout.
     #[inline]
     fn send_new(&mut self, stamp: &Stamp, out: &mut Outbox) {
         self.restart_after_idle();
         let mut limit = self.limit();
-        // BSD's quirk: idle is tested here, once, above `again:`.
+        // BSD's quirk: idleness is tested here, once, above `again:`.
         let entry = Entry {
             idle: self.vars.idle(),
             outstanding: self.vars.outstanding(),
@@ -109,7 +109,7 @@ impl Sender {
         self.mind_the_persist_timer();
     }
 
-    /// The MSS less what SACK blocks take of this segment (RFC 6691, section 2).
+    /// Returns the MSS minus what SACK blocks take in this segment (RFC 6691, section 2).
     #[inline]
     pub(super) fn segment_size(&self, stamp: &Stamp) -> u32 {
         self.vars.mss.saturating_sub(stamp.sack_octets).max(1)
@@ -121,19 +121,19 @@ impl Sender {
         self.vars.nxt < self.vars.written + u64::from(self.finishing) || self.resend.is_wanted()
     }
 
-    /// A segment without data left past the sender: a bare acknowledgment.
+    /// Counts a segment without data that left without the sender: a bare acknowledgment.
     #[inline]
     pub(crate) fn count_empty(&mut self) {
         self.counters.empty_segments += 1;
     }
 
-    /// Octets that window and buffer allow now (`len` in figure 3).
+    /// Returns the octets that window and buffer allow now (`len` in figure 3).
     fn sendable(&self) -> u64 {
         self.limit().since(self.vars.nxt)
     }
 
-    /// One past the last octet that window and buffer allow now. Sending does not move it, unless a
-    /// scoreboard counts what the network carries.
+    /// Returns one past the last octet that window and buffer allow now. Sending does not move it,
+    /// unless a scoreboard counts what the network carries.
     #[inline]
     fn limit(&self) -> Offset {
         let vars = &self.vars;
@@ -145,7 +145,7 @@ impl Sender {
         vars.written.min(cwnd_end).min(vars.una + vars.wnd)
     }
 
-    /// The deciding place: how much of what stands at SND.NXT leaves now, and why.
+    /// Decides how much of what begins at SND.NXT leaves now, and why.
     #[inline]
     fn next_segment(&mut self, limit: Offset, entry: &Entry) -> Option<(u32, Because)> {
         let len = limit.since(self.vars.nxt);
@@ -157,7 +157,7 @@ impl Sender {
         let empties = end == self.vars.written;
         let resending = self.vars.nxt < self.vars.max;
         if empties && self.finishing {
-            // The FIN goes with the last data, and on its own if the data has gone.
+            // The FIN leaves with the last data, or alone if the data has left.
             let fin_unsent = self.vars.nxt <= self.vars.written;
             let goes = fin_unsent && (len > 0 || self.fin_fits());
             return goes.then_some((len as u32, self.because(Because::Fin)));
@@ -190,8 +190,9 @@ impl Sender {
         None
     }
 
-    /// Returns whether the peer's window has room for the FIN, which takes a sequence number; outside it
-    /// would be dropped (RFC 9293, section 3.10.7.4, first check). `cwnd` does not count it.
+    /// Returns whether the peer's window has room for the FIN, which takes a sequence number;
+    /// outside the window it would be dropped (RFC 9293, section 3.10.7.4, first check). `cwnd`
+    /// does not count it.
     fn fin_fits(&self) -> bool {
         self.vars.written < self.vars.una + self.vars.wnd
     }
@@ -204,7 +205,7 @@ impl Sender {
         }
     }
 
-    /// Returns what becomes of a runt: first the rules that hold for every policy, then the policy.
+    /// Returns the verdict on a runt: first the rules that apply to every policy, then the policy.
     fn verdict(&self, span: Span, empties: bool, entry: &Entry) -> Verdict {
         if !empties && !self.policy.takes_window_cuts() {
             return Verdict::hold(Why::WindowCuts);
@@ -237,7 +238,8 @@ impl Sender {
         }
     }
 
-    /// Returns whether a thread that is about to sleep may set free what is held; if not, there is no pass.
+    /// Returns whether a thread that is about to sleep may release what is held; if not, there is
+    /// no pass.
     #[inline]
     pub(crate) fn heeds_blocking(&self) -> bool {
         self.vars.corked || self.includes_more() || self.policy.heeds_blocking()
@@ -249,7 +251,7 @@ impl Sender {
 
     fn keep(&mut self, why: Why, until: Option<Instant>) {
         let start = self.vars.nxt;
-        // A deadline that has passed (a user's policy may say one) would wake us for ever.
+        // A deadline in the past, which a user's policy may return, would wake the sender forever.
         let until = until.filter(|until| *until > self.vars.now);
         match &mut self.hold {
             Some(hold) if hold.start == start && hold.why == why => hold.until = until,
@@ -291,13 +293,14 @@ impl Sender {
         self.note_sent(seq, len, because, stamp);
     }
 
-    /// The same, called from where single segments are sent; the loop over new data has its own copy.
+    /// Sends one segment. Used where single segments are sent; the loop over new data has its own
+    /// inlined copy.
     #[inline(never)]
     pub(super) fn send_one(&mut self, len: u32, because: Because, stamp: &Stamp, out: &mut Outbox) {
         self.send(len, because, stamp, out);
     }
 
-    /// What was sent before, again, and the FIN if it is part of `span`.
+    /// Retransmits `span`, and the FIN if it is part of it.
     pub(super) fn emit_again(&mut self, span: Span, stamp: &Stamp, out: &mut Outbox) {
         let len = span.end.min(self.vars.written).since(span.start) as u32;
         self.emit(span.start, len, span.end > self.vars.written, stamp, out);
@@ -351,7 +354,8 @@ impl Sender {
         }
     }
 
-    /// Fast retransmit: the segment at SND.UNA, whatever the window (RFC 5681, section 3.2).
+    /// Fast retransmit: resends the segment at SND.UNA, whatever the window (RFC 5681, section
+    /// 3.2).
     fn resend_first(&mut self, stamp: &Stamp, out: &mut Outbox) {
         self.resend.set_wanted(false);
         let (nxt, written, hold) = (self.vars.nxt, self.vars.written, self.hold);
@@ -360,12 +364,12 @@ impl Sender {
         let len = written.since(self.vars.una).min(size);
         self.send_one(len as u32, Because::Retransmission, stamp, out);
         self.vars.nxt = nxt.max(self.vars.nxt);
-        // What waits behind the flight waits on.
+        // What waits behind the flight continues to wait.
         self.hold = hold.filter(|hold| hold.start >= self.vars.nxt);
     }
 
-    /// The persist timer expired: what the window has room for and was held until now goes;
-    /// otherwise one octet beyond a closed window (RFC 9293, section 3.8.6.1).
+    /// Handles the expiry of the persist timer: sends what was held although the window has room
+    /// for it, otherwise one octet beyond a closed window (RFC 9293, section 3.8.6.1).
     pub(crate) fn probe(&mut self, now: Instant, stamp: &Stamp, out: &mut Outbox) {
         self.vars.now = now;
         let held = self.sendable().min(u64::from(self.segment_size(stamp)));
@@ -397,8 +401,8 @@ impl Sender {
             flags,
             options: stamp.options,
         });
-        // SND.NXT stays: until it is acknowledged, what was probed with counts as unsent, and the
-        // persist timer and not the retransmission timer watches over it.
+        // SND.NXT stays: what was probed with counts as unsent until it is acknowledged, and the
+        // persist timer instead of the retransmission timer watches it.
         self.vars.max = self.vars.max.max(seq + len + u64::from(fin));
         self.last_sent = now;
         self.counters.data_segments += len;
@@ -408,8 +412,8 @@ impl Sender {
         self.timers.start_persist(now, &self.rtt);
     }
 
-    /// A segment without data below what is acknowledged, which the peer answers with its window
-    /// (Linux: `tcp_xmit_probe_skb`).
+    /// Sends a segment without data below what is acknowledged, which the peer answers with its
+    /// window (Linux: `tcp_xmit_probe_skb`).
     fn push_empty_probe(&mut self, stamp: &Stamp, out: &mut Outbox) {
         out.segments.push(Segment {
             seq: Offset::new(self.vars.una.get() - 1),
@@ -462,7 +466,7 @@ impl Sender {
         }
     }
 
-    /// Returns whether a paced flight lets a segment go now; if so, the next one waits its turn.
+    /// Returns whether a paced flight lets a segment leave now; if so, the next one must wait.
     #[inline]
     fn paced(&mut self) -> bool {
         let Some(pace) = &mut self.pace else {
@@ -475,8 +479,8 @@ impl Sender {
         !pace.waiting
     }
 
-    /// Unsent data with no retransmission timer and no deadline of its own must be brought out by
-    /// the persist timer; this is also what keeps any policy from holding for ever.
+    /// Starts the persist timer if there is unsent data without a retransmission timer or a
+    /// deadline of its own. So no policy can hold forever.
     #[inline]
     fn mind_the_persist_timer(&mut self) {
         if self.timers.retransmitting() {
@@ -493,13 +497,13 @@ impl Sender {
         }
     }
 
-    /// The SYN, or the SYN that answers one.
+    /// Sends the SYN, or the SYN that answers one.
     pub(crate) fn send_syn(&mut self, now: Instant, syn: &Syn, out: &mut Outbox) {
         out.segments.push(Segment {
             seq: Offset::SYN,
             ack: syn.ack.unwrap_or_default(),
             len: 0,
-            // A SYN shows of the window what fits into 16 bits (RFC 7323, section 2.2).
+            // A SYN's window is never scaled, so 16 bits must hold it (RFC 7323, section 2.2).
             window: syn.window.min(u32::from(u16::MAX)),
             flags: Flags::SYN
                 .with_if(syn.ack.is_some(), Flags::ACK)
@@ -509,7 +513,7 @@ impl Sender {
         self.vars.now = now;
         self.vars.nxt = Offset::FIRST;
         self.last_sent = now;
-        // Karn: the ACK of a SYN that went twice measures nothing.
+        // Karn: the ACK of a SYN that was sent twice measures nothing.
         if self.vars.max < Offset::FIRST {
             self.vars.max = Offset::FIRST;
             self.rtt.sent(Offset::FIRST, now);

@@ -1,10 +1,10 @@
-//! What a path takes: a router said that a packet was too big (RFC 1191, RFC 8201).
+//! Path MTU discovery: a router reported that a packet was too big (RFC 1191, RFC 8201).
 
 use super::Sender;
 use super::scoreboard::Judged;
 
 impl Sender {
-    /// No segment is longer than this, options included; said before the handshake.
+    /// Limits segments to `mss` octets, options included. Called before the handshake.
     pub(crate) fn limit_mss(&mut self, mss: u32) {
         let segments = self.own_initial_cwnd / u64::from(self.own_mss.max(1));
         if mss < self.own_mss {
@@ -17,9 +17,10 @@ impl Sender {
         }
     }
 
-    /// The path takes segments of `mss` octets, options included, and no longer ones. What was sent
-    /// in longer ones is lost, though not to congestion: it is sent again, and the window stays
-    /// (RFC 1191, section 6.5; Linux: `tcp_simple_retransmit`). Gives whether anything is to be sent.
+    /// Handles the report that the path takes segments of at most `mss` octets, options included.
+    /// Longer ones were lost, though not to congestion: their data is sent again, and the window
+    /// stays (RFC 1191, section 6.5; Linux: `tcp_simple_retransmit`). Returns whether anything must
+    /// be sent.
     pub(crate) fn learn_path_mss(&mut self, mss: u32) -> bool {
         let before = self.vars.mss;
         let mss = mss.saturating_sub(self.option_octets).max(1);

@@ -1,8 +1,8 @@
-//! Where PSH stands: behind what a write wrote, as Linux has it (`tcp_mark_push`, `tcp_push`).
+//! Where PSH is set: after what a write wrote, as on Linux (`tcp_mark_push`, `tcp_push`).
 //!
-//! The kernel marks the buffer that holds the last octet, and takes the mark away where a later write
-//! fills the same buffer up; so a mark inside what was not yet sent lasts only as long as nothing is
-//! written behind it.
+//! The kernel marks the buffer that holds the last octet. If a later write fills the same buffer
+//! up, the kernel removes the mark; so a mark inside unsent data lasts only until something is
+//! written after it.
 
 use alloc::collections::VecDeque;
 
@@ -18,23 +18,24 @@ use crate::segment::{Flags, Segment};
 pub(super) struct Pushes {
     /// Ends of segments that carry PSH, in order.
     ends: VecDeque<Offset>,
-    /// Ends of what was handed to the device as one, in order.
+    /// Ends of segments that were handed to the device together, in order.
     bursts: VecDeque<Offset>,
-    /// Where the buffer that is being filled begins.
+    /// The start of the kernel buffer that is being filled.
     tail: Offset,
     /// The last mark ever made (`pushed_seq`).
     last: Offset,
-    /// Segments that are handed to the device as one, at least.
+    /// The least number of segments that are handed to the device together.
     least_burst: u64,
-    /// Where buffers begin that are not sent yet, in order; kept where memory is counted.
+    /// The starts of unsent kernel buffers, in order; kept if memory is counted.
     starts: VecDeque<Offset>,
-    /// Octets of memory that a buffer takes beside its data, where memory is counted.
+    /// The octets of memory that a kernel buffer takes besides its data, if memory is counted.
     overhead: Option<u64>,
 }
 
-/// What a buffer holds at most (Linux: `sk_gso_max_size`), in octets.
+/// The most octets in a kernel buffer (Linux: `sk_gso_max_size`).
 const MOST: u64 = 65_000;
-/// Below this no half of a window is taken (`TCP_MSS_DEFAULT`), in octets.
+/// If the window is smaller than this, in octets, the half-window rule does not apply
+/// (`TCP_MSS_DEFAULT`).
 const SMALL_WINDOW: u64 = 536;
 
 impl Pushes {
@@ -55,7 +56,8 @@ impl Pushes {
         self.last = at;
     }
 
-    /// Segments that are handed over as one: where they end, they are never joined with others.
+    /// Records the end of segments that are handed over together, and sets PSH on the last of
+    /// several. They are never joined with others at this end.
     fn push_burst(&mut self, burst: &mut [Segment]) {
         if let [.., last] = burst
             && self.bursts.back().is_none_or(|end| *end < last.data().end)
@@ -67,12 +69,12 @@ impl Pushes {
         }
     }
 
-    /// More than half of the peer's largest window was written without a mark.
+    /// Returns whether more than half of the peer's largest window was written without a mark.
     fn is_due(&self, at: Offset, vars: &Vars) -> bool {
         at > self.last + vars.max_wnd / 2
     }
 
-    /// Returns what one buffer holds, in octets (`tcp_xmit_size_goal`).
+    /// Returns the octets that one kernel buffer holds (`tcp_xmit_size_goal`).
     fn full(vars: &Vars) -> u64 {
         let half = match vars.max_wnd {
             small if small <= SMALL_WINDOW => small,
@@ -82,8 +84,8 @@ impl Pushes {
         (MOST.min(half) / mss).max(1) * mss
     }
 
-    /// `octets` come behind what was written; `goes_on` says that the same write brought what is there,
-    /// and `more` announces others.
+    /// Records that `octets` are appended. `goes_on` says that the write that wrote the present end
+    /// continues, and `more` announces further writes.
     fn appended(&mut self, octets: u64, goes_on: bool, more: bool, vars: &Vars) {
         let full = Self::full(vars);
         let mut at = vars.written;
@@ -121,8 +123,8 @@ impl Pushes {
         }
     }
 
-    /// Returns the octets of memory that what is not acknowledged takes (`sk_wmem_queued`), or `None` where it is not
-    /// counted. What leaves as one is a buffer of its own.
+    /// Returns the octets of memory that unacknowledged data takes (`sk_wmem_queued`), or `None` if
+    /// memory is not counted. Segments that leave together are a kernel buffer of their own.
     fn memory(&self, vars: &Vars) -> Option<u64> {
         let overhead = self.overhead?;
         let sent = self.starts.partition_point(|start| *start < vars.nxt);
@@ -131,7 +133,7 @@ impl Pushes {
         Some(vars.buffered() + overhead * buffers as u64)
     }
 
-    /// Returns how many octets the next piece of a write may have, and whether memory is counted at all.
+    /// Returns the most octets of the next piece of a write; `None` if memory is not counted.
     fn room(&self, vars: &Vars, notsent_low_water: u64) -> Option<u64> {
         let memory = self.memory(vars)?;
         let full = Self::full(vars);
@@ -146,8 +148,8 @@ impl Pushes {
 }
 
 impl Sender {
-    /// `octets` are about to be appended, by the write that brought what is there if it `goes_on`; `more`
-    /// announces others.
+    /// Records that `octets` are about to be appended. `goes_on` says that the write that wrote the
+    /// present end continues, and `more` announces further writes.
     #[inline]
     pub(super) fn note_push(&mut self, octets: u64, goes_on: bool, more: bool) {
         if let Some(pushes) = &mut self.pushes {
@@ -155,27 +157,27 @@ impl Sender {
         }
     }
 
-    /// Octets that the next piece of a write may have, where the send buffer bounds memory.
+    /// Returns the most octets of the next piece of a write, if the send buffer bounds memory.
     #[inline]
     pub(super) fn room_by_memory(&self) -> Option<u64> {
         let low_water = self.notsent_low_water;
         self.pushes.as_ref()?.room(&self.vars, low_water)
     }
 
-    /// Returns the octets of memory that the send buffer takes, where it bounds memory.
+    /// Returns the octets of memory that the send buffer takes, if it bounds memory.
     #[inline]
     pub(super) fn memory(&self) -> Option<u64> {
         self.pushes.as_ref()?.memory(&self.vars)
     }
 
-    /// The writer gives up or sleeps: what is there is marked, whatever was announced.
+    /// Marks what is written, whatever was announced, because the writer gives up or sleeps.
     pub(crate) fn push_what_is_written(&mut self) {
         if let Some(pushes) = &mut self.pushes {
             pushes.mark(self.vars.written);
         }
     }
 
-    /// Returns whether a segment of data that ends there carries PSH.
+    /// Returns whether a data segment that ends at `end` carries PSH.
     #[inline]
     pub(super) fn pushes(&self, end: Offset) -> bool {
         match &self.pushes {
@@ -184,8 +186,8 @@ impl Sender {
         }
     }
 
-    /// Segments that left in one pass: the kernel hands several to the device as one, and the last of
-    /// these carries PSH, so that the peer's GRO need not wait (`__tcp_transmit_skb`).
+    /// Sets PSH on the last segment of each group that the kernel would hand to the device
+    /// together, so that the peer's GRO need not wait (`__tcp_transmit_skb`).
     #[inline]
     pub(super) fn push_bursts(&mut self, left: &mut [Segment]) {
         if !left.is_empty() && self.pushes.is_some() {
@@ -214,21 +216,21 @@ impl Sender {
         pushes.push_burst(&mut left[begins..]);
     }
 
-    /// Returns how many segments the kernel hands over as one: about a millisecond's worth of the rate at which
-    /// it would pace, two at least (`tcp_tso_autosize`).
+    /// Returns how many segments the kernel hands over together: about a millisecond's worth at its
+    /// pacing rate, at least two (`tcp_tso_autosize`).
     pub(super) fn burst(&self) -> usize {
         let least = self.pushes.as_ref().map_or(1, |pushes| pushes.least_burst);
         let Some(rate) = self.pacing_rate() else {
             return least as usize;
         };
         let octets = (rate >> 10).min(MOST);
-        // Two at least are to be in flight (`tcp_cwnd_test`).
+        // At least two must be in flight (`tcp_cwnd_test`).
         let mss = u64::from(self.vars.mss);
         let half = (self.vars.cwnd / mss / 2).max(1);
         (octets / mss).max(least).min(half) as usize
     }
 
-    /// What was acknowledged is marked no longer.
+    /// Removes the marks of what was acknowledged.
     pub(super) fn forget_pushes(&mut self) {
         if let Some(pushes) = &mut self.pushes {
             while pushes.ends.front().is_some_and(|end| *end <= self.vars.una) {

@@ -1,39 +1,41 @@
 //! RACK: a segment is lost if one that was sent sufficiently later has arrived (RFC 8985, section
-//! 6). Its names are the RFC's.
+//! 6). Names are the RFC's.
 
 use super::scoreboard::{Judged, Scoreboard, Transmission};
 use crate::offset::Offset;
 use crate::options::Timestamps;
 use crate::time::{Duration, Instant};
 
-/// SACKed segments that tell of a loss where no reordering was ever seen (section 6.2, step 4).
+/// The number of SACKed segments that indicates a loss if no reordering was ever seen (section 6.2,
+/// step 4).
 const DUP_THRESH: u32 = 3;
-/// Recoveries for which a widened reordering window is kept (section 6.2, step 4).
+/// The number of recoveries for which a widened reordering window is kept (section 6.2, step 4).
 const REO_WND_PERSIST: u32 = 16;
-/// How long a lowest round-trip time counts: routes change (section 6.2, step 1, leaves it open;
-/// Linux: `tcp_min_rtt_wlen`).
+/// How long a least round-trip time counts, because routes change (section 6.2, step 1, leaves it
+/// open; Linux: `tcp_min_rtt_wlen`).
 const MIN_RTT_LIFE: Duration = Duration::from_secs(300);
 
 /// The variables of section 5.3.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Rack {
-    /// Which segment was sent last among those delivered. The RFC keeps RACK.xmit_ts and
-    /// RACK.end_seq and compares both (RACK_sent_after); a count of transmissions is exact.
+    /// The number of the segment that was sent last among those delivered. The RFC keeps
+    /// RACK.xmit_ts and RACK.end_seq and compares both (RACK_sent_after); a count of transmissions
+    /// is exact.
     newest: u64,
     /// The round trip of the segment delivered last.
     rtt: Duration,
     min_rtt: Option<(Duration, Instant)>,
-    /// One past the highest octet that was ever delivered.
+    /// One past the highest octet delivered so far.
     fack: Offset,
     reordering_seen: bool,
-    /// How often acknowledgments told of reordering, and whether the present one did.
+    /// How often acknowledgments showed reordering, and whether the present one did.
     reorderings: u32,
     reordered_now: bool,
     /// The farthest that a segment was overtaken, in octets.
     reordering: u64,
     reo_wnd_mult: u32,
     reo_wnd_persist: u32,
-    /// A round in which a DSACK has widened the window already; it ends there.
+    /// The end of the round in which a DSACK has already widened the window.
     dsack_round: Option<Offset>,
 }
 
@@ -55,7 +57,7 @@ impl Default for Rack {
     }
 }
 
-/// How the sender stands as losses are looked for.
+/// The state of the sender when losses are looked for.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Standing {
     pub(super) now: Instant,
@@ -64,9 +66,9 @@ pub(super) struct Standing {
 }
 
 impl Rack {
-    /// Section 6.2, steps 1 to 3: `segment` is newly acknowledged or SACKed. `echo_age` is how long
-    /// ago the timestamp was sent that the ACK echoes, within a tick; what ends below `fack` was
-    /// overtaken.
+    /// Section 6.2, steps 1 to 3: takes in `segment`, which is newly acknowledged or SACKed.
+    /// `echo_age` is how long ago the timestamp that the ACK echoes was sent, within a tick. A
+    /// segment that ends below `fack` was overtaken.
     pub(super) fn delivered(
         &mut self,
         segment: &Transmission,
@@ -97,27 +99,27 @@ impl Rack {
             }
         }
         self.fack = self.fack.max(segment.span.end);
-        // Of the newest delivery, whatever it was a delivery of.
+        // The round trip of the newest delivery, whichever transmission it was.
         self.rtt = rtt;
         self.newest = self.newest.max(segment.number);
     }
 
-    /// Counts what the deliveries so far told of reordering.
+    /// Counts the reordering that the deliveries so far showed.
     pub(super) fn count_reordering(&mut self) {
         self.reorderings += u32::from(core::mem::take(&mut self.reordered_now));
     }
 
-    /// Returns how often acknowledgments told of reordering.
+    /// Returns how often acknowledgments showed reordering.
     pub(super) fn reorderings(&self) -> u32 {
         self.reorderings
     }
 
-    /// RACK.min_RTT.
+    /// Returns RACK.min_RTT.
     pub(super) fn min_rtt(&self) -> Option<Duration> {
         self.min_rtt.map(|(least, _)| least)
     }
 
-    /// RACK.fack.
+    /// Returns RACK.fack.
     pub(super) fn fack(&self) -> Offset {
         self.fack
     }
@@ -127,8 +129,8 @@ impl Rack {
         self.reordering
     }
 
-    /// Section 6.2, step 4: a DSACK says that a retransmission was not needed, so wait longer for
-    /// what comes late; once per round trip.
+    /// Section 6.2, step 4: handles a DSACK. It says that a retransmission was not needed, so late
+    /// segments get more time; once per round trip.
     pub(super) fn duplicate_reported(&mut self, una: Offset, nxt: Offset) {
         if self.dsack_round.is_some_and(|end| una >= end) {
             self.dsack_round = None;
@@ -140,7 +142,7 @@ impl Rack {
         }
     }
 
-    /// Section 6.2, step 4: after sixteen recoveries without a DSACK the window is narrow again.
+    /// Section 6.2, step 4: after sixteen recoveries without a DSACK, narrows the window again.
     pub(super) fn recovery_ended(&mut self) {
         self.reo_wnd_persist = self.reo_wnd_persist.saturating_sub(1);
         if self.reo_wnd_persist == 0 {
@@ -148,7 +150,7 @@ impl Rack {
         }
     }
 
-    /// Section 6.2, step 4: how long to wait for a segment that may only be late.
+    /// Section 6.2, step 4: returns how long to wait for a segment that may only be late.
     fn reo_wnd(&self, board: &Scoreboard, standing: &Standing) -> Duration {
         if !self.reordering_seen && (standing.in_recovery || board.sacked_segments() >= DUP_THRESH)
         {
@@ -160,8 +162,7 @@ impl Rack {
         standing.srtt.map_or(window, |srtt| window.min(srtt))
     }
 
-    /// Section 6.2, step 5 (RACK_detect_loss). Gives when to look again for those that are
-    /// suspected.
+    /// Section 6.2, step 5 (RACK_detect_loss). Returns when to check the suspected segments again.
     pub(super) fn detect_loss(
         &self,
         board: &mut Scoreboard,
@@ -171,7 +172,7 @@ impl Rack {
         let mut again = None;
         board.judge(|segment| {
             if self.newest <= segment.number {
-                // First transmissions leave in order; what was sent again may stand anywhere.
+                // First transmissions leave in order; retransmissions may stand anywhere.
                 return match segment.retransmitted {
                     true => Judged::InFlight,
                     false => Judged::Enough,
@@ -187,7 +188,8 @@ impl Rack {
         again
     }
 
-    /// Section 6.3: a time-out. What left recently may still arrive; the first one is lost.
+    /// Section 6.3: handles a timeout. What left recently may still arrive; the first segment is
+    /// lost.
     pub(super) fn timed_out(&self, board: &mut Scoreboard, una: Offset, standing: &Standing) {
         let patience = self.rtt + self.reo_wnd(board, standing);
         board.judge(|segment| {

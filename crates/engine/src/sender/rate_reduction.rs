@@ -1,21 +1,22 @@
-//! Proportional rate reduction (RFC 9937): in a recovery the window falls with what is delivered, and
-//! what was lost does not leave all at once. Its names are the RFC's.
+//! Proportional rate reduction (RFC 9937): during recovery the window falls in proportion to what
+//! is delivered, so that lost data does not leave all at once. Names are the RFC's.
 
 use super::Sender;
 
-/// The memory of one recovery, in octets.
+/// The state of one recovery, in octets.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct RateReduction {
-    /// What was in flight when the recovery began.
+    /// The octets in flight when the recovery began.
     recover_fs: u64,
     prr_delivered: u64,
     prr_out: u64,
-    /// What had been delivered by the last acknowledgment.
+    /// The octets delivered up to the last acknowledgment.
     delivered: u64,
 }
 
 impl Sender {
-    /// Section 6.1: a recovery begins; `newly` octets were delivered by the ACK that says so.
+    /// Section 6.1: begins a recovery. `delivered_before` is what was delivered before the ACK that
+    /// begins it.
     pub(super) fn begin_rate_reduction(&mut self, delivered_before: u64) {
         let Some(selective) = &mut self.selective else {
             return;
@@ -31,7 +32,8 @@ impl Sender {
         });
     }
 
-    /// Section 6.2: an ACK in recovery. `safe` says that it advanced SND.UNA and told of no new loss.
+    /// Section 6.2: handles an ACK during recovery. `safe` says that it advanced SND.UNA and showed
+    /// no new loss.
     pub(super) fn reduce_by_rate(&mut self, safe: bool) {
         let mss = u64::from(self.vars.mss);
         let ssthresh = self.vars.ssthresh;
@@ -54,8 +56,8 @@ impl Sender {
             share.saturating_sub(reduction.prr_out)
         } else {
             let owed = reduction.prr_delivered.saturating_sub(reduction.prr_out);
-            // What was delivered may always be replaced, as in Linux (PRR-CRB grants `owed` alone);
-            // a safe ACK grants one segment more (PRR-SSRB).
+            // What was delivered may always be replaced, as on Linux (PRR-CRB grants `owed` alone);
+            // a safe ACK grants one more segment (PRR-SSRB).
             let bound = owed.max(delivered) + if safe { mss } else { 0 };
             bound.min(ssthresh - pipe)
         };
@@ -67,7 +69,7 @@ impl Sender {
         self.vars.cwnd = pipe + budget;
     }
 
-    /// So many octets left in the recovery.
+    /// Counts octets that left during the recovery.
     #[inline]
     pub(super) fn count_for_rate_reduction(&mut self, octets: u64) {
         if let Some(selective) = &mut self.selective

@@ -7,22 +7,22 @@ use super::selective::{LossState, LossView};
 use crate::offset::Offset;
 use crate::time::Duration;
 
-/// Duplicate ACKs that mean a loss.
+/// The number of duplicate ACKs that means a loss.
 const DUPLICATE_THRESHOLD: u32 = 3;
 
-/// The memory of a recovery.
+/// The state of a recovery.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Recovery {
     duplicates: u32,
     recovering: bool,
-    /// SND.MAX when the last loss was noticed. Duplicate ACKs up to there are the echo of what was
-    /// resent and no new loss (RFC 6582, section 3.2, steps 2 and 4, and section 4).
+    /// SND.MAX when the last loss was detected. Duplicate ACKs up to there are caused by
+    /// retransmissions and show no new loss (RFC 6582, section 3.2, steps 2 and 4, and section 4).
     recover: Offset,
     limited_transmit: u64,
 }
 
 impl Recovery {
-    /// Octets that limited transmit adds to the window (RFC 3042).
+    /// Returns the octets that limited transmit adds to the window (RFC 3042).
     #[inline]
     pub(super) fn limited_transmit(&self) -> u64 {
         self.limited_transmit
@@ -46,7 +46,7 @@ impl Sender {
         }
     }
 
-    /// New data was acknowledged; `echo` says that the ACK echoes a mark.
+    /// Handles an acknowledgment of new data; `echo` says that it echoes a mark.
     #[inline]
     pub(super) fn recover_or_grow(
         &mut self,
@@ -55,7 +55,7 @@ impl Sender {
         round_trip: Option<Duration>,
         echo: bool,
     ) {
-        // What limited transmit took for delivered does not count twice.
+        // Segments that limited transmit counted as delivered do not count twice.
         let early = self.recovery.limited_transmit;
         self.recovery.duplicates = 0;
         self.recovery.limited_transmit = 0;
@@ -70,7 +70,8 @@ impl Sender {
         } else if ack >= self.recovery.recover {
             self.leave_recovery();
         } else {
-            // RFC 6582, section 3.2, step 3: the next hole; deflate by what was acknowledged.
+            // RFC 6582, section 3.2, step 3: resend the next hole; deflate by what was
+            // acknowledged.
             self.resend.set_wanted(true);
             let mss = u64::from(self.vars.mss);
             let back = if released >= mss { mss } else { 0 };
@@ -88,7 +89,7 @@ impl Sender {
             .min(self.vars.outstanding().max(mss) + mss);
     }
 
-    /// A duplicate ACK arrived (RFC 5681, section 2).
+    /// Handles a duplicate ACK (RFC 5681, section 2).
     pub(super) fn duplicate_ack(&mut self) {
         if self.recovery.recovering {
             self.vars.cwnd += u64::from(self.vars.mss);
@@ -120,8 +121,8 @@ impl Sender {
         }
     }
 
-    /// The retransmission timer expired: go back to SND.UNA (RFC 6298, section 5; RFC 5681,
-    /// equation 4).
+    /// Handles the expiry of the retransmission timer: goes back to SND.UNA (RFC 6298, section 5;
+    /// RFC 5681, equation 4).
     pub(super) fn go_back(&mut self) {
         let flight = self.vars.outstanding();
         self.recovery = Recovery {
@@ -135,11 +136,11 @@ impl Sender {
         self.suspect_a_black_hole();
         let mss = u64::from(self.vars.mss);
         if self.vars.una == Offset::SYN {
-            // A SYN tells nothing about how fast data may leave: the initial window is one segment
-            // (RFC 5681, section 3.1), and slow start ends where it would have.
+            // A lost SYN tells nothing about how fast data may leave. So the initial window is one
+            // segment (RFC 5681, section 3.1), and slow start ends where it would have ended.
             self.vars.cwnd = mss;
         } else if self.rtt.unanswered() == 1 {
-            // What a recovery that the time-out ends would take back is what there was before it.
+            // If the timeout ends a recovery, an undo restores the state before that recovery.
             if !self.selective.as_ref().is_some_and(|s| s.repairs()) {
                 self.remember_for_undo();
             }
@@ -149,8 +150,7 @@ impl Sender {
             self.ecn.reduced(self.vars.max);
             self.restart_slow_start();
         } else {
-            // "The value of ssthresh is held constant" when it was a retransmission that was lost
-            // (section 3.1).
+            // "The value of ssthresh is held constant" if a retransmission was lost (section 3.1).
             self.vars.cwnd = mss;
         }
         if self.vars.una > Offset::SYN && self.selective.is_some() {

@@ -1,4 +1,4 @@
-//! What arrives at a sender that keeps a scoreboard.
+//! Acknowledgments as a sender with a scoreboard sees them.
 
 use super::Acked;
 use crate::offset::Offset;
@@ -13,6 +13,6 @@ pub(super) struct Report<'a> {
     pub(super) acked: Acked,
     /// How long ago the echoed timestamp was sent.
     pub(super) echo_age: Option<Duration>,
-    /// It tells of a mark that nothing was done about yet (RFC 3168).
+    /// Whether it reports a mark that was not answered yet (RFC 3168).
     pub(super) marked: bool,
 }

@@ -1,4 +1,4 @@
-//! What a pass is to send again before it looks at new data. Loss recovery, with a scoreboard
+//! What a pass must retransmit before it looks at new data. Loss recovery, with a scoreboard
 //! ([`super::selective`]) or without ([`super::recovery`]), asks for it; the pass does it.
 
 /// What was asked for.
@@ -9,26 +9,26 @@ pub(super) struct Resend {
 }
 
 impl Resend {
-    /// Something is to be sent again: the segment at SND.UNA, or what the scoreboard says; or nothing
-    /// is any more.
+    /// Sets whether something must be retransmitted: the segment at SND.UNA, or what the scoreboard
+    /// selects.
     #[inline]
     pub(super) fn set_wanted(&mut self, wanted: bool) {
         self.wanted = wanted;
     }
 
-    /// Returns whether something is.
+    /// Returns whether something must be retransmitted.
     #[inline]
     pub(super) fn is_wanted(self) -> bool {
         self.wanted
     }
 
-    /// The next retransmission leaves whatever the window.
+    /// Lets the next retransmission leave whatever the window.
     pub(super) fn force_one(&mut self) {
         self.forced = true;
     }
 
-    /// Returns whether the retransmission that leaves now may do so whatever the window; the one after it may
-    /// not.
+    /// Returns whether the retransmission that leaves now may do so whatever the window, and clears
+    /// that permission.
     pub(super) fn take_force(&mut self) -> bool {
         core::mem::take(&mut self.forced)
     }

@@ -1,33 +1,33 @@
-//! Round-trip time and retransmission time-out: as RFC 6298 has it, one timed segment at a time, or as Linux
-//! has it, from every acknowledgment.
+//! Round-trip time and retransmission timeout: as in RFC 6298, with one timed segment at a time, or
+//! as on Linux, from every acknowledgment.
 
 use crate::offset::Offset;
 use crate::time::{Duration, Instant};
 
-/// Bounds of the time-out.
+/// The rules of the timeout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RtoRules {
-    /// Before the first measurement (RFC 6298, section 2.1: 1 s).
+    /// The timeout before the first measurement (RFC 6298, section 2.1: 1 s).
     pub initial: Duration,
-    /// Never less than this (section 2.4: 1 s).
+    /// The least timeout (section 2.4: 1 s).
     pub min: Duration,
-    /// Never less than this above SRTT. Linux has its bound of 200 ms here (`tcp_rtt_estimator`,
-    /// `__tcp_set_rto`); the RFC has only the clock's granularity.
+    /// The least distance of the timeout above SRTT. Linux has its bound of 200 ms here
+    /// (`tcp_rtt_estimator`, `__tcp_set_rto`); the RFC has only the clock's granularity.
     pub margin: Duration,
-    /// Never more than this (section 2.5: at least 60 s).
+    /// The greatest timeout (section 2.5: at least 60 s).
     pub max: Duration,
     /// The clock's granularity G (section 2.3).
     pub granularity: Duration,
-    /// Give up after this many retransmissions in a row (RFC 9293's R2, as BSD counts it).
+    /// How many retransmissions in a row end the connection (RFC 9293's R2, as BSD counts it).
     pub give_up_after: u32,
-    /// Every acknowledgment of new data is a measurement, and the variance follows the worst of a round
-    /// trip (Linux: `tcp_rtt_estimator`); needs `Extensions::sack`. Without it, one segment of a round trip is
-    /// timed (section 3).
+    /// Whether every acknowledgment of new data is a measurement and the variance follows the worst
+    /// of a round trip (Linux: `tcp_rtt_estimator`); needs `Extensions::sack`. Otherwise one
+    /// segment per round trip is timed (section 3).
     pub every_ack: bool,
 }
 
 impl RtoRules {
-    /// As the RFC recommends.
+    /// The RFC's recommended values.
     pub const RFC_6298: Self = Self {
         initial: Duration::from_secs(1),
         min: Duration::from_secs(1),
@@ -39,7 +39,7 @@ impl RtoRules {
     };
 }
 
-/// Data after a handshake whose SYN timed out begins with this (section 5.7).
+/// The timeout of the first data after a handshake whose SYN timed out (section 5.7).
 const AFTER_A_LOST_SYN: Duration = Duration::from_secs(3);
 
 /// The estimator.
@@ -49,24 +49,24 @@ pub struct RttEstimator {
     srtt: Option<Duration>,
     rttvar: Duration,
     rto: Duration,
-    /// How often the time-out is doubled (section 5.5); a measurement ends it, an ACK alone does
+    /// How often the timeout was doubled (section 5.5). A measurement resets it; an ACK alone does
     /// not (section 5, the note on rule 5.5).
     backoff: u32,
-    /// Time-outs in a row without any progress.
+    /// Timeouts in a row without progress.
     unanswered: u32,
-    /// The segment being timed: where it ends and when it left.
+    /// The segment being timed: its end, and when it left.
     timed: Option<(Offset, Instant)>,
-    /// What was in flight when an echoed timestamp was last measured with: one sample in a round
-    /// trip keeps the gains of section 2 (RFC 7323, section 4.2).
+    /// SND.MAX when an echoed timestamp last gave a sample: with one sample per round trip the
+    /// gains of section 2 stay right (RFC 7323, section 4.2).
     echoed: Offset,
-    /// Where new data ended that left last, and what Linux keeps besides.
+    /// The end of the new data that left last, and Linux's further variables.
     newest: Offset,
     deviation: Deviation,
 }
 
-/// Linux's variance: it grows with the mean deviation at once, and falls once a round trip, by a quarter of
-/// what lies between it and the greatest mean deviation of that round trip. All times are four times the
-/// deviation, in nanoseconds, as they add to the time-out.
+/// Linux's variance: it follows a growing mean deviation at once; once per round trip it falls by a
+/// quarter of its distance to the greatest mean deviation of that round trip. All values are four
+/// times the deviation, in nanoseconds, as they are added to the timeout.
 #[derive(Clone, Copy, Debug)]
 struct Deviation {
     /// `mdev_us`.
@@ -75,7 +75,7 @@ struct Deviation {
     most: u64,
     /// `rttvar_us`.
     variance: u64,
-    /// `rtt_seq`: what is acknowledged when the round trip ends.
+    /// `rtt_seq`: the acknowledgment number that ends the round trip.
     round_ends: Offset,
 }
 
@@ -87,7 +87,7 @@ impl Deviation {
         round_ends: Offset::SYN,
     };
 
-    /// The first measurement; `least` is never gone below.
+    /// Returns the state after the first measurement; no value falls below `least`.
     fn first(rtt: u64, least: u64, newest: Offset) -> Self {
         let variance = (2 * rtt).max(least);
         Self {
@@ -98,10 +98,10 @@ impl Deviation {
         }
     }
 
-    /// A measurement that is `error` nanoseconds off the mean.
+    /// Takes in a measurement that is `error` nanoseconds from the mean.
     fn take_in(&mut self, error: i64, least: u64, una: Offset, newest: Offset) {
         let off = error.unsigned_abs() as i64 - (self.mean / 4) as i64;
-        // A round trip that is quicker than usual tells little of how slow one may be.
+        // A round trip that is quicker than usual tells little about how slow one may be.
         let gently = error < 0 && off > 0;
         self.mean = self
             .mean
@@ -116,7 +116,7 @@ impl Deviation {
     }
 }
 
-/// An acknowledgment that echoes a timestamp.
+/// The echoed timestamp of an acknowledgment.
 #[derive(Clone, Copy, Debug)]
 pub struct Echo {
     /// How long ago the timestamp was sent.
@@ -143,30 +143,30 @@ impl RttEstimator {
         }
     }
 
-    /// Forgets all measurements.
+    /// Discards all measurements.
     pub(super) fn restart(&mut self) {
         *self = Self::new(self.rules);
     }
 
-    /// SRTT, once there is one.
+    /// Returns SRTT, once there is one.
     #[must_use]
     pub fn srtt(&self) -> Option<Duration> {
         self.srtt
     }
 
-    /// RTTVAR.
+    /// Returns RTTVAR.
     #[must_use]
     pub fn rttvar(&self) -> Duration {
         self.rttvar
     }
 
-    /// Returns how often the time-out was doubled.
+    /// Returns how often the timeout was doubled.
     #[must_use]
     pub fn backoff(&self) -> u32 {
         self.backoff
     }
 
-    /// Returns the time-out with its backoff.
+    /// Returns the timeout with its backoff.
     #[must_use]
     pub fn rto(&self) -> Duration {
         self.rto
@@ -174,13 +174,13 @@ impl RttEstimator {
             .min(self.rules.max)
     }
 
-    /// Time-outs in a row without any progress.
+    /// Returns the timeouts in a row without progress.
     #[must_use]
     pub fn unanswered(&self) -> u32 {
         self.unanswered
     }
 
-    /// The peer answers, though it makes no progress: its window is closed.
+    /// Records that the peer answers without progress, because its window is closed.
     pub(super) fn answered(&mut self) {
         self.unanswered = 0;
     }
@@ -191,19 +191,20 @@ impl RttEstimator {
         self.rules.granularity
     }
 
-    /// After how many tries without an answer to give up.
+    /// Returns the number of unanswered tries that ends the connection.
     #[must_use]
     pub fn patience(&self) -> u32 {
         self.rules.give_up_after
     }
 
-    /// Returns whether to give up rather than to retransmit once more.
+    /// Returns whether to give up instead of retransmitting once more.
     #[must_use]
     pub fn exhausted(&self) -> bool {
         self.unanswered >= self.rules.give_up_after
     }
 
-    /// New data left at `now`, ending at `end`. Times it, if nothing else is being timed.
+    /// Records that new data left at `now`, ending at `end`. Times it if nothing else is being
+    /// timed.
     #[inline]
     pub fn sent(&mut self, end: Offset, now: Instant) {
         self.newest = end;
@@ -218,8 +219,8 @@ impl RttEstimator {
         self.rules.every_ack
     }
 
-    /// Takes in an ACK up to `ack` at `now` of segments that went once, the first of them at `left`. Returns
-    /// the round trip.
+    /// Takes in an ACK up to `ack` at `now` of segments that were sent once, the first of them at
+    /// `left`. Returns the round trip.
     pub(super) fn acked_since(&mut self, ack: Offset, now: Instant, left: Instant) -> Duration {
         self.unanswered = 0;
         self.backoff = 0;
@@ -229,7 +230,7 @@ impl RttEstimator {
         self.measure(ack, now.since(left))
     }
 
-    /// Takes in an ACK of new data up to `ack` at `now`. Returns the round trip that it measured, if it did.
+    /// Takes in an ACK of new data up to `ack` at `now`. Returns the round trip if it measured one.
     #[inline]
     pub fn acked(&mut self, ack: Offset, now: Instant, echo: Option<Echo>) -> Option<Duration> {
         self.unanswered = 0;
@@ -244,7 +245,7 @@ impl RttEstimator {
             && self.timed.is_none()
             && ack > self.echoed
         {
-            // The echo tells an original from its retransmission (RFC 7323, section 4).
+            // The echo distinguishes an original from its retransmission (RFC 7323, section 4).
             self.echoed = echo.max;
             self.backoff = 0;
             return Some(self.measure(ack, echo.age));
@@ -256,15 +257,15 @@ impl RttEstimator {
         None
     }
 
-    /// The timer expired: back off, and let no retransmitted segment be timed (Karn's algorithm,
-    /// section 3).
+    /// Handles the expiry of the timer: backs off, and lets no retransmitted segment be timed
+    /// (Karn's algorithm, section 3).
     pub fn timed_out(&mut self) {
         self.backoff += 1;
         self.unanswered += 1;
         self.timed = None;
     }
 
-    /// Something is being retransmitted: an ACK would be ambiguous.
+    /// Stops timing the segment because something is retransmitted: an ACK would be ambiguous.
     pub fn distrust(&mut self) {
         self.timed = None;
     }
@@ -319,7 +320,7 @@ impl RttEstimator {
 mod tests {
     use super::*;
 
-    /// After a hundred round trips of 20 ms each.
+    /// Returns the timeout after a hundred round trips of 20 ms each.
     fn rto(margin: Duration) -> Duration {
         let mut rtt = RttEstimator::new(RtoRules {
             min: Duration::from_millis(200),
@@ -342,9 +343,10 @@ mod tests {
         assert_eq!(linux, Duration::from_millis(220));
     }
 
-    /// Linux: ten segments leave every 100 ms, and each is acknowledged alone, one millisecond after the other.
-    /// All ten count, so the mean is theirs (104.5 ms) and not that of the first (100 ms); a round trip that is
-    /// a second late counts in full at once and is forgotten by a quarter in each later one.
+    /// Linux: ten segments leave every 100 ms, and each is acknowledged alone, one millisecond
+    /// after the other. All ten count, so the mean is theirs (104.5 ms) and not that of the first
+    /// (100 ms). A round trip that is a second late counts in full at once and is forgotten by a
+    /// quarter in each later one.
     #[test]
     fn linux_measures_with_every_acknowledgment() {
         let ms = Duration::from_millis;

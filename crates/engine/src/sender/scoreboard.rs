@@ -1,5 +1,5 @@
 //! The scoreboard: what was sent and is not acknowledged yet, one entry per transmission (RFC 6675,
-//! section 3; RFC 8985, section 5.2). Kept only where both sides permitted SACK.
+//! section 3; RFC 8985, section 5.2). Kept only if both sides permitted SACK.
 
 use alloc::collections::VecDeque;
 
@@ -9,26 +9,26 @@ use crate::time::Instant;
 /// A segment as it was last sent.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Transmission {
-    /// The sequence numbers it takes; that of a FIN is one of them.
+    /// The sequence numbers that it takes, including a FIN's.
     pub(super) span: Span,
-    /// Its place in the order of all transmissions. Where several leave at one instant, the clock
-    /// does not tell which came first.
+    /// Its place in the order of all transmissions. If several leave at one instant, the clock does
+    /// not tell which came first.
     pub(super) number: u64,
-    /// When it left the last time.
+    /// When it last left.
     pub(super) sent_at: Instant,
-    /// It left more than once.
+    /// Whether it left more than once.
     pub(super) retransmitted: bool,
-    /// The peer has it (RFC 6675: SACKed).
+    /// Whether the peer has it (RFC 6675: SACKed).
     pub(super) sacked: bool,
-    /// It is deemed lost and was not sent again since.
+    /// Whether it is deemed lost and was not resent since.
     pub(super) lost: bool,
-    /// It was sent again without being deemed lost: the network may carry both copies.
+    /// Whether it was resent without being deemed lost, so that the network may carry both copies.
     twice: bool,
 }
 
 impl Transmission {
-    /// Returns what it adds to the pipe (RFC 6675, section 4, SetPipe: once for what is not deemed lost, and
-    /// once for what was sent again).
+    /// Returns what it adds to the pipe (RFC 6675, section 4, SetPipe: once if it is not deemed
+    /// lost, and once more if it was resent).
     fn in_flight(&self) -> u64 {
         match (self.sacked || self.lost, self.twice) {
             (true, _) => 0,
@@ -42,7 +42,7 @@ impl Transmission {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Scoreboard {
     sent: VecDeque<Transmission>,
-    /// Transmissions so far.
+    /// The number of transmissions so far.
     count: u64,
     /// Octets in flight: neither SACKed nor lost (RFC 6675, section 4, SetPipe).
     pipe: u64,
@@ -50,53 +50,53 @@ pub(super) struct Scoreboard {
     lost_segments: u32,
     /// One past the highest octet SACKed so far.
     highest_sacked: Offset,
-    /// Octets that reached the peer so far, as far as it said.
+    /// Octets that reached the peer so far, according to its acknowledgments.
     delivered: u64,
 }
 
 impl Scoreboard {
-    /// Octets that the network still carries, as far as one can tell.
+    /// Returns the estimate of the octets that the network still carries.
     #[inline]
     pub(super) fn pipe(&self) -> u64 {
         self.pipe
     }
 
-    /// Returns whether something is deemed lost and waits to be sent again.
+    /// Returns whether something is deemed lost and waits for retransmission.
     #[inline]
     pub(super) fn has_lost(&self) -> bool {
         self.lost_segments > 0
     }
 
-    /// Segments that the peer holds beyond a hole.
+    /// Returns the segments that the peer holds beyond a hole.
     #[inline]
     pub(super) fn sacked_segments(&self) -> u32 {
         self.sacked_segments
     }
 
-    /// Segments that are deemed lost and were not sent again since.
+    /// Returns the segments that are deemed lost and were not resent since.
     pub(super) fn lost_segments(&self) -> u32 {
         self.lost_segments
     }
 
-    /// Octets that reached the peer so far, as far as it said.
+    /// Returns the octets that reached the peer so far, according to its acknowledgments.
     #[inline]
     pub(super) fn delivered(&self) -> u64 {
         self.delivered
     }
 
-    /// Returns all of it, lowest first.
+    /// Returns all transmissions, lowest first.
     pub(super) fn iter(&self) -> impl DoubleEndedIterator<Item = &Transmission> {
         self.sent.iter()
     }
 
-    /// Segments in flight or deemed lost.
+    /// Returns the segments in flight or deemed lost.
     pub(super) fn segments(&self) -> usize {
         self.sent.len()
     }
 
-    /// New data left.
+    /// Adds new data that left.
     pub(super) fn sent(&mut self, span: Span, now: Instant) {
-        // A window probe may have been here before; SND.NXT stayed then.
+        // A window probe may have been at this place before; SND.NXT stayed then.
         debug_assert!(
             self.sent
                 .back()
@@ -115,8 +115,8 @@ impl Scoreboard {
         });
     }
 
-    /// `span`, which begins where a transmission began, left again. Where that was longer (the MSS
-    /// has shrunk), the rest becomes an entry of its own.
+    /// Records that `span`, which begins where a transmission began, left again. If that
+    /// transmission was longer (because the MSS has shrunk), the rest becomes an entry of its own.
     pub(super) fn sent_again(&mut self, span: Span, now: Instant) {
         let at = self.sent.partition_point(|t| t.span.start < span.start);
         let Some(entry) = self.sent.get_mut(at) else {
@@ -145,8 +145,9 @@ impl Scoreboard {
         }
     }
 
-    /// Returns when the first segment left that `ack` acknowledges and no block did before; nothing where one
-    /// that it acknowledges was sent again, since nobody knows which it was (Karn's algorithm).
+    /// Returns when the first segment left that `ack` acknowledges and that was not SACKed before;
+    /// `None` if one that it acknowledges was resent, because the ACK may belong to either
+    /// transmission (Karn's algorithm).
     pub(super) fn first_left(&self, ack: Offset) -> Option<Instant> {
         let mut first = None;
         for segment in self.sent.iter().take_while(|t| t.span.end <= ack) {
@@ -160,7 +161,7 @@ impl Scoreboard {
         first
     }
 
-    /// All up to `ack` is acknowledged; `delivered` is told of what had not been SACKed before.
+    /// Removes everything up to `ack`; calls `delivered` for what had not been SACKed before.
     pub(super) fn acked(&mut self, ack: Offset, mut delivered: impl FnMut(&Transmission)) {
         while let Some(first) = self.sent.front_mut() {
             if first.span.start >= ack {
@@ -184,7 +185,7 @@ impl Scoreboard {
         }
     }
 
-    /// The peer has `block`: so it has every transmission that lies in it whole.
+    /// Marks every transmission that lies wholly in `block`, which the peer has.
     pub(super) fn sacked(&mut self, block: Span, mut delivered: impl FnMut(&Transmission)) {
         let first = self.sent.partition_point(|t| t.span.start < block.start);
         for entry in self.sent.range_mut(first..) {
@@ -205,8 +206,8 @@ impl Scoreboard {
         }
     }
 
-    /// Deems lost what `is_lost` says of transmissions that are neither SACKed nor lost; asked from
-    /// the lowest up, until it says [`Judged::Enough`].
+    /// Marks as lost the transmissions that `is_lost` deems lost, among those neither SACKed nor
+    /// lost; asks from the lowest up, until it returns [`Judged::Enough`].
     pub(super) fn judge(&mut self, mut is_lost: impl FnMut(&Transmission) -> Judged) {
         for entry in &mut self.sent {
             if entry.sacked || entry.lost {
@@ -224,7 +225,7 @@ impl Scoreboard {
         }
     }
 
-    /// Deems nothing lost any more: it is on its way.
+    /// Deems nothing lost any more: everything counts as on its way.
     pub(super) fn nothing_is_lost(&mut self) {
         if self.lost_segments == 0 {
             return;
@@ -244,8 +245,8 @@ impl Scoreboard {
         self.sent.iter().find(|t| t.lost).map(|t| t.span)
     }
 
-    /// Returns the lowest one below something SACKed that is neither SACKed nor lost nor was sent again
-    /// (RFC 6675, section 4, NextSeg, rule 3).
+    /// Returns the lowest transmission below something SACKed that is neither SACKed nor lost and
+    /// was not resent (RFC 6675, section 4, NextSeg, rule 3).
     pub(super) fn first_doubtful(&self) -> Option<Span> {
         self.sent
             .iter()
@@ -254,17 +255,17 @@ impl Scoreboard {
             .map(|t| t.span)
     }
 
-    /// Returns the highest one that is not SACKed.
+    /// Returns the highest transmission that is not SACKed.
     pub(super) fn last_unsacked(&self) -> Option<Span> {
         self.sent.iter().rev().find(|t| !t.sacked).map(|t| t.span)
     }
 
-    /// The last one sent.
+    /// Returns the last transmission.
     pub(super) fn last(&self) -> Option<Span> {
         self.sent.back().map(|t| t.span)
     }
 
-    /// Makes two entries of the last one, if `at` lies within it.
+    /// Splits the last entry in two at `at`, if `at` lies within it.
     pub(super) fn split_last(&mut self, at: Offset) {
         let Some(last) = self.sent.back_mut() else {
             return;
@@ -281,8 +282,8 @@ impl Scoreboard {
         }
     }
 
-    /// RFC 2018, section 8: a peer that SACKed what it then does not acknowledge has thrown it away
-    /// again. If that is how it looks, nothing it SACKed counts any more.
+    /// RFC 2018, section 8: a peer that SACKed something and then does not acknowledge it has
+    /// discarded it. If that seems so, none of its SACKs counts any more.
     pub(super) fn mistrust_a_reneging_peer(&mut self) {
         if !self.sent.front().is_some_and(|first| first.sacked) {
             return;
@@ -299,12 +300,12 @@ impl Scoreboard {
     }
 }
 
-/// What became of a transmission, as far as one can tell.
+/// The judgement of a transmission.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Judged {
     Lost,
     InFlight,
-    /// Neither this one nor any above it is lost.
+    /// Neither this transmission nor any above it is lost.
     Enough,
 }
 

@@ -1,5 +1,5 @@
-//! Loss recovery with the scoreboard (RFC 6675, with RFC 8985's loss detection where the profile
-//! has it). Where SACK was not agreed on, [`super::recovery`] does what acknowledgments alone allow.
+//! Loss recovery with the scoreboard (RFC 6675, with RFC 8985's loss detection if the profile has
+//! it). Without SACK, [`super::recovery`] does what acknowledgments alone allow.
 
 use super::congestion::Control;
 use super::rack::{Rack, Standing};
@@ -19,50 +19,52 @@ use crate::options::SackBlocks;
 use crate::outbox::Outbox;
 use crate::time::{Duration, Instant};
 
-/// SACKed segments above one that tell of its loss (RFC 6675, section 2).
+/// The number of SACKed segments above a segment that indicates its loss (RFC 6675, section 2).
 const DUP_THRESH: u32 = 3;
 
-/// What a sender keeps whose peer sends SACK blocks.
+/// The state of a sender whose peer sends SACK blocks.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Selective {
     pub(super) board: Scoreboard,
-    /// Without it, a loss is what RFC 6675's `IsLost` says.
+    /// RACK; without it, RFC 6675's `IsLost` detects losses.
     rack: Option<Rack>,
     probe: Option<Probe>,
     phase: Phase,
-    /// RescueRxt: one rescue retransmission has left in this recovery (RFC 6675, section 4, rule 4).
+    /// RescueRxt: whether a rescue retransmission has left in this recovery (RFC 6675, section 4,
+    /// rule 4).
     rescued: bool,
-    /// Whether recoveries reduce the window by RFC 9937, and the memory of the present one.
+    /// Whether recoveries reduce the window by RFC 9937, and the state of the present one.
     pub(super) reduces_by_rate: bool,
     pub(super) reduction: Option<RateReduction>,
-    /// Whether reductions that prove needless are taken back, and what that needs.
+    /// Whether needless reductions are undone, and the state for it.
     pub(super) undoes: bool,
     pub(super) undo: Option<Box<Undo>>,
-    /// Whether time-outs are examined by F-RTO, and where it stands.
+    /// Whether timeouts are examined by F-RTO, and its state.
     examines_timeouts: bool,
     pub(super) frto: Frto,
 }
 
-/// Where loss recovery stands.
+/// The phase of loss recovery.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Phase {
     #[default]
     Open,
-    /// The window is being reduced for a mark, until this is acknowledged (RFC 3168; Linux: CWR).
+    /// The window is being reduced for a mark, until this offset is acknowledged (RFC 3168; Linux:
+    /// CWR).
     Reducing(Offset),
-    /// Until this is acknowledged (RecoveryPoint).
+    /// Fast recovery, until this offset is acknowledged (RecoveryPoint).
     FastRecovery(Offset),
-    /// After a time-out, until all that was sent before it is acknowledged.
+    /// After a timeout, until all that was sent before it is acknowledged.
     AfterTimeout(Offset),
 }
 
 impl Phase {
-    /// Returns whether something lost is being sent again.
+    /// Returns whether something lost is being resent.
     fn repairs(self) -> bool {
         matches!(self, Self::FastRecovery(_) | Self::AfterTimeout(_))
     }
 
-    /// Returns whether the window is being reduced, and does not grow.
+    /// Returns whether the window is being reduced, so that it does not grow.
     fn reduces(self) -> bool {
         matches!(self, Self::Reducing(_) | Self::FastRecovery(_))
     }
@@ -75,17 +77,17 @@ impl Phase {
     }
 }
 
-/// What an acknowledgment told of deliveries.
+/// What an acknowledgment told about deliveries.
 #[derive(Clone, Copy, Debug, Default)]
 struct Heard {
-    /// It acknowledged or SACKed something new.
+    /// Whether it acknowledged or SACKed something new.
     news: bool,
     /// The DSACK among its blocks.
     duplicate: Option<Span>,
-    /// The round trip of the last segment that it acknowledged, if nothing that it acknowledged was
-    /// sent twice.
+    /// The round trip of the last segment that it acknowledged, if none of those segments was sent
+    /// twice.
     round_trip: Option<Duration>,
-    /// What it told about a time-out.
+    /// What it told about a timeout.
     evidence: Evidence,
 }
 
@@ -105,7 +107,7 @@ impl Selective {
         self.phase.repairs()
     }
 
-    /// Returns whether what a time-out said to be lost is being repaired.
+    /// Returns whether the loss that a timeout indicated is being repaired.
     pub(super) fn after_timeout(&self) -> bool {
         matches!(self.phase, Phase::AfterTimeout(_))
     }
@@ -115,7 +117,7 @@ impl Selective {
         self.phase.ends_at().is_some_and(|end| ack >= end)
     }
 
-    /// Segments that were sent again and may be on their way.
+    /// Returns the segments that were resent and may be on their way.
     pub(super) fn retransmitted_in_flight(&self) -> u64 {
         let board = self.board.iter();
         board
@@ -123,7 +125,7 @@ impl Selective {
             .count() as u64
     }
 
-    /// Nothing was lost after all.
+    /// Ends the recovery because nothing was lost.
     pub(super) fn reopen(&mut self) {
         self.board.nothing_is_lost();
         self.phase = Phase::Open;
@@ -132,7 +134,7 @@ impl Selective {
         self.frto = Frto::Off;
     }
 
-    /// Ends the phase, and forgets what goes with it.
+    /// Ends the phase, with its state, if `ack` completes it.
     fn leave_if_over(&mut self, ack: Offset) -> bool {
         let over = self.phase.ends_at().is_some_and(|end| ack >= end);
         if over {
@@ -147,46 +149,46 @@ impl Selective {
     }
 }
 
-/// What is believed of the flight: for whoever wants to know how a connection stands.
+/// What the sender believes about its flight, for callers that show the state of a connection.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LossView {
-    /// Where loss recovery stands.
+    /// The phase of loss recovery.
     pub state: LossState,
     /// Segments that are not acknowledged yet.
     pub outstanding: u32,
-    /// Those of them that the peer holds beyond a hole.
+    /// Outstanding segments that the peer holds beyond a hole.
     pub sacked: u32,
-    /// Those that are deemed lost and were not sent again yet.
+    /// Outstanding segments that are deemed lost and not resent yet.
     pub lost: u32,
-    /// Those that were sent again and may be on their way.
+    /// Outstanding segments that were resent and may be on their way.
     pub retransmitted: u32,
-    /// How far the network reordered segments so far, in octets.
+    /// The farthest that the network reordered segments so far, in octets.
     pub reordering: u64,
-    /// How often acknowledgments told of reordering.
+    /// How often acknowledgments showed reordering.
     pub reorderings: u32,
-    /// The least round trip of the last five minutes, where RACK measures it (`rack_tlp`).
+    /// The least round trip of the last five minutes, if RACK measures it (`rack_tlp`).
     pub min_rtt: Option<Duration>,
 }
 
-/// Where loss recovery stands, in Linux's words (`tcpi_ca_state`).
+/// The phase of loss recovery, in Linux's terms (`tcpi_ca_state`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum LossState {
-    /// Nothing is amiss.
+    /// No loss or reordering is suspected.
     #[default]
     Open,
-    /// Something came out of order; it is not known yet what that means.
+    /// Something came out of order; the cause is not known yet.
     Disorder,
-    /// The window is being reduced because the network said that it is crowded.
+    /// The window is being reduced because the network reported congestion.
     Reducing,
     /// A loss is being repaired.
     Recovery,
-    /// After a retransmission time-out.
+    /// After a retransmission timeout.
     Loss,
 }
 
 impl Sender {
-    /// Returns what is believed of the flight. Without a scoreboard only the state is known, and how many
-    /// segments of full size are outstanding.
+    /// Returns what the sender believes about its flight. Without a scoreboard only the state is
+    /// known, and how many full-sized segments are outstanding.
     #[must_use]
     pub fn losses(&self) -> LossView {
         let Some(selective) = &self.selective else {
@@ -215,7 +217,7 @@ impl Sender {
         }
     }
 
-    /// An acceptable ACK arrived; what it acknowledges has left the buffer.
+    /// Handles an acceptable ACK; what it acknowledges has left the buffer.
     #[inline(never)] // the way without a scoreboard stays short
     pub(super) fn consult_scoreboard(&mut self, report: &Report<'_>) {
         if report.acked.advanced {
@@ -228,14 +230,14 @@ impl Sender {
         if let Some(duplicate) = heard.duplicate {
             self.reported_for_undo(duplicate);
         }
-        // RFC 4015, section 3.2, step 0: a mark says that the network is crowded all the same.
+        // RFC 4015, section 3.2, step 0: a mark reports congestion in any case.
         let undone = !report.marked && self.undo_if_needless(report, heard.evidence);
         let over = match &mut self.selective {
             Some(selective) => selective.leave_if_over(report.ack),
             None => return,
         };
         if over && before.reduces() && !undone {
-            // RFC 6675, section 5, step (A): the window that recovery ended with goes on.
+            // RFC 6675, section 5, step (A): continue with the window that recovery ended with.
             self.vars.cwnd = match self.selective.as_mut().and_then(|s| s.reduction.take()) {
                 // RFC 9937, section 6.2: "at the end of recovery, set cwnd to ssthresh".
                 Some(_) => self.vars.ssthresh,
@@ -261,7 +263,7 @@ impl Sender {
         }
         let slow_start_or_avoidance = !before.reduces() && !self.phase().reduces();
         if slow_start_or_avoidance {
-            // What was SACKed has been counted as delivered when it was; a window does not grow for
+            // SACKed data was counted as delivered when it was SACKed; a window does not grow for
             // it twice (Linux: `acked_sacked`).
             let delivered = self.delivered() - delivered_before;
             let growth = match self.expects_reordering() {
@@ -289,8 +291,8 @@ impl Sender {
         self.selective.as_ref().map_or(Phase::Open, |s| s.phase)
     }
 
-    /// Returns whether what comes out of order is late rather than lost on this path: what is SACKed then lets
-    /// the window grow, too (Linux: `tcp_may_raise_cwnd`).
+    /// Returns whether segments out of order are likely late rather than lost on this path. Then
+    /// SACKed data lets the window grow, too (Linux: `tcp_may_raise_cwnd`).
     fn expects_reordering(&self) -> bool {
         let rack = self.selective.as_ref().and_then(|s| s.rack.as_ref());
         let usual = u64::from(DUP_THRESH * self.vars.mss);
@@ -315,7 +317,7 @@ impl Sender {
         }
     }
 
-    /// Enters what was acknowledged and SACKed.
+    /// Marks what was acknowledged and SACKed on the scoreboard.
     fn mark_delivered(&mut self, report: &Report<'_>) -> Heard {
         let (now, una, max) = (self.vars.now, self.vars.una, self.vars.max);
         let Some(selective) = &mut self.selective else {
@@ -331,10 +333,10 @@ impl Sender {
         let Selective { board, rack, .. } = &mut **selective;
         let mut rack = rack.as_mut();
         let echo_age = report.echo_age;
-        // Only what is outstanding can be SACKed (RFC 5961's caution, for blocks).
+        // Only outstanding data can be SACKed (RFC 5961's caution, applied to blocks).
         let sensible = |block: &Span| block.start >= una && block.end <= max && !block.is_empty();
-        // The newest block stands first; several that are news at once (an ACK was lost) are no
-        // reordering, so they are entered lowest first.
+        // The newest block comes first. Several new blocks at once, because an ACK was lost, are no
+        // reordering; so they are entered lowest first.
         let mut blocks = [Span::default(); SackBlocks::MAX];
         let mut known = 0;
         for block in report.blocks.iter().filter(sensible) {
@@ -344,8 +346,8 @@ impl Sender {
         blocks[..known].sort_unstable_by_key(|block| block.start);
         // What this ACK SACKs does not overtake what it acknowledges.
         let fack = rack.as_ref().map_or(Offset::SYN, |rack| rack.fack());
-        // In one order: what comes last is RACK's round trip (Linux: `tcp_sacktag_write_queue` before
-        // `tcp_clean_rtx_queue`).
+        // All in one order: the last one determines RACK's round trip (Linux:
+        // `tcp_sacktag_write_queue` before `tcp_clean_rtx_queue`).
         for block in &blocks[..known] {
             board.sacked(*block, |segment| {
                 news = true;
@@ -387,8 +389,8 @@ impl Sender {
         }
     }
 
-    /// RFC 8985, section 7.4: what the ACK, which took `released` octets out of the flight, says
-    /// about the probe that is on its way.
+    /// RFC 8985, section 7.4: decides what the ACK, which took `released` octets out of the flight,
+    /// tells about the probe that is on its way.
     fn judge_probe(&mut self, met: &Met, released: u64) {
         let Some(selective) = &mut self.selective else {
             return;
@@ -401,7 +403,7 @@ impl Sender {
             Outcome::NothingLost => selective.probe = None,
             Outcome::Repaired => {
                 selective.probe = None;
-                // The loss happened, though no recovery was needed.
+                // There was a loss, although no recovery was needed.
                 if selective.phase == Phase::Open {
                     self.forget_undo();
                     self.reduce_window(self.vars.outstanding() + released);
@@ -410,19 +412,20 @@ impl Sender {
         }
     }
 
-    /// The window's answer to a loss, with `flight` octets outstanding.
+    /// Reduces the window after a loss, with `flight` octets outstanding.
     fn reduce_window(&mut self, flight: u64) {
-        // What SACKed segments made room for beyond the window does not count (RFC 6675, section 5,
-        // step 4.2).
+        // Data that left beyond the window because segments were SACKed does not count (RFC 6675,
+        // section 5, step 4.2).
         let flight = self.to_reduce(flight.min(self.vars.cwnd));
         let (window, congestion) = self.window();
         congestion.on_loss(window, flight);
         self.ecn.reduced(self.vars.max);
-        // The pipe makes the inflation by duplicate ACKs needless (RFC 6675, section 5, step 4.2).
+        // With the pipe, duplicate ACKs need not inflate the window (RFC 6675, section 5, step
+        // 4.2).
         self.vars.cwnd = self.vars.ssthresh;
     }
 
-    /// RFC 3168, section 6.1.2: a mark reduces the window as a loss does.
+    /// RFC 3168, section 6.1.2: reduces the window for a mark as for a loss.
     fn begin_reducing(&mut self, released: u64) {
         self.forget_undo();
         self.reduce_window(self.vars.outstanding() + released);
@@ -432,8 +435,8 @@ impl Sender {
         }
     }
 
-    /// The reordering timer says that what was late is lost. Nothing was delivered then, yet a segment
-    /// must leave (Linux: `tcp_rack_reo_timeout`).
+    /// Handles the reordering timer: what was late is lost. Nothing was delivered then, yet a
+    /// segment must leave (Linux: `tcp_rack_reo_timeout`).
     pub(super) fn look_for_losses_by_time(&mut self) {
         let before = self.phase();
         self.look_for_losses();
@@ -444,7 +447,7 @@ impl Sender {
         }
     }
 
-    /// Marks what must be deemed lost by now, and begins recovery if there is something.
+    /// Marks what must be deemed lost by now, and begins recovery if there is any.
     pub(super) fn look_for_losses(&mut self) {
         let standing = self.standing();
         let mss = u64::from(self.vars.mss);
@@ -461,7 +464,7 @@ impl Sender {
                     None
                 }
             };
-            // A timer of the host's is no finer than its clock.
+            // A host's timer is no finer than its clock.
             let tick = self.rtt.granularity();
             self.timers.set_early(again.map(|at| Early {
                 at: at + tick,
@@ -470,10 +473,10 @@ impl Sender {
         }
         let begins = board.has_lost() && !selective.phase.repairs();
         if begins {
-            // What is being reduced already is not reduced twice in a round trip.
+            // A window that is being reduced is not reduced twice in a round trip.
             let reducing = selective.phase.reduces();
             selective.phase = Phase::FastRecovery(self.vars.max);
-            // TLP.end_seq = None: what the probe was for is known (RFC 8985, section 7.3).
+            // TLP.end_seq = None: the purpose of the probe is fulfilled (RFC 8985, section 7.3).
             selective.probe = None;
             self.counters.fast_retransmits += 1;
             match reducing {
@@ -490,7 +493,7 @@ impl Sender {
         }
     }
 
-    /// Returns whether a pass is to look at the scoreboard before it looks at new data.
+    /// Returns whether a pass must look at the scoreboard before it looks at new data.
     fn may_resend(&self) -> bool {
         self.selective.as_ref().is_some_and(|selective| {
             let doubts =
@@ -499,8 +502,8 @@ impl Sender {
         })
     }
 
-    /// Sends again what is deemed lost, as far as the window goes (RFC 6675, section 4, NextSeg,
-    /// rule 1, and section 5, step C); the first of a recovery whatever the window (step 4.3).
+    /// Resends what is deemed lost, as far as the window allows (RFC 6675, section 4, NextSeg, rule
+    /// 1, and section 5, step C); the first segment of a recovery whatever the window (step 4.3).
     pub(super) fn resend_lost(&mut self, stamp: &Stamp, out: &mut Outbox) {
         while let Some(selective) = &self.selective
             && let Some(span) = selective.board.first_lost()
@@ -516,8 +519,8 @@ impl Sender {
         self.resend.set_wanted(self.may_resend());
     }
 
-    /// Where no new data could be sent: NextSeg, rules 3 and 4 (RFC 6675, section 4). RACK's
-    /// reordering timer and the tail loss probe make them needless.
+    /// Resends by NextSeg's rules 3 and 4 (RFC 6675, section 4) if no new data could be sent.
+    /// RACK's reordering timer and the tail loss probe make these rules needless.
     pub(super) fn resend_doubtful(&mut self, stamp: &Stamp, out: &mut Outbox) {
         while let Some(selective) = &mut self.selective
             && selective.rack.is_none()
@@ -539,7 +542,7 @@ impl Sender {
         }
     }
 
-    /// Returns what of `span` one segment can carry.
+    /// Returns the part of `span` that one segment can carry.
     fn cut(&self, span: Span, stamp: &Stamp) -> Span {
         let most = u64::from(self.segment_size(stamp));
         // A FIN takes a sequence number and no room.
@@ -559,7 +562,8 @@ impl Sender {
         self.emit_again(span, stamp, out);
     }
 
-    /// The retransmission timer expired (RFC 8985, section 6.3; RFC 6675, section 5.1).
+    /// Handles the expiry of the retransmission timer (RFC 8985, section 6.3; RFC 6675, section
+    /// 5.1).
     pub(super) fn mark_after_timeout(&mut self) {
         let (una, max) = (self.vars.una, self.vars.max);
         let standing = self.standing();
@@ -567,7 +571,7 @@ impl Sender {
         let Some(selective) = &mut self.selective else {
             return;
         };
-        // RFC 5682, section 3.1, step 1: not where another recovery was under way.
+        // RFC 5682, section 3.1, step 1: not during another recovery.
         selective.frto = match selective.examines_timeouts && (repeated || !selective.repairs()) {
             true => Frto::Resent,
             false => Frto::Off,
@@ -586,7 +590,8 @@ impl Sender {
         self.resend.force_one();
     }
 
-    /// RFC 8985, section 7.2: while nothing hints at a loss, a probe is to follow the last segment.
+    /// RFC 8985, section 7.2: schedules a probe after the last segment, while nothing indicates a
+    /// loss.
     pub(super) fn schedule_tail_probe(&mut self) {
         let Some(selective) = &self.selective else {
             return;
@@ -607,8 +612,8 @@ impl Sender {
         }));
     }
 
-    /// RFC 8985, section 7.3: sends the probe, which is new data if there is any and the last
-    /// segment again if not.
+    /// RFC 8985, section 7.3: sends the probe: new data if there is any, otherwise the last segment
+    /// again.
     pub(crate) fn tail_probe(&mut self, now: Instant, stamp: &Stamp, out: &mut Outbox) {
         self.vars.now = now;
         let room = self
@@ -622,7 +627,8 @@ impl Sender {
         if !is_retrans {
             self.send_one(len as u32, Because::Probe, stamp, out);
         } else if let Some(last) = last {
-            // "the highest-sequence segment sent so far": of a long one, its end.
+            // "the highest-sequence segment sent so far": its end, if it is longer than one segment
+            // now.
             let size = u64::from(self.segment_size(stamp));
             let start = last.end.get().saturating_sub(size).max(last.start.get());
             if let Some(selective) = &mut self.selective {
@@ -631,7 +637,7 @@ impl Sender {
             self.send_again(Span::new(Offset::new(start), last.end), stamp, out);
         }
         self.timers.restart_retransmission(self.vars.now, &self.rtt);
-        // Section 7.2: never two probes in a row; new data would have asked for one.
+        // Section 7.2: never two probes in a row; new data would have scheduled one.
         self.timers.set_early(None);
         self.counters.tail_probes += 1;
         let end_seq = self.vars.nxt;
@@ -644,8 +650,8 @@ impl Sender {
     }
 }
 
-/// RFC 2883, section 4: the first block is a DSACK if it lies below the acknowledgment, or inside
-/// the second block.
+/// RFC 2883, section 4: returns the first block if it is a DSACK: it lies below the acknowledgment,
+/// or inside the second block.
 fn duplicate_among(blocks: &SackBlocks, ack: Offset) -> Option<Span> {
     let mut blocks = blocks.iter();
     let first = blocks.next()?;
@@ -655,8 +661,9 @@ fn duplicate_among(blocks: &SackBlocks, ack: Offset) -> Option<Span> {
     (first.end <= ack || inside).then_some(first)
 }
 
-/// RFC 6675, section 4, `IsLost`: three segments, or more than two full ones' octets, were SACKed
-/// above it. What was sent again and lost again is left to the time-out.
+/// RFC 6675, section 4, `IsLost`: marks a segment as lost if three segments, or more octets than
+/// two full ones have, were SACKed above it. A retransmission that is lost again is left to the
+/// timeout.
 fn mark_by_dup_thresh(board: &mut Scoreboard, mss: u64) {
     let (mut segments, mut octets) = (0, 0);
     let doomed_below = board.iter().rev().find_map(|t| {

@@ -1,5 +1,5 @@
-//! The end of slow start before anything is lost: HyStart as Linux has it, and HyStart++ (RFC 9406).
-//! Both watch the least round trip of a round; their names are their sources'.
+//! The end of slow start before anything is lost: HyStart as on Linux, and HyStart++ (RFC 9406).
+//! Both watch the least round trip of each round. Names are those of their sources.
 
 use super::Sender;
 use crate::extensions::SlowStartExit;
@@ -16,19 +16,19 @@ const RISE_DIVISOR: u64 = 8;
 /// CSS_GROWTH_DIVISOR and CSS_ROUNDS (section 4.2).
 const CSS_GROWTH_DIVISOR: u64 = 4;
 const CSS_ROUNDS: u32 = 5;
-/// `hystart_low_window`, in segments: below it HyStart does not look.
+/// `hystart_low_window`, in segments: HyStart is off below it.
 const LOW_WINDOW: u64 = 16;
-/// `hystart_ack_delta_us`: ACKs that come closer are of one train.
+/// `hystart_ack_delta_us`: ACKs that come closer than this belong to one train.
 const TRAIN_GAP: Duration = Duration::from_millis(2);
-/// What a train of four packets of the device's may take on top, at most (`hystart_ack_delay`).
+/// The most time that a train of four of the device's packets may add (`hystart_ack_delay`).
 const MOST_TRAIN_DELAY: Duration = Duration::from_millis(1);
 const TRAIN_OCTETS: u64 = 4 * 65_536;
 
-/// The memory of a slow start.
+/// The state of a slow start.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct SlowStart {
     kind: SlowStartExit,
-    /// What is acknowledged when the round ends (windowEnd; `end_seq`).
+    /// The acknowledgment number that ends the round (windowEnd; `end_seq`).
     window_end: Offset,
     round_start: Instant,
     /// The last ACK of the train.
@@ -40,7 +40,7 @@ pub(super) struct SlowStart {
     last: Option<Duration>,
     /// The least round trip since slow start began (`delay_min`).
     least: Option<Duration>,
-    /// Conservative Slow Start: cssBaselineMinRtt, and how many of its rounds have ended.
+    /// Conservative Slow Start: cssBaselineMinRtt, and the number of its rounds that have ended.
     conservative: Option<(Duration, u32)>,
     found: bool,
 }
@@ -54,16 +54,16 @@ struct Heard {
     round_trip: Duration,
     /// The window in segments.
     window: u64,
-    /// Octets a second at which the kernel would pace.
+    /// The kernel's pacing rate, in octets per second.
     rate: u64,
     paced: bool,
 }
 
-/// What is to become of slow start.
+/// The decision about slow start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Advice {
     Double,
-    /// Conservative Slow Start.
+    /// Continue with Conservative Slow Start.
     Slowly,
     Leave,
 }
@@ -103,7 +103,7 @@ impl SlowStart {
         }
     }
 
-    /// `hystart_update`: whether slow start is to end.
+    /// `hystart_update`: returns whether slow start must end.
     fn hystart(&mut self, heard: &Heard) -> bool {
         if heard.una > self.window_end {
             self.begin_round(heard);
@@ -134,7 +134,7 @@ impl SlowStart {
         current > least + rise(least)
     }
 
-    /// RFC 9406, section 4.2: whether slow start is to end.
+    /// RFC 9406, section 4.2: returns whether slow start must end.
     fn hystart_plus_plus(&mut self, heard: &Heard) -> bool {
         if heard.una >= self.window_end {
             self.begin_round(heard);
@@ -174,14 +174,14 @@ impl SlowStart {
     }
 }
 
-/// RttThresh (RFC 9406, section 4.2; `HYSTART_DELAY_THRESH`).
+/// Returns RttThresh (RFC 9406, section 4.2; `HYSTART_DELAY_THRESH`).
 fn rise(least: Duration) -> Duration {
     Duration::from_nanos(least.as_nanos() / RISE_DIVISOR).clamp(LEAST_RISE, MOST_RISE)
 }
 
 impl Sender {
-    /// Takes in an ACK in slow start, with the round trip that it measured: slow start may end with it. Gives how
-    /// much of `octets` the window may grow by.
+    /// Takes in an ACK in slow start, with the round trip that it measured; slow start may end with
+    /// it. Returns how much of `octets` the window may grow by.
     #[inline]
     pub(super) fn mind_slow_start(&mut self, octets: u64, round_trip: Option<Duration>) -> u64 {
         match round_trip {
@@ -224,7 +224,7 @@ impl Sender {
         }
     }
 
-    /// After a time-out slow start begins anew.
+    /// Restarts slow start after a timeout.
     pub(super) fn restart_slow_start(&mut self) {
         if let Some(slow_start) = &mut self.slow_start {
             **slow_start = SlowStart {

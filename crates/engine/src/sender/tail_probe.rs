@@ -1,41 +1,41 @@
-//! The tail loss probe: where the last segments of a flight are lost, nothing tells of it but a
-//! time-out. A probe after two round trips brings an ACK that does (RFC 8985, section 7).
+//! The tail loss probe. If the last segments of a flight are lost, only a timeout would show it. A
+//! probe after two round trips causes an ACK that shows it earlier (RFC 8985, section 7).
 
 use crate::offset::Offset;
 use crate::time::Duration;
 
 /// How long the peer may delay the ACK of a single segment (section 7.2; Linux: TCP_RTO_MIN).
 const MAX_ACK_DELAY: Duration = Duration::from_millis(200);
-/// Before anything was measured (section 7.2).
+/// The timeout of the probe before anything was measured (section 7.2).
 const WITHOUT_SRTT: Duration = Duration::from_secs(1);
 
-/// TLP.end_seq and TLP.is_retrans: a probe that is on its way.
+/// TLP.end_seq and TLP.is_retrans of a probe that is on its way.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Probe {
     /// SND.NXT when it left.
     pub(super) end_seq: Offset,
-    /// It repeated a segment.
+    /// Whether it repeated a segment.
     pub(super) is_retrans: bool,
 }
 
-/// What an ACK said about the probe that it meets.
+/// What an ACK tells about the probe on its way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Outcome {
     /// Nothing yet.
     Pending,
-    /// Nothing had been lost.
+    /// Nothing was lost.
     NothingLost,
     /// The probe repaired the loss of the last segment.
     Repaired,
 }
 
-/// What an ACK brought.
+/// The contents of an ACK that matter to a probe.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Met {
     pub(super) ack: Offset,
-    /// It acknowledged or SACKed something new.
+    /// Whether it acknowledged or SACKed something new.
     pub(super) news: bool,
-    /// A DSACK says that what ends there arrived twice.
+    /// The end of a range that a DSACK reports as received twice.
     pub(super) duplicate_end: Option<Offset>,
 }
 

@@ -5,54 +5,54 @@ use super::{RttEstimator, Sender, Vars};
 use crate::time::{Deadline, Duration, Instant};
 
 /// Probes of a closed window come no faster and no slower than this (4.4BSD: 5 s and 60 s;
-/// RFC 9293, section 3.8.6.1 asks for the first after a retransmission time-out).
+/// RFC 9293, section 3.8.6.1 asks for the first after a retransmission timeout).
 const PERSIST_MAX: Duration = Duration::from_secs(60);
 
 /// What the sender is to be woken for.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Timers {
     retransmit: Deadline,
-    /// What a scoreboard wants to be woken for before that.
+    /// What a scoreboard wants to be woken for before the retransmission timeout.
     early: Option<Early>,
     persist: Deadline,
     persist_backoff: u32,
     /// Window probes in a row that the peer did not answer.
     unanswered_probes: u32,
-    /// Since when nothing was acknowledged although something is in flight.
+    /// The time since when nothing was acknowledged although something is in flight.
     since: Instant,
-    /// How long that may last (RFC 5482).
+    /// The longest that may last (RFC 5482).
     user_timeout: Option<Duration>,
 }
 
-/// A deadline before the retransmission time-out.
+/// A deadline before the retransmission timeout.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Early {
     pub(super) at: Instant,
     pub(super) reason: TimerReason,
 }
 
-/// Which timer comes first.
+/// The timer that expires next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum TimerReason {
     /// Something sent was not acknowledged in time.
     Retransmit,
-    /// What may only be late is to be judged again (RFC 8985, section 6.2).
+    /// A segment that may only be late must be judged again (RFC 8985, section 6.2).
     Reordering,
-    /// The end of a flight is to be probed for (RFC 8985, section 7).
+    /// The end of a flight must be probed (RFC 8985, section 7).
     TailProbe,
-    /// A closed window is to be probed.
+    /// A closed window must be probed.
     Persist,
-    /// A held runt is to be asked about again.
+    /// The policy must be asked again about a held runt.
     Hold,
     /// The next segment of a paced flight may leave.
     Pace,
 }
 
-/// What an expired timer asks of the connection.
+/// What an expired timer demands of the connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Expired {
-    /// Nothing had expired.
+    /// Nothing: no timer had expired.
     Nothing,
     /// Run a pass.
     Pass,
@@ -65,7 +65,7 @@ pub enum Expired {
 }
 
 impl Timers {
-    /// Returns all of them off.
+    /// Returns the timers, all off.
     pub(super) fn new(user_timeout: Option<Duration>) -> Self {
         Self {
             user_timeout,
@@ -78,7 +78,7 @@ impl Timers {
         }
     }
 
-    /// Something that must be acknowledged left (RFC 6298, section 5.1).
+    /// Records that something left that must be acknowledged (RFC 6298, section 5.1).
     #[inline]
     pub(super) fn sent(&mut self, now: Instant, rtt: &RttEstimator) {
         self.persist = Deadline::OFF;
@@ -91,7 +91,7 @@ impl Timers {
         }
     }
 
-    /// New data was acknowledged (sections 5.2 and 5.3).
+    /// Records that new data was acknowledged (sections 5.2 and 5.3).
     #[inline]
     pub(super) fn progress(&mut self, now: Instant, vars: &Vars) {
         self.since = now;
@@ -103,13 +103,14 @@ impl Timers {
         }
     }
 
-    /// Returns whether something in flight is being watched over.
+    /// Returns whether the retransmission timer watches something in flight.
     #[inline]
     pub(super) fn retransmitting(&self) -> bool {
         !self.retransmit.is_off()
     }
 
-    /// Data waits, nothing is in flight and nothing else will wake the sender: probe.
+    /// Starts the persist timer: data waits, nothing is in flight and nothing else will wake the
+    /// sender.
     pub(super) fn start_persist(&mut self, now: Instant, rtt: &RttEstimator) {
         if self.persist.is_off() {
             let interval = rtt
@@ -129,7 +130,7 @@ impl Timers {
         self.unanswered_probes = 0;
     }
 
-    /// What was to leave could not: the next try comes after `interval`.
+    /// Schedules the next try after `interval`, because the device refused what was to leave.
     pub(super) fn resource_probe(&mut self, now: Instant, interval: Duration) {
         if self.unanswered_probes == 0 {
             self.since = now;
@@ -138,17 +139,20 @@ impl Timers {
         self.persist = self.at_most_user_timeout(now + interval);
     }
 
-    /// The retransmission could not leave: the time-out comes again after `interval`, not backed off.
+    /// Sets the timeout again after `interval`, without backoff, because the retransmission could
+    /// not leave.
     fn retransmit_after(&mut self, now: Instant, interval: Duration) {
         self.retransmit = self.at_most_user_timeout(now + interval);
     }
 
-    /// Returns whether a closed window has been probed as often as anything is retransmitted, answered or not.
+    /// Returns whether a closed window has been probed as often as anything is retransmitted,
+    /// whether or not the probes were answered.
     fn probed_enough(&self, rtt: &RttEstimator) -> bool {
         self.persist_backoff > rtt.patience()
     }
 
-    /// The peer said something that acknowledges nothing new, as the answer to a window probe is.
+    /// Records a segment of the peer that acknowledges nothing new, as the answer to a window probe
+    /// does.
     #[inline]
     pub(super) fn probe_answered(&mut self, now: Instant) {
         self.unanswered_probes = 0;
@@ -169,24 +173,24 @@ impl Timers {
         })
     }
 
-    /// Returns whether the peer has been silent for longer than the user will have it.
+    /// Returns whether the peer has been silent for longer than the user timeout.
     fn user_timeout_over(&self, now: Instant) -> bool {
         self.user_timeout
             .is_some_and(|limit| now.since(self.since) >= limit)
     }
 
-    /// What to be woken for before the retransmission time-out.
+    /// Sets what to be woken for before the retransmission timeout.
     pub(super) fn set_early(&mut self, early: Option<Early>) {
         self.early = early;
     }
 
-    /// A probe comes no later than the time-out, and instead of it then (RFC 8985, section 7.2,
-    /// TLP_calc_PTO).
+    /// Returns the time of a probe: no later than the timeout, which it then replaces (RFC 8985,
+    /// section 7.2, TLP_calc_PTO).
     pub(super) fn before_retransmission(&self, at: Instant) -> Instant {
         self.retransmit.get().map_or(at, |timeout| at.min(timeout))
     }
 
-    /// The time-out counts from now (RFC 8985, section 7.3: after a tail loss probe).
+    /// Lets the timeout count from now (RFC 8985, section 7.3: after a tail loss probe).
     pub(super) fn restart_retransmission(&mut self, now: Instant, rtt: &RttEstimator) {
         self.retransmit = self.at_most_user_timeout(now + rtt.rto());
     }
@@ -197,7 +201,7 @@ impl Sender {
     #[inline]
     pub(crate) fn next_deadline(&self) -> Deadline {
         let mut first = self.timers.retransmit.min(self.timers.persist);
-        // Most senders have none of these, and a branch costs less than a minimum.
+        // Most senders have none of these, and a branch costs less than taking a minimum.
         if let Some(early) = &self.timers.early {
             first = first.min(Deadline::at(early.at));
         }
@@ -217,11 +221,12 @@ impl Sender {
         first
     }
 
-    /// The earliest deadline and what it is for.
+    /// Returns the earliest deadline and its purpose.
     #[inline]
     pub(crate) fn next_timer(&self) -> (Deadline, TimerReason) {
         let mut first = (self.timers.retransmit, TimerReason::Retransmit);
-        // At the same time, too: a probe is better than a time-out (RFC 8985, section 7.2).
+        // Also if both are at the same time: a probe is better than a timeout (RFC 8985, section
+        // 7.2).
         if let Some(early) = self.timers.early
             && Deadline::at(early.at) <= first.0
         {
@@ -249,19 +254,19 @@ impl Sender {
         first
     }
 
-    /// Window probes in a row that were not answered.
+    /// Returns the window probes in a row that were not answered.
     #[must_use]
     pub fn unanswered_probes(&self) -> u32 {
         self.timers.unanswered_probes
     }
 
-    /// Returns whether a window that stays closed has been probed often enough for a connection that nobody
-    /// owns any more.
+    /// Returns whether a window that stays closed has been probed often enough for a connection
+    /// that no application owns any more.
     pub(crate) fn probed_enough(&self) -> bool {
         self.timers.probed_enough(&self.rtt)
     }
 
-    /// Time has passed.
+    /// Handles the passing of time.
     pub(crate) fn on_wakeup(&mut self, now: Instant) -> Expired {
         self.vars.now = now;
         let (deadline, reason) = self.next_timer();
@@ -270,7 +275,8 @@ impl Sender {
         }
         match reason {
             TimerReason::Hold => {
-                // Asked again once; if the window has closed meanwhile, an ACK asks next.
+                // Asked again only once; if the window has closed meanwhile, an ACK causes the next
+                // question.
                 if let Some(hold) = &mut self.hold {
                     hold.until = None;
                 }
@@ -278,7 +284,7 @@ impl Sender {
                 Expired::Pass
             }
             TimerReason::Pace => {
-                // The pass finds out anew whether anything waits its turn.
+                // The pass finds out whether anything waits.
                 if let Some(pace) = &mut self.pace {
                     pace.waiting = false;
                 }
@@ -297,8 +303,8 @@ impl Sender {
                     false => Expired::TailProbe,
                 }
             }
-            // RFC 9293, section 3.8.6.1: a peer that answers may keep its window closed for ever;
-            // one that does not is gone.
+            // RFC 9293, section 3.8.6.1: a peer that answers may keep its window closed forever;
+            // one that does not answer is gone.
             TimerReason::Persist
                 if self.timers.unanswered_probes >= self.rtt.patience()
                     || self.timers.unanswered_probes > 0 && self.timers.user_timeout_over(now) =>
@@ -332,7 +338,7 @@ impl Sender {
         }
     }
 
-    /// Turns every timer off: the connection is gone.
+    /// Turns every timer off, because the connection is gone.
     pub(crate) fn stop_timers(&mut self) {
         self.timers = Timers {
             unanswered_probes: self.timers.unanswered_probes,

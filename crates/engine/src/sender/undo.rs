@@ -1,11 +1,13 @@
-//! Reductions that prove needless are taken back: what was taken for lost had only been late, or the
-//! retransmission timer was too quick. Three witnesses tell so: an echoed timestamp that is older than the
-//! retransmission (RFC 3522, section 3.2), DSACKs for all that was sent again (RFC 3708, section 3.3), and
-//! after a time-out the arrival of what was not sent again (F-RTO, RFC 5682, section 3.1).
+//! Undo of needless window reductions: what was deemed lost had only been late, or the
+//! retransmission timer was too quick. Three kinds of evidence show it: an echoed timestamp that is
+//! older than the retransmission (RFC 3522, section 3.2); DSACKs for everything that was resent
+//! (RFC 3708, section 3.3); and, after a timeout, the arrival of data that was not resent (F-RTO,
+//! RFC 5682, section 3.1).
 //!
-//! What is restored is RFC 9438's section 4.9: the window, the threshold and the algorithm's memory. RFC
-//! 4015 would let the window begin at what is in flight (section 3.2, step 4) and the time-out start from
-//! the late round trip (step 7); Linux does neither, and this sender follows it.
+//! The undo restores what RFC 9438, section 4.9, names: the window, the threshold and the
+//! algorithm's memory. RFC 4015 would set the window to what is in flight (section 3.2, step 4) and
+//! restart the timeout from the late round trip (step 7). Linux does neither, and this sender
+//! follows Linux.
 
 use alloc::boxed::Box;
 
@@ -15,45 +17,47 @@ use crate::offset::{Offset, Span};
 use crate::options::Timestamps;
 use crate::time::{Duration, Instant};
 
-/// What was there before the window was reduced, and what has been heard of the retransmissions since.
+/// The state before the window was reduced, and what has been reported about the retransmissions
+/// since.
 #[derive(Clone, Debug)]
 pub(super) struct Undo {
     cwnd: u64,
     ssthresh: u64,
     congestion: congestion::Installed,
-    /// SND.UNA at that time: DSACKs below it tell of something else.
+    /// SND.UNA at that time: DSACKs below it report something else.
     marker: Offset,
     /// When the first retransmission left (RetransmitTS).
     resent_at: Option<Instant>,
-    /// Retransmissions that no DSACK has told of yet.
+    /// Retransmissions that no DSACK has reported yet.
     unreported: u64,
-    /// At least one retransmission left.
+    /// Whether at least one retransmission left.
     any: bool,
 }
 
-/// Where F-RTO stands after a time-out (RFC 5682, section 3.1).
+/// The state of F-RTO after a timeout (RFC 5682, section 3.1).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Frto {
-    /// It is not asked, or the loss was real.
+    /// F-RTO is off, or the loss was real.
     #[default]
     Off,
-    /// Step 2: the ACK of the first retransmission is waited for.
+    /// Step 2: waiting for the ACK of the first retransmission.
     Resent,
-    /// Step 3: new data has left, and the ACK of it is to tell.
+    /// Step 3: new data has left, and its ACK will decide.
     Probing,
 }
 
-/// What an ACK told about a time-out.
+/// What an ACK told about a timeout.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Evidence {
-    /// Something was delivered that had been sent once, and before the time-out.
+    /// Whether something was delivered that had been sent only once, before the timeout.
     pub(super) original: bool,
-    /// A block SACKed something new.
+    /// Whether a block SACKed something new.
     pub(super) sacked: bool,
 }
 
 impl Undo {
-    /// RFC 3522, section 3.2, step 5: the ACK echoes a timestamp that is older than RetransmitTS.
+    /// RFC 3522, section 3.2, step 5: returns whether the ACK echoes a timestamp that is older than
+    /// RetransmitTS.
     fn echo_is_older(&self, now: Instant, age: Option<Duration>) -> bool {
         let ticks = |time: Instant| time.as_nanos() / Timestamps::TICK.as_nanos();
         let (Some(age), Some(resent_at)) = (age, self.resent_at) else {
@@ -62,14 +66,14 @@ impl Undo {
         age.as_nanos() / Timestamps::TICK.as_nanos() > ticks(now) - ticks(resent_at)
     }
 
-    /// RFC 3708, section 3.3: whether DSACKs told of every retransmission.
+    /// RFC 3708, section 3.3: returns whether DSACKs reported every retransmission.
     fn all_were_duplicates(&self) -> bool {
         self.any && self.unreported == 0
     }
 }
 
 impl Sender {
-    /// The window is about to be reduced for a loss.
+    /// Stores the state before the window is reduced for a loss.
     pub(super) fn remember_for_undo(&mut self) {
         let Some(selective) = &mut self.selective else {
             return;
@@ -77,7 +81,7 @@ impl Sender {
         if !selective.undoes {
             return;
         }
-        // A tail loss probe may still be under way, and be reported.
+        // A tail loss probe may still be under way, and be reported by a DSACK.
         let in_flight = selective.retransmitted_in_flight();
         selective.undo = Some(Box::new(Undo {
             cwnd: self.vars.cwnd,
@@ -90,14 +94,15 @@ impl Sender {
         }));
     }
 
-    /// The window was reduced for a reason that stands, such as a mark.
+    /// Discards that state, because the window was reduced for a reason that stands, such as a
+    /// mark.
     pub(super) fn forget_undo(&mut self) {
         if let Some(selective) = &mut self.selective {
             selective.undo = None;
         }
     }
 
-    /// Something was sent again.
+    /// Counts a retransmission.
     pub(super) fn count_for_undo(&mut self, span: Span) {
         let (now, mss) = (self.vars.now, u64::from(self.vars.mss));
         if let Some(selective) = &mut self.selective
@@ -109,7 +114,7 @@ impl Sender {
         }
     }
 
-    /// A DSACK says that `duplicate` arrived twice.
+    /// Records that a DSACK reports `duplicate` as received twice.
     pub(super) fn reported_for_undo(&mut self, duplicate: Span) {
         let mss = u64::from(self.vars.mss);
         if let Some(selective) = &mut self.selective
@@ -121,7 +126,7 @@ impl Sender {
         }
     }
 
-    /// An ACK arrived: takes the reduction back if it proves needless, and says whether it did.
+    /// Handles an ACK: undoes the reduction if it proves needless. Returns whether it did.
     pub(super) fn undo_if_needless(&mut self, report: &Report<'_>, evidence: Evidence) -> bool {
         let now = self.vars.now;
         let Some(selective) = &self.selective else {
@@ -131,8 +136,8 @@ impl Sender {
             return false;
         };
         let late = report.acked.advanced && undo.echo_is_older(now, report.echo_age);
-        // Where other retransmissions are under way, one late segment says nothing about them (Linux:
-        // `tcp_try_undo_partial`).
+        // While other retransmissions are under way, one late segment tells nothing about them
+        // (Linux: `tcp_try_undo_partial`).
         let late = match selective.after_timeout() {
             true => late,
             false => {
@@ -155,7 +160,7 @@ impl Sender {
         let Some(undo) = selective.undo.take() else {
             return;
         };
-        // Where the window has grown since, the algorithm's memory of before is too old.
+        // If the window has grown since, the algorithm's old memory is outdated.
         let at_once = selective.repairs();
         selective.reopen();
         self.vars.cwnd = self.vars.cwnd.max(undo.cwnd);
@@ -167,8 +172,8 @@ impl Sender {
         self.counters.undone_reductions += 1;
     }
 
-    /// RFC 5682, section 3.1, after a time-out: new data first, to see whether what was sent before
-    /// arrives after all. Gives whether what is deemed lost has to wait for that.
+    /// RFC 5682, section 3.1, after a timeout: sends new data first, to see whether what was sent
+    /// before arrives after all. Returns whether what is deemed lost has to wait for that.
     pub(super) fn follow_frto(&mut self, report: &Report<'_>, evidence: Evidence) -> bool {
         let end = self.vars.una + self.vars.wnd;
         let new_data = self.vars.nxt < self.vars.written.min(end);

@@ -1,4 +1,4 @@
-//! The application's edge: a `write` under way and the copy rule that cuts it into pieces.
+//! The socket layer: a `write` under way, and the copy rule that cuts it into pieces.
 
 pub mod copy_rule;
 
@@ -13,11 +13,11 @@ pub struct WriteCall {
     pieces: u32,
     space_at_round: u64,
     copied_this_round: u64,
-    /// The piece under way, in octets.
+    /// The decided size of the next piece, in octets.
     decided: Option<u64>,
 }
 
-/// One piece of a write.
+/// The next step of a write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Piece {
     /// Copy this many octets.
@@ -27,7 +27,7 @@ pub enum Piece {
 }
 
 impl WriteCall {
-    /// A write of `len` octets (at least one) into a buffer with `space` octets free.
+    /// Returns a write of `len` octets (at least one) into a buffer with `space` octets free.
     #[must_use]
     pub fn new(len: u64, space: u64) -> Self {
         Self {
@@ -39,27 +39,29 @@ impl WriteCall {
         }
     }
 
-    /// Octets still to be copied.
+    /// Returns the octets that are not copied yet.
     #[must_use]
     pub fn remaining(&self) -> u64 {
         self.remaining
     }
 
-    /// Pieces copied so far.
+    /// Returns the number of pieces copied so far.
     #[must_use]
     pub fn pieces(&self) -> u32 {
         self.pieces
     }
 
-    /// The writer looks at the buffer afresh, having slept or used up the round's space.
+    /// Begins a new round with `space` octets free, after the writer slept or used up the last
+    /// round's space.
     pub fn begin_round(&mut self, space: u64) {
         self.space_at_round = space;
         self.copied_this_round = 0;
         self.decided = None;
     }
 
-    /// Returns what `rule` does next, given the send buffer's fill and size in octets. A piece stays decided
-    /// until it is copied: kernels look at the space before they copy, and not again afterwards.
+    /// Returns the next step of `rule`, given the send buffer's fill and size in octets. A piece
+    /// stays decided until it is copied: kernels look at the space before they copy, and not again
+    /// afterwards.
     #[must_use]
     pub fn next(&mut self, rule: &CopyRule, buffered: u64, capacity: u64) -> Piece {
         if let Some(octets) = self.decided {

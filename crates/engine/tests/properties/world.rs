@@ -330,7 +330,7 @@ impl World {
         while (0..count).any(|thread| self.run_thread(index, thread)) {}
     }
 
-    /// Does one op of a thread, or a step of it; gives whether something was done.
+    /// Does one op of a thread, or a step of it; returns whether something was done.
     fn run_thread(&mut self, index: usize, thread: usize) -> bool {
         let now = self.now;
         let end = &mut self.ends[index];

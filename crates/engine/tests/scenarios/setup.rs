@@ -28,7 +28,7 @@ pub(crate) struct Stage {
 }
 
 /// Round numbers, so that scripts can be checked by eye: an MSS of 1000, buffers and windows that
-/// are in nobody's way, RFC 6298's time-outs and no rule that a script did not ask for.
+/// are in nobody's way, RFC 6298's timeouts and no rule that a script did not ask for.
 fn round_numbers() -> Config {
     Config {
         sender: SenderConfig {

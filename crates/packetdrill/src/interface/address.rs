@@ -1,4 +1,4 @@
-//! Addresses as the C library has them.
+//! Addresses in the C library's form.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
@@ -6,7 +6,7 @@ use libc::{AF_INET, AF_INET6, sockaddr, sockaddr_in, sockaddr_in6, socklen_t};
 
 use crate::call::Errno;
 
-/// Returns an address as IPv4's where an IPv6 address stands for one.
+/// Reads an address; an IPv6 address that maps an IPv4 address becomes the IPv4 address.
 pub(super) unsafe fn read(from: *const sockaddr, len: socklen_t) -> Result<SocketAddr, Errno> {
     if from.is_null() {
         return Err(Errno(libc::EFAULT));
@@ -28,7 +28,7 @@ pub(super) unsafe fn read(from: *const sockaddr, len: socklen_t) -> Result<Socke
     }
 }
 
-/// `v6`: the socket is one of IPv6.
+/// Writes an address; `v6` says that the socket is an IPv6 one.
 pub(super) unsafe fn write(address: SocketAddr, v6: bool, to: *mut sockaddr, len: *mut socklen_t) {
     if to.is_null() || len.is_null() {
         return;

@@ -1,4 +1,4 @@
-//! What every call of C's needs: the stack behind the pointer, arrays, and a way to say how it ended.
+//! What every C call needs: the stack behind the pointer, arrays, and the return value.
 
 use std::ffi::c_void;
 
@@ -7,12 +7,12 @@ use crate::world::Drill;
 
 /// # Safety
 ///
-/// `userdata` is what [`packetdrill_interface_init`] gave.
+/// `userdata` is what [`packetdrill_interface_init`] returned.
 pub(super) unsafe fn drill<'a>(userdata: *mut c_void) -> &'a Drill {
     unsafe { &*(userdata as *const Drill) }
 }
 
-/// C's way of saying how a call ended.
+/// Returns the outcome of a call in C's form.
 pub(super) fn answer(outcome: Result<i64, Errno>) -> i64 {
     match outcome {
         Ok(value) => value,
@@ -25,7 +25,7 @@ pub(super) fn answer(outcome: Result<i64, Errno>) -> i64 {
 
 /// # Safety
 ///
-/// As [`std::slice::from_raw_parts`], but that there may be nothing at all.
+/// Those of [`std::slice::from_raw_parts`], except that the array may be absent.
 pub(super) unsafe fn slice<'a, T>(first: *const T, count: usize) -> &'a [T] {
     if count == 0 || first.is_null() {
         &[]

@@ -1,5 +1,6 @@
-//! What packetdrill asks of the C library and not of its interface. With this object loaded before the
-//! C library (`LD_PRELOAD`) it is answered for descriptors of ours; for all others the kernel answers.
+//! Functions that packetdrill calls in the C library instead of its interface. If this object is
+//! loaded before the C library (`LD_PRELOAD`), they work on this stack's descriptors; the kernel
+//! handles all others.
 
 use std::ffi::{c_int, c_long, c_void};
 use std::sync::atomic::{AtomicI64, Ordering::Relaxed};
@@ -21,7 +22,7 @@ fn ours(fd: c_int) -> Option<Arc<Drill>> {
 
 /// # Safety
 ///
-/// As the C library's.
+/// That of the C library's function.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn getsockopt(
     fd: c_int,
@@ -41,7 +42,7 @@ unsafe extern "C" fn getsockopt(
 
 /// # Safety
 ///
-/// As the C library's.
+/// That of the C library's function.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn sendfile(
     to: c_int,
@@ -76,12 +77,12 @@ unsafe extern "C" fn sendfile(
     answer(sent.map(|outcome| outcome.value)) as ssize_t
 }
 
-/// packetdrill waits for ten ticks of the kernel's clock before a script begins; in virtual time
-/// nothing is gained by that.
+/// packetdrill waits for ten ticks of the kernel's clock before a script begins. In virtual time
+/// that has no use.
 ///
 /// # Safety
 ///
-/// As the C library's.
+/// That of the C library's function.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn times(to: *mut c_void) -> c_long {
     static TICKS: AtomicI64 = AtomicI64::new(0);

@@ -15,8 +15,8 @@ use libc::{iovec, msghdr, off_t, pollfd, size_t, sockaddr, socklen_t, ssize_t, t
 use crate::world::Drill;
 
 /// The table of functions, in the order of `packetdrill.h`. `fcntl` and `ioctl` are variadic there;
-/// with the calling conventions of Linux on x86-64 and AArch64 their third argument comes where that of
-/// a function of three arguments does.
+/// in the calling conventions of Linux on x86-64 and AArch64, their third argument is passed like
+/// that of a function with three arguments.
 #[repr(C)]
 #[derive(Debug)]
 #[allow(missing_docs)] // the C library's names say it all
@@ -91,7 +91,7 @@ pub struct Interface {
     ) -> c_int,
 }
 
-/// Called by packetdrill when it has loaded the object; `--so_flags` are `NAME=VALUE` settings,
+/// Is called by packetdrill when it has loaded the object; `--so_flags` are `NAME=VALUE` settings,
 /// separated by commas.
 ///
 /// # Safety

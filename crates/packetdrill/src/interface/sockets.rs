@@ -1,5 +1,5 @@
-//! Everything but reading and writing: sockets from their birth to their end, their options, readiness,
-//! the device and the clock.
+//! All calls except reading and writing: opening and closing sockets, their options, readiness, the
+//! device and the clock.
 
 use std::ffi::{c_int, c_longlong, c_uint, c_ulong, c_void};
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! Reading and writing, with all the forms that C has for it.
+//! Reading and writing, in all of C's forms.
 
 use std::ffi::{c_int, c_uint, c_void};
 use std::ptr::null_mut;
@@ -68,7 +68,7 @@ pub(super) unsafe extern "C" fn recvmsg(
     unsafe { receive(user, fd, pieces, flags, message) }
 }
 
-/// Reads, and scatters what came over the pieces.
+/// Reads, and distributes the octets over the pieces.
 unsafe fn receive(
     user: *mut c_void,
     fd: c_int,
@@ -77,7 +77,7 @@ unsafe fn receive(
     message: *mut msghdr,
 ) -> ssize_t {
     let most = pieces.iter().map(|piece| piece.iov_len).sum();
-    // As the kernel, a read of something into nowhere is refused before anything is taken.
+    // Like the kernel, refuse to read octets into a null pointer before anything is taken.
     if pieces
         .iter()
         .any(|piece| piece.iov_base.is_null() && piece.iov_len > 0)
@@ -101,7 +101,7 @@ unsafe fn receive(
     answer(got.map(|outcome| outcome.value)) as ssize_t
 }
 
-/// The ancillary data: TCP_CM_INQ, if it was asked for and there is room.
+/// Writes the ancillary data: TCP_CM_INQ, if it was asked for and there is room.
 unsafe fn control(message: *mut msghdr, inq: Option<c_int>) {
     let message = unsafe { &mut *message };
     message.msg_flags = 0;
@@ -188,7 +188,7 @@ pub(super) unsafe extern "C" fn sendmsg(
     unsafe { transmit(user, fd, pieces, flags, to) }
 }
 
-/// Gathers the pieces, and writes them as one.
+/// Gathers the pieces, and writes them at once.
 unsafe fn transmit(
     user: *mut c_void,
     fd: c_int,
@@ -218,7 +218,7 @@ pub(super) unsafe extern "C" fn pipe(_: *mut c_void, ends: *mut c_int) -> c_int 
     unsafe { libc::pipe(ends) }
 }
 
-/// Between a pipe of the kernel's and a socket of ours.
+/// Moves octets between a kernel's pipe and a socket of this stack.
 pub(super) unsafe extern "C" fn splice(
     user: *mut c_void,
     from: c_int,

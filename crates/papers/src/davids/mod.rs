@@ -1,7 +1,8 @@
 //! Davids, "TCP: either fast or efficient": 500 octets in 50 small writes, under Nagle's rule with
-//! a limit and under delayed ACKs. Seven traces, and what they cost in octets and in time.
+//! a limit and under delayed ACKs. Seven traces, with their cost in octets and in time.
 //!
-//! [`trace::Parameters`] makes a trace with any other numbers; [`published`] is the article's text.
+//! [`trace::Parameters`] makes a trace with any other numbers; [`published`] has the numbers of the
+//! article's text.
 //!
 //! ```
 //! use tinygram_engine::Duration;
@@ -42,9 +43,9 @@ pub const EXPERIMENTS: &[Experiment] = &[Experiment {
     run,
 }];
 
-/// What the article rounds to.
+/// The precision to which the article rounds.
 const WHOLE_PERCENT: f64 = 0.5;
-/// How near a time must come, given the phase, in ms.
+/// The tolerance of times, given the phase, in ms.
 const TIME_MS: f64 = 1.0;
 
 fn run(_: &Effort) -> Outcome {
@@ -76,10 +77,11 @@ fn run(_: &Effort) -> Outcome {
     }
 }
 
-/// Returns what the article says of a trace, beside ours. Where it says nothing, ours is a prediction.
+/// Returns the article's values of a trace beside the reproduced ones. If the article has no value,
+/// the reproduced one is a prediction.
 ///
-/// Four of the ticks' phases are fitted, so a value is a match by rules alone only where it comes out
-/// whatever the phase.
+/// Four of the ticks' phases are fitted. So a value is a match by rules alone only if it is the
+/// same at every phase.
 fn rows(published: &Published, measured: &Measured) -> Vec<Row> {
     let mut rows = compared(published, measured);
     let at_others: Vec<Vec<Row>> = sweep::over_phases(&published.parameters, PHASES)
@@ -95,10 +97,10 @@ fn rows(published: &Published, measured: &Measured) -> Vec<Row> {
     rows
 }
 
-/// Phases that a value is tried at; of a tick of 200 ms, one a millisecond.
+/// The number of phases at which a value is tried; for a tick of 200 ms, one per millisecond.
 const PHASES: u32 = 200;
 
-/// Returns what the article says of a trace, beside one of its runs.
+/// Returns the article's values of a trace beside those of one of its runs.
 fn compared(published: &Published, measured: &Measured) -> Vec<Row> {
     let row = |measure: &str, paper: Option<Value>, ours: Value, tolerance: Tolerance| Row {
         cell: vec![
@@ -159,7 +161,7 @@ fn compared(published: &Published, measured: &Measured) -> Vec<Row> {
     ]
 }
 
-/// With one digit.
+/// Returns the number with one decimal.
 fn tenths(number: f64) -> Value {
     Value::Number(number, 1)
 }
@@ -213,7 +215,7 @@ fn parameters() -> Vec<Parameter> {
     said.into_iter().chain([link]).chain(phases).collect()
 }
 
-/// Returns when the server's tick falls in a trace, if it ticks.
+/// Returns the time of the server's tick in a trace, if it ticks.
 fn phase(published: &Published) -> Option<Parameter> {
     let AckClock::Cyclic { phase, .. } = published.parameters.ack_clock else {
         return None;

@@ -1,36 +1,37 @@
-//! What the article's text says of its traces. Its figures and its summary table are not in it.
+//! The numbers that the article's text has for its traces. Its figures and its summary table are
+//! not included.
 
 use super::trace::Parameters;
 use crate::experiment::Origin;
 
-/// A trace of the article and what the text prints of it.
+/// A trace of the article and what the text says of it.
 #[derive(Clone, Copy, Debug)]
 pub struct Published {
-    /// 1 to 7; the figure's number, too.
+    /// Its number, 1 to 7, which is also the figure's.
     pub trace: u8,
-    /// The application and what was tuned, as a reader would say it.
+    /// The application and what was tuned, in words.
     pub what: &'static str,
-    /// How it was made.
+    /// The parameters of the trace.
     pub parameters: Parameters,
-    /// Where the phase of the server's tick comes from.
+    /// The origin of the phase of the server's tick.
     pub phase: Origin,
-    /// Data packets.
+    /// The number of data packets.
     pub data: Option<u64>,
-    /// ACKs.
+    /// The number of ACKs.
     pub acks: Option<u64>,
-    /// All packets.
+    /// The number of all packets.
     pub packets: Option<u64>,
-    /// From the first data packet to the last one, in ms.
+    /// The time from the first data packet to the last, in ms.
     pub sending_ms: Option<f64>,
     /// How much longer that is than the application took, in percent.
     pub delay_percent: Option<f64>,
-    /// The client's overhead for its data, in octets and in percent of the data.
+    /// The overhead of the client's data, in octets and in percent of the data.
     pub data_overhead: Option<(u64, f64)>,
-    /// The same with the server's ACKs.
+    /// The overhead including the server's ACKs, in octets and in percent of the data.
     pub total_overhead: Option<(u64, f64)>,
 }
 
-/// A trace of which the text says nothing.
+/// A trace of which the text has no numbers.
 const NOTHING: Published = Published {
     trace: 0,
     what: "",

@@ -1,4 +1,4 @@
-//! What the limit, the timer and chance each do to the two applications.
+//! The effects of the limit, the timer and chance on the two applications.
 
 use tinygram_engine::Duration;
 
@@ -6,25 +6,26 @@ use super::published::TRACES;
 use super::trace::{AckClock, Measured, Parameters};
 use crate::experiment::{Mark, Plot, Series};
 
-/// Phases that a point of a plot is the mean of; evenly spread, none of them a write's time.
+/// The number of phases whose mean is a point of a plot; evenly spread, and none is a write's time.
 const PHASES: u32 = 20;
-/// Phases of a picture that shows each of them; of a tick of 200 ms, one a millisecond.
+/// The number of phases in a picture that shows each of them; for a tick of 200 ms, one per
+/// millisecond.
 const SHOWN_PHASES: u32 = 200;
-/// Limits, in octets, each a write larger than the one before; all of the data is 500.
+/// The limits, in steps of one write, up to all the data, 500 octets.
 const LIMITS: std::ops::RangeInclusive<u32> = 1..=50;
 const LIMIT_STEP: u32 = 10;
-/// Ticks, in steps of 10 ms. RFC 1122 allows 500 ms; but an ACK that takes longer than 400 ms,
-/// Solaris' least retransmission time-out, finds the data sent again.
+/// The ticks, in steps of 10 ms. RFC 1122 allows 500 ms, but if an ACK takes longer than 400 ms,
+/// Solaris's least retransmission timeout, the data is retransmitted.
 const TICKS: std::ops::RangeInclusive<u32> = 1..=39;
 const TICK_STEP_MS: u32 = 10;
 
-/// An application of the article, by what the legend calls it.
+/// The article's applications, with their names in the legend.
 const APPLICATIONS: [(&str, Parameters); 2] = [
     ("a write every 10 ms", Parameters::SLOW),
     ("writes as fast as it can", Parameters::FAST),
 ];
 
-/// What a plot shows of a run.
+/// The measure of a run that a plot shows.
 type Measure = fn(&Measured) -> f64;
 
 /// Returns all the pictures.
@@ -70,7 +71,7 @@ pub(super) fn plots() -> Vec<Plot> {
     plots
 }
 
-/// Returns a line for each application through the mean over all phases, at each `x`.
+/// Returns for each application a line through the means over all phases, at each `x`.
 fn lines(
     measure: Measure,
     xs: impl Iterator<Item = u32>,
@@ -91,7 +92,7 @@ fn lines(
     APPLICATIONS.iter().map(line).collect()
 }
 
-/// Returns how much of the traces is chance.
+/// Returns a plot that shows how much of the traces is due to chance.
 fn by_phase() -> Plot {
     let line = |trace: usize| {
         let published = &TRACES[trace - 1];

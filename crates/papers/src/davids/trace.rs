@@ -1,4 +1,4 @@
-//! A trace: a client writes a little at a time to a server that only reads.
+//! A trace: a client writes small pieces to a server that only reads.
 
 use tinygram_engine::profile::{Profile, Sizes};
 use tinygram_engine::receiver::ack_policy::AckTimer;
@@ -6,34 +6,34 @@ use tinygram_engine::sender::send_policy::{NAGLIM_DEFAULT, SendPolicy};
 use tinygram_engine::{Config, Duration, Instant};
 use tinygram_sim::costs::HostCosts;
 use tinygram_sim::medium::{Frame, ImpairmentRules, Medium, PointToPoint, Side, Wire};
-use tinygram_sim::observer::Trace as Watcher;
+use tinygram_sim::observer::SentFrames;
 use tinygram_sim::workload::periodic::{Periodic, Writer};
 use tinygram_sim::{Ended, Opening, World, WorldConfig};
 
-/// What a data packet costs besides its data, in octets: "8-byte Ethernet preamble, 14 Ethernet
-/// header, 20 IP header, 20 TCP header, 4 Ethernet trailer, and 12 interframe gap".
+/// The overhead of a data packet, in octets: "8-byte Ethernet preamble, 14 Ethernet header, 20 IP
+/// header, 20 TCP header, 4 Ethernet trailer, and 12 interframe gap".
 pub const DATA_OVERHEAD: u64 = 78;
-/// What a packet without data costs, in octets: "an additional 6 bytes to pad out the Ethernet
+/// The size of a packet without data, in octets: "an additional 6 bytes to pad out the Ethernet
 /// frame to the minimum length".
 pub const ACK_OVERHEAD: u64 = 84;
 
-/// Nothing of what the article shows comes near it.
+/// The size of the buffers; larger than anything in the article needs.
 const BUFFER: u64 = 65_535;
 /// "For Ethernet ... the MSS is 1460."
 pub(super) const MSS: u16 = 1460;
-/// The article says Ethernet, and not which; 100 Mbit/s change no number by more than 0.1 ms.
+/// The article says Ethernet without a rate; 100 Mbit/s would change no number by more than 0.1 ms.
 pub(super) const BITS_PER_SECOND: u64 = 10_000_000;
-/// No run takes as long; a longer one would be a mistake of ours.
+/// The time after which a run is stopped; no correct run takes as long.
 const LATE: Duration = Duration::from_secs(1_000_000);
 
-/// How a trace is made.
+/// The parameters of a trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Parameters {
-    /// How often the client writes; at least once.
+    /// The number of the client's writes; at least one.
     pub writes: u32,
     /// The octets of each write; at least 1.
     pub write: u64,
-    /// From the first write to the last one.
+    /// The time from the first write to the last.
     pub generating: Duration,
     /// `tcp_naglim_def`, in octets; 1 is TCP_NODELAY.
     pub naglim: u32,
@@ -41,27 +41,28 @@ pub struct Parameters {
     pub ack_clock: AckClock,
 }
 
-/// When the server sends the ACKs that it has delayed.
+/// The clock that determines when the server sends delayed ACKs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AckClock {
-    /// At every tick of a clock that runs freely. Trace 1 asks for it: its waits are 54 ms once and
-    /// 200 ms thereafter.
+    /// A clock that runs freely; delayed ACKs leave at each tick. Trace 1 needs it: its waits are
+    /// 54 ms once and 200 ms thereafter.
     Cyclic {
-        /// From tick to tick; more than nothing.
+        /// The time from tick to tick; greater than zero.
         period: Duration,
-        /// From the client's first write to the next tick; up to `period`.
+        /// The time from the client's first write to the next tick; at most `period`.
         phase: Duration,
     },
-    /// So long after the first packet that is not acknowledged.
+    /// A timer that starts with the first unacknowledged packet.
     PerConnection(Duration),
 }
 
-/// What came of it.
+/// The packets of a trace.
 #[derive(Clone, Debug)]
 pub struct Measured {
-    /// When each data packet was sent, the first write being at zero, and its octets of data.
+    /// The time at which each data packet was sent, counted from the first write, and its octets of
+    /// data.
     pub data: Vec<(Instant, u32)>,
-    /// When each ACK was sent.
+    /// The time at which each ACK was sent.
     pub acks: Vec<Instant>,
     /// Every packet, by side.
     pub sent: Vec<(Side, Frame)>,
@@ -82,25 +83,26 @@ impl Parameters {
         },
     };
 
-    /// The same, "as fast as it can, taking about 9 ms".
+    /// The same, but written "as fast as it can, taking about 9 ms".
     pub const FAST: Self = Self {
         generating: Duration::from_millis(9),
         ..Self::SLOW
     };
 
-    /// With this `tcp_naglim_def`, in octets.
+    /// Returns the parameters with this `tcp_naglim_def`, in octets.
     #[must_use]
     pub const fn with_naglim(self, naglim: u32) -> Self {
         Self { naglim, ..self }
     }
 
-    /// With the server's tick so many ms after the first write.
+    /// Returns the parameters with the server's tick this many ms after the first write.
     #[must_use]
     pub const fn with_phase_ms(self, phase: u64) -> Self {
         self.with_phase(Duration::from_millis(phase))
     }
 
-    /// With the server's tick so long after the first write; a timer has no phase.
+    /// Returns the parameters with the server's tick this long after the first write; a timer has
+    /// no phase.
     #[must_use]
     pub const fn with_phase(self, phase: Duration) -> Self {
         let AckClock::Cyclic { period, .. } = self.ack_clock else {
@@ -110,7 +112,7 @@ impl Parameters {
         Self { ack_clock, ..self }
     }
 
-    /// With so many ms between the ticks of the server's clock; its phase stands.
+    /// Returns the parameters with this many ms between the server's ticks; the phase stays.
     #[must_use]
     pub const fn with_tick_ms(self, period: u64) -> Self {
         let period = Duration::from_millis(period);
@@ -122,7 +124,7 @@ impl Parameters {
         Self { ack_clock, ..self }
     }
 
-    /// Makes the trace.
+    /// Runs the trace.
     #[must_use]
     pub fn run(&self) -> Measured {
         let writer = Writer {
@@ -134,7 +136,7 @@ impl Parameters {
         };
         let client = vec![Periodic::Writer(writer)];
         let server = vec![Periodic::Reader { socket: 0 }];
-        let mut world = World::watched(wiring(), [client, server], Watcher::default());
+        let mut world = World::watched(wiring(), [client, server], SentFrames::default());
         world.connect(Opening::Established, self.ends());
         let ended = world.run(Instant::ZERO + LATE);
         assert_eq!(ended, Ended::Quiet, "everything is sent and acknowledged");
@@ -146,7 +148,7 @@ impl Parameters {
         Duration::from_nanos(self.generating.as_nanos().div_ceil(gaps))
     }
 
-    /// Client and server.
+    /// Returns the rules of client and server.
     fn ends(&self) -> [Config; 2] {
         let profile = Profile::SOLARIS_8;
         let sizes = Sizes {
@@ -169,7 +171,7 @@ impl Parameters {
     }
 }
 
-/// Returns a quiet Ethernet with hosts whose own work takes no time to speak of.
+/// Returns an idle Ethernet with hosts whose own work takes almost no time.
 fn wiring() -> WorldConfig {
     let wire = Wire::new(BITS_PER_SECOND, DATA_OVERHEAD, ACK_OVERHEAD, Duration::ZERO);
     WorldConfig {
@@ -196,26 +198,27 @@ impl Measured {
         }
     }
 
-    /// Packets in both directions.
+    /// Returns the number of packets in both directions.
     #[must_use]
     pub fn packets(&self) -> u64 {
         (self.data.len() + self.acks.len()) as u64
     }
 
-    /// From the first data packet to the last one, in ms.
+    /// Returns the time from the first data packet to the last, in ms.
     #[must_use]
     pub fn sending_ms(&self) -> f64 {
         let ends = self.data.first().zip(self.data.last());
         ends.map_or(0.0, |(first, last)| last.0.since(first.0).as_millis_f64())
     }
 
-    /// From the application's first write to its last one, in ms.
+    /// Returns the time from the application's first write to its last, in ms.
     #[must_use]
     pub fn generating_ms(&self) -> f64 {
         self.parameters.generating.as_millis_f64()
     }
 
-    /// "A delay of (654 - 490)/490": how much longer sending took than generating, in percent.
+    /// Returns how much longer sending took than generating, in percent: "A delay of (654 -
+    /// 490)/490".
     #[must_use]
     pub fn delay_percent(&self) -> f64 {
         (self.sending_ms() / self.generating_ms() - 1.0) * 100.0

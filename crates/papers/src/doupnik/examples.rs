@@ -1,4 +1,4 @@
-//! The draft's examples (sections 1.4 to 2.3), told by the simulator under each form of the rules.
+//! The draft's examples (sections 1.4 to 2.3), simulated under each form of the rules.
 
 use tinygram_engine::profile::{Profile, Sizes};
 use tinygram_engine::receiver::ack_policy::AckPolicy;
@@ -6,7 +6,7 @@ use tinygram_engine::sender::send_policy::SendPolicy;
 use tinygram_engine::{Config, Duration, Instant};
 use tinygram_sim::costs::HostCosts;
 use tinygram_sim::medium::{Frame, ImpairmentRules, Medium, PointToPoint, Side, Wire};
-use tinygram_sim::observer::Trace;
+use tinygram_sim::observer::SentFrames;
 use tinygram_sim::program::Program;
 use tinygram_sim::workload::exchange::Exchange;
 use tinygram_sim::workload::periodic::{Periodic, Writer};
@@ -16,9 +16,9 @@ use crate::experiment::{Class, Effort, Layout, Origin, Outcome, Parameter, Row};
 use crate::standard::Standard;
 use crate::value::{Tolerance, Value};
 
-/// Ethernet's, in octets.
+/// Ethernet's MSS, in octets.
 pub const MSS: u32 = 1460;
-/// More than any of these conversations needs, in octets.
+/// A window larger than any of these conversations needs, in octets.
 pub const WIDE: u64 = 65_535;
 /// The forms of the rules that the draft compares.
 pub const FORMS: [&str; 5] = [
@@ -43,7 +43,7 @@ fn end(stack: &str, policy: &str, window: u64) -> Config {
 }
 
 /// Runs two programs over a fast link until they are done.
-fn play<P: Program>(programs: [P; 2], ends: [Config; 2], rtt: Duration) -> World<P, Trace> {
+fn play<P: Program>(programs: [P; 2], ends: [Config; 2], rtt: Duration) -> World<P, SentFrames> {
     let propagation = Duration::from_nanos(rtt.as_nanos() / 2);
     let wire = Wire::new(100_000_000, 78, 84, propagation);
     let config = WorldConfig {
@@ -55,39 +55,39 @@ fn play<P: Program>(programs: [P; 2], ends: [Config; 2], rtt: Duration) -> World
     let mut world = World::watched(
         config,
         programs.map(|program| vec![program]),
-        Trace::default(),
+        SentFrames::default(),
     );
     world.connect(Opening::Established, ends);
     world.run(Instant::ZERO + Duration::from_secs(10_000));
     world
 }
 
-/// A request that is answered once it is complete.
+/// A request that the server answers once it is complete.
 #[derive(Clone, Copy, Debug)]
 pub struct Request<'a> {
     /// The octets of each write.
     pub writes: &'a [u64],
-    /// The client's stack; UnixWare hands a write down whole, FreeBSD in pieces of 2048 octets.
+    /// The client's stack; UnixWare passes a write down whole, FreeBSD in pieces of 2048 octets.
     pub stack: &'a str,
-    /// What the server offers, in octets.
+    /// The window that the server advertises, in octets.
     pub window: u64,
-    /// What congestion avoidance allows, in octets.
+    /// The congestion window, in octets.
     pub cwnd: u64,
 }
 
-/// What became of it.
+/// The segments of a request.
 #[derive(Clone, Debug)]
 pub struct Made {
-    /// The octets of each segment of the client's.
+    /// The octets of each of the client's segments.
     pub segments: Vec<u32>,
-    /// Segments that were kept back for a while.
+    /// The number of segments that were held.
     pub held: u64,
     /// Whether it waited for the server's 200 ms.
     pub stalled: bool,
 }
 
 impl<'a> Request<'a> {
-    /// From a stack that hands writes down whole; nothing limits it.
+    /// Returns a request from a stack that passes writes down whole, without limits.
     #[must_use]
     pub fn of(writes: &'a [u64]) -> Self {
         Self {
@@ -98,7 +98,7 @@ impl<'a> Request<'a> {
         }
     }
 
-    /// Returns what becomes of it under a send policy.
+    /// Sends the request under a send policy.
     ///
     /// # Panics
     ///
@@ -117,12 +117,12 @@ impl<'a> Request<'a> {
         }
     }
 
-    /// Who sent what, where the server is changed a little.
+    /// Returns the segments with their senders; `server` may change the server's rules.
     fn exchanged(self, policy: &str, server: impl FnOnce(&mut Config)) -> Vec<(Side, Frame)> {
         self.world(policy, server).observer().sent.clone()
     }
 
-    fn world(self, policy: &str, change: impl FnOnce(&mut Config)) -> World<Exchange, Trace> {
+    fn world(self, policy: &str, change: impl FnOnce(&mut Config)) -> World<Exchange, SentFrames> {
         let client = Exchange::asks(0, self.writes.to_vec(), 100, 1);
         let server = Exchange::answers(0, vec![100], self.writes.iter().sum());
         let mut of_client = end(self.stack, policy, WIDE);
@@ -143,7 +143,7 @@ impl<'a> Request<'a> {
     }
 }
 
-/// Data segments of a client that writes one octet `writes` times, one every `period`.
+/// Returns the data segments of a client that writes one octet `writes` times, one every `period`.
 ///
 /// # Panics
 ///
@@ -167,10 +167,10 @@ pub fn octet_by_octet(policy: &str, writes: u32, period: Duration, rtt: Duration
     client.sockets()[0].counters().data_segments
 }
 
-/// 3.5 MSS, the write of section 1.4, in octets.
+/// The write of section 1.4: 3.5 MSS, in octets.
 pub const WRITE: u64 = 5110;
 
-/// An example, and what the draft says of it under each of [`FORMS`].
+/// An example, and what the draft says about it under each of [`FORMS`].
 struct Example {
     section: &'static str,
     what: &'static str,
@@ -294,8 +294,8 @@ fn few_or_all(segments: u64, all: u64) -> String {
     }
 }
 
-/// Returns how many full segments must be acknowledged, by so many ACKs of a server that acknowledges each,
-/// before the tail of [`WRITE`] goes.
+/// Returns how many ACKs the tail of [`WRITE`] waits for, from a server that acknowledges each
+/// segment.
 fn acks_before_the_tail(policy: &str) -> usize {
     let request = Request::of(&[WRITE]);
     let sent = request.exchanged(policy, |server| {

@@ -1,18 +1,20 @@
-//! What a server's work costs: two unknowns, fitted to the two rates that Table 1 has for a pair of
-//! hosts with Nagle off. All other rates of the pair then follow; none of them is fitted.
+//! The costs of a server's work: two unknowns, fitted to the two rates that Table 1 has for a pair
+//! of hosts with Nagle off. All other rates of the pair follow from them; none of those is fitted.
 
 use tinygram_engine::Duration;
 
 use super::published::{File, Pair, Setting};
-use super::web::{Costs, Parameters};
+use super::web::{Costs, WebTest};
 
-/// More than any host of 1999 took to copy an octet, in picoseconds.
+/// The upper bound of the cost of copying an octet, in picoseconds: more than any host of 1999
+/// took.
 const SLOWEST_COPY_PS: u64 = 1_000_000;
-/// Halvings of the range; what is left of it is 15 ps an octet.
+/// The number of times the range is halved; 15 ps per octet are left.
 const HALVINGS: u32 = 16;
 
-/// The costs that give the pair its two rates with Nagle off. `off` runs that test for a file.
-pub(super) fn costs(pair: &Pair, off: &dyn Fn(File) -> Parameters) -> Costs {
+/// Returns the costs that give the pair its two rates with Nagle off. `off` returns that test for a
+/// file.
+pub(super) fn costs(pair: &Pair, off: &dyn Fn(File) -> WebTest) -> Costs {
     let target_ms = |file| {
         pair.rates(Setting::NagleOff, file)
             .map_or(0.0, |rates| 1000.0 / f64::from(rates.requests))
@@ -22,9 +24,9 @@ pub(super) fn costs(pair: &Pair, off: &dyn Fn(File) -> Parameters) -> Costs {
             copy_ps_per_octet,
             ..Costs::NONE
         };
-        Parameters { costs, ..off(file) }.run().mean_ms()
+        WebTest { costs, ..off(file) }.run().mean_ms()
     };
-    // What a request costs is in both times alike; their difference is the copying's alone.
+    // Both times contain the cost of a request, so their difference depends on the copying alone.
     let target_difference = target_ms(File::Long) - target_ms(File::Short);
     let (mut low, mut high) = (0, SLOWEST_COPY_PS);
     for _ in 0..HALVINGS {

@@ -1,8 +1,8 @@
-//! Doupnik, "A new TCP transmission policy replacing Nagle mode": a web server's answers, held back
-//! by Nagle's rule in its forms and let go by the new policy in its own.
+//! Doupnik, "A new TCP transmission policy replacing Nagle mode": a web server's answers, which the
+//! forms of Nagle's rule hold and the forms of the new policy send.
 //!
-//! [`web::Parameters`] runs the test with any file, window, policy and stack; [`published`] is the
-//! draft's Table 1, and [`table::test`] the test as a pair of hosts ran it there.
+//! [`web::WebTest`] runs the test with any file, window, policy and stack. [`published`] has the
+//! draft's Table 1, and [`table::test`] returns the test that a pair of hosts ran there.
 //!
 //! ```
 //! use tinygram_engine::sender::send_policy::SendPolicy;
@@ -10,7 +10,7 @@
 //! use tinygram_papers::doupnik::{table, web};
 //!
 //! // FreeBSD's test of UnixWare, with another file and another window.
-//! let parameters = web::Parameters {
+//! let parameters = web::WebTest {
 //!     file: 10_000,
 //!     window: 8192,
 //!     ..table::test(&TABLE[2], SendPolicy::Minshall, File::Long)
@@ -165,7 +165,7 @@ fn costs(measured: &Measurements) -> [Parameter; 2] {
     ]
 }
 
-/// Returns a stall and its cure, and the stall that is left to liberal Nagle.
+/// Returns a stall and its cure, and the stall that liberal Nagle still has.
 fn traces(measured: &[Measurements]) -> Vec<Trace> {
     let shown = [
         (0, Setting::NagleOn, File::Short),

@@ -3,7 +3,7 @@
 use tinygram_engine::profile::Profile;
 use tinygram_engine::sender::send_policy::SendPolicy;
 
-/// What was switched on the server.
+/// A setting of the server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Setting {
     /// "Nagle on": strict or liberal, whichever the stack has.
@@ -23,7 +23,7 @@ pub enum File {
     Long,
 }
 
-/// What one entry of the table says.
+/// An entry of the table.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Rates {
     /// "req/sec".
@@ -32,16 +32,16 @@ pub struct Rates {
     pub kilobytes: u32,
 }
 
-/// One line of the table.
+/// A line of the table.
 #[derive(Clone, Copy, Debug)]
 pub struct Line {
-    /// What was switched on the server.
+    /// The setting of the server.
     pub setting: Setting,
-    /// The short file's and the long one's, as [`File`] has them.
+    /// The rates of the short file and of the long file, in the order of [`File`].
     pub rates: [Rates; 2],
 }
 
-/// A client and a server, with all that was measured of them.
+/// A client and a server, with all their measurements.
 #[derive(Clone, Copy, Debug)]
 pub struct Pair {
     /// The client.
@@ -67,7 +67,7 @@ pub enum Stack {
     Linux,
 }
 
-/// Requests and KB per second, of each file.
+/// Returns a line from requests and KB per second, for each file.
 const fn line(setting: Setting, short: (u32, u32), long: (u32, u32)) -> Line {
     let rates = [
         Rates {
@@ -85,7 +85,7 @@ const fn line(setting: Setting, short: (u32, u32), long: (u32, u32)) -> Line {
 use Setting::{NagleOff, NagleOn, NewPolicy};
 use Stack::{FreeBsd, Linux, Solaris, UnixWare};
 
-/// The table. The Nagle-off entry of FreeBSD and UnixWare with 4 KB of window has "7553 req/sec"
+/// The table. The Nagle-off entry of FreeBSD and UnixWare with a window of 4 KB has "7553 req/sec"
 /// where KB/sec belongs.
 pub const TABLE: [Pair; 8] = [
     Pair {
@@ -170,7 +170,7 @@ pub const TABLE: [Pair; 8] = [
 ];
 
 impl Pair {
-    /// Returns what the table says of a setting, if it was measured.
+    /// Returns the table's rates for a setting, if it was measured.
     #[must_use]
     pub fn rates(&self, setting: Setting, file: File) -> Option<Rates> {
         let line = self.lines.iter().find(|line| line.setting == setting);
@@ -179,7 +179,7 @@ impl Pair {
 }
 
 impl Stack {
-    /// Its profile.
+    /// Returns its profile.
     #[must_use]
     pub const fn profile(self) -> Profile {
         match self {
@@ -190,7 +190,8 @@ impl Stack {
         }
     }
 
-    /// Its send buffer, in octets. The draft gives none: as shipped, where that is known.
+    /// Returns its send buffer, in octets. The draft does not state it: as shipped, if that is
+    /// known.
     #[must_use]
     pub const fn send_buffer(self) -> u64 {
         match self {
@@ -201,9 +202,9 @@ impl Stack {
         }
     }
 
-    /// Returns the send policy that a setting means on it: strict forms or liberal ones
-    /// (section 3.0). That the new policy was built in the form of the Nagle rule it replaced is
-    /// read between the lines of section 2.2: rule 3 is there for stacks "designed for the liberal
+    /// Returns the send policy that a setting means on it: strict or liberal forms (section 3.0).
+    /// The draft does not say outright that the new policy was built in the form of the Nagle rule
+    /// it replaced. Section 2.2 implies it: rule 3 is there for stacks "designed for the liberal
     /// Nagle approach".
     #[must_use]
     pub const fn policy(self, setting: Setting) -> SendPolicy {
@@ -216,7 +217,7 @@ impl Stack {
         }
     }
 
-    /// Its name in the table.
+    /// Returns its name in the table.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -229,10 +230,10 @@ impl Stack {
 }
 
 impl File {
-    /// Both, in the table's order.
+    /// Both files, in the table's order.
     pub const BOTH: [Self; 2] = [Self::Short, Self::Long];
 
-    /// Its name in the table.
+    /// Returns its name in the table.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -241,8 +242,9 @@ impl File {
         }
     }
 
-    /// Returns how many octets a request of it brought, by the table's own figures: the median of KB/sec
-    /// over req/sec, lines with five requests a second left out, whose figures are too round.
+    /// Returns how many octets a request for it returned, by the table's own figures: the median of
+    /// KB/sec over req/sec, without the lines of five requests a second, whose figures are too
+    /// coarse.
     #[must_use]
     pub fn octets_per_request(self) -> u64 {
         let lines = TABLE.iter().flat_map(|pair| pair.lines);
@@ -255,12 +257,12 @@ impl File {
 }
 
 impl Setting {
-    /// All of them.
+    /// All settings.
     pub const ALL: [Self; 3] = [NagleOn, NagleOff, NewPolicy];
 }
 
 impl Rates {
-    /// Returns what one request brought.
+    /// Returns the octets of one request's answer.
     #[must_use]
     pub fn octets_per_request(self) -> f64 {
         f64::from(self.kilobytes) * 1000.0 / f64::from(self.requests)

@@ -1,20 +1,22 @@
-//! Which files stall: the same test over all sizes, and what parity alone says of them.
+//! Sizes of files that stall: the same test over all sizes, compared with what parity alone
+//! predicts.
 
 use rayon::prelude::*;
 use tinygram_engine::sender::send_policy::SendPolicy;
 
 use super::published::{File, Pair, TABLE};
 use super::table::{HEADERS, fitted_costs, test};
-use super::web::{MSS, Parameters};
+use super::web::{MSS, WebTest};
 use crate::experiment::{Mark, Plot, Series};
 
-/// Octets between two sizes, and the largest.
+/// The difference between two sizes, in octets; the next constant is the largest size.
 const STEP: u64 = 100;
 const LARGEST: u64 = 40_000;
-/// More than a request takes without a stall, and less than one with it, in ms.
+/// The limit that distinguishes a stall, in ms: a request takes less without a stall and more with
+/// one.
 const STALL_MS: f64 = 50.0;
 
-/// The policies of the pictures. Nagle off would lie upon the new policy.
+/// The policies of the pictures. Nagle off would coincide with the new policy.
 const POLICIES: [SendPolicy; 4] = [
     SendPolicy::StrictNagle,
     SendPolicy::Nagle,
@@ -22,16 +24,16 @@ const POLICIES: [SendPolicy; 4] = [
     SendPolicy::Doupnik,
 ];
 
-/// A policy's requests, by size.
+/// The requests of a policy, by size.
 struct Swept {
     policy: SendPolicy,
-    /// Size, ms per request, data segments per request.
+    /// Size, ms per request and data segments per request.
     points: Vec<(f64, f64, f64)>,
 }
 
-/// Returns the pictures, and a sentence for each pair of hosts on how many sizes stall.
+/// Returns the pictures, and for each pair of hosts a sentence about how many sizes stall.
 pub(super) fn plots() -> (Vec<Plot>, Vec<String>) {
-    // UnixWare hands writes down whole, so that what is seen is the policy's own.
+    // UnixWare passes writes down whole, so only the policy has an effect.
     let pairs = [&TABLE[2], &TABLE[3]];
     let (mut plots, mut notes) = (Vec::new(), Vec::new());
     for pair in pairs {
@@ -43,8 +45,9 @@ pub(super) fn plots() -> (Vec<Plot>, Vec<String>) {
     (plots, notes)
 }
 
-/// Returns whether the last full segment is the odd one out, or there is none, and a tail behind it: then
-/// its ACK is delayed, and strict Nagle holds the tail until it comes.
+/// Returns whether parity predicts a stall: the number of full segments is odd or zero, and a tail
+/// follows. Then the ACK of what precedes the tail is delayed, and strict Nagle holds the tail
+/// until it comes.
 #[must_use]
 pub fn tail_behind_an_odd_segment(file: u64) -> bool {
     let behind_the_first_write = HEADERS[1] + file;
@@ -62,7 +65,7 @@ fn sweep(pair: &Pair) -> Vec<Swept> {
     let run = |policy: SendPolicy| {
         let sizes: Vec<u64> = sizes().collect();
         let point = |file: &u64| {
-            let parameters = Parameters {
+            let parameters = WebTest {
                 file: *file,
                 costs,
                 requests: 2,
@@ -92,7 +95,8 @@ impl Swept {
     }
 }
 
-/// Returns a row for each policy, and one for parity beneath: a stroke where a file stalls.
+/// Returns a row for each policy, and one for parity at the bottom, with a stroke where a file
+/// stalls.
 fn stalls(pair: &Pair, swept: &[Swept]) -> Plot {
     let row = |swept: &Swept| -> (String, Vec<f64>) {
         let percent = swept.share_percent();
@@ -104,7 +108,7 @@ fn stalls(pair: &Pair, swept: &[Swept]) -> Plot {
         "by parity: a tail behind an odd segment".into(),
         odd.map(|file| file as f64).collect(),
     );
-    // The policies come first, as in the other picture, so that each has one colour in both.
+    // The policies come first, as in the other picture, so that each has the same colour in both.
     let rows = swept.iter().map(row).chain([parity]);
     let series = |((name, files), row): ((String, Vec<f64>), u8)| Series {
         name,
@@ -119,7 +123,7 @@ fn stalls(pair: &Pair, swept: &[Swept]) -> Plot {
     }
 }
 
-/// Returns what the policies cost in packets.
+/// Returns a plot of the policies' cost in packets.
 fn segments(pair: &Pair, swept: &[Swept]) -> Plot {
     let series = |swept: &Swept| Series {
         name: swept.policy.to_string(),

@@ -7,12 +7,12 @@ use tinygram_engine::sender::send_policy::SendPolicy;
 
 use super::fit;
 use super::published::{File, Pair, Setting, Stack, TABLE};
-use super::web::{Costs, Measured, Parameters};
+use super::web::{Costs, Measured, WebTest};
 use crate::experiment::{Class, Row};
 use crate::standard::Standard;
 use crate::value::{Tolerance, Value};
 
-/// Both forms of Nagle's rule, with BSD's third one; none; both forms of the new policy.
+/// Both forms of Nagle's rule, then BSD's third one, none, and both forms of the new policy.
 pub const POLICIES: [SendPolicy; 6] = [
     SendPolicy::Nagle,
     SendPolicy::StrictNagle,
@@ -22,29 +22,29 @@ pub const POLICIES: [SendPolicy; 6] = [
     SendPolicy::DoupnikLiberal,
 ];
 
-/// The two short writes before the file, in octets. The rates count them, which is why a "2.2KB
-/// file" brings 2.33 KB; how they share 120 octets does not matter.
+/// The two short writes before the file, in octets. The rates include them, which is why a "2.2KB
+/// file" returns 2.33 KB. How they share the 120 octets does not matter.
 pub const HEADERS: [u64; 2] = [60, 60];
-/// Requests that are measured. Without chance in it, one is like the other.
+/// The number of measured requests. They are alike, because the test has no random element.
 const REQUESTS: u32 = 5;
 
-/// A fitted rate comes back to within this share.
+/// The tolerance of a fitted rate, as a share.
 const FITTED_BACK: f64 = 0.01;
-/// A rate that follows from the fitted ones comes to within this share.
+/// The tolerance of a rate that follows from fitted ones, as a share.
 const FOLLOWS: f64 = 0.07;
-/// The new policy's rate over Nagle off's comes to within this share.
+/// The tolerance of the ratio of the new policy's rate to Nagle off's, as a share.
 const RATIO: f64 = 0.05;
 
 /// How far a rate may be off.
 enum Allowed {
-    /// By so many requests a second.
+    /// By this many requests per second.
     Requests(f64),
     /// By this share.
     Share(f64),
 }
 
 impl Allowed {
-    /// In a unit of which a request is worth so many.
+    /// Returns the tolerance in a unit of which a request is worth `request`.
     fn tolerance(&self, request: f64) -> Tolerance {
         match self {
             Self::Requests(requests) => Tolerance::Within(requests * request),
@@ -57,16 +57,16 @@ impl Allowed {
 #[derive(Clone, Debug)]
 pub(super) struct Measurements {
     pub(super) pair: &'static Pair,
-    /// The server's, fitted.
+    /// The server's fitted costs.
     pub(super) costs: Costs,
     /// By policy, in the order of [`POLICIES`], and by file.
     by_policy: Vec<[Measured; 2]>,
 }
 
-/// Returns the test as a pair of hosts ran it, with a server whose work takes no time.
+/// Returns the test that a pair of hosts ran, with a server whose work takes no time.
 #[must_use]
-pub fn test(pair: &Pair, policy: SendPolicy, file: File) -> Parameters {
-    Parameters {
+pub fn test(pair: &Pair, policy: SendPolicy, file: File) -> WebTest {
+    WebTest {
         client: pair.client.profile(),
         server: pair.server.profile(),
         window: pair.window,
@@ -79,20 +79,20 @@ pub fn test(pair: &Pair, policy: SendPolicy, file: File) -> Parameters {
     }
 }
 
-/// Returns what the work of a pair's server costs, fitted to the table.
+/// Returns the costs of a pair's server, fitted to the table.
 #[must_use]
 pub fn fitted_costs(pair: &Pair) -> Costs {
     fit::costs(pair, &|file| test(pair, SendPolicy::Off, file))
 }
 
-/// Returns all pairs.
+/// Measures all pairs.
 pub(super) fn measure() -> Vec<Measurements> {
     let measure = |pair: &'static Pair| {
         let costs = fitted_costs(pair);
         let run = |policy: &SendPolicy| {
             File::BOTH.map(|file| {
                 let parameters = test(pair, policy.clone(), file);
-                Parameters {
+                WebTest {
                     costs,
                     ..parameters
                 }
@@ -109,7 +109,7 @@ pub(super) fn measure() -> Vec<Measurements> {
 }
 
 impl Measurements {
-    /// Returns what came of a policy and a file.
+    /// Returns the measurement of a policy and a file.
     pub(super) fn of(&self, policy: &SendPolicy, file: File) -> &Measured {
         let index = POLICIES.iter().position(|one| are_one(one, policy));
         &self.by_policy[index.expect("one of the list")][file as usize]
@@ -119,7 +119,7 @@ impl Measurements {
         self.of(policy, file).rate()
     }
 
-    /// Published beside reproduced, a few for each policy and file.
+    /// Returns published and reproduced values, a few for each policy and file.
     pub(super) fn rows(&self) -> Vec<Row> {
         let mut rows = Vec::new();
         for policy in &POLICIES {
@@ -133,29 +133,30 @@ impl Measurements {
         rows
     }
 
-    /// Returns the setting of this server that a policy stands for, if it is one that it has.
+    /// Returns the setting of this server that has this policy, if there is one.
     fn setting(&self, policy: &SendPolicy) -> Option<Setting> {
         let means = |setting: &Setting| are_one(&self.pair.server.policy(*setting), policy);
         Setting::ALL.into_iter().find(means)
     }
 
-    /// Requests per second as the table has them.
+    /// Returns the table's requests per second.
     fn published(&self, setting: Option<Setting>, file: File) -> Option<f64> {
         let rates = self.pair.rates(setting?, file)?;
         Some(f64::from(rates.requests))
     }
 
-    /// Returns how far a rate may be from the table's.
+    /// Returns how far a rate may be from the table's, and the class of the claim.
     fn claim(&self, setting: Option<Setting>, published: Option<f64>) -> (Class, Allowed) {
         match published {
-            // A tick at each request: what the host costs does not show.
+            // One request per tick: the costs of the host have no effect.
             Some(rate) if rate <= TICKS_PER_SECOND => (Class::Rules, Allowed::Requests(0.5)),
             _ if setting == Some(Setting::NagleOff) => (Class::Fitted, Allowed::Share(FITTED_BACK)),
             _ => (Class::Predicted, Allowed::Share(FOLLOWS)),
         }
     }
 
-    /// Returns whether the server stalls: by one measure, be the rates the paper's or ours.
+    /// Returns whether the server stalls. One criterion applies to the paper's rates and to the
+    /// reproduced ones.
     fn verdict(&self, policy: &SendPolicy, file: File) -> Row {
         let published = self.published(self.setting(policy), file);
         let off = self.published(Some(Setting::NagleOff), file);
@@ -183,8 +184,8 @@ impl Measurements {
         self.row(policy, file, RATE, paper, ours, (class, tolerance))
     }
 
-    /// Returns the same rate in KB of 1000: it follows from the requests and what each of them brings, and is
-    /// held to their tolerance, in KB.
+    /// Returns the rate in KB of 1000 octets. It follows from the requests and the octets of each,
+    /// and has their tolerance, in KB.
     fn kilobytes(&self, policy: &SendPolicy, file: File) -> Row {
         let setting = self.setting(policy);
         let requests = self.published(setting, file);
@@ -198,7 +199,7 @@ impl Measurements {
         self.row(policy, file, KILOBYTES, paper, ours, (class, tolerance))
     }
 
-    /// The draft's claim is the new policy's: "essentially the same as non-Nagle mode".
+    /// Returns the draft's claim about the new policy: "essentially the same as non-Nagle mode".
     fn ratio(&self, policy: &SendPolicy, file: File) -> Row {
         let new = self.setting(policy).filter(|it| *it == Setting::NewPolicy);
         let new = self.published(new, file);
@@ -254,7 +255,7 @@ impl Measurements {
     }
 }
 
-/// Returns whether both are the same of the engine's policies.
+/// Returns whether both are the same policy.
 fn are_one(one: &SendPolicy, other: &SendPolicy) -> bool {
     discriminant(one) == discriminant(other)
 }
@@ -267,7 +268,7 @@ const RATE: &str = "req/s";
 const KILOBYTES: &str = "KB/s";
 const OF_OFF: &str = "of Nagle off's";
 
-/// A server stalls that answers less than half as often as with Nagle off.
+/// Returns the verdict: a server stalls if it answers less than half as often as with Nagle off.
 fn verdict(rate: f64, off: f64) -> Value {
     let verdict = if rate < off / 2.0 {
         "stalls"
@@ -277,7 +278,7 @@ fn verdict(rate: f64, off: f64) -> Value {
     Value::Text(verdict.into())
 }
 
-/// Entries that cannot be reproduced, each with the reason.
+/// Entries that are not reproduced, each with the reason.
 struct KnownMismatch {
     client: Stack,
     server: Stack,

@@ -1,37 +1,37 @@
-//! The test of section 3.0: a client that requests a file again and again on one connection, and a
-//! server that answers with two short writes and then the file in writes of 4 KB.
+//! The test of section 3.0: a client requests a file again and again on one connection, and a
+//! server answers with two short writes and then the file in writes of 4 KB.
 
 use tinygram_engine::profile::{Profile, Sizes};
 use tinygram_engine::sender::send_policy::SendPolicy;
 use tinygram_engine::{Config, Duration, Instant};
 use tinygram_sim::costs::{ComesIn, HostCosts};
 use tinygram_sim::medium::{Frame, ImpairmentRules, Medium, PointToPoint, Side, Wire};
-use tinygram_sim::observer::Trace as Watcher;
+use tinygram_sim::observer::SentFrames;
 use tinygram_sim::workload::exchange::Exchange;
 use tinygram_sim::{Ended, Opening, World, WorldConfig};
 
 /// "A succession of 4KB write()'s for the file body", in octets.
 pub const WRITE: u64 = 4096;
-/// Ethernet's, in octets.
+/// Ethernet's MSS, in octets.
 pub const MSS: u16 = 1460;
 /// "100Mbps Ethernet hub."
 const BITS_PER_SECOND: u64 = 100_000_000;
-/// Preamble, headers, trailer and gap, in octets.
+/// The octets of preamble, headers, trailer and gap.
 const FRAME_OVERHEAD: u64 = 78;
-/// The least frame with preamble and gap, in octets.
+/// The least octets of a frame, with preamble and gap.
 const LEAST_FRAME: u64 = 84;
-/// A few hundred metres of cable and a hub.
+/// The propagation time of a few hundred metres of cable and a hub.
 const PROPAGATION: Duration = Duration::from_micros(1);
 /// "A short one packet GET request", in octets.
 const REQUEST: u64 = 60;
-/// Requests before those that are measured; by then the congestion window is open.
+/// The number of requests before the measured ones; they open the congestion window.
 const WARM_UP: u32 = 10;
-/// No run takes as long; a longer one would be a mistake of ours.
+/// The time after which a run is stopped; no correct run takes as long.
 const LATE: Duration = Duration::from_secs(1_000_000);
 
 /// A run of the test. Sizes are in octets.
 #[derive(Clone, Debug)]
-pub struct Parameters {
+pub struct WebTest {
     /// The client's stack.
     pub client: Profile,
     /// The server's stack.
@@ -40,45 +40,45 @@ pub struct Parameters {
     pub window: u64,
     /// The server's send buffer.
     pub send_buffer: u64,
-    /// The server's send policy, in place of its profile's.
+    /// The server's send policy, which replaces its profile's.
     pub policy: SendPolicy,
-    /// Each of the two short writes; at least 1.
+    /// The sizes of the two short writes; each at least 1.
     pub headers: [u64; 2],
-    /// The file; 0 leaves the headers alone.
+    /// The size of the file; 0 means that only the headers are sent.
     pub file: u64,
-    /// Requests that are measured, after those that open the windows; at least 1.
+    /// The number of measured requests, after those that open the windows; at least 1.
     pub requests: u32,
-    /// What the server's work costs; the client's costs nothing.
+    /// The costs of the server's work; the client's work costs nothing.
     pub costs: Costs,
 }
 
-/// What a server's work costs.
+/// The costs of a server's work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Costs {
-    /// A request, whatever is asked for.
+    /// The cost of a request, whatever is requested.
     pub request: Duration,
-    /// Each octet that is copied, in picoseconds.
+    /// The cost of each copied octet, in picoseconds.
     pub copy_ps_per_octet: u64,
 }
 
 impl Costs {
-    /// A server whose work takes no time.
+    /// No costs.
     pub const NONE: Self = Self {
         request: Duration::ZERO,
         copy_ps_per_octet: 0,
     };
 }
 
-/// What came of it.
+/// The measurements of a run.
 #[derive(Clone, Debug)]
 pub struct Measured {
-    /// From each request's sending to its answer's last octet.
+    /// The time from each request to the last octet of its answer.
     pub elapsed: Vec<Duration>,
     /// Every packet of the last request, by side, in order of leaving.
     pub last: Vec<(Side, Frame)>,
 }
 
-impl Parameters {
+impl WebTest {
     /// Runs the test.
     #[must_use]
     pub fn run(&self) -> Measured {
@@ -87,14 +87,14 @@ impl Parameters {
         let client = Exchange::asks(0, vec![REQUEST], writes.iter().sum(), requests);
         let server = Exchange::answers(0, writes, REQUEST);
         let programs = [vec![client], vec![server]];
-        let mut world = World::watched(self.wiring(), programs, Watcher::default());
+        let mut world = World::watched(self.wiring(), programs, SentFrames::default());
         world.connect(Opening::Established, self.ends());
         let ended = world.run(Instant::ZERO + LATE);
         assert_eq!(ended, Ended::Stopped, "every request is answered");
         self.measured(&world)
     }
 
-    /// Returns how the server writes an answer.
+    /// Returns the server's writes of an answer.
     fn writes(&self) -> Vec<u64> {
         let whole = std::iter::repeat_n(WRITE, (self.file / WRITE) as usize);
         let rest = Some(self.file % WRITE).filter(|rest| *rest > 0);
@@ -107,8 +107,8 @@ impl Parameters {
             // A request is one read.
             read: self.costs.request,
             copy_ps_per_octet: self.costs.copy_ps_per_octet,
-            // What is fitted is all that is done about an octet, not its copying alone: checksum and
-            // device run at splnet, where no acknowledgment comes in between.
+            // The fitted cost contains all work on an octet, not only its copying: checksum and
+            // device run at splnet, where no acknowledgment interrupts.
             comes_in: ComesIn::Nothing,
             ..HostCosts::NONE
         };
@@ -120,7 +120,7 @@ impl Parameters {
         }
     }
 
-    /// Client and server.
+    /// Returns the rules of client and server.
     fn ends(&self) -> [Config; 2] {
         let sizes = Sizes {
             mss: MSS,
@@ -133,7 +133,7 @@ impl Parameters {
         [client, server]
     }
 
-    fn measured(&self, world: &World<Exchange, Watcher>) -> Measured {
+    fn measured(&self, world: &World<Exchange, SentFrames>) -> Measured {
         let client = world.host(Side::Client).programs().next();
         let all = client.map_or(&[][..], Exchange::elapsed);
         let began = world.now() - all.last().copied().unwrap_or_default();
@@ -142,7 +142,8 @@ impl Parameters {
             .filter(|(_, frame)| frame.at >= began)
             .copied()
             .collect();
-        // A job is told of when it begins, and what leaves bears the time of its leaving.
+        // An observer is told of a job when it begins, and leaving frames carry the time of their
+        // leaving.
         last.sort_by_key(|(_, frame)| frame.at);
         Measured {
             elapsed: all[WARM_UP as usize..].to_vec(),
@@ -152,7 +153,7 @@ impl Parameters {
 }
 
 impl Measured {
-    /// From a request to its answer's last octet, on average, in ms.
+    /// Returns the mean time from a request to the last octet of its answer, in ms.
     #[must_use]
     pub fn mean_ms(&self) -> f64 {
         let total: f64 = self.elapsed.iter().map(|each| each.as_millis_f64()).sum();
@@ -166,7 +167,7 @@ impl Measured {
         lens.filter(|len| *len > 0)
     }
 
-    /// Requests per second.
+    /// Returns the requests per second.
     #[must_use]
     pub fn rate(&self) -> f64 {
         1000.0 / self.mean_ms()

@@ -9,40 +9,42 @@ use tinygram_sim::WorldConfig;
 use tinygram_sim::costs::{HostCosts, SegmentCost};
 use tinygram_sim::dice::{Dice, Purpose};
 use tinygram_sim::medium::{Ethernet, ImpairmentRules, Medium, Wire};
-use tinygram_sim::workload::http::{Document, Plan, ServerHabits};
+use tinygram_sim::workload::http::{Document, HttpPlan, ServerHabits};
 
 use super::transaction::Setting;
 use crate::experiment::{Origin, Parameter};
 
 /// "A 16KB default TCP window size" (section 2.1), in octets.
 pub(super) const WINDOW: u64 = 16_384;
-/// Ethernet's (section 2.2), in octets.
+/// Ethernet's MSS (section 2.2), in octets.
 pub(super) const MSS: u16 = 1460;
 /// "Apache writes data at the application-layer in 4KB chunks" (section 2.3), in octets.
 const APACHE_BUFFER: u64 = 4096;
-/// 226 octets in Figure 2, and in Figure 4: 4109 were sent of a document of 3883.
+/// The headers, in octets: 226 in Figure 2, and in Figure 4, where 4109 octets were sent for a
+/// document of 3883.
 pub(super) const HEADERS: u64 = 226;
 /// The documents of section 2.1, in octets.
 pub(super) const BODIES: [u64; 3] = [6651, 3883, 1866];
-/// The requests: 52 octets in Figures 2 and 4, the next one 58 in Figure 4.
+/// The sizes of the requests, in octets: 52 in Figures 2 and 4, and 58 for the next one in Figure
+/// 4.
 const REQUESTS: [u64; 3] = [52, 58, 58];
-/// BSD's fast timer.
+/// The period of BSD's fast timer.
 pub(super) const TICK: Duration = Duration::from_millis(200);
 
-/// What the host programs take.
+/// The times that the programs take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Pace {
-    /// The client, to open a connection.
+    /// The client's time to open a connection.
     pub(super) open: Duration,
-    /// The client, to put a connection away.
+    /// The client's time to close a connection.
     pub(super) close: Duration,
-    /// The client, to make a request.
+    /// The client's time to make a request.
     pub(super) think: Duration,
-    /// The server, to come to a request.
+    /// The server's time to begin with a request.
     pub(super) service: Duration,
 }
 
-/// Fitted to 43, 195 and 26 ms, and to Figure 2.
+/// The times, fitted to 43, 195 and 26 ms, and to Figure 2.
 pub(super) const PACE: Pace = Pace {
     open: Duration::from_micros(2200),
     close: Duration::from_micros(4750),
@@ -68,7 +70,7 @@ pub(super) fn end(mss: u16, first_tick: Duration) -> Config {
 const IN: Duration = Duration::from_micros(90);
 const OUT: Duration = Duration::from_micros(60);
 
-/// What work costs on them.
+/// The costs of work on these hosts.
 const COSTS: HostCosts = HostCosts {
     input: SegmentCost::flat(IN),
     output: SegmentCost::flat(OUT),
@@ -81,7 +83,7 @@ const COSTS: HostCosts = HostCosts {
     ..HostCosts::NONE
 };
 
-/// Returns the cable between them.
+/// Returns the Ethernet between them.
 fn ethernet(seed: u64) -> Medium {
     // Preamble 8, header 14, IP and TCP 40, trailer 4, gap 12; a frame has at least 64 octets
     // besides preamble and gap.
@@ -97,7 +99,7 @@ pub(super) fn page() -> Vec<Document> {
         .collect()
 }
 
-/// Returns a document asked for without delay.
+/// Returns a document that is requested without delay.
 pub(super) fn document(request: u64, body: u64) -> Document {
     Document {
         request,
@@ -110,37 +112,37 @@ pub(super) fn document(request: u64, body: u64) -> Document {
 /// The paper's fixes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Fixes {
-    /// The flush behind the headers is removed (section 2.2): "first fix" in Table 1.
+    /// The flush after the headers is removed (section 2.2): "first fix" in Table 1.
     pub(super) headers_with_data: bool,
     /// Nagle's algorithm is disabled (section 2.3).
     pub(super) nodelay: bool,
 }
 
 impl Fixes {
-    /// Neither.
+    /// No fix.
     pub(super) const NONE: Self = Self {
         headers_with_data: false,
         nodelay: false,
     };
-    /// That of section 2.2.
+    /// The fix of section 2.2.
     pub(super) const FIRST: Self = Self {
         headers_with_data: true,
         nodelay: false,
     };
-    /// That of section 2.3 alone.
+    /// The fix of section 2.3 alone.
     pub(super) const SECOND: Self = Self {
         headers_with_data: false,
         nodelay: true,
     };
-    /// Both.
+    /// Both fixes.
     pub(super) const BOTH: Self = Self {
         headers_with_data: true,
         nodelay: true,
     };
-    /// All four, in the order in which the paper comes to them.
+    /// All four, in the paper's order.
     pub(super) const ALL: [Self; 4] = [Self::NONE, Self::FIRST, Self::SECOND, Self::BOTH];
 
-    /// In words.
+    /// Returns the name in words.
     #[must_use]
     pub(super) const fn name(self) -> &'static str {
         match (self.headers_with_data, self.nodelay) {
@@ -152,8 +154,8 @@ impl Fixes {
     }
 }
 
-/// Returns the page's documents over this Ethernet, from this server, with these clocks: `ticks` is when
-/// the first tick falls, by host.
+/// Returns the page's documents over this Ethernet, from this server, with these clocks: `ticks`
+/// has the time of each host's first tick.
 pub(super) fn setting(
     documents: Vec<Document>,
     over: Over,
@@ -163,7 +165,7 @@ pub(super) fn setting(
     seed: u64,
 ) -> Setting {
     Setting {
-        plan: Plan {
+        plan: HttpPlan {
             documents: documents.into(),
             persistent: over == Over::PHttp,
             server: ServerHabits {
@@ -189,13 +191,13 @@ pub(super) fn setting(
 /// The protocol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Over {
-    /// A connection for each document.
+    /// A connection per document.
     Http,
-    /// One for all.
+    /// One connection for all documents.
     PHttp,
 }
 
-/// The rules that all experiments on the Ethernet rest on.
+/// The rules on which all experiments on the Ethernet rest.
 pub(super) const RULES: &[&str] = &[
     "The server's congestion window counts octets, begins with 2 MSS and grows by an MSS with each ACK (section 2.2, footnote 1), though by no more than it acknowledges, which makes no difference here; what it cuts below an MSS is not sent.",
     "Nagle as BSD has it: a small segment that empties the buffer goes if nothing was outstanding when the output pass began; otherwise it waits for all ACKs (section 2.3; Stevens, volume 1, p. 326).",
@@ -204,7 +206,7 @@ pub(super) const RULES: &[&str] = &[
     "Closing a connection sends what waits (section 2.3).",
 ];
 
-/// Returns the numbers they rest on.
+/// Returns the numbers on which they rest.
 pub(super) fn parameters() -> Vec<Parameter> {
     let of = |name, value: String, origin| Parameter {
         name,
@@ -285,7 +287,7 @@ fn octets(sizes: &[u64]) -> String {
     format!("{} octets", sizes.join(", "))
 }
 
-/// In milliseconds.
+/// Returns the time in milliseconds.
 pub(super) fn millis(time: Duration) -> f64 {
     time.as_nanos() as f64 / 1e6
 }

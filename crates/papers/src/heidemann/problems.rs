@@ -1,5 +1,5 @@
-//! The short-initial-segment and the odd/short-final-segment problem, each with its fix, alone and
-//! with the other one (sections 2.2 and 2.3), on the page of Table 1.
+//! The short-initial-segment and the odd/short-final-segment problem, each with its fix alone and
+//! with both fixes (sections 2.2 and 2.3), on the page of Table 1.
 
 use super::hosts::{self, Fixes, Over};
 use super::published::STALL_MS;
@@ -9,7 +9,7 @@ use crate::experiment::{Class, Effort, Layout, Outcome, Row};
 use crate::standard::Standard;
 use crate::value::{Tolerance, Value};
 
-/// Section 2.2.
+/// Runs the experiment of section 2.2.
 pub(super) fn short_initial_segment(effort: &Effort) -> Outcome {
     let mut outcome = Outcome {
         rows: rows(Problem::ShortInitialSegment, effort),
@@ -34,7 +34,7 @@ pub(super) fn short_initial_segment(effort: &Effort) -> Outcome {
     outcome
 }
 
-/// Section 2.3.
+/// Runs the experiment of section 2.3.
 pub(super) fn short_final_segment(effort: &Effort) -> Outcome {
     let mut outcome = Outcome {
         rows: rows(Problem::ShortFinalSegment, effort),
@@ -74,14 +74,15 @@ fn matrix() -> Outcome {
     }
 }
 
-/// Stalls of each document in a transaction.
+/// The names of the rows: stalls of each document in a transaction.
 const DOCUMENTS: [&str; 3] = [
     "stalls of document 1",
     "stalls of document 2",
     "stalls of document 3",
 ];
 
-/// Stalls of this kind per transaction, by document, for the server with no fix, each and both.
+/// Returns the stalls of this kind per transaction, by document, for the server without fixes, with
+/// each fix and with both.
 fn rows(problem: Problem, effort: &Effort) -> Vec<Row> {
     let mut rows = Vec::new();
     for fixes in Fixes::ALL {
@@ -109,7 +110,7 @@ fn rows(problem: Problem, effort: &Effort) -> Vec<Row> {
     rows
 }
 
-/// Returns what the paper says: Figures 2 and 4 show the stalls, and each fix ends its own.
+/// Returns the paper's value: Figures 2 and 4 show the stalls, and each fix ends its own stall.
 fn published(problem: Problem, fixes: Fixes, document: usize) -> Option<f64> {
     let (ends_it, shown) = match problem {
         Problem::ShortInitialSegment => (fixes.headers_with_data, (Fixes::NONE, 0)),
@@ -122,7 +123,7 @@ fn published(problem: Problem, fixes: Fixes, document: usize) -> Option<f64> {
     }
 }
 
-/// "The time between the second and third data segments", shortest and longest.
+/// Returns "The time between the second and third data segments", shortest and longest.
 fn lengths(problem: Problem, fixes: Fixes, class: Class, effort: &Effort) -> [Row; 2] {
     let measured = table_1::measure(Over::PHttp, fixes, effort.seed);
     let between = || of(&measured, problem).map(|stall| hosts::millis(stall.between));

@@ -3,13 +3,13 @@
 /// A line of Table 1.
 #[derive(Clone, Copy, Debug)]
 pub struct Retrieval {
-    /// As the table names it.
+    /// Its name in the table.
     pub name: &'static str,
     /// The mean of 100 transactions, in ms.
     pub mean: f64,
     /// The standard deviation as printed, in ms.
     pub deviation: f64,
-    /// The same in percent of the mean, as printed.
+    /// The standard deviation in percent of the mean, as printed.
     pub percent: f64,
     /// Half of the 95 % confidence interval, in ms.
     pub confidence: f64,
@@ -44,13 +44,14 @@ const fn retrieval(
 }
 
 impl Retrieval {
-    /// Returns the standard deviation that the percentage stands for, in ms.
+    /// Returns the standard deviation that follows from the percentage, in ms.
     #[must_use]
     pub fn deviation_by_percent(&self) -> f64 {
         self.mean * self.percent / 100.0
     }
 
-    /// Returns the standard deviation that the confidence interval of 100 samples stands for, in ms.
+    /// Returns the standard deviation that follows from the confidence interval of 100 samples, in
+    /// ms.
     #[must_use]
     pub fn deviation_by_confidence(&self) -> f64 {
         self.confidence * 10.0 / 1.96
@@ -62,7 +63,7 @@ impl Retrieval {
 pub struct Line {
     /// Its time, in microseconds.
     pub at_us: u64,
-    /// What it says, ports left out and the SYNs' sequence numbers counted from 0.
+    /// Its text, without ports and with the SYNs' sequence numbers counted from 0.
     pub text: &'static str,
 }
 

@@ -1,5 +1,5 @@
-//! What becomes of a window that was open, once the user has read for a while (section 2.4): latency
-//! and bursts over a wide-area path, by rule.
+//! What each rule does with an open window after the user has read for a while (section 2.4):
+//! latency and bursts over a wide-area path.
 
 use tinygram_engine::sender::congestion::restart::{IdleAfter, IdleRestart};
 use tinygram_engine::{Duration, Instant};
@@ -20,17 +20,18 @@ const ONE_WAY: Duration = Duration::from_millis(45);
 const MSS: u16 = 536;
 /// "A 12KB or larger buffer" (section 2.5), in octets.
 const WINDOW: u64 = 12_288;
-/// IP's and TCP's headers, in octets.
+/// The octets of IP's and TCP's headers.
 const OVERHEAD: u64 = 40;
-/// Opens the window, in octets.
+/// The first document, which opens the window, in octets.
 const FIRST: u64 = 65_536;
-/// What is measured: with its headers it fills the window.
+/// The second document, which is measured: with its headers it fills the window.
 const SECOND: u64 = WINDOW - hosts::HEADERS;
-/// Segments that the small router holds.
+/// The segments that the small router can hold.
 const SMALL_QUEUE: u64 = 12;
-/// Each pause is tried in so many lengths that differ by less than a tick.
+/// The number of lengths in which each pause is tried; they differ by less than a tick.
 const LENGTHS: u64 = 20;
-/// How long the user reads: more than a round trip and less than a time-out; some time-outs; many.
+/// How long the user reads: more than a round trip and less than a timeout; several timeouts; many
+/// timeouts.
 const PAUSES: [Duration; 3] = [
     Duration::from_millis(400),
     Duration::from_millis(2500),
@@ -61,22 +62,22 @@ const WAYS: [(&str, IdleRestart); 7] = [
 struct Path {
     /// The socket buffers, in octets.
     window: u64,
-    /// Segments that the router holds; without it, all that come.
+    /// The segments that the router can hold; `None` for no limit.
     queue: Option<u64>,
     seed: u64,
 }
 
-/// The second document, as one run brought it.
+/// The second document in one run.
 struct Restarted {
     latency: Duration,
-    /// The most that ever stood before the wire.
+    /// The longest queue before the wire.
     longest_queue: Duration,
     lost: u64,
-    /// The server's data with the time since the request was wanted.
+    /// The server's data, with the time since the request was wanted.
     sent: Vec<(f64, f64)>,
 }
 
-/// Returns all rules, all pauses.
+/// Compares all rules at all pauses.
 pub(super) fn compare(effort: &Effort) -> Outcome {
     let mut rows = Vec::new();
     for (name, rule) in WAYS {
@@ -183,7 +184,7 @@ fn parameters() -> Vec<Parameter> {
             Origin::Assumed("when a delayed ACK leaves depends on the phase"),
         ),
     ];
-    // Those of the Ethernet that hold here as well.
+    // Parameters of the Ethernet experiments that apply here as well.
     let also = ["headers", "Apache's buffer"];
     let own = hosts::parameters().into_iter();
     parameters.extend(own.filter(|parameter| also.contains(&parameter.name)));
@@ -230,14 +231,14 @@ fn measure(name: &str, rule: IdleRestart, pause: Duration, seed: u64) -> [Row; 4
     ]
 }
 
-/// Returns the most segments that stood before the wire in any of these runs.
+/// Returns the most segments that waited before the wire in any of these runs.
 fn longest(runs: &[Restarted]) -> u64 {
     let longest = runs.iter().map(|run| run.longest_queue).max();
     segments(longest.unwrap_or_default())
 }
 
 impl Path {
-    /// Returns a run for each length of the pause: the client's tick falls differently each time.
+    /// Returns a run for each length of the pause; the client's tick falls differently each time.
     fn restarts(&self, rule: IdleRestart, pause: Duration) -> Vec<Restarted> {
         let lengths = (0..LENGTHS).map(|n| Duration::from_nanos(n * TICK.as_nanos() / LENGTHS));
         lengths
@@ -245,7 +246,7 @@ impl Path {
             .collect()
     }
 
-    /// One run: the first document, the pause, the second one.
+    /// Makes one run: the first document, the pause, the second document.
     fn restart(&self, rule: IdleRestart, pause: Duration) -> Restarted {
         let mut second = hosts::document(58, SECOND);
         second.pause = pause;
@@ -265,7 +266,7 @@ impl Path {
         world.medium =
             Medium::PointToPoint(PointToPoint::with_queue(wire(), queue.unwrap_or(u64::MAX)));
         let plan = lan.plan;
-        let done = Setting { plan, world, ends }.watched(observer::Trace::default());
+        let done = Setting { plan, world, ends }.watched(observer::SentFrames::default());
         let asked = fetched(&done)[1];
         let of_the_second = |(from, frame): &&(Side, Frame)| {
             *from == Side::Server && frame.segment.len > 0 && frame.at >= asked.began
@@ -285,7 +286,8 @@ fn wire() -> Wire {
     Wire::new(BITS_PER_SECOND, OVERHEAD, OVERHEAD, ONE_WAY)
 }
 
-/// Returns how much work stood before the wire at the most, the segment just arrived included.
+/// Returns the longest time that the queue before the wire would take, the segment just arrived
+/// included.
 fn longest_queue(data: &[Frame]) -> Duration {
     let wire = wire();
     let mut free_at = Instant::ZERO;
@@ -297,7 +299,7 @@ fn longest_queue(data: &[Frame]) -> Duration {
     longest
 }
 
-/// As many full segments, any part of one counted.
+/// Returns the number of full segments that take this time, rounded up.
 fn segments(queue: Duration) -> u64 {
     queue
         .as_nanos()
@@ -316,7 +318,7 @@ fn points(data: &[Frame], zero: Instant) -> Vec<(f64, f64)> {
     data.iter().map(point).collect()
 }
 
-/// Returns how each rule sends the second document, after the middle pause.
+/// Returns a plot of how each rule sends the second document, after the middle pause.
 fn plot(seed: u64) -> Plot {
     let shown = [0, 1, 5, 6].map(|way| WAYS[way]);
     let path = Path {

@@ -1,4 +1,4 @@
-//! Which sizes of document stall: what a reader of sections 2.2 and 2.3 would ask next.
+//! Sizes of documents that stall, which a reader of sections 2.2 and 2.3 would ask about next.
 
 use tinygram_engine::Duration;
 use tinygram_engine::receiver::ack_policy::AckTimer;
@@ -8,28 +8,28 @@ use super::transaction::Problem;
 use crate::experiment::{Class, Effort, Layout, Mark, Outcome, Plot, Row, Series};
 use crate::value::{Tolerance, Value};
 
-/// Documents up to this size, in octets, in steps of so many.
+/// The largest document, in octets; the next constant is the step between sizes.
 const LARGEST: u64 = 16_384;
 const STEP: u64 = 32;
 
-/// How far the congestion window has opened.
+/// The size of the congestion window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Window {
-    /// 2 MSS: the connection's first document.
+    /// 2 MSS: for the connection's first document.
     Fresh,
-    /// As wide as the client's: a later one.
+    /// As large as the client's window: for a later document.
     Open,
 }
 
-/// Sizes that stall, and how.
+/// The sizes that stall.
 struct Stalling {
     fixes: Fixes,
     window: Window,
-    /// Each with the problems it meets, in order.
+    /// Each size, with its problems in order.
     sizes: Vec<(u64, Vec<Problem>)>,
 }
 
-/// Returns the sweep.
+/// Runs the sweep.
 pub(super) fn sweep(effort: &Effort) -> Outcome {
     let stalling: Vec<_> = Fixes::ALL
         .into_iter()
@@ -111,7 +111,7 @@ impl Stalling {
         ]
     }
 
-    /// Returns the sizes that meet a problem, in the so many-th row of a picture.
+    /// Returns the sizes with a problem, as row number `row` of a picture.
     fn row(&self, problem: Problem, row: u8) -> Series {
         let sizes = self.sizes.iter();
         let met = sizes.filter(|(_, problems)| problems.contains(&problem));
@@ -130,7 +130,7 @@ impl Stalling {
         }
     }
 
-    /// Runs of sizes that stall, their ends included.
+    /// Returns the ranges of sizes that stall, their ends included.
     fn ranges(&self) -> String {
         let runs = self
             .sizes
@@ -147,7 +147,7 @@ impl Stalling {
     }
 }
 
-/// The stalls that a document of `size` octets meets.
+/// Returns the stalls of a document of `size` octets.
 fn problems(fixes: Fixes, window: Window, size: u64, seed: u64) -> Vec<Problem> {
     let documents = vec![hosts::document(52, size)];
     let never = [Duration::ZERO; 2];
@@ -162,7 +162,8 @@ fn problems(fixes: Fixes, window: Window, size: u64, seed: u64) -> Vec<Problem> 
     stalls.map(|stall| stall.problem).collect()
 }
 
-/// Returns a picture for each problem: a row for each server and window, a stroke where a size stalls.
+/// Returns a picture for each problem: a row for each server and window, with a stroke where a size
+/// stalls.
 fn plots(stalling: &[Stalling]) -> [Plot; 2] {
     let plot = |name: &str, problem| Plot {
         title: format!("Documents that meet {name}, behind headers of {HEADERS} octets"),

@@ -1,4 +1,4 @@
-//! Table 1: a hundred transactions in a row, four ways.
+//! Table 1: a hundred consecutive transactions, in four ways.
 
 use tinygram_engine::{Duration, Instant};
 use tinygram_sim::dice::{Dice, Purpose};
@@ -10,17 +10,18 @@ use crate::experiment::{Class, Effort, Layout, Outcome, Row};
 use crate::standard::Standard;
 use crate::value::{Tolerance, Value};
 
-/// Transactions in a row, as in the paper.
+/// The number of consecutive transactions, as in the paper.
 const TRANSACTIONS: u64 = 100;
 
-/// What a line of the table is, and what it is held to.
+/// A line of the table, and what it is held to.
 struct Line {
     published: &'static Retrieval,
     over: Over,
     fixes: Fixes,
     class: Class,
     tolerance: Tolerance,
-    /// A transaction's stalls, as the published time implies: whole ticks of 200 ms in it.
+    /// The stalls of a transaction that the published time implies: the number of whole ticks of
+    /// 200 ms in it.
     stalls: u64,
 }
 
@@ -38,7 +39,8 @@ const LINES: [Line; 4] = [
         published: &TABLE_1[1],
         over: Over::PHttp,
         fixes: Fixes::NONE,
-        // What it takes less than whole ticks is the client's closing, fitted to the next line.
+        // The difference from whole ticks is the client's time to close, which is fitted to the
+        // next line.
         class: Class::Predicted,
         tolerance: Tolerance::Share(0.03),
         stalls: 3,
@@ -61,9 +63,9 @@ const LINES: [Line; 4] = [
     },
 ];
 
-/// A line as it came out.
+/// A reproduced line.
 pub(super) struct Measured {
-    /// Retrieval times, in ms.
+    /// The retrieval times, in ms.
     pub(super) retrievals: Vec<f64>,
     /// The stalls of all transactions.
     pub(super) stalls: Vec<Stall>,
@@ -92,7 +94,8 @@ pub(super) fn table(effort: &Effort) -> Outcome {
     }
 }
 
-/// Returns what the abstract, the introduction and sections 2.1 and 2.2 make of the table's four times.
+/// Returns what the abstract, the introduction and sections 2.1 and 2.2 say about the table's four
+/// times.
 fn in_words(means: &[f64]) -> Vec<Row> {
     let [http, unfixed, first, both] = means[..] else {
         unreachable!("four lines")
@@ -218,7 +221,7 @@ impl Measured {
         self.retrievals.iter().sum::<f64>() / self.retrievals.len() as f64
     }
 
-    /// Of one document, or of all.
+    /// Returns the stalls per transaction of one document, or of all.
     fn stalls_per_transaction(&self, document: Option<usize>) -> f64 {
         let stalls = self.stalls.iter();
         let wanted =
@@ -227,7 +230,8 @@ impl Measured {
     }
 }
 
-/// Fetches the page a hundred times, after once that does not count. What a transaction leaves to the next one is the time: where
+/// Fetches the page a hundred times, after one fetch that does not count. A transaction affects the
+/// next one only through the time, that is the state of the two hosts' clocks.
 /// the two hosts' clocks stand.
 pub(super) fn measure(over: Over, fixes: Fixes, seed: u64) -> Measured {
     let mut dice = Dice::new(seed, Purpose::Phase);
@@ -251,7 +255,7 @@ pub(super) fn measure(over: Over, fixes: Fixes, seed: u64) -> Measured {
     measured
 }
 
-/// Returns when the first tick falls in a run that begins so long after ticks of this phase began.
+/// Returns the first tick in a run that begins this long after ticks of this phase began.
 fn first_tick(phase: Duration, begins: Duration) -> Duration {
     let tick = TICK.as_nanos();
     Duration::from_nanos((phase.as_nanos() + tick - begins.as_nanos() % tick) % tick)

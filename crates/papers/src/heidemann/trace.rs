@@ -13,32 +13,32 @@ use crate::experiment::{
 use crate::standard::Standard;
 use crate::value::{Tolerance, Value};
 
-/// How far a time may be from the figure's, given the clocks' phases and the server's time: host
-/// costs, in ms.
+/// How far a time may be from the figure's, given the clocks' phases and the server's time: the
+/// hosts' costs, in ms.
 const TIMES: Tolerance = Tolerance::Within(1.0);
 
-/// Phases of each host's tick that a figure is played at.
+/// The number of phases of each host's tick at which a figure is run.
 const PHASES: u64 = 8;
 
-/// A figure to be played.
+/// A figure to be reproduced.
 struct Figure {
     lines: &'static [Line],
-    /// Its first line is the client's so many-th frame of this kind.
+    /// Selects the frame that is the figure's first line.
     begins: fn(&Frame) -> bool,
     documents: Vec<Document>,
     fixes: Fixes,
-    /// How long the server takes to come to a request.
+    /// The server's time to begin with a request.
     service: Duration,
     seed: u64,
-    /// When the ticks fall, by host, counted from the first line.
+    /// The ticks of each host, counted from the first line.
     ticks: [Duration; 2],
     title: &'static str,
     plot: &'static str,
-    /// The pause that the figure points out, and the lines it lies between, from 0.
+    /// The pause that the figure points out, and the lines around it, from 0.
     pause: (&'static str, [usize; 2]),
 }
 
-/// Figures 1 and 2.
+/// Runs Figures 1 and 2.
 pub(super) fn figure_2(effort: &Effort) -> Outcome {
     let service = Duration::from_micros(1350);
     let figure = Figure {
@@ -64,7 +64,7 @@ pub(super) fn figure_2(effort: &Effort) -> Outcome {
     outcome
 }
 
-/// Figures 3 and 4.
+/// Runs Figures 3 and 4.
 pub(super) fn figure_4(effort: &Effort) -> Outcome {
     let service = Duration::from_micros(7_300);
     let mut documents = hosts::page()[..2].to_vec();
@@ -117,7 +117,7 @@ const FIRST_ANSWER: u64 = 6675;
 
 fn parameters(figure: &Figure) -> Vec<Parameter> {
     let mut parameters = hosts::parameters();
-    // What the figure itself shows takes the place of what fits the means of Table 1.
+    // What the figure itself shows replaces what fits the means of Table 1.
     parameters.retain(|parameter| {
         let name = parameter.name;
         name != "server comes to a request" && name != "client puts a connection away"
@@ -171,7 +171,7 @@ impl Figure {
         }
     }
 
-    /// Returns the run in which the clocks stand as the figure has them, and the time of the figure's zero
+    /// Returns the run in which the clocks are as in the figure, and the time of the figure's zero
     /// in it. A first run finds when the figure's first line passes.
     fn in_step(&self) -> (Transaction, Instant) {
         let begins = |transaction: &Transaction| {
@@ -199,7 +199,7 @@ impl Figure {
         hosts::setting(documents, Over::PHttp, fixes, pace, ticks, self.seed).run()
     }
 
-    /// The title says where the trace's zero lies, if it is not the figure's.
+    /// Returns the title, with the place of the trace's zero if it differs from the figure's.
     fn titled(&self) -> String {
         match self.lines[0].at_us {
             0 => self.title.into(),
@@ -211,7 +211,8 @@ impl Figure {
         }
     }
 
-    /// Returns the segments of runs whose clocks stand otherwise, as the figure would print them.
+    /// Returns the segments of runs with other phases of the clocks, as the figure would print
+    /// them.
     fn at_other_phases(&self) -> Vec<Vec<String>> {
         let phases = (0..PHASES).map(|n| Duration::from_nanos(n * TICK.as_nanos() / PHASES));
         let both = phases
@@ -227,8 +228,8 @@ impl Figure {
         both.map(printed).collect()
     }
 
-    /// The clocks' phases are fitted, so a segment is a match by rules alone only where it is sent
-    /// whatever they are.
+    /// Returns the rows. The clocks' phases are fitted, so a segment is a match by rules alone only
+    /// if it is sent at every phase.
     fn rows(&self, shown: &[(Side, Frame)], at_any_phase: &[Vec<String>]) -> Vec<Row> {
         let mut rows = Vec::new();
         for (number, (published, (from, frame))) in (1..).zip(self.lines.iter().zip(shown)) {
@@ -273,12 +274,12 @@ impl Figure {
     }
 }
 
-/// Returns when tcpdump would say that a frame passed, in whole microseconds: it cuts, and does not round.
+/// Returns tcpdump's timestamp of a frame, in whole microseconds: it truncates instead of rounding.
 fn as_stamped_us(frame: &Frame) -> u64 {
     frame.at.as_nanos() / 1000
 }
 
-/// As tcpdump printed segments in 1996, and the paper's figures do.
+/// Returns a segment as tcpdump printed it in 1996, and as the paper's figures do.
 fn as_printed(from: Side, frame: &Frame) -> String {
     let segment = &frame.segment;
     let ends = match from {
@@ -308,7 +309,7 @@ fn as_printed(from: Side, frame: &Frame) -> String {
     line
 }
 
-/// Returns the server's data and the client's ACKs over time.
+/// Returns a plot of the server's data and the client's ACKs over time.
 pub(super) fn sequence_plot(title: &str, passed: &[(Side, Frame)]) -> Plot {
     let points = |side, wanted: fn(&Frame) -> bool, number: fn(&Frame) -> u64| {
         let of_side = passed.iter().filter(|(from, _)| *from == side);

@@ -1,55 +1,55 @@
-//! A page fetched once, seen by a tap on the cable.
+//! A page fetched once, as a tap on the cable sees it.
 
 use tinygram_engine::connection::Config;
 use tinygram_engine::{Duration, Instant};
 use tinygram_sim::medium::{Frame, Side};
 use tinygram_sim::observer::{Observer, Tap};
-use tinygram_sim::workload::http::{Fetched, Http, Plan};
+use tinygram_sim::workload::http::{Fetched, Http, HttpPlan};
 use tinygram_sim::{Ended, Opening, World, WorldConfig};
 
-/// What is fetched, how and over what.
+/// What is fetched, how, and over which path.
 #[derive(Clone, Debug)]
 pub(super) struct Setting {
-    pub(super) plan: Plan,
+    pub(super) plan: HttpPlan,
     pub(super) world: WorldConfig,
     /// The rules of each host.
     pub(super) ends: [Config; 2],
 }
 
-/// What was seen.
+/// What the tap saw.
 #[derive(Clone, Debug)]
 pub(super) struct Transaction {
-    /// By document.
+    /// The times of each document.
     pub(super) fetched: Vec<Fetched>,
-    /// What passed on the cable.
+    /// The frames that passed on the cable.
     pub(super) passed: Vec<(Side, Frame)>,
-    /// When the connections were put away.
+    /// When the connections were closed.
     pub(super) over: Instant,
 }
 
-/// The server had more to send, and nothing happened until the client's timer fired.
+/// A stall: the server had more to send, and nothing happened until the client's timer fired.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Stall {
     /// The document that waited, from 0.
     pub(super) document: usize,
-    /// What kept it.
+    /// The cause.
     pub(super) problem: Problem,
-    /// Between the data segments before and after it.
+    /// The time between the data segments before and after it.
     pub(super) between: Duration,
 }
 
 /// The paper's two problems with delayed ACKs, by what the server may not send.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Problem {
-    /// A full segment, for which the congestion window has no room behind a short one (section 2.2).
+    /// A full segment, for which the congestion window has no room after a short one (section 2.2).
     ShortInitialSegment,
-    /// The short rest, which Nagle's algorithm keeps behind an odd segment (section 2.3).
+    /// The short rest, which Nagle's algorithm holds after an odd segment (section 2.3).
     ShortFinalSegment,
 }
 
-/// No program of these hosts takes so long over anything.
+/// The silence that counts as a stall; no program of these hosts takes as long for anything.
 const SILENCE: Duration = Duration::from_millis(15);
-/// When a run that has not ended never will.
+/// The time after which a run is considered endless.
 const LATE: Instant = Instant::from_nanos(600_000_000_000);
 
 impl Setting {
@@ -76,14 +76,14 @@ impl Setting {
     }
 }
 
-/// Returns what the client of this world has fetched.
+/// Returns the documents that the client of this world has fetched.
 pub(super) fn fetched<O: Observer>(world: &World<Http, O>) -> &[Fetched] {
     let mut programs = world.host(Side::Client).programs();
     programs.next().map_or(&[], Http::fetched)
 }
 
 impl Transaction {
-    /// From wanting the page to its last octet.
+    /// Returns the time from wanting the page to its last octet.
     pub(super) fn retrieval(&self) -> Duration {
         self.ended().since(Instant::ZERO)
     }
@@ -93,7 +93,7 @@ impl Transaction {
         self.fetched.last().expect("documents").ended
     }
 
-    /// The stalls, in order: silence, then an ACK, and on it more data.
+    /// Returns the stalls, in order: silence, then an ACK, and more data right after it.
     pub(super) fn stalls(&self, mss: u16) -> Vec<Stall> {
         let mut stalls = Vec::new();
         let mut requests = 0;

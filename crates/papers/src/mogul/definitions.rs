@@ -1,4 +1,4 @@
-//! Tables 2 and 3, which define names: held against the names that trials and policies have here.
+//! Tables 2 and 3, which define names: compared with the names of trials and policies here.
 
 use tinygram_engine::sender::send_policy::Registered;
 use tinygram_naglemark::TrialType;
@@ -45,7 +45,7 @@ pub(super) fn trial_types(_: &Effort) -> Outcome {
     }
 }
 
-/// Table 3: the variants' names, each of a policy that is registered under it.
+/// Table 3: the names of variants, each with the policy that is registered under it.
 pub(super) fn variants(_: &Effort) -> Outcome {
     let named = |(what, name): (&str, &str)| Row {
         cell: vec![("variant", text(what))],
@@ -85,7 +85,7 @@ const ONE_FOR_ALL: &str = "one for all requests";
 const SEQUENTIAL: &str = "sequential";
 const RANDOM: &str = "random";
 
-/// Connections, lengths, letter.
+/// Connections, lengths, and the letter.
 const TABLE_2: [(&str, &str, char); 4] = [
     (ONE_PER_REQUEST, SEQUENTIAL, 's'),
     (ONE_PER_REQUEST, RANDOM, 'r'),
@@ -93,7 +93,7 @@ const TABLE_2: [(&str, &str, char); 4] = [
     (ONE_FOR_ALL, RANDOM, 'R'),
 ];
 
-/// Variant, nomenclature.
+/// Variants, and their nomenclature.
 const TABLE_3: [(&str, &str); 11] = [
     ("Traditional Nagle algorithm", "NAGLE"),
     ("Nagle algorithm disabled", "OFF"),

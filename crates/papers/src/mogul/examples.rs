@@ -8,7 +8,7 @@ use tinygram_engine::{Duration, Instant};
 use tinygram_naglemark::{Lengths, MediumKind};
 use tinygram_sim::costs::HostCosts;
 use tinygram_sim::medium::{Frame, ImpairmentRules, Medium, PointToPoint, Side, Wire};
-use tinygram_sim::observer::Trace as Recorder;
+use tinygram_sim::observer::SentFrames;
 use tinygram_sim::workload::exchange::Exchange;
 use tinygram_sim::{Ended, Opening, World, WorldConfig};
 
@@ -17,11 +17,11 @@ use crate::experiment::{Class, Effort, Origin, Outcome, Parameter, Row, Trace};
 use crate::standard::Standard;
 use crate::value::{Tolerance, Value};
 
-/// "Each figure shows the length of a 1 MSS segment"; which it is does not matter. In octets.
+/// "Each figure shows the length of a 1 MSS segment": its size, in octets, does not matter.
 const MSS: u16 = 1460;
-/// Far more than the segments take on the wire, far less than the timer.
+/// Much more than the segments take on the wire, much less than the timer.
 const RTT: Duration = Duration::from_millis(10);
-/// "After up to 200 msec, the receiver gives up": all of it here.
+/// "After up to 200 msec, the receiver gives up": the full 200 ms here.
 const ACK_TIMEOUT: Duration = Duration::from_millis(200);
 
 /// Figures 1 and 2.
@@ -34,7 +34,7 @@ pub(super) fn figures(_: &Effort) -> Outcome {
         cell: measure(what),
         standard: Some(Standard::derived(Value::Number(ms(wanted), 0))),
         reproduced: Value::Number(ms(ours.response), 1),
-        // What the segments take on the wire.
+        // The time that the segments take on the wire.
         tolerance: Tolerance::Within(0.1),
         class: Class::Rules,
     };
@@ -145,13 +145,13 @@ pub(super) fn torn(effort: &Effort) -> Outcome {
     }
 }
 
-/// A request, its response and what was sent for them.
+/// A request, its response and the segments of both.
 struct Transfer {
     response: Duration,
     sent: Vec<(Side, Frame)>,
 }
 
-/// Returns a client's request of `len` octets, written at once; the server answers with one octet.
+/// Runs a client's request of `len` octets, written at once; the server answers with one octet.
 fn request(len: u64, policy: &str) -> Transfer {
     let profile = Profile::named("tru64_4").expect("registered");
     let mut client = (profile.config)(&Sizes {
@@ -178,7 +178,7 @@ fn request(len: u64, policy: &str) -> Transfer {
         vec![Exchange::asks(0, vec![len], 1, 1)],
         vec![Exchange::answers(0, vec![1], len)],
     ];
-    let mut world = World::watched(config, programs, Recorder::default());
+    let mut world = World::watched(config, programs, SentFrames::default());
     world.connect(Opening::Established, [client, server]);
     let ended = world.run(Instant::ZERO + Duration::from_secs(10));
     debug_assert!(matches!(ended, Ended::Stopped | Ended::Quiet), "{ended:?}");
@@ -190,7 +190,7 @@ fn request(len: u64, policy: &str) -> Transfer {
     }
 }
 
-/// Returns how many data segments of the client's stand between the server's ACKs.
+/// Returns the number of the client's data segments between the server's ACKs.
 fn pattern(what: &str, wanted: &str, ours: &Transfer) -> Row {
     let mut flights = vec![0_u32];
     for (side, frame) in &ours.sent {
@@ -218,7 +218,7 @@ fn response(length: u32, seed: u64) -> (Vec<u32>, bool) {
     setting.plan.lengths = Lengths::fixed(length, 2);
     let watched = setting
         .hosts
-        .watched(&setting.trial(0), Recorder::default());
+        .watched(&setting.trial(0), SentFrames::default());
     let (taken, recorder) = watched.expect("NAGLE is a policy of the engine's");
     let is_request = |(side, frame): &(Side, Frame)| *side == Side::Client && frame.segment.len > 0;
     let last = recorder.sent.iter().rposition(is_request).unwrap_or(0);

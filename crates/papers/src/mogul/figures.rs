@@ -1,6 +1,6 @@
-//! Figures 7 to 12: elapsed time against length, and what the paper's text says of each.
+//! Figures 7 to 12: elapsed time against length, and the paper's statements about each.
 //!
-//! The figures' points are not published as numbers. Where the text does not name the buffers or the
+//! The figures' points are not published as numbers. If the text does not name the buffers or the
 //! network of a figure, they are inferred from what it says, and the figure says so.
 
 use tinygram_engine::Duration;
@@ -25,11 +25,11 @@ struct Figure {
     medium: MediumKind,
     app_buffer: u64,
     socket_buffer: u64,
-    /// Where the text has the setting, or what it was inferred from.
+    /// The source of the setting, or what it was inferred from.
     setting: Origin,
-    /// The first repetition's, which are drawn.
+    /// The samples of the first repetition, which are drawn.
     samples: Vec<Sample>,
-    /// The mean over all repetitions.
+    /// The mean score over all repetitions.
     score_percent: f64,
 }
 
@@ -114,7 +114,7 @@ pub(super) fn figure_8(effort: &Effort) -> Outcome {
         let is_near = |sample: &&Sample| (elapsed_ms(sample) - millis).abs() < 5.0;
         figure.samples.iter().filter(is_near).count() as u64
     };
-    // A cluster has at least twice as many points as the bands of 10 ms beside it.
+    // A cluster has at least twice as many points as the neighbouring bands of 10 ms.
     let clusters = |millis: f64| near(millis) > 2 * near(millis - 10.0).max(near(millis + 10.0));
     let cluster = |millis: f64| {
         row(
@@ -281,8 +281,8 @@ pub(super) fn figure_12(effort: &Effort) -> Outcome {
     figure.outcome(rows)
 }
 
-/// Returns the setting in which Figure 10's limit, twice the socket buffer, is below the longest message
-/// and no other limit comes first.
+/// Returns the setting in which Figure 10's limit, twice the socket buffer, lies below the longest
+/// message and no other limit is lower.
 fn torn(number: u8, variant: &'static str) -> Figure {
     Figure {
         number,
@@ -351,7 +351,8 @@ impl Figure {
         )
     }
 
-    /// Returns the score of one trial, held against a table's entry, whose worst trial type it is.
+    /// Returns the score of one trial, compared with the entry of a table for which it is the worst
+    /// trial type.
     fn score_of_table(&self, number: u8) -> Row {
         let table = Table::numbered(number).expect("a table of the paper");
         let entry = table.published(self.variant, self.app_buffer, self.socket_buffer);
@@ -460,7 +461,7 @@ fn length(what: &'static str, wanted: u32, ours: Option<u32>) -> Row {
         what,
         Some(Standard::derived(Value::Count(wanted.into()))),
         ours.map_or_else(|| text("none"), |length| Value::Count(length.into())),
-        // A rest of a few octets may find its acknowledgment already on the way.
+        // The acknowledgment may already be on its way when a rest of a few octets is written.
         Tolerance::Within(f64::from(STEP)),
         Class::Fitted,
     )

@@ -1,9 +1,9 @@
-//! Scores that somebody else's simulation of the same rules gave, beside ours.
+//! Scores of an independent simulation of the same rules, beside this project's.
 //!
-//! Two simulations draw different chances, so single scores differ by their standard deviations. And
-//! some cells hang on microseconds: whether the writer has copied its next piece when the
-//! acknowledgment comes. Such a *race* shows by itself: its score moves by more than [`RACE`] when
-//! one cost of one host moves by 1 %.
+//! Two simulations draw different random numbers, so single scores differ by their standard
+//! deviations. And some cells depend on microseconds: whether the writer has copied its next piece
+//! when the acknowledgment comes. Such a *race* can be detected: its score changes by more than
+//! [`RACE`] if one cost of one host changes by 1 %.
 
 use tinygram_engine::Duration;
 use tinygram_naglemark::hosts::{Costs, PaperHosts};
@@ -12,7 +12,7 @@ use tinygram_sim::costs::{HostCosts, SegmentCost};
 
 use super::stalled::outcome;
 
-/// A score that moves by more than this many percentage points hangs on a race.
+/// A score that changes by more than this many percentage points depends on a race.
 pub const RACE: f64 = 3.0;
 
 /// Scores for one set of parameters.
@@ -22,36 +22,35 @@ pub struct Set {
     pub name: String,
     /// The hosts.
     pub hosts: PaperHosts,
-    /// What is asked of them: one pair of buffers, and policies and trial types that include those
-    /// of all scores.
+    /// What is asked of them: one pair of buffers, and the policies and trial types of all scores.
     pub plan: Plan,
-    /// The other simulation's scores.
+    /// The independent simulation's scores.
     pub scores: Vec<Score>,
 }
 
-/// One of the other simulation's scores.
+/// A score of the independent simulation.
 #[derive(Clone, Debug)]
 pub struct Score {
     /// The variant in the paper's spelling.
     pub variant: String,
     /// The trial type.
     pub trial_type: TrialType,
-    /// Percent.
+    /// The score, in percent.
     pub percent: f64,
-    /// Its standard deviation over repetitions.
+    /// The standard deviation over repetitions.
     pub sd: f64,
 }
 
-/// A cost that moved by 1 %, and what that did to a score.
+/// A cost that was changed by 1 %, and the effect on a score.
 #[derive(Clone, Debug)]
 pub struct Move {
-    /// The cost, and which way it moved.
+    /// The cost, and the direction of the change.
     pub cost: String,
-    /// By how many percentage points the score moved.
+    /// The change of the score, in percentage points.
     pub points: f64,
 }
 
-/// Returns why a score says nothing about ours, if it does not.
+/// Returns the reason why a score cannot be compared with this project's, if there is one.
 ///
 /// "Allows transmission without delay of two small packets in a row, if the first was caused by
 /// tearing a buffer at a multiple of MCLBYTES" (section 5.2): with MCLBYTES of 1K, buffers of 4K and
@@ -63,14 +62,14 @@ pub fn not_comparable(set: &Set, score: &Score) -> Option<&'static str> {
 }
 
 impl Set {
-    /// Our scores, in the order of theirs.
+    /// Returns this project's scores, in the order of the other simulation's.
     #[must_use]
     pub fn ours(&self) -> Vec<Ours> {
         self.with(self.plan.repetitions, None)
     }
 
-    /// For each score the cost that moves ours furthest when it moves by 1 %. Takes `repetitions`
-    /// of ours with each of the costs moved either way, under the same chance as without.
+    /// Returns for each score the cost that changes it most if changed by 1 %. Runs `repetitions`
+    /// with each of the costs changed either way, with the same random numbers as without.
     #[must_use]
     pub fn moves(&self, repetitions: u32) -> Vec<Move> {
         let usual = self.with(repetitions, None);
@@ -119,7 +118,7 @@ impl Set {
     }
 }
 
-/// Returns each cost that is not zero, 1 % more and 1 % less, with what it is called.
+/// Returns each cost that is not zero, 1 % higher and 1 % lower, with its name.
 fn moved_by_a_percent(costs: Costs) -> Vec<(String, Costs)> {
     let mut all = Vec::new();
     for (sign, percent) in [("+1 %", 101), ("-1 %", 99)] {
@@ -143,7 +142,7 @@ fn moved_by_a_percent(costs: Costs) -> Vec<(String, Costs)> {
     all
 }
 
-/// A part of a host's costs, to be scaled to so many percent.
+/// A part of a host's costs, and how to scale it to a number of percent.
 type Part = (&'static str, fn(&mut HostCosts, u64));
 
 const PARTS: [Part; 7] = [

@@ -1,5 +1,5 @@
-//! Section 3.2: repeated requests lock to the receiver's delayed-ACK clock, so that a delayed answer
-//! waits not for a random part of its period but for nearly all that is left of it.
+//! Section 3.2: repeated requests lock to the receiver's delayed-ACK clock. So a delayed answer
+//! does not wait for a random part of the clock's period, but for nearly all that is left of it.
 
 use tinygram_engine::Duration;
 use tinygram_naglemark::{Lengths, MediumKind, Sample, Series as LengthSeries};
@@ -11,7 +11,7 @@ use crate::value::{Tolerance, Value};
 
 /// "Each of which the response would normally arrive within 5 msec".
 const USUAL_MS: f64 = 5.0;
-/// What makes it so, beyond the hosts and the ring.
+/// The round-trip time, beyond that of hosts and ring, that makes answers take that long.
 const RTT: Duration = Duration::from_micros(2_400);
 /// Only the last of these ten lengths is an odd number of full segments and a short one, on FDDI.
 const ONE_OF_TEN: LengthSeries = LengthSeries {
@@ -28,13 +28,13 @@ const EVERY_ONE: LengthSeries = LengthSeries {
     step: 1_000,
     transfers: 500,
 };
-/// Fresh pairs of hosts, whose clocks stand anywhere.
+/// The number of fresh pairs of hosts, whose clocks have any phase.
 const STRANGERS: u32 = 1_000;
 
 pub(super) fn run(effort: &Effort) -> Outcome {
     let one_of_ten = samples(ONE_OF_TEN, effort.seed);
     let every_one = samples(EVERY_ONE, effort.seed);
-    // The first request meets the clock at any time; from then on they are locked.
+    // The first request meets the clock at any time; from then on requests and clock are locked.
     let locked = &one_of_ten[ONE_OF_TEN_LENGTHS..];
     let delays: Vec<f64> = locked
         .iter()
@@ -136,7 +136,7 @@ fn samples(series: LengthSeries, seed: u64) -> Vec<Sample> {
     setting(series, seed).run(0).samples
 }
 
-/// Returns the first answer that one of many pairs of hosts ever exchanges.
+/// Returns the first answer of one of many fresh pairs of hosts.
 fn stranger(seed: u64, which: u32) -> Sample {
     let once = Lengths::fixed(DELAYED, 1).series;
     setting(once, seed).run(which).samples[0]
@@ -152,13 +152,14 @@ fn row(measure: &str, published: f64, ours: f64, within: f64) -> Row {
     }
 }
 
-/// The paper says "uniformly distributed between 0 and 200 msec", and not what follows from that.
+/// Marks the row's value as derived: it follows from "uniformly distributed between 0 and 200
+/// msec", but the paper does not say it.
 fn follows(row: Row) -> Row {
     let standard = row.standard.map(|it| Standard::derived(it.value));
     Row { standard, ..row }
 }
 
-/// Returns each request's delay where it stands in the row of requests.
+/// Returns a plot of each request's delay in the order of requests.
 fn in_order(locked: &[Sample]) -> Plot {
     let shown = locked.iter().take(200).enumerate();
     let points = |delayed: bool| {

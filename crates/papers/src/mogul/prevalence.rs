@@ -1,19 +1,19 @@
-//! Which responses the paper's model delays, by their length alone (section 3.3, Table 1).
+//! The responses that the paper's model delays, by their length alone (section 3.3, Table 1).
 //!
 //! "A message would be delayed if its length is between (2 * N + 1) * MSS and (2 * N + 2) * MSS,
-//! exclusive, for N >= 0": an odd number of full segments, then a short one (OF+SFS). Two exceptions
-//! come from BSD's idle test, which is made once per call of `tcp_output`: whatever reaches the
-//! send buffer in one piece while nothing is unacknowledged leaves whole, its short end included.
-//! Messages shorter than MCLBYTES are copied in one piece, and those shorter than two segments "are
-//! never delayed".
+//! exclusive, for N >= 0": an odd number of full segments, then a short one (OF+SFS). Two
+//! exceptions come from BSD's idle test, which is made once per call of `tcp_output`: what reaches
+//! the send buffer in one piece while nothing is unacknowledged leaves whole, its short end
+//! included. Messages shorter than MCLBYTES are copied in one piece, and those shorter than two
+//! segments "are never delayed".
 
-/// What a response's length is held against. Application buffer and socket buffer are taken to be
-/// "large enough to hold the entire message".
+/// What a response's length is compared with. Application buffer and socket buffer are assumed to
+/// be "large enough to hold the entire message".
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Vulnerability {
     /// The maximum segment size, in octets; at least 1.
     pub mss: u16,
-    /// The kernel's copying unit in octets, or `None` where the test for it is ignored.
+    /// The kernel's copying unit in octets; `None` if the test for it is ignored.
     pub mclbytes: Option<u64>,
 }
 
@@ -34,7 +34,7 @@ impl Vulnerability {
 mod tests {
     use super::*;
 
-    /// Per mille of the lengths of naglemark's sequential trials.
+    /// Returns the delayed share of the lengths of naglemark's sequential trials, in per mille.
     fn delayed_per_mille(mss: u16, mclbytes: Option<u64>) -> usize {
         let vulnerability = Vulnerability { mss, mclbytes };
         let lengths = (100..=100_000).step_by(100);

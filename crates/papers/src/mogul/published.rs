@@ -1,4 +1,4 @@
-//! What the paper published: Tables 1 and 4 to 7.
+//! The paper's published numbers: Tables 1 and 4 to 7.
 
 /// A row of Tables 4 to 7: a variant with nine pairs of trial type and score in percent, for
 /// application buffers of 4K, 32K and 128K (outer) by socket buffers of 16K, 64K and 128K (inner).
@@ -17,13 +17,13 @@ pub struct Table {
     pub number: u8,
     /// Its caption.
     pub caption: &'static str,
-    /// The rows, in its order.
+    /// The rows, in the table's order.
     pub rows: [Row; 11],
 }
 
-/// The columns' application buffers, in octets.
+/// The application buffers of the columns, in octets.
 pub const APP_BUFFERS: [u64; 3] = [4 << 10, 32 << 10, 128 << 10];
-/// The columns' socket buffers, in octets.
+/// The socket buffers of the columns, in octets.
 pub const SOCKET_BUFFERS: [u64; 3] = [16 << 10, 64 << 10, 128 << 10];
 
 impl Table {
@@ -33,7 +33,8 @@ impl Table {
         TABLES.iter().find(|table| table.number == number)
     }
 
-    /// Returns what it has for a variant and buffer sizes: the worst trial type and its score in percent.
+    /// Returns the entry for a variant and buffer sizes: the worst trial type and its score in
+    /// percent.
     #[must_use]
     pub fn published(
         &self,

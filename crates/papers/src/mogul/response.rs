@@ -1,11 +1,11 @@
-//! What one response costs, by simulation: where the paper stops at the share of vulnerable lengths
-//! (section 3.3), this says how long each is held and in how many segments it leaves.
+//! The cost of one response, by simulation. The paper stops at the share of vulnerable lengths
+//! (section 3.3); this returns how long each response takes and how many segments it needs.
 //!
-//! The response is the second one of a persistent connection, right after a tiny first one: the
-//! state of which Heidemann's and the paper's stalls tell. (A server that closes after each response
-//! never stalls at its end; closing lets the rest go.) As in the paper's model "both the application
-//! buffer and socket output buffer were large enough to hold the entire message", so it is written
-//! at once. Hosts cost no time.
+//! The response is the second one of a persistent connection, right after a tiny first one. This is
+//! the state in which Heidemann's and the paper's stalls occur. (A server that closes after each
+//! response never stalls at its end, because closing sends the rest.) As in the paper's model,
+//! "both the application buffer and socket output buffer were large enough to hold the entire
+//! message", so it is written at once. The hosts' work takes no time.
 
 use std::sync::Arc;
 
@@ -22,33 +22,34 @@ use tinygram_sim::dice::{Dice, Purpose};
 use tinygram_sim::medium::{ImpairmentRules, Medium, PointToPoint, Side, Wire};
 use tinygram_sim::{Ended, Opening, World, WorldConfig};
 
-/// Between which hosts, over what.
+/// The hosts and the link between them.
 #[derive(Clone, Copy, Debug)]
 pub struct Path {
-    /// The rules of both ends; the server's send policy is put in their place.
+    /// The rules of both ends, except the server's send policy.
     pub profile: &'static Profile,
     /// The maximum segment size, in octets; at least 1.
     pub mss: u16,
-    /// The kernel's copying unit in octets, at least 1, where it copies in such units; absent for its own.
+    /// The kernel's copying unit in octets, at least 1, if it copies in such units; `None` for the
+    /// profile's own.
     pub mclbytes: Option<u64>,
-    /// A full-duplex link's rate; at least 1.
+    /// The rate of a full-duplex link; at least 1.
     pub bits_per_second: u64,
-    /// The round-trip time beyond what the link's rate takes.
+    /// The round-trip time in addition to what the link's rate takes.
     pub rtt: Duration,
 }
 
-/// What a response took.
+/// The cost of a response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Taken {
-    /// From the request's sending to the response's last octet.
+    /// The time from the request to the response's last octet.
     pub elapsed: Duration,
     /// Data segments that the server sent.
     pub segments: u64,
 }
 
 impl Path {
-    /// Sends a response of `length` octets (at least 1) to a client whose ACK clock, if it is one
-    /// that always runs, ticks first at `phase`.
+    /// Sends a response of `length` octets (at least 1) to a client whose ACK clock, if it runs
+    /// freely, first ticks at `phase`.
     #[must_use]
     pub fn respond(&self, policy: &SendPolicy, length: u32, phase: Duration) -> Taken {
         let lengths: Arc<[u32]> = Arc::new([FIRST, length]);
@@ -109,9 +110,9 @@ impl Path {
         config
     }
 
-    /// Under which phases of the client's ACK clock `count` responses (at least 1) of one length meet
-    /// it, each with how many of them do: `at_most` phases, evenly spread from a random one on. One
-    /// phase for all where the clock starts with the segment.
+    /// Returns the phases of the client's ACK clock that `count` responses (at least 1) of one
+    /// length meet, and how many responses meet each: `at_most` phases, evenly spread from a random
+    /// one on. If the clock starts with the segment, all responses have one phase.
     #[must_use]
     pub fn phases(&self, length: u32, count: u64, at_most: u64) -> Vec<(Duration, u64)> {
         let AckTimer::Cyclic { period, .. } = self.host(length).receiver.timer else {
@@ -131,15 +132,15 @@ impl Path {
     }
 }
 
-/// The first response, whose only segment no policy holds.
+/// The first response; no policy holds its only segment.
 const FIRST: u32 = 1;
-/// TCP and IP headers, and what Ethernet puts around them: preamble, header, trailer, gap.
+/// The octets of TCP and IP headers and of Ethernet's preamble, header, trailer and gap.
 const OVERHEAD: u64 = 40 + 38;
-/// A frame's 64 octets, preamble and gap.
+/// The least octets of a frame: 64, plus preamble and gap.
 const LEAST: u64 = 84;
-/// A stall is over long before: no policy holds for ever.
+/// A limit that no stall reaches: no policy holds forever.
 const LONGEST: Duration = Duration::from_secs(10_000_000);
-/// No limit in itself: what a profile can offer is its window's cap.
+/// Not a limit by itself: the profile's window cap limits what is advertised.
 const RECEIVE_BUFFER: u64 = 1 << 20;
 
 #[cfg(test)]
@@ -157,7 +158,7 @@ mod tests {
         }
     }
 
-    /// Returns how much later than with nothing held.
+    /// Returns how much later the response comes than if nothing is held.
     fn stall(path: &Path, policy: &str, length: u32) -> Duration {
         let respond = |name| {
             let policy = SendPolicy::named(name).expect(name);
@@ -167,10 +168,10 @@ mod tests {
         Duration::from_nanos(held.elapsed.as_nanos() - free.elapsed.as_nanos())
     }
 
-    /// The paper's model is about this kernel with large buffers. Its exception for messages below
-    /// MCLBYTES takes the whole message to leave in the one call of `tcp_output` that found the
-    /// connection idle; the congestion window of three segments stops that call when there are
-    /// five and a short one.
+    /// The paper's model describes this kernel with large buffers. Its exception for messages below
+    /// MCLBYTES requires the whole message to leave in the one call of `tcp_output` that found the
+    /// connection idle. The congestion window of three segments stops that call if there are five
+    /// segments and a short one.
     #[test]
     fn the_simulated_stalls_are_at_the_lengths_that_the_paper_predicts_but_for_the_window() {
         let path = path("tru64_4");
@@ -205,7 +206,7 @@ mod tests {
         let own = stalling("tru64_4", None);
         assert_eq!(stalling("tru64_4", Some(8192)), own);
         assert_ne!(stalling("tru64_4", Some(2048)), own);
-        // A kernel without such units has none that could be changed.
+        // A kernel without such units has none to change.
         let none = stalling("linux_6", None);
         assert_eq!(stalling("linux_6", Some(2048)), none);
     }

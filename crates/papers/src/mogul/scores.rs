@@ -12,10 +12,10 @@ use crate::experiment::{Class, Effort, Layout, Origin, Outcome, Parameter, Row};
 use crate::standard::Standard;
 use crate::value::{Tolerance, Value};
 
-/// Without chance in its hosts, the literal model has little to average.
+/// The literal model's hosts have no random element, so it needs little averaging.
 const LITERAL_REPETITIONS: u32 = 1;
 
-/// Measures table `number` (4 to 7), with the fitted model and, beside it, to the letter.
+/// Measures table `number` (4 to 7) with the fitted model and, beside it, with the literal one.
 pub(super) fn run(number: u8, effort: &Effort) -> Outcome {
     let table = Table::numbered(number).expect("one of Tables 4 to 7");
     let cells = kept(
@@ -49,8 +49,9 @@ pub(super) fn run(number: u8, effort: &Effort) -> Outcome {
     }
 }
 
-/// The text says what the variants of Tables 4 and 5 do; of the inference it gives the idea, and how
-/// the kernel went about it had to be fitted.
+/// Returns whether the table has a literal reading. The text says what the variants of Tables 4 and
+/// 5 do. Of the inference it only describes the idea, so how the kernel implements it had to be
+/// fitted.
 const fn has_a_literal_reading(number: u8) -> bool {
     number < 6
 }
@@ -70,8 +71,8 @@ fn notes(table: &Table, ours: &[Entry], literal: Option<&[Entry]>) -> Vec<String
     models.into_iter().chain([types]).chain(others).collect()
 }
 
-/// Returns what is not reproduced although it is within tolerance: an entry with large buffers whose worst
-/// trial is R and whose variant holds nothing for the clock.
+/// Returns a note about entries that are within tolerance and yet not reproduced: those with large
+/// buffers whose worst trial is R and whose variant holds nothing until the clock ticks.
 fn cross_traffic(table: &Table, ours: &[Entry]) -> Option<String> {
     if table.number != 4 {
         return None;
@@ -94,10 +95,10 @@ fn cross_traffic(table: &Table, ours: &[Entry]) -> Option<String> {
     ))
 }
 
-/// Percent; what a policy delays scores more.
+/// In percent; what a policy delays has a higher score.
 const BY_CHANCE: f64 = 2.0;
 
-/// Table by table the paper has the best variant first.
+/// Returns the entries in the paper's order, which has the best variant of each table first.
 fn in_the_papers_order(table: &Table, entries: &[Entry]) -> Vec<Entry> {
     let of = |row: &PublishedRow| {
         let variant = row.variant;
@@ -136,7 +137,7 @@ fn worst(table: &Table, published: &PublishedRow, ours: &[Entry]) -> Row {
     }
 }
 
-/// Zero would be the paper's table itself.
+/// Returns the distance from the paper's table; zero would be the table itself.
 fn distance(table: &Table, ours: &[Entry]) -> Row {
     Row {
         cell: vec![measure_of(
@@ -149,7 +150,7 @@ fn distance(table: &Table, ours: &[Entry]) -> Row {
     }
 }
 
-/// Pairs of variants that the paper has clearly apart and we have the other way round, or level.
+/// Returns the pairs of variants that clearly differ in the paper and are reversed or equal here.
 fn order(table: &Table, ours: &[Entry]) -> Row {
     let beyond = tolerance(table.number).order_beyond;
     let mut reversed = 0;
@@ -171,7 +172,7 @@ fn order(table: &Table, ours: &[Entry]) -> Row {
     }
 }
 
-/// What the text alone gives stands beside the paper's entries for comparison, not as a claim.
+/// Returns the literal model's value beside the paper's entry, for comparison and not as a claim.
 fn to_the_letter(entry: &Entry) -> Row {
     let mut cell = cell(entry);
     cell.push(("model", Value::Text("literal".into())));
@@ -184,7 +185,7 @@ fn to_the_letter(entry: &Entry) -> Row {
     }
 }
 
-/// Returns the letter beside each of the paper's entries.
+/// Returns the letters of the trial types beside each of the paper's entries.
 fn trial_types(table: &Table, ours: &[Entry]) -> String {
     let scored: Vec<_> = ours
         .iter()
@@ -245,7 +246,7 @@ pub(super) fn parameters() -> Vec<Parameter> {
     fitted.collect()
 }
 
-/// What both models share.
+/// The rules that both models share.
 pub(super) const RULES: &[&str] = &[
     "A short segment waits while data is unacknowledged, unless the variant lets it go (sections 1 \
      and 5).",

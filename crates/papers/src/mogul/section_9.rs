@@ -1,9 +1,9 @@
 //! Section 9's two examples: a sender's buffer below two segments, and the message of 12,289 octets
-//! that inferring the sender's buffer delays.
+//! that is delayed when the receiver infers the sender's buffer.
 
 use tinygram_naglemark::{Lengths, MediumKind, Sample};
 use tinygram_sim::medium::{Frame, Side};
-use tinygram_sim::observer::Trace as Recorder;
+use tinygram_sim::observer::SentFrames;
 
 use super::stalled::Setting;
 use crate::experiment::{Class, Effort, Origin, Outcome, Parameter, Row, Trace};
@@ -16,7 +16,7 @@ const APP_BUFFER: u64 = 4_096;
 /// "On an FDDI network, using 8192-byte buffers".
 const SMALL_BUFFER: u64 = 8_192;
 const BULK: u32 = 4_312_000;
-/// Enough for the connection's first steps to be over.
+/// Enough transfers for the connection's start to be over.
 const TRANSFERS: u32 = 5;
 
 pub(super) fn run(effort: &Effort) -> Outcome {
@@ -67,7 +67,7 @@ pub(super) fn run(effort: &Effort) -> Outcome {
     }
 }
 
-/// One exchange: what was sent, and how long it took.
+/// One exchange: the segments sent, and how long it took.
 struct Exchange {
     sent: Vec<(Side, Frame)>,
     sample: Sample,
@@ -80,7 +80,7 @@ fn exchange(infer: bool, seed: u64) -> Exchange {
     setting.hosts.infer = infer;
     let watched = setting
         .hosts
-        .watched(&setting.trial(0), Recorder::default());
+        .watched(&setting.trial(0), SentFrames::default());
     let (taken, recorder) = watched.expect("MSMV is a policy of the engine's");
     let is_request = |(side, frame): &(Side, Frame)| *side == Side::Client && frame.segment.len > 0;
     let last = recorder.sent.iter().rposition(is_request).unwrap_or(0);
@@ -90,7 +90,7 @@ fn exchange(infer: bool, seed: u64) -> Exchange {
     }
 }
 
-/// Of a long transfer through a small send buffer, in octets per second.
+/// Returns the throughput of a long transfer through a small send buffer, in octets per second.
 fn throughput(seed: u64) -> f64 {
     let mut bulk = Setting::new(MediumKind::Fddi, "NAGLE", (64 << 10, SMALL_BUFFER), seed);
     bulk.plan.lengths = Lengths::fixed(BULK, 1);
@@ -116,7 +116,7 @@ fn sizes(what: &str, exchange: &Exchange) -> Row {
     }
 }
 
-/// Returns whether it took longer than any undelayed one of that length does.
+/// Returns whether the exchange took longer than any undelayed one of that length.
 fn delayed(what: &str, exchange: &Exchange, published: &str) -> Row {
     let is_delayed = exchange.sample.elapsed.as_nanos() > 20_000_000;
     Row {

@@ -1,6 +1,6 @@
-//! Section 8.1: what a variant costs when it does not delay. The paper's regression kept delayed
-//! transfers that its cutoff did not see, and packets were not counted; here every delayed transfer
-//! is left out, and they are.
+//! Section 8.1: the cost of a variant when it does not delay. The paper's regression included
+//! delayed transfers that its cutoff missed, and did not count packets. Here every delayed transfer
+//! is left out, and packets are counted.
 
 use rayon::prelude::*;
 use tinygram_naglemark::{MediumKind, Taken, regression};
@@ -12,7 +12,7 @@ use crate::experiment::{Class, Effort, Layout, Outcome, Row};
 use crate::standard::Standard;
 use crate::value::{Tolerance, Value};
 
-/// What a variant did in a trial of 1000 transfers.
+/// The costs of a variant in a trial of 1000 transfers.
 struct Cost {
     medium: MediumKind,
     variant: &'static str,
@@ -25,7 +25,8 @@ struct Cost {
 }
 
 const MEDIA: [MediumKind; 2] = [MediumKind::EthernetFullDuplex, MediumKind::Fddi];
-/// Not one of the paper's sizes: "the regression could be used to detect variants that send an
+/// This is not one of the paper's sizes. "The regression could be used to detect variants that send
+/// an excessive number of packets", and only writes far below the MSS make variants do so.
 /// excessive number of packets", and only writes far below the MSS make any do so.
 const SMALL_WRITES: u64 = 256;
 
@@ -79,7 +80,7 @@ pub(super) fn run(effort: &Effort) -> Outcome {
     }
 }
 
-/// Returns what each variant costs with these buffers.
+/// Returns the cost of each variant with these buffers.
 fn costs(medium: MediumKind, buffers: (u64, u64), seed: u64) -> Vec<Cost> {
     let setting = Setting::new(medium, UNDISTURBED, buffers, seed);
     let taken = setting.run_each(&VARIANTS);

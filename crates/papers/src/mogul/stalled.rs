@@ -1,7 +1,7 @@
-//! Which transfers a small-segment policy delayed, without an arbitrary cutoff: each is held against
-//! the same transfer with the Nagle algorithm disabled.
+//! Detects the transfers that a small-segment policy delayed, without an arbitrary cutoff: each is
+//! compared with the same transfer with the Nagle algorithm disabled.
 //!
-//! This is what section 8.1 lacked, "no foolproof way of eliminating [...] every sample that
+//! Section 8.1 lacked this: it had "no foolproof way of eliminating [...] every sample that
 //! experienced a Nagle-related delay". It needs a medium without collisions, where nothing else
 //! delays a transfer for long.
 
@@ -13,7 +13,8 @@ use tinygram_naglemark::{
     Keep, MediumKind, Outcome, Plan, Policy, Taken, Trial, VirtualTime, measure,
 };
 
-/// More than any transfer varies by, less than all but a tenth of the waits for a tick of 200 ms.
+/// More than any transfer varies by, and less than all but a tenth of the waits for a tick of 200
+/// ms.
 const BEYOND: Duration = Duration::from_millis(20);
 
 /// Hosts, and what is asked of them: one cell.
@@ -23,7 +24,7 @@ pub(super) struct Setting {
 }
 
 impl Setting {
-    /// Returns the trial type S with the fitted hosts and no clock but the one of 200 ms.
+    /// Returns the trial type S with the fitted hosts and only the clock of 200 ms.
     pub(super) fn new(medium: MediumKind, variant: &str, buffers: (u64, u64), seed: u64) -> Self {
         let mut hosts = PaperHosts::new(Model::Fitted, medium);
         hosts.ack_timer = Some(AckTimer::Cyclic {
@@ -42,12 +43,12 @@ impl Setting {
         self.plan.trial(&self.plan.cells()[0], repetition)
     }
 
-    /// Returns what comes of it.
+    /// Runs a repetition.
     pub(super) fn run(&self, repetition: u32) -> Taken {
         run(&self.hosts, &self.trial(repetition))
     }
 
-    /// Returns what comes of its first repetition under each of these variants; what cannot differ is run once.
+    /// Runs the first repetition for each of these variants; runs that cannot differ are made once.
     pub(super) fn run_each(&self, variants: &[&str]) -> Vec<Taken> {
         let policies: Vec<Policy> = variants.iter().map(|variant| policy(variant)).collect();
         let shares = self.hosts.simulate_each(&self.trial(0), &policies);
@@ -55,7 +56,7 @@ impl Setting {
         shares.map(|share| share.taken).collect()
     }
 
-    /// For each transfer of the first repetition, whether its policy delayed it.
+    /// Returns for each transfer of the first repetition whether its policy delayed it.
     pub(super) fn stalled(&self, taken: &Taken) -> Vec<bool> {
         let undisturbed = Trial {
             policy: policy(UNDISTURBED),
@@ -68,7 +69,7 @@ impl Setting {
 /// The variant that delays nothing.
 pub(super) const UNDISTURBED: &str = "OFF";
 
-/// For each transfer, whether its policy delayed it, given what came of the same ones
+/// Returns for each transfer whether its policy delayed it, given the same transfers
 /// [undisturbed](UNDISTURBED).
 pub(super) fn stalled(taken: &Taken, undisturbed: &Taken) -> Vec<bool> {
     let pairs = taken.samples.iter().zip(&undisturbed.samples);
@@ -77,7 +78,7 @@ pub(super) fn stalled(taken: &Taken, undisturbed: &Taken) -> Vec<bool> {
         .collect()
 }
 
-/// One cell of the trial type S with the paper's lengths.
+/// Returns a plan of one cell of the trial type S, with the paper's lengths.
 pub(super) fn plan(variant: &str, (app_buffer, socket_buffer): (u64, u64), seed: u64) -> Plan {
     Plan {
         policies: vec![policy(variant)],
@@ -88,7 +89,7 @@ pub(super) fn plan(variant: &str, (app_buffer, socket_buffer): (u64, u64), seed:
     }
 }
 
-/// Returns what comes of a plan on the paper's hosts.
+/// Runs a plan on the paper's hosts.
 pub(super) fn outcome(plan: &Plan, mut hosts: PaperHosts, keep: Keep) -> Outcome {
     let outcomes = measure(plan, &mut [&mut hosts], keep, &|_| {});
     outcomes.expect(KNOWN).remove(0)

@@ -1,5 +1,5 @@
-//! What the text of sections 6, 8 and 9 says about Tables 4 to 7 beyond their entries: other cutoffs,
-//! the best trial type, standard deviations, single trials, and applications with large buffers.
+//! Statements of sections 6, 8 and 9 about Tables 4 to 7 beyond their entries: other cutoffs, the
+//! best trial type, standard deviations, single trials, and applications with large buffers.
 
 use tinygram_naglemark::hosts::Model;
 use tinygram_naglemark::{Measured, MediumKind, Plan, Sample, TrialType, Yardstick};
@@ -10,7 +10,7 @@ use crate::experiment::{Class, Row};
 use crate::standard::Standard;
 use crate::value::{Tolerance, Value};
 
-/// Returns all statements that hold of a table's cells, which have all their transfers.
+/// Returns all statements about a table, computed from its cells, which have all their transfers.
 pub(super) fn rows(table: &Table, cells: &[Measured]) -> Vec<Row> {
     let mut rows = rankings(table, cells);
     rows.extend(better_at_four(table.number, cells));
@@ -25,8 +25,9 @@ pub(super) fn rows(table: &Table, cells: &[Measured]) -> Vec<Row> {
     rows
 }
 
-/// "The relative rankings of algorithm variants are essentially unchanged" at multipliers of two and
-/// four (section 6), and with the best-scoring trial type for the worst (section 8).
+/// Returns whether the "relative rankings of algorithm variants are essentially unchanged" at
+/// multipliers of two and four (section 6), and with the best-scoring trial type instead of the
+/// worst (section 8).
 fn rankings(table: &Table, cells: &[Measured]) -> Vec<Row> {
     let at = |multiplier| {
         let scores = scores(cells, yardstick(table.number, multiplier), &|_, _| true);
@@ -57,8 +58,8 @@ fn rankings(table: &Table, cells: &[Measured]) -> Vec<Row> {
         .collect()
 }
 
-/// Pairs of variants that the paper has clearly apart and that are the other way round here; pairs
-/// that are level are the paper's near-ties.
+/// Returns the pairs of variants that clearly differ in the paper and are reversed here. Pairs that
+/// are equal here are near-ties in the paper.
 fn reversed(table: &Table, what: &str, ours: &[(&str, f64)]) -> Row {
     let beyond = tolerance(table.number).order_beyond;
     let worst = |at: usize| {
@@ -113,8 +114,9 @@ fn better_at_four(number: u8, cells: &[Measured]) -> Option<Row> {
     })
 }
 
-/// Standard deviations "of the scores for each table entry" (sections 8 and 9): how many of the 99 are
-/// above so many percentage points. "A few" is 1 to 9 here, "many" 10 and more.
+/// Returns the standard deviations "of the scores for each table entry" (sections 8 and 9): how
+/// many of the 99 exceed a number of percentage points. "A few" is taken as 1 to 9, "many" as 10
+/// and more.
 fn deviations(number: u8, cells: &[Measured]) -> Vec<Row> {
     let of_entries: Vec<f64> = worst_of_entries(cells)
         .iter()
@@ -133,7 +135,7 @@ fn deviations(number: u8, cells: &[Measured]) -> Vec<Row> {
             class,
         )
     };
-    // What is meant by a word.
+    // The range that a word means.
     let word = |what: &str, ours: u64, (low, high): (f64, f64), class| Row {
         standard: Some(Standard::derived(Value::Count(low as u64))),
         ..said(what, 0, ours, Tolerance::Between(low, high), class)
@@ -242,11 +244,11 @@ fn large_buffers(number: u8, cells: &[Measured]) -> Row {
     )
 }
 
-/// Percent; a share that is no longer near-perfect.
+/// In percent; a share from which on a score is not near-perfect.
 const NEAR_PERFECT: f64 = 5.0;
 
-/// Entries on Ethernet that are above zero and below what a policy delays: nothing but the network can
-/// have made them.
+/// Returns the entries on Ethernet that are above zero and below what a policy delays: only the
+/// network can have caused them.
 fn by_chance(table: &Table, cells: &[Measured]) -> Option<Row> {
     if !table.number.is_multiple_of(2) {
         return None;
@@ -277,17 +279,17 @@ const LESS_CHANCE: &str = "chance in the paper's hosts was more than 10 % of jit
 const HICCUPS_DEVIATE: &str = "a trial's deviation is the chance of its first hiccup, of which length and share were fitted to the \
      scores alone";
 
-/// Returns the worst cell of each entry, as the tables have them.
+/// Returns the worst cell of each entry, as in the tables.
 fn worst_of_entries(cells: &[Measured]) -> Vec<&Measured> {
     of_entries(cells, |one, other| one > other)
 }
 
-/// Returns the best one.
+/// Returns the best cell of each entry.
 fn best_of_entries(cells: &[Measured]) -> Vec<&Measured> {
     of_entries(cells, |one, other| one < other)
 }
 
-/// Of each entry's trial types the first whose score no other's `beats`.
+/// Returns of each entry's trial types the first whose score no other `beats`.
 fn of_entries(cells: &[Measured], beats: fn(f64, f64) -> bool) -> Vec<&Measured> {
     let mut kept: Vec<&Measured> = Vec::new();
     for it in cells {
@@ -305,7 +307,8 @@ fn of_entries(cells: &[Measured], beats: fn(f64, f64) -> bool) -> Vec<&Measured>
     kept
 }
 
-/// Returns the share of the cells' transfers that a yardstick calls delayed and that count, in percent of all.
+/// Returns the share of the cells' transfers that a yardstick calls delayed and that count, in
+/// percent of all transfers.
 fn scores(
     cells: &[Measured],
     yardstick: Yardstick,
@@ -333,7 +336,7 @@ fn yardstick(table: u8, multiplier: u32) -> Yardstick {
     }
 }
 
-/// By variant, in the table's order.
+/// Returns the worst score of each variant, in the table's order.
 fn worst_by_variant<'a>(table: &'a Table, scores: &[(String, f64)]) -> Vec<(&'a str, f64)> {
     let worst = |variant: &'a str| {
         let own = scores.iter().filter(|(label, _)| label == variant);

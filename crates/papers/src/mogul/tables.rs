@@ -1,4 +1,4 @@
-//! Tables 4 to 7: which cells they have, and how far ours are from the published ones.
+//! Tables 4 to 7: their cells, and how far the reproduced scores are from the published ones.
 
 use tinygram_naglemark::hosts::{Model, PaperHosts};
 use tinygram_naglemark::{Keep, Measured, MediumKind, Plan, TrialType};
@@ -41,13 +41,13 @@ pub fn plan(repetitions: u32, seed: u64) -> Plan {
     }
 }
 
-/// Returns what comes of a table's plan on all threads of rayon's current pool.
+/// Measures a table's plan on all threads of rayon's current pool.
 #[must_use]
 pub fn measured(table: u8, model: Model, repetitions: u32, seed: u64) -> Vec<Measured> {
     kept(table, model, repetitions, seed, Keep::Scores)
 }
 
-/// Returns the same, with some of its transfers.
+/// Does the same, and keeps some of the transfers.
 pub(super) fn kept(
     table: u8,
     model: Model,
@@ -63,11 +63,11 @@ pub(super) fn kept(
 pub struct Entry {
     /// The variant's label.
     pub variant: String,
-    /// Octets.
+    /// The application buffer, in octets.
     pub app_buffer: u64,
-    /// Octets.
+    /// The socket buffer, in octets.
     pub socket_buffer: u64,
-    /// The trial type with the highest score; the first of [`TrialType::ALL`] where they tie.
+    /// The trial type with the highest score; the first of [`TrialType::ALL`] if several have it.
     pub trial: TrialType,
     /// Its score, in percent.
     pub score_percent: f64,
@@ -103,13 +103,14 @@ pub fn entries(cells: &[Measured]) -> Vec<Entry> {
     entries
 }
 
-/// How close our scores must come to a table's (all at 10 repetitions, in percentage points).
+/// How close the reproduced scores must come to a table's (all at 10 repetitions, in percentage
+/// points).
 #[derive(Clone, Copy, Debug)]
 pub struct Tolerance {
     /// The mean absolute difference over the table's entries.
     pub mean: f64,
-    /// Two variants whose worst published scores are further apart than this must be in the
-    /// paper's order.
+    /// Two variants whose worst published scores differ by more than this must be in the paper's
+    /// order.
     pub order_beyond: f64,
 }
 
@@ -138,8 +139,8 @@ pub fn tolerance(table: u8) -> Tolerance {
 
 /// Returns which scores an entry allows, in percent.
 ///
-/// Whatever a table's entries may be off by: where the paper has none delayed, hardly any may be here,
-/// and where it clearly has some, some must be.
+/// In addition to the table's tolerance: if the paper has none delayed, hardly any may be delayed
+/// here; and if it clearly has some, some must be.
 #[must_use]
 pub fn entry_tolerance(table: u8, variant: &str, published_percent: f64) -> Allowed {
     let points = points_allowed(table, variant, published_percent);
@@ -152,44 +153,44 @@ pub fn entry_tolerance(table: u8, variant: &str, published_percent: f64) -> Allo
     }
 }
 
-/// An entry printed as 0.0 allows no more, in percent.
+/// The most that an entry printed as 0.0 allows, in percent.
 const NONE_DELAYED: f64 = 1.5;
-/// An entry of as much does not allow 0.0, in percent.
+/// An entry of at least this does not allow 0.0, in percent.
 pub(super) const CLEARLY_DELAYED: f64 = 2.0;
-/// The least that is not shown as 0.0, in percent.
+/// The least score that is not shown as 0.0, in percent.
 const LEAST_SHOWN: f64 = 0.05;
 
 /// Returns how far an entry may be from the published score, in percentage points.
 fn points_allowed(table: u8, variant: &str, published_percent: f64) -> f64 {
     match table {
-        // Scores of 2 % and more have cross-traffic of the paper's Ethernet in them.
+        // Scores of 2 % and more include cross-traffic of the paper's Ethernet.
         4 if published_percent >= CLEARLY_DELAYED => 2.5,
         4 => 2.0,
         5 => 1.5,
         6 => 6.0,
-        // With inference a trial's score depends on when the first hiccup befalls; where it does
-        // so less, we must be closer.
+        // With inference, a trial's score depends on when the first hiccup comes. Variants for
+        // which it matters less must be closer.
         _ if ["MSMV", "E+M+M", "MINSHALL", "MIN+MORE"].contains(&variant) => 5.0,
         _ => 15.0,
     }
 }
 
-/// An entry of the paper's that we do not reproduce, and why.
+/// An entry of the paper that is not reproduced, and why.
 #[derive(Clone, Copy, Debug)]
 pub struct Mismatch {
     /// The paper's table.
     pub table: u8,
     /// The variant's label.
     pub variant: &'static str,
-    /// Octets.
+    /// The application buffer, in octets.
     pub app_buffer: u64,
-    /// Octets.
+    /// The socket buffer, in octets.
     pub socket_buffer: u64,
     /// The reason.
     pub why: &'static str,
 }
 
-/// All of them.
+/// All known mismatches.
 pub const KNOWN_MISMATCHES: &[Mismatch] = &[
     Mismatch {
         table: 4,
@@ -221,7 +222,8 @@ const FIRST_HICCUP: &str = "a trial's score is how early its first hiccup befall
                             spread by 7 points each: forty give 13.7 and 13.5, within tolerance. The \
                             share of hiccups was fitted before frames interrupted a thread at work";
 
-/// Returns the mean absolute difference between our entries and a table's, in percentage points.
+/// Returns the mean absolute difference between the reproduced entries and a table's, in percentage
+/// points.
 #[must_use]
 pub fn mean_distance(table: &Table, entries: &[Entry]) -> f64 {
     let differences: Vec<f64> = entries
@@ -238,11 +240,11 @@ pub fn mean_distance(table: &Table, entries: &[Entry]) -> f64 {
 /// An entry further from the published score than its tolerance.
 #[derive(Clone, Copy, Debug)]
 pub struct Miss<'a> {
-    /// Ours.
+    /// The reproduced entry.
     pub entry: &'a Entry,
     /// The paper's trial type and score in percent.
     pub published: (char, f64),
-    /// Why, if it is one of [`KNOWN_MISMATCHES`].
+    /// The reason, if it is one of [`KNOWN_MISMATCHES`].
     pub known: Option<&'static str>,
 }
 

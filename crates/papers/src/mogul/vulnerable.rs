@@ -42,7 +42,7 @@ pub(super) fn run(effort: &Effort) -> Outcome {
     }
 }
 
-/// MSS, MCLBYTES (0 where ignored), percent of the responses.
+/// MSS, MCLBYTES (0 if ignored), and the percentage of responses.
 const TABLE_1: [(u16, u64, f64); 6] = [
     (1460, 0, 18.78),
     (1460, 4096, 18.78),
@@ -78,7 +78,7 @@ fn of_naglemark((mss, mclbytes, _): (u16, u64, f64)) -> Row {
     }
 }
 
-/// Returns what the table shows of the predicate whatever the log: that equal entries must be equal.
+/// Returns what the predicate implies for the table whatever the log: entries that must be equal.
 fn consequences() -> impl Iterator<Item = Row> {
     let claims = [
         (
@@ -121,7 +121,8 @@ fn consequences() -> impl Iterator<Item = Row> {
     })
 }
 
-/// On how many of naglemark's 1000 lengths the predicate says other than the simulated kernel does.
+/// Returns for how many of naglemark's 1000 lengths the predicate disagrees with the simulated
+/// kernel.
 fn against_the_simulator(medium: MediumKind, effort: &Effort) -> Row {
     let buffers = (128 << 10, 128 << 10);
     let setting = Setting::new(medium, "NAGLE", buffers, effort.seed);

@@ -1,4 +1,4 @@
-//! Section 4.3: no limit of 4 KiB to what is copied before TCP is called.
+//! Section 4.3: no limit of 4 KiB on what is copied before TCP is called.
 
 use rayon::prelude::*;
 use tinygram_engine::Duration;
@@ -25,7 +25,7 @@ struct Case {
 const SMALL_WRITE: u64 = 4096;
 /// "This change avoids only the S=8k R=16k deadlock."
 const AVOIDED: (u64, u64) = (8 << 10, 16 << 10);
-/// What has not deadlocked within this time is taken not to.
+/// A transfer that has not deadlocked within this time counts as free of deadlocks.
 const WATCHED: Duration = Duration::from_secs(600);
 
 pub(super) fn without_limit(effort: &Effort) -> Outcome {
@@ -69,7 +69,8 @@ pub(super) fn without_limit(effort: &Effort) -> Outcome {
     }
 }
 
-/// Returns all buffers of Table 1's deadlocks with 8 KiB writes, and the pair in question with 4 KiB.
+/// Returns all buffers of Table 1's deadlocks with 8 KiB writes, and the pair in question with 4
+/// KiB writes.
 fn cases() -> Vec<Case> {
     let mut cases = Vec::new();
     for (line, s) in SIZES.into_iter().enumerate() {

@@ -1,4 +1,4 @@
-//! What helps against a deadlock (section 4): each of the paper's cures, predicted and simulated.
+//! Cures for a deadlock (section 4): each of the paper's, predicted and simulated.
 
 use rayon::prelude::*;
 use tinygram_engine::Duration;
@@ -9,29 +9,29 @@ use super::hosts::OTHER_WORK;
 use super::predict::{Area, Prediction, Threshold, predict};
 use super::transfer::{Deadlock, Transfer};
 
-/// A transfer, looked at from both sides.
+/// A transfer that was predicted and simulated.
 #[derive(Clone, Debug)]
 pub struct Examined {
-    /// By the rules alone.
+    /// The prediction by the rules alone.
     pub prediction: Prediction,
-    /// By the simulator.
+    /// The simulator's result.
     pub simulated: Simulated,
 }
 
-/// What runs of a transfer came to.
+/// The results of several runs of a transfer.
 #[derive(Clone, Debug)]
 pub struct Simulated {
-    /// How many there were.
+    /// The number of runs.
     pub runs: u32,
-    /// Those that deadlocked.
+    /// The deadlocks.
     pub deadlocks: Vec<Deadlock>,
-    /// The first run that deadlocked, and when; the first of all if none did.
+    /// The first run that deadlocked, and its deadlock; the first run of all if none did.
     pub telling: (Transfer, Option<Deadlock>),
-    /// What gets through, in Mbit/s (10^6): after the deadlock if there was one, and of a whole
-    /// transfer otherwise.
+    /// The throughput in Mbit/s (10^6): after the deadlock if there was one, otherwise of a whole
+    /// transfer.
     pub mbit_per_s: f64,
-    /// The share of the time, from 0 to 1, in which nothing moves until a timer fires: all of it once
-    /// deadlocked.
+    /// The share of the time, from 0 to 1, in which nothing moves until a timer fires: 1 once it
+    /// has deadlocked.
     pub waiting: f64,
 }
 
@@ -40,16 +40,16 @@ pub struct Simulated {
 pub struct Cure {
     /// What is changed: `Nagle's algorithm off`.
     pub what: String,
-    /// Where the paper has it.
+    /// Its place in the paper.
     pub source: &'static str,
     /// The transfer with that change.
     pub transfer: Transfer,
 }
 
-/// How long a transfer is watched for a deadlock: as long as those of the paper's tables take to
-/// come, as a rule.
+/// How long a transfer is watched for a deadlock: usually as long as the deadlocks of the paper's
+/// tables take to come.
 const WATCHED: Duration = Duration::from_secs(60);
-/// The same where neither inequality holds.
+/// The same if neither inequality holds.
 const GLANCE: Duration = Duration::from_secs(4);
 /// Buffer sizes are proposed in steps of this many octets.
 const STEP: u64 = 1 << 10;
@@ -107,7 +107,7 @@ fn mean(values: impl ExactSizeIterator<Item = f64>) -> f64 {
     values.sum::<f64>() / count as f64
 }
 
-/// Returns the same between hosts that now and then have other work.
+/// Returns the same transfer between hosts that have other work now and then.
 #[must_use]
 pub fn busy(transfer: &Transfer) -> Transfer {
     let mut busy = transfer.clone();
@@ -115,9 +115,9 @@ pub fn busy(transfer: &Transfer) -> Transfer {
     busy
 }
 
-/// Returns the most octets that a deadlocked transfer can get through for each ACK of the timer: "the
-/// absolute upper throughput limit after deadlock is (35%R+MSS)/200ms" (3.1.2), and no more than the
-/// send buffer.
+/// Returns the most octets that a deadlocked transfer can get through for each ACK of the timer:
+/// "the absolute upper throughput limit after deadlock is (35%R+MSS)/200ms" (3.1.2), and at most
+/// the send buffer.
 #[must_use]
 pub fn most_per_timer(transfer: &Transfer) -> u64 {
     let sender = &transfer.rules.sender;
@@ -125,7 +125,7 @@ pub fn most_per_timer(transfer: &Transfer) -> u64 {
     sender.buffer.min(enough + u64::from(sender.mss))
 }
 
-/// Returns the cures that change anything about this transfer.
+/// Returns the cures that change this transfer.
 #[must_use]
 pub fn cures(transfer: &Transfer) -> Vec<Cure> {
     policies(transfer)
@@ -188,7 +188,7 @@ fn no_limit(transfer: &Transfer) -> Option<Cure> {
     })
 }
 
-/// Returns the smallest send buffer that neither inequality touches.
+/// Returns the smallest send buffer for which neither inequality holds.
 fn send_buffer(transfer: &Transfer) -> Option<Cure> {
     let rules = &transfer.rules;
     let enough = Threshold::of(&rules.receiver).octets() + u64::from(rules.sender.mss);
@@ -202,7 +202,7 @@ fn send_buffer(transfer: &Transfer) -> Option<Cure> {
     })
 }
 
-/// Returns the largest receive buffer that leaves this send buffer safe, if there is one.
+/// Returns the largest receive buffer with which this send buffer is safe, if there is one.
 fn receive_buffer(transfer: &Transfer) -> Option<Cure> {
     let rules = &transfer.rules;
     let with = |size: u64| {

@@ -1,5 +1,5 @@
-//! The paper's two hosts: Sun IPXs with SunOS 4.1.1 on a FORE ATM network (section 3), and what is
-//! fitted about them.
+//! The paper's two hosts, Sun IPXs with SunOS 4.1.1 on a FORE ATM network (section 3), and their
+//! fitted parameters.
 
 use tinygram_engine::Duration;
 use tinygram_engine::connection::Config;
@@ -9,7 +9,7 @@ use tinygram_sim::medium::Wire;
 
 use crate::experiment::{Origin, Parameter};
 
-/// The MSS on the paper's ATM network: an MTU of 9244 less 40 (section 1), in octets.
+/// The MSS on the paper's ATM network: an MTU of 9244 minus 40 (section 1), in octets.
 pub const ATM_MSS: u16 = 9204;
 /// The MSS on Ethernet (Figure 7), in octets.
 pub const ETHERNET_MSS: u16 = 1460;
@@ -20,7 +20,7 @@ pub const TRANSFER: u64 = 16 << 20;
 /// "Explicit acknowledgments are cyclically generated every 200 ms" (section 2.2).
 pub const TICK: Duration = Duration::from_millis(200);
 
-/// What all rests on, to whatever experiment.
+/// The rules on which every experiment rests.
 pub const RULES: &[&str] = &[
     "A segment goes if it is full, or ends the buffer on an idle connection (tested on entry to the output pass), or is half of the largest window ever offered (2.3, 3.1.4)",
     "A write is copied in pieces of at most 4096 octets and output is run after each; a writer sleeps rather than split a cluster of 1 KiB (2.1)",
@@ -30,7 +30,7 @@ pub const RULES: &[&str] = &[
     "A read empties the receive buffer cluster by cluster, and a tick that falls into it advertises what is free then (4.3BSD's soreceive)",
 ];
 
-/// What was fitted, all of it to the same cells.
+/// The origin of the fitted parameters: all were fitted to the same cells.
 const FITTED: Origin = Origin::Fitted("41 fast cells of Table 1");
 
 /// Returns the parameters of every transfer between the paper's hosts.
@@ -72,8 +72,8 @@ pub fn parameters() -> Vec<Parameter> {
     ]
 }
 
-/// What the work costs. Single costs cannot be told apart by the table that they were fitted to:
-/// other sets do as well.
+/// The costs of work. The table to which they were fitted does not determine single costs: other
+/// sets fit as well.
 pub const COSTS: HostCosts = HostCosts {
     input: SegmentCost {
         data: Duration::from_micros(284),
@@ -86,36 +86,36 @@ pub const COSTS: HostCosts = HostCosts {
         empty: Duration::from_micros(52),
     },
     write_entry: Duration::from_micros(305),
-    // A reader pays for its call and its wake-up when there is something to take.
+    // A reader pays for its call and its wake-up when there is something to read.
     take: Duration::from_micros(305 + 51),
     copy_ps_per_octet: 71_000,
     take_unit: Some(1024),
-    // SunOS's calls are interrupted by frames, too. But these costs were fitted to calls that are not:
-    // with frames that come in between, Table A.1's reads and arrivals change places, and with timers
-    // that come into writes, cells of Tables 1 to 3 leave their tolerance.
+    // On SunOS frames interrupt calls, too. But these costs were fitted to calls that frames do not
+    // interrupt: if frames interrupt, Table A.1's reads and arrivals change places; and if timers
+    // interrupt writes, cells of Tables 1 to 3 leave their tolerance.
     comes_in: ComesIn::Timers,
     jitter_percent: 10,
     ..HostCosts::NONE
 };
 
-/// Other work on the hosts: a millisecond in one of ten wake-ups. Cells that deadlock only when a tick
-/// hits a certain millisecond are watched with it, as a workstation has it, for without it the tick
-/// meets the same instants of the transfer again and again.
+/// Other work on the hosts: a millisecond in one of ten wake-ups. It is used for cells that
+/// deadlock only if a tick hits a certain millisecond. Workstations have such work; without it, the
+/// tick meets the same instants of the transfer again and again.
 pub const OTHER_WORK: Hiccup = Hiccup {
     length: Duration::from_millis(1),
     per_million: 100_000,
 };
 
-/// Returns the network. Its rate does not show: at 140 Mbit/s AAL3/4's cells take 69 ns for an octet of
-/// data, which is what the fitted cost of a segment out comes to. The processor feeds the adapter
-/// cell by cell, so that host and wire are busy together.
+/// Returns the network. Its rate has no visible effect: at 140 Mbit/s, AAL3/4's cells take 69 ns
+/// per octet of data, which is the fitted cost of a leaving segment. The processor feeds the
+/// adapter cell by cell, so host and wire are busy together.
 #[must_use]
 pub fn wire() -> Wire {
     Wire::new(u64::MAX, 0, 0, Duration::from_micros(50))
 }
 
-/// Hosts of today, for which the paper has no costs: microseconds for what took hundreds. What a
-/// deadlock leaves does not depend on them.
+/// Today's hosts, for which the paper has no costs: microseconds instead of hundreds of them. The
+/// throughput after a deadlock does not depend on them.
 pub const TODAY: HostCosts = HostCosts {
     input: SegmentCost::flat(Duration::from_micros(5)),
     output: SegmentCost::flat(Duration::from_micros(5)),
@@ -127,7 +127,8 @@ pub const TODAY: HostCosts = HostCosts {
     ..HostCosts::NONE
 };
 
-/// Returns a link of 100 Mbit/s and 1 ms there and back, with Ethernet's 78 octets around each segment's data.
+/// Returns a link of 100 Mbit/s with a round trip of 1 ms and Ethernet's 78 octets around each
+/// segment's data.
 #[must_use]
 pub fn link_today() -> Wire {
     Wire::new(100_000_000, 78, 84, Duration::from_micros(500))

@@ -1,4 +1,5 @@
-//! Figures 4 and 7: which pairs of buffers deadlock, simulated, with the inequalities drawn over it.
+//! Figures 4 and 7: which pairs of buffers deadlock in the simulation, with the inequalities drawn
+//! over them.
 
 use rayon::prelude::*;
 use tinygram_engine::Duration;
@@ -16,32 +17,33 @@ use crate::value::{Tolerance, Value};
 /// A grid over the plane, in octets: the multiples of `step` (at least 1) up to the largest sizes.
 #[derive(Clone, Copy, Debug)]
 pub struct Grid {
-    /// Between two sizes.
+    /// The distance between two sizes.
     pub step: u64,
     /// The largest send buffer.
     pub send_to: u64,
     /// The largest receive buffer.
     pub receive_to: u64,
-    /// A pair that has not deadlocked within this time is taken not to, if the inequalities allow it.
+    /// A pair that the inequalities allow and that has not deadlocked within this time counts as
+    /// free of deadlocks.
     pub within: Duration,
 }
 
-/// A pair of buffers in octets, where the inequalities have it, and what became of it.
+/// A pair of buffers in octets, with its area and its result.
 #[derive(Clone, Copy, Debug)]
 pub struct Pair {
     /// The send buffer.
     pub send: u64,
     /// The receive buffer.
     pub receive: u64,
-    /// Where it lies.
+    /// The area of the plane in which it lies.
     pub area: Area,
-    /// The rules, played without time, can make it deadlock.
+    /// Whether the rules, played without time, can make it deadlock.
     pub predicted: bool,
-    /// The simulated transfer deadlocked.
+    /// Whether the simulated transfer deadlocked.
     pub deadlocks: bool,
 }
 
-/// How long pairs of the figures are watched.
+/// How long the figures' pairs are watched.
 const WATCHED: Duration = Duration::from_secs(4);
 /// The same for a pair outside both inequalities.
 const GLANCE: Duration = Duration::from_secs(2);
@@ -97,8 +99,8 @@ impl Grid {
         }
     }
 
-    /// Returns all pairs, each simulated `runs` times as `transfer` with those buffers; one that deadlocks is
-    /// enough. Runs on the caller's thread pool.
+    /// Simulates all pairs, `runs` times each, as `transfer` with those buffers; one run that
+    /// deadlocks is enough. Runs on the caller's thread pool.
     #[must_use]
     pub fn pairs(self, transfer: &Transfer, runs: u32, seed: u64) -> Vec<Pair> {
         let multiples = |to: u64| (1..=to / self.step).map(move |n| n * self.step);
@@ -121,7 +123,7 @@ impl Grid {
             rules.sender.mss.into(),
             &Threshold::of(&rules.receiver),
         );
-        // Outside the inequalities there is nothing to wait for; these pairs are the costly ones.
+        // Outside the inequalities no deadlock is expected, and these pairs are the costly ones.
         let within = if area == Area::Safe {
             GLANCE
         } else {
@@ -150,7 +152,7 @@ impl Grid {
                 .map(|pair| (kib(pair.receive as f64), kib(pair.send as f64)))
                 .collect(),
         };
-        // S = 35 % R + offset up to the given number of segments, and level from there on.
+        // S = 35 % R + offset, up to the given number of segments, and constant from there on.
         let bound = |name: &str, offset: f64, most: f64| Series {
             name: name.into(),
             mark: Mark::Line,

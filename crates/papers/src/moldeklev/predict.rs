@@ -1,8 +1,8 @@
-//! Whether a pair of buffers deadlocks, how, and what still gets through: the paper's inequalities,
-//! and its rules played without time.
+//! Predicts whether a pair of buffers deadlocks, how, and what throughput is left: by the paper's
+//! inequalities, and by its rules played without time.
 //!
-//! "The sender cannot transmit enough data to trigger a window update, and the receiver refrains from
-//! returning an acknowledgment" (section 3.1): then only the timer's ACKs move the connection.
+//! "The sender cannot transmit enough data to trigger a window update, and the receiver refrains
+//! from returning an acknowledgment" (section 3.1): then only the timer's ACKs move the connection.
 
 use std::collections::VecDeque;
 
@@ -12,22 +12,24 @@ use tinygram_engine::receiver::ack_policy::{AckPolicy, AckTimer, BytesConsumed};
 use tinygram_engine::sender::send_policy::BlockedOn;
 use tinygram_engine::{Duration, Instant, Outbox, Segment};
 
-/// What makes a receiver acknowledge by itself, whichever comes first. In octets.
+/// The amounts at which a receiver acknowledges without its timer, whichever is reached first. In
+/// octets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Threshold {
-    /// This share of its buffer, in percent and octets, once it has been read.
+    /// A share of its buffer, in percent and in octets, once that much has been read.
     pub share: Option<(u64, u64)>,
-    /// So many octets, which the rule has in segments.
+    /// A number of octets, which the rule states in segments.
     pub segments: Option<u64>,
 }
 
-/// Where a pair of buffers lies in the plane of Figure 4.
+/// An area of the plane of Figure 4.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Area {
-    /// Inequality (1), dark grey: all of the send buffer does not make the receiver speak.
+    /// Inequality (1), dark grey: even the whole send buffer does not make the receiver
+    /// acknowledge.
     Certain,
-    /// Inequality (2), light grey: what leaves room for no full segment may not either. An outer
-    /// bound: not every pair here deadlocks.
+    /// Inequality (2), light grey: what is sent before the buffer has no room for a full segment
+    /// may not make it acknowledge either. An outer bound: not every pair here deadlocks.
     Possible,
     /// Neither holds.
     Safe,
@@ -38,44 +40,44 @@ pub enum Area {
 pub enum Class {
     /// "Predictable from the window update rules" (3.1.1).
     WindowUpdate,
-    /// "Caused by the data copying rules and Nagle's algorithm" (3.1.2): at once.
+    /// "Caused by the data copying rules and Nagle's algorithm" (3.1.2): it begins at once.
     Copying,
-    /// "Caused by the timer generated acknowledgment and Nagle's algorithm" (3.1.3): once a timer's
-    /// ACK comes while a part of a flight has arrived.
+    /// "Caused by the timer generated acknowledgment and Nagle's algorithm" (3.1.3): it begins once
+    /// a timer's ACK comes when a part of a flight has arrived.
     Timer,
 }
 
-/// How a connection stands still.
+/// The state of a deadlocked connection.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Deadlock {
     /// Its class.
     pub class: Class,
-    /// Octets sent and not acknowledged while it stands still: the paper's b_sent.
+    /// Octets sent and not acknowledged during the deadlock: the paper's b_sent.
     pub sent: u64,
     /// Octets in the send buffer then: the paper's S_byte.
     pub buffered: u64,
-    /// Octets that get through for each ACK of the timer, on average.
+    /// The mean octets that get through per ACK of the timer.
     pub per_timer: f64,
-    /// The same in Mbit/s (10^6).
+    /// The throughput in Mbit/s (10^6).
     pub mbit_per_s: f64,
 }
 
-/// What is to be expected of a pair of buffers.
+/// The prediction for a pair of buffers.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Prediction {
-    /// What makes the receiver acknowledge.
+    /// The amounts at which the receiver acknowledges.
     pub threshold: Threshold,
-    /// Where the buffers lie.
+    /// The area in which the buffers lie.
     pub area: Area,
-    /// How they deadlock, if they do.
+    /// The deadlock, if there is one.
     pub deadlock: Option<Deadlock>,
 }
 
-/// Between two ACKs of the timer, once it alone moves the connection.
+/// Returns the time between two ACKs of the timer, once only the timer moves the connection.
 #[must_use]
 pub fn timer_period(receiver: &ReceiverConfig) -> Duration {
     match (&receiver.policy, receiver.timer) {
-        // Each time it fires, Linux waits twice as long the next time, up to TCP_DELACK_MAX.
+        // Each time the timer fires, Linux doubles the next wait, up to TCP_DELACK_MAX.
         (AckPolicy::Linux | AckPolicy::LinuxQuickack, _) => Duration::from_millis(200),
         (_, AckTimer::Cyclic { period, .. }) => period,
         (_, AckTimer::PerConnection(length)) => length,
@@ -83,7 +85,7 @@ pub fn timer_period(receiver: &ReceiverConfig) -> Duration {
 }
 
 impl Threshold {
-    /// That of a receiver with these rules.
+    /// Returns the threshold of a receiver with these rules.
     #[must_use]
     pub fn of(receiver: &ReceiverConfig) -> Self {
         let mss = u64::from(receiver.mss);
@@ -105,7 +107,7 @@ impl Threshold {
         }
     }
 
-    /// Returns the smaller of the two.
+    /// Returns the smaller amount.
     #[must_use]
     pub fn octets(&self) -> u64 {
         let share = self.share.map(|(_, octets)| octets);
@@ -118,8 +120,8 @@ impl Threshold {
 }
 
 impl Area {
-    /// By inequalities (1), `S < 35 % R and S < 2 MSS`, and (2), the same with an MSS more on the
-    /// right, for any receiver's threshold.
+    /// Returns the area by inequalities (1), `S < 35 % R and S < 2 MSS`, and (2), the same with one
+    /// MSS more on the right, generalised to any receiver's threshold.
     #[must_use]
     pub fn of(send_buffer: u64, mss: u64, threshold: &Threshold) -> Self {
         let enough = threshold.octets();
@@ -133,8 +135,8 @@ impl Area {
     }
 }
 
-/// Returns what is to be expected of a transfer without end by calls of `call` octets (at least 1), if both
-/// ends follow `rules` and congestion control is in nobody's way.
+/// Predicts an endless transfer by calls of `call` octets (at least 1), if both ends follow `rules`
+/// and congestion control does not limit it.
 #[must_use]
 pub fn predict(rules: &Config, call: u64) -> Prediction {
     let threshold = Threshold::of(&rules.receiver);
@@ -172,18 +174,17 @@ pub fn predict(rules: &Config, call: u64) -> Prediction {
     }
 }
 
-/// A sender and a receiver, who reads at once what arrives, played without anything that takes time
-/// but the receiver's timer.
+/// A sender and a receiver that reads at once what arrives. Only the receiver's timer takes time.
 #[derive(Clone)]
 struct Play {
     sender: Connection,
     receiver: Connection,
     outbox: Outbox,
     now: Instant,
-    /// Octets of each write, and the most that a read takes.
+    /// The octets of each write, and the most that a read takes.
     call: u64,
     writing: bool,
-    /// What has left and not arrived.
+    /// Segments that have left and not arrived.
     flight: VecDeque<Segment>,
 }
 
@@ -196,15 +197,15 @@ struct StandsStill {
     mbit_per_s: f64,
 }
 
-/// Rounds after which a connection does what it will always do.
+/// The number of rounds after which a connection behaves as it always will.
 const SETTLING: usize = 24;
-/// Rounds that show it; flights repeat after fewer.
+/// The number of rounds that show this; flights repeat after fewer.
 const LASTING: usize = 12;
-/// Rounds in which the timer is let strike at every instant.
+/// The number of rounds in which the timer is tried at every instant.
 const STRUCK: usize = 4;
-/// Instants of a round, and segments of a flight, at which it is.
+/// The most instants of a round, and segments of a flight, at which it is tried.
 const TRIED: usize = 16;
-/// What kernels copy at a time, or less; in octets.
+/// The most that kernels usually copy at a time, in octets.
 const USUAL_PIECE: u64 = 4096;
 
 impl Play {
@@ -221,7 +222,7 @@ impl Play {
         }
     }
 
-    /// Plays on; gives how it stands still if from some round on it always does.
+    /// Plays on; returns the deadlock if from some round on every round needs the timer.
     fn rounds(mut self) -> Option<StandsStill> {
         for _ in 0..SETTLING {
             self.fill(&mut |_| {});
@@ -244,8 +245,8 @@ impl Play {
         })
     }
 
-    /// The writer sleeps: what is in flight arrives and is acknowledged, by the receiver or by its
-    /// timer. Gives how it stood still if by the timer.
+    /// Plays a round in which the writer sleeps: what is in flight arrives, and the receiver or its
+    /// timer acknowledges it. Returns the state if the timer did.
     fn round(&mut self) -> Option<StandsStill> {
         let sender = self.sender.sender();
         let (sent, buffered) = (sender.vars().outstanding(), sender.buffered());
@@ -261,7 +262,8 @@ impl Play {
         })
     }
 
-    /// So many segments arrive and are read. Gives whether the receiver acknowledged by itself.
+    /// Lets this many segments arrive and be read. Returns whether the receiver acknowledged
+    /// without its timer.
     fn arrive(&mut self, segments: usize) -> bool {
         let mut acks = Outbox::new();
         for segment in self.flight.drain(..segments) {
@@ -276,7 +278,7 @@ impl Play {
         self.acknowledge(&acks)
     }
 
-    /// Nothing moves until the receiver's timer has fired.
+    /// Waits until the receiver's timer has fired.
     fn wait(&mut self) {
         let mut acks = Outbox::new();
         while let Some(at) = self.receiver.next_wakeup()
@@ -288,8 +290,9 @@ impl Play {
         self.acknowledge(&acks);
     }
 
-    /// Inequality (4): whether there is an instant at which a timer's ACK of a part of the flight makes
-    /// it stand still from then on. Of many instants and many segments, some are tried.
+    /// Inequality (4): returns the deadlock if there is an instant at which a timer's ACK of a part
+    /// of the flight causes one that lasts. If there are many instants or segments, only some are
+    /// tried.
     fn struck_by_the_timer(mut self) -> Option<StandsStill> {
         let pieces = self.sender.sender().capacity() / self.call.min(USUAL_PIECE);
         let every = pieces as usize / TRIED + 1;
@@ -318,7 +321,7 @@ impl Play {
         })
     }
 
-    /// Writes until the writer sleeps for space; `instant` sees every state on the way.
+    /// Writes until the writer sleeps for space; calls `instant` with every state on the way.
     fn fill(&mut self, instant: &mut dyn FnMut(&Self)) {
         loop {
             if !self.writing {
@@ -339,7 +342,7 @@ impl Play {
         self.gather();
     }
 
-    /// ACKs reach the sender. Gives whether there were any.
+    /// Passes ACKs to the sender. Returns whether there were any.
     fn acknowledge(&mut self, acks: &Outbox) -> bool {
         for ack in &acks.segments {
             self.sender.on_segment(self.now, ack, &mut self.outbox);

@@ -1,6 +1,6 @@
-//! What the paper published: Tables 1 to 3, in Mbit/s, and Table A.1 line by line.
+//! The paper's published numbers: Tables 1 to 3, in Mbit/s, and Table A.1 line by line.
 //!
-//! Rows are send buffers and columns receive buffers, in all three tables: the heads "R \ S" of
+//! In all three tables, rows are send buffers and columns receive buffers. The heads "R \ S" of
 //! Tables 1 and 3 are misprints, as the text's examples show ("the entry S=8k R=24k in Table 1").
 
 use std::fmt;
@@ -71,65 +71,65 @@ pub const TABLE_3B: Table = [
     [13.74, 16.83, 21.17, 21.47, 21.24, 21.04, 19.94, 18.97],
 ];
 
-/// A line of Table A.1: what the sender did, what the receiver acknowledged, and what the receiver
-/// did. All in octets.
+/// A line of Table A.1: the sender's step, what the receiver acknowledged, and the receiver's
+/// steps. All in octets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Line {
     /// Its number.
     pub number: u8,
-    /// A step of the sender's, if it has one.
+    /// The sender's step, if there is one.
     pub sender: Option<SenderStep>,
-    /// What an ACK that the receiver sent acknowledged.
+    /// The octets that an ACK of the receiver acknowledged.
     pub ack: Option<u64>,
-    /// Steps of the receiver's.
+    /// The receiver's steps.
     pub receiver: [Option<ReceiverStep>; 2],
 }
 
-/// A step of the sender's, with what is in its buffer and what is unacknowledged after it.
+/// A step of the sender, with the octets in its buffer and the unacknowledged octets after it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SenderStep {
     /// A piece of a write was copied, and output was run.
     Copied {
-        /// The piece.
+        /// The octets of the piece.
         octets: u64,
-        /// In the send buffer.
+        /// The octets in the send buffer.
         buffered: u64,
-        /// Unacknowledged.
+        /// The unacknowledged octets.
         unacked: u64,
     },
     /// An ACK arrived.
     Acked {
-        /// What it acknowledged.
+        /// The octets that it acknowledged.
         octets: u64,
-        /// In the send buffer.
+        /// The octets in the send buffer.
         buffered: u64,
-        /// Unacknowledged.
+        /// The unacknowledged octets.
         unacked: u64,
     },
-    /// Output sent data in answer to it.
+    /// Output sent data in response to it.
     Sent {
-        /// What it sent.
+        /// The octets that it sent.
         octets: u64,
-        /// In the send buffer.
+        /// The octets in the send buffer.
         buffered: u64,
-        /// Unacknowledged.
+        /// The unacknowledged octets.
         unacked: u64,
     },
 }
 
-/// A step of the receiver's, with what is in its buffer after it.
+/// A step of the receiver, with the octets in its buffer after it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ReceiverStep {
     /// A segment arrived.
     Arrived {
-        /// In the receive buffer.
+        /// The octets in the receive buffer.
         unread: u64,
     },
     /// A read took data.
     Read {
-        /// What it took.
+        /// The octets that it took.
         octets: u64,
-        /// In the receive buffer.
+        /// The octets in the receive buffer.
         unread: u64,
     },
 }
@@ -176,10 +176,10 @@ impl fmt::Display for ReceiverStep {
     }
 }
 
-/// Table A.1: S=16k, R=32k, writes and reads of 8 KiB. Lines without a step of either side (27, 32, 39
-/// and 44: the writer sleeps at once) are left out, and so is what the sender's copying did besides
-/// (its segments are in "unacked"). Three misprints are mended: line 5's 5180, line 24's 9204, and
-/// line 50's 4096.
+/// Table A.1: S=16k, R=32k, writes and reads of 8 KiB. Lines without a step of either side are left
+/// out (27, 32, 39 and 44, where the writer sleeps at once), and so are further effects of the
+/// sender's copying (its segments are in "unacked"). Three misprints are corrected: line 5's 5180,
+/// line 24's 9204, and line 50's 4096.
 #[rustfmt::skip] // a line of the paper is a line here
 pub const TABLE_A1: &[Line] = &[
     line(1, copied(4096, 4096), None, [arrived(4096), None]),
@@ -244,7 +244,7 @@ const fn line(
     }
 }
 
-/// Line by line the pieces are of 4096 octets.
+/// Returns a step that copied a piece; every piece in the table has 4096 octets.
 const fn copied(buffered: u64, unacked: u64) -> Option<SenderStep> {
     Some(SenderStep::Copied {
         octets: 4096,

@@ -17,11 +17,11 @@ pub(super) struct Measured {
     published: &'static Table,
     mss: u16,
     policy: SendPolicy,
-    /// What sets it apart.
+    /// The rule that distinguishes it.
     rule: &'static str,
     /// Whether the hosts' costs were fitted to this table's fast cells.
     fitted_to: bool,
-    /// Cells that are not reproduced.
+    /// The cells that are not reproduced.
     known: &'static [Known],
 }
 
@@ -124,9 +124,9 @@ const TWO_OF_8192: &str = "section 3.1 says 0.67; two segments of 8192 octets a 
 const CELL_LOSS: &str =
     "cells were lost in the paper's receiving ATM interface (3.1), which is not modelled";
 
-/// At and above this, in Mbit/s, a published value is not a deadlock's.
+/// The published throughput in Mbit/s from which on a cell is not a deadlock.
 pub(super) const FAST: f64 = 10.0;
-/// How far the fast cells may be off all together, in percent (root of the mean square).
+/// The tolerance of the fast cells together, in percent (root mean square).
 const RMS_PERCENT: f64 = 3.0;
 
 pub(super) fn run(measured: &Measured, effort: &Effort) -> Outcome {
@@ -204,7 +204,7 @@ impl Measured {
         let (tolerance, class) = if published >= FAST {
             (Tolerance::Share(0.08), self.fast())
         } else if published == 0.34 {
-            // Ticks come 5 times a second, but when the first deadlock came is in the mean.
+            // Five ticks come per second, but the mean includes the time before the first deadlock.
             (Tolerance::Between(0.33, 0.35), Class::Rules)
         } else {
             (Tolerance::Within(0.005), Class::Rules)
@@ -221,7 +221,7 @@ impl Measured {
         }
     }
 
-    /// Returns the throughput of the pattern that the transfer comes to in the end.
+    /// Returns the throughput of the pattern in which the transfer settles.
     fn settled(&self, known: &Known, effort: &Effort) -> Row {
         let transfer = self.transfer(known.s, known.r);
         let runs = effort.repetitions.div_ceil(2);
@@ -239,7 +239,7 @@ impl Measured {
         }
     }
 
-    /// What a fast cell claims: its throughput is the fitted costs'.
+    /// Returns the class of a fast cell: its throughput depends on the fitted costs.
     fn fast(&self) -> Class {
         match self.fitted_to {
             true => Class::Fitted,
@@ -253,7 +253,8 @@ impl Measured {
         self.published[line][column]
     }
 
-    /// Returns what is left once a tick has hit the millisecond that matters, and that it does in every run.
+    /// Returns the throughput after a tick has hit the decisive millisecond, and that this happens
+    /// in every run.
     fn after_the_deadlock(&self, known: &Known, effort: &Effort) -> Vec<Row> {
         let mut transfer = self.transfer(known.s, known.r);
         transfer.costs.hiccup = Some(OTHER_WORK);
@@ -279,7 +280,7 @@ impl Measured {
             tolerance: Tolerance::Exact,
             class: Class::Rules,
         }];
-        // Only of S=24k the paper says what is left (3.1).
+        // The paper states the remaining throughput only for S=24k (3.1).
         if known.s == 24 << 10 {
             rows.extend([
                 through(
@@ -321,9 +322,9 @@ impl Known {
     }
 }
 
-/// Returns how far the fast cells are off all together; the paper would be 0. Cells whose pattern settles late
-/// count as they settle; how far all are off with those as measured from the first octet on, is a row
-/// of its own.
+/// Returns the root mean square distance of the fast cells; the paper itself would have 0. Cells
+/// whose pattern settles late count as they settle. A second row has the distance with those cells
+/// as measured from the first octet on.
 fn rms(rows: &[Row], class: Class) -> Vec<Row> {
     let is_fast = |row: &Row| row.class == class;
     let rms = |which: &str, class: Class, counted: &dyn Fn(&Row) -> bool| {
@@ -355,7 +356,7 @@ fn rms(rows: &[Row], class: Class) -> Vec<Row> {
     if !rows.iter().any(settles_late) {
         return vec![rms("", class, &is_fast)];
     }
-    // A row that is not a cell of the table has a measure.
+    // A row that is not a cell of the table has a measure in its cell.
     let from_the_first = |row: &Row| {
         let is_a_cell = row.cell.iter().all(|(key, _)| *key != "measure");
         settles_late(row) || (is_fast(row) && is_a_cell)

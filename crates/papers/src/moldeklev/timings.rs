@@ -1,4 +1,4 @@
-//! Figures 5 (a) and 6 (a) and the appendix: what the text says of the transfers behind them.
+//! Figures 5 (a) and 6 (a) and the appendix: the text's statements about the transfers behind them.
 
 use tinygram_engine::{Duration, Instant};
 use tinygram_sim::medium::{Frame, Side};
@@ -13,13 +13,14 @@ use crate::value::{Tolerance, Value};
 const FIGURE_5: (u64, u64) = (8 << 10, 16 << 10);
 /// S=16k R=32k, in octets.
 const FIGURE_6: (u64, u64) = (16 << 10, 32 << 10);
-/// The segments of the second one, in octets, and what a tick brings once it has deadlocked.
+/// The segments of the second transfer, in octets; also what a tick lets through once it has
+/// deadlocked.
 const SHORT: u32 = 3084;
 const FULL: u32 = 9204;
 const LEFT: u32 = 8192;
-/// Phases of the receiver's tick that are tried.
+/// The number of phases of the receiver's tick that are tried.
 const PHASES: u64 = 40;
-/// Three times as long as the paper gives a transfer until it deadlocks.
+/// Three times the time that the paper states until a transfer deadlocks.
 const WATCHED: Duration = Duration::from_millis(1800);
 
 /// Returns the experiment.
@@ -50,10 +51,10 @@ pub(super) fn run(_: &Effort) -> Outcome {
     }
 }
 
-/// Section 3.1.2.
+/// Returns the statements of section 3.1.2.
 fn of_figure_5(sent: &[(Side, Frame)]) -> Vec<Row> {
     let most = flights(sent).map(|(_, octets)| octets).fold(0.0, f64::max);
-    // The timer lets one segment through each time.
+    // The timer lets one segment through at a time.
     let each = data(sent).last().map_or(0, |frame| frame.segment.len);
     vec![
         row(
@@ -80,7 +81,7 @@ fn of_figure_5(sent: &[(Side, Frame)]) -> Vec<Row> {
     ]
 }
 
-/// Section 3.1.3.
+/// Returns the statements of section 3.1.3.
 fn of_figure_6(deadlocks: &[Deadlock]) -> Vec<Row> {
     let times = || deadlocks.iter().map(|it| it.after_ms);
     let (soonest, latest) = (
@@ -115,7 +116,7 @@ fn of_figure_6(deadlocks: &[Deadlock]) -> Vec<Row> {
     ]
 }
 
-/// "Taking a closer look on Figure A.1 (b)".
+/// Returns the statements after "Taking a closer look on Figure A.1 (b)".
 fn of_the_appendix(sent: &[(Side, Frame)], deadlocks: &[Deadlock]) -> Vec<Row> {
     let before_the_tick: Vec<&Frame> = data(sent)
         .filter(|frame| frame.at < Instant::ZERO + Duration::from_millis(145))
@@ -194,13 +195,13 @@ const ONE_SEGMENT: &str = "the costs were fitted to throughputs, which do not te
 const ROUNDS: &str = "a round takes a quarter of a millisecond less here: 200 ms are then 35 rounds less 1.2 ms, where the paper's \
      \"approximately 6 ms\" make 33 rounds and 2 ms";
 
-/// When a transfer was the timer's.
+/// The beginning of a deadlock.
 struct Deadlock {
-    /// After the last segment that could be full, in ms.
+    /// The time of the last segment that could be full, in ms.
     after_ms: f64,
-    /// Ticks up to then.
+    /// The number of ticks up to then.
     ticks: u64,
-    /// Octets of the last segment that was sent.
+    /// The octets of the last segment that was sent.
     left: u32,
 }
 
@@ -224,7 +225,7 @@ fn data(sent: &[(Side, Frame)]) -> impl Iterator<Item = &Frame> {
         .filter(|frame| frame.segment.len > 0)
 }
 
-/// Unacknowledged octets after each segment and each ACK, with the time in ms.
+/// Returns the unacknowledged octets after each segment and each ACK, with the time in ms.
 fn flights(sent: &[(Side, Frame)]) -> impl Iterator<Item = (f64, f64)> {
     let (mut end, mut una) = (0, 0);
     sent.iter().map(move |(side, frame)| {
@@ -252,7 +253,7 @@ fn outstanding(title: &str, sent: &[(Side, Frame)]) -> Plot {
     }
 }
 
-/// Returns what so many octets a tick are, in kbyte of 1024 octets a second.
+/// Returns this many octets per tick in kbyte (1024 octets) per second.
 fn kbyte_per_s(octets: u64) -> f64 {
     octets as f64 / 1024.0 / (TICK.as_nanos() as f64 / 1e9)
 }

@@ -1,4 +1,4 @@
-//! One transfer: its parameters, and what came of it.
+//! A transfer: its parameters, and its results.
 
 use tinygram_engine::connection::Config;
 use tinygram_engine::profile::Sizes;
@@ -21,36 +21,36 @@ use super::predict::timer_period;
 pub struct Transfer {
     /// The rules of both ends, with their buffers and MSS.
     pub rules: Config,
-    /// Octets of each write, and the most that a read takes.
+    /// The octets of each write, and the most that a read takes.
     pub call: u64,
-    /// Octets to transfer.
+    /// The number of octets to transfer.
     pub octets: u64,
-    /// What the hosts' work costs.
+    /// The costs of the hosts' work.
     pub costs: HostCosts,
-    /// What joins them.
+    /// The wire between the hosts.
     pub wire: Wire,
-    /// The seed of the hosts' chance, where their costs leave anything to it.
+    /// The seed of the hosts' random numbers, if their costs use any.
     pub seed: u64,
 }
 
-/// A transfer that is the timer's: from then on no ACK came but by it.
+/// A deadlocked transfer: from some time on, only the timer sent ACKs.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Deadlock {
-    /// When it was seen, from the transfer's beginning.
+    /// When it was detected, from the beginning of the transfer.
     pub by: Duration,
-    /// What still gets through, in Mbit/s.
+    /// The remaining throughput, in Mbit/s.
     pub mbit_per_s: f64,
 }
 
-/// A transfer that has not ended by then never will.
+/// The time after which a transfer is considered endless.
 const LONGEST: Duration = Duration::from_secs(100_000);
-/// How often a transfer is asked whether its capture has become long enough.
+/// How often it is checked whether the capture is long enough.
 const LOOKED_AT: Duration = Duration::from_millis(100);
-/// How long a transfer is watched at a time for a deadlock; ten of the paper's ticks.
+/// The time over which a transfer is checked for a deadlock; ten of the paper's ticks.
 const WATCHED: Duration = Duration::from_secs(2);
 
 impl Transfer {
-    /// Returns the paper's, with these send and receive buffers in octets.
+    /// Returns the paper's transfer with these send and receive buffers, in octets.
     #[must_use]
     pub fn paper(send_buffer: u64, receive_buffer: u64, mss: u16) -> Self {
         Self {
@@ -83,7 +83,7 @@ impl Transfer {
         self
     }
 
-    /// Returns the same at phases drawn from `seed`, so many times.
+    /// Returns the same transfer `runs` times, at phases drawn from `seed`.
     pub fn at_random_phases(&self, runs: u32, seed: u64) -> impl Iterator<Item = Self> + use<> {
         let mut dice = Dice::new(seed, Purpose::Phase);
         let transfer = self.clone();
@@ -99,13 +99,13 @@ impl Transfer {
         })
     }
 
-    /// Its world, ready to run.
+    /// Returns its world, ready to run.
     #[must_use]
     pub fn world<O: Observer>(&self, observer: O) -> World<Bulk, O> {
         self.between(Bulk::ends(self.octets, self.call), observer)
     }
 
-    /// Returns a world like its, with these programs at its ends: the writer's and the reader's.
+    /// Returns a world like its own, with these programs at its ends, the writer's first.
     pub(super) fn between<O: Observer>(&self, ends: [Bulk; 2], observer: O) -> World<Bulk, O> {
         let programs = ends.map(|program| vec![program]);
         let mut world = World::watched(self.world_config(), programs, observer);
@@ -126,9 +126,9 @@ impl Transfer {
         [self.rules.clone(), self.rules.clone()]
     }
 
-    /// Runs it and gives what a tap at this host saw: who sent what, in the order of time, up to
-    /// `most` segments. It begins when the opening of its connection is done. Of a transfer that is
-    /// going to be the timer's as much is seen as shows it.
+    /// Runs it and returns what a tap at this host saw: the frames with their senders, in the order
+    /// of time, up to `most` segments. The run begins when the connection is open. If the transfer
+    /// is going to deadlock, the capture is long enough to show it.
     #[must_use]
     pub fn captured(
         &self,
@@ -154,8 +154,8 @@ impl Transfer {
         seen
     }
 
-    /// Runs it; gives its throughput in Mbit/s (10^6) and the share of its time, from 0 to 1, in which
-    /// nothing moved until a timer fired; none and all of it if it never ends.
+    /// Runs it; returns its throughput in Mbit/s (10^6) and the share of its time, from 0 to 1, in
+    /// which nothing moved until a timer fired: 0 and 1 if it never ends.
     #[must_use]
     pub fn paced(&self) -> (f64, f64) {
         let mut world = self.world(Pauses::default());
@@ -178,7 +178,7 @@ impl Transfer {
         sum / f64::from(runs.max(1))
     }
 
-    /// Transfers without end; gives the throughput in Mbit/s between two instants.
+    /// Runs an endless transfer; returns the throughput in Mbit/s between two instants.
     #[must_use]
     pub fn settled_mbit_per_s(&self, after: Duration, over: Duration) -> f64 {
         let mut world = self.endless();
@@ -199,8 +199,9 @@ impl Transfer {
         }
     }
 
-    /// Transfers without end until it has deadlocked: until no more than `most` octets get through
-    /// for each ACK that the timer can send. `None` if it has not within so long.
+    /// Runs an endless transfer until it has deadlocked: until at most `most` octets get through
+    /// for each ACK that the timer can send. Returns `None` if it has not deadlocked after
+    /// `within`.
     #[must_use]
     pub fn deadlock(&self, most: u64, within: Duration) -> Option<Deadlock> {
         let mut world = self.endless();
@@ -213,7 +214,8 @@ impl Transfer {
             world.run(Instant::ZERO + end);
             let read = octets_read(&world);
             if read - before <= most * timer_acks {
-                // What the first part of the time still saw of the transfer before is left out.
+                // The first period may still contain a part of the transfer before the deadlock, so
+                // it is left out.
                 world.run(Instant::ZERO + end + WATCHED);
                 let through = octets_read(&world) - read;
                 return Some(Deadlock {
@@ -245,7 +247,7 @@ impl Observer for Pauses {
     }
 }
 
-/// No host's work and no wire takes as long; every delayed-ACK timer does.
+/// Longer than any host's work or wire takes, and shorter than every delayed-ACK timer.
 const PAUSE: Duration = Duration::from_millis(20);
 
 fn octets_read(world: &World<Bulk>) -> u64 {
@@ -253,7 +255,7 @@ fn octets_read(world: &World<Bulk>) -> u64 {
     reader.receiver().read_up_to().since(Offset::FIRST)
 }
 
-/// Throughput in Mbit/s, as the paper counts them (10^6).
+/// Returns the throughput in Mbit/s (10^6), as the paper counts.
 fn mbit_per_s(octets: u64, elapsed: Duration) -> f64 {
     octets as f64 * 8e3 / elapsed.as_nanos().max(1) as f64
 }

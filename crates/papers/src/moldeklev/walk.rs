@@ -19,17 +19,17 @@ use crate::value::{Tolerance, Value};
 /// The buffers of the example, in octets.
 const SEND_BUFFER: u64 = 16 << 10;
 const RECEIVE_BUFFER: u64 = 32 << 10;
-/// What the table's eleven writes come to, in octets.
+/// The octets of the table's eleven writes.
 const WRITTEN: u64 = 11 * CALL;
-/// When the tick comes: in the third round, between the reading of 3084 octets and the arrival of
-/// the 9204 behind them, as in the table's line 21.
+/// The time of the tick: in the third round, between the reading of 3084 octets and the arrival of
+/// the next 9204, as in the table's line 21.
 const PHASE: Duration = Duration::from_millis(20);
-/// From this line on, behind the first whole round, the table is what it is because of when the tick
-/// comes, which is fitted.
+/// The line from which on, after the first whole round, the table depends on the time of the tick,
+/// which is fitted.
 const AFTER_A_ROUND: u8 = 13;
-/// The table's lines up to here depend on when the reader first gets the processor.
+/// The lines up to this one depend on when the reader first gets the processor.
 const SETTLED: u8 = 6;
-/// The first segment whose arrival does not: line 7's.
+/// The first segment whose arrival does not depend on it: line 7's.
 const SETTLED_ARRIVAL: usize = 2;
 const FIRST_READ: &str = "our reader takes the first 4096 octets alone, the paper's finds 13300; all \
      is acknowledged before line 7 either way, and from there on nothing differs";
@@ -79,7 +79,7 @@ pub(super) fn table(_: &Effort) -> Outcome {
     }
 }
 
-/// Watches both ends.
+/// Observes both ends.
 #[derive(Clone, Debug, Default)]
 struct Walk {
     sender: Vec<SenderStep>,
@@ -87,7 +87,7 @@ struct Walk {
     /// Octets that each of the receiver's ACKs acknowledged.
     acks: Vec<u64>,
     frames: Vec<(Side, Frame)>,
-    /// Frames that were seen when the last job was.
+    /// The number of frames that were seen at the time of the last job.
     seen: usize,
     written: Offset,
     una: Offset,
@@ -100,22 +100,22 @@ fn walk(octets: u64, until: Duration) -> Walk {
     walked((SEND_BUFFER, RECEIVE_BUFFER), PHASE, octets, until)
 }
 
-/// Returns what a tap would see of a transfer without end between these buffers, in octets, with the first
-/// tick at this phase, so long.
+/// Returns what a tap sees until `until` of an endless transfer between these buffers, in octets,
+/// with the first tick at this phase.
 pub(super) fn frames(buffers: (u64, u64), phase: Duration, until: Duration) -> Vec<(Side, Frame)> {
     walked(buffers, phase, u64::MAX, until).frames
 }
 
 fn walked((send, receive): (u64, u64), phase: Duration, octets: u64, until: Duration) -> Walk {
     let mut transfer = on_atm(send, receive).at_phase(phase);
-    // One run, to be followed by eye: nothing in it is left to chance.
+    // A single run, to be followed step by step, without random elements.
     transfer.costs.jitter_percent = 0;
     let ends = [
         Bulk::Writer {
             left: octets,
             write: CALL,
         },
-        // It goes on waiting for more, so that the last ACK is the timer's.
+        // It waits for more, so the last ACK is the timer's.
         Bulk::Reader {
             missing: u64::MAX,
             read: CALL,
@@ -213,7 +213,7 @@ impl Walk {
     }
 }
 
-/// Returns a row for each line of the table: our next steps beside its.
+/// Returns a row for each line of the table, with this run's next steps beside its own.
 fn rows(walk: &Walk) -> Vec<Row> {
     let mut sender = walk.sender.iter();
     let mut acks = walk.acks.iter();
@@ -262,7 +262,7 @@ fn rows(walk: &Walk) -> Vec<Row> {
     rows
 }
 
-/// Figure A.1: (a) until the deadlock and beyond, (b) its first rounds, (c) the tick.
+/// Figure A.1: (a) up to the deadlock and beyond, (b) the first rounds, (c) the tick.
 fn plots(walk: &Walk) -> Vec<Plot> {
     let parts = [
         (

@@ -1,7 +1,8 @@
-//! What descriptors are: made, duplicated, handed on, received, closed.
+//! Hooks for descriptors: made, duplicated, passed on, received, closed.
 //!
-//! Every call that ends a descriptor is here, so a number that leads elsewhere is unknown again;
-//! of those that begin one, only the sockets: what is unknown is asked of the kernel when needed.
+//! Every call that ends a descriptor is hooked here, so a number that may lead elsewhere becomes
+//! unknown. Of the calls that begin one, only those for sockets are hooked; whatever is unknown is
+//! asked of the kernel when needed.
 
 use libc::{c_int, c_uint, cmsghdr, msghdr, sockaddr, socklen_t};
 
@@ -72,9 +73,9 @@ interpose! {
         fd
     }
 
-    /// Flushed rather than left to the kernel's close: that throws unsent bytes away if the program
-    /// left input unread or set `SO_LINGER` to 0, and sends nothing if another descriptor leads to
-    /// the same socket.
+    /// Flushes instead of leaving that to the kernel's close. The kernel drops unsent bytes if the
+    /// program left input unread or set `SO_LINGER` to 0, and sends nothing if another descriptor
+    /// leads to the same socket.
     fn close(fd: c_int) -> c_int {
         before_end(fd);
         unsafe { close::next(fd) }
@@ -121,7 +122,8 @@ interpose! {
     }
 }
 
-/// A descriptor is about to end: what is held leaves, the account is settled, the number forgotten.
+/// Prepares for the end of a descriptor: sends what is held, settles the account, forgets the
+/// number.
 pub(crate) fn before_end(fd: c_int) {
     if table::identity(fd) == Identity::default() {
         return;
@@ -133,7 +135,7 @@ pub(crate) fn before_end(fd: c_int) {
     });
 }
 
-/// With `CLOSE_RANGE_CLOEXEC` nothing is closed, nor by a call that the kernel refuses.
+/// With `CLOSE_RANGE_CLOEXEC` nothing is closed, nor if the kernel refuses the call.
 pub(crate) fn before_close_range(first: c_uint, last: c_uint, flags: c_int) {
     if first <= last && flags & !(libc::CLOSE_RANGE_UNSHARE as c_int) == 0 {
         before_end_from(first, last);
@@ -151,7 +153,7 @@ pub(crate) fn before_end_from(first: c_uint, last: c_uint) {
     }
 }
 
-/// Settles the accounts of every connection: the process is about to end.
+/// Settles the accounts of every connection, because the process is about to end.
 pub(crate) fn settle_all() {
     for fd in table::in_use() {
         settle(fd);
@@ -186,20 +188,20 @@ fn after_accept(listener: c_int, fd: c_int, flags: c_int) {
     table::forget(fd);
     let mut listening = table::identity(listener);
     if listening.kind() == Kind::Unknown && table::has_room_for(listener) {
-        // A listener from before our time, as systemd or a parent hands it on.
+        // A listener from before the library was loaded, passed on by systemd or a parent.
         listening = sockets::classify(listener);
     }
     if listening.kind() != Kind::Tcp {
         return;
     }
-    // Linux hands on all options, but not O_NONBLOCK.
+    // On Linux, an accepted socket inherits all options except O_NONBLOCK.
     let identity = Identity::inherited_by_accepted(listening)
         .with(Identity::NONBLOCKING, flags & libc::SOCK_NONBLOCK != 0)
         .with(Identity::ACCEPTED, true);
     sockets::book(fd, identity);
 }
 
-/// `fd` is about to be copied onto `target`, which ends unless it is the same.
+/// Prepares for copying `fd` onto `target`, which ends unless it is the same.
 fn before_copy(fd: c_int, target: c_int) {
     keeper::flush(fd, Cause::Close);
     if fd != target {
@@ -207,7 +209,7 @@ fn before_copy(fd: c_int, target: c_int) {
     }
 }
 
-/// Two numbers now lead to one socket: what one is told of `O_NONBLOCK` the other does not see.
+/// Two numbers now lead to one socket: `O_NONBLOCK` set through one is not noticed for the other.
 pub(crate) fn after_copy(fd: c_int, copy: c_int) {
     if copy < 0 || copy == fd {
         return;
@@ -215,17 +217,17 @@ pub(crate) fn after_copy(fd: c_int, copy: c_int) {
     table::forget(copy);
     if table::identity(fd).kind() == Kind::Tcp {
         table::amend(fd, Identity::ALIASED, true);
-        // What the program sets by one number it may ask by the other.
+        // The program may set it through one number and ask through the other.
         crate::errno::kept(|| sockets::sign(fd));
-        // The account stays with the original: one connection is counted once.
+        // The account stays with the original, so the connection is counted once.
         table::know(copy, table::identity(fd).with(Identity::COPY, true));
     }
 }
 
-/// Descriptors in a message's control data: they are flushed before another process has them.
+/// Flushes the descriptors in a message's control data, before another process has them.
 ///
 /// # Safety
-/// `message` is one the program passes to `sendmsg`.
+/// `message` is the program's argument of `sendmsg`.
 pub(crate) unsafe fn before_handing_on(message: *const msghdr) {
     unsafe {
         each_descriptor(message, |fd| {
@@ -236,7 +238,7 @@ pub(crate) unsafe fn before_handing_on(message: *const msghdr) {
     }
 }
 
-/// Descriptors that came in a message: whatever their numbers meant before, they are unknown.
+/// Marks the descriptors that came in a message as unknown, whatever their numbers meant before.
 ///
 /// # Safety
 /// `message` is one that `recvmsg` filled.
@@ -264,7 +266,7 @@ unsafe fn each_descriptor(message: *const msghdr, mut visit: impl FnMut(c_int)) 
     }
 }
 
-/// `fcntl(F_DUPFD)`, which lives with its kin in [`crate::hooks::process`].
+/// Handles `fcntl(F_DUPFD)`; `fcntl` itself is hooked in [`crate::hooks::process`].
 pub(crate) unsafe fn fcntl_dup(fd: c_int, command: c_int, argument: usize) -> c_int {
     keeper::flush(fd, Cause::Close);
     let copy = unsafe { kernel::fcntl(fd, command, argument) };

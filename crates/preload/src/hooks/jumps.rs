@@ -1,6 +1,6 @@
-//! Functions that cannot be called from a hook, only jumped to: those with variable arguments, and
-//! those that return twice or on another stack. Each notes what is about to happen and goes on with
-//! the registers and the stack as it found them.
+//! Functions that a hook cannot call but only jump to: those with variable arguments, and those
+//! that return twice or on another stack. Each hook notes what is about to happen and continues
+//! with the registers and the stack as it found them.
 
 use libc::{c_int, c_long, c_ulong};
 
@@ -10,7 +10,8 @@ use crate::keeper;
 use crate::next::Symbol;
 use crate::thread;
 
-/// Defines a hook that calls `$before` with the program's arguments, which says where to go on.
+/// Defines a hook that calls `$before` with the program's arguments; `$before` returns the address
+/// to continue at.
 macro_rules! jump {
     ($( $(#[$meta:meta])* fn $name:ident => $before:ident; )*) => { $(
         $(#[$meta])*
@@ -49,7 +50,7 @@ macro_rules! jump {
 
 jump! {
     fn syscall => before_syscall;
-    /// Its child runs on its parent's stack until it executes: there must be no frame of ours.
+    /// The child runs on its parent's stack until it executes, so no frame of the hook may remain.
     fn vfork => before_vfork;
     fn clone => before_clone;
 }
@@ -63,7 +64,7 @@ extern "C" fn before_syscall(
     static SYMBOL: Symbol = Symbol::new(c"syscall", None);
     match number {
         libc::SYS_futex if waits(second as c_int) => keeper::before_sleep(),
-        // Programs that go round the C library, mostly language runtimes.
+        // Programs that bypass the C library, mostly language runtimes.
         libc::SYS_poll
         | libc::SYS_ppoll
         | libc::SYS_select

@@ -1,9 +1,10 @@
-//! `execl`, `execle`, `execlp`: the program's arguments come one by one, and Rust has no way to define such a
-//! function. Each makes a list of them and goes on as its sibling that takes one.
+//! `execl`, `execle`, `execlp`: the program's arguments come one by one, and Rust cannot define
+//! such a function. Each hook makes a list of them and continues with the variant that takes a
+//! list.
 //!
-//! The first five arguments of the list are in registers, the others on the stack, in order. Where the return
-//! address stands between them it is taken away for a while, and the registers are pushed in its place: the list is
-//! on the stack then, ending in null, where it was written by the caller.
+//! The first five arguments of the list are in registers, the others on the stack, in order. The
+//! return address stands between them; the hook removes it for a while and pushes the registers in
+//! its place. Then the whole list is on the stack, ending in the null that the caller wrote.
 
 use std::ffi::{c_char, c_int};
 
@@ -31,7 +32,7 @@ macro_rules! listed {
                 ".cfi_adjust_cfa_offset 8",
                 ".cfi_rel_offset rip, 0",
                 "call {with}",
-                // Only if it could not be executed.
+                // Reached only if it could not be executed.
                 "pop r11",
                 ".cfi_adjust_cfa_offset -8",
                 ".cfi_register rip, r11",

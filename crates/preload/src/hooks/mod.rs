@@ -1,5 +1,5 @@
-//! The hooks: every C library function through which a program writes, reads, waits, or changes
-//! what its descriptors are. Each asks the keeper one question and does as it is told.
+//! The hooks: every C library function through which a program writes, reads, waits, or changes its
+//! descriptors. Each hook asks the keeper one question and follows the answer.
 
 pub(crate) mod descriptors;
 pub(crate) mod jumps;

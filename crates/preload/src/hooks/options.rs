@@ -1,4 +1,4 @@
-//! Socket options and descriptor flags: noted where they matter, and one of them shadowed.
+//! Hooks for socket options and descriptor flags: those that matter are noted, and one is hidden.
 
 use libc::{c_int, c_ulong, c_void, socklen_t};
 
@@ -30,17 +30,17 @@ interpose! {
         result
     }
 
-    /// The program is told of `TCP_NODELAY` what it would be told without us.
+    /// Returns for `TCP_NODELAY` what the program would see without the library.
     fn getsockopt(
         fd: c_int, level: c_int, name: c_int, value: *mut c_void, len: *mut socklen_t,
     ) -> c_int {
         let result = unsafe { getsockopt::next(fd, level, name, value, len) };
         if result == 0 && (level, name) == (libc::IPPROTO_TCP, libc::TCP_NODELAY) {
             let identity = known(fd);
-            // SAFETY: the kernel has just written there, and says how much.
+            // SAFETY: the kernel has just written there, and tells how much.
             let whole = unsafe { *len } as usize == size_of::<c_int>();
             if whole && identity.has(Identity::NODELAY_SET) {
-                // Another program may have set it since.
+                // Another program may have set it meanwhile.
                 let by_program = match identity.has(Identity::SIGNED) {
                     true => !errno::kept(|| sockets::is_signed(fd)),
                     false => identity.has(Identity::PROGRAM_NODELAY),
@@ -78,7 +78,7 @@ interpose! {
     }
 }
 
-/// What a descriptor is, asked of the kernel if need be: the program may have inherited it.
+/// Returns what a descriptor is, asking the kernel if need be: the program may have inherited it.
 fn known(fd: c_int) -> Identity {
     let identity = table::identity(fd);
     if identity.kind() == Kind::Unknown && table::has_room_for(fd) {
@@ -88,7 +88,7 @@ fn known(fd: c_int) -> Identity {
     }
 }
 
-/// A program set an option of a TCP socket.
+/// Notes that a program set an option of a TCP socket.
 fn note(fd: c_int, taken: Taken, level: c_int, name: c_int, value: c_int) {
     let on = value != 0;
     match (level, name) {
@@ -98,7 +98,7 @@ fn note(fd: c_int, taken: Taken, level: c_int, name: c_int, value: c_int) {
                 sockets::sign_anew(fd, on);
             }
             if on {
-                // Setting it flushes, as the program may have meant it to.
+                // Setting it flushes, as the program may have intended.
                 keeper::took_along(fd, taken);
             } else if table::identity(fd).has(Identity::NODELAY_SET) {
                 errno::kept(|| kernel::set_option(fd, libc::IPPROTO_TCP, libc::TCP_NODELAY, 1));
@@ -109,8 +109,8 @@ fn note(fd: c_int, taken: Taken, level: c_int, name: c_int, value: c_int) {
             keeper::flush(fd, Cause::Program);
             table::amend(fd, Identity::ALONE, true);
         }
-        // A buffer that has no room for two segments depends on the acknowledgments that many small
-        // ones draw: coalesced into one, they would wait for the receiver's delayed acknowledgment.
+        // A buffer without room for two segments needs the acknowledgments that many small segments
+        // cause: coalesced into one, they would wait for the receiver's delayed acknowledgment.
         (libc::SOL_SOCKET, libc::SO_SNDBUF | libc::SO_SNDBUFFORCE) if value < TWO_SEGMENTS => {
             keeper::flush(fd, Cause::Program);
             table::amend(fd, Identity::ALONE, true);
@@ -142,5 +142,5 @@ unsafe fn control(fd: c_int, command: c_int, argument: usize, ask: impl Fn() -> 
     }
 }
 
-/// Twice the largest segment there is, that of the loopback interface.
+/// Twice the largest possible segment, that of the loopback interface.
 const TWO_SEGMENTS: c_int = 2 * 65_536;

@@ -1,4 +1,4 @@
-//! The process itself: forks, executes, ends, or shuts itself in.
+//! Hooks for the process: it forks, executes, ends, or sandboxes itself.
 
 use std::sync::atomic::Ordering::{Relaxed, SeqCst};
 
@@ -12,8 +12,8 @@ use crate::page::Cause;
 use crate::{clock, kernel, orders, page, sockets, table, thread, watchdog};
 
 interpose! {
-    /// The watchdog is gone while the process forks: a program with one thread forks with one, and
-    /// Python, which warns of forks beside threads, has no reason to.
+    /// The watchdog's thread is ended while the process forks. So a program with one thread forks
+    /// with one, and Python, which warns of forks with several threads, does not.
     fn fork() -> pid_t {
         before_fork();
         announce();
@@ -29,7 +29,7 @@ interpose! {
     fn daemon(stay: c_int, keep: c_int) -> c_int {
         before_fork();
         announce();
-        // Only the child returns, unless the call failed.
+        // Only the child returns, unless the call fails.
         unsafe { forked(daemon::next(stay, keep)) }
     }
 
@@ -167,7 +167,7 @@ interpose! {
         unsafe { prctl::next(option, a, b, c, d) }
     }
 
-    /// Both refuse a process with several threads for some namespaces.
+    /// Both refuse some namespaces to a process with several threads.
     fn unshare(flags: c_int) -> c_int {
         watchdog::stop();
         unsafe { unshare::next(flags) }
@@ -183,22 +183,22 @@ unsafe extern "C" {
     static environ: *const *const c_char;
 }
 
-/// What the parent holds leaves before a child could hold the same socket open.
+/// Sends what the parent holds, before a child could keep the same socket open.
 pub(crate) fn before_fork() {
     keeper::flush_process(Cause::Process);
     sockets::sign_all();
     watchdog::stop();
 }
 
-/// A child is about to be forked: until it has enlisted, which may be after its parent's end, the page
-/// counts it.
+/// Announces a fork: the page counts the child until it has enlisted, which may be after its
+/// parent's end.
 fn announce() {
     if let Some(page) = orders::page() {
         page.unborn.fetch_add(1, SeqCst);
     }
 }
 
-/// `child` is what a fork returned: 0 in the child.
+/// Handles the end of a fork. `child` is its result: 0 in the child.
 fn forked(child: pid_t) -> pid_t {
     if let Some(page) = orders::page().filter(|_| child <= 0) {
         if child == 0 {
@@ -209,7 +209,8 @@ fn forked(child: pid_t) -> pid_t {
     }
     if child == 0 {
         thread::this().begin_anew();
-        // A connection that the parent accepted for the child: its first answer is to be held too.
+        // The parent may have accepted the connection for the child: its first answer is to be held
+        // too.
         if orders::orders().is_some_and(|orders| orders.rules().eager && orders.policy().holds()) {
             watchdog::expect();
         }
@@ -217,19 +218,20 @@ fn forked(child: pid_t) -> pid_t {
     child
 }
 
-/// The other threads end with the call; what they hold would stay held on a socket that lives on.
+/// Sends everything before a call that executes: the other threads end with the call, and what they
+/// hold would stay held on a socket that lives on.
 pub(crate) fn before_exec() {
     keeper::flush_process(Cause::Process);
     sockets::sign_all();
 }
 
-/// As [`before_exec`], for a call that forks and executes in one.
+/// Does the same as [`before_exec`] for a call that forks and executes at once.
 fn before_spawn() {
     keeper::before_sleep();
     sockets::sign_all();
 }
 
-/// A thread is about to end, perhaps before its process does.
+/// Prepares for the end of a thread, which may be before that of its process.
 pub(crate) fn before_thread_end() {
     keeper::before_sleep();
     if thread::this().is_first() {
@@ -237,14 +239,15 @@ pub(crate) fn before_thread_end() {
     }
 }
 
-/// The last thing the process does.
+/// Prepares for the end of the process; called last.
 pub(crate) fn before_end() {
     keeper::flush_process(Cause::Process);
     settle_all();
 }
 
-/// The process ends with this exit code: if it is the one that the run is about, whoever started it
-/// reads the statistics when it has gone, so the witness shall have shown them before.
+/// Reports the end of the process with this exit code. If the run was started for this process,
+/// whoever started it reads the statistics as soon as it is gone, so the witness must have shown
+/// them before.
 pub(crate) fn report_end(status: c_int) {
     let Some(page) = orders::page().filter(|_| table::is_open()) else {
         return;
@@ -270,5 +273,5 @@ pub(crate) fn report_end(status: c_int) {
     }
 }
 
-/// If the witness is gone the program must end all the same.
+/// The time after which the program ends anyway, in case the witness is gone.
 const WITNESS_MAY_TAKE_NS: u64 = 5_000_000_000;

@@ -1,4 +1,5 @@
-//! Reads: on a blocking socket first without waiting, because a read that finds data is no wait.
+//! Hooks for reads. On a blocking socket they first try without waiting, because a read that finds
+//! data does not wait.
 
 use libc::{
     c_int, c_uint, c_void, iovec, mmsghdr, msghdr, size_t, sockaddr, socklen_t, ssize_t, timespec,
@@ -107,7 +108,8 @@ interpose! {
         fd: c_int, messages: *mut mmsghdr, count: c_uint, flags: c_int, timeout: *mut timespec,
     ) -> c_int {
         unsafe {
-            // It may return less when tried than when waiting: no try, only the flush before.
+            // A try may return less than a waiting call. So nothing is tried, and everything is
+            // flushed before.
             keeper::before_sleep();
             let result = recvmmsg::next(fd, messages, count, flags, timeout);
             for index in 0..usize::try_from(result).unwrap_or(0) {
@@ -118,8 +120,8 @@ interpose! {
     }
 }
 
-/// One read as the keeper wants it: `ask` is the program's own call, `try_first` the same without
-/// waiting.
+/// Makes one read as the keeper demands: `ask` is the program's own call, `try_first` the same
+/// without waiting.
 #[inline(always)]
 fn around(
     fd: c_int,
@@ -133,7 +135,7 @@ fn around(
     around_tcp(fd, flags, ask, try_first)
 }
 
-/// Apart, so that a read of anything else stays short enough to need no stack.
+/// A separate function, so that a read of anything but TCP is short and needs no stack.
 #[inline(never)]
 fn around_tcp(
     fd: c_int,
@@ -152,7 +154,8 @@ fn around_tcp(
             let before = errno::get();
             let result = try_first();
             keeper::found(fd, result);
-            // ENOTSOCK: the descriptor leads elsewhere by now; the program's own call knows.
+            // ENOTSOCK: the descriptor leads elsewhere by now, and the program's own call will find
+            // out.
             if result >= 0 || !matches!(errno::get(), libc::EAGAIN | libc::ENOTSOCK) {
                 return result;
             }
@@ -162,7 +165,8 @@ fn around_tcp(
     }
 }
 
-/// A fortified read's own check comes first: the try must not overrun what the call would refuse.
+/// A fortified read's own check comes first: the try must not overrun a buffer that the call would
+/// refuse.
 unsafe fn recv_checked(
     fd: c_int,
     buffer: *mut c_void,

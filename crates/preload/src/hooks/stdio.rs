@@ -1,4 +1,5 @@
-//! Streams: they write and read inside the C library, where no other hook sees them.
+//! Hooks for stdio streams, which write and read inside the C library, where no other hook sees
+//! them.
 
 use libc::{FILE, c_char, c_int, c_void, size_t, ssize_t};
 
@@ -10,7 +11,8 @@ use crate::table::{self, Identity, Kind};
 use crate::thread;
 
 interpose! {
-    /// What a stream writes is coalesced by its own buffer, and leaves at once: `TCP_NODELAY` is set.
+    /// A stream's own buffer coalesces what it writes, so that leaves at once: `TCP_NODELAY` is
+    /// set.
     fn fdopen(fd: c_int, mode: *const c_char) -> *mut FILE {
         keeper::flush(fd, Cause::Program);
         let stream = unsafe { fdopen::next(fd, mode) };
@@ -20,7 +22,7 @@ interpose! {
         stream
     }
 
-    /// The C library closes the descriptor by itself.
+    /// The C library closes the descriptor itself.
     fn fclose(stream: *mut FILE) -> c_int {
         unsafe {
             if !stream.is_null() {
@@ -70,8 +72,9 @@ interpose! {
     }
 }
 
-/// The papers' Telnet client: it has written to its socket and now waits for the keyboard. Whether
-/// the stream's buffer still has bytes cannot be asked; a stream over a file needs no flush.
+/// Flushes before a read of a stream, as for the papers' Telnet client, which has written to its
+/// socket and waits for the keyboard. The stream's buffer cannot be asked whether it still has
+/// bytes; a stream over a file needs no flush.
 #[inline(always)]
 fn before_reading(stream: *mut FILE) {
     if !thread::this().is_clean() && !stream.is_null() {

@@ -1,4 +1,4 @@
-//! Waits: polls are peeked at, everything else flushes first.
+//! Hooks for waits. Polls are tried without waiting first; all other waits flush first.
 
 use libc::{
     c_int, c_uint, c_void, epoll_event, fd_set, id_t, idtype_t, nfds_t, pid_t, pollfd, rusage,
@@ -126,7 +126,7 @@ interpose! {
     }
 }
 
-/// Defines hooks that flush and then do as asked.
+/// Defines hooks that flush and then make the call.
 macro_rules! sleeps {
     ($( fn $name:ident $(@ $version:literal)? ( $($arg:ident : $type:ty),* $(,)? ) $(-> $result:ty)?; )*) => {
         interpose! { $(
@@ -161,7 +161,8 @@ sleeps! {
     fn wait4(child: pid_t, status: *mut c_int, options: c_int, usage: *mut rusage) -> pid_t;
     fn waitid(kind: idtype_t, id: id_t, info: *mut siginfo_t, options: c_int) -> c_int;
 
-    // A mutex is not here: it is taken too often and waited for too rarely. The watchdog bounds it.
+    // Mutexes are not hooked: they are locked too often and waited for too rarely. The watchdog
+    // bounds such a hold.
     fn pthread_cond_wait @ "GLIBC_2.3.2" (condition: *mut c_void, mutex: *mut c_void) -> c_int;
     fn pthread_cond_timedwait @ "GLIBC_2.3.2" (
         condition: *mut c_void, mutex: *mut c_void, until: *const timespec,
@@ -195,7 +196,7 @@ sleeps! {
     fn flock(fd: c_int, operation: c_int) -> c_int;
     fn lockf(fd: c_int, command: c_int, len: libc::off_t) -> c_int;
 
-    // They wait inside the C library, for a name server.
+    // These wait inside the C library for a name server.
     fn getaddrinfo(
         node: *const libc::c_char, service: *const libc::c_char, hints: *const libc::addrinfo,
         found: *mut *mut libc::addrinfo,
@@ -208,7 +209,7 @@ sleeps! {
     fn gethostbyname(name: *const libc::c_char) -> *mut c_void;
 }
 
-/// A call that may wait for events: asked without waiting first where the keeper says so.
+/// Makes a call that may wait for events: without waiting first if the keeper says so.
 #[inline(always)]
 fn peeking(never_waits: bool, peek: impl Fn() -> c_int, ask: impl Fn() -> c_int) -> c_int {
     let wait = if never_waits {
@@ -227,7 +228,7 @@ fn peeking(never_waits: bool, peek: impl Fn() -> c_int, ask: impl Fn() -> c_int)
     if never_waits { ready } else { ask() }
 }
 
-/// The three sets of `select`, which a call that finds nothing empties.
+/// The three sets of `select`, which the call clears if it finds nothing.
 struct Sets {
     count: c_int,
     all: [*mut fd_set; 3],
@@ -235,14 +236,14 @@ struct Sets {
 
 impl Sets {
     /// # Safety
-    /// The sets are the program's own arguments.
+    /// The sets are the program's arguments.
     unsafe fn peeking(
         &self,
         never_waits: bool,
         peek: impl Fn() -> c_int,
         ask: impl Fn() -> c_int,
     ) -> c_int {
-        // Programs may pass sets larger than the type, for which there is no room to keep a copy.
+        // Programs may pass sets larger than the type, for which there is no room for a copy.
         if !(0..=libc::FD_SETSIZE as c_int).contains(&self.count) {
             if !never_waits {
                 keeper::before_sleep();
@@ -259,7 +260,7 @@ impl Sets {
             move || {
                 let saved = self.save();
                 let ready = peek();
-                // A call that waits goes on to wait; one that does not leaves the sets empty.
+                // A call that waits goes on to wait; one that does not wait leaves the sets empty.
                 if ready == 0 && !never_waits {
                     self.restore(&saved);
                 }

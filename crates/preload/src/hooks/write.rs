@@ -1,4 +1,4 @@
-//! Writes: held with `MSG_MORE`, pushed, or passed.
+//! Hooks for writes: a write is held with `MSG_MORE`, pushed, or passed.
 
 use libc::{
     c_int, c_uint, c_void, iovec, mmsghdr, msghdr, off_t, size_t, sockaddr, socklen_t, ssize_t,
@@ -89,7 +89,7 @@ interpose! {
         }
     }
 
-    /// Several messages make a large write together; nobody who batches needs to be held.
+    /// Several messages make a large write together; a program that batches needs no holding.
     fn sendmmsg(fd: c_int, messages: *mut mmsghdr, count: c_uint, flags: c_int) -> c_int {
         unsafe {
             let taken = keeper::taking(fd, Cause::LargeWrite);
@@ -102,8 +102,8 @@ interpose! {
         }
     }
 
-    /// `sendfile` sends what was held before it. If it met the end of the file early the kernel
-    /// itself holds the tail, for the bytes that it expected: then a flush is still due.
+    /// `sendfile` sends what was held before it. If it reached the end of the file early, the
+    /// kernel itself holds the tail for the bytes that it expected: then a flush is still needed.
     fn sendfile(to: c_int, from: c_int, offset: *mut off_t, count: size_t) -> ssize_t {
         sending_file(to, count, || unsafe { sendfile::next(to, from, offset, count) })
     }
@@ -113,7 +113,8 @@ interpose! {
     }
 }
 
-/// Returns whether a write made as a `send` stands; it does not if the descriptor is no socket any more.
+/// Returns whether a write made as a `send` was made; it was not if the descriptor is no longer a
+/// socket.
 fn held_after_all(fd: c_int, result: ssize_t) -> bool {
     if result < 0 && errno::get() == libc::ENOTSOCK {
         table::forget(fd);
@@ -146,8 +147,8 @@ fn sending_file(to: c_int, asked: size_t, send: impl Fn() -> ssize_t) -> ssize_t
     result
 }
 
-/// The question for a send with flags. A program that says `MSG_MORE` coalesces itself; out-of-band
-/// data, end-of-record marks and zero-copy are about single segments.
+/// Asks the keeper about a send with flags. A program that uses `MSG_MORE` coalesces itself;
+/// out-of-band data, end-of-record marks and zero-copy concern single segments.
 fn outgoing_with(fd: c_int, len: size_t, flags: c_int) -> Outgoing {
     if flags & !(libc::MSG_DONTWAIT | libc::MSG_NOSIGNAL) == 0 {
         return keeper::outgoing(fd, len);
@@ -159,7 +160,7 @@ fn outgoing_with(fd: c_int, len: size_t, flags: c_int) -> Outgoing {
 }
 
 unsafe fn carries_control(message: *const msghdr) -> bool {
-    // SAFETY: the program passes this header to the kernel; a bad one is the kernel's to refuse.
+    // SAFETY: the program passes this header to the kernel, which refuses an invalid one.
     !message.is_null() && unsafe { (*message).msg_controllen } > 0
 }
 
@@ -171,7 +172,7 @@ unsafe fn message_len(fd: c_int, message: *const msghdr) -> size_t {
     unsafe { total(fd, (*message).msg_iov, (*message).msg_iovlen) }
 }
 
-/// Returns the bytes in `count` pieces; not looked at where nothing will be held.
+/// Returns the bytes in `count` pieces, if something may be held.
 unsafe fn total(fd: c_int, pieces: *const iovec, count: size_t) -> size_t {
     if pieces.is_null() || count > MAX_PIECES || !table::may_hold(fd) {
         return 0;

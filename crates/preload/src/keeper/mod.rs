@@ -1,8 +1,8 @@
-//! Carries out what the policy decides: marks, flushes, and keeps the books.
+//! Carries out the policy's decisions: marks, flushes, and keeps the books.
 //!
-//! The bytes themselves are never kept here. A held write is in the kernel's send queue from the
-//! start, with `MSG_MORE`; all that is kept is the knowledge that it is there. So nothing this
-//! library does or fails to do can lose, repeat or reorder a byte: at worst one leaves later.
+//! The bytes themselves are never stored here. A held write is in the kernel's send queue from the
+//! start, with `MSG_MORE`; the library stores only the knowledge that it is there. So whatever this
+//! library does or fails to do cannot lose, repeat or reorder a byte: at worst a byte leaves later.
 
 mod waits;
 mod writes;
@@ -26,7 +26,7 @@ use crate::thread::{self, Thread};
 use crate::traces::Traces;
 use crate::{clock, errno, flush, observe, watchdog};
 
-/// Begins: from here on descriptors are known. Called once, before `main`.
+/// Starts: from now on descriptors are tracked. Called once, before `main`.
 pub(crate) fn begin(
     settings: &Settings<'_>,
     page: Option<&'static Page>,
@@ -45,17 +45,17 @@ pub(crate) fn begin(
     }
 }
 
-/// Ends for good: everything leaves, and from here on every call passes through.
+/// Stops for good: everything is sent, and from now on every call passes through.
 ///
-/// For a process that is about to sandbox itself: our own calls might be what its filter kills for,
-/// and a watchdog outside the filter would be a hole in it.
+/// Called for a process that is about to sandbox itself: its filter might kill it for the library's
+/// own calls, and a watchdog outside the filter would be a hole in it.
 pub(crate) fn become_inert() {
     flush_process(Cause::Process);
     watchdog::stop();
     table::close();
 }
 
-/// Records that `fd` is about to have bytes held.
+/// Records that bytes are about to be held on `fd`.
 #[inline(always)]
 fn mark(fd: c_int, holding: &Holding, thread: &Thread) {
     live::count(&LIVE.held);
@@ -66,7 +66,7 @@ fn mark(fd: c_int, holding: &Holding, thread: &Thread) {
         return;
     }
     let now_ns = clock::now_ns();
-    // A locked instruction, as `table::watch` and `watchdog::alert` ask for.
+    // A locked instruction, which `table::watch` and `watchdog::alert` require.
     holding.mark(now_ns);
     holding.owner.store(owner, Relaxed);
     if !thread.remember(fd, now_ns) {
@@ -90,7 +90,7 @@ pub(crate) fn flush(fd: c_int, cause: Cause) {
     }
 }
 
-/// Sends everything the calling thread holds; `errno` is kept.
+/// Sends everything that the calling thread holds; keeps `errno`.
 #[cold]
 pub(crate) fn flush_thread(cause: Cause) {
     let thread = thread::this();
@@ -98,7 +98,7 @@ pub(crate) fn flush_thread(cause: Cause) {
     errno::kept(|| thread.drain(|fd| flush(fd, cause)));
 }
 
-/// Sends everything the process holds.
+/// Sends everything that the process holds.
 pub(crate) fn flush_process(cause: Cause) {
     flush_thread(cause);
     errno::kept(|| table::sweep(|fd| flush(fd, cause)));

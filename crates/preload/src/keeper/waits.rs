@@ -1,4 +1,4 @@
-//! Around the program's waits and reads: peek, try, or flush first.
+//! The program's waits and reads: try, report, or flush first.
 
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -12,8 +12,8 @@ use crate::thread::{self, Thread};
 use crate::{clock, errno, observe, sockets, watchdog};
 use tinygram_coalesce::{AfterRead, BeforeRead, BeforeWait, Found, Held, Policy, Read, Wait};
 
-/// Before a call that may wait; true if the caller shall ask with timeout 0 first, and call
-/// [`found_no_event`] if nothing is ready.
+/// Is called before a call that may wait. Returns true if the caller must first ask with timeout 0,
+/// and call [`found_no_event`] if nothing is ready.
 #[inline(always)]
 pub(crate) fn peeks_before(wait: Wait) -> bool {
     watchdog::start_if_wanted();
@@ -36,8 +36,9 @@ fn peeks_while_dirty(thread: &Thread, wait: Wait) -> bool {
         BeforeWait::Go => false,
         BeforeWait::Peek if wait == Wait::Never => true,
         BeforeWait::Peek if orders.policy() != Policy::Observe => {
-            // A round of the event loop has passed. What is held stays in its interval (it is dirty);
-            // a socket whose writes pass must not take the next round's answer for a second write.
+            // A round of the event loop has passed. What is held stays in its interval (the socket
+            // is dirty); but a socket whose writes pass must not count the next round's answer as a
+            // second write.
             thread.end_interval();
             true
         }
@@ -48,8 +49,8 @@ fn peeks_while_dirty(thread: &Thread, wait: Wait) -> bool {
     }
 }
 
-/// After a call that told of no event without waiting for one: a program that sleeps would have slept
-/// here. What it held leaves, and what it writes next is another message.
+/// Is called after a call that reported no event without waiting for one. A program that sleeps
+/// would have slept here, so what it held leaves, and its next write is a new message.
 #[inline(always)]
 pub(crate) fn found_no_event() {
     observe::found_no_event();
@@ -61,7 +62,7 @@ pub(crate) fn found_no_event() {
     }
 }
 
-/// Before a call that sleeps.
+/// Is called before a call that sleeps.
 #[inline(always)]
 pub(crate) fn before_sleep() {
     peeks_before(Wait::Blind);
@@ -78,13 +79,13 @@ pub(crate) enum Incoming {
     Try,
 }
 
-/// A read that is no affair of ours: not of TCP, by a thread that holds nothing.
+/// Returns whether a read is irrelevant: not of TCP, by a thread that holds nothing.
 #[inline(always)]
 pub(crate) fn cares_not(fd: c_int) -> bool {
     table::identity(fd).kind() != Kind::Tcp && thread::this().is_clean() && !watchdog::is_wanted()
 }
 
-/// The question before every other read. `flags` are those of `recv`, 0 for `read`.
+/// Answers the question before every other read. `flags` are those of `recv`, 0 for `read`.
 #[inline(always)]
 pub(crate) fn incoming(fd: c_int, flags: c_int) -> Incoming {
     let thread = thread::this();
@@ -150,7 +151,7 @@ fn incoming_tcp(fd: c_int, identity: Identity, flags: c_int) -> Incoming {
     }
 }
 
-/// After a read of `fd` that did not wait.
+/// Is called after a read of `fd` that did not wait.
 #[inline(always)]
 pub(crate) fn found(fd: c_int, result: ssize_t) {
     if result >= 0 {
@@ -158,8 +159,9 @@ pub(crate) fn found(fd: c_int, result: ssize_t) {
     }
     let thread = thread::this();
     if thread.is_clean() {
-        // Either a wait, in a program that does not block, or an answer: in a fast one it may be
-        // there before the program has waited at all. What is written next is another message.
+        // Either this was a wait, in a program that does not block; or the read found an answer,
+        // which may be there before a fast program has waited at all. The next write is a new
+        // message.
         thread.end_interval();
     } else if result < 0 && errno::get() == libc::EAGAIN {
         consider(thread, Found::Nothing);
@@ -169,8 +171,8 @@ pub(crate) fn found(fd: c_int, result: ssize_t) {
     }
 }
 
-/// A request was read: what is written next on `fd` is another message, unless some of the last is
-/// still held. The thread's own interval goes on while it holds other sockets' bytes.
+/// Records that a request was read: the next write on `fd` is a new message, unless some of the
+/// last one is still held. The thread's own interval continues while it holds other sockets' bytes.
 #[cold]
 fn begin_answer(fd: c_int) {
     if let Some(holding) = table::holding(fd).filter(|one| one.since_ns.load(Relaxed) == 0) {

@@ -1,4 +1,4 @@
-//! Around the program's writes: hold, push or pass.
+//! The program's writes: hold, push or pass.
 
 use std::sync::atomic::{Ordering::Relaxed, Ordering::SeqCst};
 
@@ -16,22 +16,23 @@ use tinygram_coalesce::{Decision, Memory, Policy, Write};
 /// What to do with a write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Outgoing {
-    /// Issue it as it is.
+    /// Make it as it is.
     Pass,
-    /// Issue it as it is, then call [`passed`].
+    /// Make it as it is, then call [`passed`].
     Report,
-    /// Issue it with `MSG_MORE`, then call [`held`].
+    /// Make it with `MSG_MORE`, then call [`held`].
     Hold,
-    /// Issue it as it is; it takes along what is held. Then call [`pushed`].
+    /// Make it as it is; it takes along what is held. Then call [`pushed`].
     Push(Taken),
 }
 
 /// What a write takes along.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Taken {
-    /// The mark of what was held before the write. It stays until the write is made, so that one that
-    /// fails or is never made leaves it; and it alone is taken off then: another thread that holds bytes
-    /// meanwhile has changed it (`mark`), and those may be behind the write.
+    /// The mark of what was held before the write. It stays until the write is made, so a write
+    /// that fails or is never made leaves it. Only this mark is removed then: if another thread
+    /// holds bytes meanwhile, it has changed the mark (`mark`), and those bytes may be behind the
+    /// write.
     since_ns: u64,
     cause: Cause,
 }
@@ -44,7 +45,7 @@ impl Taken {
     }
 }
 
-/// The question before every write of `len` bytes.
+/// Answers the question before every write of `len` bytes.
 #[inline(always)]
 pub(crate) fn outgoing(fd: c_int, len: usize) -> Outgoing {
     let identity = table::identity(fd);
@@ -107,19 +108,19 @@ fn outgoing_tcp(fd: c_int, mut identity: Identity, len: usize) -> Outgoing {
     }
 }
 
-/// What went out, for the predictor.
+/// What was sent, for the predictor.
 #[derive(Clone, Copy)]
 enum Sent {
-    /// A write of so many bytes, which may be held.
+    /// A write of this many bytes, which may be held.
     Bytes(usize),
     /// Bytes that left by a call that cannot hold them.
     Unholdable(usize),
 }
 
-/// What is to be done about it.
+/// The decision about a write.
 struct Entry {
     decision: Decision,
-    /// Bytes were held before.
+    /// Whether bytes were held before.
     dirty: bool,
 }
 
@@ -169,7 +170,7 @@ fn enter(
         0 => table::habit(identity).fresh(&orders.rules()),
         known => Memory::unpack(known),
     };
-    // Bytes another thread left held make one interval with ours: one flush sends both.
+    // Held bytes of another thread form one interval with this thread's: one flush sends both.
     let same_interval = dirty || before == interval;
     if dirty {
         live::count(&LIVE.merged);
@@ -227,8 +228,9 @@ fn may_be_held(orders: &Orders, memory: &Memory, write: Write) -> bool {
     }
 }
 
-/// After bytes left by a call that cannot hold them (`sendfile`, a batch of messages): company for
-/// the writes around them. They took along what was held, if they are `whole`.
+/// Is called after bytes left by a call that cannot hold them (`sendfile`, a batch of messages):
+/// they belong to the same message as the writes around them. If `whole`, they also took along what
+/// was held.
 pub(crate) fn sent_alongside(fd: c_int, sent: usize, whole: bool, taken: Taken) {
     let identity = table::identity(fd);
     if identity.kind() != Kind::Tcp || sent == 0 {
@@ -243,15 +245,16 @@ pub(crate) fn sent_alongside(fd: c_int, sent: usize, whole: bool, taken: Taken) 
     }
 }
 
-/// Before a call that may take along what is held on `fd`; after it, [`took_along`].
+/// Is called before a call that may take along what is held on `fd`; [`took_along`] is called after
+/// it.
 #[inline(always)]
 pub(crate) fn taking(fd: c_int, cause: Cause) -> Taken {
     let since_ns = table::holding(fd).map_or(0, |holding| holding.since_ns.load(SeqCst));
     Taken { since_ns, cause }
 }
 
-/// After a held write. The watchdog may have flushed the socket between the mark and the bytes'
-/// arrival (a write can wait for room): then they need a mark of their own.
+/// Is called after a held write. The watchdog may have flushed the socket between the mark and the
+/// bytes' arrival (a write can wait for room): then they need a mark of their own.
 #[inline(always)]
 pub(crate) fn held(fd: c_int, result: ssize_t) {
     if result < 0 {
@@ -264,8 +267,8 @@ pub(crate) fn held(fd: c_int, result: ssize_t) {
     }
 }
 
-/// After a write that took along what was held. Even a partial one has: the kernel pushes whatever
-/// it queued before it returns.
+/// Is called after a write that took along what was held. Even a partial write has done so: the
+/// kernel pushes whatever it queued before it returns.
 pub(crate) fn pushed(fd: c_int, result: ssize_t, taken: Taken) {
     if result > 0 {
         took_along(fd, taken);
@@ -277,7 +280,7 @@ pub(crate) fn pushed(fd: c_int, result: ssize_t, taken: Taken) {
     }
 }
 
-/// What was held on `fd` has left with something else, and with no call of ours.
+/// Records that what was held on `fd` has left with something else, without a flush.
 pub(crate) fn took_along(fd: c_int, Taken { since_ns, cause }: Taken) {
     if let (Some(orders), Some(holding)) = (orders(), table::holding(fd)) {
         if orders.policy() == Policy::CorkUntilBlock {
@@ -289,7 +292,7 @@ pub(crate) fn took_along(fd: c_int, Taken { since_ns, cause }: Taken) {
     }
 }
 
-/// After a write that was issued as it is.
+/// Is called after a write that was made as it is.
 #[inline(always)]
 pub(crate) fn passed(fd: c_int, result: ssize_t) {
     if result < 0 {
@@ -299,8 +302,8 @@ pub(crate) fn passed(fd: c_int, result: ssize_t) {
     }
 }
 
-/// The kernel took no byte (`EAGAIN`, mostly): the program will ask again, and that shall not count as
-/// a second write.
+/// Records that the kernel accepted no byte (mostly `EAGAIN`): the program will try again, and that
+/// must not count as a second write.
 #[cold]
 fn refused(fd: c_int) {
     if let (Some(orders), Some(holding)) = (orders(), table::holding(fd))

@@ -1,12 +1,12 @@
-//! Where writes that waited were made: a file that the processes of a run map, and in which each leaves a copy
-//! of the stack of a thread whose write waits. Somebody outside finds the lines afterwards.
+//! Traces of waiting writes: a file that the processes of a run map. Each process copies the stack
+//! of a thread whose write waits into it, and another process finds the source lines afterwards.
 //!
-//! A trace is taken where the program writes, which may be in a signal handler or in a forked child: with
-//! compare-and-swaps and one system call, which reads memory that may not be there. Nothing is unwound, named or
-//! waited for.
+//! A trace is taken where the program writes, possibly in a signal handler or in a forked child. So
+//! taking it uses only compare-and-swaps and one system call, which reads memory that may not be
+//! there. It unwinds nothing, looks up no names and does not wait.
 //!
-//! Stacks hold secrets. The file is for the user alone who started the run: a process that was executed as
-//! another user does not get to it, and leaves no traces.
+//! Stacks contain secrets. Only the user who started the run can read the file; a process executed
+//! as another user has no access and leaves no traces.
 
 #[cfg(all(target_arch = "x86_64", target_env = "gnu"))]
 mod take;
@@ -17,22 +17,23 @@ use std::sync::atomic::{
     AtomicU32, AtomicU64, Ordering::Acquire, Ordering::Relaxed, Ordering::Release, Ordering::SeqCst,
 };
 
-/// The file. All zero is a valid one, without traces.
+/// The file. A file of zeros is valid and has no traces.
 #[derive(Debug)]
 #[repr(C)]
 pub struct Traces {
-    /// Goes up with each trace that is ready; whoever reads them waits for it on a futex.
+    /// Incremented with each trace that is ready; the reader waits for it on a futex.
     pub ready: AtomicU32,
-    /// Writes that waited and left no trace: there was no room, or no way to read the stack.
+    /// Writes that waited and left no trace, because there was no room or the stack could not be
+    /// read.
     pub missed: AtomicU64,
-    slots: [Trace; SLOTS],
+    slots: [Slot; SLOTS],
     python: [PythonThread; PYTHON_THREADS],
 }
 
-/// The thread of one write that waited.
+/// The trace of one write that waited.
 #[derive(Debug)]
 #[repr(C)]
-pub struct Trace {
+pub struct Slot {
     state: AtomicU32,
     pid: AtomicU32,
     waited_ns: AtomicU64,
@@ -43,15 +44,15 @@ pub struct Trace {
     octets: [AtomicU64; STACK_OCTETS / 8],
 }
 
-/// Where a thread that runs Python has its frames.
+/// The place of a Python thread's frames.
 #[derive(Debug)]
 #[repr(C)]
 struct PythonThread {
-    /// 0 in a free entry.
+    /// The thread; 0 in a free entry.
     thread: AtomicU32,
     /// Offsets, in the order of [`PythonFrames`].
     current: AtomicU32,
-    /// One more than the offset; 0 where there is none.
+    /// One more than the offset; 0 if there is none.
     indirect: AtomicU32,
     code: AtomicU32,
     previous: AtomicU32,
@@ -59,26 +60,26 @@ struct PythonThread {
     state: AtomicU64,
 }
 
-/// What is to be known of a thread that runs Python, to copy its frames.
+/// What is needed to copy the frames of a Python thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PythonFrames {
     /// The kernel's number of the thread.
     pub thread: u32,
     /// The address of its state.
     pub state: u64,
-    /// An offset in the state: the frame, or what points to it.
+    /// The offset in the state of the frame, or of what points to it.
     pub current: u16,
-    /// An offset in what points to the frame, if that is not the state.
+    /// The offset of the frame in what points to it, if that is not the state.
     pub indirect: Option<u16>,
-    /// An offset in a frame: the code object.
+    /// The offset in a frame of the code object.
     pub code: u16,
-    /// An offset in a frame: the frame that called.
+    /// The offset in a frame of the calling frame.
     pub previous: u16,
-    /// An offset in a frame: the instruction.
+    /// The offset in a frame of the instruction.
     pub instruction: u16,
 }
 
-/// A trace as it is read.
+/// A trace as the reader gets it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Taken {
     /// The process.
@@ -87,38 +88,38 @@ pub struct Taken {
     pub waited_ns: u64,
     /// Instruction pointer, stack pointer and frame pointer, in the library.
     pub registers: [u64; 3],
-    /// What stood on the stack, from the stack pointer on.
+    /// The contents of the stack, from the stack pointer on.
     pub octets: Vec<u8>,
-    /// Python's frames, the innermost first: code object, and instruction in it.
+    /// Python's frames, the innermost first: the code object, and the instruction in it.
     pub python: Vec<(u64, u64)>,
 }
 
-/// What is added to the name of the statistics page to have that of this file.
+/// The suffix of this file's name after that of the statistics page.
 pub const SUFFIX: &str = ".traces";
 
-/// So many writes may wait at once with a trace.
+/// The most writes that may wait at once with a trace.
 const SLOTS: usize = 32;
-/// As many as the kernel's own view of a held write takes (`bpf/events.h`).
+/// The same size as in the kernel's view of a held write (`bpf/events.h`).
 const STACK_OCTETS: usize = 32_768;
 const PYTHON_FRAMES: usize = 12;
 const PYTHON_THREADS: usize = 256;
 
 const FREE: u32 = 0;
-/// Somebody writes into it, or reads it.
+/// A process writes or reads the slot.
 const CLAIMED: u32 = 1;
-/// The write waits still.
+/// The write still waits.
 const PENDING: u32 = 2;
 /// It is known how long the write waited.
 const READY: u32 = 3;
 
 impl Traces {
-    /// From now on the traces of this thread have its Python frames.
+    /// Stores where a thread's Python frames are, so that its traces contain them from now on.
     pub fn know_python(&self, frames: PythonFrames) {
         let of_thread = |entry: &&PythonThread| {
             let thread = entry.thread.load(Relaxed);
             thread == 0 || thread == frames.thread
         };
-        // Where all are taken those of threads that ended go first, by the reader's own lot.
+        // If all entries are taken, the thread's number selects the one to replace.
         let entry = self.python.iter().find(of_thread);
         let entry = entry.unwrap_or(&self.python[frames.thread as usize % PYTHON_THREADS]);
         entry.thread.store(0, SeqCst);
@@ -132,7 +133,7 @@ impl Traces {
         entry.thread.store(frames.thread, SeqCst);
     }
 
-    /// Hands over the traces of writes that have waited, and makes room for more.
+    /// Passes on the traces of writes that have waited, and frees their slots.
     pub fn drain(&self, mut each: impl FnMut(Taken)) {
         for slot in &self.slots {
             let mine = slot
@@ -146,8 +147,8 @@ impl Traces {
         }
     }
 
-    /// Makes room where a process has ended without saying what became of its write; counted among
-    /// [`Traces::missed`].
+    /// Frees the slots of processes that ended without recording whether their writes waited; they
+    /// are counted in [`Traces::missed`].
     pub fn forget_processes(&self, has_ended: impl Fn(u32) -> bool) {
         for slot in &self.slots {
             if slot.state.load(Acquire) == PENDING
@@ -163,10 +164,10 @@ impl Traces {
     }
 }
 
-impl Trace {
+impl Slot {
     fn read(&self) -> Taken {
         let get = |word: &AtomicU64| word.load(Relaxed);
-        // Whatever stands there, no more is read than there can be.
+        // Whatever the stored length is, no more is read than there can be.
         let octets = (get(&self.octets_there) as usize).min(STACK_OCTETS);
         let frames = (get(&self.python_frames) as usize).min(PYTHON_FRAMES);
         let mut stack: Vec<u8> = self.octets[..octets.div_ceil(8)]

@@ -1,16 +1,17 @@
-//! The library's side: a thread whose write waits leaves a copy of its stack.
+//! The library's side of traces: a thread whose write waits leaves a copy of its stack.
 
 use std::sync::atomic::{
     AtomicU32, AtomicU64, Ordering::Acquire, Ordering::Relaxed, Ordering::Release, Ordering::SeqCst,
 };
 
 use super::{
-    CLAIMED, FREE, PENDING, PYTHON_FRAMES, PythonThread, READY, STACK_OCTETS, Trace, Traces,
+    CLAIMED, FREE, PENDING, PYTHON_FRAMES, PythonThread, READY, STACK_OCTETS, Slot, Traces,
 };
 use crate::kernel;
 
 impl Traces {
-    /// Copies the calling thread's stack; which trace it is, one more than its place. 0 if there is none.
+    /// Copies the calling thread's stack. Returns the number of the trace, which is one more than
+    /// its slot; 0 if there is none.
     #[inline(never)]
     pub(crate) fn take(&self, thread: u32) -> u32 {
         let Some((place, slot)) = self.free_slot() else {
@@ -18,7 +19,7 @@ impl Traces {
             return 0;
         };
         let registers = registers();
-        // SAFETY: the octets are ours, who claimed the slot.
+        // SAFETY: this thread has claimed the slot, so the octets are its own.
         let there = unsafe {
             let room = std::slice::from_raw_parts_mut(
                 slot.octets.as_ptr().cast::<u8>().cast_mut(),
@@ -43,14 +44,14 @@ impl Traces {
         place as u32 + 1
     }
 
-    fn free_slot(&self) -> Option<(usize, &Trace)> {
+    fn free_slot(&self) -> Option<(usize, &Slot)> {
         self.slots.iter().enumerate().find(|(_, slot)| {
             let claimed = slot.state.compare_exchange(FREE, CLAIMED, Acquire, Relaxed);
             claimed.is_ok()
         })
     }
 
-    /// The write that left this trace has waited so long; whoever reads is told.
+    /// Records that the write that left this trace has waited this long, and wakes the reader.
     pub(crate) fn ready(&self, trace: u32, waited_ns: u64) {
         let Some(slot) = self.slot(trace) else { return };
         slot.waited_ns.store(waited_ns, Relaxed);
@@ -59,18 +60,18 @@ impl Traces {
         kernel::futex_shared(&self.ready, libc::FUTEX_WAKE, 1, None);
     }
 
-    /// The write that left this trace did not wait after all, or nobody will know.
+    /// Discards the trace of a write that did not wait, or whose wait stays unknown.
     pub(crate) fn forget(&self, trace: u32) {
         if let Some(slot) = self.slot(trace) {
             slot.state.store(FREE, Release);
         }
     }
 
-    fn slot(&self, trace: u32) -> Option<&Trace> {
+    fn slot(&self, trace: u32) -> Option<&Slot> {
         self.slots.get((trace as usize).checked_sub(1)?)
     }
 
-    /// Copies the frames of a thread that is known to run Python; how many.
+    /// Copies the frames of a thread that is known to run Python; returns how many.
     fn copy_python(&self, thread: u32, into: &[[AtomicU64; 2]; PYTHON_FRAMES]) -> u64 {
         let Some(known) = self.python.iter().find(|known| known.is(thread)) else {
             return 0;
@@ -111,20 +112,20 @@ impl PythonThread {
     }
 }
 
-/// Notes an address on the first thread's stack that lies above all its frames.
+/// Stores an address on the first thread's stack that lies above all its frames.
 pub(crate) fn note_stack(top: u64) {
     STACK_TOP.store(top, Relaxed);
 }
 
 static STACK_TOP: AtomicU64 = AtomicU64::new(0);
 
-/// Copies the calling thread's stack from `pointer` on; how much.
+/// Copies the calling thread's stack from `pointer` on; returns how much.
 fn copy_stack(pointer: u64, into: &mut [u8]) -> usize {
     if !kernel::is_filtered() {
         return kernel::own_memory(pointer, into);
     }
-    // A filter might kill for that call. What lies between a frame of the first thread and its stack's beginning
-    // is there.
+    // A filter might kill the process for that call. The memory between a frame of the first thread
+    // and the beginning of its stack is always there.
     let above = STACK_TOP.load(Relaxed).saturating_sub(pointer);
     if above == 0 || above > FIRST_STACK {
         return 0;
@@ -135,7 +136,7 @@ fn copy_stack(pointer: u64, into: &mut [u8]) -> usize {
     length
 }
 
-/// Less than lies between the first thread's stack and whatever else is mapped below it.
+/// Less than the distance between the first thread's stack and whatever else is mapped below it.
 const FIRST_STACK: u64 = 64 << 20;
 
 fn pointer(address: u64) -> Option<u64> {
@@ -146,8 +147,8 @@ fn pointer(address: u64) -> Option<u64> {
     (kernel::own_memory(address, &mut octets) == 8).then(|| u64::from_ne_bytes(octets))
 }
 
-/// Returns the instruction pointer, the stack pointer and the frame pointer, of one and the same instant of the
-/// function that asks.
+/// Returns the instruction pointer, the stack pointer and the frame pointer of the calling
+/// function, all of the same instant.
 #[inline(always)]
 fn registers() -> [u64; 3] {
     let (instruction, stack, frame): (u64, u64, u64);
@@ -172,7 +173,7 @@ mod tests {
     use super::*;
 
     fn traces() -> Box<Traces> {
-        // SAFETY: made of atomic integers, for which all zero is a value.
+        // SAFETY: it consists of atomic integers, for which zero is valid.
         unsafe { Box::<Traces>::new_zeroed().assume_init() }
     }
 
@@ -235,7 +236,7 @@ mod tests {
     #[test]
     fn pythons_frames_are_followed_and_end_where_nothing_is() {
         let traces = traces();
-        // A frame: code, previous, instruction. A state: what points to the frame.
+        // A frame has code, previous, instruction. A state has what points to the frame.
         let outer = [0x11_u64, 0, 0x12];
         let inner = [0x21_u64, outer.as_ptr() as u64, 0x22];
         let points = [0_u64, inner.as_ptr() as u64];

@@ -1,7 +1,7 @@
-//! The one model of charts: data, axes and marks.
+//! The only model of charts: data, axes and marks.
 //!
-//! A [`Chart`] knows nothing of how it is drawn. [`Chart::to_svg`] draws it into a file; a page draws it on
-//! a canvas, where the reader can hover, walk from point to point, zoom and compare.
+//! A [`Chart`] does not depend on how it is drawn. [`Chart::to_svg`] draws it into a file. A page
+//! draws it on a canvas, where the reader can hover, walk from point to point, zoom and compare.
 
 mod ladder;
 mod page;
@@ -18,65 +18,66 @@ use crate::table::Tone;
 pub struct Chart {
     /// One line above the chart.
     pub title: String,
-    /// A second, smaller line: how to read it. May be empty.
+    /// A second, smaller line that says how to read it. May be empty.
     pub subtitle: String,
-    /// What the horizontal axis counts.
+    /// The horizontal axis.
     pub x: Axis,
-    /// What the vertical axis counts.
+    /// The vertical axis.
     pub y: Axis,
-    /// What is drawn, in the legend's order.
+    /// The series, in the legend's order.
     pub series: Vec<Series>,
     /// Straight lines from the left edge to the right.
     pub lines: Vec<Line>,
-    /// Stretches of the horizontal axis that stand out.
+    /// Stretches of the horizontal axis that are highlighted.
     pub bands: Vec<Band>,
-    /// What a point above the last of the lines is, such as `delayed`; empty if they divide nothing.
+    /// What a point above the last of the lines is, such as `delayed`; empty if the lines divide
+    /// nothing.
     pub above: String,
-    /// Where a page shows one or two of the series at a time: how they are chosen.
+    /// How to choose series, if a page shows only one or two of them at a time.
     pub choice: Option<Choice>,
 }
 
-/// What an axis counts.
+/// An axis of a chart.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Axis {
-    /// `elapsed time`.
+    /// What it counts: `elapsed time`.
     pub name: String,
-    /// `ms`; may be empty.
+    /// The unit: `ms`; may be empty.
     pub unit: String,
-    /// How a place on the axis is named.
+    /// How places on the axis are named.
     pub scale: Scale,
 }
 
-/// How a place on an axis is named.
+/// How places on an axis are named.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Scale {
     /// By its number.
     #[default]
     Number,
-    /// By the time of day, hours to milliseconds: the axis counts milliseconds, and 0 is so many of them after
-    /// midnight.
+    /// By the time of day, from hours to milliseconds. The axis counts milliseconds, and its 0 is
+    /// this many milliseconds after midnight.
     Clock(f64),
-    /// By the name of the row: 0 is the first, which stands at the top. For the vertical axis.
+    /// By the name of the row: 0 is the first row, at the top. For the vertical axis.
     Rows(Vec<String>),
 }
 
 /// Points that belong together.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Series {
-    /// What the legend says.
+    /// The name in the legend.
     pub name: String,
     /// How its points are drawn.
     pub mark: Mark,
-    /// Its colour; where it is plain, the place in the order says which.
+    /// Its colour. If it is plain, the series' place in the order decides.
     pub tone: Tone,
     /// The points, in their order.
     pub points: Vec<Point>,
-    /// What an entry of a table names to open this series; empty without a choice.
+    /// The name by which an entry of a table opens this series; empty without a choice.
     pub id: String,
-    /// One answer for each facet of the choice.
+    /// One answer per facet of the choice.
     pub keys: Vec<String>,
-    /// What points open on a page, by their places among the points.
+    /// The ladders that points open on a page, by the points' indices.
     pub ladders: Vec<(usize, Ladder)>,
 }
 
@@ -87,55 +88,56 @@ pub struct Point {
     pub x: f64,
     /// Vertical, in the axis's unit, or the row's number.
     pub y: f64,
-    /// Where a bar ends on the vertical axis, or a span on the horizontal one. Other marks do not look at it.
+    /// The end of a bar on the vertical axis, or of a span on the horizontal one. Other marks
+    /// ignore it.
     pub end: f64,
-    /// What a page says of the point in place of its coordinates; may be empty.
+    /// What a page shows for the point instead of its coordinates; may be empty.
     pub said: String,
 }
 
-/// How points are drawn.
+/// How the points of a series are drawn.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Mark {
-    /// A dot each.
+    /// Dots.
     #[default]
     Dots,
-    /// A cross each.
+    /// Crosses.
     Crosses,
-    /// A ring each, wide enough to stand around another mark.
+    /// Rings, wide enough to surround another mark.
     Rings,
-    /// A triangle each, its tip upwards.
+    /// Triangles with their tips upwards.
     Triangles,
-    /// A square each that fills its cell of a regular grid.
+    /// Squares that fill their cells of a regular grid.
     Squares,
-    /// A line through them.
+    /// A line through the points.
     Line,
-    /// A broken line through them.
+    /// A dashed line through the points.
     Dashed,
-    /// A line that keeps its height until the next point, for what changes at once.
+    /// A line that keeps its height until the next point, for values that change at once.
     Steps,
-    /// An upright stroke each, in its row.
+    /// Upright strokes in their rows.
     Strokes,
-    /// An upright bar each, from the point's place to its end.
+    /// Upright bars, from each point to its end.
     Bars,
-    /// A thick line along the row each, from the point's place to its end.
+    /// Thick lines along the row, from each point to its end.
     Spans,
-    /// The outline of such a line.
+    /// Outlines of such lines.
     Outlines,
-    /// A thin line along the row each, from the point's place to its end.
+    /// Thin lines along the row, from each point to its end.
     Threads,
 }
 
 /// A straight line, `y = at_zero + slope * x`.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Line {
-    /// What stands at its right end.
+    /// The name at its right end.
     pub name: String,
-    /// Where it crosses the vertical axis.
+    /// Its value at x = 0.
     pub at_zero: f64,
     /// Rise per unit of x.
     pub slope: f64,
-    /// Broken instead of whole.
+    /// Whether it is dashed.
     pub dashed: bool,
 }
 
@@ -144,21 +146,21 @@ pub struct Line {
 pub struct Band {
     /// Where it begins.
     pub from: f64,
-    /// Where it ends; beyond the data if it has no end there.
+    /// Its end; beyond the data if it is open-ended.
     pub to: f64,
-    /// What it is; a page says it of the points in it, too.
+    /// What it is; a page also shows it for the points in it.
     pub name: String,
-    /// Of what kind it is.
+    /// The kind of stretch.
     #[serde(serialize_with = "page::tone")]
     pub tone: Tone,
 }
 
-/// How the series of a chart are chosen.
+/// How to choose the series of a chart.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Choice {
     /// The questions whose answers name a series, such as `Variant` and `Trial`.
     pub facets: Vec<String>,
-    /// Of the facets, the number of the one along which two series are compared.
+    /// The number of the facet along which two series are compared.
     pub compare: usize,
 }
 
@@ -180,7 +182,7 @@ impl Axis {
         }
     }
 
-    /// Returns the axis's name with its unit, as it stands beside the axis.
+    /// Returns the axis's name with its unit, as shown beside the axis.
     pub fn title(&self) -> String {
         match self.unit.as_str() {
             "" => self.name.clone(),
@@ -190,7 +192,7 @@ impl Axis {
 }
 
 impl Series {
-    /// Returns a series of these points; its colour follows from its place.
+    /// Returns a series of these points, whose colour follows from its place in the order.
     pub fn new(name: impl Into<String>, mark: Mark, points: Vec<Point>) -> Self {
         Self {
             name: name.into(),
@@ -223,7 +225,7 @@ impl Point {
         Self { end, ..self }
     }
 
-    /// Returns the same with what a page says of it.
+    /// Returns the same with what a page shows for it.
     #[must_use]
     pub fn saying(self, said: impl Into<String>) -> Self {
         Self {
@@ -234,19 +236,19 @@ impl Point {
 }
 
 impl Line {
-    /// Returns the line's height there.
+    /// Returns the line's value at `x`.
     pub fn at(&self, x: f64) -> f64 {
         self.at_zero + self.slope * x
     }
 }
 
 impl Mark {
-    /// Returns whether each point has an end upwards.
+    /// Returns whether each point has an end on the vertical axis.
     const fn is_tall(self) -> bool {
         matches!(self, Self::Bars)
     }
 
-    /// Returns whether each point has an end to its right.
+    /// Returns whether each point has an end on the horizontal axis.
     const fn is_wide(self) -> bool {
         matches!(self, Self::Spans | Self::Outlines | Self::Threads)
     }

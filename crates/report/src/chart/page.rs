@@ -8,7 +8,7 @@ use super::{Axis, Band, Chart, Choice, Ladder, Line, Mark, Point, Series};
 use crate::markup::escaped;
 use crate::table::Tone;
 
-/// What the script reads. Series over the same places share one list.
+/// The data that the script reads. Series over the same places share one list of x.
 #[derive(Serialize)]
 struct Data<'a> {
     x: &'a Axis,
@@ -32,13 +32,13 @@ struct DataSeries<'a> {
     mark: Mark,
     #[serde(serialize_with = "tone")]
     tone: Tone,
-    /// The number of its list.
+    /// The index of its list of x.
     x: usize,
     y: Vec<Number>,
-    /// Empty where the mark has no ends.
+    /// Empty if the mark has no ends.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     end: Vec<Number>,
-    /// Empty where nothing is said.
+    /// Empty if no point has such a text.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     said: Vec<&'a str>,
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
@@ -48,11 +48,11 @@ struct DataSeries<'a> {
 impl Chart {
     pub(crate) fn to_html(&self) -> String {
         let data = serde_json::to_string(&self.data()).expect("charts serialise as JSON");
-        // The only way out of a script element is its end tag.
+        // Only an end tag could end a script element.
         let data = data.replace("</", "<\\/");
         let title = escaped(&self.title);
         let caption = match (self.title.as_str(), &self.choice) {
-            // What is chosen is said by the fields above the chart.
+            // The fields above the chart show the choice.
             ("", _) | (_, Some(_)) => String::new(),
             _ => format!("<figcaption>{title}</figcaption>\n"),
         };
@@ -118,7 +118,7 @@ impl<'a> DataSeries<'a> {
     }
 }
 
-/// A number with at most six digits after the point: more than anybody sees, and it keeps the page small.
+/// A number with at most six decimals: more than anybody can see, and pages stay small.
 struct Number(f64);
 
 impl Serialize for Number {
@@ -131,7 +131,7 @@ impl Serialize for Number {
     }
 }
 
-/// Writes a tone as the style sheet names its colour.
+/// Writes a tone under the style sheet's name of its colour.
 pub(super) fn tone<S: Serializer>(tone: &Tone, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.serialize_str(tone.name())
 }

@@ -17,13 +17,13 @@ type Drawn = Result<(), Box<dyn std::error::Error>>;
 impl Chart {
     /// Draws the chart as a self-contained SVG document.
     ///
-    /// Without points there is nothing to scale by, and both axes span 0 to 1.
+    /// Without points, both axes span 0 to 1.
     pub fn to_svg(&self) -> String {
         let mut svg = String::new();
         let area = SVGBackend::with_string(&mut svg, (WIDTH, HEIGHT)).into_drawing_area();
         self.draw(&area).expect("drawing into a string cannot fail");
         drop(area);
-        // A page or reader that does not see the marks is told what they are.
+        // A page or reader that does not show the marks gets their description.
         svg.replacen(
             '>',
             &format!(
@@ -87,7 +87,7 @@ impl Chart {
                 _ => grouped(x.round() as u64),
             })
             .y_label_formatter(&|y| match rows {
-                // Row 0 stands at the top, where y is 0; below it y falls.
+                // Row 0 is at the top, where y is 0; y falls below it.
                 [_, ..] if y.fract() == 0.0 => rows.get(-y as usize).cloned().unwrap_or_default(),
                 [_, ..] => String::new(),
                 [] if low => format!("{y:.1}"),
@@ -101,7 +101,7 @@ impl Chart {
         let (left, right) = extent.x;
         let top = extent.y.1;
         for line in &self.lines {
-            // Where the line leaves through the top, it ends there.
+            // A line that leaves through the top ends there.
             let end = match line.slope > 0.0 {
                 true => right.min((top - line.at_zero) / line.slope),
                 false => right,
@@ -121,10 +121,10 @@ impl Chart {
     }
 }
 
-/// Draws a series' points, each by its mark.
+/// Draws a series' points with its mark.
 fn draw_series(plane: &mut Plane<'_, '_>, series: &Series, colour: RGBColor) -> Drawn {
     let places = || series.points.iter().map(|it| (it.x, it.y));
-    // In the plane rows go downwards from 0.
+    // In the plane, rows go downwards from 0.
     let row = |y: f64| -y;
     match series.mark {
         Mark::Dots => {
@@ -207,14 +207,15 @@ fn steps(series: &Series) -> Vec<(f64, f64)> {
     corners
 }
 
-/// Both axes' ends.
+/// The ends of both axes.
 struct Extent {
     x: (f64, f64),
     y: (f64, f64),
 }
 
 impl Extent {
-    /// From zero, or from the lowest value where that is below it, with a little room at the far ends.
+    /// Returns the range from zero, or from the lowest value if that is negative, with a little
+    /// room at the far ends.
     fn of(chart: &Chart) -> Self {
         let points = || {
             let of_series = |series: &Series| {
@@ -259,7 +260,7 @@ impl Extent {
     }
 }
 
-/// Returns the colour of a tone, or of the series' place in the order.
+/// Returns the colour of a tone, or that of the series' place in the order.
 fn colour(tone: Tone, at: usize) -> RGBColor {
     match tone {
         Tone::Plain => SERIES[at % SERIES.len()],
@@ -280,7 +281,8 @@ const MARGIN: i32 = 68;
 const INK: RGBColor = RGBColor(28, 32, 40);
 const SOFT: RGBColor = RGBColor(96, 104, 118);
 const GRID: RGBColor = RGBColor(228, 231, 236);
-/// Blue and orange of equal weight come first, told apart by every common colour vision; the marks say it, too.
+/// Blue and orange of equal weight come first: every common kind of colour vision can distinguish
+/// them. The marks differ, too.
 const SERIES: [RGBColor; 5] = [
     RGBColor(33, 102, 172),
     RGBColor(196, 78, 10),
@@ -288,7 +290,7 @@ const SERIES: [RGBColor; 5] = [
     RGBColor(107, 63, 160),
     RGBColor(13, 117, 102),
 ];
-/// Half of a mark's height in its row, of which each has the height 1.
+/// Half of a mark's height in its row; a row has the height 1.
 const ROW_HALF: f64 = 0.3;
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Chapters and articles of a long page, and the navigation made of them.
+//! Chapters and articles of a long page, and the navigation that lists them.
 
 use super::Section;
 use crate::markup::{Level, escaped};
@@ -13,27 +13,27 @@ pub struct Part {
     pub lead: String,
 }
 
-/// A unit of a page: a heading that can be linked to, what it counts, and its sections.
+/// A unit of a page: a heading that can be linked to, counts, and sections.
 #[derive(Clone, Debug, Default)]
 pub struct Article {
-    /// What a link to it names: letters, digits, points and hyphens.
+    /// The name in links to it: letters, digits, points and hyphens.
     pub id: String,
     /// The heading.
     pub title: String,
     /// A line beneath it.
     pub lead: String,
-    /// What is counted of it, here and in the navigation.
+    /// Its counts, shown here and in the navigation.
     pub badges: Vec<Badge>,
-    /// What it consists of.
+    /// Its sections.
     pub sections: Vec<Section>,
 }
 
-/// A count with its meaning.
+/// A count and its meaning.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Badge {
-    /// Short: `= 12`.
+    /// The count in short: `= 12`.
     pub text: String,
-    /// In words: `12 match`.
+    /// The count in words: `12 match`.
     pub meaning: String,
     /// Its colour; the text says the same.
     pub tone: Tone,
@@ -63,7 +63,7 @@ impl Article {
     }
 }
 
-/// Links to all articles, chapter by chapter; nothing where there are none.
+/// Returns links to all articles, chapter by chapter; nothing if there are none.
 pub(super) fn navigation(sections: &[Section]) -> String {
     let mut html = String::new();
     let mut is_open = false;

@@ -1,4 +1,4 @@
-//! One self-contained HTML page: no request leaves it, and its policy forbids any.
+//! A self-contained HTML page: it makes no request, and its policy forbids any.
 
 mod article;
 mod reasons;
@@ -18,37 +18,40 @@ pub struct Page {
     pub title: String,
     /// A paragraph beneath the heading: what this is and how to read it.
     pub lead: String,
-    /// What follows, in order; a [`Section::Verdict`] at the beginning stands before the contents.
+    /// The sections, in order. A [`Section::Verdict`] at the beginning is shown before the
+    /// contents.
     pub sections: Vec<Section>,
-    /// What made the page, at its end: program, version, date, command line. Left out where it is empty.
+    /// What made the page, shown at its end: program, version, date, command line. Left out if
+    /// empty.
     pub origin: String,
 }
 
 /// A part of a page.
 #[derive(Clone, Debug)]
 pub enum Section {
-    /// A table under its title, with its notes.
+    /// A table with its title and its notes.
     Table(Table),
     /// A chapter: its articles follow, and the page's navigation lists them beneath it.
     Part(Part),
     /// A unit with a heading of its own.
     Article(Article),
-    /// A chart in which one can hover and zoom; entries of the tables above may open its series.
+    /// A chart in which the reader can hover and zoom; entries of the tables above may open its
+    /// series.
     Chart(Chart),
-    /// Values by the reason why they stand here.
+    /// Values grouped by the reason why they are listed.
     Reasons(Reasons),
     /// Lines that keep their spaces, such as a trace, under a title.
     Lines {
-        /// What they are.
+        /// The title.
         title: String,
         /// The lines.
         lines: Vec<String>,
     },
-    /// What came out, in a sentence or a few, each with its tone.
+    /// The results, in one or a few sentences, each with its tone.
     Verdict(Vec<(Tone, String)>),
     /// Remarks, a paragraph each.
     Notes(Vec<String>),
-    /// Short sentences beneath each other.
+    /// Short sentences, one beneath the other.
     List {
         /// One line above them.
         title: String,
@@ -57,16 +60,16 @@ pub enum Section {
         /// The sentences.
         items: Vec<String>,
     },
-    /// Sections behind a summary that unfolds.
+    /// Sections behind a summary that unfolds them.
     Folded {
-        /// What stands there when they are folded.
+        /// The text that is always shown.
         summary: String,
-        /// What unfolds.
+        /// The sections that unfold.
         sections: Vec<Section>,
     },
-    /// Names and values behind a summary that unfolds.
+    /// Names and values behind a summary that unfolds them.
     Facts {
-        /// What stands there when it is folded.
+        /// The text that is always shown.
         summary: String,
         /// The names and values.
         facts: Vec<(String, String)>,
@@ -74,12 +77,12 @@ pub enum Section {
 }
 
 impl Page {
-    /// Renders the page as one HTML document.
+    /// Returns the page as one HTML document.
     pub fn to_html(&self) -> String {
         let title = escaped(&self.title);
         let lead = escaped(&self.lead);
         let navigation = article::navigation(&self.sections);
-        // What came out stands before the list of where to find more.
+        // The results come before the contents.
         let is_verdict = |it: &&Section| matches!(it, Section::Verdict(_));
         let first = self.sections.iter().take_while(is_verdict).count();
         let (verdict, rest) = self.sections.split_at(first);
@@ -178,10 +181,11 @@ fn list(title: &str, is_ordered: bool, items: &[String]) -> String {
     )
 }
 
-/// Returns the parameters of a run one by one, for [`Section::Facts`]; nested names are joined by dots.
+/// Returns the parameters of a run one by one, for [`Section::Facts`]; nested names are joined by
+/// dots.
 ///
 /// # Panics
-/// If a map in `parameters` has keys that are not strings: that is a bug of the caller's types.
+/// If a map in `parameters` has keys that are not strings: a bug in the caller's types.
 pub fn facts(parameters: &impl Serialize) -> Vec<(String, String)> {
     fn walk(name: &str, value: &serde_json::Value, facts: &mut Vec<(String, String)>) {
         match value {
@@ -217,7 +221,7 @@ pub fn facts(parameters: &impl Serialize) -> Vec<(String, String)> {
 }
 
 const STYLE: &str = include_str!("page.css");
-/// From what everything is built on to what builds on it.
+/// In order of dependency: each script builds on those before it.
 const SCRIPT: &str = concat!(
     include_str!("view.js"),
     "\n",

@@ -1,5 +1,5 @@
-//! Values that stand together for a reason: the reason once, in a column wide enough to read, and its
-//! values beside it; on a narrow screen beneath it.
+//! Values grouped by a reason: the reason once, in a column wide enough to read, and its values
+//! beside it (beneath it on a narrow screen).
 
 use crate::markup::{Level, escaped, prose};
 use crate::table::Tone;
@@ -9,7 +9,7 @@ use crate::table::Tone;
 pub struct Reasons {
     /// The heading.
     pub title: String,
-    /// What a value consists of; the first part names it.
+    /// The parts of a value; the first part names it.
     pub heads: Vec<String>,
     /// The reasons, in order.
     pub reasons: Vec<Reason>,
@@ -18,22 +18,22 @@ pub struct Reasons {
 /// A reason with the values that it explains.
 #[derive(Clone, Debug, Default)]
 pub struct Reason {
-    /// How many values, with a sign that needs no colour: `≠ 12`.
+    /// The number of values, with a sign that needs no colour: `≠ 12`.
     pub count: String,
-    /// Its colour; the count says the same.
+    /// Its colour. The count has the same meaning.
     pub tone: Tone,
-    /// The reason, a sentence.
+    /// The reason, in a sentence.
     pub why: String,
-    /// The values, by place.
+    /// The values, by article.
     pub places: Vec<Place>,
 }
 
 /// The values of an article.
 #[derive(Clone, Debug, Default)]
 pub struct Place {
-    /// The article's id; a page links to it.
+    /// The article's id, to which a page links.
     pub id: String,
-    /// A line each, with a part for each head.
+    /// A line for each value, with one part per head.
     pub values: Vec<Vec<String>>,
 }
 

@@ -1,10 +1,10 @@
-//! A table for a page: headings that screen readers can follow, entries that open figures.
+//! Tables on a page: headings that screen readers can follow, and entries that open figures.
 
 use super::{Align, Entry, Table, Tone};
 use crate::markup::{Level, escaped, prose};
 
 impl Table {
-    /// Renders the table as an HTML fragment: its title, a scrollable region, the notes.
+    /// Returns the table as an HTML fragment: its title, a scrollable region, the notes.
     pub(crate) fn to_html(&self, level: Level) -> String {
         let name = escaped(&self.title);
         let mut html = level.heading(&name);
@@ -18,13 +18,13 @@ impl Table {
     }
 
     fn grid(&self, name: &str) -> String {
-        // A heading above says what a table without a title is.
+        // A heading above describes a table without a title.
         let label = match name {
             "" => String::new(),
             name => format!(" role=\"region\" aria-label=\"{name}\""),
         };
         let cards = self.makes_cards();
-        // Cards are no longer laid out as a table, and say what they are.
+        // Cards are no longer laid out as a table, so their roles must be stated.
         let role = |role: &str| match cards {
             true => format!(" role=\"{role}\""),
             false => String::new(),
@@ -92,8 +92,8 @@ impl Table {
         html
     }
 
-    /// Returns the table's classes for the style sheet. In a table of words the rows' names are words, too,
-    /// which need room.
+    /// Returns the table's classes for the style sheet. In a table of words the rows' names are
+    /// words, too, and need room.
     fn kind(&self) -> &'static str {
         match (self.makes_cards(), self.has_words()) {
             (true, _) => " class=\"words cards\"",
@@ -107,13 +107,14 @@ impl Table {
         others.any(|column| column.align == Align::Left)
     }
 
-    /// On a narrow screen the rows of a table of words become cards: words in several columns would
-    /// each have a few letters a line, or stand where nobody sees them.
+    /// Returns whether the rows become cards on a narrow screen. Those of a table of words do:
+    /// words in several columns would have a few letters per line, or be outside the screen.
     fn makes_cards(&self) -> bool {
         self.has_words() && self.columns.len() > 2 && !self.is_grouped()
     }
 
-    /// Returns the column's classes for the style sheet: how its entries are aligned, and whether a group begins there.
+    /// Returns the column's classes for the style sheet: the alignment of its entries, and whether
+    /// a group begins there.
     fn class(&self, at: usize) -> String {
         let first = at > 0 && (at == 1 || self.columns[at].group != self.columns[at - 1].group);
         let names = match (first, self.columns[at].align) {
@@ -143,7 +144,7 @@ impl Tone {
         }
     }
 
-    /// Returns the name by which style sheet and scripts know it.
+    /// Returns the name in the style sheet and the scripts.
     pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::Plain => "plain",

@@ -1,18 +1,18 @@
-//! A table for a document: a GitHub-flavoured Markdown pipe table.
+//! Tables in a document: GitHub-flavoured Markdown pipe tables.
 
 use super::{Align, Table};
 
 impl Table {
-    /// Renders the table as Markdown, with a final newline.
+    /// Returns the table as Markdown, with a final newline.
     ///
-    /// Pipe tables have one line of headings, so a group stands before each of its heads.
+    /// Pipe tables have one line of headings, so each heading is preceded by its group.
     pub fn to_markdown(&self) -> String {
         let mut text = String::new();
         if !self.title.is_empty() {
             text += &format!("### {}\n\n", escaped(&self.title));
         }
         if self.columns.is_empty() {
-            // A title with notes; each of them brings its blank line.
+            // A title with notes; each note has its blank line.
             text.truncate(text.trim_end().len() + 1);
         } else {
             text += &self.pipes();
@@ -47,8 +47,7 @@ fn line(cells: impl Iterator<Item = String>) -> String {
     format!("| {} |\n", cells.collect::<Vec<_>>().join(" | "))
 }
 
-/// Keeps what Markdown would read as markup from being read so; what stands between two backticks is
-/// code here, too.
+/// Escapes what Markdown would read as markup; text between two backticks is code here, too.
 fn escaped(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
     let paired = text.matches('`').count() / 2 * 2;
@@ -62,6 +61,6 @@ fn escaped(text: &str) -> String {
         }
         safe.push(c);
     }
-    // What lines up digits in a terminal is noise here.
+    // The spaces that align digits in a terminal are not wanted here.
     safe.split_whitespace().collect::<Vec<_>>().join(" ")
 }

@@ -1,4 +1,4 @@
-//! A table as data: grouped columns, rows of entries, notes beneath.
+//! Tables as data: grouped columns, rows of entries, and notes.
 
 mod html;
 mod markdown;
@@ -9,7 +9,7 @@ mod text;
 pub struct Table {
     /// One line above the table.
     pub title: String,
-    /// The columns; the first names the rows.
+    /// The columns; the first has the rows' names.
     pub columns: Vec<Column>,
     /// The rows, each with one entry per column.
     pub rows: Vec<Row>,
@@ -20,68 +20,68 @@ pub struct Table {
 /// A column's heading.
 #[derive(Clone, Debug)]
 pub struct Column {
-    /// What this column shares with its neighbours of equal group; empty if nothing.
+    /// The group that this column shares with its neighbours of equal group; empty for none.
     pub group: String,
     /// The column's own heading.
     pub head: String,
-    /// Where entries stand in the column.
+    /// The alignment of the column's entries.
     pub align: Align,
 }
 
-/// Where entries stand in their column.
+/// The alignment of entries in their column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Align {
-    /// Names.
+    /// To the left, for names.
     Left,
-    /// Numbers.
+    /// To the right, for numbers.
     Right,
 }
 
-/// One row; as many entries as the table has columns.
+/// One row, with as many entries as the table has columns.
 pub type Row = Vec<Entry>;
 
 /// One entry of a table.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Entry {
-    /// What the entry says.
+    /// The text.
     pub text: String,
-    /// A second value to compare with, such as the published one; shown beneath or beside.
+    /// A second value to compare with, such as the published one; shown beneath or beside the text.
     pub beside: Option<String>,
-    /// How much the entry deserves the eye: 0 not at all, 1 most. Never the only bearer of meaning.
+    /// How prominent the entry is: 0 not at all, 1 most. The text has the same meaning without it.
     pub weight: f64,
-    /// What became of the value; the text says it too, so that colour is never alone.
+    /// The judgement of the value. The text has the same meaning, so that colour is never alone.
     pub tone: Tone,
     /// The id of what the entry opens on a page, if it opens anything.
     pub opens: Option<String>,
 }
 
-/// What became of an entry's value: a page colours it so, as strongly as its weight says.
+/// The judgement of an entry's value. A page shows it as a colour, as strong as the entry's weight.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Tone {
-    /// Nothing is claimed of it.
+    /// No judgement.
     #[default]
     Plain,
-    /// As it should be.
+    /// As expected.
     Good,
-    /// As it should be, with help.
+    /// As expected, with help.
     Fair,
-    /// Not as it should be, for a reason that is known.
+    /// Not as expected, for a known reason.
     Odd,
-    /// Not as it should be.
+    /// Not as expected.
     Bad,
 }
 
 /// Whether text may carry ANSI styles.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ink {
-    /// Letters only.
+    /// No styles.
     Plain,
-    /// Styles too; the text says the same without them.
+    /// ANSI styles. The text has the same meaning without them.
     Styled,
 }
 
 impl Entry {
-    /// Returns an entry that only says something.
+    /// Returns an entry with only a text.
     pub fn new(text: impl Into<String>) -> Self {
         Self {
             text: text.into(),
@@ -91,9 +91,10 @@ impl Entry {
 }
 
 impl Table {
-    /// Returns the columns after the first, as runs of equal group: (group, first column, one past last).
+    /// Returns the columns after the first as runs of equal group: (group, first column, one past
+    /// last).
     ///
-    /// Ungrouped columns (an empty group) stand together too.
+    /// Adjacent columns without a group (an empty one) form a run, too.
     fn groups(&self) -> Vec<(&str, usize, usize)> {
         let mut runs: Vec<(&str, usize, usize)> = Vec::new();
         for (at, column) in self.columns.iter().enumerate().skip(1) {

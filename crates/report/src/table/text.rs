@@ -1,4 +1,4 @@
-//! A table for a terminal: rules only where they separate something.
+//! Tables in a terminal, with rules only where they separate something.
 
 use anstyle::{Effects, Style};
 use tabled::builder::Builder;
@@ -11,11 +11,11 @@ use tabled::settings::{Alignment, Modify, Padding, Span, Style as Rules};
 use super::{Align, Ink, Table};
 
 impl Table {
-    /// Renders the table within `width` columns, with a final newline.
+    /// Returns the table within `width` columns, with a final newline.
     ///
     /// A table that is too wide is broken between groups of columns into panels, one beneath the
-    /// other, each repeating the first column. A single group that is still too wide has its widest
-    /// columns wrapped between words.
+    /// other, each of which repeats the first column. If a single group is still too wide, its
+    /// widest columns are wrapped between words.
     pub fn to_text(&self, width: usize, ink: Ink) -> String {
         let mut text = String::new();
         if !self.title.is_empty() {
@@ -45,7 +45,7 @@ impl Table {
         text
     }
 
-    /// Returns which columns go into which panel so that each fits, as runs of column numbers.
+    /// Returns the columns of each panel, so that each panel fits, as runs of column numbers.
     fn panels(&self, width: usize) -> Vec<Vec<usize>> {
         if self.columns.is_empty() {
             return Vec::new();
@@ -66,7 +66,7 @@ impl Table {
         panels
     }
 
-    /// One panel, its widest entries wrapped as far as it needs to fit.
+    /// Draws one panel; its widest entries are wrapped as far as necessary.
     fn panel(&self, columns: &[usize], width: usize, ink: Ink) -> String {
         let narrow_enough = |&limit: &usize| fits(&self.draw(columns, limit, Ink::Plain), width);
         let limit = [usize::MAX]
@@ -76,7 +76,7 @@ impl Table {
         self.draw(columns, limit.unwrap_or(NARROWEST), ink)
     }
 
-    /// Returns the columns as they are, no entry wider than `limit`.
+    /// Draws the columns, with no entry wider than `limit`.
     fn draw(&self, columns: &[usize], limit: usize, ink: Ink) -> String {
         let mut builder = Builder::default();
         if self.is_grouped() {
@@ -154,7 +154,7 @@ impl Table {
     }
 }
 
-/// Lines end between words and nowhere else: names keep their hyphens and slashes together.
+/// Returns options that break lines only between words: names keep their hyphens and slashes.
 fn between_words<'a>(width: usize) -> textwrap::Options<'a> {
     textwrap::Options::new(width)
         .word_separator(textwrap::WordSeparator::AsciiSpace)
@@ -173,10 +173,10 @@ fn styled(text: &str, style: Style, ink: Ink) -> String {
     format!("{style}{text}{style:#}")
 }
 
-/// Entries are wrapped to less than this where they must be, and no further than the other.
+/// Entries that must be wrapped get less than this width, and at least the next one.
 const WIDEST: usize = 100;
 const NARROWEST: usize = 12;
-/// From this weight on an entry is bold.
+/// The weight from which an entry is bold.
 const HEAVY: f64 = 0.5;
 const BOLD: Style = Style::new().effects(Effects::BOLD);
 const DIM: Style = Style::new().effects(Effects::DIMMED);

@@ -1,4 +1,4 @@
-//! Jobs: what a thread does with the processor, how long it takes, and what comes of it.
+//! Jobs: what a thread does with the processor, how long it takes, and its effect.
 
 use tinygram_engine::sender::send_policy::BlockedOn;
 use tinygram_engine::{Duration, Instant, State as Tcp, Wrote};
@@ -8,7 +8,7 @@ use super::reading::Reading;
 use super::thread::{Then, Thread, Wait, Work, Writing};
 use crate::program::{Call, Outcome, Program, Sockets};
 
-/// What the world, and not the host alone, must see to.
+/// What a thread demands of the world instead of its host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Wish {
     Nothing,
@@ -16,17 +16,17 @@ pub(crate) enum Wish {
     Stop,
 }
 
-/// What entering a call costs.
+/// The cost of entering a call.
 #[derive(Clone, Copy, Debug)]
 struct Entering {
-    /// Paid at once, even if the thread then sleeps.
+    /// The part that is paid at once, even if the thread then sleeps.
     at_once: Duration,
-    /// Owed until the thread runs on: now, or once it has slept.
+    /// The part that is paid when the thread continues: now, or after it has slept.
     owed: Duration,
 }
 
 impl Entering {
-    /// The thread has entered before.
+    /// The cost if the thread has entered before.
     const DONE: Self = Self::owed(Duration::ZERO);
 
     const fn owed(owed: Duration) -> Self {
@@ -36,18 +36,18 @@ impl Entering {
         }
     }
 
-    /// Both.
+    /// Returns the sum of both parts.
     fn all(self) -> Duration {
         self.at_once + self.owed
     }
 }
 
 impl<P: Program> Thread<P> {
-    /// It gets the processor.
+    /// Starts the thread's next job, now that it has the processor.
     pub(super) fn begin(&mut self, now: Instant, kernel: &mut Kernel) -> Wish {
         if self.gets_processor() {
             let cost = std::mem::take(&mut self.owes) + kernel.processor.wakeup_cost();
-            // A wake-up that costs nothing is no job: nothing can come in between.
+            // A wake-up that costs nothing is no job: nothing can interrupt it.
             if cost > Duration::ZERO {
                 self.works(now, cost, Work::Wake, kernel);
                 return Wish::Nothing;
@@ -77,7 +77,7 @@ impl<P: Program> Thread<P> {
         self.call(now, call, kernel)
     }
 
-    /// It is at work for about `cost`.
+    /// Lets the thread work for about `cost`.
     #[inline(always)]
     fn works(&mut self, now: Instant, cost: Duration, work: Work, kernel: &mut Kernel) {
         self.work = work;
@@ -87,10 +87,10 @@ impl<P: Program> Thread<P> {
         }
     }
 
-    /// Its work is done: takes effect.
+    /// Ends the job: it takes effect.
     #[inline(always)]
     pub(super) fn finish(&mut self, now: Instant, kernel: &mut Kernel) {
-        // A wake-up is worth no call: nothing is asked of the kernel.
+        // A wake-up has no effect on the kernel.
         if let Work::Wake = self.work {
             self.wants_at = now;
         } else {
@@ -137,7 +137,7 @@ impl<P: Program> Thread<P> {
         }
     }
 
-    /// Returns what a call leads to.
+    /// Carries out a call of the program as far as possible.
     fn call(&mut self, now: Instant, call: Call, kernel: &mut Kernel) -> Wish {
         match call {
             Call::Read { socket, max } => {
@@ -182,7 +182,8 @@ impl<P: Program> Thread<P> {
             } => {
                 let until = timeout.map_or(Instant::FAR_FUTURE, |timeout| now + timeout);
                 if now >= until && kernel.ready(read, write) == (Sockets::NONE, Sockets::NONE) {
-                    // It asks, finds nothing and goes on: a program that sleeps would sleep now.
+                    // The program asks, finds nothing and continues: a program that sleeps would
+                    // sleep now.
                     self.tell_of_blocking(now, None, kernel);
                 }
                 self.look(now, reading, Wait::Ready { read, write, until }, kernel);
@@ -218,7 +219,7 @@ impl<P: Program> Thread<P> {
         }
     }
 
-    /// Is what the thread waits for there?
+    /// Checks whether what the thread waits for is there.
     ///
     /// Always inlined: most callers know what it waits for.
     #[inline(always)]
@@ -250,7 +251,7 @@ impl<P: Program> Thread<P> {
         }
     }
 
-    /// Nothing more to do for the call than to pay for it.
+    /// Only pays the cost of the call, which needs nothing else.
     fn spends(&mut self, now: Instant, entering: Entering, end: Outcome, kernel: &mut Kernel) {
         self.works(now, entering.all(), Work::Finish(end), kernel);
     }
@@ -276,7 +277,7 @@ impl<P: Program> Thread<P> {
         self.take(now, first, Reading::of(socket, octets), kernel);
     }
 
-    /// Takes what a read has found, once `first` has passed.
+    /// Takes what a read has found, after `first` has passed.
     #[inline]
     fn take(&mut self, now: Instant, first: Duration, reading: Reading, kernel: &mut Kernel) {
         let reading = match kernel.processor.costs.take_unit {
@@ -307,7 +308,7 @@ impl<P: Program> Thread<P> {
         self.will(at, Then::Fetch(outcome));
     }
 
-    /// The thread sleeps in the call that it has entered.
+    /// Lets the thread sleep in the call that it has entered.
     #[inline]
     fn sleep(&mut self, now: Instant, entering: Entering, on: Wait, kernel: &mut Kernel) {
         kernel.processor.occupy(entering.at_once);
@@ -315,7 +316,8 @@ impl<P: Program> Thread<P> {
         self.falls_asleep(now, on, kernel);
     }
 
-    /// The thread sleeps. First every socket it wrote to, and the one it sleeps on, is told.
+    /// Lets the thread sleep, after telling every socket that it wrote to, and the one it sleeps
+    /// on.
     fn falls_asleep(&mut self, now: Instant, on: Wait, kernel: &mut Kernel) {
         self.sleeps(on);
         let own = match on {
@@ -326,7 +328,7 @@ impl<P: Program> Thread<P> {
         self.tell_of_blocking(now, own, kernel);
     }
 
-    /// Tells the sockets that the thread wrote to, and its `own`, on which it sleeps.
+    /// Tells the sockets that the thread wrote to, and `own`, the one it sleeps on.
     fn tell_of_blocking(
         &mut self,
         now: Instant,
@@ -352,7 +354,7 @@ impl<P: Program> Thread<P> {
     }
 }
 
-/// A call that asks something of a connection and does not wait for it.
+/// Carries out a call that asks something of a connection and does not wait for it.
 fn asked_for(now: Instant, call: Call, kernel: &mut Kernel) -> Outcome {
     match call {
         Call::TryWrite { socket, len } => {

@@ -1,4 +1,4 @@
-//! What the threads of a host share: its processor, its chance, and its sockets.
+//! What the threads of a host share: its processor, its random numbers and its sockets.
 
 use tinygram_engine::{Connection, Duration, Instant, Outbox, State as Tcp};
 
@@ -12,52 +12,53 @@ use crate::program::Sockets;
 pub(crate) struct Kernel {
     pub(crate) processor: Processor,
     pub(crate) sockets: Vec<Socket>,
-    /// Segments that the engine has produced and the device has not got yet.
+    /// Segments that the engine has produced and the device does not have yet.
     pub(crate) outbox: Outbox,
-    /// Whose they are.
+    /// The sockets that those segments belong to.
     pub(crate) leaving: Vec<Leaving>,
-    /// A call brought news of this socket, which other threads may wait for.
+    /// The socket of which a call brought news, for which other threads may wait.
     pub(super) news_of: Option<u32>,
-    /// A connection was asked something since the timers were last looked up.
+    /// Whether a connection was called since the timers were last looked up.
     pub(crate) asked: bool,
     /// The earliest timer of all sockets, as last looked up.
     next_timer: Instant,
 }
 
-/// Who has the processor, and what things take there.
+/// The thread that has the processor, and the costs of work there.
 #[derive(Clone, Debug)]
 pub(crate) struct Processor {
     pub(crate) costs: HostCosts,
     dice: Dice,
-    /// Until when the kernel is at work for the network; nothing comes in between.
+    /// The time until which the kernel works for the network; nothing interrupts that.
     pub(crate) free_at: Instant,
     /// The thread at work.
     pub(super) running: Option<Running>,
 }
 
-/// A thread that has the processor. What the kernel does meanwhile for the network puts off its end.
+/// A thread that has the processor. Work of the kernel for the network postpones its end.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Running {
     /// Its number.
     pub(super) thread: usize,
     /// When its work is done.
     pub(super) until: Instant,
-    /// Whether frames and timers wait for that.
+    /// Whether frames and timers wait until then.
     pub(super) is_left_alone: bool,
 }
 
 impl Processor {
-    /// Returns how long something takes that takes about `cost`.
+    /// Returns how long work takes whose nominal cost is `cost`.
     #[inline]
     fn time_for(&mut self, cost: Duration) -> Duration {
         self.dice.jitter(cost, self.costs.jitter_percent)
     }
 
-    /// The kernel is at work for the network for about `cost` from `free_at` on, and nothing comes in
-    /// between; the thread that runs is put off by as much. Gives the time when it is done.
+    /// Lets the kernel work for the network for about `cost` from `free_at` on, without
+    /// interruption. The running thread is postponed by as much. Returns the time when the work is
+    /// done.
     ///
-    /// Until then nobody sees the host: the other one meets it over the medium alone, and what
-    /// leaves bears the time of its leaving. So it takes effect at once, dated to its end.
+    /// Nobody sees the host until then: the other host meets it only over the medium, and what
+    /// leaves carries the time of its leaving. So the work takes effect at once, dated to its end.
     #[inline]
     pub(crate) fn occupy(&mut self, cost: Duration) -> Instant {
         let time = self.time_for(cost);
@@ -68,10 +69,10 @@ impl Processor {
         self.free_at
     }
 
-    /// Gives the thread of this number the processor for about `cost`, with or without a socket's lock.
-    /// Gives whether that takes any time.
+    /// Gives the thread with this number the processor for about `cost`, with or without a socket's
+    /// lock. Returns whether that takes any time.
     ///
-    /// Not inlined, so that what calls it is, with the work that it knows.
+    /// Not inlined, so that its callers can be, with the kind of work known to them.
     #[inline(never)]
     pub(super) fn runs(
         &mut self,
@@ -97,13 +98,13 @@ impl Processor {
         true
     }
 
-    /// Returns whether frames and timers wait for the end of what a thread is at.
+    /// Returns whether frames and timers wait for the end of the thread's present work.
     #[inline]
     pub(super) fn is_left_alone(&self) -> bool {
         self.running.is_some_and(|running| running.is_left_alone)
     }
 
-    /// Returns what it costs now to put a thread back on the processor.
+    /// Returns the cost of putting a thread back on the processor now.
     #[inline]
     pub(super) fn wakeup_cost(&mut self) -> Duration {
         let hiccup = match self.costs.hiccup {
@@ -138,8 +139,8 @@ impl Kernel {
         &mut self.sockets[socket as usize].connection
     }
 
-    /// Calls a connection, which may move its timers; what it sends is put down under its socket's
-    /// number.
+    /// Calls a connection, which may change its timers. What it sends is recorded under its
+    /// socket's number.
     #[inline]
     pub(super) fn ask<R>(
         &mut self,
@@ -150,8 +151,8 @@ impl Kernel {
         self.call(socket, call)
     }
 
-    /// Tells a connection something that most have nothing to decide about; `call` gives whether this
-    /// one had.
+    /// Tells a connection something about which most have nothing to decide; `call` returns whether
+    /// this one had.
     #[inline]
     pub(super) fn tell(
         &mut self,
@@ -201,7 +202,7 @@ impl Kernel {
         self.asked = false;
     }
 
-    /// Returns which of these can be read, and which can be written.
+    /// Returns which of these sockets can be read, and which can be written.
     pub(super) fn ready(&self, read: Sockets, write: Sockets) -> (Sockets, Sockets) {
         let mut ready = (Sockets::NONE, Sockets::NONE);
         for (number, socket) in (0..).zip(&self.sockets) {

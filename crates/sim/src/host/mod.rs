@@ -1,10 +1,10 @@
 //! A host: one processor, sockets and threads.
 //!
-//! The processor does one thing at a time. What comes in from the network goes first, then timers,
-//! then threads in the order in which they became ready. A thread at work is interrupted by the
-//! first two and ends later by as much; threads do not interrupt each other.
+//! The processor does one thing at a time. Arriving frames go first, then timers, then threads in
+//! the order in which they became ready. Frames and timers interrupt a working thread, which ends
+//! later by as much; threads do not interrupt each other.
 //!
-//! That is BSD's way; what follows is in the sources of 4.4BSD-Lite2, below `sys/`:
+//! This is BSD's way. It is described in the sources of 4.4BSD-Lite2, below `sys/`:
 //!
 //! - A write (`sosend` in `kern/uipc_socket.c`) raises the priority to `splnet` to look for space, lowers
 //!   it for the copying (`uiomove`), and raises it again around PRU_SEND, one cluster at a time.
@@ -16,11 +16,11 @@
 //! - A receive interrupt puts the frame into a queue, which the software interrupt `ipintr`
 //!   (`netinet/ip_input.c`) empties; it shuts out the device (`splimp`) while it takes one from there.
 //!
-//! So frames and timers come into the time of a job, but not into its effect at the end, with the
+//! So frames and timers may interrupt a job's time, but not its effect at the end, including the
 //! segments that leave.
 //!
-//! Linux differs: while a system call has locked a socket, segments for it wait in the socket's backlog
-//! and its timers are put off ([`ComesIn`](crate::costs::ComesIn)).
+//! Linux differs: while a system call has locked a socket, segments for it wait in the socket's
+//! backlog and its timers are postponed ([`ComesIn`](crate::costs::ComesIn)).
 
 mod job;
 mod kernel;
@@ -39,14 +39,14 @@ pub(crate) use job::Wish;
 use kernel::{Kernel, Running};
 use thread::{Thread, Work};
 
-/// One end of a connection as a host keeps it.
+/// One end of a connection in a host.
 #[derive(Clone, Debug)]
 pub struct Socket {
     pub(crate) connection: Connection,
     pub(crate) config: Config,
-    /// How often the connection was renewed.
+    /// How often the connection was replaced.
     pub(crate) generation: u32,
-    /// What earlier connections of this socket counted.
+    /// The counts of earlier connections of this socket.
     retired: Counters,
 }
 
@@ -60,19 +60,19 @@ impl Socket {
         }
     }
 
-    /// Returns the connection as it is now.
+    /// Returns the present connection.
     #[must_use]
     pub fn connection(&self) -> &Connection {
         &self.connection
     }
 
-    /// Returns what all connections of this socket counted.
+    /// Returns the counts of all connections of this socket.
     #[must_use]
     pub fn counters(&self) -> Counters {
         self.retired.and(self.connection.sender().counters())
     }
 
-    /// A fresh connection whose peer offers `peer_window` octets.
+    /// Replaces the connection by a fresh one whose peer offers `peer_window` octets.
     pub(crate) fn renew(&mut self, peer_window: u64) {
         self.retired = self.counters();
         self.connection = Connection::established(&self.config, peer_window);
@@ -80,11 +80,11 @@ impl Socket {
     }
 }
 
-/// So many segments of the outbox, behind those before, are a socket's.
+/// The number of segments in the outbox, after those before, that belong to a socket.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Leaving {
     pub(crate) socket: u32,
-    /// Which life of that socket they belong to.
+    /// The generation of that socket to which they belong.
     pub(crate) generation: u32,
     pub(crate) segments: usize,
 }
@@ -118,7 +118,7 @@ impl<P: Program> Host<P> {
         self.threads.iter().map(|thread| &thread.program)
     }
 
-    /// Returns when the processor has something to begin or to end, where the next frame arrives at `arrival`.
+    /// Returns when the processor starts or ends something, if the next frame arrives at `arrival`.
     #[inline]
     pub(crate) fn next_job(&mut self, arrival: Instant) -> Instant {
         let timer = self.kernel.next_timer();
@@ -135,13 +135,13 @@ impl<P: Program> Host<P> {
         next.max(self.kernel.processor.free_at)
     }
 
-    /// Returns whether a frame that has arrived is taken in before anything else happens.
+    /// Returns whether an arrived frame is taken in before anything else happens.
     #[inline]
     pub(crate) fn lets_frames_in(&self) -> bool {
         !self.kernel.processor.is_left_alone()
     }
 
-    /// A segment is taken in.
+    /// Takes in a segment.
     #[inline]
     pub(crate) fn take_in(&mut self, now: Instant, frame: &Frame) {
         self.interrupt(now);
@@ -155,7 +155,8 @@ impl<P: Program> Host<P> {
         }
     }
 
-    /// No frame is to be taken in and the processor can be had: ends or begins what is most urgent.
+    /// Ends or starts what is most urgent, if no frame is to be taken in and the processor is
+    /// available.
     #[inline]
     pub(crate) fn go_on(&mut self, now: Instant) -> Wish {
         self.kernel.processor.free_at = now;
@@ -168,8 +169,8 @@ impl<P: Program> Host<P> {
         if let Some(running) = self.kernel.processor.running.take() {
             self.threads[running.thread].finish(now, &mut self.kernel);
             self.pass_on_news(now);
-            // Frames that waited for the end of this go before what the thread does next; what leaves
-            // keeps the processor; and a timer may be due at once.
+            // Frames that waited for the end of this come before the thread's next job; leaving
+            // segments keep the processor; and a timer may be due at once.
             let others_first = running.is_left_alone || !self.kernel.leaving.is_empty();
             if others_first || self.kernel.next_timer() <= now {
                 return Wish::Nothing;
@@ -178,8 +179,8 @@ impl<P: Program> Host<P> {
         self.begin(now)
     }
 
-    /// The processor is free: the thread that has waited longest gets it, of several the one with the
-    /// lowest number.
+    /// Gives the free processor to the thread that has waited longest; of several, to the one with
+    /// the lowest number.
     #[inline]
     fn begin(&mut self, now: Instant) -> Wish {
         let first = match &mut self.threads[..] {
@@ -194,7 +195,7 @@ impl<P: Program> Host<P> {
         wish
     }
 
-    /// Returns when the first thread is ready, or wakes by the clock.
+    /// Returns when the first thread is ready, or is woken by the clock.
     #[inline]
     fn next_thread(&self) -> Instant {
         match &self.threads[..] {
@@ -206,7 +207,7 @@ impl<P: Program> Host<P> {
         }
     }
 
-    /// The kernel takes the processor from the thread that runs, if one does.
+    /// Takes the processor from the running thread, if there is one, for the kernel.
     #[inline]
     fn interrupt(&mut self, now: Instant) {
         self.kernel.processor.free_at = now;
@@ -215,7 +216,7 @@ impl<P: Program> Host<P> {
         }
     }
 
-    /// What interrupts a read sees what it has left in the receive buffer.
+    /// Removes from the receive buffer what an interrupted read has taken so far.
     fn empty_buffer(&mut self, now: Instant) {
         let kernel = &mut self.kernel;
         let Some(Running { thread, until, .. }) = kernel.processor.running else {
@@ -239,7 +240,7 @@ impl<P: Program> Host<P> {
         }
     }
 
-    /// Passes on what a thread's call brought about for others.
+    /// Passes on the news that a thread's call caused for other threads.
     #[inline]
     fn pass_on_news(&mut self, now: Instant) {
         if let Some(socket) = self.kernel.news_of.take() {

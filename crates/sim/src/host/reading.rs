@@ -1,23 +1,24 @@
-//! A read at work: what it takes out of the receive buffer, and how much of it an interrupt finds taken.
+//! A read in progress: what it takes out of the receive buffer, and how much of it is gone when
+//! something interrupts.
 
 use tinygram_engine::{Duration, Instant};
 
 use crate::costs::{ComesIn, HostCosts};
 
-/// What a read takes.
+/// A read in progress.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Reading {
     pub(crate) socket: u32,
-    /// What it has taken, in octets.
+    /// The octets that it has taken.
     pub(crate) taken: u64,
-    /// What it will have taken besides when it is done.
+    /// The octets that it will have taken besides when it is done.
     pub(crate) octets: u64,
-    /// What is left to another piece of it, after a timer.
+    /// The octets left to another part of it, after a timer.
     pub(crate) left: u64,
 }
 
 impl Reading {
-    /// A read that finds `octets`.
+    /// Returns a read that finds `octets`.
     pub(crate) fn of(socket: u32, octets: u64) -> Self {
         Self {
             socket,
@@ -27,8 +28,8 @@ impl Reading {
         }
     }
 
-    /// Returns the same, cut short after the unit in which `timer` expires, if it does so while this copies
-    /// from `begin` on, on a host where timers come in between units alone.
+    /// Returns the read, cut short after the unit in which `timer` expires, if it expires while the
+    /// read copies from `begin` on and the host's timers interrupt only between units.
     pub(crate) fn up_to(self, timer: Option<Instant>, begin: Instant, costs: &HostCosts) -> Self {
         let (ComesIn::Timers, Some(unit), Some(timer)) = (costs.comes_in, costs.take_unit, timer)
         else {
@@ -46,7 +47,7 @@ impl Reading {
         }
     }
 
-    /// Returns what is left of it.
+    /// Returns the rest of the read.
     pub(crate) fn rest(self) -> Self {
         Self {
             taken: self.taken + self.octets,
@@ -56,20 +57,21 @@ impl Reading {
         }
     }
 
-    /// Of `octets`, what is still in the buffer when it copies for another `rest`. A unit leaves the
-    /// buffer once it is copied; without units, all leaves at the end.
+    /// Returns how many of `octets` are still in the buffer when the read copies for another
+    /// `rest`. A unit leaves the buffer once it is copied; without units, everything leaves at the
+    /// end.
     pub(crate) fn left_after(self, rest: Duration, costs: &HostCosts) -> u64 {
         let Some(unit) = costs.take_unit else {
             return self.octets;
         };
         let uncopied = rest.as_nanos() * 1000 / costs.copy_ps_per_octet.max(1);
-        // The first unit may be one that an earlier interrupt fell into.
+        // An earlier interrupt may have fallen into the first unit.
         let all = self.taken + self.octets;
         let copied = all.saturating_sub(uncopied) / unit * unit;
         all - copied.clamp(self.taken, all)
     }
 
-    /// So many octets of it have left the buffer.
+    /// Records that this many octets of it have left the buffer.
     pub(crate) fn took(&mut self, octets: u64) {
         self.taken += octets;
         self.octets -= octets;

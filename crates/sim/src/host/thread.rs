@@ -11,71 +11,72 @@ pub(crate) struct Thread<P> {
     pub(crate) program: P,
     /// Its number on the host.
     pub(super) number: usize,
-    /// Since when, or from when on, it wants the processor; `FAR_FUTURE` if only news or the end of
-    /// its job will make it want it.
+    /// The time since when, or from when on, it wants the processor; `FAR_FUTURE` if only news or
+    /// the end of its job will change that.
     pub(super) wants_at: Instant,
-    /// What it does once it has got it.
+    /// What it does once it has the processor.
     pub(super) then: Then,
-    /// What it is at while it has it.
+    /// Its work while it has the processor.
     pub(super) work: Work,
     /// The sockets it wrote to since it last slept.
     pub(super) wrote: Sockets,
-    /// What entering the call it sleeps in costs.
+    /// The unpaid cost of entering the call in which it sleeps.
     pub(super) owes: Duration,
     sleep: Sleep,
 }
 
-/// How far a thread is with its sleep.
+/// The state of a thread's sleep.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Sleep {
-    /// It does not sleep.
+    /// It is awake.
     None,
-    /// It sleeps: news, or the clock, ends it.
+    /// It sleeps until news or the clock wakes it.
     Deep,
-    /// There was news; it wants the processor.
+    /// There was news, and it wants the processor.
     Over,
 }
 
 /// What a thread does next.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Then {
-    /// Its program is asked.
+    /// Ask its program for the next call.
     Fetch(Outcome),
-    /// It looks at what it waited for.
+    /// Check what it waited for.
     Look(Wait),
-    /// It goes on with a read that a timer came into.
+    /// Continue with a read that a timer interrupted.
     Rest(Reading),
-    /// It copies the next piece of its write.
+    /// Copy the next piece of its write.
     Piece(Writing),
 }
 
-/// A write at work.
+/// A write in progress.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Writing {
     pub(crate) socket: u32,
-    /// Octets of the whole write.
+    /// The octets of the whole write.
     pub(crate) len: u64,
-    /// Said with MSG_MORE.
+    /// Whether it has MSG_MORE.
     pub(crate) more: bool,
 }
 
-/// A piece of a thread's work; takes effect when its time is over.
+/// A piece of a thread's work, which takes effect when its time is over.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Work {
-    /// Back on the processor.
+    /// Getting back on the processor.
     Wake,
-    /// Takes octets out of the receive buffer.
+    /// Taking octets out of the receive buffer.
     Take(Reading),
-    /// Copies a piece into the send buffer.
+    /// Copying a piece into the send buffer.
     Put(Writing),
     /// A call that asks something of a connection and does not wait for it.
     Ask(Call),
-    /// Something whose outcome is known.
+    /// Work whose outcome is known.
     Finish(Outcome),
 }
 
 impl Work {
-    /// Returns whether it is a system call at work on a socket, which the kernel has locked where it locks any.
+    /// Returns whether it is a system call working on a socket, which a kernel that locks sockets
+    /// has locked.
     #[inline]
     pub(super) fn locks_socket(&self) -> bool {
         match self {
@@ -128,21 +129,21 @@ impl<P> Thread<P> {
         self.wants_at
     }
 
-    /// It gets the processor. Gives whether it slept until now.
+    /// Records that it gets the processor. Returns whether it slept until now.
     #[inline]
     pub(super) fn gets_processor(&mut self) -> bool {
         self.wants_at = Instant::FAR_FUTURE;
         std::mem::replace(&mut self.sleep, Sleep::None) != Sleep::None
     }
 
-    /// It wants the processor from `at` on, for `then`.
+    /// Records that it wants the processor from `at` on, for `then`.
     #[inline]
     pub(super) fn will(&mut self, at: Instant, then: Then) {
         self.wants_at = at;
         self.then = then;
     }
 
-    /// It sleeps until there is news, or until the clock says so.
+    /// Puts it to sleep until there is news, or until the clock wakes it.
     #[inline]
     pub(super) fn sleeps(&mut self, on: Wait) {
         self.sleep = Sleep::Deep;
@@ -163,7 +164,7 @@ impl<P> Thread<P> {
 }
 
 impl Wait {
-    /// Returns when it ends, whatever the news.
+    /// Returns when the wait ends, whatever the news.
     #[inline]
     fn until(&self) -> Instant {
         match *self {

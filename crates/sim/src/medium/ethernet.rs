@@ -1,9 +1,9 @@
-//! Ethernet as it was: one cable, carrier sense, collisions and binary exponential back-off
-//! (IEEE 802.3, section 4.2.3.2).
+//! Half-duplex Ethernet: one cable, carrier sense, collisions and binary exponential back-off (IEEE
+//! 802.3, section 4.2.3.2).
 //!
-//! The sender of a long burst that wins a collision starts its next frame with a fresh back-off
-//! counter while the loser's has grown: the capture effect, which now and then keeps an ACK off
-//! the cable for tens of milliseconds.
+//! When a station with a long burst wins a collision, it starts its next frame with a fresh
+//! back-off counter while the loser's has grown. This capture effect sometimes keeps an ACK off the
+//! cable for tens of milliseconds.
 
 use tinygram_engine::{Duration, Instant};
 
@@ -24,9 +24,9 @@ const ATTEMPT_LIMIT: u32 = 16;
 struct Station {
     /// When the frame at the head of its queue is ready; `FAR_FUTURE` if there is none.
     ready_at: Instant,
-    /// Collisions of that frame.
+    /// The collisions of that frame.
     collisions: u32,
-    /// No attempt before this time.
+    /// The time before which it makes no attempt.
     backs_off_until: Instant,
 }
 
@@ -37,13 +37,13 @@ impl Station {
         backs_off_until: Instant::ZERO,
     };
 
-    /// Returns when it would try to send, if it could hear nobody.
+    /// Returns when it would try to send if it heard no other station.
     #[inline]
     fn attempts_at(&self) -> Instant {
         self.ready_at.max(self.backs_off_until)
     }
 
-    /// The frame at the head has left the queue; the next one begins afresh.
+    /// Starts afresh with the next frame, because the one at the head has left the queue.
     #[inline]
     fn go_on(&mut self, side: Side, under_way: &UnderWay) {
         *self = Self::IDLE;
@@ -66,7 +66,7 @@ pub struct Ethernet {
 }
 
 impl Ethernet {
-    /// Returns a silent cable.
+    /// Returns an idle cable.
     #[must_use]
     pub fn new(wire: Wire, dice: Dice) -> Self {
         Self {
@@ -88,7 +88,7 @@ impl Ethernet {
         self.next_event
     }
 
-    /// A station that had no frame to send has one now.
+    /// Records that a station that had no frame to send has one now.
     #[inline]
     pub(super) fn enqueue(&mut self, from: Side, under_way: &UnderWay) {
         let station = &mut self.stations[from.index()];
@@ -110,7 +110,8 @@ impl Ethernet {
 
     #[inline]
     pub(super) fn run(&mut self, now: Instant, under_way: &mut UnderWay) {
-        // Who starts later than the other by less than the propagation has not heard it yet.
+        // A station that starts less than the propagation time after the other has not heard it
+        // yet.
         let deaf_until = now + self.wire.propagation;
         let [client, server] = [0, 1].map(|i| self.stations[i].attempts_at());
         if client < deaf_until && server < deaf_until {

@@ -1,7 +1,7 @@
 //! FDDI: a token ring, which two hosts use like a half-duplex line.
 //!
-//! Who has the token keeps it until its queue is empty (the paper's transfers are shorter than any
-//! token holding time), so a receiver's ACKs come back in a batch.
+//! The station with the token keeps it until its queue is empty (the paper's transfers are shorter
+//! than any token holding time), so a receiver's ACKs return in a batch.
 
 use tinygram_engine::Instant;
 
@@ -12,7 +12,7 @@ use super::{Side, UnderWay, Wire};
 pub struct Fddi {
     wire: Wire,
     holder: Side,
-    /// Until when the holder transmits.
+    /// The time until which the holder transmits.
     busy_until: Instant,
     next_event: Instant,
 }
@@ -38,7 +38,7 @@ impl Fddi {
         self.next_event
     }
 
-    /// A station has frames to send.
+    /// Records that a station has frames to send.
     #[inline]
     pub(super) fn enqueue(&mut self, from: Side, under_way: &UnderWay) {
         if let Some(frame) = under_way.waiting(from) {
@@ -46,7 +46,7 @@ impl Fddi {
         }
     }
 
-    /// The holder goes on if it has something ready; otherwise the token moves on.
+    /// Lets the holder continue if it has a frame ready; otherwise moves the token on.
     #[inline]
     pub(super) fn run(&mut self, now: Instant, under_way: &mut UnderWay) {
         let ready_at = |side, under_way: &UnderWay| {
@@ -61,7 +61,8 @@ impl Fddi {
             (own, behind) = (other, own);
         }
         self.busy_until = self.busy_until.max(now);
-        // All that is ready when its turn comes goes in one holding: nobody can come between.
+        // Everything that is ready when the token arrives leaves while it is held: nobody can
+        // interrupt.
         while let Some(frame) = under_way.waiting(self.holder) {
             own = frame.at;
             if own > self.busy_until {

@@ -1,27 +1,27 @@
-//! What may befall a frame between the medium and the host: delay, loss, reordering, duplication.
+//! Impairments of a frame between the medium and the host: delay, loss, reordering, duplication.
 
 use tinygram_engine::Duration;
 
 use super::Frame;
 use crate::dice::Dice;
 
-/// The chances, each between 0 and 1, and the delay.
+/// The probabilities of impairments, each between 0 and 1, and the delay.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ImpairmentRules {
-    /// Added to every frame: half of an RTT that lies beyond the medium.
+    /// The delay of every frame: half of an RTT that lies beyond the medium.
     pub delay: Duration,
-    /// The chance that a frame is lost.
+    /// The probability that a frame is lost.
     pub loss: f64,
-    /// The chance that a frame is held back by `reorder_by`.
+    /// The probability that a frame is held back by `reorder_by`.
     pub reorder: f64,
     /// How long a reordered frame is held back.
     pub reorder_by: Duration,
-    /// The chance that a frame arrives twice.
+    /// The probability that a frame arrives twice.
     pub duplicate: f64,
 }
 
 impl ImpairmentRules {
-    /// Nothing befalls anything.
+    /// No impairment.
     pub const NONE: Self = Self {
         delay: Duration::ZERO,
         loss: 0.0,
@@ -30,21 +30,21 @@ impl ImpairmentRules {
         duplicate: 0.0,
     };
 
-    /// Returns whether nothing befalls anything.
+    /// Returns whether there is no impairment.
     #[must_use]
     pub fn is_none(&self) -> bool {
         *self == Self::NONE
     }
 }
 
-/// The rules with their dice.
+/// The impairments with their random numbers.
 #[derive(Clone, Debug)]
 pub struct Impairment {
     rules: ImpairmentRules,
     dice: Dice,
 }
 
-/// What becomes of one frame: none, one or two arrive.
+/// The fate of one frame: zero, one or two copies arrive.
 pub(super) struct Fate {
     frames: [Frame; 2],
     count: usize,
@@ -57,7 +57,7 @@ impl Fate {
 }
 
 impl Impairment {
-    /// Draws from `dice` by `rules`.
+    /// Returns impairments that draw from `dice` by `rules`.
     #[must_use]
     pub fn new(rules: ImpairmentRules, dice: Dice) -> Self {
         Self { rules, dice }

@@ -1,31 +1,32 @@
-//! The media by name, with the physical numbers of each.
+//! The named media, with the physical parameters of each.
 
 use tinygram_engine::Duration;
 
 use super::{Ethernet, Fddi, Medium, PointToPoint, Wire};
 use crate::dice::{Dice, Purpose};
 
-/// What joins two hosts.
+/// A kind of medium.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum MediumKind {
     /// 10 Mbit/s, MSS 1460.
     Ethernet,
-    /// The same through a switch: both ways at once, no collisions.
+    /// Ethernet through a switch: both directions at once, no collisions.
     EthernetFullDuplex,
     /// 100 Mbit/s, MSS 4312.
     Fddi,
-    /// A full-duplex line with this many bits per second, framed as Ethernet.
+    /// A full-duplex line with this rate, framed as Ethernet.
     PointToPoint {
         /// Bits per second.
         bits_per_second: u64,
     },
 }
 
-/// From one host to the other on a LAN (fitted to Mogul & Minshall's tables; minor).
+/// The propagation time between hosts on a LAN (fitted to Mogul & Minshall's tables; of minor
+/// effect).
 const PROPAGATION: Duration = Duration::from_micros(10);
 
 impl MediumKind {
-    /// Its name in tables.
+    /// Returns its name in tables.
     #[must_use]
     pub fn name(&self) -> &'static str {
         match self {
@@ -46,7 +47,8 @@ impl MediumKind {
         }
     }
 
-    /// Returns the MSS that Mogul & Minshall had on it (section 7); Ethernet's where they had none.
+    /// Returns the MSS that Mogul & Minshall used on it (section 7); Ethernet's if they did not use
+    /// it.
     #[must_use]
     pub fn usual_mss(&self) -> u16 {
         match self {
@@ -55,7 +57,7 @@ impl MediumKind {
         }
     }
 
-    /// Returns the physical numbers.
+    /// Returns its physical parameters.
     #[must_use]
     pub fn wire(&self) -> Wire {
         // TCP and IP headers are 40 octets.
@@ -70,7 +72,8 @@ impl MediumKind {
         Wire::new(self.bits_per_second(), overhead, least, PROPAGATION)
     }
 
-    /// Returns a medium of this kind, on which hosts take turns as they do there; its chance begins at `seed`.
+    /// Returns a medium of this kind that is shared as the real one is; its random numbers start
+    /// from `seed`.
     #[must_use]
     pub fn shared(&self, seed: u64) -> Medium {
         match self {
@@ -83,7 +86,7 @@ impl MediumKind {
         }
     }
 
-    /// Returns a medium of this rate and these frames that carries both ways at once.
+    /// Returns a full-duplex medium with this rate and these frames.
     #[must_use]
     pub fn full_duplex(&self) -> Medium {
         Medium::PointToPoint(PointToPoint::new(self.wire()))

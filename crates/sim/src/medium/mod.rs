@@ -1,4 +1,4 @@
-//! What lies between the two hosts: a medium that carries frames, and what may befall them on it.
+//! The medium between the two hosts, and the impairments of the frames it carries.
 
 mod ethernet;
 mod fddi;
@@ -19,21 +19,21 @@ pub use point_to_point::PointToPoint;
 /// One of the two hosts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Side {
-    /// Host 0: the client, as a rule.
+    /// Host 0: usually the client.
     Client,
-    /// Host 1: the server, as a rule.
+    /// Host 1: usually the server.
     Server,
 }
 
 impl Side {
-    /// Its place in arrays of two.
+    /// Returns its index in arrays of two.
     #[must_use]
     #[inline]
     pub const fn index(self) -> usize {
         self as usize
     }
 
-    /// Returns the other one.
+    /// Returns the other side.
     #[must_use]
     #[inline]
     pub const fn other(self) -> Self {
@@ -43,40 +43,40 @@ impl Side {
         }
     }
 
-    /// Both.
+    /// Both sides.
     pub const BOTH: [Self; 2] = [Self::Client, Self::Server];
 }
 
 /// A segment on its way, with the socket it belongs to.
 ///
-/// It is written once and stays where it is until it has arrived; its time alone is written anew.
+/// It is written once and stays in place until it has arrived; only its time changes.
 #[derive(Clone, Copy, Debug)]
 pub struct Frame {
-    /// What it carries.
+    /// The segment.
     pub segment: Segment,
     /// The socket's number; the same at both ends.
     pub socket: u32,
-    /// Which life of that socket it belongs to.
+    /// The generation of that socket to which it belongs.
     pub generation: u32,
-    /// When it is ready to leave, or when it arrives.
+    /// When it is ready to leave; once carried, when it arrives.
     pub at: Instant,
 }
 
-/// A physical medium's numbers.
+/// The physical parameters of a medium.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Wire {
-    /// A division for each frame would cost more than the rest of its journey over the medium.
+    /// Stored, because a division per frame would cost more than all other work of the medium.
     picos_per_octet: u64,
     overhead: u64,
     least: u64,
-    /// From one host to the other.
+    /// The propagation time from one host to the other.
     pub propagation: Duration,
 }
 
 impl Wire {
-    /// Returns a wire of this rate (at least 1 bit per second), with `overhead` octets around a segment's
-    /// data (TCP, IP and link headers, trailer, preamble, gap); no frame takes less than `least`
-    /// octets, gap and preamble included.
+    /// Returns a wire with this rate (at least 1 bit per second) and `overhead` octets around a
+    /// segment's data (TCP, IP and link headers, trailer, preamble, gap). A frame takes at least
+    /// `least` octets, gap and preamble included.
     #[must_use]
     pub fn new(bits_per_second: u64, overhead: u64, least: u64, propagation: Duration) -> Self {
         let picos_per_octet = 8_000_000_000_000 / bits_per_second.max(1);
@@ -95,7 +95,7 @@ impl Wire {
         self.takes((u64::from(len) + self.overhead).max(self.least))
     }
 
-    /// Returns how long so many octets take.
+    /// Returns how long this many octets take.
     #[must_use]
     #[inline]
     pub fn takes(&self, octets: u64) -> Duration {
@@ -115,7 +115,8 @@ pub enum Medium {
 }
 
 impl Medium {
-    /// Frames were put behind those that wait; each is ready to leave no earlier than any before it.
+    /// Records that frames were appended to those that wait. Each is ready no earlier than those
+    /// before it.
     #[inline]
     pub fn enqueue(&mut self, from: Side, under_way: &mut UnderWay) {
         match self {
@@ -125,7 +126,7 @@ impl Medium {
         }
     }
 
-    /// Returns when something happens on the medium; `FAR_FUTURE` if nothing is under way.
+    /// Returns when something happens on the medium; `FAR_FUTURE` if nothing is on its way.
     #[must_use]
     #[inline]
     pub fn next_event(&self) -> Instant {
@@ -136,7 +137,7 @@ impl Medium {
         }
     }
 
-    /// Lets happen what is due at `now`.
+    /// Carries out what is due at `now`.
     #[inline]
     pub fn run(&mut self, now: Instant, under_way: &mut UnderWay) {
         match self {
@@ -146,7 +147,7 @@ impl Medium {
         }
     }
 
-    /// Returns the physical numbers.
+    /// Returns the physical parameters.
     #[must_use]
     pub fn wire(&self) -> &Wire {
         match self {
@@ -158,7 +159,7 @@ impl Medium {
 }
 
 /// The frames between the hosts: those that wait for the medium, and those that it has carried and
-/// that arrive, after whatever befell them.
+/// that will arrive, after any impairment.
 #[derive(Clone, Debug)]
 pub struct UnderWay {
     directions: [Direction; 2],
@@ -170,16 +171,16 @@ pub struct UnderWay {
 /// The frames from one host to the other.
 #[derive(Clone, Debug)]
 struct Direction {
-    /// First those that were carried, ordered by the time of their arrival, then those that wait.
+    /// First the frames that were carried, in the order of their arrival, then those that wait.
     frames: VecDeque<Frame>,
     /// How many were carried.
     carried: usize,
-    /// When the first of them arrives; looked at far more often than it changes.
+    /// When the first of them arrives; read far more often than it changes.
     first_at: Instant,
 }
 
 impl UnderWay {
-    /// Nothing is under way yet.
+    /// Returns an empty set of frames.
     #[must_use]
     pub fn new(impairment: Option<Impairment>) -> Self {
         let none = || Direction {
@@ -207,7 +208,7 @@ impl UnderWay {
         self.directions[at.other().index()].frames.front()
     }
 
-    /// The next frame that arrives at this host has been taken in.
+    /// Removes the next frame that arrives at this host, which has been taken in.
     #[inline]
     pub fn taken(&mut self, at: Side) {
         let direction = &mut self.directions[at.other().index()];
@@ -216,7 +217,7 @@ impl UnderWay {
         direction.note_first();
     }
 
-    /// `frame` waits for the medium, behind those that do already.
+    /// Appends `frame` to those that wait for the medium.
     #[inline]
     pub fn wait(&mut self, from: Side, frame: Frame) -> &Frame {
         let frames = &mut self.directions[from.index()].frames;
@@ -231,7 +232,7 @@ impl UnderWay {
         direction.frames.get(direction.carried)
     }
 
-    /// The first frame from this host that waits for the medium comes out of it at `at`.
+    /// Carries the first waiting frame from this host, which leaves the medium at `at`.
     #[inline]
     fn deliver(&mut self, from: Side, at: Instant) {
         if self.impairment.is_none() {
@@ -241,7 +242,7 @@ impl UnderWay {
         }
     }
 
-    /// Something may befall it on its way.
+    /// Carries the frame with the impairments.
     #[inline(never)]
     fn deliver_or_not(&mut self, from: Side, at: Instant) {
         let direction = &mut self.directions[from.index()];
@@ -256,7 +257,7 @@ impl UnderWay {
         }
     }
 
-    /// The first frame from this host that waits for the medium is given up.
+    /// Drops the first waiting frame from this host.
     fn drop_waiting(&mut self, from: Side) {
         let direction = &mut self.directions[from.index()];
         direction.frames.remove(direction.carried);
@@ -264,7 +265,7 @@ impl UnderWay {
 }
 
 impl Direction {
-    /// The first frame that waits arrives at `at`, behind those that were carried before it.
+    /// Moves the first waiting frame to those that were carried; it arrives at `at`.
     #[inline]
     fn carry(&mut self, at: Instant) {
         if let Some(frame) = self.frames.get_mut(self.carried) {
@@ -274,7 +275,8 @@ impl Direction {
         }
     }
 
-    /// Keeps the order; frames that arrive at the same time keep theirs.
+    /// Inserts frames in the order of arrival; frames that arrive at the same time keep their
+    /// order.
     fn insert(&mut self, frames: &[Frame]) {
         for frame in frames {
             let earlier = |place: &usize| self.frames[*place].at <= frame.at;

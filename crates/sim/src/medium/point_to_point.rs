@@ -14,13 +14,13 @@ pub struct PointToPoint {
 }
 
 impl PointToPoint {
-    /// Frames queue without bound.
+    /// Returns a line whose queues are unbounded.
     #[must_use]
     pub fn new(wire: Wire) -> Self {
         Self::with_queue(wire, u64::MAX)
     }
 
-    /// At most `queue_octets` wait for the wire.
+    /// Returns a line at whose wires at most `queue_octets` wait.
     #[must_use]
     pub fn with_queue(wire: Wire, queue_octets: u64) -> Self {
         let longest_wait = wire.takes(queue_octets);
@@ -35,7 +35,8 @@ impl PointToPoint {
         &self.wire
     }
 
-    /// A wire of its own is never contended for: when a frame will arrive is known at once.
+    /// Sends the frames of this host. Nobody else uses its wire, so each frame's arrival is known
+    /// at once.
     #[inline]
     pub(super) fn enqueue(&mut self, from: Side, under_way: &mut UnderWay) {
         let free_at = &mut self.free_at[from.index()];

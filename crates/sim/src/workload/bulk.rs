@@ -1,4 +1,5 @@
-//! Bulk: one end writes so many octets, always as many at a time, and the other one reads them all.
+//! A bulk transfer: one end writes a number of octets in equal writes, and the other reads them
+//! all.
 
 use tinygram_engine::Instant;
 
@@ -10,24 +11,24 @@ const SOCKET: u32 = 0;
 /// One end of the transfer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Bulk {
-    /// Writes, and exits.
+    /// Writes, then exits.
     Writer {
-        /// Octets that are left to write.
+        /// The octets left to write.
         left: u64,
-        /// Octets of each write but the last; at least 1.
+        /// The octets of each write except the last; at least 1.
         write: u64,
     },
-    /// Reads until nothing is missing, and stops the run.
+    /// Reads until everything has come, then stops the run.
     Reader {
-        /// Octets that are still to come.
+        /// The octets that have not come yet.
         missing: u64,
-        /// The most that it reads at a time; at least 1.
+        /// The most octets per read; at least 1.
         read: u64,
     },
 }
 
 impl Bulk {
-    /// The two ends of a transfer of `octets` by calls of `call` octets, the writer first.
+    /// Returns the two ends of a transfer of `octets` by calls of `call` octets, the writer first.
     #[must_use]
     pub const fn ends(octets: u64, call: u64) -> [Self; 2] {
         [

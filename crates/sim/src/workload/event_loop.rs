@@ -1,4 +1,4 @@
-//! An event-driven server: it sleeps in `poll` alone, never in a read or a write, so DLDET never
+//! An event-driven server. It sleeps only in `poll`, never in a read or a write, so DLDET never
 //! sees it block on a socket (Mogul & Minshall, section 5.6.1).
 
 use tinygram_engine::Instant;
@@ -11,17 +11,17 @@ pub struct EventLoop {
     sockets: Sockets,
     request: u64,
     writes: Vec<u64>,
-    /// Sockets with something to read, not yet looked at.
+    /// Sockets with something to read that were not looked at yet.
     readable: Sockets,
-    /// The socket being answered, and the next of the writes.
+    /// The socket being answered, and the index of the next write.
     answering: Option<(u32, usize)>,
     reading: Option<u32>,
-    /// Octets of a request that have come, by socket.
+    /// The octets of a request that have come, by socket.
     got: [u64; 64],
 }
 
 impl EventLoop {
-    /// Returns a server of these sockets.
+    /// Returns a server for these sockets.
     #[must_use]
     pub fn new(sockets: Sockets, request: u64, writes: Vec<u64>) -> Self {
         let (readable, answering, reading) = (Sockets::NONE, None, None);

@@ -1,5 +1,5 @@
-//! Write, write, read: each message goes out in several writes, and then its writer waits for the
-//! other side's.
+//! Write, write, read: each message is sent in several writes, and then its writer waits for the
+//! other side's message.
 
 use tinygram_engine::{Duration, Instant};
 
@@ -13,7 +13,7 @@ pub struct Exchange {
     writes: Vec<u64>,
     /// The octets of the other side's message.
     expects: u64,
-    /// Exchanges that are left.
+    /// The exchanges that are left.
     left: u32,
     next_write: usize,
     missing: u64,
@@ -22,7 +22,7 @@ pub struct Exchange {
 }
 
 impl Exchange {
-    /// Returns the program of the end that speaks first, `times` times.
+    /// Returns the program of the end that speaks first, for `times` exchanges.
     #[must_use]
     pub fn asks(socket: u32, writes: Vec<u64>, expects: u64, times: u32) -> Self {
         let began = Instant::ZERO;
@@ -48,7 +48,7 @@ impl Exchange {
         answering
     }
 
-    /// From the first write to the last octet of the answer, by exchange.
+    /// Returns the time from the first write to the last octet of the answer, for each exchange.
     #[must_use]
     pub fn elapsed(&self) -> &[Duration] {
         &self.elapsed

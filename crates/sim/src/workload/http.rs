@@ -1,8 +1,8 @@
-//! Pages over HTTP: each document over a connection of its own, or all of them over one (P-HTTP),
-//! from a server that is built like Apache 1.1 (Heidemann, section 2).
+//! Pages over HTTP: each document over its own connection, or all over one (P-HTTP), from a server
+//! built like Apache 1.1 (Heidemann, section 2).
 //!
-//! Whatever time the programs take passes asleep: the kernels of such hosts take in segments and
-//! ticks of the clock while an application computes.
+//! Programs spend their computing time asleep, because the kernels of such hosts take in segments
+//! and clock ticks while an application computes.
 
 use std::sync::Arc;
 
@@ -10,79 +10,79 @@ use tinygram_engine::{Duration, Instant};
 
 use crate::program::{Call, Outcome, Program, Sockets};
 
-/// A request with its answer; sizes in octets, each at least one.
+/// A request and its answer; sizes in octets, each at least one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Document {
-    /// The request.
+    /// The size of the request.
     pub request: u64,
-    /// The answer's headers.
+    /// The size of the answer's headers.
     pub headers: u64,
-    /// The document itself.
+    /// The size of the document.
     pub body: u64,
     /// How long the user reads before asking for it.
     pub pause: Duration,
 }
 
 impl Document {
-    /// Returns the whole answer, in octets.
+    /// Returns the size of the whole answer, in octets.
     #[must_use]
     pub const fn answer(&self) -> u64 {
         self.headers + self.body
     }
 }
 
-/// What both ends know.
+/// What both ends are told.
 #[derive(Clone, Debug)]
-pub struct Plan {
-    /// What is asked for, in order, each after the answer before it (no pipelining).
+pub struct HttpPlan {
+    /// The documents to ask for, in order, each after the answer before it (no pipelining).
     pub documents: Arc<[Document]>,
-    /// All over one connection (P-HTTP); otherwise the server closes after each answer.
+    /// Whether all use one connection (P-HTTP); otherwise the server closes after each answer.
     pub persistent: bool,
     /// How the server writes.
     pub server: ServerHabits,
-    /// What the client takes before a SYN.
+    /// The time that the client takes before a SYN.
     pub open: Duration,
-    /// What the client takes to put a connection away.
+    /// The time that the client takes to close a connection.
     pub close: Duration,
-    /// What the client takes from having a connection, or an answer, to the request.
+    /// The time that the client takes between having a connection, or an answer, and the request.
     pub think: Duration,
 }
 
 /// How the server writes an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ServerHabits {
-    /// It writes through a buffer of this many octets.
+    /// The octets of the buffer through which it writes.
     pub buffer: u64,
-    /// The buffer is flushed behind the headers.
+    /// Whether the buffer is flushed after the headers.
     pub headers_apart: bool,
-    /// TCP_NODELAY is set.
+    /// Whether TCP_NODELAY is set.
     pub nodelay: bool,
-    /// From a request's arrival to the server's reading it.
+    /// The time from a request's arrival until the server reads it.
     pub service: Duration,
 }
 
-/// One of the programs. Socket `n` is the `n`-th connection.
+/// A program. Socket `n` is the `n`-th connection.
 #[derive(Clone, Debug)]
 pub enum Http {
-    /// Asks and measures.
+    /// Asks for the documents and measures.
     Client(Client),
     /// Serves one connection.
     Server(Server),
 }
 
-/// From wanting a document to its last octet.
+/// The times of a document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fetched {
-    /// It is wanted; a connection for it is still to be opened.
+    /// When it was wanted; a connection for it may still have to be opened.
     pub began: Instant,
-    /// All of it is there; where the server closes, its FIN too.
+    /// When all of it was there; if the server closes, its FIN too.
     pub ended: Instant,
 }
 
 /// The client's program.
 #[derive(Clone, Debug)]
 pub struct Client {
-    plan: Plan,
+    plan: HttpPlan,
     fetched: Vec<Fetched>,
     began: Instant,
     missing: u64,
@@ -105,13 +105,13 @@ enum Doing {
 /// The program of one of the server's processes.
 #[derive(Clone, Debug)]
 pub struct Server {
-    plan: Plan,
+    plan: HttpPlan,
     socket: u32,
-    /// The documents of this connection that have been served.
+    /// The number of this connection's documents that have been served.
     served: usize,
-    /// Octets of the request that are still to come.
+    /// The octets of the request that have not come yet.
     missing: u64,
-    /// What is still to be written, last write first.
+    /// The writes that are left, last write first.
     writes: Vec<u64>,
     doing: Serving,
 }
@@ -128,9 +128,9 @@ enum Serving {
 }
 
 impl Http {
-    /// Returns the client.
+    /// Returns the client's program.
     #[must_use]
-    pub fn client(plan: Plan) -> Self {
+    pub fn client(plan: HttpPlan) -> Self {
         let fetched = Vec::with_capacity(plan.documents.len());
         Self::Client(Client {
             plan,
@@ -141,10 +141,10 @@ impl Http {
         })
     }
 
-    /// Returns the server: a process for each connection, all of them waiting from the beginning, as
-    /// Apache's children do.
+    /// Returns the server's programs: a process per connection, all of them waiting from the start,
+    /// as Apache's children do.
     #[must_use]
-    pub fn server(plan: &Plan) -> Vec<Self> {
+    pub fn server(plan: &HttpPlan) -> Vec<Self> {
         let process = |socket| {
             Self::Server(Server {
                 plan: plan.clone(),
@@ -168,8 +168,8 @@ impl Http {
     }
 }
 
-impl Plan {
-    /// Returns how many connections it takes.
+impl HttpPlan {
+    /// Returns the number of connections.
     #[must_use]
     pub fn connections(&self) -> u32 {
         if self.persistent {
@@ -274,7 +274,7 @@ impl Client {
         self.does(Doing::Asking, Call::Write { socket, len, more })
     }
 
-    /// A read takes what there is.
+    /// Reads what there is.
     fn read(&mut self) -> Call {
         let (socket, max) = (self.socket(), 8192);
         self.does(Doing::Reading, Call::Read { socket, max })

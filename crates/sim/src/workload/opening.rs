@@ -1,10 +1,10 @@
-//! Opening a connection, and nothing more.
+//! Opening a connection, and nothing else.
 
 use tinygram_engine::Instant;
 
 use crate::program::{Call, Outcome, Program};
 
-/// One end of it, on socket 0.
+/// One end, on socket 0.
 #[derive(Clone, Copy, Debug)]
 pub enum Opening {
     /// Connects.

@@ -1,4 +1,4 @@
-//! One way: a program that writes a little at fixed times, and one that reads whatever comes.
+//! One-way traffic: one program writes a little at fixed times, and one reads whatever comes.
 
 use tinygram_engine::{Duration, Instant};
 
@@ -7,25 +7,25 @@ use crate::program::{Call, Outcome, Program};
 /// One end of the conversation.
 #[derive(Clone, Debug)]
 pub enum Periodic {
-    /// Writes at fixed times, whatever becomes of it, and then ends.
+    /// Writes at fixed times, whatever happens to the data, and then ends.
     Writer(Writer),
     /// Reads until the end of the stream.
     Reader {
-        /// On this socket.
+        /// The socket.
         socket: u32,
     },
 }
 
-/// Writes `len` octets at once and then every `period`.
+/// Writes `len` octets at once, and then again every `period`.
 #[derive(Clone, Copy, Debug)]
 pub struct Writer {
-    /// On this socket.
+    /// The socket.
     pub socket: u32,
     /// The octets of each write.
     pub len: u64,
-    /// Writes that are left.
+    /// The writes that are left.
     pub left: u32,
-    /// From one write to the next.
+    /// The time from one write to the next.
     pub period: Duration,
     /// When the next write is due.
     pub due: Instant,

@@ -1,5 +1,5 @@
-//! Telnet with two threads: one writes keystrokes, the other one always waits in a read
-//! (Mogul & Minshall, section 5.6).
+//! Telnet with two threads: one writes keystrokes, the other always waits in a read (Mogul &
+//! Minshall, section 5.6).
 
 use tinygram_engine::{Duration, Instant};
 
@@ -10,25 +10,25 @@ use crate::program::{Call, Outcome, Program};
 pub enum Telnet {
     /// Types one octet after the other.
     Typist {
-        /// On this socket.
+        /// The socket.
         socket: u32,
-        /// Octets that are left to type.
+        /// The octets left to type.
         left: u32,
-        /// Between two octets.
+        /// The time between two octets.
         pause: Duration,
-        /// Has just typed and now pauses.
+        /// Whether it has just typed and now pauses.
         typed: bool,
     },
-    /// Reads what comes until everything was echoed.
+    /// Reads until everything was echoed.
     Screen {
-        /// On this socket.
+        /// The socket.
         socket: u32,
-        /// Octets that are still to come.
+        /// The octets that have not come yet.
         missing: u64,
     },
     /// Sends back what it reads.
     Echo {
-        /// On this socket.
+        /// The socket.
         socket: u32,
     },
 }

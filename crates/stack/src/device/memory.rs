@@ -1,4 +1,4 @@
-//! Two devices joined in memory: for tests, and for two stacks in one process.
+//! Two devices joined in memory, for tests and for two stacks in one process.
 
 use std::collections::VecDeque;
 use std::io;
@@ -23,10 +23,10 @@ struct Queue {
     closed: bool,
 }
 
-/// More packets than this on the way are dropped, as a device's queue does.
+/// The most packets on the way; further ones are dropped, as by a device's queue.
 const MOST_PACKETS: usize = 1000;
 
-/// Returns a pair of devices: what one sends the other receives. The MTU is in octets.
+/// Returns a pair of devices: each receives what the other sends. The MTU is in octets.
 #[must_use]
 pub fn memory_pair(mtu: u16) -> (Memory, Memory) {
     let [one, other] = [(); 2].map(|()| Arc::new(Mutex::new(Queue::default())));
@@ -99,7 +99,7 @@ impl Drop for Memory {
     }
 }
 
-/// Locks the queue. It is whole after every step, even where another thread panicked.
+/// Locks the queue. The queue is valid after every step, even if another thread panicked.
 fn lock(queue: &Mutex<Queue>) -> MutexGuard<'_, Queue> {
     queue.lock().unwrap_or_else(PoisonError::into_inner)
 }

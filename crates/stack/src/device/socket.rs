@@ -1,4 +1,5 @@
-//! A socket as a device: at its other end a program carries the packets on, a link emulator say.
+//! A socket as a device: a program at its other end carries the packets on, for example a link
+//! emulator.
 
 use std::io;
 use std::os::unix::net::UnixDatagram;
@@ -9,7 +10,8 @@ use tokio::io::unix::AsyncFd;
 
 use super::{Abilities, Device, Offload, Received};
 
-/// One end of a pair of Unix sockets that keep packets whole (SOCK_DGRAM or SOCK_SEQPACKET).
+/// One end of a pair of Unix sockets that preserve packet boundaries (SOCK_DGRAM or
+/// SOCK_SEQPACKET).
 #[derive(Debug)]
 pub struct PacketSocket {
     socket: AsyncFd<UnixDatagram>,
@@ -21,11 +23,11 @@ impl PacketSocket {
     ///
     /// # Errors
     ///
-    /// What the system says.
+    /// If the system cannot register the socket.
     pub fn new(socket: UnixDatagram, mtu: u16) -> io::Result<Self> {
         socket.set_nonblocking(true)?;
         Ok(Self {
-            // SAFETY: the socket owns its descriptor, always gives that one, and is not reached but
+            // SAFETY: the socket owns its descriptor, always returns that one, and is reached only
             // through the `AsyncFd`, which takes it out of the reactor before it is closed.
             socket: unsafe { AsyncFd::register_with_interest(socket, Interest::READABLE) }?,
             mtu,
@@ -48,7 +50,7 @@ impl Device for PacketSocket {
 
     fn receive(&self, buffer: &mut [u8]) -> io::Result<Received> {
         match self.socket.get_ref().recv(buffer)? {
-            // No packet is empty: nobody is at the other end.
+            // No packet is empty: the other end is closed.
             0 => Err(io::ErrorKind::UnexpectedEof.into()),
             end => Ok(Received {
                 start: 0,
@@ -60,7 +62,7 @@ impl Device for PacketSocket {
 
     fn poll_readable(&self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         let mut guard = ready!(self.socket.poll_read_ready(context))?;
-        // The caller reads until nothing is left, so that the next packet is told of anew.
+        // The caller reads until nothing is left, so the next packet causes a new notification.
         guard.clear_ready();
         Poll::Ready(Ok(()))
     }

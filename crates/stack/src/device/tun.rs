@@ -14,30 +14,30 @@ use tun_rs::{DeviceBuilder, SyncDevice};
 
 use super::{Abilities, Device, Offload, Received};
 
-/// The settings of a TUN device. The addresses are the *kernel's* on it; the stack's own are others of
-/// the same networks.
+/// The settings of a TUN device. The addresses are the *kernel's* on the device; the stack has
+/// other addresses of the same networks.
 #[derive(Clone, Debug)]
 pub struct TunSettings {
-    /// Its name; the kernel chooses one if there is none. A device of that name that exists already
-    /// is taken over (`ip tuntap add` makes one that needs no privileges).
+    /// Its name; `None` lets the kernel choose. An existing device of that name is used (`ip tuntap
+    /// add` makes one that needs no privileges).
     pub name: Option<String>,
     /// The largest packet, in octets (at least 576; IPv6 needs 1280).
     pub mtu: u16,
-    /// The kernel's IPv4 address, and how many bits of it name the network.
+    /// The kernel's IPv4 address, and the number of its bits that name the network.
     pub ipv4: Option<(Ipv4Addr, u8)>,
-    /// The kernel's IPv6 address, and how many bits of it name the network.
+    /// The kernel's IPv6 address, and the number of its bits that name the network.
     pub ipv6: Option<(Ipv6Addr, u8)>,
-    /// Checksums and segmentation are left to the kernel, and packets up to 64 KiB pass. Without it
-    /// every packet is as it would be on a wire.
+    /// Whether checksums and segmentation are left to the kernel and packets of up to 64 KiB pass.
+    /// Without it every packet is as on a wire.
     pub offload: bool,
-    /// The kernel takes in what we send by a thread of its own, many packets at a time and joined
-    /// where they continue each other (threaded NAPI with GRO, as from a network card). Bulk data to
-    /// the kernel goes at twice the rate and more; a single packet waits for one thread more to be
-    /// woken. On the device every packet still is as on a wire. Means nothing with `offload`, under
-    /// which packets are large already. Needs the network namespace's own `/sys`.
+    /// Whether a kernel thread takes in what the stack sends, many packets at a time, joining those
+    /// that continue each other (threaded NAPI with GRO, as from a network card). Bulk data to the
+    /// kernel then flows at least twice as fast, but a single packet waits until one more thread is
+    /// woken. On the device every packet is still as on a wire. It has no effect with `offload`,
+    /// which already makes packets large. It needs the network namespace's own `/sys`.
     pub threaded_napi: bool,
-    /// Packets that may wait for us to read them; more are lost. Where only a user namespace's root
-    /// asks, who may make a device and not set this, the kernel's 500 stand.
+    /// The most packets that wait for the stack to read them; further ones are dropped. The root of
+    /// a mere user namespace may make a device but not set this; then the kernel's 500 apply.
     pub queue: u32,
 }
 
@@ -60,13 +60,13 @@ pub struct Tun {
     device: Arc<SyncDevice>,
     abilities: Abilities,
     runtime: Handle,
-    /// The runtime's watch on the device, while there is one: with it, every packet that the kernel
-    /// sends goes through epoll's locks, whether or not anybody sleeps.
+    /// The runtime's watch on the device, while there is one. With it, every packet that the kernel
+    /// sends passes through epoll's locks, whether or not any task sleeps.
     watch: Mutex<Option<AsyncFd<Arc<SyncDevice>>>>,
 }
 
 impl Tun {
-    /// Makes the device and sets it up. Must be called on a tokio runtime with its IO driver.
+    /// Opens and sets up the device. Must be called on a tokio runtime with its IO driver.
     ///
     /// # Errors
     ///
@@ -101,22 +101,22 @@ impl Tun {
 
     fn new_watch(&self) -> io::Result<AsyncFd<Arc<SyncDevice>>> {
         let _inside = self.runtime.enter();
-        // SAFETY: the device owns its descriptor, always gives that one, and outlives the `AsyncFd`,
-        // which holds it and takes it out of the reactor when it is dropped.
+        // SAFETY: the device owns its descriptor, always returns that one, and outlives the
+        // `AsyncFd`, which holds it and takes it out of the reactor when it is dropped.
         unsafe { AsyncFd::register_with_interest(Arc::clone(&self.device), Interest::READABLE) }
             .map_err(Into::into)
     }
 
-    /// Locks the watch. It is whole even where another thread panicked.
+    /// Locks the watch. It is valid even if another thread panicked.
     fn lock_watch(&self) -> MutexGuard<'_, Option<AsyncFd<Arc<SyncDevice>>>> {
         self.watch.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Returns the name that the kernel knows it by.
+    /// Returns the kernel's name of the device.
     ///
     /// # Errors
     ///
-    /// If the kernel does not say.
+    /// If the kernel does not return it.
     pub fn name(&self) -> io::Result<String> {
         self.device.name()
     }
@@ -140,8 +140,8 @@ impl Device for Tun {
     fn receive(&self, buffer: &mut [u8]) -> io::Result<Received> {
         let end = self.device.recv(buffer)?;
         let start = self.abilities.headroom.min(end);
-        // With offload what the kernel sends has its checksum still to come (NEEDS_CSUM), or was
-        // found right where it entered the machine (DATA_VALID).
+        // With offload, a packet from the kernel has no checksum yet (NEEDS_CSUM), or its checksum
+        // was verified where it entered the machine (DATA_VALID).
         let vouched = NEEDS_CSUM | DATA_VALID;
         let verified = start > 0 && buffer[0] & vouched != 0;
         Ok(Received {
@@ -155,11 +155,11 @@ impl Device for Tun {
         let mut watch = self.lock_watch();
         let watch = match &mut *watch {
             Some(watch) => watch,
-            // A new one tells of what is there already, too.
+            // A new watch also reports what is there already.
             none => none.insert(self.new_watch()?),
         };
         let mut guard = ready!(watch.poll_read_ready(context))?;
-        // The caller reads until nothing is left, so that the next packet is told of anew.
+        // The caller reads until nothing is left, so the next packet causes a new notification.
         guard.clear_ready();
         Poll::Ready(Ok(()))
     }
@@ -186,16 +186,16 @@ fn build(settings: &TunSettings) -> io::Result<SyncDevice> {
     builder.build_sync()
 }
 
-/// `VIRTIO_NET_HDR_F_NEEDS_CSUM`; the crate does not name it, nor the two that follow.
+/// `VIRTIO_NET_HDR_F_NEEDS_CSUM`; the crate has no name for it, nor for the next two.
 const NEEDS_CSUM: u8 = 1;
 /// `VIRTIO_NET_HDR_F_DATA_VALID`.
 const DATA_VALID: u8 = 2;
 /// `VIRTIO_NET_HDR_GSO_NONE`.
 const WHOLE: u8 = 0;
-/// Where in a TCP header the checksum stands.
+/// The offset of the checksum in a TCP header.
 const CHECKSUM_AT: u16 = 16;
 
-/// Returns what the kernel wants to know of a packet that it is to finish (virtio 1.2, section 5.1.6).
+/// Returns the header that tells the kernel how to finish a packet (virtio 1.2, section 5.1.6).
 fn virtio(offload: Offload) -> tun_rs::VirtioNetHdr {
     let gso_type = match (offload.segment, offload.ipv6) {
         (0, _) => WHOLE,

@@ -184,7 +184,7 @@ impl Stream {
         }
     }
 
-    /// Fills the beginning of `buffer`; gives how much of it. 0 at the end.
+    /// Fills the beginning of `buffer`; returns how much of it. 0 at the end.
     pub(crate) fn fill(&mut self, buffer: &mut [u8]) -> usize {
         let some = self.left.min(buffer.len() as u64) as usize;
         for eight in buffer[..some].chunks_mut(8) {

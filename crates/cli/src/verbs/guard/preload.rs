@@ -7,11 +7,12 @@ use tinygram_coalesce::{Policy, Rules};
 use tinygram_diagnose::{Case, Kind, Side};
 use tinygram_preload::settings::{Settings, VARIABLE};
 use tinygram_watch::kernel::Lacking;
+use tinygram_watch::site::CallSite;
 
 use super::{Looked, Stall};
 use crate::exit::{Failure, plain};
 use crate::supervise;
-use crate::verbs::run::{Awaited, Counted, Trace, library, reach};
+use crate::verbs::run::{Awaited, Counted, Tracing, library, reach};
 
 /// Runs the command to its end. `lacking` is why the kernel is not asked, unless this was asked for.
 pub(super) fn look(command: &[String], lacking: Option<&Lacking>) -> Result<Looked, Failure> {
@@ -32,7 +33,7 @@ pub(super) fn look(command: &[String], lacking: Option<&Lacking>) -> Result<Look
     if reach::is_traceable(&file) {
         library::verify(&file, &library)?;
     }
-    let counted = Counted::create(Trace::No)?;
+    let counted = Counted::create(Tracing::On)?;
     let settings = Settings {
         rules: Rules {
             policy: Policy::Observe,
@@ -54,6 +55,7 @@ pub(super) fn look(command: &[String], lacking: Option<&Lacking>) -> Result<Look
         .spawn();
     let child =
         child.map_err(|error| Failure::Input(format!("{}: {}", command[0], plain(&error))))?;
+    counted.look();
     let status = supervisor.wait(&child).map_err(failed("waiting for"))?;
     let counts = counted.read();
     counted.remove();
@@ -68,7 +70,10 @@ pub(super) fn look(command: &[String], lacking: Option<&Lacking>) -> Result<Look
     });
     Ok(Looked {
         status,
-        stalls: awaited.iter().map(stall).collect(),
+        stalls: awaited
+            .iter()
+            .map(|one| stall(one, &counts.sites_of(one.process).collect::<Vec<_>>()))
+            .collect(),
         case,
         apart: counts.unawaited(),
         prompt: 0,
@@ -78,7 +83,8 @@ pub(super) fn look(command: &[String], lacking: Option<&Lacking>) -> Result<Look
     })
 }
 
-fn stall(one: &Awaited) -> Stall {
+/// Returns a row of the page as a stall; `sites` are the lines whose writes waited in its process.
+fn stall(one: &Awaited, sites: &[&CallSite]) -> Stall {
     let writes = match one.times {
         1 => "a write".to_owned(),
         times => format!("{times} writes"),
@@ -87,12 +93,23 @@ fn stall(one: &Awaited) -> Stall {
         1 => String::new(),
         times => format!(", {:.0} ms each", one.ms / times as f64),
     };
+    let by = sites.iter().take(SITES_SAID).map(ToString::to_string);
+    let by = match by.collect::<Vec<_>>().join(" or ") {
+        none if none.is_empty() => none,
+        some => format!(", written by {some}"),
+    };
+    let mut places = sites
+        .iter()
+        .filter_map(|site| Some((site.file.clone()?, site.line?)));
     Stall {
         said: format!(
-            "{}[{}] {}: {writes} waited {:.0} ms for an acknowledgment while the program waited for the answer{each}",
+            "{}[{}] {}: {writes} waited {:.0} ms for an acknowledgment while the program waited for the answer{each}{by}",
             one.name, one.process, one.ends, one.ms
         ),
         times: one.times,
-        place: None,
+        place: places.next(),
     }
 }
+
+/// A process's other lines are left out.
+const SITES_SAID: usize = 3;

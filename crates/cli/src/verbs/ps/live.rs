@@ -5,15 +5,18 @@
 use std::collections::BTreeSet;
 use std::fs;
 use std::io;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::net::SocketAddr;
+use std::os::fd::OwnedFd;
 use std::os::unix::fs::MetadataExt;
 
-use libc::{c_int, socklen_t};
+use libc::c_int;
 use netlink_packet_sock_diag::inet::nlas::TcpInfo;
 use procfs::ProcError;
 use procfs::process::{FDTarget, Process, all_processes};
+use rustix::process::{Pid, PidfdFlags, PidfdGetfdFlags, pidfd_getfd, pidfd_open};
+use socket2::SockRef;
 use tinygram_link::tcp_info::{get, tcp_info};
+use tinygram_watch::who::{self, Container, user_name};
 
 use super::connection::{Connection, Counts, Options, Owner, state_name};
 use crate::covered::Covered;
@@ -42,7 +45,10 @@ fn visit_process(
 ) -> Result<(), ProcError> {
     let descriptors = process.fd()?;
     let mut about = None;
-    let handle = pidfd_open(process.pid)?;
+    let Some(pid) = Pid::from_raw(process.pid) else {
+        return Ok(());
+    };
+    let handle = pidfd_open(pid, PidfdFlags::empty()).map_err(io::Error::from)?;
     for descriptor in descriptors.flatten() {
         if let FDTarget::Socket(inode) = descriptor.target {
             if about.is_none() {
@@ -52,20 +58,20 @@ fn visit_process(
                 fd: descriptor.fd,
                 ..about.clone().expect("just found")
             };
-            visit(
-                inode,
-                owner,
-                &mut || match pidfd_getfd(&handle, descriptor.fd) {
-                    Ok(socket) => read(&socket),
-                    Err(error) => {
-                        // Gone since it was listed is nobody's fault.
-                        if error.kind() == io::ErrorKind::PermissionDenied {
-                            hidden.insert(process.pid);
-                        }
-                        None
+            visit(inode, owner, &mut || match pidfd_getfd(
+                &handle,
+                descriptor.fd,
+                PidfdGetfdFlags::empty(),
+            ) {
+                Ok(socket) => read(&socket),
+                Err(error) => {
+                    // Gone since it was listed is nobody's fault.
+                    if io::Error::from(error).kind() == io::ErrorKind::PermissionDenied {
+                        hidden.insert(process.pid);
                     }
-                },
-            );
+                    None
+                }
+            });
         }
     }
     Ok(())
@@ -86,30 +92,10 @@ fn owner(process: &Process) -> Result<Owner, ProcError> {
         name: process.stat()?.comm,
         fd: -1,
         user: process.uid().ok().map(user_name),
-        container: container(pid),
+        container: who::cgroup(pid as u32)
+            .and_then(|path| Some(Container::of(&path)?.id()?.to_owned())),
         network_namespace: theirs.filter(|theirs| network("self") != Some(*theirs)),
         covered: covered.and_then(|covered| covered.state().ok().flatten()),
-    })
-}
-
-/// By the local list of users; the number where it is not there.
-fn user_name(uid: u32) -> String {
-    let users = fs::read_to_string("/etc/passwd").unwrap_or_default();
-    let named = users.lines().find_map(|line| {
-        let mut fields = line.split(':');
-        let name = fields.next()?;
-        (fields.nth(1)? == uid.to_string()).then(|| name.to_owned())
-    });
-    named.unwrap_or_else(|| uid.to_string())
-}
-
-/// Returns the container that a process's control group is named after: its first twelve characters, as the
-/// usual tools show it.
-fn container(pid: i32) -> Option<String> {
-    let groups = fs::read_to_string(format!("/proc/{pid}/cgroup")).ok()?;
-    groups.split(['/', '\n', '-', '.', ':']).find_map(|part| {
-        let is_id = part.len() == 64 && part.bytes().all(|byte| byte.is_ascii_hexdigit());
-        is_id.then(|| part[..12].to_owned())
     })
 }
 
@@ -120,10 +106,11 @@ fn read(socket: &OwnedFd) -> Option<Connection> {
     }
     let info = tcp_info(socket)?;
     let flag = |name| option(socket, libc::IPPROTO_TCP, name).map(|value| value != 0);
+    let ends = SockRef::from(socket);
     Some(Connection {
         owners: Vec::new(),
-        local: address(socket, libc::getsockname)?,
-        remote: address(socket, libc::getpeername)?,
+        local: canonical(ends.local_addr().ok()?.as_socket()?),
+        remote: canonical(ends.peer_addr().ok()?.as_socket()?),
         state: state_name(info.state)?,
         options: Some(Options {
             nodelay: flag(libc::TCP_NODELAY)?,
@@ -162,63 +149,15 @@ pub(crate) fn counts(info: &TcpInfo) -> Counts {
     }
 }
 
+/// Returns an IPv4 address for one that IPv6 only wraps.
+fn canonical(address: SocketAddr) -> SocketAddr {
+    (address.ip().to_canonical(), address.port()).into()
+}
+
 fn option(socket: &OwnedFd, level: c_int, name: c_int) -> Option<u32> {
     let mut bytes = [0; 4];
     get(socket, level, name, &mut bytes).filter(|length| *length == 4)?;
     Some(u32::from_ne_bytes(bytes))
-}
-
-type NameCall = unsafe extern "C" fn(c_int, *mut libc::sockaddr, *mut socklen_t) -> c_int;
-
-fn address(socket: &OwnedFd, call: NameCall) -> Option<SocketAddr> {
-    // SAFETY: any bytes are a valid address storage.
-    let mut storage: libc::sockaddr_storage = unsafe { std::mem::zeroed() };
-    let mut length = size_of_val(&storage) as socklen_t;
-    let place = (&raw mut storage).cast();
-    // SAFETY: the kernel writes at most `length` bytes of storage, of the family it names.
-    unsafe {
-        if call(socket.as_raw_fd(), place, &raw mut length) != 0 {
-            return None;
-        }
-        match c_int::from(storage.ss_family) {
-            libc::AF_INET => {
-                let v4 = place.cast::<libc::sockaddr_in>().read();
-                Some(
-                    (
-                        Ipv4Addr::from(u32::from_be(v4.sin_addr.s_addr)),
-                        u16::from_be(v4.sin_port),
-                    )
-                        .into(),
-                )
-            }
-            libc::AF_INET6 => {
-                let v6 = place.cast::<libc::sockaddr_in6>().read();
-                let ip = IpAddr::from(Ipv6Addr::from(v6.sin6_addr.s6_addr)).to_canonical();
-                Some((ip, u16::from_be(v6.sin6_port)).into())
-            }
-            _ => None,
-        }
-    }
-}
-
-fn pidfd_open(pid: i32) -> Result<OwnedFd, ProcError> {
-    // SAFETY: no pointers.
-    Ok(owned(unsafe {
-        libc::syscall(libc::SYS_pidfd_open, pid, 0)
-    })?)
-}
-
-fn pidfd_getfd(process: &OwnedFd, fd: i32) -> io::Result<OwnedFd> {
-    // SAFETY: no pointers.
-    owned(unsafe { libc::syscall(libc::SYS_pidfd_getfd, process.as_raw_fd(), fd, 0) })
-}
-
-fn owned(result: libc::c_long) -> io::Result<OwnedFd> {
-    match c_int::try_from(result) {
-        // SAFETY: a fresh descriptor that nobody else has.
-        Ok(fd) if fd >= 0 => Ok(unsafe { OwnedFd::from_raw_fd(fd) }),
-        _ => Err(io::Error::last_os_error()),
-    }
 }
 
 /// include/uapi/linux/tcp.h, Linux 6.15.

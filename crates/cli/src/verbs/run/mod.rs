@@ -26,7 +26,7 @@ use tinygram_report::Destination;
 use crate::covered::Covered;
 use crate::exit::{Done, Failure};
 use crate::supervise;
-pub(crate) use stats::{Awaited, Counted, Trace};
+pub(crate) use stats::{Awaited, Counted, Tracing};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
@@ -172,8 +172,8 @@ fn held(args: &Args, mut command: Command, file: &Path) -> Result<Done, Failure>
         library::verify(file, &library)?;
     }
     let trace = match args.policy {
-        Policy::Observe => Trace::Yes,
-        _ => Trace::No,
+        Policy::Observe => Tracing::On,
+        _ => Tracing::Off,
     };
     let counted = args.stats.map(|_| Counted::create(trace)).transpose()?;
     let mut settings = settings(args)?;

@@ -4,7 +4,7 @@
 //! whoever shows those finds the lines, while the program's processes are there to be looked into.
 
 use std::cell::RefCell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{File, OpenOptions};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
@@ -38,10 +38,11 @@ pub(crate) struct Found {
     unnamed: Waited,
 }
 
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 struct Waited {
     times: u64,
     ns: u64,
+    processes: BTreeSet<u32>,
 }
 
 /// A line of the program whose writes waited.
@@ -53,6 +54,9 @@ pub(crate) struct StallSite {
     pub(crate) stalls: u64,
     /// All their time.
     pub(crate) stalled_ms: f64,
+    /// The processes that made them.
+    #[serde(skip)]
+    pub(crate) processes: BTreeSet<u32>,
 }
 
 impl Traced {
@@ -117,6 +121,7 @@ impl Found {
                 site: site.clone(),
                 stalls: waited.times,
                 stalled_ms: waited.ns as f64 / 1e6,
+                processes: waited.processes.clone(),
             })
             .collect();
         // By name where they are equal, as they come.
@@ -178,6 +183,7 @@ impl Reader {
         };
         waited.times += 1;
         waited.ns += taken.waited_ns;
+        waited.processes.insert(taken.pid);
     }
 }
 

@@ -11,6 +11,7 @@ use tempfile::NamedTempFile;
 use tinygram_coalesce::Policy;
 use tinygram_preload::page::{Cause, Page, Why};
 use tinygram_preload::settings::{Settings, unmapped};
+use tinygram_watch::site::CallSite;
 
 use super::sites::{StallSite, Traced};
 use super::witness::End;
@@ -26,7 +27,7 @@ pub(crate) struct Counted {
 
 impl Counted {
     /// Makes the page; with room for traces of writes that wait where these are looked for.
-    pub(crate) fn create(traces: Trace) -> Result<Self, Failure> {
+    pub(crate) fn create(tracing: Tracing) -> Result<Self, Failure> {
         let make = || {
             let file = NamedTempFile::with_prefix("tinygram-run-")?;
             file.as_file().set_len(size_of::<Page>() as u64)?;
@@ -42,9 +43,9 @@ impl Counted {
                     .len(size_of::<Page>())
                     .map_mut(file.as_file())?
             };
-            let traced = match traces {
-                Trace::Yes => Some(Traced::create(file.path())?),
-                Trace::No => None,
+            let traced = match tracing {
+                Tracing::On => Some(Traced::create(file.path())?),
+                Tracing::Off => None,
             };
             Ok(Self { file, map, traced })
         };
@@ -148,11 +149,11 @@ impl Counted {
     }
 }
 
-/// Whether it is looked where writes that wait are made.
+/// Whether the lines of the program are sought whose writes wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Trace {
-    Yes,
-    No,
+pub(crate) enum Tracing {
+    On,
+    Off,
 }
 
 fn in_words_why(why: Why) -> &'static str {
@@ -248,6 +249,13 @@ pub(crate) struct Awaited {
 }
 
 impl Counts {
+    /// Returns the lines of a process whose writes waited, those first that waited most often.
+    pub(crate) fn sites_of(&self, process: u32) -> impl Iterator<Item = &CallSite> {
+        let sites = self.stall_sites.iter().flatten();
+        let theirs = sites.filter(move |one| one.processes.contains(&process));
+        theirs.map(|one| &one.site)
+    }
+
     /// Returns what was awaited, by remote address.
     pub(crate) fn awaited(&self) -> impl Iterator<Item = Awaited> {
         self.peers

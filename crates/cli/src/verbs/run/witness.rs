@@ -3,12 +3,14 @@
 //! The process that was started becomes the program, so that signals, terminal, parent and end are the
 //! program's own; the witness, which belongs to nobody, waits for its end.
 
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::sync::atomic::AtomicU32;
 use std::sync::atomic::Ordering::SeqCst;
 use std::sync::mpsc;
 use std::thread;
 
-use libc::c_int;
+use rustix::process::{PidfdFlags, getpid, pidfd_open};
+use rustix::thread::futex;
 use tinygram_preload::page::{EXITED, NEVER_RAN, Page, RUNS};
 
 use crate::exit::Failure;
@@ -32,7 +34,8 @@ pub(crate) fn stand_by(
         error,
     };
     page.main.store(std::process::id(), SeqCst);
-    let program = open(std::process::id()).map_err(failed)?;
+    let program =
+        pidfd_open(getpid(), PidfdFlags::empty()).map_err(|error| failed(error.into()))?;
     // SAFETY: this process has one thread; the children are not the program's.
     unsafe {
         match libc::fork() {
@@ -58,14 +61,14 @@ pub(crate) fn stand_by(
     begin();
     show(wait(page, program));
     page.shown.store(1, SeqCst);
-    futex(page, libc::FUTEX_WAKE);
+    wake(&[&page.shown]);
     std::process::exit(0);
 }
 
 /// The program never began: there is nothing to show.
 pub(crate) fn dismiss(page: &Page) {
     page.ended.store(NEVER_RAN, SeqCst);
-    futex(page, libc::FUTEX_WAKE);
+    wake(&[&page.ended]);
 }
 
 /// Waits until the library says that the program ends, or the kernel that it has ended.
@@ -84,7 +87,7 @@ fn wait(page: &'static Page, program: OwnedFd) -> Option<End> {
     });
     thread::spawn(move || {
         while page.ended.load(SeqCst) == RUNS {
-            futex(page, libc::FUTEX_WAIT);
+            let _ = futex::wait(&page.ended, futex::Flags::empty(), RUNS, None);
         }
         let ended = page.ended.load(SeqCst);
         let code = (ended & EXITED != 0).then_some((ended & 0xff) as i32);
@@ -132,26 +135,9 @@ const INFO_EXIT: u64 = 1 << 3;
 const GET_INFO: libc::c_ulong = 0xC040_FF0B;
 const _: () = assert!(size_of::<Info>() == 64);
 
-fn open(pid: u32) -> std::io::Result<OwnedFd> {
-    // SAFETY: no pointers; a fresh descriptor is ours.
-    unsafe {
-        let fd = libc::syscall(libc::SYS_pidfd_open, pid, 0);
-        if fd < 0 {
-            return Err(std::io::Error::last_os_error());
-        }
-        Ok(OwnedFd::from_raw_fd(fd as c_int))
-    }
-}
-
-/// Waits while `ended` says that the program runs, or wakes whoever waits for either word.
-fn futex(page: &Page, operation: c_int) {
-    let none = std::ptr::null::<libc::timespec>();
-    let words: &[_] = match operation {
-        libc::FUTEX_WAIT => &[(&page.ended, RUNS)],
-        _ => &[(&page.ended, u32::MAX >> 1), (&page.shown, u32::MAX >> 1)],
-    };
-    for (word, value) in words {
-        // SAFETY: words of a mapping that outlives the call.
-        unsafe { libc::syscall(libc::SYS_futex, word.as_ptr(), operation, *value, none) };
+/// Wakes the threads that wait for a word to change.
+fn wake(words: &[&AtomicU32]) {
+    for word in words {
+        let _ = futex::wake(word, futex::Flags::empty(), u32::MAX >> 1);
     }
 }

@@ -1,17 +1,17 @@
-//! BACK-TO-BACK: wait a little longer than segments that follow each other closely are apart
-//! (Heidemann, section 2.2: one-way traffic).
+//! BACK-TO-BACK: waits a little longer than the time between segments that follow each other
+//! closely (Heidemann, section 2.2: one-way traffic).
 
 use super::{AckMoment, AckVerdict, AckView, Arrival, Rule, reopening};
 use crate::time::{Duration, Instant};
 
-/// Before anything was measured, and the bounds of what may be.
+/// The wait before anything was measured.
 const FIRST_WAIT: Duration = Duration::from_millis(200);
-/// Gaps longer than this are not back-to-back.
+/// Longer gaps are not back-to-back.
 const LONGEST_GAP: Duration = Duration::from_millis(50);
-/// Timers finer than this are not to be had.
+/// The finest timer available.
 const SHORTEST_WAIT: Duration = Duration::from_micros(100);
 
-/// Measures the gap between arrivals and delays by one and a half of it.
+/// Measures the gap between arrivals and delays ACKs by one and a half times as long.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct BackToBack {
     last_arrival: Option<Instant>,

@@ -1,16 +1,16 @@
-//! BYTES-CONSUMED and WINDOW-35: BSD acknowledges when the application has read, not when data
-//! arrives: after a read, if the window's right edge can move far enough.
+//! BYTES-CONSUMED and WINDOW-35: BSD acknowledges when the application has read instead of when
+//! data arrives: after a read, if the window's right edge can move far enough.
 
 use super::{AckVerdict, AckView, Arrival, Rule};
 
-/// How far is far enough. The first condition that holds is enough.
+/// How far is far enough. One condition that holds suffices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BytesConsumed {
-    /// Two maximum-sized segments count (RFC 1122's rule as BSD implements it) ...
+    /// Whether two maximum-sized segments count (RFC 1122's rule as BSD implements it) ...
     pub two_segments: bool,
     /// ... but only if the read left nothing behind (SunOS; Moldeklev & Gunningberg, section 2.2).
     pub only_when_drained: bool,
-    /// This share of the receive buffer, in whole percent; 35 in 4.3BSD, 50 in 4.4BSD.
+    /// This share of the receive buffer counts, in whole percent; 35 in 4.3BSD, 50 in 4.4BSD.
     pub percent: u64,
 }
 

@@ -1,10 +1,11 @@
-//! An ACK policy of the library user's own.
+//! An ACK policy that a user of the library defines.
 
 use super::{AckMoment, AckVerdict, AckView, Arrival, Rule};
 use crate::registry::custom;
 
 custom! {
-    /// An ACK policy of the library user's own. Every connection has a copy of it, and of its memory.
+    /// An ACK policy that a user of the library defines. Every connection has its own copy, memory
+    /// included.
     ///
     /// ```
     /// use tinygram_engine::receiver::ack_policy::{

@@ -2,7 +2,7 @@
 
 use super::{AckMoment, AckVerdict, AckView, Arrival, Rule, reopening};
 
-/// Counts octets: two full segments' worth that arrived since the last ACK.
+/// Acknowledges when two full segments' worth of octets have arrived since the last ACK.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct EverySecond {
     unacknowledged: u64,

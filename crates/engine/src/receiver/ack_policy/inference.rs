@@ -3,7 +3,7 @@
 
 use super::{AckVerdict, AckView, Arrival, BytesConsumed, Rule};
 
-/// BYTES-CONSUMED, and the largest distance seen between what was sent and what was acknowledged.
+/// BYTES-CONSUMED, with the largest distance seen between what was sent and what was acknowledged.
 #[derive(Clone, Copy, Debug)]
 pub struct Inference {
     base: BytesConsumed,

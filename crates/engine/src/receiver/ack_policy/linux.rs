@@ -15,28 +15,28 @@ const ATO_MAX: Duration = Duration::from_millis(200);
 /// Linux's receiver.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Linux {
-    /// Quick ACKs that are left; filled when data first arrives.
+    /// Quick ACKs that are left; set when data first arrives.
     quick: u32,
     started: bool,
-    /// Interactive: data was answered with data.
+    /// Whether the connection is interactive: data was answered with data.
     pingpong: bool,
     ato: Duration,
     last_arrival: Option<Instant>,
     unacknowledged: u64,
     peer: PeerMss,
     pushed: Pushed,
-    /// The program sets TCP_QUICKACK before each read.
+    /// Whether the program sets TCP_QUICKACK before each read.
     quickack: bool,
 }
 
-/// Returns whether an ACK now would offer no less than the last one did (`__tcp_select_window(sk) >=
-/// tp->rcv_wnd`). Where data lies unread it would; the read will send the ACK then.
+/// Returns whether an ACK now would offer no less than the last one did (`__tcp_select_window(sk)
+/// >= tp->rcv_wnd`). It would offer less while data lies unread; then the read sends the ACK.
 fn keeps_its_window(view: &AckView) -> bool {
     let could_offer = view.could_advertise.since(view.nxt);
     could_offer >= view.advertised.since(view.acked)
 }
 
-/// Whether the segments that wait for an ACK look like the end of what the peer has to say.
+/// Whether the segments that wait for an ACK look like the end of what the peer sends.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Pushed {
     #[default]
@@ -53,8 +53,9 @@ impl Rule for Linux {
         self.verdict(view)
     }
 
-    /// `tcp_fin`: a peer that has no more to say is answered as in a conversation, since the program may
-    /// close as well, and then one segment says both. Before any data the delay is none.
+    /// `tcp_fin`: a peer that has nothing more to send is treated as in an interactive connection:
+    /// the program may close as well, and then one segment carries both. Before any data the delay
+    /// is zero.
     fn on_fin(&mut self, arrival: &Arrival, view: &AckView) -> AckVerdict {
         if arrival.len > 0 {
             self.take_in(arrival, view);
@@ -68,13 +69,14 @@ impl Rule for Linux {
     }
 
     /// An ACK that waits leaves with the read that empties the buffer, if no more seems to come:
-    /// after one small segment where nobody answers, after two in any case.
+    /// after one small segment if the connection is not interactive, after two in any case.
     fn on_read(&mut self, view: &AckView) -> AckVerdict {
         let emptied = view.unread == 0;
         let complete =
             self.pushed == Pushed::Again || (self.pushed == Pushed::Once && !self.pingpong);
         if self.quickack && self.unacknowledged > 0 {
-            // Said before the next read, which follows at once (`__tcp_sock_set_quickack`).
+            // The program sets it before the next read, which follows at once
+            // (`__tcp_sock_set_quickack`).
             return AckVerdict::Now;
         }
         if self.unacknowledged > 0 && (self.owes_for_two(view) || (emptied && complete)) {
@@ -105,14 +107,14 @@ impl Rule for Linux {
                     self.ato = self.ato.times(2).min(ATO_MAX);
                 }
             }
-            // `__tcp_sock_set_quickack`: it lasts until the next answer.
+            // `__tcp_sock_set_quickack`: the effect lasts until the next answer.
             AckMoment::QuickAck(on) => self.pingpong = !on,
         }
     }
 }
 
 impl Linux {
-    /// With TCP_QUICKACK before each read.
+    /// The policy of a program that sets TCP_QUICKACK before each read.
     pub(super) const QUICKACK: Self = Self {
         quick: 0,
         started: false,
@@ -148,7 +150,7 @@ impl Linux {
         AckVerdict::DelayUntil(view.now + self.ato.max(ATO_MIN).min(ATO_MAX))
     }
 
-    /// More than one of the peer's segments waits for an ACK.
+    /// Returns whether more than one of the peer's segments waits for an ACK.
     fn owes_for_two(&self, view: &AckView) -> bool {
         self.unacknowledged > u64::from(self.peer.mss(view))
     }
@@ -185,7 +187,7 @@ impl Linux {
     }
 }
 
-/// What a segment is to a receiver that does not know the peer's MSS.
+/// What a segment looks like to a receiver that does not know the peer's MSS.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Looks {
     Full,
@@ -199,8 +201,8 @@ enum Looks {
 struct PeerMss {
     /// Octets; 0 until the first segment.
     estimate: u32,
-    /// The length of the last segment, if it was a small one that could be full: two of the same
-    /// length in a row are taken for full ones.
+    /// The length of the last segment, if it was a small one that could be full: two in a row of
+    /// the same length count as full ones.
     last_small: u32,
 }
 
@@ -213,7 +215,7 @@ impl PeerMss {
         }
     }
 
-    /// `tcp_measure_rcv_mss`: learns from a segment, and says what it is.
+    /// `tcp_measure_rcv_mss`: learns from a segment and returns what it looks like.
     fn measure(&mut self, arrival: &Arrival, view: &AckView) -> Looks {
         let last_small = core::mem::take(&mut self.last_small);
         if arrival.len >= self.mss(view) {

@@ -1,8 +1,8 @@
-//! ACK policies: when a receiver says what it has got.
+//! ACK policies: when a receiver acknowledges.
 //!
-//! A policy is asked when data arrives in order and after the application has read; out-of-order
-//! data is acknowledged at once whatever the policy (RFC 5681, section 4.2). How long an ACK may
-//! wait is the [`AckTimer`]'s business, unless the policy names a deadline itself.
+//! A policy is asked when data arrives in order and after the application has read. Out-of-order
+//! data is acknowledged at once whatever the policy (RFC 5681, section 4.2). The [`AckTimer`] says
+//! how long an ACK may wait, unless the policy names a deadline itself.
 
 mod back_to_back;
 mod bytes_consumed;
@@ -23,7 +23,7 @@ pub use custom::Custom;
 pub use registry::{AckPolicy, Installed, Registered};
 pub use timer::{AckTimer, SlowTick};
 
-/// The receiver's variables as an ACK policy sees them. Octets, unless said otherwise.
+/// The receiver's variables as an ACK policy sees them, in octets unless said otherwise.
 #[derive(Clone, Copy, Debug)]
 pub struct AckView {
     /// The time of this call.
@@ -36,16 +36,16 @@ pub struct AckView {
     pub advertised: Offset,
     /// The right edge that could be advertised now.
     pub could_advertise: Offset,
-    /// What the application has not read yet.
+    /// The octets that the application has not read yet.
     pub unread: u64,
     /// The size of the receive buffer (`so_rcv.sb_hiwat`).
     pub capacity: u64,
-    /// The data of a full-sized segment of the peer's.
+    /// The octets of data in a full-sized segment of the peer.
     pub mss: u32,
 }
 
 impl AckView {
-    /// By how much an ACK now would move the window's right edge.
+    /// Returns how far an ACK now would move the window's right edge.
     #[must_use]
     pub fn advance(&self) -> u64 {
         self.could_advertise.since(self.advertised)
@@ -63,7 +63,7 @@ pub struct Arrival {
     pub push: bool,
 }
 
-/// What a policy says.
+/// A policy's answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AckVerdict {
     /// Acknowledge at once.
@@ -72,11 +72,11 @@ pub enum AckVerdict {
     Delay,
     /// Acknowledge at this time, or with the next segment that goes out.
     DelayUntil(Instant),
-    /// Nothing changes.
+    /// Change nothing.
     Nothing,
 }
 
-/// What a receiver tells its policy besides.
+/// The other moments that a receiver tells its policy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum AckMoment {
@@ -87,37 +87,37 @@ pub enum AckMoment {
     },
     /// The delayed ACK's timer expired.
     TimerFired,
-    /// The application said whether ACKs are to be quick from here on (TCP_QUICKACK).
+    /// The application set or cleared TCP_QUICKACK.
     QuickAck(
-        /// They are.
+        /// Whether ACKs are to be quick from now on.
         bool,
     ),
 }
 
-/// An ACK policy's methods.
+/// The methods of an ACK policy.
 pub trait Rule {
-    /// Data arrived in order.
+    /// Decides when data has arrived in order.
     fn on_arrival(&mut self, arrival: &Arrival, view: &AckView) -> AckVerdict;
 
-    /// The application has read.
+    /// Decides when the application has read.
     fn on_read(&mut self, view: &AckView) -> AckVerdict {
         window_update(view)
     }
 
-    /// The peer's FIN arrived in order, with the last of its data or alone; what it ends was not
-    /// acknowledged yet.
+    /// Decides when the peer's FIN has arrived in order, with the last of its data or alone, and
+    /// that data is not yet acknowledged.
     fn on_fin(&mut self, arrival: &Arrival, view: &AckView) -> AckVerdict {
         let _ = (arrival, view);
         AckVerdict::Now
     }
 
-    /// Takes note.
+    /// Takes note of a moment.
     fn observe(&mut self, moment: AckMoment, view: &AckView) {
         let _ = (moment, view);
     }
 }
 
-/// RFC 1122, section 4.2.3.3: announce a window that grew by two segments or half the buffer.
+/// RFC 1122, section 4.2.3.3: announces a window that grew by two segments or half the buffer.
 fn window_update(view: &AckView) -> AckVerdict {
     let advance = view.advance();
     if advance >= 2 * u64::from(view.mss) || 2 * advance >= view.capacity {
@@ -127,7 +127,7 @@ fn window_update(view: &AckView) -> AckVerdict {
     }
 }
 
-/// The same, but only where the peer was left with less than a segment's room: policies that
+/// Does the same, but only if the peer was left with less than a segment's room: policies that
 /// acknowledge on arrival need no second ACK when the application catches up.
 fn reopening(view: &AckView) -> AckVerdict {
     let left = view.advertised.since(view.nxt);

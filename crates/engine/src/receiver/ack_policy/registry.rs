@@ -1,5 +1,5 @@
-//! The one list of ACK policies. An entry here gives a policy its name, its help and its page in the
-//! documentation; nothing else names them all.
+//! The one list of ACK policies. An entry gives a policy its name, its help and its documentation
+//! page; nothing else lists them all.
 
 use core::fmt;
 
@@ -82,7 +82,7 @@ registry! { ($)
 }
 
 impl AckPolicy {
-    /// Returns a policy of the library user's own, with memory of its own if it likes.
+    /// Returns a policy that a user of the library defines, which may have a memory.
     pub fn custom(rule: impl Rule + Clone + fmt::Debug + Send + Sync + 'static) -> Self {
         Self::Custom(Custom::new(rule))
     }
@@ -103,8 +103,8 @@ impl Rule for Installed {
         dispatch!(self, policy => policy.on_fin(arrival, view))
     }
 
-    /// Inlined wherever it is called from: what the moment is is known there, and few policies take note
-    /// of one, so that most of the view need not be made.
+    /// Inlined at every call, because the moment is known there. Few policies take note of a given
+    /// moment, so most of the view need not be computed.
     #[inline(always)]
     fn observe(&mut self, moment: AckMoment, view: &AckView) {
         dispatch!(self, policy => policy.observe(moment, view));
@@ -114,13 +114,13 @@ impl Rule for Installed {
 /// A policy's entry in the list.
 #[derive(Clone, Copy, Debug)]
 pub struct Registered {
-    /// The name that is typed: `--ack-policy every-second`.
+    /// The name on a command line: `--ack-policy every-second`.
     pub name: &'static str,
-    /// Where it is described.
+    /// The source that describes it.
     pub source: &'static str,
     /// One line.
     pub summary: &'static str,
-    /// Makes the choice.
+    /// Returns the policy.
     pub make: fn() -> AckPolicy,
 }
 

@@ -1,17 +1,17 @@
-//! REVERSE-DATA: Nagle's proposal, delay only where data flows back
-//! (Mogul & Minshall, section 9, second item).
+//! REVERSE-DATA: Nagle's proposal to delay ACKs only if data flows back (Mogul & Minshall, section
+//! 9, second item).
 
 use super::{AckMoment, AckVerdict, AckView, Arrival, Rule, reopening};
 
-/// After this many ACKs that a data segment could have carried, ACKs are delayed. The paper leaves
-/// the number open; one would follow every coincidence.
+/// ACKs are delayed after this many ACKs that a data segment could have carried. The paper does not
+/// state the number; with one, the policy would react to every coincidence.
 const THRESHOLD: u32 = 2;
 
-/// Acknowledges every full-sized segment, until it has learnt that its ACKs could have waited for
-/// data of its own; a timer that fires means that it learnt wrongly.
+/// Acknowledges every full-sized segment until it has learned that its ACKs could have waited for
+/// data going back. If the delayed-ACK timer fires, what it learned was wrong.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ReverseData {
-    /// Times that data followed an ACK-only segment directly.
+    /// How often data directly followed a bare ACK.
     wasted: u32,
     last_was_only_ack: bool,
     unacknowledged: u64,

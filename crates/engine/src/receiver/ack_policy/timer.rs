@@ -5,17 +5,17 @@ use crate::time::{Duration, Instant};
 /// The clock of delayed ACKs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AckTimer {
-    /// BSD's fast timer: a tick that runs freely, whatever the connection does; a delayed ACK
-    /// leaves at the next one (Mogul & Minshall, section 3.2).
+    /// BSD's fast timer: a tick that runs freely, whatever the connection does. A delayed ACK
+    /// leaves at the next tick (Mogul & Minshall, section 3.2).
     Cyclic {
-        /// Between two ticks; 200 ms in BSD.
+        /// The time between two ticks; 200 ms in BSD.
         period: Duration,
-        /// When the first tick falls, after the epoch.
+        /// The time of the first tick after the epoch.
         phase: Duration,
-        /// A slower tick in phase with it that flushes, too.
+        /// A slower tick in phase with it that also flushes.
         slow: Option<SlowTick>,
     },
-    /// A timer for each connection, started when the ACK is first delayed.
+    /// A timer per connection, started when the ACK is first delayed.
     PerConnection(
         /// Its length.
         Duration,
@@ -25,24 +25,24 @@ pub enum AckTimer {
 /// BSD's slow timer as far as it flushes delayed ACKs (footnote 2 of Mogul & Minshall).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SlowTick {
-    /// Between two ticks; 500 ms in BSD.
+    /// The time between two ticks; 500 ms in BSD.
     pub period: Duration,
-    /// Of 1000 ticks, how many flush.
+    /// How many of 1000 ticks flush.
     pub share_per_mille: u32,
-    /// Which ones do is drawn from this seed, so that the same run gives the same ticks.
+    /// The seed that decides which ticks flush, so that the same run has the same ticks.
     pub seed: u64,
 }
 
 impl AckTimer {
-    /// Returns whether it runs freely.
+    /// Returns whether the timer runs freely.
     #[must_use]
     #[inline]
     pub fn is_cyclic(&self) -> bool {
         matches!(self, Self::Cyclic { .. })
     }
 
-    /// Returns whether it fires now and then and not all the time: periods are not 0, and no more than 1000 of
-    /// 1000 slow ticks flush.
+    /// Returns whether the timer can work: periods are not 0, and no more than 1000 of 1000 slow
+    /// ticks flush.
     #[must_use]
     pub fn is_valid(&self) -> bool {
         match self {
@@ -55,7 +55,7 @@ impl AckTimer {
         }
     }
 
-    /// Returns when an ACK that is first delayed at `now` leaves at the latest.
+    /// Returns the latest time at which an ACK that is first delayed at `now` leaves.
     #[must_use]
     pub fn deadline(&self, now: Instant) -> Instant {
         match self {

@@ -1,5 +1,5 @@
 //! CUBIC (RFC 9438): the window follows a cubic function of the time since the last loss, with its
-//! plateau where that loss was; and never grows slower than Reno would. Its names are the RFC's,
+//! plateau at the window of that loss, and never grows slower than Reno's. Names are the RFC's,
 //! which counts windows in segments.
 
 use super::{Ack, Control, Window};
@@ -9,7 +9,7 @@ use crate::time::{Duration, Instant};
 const BETA: f64 = 0.7;
 /// Section 5, C.
 const C: f64 = 0.4;
-/// Section 4.3: with this, Reno-friendly growth is as fast as Reno's on average.
+/// Section 4.3: with this value, Reno-friendly growth is as fast as Reno's on average.
 const ALPHA: f64 = 3.0 * (1.0 - BETA) / (1.0 + BETA);
 
 /// The variables of section 4.1.2.
@@ -19,35 +19,35 @@ pub struct Cubic {
     w_max: f64,
     /// cwnd_prior, in segments.
     cwnd_prior: f64,
-    /// The congestion avoidance stage that lasts.
+    /// The present congestion avoidance stage.
     epoch: Option<Epoch>,
-    /// The loss before this stage was noticed by a time-out.
+    /// Whether the loss before this stage was detected by a timeout.
     after_timeout: bool,
     /// When the last acknowledgment since the last loss came.
     last_ack: Option<Instant>,
     used: Used,
-    /// What growth is too small to show in octets.
+    /// The growth that is less than an octet.
     fraction: f64,
-    /// Where the function is looked at now and then, and not for every acknowledgment.
+    /// Set if the function is evaluated now and then instead of at every acknowledgment.
     look: Option<Look>,
 }
 
-/// Between two looks at the function while the window has the same segments (Linux's `bictcp_update`:
-/// a thirty-second of a second).
+/// The time between two evaluations while the window has the same number of segments (Linux's
+/// `bictcp_update`: a thirty-second of a second).
 const BETWEEN_LOOKS: Duration = Duration::from_micros(31_250);
 
-/// The last look at the function.
+/// The last evaluation of the function.
 #[derive(Clone, Copy, Debug, Default)]
 struct Look {
     at: Instant,
-    /// The window that it left, in whole segments.
+    /// The window after it, in whole segments.
     segments: u64,
     /// What was acknowledged since, in segments.
     acked: f64,
 }
 
 impl Look {
-    /// Counts what was acknowledged; gives it all once it is time to look.
+    /// Counts what was acknowledged, and returns all of it once the function is to be evaluated.
     fn count(&mut self, acked: f64, segments: u64, now: Instant) -> Option<f64> {
         self.acked += acked;
         let waits = segments == self.segments && now.since(self.at) <= BETWEEN_LOOKS;
@@ -63,7 +63,7 @@ impl Look {
 /// How much of the window was in use lately.
 #[derive(Clone, Copy, Debug, Default)]
 struct Used {
-    /// The largest flight of a round trip, in octets, and when that began.
+    /// The largest flight of a round trip, in octets, and when that round trip began.
     most: u64,
     since: Instant,
 }
@@ -83,19 +83,19 @@ struct Epoch {
 impl Control for Cubic {
     fn on_ack(&mut self, window: Window<'_>, ack: &Ack) {
         // Section 5.8: "CUBIC does not increase its congestion window if a flow is application
-        // limited"; a window that nobody fills says nothing about the path.
+        // limited": a window that is not filled tells nothing about the path.
         let used = self.used.after(ack);
         let last = self.last_ack.replace(ack.now).unwrap_or(ack.now);
         let gap = ack.now.since(last);
         if *window.cwnd < *window.ssthresh {
             self.leave_out(gap);
-            // A flight may double in a round trip, and only the next one fills the window (Linux:
+            // A flight may double in a round trip, so only the next one can fill the window (Linux:
             // `tcp_is_cwnd_limited`).
             if *window.cwnd >= 2 * used {
                 return;
             }
-            // Slow start by octets: with offload one ACK stands for many segments (RFC 3465; Linux's
-            // `tcp_slow_start` has no limit L either).
+            // Slow start counts octets, because with offload one ACK stands for many segments (RFC
+            // 3465; Linux's `tcp_slow_start` has no limit L either).
             let room = *window.ssthresh - *window.cwnd;
             *window.cwnd = (*window.cwnd + ack.octets.min(room)).min(window.cap);
             return;
@@ -151,8 +151,8 @@ impl Control for Cubic {
 }
 
 impl Cubic {
-    /// As Linux has it: the function is looked at 32 times a second at most while the window has the same
-    /// segments.
+    /// Returns CUBIC as on Linux: the function is evaluated at most 32 times a second while the
+    /// window has the same number of segments.
     #[must_use]
     pub fn linux() -> Self {
         Self {
@@ -161,7 +161,7 @@ impl Cubic {
         }
     }
 
-    /// Sections 4.6 and 4.7.
+    /// Reduces the window (sections 4.6 and 4.7).
     fn reduce(&mut self, window: &mut Window<'_>, flight: u64) {
         let cwnd = *window.cwnd as f64 / window.mss as f64;
         // Fast convergence: a flow whose plateau sinks leaves room for newer ones.
@@ -178,16 +178,16 @@ impl Cubic {
         *window.ssthresh = reduced.max(2 * window.mss);
     }
 
-    /// Time in which the window is not used, or not CUBIC's, is no part of the stage (section 5.8; Linux:
-    /// `cubictcp_cwnd_event`).
+    /// Removes `gap` from the stage's time: time in which the window is not used, or not CUBIC's,
+    /// does not count (section 5.8; Linux: `cubictcp_cwnd_event`).
     fn leave_out(&mut self, gap: Duration) {
         if let Some(epoch) = &mut self.epoch {
             epoch.start += gap;
         }
     }
 
-    /// Returns the stage, which begins with the first ACK of it (section 4.2; after a time-out, section
-    /// 4.8: K is 0 and W_max the window now).
+    /// Returns the new stage, which begins with its first ACK (section 4.2; after a timeout,
+    /// section 4.8: K is 0 and W_max is the present window).
     fn new_epoch(&self, now: Instant, cwnd: f64) -> Epoch {
         let plateau_ahead = self.w_max > cwnd && !self.after_timeout;
         let origin = if plateau_ahead { self.w_max } else { cwnd };
@@ -222,7 +222,8 @@ impl Epoch {
         C * (t * t * t) + self.origin
     }
 
-    /// Returns the window after `acked` segments were acknowledged, all in segments (sections 4.2 to 4.5).
+    /// Returns the window after `acked` segments were acknowledged, all in segments (sections 4.2
+    /// to 4.5).
     fn grown(&self, cwnd: f64, acked: f64, ack: &Ack) -> f64 {
         let t = seconds(ack.now.since(self.start));
         let round_trip = seconds(ack.srtt.unwrap_or(Duration::ZERO));

@@ -1,11 +1,11 @@
-//! A congestion control algorithm of the library user's own.
+//! A congestion control algorithm that a user of the library defines.
 
 use super::{Ack, Control, Window};
 use crate::registry::custom;
 
 custom! {
-    /// A congestion control algorithm of the library user's own. Every connection has a copy of it,
-    /// and of its memory.
+    /// A congestion control algorithm that a user of the library defines. Every connection has its
+    /// own copy, memory included.
     ///
     /// ```
     /// use tinygram_engine::sender::congestion::{Ack, Congestion, Control, Window};

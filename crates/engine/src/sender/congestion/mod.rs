@@ -1,7 +1,7 @@
 //! Congestion control: how the shared variables `cwnd` and `ssthresh` move (RFC 5681).
 //!
-//! The sender owns the variables; an algorithm changes them through [`Window`] and keeps only what
-//! is its own.
+//! The sender owns the variables. An algorithm changes them through [`Window`] and owns only its
+//! own memory.
 
 mod cubic;
 mod custom;
@@ -25,16 +25,16 @@ pub struct Window<'a> {
     pub ssthresh: &'a mut u64,
     /// The maximum segment size.
     pub mss: u64,
-    /// `cwnd` never grows beyond this.
+    /// The bound beyond which `cwnd` never grows.
     pub cap: u64,
 }
 
-/// New data was acknowledged outside of recovery.
+/// An acknowledgment of new data outside of recovery.
 #[derive(Clone, Copy, Debug)]
 pub struct Ack {
-    /// Octets of data.
+    /// Octets of data acknowledged.
     pub octets: u64,
-    /// Octets unacknowledged before.
+    /// Octets that were unacknowledged before.
     pub flight: u64,
     /// The time.
     pub now: Instant,
@@ -42,12 +42,12 @@ pub struct Ack {
     pub srtt: Option<Duration>,
 }
 
-/// What an algorithm must answer.
+/// The methods of an algorithm.
 pub trait Control {
-    /// An ACK arrived that may let the window grow.
+    /// Handles an ACK that may let the window grow.
     fn on_ack(&mut self, window: Window<'_>, ack: &Ack);
-    /// A loss was noticed without a time-out, with `flight` octets outstanding.
+    /// Handles a loss that was detected without a timeout, with `flight` octets outstanding.
     fn on_loss(&mut self, window: Window<'_>, flight: u64);
-    /// The retransmission timer expired with `flight` octets outstanding.
+    /// Handles the expiry of the retransmission timer, with `flight` octets outstanding.
     fn on_timeout(&mut self, window: Window<'_>, flight: u64);
 }

@@ -32,15 +32,15 @@ registry! { ($)
 }
 
 impl Congestion {
-    /// The names that can be typed.
+    /// The names on a command line.
     pub const NAMES: [&str; 3] = ["reno", "cubic", "cubic-linux"];
 
-    /// Returns an algorithm of the library user's own, with memory of its own if it likes.
+    /// Returns an algorithm that a user of the library defines, which may have a memory.
     pub fn custom(rule: impl Control + Clone + fmt::Debug + Send + Sync + 'static) -> Self {
         Self::Custom(Custom::new(rule))
     }
 
-    /// Its name; the library user's own is `custom`.
+    /// Returns its name; `custom` for a user's own.
     #[must_use]
     pub fn name(&self) -> &'static str {
         self.registered().map_or("custom", |entry| entry.name)
@@ -65,11 +65,11 @@ impl Control for Installed {
 /// An algorithm's entry in the list.
 #[derive(Clone, Copy, Debug)]
 pub struct Registered {
-    /// The name that is typed.
+    /// The name on a command line.
     pub name: &'static str,
     /// One line.
     pub summary: &'static str,
-    /// Makes the choice.
+    /// Returns the choice.
     pub make: fn() -> Congestion,
 }
 

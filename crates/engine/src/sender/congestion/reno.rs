@@ -1,8 +1,8 @@
-//! Reno (RFC 5681), with BSD's growth: a segment per ACK, however much it acknowledges.
+//! Reno (RFC 5681) with BSD's growth: one segment per ACK, however much it acknowledges.
 
 use super::{Ack, Control, Window};
 
-/// Slow start and congestion avoidance. It remembers nothing of its own.
+/// Slow start and congestion avoidance, without a memory.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Reno;
 
@@ -13,7 +13,8 @@ impl Control for Reno {
             return;
         }
         let growth = if *window.cwnd < *window.ssthresh {
-            // RFC 5681, section 3.1, equation 2: min(N, SMSS), so that splitting ACKs gains nothing.
+            // RFC 5681, section 3.1, equation 2: min(N, SMSS), so that a peer gains nothing by
+            // splitting ACKs.
             ack.octets.min(window.mss)
         } else {
             // Equation 3.

@@ -1,49 +1,49 @@
-//! What a sender does with its old `cwnd` when it has been idle (Heidemann, section 2.4).
+//! What a sender does with its old `cwnd` after an idle period (Heidemann, section 2.4).
 
 use crate::time::{Duration, Instant};
 
-/// The rule for the first burst after an idle time.
+/// The rule for the first burst after an idle period.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum IdleRestart {
-    /// The old window stands: the burst may fill it at once (BSD before 1990, Tru64 here).
+    /// The old window stays: the burst may fill it at once (BSD before 1990, Tru64 here).
     None,
-    /// After one retransmission time-out, back to the initial window (RFC 5681, section 4.1).
+    /// After one retransmission timeout, back to the initial window (RFC 5681, section 4.1).
     Reset,
     /// Back to one segment and to slow start (4.4BSD's `tcp_output`).
     OneSegment(IdleAfter),
-    /// Halved for every retransmission time-out that passed; the slow start threshold remembers
-    /// three quarters of the old window (RFC 2861).
+    /// The window is halved for every retransmission timeout that passed; the slow start threshold
+    /// becomes three quarters of the old window (RFC 2861).
     Decay,
-    /// The old window stands but its first flight is spread over a round trip
-    /// (Visweswaraiah & Heidemann, rate-based pacing).
+    /// The old window stays, but its first flight is spread over a round trip (Visweswaraiah &
+    /// Heidemann, rate-based pacing).
     Paced,
 }
 
 /// When a connection whose data is all acknowledged counts as idle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum IdleAfter {
-    /// Nothing was sent for a retransmission time-out.
+    /// Nothing was sent for a retransmission timeout.
     TimeOut,
-    /// Nothing was sent and nothing became acknowledged for a round trip, as Heidemann reads Stevens
-    /// (TCP/IP Illustrated, volume 2, section 26.2).
+    /// Nothing was sent or acknowledged for a round trip, as Heidemann reads Stevens (TCP/IP
+    /// Illustrated, volume 2, section 26.2).
     RoundTrip,
-    /// Nothing was *received* for a retransmission time-out, as 4.4BSD counts. A request ends the
-    /// idle time, so that a server never finds itself idle (RFC 5681, section 4.1).
+    /// Nothing was *received* for a retransmission timeout, as 4.4BSD counts. A request ends the
+    /// idle period, so a server never finds itself idle (RFC 5681, section 4.1).
     Silence,
 }
 
-/// What the rule asks for.
+/// The result of the rule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Restarted {
-    /// The window to go on with, in octets.
+    /// The window to continue with, in octets.
     pub cwnd: u64,
-    /// The slow start threshold to go on with, in octets.
+    /// The slow start threshold to continue with, in octets.
     pub ssthresh: u64,
-    /// The time between two segments of the first flight; zero where they may leave at once.
+    /// The time between two segments of the first flight; zero if they may leave at once.
     pub pace: Duration,
 }
 
-/// How the sender stood when it became busy again.
+/// The state of the sender when it became busy again.
 #[derive(Clone, Copy, Debug)]
 pub struct Idle {
     /// When the last segment was sent.
@@ -52,9 +52,9 @@ pub struct Idle {
     pub last_acked: Instant,
     /// When a segment last arrived.
     pub last_heard: Instant,
-    /// Now.
+    /// The present time.
     pub now: Instant,
-    /// The retransmission time-out.
+    /// The retransmission timeout.
     pub rto: Duration,
     /// The smoothed round-trip time, if there is one yet.
     pub srtt: Option<Duration>,
@@ -62,7 +62,7 @@ pub struct Idle {
     pub cwnd: u64,
     /// The slow start threshold before, in octets.
     pub ssthresh: u64,
-    /// The window that the peer offers, in octets.
+    /// The window that the peer advertises, in octets.
     pub offered: u64,
     /// The initial window, in octets.
     pub initial: u64,
@@ -71,7 +71,7 @@ pub struct Idle {
 }
 
 impl IdleRestart {
-    /// Returns what to do, if the idle time was long enough for the rule to matter.
+    /// Returns what to do, or `None` if the idle period was too short for the rule to apply.
     #[must_use]
     pub fn apply(self, idle: &Idle) -> Option<Restarted> {
         if self == Self::None || !self.is_idle(idle) {
@@ -100,7 +100,7 @@ impl IdleRestart {
                 }
             }
             Self::Paced => {
-                // What left in a round trip: never more than the peer's window, whatever cwnd was.
+                // What left in a round trip: at most the peer's window, whatever `cwnd` was.
                 let flight = idle.cwnd.min(idle.offered);
                 let segments = (flight / idle.mss.max(1)).max(1);
                 let round_trip = idle.srtt.unwrap_or(Duration::ZERO).as_nanos();

@@ -226,7 +226,7 @@ fn a_needless_retransmission_widens_the_window_for_sixteen_recoveries() {
     assert_eq!(patience(&again, None), 100);
 }
 
-/// Section 6.3: after a time-out the first one is lost, and what left long enough ago.
+/// Section 6.3: after a timeout the first one is lost, and what left long enough ago.
 #[test]
 fn a_time_out_spares_what_left_recently() {
     let mut path = Path::default();

@@ -30,7 +30,7 @@ fn a_loss_is_told_by_three_segments_or_more_than_two_segments_octets() {
     assert_eq!((lost(&[800], 400), lost(&[801], 400)), (0, 1));
 }
 
-/// What was sent again and lost again is left to the time-out, and what lies above is not asked about.
+/// What was sent again and lost again is left to the timeout, and what lies above is not asked about.
 #[test]
 fn a_retransmission_is_not_deemed_lost_by_what_was_sacked_before() {
     let mut board = Scoreboard::default();

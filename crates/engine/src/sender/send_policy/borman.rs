@@ -1,5 +1,5 @@
-//! BORMAN: the Nagle decision is taken once for each buffer the application writes
-//! (Mogul & Minshall, section 5.5, figure 5).
+//! BORMAN: the Nagle decision is made once for each buffer the application writes (Mogul &
+//! Minshall, section 5.5, figure 5).
 
 use super::{Because, Moment, Offer, Rule, Vars, Verdict, Why};
 
@@ -10,14 +10,15 @@ pub struct Borman {
     idle_on_entry: bool,
     /// `moreOnEntry`.
     more_on_entry: bool,
-    /// `TF_NODELAY` as this variant sets it at the end of a buffer.
+    /// `TF_NODELAY`, as this variant sets it at the end of a buffer.
     exempt: bool,
-    /// The two are evaluated on entry to the write only, and not again after it slept.
+    /// Whether the two are evaluated on entry to the write only, and not again after the writer
+    /// slept.
     once: bool,
 }
 
 impl Borman {
-    /// To the letter of figure 5: "at entry to sosend()".
+    /// Returns the variant to the letter of figure 5: "at entry to sosend()".
     pub(super) fn once() -> Self {
         Self {
             once: true,

@@ -1,4 +1,4 @@
-//! A policy of the library user's own, with memory of its own.
+//! A send policy that a user of the library defines, with its own memory.
 
 use core::fmt;
 
@@ -6,7 +6,8 @@ use super::{Moment, Offer, Rule, Vars, Verdict};
 use crate::registry::custom;
 
 custom! {
-    /// A policy of the library user's own. Every connection has a copy of it, and of its memory.
+    /// A send policy that a user of the library defines. Every connection has its own copy, memory
+    /// included.
     ///
     /// ```
     /// use tinygram_engine::sender::send_policy::{
@@ -44,7 +45,7 @@ custom! {
 }
 
 impl Custom {
-    /// Returns a policy that answers as `decide` does and remembers nothing but what it reads from [`Vars`].
+    /// Returns a policy that answers as `decide` does. It has no memory and reads only [`Vars`].
     pub fn from_fn(
         decide: impl Fn(&Offer, &Vars) -> Verdict + Clone + Send + Sync + 'static,
     ) -> Self {
@@ -76,7 +77,7 @@ impl Rule for Custom {
     }
 }
 
-/// A rule that is a function.
+/// A rule made of a function.
 #[derive(Clone)]
 struct Function<F>(F);
 
@@ -85,7 +86,7 @@ impl<F: Fn(&Offer, &Vars) -> Verdict> Rule for Function<F> {
         (self.0)(offer, vars)
     }
 
-    /// What the function looks at, nobody knows.
+    /// True, because the function may look at anything.
     fn heeds_blocking(&self) -> bool {
         true
     }

@@ -1,11 +1,11 @@
-//! DLDET: a runt goes when a thread is about to wait, or waits, for what it will bring
-//! (Mogul & Minshall, section 5.6, figure 6).
+//! DLDET: a runt leaves when a thread waits, or is about to wait, for the answer to it (Mogul &
+//! Minshall, section 5.6, figure 6).
 
 use super::memory::BlockCredit;
 use super::{Because, Moment, Offer, Rule, Vars, Verdict, Why};
 
-/// Deadlock detection. A multi-threaded Telnet client, whose reader always waits, gets one short
-/// segment out per block and not one per keystroke.
+/// Deadlock detection. A multi-threaded Telnet client, whose reader always waits, sends one short
+/// segment per block instead of one per keystroke.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Dldet {
     credit: BlockCredit,

@@ -1,4 +1,4 @@
-//! Doupnik's new transmission policy: a partial segment goes when it ends the application's data,
+//! Doupnik's new transmission policy: a partial segment leaves if it ends the application's data,
 //! whatever is unacknowledged (section 2.1).
 
 use super::{Because, Offer, Rule, Vars, Verdict, Why};
@@ -10,7 +10,7 @@ pub struct Doupnik {
 }
 
 impl Doupnik {
-    /// With the optional rule 3.
+    /// Returns the policy with the optional rule 3.
     pub(super) fn liberal() -> Self {
         Self { liberal: true }
     }
@@ -24,8 +24,8 @@ impl Rule for Doupnik {
         // Rule 3.
         } else if self.liberal && offer.pass_over_mss {
             Verdict::Send(Because::BehindFull)
-        // A write into a buffer smaller than the MSS never shows its end; with nothing in flight
-        // nothing else would bring it out.
+        // A write into a buffer smaller than the MSS never shows its end. If nothing is in flight,
+        // nothing else would send it.
         } else if offer.empties && vars.writer_deadlocks() {
             Verdict::Send(Because::Blocked)
         } else if offer.empties {

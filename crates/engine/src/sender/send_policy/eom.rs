@@ -1,10 +1,10 @@
-//! EOM and its combinations: the socket layer says where a large message ends
-//! (Mogul & Minshall, sections 5.3 and 5.4, figure 4).
+//! EOM and its combinations: the socket layer tells where a large message ends (Mogul & Minshall,
+//! sections 5.3 and 5.4, figure 4).
 
 use super::memory::{BlockCredit, EndOfMessage, PreviousSmall};
 use super::{Because, Moment, Offer, Rule, Vars, Verdict, Why};
 
-/// EOM alone or joined with MORE, MSMV or DLDET.
+/// EOM alone or combined with MORE, MSMV or DLDET.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Eom {
     end: EndOfMessage,
@@ -14,7 +14,7 @@ pub struct Eom {
 }
 
 impl Eom {
-    /// Returns the same variant to the letter of the text, as far as MSMV is part of it.
+    /// Returns the same variant with MSMV, if it is part of it, to the letter of the text.
     pub(super) fn to_the_letter(mut self) -> Self {
         self.msmv = self.msmv.map(|_| PreviousSmall::to_the_letter());
         self

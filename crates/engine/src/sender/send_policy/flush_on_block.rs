@@ -1,14 +1,15 @@
 //! FLUSH-ON-BLOCK: what `tinygram run` does to a program's sockets, decided by the same predictor
 //! (`tinygram-coalesce`).
 //!
-//! Runts are gathered until the thread that wrote is about to block on *anything*, if the socket's
-//! habit promises company for them: else they leave at once, as under TCP_NODELAY. The write that makes
-//! up the usual number takes the others along, and a watchdog flushes what a thread that neither writes
-//! nor blocks has left.
+//! If the socket's habit suggests that more will follow, runts are gathered until the thread that
+//! wrote is about to block on *anything*; otherwise they leave at once, as under TCP_NODELAY. The
+//! write that completes the usual number sends all of them. If a thread neither writes nor blocks,
+//! a watchdog sends what it has left.
 //!
-//! Two things are a process's in `run` and a connection's here: the pace by which a resting watchdog is
-//! worth waking, and the habit that a service's next connection begins with (none). And nobody tells
-//! the engine of a poll that finds work, so that bytes older than 200 us stay held over one.
+//! Two things belong to a process in `run` and to a connection here: the rate at which a resting
+//! watchdog is worth waking, and the habit with which a service's next connection begins (here:
+//! none). And nobody tells the engine of a poll that finds work, so bytes older than 200 us stay
+//! held across such a poll.
 
 use tinygram_coalesce::{Decision, Habit, Memory, Pace, Rules, Write};
 
@@ -16,24 +17,24 @@ use super::{Because, BlockedOn, Moment, Offer, Rule, Vars, Verdict, Why};
 use crate::offset::Offset;
 use crate::time::{Duration, Instant};
 
-/// The predictor, and what it cannot see for itself.
+/// The predictor, and what it cannot observe itself.
 #[derive(Clone, Copy, Debug)]
 pub struct FlushOnBlock {
     rules: Rules,
     memory: Memory,
     pace: Pace,
-    /// Writes that joined held bytes: segments saved.
+    /// Writes that joined held bytes: the segments saved.
     merged: u64,
-    /// Where the write under way began.
+    /// The start of the write under way.
     began: Offset,
-    /// All that was written before this offset is to go.
+    /// Everything written before this offset may leave.
     flushed: Offset,
-    /// The thread has not blocked since the last write.
+    /// Whether the thread has not blocked since the last write.
     interval_runs: bool,
     last_copied: Instant,
-    /// Since when something has been held.
+    /// The time since when something has been held.
     held_since: Option<Instant>,
-    /// Until when the watchdog goes its rounds.
+    /// The time until which the watchdog is awake.
     watched_until: Instant,
 }
 
@@ -44,7 +45,8 @@ impl Default for FlushOnBlock {
 }
 
 impl FlushOnBlock {
-    /// Returns the same from the first write on, and however rare the answers are (`run --eager`).
+    /// Returns the policy that holds from the first write on, and however rare the answers are
+    /// (`run --eager`).
     #[must_use]
     pub fn eager() -> Self {
         Self::with(Rules {
@@ -68,7 +70,7 @@ impl FlushOnBlock {
         }
     }
 
-    /// A write is whole: is it held?
+    /// Decides whether to hold a completed write.
     fn judge(&mut self, vars: &Vars) {
         let write = Write {
             len: vars.written.since(self.began) as usize,
@@ -140,8 +142,8 @@ impl Rule for FlushOnBlock {
                     self.judge(vars);
                 }
             }
-            // A writer without space has not finished: full segments will go as space comes
-            // free, and a runt now would tear its message.
+            // A writer without space has not finished. Full segments will leave as space becomes
+            // free; a runt now would tear its message.
             Moment::AppBlocks {
                 on: BlockedOn::Write,
                 ..
@@ -167,5 +169,5 @@ impl Rule for FlushOnBlock {
     }
 }
 
-/// After the last hold it looks once more before it rests.
+/// The number of looks that the watchdog takes after the last hold before it rests.
 const ROUNDS_AWAKE: u64 = 2;

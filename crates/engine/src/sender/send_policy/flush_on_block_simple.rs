@@ -1,27 +1,27 @@
 //! FLUSH-ON-BLOCK-SIMPLE: DLDET without its limits, for a stack whose timers cost nothing.
 //!
 //! Runts are gathered until the thread that wrote is about to block on *anything* (a read, a poll,
-//! a sleep, another socket) and then leave at once. The three objections to DLDET (section 5.6.1
-//! of Mogul & Minshall) fall away: an event-driven program blocks in poll, a program that answers
-//! on another socket blocks there, and a reader that always waits never wrote, so it flushes
-//! nothing.
+//! a sleep, another socket), and then leave at once. The three objections to DLDET (section 5.6.1
+//! of Mogul & Minshall) do not apply: an event-driven program blocks in poll; a program that
+//! answers on another socket blocks there; and a reader that always waits has written nothing, so
+//! it flushes nothing.
 //!
-//! It holds whatever the program's habit, and knows no cost of its own but time. What a program pays
-//! that is made to do so from outside is FLUSH-ON-BLOCK's to weigh.
+//! It holds whatever the program's habit, and the only cost it counts is time. FLUSH-ON-BLOCK also
+//! weighs what holding from outside costs a program.
 
 use super::{Because, BlockedOn, Moment, Offer, Rule, Vars, Verdict, Why};
 use crate::offset::Offset;
 use crate::time::{Duration, Instant};
 
-/// A thread that neither writes nor blocks for this long computes: its data goes.
+/// The longest hold for a thread that neither writes nor blocks: it computes.
 const WATCHDOG: Duration = Duration::from_millis(1);
-/// A thread that goes on writing driblets has its data held no longer than this.
+/// The longest hold for a thread that continues to write small pieces.
 const PATIENCE: Duration = Duration::from_millis(10);
 
-/// Our own variant, as the `modern` profile has it.
+/// Our own variant, used by the `modern` profile.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct FlushOnBlockSimple {
-    /// All that was written before this offset is to go.
+    /// Everything written before this offset may leave.
     flushed: Offset,
     last_write: Instant,
 }
@@ -45,8 +45,8 @@ impl Rule for FlushOnBlockSimple {
     fn observe(&mut self, moment: Moment, vars: &Vars) {
         match moment {
             Moment::ChunkCopied { .. } => self.last_write = vars.now,
-            // A writer without space has not finished: full segments will go as space comes
-            // free, and a runt now would tear its message.
+            // A writer without space has not finished. Full segments will leave as space becomes
+            // free; a runt now would tear its message.
             Moment::AppBlocks {
                 on: BlockedOn::Write,
                 ..

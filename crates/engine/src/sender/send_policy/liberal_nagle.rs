@@ -1,9 +1,9 @@
-//! Liberal Nagle: the size that counts is that of everything sendable, so a runt may follow the
-//! full segments of its own pass (Doupnik, section 1.5).
+//! Liberal Nagle: the size test applies to everything sendable, so a runt may follow the full
+//! segments of its own pass (Doupnik, section 1.5).
 
 use super::{Because, Offer, Rule, Vars, Verdict, Why};
 
-/// Nagle with a size test on the whole pass. It remembers nothing.
+/// Nagle's rule with a size test on the whole pass, without a memory.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct LiberalNagle;
 

@@ -9,14 +9,14 @@ use crate::offset::Offset;
 pub struct Linux {
     /// `snd_sml`: the end of the last small segment sent.
     sml: Offset,
-    /// An ACK has come since the last piece was copied. MSG_MORE is a flag of the call: what an
-    /// ACK pushes knows nothing of it any more (measured: the tail of a large send leaks out).
+    /// Whether an ACK has come since the last piece was copied. MSG_MORE is a flag of the call, and
+    /// what an ACK sends no longer knows of it (measured: the tail of a large send leaves early).
     more_forgotten: bool,
 }
 
 impl Rule for Linux {
     fn decide(&self, offer: &Offer, vars: &Vars) -> Verdict {
-        // MSG_MORE is a cork for the length of a call.
+        // MSG_MORE corks for the length of a call.
         if vars.more_to_come && !self.more_forgotten {
             return offer.corked(Why::MoreToCome, vars);
         }

@@ -1,5 +1,5 @@
-//! The small memories that variants are made of. Each is what one of the papers adds to a
-//! connection's state; combinations such as E+M+M join two of them.
+//! The small memories of the variants. Each is what one of the papers adds to a connection's state;
+//! combinations such as E+M+M join two of them.
 
 use super::{BlockedOn, Moment, Vars};
 use crate::offset::Offset;
@@ -20,18 +20,18 @@ impl EndOfMessage {
             more_on_entry,
         } = moment
         {
-            // Set only if the write was long enough to reach the sender in several pieces;
-            // a piece with more to come clears it again.
+            // Set only if the write was long enough to reach the sender in several pieces. A piece
+            // with more to come clears it again.
             self.0 = !more_to_come && (pieces_before > 0 || more_on_entry);
         }
     }
 }
 
-/// `TF_SMALL_PREV`: the last segment sent was small (section 5.2).
+/// `TF_SMALL_PREV`: whether the last segment sent was small (section 5.2).
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct PreviousSmall {
     set: bool,
-    /// To the letter of section 5.2, "the socket buffer size" decides whether a buffer was torn.
+    /// To the letter of section 5.2: "the socket buffer size" decides whether a buffer was torn.
     by_buffer_size: bool,
 }
 
@@ -49,8 +49,8 @@ impl PreviousSmall {
 
     pub(super) fn observe(&mut self, moment: Moment, vars: &Vars) {
         if let Moment::Sent { short, .. } = moment {
-            // Not set where tearing at a multiple of MCLBYTES made it small. The paper says "the
-            // socket buffer size"; its results want the octets in the buffer (misprint).
+            // Not set if tearing at a multiple of MCLBYTES made the segment small. The paper says
+            // "the socket buffer size"; its results need the octets in the buffer (misprint).
             let size = if self.by_buffer_size {
                 vars.capacity
             } else {
@@ -65,11 +65,11 @@ impl PreviousSmall {
 /// section 5.1 as two sequence number variables).
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct SmallMark {
-    /// The end of what the application had handed over when all of it was less than an MSS.
+    /// The end of the application's data when all of it was less than an MSS.
     added: Offset,
-    /// The end of the last segment sent that ended there.
+    /// The end of the last segment that was sent and ended there.
     sent: Offset,
-    /// To the letter of section 5.1, any segment below the MSS is small.
+    /// To the letter of section 5.1: any segment below the MSS is small.
     any_short: bool,
 }
 

@@ -4,7 +4,7 @@
 use super::memory::{BlockCredit, SmallMark};
 use super::{Because, Moment, Offer, Rule, Vars, Verdict, Why};
 
-/// Minshall's variant, alone or joined with MORE or DLDET.
+/// Minshall's variant, alone or combined with MORE or DLDET.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Minshall {
     small: SmallMark,

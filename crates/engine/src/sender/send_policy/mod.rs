@@ -1,13 +1,13 @@
-//! Send policies: what becomes of a segment that is smaller than it could be.
+//! Send policies: they decide about segments that are smaller than they could be.
 //!
-//! The sender ([`super`]) asks only about *runts*: segments below the MSS that no other rule
-//! forces out (full segments, retransmissions, FINs, window probes and BSD's
-//! half-of-the-largest-window rule never come here). A policy reads the sender's [`Vars`] and owns
-//! its memory; it never names the sender or another policy.
+//! The sender ([`super`]) asks only about *runts*: segments below the MSS that no other rule sends.
+//! Full segments, retransmissions, FINs, window probes and segments that BSD's rule of half the
+//! largest window sends never reach a policy. A policy reads the sender's [`Vars`] and owns its
+//! memory; it never names the sender or another policy.
 //!
-//! A policy of your own program's is any type that implements [`Rule`]; [`SendPolicy::custom`] makes a
-//! choice of it, and [`Custom`] shows one with a memory. To add one to the list: write a file beside this
-//! one, and give it an entry in `registry.rs`. CONTRIBUTING.md shows it step by step.
+//! Your own program's policy is any type that implements [`Rule`]. [`SendPolicy::custom`] makes a
+//! choice of it, and [`Custom`] shows one with a memory. To add a policy to the list, write a file
+//! beside this one and give it an entry in `registry.rs`. CONTRIBUTING.md shows it step by step.
 
 mod memory;
 mod registry;
@@ -36,7 +36,7 @@ pub use custom::Custom;
 pub use naglim::DEFAULT_LIMIT as NAGLIM_DEFAULT;
 pub use registry::{Installed, Needs, Origin, Registered, SendPolicy};
 
-/// The sender's variables as a policy sees them. Octets, unless said otherwise.
+/// The sender's variables as a policy sees them, in octets unless said otherwise.
 #[derive(Clone, Copy, Debug)]
 pub struct Vars {
     /// The time of this call.
@@ -59,7 +59,7 @@ pub struct Vars {
     pub cwnd: u64,
     /// The slow start threshold.
     pub ssthresh: u64,
-    /// The retransmission time-out, its backoff included.
+    /// The retransmission timeout, its backoff included.
     pub rto: Duration,
     /// MCLBYTES, the kernel's copying unit.
     pub cluster: u64,
@@ -75,7 +75,8 @@ pub struct Vars {
     pub reader_blocked: bool,
     /// A thread sleeps in a write on this socket (`SB_WAIT` on `so_snd`).
     pub writer_blocked: bool,
-    /// Woken now, that thread would only sleep again: the copy rule wants more space than is free.
+    /// Whether the writer would sleep again if woken now, because the copy rule wants more space
+    /// than is free.
     pub writer_lacks_space: bool,
     /// Segments of this connection wait in the local device queue.
     pub device_busy: bool,
@@ -88,21 +89,21 @@ impl Vars {
         self.max == self.una
     }
 
-    /// Returns whether a thread sleeps for space that only a segment could free which has not been sent:
-    /// whoever holds back what is in the buffer now holds it for ever.
+    /// Returns whether a thread sleeps for space that only an unsent segment could free: a rule
+    /// that holds the buffer's data now would hold it forever.
     #[must_use]
     pub fn writer_deadlocks(&self) -> bool {
         self.writer_blocked && self.writer_lacks_space && self.idle()
     }
 
-    /// Octets sent and not acknowledged.
+    /// Returns the octets that were sent and are not acknowledged.
     #[must_use]
     pub fn outstanding(&self) -> u64 {
         self.max.since(self.una)
     }
 
-    /// Octets in the send buffer, unacknowledged ones included (BSD's `so_snd.sb_cc`). A SYN that
-    /// is not acknowledged takes no room there.
+    /// Returns the octets in the send buffer, unacknowledged ones included (BSD's `so_snd.sb_cc`).
+    /// An unacknowledged SYN takes no room there.
     #[must_use]
     pub fn buffered(&self) -> u64 {
         self.written.since(self.una.max(Offset::FIRST))
@@ -112,30 +113,31 @@ impl Vars {
 /// A runt that could leave now.
 #[derive(Clone, Copy, Debug)]
 pub struct Offer {
-    /// What it would carry: less than the MSS, and all that the window allows.
+    /// The range that it would carry: less than the MSS, and all that the window allows.
     pub span: Span,
-    /// Whether it would leave nothing unsent in the buffer. Where it would not, the window cut it.
+    /// Whether it would empty the buffer of unsent data. If not, the window cut it.
     pub empties: bool,
     /// Whether the connection was idle when this output pass began (BSD's quirk, section 3 of
     /// Mogul & Minshall).
     pub idle_on_entry: bool,
     /// Whether this pass began with more than one MSS to send (Doupnik's liberal rule).
     pub pass_over_mss: bool,
-    /// Octets unacknowledged when this pass began.
+    /// The octets that were unacknowledged when this pass began.
     pub outstanding_on_entry: u64,
-    /// Since when the runt that starts here has been held, if it has been: by whatever rule, `TCP_CORK`'s
-    /// too. A runt that grows keeps its time; one that starts elsewhere begins anew.
+    /// The time since when the runt that starts here has been held, if it has been, by whatever
+    /// rule, also `TCP_CORK`'s. A runt that grows keeps its time; one that starts elsewhere begins
+    /// anew.
     pub held_since: Option<Instant>,
 }
 
 impl Offer {
-    /// TCP_CORK's verdict: it holds for a retransmission time-out at the most. tcp(7) says 200 ms;
-    /// measured, it is the time-out, which is at least that on Linux: the hold ends with the timer
-    /// of `tcp_check_probe_timer`.
+    /// Returns TCP_CORK's verdict: it holds for at most a retransmission timeout. tcp(7) says 200
+    /// ms. Measured, it is the timeout, which is at least 200 ms on Linux: the hold ends with the
+    /// timer of `tcp_check_probe_timer`.
     pub(super) fn corked(&self, why: Why, vars: &Vars) -> Verdict {
         let limit = self.held_since.unwrap_or(vars.now) + vars.rto;
         if vars.writer_blocked {
-            // Before it sleeps for space, tcp_sendmsg pushes all there is (TCP_NAGLE_PUSH).
+            // Before it sleeps for space, tcp_sendmsg pushes everything (TCP_NAGLE_PUSH).
             Verdict::Send(Because::Blocked)
         } else if vars.now >= limit {
             Verdict::Send(Because::HeldLongEnough)
@@ -148,30 +150,31 @@ impl Offer {
     }
 }
 
-/// What a policy says about a runt.
+/// A policy's answer about a runt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// Let it go.
+    /// Send it.
     Send(Because),
-    /// Keep it until something changes, or until `until` at the latest.
+    /// Hold it until something changes, or until `until` at the latest.
     Hold {
         /// The reason.
         why: Why,
-        /// When to ask again even if nothing changed. It must lie after `vars.now`: a time that is not later
-        /// counts as none, and the runt may wait for the persist timer.
+        /// When to ask again even if nothing changed. It must be later than `vars.now`; an earlier
+        /// time counts as none, and the runt may wait for the persist timer.
         until: Option<Instant>,
     },
 }
 
 impl Verdict {
-    /// Holds until something changes.
+    /// Returns a verdict that holds until something changes.
     #[must_use]
     pub const fn hold(why: Why) -> Self {
         Self::Hold { why, until: None }
     }
 }
 
-/// Why a segment went. Counted and shown; nothing else follows from it. A rule of your own gives the nearest.
+/// The reason why a segment left. It is counted and shown and affects nothing else. Your own rule
+/// returns the nearest reason.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Because {
@@ -179,7 +182,7 @@ pub enum Because {
     Full,
     /// It is at least half of the largest window the peer ever offered (BSD).
     HalfWindow,
-    /// It was sent before.
+    /// It is a retransmission.
     Retransmission,
     /// It probes a closed window.
     Probe,
@@ -197,7 +200,7 @@ pub enum Because {
     PreviousFull,
     /// It follows full-sized segments of the same pass.
     BehindFull,
-    /// A thread waits, or is about to wait, for the answer to it.
+    /// A thread waits, or is about to wait, for the answer.
     Blocked,
     /// Enough is outstanding or enough has been gathered.
     Enough,
@@ -205,8 +208,9 @@ pub enum Because {
     HeldLongEnough,
 }
 
-/// Why a segment was held. Counters, traces and the diagnosis share these; nothing else follows from it but
-/// [`outranks_nodelay`](Self::outranks_nodelay). A rule of your own gives the nearest.
+/// The reason why a segment was held. Counters, traces and the diagnosis share these. They affect
+/// nothing but [`outranks_nodelay`](Self::outranks_nodelay). Your own rule returns the nearest
+/// reason.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum Why {
@@ -237,7 +241,7 @@ pub enum Why {
 }
 
 impl Why {
-    /// All of them, in order of their discriminants.
+    /// All reasons, in order of their discriminants.
     pub const ALL: [Self; 12] = [
         Self::Unacknowledged,
         Self::SmallUnacknowledged,
@@ -253,8 +257,8 @@ impl Why {
         Self::Pacing,
     ];
 
-    /// Returns whether the hold stands although the application set TCP_NODELAY: it asked for this one,
-    /// too, or the hold is not Nagle's kind (autocorking).
+    /// Returns whether the hold stands although the application set TCP_NODELAY: the application
+    /// asked for this hold, too, or it is not of Nagle's kind (autocorking).
     #[must_use]
     pub const fn outranks_nodelay(self) -> bool {
         matches!(
@@ -264,7 +268,7 @@ impl Why {
     }
 }
 
-/// On what a thread is about to sleep.
+/// What a thread is about to sleep on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum BlockedOn {
@@ -276,16 +280,17 @@ pub enum BlockedOn {
     Elsewhere,
 }
 
-/// Where a policy may take note of what happens. A new moment is one that some variant reads.
+/// The moments of which a policy may take note. Each is read by some variant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Moment {
-    /// A write begins, or goes on after it slept for space.
+    /// A write begins, or continues after it slept for space.
     WriteBegan {
-        /// It goes on.
+        /// Whether it continues.
         resumed: bool,
     },
-    /// A piece of a write reached the send buffer (`written` includes it); the sender is asked next.
+    /// A piece of a write reached the send buffer (`written` includes it). The sender is asked
+    /// next.
     ChunkCopied {
         /// Whether the write has more to copy (`resid` is not zero).
         more_to_come: bool,
@@ -294,37 +299,38 @@ pub enum Moment {
         /// Whether the piece before this one left the write unfinished (`TF_MORE` on entry).
         more_on_entry: bool,
     },
-    /// A thread is about to sleep, or has asked for events, found none, and will ask again.
+    /// A thread is about to sleep; or it asked for events, found none, and will ask again.
     AppBlocks {
-        /// On what.
+        /// What it is about to sleep on.
         on: BlockedOn,
         /// Whether this thread wrote to this socket since it last slept.
         wrote: bool,
     },
     /// An acknowledgment of new data arrived.
     AckArrived,
-    /// A segment with data left, and `nxt` has moved. What is sent again and tail loss probes come here,
-    /// too: `because` tells them.
+    /// A segment with data left, and `nxt` has moved. Retransmissions and tail loss probes are
+    /// included; `because` distinguishes them.
     Sent {
-        /// What it carried.
+        /// The range that it carried.
         span: Span,
         /// Whether it was below the MSS.
         short: bool,
-        /// Why it went.
+        /// The reason.
         because: Because,
     },
 }
 
-/// A send policy: what it says of a runt, what it takes note of, and when it wants to be asked.
+/// A send policy: its verdict on a runt, what it remembers, and when it is asked.
 ///
-/// The sender asks at the end of every output pass (after a piece of a write, after an acknowledgment, ...),
-/// if what is left to send is a runt. Before the rule come the window (see
-/// [`takes_window_cuts`](Self::takes_window_cuts)), MORE (see [`includes_more`](Self::includes_more)) and
-/// TCP_CORK; after it TCP_NODELAY, which overrules a hold for most [reasons](Why::outranks_nodelay).
-/// A hold without a time ends with the next acknowledgment or write, when the persist timer fires, or
-/// with a tail loss probe where the profile has them (`rack_tlp`).
+/// The sender asks at the end of every output pass (after a piece of a write, after an
+/// acknowledgment, ...) if what is left to send is a runt. The window (see
+/// [`takes_window_cuts`](Self::takes_window_cuts)), MORE (see
+/// [`includes_more`](Self::includes_more)) and TCP_CORK are considered before the rule. TCP_NODELAY
+/// comes after it and overrules a hold for most [reasons](Why::outranks_nodelay). A hold without a
+/// time ends with the next acknowledgment or write, when the persist timer fires, or with a tail
+/// loss probe if the profile has them (`rack_tlp`).
 pub trait Rule {
-    /// Returns whether the runt may go. Pure: asked twice, it answers the same.
+    /// Returns whether the runt may leave. The answer is pure: asked twice, it is the same.
     fn decide(&self, offer: &Offer, vars: &Vars) -> Verdict;
 
     /// Takes note of what happened.
@@ -332,19 +338,21 @@ pub trait Rule {
         let _ = (moment, vars);
     }
 
-    /// Returns whether to be asked, too, about runts that the window cut short of the buffer's end.
+    /// Returns whether the policy is also asked about runts that the window cut short of the
+    /// buffer's end.
     fn takes_window_cuts(&self) -> bool {
         false
     }
 
-    /// Returns whether a thread that is about to sleep may change the answer. Kernels without such a rule
-    /// run no output pass when a thread sleeps, and what they counted on entry to the last one
-    /// stands.
+    /// Returns whether a thread that is about to sleep may change the answer. Kernels without such
+    /// a rule run no output pass when a thread sleeps, so what the last pass counted on entry
+    /// stays.
     fn heeds_blocking(&self) -> bool {
         false
     }
 
-    /// Returns whether the rule includes MORE: a runt is kept while the write under way has more to come.
+    /// Returns whether the rule includes MORE: a runt is held while the write under way has more to
+    /// come.
     fn includes_more(&self) -> bool {
         false
     }

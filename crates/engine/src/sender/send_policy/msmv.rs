@@ -1,10 +1,10 @@
-//! MSMV: a runt goes if the segment before it was full-sized
-//! (Mogul & Minshall, section 5.2; Minshall, Saito, Mogul and Verghese 1999).
+//! MSMV: a runt leaves if the segment before it was full-sized (Mogul & Minshall, section 5.2;
+//! Minshall, Saito, Mogul and Verghese 1999).
 
 use super::memory::{BlockCredit, PreviousSmall};
 use super::{Because, Moment, Offer, Rule, Vars, Verdict, Why};
 
-/// The one-bit variant, alone or joined with DLDET.
+/// The one-bit variant, alone or combined with DLDET.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Msmv {
     previous_small: PreviousSmall,

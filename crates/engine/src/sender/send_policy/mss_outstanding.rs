@@ -1,9 +1,9 @@
-//! Moldeklev & Gunningberg's change: a runt may also go if at least an MSS is unacknowledged
-//! (section 4.2.1; the conclusions' "at least" and not 4.2's "more than").
+//! Moldeklev & Gunningberg's change: a runt may also leave if at least an MSS is unacknowledged
+//! (section 4.2.1; this follows the conclusions' "at least", not section 4.2's "more than").
 
 use super::{Because, Offer, Rule, Vars, Verdict, Why};
 
-/// Nagle with a test on the number of unacknowledged octets, taken on entry to the output pass.
+/// Nagle's rule with a test on the number of unacknowledged octets on entry to the output pass.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct MssOutstanding;
 

@@ -1,9 +1,9 @@
-//! NAGLE as BSD has it: a runt goes only on an idle connection, and idleness is tested once per
+//! NAGLE as in BSD: a runt leaves only on an idle connection, and idleness is tested once per
 //! output pass (Mogul & Minshall, section 3, figure 3).
 
 use super::{Because, Offer, Rule, Vars, Verdict, Why};
 
-/// BSD's Nagle rule. It remembers nothing.
+/// BSD's Nagle rule, without a memory.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Nagle;
 

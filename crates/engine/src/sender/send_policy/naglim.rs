@@ -1,15 +1,15 @@
-//! NAGLIM: Solaris' `tcp_naglim_def`, the number of octets that are gathered (Davids).
+//! NAGLIM: Solaris's `tcp_naglim_def`, the number of octets that are gathered (Davids).
 
 use super::{Because, Offer, Rule, Vars, Verdict, Why};
 
-/// `tcp_naglim_def` where nothing else is said, in octets: as large as any MSS, which makes it
-/// the plain rule.
+/// The default of `tcp_naglim_def`, in octets: as large as any MSS, which makes it Nagle's plain
+/// rule.
 pub const DEFAULT_LIMIT: u32 = 65_535;
 
-/// A runt goes when the connection is idle or when it has reached the limit.
+/// A runt leaves when the connection is idle or the runt has reached the limit.
 #[derive(Clone, Copy, Debug)]
 pub struct Naglim {
-    /// In octets; the smaller of this and the MSS counts. 1 is TCP_NODELAY.
+    /// The limit in octets; the smaller of this and the MSS counts. 1 is TCP_NODELAY.
     pub limit: u32,
 }
 

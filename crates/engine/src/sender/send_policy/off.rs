@@ -2,7 +2,7 @@
 
 use super::{Because, Offer, Rule, Vars, Verdict};
 
-/// Never holds. It remembers nothing.
+/// Never holds, and has no memory.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Off;
 

@@ -1,5 +1,5 @@
-//! The one list of send policies. An entry here gives a variant its name, its help, its page in the
-//! documentation and its place in every table; nothing else names them all.
+//! The one list of send policies. An entry gives a variant its name, its help, its documentation
+//! page and its place in every table; nothing else lists them all.
 
 use core::fmt;
 
@@ -248,19 +248,19 @@ registry! { ($)
 }
 
 impl SendPolicy {
-    /// Returns a policy of the library user's own, with memory of its own if it likes.
+    /// Returns a policy that a user of the library defines, which may have a memory.
     pub fn custom(rule: impl Rule + Clone + fmt::Debug + Send + Sync + 'static) -> Self {
         Self::Custom(Custom::new(rule))
     }
 
-    /// NAGLIM with a limit in octets.
+    /// Returns NAGLIM with a limit in octets.
     #[must_use]
     pub const fn naglim(limit: u32) -> Self {
         Self::Naglim { limit }
     }
 
-    /// Returns the same variant as Mogul & Minshall's text has it, where their results ask for another
-    /// reading (sections 5.1, 5.2 and 5.5); all others as they are.
+    /// Returns the variant as Mogul & Minshall's text describes it, if their results need another
+    /// reading (sections 5.1, 5.2 and 5.5); all other variants unchanged.
     #[must_use]
     pub fn to_the_letter(self) -> Self {
         match self {
@@ -282,7 +282,7 @@ impl Rule for Installed {
         dispatch!(self, policy => policy.decide(offer, vars))
     }
 
-    /// Inlined wherever it is called from, since what the moment is is known there.
+    /// Inlined at every call, because the moment is known there.
     #[inline(always)]
     fn observe(&mut self, moment: Moment, vars: &Vars) {
         dispatch!(self, policy => policy.observe(moment, vars));
@@ -301,14 +301,14 @@ impl Rule for Installed {
     }
 }
 
-/// What a policy must be told by the rest of the system, besides the sender's own variables.
+/// What a policy needs from the rest of the system besides the sender's variables.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Needs {
     /// Nothing.
     Nothing,
-    /// State per connection, as named.
+    /// State per connection, with this name.
     State(&'static str),
-    /// Hints from the socket layer, as named.
+    /// Hints from the socket layer, with this name.
     Hints(&'static str),
 }
 
@@ -333,7 +333,7 @@ pub enum Origin {
 }
 
 impl Origin {
-    /// As the list of policies prints it.
+    /// Returns the text in the list of policies.
     #[must_use]
     pub const fn label(self) -> &'static str {
         match self {
@@ -351,19 +351,19 @@ impl Origin {
 /// A policy's entry in the list.
 #[derive(Clone, Copy, Debug)]
 pub struct Registered {
-    /// The name that is typed: `--policy minshall`.
+    /// The name on a command line: `--policy minshall`.
     pub name: &'static str,
     /// The name in the papers' tables.
     pub label: &'static str,
-    /// Where it comes from.
+    /// Its origin.
     pub origin: Origin,
     /// The section that defines it.
     pub section: &'static str,
     /// One line.
     pub summary: &'static str,
-    /// What it needs to know.
+    /// What it needs from the rest of the system.
     pub needs: Needs,
-    /// Makes a fresh one for a new connection.
+    /// Returns the choice.
     pub make: fn() -> SendPolicy,
 }
 

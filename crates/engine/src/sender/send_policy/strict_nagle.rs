@@ -2,7 +2,7 @@
 
 use super::{Because, Offer, Rule, Vars, Verdict, Why};
 
-/// RFC 896 to the letter. It remembers nothing.
+/// RFC 896 to the letter, without a memory.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct StrictNagle;
 

@@ -1,10 +1,10 @@
-//! A copy rule of the library user's own.
+//! A copy rule that a user of the library defines.
 
 use core::fmt;
 
 use super::{CopyView, Rule, Step};
 
-/// A copy rule of the library user's own. It has no memory, so that all connections share the one.
+/// A copy rule that a user of the library defines. It has no memory, so all connections share it.
 ///
 /// ```
 /// use tinygram_engine::socket::copy_rule::{CopyRule, CopyView, Custom, Rule, Step};
@@ -33,7 +33,7 @@ use super::{CopyView, Rule, Step};
 pub struct Custom(&'static dyn Installed);
 
 impl Custom {
-    /// Takes `rule`, which may stand in a `static`, or be leaked from a box.
+    /// Wraps `rule`, which may be a `static` or leaked from a box.
     pub const fn new<T: Rule + fmt::Debug + Sync>(rule: &'static T) -> Self {
         Self(rule)
     }
@@ -65,7 +65,7 @@ impl fmt::Debug for Custom {
 }
 
 impl PartialEq for Custom {
-    /// Returns whether both are the same one.
+    /// Returns whether both are the same object.
     fn eq(&self, other: &Self) -> bool {
         core::ptr::addr_eq(self.0, other.0)
     }
@@ -73,7 +73,7 @@ impl PartialEq for Custom {
 
 impl Eq for Custom {}
 
-/// What such a rule must be besides.
+/// What such a rule must implement besides.
 trait Installed: Rule + fmt::Debug + Sync {}
 
 impl<T: Rule + fmt::Debug + Sync> Installed for T {}

@@ -1,10 +1,10 @@
-//! Linux: the whole write, and few wake-ups for whom it has put to sleep.
+//! Linux: the whole write, and few wake-ups of sleeping writers.
 
 use super::{CopyView, Rule, Step};
 
-/// Copies as much of the write as there is space for, in one piece. A writer that sleeps is left
-/// asleep until a third of the buffer is free (`sk_stream_is_writeable`: as much free as half of what
-/// is queued): woken for every acknowledgment, it would copy in driblets.
+/// Copies as much of the write as there is space for, in one piece. A sleeping writer is not woken
+/// until a third of the buffer is free (`sk_stream_is_writeable`: free space of at least half of
+/// what is queued). Woken for every acknowledgment, it would copy in small pieces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Linux;
 

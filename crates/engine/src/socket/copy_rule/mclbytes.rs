@@ -2,9 +2,9 @@
 
 use super::{CopyView, Rule, Step};
 
-/// Copies clusters of `cluster` octets and runs the sender after each one.
+/// Copies clusters of `cluster` octets and runs the sender after each.
 ///
-/// A cluster is not cut to the space that is left: the last one may overfill the buffer.
+/// A cluster is not cut to the space left: the last one may overfill the buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Mclbytes {
     /// MCLBYTES, in octets; 8192 on Tru64 UNIX 4.0F.

@@ -2,11 +2,11 @@
 
 use super::{CopyView, Rule, Step};
 
-/// Copies at most `piece` octets before each run of the sender, and never a part of a cluster
-/// where a whole one could be had.
+/// Copies at most `piece` octets before each run of the sender, and no part of a cluster if a whole
+/// cluster is possible.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SunOs {
-    /// The most that is copied at once, in octets; 4096 as shipped.
+    /// The most octets copied at once; 4096 as shipped.
     pub piece: u64,
     /// The cluster, in octets; 1024 as shipped.
     pub cluster: u64,

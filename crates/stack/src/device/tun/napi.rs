@@ -1,4 +1,4 @@
-//! A TUN device whose packets the kernel takes in by a thread of its own (IFF_NAPI and threaded
+//! A TUN device whose packets are taken in by a kernel thread of its own (IFF_NAPI and threaded
 //! NAPI), which `tun-rs` does not set up.
 
 use std::ffi::{c_char, c_short};
@@ -10,14 +10,15 @@ use tun_rs::SyncDevice;
 
 use super::TunSettings;
 
-/// Makes the device, without offload.
+/// Opens the device, without offload.
 pub(super) fn open(settings: &TunSettings) -> io::Result<SyncDevice> {
     let tun = File::options()
         .read(true)
         .write(true)
         .open("/dev/net/tun")?;
     attach(&tun, settings.name.as_deref().unwrap_or(""))?;
-    // SAFETY: the descriptor is that of a TUN device without headers of its own, and is given away.
+    // SAFETY: the descriptor is that of a TUN device without extra headers, and its ownership is
+    // passed on.
     let device = unsafe { SyncDevice::from_fd(tun.into_raw_fd()) }?;
     device.set_mtu(settings.mtu)?;
     if let Some((address, prefix)) = settings.ipv4 {
@@ -33,7 +34,7 @@ pub(super) fn open(settings: &TunSettings) -> io::Result<SyncDevice> {
 
 /// TUNSETIFF.
 fn attach(tun: &File, name: &str) -> io::Result<()> {
-    // SAFETY: for the C structure, all zeros is a value.
+    // SAFETY: all zeros is a valid value of the C structure.
     let mut request: libc::ifreq = unsafe { std::mem::zeroed() };
     if name.len() >= request.ifr_name.len() {
         let why = format!("a device's name has at most 15 octets, unlike {name:?}");

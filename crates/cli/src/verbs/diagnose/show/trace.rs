@@ -11,7 +11,7 @@ use tinygram_wire::endpoint::Endpoint;
 use super::super::results::Capture;
 
 /// The segments of one connection in a span of time.
-pub(super) struct Trace<'a> {
+pub(super) struct Excerpt<'a> {
     pub(super) finding: &'a Finding,
     pub(super) from_ns: i64,
     pub(super) to_ns: i64,
@@ -32,7 +32,7 @@ pub(super) struct Dot {
     pub(super) ack: Option<u32>,
 }
 
-impl<'a> Trace<'a> {
+impl<'a> Excerpt<'a> {
     /// Around a stall, a third of its length before and behind.
     pub(super) fn around(capture: &Capture, finding: &'a Finding) -> Option<Self> {
         let connection = capture.connection(finding.connection)?;
@@ -78,7 +78,7 @@ impl<'a> Trace<'a> {
 }
 
 /// Fills the traces from the capture. Damage ends the reading; it was reported the first time.
-pub(super) fn fill(capture: &Capture, traces: &mut [Trace<'_>]) -> std::io::Result<()> {
+pub(super) fn fill(capture: &Capture, traces: &mut [Excerpt<'_>]) -> std::io::Result<()> {
     for source in &capture.sources {
         let Ok(mut reader) = Reader::new(File::open(&source.path)?) else {
             continue;

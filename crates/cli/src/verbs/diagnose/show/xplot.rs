@@ -8,7 +8,7 @@ use tinygram_diagnose::{Facts, Finding};
 use tinygram_report::Folder;
 
 use super::super::results::Capture;
-use super::trace::{self, Trace};
+use super::trace::{self, Excerpt};
 
 /// Writes one graph per direction that stalled, at most [`GRAPHS`] of a capture.
 pub(super) fn write(capture: &Capture, folder: &Folder) -> io::Result<()> {
@@ -21,7 +21,7 @@ pub(super) fn write(capture: &Capture, folder: &Folder) -> io::Result<()> {
     }
     let mut traces: Vec<_> = directions
         .into_iter()
-        .filter_map(|f| Trace::whole(capture, f))
+        .filter_map(|f| Excerpt::whole(capture, f))
         .collect();
     trace::fill(capture, &mut traces)?;
     for trace in &traces {
@@ -36,7 +36,7 @@ pub(super) fn write(capture: &Capture, folder: &Folder) -> io::Result<()> {
     Ok(())
 }
 
-fn graph(capture: &Capture, trace: &Trace<'_>) -> String {
+fn graph(capture: &Capture, trace: &Excerpt<'_>) -> String {
     let side = trace.sender_side();
     let mut out = format!(
         "timeval unsigned\ntitle\nconnection {}: {side} -> {}\nxlabel\ntime\nylabel\nsequence number\n",

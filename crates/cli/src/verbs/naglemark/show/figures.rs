@@ -4,7 +4,7 @@ use tinygram_naglemark::Sample;
 use tinygram_report::units::size;
 use tinygram_report::{Axis, Chart, Mark, Point, Series};
 
-use super::{Cutoff, Panel, Trace, elapsed_ms};
+use super::{Cutoff, KeptTransfers, Panel, elapsed_ms};
 
 impl Panel {
     /// One figure per entry of the scores, of its worst trial type where that was kept, with a file
@@ -24,7 +24,7 @@ impl Panel {
         entries.filter_map(|entry| entry.opens)
     }
 
-    fn figure(&self, trace: &Trace) -> Chart {
+    fn figure(&self, trace: &KeptTransfers) -> Chart {
         let cutoff = Cutoff::of(&self.yardstick);
         let is_delayed = |it: &&Sample| elapsed_ms(it) > cutoff.at_ms(it.length);
         let (delayed, others): (Vec<_>, Vec<_>) = trace.transfers.iter().partition(is_delayed);
@@ -57,7 +57,7 @@ impl Panel {
         }
     }
 
-    fn stem(&self, trace: &Trace) -> String {
+    fn stem(&self, trace: &KeptTransfers) -> String {
         let variant: String = trace
             .variant
             .chars()

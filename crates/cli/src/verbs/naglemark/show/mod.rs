@@ -83,12 +83,12 @@ pub(super) struct Panel {
     /// How long the receiver delays an acknowledgment at the most.
     pub(super) ack_delay: Duration,
     /// Single transfers of some cells, for the figures; may be empty.
-    pub(super) traces: Vec<Trace>,
+    pub(super) traces: Vec<KeptTransfers>,
 }
 
 /// The single transfers of one repetition of one cell.
 #[derive(Clone, Debug)]
-pub(super) struct Trace {
+pub(super) struct KeptTransfers {
     /// As in [`Record`].
     pub(super) variant: String,
     /// As in [`Record`], bytes.

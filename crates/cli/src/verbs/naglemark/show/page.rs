@@ -10,7 +10,7 @@ use tinygram_report::{
 
 use crate::glossary;
 
-use super::{Cutoff, Panel, Seen, Trace, elapsed_ms};
+use super::{Cutoff, KeptTransfers, Panel, Seen, elapsed_ms};
 
 /// What the page tells besides the panels.
 #[derive(Clone, Debug, Default)]
@@ -112,7 +112,7 @@ impl Panel {
         })
     }
 
-    fn series(&self, trace: &Trace) -> Series {
+    fn series(&self, trace: &KeptTransfers) -> Series {
         let point = |it: &Sample| Point::at(f64::from(it.length), elapsed_ms(it));
         Series {
             id: self.id(trace),
@@ -130,7 +130,7 @@ impl Panel {
     }
 
     /// Those of the transfers that are shown.
-    fn ladders(trace: &Trace) -> Vec<(usize, Ladder)> {
+    fn ladders(trace: &KeptTransfers) -> Vec<(usize, Ladder)> {
         let shown = trace.seen.iter().filter(|it| it.at % trace.every == 0);
         let ladder = |it: &Seen| {
             let at = it.at / trace.every;
@@ -147,7 +147,7 @@ impl Panel {
     }
 
     /// As [`Record::id`](super::Record), for the cell that the trace belongs to.
-    pub(in super::super) fn id(&self, trace: &Trace) -> String {
+    pub(in super::super) fn id(&self, trace: &KeptTransfers) -> String {
         format!(
             "{}/{}/{}/{}/{}",
             self.medium(),

@@ -6,7 +6,7 @@ use tinygram_naglemark::workload::Waits;
 use tinygram_naglemark::{Conditions, Duration, Measured, MediumKind, Outcome, Plan};
 use tinygram_papers::mogul::published::Table;
 
-use super::{Panel, Record, SIMULATED, Trace};
+use super::{KeptTransfers, Panel, Record, SIMULATED};
 use crate::verbs::naglemark::published;
 
 impl Panel {
@@ -49,7 +49,7 @@ impl Panel {
             notes: Vec::new(),
             yardstick: outcome.yardstick,
             ack_delay,
-            traces: kept.map(Trace::of).collect(),
+            traces: kept.map(KeptTransfers::of).collect(),
         }
     }
 }
@@ -86,7 +86,7 @@ impl Record {
     }
 }
 
-impl Trace {
+impl KeptTransfers {
     /// Returns the transfers of the first repetition, at most [`SHOWN`] of them, evenly spread.
     fn of(measured: &Measured) -> Self {
         let samples = measured.first();

@@ -6,7 +6,7 @@ use tinygram_diagnose::{Side, recipes};
 use tinygram_report::{Article, Badge, Chart, Entry, Section, Table, Tone};
 
 use super::super::group::{Group, plural, seconds};
-use super::super::trace::{self, Trace};
+use super::super::trace::{self, Excerpt};
 use super::time_sequence::{self, clock};
 use super::{code, left_out, numbers, words};
 
@@ -92,7 +92,7 @@ fn charts(group: &Group<'_>) -> io::Result<Vec<Chart>> {
     chosen.extend(other.map(|it| ("The costliest", it)));
     let (names, mut traces): (Vec<_>, Vec<_>) = chosen
         .into_iter()
-        .filter_map(|(name, it)| Some((name, Trace::around(group.capture, it)?)))
+        .filter_map(|(name, it)| Some((name, Excerpt::around(group.capture, it)?)))
         .unzip();
     trace::fill(group.capture, &mut traces)?;
     let charts = names.iter().zip(&traces);

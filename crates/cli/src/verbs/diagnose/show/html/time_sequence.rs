@@ -5,10 +5,10 @@ use tinygram_diagnose::hold::Hold;
 use tinygram_diagnose::vocabulary::ms;
 use tinygram_report::{Axis, Band, Chart, Mark, Point, Series, Tone, units};
 
-use super::super::trace::{Dot, Trace};
+use super::super::trace::{Dot, Excerpt};
 
 /// Returns the chart, if the finding is a stall whose segments are there.
-pub(super) fn of(name: &str, trace: &Trace<'_>) -> Option<Chart> {
+pub(super) fn of(name: &str, trace: &Excerpt<'_>) -> Option<Chart> {
     let Facts::Hold(hold) = &trace.finding.facts else {
         return None;
     };
@@ -44,7 +44,7 @@ struct Plane {
 }
 
 impl Plane {
-    fn of(trace: &Trace<'_>, trigger: u64) -> Option<Self> {
+    fn of(trace: &Excerpt<'_>, trigger: u64) -> Option<Self> {
         let first = trace.dots.iter().find(|it| it.frame == trigger)?;
         let data = || trace.dots.iter().filter(|it| it.by_sender && it.len > 0);
         let base = data()
@@ -69,7 +69,7 @@ impl Plane {
     }
 }
 
-fn series(trace: &Trace<'_>, hold: &Hold, plane: &Plane) -> Vec<Series> {
+fn series(trace: &Excerpt<'_>, hold: &Hold, plane: &Plane) -> Vec<Series> {
     let (sender, peer) = (trace.sender_side(), trace.sender_side().other());
     let bar = |it: &Dot| {
         Point::at(plane.x(it.time_ns), plane.y(it.seq))

@@ -5,7 +5,7 @@
 
 use tinygram_naglemark::{Duration, MediumKind, Sample, Yardstick};
 
-use super::super::{Cutoff, Panel, Record, Trace};
+use super::super::{Cutoff, KeptTransfers, Panel, Record};
 
 /// (variant, share of the predicate's lengths that stall, data segments over the fewest).
 const VARIANTS: [(&str, u64, f64); 5] = [
@@ -61,7 +61,7 @@ fn panel(medium: MediumKind, number: u8) -> Panel {
                         mss,
                     ));
                     if trial == 'S' || trial == 'R' {
-                        panel.traces.push(Trace {
+                        panel.traces.push(KeptTransfers {
                             variant: variant.into(),
                             app_buffer,
                             socket_buffer,
