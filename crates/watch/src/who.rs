@@ -2,7 +2,8 @@
 
 use std::collections::{HashMap, HashSet};
 use std::ffi::CStr;
-use std::fs;
+use std::fs::{self, File};
+use std::io::{BufRead, BufReader};
 
 use serde::Serialize;
 use tinygram_diagnose::Side;
@@ -208,20 +209,22 @@ pub(crate) fn started(pid: u32) -> Option<u64> {
 fn listening_ports(pid: u32) -> HashSet<u16> {
     let mut ports = HashSet::new();
     for file in ["tcp", "tcp6"] {
-        let text = fs::read_to_string(format!("/proc/{pid}/net/{file}")).unwrap_or_default();
-        for line in text.lines().skip(1) {
-            // `sl local_address rem_address st ...`; 0A is LISTEN.
-            let mut fields = line.split_whitespace().skip(1);
-            let (local, state) = (fields.next(), fields.nth(1));
-            if state == Some("0A")
-                && let Some((_, port)) = local.and_then(|local| local.rsplit_once(':'))
-                && let Ok(port) = u16::from_str_radix(port, 16)
-            {
-                ports.insert(port);
-            }
+        if let Ok(file) = File::open(format!("/proc/{pid}/net/{file}")) {
+            let lines = BufReader::new(file).lines().skip(1).map_while(Result::ok);
+            // Those that listen come first, and there may be very many others.
+            ports.extend(lines.map_while(|line| listening_port(&line)));
         }
     }
     ports
+}
+
+/// Returns the port of a line of `/proc/net/tcp` if its socket listens.
+fn listening_port(line: &str) -> Option<u16> {
+    // `sl local_address rem_address st ...`; 0A is LISTEN.
+    let mut fields = line.split_whitespace().skip(1);
+    let (local, state) = (fields.next()?, fields.nth(1)?);
+    let (_, port) = local.rsplit_once(':').filter(|_| state == "0A")?;
+    u16::from_str_radix(port, 16).ok()
 }
 
 fn look_up(writer: &Writer, user: String) -> Process {
@@ -359,6 +362,18 @@ mod tests {
             None
         );
         assert_eq!(shown("/".into()), None);
+    }
+
+    #[test]
+    fn lines_of_the_kernels_table_tell_who_listens() {
+        let line = |state: &str| {
+            format!(
+                "   0: 0100007F:1F90 00000000:0000 {state} 00000000:00000000 00:00000000 00000000     0        0 42 1"
+            )
+        };
+        assert_eq!(listening_port(&line("0A")), Some(8080));
+        assert_eq!(listening_port(&line("01")), None);
+        assert_eq!(listening_port(""), None);
     }
 
     #[test]

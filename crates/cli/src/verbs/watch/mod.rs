@@ -87,6 +87,10 @@ pub(crate) fn run(args: &Args) -> Result<Done, Failure> {
             page.renew(&watch);
         }
     }
+    // What the kernel said while the last findings were shown.
+    for (finding, process) in watch.look(Duration::ZERO) {
+        show.finding(&finding, &process)?;
+    }
     for (finding, process) in watch.finish() {
         show.finding(&finding, &process)?;
     }
