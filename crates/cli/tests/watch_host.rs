@@ -174,9 +174,9 @@ fn a_process_id_that_is_used_again_is_another_process() {
     }
 }
 
-/// Asks five times in two writes and so stalls four times.
+/// Asks five times in two writes and so stalls four times. It stays a while, so that a busy `watch` finds it.
 const STALLS: &str = r#"
-import socket, threading
+import socket, threading, time
 listener = socket.create_server(("127.0.0.1", 0))
 def serve():
     end, _ = listener.accept()
@@ -190,6 +190,7 @@ def ask():
     end.recv(1)
 for _ in range(5):
     ask()
+time.sleep(1)
 end.close()
 "#;
 

@@ -18,6 +18,7 @@ use aya_obj::btf::BtfKind;
 
 pub use lacking::Lacking;
 
+use crate::clock::clock_ns;
 use crate::event::{Event, Site};
 use crate::site::Sites;
 
@@ -236,16 +237,6 @@ fn jiffies(time: Duration) -> u32 {
 /// Returns the difference between the time since the epoch and the kernel's monotonic clock.
 fn epoch_ns() -> i64 {
     clock_ns(libc::CLOCK_REALTIME) - clock_ns(libc::CLOCK_MONOTONIC)
-}
-
-fn clock_ns(clock: libc::clockid_t) -> i64 {
-    let mut now = libc::timespec {
-        tv_sec: 0,
-        tv_nsec: 0,
-    };
-    // SAFETY: only written to; both clocks exist everywhere.
-    unsafe { libc::clock_gettime(clock, &raw mut now) };
-    now.tv_sec * 1_000_000_000 + now.tv_nsec
 }
 
 fn wait(descriptor: RawFd, patience: Duration) {

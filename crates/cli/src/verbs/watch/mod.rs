@@ -129,7 +129,10 @@ impl Watch {
             if !self.live.knows_sides() {
                 finding.side = self.processes.side(&finding.process, &finding.connection);
             }
-            let process = self.processes.of(&finding.process).clone();
+            let process = self
+                .processes
+                .of(&finding.process, finding.start_ns)
+                .clone();
             if !self.targets.is_empty()
                 && !self.targets.iter().any(|t| t.is_met_by(&finding, &process))
             {
