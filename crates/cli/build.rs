@@ -1,11 +1,11 @@
-//! Compiles the library that `tinygram run` loads into programs, for the command to carry.
+//! Compiles the library that `tinygram run` loads into programs; the command contains it.
 //!
-//! The same sources are a plain dependency of the command (it shares the settings and the
-//! statistics page), where the hooks must not bear the C library's names: the command must not
-//! interpose itself. So the library is a second compilation, with `--cfg interpose`, by the same
-//! cargo into a folder of its own. The crate `tinygram-preload` says where its sources are and
-//! carries those of `tinygram-coalesce` beside them, so that this works alike in a checkout and from
-//! packages, for `cargo run`, `test`, `install` and `package`.
+//! The same sources are also a plain dependency of the command (it shares the settings and the
+//! statistics page). There the hooks must not have the C library's names, because the command must
+//! not interpose itself. So the library is compiled a second time, with `--cfg interpose`, by the
+//! same cargo into its own folder. The crate `tinygram-preload` says where its sources are and
+//! contains those of `tinygram-coalesce`, so this works alike in a checkout and from packages, for
+//! `cargo run`, `test`, `install` and `package`.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -18,7 +18,8 @@ fn main() {
     let sources = env::var_os("DEP_TINYGRAM_PRELOAD_SOURCES").expect("its build script says so");
     let sources = Path::new(&sources);
     println!("cargo::rerun-if-changed={}", sources.join("src").display());
-    // Behind a link in a checkout, which cargo's look at times does not follow.
+    // In a checkout it is behind a symbolic link, which cargo does not follow when it checks for
+    // changes.
     if let Ok(coalesce) = sources.join("coalesce").canonicalize() {
         println!("cargo::rerun-if-changed={}", coalesce.display());
     }
@@ -29,12 +30,12 @@ fn main() {
         fs::copy(&built, &carried)
             .unwrap_or_else(|error| panic!("copying {}: {error}", built.display()));
     } else {
-        // Elsewhere the command is built without it, and `run` says so.
+        // On other platforms the command is built without the library, and `run` says so.
         fs::write(&carried, []).expect("OUT_DIR can be written");
     }
 }
 
-/// Writes the manifests of a workspace of two crates, and what the outer build has locked.
+/// Writes the manifests of a workspace of two crates, and the outer build's lock file.
 fn write_project(project: &Path, sources: &Path) {
     let root = |folder: &str| format!("{:?}", sources.join(folder).join("lib.rs"));
     let version = env!("CARGO_PKG_VERSION");
@@ -78,7 +79,7 @@ fn write_project(project: &Path, sources: &Path) {
 }
 
 fn compile(project: &Path, target: &str) -> PathBuf {
-    // The outer build has fetched what is needed, so the network is asked only where it has not.
+    // The outer build has fetched what is needed; the network is used only if something is missing.
     let built = cargo(project, target, &["--offline", "--quiet"]) || cargo(project, target, &[]);
     assert!(
         built,
@@ -99,8 +100,8 @@ fn cargo(project: &Path, target: &str, options: &[&str]) -> bool {
         .arg("--target-dir")
         .arg(project.join("target"))
         .args(["--", "--cfg", "interpose"])
-        // What the outer cargo tells its own compiler must not reach this one: clippy's driver, flags
-        // that may name the hooks' own cfg or a coverage runtime, a wrapper's settings.
+        // The outer cargo's settings for its own compiler must not reach this one: clippy's driver,
+        // flags that may contain the hooks' own cfg or a coverage runtime, a wrapper's settings.
         .env_remove("RUSTC_WORKSPACE_WRAPPER")
         .env_remove("CARGO_ENCODED_RUSTFLAGS")
         .env_remove("CLIPPY_ARGS")

@@ -1,12 +1,13 @@
-//! What a hook costs: the overhead of a call, in nanoseconds, over the same program without the library.
+//! Measures the cost of a hook: the overhead of a call, in nanoseconds, over the same program
+//! without the library.
 //!
-//! `cargo bench -p tinygram --bench hooks`. Exits with 1 if a limit is passed.
+//! `cargo bench -p tinygram --bench hooks`. Exits with 1 if a limit is exceeded.
 //!
-//! This program runs itself several times over: plainly, under `tinygram run`, and for the held write
-//! also doing by hand what the hooks do. All of them stay alive and are asked in turn, for some
-//! milliseconds each, in an order that changes; what counts is the difference *within* a round. A
+//! This program runs itself several times: plainly, under `tinygram run`, and for the held write
+//! also doing by hand what the hooks do. All of them stay alive and are measured in turn, for some
+//! milliseconds each, in a changing order; what counts is the difference *within* a round. A
 //! machine that is faster in one second than in the next (virtual ones are, by a fifth and more)
-//! shifts the absolute figures, which are shown too, and leaves the differences.
+//! changes the absolute figures, which are also shown, but not the differences.
 
 use std::io::{BufRead, BufReader, Write};
 use std::net::{TcpListener, TcpStream};
@@ -14,8 +15,8 @@ use std::os::fd::AsRawFd;
 use std::process::{Child, ChildStdin, ChildStdout, Command, ExitCode, Stdio};
 use std::time::Instant;
 
-/// One measurement: its name, what it may cost at most, and who takes part. The first is what the
-/// others are compared with, the last is under the library.
+/// A measurement: its name, the most it may cost, and its contenders. The others are compared with
+/// the first; the last runs under the library.
 struct Measure {
     name: &'static str,
     limit_ns: Option<f64>,
@@ -29,7 +30,7 @@ struct Contender {
     begin: fn() -> Slice,
 }
 
-/// A few milliseconds of it; the median time of a call.
+/// Measures for a few milliseconds; returns the median time of a call.
 type Slice = Box<dyn FnMut() -> f64>;
 
 const fn plain(begin: fn() -> Slice) -> Contender {
@@ -128,7 +129,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// The times of each contender, one a round.
+/// Returns the times of each contender, one per round.
 fn take(index: usize, measure: &Measure) -> Vec<Vec<f64>> {
     let mut runs: Vec<_> = (0..measure.contenders.len())
         .map(|contender| Run::start(index, contender, measure.contenders[contender].hooked))
@@ -136,7 +137,7 @@ fn take(index: usize, measure: &Measure) -> Vec<Vec<f64>> {
     let count = runs.len();
     let mut took = vec![Vec::new(); count];
     for round in 0..ROUNDS {
-        // Each begins as often as the others, and follows each neighbour as often.
+        // Each contender begins equally often, and follows each neighbour equally often.
         for turn in 0..count {
             let turn = if round % 2 == 0 {
                 turn
@@ -154,7 +155,7 @@ fn take(index: usize, measure: &Measure) -> Vec<Vec<f64>> {
     took
 }
 
-/// A contender in a process of its own.
+/// A contender in its own process.
 struct Run {
     child: Child,
     ask: ChildStdin,
@@ -194,7 +195,7 @@ impl Run {
     }
 }
 
-/// A child's life: a slice for every line it is given.
+/// Runs a child: measures a slice for every line that it reads.
 fn serve(contender: &Contender) {
     let mut slice = (contender.begin)();
     let mut out = std::io::stdout();
@@ -208,7 +209,8 @@ fn median(values: &[f64]) -> f64 {
     sorted[sorted.len() / 2]
 }
 
-/// Of the median, by the order statistics: exact for any distribution.
+/// Returns the confidence interval of the median, by the order statistics: exact for any
+/// distribution.
 fn interval(values: &[f64]) -> [f64; 2] {
     let sorted = sorted(values);
     let count = sorted.len() as f64;
@@ -222,7 +224,7 @@ fn sorted(values: &[f64]) -> Vec<f64> {
     sorted
 }
 
-/// A slice of so many calls, timed together: for calls that all take the same.
+/// Returns a slice of this many calls, timed together, for calls that all take the same time.
 fn together(calls: u32, mut call: impl FnMut() + 'static) -> Slice {
     Box::new(move || {
         let begun = now();
@@ -261,23 +263,23 @@ fn poll_nothing() -> Slice {
     })
 }
 
-/// How a conversation writes.
+/// How a conversation writes its answers.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Sending {
     Alone,
-    /// With an exchange in two writes after each, which is not timed, so that the predictor goes on holding:
-    /// what two writes save pays for the flush of the one.
+    /// In one write, followed by an exchange in two writes that is not timed, so that the predictor
+    /// continues to hold: what the two writes save pays for the flush of the one.
     WithCompany,
-    /// What the hooks do in that case, done by the program itself.
+    /// The same, with the program itself doing what the hooks do.
     ByHand,
-    /// In two writes, always.
+    /// Always in two writes.
     InTwo,
     /// In two writes, the first with `MSG_MORE`.
     InTwoByHand,
 }
 
 impl Sending {
-    /// How the exchange after each is made.
+    /// Returns how the exchange after each timed one is made.
     fn company(self) -> Option<Self> {
         match self {
             Self::WithCompany => Some(Self::InTwo),
@@ -316,10 +318,10 @@ fn in_two_by_hand() -> Slice {
     converse(Sending::InTwoByHand)
 }
 
-/// Two event-driven programs in one: each writes, finds nothing to read, and then the other reads.
-/// The median time of an exchange, per turn; whole exchanges, because what one call saves (an
-/// acknowledgment handled) another may spend. Both ends have Nagle off in every contender: what is
-/// measured is the hold, not the stall it cures.
+/// Runs two event-driven programs in one: each writes, finds nothing to read, and then the other
+/// reads. Returns the median time of an exchange per turn. Whole exchanges are timed, because what
+/// one call saves (handling an acknowledgment) another may spend. Both ends have Nagle off in every
+/// contender: the hold is measured, not the stall that it cures.
 fn converse(sending: Sending) -> Slice {
     let listener = TcpListener::bind("127.0.0.1:0").expect("loopback");
     let client = TcpStream::connect(listener.local_addr().expect("bound")).expect("loopback");
@@ -334,7 +336,7 @@ fn converse(sending: Sending) -> Slice {
             let begun = now();
             turn(&client, &server, sending);
             turn(&server, &client, sending);
-            // The first of a slice wake the watchdog, if there is one.
+            // The first exchanges of a slice wake the watchdog, if there is one.
             if round > 100 {
                 times.push(begun.elapsed().as_nanos() as f64 / 2.0);
             }

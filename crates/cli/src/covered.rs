@@ -1,8 +1,8 @@
-//! A running process that `tinygram run` covers: what the library in it shows of itself, and the one
-//! thing that can be changed there while it runs.
+//! A running process that `tinygram run` covers: what its library shows, and the one setting that
+//! can be changed while it runs.
 //!
-//! Both go through the process's memory, which leaves nothing behind and takes the same privilege as
-//! looking into its descriptors.
+//! Both are accessed through the process's memory, which leaves nothing behind and needs the same
+//! privilege as reading its descriptors.
 
 use std::fs::{self, File, OpenOptions};
 use std::io;
@@ -14,7 +14,7 @@ use serde::Serialize;
 use tinygram_coalesce::Policy;
 use tinygram_preload::live::{Live, MAGIC, POLICY_AT, SYMBOL};
 
-/// Returns whether a file name is one of the library's, of whatever version.
+/// Returns whether a file name is that of the library, of any version.
 fn is_the_library(name: &str) -> bool {
     name == "libtinygram.so" || (name.starts_with("libtinygram-") && name.ends_with(".so"))
 }
@@ -25,7 +25,7 @@ pub(crate) struct Covered {
     address: u64,
 }
 
-/// What it shows.
+/// What the library shows.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub(crate) struct State {
     pub(crate) policy: &'static str,
@@ -36,7 +36,7 @@ pub(crate) struct State {
 }
 
 impl Covered {
-    /// Returns the library in process `pid`; nothing if it is not loaded there, or never began.
+    /// Returns the library in process `pid`; `None` if it is not loaded there, or did not start.
     pub(crate) fn find(pid: u32) -> io::Result<Option<Self>> {
         let maps = fs::read_to_string(format!("/proc/{pid}/maps"))?;
         let line = maps.lines().find(|line| {
@@ -65,7 +65,7 @@ impl Covered {
         }))
     }
 
-    /// Returns what it shows now; nothing where it is of another version.
+    /// Returns what the library shows now; `None` if it has another version.
     pub(crate) fn state(&self) -> io::Result<Option<State>> {
         let mut bytes = [0_u64; size_of::<Live>() / 8];
         let room = bytes.as_mut_slice();
@@ -74,8 +74,8 @@ impl Covered {
             std::slice::from_raw_parts_mut(room.as_mut_ptr().cast::<u8>(), size_of::<Live>())
         };
         File::open(&self.memory)?.read_exact_at(room, self.address)?;
-        // SAFETY: aligned as its first field, as long as one, and of integers alone but for a flag, which
-        // is never read as such.
+        // SAFETY: aligned as its first field, of the same length, and made of integers except for a
+        // flag, which is never read as such.
         let live = unsafe { &*bytes.as_ptr().cast::<Live>() };
         let get =
             |count: &std::sync::atomic::AtomicU64| count.load(std::sync::atomic::Ordering::Relaxed);
@@ -88,7 +88,7 @@ impl Covered {
         }))
     }
 
-    /// Puts another policy in force.
+    /// Switches to another policy.
     pub(crate) fn switch(&self, policy: Policy) -> io::Result<()> {
         let memory = OpenOptions::new().write(true).open(&self.memory)?;
         memory.write_all_at(&[policy as u8], self.address + POLICY_AT as u64)

@@ -1,7 +1,8 @@
-//! The verbs for a program that has embedded this one: rows instead of text, and nobody's terminal touched.
+//! The verbs for a program that embeds this one: they return rows instead of text, and do not touch
+//! the terminal.
 //!
-//! What is asked is written as on the command line, so that options, defaults, checks and the words of
-//! errors are the same.
+//! Requests are written as on the command line, so that options, defaults, checks and error
+//! messages are the same.
 
 use std::io;
 use std::sync::Arc;
@@ -17,21 +18,21 @@ pub use crate::heard::Listener;
 pub use crate::verbs::prevalence::Counted;
 use crate::verbs::{Verb, deadlock, diagnose, naglemark, policies, prevalence, reproduce};
 
-/// Why there are no rows.
+/// The reason why there are no rows.
 #[derive(Debug)]
 pub enum Error {
-    /// What was asked for cannot be done: one line, as on the command line.
+    /// The request cannot be carried out; one line, as on the command line.
     Input(String),
-    /// Reading failed: one line, and the system's reason.
+    /// Reading failed; one line, and the system's reason.
     Io(String, io::Error),
-    /// The listener wanted no more.
+    /// The listener cancelled the work.
     CalledOff,
 }
 
-/// Does what `typed` asks for (a verb and its options, without the program's name) and returns its tables.
+/// Carries out `typed` (a verb and its options, without the program's name) and returns its tables.
 ///
 /// # Errors
-/// [`Error`], in the command line's words.
+/// [`Error`], with the command line's message.
 pub fn tables(
     typed: &[String],
     given: Vec<Given>,
@@ -43,16 +44,18 @@ pub fn tables(
     })
 }
 
-/// Returns which captures of these names belong together, in order: each alone, or the files of one ring buffer.
+/// Returns which of these captures belong together, in order: single captures, or the files of one
+/// ring buffer.
 #[must_use]
 pub fn streams(names: &[String]) -> Vec<Vec<String>> {
     diagnose::streams(names)
 }
 
-/// Counts the responses of one range of a log, which begins at `offset`: the table `responses`.
+/// Counts the responses of one range of a log, which begins at `offset`; returns the table
+/// `responses`.
 ///
 /// # Errors
-/// [`Error`], where it cannot be read.
+/// [`Error`], if it cannot be read.
 pub fn responses(
     range: Given,
     offset: u64,
@@ -64,7 +67,7 @@ pub fn responses(
 /// Returns the tables of `prevalence` for logs that were counted in parts.
 ///
 /// # Errors
-/// [`Error`], in the command line's words.
+/// [`Error`], with the command line's message.
 pub fn prevalence_of(
     typed: &[String],
     counted: &[Counted],
@@ -76,7 +79,7 @@ pub fn prevalence_of(
     })
 }
 
-/// Returns what was typed. The parser wants a file; where sources are given, `-` stands in its place.
+/// Parses `typed`. The parser requires a file; if sources are given, `-` stands in for it.
 fn meant(typed: &[String], given: bool) -> Result<Verb, Failure> {
     let program = std::iter::once("tinygram");
     let typed = typed.iter().map(String::as_str);

@@ -1,4 +1,4 @@
-//! How long measurements in the simulator or on sockets will take, told before they begin.
+//! Estimates how long measurements in the simulator or on sockets will take, before they begin.
 
 use std::sync::mpsc;
 use std::thread;
@@ -9,8 +9,8 @@ use tinygram_naglemark::Plan;
 use crate::exit::Failure;
 use crate::terminal;
 
-/// Says how long it will take, if that is long. `sample` measures a thin plan on the same backends as the whole one.
-/// `whole` is the sum of [`Plan::effort`] over them.
+/// Prints how long the work will take, if that is long. `sample` measures a thin plan on the same
+/// backends as the whole plan. `whole` is the sum of [`Plan::effort`] over the backends.
 pub(crate) fn tell(
     doing: &str,
     plan: &Plan,
@@ -30,8 +30,9 @@ pub(crate) fn tell(
     Ok(())
 }
 
-/// Returns nothing where the whole is not much more than a sample. `timed` gives the time that a sample takes, of
-/// which the whole is so many times as much.
+/// Returns the estimated time of the whole; `None` if the whole is not much more than a sample.
+/// `timed` runs a sample, is told how many times as large the whole is, and returns the sample's
+/// time.
 fn estimated(
     plan: &Plan,
     backends: usize,
@@ -48,7 +49,8 @@ fn estimated(
         let share = whole as f64 / effort as f64;
         let took = timed(&thin, share)?;
         takes = Some(took.mul_f64(share));
-        // The first of everything is slower than what follows: a short sample says too much.
+        // The first runs of everything are slower than the later ones, so a short sample
+        // overestimates.
         if took >= TELLING {
             break;
         }
@@ -56,7 +58,8 @@ fn estimated(
     Ok(takes)
 }
 
-/// Says, where a sample takes long itself, what the whole will take at the least if the sample is like it.
+/// Runs a sample. If that takes long, prints how long the whole will take at least, if the sample
+/// is representative.
 fn patiently<T>(doing: &str, share: f64, sample: impl FnOnce() -> T) -> T {
     let (done, wait) = mpsc::channel::<()>();
     thread::scope(|scope| {
@@ -72,7 +75,7 @@ fn patiently<T>(doing: &str, share: f64, sample: impl FnOnce() -> T) -> T {
     })
 }
 
-/// `40 s`, `12 min`, `3.5 h`.
+/// Returns the time in words: `40 s`, `12 min`, `3.5 h`.
 fn words(takes: Duration) -> String {
     match takes.as_secs() {
         seconds @ 0..=90 => format!("{seconds} s"),
@@ -81,15 +84,15 @@ fn words(takes: Duration) -> String {
     }
 }
 
-/// How thin the samples are, one after the other.
+/// How many times thinner than the whole each sample is, in order.
 const THINNER: [u32; 4] = [499, 97, 31, 11];
-/// A sample that takes so long says enough.
+/// A sample that takes this long is long enough.
 const TELLING: Duration = Duration::from_millis(250);
-/// A sample that takes longer says so itself.
+/// A sample that takes longer than this causes a message.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// What takes longer is announced.
+/// Work that takes longer than this is announced.
 const LONG: Duration = Duration::from_secs(10);
-/// The whole is at least so many times a sample, or nothing is sampled.
+/// The least ratio of the whole to a sample; below it nothing is sampled.
 const WORTH_IT: u64 = 20;
 
 #[cfg(test)]
@@ -122,7 +125,7 @@ mod tests {
             Ok(Duration::from_millis(thin.effort()))
         };
         estimated(&plan(), 2, plan().effort() * 2, timed).unwrap();
-        // Two policies, and of a thousand lengths 3, 11, 33, 91: by then a sample takes 182 ms.
+        // Two policies, and 3, 11, 33 and 91 of a thousand lengths; the last sample takes 182 ms.
         assert_eq!(sizes.into_inner(), [6, 22, 66, 182]);
     }
 

@@ -1,4 +1,4 @@
-//! How the program ends: the one place that turns outcomes into exit codes and error lines.
+//! The end of the program: the one place that turns outcomes into exit codes and error lines.
 //!
 //! | code | meaning |
 //! |---|---|
@@ -10,27 +10,27 @@
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
-/// What a verb reports when it could do its work.
+/// The outcome of a verb that did its work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Done {
     /// Exit code 0.
     Well,
     /// Exit code 1: done, and what was asked for was found.
     Found,
-    /// Exit code 3: done, and nothing can be said.
+    /// Exit code 3: done, but no conclusion is possible.
     Unknown,
 }
 
-/// Why a verb could not do its work.
+/// The reason why a verb could not do its work.
 #[derive(Debug)]
 pub(crate) enum Failure {
     /// The command line did not parse, or asked for help or the version.
     Typed(clap::Error),
-    /// One line: what was wrong with the input and what is accepted.
+    /// Unusable input: one line that says what was wrong and what is accepted.
     Input(String),
-    /// One line: why what was to be watched cannot be seen, and what would help.
+    /// What was to be watched cannot be seen: one line that says why, and what would help.
     Blind(String),
-    /// Reading or writing failed; a closed pipe on standard output ends quietly.
+    /// Reading or writing failed. A closed pipe on standard output ends quietly.
     Io {
         doing: String,
         error: std::io::Error,
@@ -58,14 +58,14 @@ impl From<tinygram_naglemark::Error> for Failure {
     }
 }
 
-/// Shows a failure, if there is one, and returns the process's exit code.
+/// Prints a failure, if there is one, and returns the process's exit code.
 pub(crate) fn code(outcome: Result<Done, Failure>) -> u8 {
     match outcome {
         Ok(Done::Well) => 0,
         Ok(Done::Found) => 1,
         Ok(Done::Unknown) => 3,
         Err(Failure::Typed(error)) if !error.use_stderr() => {
-            // Help and version are results: a reader that went away is no failure.
+            // Help and version are results, so a reader that has closed the pipe is no failure.
             let _ = error.print();
             0
         }
@@ -85,7 +85,7 @@ pub(crate) fn code(outcome: Result<Done, Failure>) -> u8 {
 }
 
 impl Failure {
-    /// Returns what was wrong and what is accepted, in one line.
+    /// Returns in one line what was wrong and what is accepted.
     pub(crate) fn line(&self) -> String {
         match self {
             Self::Typed(error) => one_line(error),
@@ -100,7 +100,8 @@ fn refuse(line: &str) -> u8 {
     2
 }
 
-/// Returns the system's words without its number: people know `Permission denied`, not `os error 13`.
+/// Returns the system's message without its number: people know `Permission denied`, not
+/// `os error 13`.
 pub(crate) fn plain(error: &std::io::Error) -> String {
     let text = error.to_string();
     match text.split_once(" (os error ") {
@@ -109,7 +110,7 @@ pub(crate) fn plain(error: &std::io::Error) -> String {
     }
 }
 
-/// Clap explains over several lines; a script's log wants one.
+/// Returns clap's error, which has several lines, as one line for a script's log.
 fn one_line(error: &clap::Error) -> String {
     let text = |kind| match error.get(kind) {
         Some(ContextValue::String(s)) => Some(s.clone()),
@@ -133,7 +134,7 @@ fn one_line(error: &clap::Error) -> String {
         ContextKind::SuggestedArg,
     ] {
         let nearest = match error.get(kind) {
-            // Clap has the likeliest last.
+            // Clap lists the likeliest last.
             Some(ContextValue::Strings(list)) => list.last().cloned(),
             _ => text(kind),
         };
@@ -141,7 +142,7 @@ fn one_line(error: &clap::Error) -> String {
             line += &format!("; did you mean {near}?");
         }
     }
-    // An argument that nobody asked for: only the verb's own shape says what it takes.
+    // An unknown argument: only the verb's own usage line says which arguments it takes.
     if error.kind() == ErrorKind::UnknownArgument
         && !line.contains("did you mean")
         && let Some(usage) = rendered.lines().find_map(|l| l.strip_prefix("Usage: "))

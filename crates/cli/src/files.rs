@@ -1,4 +1,4 @@
-//! Files as they are typed: those that are read, and those that results are written to.
+//! Files named on the command line: those that are read, and those to which results are written.
 
 use std::fmt;
 use std::io;
@@ -7,27 +7,27 @@ use std::sync::{Arc, Mutex};
 
 use crate::exit::Failure;
 
-/// Something to read.
+/// A source to read.
 #[derive(Clone, Debug)]
 pub(crate) enum Input {
     File(PathBuf),
     Stdin,
-    /// By a program that has embedded this one.
+    /// Given by a program that embeds this one.
     Given(Once),
 }
 
-/// Something to read in place of a file.
+/// A source to read in place of a file.
 pub struct Given {
-    /// What rows and errors call it.
+    /// Its name in rows and errors.
     pub name: String,
-    /// Opens it, when its turn comes.
+    /// Opens it when it is needed.
     pub open: Open,
 }
 
 /// Opens a source, once.
 pub type Open = Box<dyn FnOnce() -> io::Result<Box<dyn io::Read + Send>> + Send>;
 
-/// A source that a program gives, to be opened once, when its turn comes.
+/// A source from an embedding program, which is opened once, when it is needed.
 #[derive(Clone)]
 pub(crate) struct Once {
     name: String,
@@ -58,7 +58,7 @@ impl fmt::Debug for Once {
 }
 
 impl Input {
-    /// As people call it.
+    /// Returns the name for people.
     pub(crate) fn name(&self) -> String {
         match self {
             Self::File(path) => path.display().to_string(),
@@ -67,7 +67,8 @@ impl Input {
         }
     }
 
-    /// Returns what was typed, known to exist. `accepted` says what kind of file is wanted.
+    /// Returns the inputs that were named, which were checked to exist. `accepted` says what kind
+    /// of file is expected.
     pub(crate) fn all(typed: &[PathBuf], accepted: &str) -> Result<Vec<Self>, Failure> {
         let mut inputs = Vec::new();
         for path in typed {
@@ -96,7 +97,7 @@ impl Input {
     }
 }
 
-/// Refuses to write to one of the files that are `read`, of which each is a `kind`.
+/// Refuses to write to one of the files that are `read`, each of which is a `kind`.
 pub(crate) fn refuse_overwriting(out: &Path, read: &[PathBuf], kind: &str) -> Result<(), Failure> {
     let Ok(out) = out.canonicalize() else {
         return Ok(());
@@ -123,10 +124,10 @@ pub(crate) fn each_its_own(files: &[(&str, &Option<PathBuf>)]) -> Result<(), Fai
     Ok(())
 }
 
-/// What was opened, with the path that was typed.
+/// What was opened, with the path that was named.
 type Opened<T> = Result<Option<(PathBuf, T)>, Failure>;
 
-/// Opens what was typed, or says why it cannot be written.
+/// Opens the named path, or says why it cannot be written.
 pub(crate) fn opened<T>(path: Option<&Path>, open: impl Fn(&Path) -> io::Result<T>) -> Opened<T> {
     path.map(|path| match open(path) {
         Ok(place) => Ok((path.to_owned(), place)),
@@ -135,7 +136,7 @@ pub(crate) fn opened<T>(path: Option<&Path>, open: impl Fn(&Path) -> io::Result<
     .transpose()
 }
 
-/// Returns what to say of a file that cannot be written.
+/// Returns the failure for a file that cannot be written.
 pub(crate) fn failed(path: &Path, error: io::Error) -> Failure {
     Failure::Io {
         doing: format!("cannot write {}", path.display()),

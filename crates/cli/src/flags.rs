@@ -11,7 +11,7 @@ use crate::values::count;
 /// Where chance begins.
 #[derive(Clone, Copy, Debug, clap::Args)]
 pub(crate) struct Chance {
-    /// Where the random numbers begin: the same seed gives the same output
+    /// Seed of the random numbers: the same seed gives the same output
     #[arg(
         long, value_name = "N", value_parser = count(0..=u64::MAX), default_value_t = 1,
         help_heading = RUN
@@ -49,9 +49,8 @@ pub(crate) struct Output {
 /// What is kept of the packets of a simulation.
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct Packets {
-    /// Keep one run as a capture, for Wireshark: the first repetition of the one cell that is measured, or
-    /// the first run that deadlocks, until it has done so for a while (if none does, the first; 100,000
-    /// segments of it at the most)
+    /// Write one run as a capture for Wireshark: the first repetition of the only cell, or the first run
+    /// that deadlocks (if none does, the first run; at most 100,000 segments)
     #[arg(long, value_name = "FILE", help_heading = OUTPUT)]
     pub(crate) pcapng: Option<PathBuf>,
 

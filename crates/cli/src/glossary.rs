@@ -1,8 +1,9 @@
-//! What the words of tables and pages mean.
+//! The meaning of the terms in tables and pages.
 
 use tinygram_engine::sender::send_policy::Registered;
 
-/// Returns the words that every table about policies has, then these variants with what they do.
+/// Returns the terms that every table about policies uses, then these variants with their
+/// summaries.
 pub(crate) fn of<'a>(variants: impl IntoIterator<Item = &'a str>) -> Vec<(String, String)> {
     let words = WORDS.map(|(word, meaning)| (word.to_owned(), meaning.to_owned()));
     let variants = variants.into_iter().filter_map(|variant| {
@@ -12,7 +13,7 @@ pub(crate) fn of<'a>(variants: impl IntoIterator<Item = &'a str>) -> Vec<(String
     words.into_iter().chain(variants).collect()
 }
 
-/// The words of the tables and of the policies' summaries.
+/// The terms of the tables and of the policies' summaries.
 const WORDS: [(&str, &str); 5] = [
     (
         "score",

@@ -1,9 +1,9 @@
-//! Whoever is told how far the work has come, where a program has embedded this one. On the command line
-//! nobody is: there a bar on the terminal says it.
+//! Progress reports to a program that embeds this one. On the command line a bar on the terminal
+//! shows the progress instead.
 //!
-//! A listener belongs to the thread that asks for work; threads that help with it report through what
-//! that thread made ([`crate::terminal::Progress`]). A listener that wants no more ends the work by unwinding,
-//! from wherever it was told, up to [`while_told`].
+//! A listener belongs to the thread that asks for work. Helping threads report through what that
+//! thread made ([`crate::terminal::Progress`]). A listener that cancels ends the work by unwinding,
+//! from wherever it was called up to [`while_told`].
 
 use std::any::Any;
 use std::cell::RefCell;
@@ -11,12 +11,13 @@ use std::io::Read;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
 
-/// Is told how far the work is, by any thread.
+/// Receives progress reports, from any thread.
 pub trait Listener: Send + Sync {
-    /// So much is `done` of `total`, if that is known; whether the work goes on.
+    /// Reports that `done` of `total` is done; `total` is `None` if unknown. Returns whether to
+    /// continue.
     fn goes_on(&self, what: &str, done: u64, total: Option<u64>) -> bool;
 
-    /// What the command line would say on standard error.
+    /// Receives what the command line would print on standard error.
     fn remark(&self, line: &str);
 }
 
@@ -24,10 +25,10 @@ thread_local! {
     static LISTENER: RefCell<Option<Arc<dyn Listener>>> = const { RefCell::new(None) };
 }
 
-/// The work was called off.
+/// The work was cancelled.
 pub(crate) struct CalledOff;
 
-/// Does the work of this thread's with somebody told of it.
+/// Does this thread's work with a listener.
 pub(crate) fn while_told<T>(
     listener: Arc<dyn Listener>,
     work: impl FnOnce() -> T,
@@ -43,19 +44,19 @@ pub(crate) fn while_told<T>(
     )
 }
 
-/// Who is told of this thread's work, if anybody is.
+/// Returns the listener of this thread's work, if there is one.
 pub(crate) fn listener() -> Option<Arc<dyn Listener>> {
     LISTENER.with_borrow(Clone::clone)
 }
 
-/// Tells how far it is; ends the work if that is wanted.
+/// Reports the progress; ends the work if the listener cancels it.
 pub(crate) fn tell(listener: &dyn Listener, what: &str, done: u64, total: Option<u64>) {
     if !listener.goes_on(what, done, total) {
         resume_unwind(Box::new(CalledOff));
     }
 }
 
-/// A source whose listener is told of what is read.
+/// A source whose listener is told how much is read.
 pub(crate) struct Told<R> {
     source: R,
     listener: Arc<dyn Listener>,

@@ -1,10 +1,10 @@
-//! `--help`: the verbs in groups, as people come to the program.
+//! `--help`: lists the verbs in groups, by purpose.
 
 use std::fmt::Write;
 
 use clap::Command;
 
-/// What people come for, and the verbs that serve it.
+/// The groups and their verbs.
 const GROUPS: [(&str, &[&str]); 4] = [
     (
         "Find stalls and floods",

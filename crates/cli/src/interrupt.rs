@@ -1,17 +1,17 @@
-//! Ctrl-C: ends the work at once, except while files are being given their names.
+//! Ctrl-C: ends the work at once, except while files are being renamed to their final names.
 
 use std::sync::Mutex;
 
-/// Held while files are written; never poisoned for good, because nothing is behind it.
+/// Held while files are written. A poisoned lock does no harm, because it guards no data.
 static WRITING: Mutex<()> = Mutex::new(());
 
-/// From now on Ctrl-C exits with [`CODE`] as soon as no file is being written. A program that has embedded
-/// this one has a handler of its own.
+/// From now on Ctrl-C exits with [`CODE`] as soon as no file is being written. An embedding program
+/// has its own handler.
 pub(crate) fn watch() {
     if crate::heard::listener().is_some() {
         return;
     }
-    // Where no handler can be set, Ctrl-C ends the process as ever.
+    // If no handler can be set, Ctrl-C ends the process by default.
     let _ = ctrlc::set_handler(|| {
         let _writing = WRITING.lock();
         eprintln!("tinygram: interrupted; nothing half-written was left");
@@ -19,11 +19,11 @@ pub(crate) fn watch() {
     });
 }
 
-/// Does what must not be cut short: a moment's work.
+/// Does short work that must not be interrupted.
 pub(crate) fn shielded<T>(write: impl FnOnce() -> T) -> T {
     let _writing = WRITING.lock();
     write()
 }
 
-/// 128 and SIGINT's number, as shells have it.
+/// 128 plus SIGINT's number, as in shells.
 const CODE: i32 = 130;

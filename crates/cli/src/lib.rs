@@ -1,9 +1,10 @@
-//! `tinygram`: what was typed becomes a verb; a verb does its work and says how it ended.
+//! `tinygram`: a command line becomes a verb; the verb does its work and reports how it ended.
 //!
-//! The road of every verb: typed (`Args`) -> meant (a plan, checked before any work)
-//! -> done (results as data) -> shown (an exporter of `tinygram-report`).
+//! The steps of every verb: typed (`Args`) -> meant (a plan, checked before any work) -> done
+//! (results as data) -> shown (an exporter of `tinygram-report`).
 //!
-//! [`main`] is the program. [`embedded`] does the same work for a program that wants rows, not text.
+//! [`main`] is the program. [`embedded`] does the same work for a program that wants rows instead
+//! of text.
 
 mod capture;
 mod covered;
@@ -39,7 +40,7 @@ struct Cli {
     verb: verbs::Verb,
 }
 
-/// Does what was typed, and returns the exit code. The first argument is the program's name.
+/// Carries out a command line and returns the exit code. The first argument is the program's name.
 pub fn main(typed: impl IntoIterator<Item = OsString>) -> u8 {
     let outcome = match parsed(typed) {
         Ok(cli) => cli.verb.run(),
@@ -53,7 +54,7 @@ fn parsed(typed: impl IntoIterator<Item = OsString>) -> Result<Cli, clap::Error>
     Cli::from_arg_matches(&matches)
 }
 
-/// The examples in the crates' READMEs, tested in one program.
+/// The examples in the crates' READMEs, tested as one program.
 #[cfg(doctest)]
 pub mod readmes {
     #[doc = include_str!("../../coalesce/README.md")]

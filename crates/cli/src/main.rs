@@ -1,4 +1,4 @@
-//! The program; all of it is in the library, so that the Python package can carry it, too.
+//! The program. All of it is in the library, so that the Python package can include it.
 
 use std::process::ExitCode;
 

@@ -1,4 +1,4 @@
-//! Results in the form in which they are written: text for people and scripts, or a file's octets.
+//! Rendered results: text for people and scripts, or a file's octets.
 
 use std::io::IsTerminal;
 use std::path::Path;
@@ -9,14 +9,14 @@ use tinygram_tables::{Encoding, Rows};
 use crate::exit::{Done, Failure};
 use crate::terminal;
 
-/// Results, rendered.
+/// Rendered results.
 pub(crate) enum Rendered {
     Text(String),
     Binary(Vec<u8>),
 }
 
 impl Rendered {
-    /// Rows as a file.
+    /// Returns rows as a file.
     pub(crate) fn rows(rows: &Rows, encoding: Encoding) -> Result<Self, Failure> {
         let encoded = encoding.of(rows);
         encoded
@@ -31,7 +31,7 @@ impl Rendered {
         }
     }
 
-    /// Writes to standard output.
+    /// Writes the results to standard output.
     pub(crate) fn print(&self) -> Result<Done, Failure> {
         match self {
             Self::Text(text) => terminal::print(text.as_bytes()),
@@ -40,8 +40,8 @@ impl Rendered {
     }
 }
 
-/// Returns what made a page: program, version, date (`SOURCE_DATE_EPOCH` where it is set, as whoever builds
-/// reproducibly wants it), and the command line.
+/// Returns what made a page: program, version, date (`SOURCE_DATE_EPOCH` if it is set, for
+/// reproducible builds), and the command line.
 pub(crate) fn origin() -> String {
     let epoch = std::env::var("SOURCE_DATE_EPOCH").ok();
     let told = epoch.and_then(|seconds| jiff::Timestamp::from_second(seconds.parse().ok()?).ok());
@@ -61,7 +61,8 @@ pub(crate) fn origin() -> String {
     )
 }
 
-/// Returns the encoding that a verb's `--format` names, or `None` where the format is no file of rows.
+/// Returns the encoding that a verb's `--format` names, or `None` if the format is not a file of
+/// rows.
 pub(crate) fn encoding(format: impl ValueEnum + Copy) -> Option<Encoding> {
     let format = format.to_possible_value()?;
     let encodings = [Encoding::Parquet, Encoding::Arrow];

@@ -1,4 +1,4 @@
-//! Waits for a program as if it were not there: its signals reach it, its end is ours.
+//! Waits for a program transparently: it gets our signals, and we end as it ends.
 
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Child, ExitStatus};
@@ -12,27 +12,28 @@ use signal_hook::iterator::SignalsInfo;
 use signal_hook::iterator::exfiltrator::origin::WithOrigin;
 use signal_hook::low_level::siginfo::{Cause, Origin};
 
-/// What is sent to us from now on.
+/// Catches the signals that are sent to us.
 pub(crate) struct Supervisor(SignalsInfo<WithOrigin>);
 
-/// To be called before the program is started: it might be ready, and somebody signal us, before we
-/// are. A signal that we were told to ignore (`nohup`) is ignored by us both.
+/// Starts catching signals. Call it before the program is started: a signal may come as soon as the
+/// program is ready, before we wait. A signal that we were told to ignore (`nohup`) is ignored by
+/// both.
 pub(crate) fn stand_by() -> std::io::Result<Supervisor> {
     let heeded = PASSED_ON.iter().filter(|signal| !is_ignored(**signal));
     SignalsInfo::new(heeded).map(Supervisor)
 }
 
 impl Supervisor {
-    /// Waits for `child`, passing on what is sent to us.
+    /// Waits for `child`, and passes on our signals.
     pub(crate) fn wait(self, child: &Child) -> std::io::Result<ExitStatus> {
-        // The program begins with what we had begun with for it.
+        // The program starts with the signal settings that we started with.
         self.0.handle().add_signal(SIGCHLD)?;
         wait(self.0, child.id() as libc::pid_t)
     }
 }
 
 fn wait(mut signals: SignalsInfo<WithOrigin>, pid: libc::pid_t) -> std::io::Result<ExitStatus> {
-    // It may have ended before the handler stood.
+    // It may have ended before the handler was set.
     if let Some(status) = poll(pid)? {
         return Ok(status);
     }
@@ -63,7 +64,8 @@ fn is_ignored(signal: c_int) -> bool {
 /// Ends as the program ended: with its exit code, or by its signal.
 pub(crate) fn end_like(status: ExitStatus) -> ! {
     if let Some(signal) = status.signal() {
-        // SAFETY: resets one signal and sends it to ourselves. The program has left the core dump.
+        // SAFETY: resets one signal and sends it to ourselves. The program has already dumped core
+        // if it does.
         unsafe {
             let no_core = libc::rlimit {
                 rlim_cur: 0,
@@ -73,7 +75,8 @@ pub(crate) fn end_like(status: ExitStatus) -> ! {
             libc::signal(signal, libc::SIG_DFL);
             libc::raise(signal);
         }
-        // It does not end us (or not us, as the first process of a container): the shell's code.
+        // The signal does not end us (or not us as the first process of a container): use the
+        // shell's code.
         std::process::exit(128 + signal);
     }
     std::process::exit(status.code().unwrap_or(1))
@@ -89,13 +92,13 @@ fn poll(pid: libc::pid_t) -> std::io::Result<Option<ExitStatus>> {
     }
 }
 
-/// What a terminal sends reaches the program too, which is in the same process group; what another
-/// process sends reaches us alone.
+/// Returns whether a signal reached only us. What a terminal sends reaches the program as well,
+/// which is in the same process group; what another process sends reaches only us.
 fn is_for_us_alone(origin: &Origin) -> bool {
     matches!(origin.cause, Cause::Sent(_))
 }
 
-/// The program was stopped (Ctrl-Z): the shell expects its job to stop, which is us.
+/// Stops with the program (Ctrl-Z): the shell expects its job to stop, and that is us.
 fn stop_with_it(pid: libc::pid_t) {
     // SAFETY: signals to ourselves and to our own child.
     unsafe {

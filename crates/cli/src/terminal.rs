@@ -1,4 +1,5 @@
-//! The one place that touches the terminal: results on standard output, progress on standard error.
+//! The one module that uses the terminal: results go to standard output, progress to standard
+//! error.
 
 use std::io::{IsTerminal, Read, Write};
 use std::sync::Arc;
@@ -11,13 +12,13 @@ use tinygram_report::Ink;
 use crate::exit::{Done, Failure};
 use crate::heard::{self, Listener};
 
-/// Writes results to standard output, whole or not at all. Styles reach only a terminal that wants
-/// them (NO_COLOR, CLICOLOR and TERM are heeded).
+/// Writes results to standard output, whole or not at all. Styles are written only to a terminal
+/// that wants them (NO_COLOR, CLICOLOR and TERM are heeded).
 pub(crate) fn print(bytes: &[u8]) -> Result<Done, Failure> {
     write(anstream::stdout().lock(), bytes)
 }
 
-/// Writes octets to standard output as they are.
+/// Writes octets to standard output unchanged.
 pub(crate) fn print_raw(bytes: &[u8]) -> Result<Done, Failure> {
     write(std::io::stdout().lock(), bytes)
 }
@@ -32,7 +33,7 @@ fn write(mut out: impl Write, bytes: &[u8]) -> Result<Done, Failure> {
     Ok(Done::Well)
 }
 
-/// Says something that is not a result.
+/// Prints a message that is not a result.
 pub(crate) fn remark(line: &str) {
     match heard::listener() {
         Some(listener) => listener.remark(line),
@@ -40,7 +41,8 @@ pub(crate) fn remark(line: &str) {
     }
 }
 
-/// Styles and width for tables on standard output: the terminal's own, or plain and `otherwise`.
+/// Returns styles and width for tables on standard output: those of the terminal, or no styles and
+/// `otherwise`.
 pub(crate) fn canvas(otherwise: usize) -> (Ink, usize) {
     if !std::io::stdout().is_terminal() {
         return (Ink::Plain, otherwise);
@@ -49,8 +51,8 @@ pub(crate) fn canvas(otherwise: usize) -> (Ink, usize) {
     (Ink::Styled, width.max(NARROWEST))
 }
 
-/// A progress bar on standard error, where that is a terminal; elsewhere a line a minute. Where a program has
-/// embedded this one, it is told instead.
+/// A progress bar on standard error if it is a terminal, otherwise a line per minute. An embedding
+/// program is told instead.
 pub(crate) enum Progress {
     Bar(ProgressBar),
     Lines(Lines),
@@ -87,24 +89,24 @@ impl Progress {
         Self::Bar(bar)
     }
 
-    /// Returns what says nothing, for work that is a part of other work.
+    /// Returns a silent progress, for work that is a part of other work.
     pub(crate) const fn silent() -> Self {
         Self::Silent
     }
 
-    /// What is being done, behind the bar.
+    /// Shows beside the bar what is being done.
     pub(crate) fn says(&self, what: String) {
         if let Self::Bar(bar) = self {
             bar.set_message(what);
         }
     }
 
-    /// One more piece is done. Any thread may say so.
+    /// Reports one more piece as done. Any thread may call it.
     pub(crate) fn step(&self) {
         self.steps(1);
     }
 
-    /// So many more pieces are done.
+    /// Reports `count` more pieces as done.
     pub(crate) fn steps(&self, count: u64) {
         match self {
             Self::Bar(bar) => bar.inc(count),
@@ -131,13 +133,13 @@ impl Drop for Progress {
     }
 }
 
-/// Progress where there is no terminal.
+/// Progress without a terminal.
 pub(crate) struct Lines {
     what: &'static str,
     total: u64,
     done: AtomicU64,
     began: Instant,
-    /// Minutes that were told of.
+    /// The minutes that were reported.
     told: AtomicU64,
 }
 
@@ -157,7 +159,7 @@ impl Lines {
         let done = self.done.fetch_add(count, Ordering::Relaxed) + count;
         let elapsed = self.began.elapsed();
         let minutes = elapsed.as_secs() / 60;
-        // Whichever thread comes first in a minute tells of it.
+        // The first thread to come in a minute reports it.
         if self.told.fetch_max(minutes, Ordering::Relaxed) < minutes {
             let left = elapsed.mul_f64(self.total as f64 / done as f64 - 1.0);
             remark(&format!(
@@ -170,8 +172,8 @@ impl Lines {
     }
 }
 
-/// How far a file has been read, on standard error, where that is a terminal; nothing elsewhere. Where a
-/// program has embedded this one, it is told instead.
+/// How far a file has been read: shown on standard error if it is a terminal, otherwise not at all.
+/// An embedding program is told instead.
 pub(crate) enum Reading {
     Bar(ProgressBar),
     Told {
@@ -182,7 +184,7 @@ pub(crate) enum Reading {
 }
 
 impl Reading {
-    /// Of so many bytes, if that is known.
+    /// Returns the reading of this many bytes, if that is known.
     pub(crate) fn of(bytes: Option<u64>, what: String) -> Self {
         if let Some(listener) = heard::listener() {
             return Self::Told {
@@ -229,7 +231,7 @@ impl Drop for Reading {
     }
 }
 
-/// The width of a page where there is no terminal to ask.
+/// The width of a page if there is no terminal to ask.
 pub(crate) const WIDTH: usize = 120;
-/// Below this, breaking lines only makes it worse.
+/// Below this width breaking lines makes text less readable.
 const NARROWEST: usize = 60;

@@ -1,7 +1,6 @@
-//! The allowed arrows of ARCHITECTURE.md, kept by force: which crate may name which, and which
-//! module of the engine may name which other. A crate or a module that is not listed here is a
-//! failure, so that its arrows are thought about when it is made. And in no crate do modules name
-//! each other in a circle.
+//! Checks the allowed arrows of ARCHITECTURE.md: which crate may name which, and which module of
+//! the engine may name which other. A crate or module that is not listed here fails, so that its
+//! arrows are considered when it is made. And in no crate may modules name each other in a circle.
 
 #[path = "arrows/circles.rs"]
 mod circles;
@@ -14,7 +13,7 @@ use std::fs;
 use cargo_metadata::{DependencyKind, MetadataCommand};
 use sources::{Module, Sources, module};
 
-/// Every crate of ours with the crates of ours that it may depend on. Tests may depend on no more.
+/// Every crate of this project and the crates it may depend on. Tests may depend on no others.
 const CRATES: &[(&str, &[&str])] = &[
     ("tinygram-coalesce", &[]),
     ("tinygram-engine", &["tinygram-coalesce"]),
@@ -44,7 +43,7 @@ const CRATES: &[(&str, &[&str])] = &[
         &["tinygram-engine", "tinygram-tcp", "tinygram-wire"],
     ),
     ("tinygram-diagnose", &["tinygram-engine", "tinygram-wire"]),
-    // Through diagnose to what it stands on, for live packets.
+    // Through diagnose to the crates it is built on, for live packets.
     (
         "tinygram-watch",
         &["tinygram-diagnose", "tinygram-wire", "tinygram-engine"],
@@ -78,7 +77,7 @@ const CRATES: &[(&str, &[&str])] = &[
     ),
 ];
 
-/// The engine's modules below the crate with those they may name besides their own.
+/// The engine's top-level modules and the modules each may name besides its own.
 const MODULES: &[(&str, &[&str])] = &[
     ("time", &[]),
     ("offset", &[]),
@@ -132,13 +131,14 @@ const MODULES: &[(&str, &[&str])] = &[
     ),
 ];
 
-/// Folders whose files are rules that know nothing of each other: the types beside them, these
-/// modules of the crate, and the files that serve them all. `mod.rs` and `registry.rs` name them.
+/// Folders whose files are rules independent of each other. A rule may name the types beside it,
+/// these modules of the crate, and the files that serve all rules. `mod.rs` and `registry.rs` name
+/// the rules.
 struct Rules {
     folder: &'static [&'static str],
     of_the_crate: &'static [&'static str],
     shared: &'static [&'static str],
-    /// A rule that is another one and a bit more: which, and why it may name it.
+    /// Rules that extend another one: which, and the reason it is allowed.
     builds_on: &'static [(&'static str, &'static str, &'static str)],
 }
 
@@ -173,8 +173,8 @@ const RULES: &[Rules] = &[
     },
 ];
 
-/// Circles of modules that there still are: in which crate, among which of its modules, and why. Others
-/// fail, and so does an entry that is true no longer.
+/// The circles of modules that still exist: the crate, its modules, and the reason. Any other
+/// circle fails, and so does an entry that is no longer true.
 const CIRCLES: &[(&str, &[&str], &str)] = &[
     (
         "cli",
@@ -214,8 +214,8 @@ fn crates_name_only_what_they_may() {
             if ours && !may.contains(&other) {
                 wrong.push(format!("{name} -> {other} ({})", dependency.kind));
             }
-            // The engine is pure: of ours the predictor, and of others' nothing that needs more than an
-            // allocator, but in its tests.
+            // The engine is pure: of our crates it uses the predictor, and of others only those
+            // that need no more than an allocator, except in its tests.
             let of_the_engine =
                 name == "tinygram-engine" && !ours && !["libm", "thiserror"].contains(&other);
             if of_the_engine && dependency.kind != DependencyKind::Development {
@@ -243,7 +243,7 @@ fn modules_of_the_engine_name_only_what_they_may() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// The test above would be worth nothing if it saw nothing.
+/// The test above would be worthless if it found no arrows.
 #[test]
 fn the_arrows_are_seen() {
     let engine = Sources::of("engine");
@@ -268,7 +268,7 @@ fn the_arrows_are_seen() {
         "type T = crate::sender::pass::Stamp;",
         &["sender", "pass"]
     ));
-    // Through a `pub use` of the folder, too.
+    // Also through the folder's `pub use`.
     assert!(sees(
         &["receiver", "ack_policy", "linux"],
         "use super::BytesConsumed;",
@@ -309,7 +309,7 @@ fn no_modules_name_each_other_in_a_circle() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// As above: the search for circles finds those that there are.
+/// As above: the search finds the circles that exist.
 #[test]
 fn circles_are_seen() {
     let arrow = |from: &str, to: &str| {
@@ -331,7 +331,7 @@ fn circles_are_seen() {
     assert!(members(&line).is_empty());
     let round_about = [arrow("a", "b"), arrow("b::x", "c"), arrow("c", "a::y")];
     assert_eq!(members(&round_about), ["a b c"]);
-    // A module and what is below it are one; what is below it may still go in circles.
+    // A module and those below it count as one; those below it may still form a circle.
     let below = [
         arrow("a", "a::x"),
         arrow("a::x", "a"),
@@ -339,7 +339,7 @@ fn circles_are_seen() {
         arrow("a::y", "a::x"),
     ];
     assert_eq!(members(&below), ["a::x a::y"]);
-    // A macro's arguments and imports of imports are looked at, tests are not.
+    // A macro's arguments and imports of imports are searched; tests are not.
     let engine = Sources::of("engine");
     let named = |source| {
         let file = syn::parse_file(source).expect("Rust");
@@ -352,7 +352,7 @@ fn circles_are_seen() {
     assert!(!named("mod inner { use super::Outbox; }").contains(&outbox));
 }
 
-/// The folders below `crates/`.
+/// Returns the folders below `crates/`.
 fn crates() -> Vec<String> {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
     let entries = fs::read_dir(folder).expect("the crates' folder");
@@ -365,13 +365,13 @@ fn crates() -> Vec<String> {
     names
 }
 
-/// Why `from` may not name `to`, if it may not.
+/// Returns why `from` may not name `to`, or `None` if it may.
 fn forbids(from: &Module, to: &Module) -> Option<String> {
     if let Some(why) = RULES.iter().find_map(|rules| rules.forbid(from, to)) {
         return Some(why);
     }
     let (Some(mine), Some(theirs)) = (from.first(), to.first()) else {
-        // The crate's own file names all; nobody needs its short names.
+        // The crate's root file may name every module; no module needs the root's short names.
         let of_the_root = to.is_empty() && !from.is_empty();
         return of_the_root.then(|| "name the module, not the crate's short name".into());
     };

@@ -1,6 +1,6 @@
-//! `naglemark` on real packets: whole runs over our stack and the kernel, short ones. They make
-//! namespaces and TUN devices of their own; where that cannot be they say so and are skipped, unless
-//! `CI` is set.
+//! `naglemark` on real packets: short whole runs over our stack and the kernel. They make their own
+//! namespaces and TUN devices; if that is not possible they say so and are skipped, unless `CI` is
+//! set.
 
 #![cfg(target_os = "linux")]
 
@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-/// Real time: one run at a time, so that none is late because of another.
+/// The tests run in real time: one at a time, so that none delays another.
 static TURN: Mutex<()> = Mutex::new(());
 
 fn tinygram(arguments: &str) -> Command {
@@ -19,7 +19,7 @@ fn tinygram(arguments: &str) -> Command {
     command
 }
 
-/// The document of a run, or nothing where the machine cannot.
+/// Returns the document of a run, or `None` if the machine cannot make it.
 fn document(arguments: &str) -> Option<Value> {
     let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
     let output = tinygram(&format!("{arguments} --format json")).output();
@@ -66,7 +66,7 @@ fn every_policy_answers_over_the_stack() {
             (&"stack".into(), &"tun".into())
         );
         let segments = number(cell, "segments_per_transfer");
-        // 1448 + 1448 + 1200 + 100, or what is gathered.
+        // 1448 + 1448 + 1200 + 100, or fewer if the last ones are joined.
         assert!((3.0..=4.0).contains(&segments), "{cell}");
         assert!(number(cell, "short_segments_per_transfer") <= 2.0, "{cell}");
     }
@@ -81,8 +81,8 @@ fn every_policy_answers_over_the_stack() {
     );
 }
 
-/// On a link with a rate no race decides: 8000 octets leave as 1448, 1448, 1200, 1448, 1448, and NAGLE
-/// holds 1008 until the fifth is acknowledged, which Linux delays by 40 ms.
+/// With a link rate no race decides: 8000 octets leave as 1448, 1448, 1200, 1448, 1448, and NAGLE
+/// holds 1008 until the fifth segment is acknowledged, which Linux delays by 40 ms.
 #[test]
 fn nagle_stalls_where_the_simulator_says() {
     let policies = "nagle,off,default,nodelay";
@@ -103,7 +103,7 @@ fn nagle_stalls_where_the_simulator_says() {
         assert!((sim - stack).abs() < 0.05 * sim, "{of}");
         let delayed = of["delayed"].as_array().expect("both").clone();
         match of["variant"] == "NAGLE" {
-            // The first answers still meet quick ACKs.
+            // The first answers still get quick ACKs.
             true => assert!(
                 delayed.iter().all(|count| count.as_u64() >= Some(5)),
                 "{of}"
@@ -163,7 +163,7 @@ fn the_senders_rules_are_the_profiles() {
         (&parameters["profile"], &parameters["naglim"]),
         (&"tru64_4".into(), &101.into())
     );
-    // No timestamps then.
+    // 1460 octets: there are no timestamps.
     assert_eq!(parameters["conditions"][0]["mss"], 1460);
     assert_eq!(parameters["conditions"][0]["congestion"], "reno");
 }

@@ -1,5 +1,5 @@
-//! A simulated run kept as a capture: other programs can read it, and `tinygram diagnose` finds in it
-//! the stalls that the simulator made.
+//! Checks a simulated run written as a capture: other programs can read it, and `tinygram diagnose`
+//! finds the stalls that the simulator made.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -27,7 +27,7 @@ fn document(arguments: &str) -> Value {
     serde_json::from_slice(&output.stdout).expect("it is JSON")
 }
 
-/// A program that is not ours; `None`, with the reason printed, where it is not installed.
+/// Runs another project's program; `None`, with the reason printed, if it is not installed.
 fn other(program: &str, arguments: &[&str]) -> Option<String> {
     let mut command = Command::new(program);
     match command.env("TZ", "UTC").args(arguments).output() {
@@ -43,7 +43,7 @@ fn other(program: &str, arguments: &[&str]) -> Option<String> {
     }
 }
 
-/// Keeps the cell under this policy and the results beside it.
+/// Writes the cell under this policy as a capture, with the results beside it.
 fn kept(home: &Path, policy: &str, more: &str) -> (String, Value) {
     let path = home.join(format!("{policy}.pcapng")).display().to_string();
     let results = document(&format!("{CELL} --policy {policy} --pcapng {path} {more}"));
@@ -85,7 +85,7 @@ fn diagnose_names_the_deadlock_of_small_buffers_and_its_cures() {
         ));
         document(&format!("diagnose --json {path}"))
     };
-    // Of ways to deadlock: 8192 octets at a time, 12,288, 4096, and two sizes in turn.
+    // One of each way to deadlock: 8192 octets at a time, 12,288, 4096, and two sizes in turn.
     for buffers in [
         "-s 16K -r 32K",
         "-s 16K -r 40K",
@@ -122,7 +122,7 @@ fn every_packet_has_its_payload_and_right_checksums() {
         let from_server = packet.source.port == 5001;
         data_segments += u64::from(from_server && !packet.payload.is_empty());
     }
-    // What the server sent is all there, retransmissions included.
+    // Everything the server sent is there, retransmissions included.
     let per_transfer = results["cells"][0]["segments_per_transfer"].as_f64();
     let counted = (200.0 * per_transfer.expect("a mean")).round() as u64;
     assert_eq!(data_segments, counted);
@@ -179,7 +179,7 @@ fn the_text_is_tcpdumps_own() {
     };
     assert_eq!(ours.lines().count(), theirs.lines().count());
     for (ours, theirs) in ours.lines().zip(theirs.lines()) {
-        // On a SYN tcpdump shows where the numbers begin, and we that they begin at 0.
+        // On a SYN tcpdump prints the initial sequence number; we print 0.
         if !ours.contains("Flags [S") {
             assert_eq!(ours, theirs);
         }

@@ -166,7 +166,7 @@ fn standard_input_and_compression_give_the_same_findings() {
     assert_eq!(piped["summary"]["cost_ms"], expected);
     let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
     gzip.write_all(&bytes).unwrap();
-    // Chosen by content: the name says nothing.
+    // The format is recognised by content: the name says nothing.
     let packed = scratch("packed.dat");
     std::fs::write(&packed, gzip.finish().unwrap()).unwrap();
     let unpacked = json(&diagnose(&["--json"], &[&packed]));
@@ -202,7 +202,7 @@ fn a_live_capture_is_told_as_it_goes_and_ends_on_ctrl_c() {
     drop(input);
 }
 
-/// The capture many times over, as many seconds apart: a connection each time.
+/// The capture repeated many times, as many seconds apart, each time as a new connection.
 fn repeated(capture: &Path, times: u32) -> Vec<u8> {
     let bytes = std::fs::read(capture).unwrap();
     let mut all = bytes[..24].to_vec();
@@ -232,7 +232,8 @@ fn a_live_capture_with_many_stalls_gives_a_running_total_and_no_line_for_each() 
     let mut input = child.stdin.take().unwrap();
     input.write_all(&bytes).unwrap();
     let output = BufReader::new(child.stdout.take().unwrap());
-    // The pipe stays open: this is said before the end. Sixty connections stall seven times each.
+    // The pipe stays open: this is printed before the end. Each of sixty connections stalls seven
+    // times.
     let mut lines = output.lines().map(Result::unwrap);
     let mut told: Vec<String> = Vec::new();
     while told.iter().filter(|l| l.starts_with("so far: ")).count() < 7 {
@@ -277,7 +278,7 @@ fn the_annotated_copy_gives_the_same_findings() {
 #[test]
 fn the_page_is_self_contained_and_has_plots() {
     let out = scratch("page.html");
-    // A name may be wider than a telephone and have no place to break.
+    // A name may be wider than a phone's screen and have no place to break.
     let capture = scratch(&format!("{}.pcap", "a_name_without_a_space_".repeat(6)));
     std::fs::copy(corpus("cork-held.pcap"), &capture).unwrap();
     let output = diagnose(&["--html", out.to_str().unwrap()], &[&capture]);
@@ -351,7 +352,7 @@ fn without(capture: &Path, last_byte: u8) -> Vec<u8> {
     while at < bytes.len() {
         let len = u32::from_le_bytes(bytes[at + 8..at + 12].try_into().unwrap()) as usize;
         let record = &bytes[at..at + 16 + len];
-        // Behind the record's header, Ethernet and 15 bytes of IPv4 stands the source's last byte.
+        // The source's last byte follows the record's header, Ethernet and 15 bytes of IPv4.
         if record[16 + 14 + 15] != last_byte {
             kept.extend_from_slice(record);
         }
@@ -372,7 +373,7 @@ fn what_could_not_have_shown_a_stall_is_code_3_and_a_condition_beats_it() {
     assert_eq!(document["summary"]["result"], "cannot-tell");
     let obstacles = &document["summary"]["cannot_tell"][0]["obstacles"];
     assert_eq!(obstacles[0]["obstacle"], "one-direction");
-    // Beside a capture that has stalls both are counted, and the condition decides.
+    // With a second capture that has stalls, both are counted, and the condition decides.
     let stalls = corpus("wwr-client.pcap");
     let both = diagnose(&["--json", "--fail-on", "stalls>0"], &[&one_way, &stalls]);
     assert_eq!(both.status.code(), Some(1));
@@ -447,7 +448,7 @@ fn a_page_of_a_capture_without_stalls_is_calm() {
         "How to make the change",
         "class=\"badges\"",
     ] {
-        // What the style sheet says of alarms is none.
+        // The style sheet's words about alarms do not count.
         assert!(
             !page[page.find("<body>").unwrap()..].contains(alarm),
             "{alarm}"

@@ -1,4 +1,4 @@
-//! What a person sees: each file under `cmd/` is a session with its expected output and exit codes.
+//! Golden output: each file under `cmd/` is a session with its expected output and exit codes.
 //! `TRYCMD=overwrite cargo test -p tinygram --test golden` renews them.
 
 #[test]

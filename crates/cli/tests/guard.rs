@@ -1,5 +1,5 @@
-//! `guard` by both of its ways to look, on programs of several shapes: what the kernel tells and what the
-//! preloaded library sees must be the same stalls. The library takes no privileges.
+//! `guard` with both of its sources, on several kinds of programs: the kernel and the preloaded
+//! library must report the same stalls. The library needs no privileges.
 
 use std::process::{Command, Output};
 
@@ -64,7 +64,7 @@ hearer.join()
 server.join()
 "#;
 
-/// Writes on a clock and waits for nobody: Nagle's algorithm holds, and nobody minds.
+/// Writes at fixed times and does not wait: Nagle's algorithm holds, and nobody is delayed.
 const PERIODIC: &str = r#"
 import socket, threading, time
 listener = socket.create_server(("127.0.0.1", 0))
@@ -89,7 +89,8 @@ fn guard(source: &str, program: &str, how: &str) -> Output {
     guard.output().expect("tinygram starts")
 }
 
-/// Stalls by its last line; nothing, with the reason printed, where this machine cannot do it.
+/// Returns the number of stalls from the last line; `None`, with the reason printed, if this
+/// machine cannot count them.
 fn stalls(output: &Output) -> Option<u64> {
     let said = String::from_utf8_lossy(&output.stderr);
     if output.status.code() == Some(3) {
@@ -104,7 +105,7 @@ fn stalls(output: &Output) -> Option<u64> {
 
 #[test]
 fn both_ways_to_look_find_the_same_stalls() {
-    // The first answer of a connection is acknowledged at once, and so may others be.
+    // The first answer of a connection is acknowledged at once, and others may be.
     for (program, least) in [(EVENT_LOOP, 8 * 8), (DUPLEX, 8)] {
         for source in ["preload", "kernel"] {
             let held = guard(source, program, "nagle");
@@ -118,7 +119,7 @@ fn both_ways_to_look_find_the_same_stalls() {
     }
 }
 
-/// A line of the script, or of no Python that is known to neither.
+/// Both sources name the same line of the script, or no Python line if neither knows it.
 #[test]
 fn both_ways_to_look_name_the_same_line() {
     let folder = tempfile::tempdir().unwrap();

@@ -1,6 +1,6 @@
-//! The join: one script through the simulator's world and through two of the stack's cores gives
-//! equal segments at equal times. What a policy does in virtual time is what it does to real
-//! octets; they share the engine, and this holds that nothing of theirs lies between.
+//! Sends one script through the simulator's world and through two of the stack's cores, and expects
+//! equal segments at equal times. So a policy does the same to real octets as in virtual time: the
+//! two share the engine, and this test shows that nothing else makes a difference.
 
 use std::collections::VecDeque;
 use std::io::IoSlice;
@@ -21,13 +21,14 @@ use tinygram_tcp::{Batch, Core};
 use tinygram_wire::packet::{self, Verify};
 use tinygram_wire::sequence::Sequence;
 
-/// What one thread does, call by call; a `Read` of so many octets is repeated until they have come.
+/// What one thread does, call by call; a `Read` of a number of octets is repeated until they have
+/// arrived.
 type Script = Vec<Call>;
 
 const ONE_WAY: Duration = Duration::from_millis(5);
 const END: Instant = Instant::from_nanos(100_000_000_000);
-/// Every write fits: one that does not is cut by a blocking kernel and by tokio's streams in different
-/// places.
+/// Large enough for every write: a blocking kernel and tokio's streams cut a write that does not
+/// fit at different places.
 const BUFFER: u64 = 200_000;
 
 fn write(len: u64) -> Call {
@@ -40,7 +41,7 @@ fn read(max: u64) -> Call {
 }
 
 /// Questions and answers of many lengths, in one write and in several, with pauses; a long stream
-/// each way; and the end.
+/// each way; then the end.
 fn conversation() -> [Script; 2] {
     let mut client = vec![Call::Sleep(Duration::from_millis(1)), Call::Connect(0)];
     let mut server = vec![Call::Accept(0)];
@@ -73,7 +74,7 @@ fn conversation() -> [Script; 2] {
     [client, server]
 }
 
-/// A segment as both see it: who sent it when, and what stands in it.
+/// A segment as both report it: who sent it when, and its contents.
 #[derive(Debug, PartialEq, Eq)]
 struct Sent {
     at: Instant,
@@ -98,7 +99,7 @@ fn sizes() -> Sizes {
 #[derive(Clone, Debug)]
 struct Scripted {
     left: VecDeque<Call>,
-    /// Octets of the read under way that have not come.
+    /// Octets of the current read that have not arrived.
     wanted: u64,
 }
 
@@ -153,17 +154,17 @@ fn through_the_simulator(profile: &Profile, policy: &SendPolicy) -> Vec<Sent> {
     .collect()
 }
 
-/// One host of the stack's, with one thread.
+/// One host of the stack, with one thread.
 struct Host {
     core: Core,
     script: VecDeque<Call>,
     key: Option<usize>,
     listener: usize,
-    /// Octets of the call under way that are still to be read or written.
+    /// Octets that the current call has still to read or write.
     left: u64,
     begun: bool,
     sleeps_until: Instant,
-    /// Where this side's numbers begin, and by how much its windows are shifted.
+    /// This side's initial sequence number, and its window shift.
     numbers: Option<(Sequence, u8)>,
     arriving: VecDeque<(Instant, Vec<u8>)>,
 }
@@ -196,7 +197,7 @@ impl Host {
         }
     }
 
-    /// When something is to be done here.
+    /// Returns when this host next has something to do.
     fn next(&self) -> Instant {
         let arrives = self
             .arriving
@@ -209,7 +210,7 @@ impl Host {
         arrives.min(asleep).min(self.core.next_alarm())
     }
 
-    /// Arrivals first, then timers, then the thread, as the simulator's host does.
+    /// Arrivals first, then timers, then the thread, in the order of the simulator's host.
     fn work(&mut self, now: Instant, options: &SocketOptions) {
         while self.arriving.front().is_some_and(|(at, _)| *at <= now) {
             let (_, packet) = self.arriving.pop_front().expect("seen");
@@ -223,7 +224,7 @@ impl Host {
         }
     }
 
-    /// Goes on with the call under way; returns whether it is done.
+    /// Continues the current call; returns whether it is done.
     fn call(&mut self, now: Instant, options: &SocketOptions) -> bool {
         let waits = &Context::from_waker(Waker::noop());
         let Some(call) = self.script.front().copied() else {
@@ -264,7 +265,7 @@ impl Host {
                 match core.poll_write(now, key(), &pieces, more, waits) {
                     Poll::Ready(written) => {
                         self.left -= written.expect("a write") as u64;
-                        // What is left waits, and the policy is told so.
+                        // The rest waits, and the policy is told so.
                         self.left == 0 || self.call(now, options)
                     }
                     Poll::Pending => false,
@@ -339,7 +340,7 @@ fn packets(core: &mut Core) -> Vec<Vec<u8>> {
     packets
 }
 
-/// What a packet says, in offsets and octets.
+/// Returns a packet's contents, in offsets and octets.
 fn look(at: Instant, from: usize, packet: &[u8], hosts: &mut [Host; 2]) -> Sent {
     let packet = packet::read(packet, Verify::Checksum).expect("a packet of ours");
     let header = packet.header;

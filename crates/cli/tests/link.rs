@@ -1,5 +1,5 @@
-//! `tinygram link` and `naglemark --backend kernel` on real devices, in namespaces of their own.
-//! Where the machine allows none the tests say so and skip, but never in CI.
+//! `tinygram link` and `naglemark --backend kernel` on real devices, in their own namespaces. If
+//! the machine allows none, the tests say so and are skipped, but never in CI.
 
 #![cfg(target_os = "linux")]
 
@@ -15,7 +15,7 @@ fn tinygram(arguments: &[&str]) -> Output {
     Command::new(TINYGRAM).args(arguments).output().unwrap()
 }
 
-/// Whether links can be made here; else says why not.
+/// Returns whether links can be made here; if not, prints why.
 fn possible() -> bool {
     let output = tinygram(&["link", "--", "true"]);
     let possible = output.status.success();
@@ -55,7 +55,7 @@ fn has_python() -> bool {
     found
 }
 
-/// Sends numbered datagrams to the peer's end of the link; nobody has to listen.
+/// Sends numbered datagrams to the peer's end of the link, where nobody has to listen.
 const DATAGRAMS: &str = "
 import errno, os, socket, time
 family, peer = (socket.AF_INET6, os.environ['TINYGRAM_PEER6']) if os.environ.get('SIX') else \
@@ -98,7 +98,8 @@ fn what_is_asked_for_befalls_the_packets() {
         let spread = 4.0 * (packets * share * (1.0 - share)).sqrt();
         assert!((count - packets * share).abs() < spread, "{field}: {one}");
     }
-    // The kernel's own neighbour and multicast packets may differ in number; the dice do not.
+    // The number of the kernel's own neighbour and multicast packets may differ; the random draws
+    // do not.
     if way(&one, "packets") == way(&other, "packets") {
         assert_eq!(way(&one, "lost"), way(&other, "lost"));
     }
@@ -116,11 +117,11 @@ fn a_round_trip_takes_twice_the_delay() {
     }
 }
 
-/// This program's own test, which is the program over the link.
+/// This program's own test, run as the program over the link.
 const ROUND_TRIPS: &str = "a_refusal_takes_twenty_milliseconds_over_that_link";
 
-/// The peer's kernel refuses a connection after a round trip. Elsewhere than over the link of
-/// `a_round_trip_takes_twice_the_delay` there is no peer, and nothing to see.
+/// The peer's kernel refuses a connection after a round trip. Except over the link of
+/// `a_round_trip_takes_twice_the_delay` there is no peer, and the test does nothing.
 #[test]
 #[allow(
     clippy::disallowed_methods,
@@ -142,7 +143,8 @@ fn a_refusal_takes_twenty_milliseconds_over_that_link() {
     assert!((20.0..25.0).contains(&millis), "{millis} ms");
 }
 
-/// An answer of the benchmark's has no head; without a greeting whatever sends octets were measured.
+/// Without a greeting, any server that sends octets would be measured, because a benchmark answer
+/// has no header.
 #[test]
 fn who_is_no_server_of_ours_is_not_measured() {
     for (says, told) in [
@@ -177,7 +179,7 @@ fn who_is_no_server_of_ours_is_not_measured() {
     }
 }
 
-/// The commands' end is the link's, and its exit code too.
+/// The link ends when its command ends, with the command's exit code.
 #[test]
 fn the_command_s_exit_code_is_the_link_s() {
     if possible() {
@@ -247,10 +249,10 @@ print(open('/proc/net/dev').read())
     assert_eq!(refused.status.code(), Some(2));
 }
 
-/// The short version of the comparison in docs/backend.md: a link with a rate leaves no race between
-/// reader and writer, so the simulator can be held to the kernel. A machine that takes the processor
-/// away for 30 ms makes stalls that no rule has made; of three repetitions it must not hit the same
-/// request in two, and it gets a second chance.
+/// The short version of the comparison in docs/backend.md. On a link with a rate, reader and writer
+/// do not race, so the simulator can be compared with the kernel. A machine that withholds the
+/// processor for 30 ms causes stalls that follow from no rule. This must not hit the same request
+/// in two of three repetitions, and the test gets a second chance.
 #[test]
 fn simulation_meets_reality() {
     if possible() {
@@ -259,8 +261,8 @@ fn simulation_meets_reality() {
     }
 }
 
-/// The cells in which simulator and kernel differ by more than the goals: 1 % of the lengths (of
-/// sixty, none), 2 % of the segments.
+/// Returns the cells in which simulator and kernel differ by more than the goals: 1 % of the
+/// lengths (of sixty, none), 2 % of the segments.
 fn differing_cells() -> Vec<Value> {
     let output = tinygram(&[
         "naglemark",
@@ -281,7 +283,7 @@ fn differing_cells() -> Vec<Value> {
     let document: Value = serde_json::from_slice(&output.stdout).unwrap();
     let cells = document["parameters"]["agreement"].as_array().unwrap();
     assert_eq!(cells.len(), 6);
-    // Nothing would be shown if nothing stalled.
+    // A comparison in which nothing stalled would show nothing.
     let delayed = &cells[0]["delayed"];
     assert!(delayed[0].as_u64().unwrap() >= 5, "{}", cells[0]);
     let differs = |cell: &&Value| {

@@ -1,5 +1,5 @@
-//! What contrib/watch has for Prometheus and Grafana, loaded by the real Prometheus: it scrapes `watch
-//! --metrics`, evaluates the rules, and answers each question of the dashboard.
+//! Loads the files of contrib/watch for Prometheus and Grafana into the real Prometheus: it scrapes
+//! `watch --metrics`, evaluates the rules, and answers each query of the dashboard.
 
 use std::fs;
 use std::io::{BufRead, BufReader};
@@ -60,7 +60,7 @@ fn prometheus_loads_the_rules_and_answers_the_dashboards_questions() {
     let _prometheus = prometheus(&folder, metrics, at);
 
     talk();
-    // A rate takes two scrapes.
+    // A rate needs two scrapes.
     let series = "tinygram_stall_seconds_total";
     wait_until("two scrapes", || {
         !asked(at, &format!("count_over_time({series}[5m]) > 1")).is_empty()
@@ -74,7 +74,7 @@ fn prometheus_loads_the_rules_and_answers_the_dashboards_questions() {
     assert!(questions.len() >= 4, "{questions:?}");
     for question in &questions {
         let answers = asked(at, question);
-        // No flood was there to be counted.
+        // No flood occurred, so none is counted.
         if !question.contains("saved_segments") {
             assert!(!answers.is_empty(), "nothing answers {question}");
         }
@@ -161,7 +161,7 @@ fn talk() {
     assert!(talked.success());
 }
 
-/// What Prometheus answers, series by series; nothing while it does not listen yet.
+/// Returns Prometheus's answer, series by series; empty until it listens.
 fn asked(at: u16, question: &str) -> Vec<Value> {
     let output = Command::new("promtool")
         .args(["query", "instant", "-o", "json"])
@@ -177,7 +177,7 @@ fn asked(at: u16, question: &str) -> Vec<Value> {
     serde_json::from_slice(&output.stdout).unwrap_or_default()
 }
 
-/// A minute at most.
+/// Waits for at most a minute.
 fn wait_until(what: &str, is_so: impl Fn() -> bool) {
     for _ in 0..200 {
         if is_so() {
@@ -188,7 +188,7 @@ fn wait_until(what: &str, is_so: impl Fn() -> bool) {
     panic!("no sign of {what}");
 }
 
-/// Each question that a panel of the dashboard asks.
+/// Returns each query of the dashboard's panels.
 fn questions() -> Vec<String> {
     let text = fs::read_to_string(contrib("dashboard.json")).expect("the dashboard");
     let dashboard: Value = serde_json::from_str(&text).expect("JSON");

@@ -1,4 +1,4 @@
-//! Whole runs of the program: what stays the same, and what is left behind when it is stopped.
+//! Whole runs of the program: what stays the same, and what remains when it is stopped.
 
 mod pages;
 
@@ -113,7 +113,8 @@ fn ctrl_c_leaves_nothing_behind() {
     assert_eq!(left.count(), 0);
 }
 
-/// Whether the process has a handler for SIGINT, the second bit of its mask of caught signals.
+/// Returns whether the process has a handler for SIGINT, the second bit of its mask of caught
+/// signals.
 #[cfg(target_os = "linux")]
 fn catches_interrupts(pid: &str) -> bool {
     let status = std::fs::read_to_string(format!("/proc/{pid}/status")).expect("it runs");

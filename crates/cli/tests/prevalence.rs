@@ -1,4 +1,4 @@
-//! `tinygram prevalence` on whole logs: a real one where it is at hand, and made-up ones.
+//! `tinygram prevalence` on whole logs: a real one if it is available, and made-up ones.
 
 use std::io::{Read, Write};
 use std::path::Path;
@@ -34,7 +34,7 @@ fn document(output: &Output) -> Value {
     serde_json::from_slice(&output.stdout).expect("it is JSON")
 }
 
-/// The real log, in full; `None`, with the reason printed, where it is not at hand.
+/// The whole real log; `None`, with the reason printed, if it is missing.
 fn real_log() -> Option<Vec<u8>> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("../../../shared/logs/apache-combined-10k.log.gz");
@@ -49,8 +49,8 @@ fn real_log() -> Option<Vec<u8>> {
     Some(log)
 }
 
-/// The status and the size of a line, found by other means than the program's: counted from the end
-/// of the request, which in this log never holds a quote.
+/// Returns the status and the size of a line, found differently from the program: from the end of
+/// the request, which in this log never holds a quote.
 fn status_and_size(line: &str) -> (&str, Option<u64>) {
     let after = line.split('"').nth(2).expect("a request in quotes");
     let mut words = after.split_whitespace();
@@ -112,7 +112,7 @@ fn nagle_costs_stalls_and_the_modified_policies_do_not() {
             .expect(policy)
     };
     let number = |policy, field: &str| of(policy)[field].as_f64().expect("a number");
-    // The paper's model with this kernel's MCLBYTES, and what the window adds to it.
+    // The paper's model with this kernel's MCLBYTES, plus the effect of the window.
     let predicted = document["shares"][2]["share_percent"]
         .as_f64()
         .expect("a number");
@@ -121,7 +121,7 @@ fn nagle_costs_stalls_and_the_modified_policies_do_not() {
         (predicted..predicted + 2.0).contains(&simulated),
         "{predicted} {simulated}"
     );
-    // A clock of 200 ms is waited for half of its period in the mean.
+    // The wait for a clock of 200 ms is half of its period on average.
     let mean_s = number("nagle", "stall_s") / number("nagle", "delayed");
     assert!((0.09..0.11).contains(&mean_s), "{mean_s}");
     for policy in ["minshall", "dldet", "off"] {
@@ -134,7 +134,7 @@ fn nagle_costs_stalls_and_the_modified_policies_do_not() {
     }
 }
 
-/// What a reader's own servers do comes first, and it is nothing.
+/// The first row shows the reader's own servers, which run Linux: nothing stalls.
 #[test]
 fn linux_stalls_none_of_them() {
     let Some(log) = real_log() else { return };
@@ -149,7 +149,7 @@ fn linux_stalls_none_of_them() {
     assert!(own["mclbytes"].is_null());
 }
 
-/// A year between two logs of an hour each is no time in which anything was sent.
+/// The year between two logs does not count as covered time.
 #[test]
 fn a_day_is_one_of_those_that_the_logs_cover() {
     let home = tempfile::tempdir().expect("a directory");

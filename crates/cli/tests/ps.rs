@@ -1,4 +1,4 @@
-//! `tinygram ps` on connections of this very process: what it shows is what was set.
+//! `tinygram ps` on connections of this process: it shows what was set.
 
 #![cfg(target_os = "linux")]
 
@@ -17,7 +17,7 @@ fn ps(arguments: &[&str]) -> Output {
         .unwrap()
 }
 
-/// A connection, both ends ours; and its client's port.
+/// A connection with both ends in this process, and its client's port.
 fn connection() -> (TcpStream, TcpStream, String) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let client = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
@@ -26,7 +26,7 @@ fn connection() -> (TcpStream, TcpStream, String) {
     (client, server, port)
 }
 
-/// The client's end as `ps` shows it; nothing where this process may not be looked into.
+/// Returns the client's end as `ps` shows it; `None` if this process may not be inspected.
 fn shown(port: &str) -> Option<Value> {
     let output = ps(&["--json", port]);
     assert!(output.status.success());
@@ -76,7 +76,8 @@ fn bytes_per_segment_are_counted_and_a_corked_runt_is_named() {
     assert_eq!(quiet["counts"]["data_segments_sent"], 10);
     assert_eq!(quiet["counts"]["bytes_per_segment"], 100.0);
     assert_eq!(quiet["verdict"], Value::Null);
-    // The kernel lets a corked runt go after 200 ms, which a loaded machine may take to start `ps`.
+    // The kernel releases a corked runt after 200 ms; a loaded machine may need that long to start
+    // `ps`.
     cork(&client);
     let corked = (0..20).find_map(|_| {
         client.write_all(&[7; 100]).unwrap();
@@ -133,14 +134,14 @@ fn a_summary_has_a_line_for_each_process() {
     let [process] = &document["processes"].as_array().unwrap()[..] else {
         panic!("{document:#}")
     };
-    // Both ends, of one process.
+    // Both ends are of one process.
     assert_eq!(process["connections"], 2, "{document:#}");
     let none = ps(&["--trouble", &port]);
     assert!(none.status.success() && none.stdout.is_empty());
     assert!(String::from_utf8_lossy(&none.stderr).contains("no connection looks like trouble"));
 }
 
-/// Two connections of which one has sent more, in the order that is asked for, and no more than are.
+/// Two connections, one of which has sent more, in the requested order and number.
 #[test]
 fn what_comes_first_is_what_was_asked_for() {
     let (mut quiet, _quiet_server, quiet_port) = connection();
@@ -174,7 +175,7 @@ fn what_comes_first_is_what_was_asked_for() {
     assert_eq!(String::from_utf8_lossy(&first.stdout).lines().count(), 2);
 }
 
-/// Nothing of that name is another matter than nothing that looks like trouble.
+/// A missing target is reported differently from a target without signs of trouble.
 #[test]
 fn a_target_that_is_not_there_is_named_whatever_is_asked_of_it() {
     let missing = ps(&["--trouble", "no-such-process"]);

@@ -1,4 +1,5 @@
-//! The papers' experiments as a person runs them: what is the same, what is printed, how it ends.
+//! The papers' experiments as a user runs them: what stays the same, what is printed, how a run
+//! ends.
 
 mod pages;
 
@@ -20,11 +21,12 @@ fn text(bytes: &[u8]) -> &str {
     std::str::from_utf8(bytes).expect("it is text")
 }
 
-/// Quick ones of every paper.
+/// Quick experiments of every paper.
 const QUICK: &str = "reproduce mogul-figure-9 mogul-phase-locking mogul-section-9 mogul-table-1 \
                      heidemann-trace-2 davids";
 
-/// All experiments, a minute or so on two cores: the exit code holds every value to its tolerance.
+/// Runs all experiments, which takes a minute or so on two cores; the exit code says whether every
+/// value is within its tolerance.
 #[test]
 #[ignore = "long: cargo test --workspace -- --ignored"]
 fn everything_agrees_and_the_document_is_current() {
@@ -78,8 +80,8 @@ fn the_document_of_rows_has_what_its_schema_says() {
     }
 }
 
-/// A reader of rows can make a table of each kind: a name is a word, and has values of one type,
-/// wherever it stands.
+/// A reader of rows can make a table of each kind: a column's name is a word, and its values have
+/// one type wherever it occurs.
 #[test]
 fn the_names_in_cells_are_identifiers_of_one_type() {
     let output = tinygram(
@@ -105,7 +107,7 @@ fn the_names_in_cells_are_identifiers_of_one_type() {
     assert!(types.len() > 8, "{types:?}");
 }
 
-/// What we worked out is not passed off as the paper's.
+/// A value that we derived is not presented as the paper's.
 #[test]
 fn a_number_that_the_paper_does_not_print_is_wanted_not_published() {
     let output = tinygram("reproduce doupnik-table-1 heidemann-table-1 --format json");
@@ -131,7 +133,8 @@ fn a_number_that_the_paper_does_not_print_is_wanted_not_published() {
 
 #[test]
 fn a_value_that_should_agree_and_does_not_is_found_after_all_was_printed() {
-    // With one repetition of what the paper repeated ten times, chance puts some entries out.
+    // With one repetition of what the paper repeated ten times, chance puts some entries outside
+    // their tolerance.
     let output = tinygram("reproduce mogul-table-5 --repetitions 1");
     let told = text(&output.stdout);
     assert_eq!(output.status.code(), Some(1), "{told}");
@@ -172,7 +175,7 @@ fn the_list_has_every_experiment_once() {
     assert_eq!(measured.status.code(), Some(2));
 }
 
-/// The page and the traces; the page is opened in Chromium, where there is one.
+/// The page and the traces; the page is opened in Chromium, if installed.
 #[test]
 fn the_page_stands_alone_and_traces_are_files() {
     let home = tempfile::tempdir().expect("a directory");

@@ -1,5 +1,5 @@
-//! `--format parquet` and `--format arrow` without the feature `tables`: one clear line. The files that there are
-//! with it are tested where other programs read them, in python/tests.
+//! `--format parquet` and `--format arrow` without the feature `tables`: one clear line. The files
+//! that the feature writes are tested where other programs read them, in python/tests.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -16,7 +16,7 @@ fn corpus(name: &str) -> String {
     path.join(name).display().to_string()
 }
 
-/// Every verb that gives tables, with something quick to do.
+/// Every verb that writes tables, each with quick arguments.
 fn asked(format: &str) -> Vec<Vec<String>> {
     let capture = corpus("wwr-no-offload.pcap");
     let log = concat!(
@@ -51,7 +51,7 @@ fn asked(format: &str) -> Vec<Vec<String>> {
     verbs.iter().map(typed).collect()
 }
 
-/// What is left in a folder.
+/// Returns the files left in a folder.
 fn names(folder: &Path) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(folder).expect("the folder is there");
     entries

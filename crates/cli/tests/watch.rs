@@ -1,6 +1,6 @@
 //! `watch` and `guard` on real programs: a Python server that writes its answer in two pieces.
 //!
-//! Where the kernel or the privileges lack, the tests say so and pass; in CI they fail.
+//! Without the necessary kernel or privileges, the tests say so and pass; in CI they fail.
 
 use std::io::{BufRead, BufReader, Read};
 use std::process::{Child, Command, Output, Stdio};
@@ -51,7 +51,7 @@ fn conversation(rounds: u32, how: &str) -> Vec<String> {
         .to_vec()
 }
 
-/// True, with the reason printed, if this machine cannot do it.
+/// Returns whether this machine cannot do it, and prints the reason.
 fn cannot(output: &Output) -> bool {
     let said = String::from_utf8_lossy(&output.stderr);
     let lacking = [
@@ -74,7 +74,7 @@ fn guard(options: &[&str], command: &[String]) -> Output {
     guard.output().expect("tinygram starts")
 }
 
-/// A watch that has begun to look.
+/// Starts a watch and returns it once it has begun.
 fn watch(arguments: &[&str]) -> Option<Child> {
     let mut watch = tinygram(&["watch"])
         .args(arguments)
@@ -135,7 +135,7 @@ fn watch_names_the_process_that_is_held() {
         );
         assert!(stall["cost_ns"].as_i64() > Some(30_000_000), "{stall}");
     }
-    // Where it is written: Python's line, from the second on.
+    // The site is the Python line, from the second stall on.
     let sites: Vec<_> = stalls
         .iter()
         .filter(|stall| stall["call_site"]["function"] == "serve")
@@ -162,7 +162,7 @@ fn packets_tell_the_same_stalls() {
     let talk = Command::new(&words[0]).args(&words[1..]).output();
     let talk = talk.expect("python3 starts");
     assert!(talk.status.success());
-    // Other tests talk alike.
+    // Other tests hold similar conversations.
     let server = format!("127.0.0.1:{}", String::from_utf8_lossy(&talk.stdout).trim());
     let output = watch.wait_with_output().expect("it ends");
     let said = String::from_utf8_lossy(&output.stdout);

@@ -1,5 +1,5 @@
-//! Prints a line for every finding of every capture named, or below the folders named: for judging
-//! many captures at once, against notes or another version.
+//! Prints a line for every finding of every capture named, or found below the folders named. It
+//! serves to judge many captures at once, against notes or another version.
 //!
 //! `cargo run --release -p tinygram-diagnose --example judge -- [--ruled-out] PATH...`
 

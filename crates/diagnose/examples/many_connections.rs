@@ -56,7 +56,7 @@ const ACK: u8 = 16;
 const PUSH: u8 = 24;
 const FIN: u8 = 17;
 
-/// Who sends, flags, payload, and the pause behind it in microseconds.
+/// The sender, the flags, the payload, and the pause after it in microseconds.
 type Packet = (usize, u8, u32, i64);
 
 const OPEN: [Packet; 3] = [(0, SYN, 0, 200), (1, SYN | ACK, 0, 40), (0, ACK, 0, 60)];
@@ -90,7 +90,7 @@ impl Talk {
         }
     }
 
-    /// Writes the next packet and says how long it is until the one behind it.
+    /// Writes the next packet; returns the time until the one after it.
     fn step(
         &mut self,
         into: &mut PcapWriter<impl Write>,

@@ -159,7 +159,8 @@ impl Analyzer {
         self.report
     }
 
-    /// Findings tell of the path as it was known when they were made; what was measured later is less.
+    /// Limits each finding's distance to the sender, which was measured when the finding was made,
+    /// to the round trip known at the end.
     fn agree_on_the_path(&mut self) {
         let Report {
             connections,
@@ -177,7 +178,7 @@ impl Analyzer {
         }
     }
 
-    /// What no connection shows often enough by itself, several may together.
+    /// Judges suspects of several connections together, where no single one shows enough.
     fn judge_suspects(&mut self) {
         let before = self.report.findings.len();
         let Report {
@@ -197,7 +198,8 @@ impl Analyzer {
             if let Ok(at) = row {
                 connections[at].note_suspect(&suspect, sure);
             }
-            // A full segment that waited once waited for anything; it is a buffer's size again and again.
+            // A single wait of a full segment may have any cause; a buffer's size shows again and
+            // again.
             let once = !sure && suspect.kind == Kind::SmallBuffer;
             if wanted(suspect.kind) && fit != Corroborated::Against && !once {
                 findings.push(suspect);
@@ -256,5 +258,5 @@ impl Analyzer {
     }
 }
 
-/// Stamps that are multiples of this tell no delayed ACK.
+/// A clock whose times are all multiples of this is too coarse to show a delayed ACK.
 const COARSE_NS: i64 = 10_000_000;

@@ -8,7 +8,7 @@
 
 use tinygram_wire::decode::Segment;
 
-use crate::flow::half::{Half, LATE_NS, Mark};
+use crate::flow::half::{Half, LATE_NS, Mark, Resent};
 use crate::vocabulary::Pieces;
 
 /// A segment that left when something released it.
@@ -49,6 +49,10 @@ pub struct Hold {
     pub mss: u32,
     /// Bytes the receiver's window allowed while the segment was held.
     pub room: u32,
+    /// How the trigger was sent again before the release came, if it was.
+    pub(crate) resent: Option<Resent>,
+    /// Whether flights of this size left right after prompt ACKs of others before.
+    pub chained: bool,
     /// Whether the flight was the first of the connection or the first after an idle period.
     pub fresh: bool,
     /// Whether the release came as soon as the path allows.
@@ -102,7 +106,10 @@ pub(crate) fn pause(
     let waited_for_ack = (short || (sender.idle() && release.pure))
         && release.wait_ns.max(sender_distance_ns.unwrap_or(0)) >= LATE_NS
         && release.mark.frame > sender.sent.frame
-        && !sender.disturbed;
+        && (!sender.disturbed
+            || sender
+                .resent
+                .is_some_and(|resent| sender.was_answered(&resent)));
     // Behind a prompt ACK, data that answers what crossed on the way is an answer.
     let answers = sender.may_answer(segment);
     if !waited_for_ack || (answers && (short || sender.was_prompt())) {
@@ -164,6 +171,8 @@ pub(crate) fn pause(
                 } else {
                     sender.released_in_parts_ns
                 }),
+            resent: sender.resent,
+            chained: sender.idle() && sender.goes_by_its_acks(flight),
             fresh: sender.tally.bytes == u64::from(sender.released_flight) || sender.restarted,
             pieces: Pieces::Unknown,
             defied: sender.tally.defied,
@@ -221,6 +230,8 @@ fn behind_a_short_one(
         prompt: prompt && sender.handshake_ns != u32::MAX,
         repeated: false,
         in_parts_ns: 0,
+        resent: None,
+        chained: false,
         fresh: false,
         pieces: Pieces::Unknown,
         defied: sender.tally.defied,
@@ -280,6 +291,8 @@ pub(crate) fn timer_pause(
         prompt: false,
         repeated: false,
         in_parts_ns: 0,
+        resent: None,
+        chained: false,
         fresh: false,
         pieces: Pieces::OneMessage,
         defied: 0,

@@ -24,6 +24,8 @@ pub(crate) struct Judge<'a> {
     pub(crate) never_unasked: bool,
     /// A relay in the capturing host stands between the ends.
     pub(crate) relayed: bool,
+    /// Its receiver delays ACKs for longer than this sender's retransmission timer takes.
+    pub(crate) delays_for_longer: bool,
 }
 
 /// What becomes of a hold.

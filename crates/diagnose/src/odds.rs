@@ -53,6 +53,9 @@ impl Odds {
     /// `blur_ns` is how sharply the release can be placed from the capture point. The widths are
     /// tried one by one; they are nested, so that the best of them is little better than each.
     pub(crate) fn accident(&self, blur_ns: i64) -> f64 {
+        if self.is_of_another_clock(blur_ns) {
+            return 1.0;
+        }
         let mut least = 1.0_f64;
         let mut close = 0;
         for (at, &hits) in self.hits.iter().enumerate() {
@@ -86,6 +89,13 @@ impl Odds {
         bucket(off_ns) <= loosest
     }
 
+    /// Some of the segments that an ACK lets go leave at once. If of several none did, something else let them
+    /// go, as long after the ACK each time: a program that thinks for as long as its peer delays an ACK.
+    fn is_of_another_clock(&self, blur_ns: i64) -> bool {
+        let closest = self.hits.iter().position(|&hits| hits > 0).unwrap_or(0);
+        self.hits() >= SEVERAL && closest > AT_ONCE && FINEST_NS << (closest - 1) > blur_ns
+    }
+
     fn occasion(&mut self, since_ns: i64) {
         self.density += 1e9 / since_ns.max(1) as f32;
     }
@@ -112,6 +122,9 @@ fn tail(expected: f64, k: u32) -> f64 {
 
 /// The finest width in nanoseconds: timestamping and scheduling blur what is closer.
 pub(crate) const FINEST_NS: i64 = 60_000;
+/// Up to 2 ms.
+const AT_ONCE: usize = 5;
+const SEVERAL: u32 = 3;
 /// Up to 4 ms.
 const STEADY: usize = 6;
 /// Up to 15 ms.
@@ -122,6 +135,10 @@ mod tests {
     use super::*;
 
     const MS: i64 = 1_000_000;
+
+    fn close_to(a: f64, b: f64) -> bool {
+        (a - b).abs() < 1e-6
+    }
 
     #[test]
     fn one_sharp_hit_convinces_and_a_loose_one_does_not() {
@@ -185,28 +202,41 @@ mod tests {
     #[test]
     fn the_odds_are_those_of_the_width_and_the_time_between() {
         let poisson = |expected: f64| 1.0 - (-expected).exp();
-        let close = |a: f64, b: f64| (a - b).abs() < 1e-6;
         let mut odds = Odds::default();
         assert!(!odds.any());
-        assert!(close(odds.accident(0), 1.0));
+        assert!(close_to(odds.accident(0), 1.0));
         odds.hit(60_000, 60 * MS);
         assert!(odds.any());
-        assert!(close(odds.accident(0), poisson(0.002)));
+        assert!(close_to(odds.accident(0), poisson(0.002)));
         // A capture point that blurs more widens the hit, but by no more than twice what a quarter of the
         // blur does.
-        assert!(close(odds.accident(120_000), poisson(0.004)));
-        assert!(close(odds.accident(240_000), 2.0 * poisson(0.002)));
-        assert!(close(odds.accident(1_500_000), 2.0 * poisson(0.0125)));
+        assert!(close_to(odds.accident(120_000), poisson(0.004)));
+        assert!(close_to(odds.accident(240_000), 2.0 * poisson(0.002)));
+        assert!(close_to(odds.accident(1_500_000), 2.0 * poisson(0.0125)));
         odds.miss(60 * MS);
-        assert!(close(odds.accident(0), poisson(0.004)));
+        assert!(close_to(odds.accident(0), poisson(0.004)));
         odds.hit(60_000, 60 * MS);
         // Two or more of an expected 0.006.
         let two = 1.0 - (-0.006_f64).exp() * 1.006;
-        assert!(close(odds.accident(0), two));
-        assert!(close(
+        assert!(close_to(odds.accident(0), two));
+        assert!(close_to(
             odds.accident(75_000),
             1.0 - (-0.0075_f64).exp() * 1.0075
         ));
+    }
+
+    /// Whoever answers three to four milliseconds after each ACK was not let go by it, unless the capture point
+    /// blurs as much or one came closer.
+    #[test]
+    fn what_is_never_close_is_of_another_clock() {
+        let mut odds = Odds::default();
+        for _ in 0..7 {
+            odds.hit(3_300_000, 44 * MS);
+        }
+        assert!(close_to(odds.accident(0), 1.0) && close_to(odds.accident(1_900_000), 1.0));
+        assert!(odds.accident(2 * MS) < 1.0);
+        odds.hit(400_000, 44 * MS);
+        assert!(odds.accident(0) < 0.05);
     }
 
     /// What two directions show counts as if one had shown it.

@@ -1,7 +1,8 @@
 //! Lets suspects of different connections corroborate each other.
 //!
-//! A short connection shows an event once, and far from its sender once is not enough. But the same
-//! program opens many such connections, so they are judged by what all of them show together.
+//! A short connection shows an event once, and one event captured far from its sender is not
+//! enough. But the same program opens many such connections, so they are judged by what all of them
+//! show together.
 
 use std::collections::BTreeMap;
 
@@ -19,22 +20,23 @@ pub(crate) struct Pools {
     pools: BTreeMap<Sender, Pool>,
 }
 
-/// A server is one program; a client is one as far as it talks to one server.
+/// The program that sent: a server is one program; a client is one program for each server it talks
+/// to.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Sender {
     side: Side,
     server: Endpoint,
     client: Option<(u64, u64)>,
-    /// Of ACKs that came as soon as the path allows; of late ones.
+    /// Whether the pool's ACKs came as soon as the path allows; otherwise they were late.
     prompt: bool,
 }
 
-/// What the occasions of one program together make of a suspect.
+/// What the pooled occasions of one program show about a suspect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Corroborated {
-    /// It is beyond accident.
+    /// An accident is excluded.
     Beyond,
-    /// It is possible.
+    /// It stays possible.
     Neither,
     /// An accident explains it as well.
     Against,
@@ -48,7 +50,7 @@ struct Pool {
 }
 
 impl Pools {
-    /// Takes in what a connection that goes has shown.
+    /// Adds what a connection that is removed has shown.
     pub(crate) fn add(&mut self, connection: &Connection) {
         let client = connection.client();
         for (from, prompt) in [(0, false), (1, false), (0, true), (1, true)] {
@@ -66,7 +68,7 @@ impl Pools {
             };
             let of_these = |f: &Finding| (f.kind == Kind::NagleRoundTrip) == prompt;
             let mut suspects = connection.suspects(from).filter(of_these).peekable();
-            // Occasions count for and against, but a pool begins with a suspect.
+            // All occasions count for or against, but only a suspect starts a pool.
             let known = self.pools.contains_key(&sender);
             if !known && (suspects.peek().is_none() || self.pools.len() >= POOLS) {
                 continue;
@@ -79,7 +81,7 @@ impl Pools {
         }
     }
 
-    /// The suspects, each with what the others make of it.
+    /// Returns the suspects, each with what its pool shows about it.
     pub(crate) fn judge(self) -> impl Iterator<Item = (Finding, Corroborated)> {
         self.pools.into_values().flat_map(|pool| {
             let accident = pool.odds.accident(pool.blur_ns);
@@ -91,7 +93,7 @@ impl Pools {
                 let vouched = suspect.vouched_by(&pool.odds, pool.blur_ns);
                 let fit = match (accident < DOUBT, vouched) {
                     (true, true) => Corroborated::Beyond,
-                    // Beside a sharp habit what fits loosely had a reason of its own.
+                    // Where the habit is sharp, a loose fit had another reason.
                     (true, false) => Corroborated::Against,
                     (false, _) if accident < AS_LIKELY || suspect.is_within(pool.blur_ns) => {
                         Corroborated::Neither
@@ -107,9 +109,9 @@ impl Pools {
     }
 }
 
-/// Where an accident would bring as much with this probability, only what fits as closely as the capture
-/// point can tell is possible.
+/// If an accident would produce as much with at least this probability, only suspects that fit as
+/// closely as the capture point can measure stay possible.
 const AS_LIKELY: f64 = 0.3;
-/// Pools, and suspects in one: memory stays bounded.
+/// The most pools, and the most suspects in one, so that memory stays bounded.
 const POOLS: usize = 1_000;
 const SUSPECTS: usize = 256;

@@ -57,9 +57,9 @@ impl Dominant {
     #[must_use]
     pub fn sentence(self) -> &'static str {
         match self {
-            Self::Loss => "went by until lost data was sent again",
-            Self::ZeroWindow => "went by with a closed window: a receiver did not read",
-            Self::SlowServer => "went by until the servers answered",
+            Self::Loss => "passed before lost data was sent again",
+            Self::ZeroWindow => "passed with a closed window: a receiver did not read",
+            Self::SlowServer => "passed before the servers answered",
         }
     }
 }
@@ -123,7 +123,7 @@ impl std::ops::AddAssign<&Sight> for Sight {
     }
 }
 
-/// Single gaps are nothing.
+/// Fewer gaps than this are ignored.
 const FEW: u64 = 3;
-/// Less is nothing to speak of.
+/// A shorter time is not mentioned.
 const LEAST_NS: i64 = 200_000_000;

@@ -48,8 +48,8 @@ struct Direction {
 }
 
 impl Story {
-    /// Takes note of a hold; true if it need not wait for the turn to pass.
-    pub(crate) fn hold(&mut self, from: usize, hold: Hold) -> bool {
+    /// Takes note of a hold, which waits for the turn to pass.
+    pub(crate) fn hold(&mut self, from: usize, hold: Hold) {
         let direction = &mut self.directions[from];
         if hold.release.is_none() {
             let waited_ns = cost_ns(&hold);
@@ -63,18 +63,31 @@ impl Story {
         // What a buffer holds leaves at once.
         let full =
             !hold.grew && (hold.held_len >= hold.mss || small_buffer::leaves_a_short_one(&hold));
-        if full && direction.flights.contains(&hold.flight) {
-            direction.same_flight += 1;
+        if direction.flights.contains(&hold.flight) {
+            // The rest of a message is less than the buffer holds.
+            direction.same_flight += u32::from(full);
         } else {
             direction.flights = [direction.flights[1], hold.flight];
             direction.same_flight = u32::from(full);
         }
-        if direction.pending.len() >= PENDING_LIMIT {
-            direction.overflow.add(hold.held.frame, cost_ns(&hold));
-            return false;
+        let bulk = direction.is_bulk(&direction.pending);
+        match direction.pending.len() {
+            // Whoever waits for the whole waits for what comes last.
+            BULK_LIMIT.. if bulk => {
+                let last = direction.pending.pop();
+                last.iter()
+                    .for_each(|last| direction.overflow.add(last.held.frame, cost_ns(last)));
+                direction.pending.push(hold);
+            }
+            PENDING_LIMIT.. if !bulk => direction.overflow.add(hold.held.frame, cost_ns(&hold)),
+            _ => direction.pending.push(hold),
         }
-        direction.pending.push(hold);
-        direction.pending.len() == PENDING_LIMIT && direction.is_bulk()
+    }
+
+    /// Flights of one size in a row, and no more than that tells a buffer from a program's clock.
+    pub(crate) fn may_go_by_a_clock(&self, from: usize) -> bool {
+        let direction = &self.directions[from];
+        direction.is_bulk(&direction.pending) && !follow(&direction.pending)
     }
 
     #[inline]
@@ -105,6 +118,10 @@ impl Story {
                 }
                 Ruling::RuledOut(kind) => kind,
             };
+            let kind = match may_be_loss(&hold) {
+                true => Lookalike::Loss,
+                false => kind,
+            };
             self.ruled_out.add(kind, hold.held.frame, cost_ns(&hold));
         }
         direction.drop_overflow(&mut self.ruled_out);
@@ -116,19 +133,22 @@ impl Story {
         let mut holds = std::mem::take(&mut direction.pending);
         for hold in &mut holds {
             hold.more_ready &= judge.half.marks_pushes;
+            hold.chained |= hold.release.is_some() && judge.half.goes_by_its_acks(hold.flight);
         }
-        let bulk = direction.is_bulk();
+        let bulk = direction.is_bulk(&holds);
         direction.was_bulk |= bulk;
-        if holds.len() < PENDING_LIMIT {
+        if judge.answered_ns.is_some() {
             direction.end_turn(&holds);
         }
         let punctual = direction.is_punctual();
         let streaming = late(&holds) >= STREAM && !bulk;
+        let overflown = direction.overflow.count > 0;
         direction.drop_overflow(&mut self.ruled_out);
         let accident = [false, true].map(|prompt| judge.accident(prompt));
         let prompt = |kind: Kind| kind == Kind::NagleRoundTrip;
         let sure = |(kind, hold): &(Kind, Hold)| {
-            (hold.more_ready || accident[usize::from(prompt(*kind))] < DOUBT)
+            (!may_be_loss(hold) || judge.delays_for_longer)
+                && (hold.more_ready || accident[usize::from(prompt(*kind))] < DOUBT)
                 && (bulk || *kind != Kind::SmallBuffer)
                 && (punctual || hold.more_ready || *kind != Kind::CorkHeld)
                 && (hold.release.is_none()
@@ -139,7 +159,10 @@ impl Story {
         let mut accepted: Vec<_> = suspects.extract_if(.., |suspect| sure(suspect)).collect();
         let last = holds.len().saturating_sub(1);
         // The frame of the last segment that a buffer held.
-        let mut held_by_buffer = None;
+        let mut held_by_buffer = match (overflown, holds.last()) {
+            (true, Some(hold)) => Some(hold.trigger.frame),
+            _ => None,
+        };
         for (at, hold) in holds.into_iter().enumerate() {
             // What ends a stream and is answered was waited for, whatever became of the rest.
             let streams = streaming && !(at == last && judge.answered_at_once(&hold));
@@ -209,6 +232,21 @@ impl Story {
         })
     }
 
+    /// Where nothing shows that what was sent again had arrived before, it was lost.
+    pub(crate) fn drop_unproven(&mut self, from: usize) {
+        let Direction {
+            suspects, doubtful, ..
+        } = &mut self.directions[from];
+        let lost = |(_, hold): &(Kind, Hold)| may_be_loss(hold);
+        let lost = suspects
+            .extract_if(.., |suspect| lost(suspect))
+            .chain(doubtful.extract_if(.., |suspect| lost(suspect)));
+        for (_, hold) in lost {
+            self.ruled_out
+                .add(Lookalike::Loss, hold.held.frame, cost_ns(&hold));
+        }
+    }
+
     pub(crate) fn count(&mut self, finding: &Finding) {
         self.stalls += u32::from(finding.kind.is_stall());
         self.cost_ns += finding.cost_ns;
@@ -233,8 +271,9 @@ impl Story {
 }
 
 impl Direction {
-    fn is_bulk(&self) -> bool {
-        self.same_flight >= BULK
+    /// Flights of one size again and again, or one after the other upon prompt ACKs, are a buffer's.
+    fn is_bulk(&self, holds: &[Hold]) -> bool {
+        self.same_flight >= BULK || holds.iter().any(|hold| hold.chained)
     }
 
     /// Most tails waited as long as the one before: two of many do so by accident.
@@ -258,6 +297,24 @@ impl Direction {
     }
 }
 
+/// Whatever time the ACKs took, the sender was as fast behind them: they let it go, and no clock of its own.
+fn follow(holds: &[Hold]) -> bool {
+    if holds.is_empty() || holds.iter().any(|hold| hold.chained) {
+        return true;
+    }
+    let spread = |of: fn(&Hold) -> i64| {
+        let mut all: Vec<i64> = holds.iter().map(of).collect();
+        all.sort_unstable();
+        all[all.len() * 3 / 4] - all[all.len() / 4]
+    };
+    2 * spread(|hold| hold.reaction_ns) < spread(|hold| hold.ack_wait_ns)
+}
+
+/// The trigger was sent again, and nothing tells that its receiver had it before.
+fn may_be_loss(hold: &Hold) -> bool {
+    hold.resent.is_some_and(|resent| !resent.needlessly)
+}
+
 /// Returns how many of them a late ACK released.
 fn late(holds: &[Hold]) -> usize {
     holds.iter().filter(|hold| !hold.prompt).count()
@@ -276,6 +333,8 @@ const BULK: u32 = 3;
 /// A kernel timer is as punctual as this.
 const PUNCTUAL_NS: i64 = 2_500_000;
 const PENDING_LIMIT: usize = 64;
+/// The same for flights of one size.
+const BULK_LIMIT: usize = 512;
 const SUSPECT_LIMIT: usize = 16;
 /// What is less probable by accident is likely to be none: of all late ACKs that small data follows
 /// closely most are delayed ones that released it, so that one false accusation in a hundred

@@ -57,7 +57,7 @@ impl Truth {
 }
 
 impl Stall {
-    /// The held segment passed the capture between its write and its read.
+    /// Returns whether the held segment passed the capture point between its write and its read.
     fn is(&self, report: &Report, finding: &Finding) -> bool {
         let connection = &report.connections[finding.connection as usize];
         let held_ns = finding.frames.last().expect("stalls have frames").time_ns;
@@ -73,7 +73,7 @@ impl Stall {
     }
 }
 
-/// The reader is woken and reads its clock some time after the frame was stamped.
+/// A reader wakes and reads its clock some time after the frame was stamped.
 const CLOCK_NS: i64 = 2_000_000;
 
 fn folder() -> PathBuf {
@@ -163,8 +163,8 @@ fn stalls_are_found_and_nothing_else() {
     assert_eq!(total.right_cost, total.right, "costs:\n{log}");
 }
 
-/// `corpus/rare`: kinds that are seldom met, each recorded where it is and where it only seems to be. What is
-/// missed there is printed; of what is accused nothing is false.
+/// `corpus/rare`: rare kinds, each recorded genuinely and as a lookalike. Misses are printed; no
+/// accusation may be false.
 #[test]
 fn rare_kinds_are_not_taken_for_what_they_seem() {
     let folder = folder().join("rare");
@@ -207,10 +207,10 @@ fn rare_kinds_are_not_taken_for_what_they_seem() {
     assert!(total.true_stalls >= 80, "the corpus has shrunk");
     assert_eq!(total.right, total.found, "false accusations:\n{log}");
     // What docs/diagnose.md says.
-    assert!(total.right >= 35, "{log}");
+    assert!(total.right >= 56, "{log}");
 }
 
-/// What is accused and should not be, and why.
+/// False accusations that are known, and their reasons.
 const KNOWN_MISMATCHES: [(&str, &str); 4] = [
     (
         "slow-tail-far",

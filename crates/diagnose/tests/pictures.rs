@@ -1,7 +1,8 @@
-//! What is said of each capture of the recorded corpus, number by number, as pictures beside this file.
+//! What is reported for each capture of the recorded corpus, number by number, as pictures beside
+//! this file.
 //!
-//! Whoever changes a rule sees here which numbers of which capture it changed; `INSTA_UPDATE=always`
-//! draws the pictures anew. That the stalls are true is `corpus.rs`'s affair.
+//! A change of a rule shows here which numbers of which capture it changed; `INSTA_UPDATE=always`
+//! renews the pictures. `corpus.rs` checks that the stalls are true.
 
 mod common;
 
@@ -188,7 +189,7 @@ fn every_number_of_every_recorded_capture_is_as_it_was_drawn() {
     });
 }
 
-/// All tallies together are those of the whole, where every lookalike is in the list.
+/// Every lookalike is in `ALL` at the place of its number, so that the list covers all tallies.
 #[test]
 fn every_lookalike_has_its_place_in_the_list() {
     for (at, lookalike) in Lookalike::ALL.into_iter().enumerate() {

@@ -1,5 +1,5 @@
-//! Real captures that nobody here made, in the folder `shared` beside the repository; each gives
-//! what its name says. Skipped where the folder is absent.
+//! Real captures made by others, in the folder `shared` beside the repository; each gives what its
+//! name says. Skipped if the folder is missing.
 
 mod common;
 
@@ -42,8 +42,8 @@ fn write_write_read_agrees_with_its_ground_truth() {
         costs(&report),
         [(Client, 41), (Client, 40), (Client, 41), (Client, 40)]
     );
-    // The log has a line per event: the client reads when the held body has gone, and the server
-    // says when it has read the body.
+    // The log has a line for each event: the client reads once the held body has left, and the
+    // server logs when it has read the body.
     let log = PathBuf::from(env!("CARGO_MANIFEST_DIR"))
         .join("../../../shared/captures/write-write-read-41ms.ground-truth.log");
     let text = std::fs::read_to_string(log).expect("the log lies beside the capture");
@@ -113,8 +113,9 @@ fn smtp_has_one_of_40_before_three_bytes() {
         })
         .collect();
     assert_eq!(held, [(40, 3)]);
-    // The server has one, too: it answers RCPT and DATA, which came together (frame 11), in two writes, and
-    // the second (14) leaves one round trip after the ACK (13), 41 ms after the first (12).
+    // The server has a stall, too: it answers RCPT and DATA, which arrived together (frame 11), in
+    // two writes, and the second (14) leaves one round trip after the ACK (13), 41 ms after the
+    // first (12).
     assert_eq!(costs(&report), [(Server, 41), (Client, 40)]);
 }
 
@@ -183,9 +184,9 @@ fn data_that_crosses_ends_no_wait() {
     }
 }
 
-/// The notes beside the capture name 39 to 41 and speak of three. By hand it is five: each time the
-/// switch's second message left 0.94 to 1.05 ms after an ACK that was 40 ms late, and the handshake
-/// says that the switch is that far away; four of them were answered.
+/// The notes beside the capture name 39 to 41 and mention three. By hand there are five: each time
+/// the switch's second message left 0.94 to 1.05 ms after an ACK that was 40 ms late, and the
+/// handshake shows that the switch is that far away; four of them were answered.
 #[test]
 fn old_echoes_of_a_stack_that_ignores_acks_refute_nothing() {
     if let Some(report) = report("timestamps-not-updated-by-acks.pcap") {
@@ -208,9 +209,9 @@ fn a_slow_uplink_is_no_delayed_ack() {
     }
 }
 
-/// The notes beside the capture are about 145 to 147, where 241 ms fit no timer. What else is accused
-/// there is right, by hand: the POP3 server writes `+OK` and then the message. Where the message is
-/// longer than a segment it leaves with the `+OK`; where it is shorter (662 bytes, each time), it comes
+/// The notes beside the capture concern 145 to 147, where 241 ms fit no timer. The other
+/// accusations there are right, by hand: the POP3 server writes `+OK` and then the message. A
+/// message longer than a segment leaves with the `+OK`; a shorter one (662 bytes, each time) leaves
 /// one round trip of 80 ms after the client's ACK, which is 41 to 50 ms late.
 #[test]
 fn a_wait_that_fits_no_timer_is_no_cork() {

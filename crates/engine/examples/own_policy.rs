@@ -1,5 +1,6 @@
-//! A send policy of one's own, with a memory: so many runts may be outstanding at once, where Nagle
-//! allows one and TCP_NODELAY any number. Counts what each of the three sends for the same writes.
+//! Defines a send policy with a memory: it allows a number of unacknowledged runts, while Nagle
+//! allows one and TCP_NODELAY any number. Prints how many segments each of the three policies sends
+//! for the same writes.
 //!
 //! ```console
 //! $ cargo run -p tinygram-engine --example own_policy
@@ -14,11 +15,11 @@ use tinygram_engine::sender::send_policy::{
 };
 use tinygram_engine::{Connection, Duration, Instant, Offset, Outbox, Segment};
 
-/// At most so many runts are unacknowledged.
+/// Allows this many unacknowledged runts.
 #[derive(Clone, Debug)]
 struct AtMost {
     runts: usize,
-    /// Where those that were sent end, the oldest first.
+    /// The ends of those that were sent, the oldest first.
     outstanding: VecDeque<Offset>,
 }
 
@@ -32,7 +33,7 @@ impl AtMost {
 }
 
 impl Rule for AtMost {
-    /// Pure: it may be asked twice about one runt.
+    /// Pure, because it may be asked twice about one runt.
     fn decide(&self, _: &Offer, vars: &Vars) -> Verdict {
         if vars.idle() {
             Verdict::Send(Because::Idle)
@@ -43,7 +44,7 @@ impl Rule for AtMost {
         }
     }
 
-    /// What it remembers.
+    /// Updates the memory.
     fn observe(&mut self, moment: Moment, vars: &Vars) {
         match moment {
             Moment::Sent {
@@ -69,8 +70,8 @@ fn main() -> Result<(), InvalidConfig> {
     Ok(())
 }
 
-/// A hundred octets, one every 5 ms, to a peer that is 25 ms away. Returns how many segments carried
-/// them, and when the last of them arrived.
+/// Writes a hundred octets, one every 5 ms, to a peer that is 25 ms away. Returns the number of
+/// segments that carried them, and when the last of them arrived.
 fn keystrokes(policy: SendPolicy) -> Result<(u64, Instant), InvalidConfig> {
     const DELAY: Duration = Duration::from_millis(25);
     const EVERY: Duration = Duration::from_millis(5);

@@ -1,5 +1,5 @@
-//! Two ends in one process: a client that writes its request in two pieces, as careless programs do,
-//! and a server that answers. Prints every segment, and what was held, and why.
+//! Two ends in one process: a client that writes its request in two pieces, and a server that
+//! answers. Prints every segment, and what was held, with the reason.
 //!
 //! ```console
 //! $ cargo run -p tinygram-engine --example two_ends
@@ -16,9 +16,9 @@ use tinygram_engine::receiver::ack_policy::AckPolicy;
 use tinygram_engine::sender::send_policy::SendPolicy;
 use tinygram_engine::{Connection, Duration, Instant, Outbox, Segment};
 
-/// From one end to the other.
+/// The time from one end to the other.
 const DELAY: Duration = Duration::from_millis(5);
-/// Octets of the request's two pieces and of the response.
+/// The octets of the request's two pieces and of the response.
 const HEAD: u64 = 120;
 const BODY: u64 = 300;
 const RESPONSE: u64 = 4000;
@@ -77,16 +77,16 @@ const CLIENT: usize = 0;
 const SERVER: usize = 1;
 const NAMES: [&str; 2] = ["client", "server"];
 
-/// The two ends and what is on its way between them.
+/// The two ends, and the segments on their way between them.
 struct Line {
     now: Instant,
     ends: [Connection; 2],
-    /// When it arrives, at which end.
+    /// Segments with their arrival times and the ends they go to.
     flying: VecDeque<(Instant, usize, Segment)>,
 }
 
 impl Line {
-    /// Calls one end, and drains its outbox.
+    /// Calls one end, then drains its outbox.
     fn call<T>(
         &mut self,
         end: usize,
@@ -109,7 +109,7 @@ impl Line {
         result
     }
 
-    /// The next thing that happens: a segment arrives, or a timer fires.
+    /// Handles the next event: a segment arrives, or a timer fires.
     fn step(&mut self) {
         let arrival = self.flying.front().map(|(at, ..)| *at);
         let timers = self.ends.iter().filter_map(Connection::next_wakeup);

@@ -1,6 +1,6 @@
-//! The engine driven over UDP: each datagram carries one segment with its octets. Two threads, each
-//! with a socket of its own on the loopback interface, talk as two processes would; one says
-//! something, the other returns it in capitals.
+//! Runs the engine over UDP: each datagram carries one segment with its octets. Two threads, each
+//! with its own socket on the loopback interface, talk as two processes would: one sends a text,
+//! the other returns it in capitals.
 //!
 //! ```console
 //! $ cargo run -p tinygram-engine --example udp
@@ -62,16 +62,16 @@ fn serve(socket: UdpSocket, client: SocketAddr) -> io::Result<()> {
     end.close()
 }
 
-/// A connection, and what it does not have itself: octets, a socket and a clock.
+/// A connection, with what the engine does not have: octets, a socket and a clock.
 struct End {
     connection: Connection,
     out: Outbox,
     socket: UdpSocket,
     peer: SocketAddr,
-    /// Octets that were written, and the offset of the first of them that is not acknowledged.
+    /// The octets that were written, and the offset of the first of them that is not acknowledged.
     written: VecDeque<u8>,
     written_from: Offset,
-    /// Octets that arrived in order and were not read.
+    /// The octets that arrived in order and were not read.
     arrived: VecDeque<u8>,
 }
 
@@ -90,7 +90,7 @@ impl End {
         })
     }
 
-    /// The engine takes as much as there is room for; the octets of that are kept for it here.
+    /// Writes as much as the engine has room for, and keeps those octets for it.
     fn write(&mut self, octets: &[u8]) {
         let taken = self
             .connection
@@ -116,15 +116,15 @@ impl End {
         self.drain()
     }
 
-    /// The loop's body: drains the outbox, sleeps until something arrives or the deadline comes, and
-    /// tells the engine.
+    /// Runs the loop's body: drains the outbox, sleeps until a datagram arrives or the deadline
+    /// comes, and tells the engine.
     fn turn(&mut self) -> io::Result<()> {
         self.drain()?;
         let wait = self
             .connection
             .next_wakeup()
             .map(|at| at.since(now()).as_nanos());
-        // A timeout of zero would mean none at all.
+        // A timeout of zero would mean no timeout.
         let wait = wait.map(|nanos| std::time::Duration::from_nanos(nanos.max(1)));
         self.socket.set_read_timeout(wait)?;
         let mut datagram = [0; HEADER + SIZES.mss as usize];
@@ -137,7 +137,7 @@ impl End {
         if self.connection.next_wakeup().is_some_and(|at| at <= now) {
             self.connection.on_wakeup(now, &mut self.out);
         }
-        // What is acknowledged will not be sent again.
+        // Acknowledged octets will not be sent again.
         let acknowledged = self.connection.sender().vars().una.since(self.written_from);
         let acknowledged = (acknowledged as usize).min(self.written.len());
         self.written.drain(..acknowledged);
@@ -158,8 +158,9 @@ impl End {
         Ok(())
     }
 
-    /// Octets are taken where the engine took their range: those that are next in order. Loopback keeps
-    /// the order; on another path those that come early would have to be kept by their offsets.
+    /// Stores the octets of a datagram if the engine accepted their range and they are next in
+    /// order. Loopback keeps the order; on another path, octets that come early would have to be
+    /// stored by their offsets.
     fn arrives(&mut self, datagram: &[u8]) {
         let Some((segment, octets)) = read_header(datagram) else {
             return;
@@ -175,8 +176,9 @@ impl End {
     }
 }
 
-/// A header of this example's own: offsets in full, and of the options the MSS. What is not on the
-/// wire cannot be agreed on, so that of the profile's extensions none is in force here.
+/// The size of this example's own header: complete offsets and, of the options, only the MSS.
+/// Options that are not sent cannot be agreed on, so none of the profile's other extensions is in
+/// force here.
 const HEADER: usize = 23;
 
 fn write_header(segment: &Segment) -> [u8; HEADER] {
@@ -209,7 +211,7 @@ fn read_header(datagram: &[u8]) -> Option<(Segment, &[u8])> {
     Some((segment, octets))
 }
 
-/// Time as the engine wants it: since an epoch of ours.
+/// Returns the time as the engine needs it: since an epoch of our choice.
 fn now() -> Instant {
     use std::sync::LazyLock;
     #[expect(clippy::disallowed_methods, reason = "the real world is met here")]

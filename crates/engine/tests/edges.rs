@@ -1,6 +1,7 @@
-//! Each rule at its edge: the octet, the segment and the millisecond at which it changes its mind.
+//! Tests each rule at its boundary: the octet, the segment and the millisecond at which its answer
+//! changes.
 //!
-//! Scripts and properties leave such edges open; mutants of the rules showed which.
+//! Scripts and properties do not cover these boundaries; mutants of the rules showed which.
 
 use tinygram_engine::receiver::ack_policy::{
     self, AckMoment, AckPolicy, AckTimer, AckVerdict, AckView, Arrival, Rule as _, SlowTick,
@@ -22,7 +23,7 @@ fn octets(from: u64, to: u64) -> Span {
     Span::new(Offset::new(from), Offset::new(to))
 }
 
-/// `una..max` is unacknowledged, and all up to `written` was handed over.
+/// Octets `una..max` are unacknowledged; the application has written up to `written`.
 fn vars(una: u64, max: u64, written: u64) -> Vars {
     Vars {
         now: Instant::ZERO,
@@ -94,7 +95,7 @@ fn minshall_waits_for_the_last_octet_of_the_small_segment_and_for_no_more() {
     assert_eq!(verdict(1101), Verdict::Send(Because::NoSmallOutstanding));
 }
 
-/// MSMV remembers the last segment alone.
+/// MSMV's flag describes only the segment sent last.
 #[test]
 fn a_full_segment_clears_msmvs_flag() {
     let mut msmv = installed("msmv");
@@ -108,7 +109,7 @@ fn a_full_segment_clears_msmvs_flag() {
     assert_eq!(msmv.decide(&runt(&vars), &vars), full);
 }
 
-/// Figure 4: EOM is set where the write came in several pieces, or where an unfinished one goes on.
+/// Figure 4: EOM is set if the write's last piece follows other pieces or ends an unfinished write.
 #[test]
 fn either_way_of_being_long_ends_a_message() {
     let verdict = |policy: &str, moment| {
@@ -127,7 +128,8 @@ fn either_way_of_being_long_ends_a_message() {
     }
 }
 
-/// To the letter of figure 5 a write is judged on entry; as the results have it, again after each sleep.
+/// To the letter of figure 5, a write is judged on entry; in the results' reading, again after each
+/// sleep.
 #[test]
 fn borman_judges_a_write_that_slept_again_but_not_to_the_letter() {
     let verdict = |policy: SendPolicy| {
@@ -172,7 +174,7 @@ fn flush_on_block_flushes_for_a_sleeping_writer_only_when_nothing_is_outstanding
     assert!(matches!(verdict(1001), Verdict::Hold { .. }));
 }
 
-/// Whether a rule of the library user's own includes MORE is the rule's affair.
+/// A user's own rule includes MORE only if it says so.
 #[test]
 fn a_rule_of_ones_own_has_more_only_if_it_says_so() {
     #[derive(Clone, Debug)]
@@ -191,7 +193,7 @@ fn a_rule_of_ones_own_has_more_only_if_it_says_so() {
     }
 }
 
-/// What a receiver sees of a connection: all that arrived is read, and the window is open.
+/// A receiver's view: the application has read all that arrived, and the window is open.
 fn view(now: Instant, nxt: u64, capacity: u64) -> AckView {
     AckView {
         now,
@@ -205,7 +207,7 @@ fn view(now: Instant, nxt: u64, capacity: u64) -> AckView {
     }
 }
 
-/// A Linux receiver to which segments come one after the other.
+/// A Linux receiver that gets segments one after another.
 struct Linux {
     rule: ack_policy::Installed,
     now: Instant,
@@ -225,7 +227,8 @@ impl Linux {
         }
     }
 
-    /// A segment so long after the one before; how long its ACK waits, nothing if it leaves at once.
+    /// Passes on a segment `gap_ms` after the one before; returns how long its ACK waits, or `None`
+    /// if it leaves at once.
     fn takes(&mut self, gap_ms: u64, len: u32, push: bool) -> Option<Duration> {
         self.now += Duration::from_millis(gap_ms);
         self.nxt += u64::from(len);
@@ -256,7 +259,7 @@ impl Linux {
         self.rule.observe(sent, &view);
     }
 
-    /// Segments of 50 octets that are acknowledged at once, until one is not.
+    /// Passes on segments of 50 octets until one is not acknowledged at once.
     fn quick_acks(&mut self, gap_ms: u64) -> (usize, Duration) {
         for count in 0.. {
             if let Some(wait) = self.takes(gap_ms, 50, true) {
@@ -271,7 +274,7 @@ impl Linux {
 #[test]
 fn linux_acknowledges_sixteen_segments_at_once() {
     let quick = |capacity| Linux::with_buffer(capacity).quick_acks(1).0;
-    // The peer's MSS is taken for 536 until more is known.
+    // The peer's MSS counts as 536 until more is known.
     assert_eq!(quick(1 << 20), 16);
     assert_eq!(quick(2 * 536 * 16), 16);
     assert_eq!(quick(2 * 536 * 16 - 1), 15);
@@ -279,7 +282,8 @@ fn linux_acknowledges_sixteen_segments_at_once() {
     assert_eq!(quick(536), 2);
 }
 
-/// With the last quick ACK the delay is 40 ms again, and then follows the gaps: half of it, and the gap.
+/// The last quick ACK resets the delay to 40 ms. From then on it follows the gaps: half of the
+/// delay plus the gap.
 #[test]
 fn linux_forgets_the_gaps_with_the_last_quick_ack() {
     let mut linux = Linux::with_buffer(1 << 20);
@@ -293,15 +297,15 @@ fn linux_forgets_the_gaps_with_the_last_quick_ack() {
         Some(Duration::from_nanos(47_500_000))
     );
     linux.acks();
-    // One beyond the delay says nothing.
+    // A gap longer than the delay changes nothing.
     assert_eq!(
         linux.takes(90, 50, true),
         Some(Duration::from_nanos(47_500_000))
     );
 }
 
-/// Two segments of one length, neither pushed, are taken for full ones: then two of them are owed an ACK.
-/// Below the least MSS, or pushed, they are not.
+/// Two unpushed segments of equal length are taken to be full-sized, so the second one is
+/// acknowledged at once. Segments that are pushed, or shorter than the least MSS, are not.
 #[test]
 fn linux_guesses_the_peers_segments_by_two_of_a_length() {
     let waits = |lens: &[u32], push| -> Vec<bool> {
@@ -315,8 +319,8 @@ fn linux_guesses_the_peers_segments_by_two_of_a_length() {
     assert_eq!(waits(&[200, 200], true), [true, true]);
     assert_eq!(waits(&[200, 210], false), [true, true]);
     assert_eq!(waits(&[76, 76], false), [true, false]);
-    // With its header as long as one of 536 octets it is full though it was pushed; and then 530 octets
-    // are more than a segment.
+    // With its headers as long as a segment of 536 octets, a segment counts as full although it was
+    // pushed. Then 530 octets are more than one segment.
     assert_eq!(
         waits(&[524, 524, 265, 265], true),
         [true, false, true, false]
@@ -350,7 +354,8 @@ fn back_to_back_acknowledges_two_full_segments_and_no_fewer_octets() {
     assert!(matches!(verdict(&[1460, 1459]), AckVerdict::DelayUntil(_)));
 }
 
-/// It waits one and a half gaps, smoothed as a round trip is; a pause of more than 50 ms is no gap.
+/// The delay is one and a half gaps, smoothed as a round trip is; a pause of more than 50 ms is not
+/// a gap.
 #[test]
 fn back_to_back_waits_by_the_gaps_between_segments() {
     let mut rule = AckPolicy::named("back-to-back")
@@ -381,7 +386,8 @@ fn back_to_back_waits_by_the_gaps_between_segments() {
     assert_eq!(waits(50_000), (7 * 9000 + 50_000) / 8 * 3 / 2);
 }
 
-/// RFC 1122, section 4.2.3.3: two segments or half of the buffer, whichever is less.
+/// RFC 1122, section 4.2.3.3: a window update is due after two segments or half of the buffer,
+/// whichever is less.
 #[test]
 fn a_window_update_is_worth_two_segments_or_half_the_buffer() {
     #[derive(Clone, Debug)]
@@ -430,8 +436,8 @@ fn a_timer_is_valid_that_fires_now_and_then() {
     assert!(!never.is_valid());
 }
 
-/// Which slow ticks flush is SplitMix64's finaliser of seed and time, as another implementation of it has
-/// them (Steele, Lea & Flood 2014), so that a seed's run stays the same.
+/// SplitMix64's finaliser (Steele, Lea & Flood 2014) of seed and time decides which slow ticks
+/// flush. The values are those of another implementation, so a seed's run stays the same.
 #[test]
 fn the_slow_ticks_that_flush_are_those_of_the_seed() {
     let flush = |seed| -> String {
@@ -447,8 +453,9 @@ fn the_slow_ticks_that_flush_are_those_of_the_seed() {
     assert_eq!(flush(2), "110110011101101111110010");
 }
 
-/// RFC 9438, section 4.3, on a path so short that the cubic function hardly moves: Reno's window grows by
-/// alpha over cwnd with each segment, 0.53 below the window before the loss and 1 from there on.
+/// RFC 9438, section 4.3, on a path so short that the cubic function hardly moves. Reno's window
+/// grows by alpha over cwnd with each segment; alpha is 0.53 below the window before the loss and 1
+/// from there on.
 #[test]
 fn cubic_grows_as_reno_does_where_that_is_faster() {
     let mss = u64::from(MSS);
@@ -486,7 +493,7 @@ fn cubic_grows_as_reno_does_where_that_is_faster() {
     assert!(grown_twice, "{cwnd}");
 }
 
-/// At the threshold it is no slow start any more.
+/// A window at the threshold is no longer in slow start.
 #[test]
 fn cubic_leaves_slow_start_at_the_threshold() {
     let mss = u64::from(MSS);

@@ -1,5 +1,5 @@
-//! What profiles with today's extensions amount to, as far as no script in a conversation's notation
-//! can say it.
+//! The effects of today's extensions in profiles, as far as no script of a conversation can state
+//! them.
 
 use tinygram_engine::connection::Connection;
 use tinygram_engine::extensions::Extensions;

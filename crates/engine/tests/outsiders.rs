@@ -1,5 +1,6 @@
-//! Rules of a library user's own: each is installed by its trait alone, remembers, and decides as one of
-//! the engine's would. Each here is a twin of one that the engine has, so that both must send the same.
+//! Rules that a library user defines: each is installed only by its trait, has a memory, and
+//! decides like one of the engine's. Each is a twin of one of the engine's rules, so both must send
+//! the same segments.
 
 use std::collections::VecDeque;
 
@@ -90,7 +91,7 @@ impl Control for TwinOfSlowStart {
     }
 }
 
-/// No twin of any: what it does must show.
+/// Not a twin: its effect must show.
 #[derive(Clone, Debug)]
 struct NeverGrows;
 

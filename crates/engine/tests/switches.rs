@@ -1,5 +1,5 @@
-//! What an application or a router changes while a connection stands, and what was counted of it: things
-//! that no script can say.
+//! What an application or a router changes during a connection, and the counters of it: things that
+//! no script can state.
 
 use tinygram_engine::connection::{Config, Connection};
 use tinygram_engine::profile::{Profile, Sizes};
@@ -25,7 +25,7 @@ fn octets(from: u64, to: u64) -> Span {
     Span::new(Offset::new(from), Offset::new(to))
 }
 
-/// A connection, its clock in milliseconds and what left.
+/// A connection, its clock in milliseconds, and the segments that left.
 struct Told {
     connection: Connection,
     out: Outbox,
@@ -85,7 +85,7 @@ impl Told {
         self.hears(&segment)
     }
 
-    /// What left since the last time.
+    /// Returns what left since the last call.
     fn left(&mut self) -> Vec<Span> {
         let segments = std::mem::take(&mut self.out.segments);
         segments.iter().map(Segment::data).collect()
@@ -107,7 +107,8 @@ fn data(from: u64, len: u32) -> Segment {
     }
 }
 
-/// TCP_QUICKACK: what waits leaves; where nothing waits nothing does, and off sends nothing.
+/// Setting TCP_QUICKACK sends a waiting ACK. If none waits, nothing is sent; clearing it sends
+/// nothing.
 #[test]
 fn a_quick_ack_is_sent_where_one_waits() {
     let mut told = Told::new(&Profile::SOLARIS_7.builder(SIZES).build().expect("sound"));
@@ -126,7 +127,8 @@ fn a_quick_ack_is_sent_where_one_waits() {
     assert_eq!(quick(&mut told, true), 0);
 }
 
-/// Both directions are shut and the application is still there: data that comes is refused with a RST.
+/// Both directions are shut but the application still holds the socket: arriving data is refused
+/// with a RST.
 #[test]
 fn data_that_nobody_will_read_is_refused() {
     let mut told = Told::modern(|_| ());
@@ -152,7 +154,8 @@ fn data_that_nobody_will_read_is_refused() {
     assert!(reset && told.out.take_events().has(Events::RESET));
 }
 
-/// Linux's policy hears of it: with the switch on it acknowledges at once, and off it delays.
+/// Linux's policy follows the switch: it acknowledges at once while it is on and delays while it is
+/// off.
 #[test]
 fn the_policy_hears_of_the_quick_ack_switch() {
     let mut told = Told::new(&Profile::LINUX_6.builder(SIZES).build().expect("sound"));
@@ -175,7 +178,7 @@ fn the_policy_hears_of_the_quick_ack_switch() {
     assert_eq!(takes(&mut told, 1), 1);
 }
 
-/// TCP_USER_TIMEOUT, set while the connection stands.
+/// TCP_USER_TIMEOUT, set on an established connection.
 #[test]
 fn a_user_timeout_ends_a_silence_that_began_before() {
     let ended = |limit: Option<u64>| {
@@ -192,8 +195,8 @@ fn a_user_timeout_ends_a_silence_that_began_before() {
     assert_eq!(ended(Some(10)), (true, true));
 }
 
-/// RFC 1191, section 6.5: what was sent in longer segments is sent again at once, in shorter ones, and the
-/// window stays. A path that takes no less than before changes nothing.
+/// RFC 1191, section 6.5: segments that are too long are resent at once in shorter ones, and the
+/// window stays. A limit no lower than before changes nothing.
 #[test]
 fn a_path_that_takes_less_has_it_sent_again_at_once() {
     let tells = |sack: bool, mss| {
@@ -227,7 +230,8 @@ fn a_path_that_takes_less_has_it_sent_again_at_once() {
     assert_eq!((connection.sender().vars().mss, told.left()), (500, vec![]));
 }
 
-/// Before the handshake a path's limit is the connection's own: so many segments, but shorter ones.
+/// A path limit known before the handshake applies to the connection: the initial window has as
+/// many segments, but shorter ones.
 #[test]
 fn a_path_known_before_shortens_the_initial_window() {
     let known = |mss| {
@@ -241,8 +245,8 @@ fn a_path_known_before_shortens_the_initial_window() {
     assert_eq!((known(999), known(500)), ((999, 3996), (500, 2000)));
 }
 
-/// Fisk and Feng, section 3: after each round trip twice what was read in it, and room for sixteen
-/// segments more; never less than before and never beyond the most.
+/// Fisk and Feng, section 3: after each round trip the buffer is twice what was read in it plus
+/// sixteen segments; it never shrinks and never exceeds its maximum.
 #[test]
 fn the_receive_buffer_grows_with_what_is_read_in_a_round_trip() {
     let mut told = Told::modern(|config| {
@@ -268,13 +272,13 @@ fn the_receive_buffer_grows_with_what_is_read_in_a_round_trip() {
         told.connection.receiver().capacity()
     };
     assert_eq!(reads(&mut told, 200, 5), 20_000);
-    // Within the round trip nothing changes; 2 * 3000 + 16 * 1000 octets at its end.
+    // Nothing changes within the round trip; at its end the size is 2 * 3000 + 16 * 1000 octets.
     assert_eq!(reads(&mut told, 299, 2), 20_000);
     assert_eq!(reads(&mut told, 300, 1), 22_000);
     assert_eq!(reads(&mut told, 400, 1), 22_000);
     assert_eq!(reads(&mut told, 500, 12), 40_000);
     assert_eq!(reads(&mut told, 600, 20), 50_000);
-    // A size of the application's own ends it.
+    // A size set by the application ends the growth.
     told.connection.set_receive_buffer(30_000);
     assert_eq!(reads(&mut told, 700, 20), 30_000);
     assert_eq!(reads(&mut told, 800, 20), 30_000);
@@ -291,7 +295,7 @@ fn what_happened_is_counted() {
         (sender(&told).data_segments, sender(&told).short_segments),
         (6, 0)
     );
-    // The first one is lost; the runt waits on until the last is acknowledged.
+    // The first one is lost; the runt waits until the last one is acknowledged.
     told.acked(1, &[octets(1001, 4001)]);
     assert_eq!(sender(&told).fast_retransmits, 1);
     assert_eq!(sender(&told).retransmitted_segments, 1);
@@ -303,7 +307,7 @@ fn what_happened_is_counted() {
     assert_eq!(sender(&told).data_octets, 7500);
     assert_eq!(sender(&told).held(Why::Unacknowledged), 1);
     // Nobody answers: a probe, then timeouts.
-    // Nothing was measured, so both take a second.
+    // Nothing was measured, so each takes a second.
     told.at(2300);
     let counted = sender(&told);
     assert_eq!((counted.tail_probes, counted.timeouts), (1, 1));
@@ -337,7 +341,7 @@ fn probes_are_counted_by_what_they_carry() {
     assert_eq!(closed(0, true), (0, 0, 1));
 }
 
-/// How often the timeout was doubled, until a measurement ends it.
+/// The connection reports how often the timeout was doubled, until a measurement ends the backoff.
 #[test]
 fn the_backoff_is_told() {
     let mut rtt = RttEstimator::new(RtoRules::RFC_6298);
@@ -346,7 +350,7 @@ fn the_backoff_is_told() {
     rtt.timed_out();
     assert_eq!((rtt.backoff(), rtt.unanswered()), (2, 2));
     assert_eq!(rtt.rto(), Duration::from_secs(4));
-    // Karn: an ACK alone ends no backoff.
+    // Karn: an ACK alone does not end the backoff.
     rtt.acked(Offset::new(100), at_ms(1), None);
     assert_eq!((rtt.backoff(), rtt.unanswered()), (2, 0));
     rtt.sent(Offset::new(200), at_ms(10));
@@ -354,8 +358,8 @@ fn the_backoff_is_told() {
     assert_eq!(rtt.backoff(), 0);
 }
 
-/// What a function looks at nobody knows, so a thread that is about to sleep has it asked again; plain
-/// Nagle and the policies at a message's end need not be.
+/// A user's function may look at anything, so it is asked again when a thread is about to sleep.
+/// Plain Nagle and the policies at a message's end need not be.
 #[test]
 fn only_rules_that_may_heed_it_are_asked_when_a_thread_sleeps() {
     let asked_again = |policy: SendPolicy| {
@@ -395,7 +399,7 @@ fn a_policy_says_where_it_comes_from() {
     assert_eq!(Origin::User.label(), "library user");
 }
 
-/// A runt that is asked about again waits since it was first held, and is counted once.
+/// A runt that is asked about again has waited since it was first held, and is counted once.
 #[test]
 fn a_runt_is_held_once_however_often_it_is_asked_about() {
     let mut told = Told::modern(|_| {});
@@ -410,14 +414,14 @@ fn a_runt_is_held_once_however_often_it_is_asked_about() {
     let hold = sender.hold().expect("it is held");
     assert_eq!((hold.start, hold.since), (Offset::new(11), at_ms(1)));
     assert_eq!(sender.counters().held(Why::Unacknowledged), 1);
-    // For another reason it is held anew, and since the same time.
+    // Held for another reason: a new hold, with the same start.
     told.connection.set_cork(at_ms(4), true, &mut told.out);
     told.at(5).writes(10);
     let sender = told.connection.sender();
     let hold = sender.hold().expect("it is held");
     assert_eq!((hold.why, hold.since), (Why::Corked, at_ms(1)));
     assert_eq!(sender.counters().held(Why::Corked), 1);
-    // What is held behind an acknowledgment is another.
+    // A runt held behind an acknowledgment is a separate hold.
     told.connection.set_cork(at_ms(6), false, &mut told.out);
     told.at(7).acked(11, &[]).at(8).writes(10);
     let hold = *told.connection.sender().hold().expect("it is held");
@@ -431,7 +435,7 @@ fn a_runt_is_held_once_however_often_it_is_asked_about() {
     );
 }
 
-/// A FIN without data is a segment without data.
+/// A FIN without data counts as a segment without data.
 #[test]
 fn a_fin_alone_is_counted_as_an_empty_segment() {
     let mut told = Told::modern(|_| {});
@@ -441,7 +445,8 @@ fn a_fin_alone_is_counted_as_an_empty_segment() {
     assert_eq!((counted.data_segments, counted.empty_segments), (1, 1));
 }
 
-/// TCP_NOTSENT_LOWAT: what has not left, and not what is unacknowledged, says whether more is taken.
+/// TCP_NOTSENT_LOWAT: whether more is accepted depends on what has not left, not on what is
+/// unacknowledged.
 #[test]
 fn a_writer_waits_until_what_it_wrote_has_left() {
     let mut told = Told::modern(|config| config.sender.initial_cwnd = 1000);

@@ -19,13 +19,13 @@ struct Arguments {
     /// packetdrill's program, built from google/packetdrill.
     #[arg(long, default_value = "packetdrill")]
     packetdrill: PathBuf,
-    /// Whose TCP answers.
+    /// The TCP to test.
     #[arg(long, value_enum, default_value_t = Whose::Ours)]
     under: Whose,
     /// Which scripts are expected to fail, and why (see expected/ of this crate).
     #[arg(long)]
     expected: Option<PathBuf>,
-    /// A file that names the scripts to run, one in a line, where not all are meant.
+    /// A file with the scripts to run, one per line, if not all are meant.
     #[arg(long)]
     only: Option<PathBuf>,
     /// Only scripts whose path contains this.

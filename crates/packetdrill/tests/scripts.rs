@@ -1,7 +1,7 @@
 //! The scripts of `scenarios/packetdrill`, played by packetdrill against our stack in virtual time.
 //!
-//! packetdrill is C and no part of this project: where neither `PACKETDRILL` nor `PATH` leads to it, the
-//! test says so and is skipped.
+//! packetdrill is C and not part of this project: if neither `PACKETDRILL` nor `PATH` leads to it,
+//! the test says so and is skipped.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -25,7 +25,7 @@ fn every_script_of_ours_passes() {
     assert!(failed.is_empty(), "{failed:#?}");
 }
 
-/// A run notices what is wrong: a script that expects one octet more than was written fails.
+/// Checks that a run reports failures: a script that expects one octet more than was written fails.
 #[test]
 fn a_script_that_expects_something_else_fails() {
     let Some(packetdrill) = packetdrill() else {
@@ -71,7 +71,7 @@ fn failures(outcomes: &BTreeMap<String, Outcome>) -> Vec<&String> {
     failed.collect()
 }
 
-/// The program that `PACKETDRILL` names, or the first of that name in `PATH`.
+/// Returns the program that `PACKETDRILL` names, or the first of that name in `PATH`.
 fn packetdrill() -> Option<PathBuf> {
     if let Some(named) = env::var_os("PACKETDRILL") {
         let named = PathBuf::from(named);
@@ -88,7 +88,7 @@ fn packetdrill() -> Option<PathBuf> {
         .find(|one| one.is_file())
 }
 
-/// The shared object, which cargo builds beside the tests or beside the program.
+/// Returns the shared object, which cargo builds beside the tests or beside the program.
 fn object(program: &Path) -> PathBuf {
     let name = "libtinygram_packetdrill.so";
     let beside = program.with_file_name(name);
@@ -101,7 +101,7 @@ fn object(program: &Path) -> PathBuf {
         .expect("cargo builds the library with the tests")
 }
 
-/// Of each run its own, since tests run at the same time.
+/// A folder for each run, since tests run at the same time.
 fn root_scratch(root: &Path) -> PathBuf {
     let name = root.file_name().expect("a folder has a name");
     scratch(&format!("run-{}", name.to_string_lossy()))

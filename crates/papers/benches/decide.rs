@@ -1,6 +1,6 @@
-//! What asking a policy costs: `decide`, through the enum that holds them all, on a runt that is
-//! offered while data is outstanding. Every registered policy is asked, and one of a library
-//! user's own ([`Custom`]), which is called through a pointer.
+//! Measures the cost of asking a policy: `decide`, called through the enum of all policies, for a
+//! runt that is offered while data is outstanding. Every registered policy is asked, and one that a
+//! library user defines ([`Custom`]), which is called through a pointer.
 //!
 //! ```console
 //! $ cargo bench --bench decide
@@ -31,8 +31,8 @@ fn decide(criterion: &mut Criterion) {
     }
 }
 
-/// Two segments of an Ethernet are unacknowledged and 100 octets wait behind them: the situation in
-/// which policies differ.
+/// Returns a situation in which policies differ: two Ethernet segments are unacknowledged, and 100
+/// octets wait behind them.
 fn situation() -> (Offer, Vars) {
     const MSS: u16 = 1460;
     let sent = Offset::FIRST + 2 * u64::from(MSS);
@@ -61,7 +61,7 @@ fn situation() -> (Offer, Vars) {
     (offer, vars)
 }
 
-/// Nanoseconds each, and two dozen of them.
+/// Configured for two dozen measurements of nanoseconds each.
 fn config() -> Criterion {
     Criterion::default()
         .sample_size(20)

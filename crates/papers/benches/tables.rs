@@ -1,5 +1,6 @@
-//! Tables 4 and 5 whole, as `tinygram naglemark` measures them: 2 x 396 trials of 1000 transfers,
-//! 10 repetitions, on all cores. Too long for a loop, so it is one pass, and prints what it took.
+//! Measures Tables 4 and 5 whole, as `tinygram naglemark` does: 2 x 396 trials of 1000 transfers,
+//! 10 repetitions, on all cores. It takes too long for a loop, so it is one pass, and prints the
+//! time.
 //!
 //! ```console
 //! $ cargo bench --bench tables
@@ -15,7 +16,7 @@ const REPETITIONS: u32 = 10;
 const SEED: u64 = 1;
 
 fn main() {
-    // `cargo test --benches` only wants to know whether it starts.
+    // `cargo test --benches` only checks that it starts.
     if !std::env::args().any(|argument| argument == "--bench") {
         return;
     }

@@ -1,5 +1,5 @@
-//! How fast the simulator is on one core: a trial of 1000 transfers, in data segments and in
-//! transfers per second.
+//! Measures the speed of the simulator on one core: a trial of 1000 transfers, in data segments and
+//! in transfers per second.
 //!
 //! ```console
 //! $ cargo bench --bench trials
@@ -7,27 +7,27 @@
 //!
 //! # What one data segment costs, and where it goes
 //!
-//! Time is noisy where a machine is shared; instructions are not:
+//! Times vary on a shared machine; instruction counts do not:
 //!
 //! ```console
 //! $ crates/papers/benches/segment-cost fddi nagle
 //! ```
 //!
-//! counts those of `examples/one_trial.rs` under callgrind. In such a trial a data segment brings
-//! half a bare ACK with it and seven events (it leaves, crosses the medium and arrives; its ACK does
-//! the same; the server copies a piece, the client wakes up and reads; what frames interrupt goes on
-//! afterwards), and costs 3340 instructions:
+//! counts the instructions of `examples/one_trial.rs` under callgrind. In such a trial, a data
+//! segment causes half a bare ACK and seven events (it leaves, crosses the medium and arrives; its
+//! ACK does the same; the server copies a piece, the client wakes up and reads; what frames
+//! interrupt continues afterwards), and costs 3340 instructions:
 //!
 //! | share | where | what for |
 //! |---|---|---|
-//! | 49 % | hosts | whose turn it is, threads going to sleep and waking, system calls and their costs, the queues of frames |
+//! | 49 % | hosts | scheduling, threads going to sleep and waking, system calls and their costs, the queues of frames |
 //! | 20 % | engine: connection, write calls, time | the checks of an arriving segment, pieces of a write, when to wake up |
 //! | 13 % | engine: sender | ACKs, window, the output pass, the policy's verdict |
-//! | 6 % | dice | jitter of every cost, one draw each |
+//! | 6 % | dice | jitter of every cost, one random number each |
 //! | 6 % | engine: receiver | order, the ACK policy and its timer |
-//! | 3 % | medium | the token's or the cable's turns |
+//! | 3 % | medium | the turns of the token or of the cable |
 //!
-//! The same by steps, as the compiler's functions have them (`callgrind_annotate` shows them):
+//! The same by steps, which are the compiler's functions (`callgrind_annotate` shows them):
 //!
 //! | instructions | step |
 //! |---|---|
@@ -40,20 +40,20 @@
 //! | 119 | the next timer is looked up 3.4 times |
 //! | 458 | the rest: the copy rule, threads that sleep and are woken, congestion control |
 //!
-//! 1700 were aimed at and are not reached. No step holds as much as is missing, so that takes fewer
-//! steps. One road was not taken: a host could run ahead of the other for as long as nothing can reach
-//! it, which is at least what a frame takes on its way; but a program that stops the run, or renews its
-//! connection, must find the other host where it is itself. Another one was tried: the medium ran
-//! ahead of the hosts with what the one at work had handed to it. That brought three events in a hundred
-//! more and saved no instruction; and it is wrong where a frame of the other host's waits, which this
-//! one may still forestall.
+//! The goal of 1700 is not reached. No single step costs as much as is missing, so there must be
+//! fewer steps. One idea was not tried: a host could run ahead of the other for as long as nothing
+//! can reach it, which is at least the time of a frame on its way. But a program that stops the
+//! run, or renews its connection, must find the other host at the same time. Another idea was
+//! tried: the medium ran ahead of the hosts with what the working host had handed to it. That
+//! caused 3 % more events and saved no instruction; and it is wrong if a frame of the other host
+//! waits, which this host may still overtake.
 //!
-//! By the clock, in turn with the build before frames and timers interrupted a host (3603 instructions),
-//! a trial takes 0.97 of its time on FDDI (12 pairs; 95 %: 0.88 to 1.08) and 0.92 on Ethernet (0.86 to
-//! 0.98).
+//! By the clock, in turn with the build in which frames and timers did not yet interrupt a host
+//! (3603 instructions), a trial takes 0.97 of its time on FDDI (12 pairs; 95 %: 0.88 to 1.08) and
+//! 0.92 on Ethernet (0.86 to 0.98).
 //!
-//! Nothing is allocated per segment, and no table is looked up: what a segment touches are two
-//! connections, two hosts and two queues, which stay in the first-level cache.
+//! Nothing is allocated per segment, and no table is looked up: a segment touches two connections,
+//! two hosts and two queues, which stay in the first-level cache.
 
 use std::hint::black_box;
 use std::time::Duration;
@@ -63,8 +63,8 @@ use tinygram_engine::sender::send_policy::Registered;
 use tinygram_naglemark::hosts::{Model, PaperHosts};
 use tinygram_naglemark::{MediumKind, Plan, Trial, VirtualTime};
 
-/// The paper's cheapest and its most expensive road: a ring whose frames carry three times as much,
-/// and a cable on which frames collide.
+/// The paper's cheapest and its most expensive medium: a ring whose frames carry three times as
+/// much, and a cable on which frames collide.
 const MEDIA: [MediumKind; 2] = [MediumKind::Fddi, MediumKind::Ethernet];
 
 /// The policy that holds most and the one that holds nothing.
@@ -92,7 +92,7 @@ fn trials(criterion: &mut Criterion) {
     }
 }
 
-/// The middle one of section 7's buffer sizes; all requests on one connection.
+/// Returns a trial with the middle of section 7's buffer sizes, and all requests on one connection.
 fn trial(policy: &str) -> Trial {
     let entry = Registered::named(policy).expect("a registered policy");
     let plan = Plan {
@@ -105,7 +105,7 @@ fn trial(policy: &str) -> Trial {
     plan.trial(&plan.cells()[0], 0)
 }
 
-/// A trial takes milliseconds, so that short measurements are steady enough.
+/// A trial takes milliseconds, so short measurements are steady enough.
 fn config() -> Criterion {
     Criterion::default()
         .sample_size(40)

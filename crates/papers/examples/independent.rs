@@ -1,14 +1,15 @@
-//! Scores of an independent simulation beside ours, cell by cell.
+//! Prints scores of an independent simulation beside ours, cell by cell.
 //!
 //! ```console
 //! $ cargo run --release -p tinygram-papers --example independent
 //! $ cargo run --release -p tinygram-papers --example independent -- --races --all scores.json
 //! ```
 //!
-//! Without a file it takes `../shared/unseen/scores.json`. It prints, for each set, the mean distance
-//! and the cells that differ by more than 3 percentage points, each with how far our score moves when
-//! one cost of one host moves by 1 %: more than 3 points is a race. `--races` asks that of all cells,
-//! which takes some twenty times as long; `--all` prints all of them.
+//! Without a file it reads `../shared/unseen/scores.json`. For each set it prints the mean distance
+//! and the cells that differ by more than 3 percentage points. For each of these it also prints how
+//! far our score changes when one cost of one host changes by 1 %: more than 3 points is a race.
+//! `--races` does so for all cells, which takes some twenty times as long; `--all` prints all
+//! cells.
 
 use std::path::Path;
 use std::process::ExitCode;

@@ -1,12 +1,13 @@
-//! One trial of naglemark, and nothing else: the smallest program to count instructions of.
+//! Runs one trial of naglemark and nothing else: the smallest program whose instructions can be
+//! counted.
 //!
 //! ```console
 //! $ cargo run --release -p tinygram-papers --example one_trial -- fddi nagle
 //! $ crates/papers/benches/segment-cost fddi nagle
 //! ```
 //!
-//! The second command runs it under callgrind and says where a data segment's instructions go; see
-//! `benches/trials.rs`. Both arguments may be left out.
+//! The second command runs it under callgrind and prints how a data segment's instructions are
+//! distributed; see `benches/trials.rs`. Both arguments are optional.
 
 use std::process::ExitCode;
 

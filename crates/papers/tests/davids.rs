@@ -1,4 +1,4 @@
-//! Davids' traces: every number of the text, and what the text says in words.
+//! Davids' traces: every number in the text, and its statements in words.
 
 use tinygram_engine::Duration;
 use tinygram_papers::davids::EXPERIMENTS;
@@ -30,8 +30,8 @@ fn every_phase(parameters: Parameters) -> Vec<Measured> {
         .collect()
 }
 
-/// Four of the ticks' phases were fitted, to traces 1, 2, 3 and 5: what depends on them is no match by
-/// rules.
+/// Four of the ticks' phases were fitted, to traces 1, 2, 3 and 5, so a value that depends on them
+/// is not a match by rules.
 #[test]
 fn every_value_of_the_text_comes_out_and_by_rules_alone_where_no_phase_matters() {
     let rows = outcome().rows;
@@ -61,8 +61,8 @@ fn every_value_of_the_text_comes_out_and_by_rules_alone_where_no_phase_matters()
             "4: delay [%]"
         ]
     );
-    // Traces 1 and 2: all but the sum of packets. 3: data, packets, time, delay. 4: without the
-    // packets. 5: without the data.
+    // Traces 1 and 2: all but the sum of packets. Trace 3: data, packets, time, delay. Trace 4:
+    // without the packets. Trace 5: without the data.
     assert_eq!(published.count(), 8 + 8 + 4 + 3 + 3);
     assert_eq!(rows.len(), 7 * 9);
 }
@@ -107,7 +107,7 @@ fn trace_5_is_18_and_3() {
     }
 }
 
-/// "When held data reaches the limit, all of it goes", be it more than the limit.
+/// "When held data reaches the limit, all of it goes", even if it exceeds the limit.
 #[test]
 fn what_the_limit_releases_is_all_that_is_held() {
     let parameters = Parameters {
@@ -153,7 +153,7 @@ fn one_write_goes_at_once_and_three_do_not() {
 }
 
 /// "Changing the value of tcp_naglim_def to 1 will have the same effect as if each application set
-/// the TCP_NODELAY option": every write goes as it comes.
+/// the TCP_NODELAY option": every write is sent at once.
 #[test]
 fn a_limit_of_one_is_nagle_off() {
     for run in every_phase(Parameters::SLOW.with_naglim(1)) {
@@ -162,7 +162,7 @@ fn a_limit_of_one_is_nagle_off() {
     }
 }
 
-/// A timer that starts with the packet cannot give trace 1: this is why the model has a tick.
+/// A timer that starts with the packet cannot give trace 1, so the model has a tick.
 #[test]
 fn a_timer_per_connection_does_not_give_trace_1() {
     let parameters = Parameters {
@@ -174,7 +174,8 @@ fn a_timer_per_connection_does_not_give_trace_1() {
     assert!((run.sending_ms() - 654.0).abs() > 50.0);
 }
 
-/// Overhead falls and delay rises with the limit; a shorter tick buys time with ACKs.
+/// With a higher limit overhead falls and delay rises; a shorter tick saves time at the cost of
+/// ACKs.
 #[test]
 fn the_plots_show_the_exchange_of_octets_for_time() {
     let plots = outcome().plots;

@@ -1,4 +1,4 @@
-//! Doupnik's Table 1: every entry, and what it hangs on.
+//! Doupnik's Table 1: every entry, and what it depends on.
 
 use tinygram_engine::sender::send_policy::SendPolicy;
 use tinygram_papers::Source;
@@ -32,7 +32,7 @@ fn no_entry_of_table_1_is_missed() {
     assert_eq!(rows.iter().filter(is_wanted).count(), 22 * 2 + 6 * 2);
 }
 
-/// A mismatch that is none any more must leave the list.
+/// A mismatch that agrees now must be removed from the list.
 #[test]
 fn known_mismatches_are_off() {
     let rows = outcome().rows;
@@ -57,8 +57,8 @@ fn verdicts_are_exact_and_ratios_within_5_percent() {
     }
 }
 
-/// What the draft does not give changes no verdict: how the headers share their octets, and larger
-/// send buffers (smaller ones would).
+/// What the draft does not state changes no verdict: how the headers share their octets, and send
+/// buffers that are larger (smaller ones would change some).
 #[test]
 fn verdicts_do_not_hang_on_what_was_assumed() {
     for pair in &TABLE {
@@ -87,8 +87,8 @@ fn verdicts_do_not_hang_on_what_was_assumed() {
     }
 }
 
-/// The draft's strict Nagle tests each segment and BSD's form each pass: with a small window the
-/// last pass begins idle.
+/// The draft's strict Nagle tests each segment, BSD's form each pass: with a small window the last
+/// pass begins idle.
 #[test]
 fn unixware_with_4_kb_tells_strict_from_bsd() {
     let [wide, narrow] = [&TABLE[2], &TABLE[3]];
@@ -97,8 +97,8 @@ fn unixware_with_4_kb_tells_strict_from_bsd() {
     assert!(stalls(narrow, SendPolicy::StrictNagle) && !stalls(narrow, SendPolicy::Nagle));
 }
 
-/// Strict Nagle stalls where the last full segment is the odd one out, or where there is none: a
-/// function of the file's size and of nothing else.
+/// Strict Nagle stalls if the last full segment is an odd one or if there is none: this depends on
+/// the file's size alone.
 #[test]
 fn strict_nagle_stalls_by_parity() {
     for pair in [&TABLE[0], &TABLE[2], &TABLE[3]] {
@@ -154,7 +154,7 @@ fn the_plots_show_parity_and_the_notes_the_misprints() {
         let [strict, _, liberal, new, parity] = &outcome.plots[plot].series[..] else {
             panic!("a row for each of four policies and one for parity")
         };
-        // A policy has its place, and so its colour, in the other picture too.
+        // A policy has the same place, and so the same colour, in the other picture.
         for (row, line) in outcome.plots[plot]
             .series
             .iter()
@@ -182,7 +182,7 @@ fn the_plots_show_parity_and_the_notes_the_misprints() {
     }
 }
 
-/// Sections 1.4 to 2.3: what the draft says of each form of the rules comes out.
+/// Sections 1.4 to 2.3: what the draft says of each form of the rules is reproduced.
 #[test]
 fn every_example_comes_out_as_the_draft_has_it() {
     let outcome = (EXPERIMENTS[1].run)(&Effort::PAPER);

@@ -1,4 +1,4 @@
-//! The arguments of Doupnik's draft, section by section, told by the simulator.
+//! The arguments of Doupnik's draft, section by section, simulated.
 
 use tinygram_engine::Duration;
 use tinygram_papers::doupnik::examples::{FORMS, MSS, Request, WRITE, octet_by_octet};
@@ -7,8 +7,8 @@ use tinygram_papers::doupnik::examples::{FORMS, MSS, Request, WRITE, octet_by_oc
 const TAIL: u32 = 730;
 
 /// Section 1.4, first case, "all octets are allowed": strict Nagle sends three full segments, finds
-/// unacknowledged data and holds the tail, "not just the first or second segments" being waited
-/// for. All others send it; BSD's form, too, whose pass began idle.
+/// unacknowledged data and holds the tail, waiting for more than "just the first or second
+/// segments". All others send it, even BSD's form, whose pass began idle.
 #[test]
 fn strict_nagle_holds_the_tail_of_a_write() {
     let request = Request::of(&[WRITE]);
@@ -49,8 +49,8 @@ fn liberal_nagle_holds_the_tail_that_a_window_cut_off() {
     }
 }
 
-/// Section 1.5: liberal Nagle "may send small segments within application data", where the window
-/// is no multiple of the MSS; so does the liberal form of the new policy (rule 3, section 2.1).
+/// Section 1.5: liberal Nagle "may send small segments within application data" if the window is
+/// not a multiple of the MSS; so does the liberal form of the new policy (rule 3, section 2.1).
 #[test]
 fn liberal_forms_send_small_segments_within_the_data() {
     let request = Request {
@@ -88,14 +88,14 @@ fn both_nagles_hold_the_second_of_two_small_writes() {
     for policy in FORMS {
         let nagle = ["strict-nagle", "liberal-nagle"].contains(&policy);
         assert_eq!(request.stalls(policy), nagle, "{policy}");
-        // Two segments under all: the cure costs nothing here.
+        // Two segments under all policies: the cure costs nothing here.
         assert_eq!(request.made(policy).segments, [100, 100], "{policy}");
     }
 }
 
 /// Section 2.2: "in the above case of one octet writing by the application, new policy and
 /// non-Nagle modes behave alike: send tinygrams. Nagle modes group data to the extent that ACKs are
-/// delayed." What ACKs do matters to Nagle alone.
+/// delayed." ACKs matter to Nagle alone.
 #[test]
 fn one_octet_writes_are_tinygrams_but_under_nagle() {
     let writes = 500;
@@ -135,7 +135,7 @@ fn a_typist_is_the_same_to_all() {
 }
 
 /// Section 2.3: "Strict Nagle induces a held-tail for each application buffer longer than one
-/// segment", whatever the size, and the new policy for none.
+/// segment", whatever the size; the new policy never does.
 #[test]
 fn strict_nagle_holds_every_tail() {
     for len in (1500..30_000).step_by(977) {

@@ -13,7 +13,7 @@ fn run(id: &str, seed: u64) -> Outcome {
     })
 }
 
-/// The rows' value whose cell is this.
+/// Returns the value of the row with this cell.
 fn value(outcome: &Outcome, cell: &[&str]) -> f64 {
     let named = |row: &&Row| {
         let words = row.cell.iter().map(|(_, value)| value.to_string());
@@ -24,7 +24,7 @@ fn value(outcome: &Outcome, cell: &[&str]) -> f64 {
     row.reproduced.number().expect("a number")
 }
 
-/// Every tolerance, whatever the seed; and mismatches are those that are known, no fewer.
+/// Every value is within its tolerance, whatever the seed, except exactly the known mismatches.
 #[test]
 fn every_row_is_within_its_tolerance() {
     for experiment in EXPERIMENTS {
@@ -59,7 +59,7 @@ fn every_row_is_within_its_tolerance() {
     }
 }
 
-/// The counts that the paper does not print, but that its times rest on.
+/// The counts that the paper does not print, but that its times depend on.
 #[test]
 fn the_documents_stall_as_the_rules_say() {
     let table = run("heidemann-table-1", 1);
@@ -73,7 +73,7 @@ fn the_documents_stall_as_the_rules_say() {
     assert_eq!(stalls("P-HTTP, both fixes"), [0.0, 0.0, 0.0]);
 }
 
-/// Each fix ends its own problem and not the other's.
+/// Each fix removes its own problem and not the other's.
 #[test]
 fn it_takes_both_fixes() {
     let total = |id: &str, fixes: &str| -> f64 {
@@ -93,7 +93,7 @@ fn it_takes_both_fixes() {
     assert_eq!(both("both"), [0.0, 0.0]);
 }
 
-/// Figure 2 in today's notation of tcpdump.
+/// Figure 2 in tcpdump's current notation.
 #[test]
 fn the_trace_of_the_short_initial_segment_reads_like_figure_2() {
     assert_eq!(
@@ -112,7 +112,7 @@ fn the_trace_of_the_short_initial_segment_reads_like_figure_2() {
     );
 }
 
-/// Figure 4 in today's notation of tcpdump.
+/// Figure 4 in tcpdump's current notation.
 #[test]
 fn the_trace_of_the_short_final_segment_reads_like_figure_4() {
     assert_eq!(
@@ -140,8 +140,8 @@ fn transcript(outcome: &Outcome) -> Vec<String> {
     trace.sent.iter().map(line).collect()
 }
 
-/// Sizes: with both fixes nothing stalls; with Nagle off only the window can keep anything, and on a
-/// later document of a connection not even that; with the headers apart and Nagle every first
+/// Which sizes stall: with both fixes none; with Nagle off only the window can hold anything, and
+/// on a later document of a connection not even that; with separate headers and Nagle every first
 /// document stalls.
 #[test]
 fn sizes_that_stall_need_what_the_fixes_remove() {
@@ -153,7 +153,7 @@ fn sizes_that_stall_need_what_the_fixes_remove() {
     }
     assert_eq!(share("no Nagle (2.3)", "later one"), 0.0);
     assert_eq!(share("none", "first document"), 100.0);
-    // The page's documents lie where they should: 3883 octets in a range, 1866 in none.
+    // The page's documents fall where they should: 3883 octets in a range, 1866 in none.
     let later = ranges(&sweep, "headers with data (2.2)", "later one");
     let stalls = |size: u64| later.iter().any(|(from, to)| (*from..=*to).contains(&size));
     assert!(stalls(3883) && !stalls(1866), "{later:?}");
@@ -173,7 +173,7 @@ fn ranges(sweep: &Outcome, fixes: &str, window: &str) -> Vec<(u64, u64)> {
     text.split(", ").map(range).collect()
 }
 
-/// What section 2.4 expects of each rule, with the figures that it does not give.
+/// What section 2.4 expects of each rule, with figures that it does not give.
 #[test]
 fn restart_rules_trade_latency_for_bursts() {
     let outcome = run("heidemann-restart", 1);
@@ -188,16 +188,16 @@ fn restart_rules_trade_latency_for_bursts() {
     let initial = "initial window (RFC 5681)";
     let decay = "decay (RFC 2861)";
     let paced = "rate-based pacing";
-    // Some timeouts.
+    // A pause of several timeouts.
     let (latency, burst) = (of("latency [ms]", "2.5 s"), of("burst [segments]", "2.5 s"));
     assert!(latency(paced) < 1.05 * latency(none));
     let slower = [none, decay, initial, one];
     assert!(slower.is_sorted_by(|one, next| 1.1 * latency(one) < latency(next)));
-    // Without a restart the whole window of 12,288 octets stands before the wire at once.
+    // Without a restart the whole window of 12,288 octets is ready for the wire at once.
     assert_eq!(burst(none), f64::from(12_288_u32.div_ceil(536)));
     assert!(burst(decay) < 0.7 * burst(none));
     assert!(burst(paced) <= 3.0, "{}", burst(paced));
-    // Many: decay has nothing left to decay.
+    // A pause of many timeouts: decay has nothing left to decay.
     let long = of("latency [ms]", "30 s");
     assert_eq!(long(decay), long(initial));
     // Longer than a round trip, shorter than a timeout: only Stevens' reading restarts.
@@ -206,10 +206,10 @@ fn restart_rules_trade_latency_for_bursts() {
         assert_eq!(short(rule), short(none), "{rule}");
     }
     assert_eq!(short(after_rtt), latency(one));
-    // To a server that counts from what it received, the request itself ends the idle time.
+    // For a server that counts from the last data received, the request itself ends the idle time.
     assert_eq!(long(after_silence), long(none));
     assert_eq!(burst(after_silence), burst(none));
-    // The burst has its price where a router holds half a window.
+    // The burst costs time where a router holds half a window.
     let lost = of("lost at a small queue", "2.5 s");
     let there = of("latency there [ms]", "2.5 s");
     assert!(lost(none) > 0.0 && there(none) > there(one));
@@ -219,7 +219,7 @@ fn restart_rules_trade_latency_for_bursts() {
     }
 }
 
-/// A plot has points; only a row may be empty, where no size stalls.
+/// Every plot has points; only a row may be empty, if no size stalls.
 #[test]
 fn the_plots_show_something() {
     let plots = |experiment: &Experiment| run(experiment.id, 1).plots;

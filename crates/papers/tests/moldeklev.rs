@@ -1,4 +1,4 @@
-//! Every value of Moldeklev & Gunningberg's within its tolerance.
+//! Every value of Moldeklev & Gunningberg is within its tolerance.
 
 use tinygram_papers::Experiment;
 use tinygram_papers::experiment::{Class, Effort, Origin, Outcome, Row, Status};
@@ -16,7 +16,7 @@ fn outcome(id: &str) -> Outcome {
     (experiment.run)(&Effort::PAPER)
 }
 
-/// No value is off but those known by name, and those really are.
+/// Checks that no value is off except those known by name, and that those really are off.
 fn agrees(id: &str) -> Outcome {
     let outcome = outcome(id);
     let mut wrong = Vec::new();
@@ -63,7 +63,7 @@ fn table_a1_agrees_from_line_7_on() {
     assert_eq!(lines.collect::<Vec<_>>(), [4, 5, 6].map(Value::Count));
 }
 
-/// The paper has no values for section 4.3; these are what the rules come to.
+/// The paper has no values for section 4.3; these follow from the rules.
 #[test]
 fn without_the_4k_limit_all_but_one_deadlock_with_what_the_rules_leave() {
     let outcome = agrees("moldeklev-4.3");
@@ -112,7 +112,7 @@ fn inequality_1_is_exact_and_inequality_2_an_outer_bound() {
     assert_eq!(figure_4.rows[0].reproduced, Value::Count(438));
 }
 
-/// The list of what is fitted is complete, and says to what.
+/// The list of fitted values is complete and says what each was fitted to.
 #[test]
 fn every_cost_is_listed_as_fitted_to_table_1() {
     let fitted = outcome("moldeklev-table-a1").parameters;
@@ -123,13 +123,13 @@ fn every_cost_is_listed_as_fitted_to_table_1() {
             _ => None,
         });
     let mut to: Vec<_> = to.collect();
-    // When the tick of the walk comes is fitted to the walk.
+    // The phase of the walk's tick is fitted to the walk.
     assert!(to.pop().expect("the tick").contains("line 21"));
     assert_eq!(to, ["41 fast cells of Table 1"; 9]);
 }
 
-/// The rules played without time say of each of Table 1's deadlocks what the simulator measures, and
-/// give it the class that section 3.1 does.
+/// For each of Table 1's deadlocks, the rules played without time predict what the simulator
+/// measures, and the class that section 3.1 gives.
 #[test]
 fn the_predictor_knows_table_1() {
     let of = |s: u64, r: u64| {
@@ -147,7 +147,7 @@ fn the_predictor_knows_table_1() {
             }
             let predicted = predicted.expect("it deadlocks").mbit_per_s;
             let rules = match (s >> 10, r >> 10) {
-                // The known mismatch, and the means over what came before the deadlock.
+                // The known mismatch, and the means that include time before the deadlock.
                 (16, 40) => 0.49,
                 (24, _) => 0.655,
                 (16, 24 | 32) => 0.33,

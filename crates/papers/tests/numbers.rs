@@ -1,7 +1,9 @@
-//! Every number of the five papers has its row, or the reason why it has none: `numbers/*.tsv`.
+//! Checks that every number of the five papers has its row, or the reason why it has none:
+//! `numbers/*.tsv`.
 //!
-//! A line there is a line of the paper's text, numbers of it in their order, and either rows
-//! (`experiment`, or `experiment: words of the row's cell`, several parted by `; `) or `- ` and a reason.
+//! A line there has a line of the paper's text, numbers of it in their order, and either rows
+//! (`experiment`, or `experiment: words of the row's cell`, several separated by `; `) or `- ` and
+//! a reason.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -9,7 +11,7 @@ use std::path::{Path, PathBuf};
 use tinygram_papers::experiment::{Effort, Row};
 use tinygram_papers::value::Value;
 
-/// A paper's list, with the name of its text.
+/// A paper's list, and the name of its text.
 struct List {
     text: String,
     entries: Vec<Entry>,
@@ -57,7 +59,7 @@ impl List {
 }
 
 impl Entry {
-    /// The rows that it names, each an experiment's id and words of a cell.
+    /// Returns the rows it names, each an experiment's id and words of a cell.
     fn rows(&self) -> impl Iterator<Item = (&str, &str)> {
         let named = (!self.target.starts_with("- ")).then_some(self.target.as_str());
         let each = named.into_iter().flat_map(|all| all.split("; "));
@@ -150,7 +152,7 @@ fn every_row_that_a_list_names_is_there() {
     assert!(named.len() > 300, "{}", named.len());
 }
 
-/// What a row belongs to, in a line.
+/// Returns a row's cell, in one line.
 fn cell(row: &Row) -> String {
     let words = row.cell.iter().map(|(name, value)| match value {
         Value::Text(text) => text.clone(),

@@ -12,7 +12,8 @@ const REPETITIONS: u32 = 10;
 /// The CLI's default.
 const SEED: u64 = 1;
 
-/// Every entry within its tolerance but for those known by name; the mean; the order of variants.
+/// Checks that every entry is within its tolerance except those known by name; the mean; the order
+/// of variants.
 fn agrees(number: u8) {
     let table = Table::numbered(number).expect("a table of the paper");
     let cells = measured(number, Model::Fitted, REPETITIONS, SEED);
@@ -22,7 +23,7 @@ fn agrees(number: u8) {
     let misses = misses(table, &ours);
     let unknown: Vec<_> = misses.iter().filter(|miss| miss.known.is_none()).collect();
     assert!(unknown.is_empty(), "Table {number}: {unknown:#?}");
-    // A mismatch that is none any more must leave the list.
+    // A mismatch that now agrees must leave the list.
     let known = KNOWN_MISMATCHES
         .iter()
         .filter(|known| known.table == number);
@@ -37,7 +38,8 @@ fn agrees(number: u8) {
     no_cell_beats_a_bound(&cells);
 }
 
-/// Kendall's coefficient is 1 over pairs of variants that the paper has clearly apart.
+/// Checks that Kendall's coefficient is 1 over pairs of variants that differ by more than `beyond`
+/// in the paper.
 fn keeps_the_papers_order(table: &Table, ours: &[Entry], beyond: f64) {
     let worst = |variant: &str| {
         let of_it = ours.iter().filter(|entry| entry.variant == variant);
@@ -94,9 +96,9 @@ fn table_7_agrees() {
     agrees(7);
 }
 
-/// What the text alone gives is far from the paper's own results, by how much is what the documents say:
-/// a rule that the literal reading has and the fitted one has not, or the other way round, moves it. And
-/// most of the text is right: variants that never hold anything come out by it alone.
+/// The literal model is as far from the paper's results as the documents say: each rule that only
+/// one of the two readings has changes the distance. The text is mostly right: the literal model
+/// alone reproduces the variants that never hold anything.
 #[test]
 #[ignore = "long: cargo test --workspace -- --ignored"]
 fn the_literal_model_is_as_far_away_as_its_readings_make_it() {
@@ -117,7 +119,7 @@ fn the_literal_model_is_as_far_away_as_its_readings_make_it() {
     }
 }
 
-/// What lets one run serve two cells: under the fitted model's MORE these variants are one rule.
+/// These cells can share a run: with the fitted model's MORE their variants are the same rule.
 #[test]
 fn variants_that_differ_only_in_more_run_alike() {
     for (with, without) in [("MIN+MORE", "MINSHALL"), ("E+M", "EOM")] {

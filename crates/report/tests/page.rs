@@ -78,7 +78,7 @@ fn data_cannot_break_out_of_its_script_and_keeps_no_dust() {
     assert!(html.contains("client &gt; server"));
 }
 
-/// A page with this alone.
+/// Returns a page with only this section.
 fn html(section: Section) -> String {
     Page {
         sections: vec![section],
@@ -110,7 +110,7 @@ fn a_reason_stands_once_before_all_its_values() {
     assert_eq!(html.matches("the <code>tick</code> is late").count(), 1);
     assert!(html.contains("<a href=\"#table-1\">table-1</a>"));
     assert_eq!(html.matches("<th scope=\"row\"").count(), 2);
-    // On a narrow screen each value says what it is.
+    // On a narrow screen each value has a label.
     assert!(
         html.contains("data-head=\"paper\"><span>&lt;6</span>"),
         "{html}"
@@ -176,7 +176,7 @@ fn what_came_out_stands_before_the_contents_and_what_is_folded_behind_its_summar
     assert!(folded < place("<li>first &lt;this&gt;</li>"));
 }
 
-/// Points may have ends, words and ladders; what a chart has not is not written.
+/// Points may have ends, words and ladders; a chart without them writes none.
 #[test]
 fn a_chart_says_on_a_page_what_it_has_and_no_more() {
     let ladder = Ladder {

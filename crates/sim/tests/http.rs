@@ -30,14 +30,14 @@ const HEADERS_WITH_DATA: ServerHabits = ServerHabits {
     headers_apart: false,
     ..APACHE
 };
-/// And that of section 2.3.
+/// The fixes of sections 2.2 and 2.3 together.
 const BOTH_FIXES: ServerHabits = ServerHabits {
     nodelay: true,
     ..HEADERS_WITH_DATA
 };
 
-/// What a client of this server sees of documents of these sizes: how long each one took, and the
-/// lengths of the server's data segments.
+/// Returns what a client of this server sees for documents of these sizes: how long each one took,
+/// and the lengths of the server's data segments.
 fn visit(server: ServerHabits, persistent: bool, bodies: &[u64]) -> (Vec<Duration>, Vec<u32>) {
     let documents = bodies.iter().map(|body| document(*body, NO_TIME));
     run(server, persistent, documents.collect(), IdleRestart::None)
@@ -66,7 +66,7 @@ fn run(
         close: NO_TIME,
         think: NO_TIME,
     };
-    // A round trip of 2 ms; what the hosts do takes no time.
+    // A round trip of 2 ms; the hosts' work takes no time.
     let wire = Wire::new(100_000_000, 78, 84, millis(1));
     let config = WorldConfig {
         medium: Medium::PointToPoint(PointToPoint::new(wire)),
@@ -90,7 +90,7 @@ fn run(
     )
 }
 
-/// SunOS 4.1 with a delayed-ACK timer of each connection's own, so that no tick comes by chance.
+/// SunOS 4.1 with a delayed-ACK timer for each connection, so that no tick comes by chance.
 fn sun(restart: IdleRestart) -> Config {
     let profile = Profile::named("sunos_4_1").expect("registered");
     let mut config = (profile.config)(&Sizes {
@@ -103,8 +103,8 @@ fn sun(restart: IdleRestart) -> Config {
     config
 }
 
-/// Section 2.2: behind the headers the initial window has room for one full segment, and the client
-/// has too little to acknowledge. Headers in the first full segment end it.
+/// Section 2.2: after the headers the initial window has room for one full segment, and the client
+/// has too little to acknowledge. Sending the headers in the first full segment ends the stall.
 #[test]
 fn a_short_initial_segment_stalls_and_headers_with_the_data_do_not() {
     let page = [4 * 1460];
@@ -116,8 +116,8 @@ fn a_short_initial_segment_stalls_and_headers_with_the_data_do_not() {
     assert_eq!(sent, [1460, 1460, 1460, 1460, 226]);
 }
 
-/// Section 2.3: 4109 octets leave as 1460, 1460, 1176, and 13 that Nagle keeps until the odd segment
-/// is acknowledged. Without Nagle, or where closing pushes it out, nothing waits.
+/// Section 2.3: 4109 octets leave as 1460, 1460, 1176, and 13 that Nagle keeps until the odd
+/// segment is acknowledged. Without Nagle, or if closing pushes them out, nothing waits.
 #[test]
 fn a_short_final_segment_stalls_and_without_nagle_or_with_a_close_it_does_not() {
     // The first document opens the window.
@@ -131,7 +131,7 @@ fn a_short_final_segment_stalls_and_without_nagle_or_with_a_close_it_does_not() 
     assert!(elapsed[1] < millis(20), "{elapsed:?}");
 }
 
-/// Each fix alone leaves the other problem: a page that meets both needs both.
+/// Each fix leaves the other's problem: a page that meets both problems needs both fixes.
 #[test]
 fn a_page_that_meets_both_problems_needs_both_fixes() {
     let page = [4 * 1460, 3883];
@@ -150,8 +150,8 @@ fn a_page_that_meets_both_problems_needs_both_fixes() {
     );
 }
 
-/// Section 2.4: after a pause a connection that restarts from one segment is as slow as a fresh one;
-/// one that does not is as fast as before.
+/// Section 2.4: a connection that restarts from one segment after a pause is as slow as a fresh
+/// one; one that does not restart is as fast as before.
 #[test]
 fn a_reset_window_costs_the_next_page_what_persistence_saved() {
     let after_a_pause = |restart| {
@@ -166,7 +166,7 @@ fn a_reset_window_costs_the_next_page_what_persistence_saved() {
     let (busy, idle) = after_a_pause(IdleRestart::None);
     assert_eq!(busy, idle);
     let (busy, idle) = after_a_pause(IdleRestart::OneSegment(IdleAfter::TimeOut));
-    // One segment, and the delayed ACK that it waits for.
+    // The time of one segment and of the delayed ACK it waits for.
     assert!(busy < millis(10) && idle > millis(200), "{busy} {idle}");
     let (busy, idle) = after_a_pause(IdleRestart::Paced);
     assert!(idle < busy + millis(5), "{busy} {idle}");

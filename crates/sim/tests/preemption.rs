@@ -1,5 +1,5 @@
-//! Who interrupts whom on a host: frames and timers interrupt a thread at work, nothing interrupts
-//! what touches a connection (`host`'s documentation says where BSD and Linux have it).
+//! What interrupts what on a host: frames and timers interrupt a working thread; nothing interrupts
+//! what touches a connection (the documentation of `host` says where BSD and Linux do so).
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -26,7 +26,7 @@ fn at(us: u64) -> Instant {
     Instant::ZERO + micros(us)
 }
 
-/// Does what it is told, and writes down when each call was over.
+/// Makes the calls it is given and records when each returned.
 #[derive(Clone, Debug)]
 struct Script {
     calls: std::vec::IntoIter<Call>,
@@ -42,7 +42,7 @@ impl Program for Script {
     }
 }
 
-/// When a host took in what had arrived when.
+/// Which host took in a frame, when it had arrived, and when it was taken in.
 #[derive(Clone, Debug, Default)]
 struct TakenIn(Vec<(Side, Instant, Instant)>);
 
@@ -52,14 +52,14 @@ impl Observer for TakenIn {
     }
 }
 
-/// What came of a run.
+/// The result of a run.
 struct Ran {
     world: World<Script, TakenIn>,
-    /// When the server's calls were over.
+    /// When the server's calls returned.
     server: Vec<Instant>,
 }
 
-/// A line without a rate, 1000 us there and back, a client that acknowledges every segment, and a
+/// A line without a rate, 1000 us for a round trip, a client that acknowledges every segment, and a
 /// NAGLE server.
 fn run(server_costs: HostCosts, client: Vec<Call>, server: Vec<Call>) -> Ran {
     let [client, server] = [client, server].map(|calls| Script {
@@ -110,8 +110,8 @@ const SLOW_COPY: HostCosts = HostCosts {
     ..HostCosts::NONE
 };
 
-/// The first runt goes at once, and its acknowledgment comes while the second is being copied. When
-/// that is done nothing is unacknowledged any more, and it goes, too.
+/// The first runt is sent at once, and its acknowledgment arrives while the second is being copied.
+/// After the copy nothing is unacknowledged, so the second is sent too.
 #[test]
 fn an_acknowledgment_interrupts_the_writer_that_copies() {
     let ran = run(SLOW_COPY, vec![], vec![write(100), write(5000 - 1)]);
@@ -123,8 +123,8 @@ fn an_acknowledgment_interrupts_the_writer_that_copies() {
     );
 }
 
-/// A Linux call has locked the socket: the acknowledgment waits in the backlog until the call is
-/// over, and the second runt with it.
+/// A Linux call has locked the socket: the acknowledgment waits in the backlog until the call
+/// returns, and the second runt waits with it.
 #[test]
 fn a_locked_socket_makes_the_acknowledgment_wait() {
     let costs = HostCosts {
@@ -140,8 +140,8 @@ fn a_locked_socket_makes_the_acknowledgment_wait() {
     );
 }
 
-/// A thread that is interrupted ends later by what the interrupts took, and by nothing else; on
-/// Linux, too, where it computes and holds no socket.
+/// An interrupted thread ends later by exactly the time that the interrupts took; on Linux this
+/// also holds for a thread that computes and holds no socket.
 #[test]
 fn an_interrupt_puts_off_the_thread_by_what_it_takes() {
     for comes_in in [ComesIn::FramesAndTimers, ComesIn::Nothing] {
@@ -165,15 +165,16 @@ fn an_interrupt_puts_off_the_thread_by_what_it_takes() {
     }
 }
 
-/// While the protocol hands segments to the device nothing comes in between: what arrives waits
-/// until the last of them has left.
+/// Nothing interrupts the protocol while it hands segments to the device: what arrives waits until
+/// the last of them has left.
 #[test]
 fn nothing_interrupts_what_touches_a_connection() {
     let costs = HostCosts {
         output: SegmentCost::flat(micros(400)),
         ..HostCosts::NONE
     };
-    // The server's three segments keep its processor until 1200 us; the client's one arrives at 500.
+    // The server's three segments keep its processor busy until 1200 us; the client's segment
+    // arrives at 500.
     let ran = run(costs, vec![write(1000)], vec![write(3000)]);
     let first = ran
         .world
@@ -184,7 +185,7 @@ fn nothing_interrupts_what_touches_a_connection() {
     assert_eq!(first, Some(&(Side::Server, at(500), at(1200))));
 }
 
-/// A timer interrupts, too: the delayed ACK leaves while a thread computes.
+/// A timer interrupts too: the delayed ACK leaves while a thread computes.
 #[test]
 fn a_timer_interrupts_the_thread_that_computes() {
     let computes = vec![Call::Compute(micros(400_000))];
@@ -205,7 +206,7 @@ fn a_timer_interrupts_the_thread_that_computes() {
     let mut world = World::watched(config, programs, TakenIn::default());
     world.connect(Opening::Established, [end(), slow]);
     assert_eq!(world.run(LATE), Ended::Quiet);
-    // There after 500 us, held back for 200 ms, and half a millisecond back.
+    // It arrives after 500 us, is delayed for 200 ms, and takes 500 us back.
     let ack = world.observer().0.iter().find(|it| it.0 == Side::Client);
     assert_eq!(ack.map(|it| it.1), Some(at(201_000)));
 }

@@ -1,4 +1,4 @@
-//! Stories that the papers tell, told by the simulator.
+//! The papers' arguments, simulated.
 
 use tinygram_engine::profile::{Profile, Sizes};
 use tinygram_engine::receiver::ack_policy::AckTimer;
@@ -43,7 +43,7 @@ fn end(policy: &str) -> tinygram_engine::Config {
     config
 }
 
-/// A program of any of the kinds that a story needs.
+/// A program of any kind that a story needs.
 #[derive(Clone, Debug)]
 enum Actor {
     Exchange(Exchange),
@@ -61,8 +61,8 @@ impl Program for Actor {
     }
 }
 
-/// Mean time of ten exchanges after the first: a request in one write, an answer in two, from a
-/// server that is built like `server`.
+/// Returns the mean time of ten exchanges after the first: a request in one write, an answer in
+/// two, from a server built like `server`.
 fn answers_in_two_writes(policy: &str, server: Actor) -> Duration {
     let client = Actor::Exchange(Exchange::asks(0, vec![100], 600, 11));
     let mut world = World::new(path(millis(1)), [vec![client], vec![server]]);
@@ -103,7 +103,7 @@ fn an_event_driven_server_defeats_dldet_but_not_flush_on_block() {
     assert!(answers_in_two_writes("flush-on-block", polling_server()) < millis(2));
 }
 
-/// Data segments of the client that types `keys` octets, one every `pause`.
+/// Returns the number of data segments of a client that types `keys` octets, one every `pause`.
 fn typed(policy: &str, keys: u32, pause: Duration, rtt: Duration) -> u64 {
     let typist = Telnet::Typist {
         socket: 0,
@@ -138,7 +138,7 @@ fn a_reader_that_always_waits_does_not_make_dldet_flood() {
     assert!(dldet < u64::from(keys) / 4, "{dldet}");
 }
 
-/// What flush-on-block cannot do: a typist who pauses after every key blocks after every key.
+/// A limit of flush-on-block: a typist who pauses after every key blocks after every key.
 #[test]
 fn a_typist_makes_flush_on_block_send_every_key_like_off() {
     let keys = 50;
@@ -169,7 +169,7 @@ fn a_run_is_a_function_of_its_seed() {
     assert_eq!(first, run());
 }
 
-/// A world in which nothing is left to happen says so, however much time it was given.
+/// A world in which nothing is left to happen reports that, however much time it was given.
 #[test]
 fn a_world_without_programs_is_quiet() {
     let mut world: World<Actor> = World::new(path(millis(1)), [vec![], vec![]]);

@@ -1,10 +1,10 @@
-//! An HTTP client (hyper) on our streams: fetches a page from a server of the kernel's.
+//! An HTTP client (hyper) on our streams: fetches a page from one of the kernel's servers.
 //!
 //!     python3 -m http.server -b 0.0.0.0 8000 &
 //!     cargo run --release -p tinygram-stack --example client -- http://10.77.0.1:8000/
 //!
-//! The body goes to stdout; how the connection fared, to stderr. 10.77.0.1 is the kernel's address on
-//! the device that the example makes.
+//! The body goes to stdout, the state of the connection to stderr. 10.77.0.1 is the kernel's
+//! address on the device that the example makes.
 
 mod common;
 
@@ -30,7 +30,8 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let request = Request::get(uri.path())
         .header("host", remote.to_string())
         .body(Empty::<Bytes>::new())?;
-    // The connection works while the answer is waited for; it gives back the stream at the end.
+    // This task runs the connection while the client waits for the answer; it returns the stream at
+    // the end.
     let connection = tokio::spawn(connection.without_shutdown());
     let response = sender.send_request(request).await?;
     eprintln!("{}", response.status());

@@ -3,13 +3,13 @@
 //!
 //!     cargo run --release -p tinygram-stack --example http_server
 //!
-//! needs the right to make a TUN device; without being root, in a network namespace of its own:
+//! It needs the right to make a TUN device. Without root, run it in its own network namespace:
 //!
 //!     unshare --user --map-root-user --net sh -c \
 //!       'target/release/examples/http_server & sleep 1; curl http://10.77.0.2/'
 //!
-//! `/` is a page, `/octets/N` gives N octets, and what is posted to `/digest` is counted and its
-//! digest given.
+//! `/` is a page, `/octets/N` returns N octets, and `/digest` returns the number and the digest of
+//! the octets posted to it.
 
 mod common;
 
@@ -24,8 +24,8 @@ use hyper::{Method, Request, Response, StatusCode};
 use hyper_util::rt::TokioIo;
 use tinygram_stack::TcpListener;
 
-/// One thread is enough, and quickest: a task that is woken by a packet runs where the packet was
-/// read.
+/// One thread is enough, and fastest: a task that a packet wakes runs on the thread that read the
+/// packet.
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> std::io::Result<()> {
     let (stack, _) = common::stack()?;
@@ -86,7 +86,7 @@ async fn digest(mut body: Incoming) -> Result<(u64, u64), hyper::Error> {
     Ok((octets, hasher.finish()))
 }
 
-/// So many octets of zero.
+/// This many octets of zero.
 struct Octets(u64);
 
 impl hyper::body::Body for Octets {

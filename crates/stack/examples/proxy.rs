@@ -1,9 +1,10 @@
-//! A TCP proxy: our stack accepts, the kernel's sockets go on to where the connection is meant for.
+//! A TCP proxy: our stack accepts connections, and the kernel's sockets continue them to their
+//! destinations.
 //!
 //!     cargo run --release -p tinygram-stack --example proxy -- 22=127.0.0.1:22 8080=127.0.0.1:80
 //!
-//! Then `ssh 10.77.0.2` reaches the machine's own sshd through our TCP. The other way round,
-//! `kernel:PORT=ADDRESS` lets the kernel accept and our stack go on:
+//! Then `ssh 10.77.0.2` reaches the machine's own sshd through our TCP. In the other direction,
+//! `kernel:PORT=ADDRESS` lets the kernel accept and our stack continue:
 //!
 //!     ... --example proxy -- kernel:2222=10.77.0.1:22
 
@@ -16,7 +17,7 @@ use tinygram_stack::{Stack, TcpListener, TcpStream};
 use tokio::io::{AsyncRead, AsyncWrite, copy_bidirectional};
 use tokio::net;
 
-/// From where to where.
+/// The source and the destination.
 struct Rule {
     kernel_accepts: bool,
     port: u16,
@@ -69,7 +70,7 @@ async fn serve(stack: Stack, rule: Rule) -> io::Result<()> {
     }
 }
 
-/// Carries octets both ways until both have ended.
+/// Carries octets in both directions until both have ended.
 async fn join<A, B>(mut one: A, other: io::Result<B>)
 where
     A: AsyncRead + AsyncWrite + Unpin,

@@ -1,4 +1,5 @@
-//! What programs written for tokio's sockets expect of ours: who is woken, what may be dropped.
+//! What programs written for tokio's sockets expect of ours: which tasks are woken, and which
+//! futures may be dropped.
 
 use std::future::{Future, poll_fn};
 use std::io::ErrorKind;
@@ -34,7 +35,7 @@ async fn soon<T>(what: impl Future<Output = T>) -> T {
     limit.expect("it comes to pass")
 }
 
-/// Whatever is under way in memory takes effect.
+/// Waits until everything under way in memory has taken effect.
 async fn settle() {
     for _ in 0..100 {
         tokio::task::yield_now().await;
@@ -95,7 +96,7 @@ async fn who_stops_waiting_for_a_connection_takes_none_with_him() {
     settle().await;
     assert_eq!(stays.rung(), 1);
     assert!(first.as_mut().poll(&mut context).is_ready());
-    // A select that is left and entered again and again leaves no wakers behind without end.
+    // Leaving and re-entering a select many times must not accumulate wakers.
     for _ in 0..100_000 {
         let waker = Waker::from(Arc::clone(&leaves));
         let waits = pin!(listener.accept());
@@ -121,7 +122,7 @@ async fn many_who_wait_for_a_connection_leave_each_other_asleep() {
 #[tokio::test]
 async fn a_connection_that_is_given_up_while_it_opens_leaves_nothing() {
     let (client, server) = stacks();
-    // Nothing answers: the stack at the other end has gone, its device has not.
+    // Nothing answers: the stack at the other end is gone, its device is not.
     let nobody = SocketAddr::new(Ipv4Addr::new(10, 1, 0, 9).into(), 80);
     let waits = TcpStream::connect(&client, nobody);
     let limited = tokio::time::timeout(Duration::from_millis(20), waits).await;
@@ -151,7 +152,7 @@ async fn the_task_that_asked_last_is_woken() {
     accepted.flush().await.unwrap();
     settle().await;
     assert_eq!(bells.each_ref().map(|bell| bell.rung()), [0, 1]);
-    // A read that was dropped while it waited has taken nothing.
+    // A read dropped while it waited has consumed nothing.
     let mut octets = [0; 3];
     soon(stream.read_exact(&mut octets)).await.unwrap();
     assert_eq!(&octets, b"now");

@@ -105,7 +105,7 @@ async fn a_policy_that_gathers_sends_two_writes_as_one() {
     let (answer, ()) = tokio::join!(waits, answers);
     assert_eq!(answer.unwrap(), 1);
     assert_eq!(stream.info().sent.data_segments - before, 1);
-    // A task that turns to something else without reading has had its turn, too.
+    // A task that yields without reading also flushes.
     stream.write_all(&[3; 10]).await.unwrap();
     accepted.read_exact(&mut came[..10]).await.unwrap();
 }
@@ -129,7 +129,8 @@ async fn what_is_corked_or_announced_as_more_waits() {
     accepted.read_exact(&mut [0; 30]).await.unwrap();
 }
 
-/// MORE keeps runts out of a write; cut where the buffer is full, a write has ends that nobody meant.
+/// MORE keeps runts out of a write. If a write is cut where the buffer is full, the policy sees
+/// ends that the application did not mean.
 #[tokio::test]
 async fn a_whole_write_is_one_to_the_policy() {
     let (client, server) = stacks(1500, Troubles::default());
@@ -182,7 +183,7 @@ async fn a_whole_write_that_is_dropped_is_over() {
     read.unwrap();
     assert!(came.ends_with(b"\x07the end"));
     assert!(came.len() as u64 >= copied && came.len() < octets.len());
-    // A peer that has gone is an error, and no panic.
+    // A vanished peer causes an error, not a panic.
     accepted.abort();
     drop(accepted);
     let refused = stream.write_whole(b"x", false).await.unwrap_err();
@@ -198,7 +199,7 @@ async fn a_socket_carries_packets() {
     let server = Stack::new(device(other), &SERVER).unwrap();
     let (stream, accepted) = connected(&client, &server).await;
     both_ways(stream, accepted, 1_000_000).await;
-    // With the other stack its device goes, and with that what is open.
+    // When the other stack goes, so does its device, and with it every open connection.
     let (mut stream, accepted) = connected(&client, &server).await;
     drop((accepted, server));
     let gone = stream.read(&mut [0; 10]).await;
@@ -217,7 +218,7 @@ async fn each_side_closes_when_it_likes() {
     assert_eq!(accepted.info().state, State::CloseWait);
     let error = stream.write(b"more").await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::BrokenPipe);
-    // The other direction is open still.
+    // The other direction is still open.
     let answer = tokio::spawn(async move { send(accepted, 3, 500_000).await });
     assert_eq!(
         receive(&mut stream).await.unwrap(),
@@ -238,7 +239,7 @@ async fn resets_are_told() {
     assert_eq!(error.kind(), ErrorKind::ConnectionReset);
     let error = accepted.read(&mut [0]).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::ConnectionAborted);
-    // What was not read when the stream was dropped.
+    // Data was unread when the stream was dropped.
     let (mut stream, accepted) = connected(&client, &server).await;
     stream.write_all(b"unread").await.unwrap();
     while accepted.info().readable == 0 {
@@ -247,7 +248,7 @@ async fn resets_are_told() {
     drop(accepted);
     let error = stream.read(&mut [0]).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::ConnectionReset);
-    // Nobody listens.
+    // No listener.
     let nobody = SocketAddr::new(SERVER[1], 9);
     let error = TcpStream::connect(&client, nobody).await.err().unwrap();
     assert_eq!(error.kind(), ErrorKind::ConnectionRefused);
@@ -305,7 +306,7 @@ async fn memory_is_what_the_socket_may_take_and_no_more() {
     let stuck = tokio::time::timeout(Duration::from_millis(200), stream.write_all(&all)).await;
     assert!(stuck.is_err(), "the peer does not read");
     let info = stream.info();
-    // What is left of the window is less than a segment.
+    // The rest of the window is less than a segment.
     let readable = accepted.info().readable;
     assert!((18_000..=20_000).contains(&readable), "{readable}");
     assert_eq!(info.outstanding + info.unsent, 10_000);

@@ -1,5 +1,5 @@
-//! What other people's suites found, each with a conversation of its own: the byte stack, packet by
-//! packet, against a peer played by hand.
+//! Errors that other projects' test suites found, each with a conversation of its own. A byte stack
+//! is tested packet by packet against a peer whose packets the test writes.
 
 use std::io::{ErrorKind, IoSlice};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
@@ -17,7 +17,7 @@ const PEER: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::new(10, 0, 0, 2)),
 /// The peer's initial sequence number.
 const IRS: u32 = 5_000;
 
-/// A stack, the time there, and the connection that is played.
+/// A stack, its time, and the tested connection.
 struct World {
     core: Core,
     now: Instant,
@@ -76,7 +76,7 @@ impl World {
         world
     }
 
-    /// A connection of ours whose SYN has left.
+    /// A connection that we open, whose SYN has left.
     fn opening() -> Self {
         let mut core = core();
         let now = Instant::from_nanos(1);
@@ -94,7 +94,7 @@ impl World {
         world
     }
 
-    /// Sends the packet to the stack; returns what that answers.
+    /// Sends the packet to the stack and returns its answers.
     fn exchange(&mut self, header: Header, payload: &[u8]) -> Vec<(Header, Vec<u8>)> {
         let ours = match self.iss {
             0 => OURS,
@@ -113,7 +113,7 @@ impl World {
         self.sent()
     }
 
-    /// A segment of the peer's, its numbers counted from its SYN and from ours.
+    /// A segment of the peer's, its numbers counted from the peer's SYN and from ours.
     fn segment(
         &mut self,
         seq: u32,
@@ -185,7 +185,7 @@ impl World {
     }
 }
 
-/// A number below ISS is of an older connection: RFC 9293, section 3.10.7.3, has it reset.
+/// An ACK below ISS belongs to an older connection: RFC 9293, section 3.10.7.3, requires a reset.
 #[test]
 fn an_old_connections_ack_in_syn_sent_draws_a_reset() {
     for below in [1, 100, 1 << 30, (1 << 31) - 2] {
@@ -210,7 +210,7 @@ fn a_rebooted_peers_syn_is_challenged_wherever_it_stands() {
     }
 }
 
-/// An ACK of what stands before our SYN is a guess, and data with it is not taken.
+/// An ACK of a number before our SYN is a guess; data in that segment is not accepted.
 #[test]
 fn an_ack_below_the_initial_number_is_a_guess() {
     let mut world = World::accepted(syn(1460));
@@ -219,7 +219,7 @@ fn an_ack_below_the_initial_number_is_a_guess() {
     assert_eq!(world.core.info(world.now, world.key).readable, 0);
 }
 
-/// An MSS of one octet would have every write cut into as many segments (CVE-2019-11479).
+/// An MSS of one octet would cut every write into as many segments as octets (CVE-2019-11479).
 #[test]
 fn a_peer_that_offers_an_mss_of_one_gets_no_floods() {
     let mut world = World::accepted(syn(1));
@@ -244,7 +244,8 @@ fn a_bare_fin_in_listen_draws_nothing() {
     assert_eq!(answer[0].0.flags, Flags::RST, "with an ACK it is answered");
 }
 
-/// Nobody reads any more: the RST stands where the segment's ACK says (RFC 9293, section 3.10.7.1).
+/// After close, nobody reads: the RST's number is the segment's ACK number (RFC 9293, section
+/// 3.10.7.1).
 #[test]
 fn data_after_close_draws_a_reset_at_its_acknowledgment() {
     let mut world = World::accepted(syn(1460));
@@ -263,7 +264,7 @@ fn data_after_close_draws_a_reset_at_its_acknowledgment() {
     assert_eq!(answer[0].0.seq, world.iss.wrapping_add(1));
 }
 
-/// RFC 7323, section 3.2: a RST carries timestamps where they were agreed on.
+/// RFC 7323, section 3.2: a RST carries timestamps if they were negotiated.
 #[test]
 fn a_reset_carries_timestamps() {
     let mut syn = syn(1460);
@@ -290,7 +291,7 @@ fn a_lone_fin_out_of_order_is_sacked() {
     assert_eq!(blocks, [(IRS + 101, IRS + 102)]);
 }
 
-/// RFC 2883: what came twice is reported wherever it lies in the segment.
+/// RFC 2883: octets that arrive twice are reported wherever they lie in the segment.
 #[test]
 fn a_duplicate_in_the_middle_of_a_segment_is_reported() {
     let mut world = World::accepted(syn(1460));
@@ -300,7 +301,8 @@ fn a_duplicate_in_the_middle_of_a_segment_is_reported() {
     assert_eq!(blocks, [(IRS + 201, IRS + 301), (IRS + 151, IRS + 351)]);
 }
 
-/// RFC 9293, section 3.9.2.2: a hard error ends what is being opened, if it quotes what is on its way.
+/// RFC 9293, section 3.9.2.2: a hard error ends a connection that is being opened, if it quotes a
+/// segment in flight.
 #[test]
 fn a_port_that_is_unreachable_refuses_the_connection() {
     let mut world = World::opening();
@@ -312,7 +314,8 @@ fn a_port_that_is_unreachable_refuses_the_connection() {
     assert_eq!(world.error(), None, "it is taken once");
 }
 
-/// A connection that stands outlives every error (RFC 5461, section 4), and an attempt outlives a soft one.
+/// An established connection survives every error (RFC 5461, section 4), and one being opened
+/// survives a soft error.
 #[test]
 fn a_soft_error_is_kept_and_ends_nothing() {
     let mut world = World::opening();
@@ -320,7 +323,7 @@ fn a_soft_error_is_kept_and_ends_nothing() {
     world.icmp(11, 0, 0, iss);
     assert_eq!(world.error(), None);
     assert_eq!(world.core.state(world.key), State::SynSent);
-    // Nobody answers: this is why.
+    // Nobody answers; the error kept is the reason given.
     while world.core.state(world.key) != State::Closed {
         world.now = world.core.next_alarm();
         world.core.on_time(world.now);
@@ -335,8 +338,8 @@ fn a_soft_error_is_kept_and_ends_nothing() {
     assert_eq!(world.error(), None);
 }
 
-/// RFC 1191, RFC 5927, section 7: what was too big is sent again in smaller segments, at once; a guess
-/// changes nothing, and less than 552 octets are not believed.
+/// RFC 1191, RFC 5927, section 7: a segment that was too big is resent at once in smaller ones. A
+/// guess changes nothing, and an MTU below 552 octets is not believed.
 #[test]
 fn a_packet_that_was_too_big_is_sent_again_in_smaller_ones() {
     let mut world = World::accepted(syn(1460));
@@ -350,7 +353,7 @@ fn a_packet_that_was_too_big_is_sent_again_in_smaller_ones() {
     assert_eq!(again[0].0.seq, first);
     world.icmp(3, 4, 68, first);
     assert_eq!(world.core.info(world.now, world.key).mss, 512);
-    // A new connection to the same peer knows.
+    // A new connection to the same peer uses the limit from the start.
     let options = SocketOptions::default();
     let local = Some(SocketAddr::new(OURS.ip(), 0));
     let other = world
@@ -359,7 +362,7 @@ fn a_packet_that_was_too_big_is_sent_again_in_smaller_ones() {
     assert_eq!(world.core.info(world.now, other.unwrap()).mss, 512);
 }
 
-/// What poll(2) says, without any task that waits.
+/// Readiness as poll(2) reports it, without any waiting task.
 #[test]
 fn readiness_follows_what_can_be_done() {
     let mut world = World::accepted(syn(1460));

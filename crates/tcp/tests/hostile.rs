@@ -1,5 +1,5 @@
-//! Peers that mean harm, packet by packet against the core: memory stays bounded, nothing panics,
-//! and honest connections go on.
+//! Hostile peers, packet by packet against the core: memory stays bounded, nothing panics, and
+//! honest connections continue.
 
 use std::io::{ErrorKind, IoSlice};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
@@ -17,13 +17,13 @@ use tinygram_wire::packet::{self, Header, Verify};
 
 const SERVER: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::new(10, 0, 0, 1)), 80);
 
-/// The core under attack, and the time there.
+/// The core under attack, and its clock.
 struct Victim {
     core: Core,
     now: Instant,
     listener: usize,
     batch: Batch,
-    /// What the buffers of a connection may take, in octets.
+    /// The most that a connection's buffers may take, in octets.
     most: usize,
 }
 
@@ -60,7 +60,7 @@ impl Victim {
         assert!(self.core.alarms() <= 8 * connections + 8);
     }
 
-    /// What the core sends now.
+    /// Returns what the core sends now.
     fn answers(&mut self) -> Vec<Answer> {
         let mut all = Vec::new();
         while self.core.has_packets() {
@@ -77,7 +77,7 @@ impl Victim {
         all
     }
 
-    /// Lets time pass, with all that is due in it.
+    /// Advances the time, running every timer that expires.
     fn wait(&mut self, length: Duration) {
         let end = self.now + length;
         while self.core.next_alarm() <= end {
@@ -94,7 +94,7 @@ impl Victim {
         }
     }
 
-    /// All that can be read now.
+    /// Reads all that is available.
     fn read(&mut self, key: usize) -> Vec<u8> {
         let mut all = Vec::new();
         loop {
@@ -132,7 +132,7 @@ fn waits() -> Context<'static> {
     Context::from_waker(Waker::noop())
 }
 
-/// A peer that says what it likes.
+/// A peer that may send anything.
 #[derive(Clone, Copy)]
 struct Peer {
     address: SocketAddr,
@@ -179,7 +179,7 @@ impl Peer {
         Self { ack: 0, ..*self }.packet_with(self.seq, Flags::SYN, b"", options)
     }
 
-    /// The handshake, and the socket at the other end.
+    /// Completes the handshake; returns the socket at the other end.
     fn connect(&mut self, victim: &mut Victim) -> usize {
         victim.arrives(&self.syn());
         self.complete(victim);
@@ -197,7 +197,7 @@ impl Peer {
         victim.arrives(&self.packet(self.seq, Flags::ACK, b""));
     }
 
-    /// Sends something that is in order and is told so.
+    /// Sends octets in order and checks that they are acknowledged.
     fn talks(&mut self, victim: &mut Victim, key: usize, octets: &[u8]) {
         victim.arrives(&self.packet(self.seq, Flags::ACK.with(Flags::PSH), octets));
         self.seq = self.seq.wrapping_add(octets.len() as u32);
@@ -233,7 +233,7 @@ fn a_flood_of_syns_takes_no_more_than_the_backlog() {
             victim.arrives(&honest.syn());
         }
         if number == 50_050 {
-            // Forty forged ones later, as many as come in a round trip.
+            // Forty forged SYNs later, as many as arrive in a round trip.
             honest.complete(&mut victim);
         }
         victim.arrives(&Peer::at(number).syn());
@@ -241,14 +241,14 @@ fn a_flood_of_syns_takes_no_more_than_the_backlog() {
         if number % 100 == 0 {
             victim.answers();
         }
-        // The backlog, those whose SYN-ACK is still to be sent, and the two honest ones.
+        // The backlog, connections whose SYN-ACK has yet to be sent, and the two honest ones.
         assert!(victim.core.connections() <= 64 + 100 + 2);
     }
     assert_eq!(victim.core.allocated(), 0, "nobody has sent anything yet");
     early.talks(&mut victim, key, b"still here");
     let key = victim.accept().expect("the honest one came through");
     honest.talks(&mut victim, key, b"here too");
-    // Nobody answers the SYN-ACKs: in the end all half-open ones go.
+    // Nobody answers the SYN-ACKs: in the end all half-open connections go.
     victim.wait(Duration::from_secs(3600));
     victim.answers();
     assert_eq!(victim.core.connections(), 2);
@@ -277,7 +277,7 @@ fn data_and_resets_outside_the_window_do_nothing() {
     let mut dice = Dice(1);
     let (mut answers, mut data) = (0, 0);
     for _ in 0..50_000 {
-        // Anywhere but in its place; a blind attacker does not know it.
+        // Any sequence number but the right one, which a blind attacker does not know.
         let beyond = 1 + dice.roll() as u32 % (u32::MAX - 1);
         let seq = honest.seq.wrapping_add(beyond);
         let flags = [
@@ -287,7 +287,8 @@ fn data_and_resets_outside_the_window_do_nothing() {
             Flags::RST.with(Flags::ACK),
         ];
         let flags = flags[dice.roll() as usize % flags.len()];
-        // Data that falls into the window by chance is the peer's as far as anybody can tell.
+        // Data that falls into the window by chance cannot be told from the peer's, so none is sent
+        // there.
         let most = if beyond > 100_000 { 4 } else { 1 };
         let payload = &[9; 3][..dice.roll() as usize % most];
         if flags == Flags::ACK && !payload.is_empty() {
@@ -298,13 +299,13 @@ fn data_and_resets_outside_the_window_do_nothing() {
         answers += victim.answers().len();
     }
     assert_eq!(victim.core.state(key), State::Established);
-    // Data is acknowledged wherever it lies (RFC 9293, section 3.10.7.4, first check); of the
-    // others ten are challenged (RFC 5961, section 7), and a bare ACK is answered twice a second.
+    // Data is acknowledged wherever it lies (RFC 9293, section 3.10.7.4, first check). Of the rest,
+    // ten are challenged (RFC 5961, section 7), and a bare ACK is answered twice a second.
     assert!(
         answers <= data + 12,
         "{answers} answers, {data} segments with data"
     );
-    // Nothing of it is in memory, and the connection goes on.
+    // None of it is kept in memory, and the connection goes on.
     assert_eq!(victim.core.allocated(), 0);
     honest.talks(&mut victim, key, b"untouched");
     let mut fresh = Peer::at(2);
@@ -324,7 +325,7 @@ fn a_storm_of_acks_is_not_answered_in_kind() {
     let mut answers = 0;
     for _ in 0..100_000 {
         let storm = Peer {
-            // Old ones, the same again, and of what was never sent.
+            // Old ACKs, repeated ones, and ACKs of octets never sent.
             ack: peer
                 .ack
                 .wrapping_add(dice.roll() as u32 % 100_000)
@@ -337,7 +338,7 @@ fn a_storm_of_acks_is_not_answered_in_kind() {
         victim.now += Duration::from_micros(1);
         answers += victim.answers().len();
     }
-    // All that was written may have left, some of it twice, in pieces that the windows cut.
+    // All that was written may have left, some of it twice, in pieces cut by the windows.
     assert!(answers < 100 + sent, "{answers} answers to 100000 ACKs");
     assert_eq!(victim.core.state(key), State::Established);
     peer.talks(&mut victim, key, b"after the storm");
@@ -352,7 +353,7 @@ fn segments_that_overlap_change_nothing_that_is_there() {
         let key = peer.connect(&mut victim);
         let honest: Vec<u8> = (0..5000).map(|at| at as u8).collect();
         let mut there = vec![false; honest.len()];
-        // Pieces in any order; what comes again comes changed.
+        // Pieces arrive in any order; octets that come again have changed.
         while there.contains(&false) {
             let start = dice.roll() as usize % honest.len();
             let len = (1 + dice.roll() as usize % 900).min(honest.len() - start);
@@ -383,7 +384,7 @@ fn a_refused_segment_changes_nothing_that_is_there() {
     let key = peer.connect(&mut victim);
     let ahead = peer.seq.wrapping_add(3);
     victim.arrives(&peer.packet(ahead, Flags::ACK, b"def"));
-    // It acknowledges what was never sent.
+    // The ACK number covers octets that were never sent.
     let forged = Peer {
         ack: peer.ack.wrapping_add(1_000_000),
         ..Peer::at(1)
@@ -408,7 +409,7 @@ fn a_hole_in_every_other_octet_keeps_memory_bounded() {
         victim.answers();
     }
     assert!(victim.core.allocated() <= 16 * 1024);
-    // The third octet was there before.
+    // The third octet had already arrived.
     peer.talks(&mut victim, key, b"abx");
 }
 
@@ -420,7 +421,7 @@ fn options_of_any_kind_do_no_harm() {
     let key = honest.connect(&mut victim);
     for number in 0..50_000 {
         let peer = Peer::at(number);
-        // Room for forty octets, to be filled with anything.
+        // Options with room for forty octets, filled at random below.
         let four = Options {
             mss: Some(1),
             ..Options::default()
@@ -434,7 +435,7 @@ fn options_of_any_kind_do_no_harm() {
         for _ in 0..words {
             packet.extend_from_slice(&(dice.roll() as u32).to_be_bytes());
         }
-        // Half of them begin with a kind that is known.
+        // Half of them begin with a known kind.
         if dice.roll().is_multiple_of(2) {
             packet[40] = [2, 3, 4, 5, 8][dice.roll() as usize % 5];
         }
@@ -449,7 +450,7 @@ fn options_of_any_kind_do_no_harm() {
     honest.talks(&mut victim, key, b"nothing happened");
 }
 
-/// Lengths and checksums as they must be.
+/// Sets correct lengths and checksums.
 fn repair(packet: &mut [u8]) {
     let len = packet.len() as u16;
     packet[2..4].copy_from_slice(&len.to_be_bytes());
@@ -483,13 +484,13 @@ fn a_window_that_shrinks_and_one_of_one_octet() {
         written += victim.write(key, &octets[written..]);
         assert!(victim.core.allocated() <= 32_768);
         for answer in victim.answers() {
-            // In order is enough; the rest is lost.
+            // The peer takes segments in order only; others are lost.
             if answer.header.seq == peer.ack && !answer.payload.is_empty() {
                 peer.ack = peer.ack.wrapping_add(answer.payload.len() as u32);
                 came.extend_from_slice(&answer.payload);
             }
         }
-        // Smaller than what was promised, or hardly anything.
+        // Less than was promised, or hardly anything.
         peer.window = match dice.roll() % 4 {
             0 => 0,
             1 => 1,
@@ -506,7 +507,7 @@ fn a_window_that_shrinks_and_one_of_one_octet() {
     peer.talks(&mut victim, key, b"as before");
 }
 
-/// A peer that asks for much, closes its window and answers every probe, for ever.
+/// A peer that requests much data, closes its window and answers every probe, forever.
 #[test]
 fn a_closed_window_does_not_keep_what_nobody_owns() {
     let mut victim = Victim::new(8, &SocketOptions::default());
@@ -540,7 +541,7 @@ fn strangers_get_a_reset_and_nothing_more() {
         let flags = Flags::from_bits(dice.roll() as u8).without(Flags::SYN);
         victim.arrives(&peer.packet(dice.roll() as u32, flags, b"?"));
         let answers = victim.answers();
-        // At a listener only what acknowledges is answered (RFC 9293, section 3.10.7.2).
+        // At a listener only an ACK is answered (RFC 9293, section 3.10.7.2).
         let due = flags.has(Flags::ACK) && !flags.has(Flags::RST);
         assert_eq!(answers.len(), usize::from(due));
         assert!(
@@ -549,7 +550,7 @@ fn strangers_get_a_reset_and_nothing_more() {
                 .all(|answer| answer.header.flags.has(Flags::RST))
         );
     }
-    // Without anybody to send them the answers take a bounded place.
+    // While nobody sends them, the queued answers take bounded space.
     for number in 0..20_000 {
         victim.arrives(&Peer::at(number).packet(1, Flags::ACK, b""));
     }
@@ -557,7 +558,7 @@ fn strangers_get_a_reset_and_nothing_more() {
     assert_eq!(victim.core.connections(), 0);
 }
 
-/// Every delayed ACK moves the alarm forward, and the keepalive's of hours moves it back.
+/// Every delayed ACK moves the alarm forward, and the keepalive's, hours later, moves it back.
 #[test]
 fn alarms_that_mean_nothing_any_more_are_forgotten() {
     let mut victim = Victim::new(8, &SocketOptions::default());
@@ -570,12 +571,12 @@ fn alarms_that_mean_nothing_any_more_are_forgotten() {
         peer.talks(&mut victim, key, b"x");
         assert!(victim.core.alarms() <= 100, "{}", victim.core.alarms());
     }
-    // The keepalive is still there, and gives a peer up that says nothing.
+    // The keepalive is still set, and gives up a silent peer.
     victim.wait(Duration::from_secs(7200 + 10 * 75));
     assert_eq!(victim.core.state(key), State::Closed);
 }
 
-/// A client that soon takes the same port again is known by its clock, where its number does not
+/// A client that soon reuses a port is recognised by its timestamp if its sequence number does not
 /// tell (RFC 6191, section 2).
 #[test]
 fn a_port_used_again_is_known_by_its_clock() {
@@ -608,7 +609,7 @@ fn a_port_used_again_is_known_by_its_clock() {
     victim.arrives(&peer.packet_with(peer.seq, fin, b"", plain(1003)));
     victim.answers();
     assert_eq!(victim.core.connections(), 1, "TIME-WAIT");
-    // Within what was sent before; older by its clock, then newer.
+    // The number lies within what was sent before: with an older timestamp, then with a newer one.
     for (value, opened) in [(900, false), (1100, true)] {
         let seq = first.wrapping_add(500);
         let opens = Peer { ack: 0, ..peer };

@@ -87,8 +87,8 @@ pub fn segment(frame: &Frame<'_>) -> Option<Segment> {
 
 /// Returns the TCP segment in a frame, with what the headers around it say.
 ///
-/// Reads through VLAN tags, MPLS, PPPoE, PPP, IP in IP, GRE (with ERSPAN and PPTP), VXLAN, GTP-U,
-/// Geneve and an authentication header.
+/// Reads through VLAN tags, MPLS, PPPoE, PPP, IP in IP, GRE (with ERSPAN and PPTP), VXLAN (and VXLAN-GPE),
+/// GTP-U, Geneve, L2TP of version 2, GUE, LISP, a network service header and an authentication header.
 ///
 /// # Errors
 /// Returns the reason why there is no segment.
@@ -103,7 +103,8 @@ pub fn look(frame: &Frame<'_>) -> Result<(Segment, Around), Unread> {
         LinkType::LINUX_SLL => ether_type(bytes, 14, 0),
         LinkType::LINUX_SLL2 => match be16(bytes.data, 0) {
             Some(IPV4 | IPV6) => ip(bytes.behind(20)?, 0),
-            Some(_) => Err(Unread::NoTcp),
+            Some(VLAN | SERVICE_VLAN) => ether_type(bytes.behind(20)?, 2, 0),
+            Some(other) => tunnel::ether(bytes.behind(20)?, other, 0),
             None => Err(Unread::Cut),
         },
         LinkType::RAW | LinkType::IPV4 | LinkType::IPV6 | LinkType(12 | 14) => ip(bytes, 0),
@@ -141,7 +142,7 @@ fn ether_type(bytes: Bytes<'_>, mut at: usize, depth: u8) -> Look {
     for _ in 0..4 {
         match be16(bytes.data, at).ok_or(Unread::Cut)? {
             IPV4 | IPV6 => return ip(bytes.behind(at + 2)?, depth),
-            0x8100 | 0x88a8 | 0x9100 => at += 4,
+            VLAN | SERVICE_VLAN | 0x9100 | 0x9200 => at += 4,
             other => return tunnel::ether(bytes.behind(at + 2)?, other, depth),
         }
     }
@@ -285,6 +286,9 @@ fn be64(bytes: &[u8], at: usize) -> u64 {
 
 const IPV4: u16 = 0x0800;
 const IPV6: u16 = 0x86dd;
+/// IEEE 802.1Q and 802.1ad.
+const VLAN: u16 = 0x8100;
+const SERVICE_VLAN: u16 = 0x88a8;
 const TCP: u8 = 6;
 /// Enough for the length field of any protocol that begins with one.
 const HEAD: usize = 8;

@@ -1,10 +1,13 @@
 //! Tests every tunnel that is read, around the same segment, and tunnels that are cut, nested or
 //! damaged.
 
+mod wraps;
+
 use etherparse::PacketBuilder;
 use proptest::prelude::*;
 use tinygram_wire::capture::{Frame, LinkType};
 use tinygram_wire::decode::{self, Segment, Unread};
+use wraps::{WRAPS, udp, v4};
 
 const PAYLOAD: [u8; 9] = *b"123456789";
 
@@ -19,125 +22,6 @@ fn inner() -> Vec<u8> {
         .write(&mut bytes, &PAYLOAD)
         .expect("memory takes all");
     bytes
-}
-
-fn outer(protocol: u8, payload: &[u8]) -> Vec<u8> {
-    let len = (20 + payload.len()) as u16;
-    let mut bytes = vec![2, 0, 0, 0, 0, 3, 2, 0, 0, 0, 0, 4, 8, 0];
-    bytes.extend([0x45, 0]);
-    bytes.extend(len.to_be_bytes());
-    bytes.extend([0, 0, 0, 0, 64, protocol, 0, 0, 192, 0, 2, 1, 192, 0, 2, 2]);
-    bytes.extend(payload);
-    bytes
-}
-
-fn udp(port: u16, payload: &[u8]) -> Vec<u8> {
-    let mut bytes = 50_000_u16.to_be_bytes().to_vec();
-    bytes.extend(port.to_be_bytes());
-    bytes.extend(((8 + payload.len()) as u16).to_be_bytes());
-    bytes.extend([0, 0]);
-    bytes.extend(payload);
-    outer(17, &bytes)
-}
-
-fn ethernet(kind: u16, payload: &[u8]) -> Vec<u8> {
-    let mut bytes = vec![2, 0, 0, 0, 0, 3, 2, 0, 0, 0, 0, 4];
-    bytes.extend(kind.to_be_bytes());
-    bytes.extend(payload);
-    bytes
-}
-
-fn behind(header: &[u8], payload: &[u8]) -> Vec<u8> {
-    [header, payload].concat()
-}
-
-/// Returns each tunnel's name and the bytes that its standard puts around the inner packet.
-fn tunnels() -> Vec<(&'static str, Vec<u8>)> {
-    let frame = inner();
-    let ip = &frame[14..];
-    let ppp = behind(&[0x00, 0x21], ip);
-    vec![
-        ("IP in IP (RFC 2003)", outer(4, ip)),
-        ("GRE (RFC 2784)", outer(47, &behind(&[0, 0, 8, 0], ip))),
-        (
-            "GRE with checksum, key and sequence (RFC 2890)",
-            outer(
-                47,
-                &behind(&[0xb0, 0, 8, 0, 1, 2, 0, 0, 0, 0, 0, 7, 0, 0, 0, 1], ip),
-            ),
-        ),
-        (
-            "GRE with Ethernet",
-            outer(47, &behind(&[0, 0, 0x65, 0x58], &frame)),
-        ),
-        ("ERSPAN I", outer(47, &behind(&[0, 0, 0x88, 0xbe], &frame))),
-        (
-            "ERSPAN II",
-            outer(
-                47,
-                &behind(
-                    &[0x10, 0, 0x88, 0xbe, 0, 0, 0, 1, 0x10, 1, 0, 1, 0, 0, 0, 0],
-                    &frame,
-                ),
-            ),
-        ),
-        (
-            "ERSPAN III",
-            outer(
-                47,
-                &behind(
-                    &[
-                        0x10, 0, 0x22, 0xeb, 0, 0, 0, 1, 0x20, 1, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0,
-                    ],
-                    &frame,
-                ),
-            ),
-        ),
-        (
-            "PPTP (RFC 2637)",
-            outer(
-                47,
-                &behind(&[0x30, 1, 0x88, 0x0b, 0, 40, 0, 1, 0, 0, 0, 1], &ppp),
-            ),
-        ),
-        (
-            "VXLAN (RFC 7348)",
-            udp(4789, &behind(&[8, 0, 0, 0, 0, 0, 5, 0], &frame)),
-        ),
-        (
-            "Geneve (RFC 8926)",
-            udp(
-                6081,
-                &behind(&[1, 0, 0x65, 0x58, 0, 0, 5, 0, 0, 0, 0, 0], &frame),
-            ),
-        ),
-        (
-            "GTP-U (TS 29.281)",
-            udp(2152, &behind(&[0x30, 0xff, 0, 49, 0, 0, 0, 1], ip)),
-        ),
-        (
-            "GTP-U with an extension header",
-            udp(
-                2152,
-                &behind(
-                    &[0x34, 0xff, 0, 57, 0, 0, 0, 1, 0, 0, 0, 0x85, 1, 0, 9, 0],
-                    ip,
-                ),
-            ),
-        ),
-        (
-            "PPPoE (RFC 2516)",
-            ethernet(0x8864, &behind(&[0x11, 0, 0, 1, 0, 51], &ppp)),
-        ),
-        (
-            "MPLS (RFC 3032)",
-            ethernet(0x8847, &behind(&[0, 1, 0, 64, 0, 2, 1, 64], ip)),
-        ),
-        (
-            "Ethernet in MPLS (RFC 4448)",
-            ethernet(0x8847, &[&[0, 2, 1, 64, 0, 0, 0, 0][..], &frame].concat()),
-        ),
-    ]
 }
 
 fn look(data: &[u8]) -> Result<Segment, Unread> {
@@ -155,8 +39,8 @@ fn look(data: &[u8]) -> Result<Segment, Unread> {
 fn the_innermost_segment_counts() {
     let plain = look(&inner()).expect("a plain frame is read");
     assert_eq!(plain.payload, PAYLOAD.len() as u32);
-    for (name, bytes) in tunnels() {
-        assert_eq!(look(&bytes), Ok(plain), "{name}");
+    for (name, wrap) in WRAPS {
+        assert_eq!(look(&wrap(&inner())), Ok(plain), "{name}");
     }
 }
 
@@ -166,7 +50,7 @@ fn tunnels_in_tunnels_are_read_and_a_joke_is_not() {
     let nested = |times| {
         let mut bytes = inner();
         for _ in 0..times {
-            bytes = outer(4, &bytes[14..]);
+            bytes = v4(4, &[&bytes[14..]]);
         }
         look(&bytes)
     };
@@ -177,10 +61,13 @@ fn tunnels_in_tunnels_are_read_and_a_joke_is_not() {
 #[test]
 fn what_cannot_be_read_says_so() {
     for (name, bytes) in [
-        ("ESP", outer(50, &[1; 60])),
-        ("WireGuard", udp(51_820, &[4; 60])),
-        ("OpenVPN", udp(1_194, &[0x38; 60])),
-        ("L2TP", udp(1_701, &[0; 60])),
+        ("ESP", v4(50, &[&[1; 60]])),
+        ("WireGuard", udp(51_820, &[&[4; 60]])),
+        ("OpenVPN", udp(1_194, &[&[0x38; 60]])),
+        (
+            "L2TP of version 3",
+            udp(1_701, &[&[0, 3, 0, 0, 0, 1], &[0; 60]]),
+        ),
     ] {
         assert_eq!(look(&bytes), Err(Unread::Tunnel), "{name}");
     }
@@ -189,7 +76,8 @@ fn what_cannot_be_read_says_so() {
 #[test]
 fn a_cut_frame_is_cut_and_nothing_else() {
     let plain = look(&inner()).expect("a plain frame is read");
-    for (name, bytes) in tunnels() {
+    for (name, wrap) in WRAPS {
+        let bytes = wrap(&inner());
         // The fields after the window (checksum and urgent pointer) are not needed.
         let headers = bytes.len() - PAYLOAD.len() - 4;
         for cut in 0..bytes.len() {
@@ -212,11 +100,12 @@ fn a_cut_frame_is_cut_and_nothing_else() {
 proptest! {
     #[test]
     fn damage_is_no_panic(
-        which in 0..15_usize,
+        which in 0..WRAPS.len(),
         flips in proptest::collection::vec((0..160_usize, any::<u8>()), 1..12),
         cut in 0..200_usize,
     ) {
-        let (_, mut bytes) = tunnels().swap_remove(which);
+        let (_, wrap) = WRAPS[which];
+        let mut bytes = wrap(&inner());
         for (at, value) in flips {
             if let Some(byte) = bytes.get_mut(at) {
                 *byte = value;

@@ -1,4 +1,4 @@
-//! Where a capture is kept: opened before the run, filled after it.
+//! The files of a capture: opened before the run, filled after it.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -11,21 +11,21 @@ use crate::exit::{Done, Failure};
 use crate::files::{failed, opened};
 use crate::terminal;
 
-/// The places of `--pcapng` and `--trace`, known to be writable.
+/// The outputs of `--pcapng` and `--trace`, which were checked to be writable.
 pub(crate) struct Kept {
     pcapng: Option<(PathBuf, Destination)>,
     trace: Option<TraceTo>,
 }
 
-/// Where the text of a capture goes.
+/// The output for the text of a capture.
 enum TraceTo {
-    /// In place of the results.
+    /// Standard output, in place of the results.
     Stdout,
     File(PathBuf, Destination),
 }
 
 impl Kept {
-    /// Opens what was typed, or says what cannot be written.
+    /// Opens the outputs, or says which one cannot be written.
     pub(crate) fn open(pcapng: Option<&Path>, trace: Option<&Path>) -> Result<Self, Failure> {
         Ok(Self {
             pcapng: opened(pcapng, Destination::open)?,
@@ -38,12 +38,13 @@ impl Kept {
         })
     }
 
-    /// Returns whether the text takes the place of the results.
+    /// Returns whether the text replaces the results on standard output.
     pub(crate) fn goes_to_stdout(&self) -> bool {
         matches!(self.trace, Some(TraceTo::Stdout))
     }
 
-    /// Writes the files of what was `seen`; the capture's first frame carries `comment`.
+    /// Writes the files from the frames that were `seen`; the capture's first frame carries
+    /// `comment`.
     pub(crate) fn write_files(self, seen: &[(Side, Frame)], comment: &str) -> Result<(), Failure> {
         let written =
             |path: &Path, result: io::Result<()>| result.map_err(|error| failed(path, error));
@@ -57,7 +58,7 @@ impl Kept {
     }
 }
 
-/// Where the tap is, if a capture is kept.
+/// Returns where the tap is, if a capture is kept.
 pub(crate) fn placed(at: Option<CaptureAt>, is_kept: bool) -> Result<Option<CaptureAt>, Failure> {
     match at {
         Some(_) if !is_kept => Err(Failure::Input(
@@ -67,7 +68,7 @@ pub(crate) fn placed(at: Option<CaptureAt>, is_kept: bool) -> Result<Option<Capt
     }
 }
 
-/// Prints what was seen in place of the results.
+/// Prints the frames that were seen, in place of the results.
 pub(crate) fn print(seen: &[(Side, Frame)]) -> Result<Done, Failure> {
     let mut text = Vec::new();
     write_text(seen, &mut text).expect("memory takes every write");

@@ -1,7 +1,7 @@
 //! A simulated run as a capture: what a tap at one host saw, as packets and as tcpdump's text.
 //!
-//! Payload is zeros: the simulator has none. Times are virtual, from [`EPOCH_S`] on. Nothing is made
-//! up here: a run that begins with an open connection has no opening to show.
+//! The payload is zeros, because the simulator has none. Times are virtual and start at
+//! [`EPOCH_S`]. Nothing is added: a run that starts with an open connection shows no opening.
 
 mod kept;
 
@@ -29,7 +29,7 @@ pub(crate) enum CaptureAt {
 }
 
 impl CaptureAt {
-    /// Returns the host, where the data is `sender`'s.
+    /// Returns the host, if `sender` sends the data.
     pub(crate) fn side(self, sender: Side) -> Side {
         match self {
             Self::Sender => sender,
@@ -38,7 +38,8 @@ impl CaptureAt {
     }
 }
 
-/// Writes what was seen (who sent what) as pcapng, raw IP with nanoseconds; the first frame carries `comment`.
+/// Writes the frames with their senders as pcapng: raw IP, with nanoseconds. The first frame
+/// carries `comment`.
 pub(crate) fn write_pcapng(
     seen: &[(Side, Carried)],
     comment: &str,
@@ -71,7 +72,7 @@ pub(crate) fn write_pcapng(
     Ok(())
 }
 
-/// Writes what was seen as `tcpdump -n` would print it, a line per segment.
+/// Writes the frames as `tcpdump -n` would print them, a line per segment.
 pub(crate) fn write_text(seen: &[(Side, Carried)], into: &mut dyn Write) -> io::Result<()> {
     for (from, frame) in seen {
         let ends = ends(frame);
@@ -90,8 +91,8 @@ fn time_ns(at: Instant) -> i64 {
     EPOCH_S * 1_000_000_000 + at.as_nanos() as i64
 }
 
-/// Client and server of the frame's connection. Sockets have a server's port each, and each life of
-/// a socket a client's.
+/// Returns client and server of the frame's connection. Each socket has its own server port, and
+/// each generation of a socket its own client port.
 fn ends(frame: &Carried) -> [SocketAddr; 2] {
     let (port, host) = (frame.generation % PORTS, frame.generation / PORTS % HOSTS);
     let client = Ipv4Addr::new(198, 51, 100, 1 + host as u8);
@@ -102,13 +103,13 @@ fn ends(frame: &Carried) -> [SocketAddr; 2] {
     ]
 }
 
-/// The window scales that connections agreed upon, as their SYNs were seen to (RFC 7323, section
+/// The window scales that connections agreed on, as far as their SYNs were seen (RFC 7323, section
 /// 2.2).
 #[derive(Default)]
 struct Scales(BTreeMap<(u32, u32), [Option<u8>; 2]>);
 
 impl Scales {
-    /// Returns the shift of the window of this frame's sender.
+    /// Returns the window shift of this frame's sender.
     fn shift(&mut self, from: Side, frame: &Carried) -> u8 {
         let key = (frame.socket, frame.generation);
         if frame.segment.flags.has(Flags::SYN) {
@@ -122,13 +123,14 @@ impl Scales {
     }
 }
 
-/// 2000-01-01T00:00:00Z: where virtual time begins, so that the time of day is the time of the run.
+/// 2000-01-01T00:00:00Z, the start of virtual time, so that the time of day is the time of the run.
 const EPOCH_S: i64 = 946_684_800;
 /// The initial sequence numbers of client and server.
 const NUMBERS: [Sequence; 2] = [Sequence::new(1_000_000_000), Sequence::new(2_000_000_000)];
-/// The dynamic ports (RFC 6335, section 6), and documentation addresses (RFC 5737) with each of them.
+/// The clients' ports, which are the dynamic ones (RFC 6335, section 6), and the number of client
+/// addresses, which are for documentation (RFC 5737).
 const FIRST_CLIENT_PORT: u16 = 49_152;
 const PORTS: u32 = 16_384;
 const HOSTS: u32 = 254;
-/// From here on Wireshark takes no protocol for granted, and leaves the zeros in peace.
+/// From this port on Wireshark assumes no protocol, so it does not try to parse the zeros.
 const FIRST_SERVER_PORT: u16 = 5001;

@@ -1,11 +1,11 @@
-//! Lengths of time: `40ms`, `0.5s`, `200us`; and the delayed ACK's timer, which is one of a kind.
+//! Lengths of time: `40ms`, `0.5s`, `200us`; and the delayed-ACK timer.
 
 use std::time::Duration;
 
 use tinygram_engine::Duration as VirtualDuration;
 use tinygram_engine::receiver::ack_policy::AckTimer;
 
-/// Reads a length of time; a bare number has no unit and is refused.
+/// Parses a length of time. A bare number has no unit and is refused.
 pub(crate) fn duration(typed: &str) -> Result<Duration, String> {
     let refused = || {
         "not a length of time; accepted: a number with ns, us, ms or s, such as 40ms or 0.5s"
@@ -29,7 +29,7 @@ pub(crate) fn duration(typed: &str) -> Result<Duration, String> {
         .ok_or_else(|| "longer than 60s".to_owned())
 }
 
-/// Reads how long something is to go on: like [`duration`], and in minutes and hours, too.
+/// Parses how long something lasts: like [`duration`], and also in minutes and hours.
 pub(crate) fn span(typed: &str) -> Result<Duration, String> {
     let refused =
         || "not a length of time from 1ms to 24h; accepted: 500ms, 30s, 5m, 2h".to_owned();
@@ -58,8 +58,8 @@ pub(crate) fn span(typed: &str) -> Result<Duration, String> {
         .ok_or_else(refused)
 }
 
-/// Reads `cyclic:200ms` (BSD's fast timer, a tick that runs whatever the connection does) or `40ms`
-/// (started when the ACK is first delayed).
+/// Parses `cyclic:200ms` (BSD's fast timer, a tick that runs whatever the connection does) or
+/// `40ms` (a timer that starts when the ACK is first delayed).
 pub(crate) fn ack_timer(typed: &str) -> Result<AckTimer, String> {
     let cyclic = |period| AckTimer::Cyclic {
         period,
@@ -79,18 +79,18 @@ pub(crate) fn ack_timer(typed: &str) -> Result<AckTimer, String> {
     }
 }
 
-/// As it is typed.
+/// Returns the timer as it is written on the command line.
 pub(crate) fn shown_ack_timer(timer: &AckTimer) -> String {
     let (kind, length) = match timer {
         AckTimer::Cyclic { period, .. } => ("cyclic", period),
         AckTimer::PerConnection(length) => ("per-connection", length),
     };
-    // Several units would not read back: 1s 500ms is 1500ms here.
+    // Several units could not be parsed again: 1s 500ms is 1500ms here.
     let length = Duration::from_nanos(length.as_nanos());
     format!("{kind}:{}ms", length.as_secs_f64() * 1e3)
 }
 
-/// Returns a typed length of time as the simulator has it.
+/// Returns the length of time in the simulator's type.
 pub(crate) fn virtual_time(length: Duration) -> VirtualDuration {
     VirtualDuration::from_nanos(u64::try_from(length.as_nanos()).expect("durations end at 60 s"))
 }
@@ -102,7 +102,7 @@ fn refused_timer(why: &str) -> String {
     )
 }
 
-/// Longer paths and timers are not TCP's business: RFC 9293's largest retransmission timeout.
+/// The longest path or timer that TCP can have: RFC 9293's largest retransmission timeout.
 const MAX: Duration = Duration::from_secs(60);
 
 #[cfg(test)]

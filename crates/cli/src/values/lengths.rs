@@ -7,13 +7,13 @@ use super::size;
 /// One of the two kinds of lengths, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum TypedLengths {
-    /// Each length once.
+    /// Each length of a series once.
     Series(Series),
-    /// As many as the paper's.
+    /// Random lengths, as many as in the paper.
     Random(Random),
 }
 
-/// Reads one of the two.
+/// Parses either kind.
 pub(crate) fn lengths(typed: &str) -> Result<TypedLengths, String> {
     let refused = |why: &str| {
         format!(

@@ -1,4 +1,4 @@
-//! How values are typed on the command line: one file per kind, each saying what it accepts.
+//! The values of the command line: one file per kind, each of which says what it accepts.
 
 mod count;
 mod duration;

@@ -1,10 +1,11 @@
-//! Names from a list that is known elsewhere: a wrong one gets the list and the nearest spelling.
+//! Names from a list that is defined elsewhere: a wrong name is answered with the list and the
+//! nearest spelling.
 
 use clap::builder::{PossibleValue, TypedValueParser};
 use clap::error::{ContextKind, ContextValue, Error, ErrorKind};
 
-/// A parser for names, whatever their case unless two differ in it alone, that gives what they stand
-/// for.
+/// A parser for names that returns what they stand for. It ignores case, unless two names differ
+/// only in case.
 #[derive(Clone)]
 pub(crate) struct Names<T: 'static>(Vec<(&'static str, &'static str, T)>);
 
@@ -14,7 +15,7 @@ impl<T> Names<T> {
         Self(list.into_iter().collect())
     }
 
-    /// Returns the name that is most like `typed`, if any is like it at all.
+    /// Returns the name most similar to `typed`, if any is similar.
     fn nearest(&self, typed: &str) -> Option<&'static str> {
         let likeness = |name: &str| strsim::normalized_damerau_levenshtein(typed, name);
         self.0
@@ -73,7 +74,7 @@ impl<T: Clone + Send + Sync + 'static> TypedValueParser for Names<T> {
     }
 }
 
-/// From this likeness on, one spelling may have been meant for the other.
+/// The similarity from which on one spelling may have been meant for the other.
 const ALIKE: f64 = 0.5;
 
 #[cfg(test)]

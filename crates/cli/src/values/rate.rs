@@ -1,6 +1,6 @@
 //! Rates in bits per second: `10M`, `1.5Mbit`, `1Gbit/s`. As on every link, an M is 10^6.
 
-/// Reads a rate of at least one bit per second.
+/// Parses a rate of at least one bit per second.
 pub(crate) fn rate(typed: &str) -> Result<u64, String> {
     let refused = || {
         "not a rate; accepted: bits per second such as 10M, 1.5Mbit or 1Gbit/s, from 1K to 1T"

@@ -1,6 +1,6 @@
 //! Shares of a whole: `1%` or `0.01`.
 
-/// Reads a share of at least nothing and less than everything, as a fraction.
+/// Parses a share of at least 0 and less than 1, as a fraction.
 pub(crate) fn share(typed: &str) -> Result<f64, String> {
     let refused = |why: &str| format!("{why}; accepted: a share below 100% such as 1% or 0.01");
     let (digits, per) = match typed.strip_suffix('%') {

@@ -1,6 +1,6 @@
 //! Sizes in bytes: `4096`, `4K`, `4KiB`. As in the papers, a K is 1024.
 
-/// Reads a size of at least one byte.
+/// Parses a size of at least one byte.
 pub(crate) fn size(typed: &str) -> Result<u64, String> {
     let refused =
         |why: &str| format!("{why}; accepted: bytes such as 4096, 4K or 4KiB, 1M or 1MiB");

@@ -35,12 +35,11 @@ pub(crate) enum Verb {
     Reproduce(reproduce::Args),
     /// Run a program that coalesces its small writes and flushes when it waits
     ///
-    /// TCP_NODELAY alone (--policy nodelay) cures the stalls. Holding adds to it where an answer is made
-    /// of several writes and the program is busy, or makes eight of them and more: fewer segments, and
-    /// less CPU. It adds nothing, and costs next to nothing, where each answer is one write, in bulk
-    /// transfer, and where a quiet program writes headers and body apart (--eager holds there as well).
-    /// What a program would gain is told by --policy observe --stats, which changes nothing; with the line of
-    /// the program that makes the writes that wait, where the program tells it.
+    /// TCP_NODELAY alone (--policy nodelay) cures the stalls. Holding also saves segments and CPU if an
+    /// answer takes several writes and the program is busy, or takes eight writes or more. It adds nothing,
+    /// and costs next to nothing, if each answer is one write, in bulk transfer, and if a quiet program
+    /// writes headers and body apart (--eager holds there as well). --policy observe --stats shows what a
+    /// program would gain, and which of its lines make the writes that wait; it changes nothing.
     Run(run::Args),
     /// Show every TCP connection with its process and its live options
     Ps(ps::Args),
@@ -73,7 +72,7 @@ impl Verb {
     }
 }
 
-/// Results go to standard output, whole or not at all.
+/// Writes results to standard output, whole or not at all.
 fn print(bytes: &[u8]) -> Result<Done, Failure> {
     crate::terminal::print(bytes)
 }

@@ -1,4 +1,4 @@
-//! `tinygram policies`: the engine's own lists, so that they cannot fall behind it.
+//! `tinygram policies`: prints the engine's own lists, so that it is never outdated.
 
 use serde::Serialize;
 use tinygram_engine::receiver::ack_policy::AckPolicy;
@@ -35,7 +35,7 @@ struct Listed {
     /// `send` or `ack`.
     side: &'static str,
     name: &'static str,
-    /// The spelling of the papers' tables; ACK policies have none.
+    /// The spelling in the papers' tables; ACK policies have none.
     label: Option<&'static str>,
     summary: &'static str,
     source: String,
@@ -44,7 +44,7 @@ struct Listed {
 
 pub(crate) fn run(args: &Args) -> Result<Done, Failure> {
     let listed = listed();
-    // Without a terminal each policy keeps to its line, for grep.
+    // Without a terminal each policy has one line, for grep.
     let (ink, width) = terminal::canvas(usize::MAX);
     let tables = || {
         ["send", "ack"].map(|side| table(side, listed.iter().filter(|policy| policy.side == side)))

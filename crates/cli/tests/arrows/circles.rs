@@ -1,6 +1,6 @@
-//! Circles of modules: siblings that name each other, directly or round about. A module is its file
-//! and all that is below its folder; between a module and what is below it there may be arrows both
-//! ways, for they are one thing seen from outside.
+//! Circles of modules: siblings that name each other, directly or indirectly. A module is its file
+//! and everything below its folder. A module and what is below it may name each other, because they
+//! are one thing seen from outside.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,4 +1,4 @@
-//! A crate's modules as its sources show them: which names which.
+//! The modules of a crate, read from its sources: which names which.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -14,16 +14,16 @@ pub(crate) fn module(path: &[&str]) -> Module {
     path.iter().map(ToString::to_string).collect()
 }
 
-/// A crate's files, tests left out.
+/// A crate's files, without tests.
 pub(crate) struct Sources {
     pub(crate) files: BTreeMap<Module, syn::File>,
-    /// What a module imports, by the name that it is known by there: `BytesConsumed` ->
-    /// `bytes_consumed::BytesConsumed`. Others may name it there, too.
+    /// What a module imports, by the name it has there: `BytesConsumed` ->
+    /// `bytes_consumed::BytesConsumed`. Other modules may name it there, too.
     imports: BTreeMap<(Module, String), Vec<String>>,
 }
 
 impl Sources {
-    /// The crate in this folder of `crates/`.
+    /// Reads the crate in this folder of `crates/`.
     pub(crate) fn of(folder: &str) -> Self {
         let crates = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
         let mut files = BTreeMap::new();
@@ -48,7 +48,7 @@ impl Sources {
         Self { files, imports }
     }
 
-    /// The modules outside of `module` that `source`, standing there, names.
+    /// Returns the modules outside of `module` that `source`, the module's file, names.
     pub(crate) fn named_by(&self, module: &Module, source: &syn::File) -> BTreeSet<Module> {
         let mut paths = Paths::default();
         paths.visit_file(source);
@@ -61,8 +61,8 @@ impl Sources {
         named.filter(|named| !named.starts_with(module)).collect()
     }
 
-    /// The module that `path` leads to from `at`; `None` for one that leads out of the crate. Names
-    /// of items lead to the module that has them.
+    /// Returns the module that `path`, written in `at`, leads to; `None` if it leads out of the
+    /// crate. The name of an item leads to its module.
     fn resolve(&self, at: &Module, path: &[String], deep: usize) -> Option<Module> {
         let (first, rest) = path.split_first()?;
         let mut at = match first.as_str() {
@@ -92,7 +92,7 @@ impl Sources {
     }
 }
 
-/// Imports that lead to imports are followed so far.
+/// How many imports of imports are followed.
 const DEEPEST: usize = 8;
 
 fn read_folder(folder: &Path, at: &Module, files: &mut BTreeMap<Module, syn::File>) {
@@ -114,7 +114,7 @@ fn read_folder(folder: &Path, at: &Module, files: &mut BTreeMap<Module, syn::Fil
     }
 }
 
-/// The files that are there for tests alone: `#[cfg(test)] mod tests;`.
+/// Returns the modules that exist for tests alone: `#[cfg(test)] mod tests;`.
 fn modules_of_tests(module: &Module, file: &syn::File) -> Vec<Module> {
     let of_tests = file.items.iter().filter_map(|item| match item {
         syn::Item::Mod(item) if is_of_tests(&item.attrs) => Some(item.ident.to_string()),
@@ -136,12 +136,12 @@ fn is_of_tests(attributes: &[syn::Attribute]) -> bool {
 #[derive(Default)]
 struct Paths {
     found: Vec<Vec<String>>,
-    /// How many modules written out in the file the place being looked at is inside of.
+    /// How many inline modules of the file enclose the current place.
     inside: usize,
 }
 
 impl Paths {
-    /// `super` leads out of the modules inside the file first.
+    /// `super` first leads out of the inline modules.
     fn add(&mut self, path: &[String]) {
         let ups = path.iter().take_while(|name| *name == "super").count();
         let within = ups.min(self.inside);
@@ -152,7 +152,7 @@ impl Paths {
         });
     }
 
-    /// What looks like a path among a macro's tokens.
+    /// Adds what looks like a path among a macro's tokens.
     fn add_tokens(&mut self, tokens: TokenStream) {
         let mut path: Vec<String> = Vec::new();
         let mut colons = 0;
@@ -189,7 +189,7 @@ impl<'ast> Visit<'ast> for Paths {
             syn::Item::Mod(item) => &item.attrs,
             _ => return syn::visit::visit_item(self, item),
         };
-        // Tests may name what they like.
+        // Tests may name anything.
         if !is_of_tests(attributes) {
             syn::visit::visit_item(self, item);
         }
@@ -201,7 +201,7 @@ impl<'ast> Visit<'ast> for Paths {
         }
     }
 
-    /// `pub(crate)` and `pub(super)` say who may look in; they name nothing.
+    /// `pub(crate)` and `pub(super)` restrict access; they name nothing.
     fn visit_visibility(&mut self, _: &'ast syn::Visibility) {}
 
     fn visit_item_mod(&mut self, item: &'ast syn::ItemMod) {
@@ -222,7 +222,7 @@ impl<'ast> Visit<'ast> for Paths {
     }
 }
 
-/// The paths of a `use`, each with the name that it brings.
+/// Returns the paths of a `use`, each with the name it introduces.
 fn flatten(tree: &syn::UseTree, before: &Vec<String>) -> Vec<(String, Vec<String>)> {
     let with = |name: &syn::Ident| [before.as_slice(), &[name.to_string()]].concat();
     match tree {

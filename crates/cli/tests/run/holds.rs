@@ -1,4 +1,4 @@
-//! What is held, and what ends a hold, by what `--stats` counted.
+//! What is held, and what ends a hold, according to the counts of `--stats`.
 
 use crate::programs::{best_of_three, hostile_counts};
 use crate::sink::Sink;
@@ -31,13 +31,13 @@ fn observe_changes_nothing_and_counts_what_would_change() {
         count("writes_held") > 20 && count("writes_merged") > 20,
         "{peer:#}"
     );
-    // With Nagle's algorithm at work a frame takes two segments: the first write, then the rest.
+    // With Nagle's algorithm on, a frame takes two segments: the first write, then the rest.
     assert!(count("segments_sent") > 40, "{peer:#}");
 }
 
 #[test]
 fn a_conversation_takes_one_segment_a_message() {
-    // Until the watchdog runs: it is started when the program first waits with something to hold.
+    // Until the watchdog runs, which is started when the program first waits while data is held.
     assert!(
         converses(&["--eager"])["writes_unwatched"]
             .as_u64()
@@ -49,9 +49,10 @@ fn a_conversation_takes_one_segment_a_message() {
 
 /// 500 frames in 1,494 writes, of which all but a few leave in one segment each.
 ///
-/// How many those few are hangs on how soon the machine runs the threads: a thread that gets no
-/// processor for a millisecond is rescued, and a program that gets none for longer counts as idle, so that
-/// its watchdog rests. But each such event is counted, and may cost no more than the predictor's laws say.
+/// The number of those few depends on how soon the machine runs the threads. A thread that gets no
+/// processor for a millisecond is rescued; a program that gets none for longer counts as idle, so
+/// its watchdog rests. Each such event is counted, and may cost no more than the predictor's rules
+/// allow.
 fn converses(options: &[&str]) -> serde_json::Value {
     let sink = Sink::start();
     let counts = hostile_counts("plain", options, &sink);
@@ -59,21 +60,21 @@ fn converses(options: &[&str]) -> serde_json::Value {
     let count = |name: &str| peer[name].as_u64().unwrap();
     let (writes, segments) = (count("writes"), count("segments_sent"));
     assert_eq!(writes, 1494, "{peer:#}");
-    // Each write is a segment, unless it joined one; a rescue may come between the two. (And the kernel may
-    // join what passed.)
+    // Each write is a segment unless it joined one; a rescue may separate the two. (The kernel may
+    // also join writes that passed.)
     let rescues = count("watchdog_rescues");
     let unjoined = writes - count("writes_merged") + rescues;
     assert!((500..=unjoined).contains(&segments), "{peer:#}");
     // A write that passes unwatched is a segment of its own.
     let unwatched = count("writes_unwatched");
-    // A rescue tears one frame in two. Two of a thread that had its processor put the socket over to
-    // NODELAY for the rest of the conversation.
+    // A rescue splits one frame in two. Two rescues of a thread that had its processor switch the
+    // socket to NODELAY for the rest of the conversation.
     let gone_over = count("went_over_to_nodelay");
     assert!(2 * gone_over <= rescues, "{peer:#}");
     let at_most = 505 + unwatched + rescues + gone_over * writes;
     assert!(segments <= at_most, "{at_most}: {peer:#}");
-    // What is held leaves with the third write and not when the program waits, but for the first nine
-    // frames, as many after the five that take two writes or one, and as many after a rescue.
+    // Held data leaves with the third write and not when the program waits, except for the first
+    // nine frames, as many after the five that take two writes or one, and as many after a rescue.
     let flushes = peer["flushes"].as_object().unwrap();
     let all: u64 = flushes.values().map(|count| count.as_u64().unwrap()).sum();
     let others = all - flushes["last-write"].as_u64().unwrap();
@@ -81,8 +82,8 @@ fn converses(options: &[&str]) -> serde_json::Value {
     peer
 }
 
-/// Whoever spins on a poll with timeout 0 has nothing to write: what it holds leaves then, and not when
-/// the watchdog comes.
+/// A program that spins on a poll with timeout 0 has nothing to write: the poll flushes what is
+/// held, not the watchdog.
 #[test]
 fn a_poll_that_finds_nothing_flushes() {
     best_of_three(|| {
@@ -95,7 +96,7 @@ fn a_poll_that_finds_nothing_flushes() {
                 .map(|peer| peer[name].as_u64().unwrap())
                 .sum::<u64>()
         };
-        // 2,700 frames, in each of nine ways.
+        // 2,700 frames, in nine ways.
         let (rescues, segments) = (sum("watchdog_rescues"), sum("segments_sent"));
         if rescues < 27 && segments < 2_700 * 12 / 10 {
             Ok(())
@@ -107,9 +108,10 @@ fn a_poll_that_finds_nothing_flushes() {
     });
 }
 
-/// An answer that takes a millisecond and more to write leaves in segments of half a one, and is not left to
-/// the watchdog. (That it never is, by the clock, is a law of the predictor; here a thread may get no
-/// processor for longer, and after many such rescues nothing is held.)
+/// An answer that takes a millisecond or more to write leaves in segments of half a millisecond
+/// each, and is not left to the watchdog. (That this always holds, by the clock, is a property of
+/// the predictor. Here a thread may get no processor for longer, and after many such rescues
+/// nothing is held.)
 #[test]
 fn an_answer_that_takes_long_to_write_is_not_left_to_the_watchdog() {
     let sink = Sink::start();
@@ -119,7 +121,8 @@ fn an_answer_that_takes_long_to_write_is_not_left_to_the_watchdog() {
     let by_itself = peer["flushes"]["long-answer"].as_u64().unwrap();
     assert!(by_itself > 0, "{peer:#}");
     let unjoined = count("writes") - count("writes_merged");
-    // The ACK of a piece that was let go lets go what is held by then: Linux forgets MSG_MORE when an ACK comes in.
+    // The ACK of a released piece also releases what is held by then: Linux forgets MSG_MORE when
+    // an ACK arrives.
     let flushes = peer["flushes"].as_object().unwrap().values();
     let leaks: u64 = flushes.map(|it| it.as_u64().unwrap()).sum();
     assert!(
@@ -132,14 +135,15 @@ fn an_answer_that_takes_long_to_write_is_not_left_to_the_watchdog() {
     }
 }
 
-/// The child's watchdog is there before its first answer.
+/// The child's watchdog runs before its first answer.
 #[test]
 fn eager_holds_in_a_child_that_was_forked_for_a_connection() {
     best_of_three(|| {
         let sink = Sink::start();
         let counts = hostile_counts("forks-for-each", &["--eager"], &sink);
         let peer = &counts["peers"][0];
-        // Twenty children of five frames each, in three writes each; the parent's frame may take three.
+        // Twenty children of five frames each, in three writes each; the parent's frame may take
+        // three.
         let segments = peer["segments_sent"].as_u64().unwrap();
         if segments <= 20 * (5 + 3) {
             Ok(())

@@ -1,5 +1,5 @@
-//! From a program's start to its end under `run`: signals, exit codes, what is left behind, and what can be
-//! changed meanwhile.
+//! A program's life under `run`, from start to end: signals, exit codes, what is left behind, and
+//! what can be changed meanwhile.
 
 use std::io::{Read, Write};
 
@@ -49,7 +49,7 @@ fn a_signal_sent_to_the_supervisor_reaches_the_program() {
     assert_eq!(child.wait().unwrap().code(), Some(3));
 }
 
-/// Every run with --stats used to leave its page behind.
+/// A run with --stats leaves no page behind; it once did.
 #[test]
 fn nothing_is_left_in_the_temporary_directory() {
     let folder = tempfile::tempdir().unwrap();
@@ -94,7 +94,8 @@ fn a_signal_to_the_group_reaches_the_program_once() {
         (libc::SIGUSR1, "got"),
         (libc::SIGIO, "io"),
     ] {
-        // The shell's children, the sleeps, end of such a signal: a group of its own, and theirs.
+        // Such a signal ends the shell's children, the sleeps, too, so they get a group of their
+        // own.
         // SAFETY: a signal to a group that we made.
         unsafe { libc::kill(group, signal) };
         assert_eq!(next(), said);

@@ -24,7 +24,8 @@ fn flush_on_block_survives_hostile_use() {
     endure(&["--policy", "flush-on-block"]);
 }
 
-/// Many scenarios are too short to show a habit: this holds in all of them, from the first write on.
+/// Many scenarios are too short to show a habit; with `--eager` everything is held in all of them,
+/// from the first write on.
 #[test]
 fn eager_flush_on_block_survives_hostile_use() {
     endure(&["--policy", "flush-on-block", "--eager"]);
@@ -40,7 +41,7 @@ fn nodelay_survives_hostile_use() {
     endure(&["--policy", "nodelay"]);
 }
 
-/// Messages written and waited for in every way at once, by chance.
+/// Messages are written and awaited in every way at once, at random.
 #[test]
 fn twenty_thousand_messages_arrive_whole_and_in_order() {
     messages_arrive_whole_and_in_order("640");
@@ -65,7 +66,7 @@ fn messages_arrive_whole_and_in_order(of_each_connection: &str) {
     }
 }
 
-/// A clock that another library stops (libfaketime) holds nothing back.
+/// With a clock that another library stops (libfaketime), nothing is held back.
 #[test]
 fn a_stopped_clock_holds_nothing_back() {
     let folder = tempfile::tempdir().unwrap();
@@ -93,7 +94,7 @@ fn a_stopped_clock_holds_nothing_back() {
             .unwrap();
         assert_eq!(output.status.code(), Some(0), "{}", text(&output));
         sink.verdict("spins");
-        // With the kernel's own bound of 200 ms for each of its frames it would take a multiple.
+        // With the kernel's own bound of 200 ms for each frame it would take many times as long.
         let took = begun.elapsed();
         if took < Duration::from_secs(8) {
             Ok(())
@@ -125,7 +126,7 @@ fn endure(options: &[&str]) {
                 .iter()
                 .map(|peer| peer["longest_hold_us"].as_f64().unwrap());
             let longest_us = longest.fold(0.0, f64::max);
-            // The kernel's own bound, were ours to fail, is at least 200 ms.
+            // If the library failed, the kernel's own bound would be at least 200 ms.
             if longest_us < 150_000.0 {
                 return Ok(());
             }

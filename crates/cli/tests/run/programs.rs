@@ -1,4 +1,4 @@
-//! The programs that are run, and what `--stats` counted.
+//! The programs to run, and the counts of `--stats`.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -7,19 +7,19 @@ use std::time::Duration;
 
 use crate::sink::Sink;
 
-/// What is about time may fail on a machine that has none to spare, but not three times. What is
-/// about bytes fails at once.
+/// A check of times may fail on a busy machine, but not three times. A check of bytes fails at
+/// once.
 pub(crate) fn best_of_three(attempt: impl Fn() -> Result<(), String>) {
     let failures: Vec<_> = (0..3).map_while(|_| attempt().err()).collect();
     assert!(failures.len() < 3, "{failures:#?}");
 }
 
-/// One scenario to its end and the sink's verdict; what `--stats` counted.
+/// Runs one scenario to its end and checks the sink's verdict; returns the counts of `--stats`.
 pub(crate) fn hostile_counts(scenario: &str, options: &[&str], sink: &Sink) -> serde_json::Value {
     counts_of(scenario, &[], options, sink)
 }
 
-/// The same, with more arguments for the scenario.
+/// As above, with more arguments for the scenario.
 pub(crate) fn counts_of(
     scenario: &str,
     arguments: &[&str],
@@ -48,7 +48,7 @@ pub(crate) fn counts_of(
         text(&output)
     );
     sink.verdict(scenario);
-    // A program that has sandboxed itself does not wait until they are shown.
+    // A program that has sandboxed itself does not wait until its counts are shown.
     let written = (0..2000).find_map(|_| {
         let document = serde_json::from_slice(&std::fs::read(&stats).unwrap()).ok();
         if document.is_none() {
@@ -75,7 +75,7 @@ pub(crate) fn tinygram() -> Command {
     command
 }
 
-/// The program of all scenarios, compiled once.
+/// Returns the program with all scenarios, compiled once.
 pub(crate) fn hostile() -> Option<&'static Path> {
     static PROGRAM: std::sync::OnceLock<Option<PathBuf>> = std::sync::OnceLock::new();
     let compiled = PROGRAM.get_or_init(|| {

@@ -1,4 +1,5 @@
-//! What the library reaches and what it does not; where it is put; what arguments are taken.
+//! What the library reaches and what it does not, where it is stored, and which arguments are
+//! accepted.
 
 use std::path::Path;
 
@@ -96,7 +97,8 @@ fn programs_that_escape_are_named() {
     }
 }
 
-/// The sanitizer's library refuses to start behind another; such a child runs as it would without us.
+/// The sanitizer's library refuses to load behind another one; such a child runs without our
+/// library and is named.
 #[test]
 fn a_child_with_a_sanitizer_runs_and_is_named() {
     let folder = tempfile::tempdir().unwrap();
@@ -119,7 +121,7 @@ fn a_child_with_a_sanitizer_runs_and_is_named() {
     );
 }
 
-/// As after a chroot: the dynamic linker does not complain, and the child is named.
+/// As after a chroot: the dynamic linker prints nothing, and the child is named.
 #[test]
 fn a_child_that_cannot_find_the_library_runs_in_silence_and_is_named() {
     let folder = tempfile::tempdir().unwrap();
@@ -132,7 +134,7 @@ fn a_child_that_cannot_find_the_library_runs_in_silence_and_is_named() {
     );
 }
 
-/// What a shell's script and the statistics say.
+/// Returns the output of a shell script and the statistics.
 fn shell(script: &str, options: &[&str]) -> String {
     let mut run = tinygram();
     run.args(["run", "--stats"]).args(options);
@@ -165,7 +167,7 @@ fn the_library_is_put_where_it_can_be_loaded_from() {
         "{}",
         text(&bad)
     );
-    // Without a home of its own that will do, a user's run goes elsewhere.
+    // Without a suitable home directory, the library is stored elsewhere.
     let elsewhere = tinygram()
         .env("HOME", &spaced)
         .env("XDG_CACHE_HOME", spaced.join("cache"))

@@ -18,9 +18,9 @@ pub(crate) struct Sink {
 struct Shared {
     open: AtomicUsize,
     closing: AtomicBool,
-    /// The peer's port of the connection accepted last.
+    /// The peer's port of the latest connection.
     latest: AtomicU16,
-    /// Streams that ended: whether with their last frame.
+    /// For each stream that ended, whether its last frame came.
     ended: Mutex<Vec<bool>>,
     faults: Mutex<Vec<String>>,
 }
@@ -57,14 +57,14 @@ impl Sink {
         Self { port, shared }
     }
 
-    /// All streams whole and in order, and every one with its last frame.
+    /// Checks that all streams are whole, in order, and ended with their last frame.
     pub(crate) fn verdict(&self, scenario: &str) {
-        // Connections are accepted in their order: when this one was, all of the program's were.
+        // Connections are accepted in order: once this one is accepted, all of the program's are.
         let last = TcpStream::connect(("127.0.0.1", self.port)).unwrap();
         let own = last.local_addr().unwrap().port();
         drop(last);
         let done = || self.shared.latest.load(SeqCst) == own && self.shared.open.load(SeqCst) == 0;
-        // A minute, for a machine that is busy; most are done at once.
+        // At most a minute, for a busy machine; most are done at once.
         for _ in 0..12_000 {
             if done() {
                 break;
@@ -80,7 +80,7 @@ impl Sink {
         assert!(faults.is_empty(), "{scenario}: {faults:?}");
         let ended = self.shared.ended.lock().unwrap();
         assert!(!ended.is_empty(), "{scenario}: nothing arrived");
-        // A thread cancelled in the middle of a write leaves its stream where it was.
+        // A thread cancelled during a write leaves its stream incomplete.
         assert!(
             scenario == "cancels" || ended.iter().all(|last| *last),
             "{scenario}: a stream lost its end"

@@ -1,4 +1,4 @@
-//! `--policy observe` says which line of a program makes the writes that wait.
+//! `--policy observe` names the source line of the writes that wait.
 
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -10,8 +10,9 @@ use serde_json::Value;
 
 use crate::programs::{compile, text, tinygram};
 
-/// Thirty questions in two pieces each, of which the second waits: the peer answers whole questions and
-/// delays its acknowledgments. The first are acknowledged at once, as the kernel does on a young connection.
+/// Thirty questions in two pieces each, of which the second waits: the peer answers whole questions
+/// and delays its acknowledgments. The first pieces are acknowledged at once, as the kernel does on
+/// a young connection.
 const ROUNDS: usize = 30;
 const QUESTION: usize = 8;
 
@@ -127,7 +128,7 @@ fn the_line_of_a_c_program() {
     }
 }
 
-/// Without debug information its function is known; stripped of its symbols, where in the file.
+/// Without debug information the function is named; without symbols, the offset in the file.
 #[test]
 fn a_c_program_that_tells_less_is_not_given_lines() {
     let folder = tempfile::tempdir().unwrap();
@@ -169,7 +170,7 @@ fn the_line_of_a_rust_program() {
     named(&seen, "asks::ask", Some(("asks.rs", line_of(RUST))));
 }
 
-/// Not the interpreter's own functions: a line of the script, or nothing.
+/// The site is a line of the script, never one of the interpreter's own functions.
 #[test]
 fn the_line_of_a_python_program() {
     let folder = tempfile::tempdir().unwrap();
@@ -185,7 +186,7 @@ fn the_line_of_a_python_program() {
     named(&seen, "ask", Some(("asks.py", line_of(PYTHON))));
 }
 
-/// A child that is forked for a connection, writes in a signal handler and is gone at once.
+/// A child that is forked for a connection, writes in a signal handler and exits at once.
 #[test]
 fn traces_are_taken_in_handlers_and_children_and_nothing_is_left_behind() {
     let source = C
@@ -213,7 +214,8 @@ fn traces_are_taken_in_handlers_and_children_and_nothing_is_left_behind() {
     assert!(left.is_empty(), "{left:?}");
 }
 
-/// As in a container: a filter of system calls is in force, which might kill for one that is not needed.
+/// As in a container: a filter of system calls is in force, which might kill the process for an
+/// unnecessary call.
 #[test]
 fn under_a_filter_the_line_of_the_first_thread_is_known() {
     let filters = r#"
@@ -246,14 +248,15 @@ fn under_a_filter_the_line_of_the_first_thread_is_known() {
     if compiled != [true, true] {
         return eprintln!("skipped: there is no C compiler");
     }
-    // Whoever names the line is under the filter as well, and needs the call for no such program.
+    // The process that names the line is under the filter too; it does not need the forbidden call
+    // for this program.
     let mut run = Command::new(&filter);
     run.arg(tinygram().get_program()).env_remove("LD_PRELOAD");
     let seen = observed_by(run, &[&program]);
     named(&seen, "ask", Some(("asks.c", line_of(C))));
 }
 
-/// The site that is named first is this one, and most of what waited is put down to it.
+/// Checks that the first site is this one, and that most of the waits are attributed to it.
 fn named(seen: &Value, function: &str, place: Option<(&str, usize)>) {
     let sites = &seen["counts"]["stall_sites"];
     let site = &sites[0];
@@ -274,7 +277,7 @@ fn named(seen: &Value, function: &str, place: Option<(&str, usize)>) {
             assert_eq!(site["line"], line, "{sites:#}");
         }
     }
-    // Whatever else is named is no line of which nothing waited.
+    // No line is named that caused no wait.
     assert_eq!(sites.as_array().unwrap().len(), 1, "{sites:#}");
 }
 
@@ -288,7 +291,7 @@ fn observed_in(temporary: &Path, program: &[&Path]) -> Value {
     observed_by(run, program)
 }
 
-/// Runs the program against a peer that answers whole questions; what was counted.
+/// Runs the program against a peer that answers whole questions; returns the counts.
 fn observed_by(mut run: Command, program: &[&Path]) -> Value {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port().to_string();
@@ -321,7 +324,7 @@ fn written(folder: &Path, name: &str, source: &str) -> std::path::PathBuf {
     path
 }
 
-/// The line with the write that waits.
+/// Returns the number of the line whose write waits.
 fn line_of(source: &str) -> usize {
     let mark = |line: &str| line.contains("it waits here");
     1 + source.lines().position(mark).unwrap()

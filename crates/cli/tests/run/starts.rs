@@ -1,11 +1,11 @@
-//! Children by every way that the C library has to start one: each has the library, or, where that would do harm,
-//! runs without it and is named.
+//! Children started in every way that the C library offers: each has the library, or, if that would
+//! do harm, runs without it and is named.
 
 use std::path::{Path, PathBuf};
 
 use crate::programs::{compile, text, tinygram};
 
-/// Says its arguments, and whether it has the library.
+/// Prints its arguments, and whether it has the library.
 const CHILD: &str = r#"
 #include <stdio.h>
 #include <stdlib.h>
@@ -54,7 +54,7 @@ struct Programs {
 }
 
 impl Programs {
-    /// Nothing where there is no compiler, or none with these flags.
+    /// Returns `None` if there is no compiler, or none with these flags.
     fn compiled(flags: &[&str]) -> Option<Self> {
         let folder = tempfile::tempdir().unwrap();
         let source = folder.path().join("child.c");
@@ -77,7 +77,7 @@ impl Programs {
         ways
     }
 
-    /// What was said by the child, and then by the statistics.
+    /// Returns the output of the child, followed by the statistics.
     fn start(&self, way: &str) -> String {
         let path = std::env::var("PATH").unwrap_or_default();
         let output = tinygram()

@@ -53,6 +53,8 @@ pub(crate) fn pause(
             prompt: true,
             repeated: false,
             in_parts_ns: 0,
+            resent: None,
+            chained: false,
             fresh: true,
             pieces: crate::vocabulary::Pieces::Unknown,
             defied: 0,

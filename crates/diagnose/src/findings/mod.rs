@@ -230,11 +230,21 @@ fn release_evidence(finding: &Finding, first: String) -> Vec<String> {
     let receiver = finding.sender.other();
     let mut said = vec![first];
     if let Some(release) = hold.release {
-        said.push(format!(
-            "The {receiver}'s ACK (frame {}) came {} after it: a delayed ACK.",
-            release.frame,
-            ms(hold.ack_wait_ns)
-        ));
+        said.push(match hold.resent {
+            None => format!(
+                "The {receiver}'s ACK (frame {}) came {} after it: a delayed ACK.",
+                release.frame,
+                ms(hold.ack_wait_ns)
+            ),
+            Some(resent) => format!(
+                "The {receiver} delays its ACKs for longer than the {} waits before it sends again (frame {}, \
+                 {} after the first): the ACK of that (frame {}) ended the wait.",
+                finding.sender,
+                resent.mark.frame,
+                ms(resent.after_ns),
+                release.frame
+            ),
+        });
         let there = match hold.sender_distance_ns {
             Some(ns) if ns > 200_000 => {
                 format!(

@@ -5,8 +5,8 @@ use super::{Words, release_evidence};
 use crate::flow::half::Half;
 use crate::hold::Hold;
 
-/// Only if the reader answered after the held segment, and neither the receive window nor the
-/// congestion window can have held it.
+/// Returns true only if the reader answered after the held segment, and neither the receive window
+/// nor the congestion window can have held it.
 pub(crate) fn is(hold: &Hold, half: &Half, answered_ns: Option<i64>) -> bool {
     hold.held_len < hold.mss
         && window_had_room(hold, half)
@@ -16,11 +16,11 @@ pub(crate) fn is(hold: &Hold, half: &Half, answered_ns: Option<i64>) -> bool {
         && hold.held.time_ns - hold.trigger.time_ns >= LEAST_NS
 }
 
-/// The congestion window would have taken the segment. Any window does where less was in flight than
-/// one is, and where the flight ended in a short segment: its program had written no more, and that the
-/// window ended there too would be an accident. Otherwise this sender must have had more in flight
-/// before, or have waited behind as much before (a window that is used up grows), or it must have let an
-/// earlier ACK of the flight go by.
+/// Returns whether the congestion window had room for the segment. It did if less than a window's
+/// minimum was in flight, or if the flight ended in a short segment: the program had written no
+/// more, and the window would have ended there only by accident. Otherwise the sender must have had
+/// more in flight before, or have waited behind as much before (a window that is used up grows), or
+/// have let an earlier ACK of the flight pass.
 fn window_had_room(hold: &Hold, half: &Half) -> bool {
     let before = match hold.fresh {
         true => half.peak_opening,
@@ -34,9 +34,9 @@ fn window_had_room(hold: &Hold, half: &Half) -> bool {
         || i64::from(hold.in_parts_ns) >= APART_NS
 }
 
-/// Less is nothing that anybody notices.
+/// A shorter wait goes unnoticed.
 const LEAST_NS: i64 = 25_000_000;
-/// Two ACKs that a sender takes in one after the other.
+/// ACKs further apart than this reach a sender separately.
 const APART_NS: i64 = 200_000;
 
 pub(super) static WORDS: Words = Words {

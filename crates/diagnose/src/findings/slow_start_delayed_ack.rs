@@ -16,14 +16,15 @@ pub(super) fn is(hold: &Hold, half: &Half) -> bool {
         && hold.room >= hold.held_len
 }
 
-/// After a retransmission timeout the window is one segment again (RFC 5681, section 3.1): one was in
-/// flight, without PSH, so that more was ready, and more follows upon its ACK.
+/// After a retransmission timeout the window is one segment again (RFC 5681, section 3.1). One
+/// segment was in flight, without PSH, so more data was ready, and more followed its ACK.
 fn begins_again(hold: &Hold, half: &Half) -> bool {
     hold.flight == hold.mss && hold.more_ready && half.tally.retransmitted > 0
 }
 
-/// The first flight was one full segment, and full ones were ready behind it: no buffer is as small, and
-/// no program writes just so much. Without PSH it shows by itself, wherever it was seen.
+/// The first flight was one full segment, and full ones were ready behind it: no buffer is so
+/// small, and no program writes exactly that much. A missing PSH shows this alone, wherever it was
+/// captured.
 fn began_with_one(hold: &Hold, half: &Half) -> bool {
     hold.flight == hold.mss && (half.begins_with_one() || hold.more_ready)
 }

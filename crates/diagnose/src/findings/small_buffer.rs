@@ -20,25 +20,30 @@ pub(super) fn is(hold: &Hold, _: &Half) -> bool {
 
 /// A send buffer that, full, leaves less than a segment behind what is in flight: Nagle's algorithm
 /// holds that until the ACK, though nothing more fits in ("Deadlock situations in TCP over ATM",
-/// section 3.1.2). Like any short segment but for its size, time after time.
+/// section 3.1.2). Like any short segment but for its size, time after time; or for this, that no more than one
+/// write is ever in flight, though the next is ready each time.
 pub(crate) fn leaves_a_short_one(hold: &Hold) -> bool {
     hold.release.is_some()
         && hold.held_len < hold.mss
-        && (LEAST_BUFFER..=LARGEST_BUFFER).contains(&hold.flight)
-        && is_of_a_buffer(hold)
+        && hold.flight <= LARGEST_BUFFER
+        && (is_of_a_buffer(hold) || fills_with_one_write(hold))
+}
+
+/// Nagle's algorithm would have gathered the next writes; a full buffer takes one at a time.
+fn fills_with_one_write(hold: &Hold) -> bool {
+    hold.chained && hold.held_len <= hold.flight
 }
 
 /// What is in flight, alone or with what waits behind it, is as much as a buffer holds: no program's messages
 /// come to such a number time after time by accident.
 fn is_of_a_buffer(hold: &Hold) -> bool {
     let with_held = hold.flight.saturating_add(hold.held_len);
-    [hold.flight, with_held]
-        .iter()
-        .any(|all| all.is_multiple_of(BUFFER_UNIT))
+    let units = |all: &u32| *all >= LEAST_BUFFER && all.is_multiple_of(BUFFER_UNIT);
+    [hold.flight, with_held].iter().any(units)
 }
 
 /// The smallest buffer that a stack or a program has; less is what somebody writes.
-const LEAST_BUFFER: u32 = 4096;
+const LEAST_BUFFER: u32 = 2048;
 /// More than this is not too small for anything that a delayed-ACK timer has to do with.
 const LARGEST_BUFFER: u32 = 65_536;
 
@@ -56,6 +61,11 @@ pub(super) static WORDS: Words = Words {
         let Some(h) = f.hold() else { return Vec::new() };
         let whose = match is_receivers(h) {
             true => format!("the {}'s receive window was full", f.blame),
+            false if fills_with_one_write(h) => format!(
+                "again after {} bytes, as it went on right upon the ACKs of as many before: its send \
+                 buffer takes no more",
+                h.flight
+            ),
             false if leaves_a_short_one(h) => format!(
                 "again after {} bytes, as large as its send buffer lets it; the {} that fit in \
                  behind them were held, being less than a segment",

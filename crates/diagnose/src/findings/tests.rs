@@ -29,6 +29,8 @@ pub(crate) fn hold() -> Hold {
         grew: false,
         mss: MSS,
         room: 60_000,
+        resent: None,
+        chained: false,
         fresh: true,
         prompt: false,
         repeated: false,
@@ -127,7 +129,7 @@ fn a_full_segment_waits_for_a_buffer() {
 
 /// What fills a buffer up and leaves less than a segment behind it.
 #[test]
-fn a_buffer_leaves_a_short_one_behind_4096_to_65536_bytes() {
+fn a_buffer_of_2048_to_65536_bytes_leaves_a_short_one() {
     let leaves = |flight, held_len| {
         small_buffer::leaves_a_short_one(&Hold {
             flight,
@@ -135,8 +137,10 @@ fn a_buffer_leaves_a_short_one_behind_4096_to_65536_bytes() {
             ..hold()
         })
     };
-    assert!(leaves(4096, 999) && leaves(65_536, 1));
-    assert!(!leaves(4095, 1) && !leaves(65_537, 1) && !leaves(4096, 1000));
+    assert!(leaves(2048, 999) && leaves(1460, 588) && leaves(65_536, 1));
+    assert!(
+        !leaves(1459, 588) && !leaves(1024, 512) && !leaves(65_537, 511) && !leaves(4096, 1000)
+    );
     let corked = Hold {
         release: None,
         flight: 5000,

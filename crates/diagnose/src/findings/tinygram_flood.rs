@@ -25,7 +25,7 @@ pub struct Flood {
     pub per_second: f64,
 }
 
-/// Judged when the connection ends: a flood is a habit, not an event.
+/// Returns the flood of a connection that has ended: a flood is a habit, not an event.
 pub(crate) fn find(connection: &Connection, from: usize, mss: u32) -> Option<Finding> {
     let half = &connection.halves[from];
     let tally = &half.tally;
@@ -36,7 +36,7 @@ pub(crate) fn find(connection: &Connection, from: usize, mss: u32) -> Option<Fin
     let per_second = f64::from(tally.mergeable) / seconds.max(0.1);
     let per_run = f64::from(tally.mergeable) / f64::from(tally.runs.max(1));
     let share = f64::from(tally.mergeable) / f64::from(tally.segments);
-    // Between large segments, runs of tiny ones are a flood by themselves.
+    // Between large segments, runs of tiny ones count as a flood alone.
     let tiny = tally.in_long_runs >= LEAST
         && tally.long_run_bytes <= u64::from(tally.in_long_runs) * TINY_BYTES;
     if !tiny && (share < 0.5 || (per_second < 40.0 && per_run < 4.0)) {
@@ -53,7 +53,7 @@ pub(crate) fn find(connection: &Connection, from: usize, mss: u32) -> Option<Fin
     if !tiny && overhead(tally.segments, tally.acks) < LEAST_OVERHEAD_PERCENT {
         return None;
     }
-    // ACKs go with the segments they cover.
+    // ACKs are saved in the same proportion as the segments they cover.
     let kept = tally.segments - saved;
     let acks = f64::from(tally.acks) * f64::from(kept) / f64::from(tally.segments);
     let sender = connection.side(from);
@@ -84,7 +84,7 @@ pub(crate) fn find(connection: &Connection, from: usize, mss: u32) -> Option<Fin
     })
 }
 
-/// Timestamps and IPv6 add to Davids' forty bytes of headers.
+/// Returns the header bytes beyond Davids' forty: timestamps and IPv6.
 fn extra(connection: &Connection, from: usize) -> f64 {
     let stamps = if connection.halves[from].timestamps {
         12.0
@@ -105,9 +105,9 @@ const DATA_OVERHEAD: f64 = 78.0;
 const ACK_OVERHEAD: f64 = 84.0;
 /// A flood carries more headers than payload.
 const LEAST_OVERHEAD_PERCENT: f64 = 100.0;
-/// On average; less than the headers that carry it.
+/// On average per segment; less than the headers that carry it.
 const TINY_BYTES: u64 = 64;
-/// Fewer are no flood.
+/// Fewer are not a flood.
 const LEAST: u32 = 50;
 
 pub(super) static WORDS: Words = Words {

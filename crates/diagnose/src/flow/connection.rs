@@ -5,7 +5,7 @@ use tinygram_wire::decode::{Around, Segment};
 use tinygram_wire::endpoint::Endpoint;
 
 use super::copies::Copies;
-use super::half::{Arrival, DEFAULT_MSS, Half, Mark, Turn, saturate};
+use super::half::{self, Arrival, DEFAULT_MSS, Half, Mark, Turn, saturate};
 use crate::findings::{self, Finding};
 use crate::hold::{self, Pause};
 use crate::judge::Judge;
@@ -246,7 +246,12 @@ impl Connection {
         match self.halves[from].arrival(segment, mark.time_ns) {
             Arrival::KeepAlive | Arrival::Copy => return,
             Arrival::Retransmission => {
-                self.on_retransmission(from, mark);
+                self.was_lost(from);
+                self.halves[from].send_again(segment, mark, mss);
+                if self.halves[from].resent.is_none() {
+                    let lost_ns = mark.time_ns - self.halves[from].sent.time_ns;
+                    self.story().lost(mark, lost_ns);
+                }
                 return;
             }
             Arrival::Hole => {
@@ -263,6 +268,7 @@ impl Connection {
             }
             Arrival::InOrder => self.on_new_data(segment, around, from, mark, mss, found),
         }
+        self.was_lost(from);
         let half_window = self.halves[1 - from].peak_window / 2;
         let distance_ns = self.halves[1 - from].receiver_distance_ns();
         self.halves[from].on_data(segment, around, mark, mss, half_window, distance_ns);
@@ -293,6 +299,11 @@ impl Connection {
         if half.restarted && self.ends_first_flight(segment, from, mark, mss, found) {
             return;
         }
+        let distance_ns = self.halves[1 - from].receiver_distance_ns();
+        let half = &mut self.halves[from];
+        if half.idle() && !half.disturbed {
+            half.note_chain(mark.time_ns, distance_ns);
+        }
         let (half, peer) = (&self.halves[from], &self.halves[1 - from]);
         // Inside a flight nobody waits, but for the ACK of its last short segment.
         if !half.idle()
@@ -301,7 +312,6 @@ impl Connection {
         {
             return;
         }
-        let distance_ns = peer.receiver_distance_ns();
         let exact = (peer.handshake_ns != u32::MAX).then(|| peer.blur_ns());
         let rtt_ns = self.rtt_ns().unwrap_or(0);
         let half = &mut self.halves[from];
@@ -317,11 +327,8 @@ impl Connection {
                 half.odds_of_mut(hold.prompt).hit(hold.off_ns, since_ns);
                 let waited = (hold.prompt, hold.flight);
                 half.restarted = false;
-                // Of an end that never speaks nobody knows whether it waits.
-                let speaks = self.halves[1 - from].tally.segments > 0;
-                if self.story().hold(from, hold) && speaks {
-                    self.resolve(from, None, found);
-                }
+                half.tally.overtaken += u32::from(half.resent.take().is_some());
+                self.story().hold(from, hold);
                 if let (true, flight) = waited {
                     let waited = &mut self.halves[from].waited_flight;
                     *waited = flight.max(*waited);
@@ -395,10 +402,11 @@ impl Connection {
                 takes_turns: false,
                 never_unasked: false,
                 relayed: false,
+                delays_for_longer: false,
             };
             story.abandon(from, &judge);
         }
-        self.halves[from].turn = turn;
+        self.halves[from].begin_turn(turn);
     }
 
     /// RFC 5681, section 4.1: after more than a retransmission timeout the window starts over.
@@ -442,13 +450,11 @@ impl Connection {
         true
     }
 
-    fn on_retransmission(&mut self, from: usize, mark: Mark) {
-        let half = &mut self.halves[from];
-        half.tally.retransmitted += 1;
-        half.disturbed = true;
-        half.waited_flight = 0;
-        let lost_ns = mark.time_ns - half.sent.time_ns;
-        self.story().lost(mark, lost_ns);
+    /// What was sent again was lost before, for all that is known.
+    fn was_lost(&mut self, from: usize) {
+        if let Some(resent) = self.halves[from].resent.take() {
+            self.story().lost(resent.mark, resent.after_ns);
+        }
     }
 
     #[inline]
@@ -473,20 +479,28 @@ impl Connection {
     }
 
     fn on_fin(&mut self, from: usize, mark: Mark, found: &mut Vec<Finding>) {
-        let distance_ns = self.halves[1 - from].receiver_distance_ns().unwrap_or(0);
+        let rest_ns = REST_NS + self.halves[1 - from].receiver_distance_ns().unwrap_or(0);
+        let asked = self.halves[1 - from].finished
+            && mark.time_ns - self.halves[1 - from].finished_ns <= rest_ns;
         let half = &mut self.halves[from];
         // Who closes by its own clock has kept nobody waiting before.
-        if mark.time_ns - half.sent.time_ns > REST_NS + distance_ns && !half.finished {
+        if mark.time_ns - half.sent.time_ns > rest_ns && !half.finished && !asked {
             self.begin_turn(from, Turn::SelfClocked);
         }
         let half = &mut self.halves[from];
         if !half.finished {
             half.finished = true;
+            half.finished_ns = mark.time_ns;
             // The FIN takes a sequence number of its own.
             half.next = half.next.wrapping_add(1);
         }
-        self.resolve(0, None, found);
-        self.resolve(1, None, found);
+        self.resolve(from, None, found);
+        // A reader that closes has all that it waited for. Whether a sender of blocks had more to say by its own
+        // clock, its own end tells.
+        let tells = |story: &Story| !story.may_go_by_a_clock(1 - from);
+        if self.halves[1 - from].finished || self.story.as_deref().is_some_and(tells) {
+            self.resolve(1 - from, None, found);
+        }
         self.closed = self.halves.iter().all(|h| h.finished);
     }
 
@@ -499,6 +513,10 @@ impl Connection {
         self.resolve(0, None, found);
         self.resolve(1, None, found);
         for from in 0..2 {
+            self.was_lost(from);
+            if let Some(story) = &mut self.story {
+                story.drop_unproven(from);
+            }
             let mss = self.mss(from);
             if let Some(finding) = findings::tinygram_flood::find(self, from, mss) {
                 self.story().count(&finding);
@@ -517,6 +535,7 @@ impl Connection {
             return;
         }
         let relayed = self.is_relayed();
+        let delays_for_longer = self.delays_for_longer(from);
         let Some(story) = &mut self.story else {
             return;
         };
@@ -528,12 +547,22 @@ impl Connection {
             takes_turns: self.halves[1 - from].tally.takes_turns(),
             never_unasked: self.halves[1 - from].tally.never_unasked(),
             relayed,
+            delays_for_longer,
         };
         for (kind, hold, tier) in story.resolve(from, &judge) {
             let finding = Finding::of_hold(self, from, kind, &hold, tier);
             self.story().count(&finding);
             found.push(finding);
         }
+    }
+
+    /// All that was sent again, time after time, were short segments alone in flight that let the next ones go: no
+    /// loss picks those alone out of three kinds of segments (first pieces, second ones and answers), but a
+    /// receiver that delays its ACKs for longer than the sender's retransmission timer does.
+    fn delays_for_longer(&self, from: usize) -> bool {
+        let needless = |tally: &half::Tally| tally.overtaken == tally.retransmitted;
+        let [own, peer] = [from, 1 - from].map(|end| &self.halves[end].tally);
+        own.overtaken >= NEEDLESS && needless(own) && needless(peer)
     }
 
     /// Returns what was suspected of a direction and not corroborated by the rest of the connection.
@@ -553,6 +582,7 @@ impl Connection {
             takes_turns: false,
             never_unasked: false,
             relayed: false,
+            delays_for_longer: false,
         };
         match &self.story {
             Some(story) if judge.accident(false) < DOUBT => story.unwatched(from),
@@ -572,6 +602,8 @@ impl Connection {
     }
 }
 
+/// One in three, three times in a row: less than one accident in twenty.
+const NEEDLESS: u32 = 3;
 /// More than this backwards is another clock, not a queue that lags.
 const STEP_NS: i64 = 1_000_000_000;
 /// Queues of one host lag less behind each other.

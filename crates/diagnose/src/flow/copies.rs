@@ -10,7 +10,7 @@ pub(crate) struct Copies {
     next: u8,
 }
 
-/// What tells a frame from all others: a hash of it, and when it came.
+/// What identifies a frame: a hash of it, and its time.
 #[derive(Clone, Copy, Debug, Default)]
 struct Print {
     hash: u32,
@@ -18,7 +18,7 @@ struct Print {
 }
 
 impl Copies {
-    /// Returns true if the same frame came a moment ago; takes note of it.
+    /// Returns true if the same frame was recorded a moment ago; remembers the frame.
     #[inline]
     pub(crate) fn has(
         &mut self,
@@ -29,7 +29,8 @@ impl Copies {
     ) -> bool {
         let hash = hash(segment, around, from);
         let time_us = (time_ns / 1_000) as u32;
-        // Two frames of one number are one packet; without numbers only what is close is.
+        // Two frames with one number are one packet; without numbers, only frames close together
+        // are.
         let near_us = if around.identification == 0 {
             COPY_US
         } else {
@@ -46,7 +47,7 @@ impl Copies {
     }
 }
 
-/// Not of the time to live, which a router between two taps changes.
+/// Hashes a segment without its time to live, which a router between two taps changes.
 #[inline]
 fn hash(segment: &Segment, around: &Around, from: usize) -> u32 {
     let stamps = segment
@@ -61,13 +62,13 @@ fn hash(segment: &Segment, around: &Around, from: usize) -> u32 {
         | from as u64;
     let mixed = (numbers ^ u64::from(stamps).rotate_left(13)).wrapping_mul(0x9e37_79b9_7f4a_7c15)
         ^ rest.wrapping_mul(0xc2b2_ae3d_27d4_eb4f);
-    // Never 0, which is what an empty place has.
+    // Never 0, which marks an empty place.
     (mixed >> 32) as u32 | 1
 }
 
-/// A frame on its way through a host or a switch passes its two capture points within this time.
+/// A frame passes two capture points of a host or a switch within this time.
 const COPY_US: u32 = 500;
-/// The same, where the packet's own number says that it is one.
+/// The same, if the packet's own number identifies it.
 const NUMBERED_US: u32 = 20_000;
 
 #[cfg(test)]

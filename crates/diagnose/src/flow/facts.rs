@@ -8,13 +8,13 @@ use crate::vocabulary::{Pieces, Protocol, Side};
 use tinygram_wire::decode::Around;
 
 impl Connection {
-    /// Round trip between the hosts, if both parts of it are known.
+    /// Returns the round trip between the hosts, if both parts of it are known.
     pub(crate) fn rtt_ns(&self) -> Option<i64> {
         let [a, b] = &self.halves;
         Some(a.receiver_distance_ns()? + b.receiver_distance_ns()?)
     }
 
-    /// Largest payload of a segment sent by `ends[from]`, in bytes.
+    /// Returns the largest payload of a segment sent by `ends[from]`, in bytes.
     #[inline]
     pub(crate) fn mss(&self, from: usize) -> u32 {
         let (own, peer) = (&self.halves[from], &self.halves[1 - from]);
@@ -28,7 +28,8 @@ impl Connection {
         offered.saturating_sub(stamps).max(88)
     }
 
-    /// Without a handshake: Ethernet's, unless the address is the host's own.
+    /// Guesses the MSS if no handshake was seen: Ethernet's, unless the address is a loopback
+    /// address or the lengths show another.
     fn guessed_mss(&self, half: &Half) -> u32 {
         if self.ends.ends[0].address().is_loopback() {
             return 65_483;
@@ -37,9 +38,10 @@ impl Connection {
         let ethernet = if v6 { 1_440 } else { 1_460 };
         let stamps = if half.timestamps { 12 } else { 0 };
         match half.max_len + stamps {
-            // Jumbo frames of 9000 bytes give themselves away; other lengths may be offload.
+            // A length of jumbo frames (9000 bytes) is taken as it is; other lengths may come from
+            // offload.
             len @ (8_900..=8_960) => len,
-            // A path with a smaller MTU shows the same greatest length again and again.
+            // On a path with a smaller MTU the same greatest length occurs again and again.
             len @ 500..1_460 if half.max_seen >= MANY => len,
             _ => ethernet,
         }
@@ -79,7 +81,7 @@ impl Connection {
         let told = protocol.map_or(Pieces::Unknown, |protocol| {
             protocol.pieces(half.head(), half.last_len, next.head())
         });
-        // A segment of that length was answered for itself before: it is a whole message.
+        // A segment of that length was answered on its own before, so it is a whole message.
         let whole = |len: u32| half.answered_len == len && len > 0;
         match told {
             Pieces::Unknown if whole(half.last_len) && whole(next_len) => Pieces::Pipelined,
@@ -87,8 +89,9 @@ impl Connection {
         }
     }
 
-    /// A relay or a VPN inside the capturing host stands between the ends: a public address that
-    /// answers within less time than any way out of a private network takes, and from no hop away.
+    /// Returns whether a relay or a VPN inside the capturing host stands between the ends: a public
+    /// address answers sooner than any route out of a private network allows, and with no hop in
+    /// between.
     pub(crate) fn is_relayed(&self) -> bool {
         let [a, b] = [0, 1].map(|end| is_private(self.ends.ends[end].address()));
         if a == b {
@@ -117,9 +120,9 @@ fn is_private(address: IpAddr) -> bool {
     }
 }
 
-/// As often in a row nobody writes the same length by accident.
+/// The same greatest length this many times in a row is no accident.
 const MANY: u8 = 4;
-/// Light makes 200 km in this time, there and back; a provider's first router alone takes longer.
+/// Light travels 200 km and back in this time; a provider's first router alone takes longer.
 const RELAY_NS: i64 = 2_500_000;
 
 #[cfg(test)]

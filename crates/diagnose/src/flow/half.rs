@@ -86,6 +86,8 @@ pub(crate) struct Half {
     flight_grew: bool,
     pub(crate) released_grew: bool,
     pub(crate) finished: bool,
+    /// When its FIN was seen, in nanoseconds since the epoch.
+    pub(crate) finished_ns: i64,
     /// What it is sending answers something.
     pub(crate) asked: bool,
     /// The first flight after an idle period is under way (RFC 5681, section 4.1).
@@ -122,6 +124,14 @@ pub(crate) struct Half {
     /// before it in a row had waited as long.
     pub(crate) tail_ns: i64,
     pub(crate) tails: u8,
+    /// The one segment in flight was sent again by a timer, and nothing else happened since its first sending.
+    pub(crate) resent: Option<Resent>,
+    /// Sizes of flights, in bytes, and how often in this turn one of a size seen before was acknowledged promptly
+    /// and the next left right upon that. Where a buffer and segments do not go into each other, two sizes take
+    /// turns.
+    chain: ([u32; 2], u8),
+    /// Those sizes, if they came so often.
+    chained: [u32; 2],
     /// What of the peer's data the last segment acknowledged.
     pub(crate) heard: u32,
     /// Length of a segment that the peer answered for itself.
@@ -163,12 +173,24 @@ pub(crate) struct Release {
     pub(crate) short: bool,
 }
 
+/// A segment alone in flight, sent again.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Resent {
+    pub(crate) mark: Mark,
+    /// Since it was sent first, in nanoseconds.
+    pub(crate) after_ns: i64,
+    /// The receiver has said that it had it before (RFC 2883).
+    pub(crate) needlessly: bool,
+}
+
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Tally {
     pub(crate) bytes: u64,
     pub(crate) segments: u32,
     pub(crate) short: u32,
     pub(crate) retransmitted: u32,
+    /// Of these the short ones that were alone in flight, and upon whose ACK new data left at once.
+    pub(crate) overtaken: u32,
     /// Short segments sent while a short one was unacknowledged: neither Nagle nor Minshall.
     pub(crate) defied: u32,
     /// Short segments sent while only full ones were: Minshall, or BSD's idle per pass.
@@ -274,6 +296,7 @@ impl Default for Half {
             flight_grew: false,
             released_grew: false,
             finished: false,
+            finished_ns: 0,
             asked: false,
             restarted: false,
             flight_defied: false,
@@ -293,6 +316,9 @@ impl Default for Half {
             peak_opening: 0,
             tail_ns: 0,
             tails: 0,
+            resent: None,
+            chain: ([0; 2], 0),
+            chained: [0; 2],
             heard: 0,
             answered_len: 0,
             data_stamp: 0,
@@ -385,6 +411,43 @@ impl Half {
             true => &mut self.prompt_odds,
             false => &mut self.odds,
         }
+    }
+
+    /// The acknowledgment that came last answers what was sent again.
+    pub(crate) fn was_answered(&self, resent: &Resent) -> bool {
+        let wait_ns = self.release.wait_ns - resent.after_ns;
+        resent.mark.frame < self.release.mark.frame
+            && wait_ns - self.receiver_distance_ns().unwrap_or(0) < LATE_NS
+    }
+
+    /// What the sender sends from now on it sends for another reason than before.
+    pub(crate) fn begin_turn(&mut self, turn: Turn) {
+        self.turn = turn;
+        self.chain.1 = 0;
+    }
+
+    /// A flight begins: did the acknowledgment of the last one let it go, with nothing else to wait for?
+    pub(crate) fn note_chain(&mut self, now_ns: i64, sender_distance_ns: Option<i64>) {
+        let distance_ns = sender_distance_ns.unwrap_or(0);
+        let off_ns = now_ns - self.release.mark.time_ns - distance_ns;
+        let upon = self.release.pure && off_ns.abs() < AT_SIGHT_NS.max(distance_ns / 8);
+        let (sizes, times) = self.chain;
+        let late = self.release.wait_ns - self.receiver_distance_ns().unwrap_or(0) >= LATE_NS;
+        self.chain = match (upon, sizes.contains(&self.released_flight)) {
+            (true, true) => (sizes, times.saturating_add(u8::from(!late))),
+            (true, false) => ([sizes[1], self.released_flight], times / 2),
+            // A busy host does something else now and then.
+            (false, _) => (sizes, times / 2),
+        };
+        if self.chain.1 >= CHAIN {
+            self.chained = self.chain.0;
+        }
+    }
+
+    /// Flights of this size leave one after the other, each right upon the acknowledgment of the one before:
+    /// whatever is written, no more is ever in flight.
+    pub(crate) fn goes_by_its_acks(&self, flight: u32) -> bool {
+        self.chained.contains(&flight)
     }
 
     /// Everything sent is acknowledged.
@@ -546,7 +609,7 @@ impl Half {
             return;
         }
         let advance = ack.wrapping_sub(self.acked) as i32;
-        self.disturbed |= !segment.options.sack.is_empty();
+        self.note_sack(segment);
         if advance <= 0 {
             return;
         }
@@ -627,6 +690,41 @@ impl Half {
             (self.flight, self.flight_segments) = (0, 0);
             self.released_grew = std::mem::take(&mut self.flight_grew);
         }
+    }
+
+    /// A selective acknowledgment tells of loss, unless it says that what was sent again had arrived before: then
+    /// its block is below the acknowledgment (RFC 2883, section 4).
+    #[inline]
+    fn note_sack(&mut self, segment: &Segment) {
+        let Some((_, end)) = segment.options.sack.iter().next() else {
+            return;
+        };
+        let twice = (segment.ack.wrapping_sub(end) as i32) >= 0;
+        match &mut self.resent {
+            Some(resent) if twice => resent.needlessly = true,
+            _ => {
+                self.disturbed = true;
+                self.resent = None;
+            }
+        }
+    }
+
+    /// A segment is sent again. If it is short, alone in flight, and a timer's length after its first sending,
+    /// it may be that its receiver delays ACKs for longer than this sender waits.
+    pub(crate) fn send_again(&mut self, segment: &Segment, mark: Mark, mss: u32) {
+        let after_ns = mark.time_ns - self.sent.time_ns;
+        let alone = segment.seq == self.acked
+            && segment.seq.wrapping_add(segment.payload) == self.next
+            && segment.payload == self.flight;
+        self.resent = (alone && segment.payload < mss && after_ns >= TAIL_NS && !self.disturbed)
+            .then_some(Resent {
+                mark,
+                after_ns,
+                needlessly: false,
+            });
+        self.tally.retransmitted += 1;
+        self.disturbed = true;
+        self.waited_flight = 0;
     }
 
     /// Takes a new data segment into the account; the verdicts on its timing come before.
@@ -762,6 +860,10 @@ const LONGEST_TAIL_NS: i64 = 1_100_000_000;
 const SAME_NS: i64 = 1_000_000;
 /// As many tails in a row waited as long as the one before: a disk is not so punctual.
 const TAILS: u8 = 2;
+/// A kernel that is woken by an ACK sends what waits within this time.
+const AT_SIGHT_NS: i64 = 500_000;
+/// So often no program's next block falls right behind an ACK that nobody delayed.
+const CHAIN: u8 = 3;
 /// What came this long before an acknowledgment would have been answered before it, if at once.
 const CROSSED_NS: i64 = 5_000_000;
 /// ACKs of one flight that a host takes in together.

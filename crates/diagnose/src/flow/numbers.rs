@@ -2,7 +2,7 @@
 //! packets were sent and not recorded. RFC 6864 gives the numbers no meaning in packets that are
 //! not fragments; Linux counts them per connection.
 
-/// Of one sender.
+/// The packet numbers of one sender.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Numbers {
     next: u16,
@@ -13,36 +13,36 @@ pub(crate) struct Numbers {
 }
 
 impl Numbers {
-    /// Takes note of a frame that was `packets` on the wire.
+    /// Notes a frame that was `packets` packets on the wire.
     pub(crate) fn note(&mut self, identification: u16, packets: u16) {
         if identification == self.next {
             self.in_step = self.in_step.saturating_add(1);
         } else {
             self.gap |= self.counts();
-            // A SYN's number need not be of the row that follows.
+            // The number of a SYN may be unrelated to those that follow.
             self.out_of_step = self.out_of_step.saturating_add(u8::from(self.in_step > 0));
         }
         self.next = identification.wrapping_add(packets);
     }
 
-    /// Begins to look for a gap anew.
+    /// Starts looking for a gap again.
     pub(crate) const fn sent_data(&mut self) {
         self.gap = false;
     }
 
-    /// Returns whether the sender sent what nobody recorded since its last data.
+    /// Returns whether the sender has sent packets since its last data that were not recorded.
     pub(crate) const fn tell_of_missing(&self) -> bool {
         self.gap
     }
 
-    /// Whether its numbers go up by one: not of a host that counts all its packets together, of one that draws
-    /// them, or of one that leaves them at zero.
+    /// Returns whether the numbers go up by one. They do not if a host counts the packets of all
+    /// its connections together, draws the numbers at random, or leaves them at zero.
     const fn counts(&self) -> bool {
         self.in_step >= HABIT && self.in_step / 2 >= self.out_of_step
     }
 }
 
-/// So many steps of one are no accident.
+/// This many steps of one are no accident.
 const HABIT: u8 = 2;
 
 #[cfg(test)]

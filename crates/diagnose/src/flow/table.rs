@@ -1,4 +1,4 @@
-//! All connections that live, in bounded memory.
+//! All live connections, in bounded memory.
 
 use std::collections::VecDeque;
 use std::hash::{BuildHasher, Hasher};
@@ -8,13 +8,14 @@ use hashbrown::HashTable;
 use super::connection::{Connection, Ends};
 use super::half::Mark;
 
-/// Connections by their ends. The table holds at most `limit`; beyond it those go first that
-/// have been silent longest, roughly (a clock hand, as page caches have it).
+/// Connections by their ends. The table holds at most `limit`; beyond that it removes approximately
+/// those that have been silent longest (by a clock hand, as in page caches).
 pub(crate) struct Table {
     slots: Vec<Option<Connection>>,
     free: Vec<u32>,
     index: HashTable<u32>,
-    /// Ended ones stay for their last acknowledgments, which would else look like new ones.
+    /// Connections that have ended; they are kept for their last acknowledgments, which would
+    /// otherwise look like new connections.
     closed: VecDeque<u32>,
     hand: usize,
     limit: usize,
@@ -36,7 +37,8 @@ impl Table {
         }
     }
 
-    /// Returns the slot of a connection, made if there is none; `left` gets one that had to go for it.
+    /// Returns the slot of a connection and makes one if there is none; `left` gets a connection
+    /// that was removed to make room.
     #[inline]
     pub(crate) fn slot(&mut self, ends: &Ends, mark: Mark, left: impl FnOnce(Connection)) -> usize {
         let hash = hash(ends);
@@ -56,21 +58,21 @@ impl Table {
         self.slots[slot].as_mut().expect("slots in use are filled")
     }
 
-    /// Notes that a connection has ended; another that ended before may leave for good.
+    /// Notes that a connection has ended; returns one that ended earlier and is now removed.
     pub(crate) fn close(&mut self, slot: usize) -> Option<Connection> {
         self.closed.push_back(slot as u32);
         if self.closed.len() <= LINGER {
             return None;
         }
         let oldest = self.closed.pop_front()?;
-        // The slot may have passed to a newcomer, or its ports to a new connection.
+        // Another connection may have taken the slot or the ports since.
         match &self.slots[oldest as usize] {
             Some(connection) if connection.closed => self.remove(oldest as usize),
             _ => None,
         }
     }
 
-    /// Another connection begins on the same ports.
+    /// Begins another connection on the same ports; returns the old one.
     pub(crate) fn replace(&mut self, slot: usize, mark: Mark) -> Connection {
         let id = self.take_id();
         let old = self.get(slot);
@@ -193,7 +195,7 @@ fn key() -> u64 {
     *KEY.get_or_init(|| std::hash::RandomState::new().build_hasher().finish())
 }
 
-/// How many ended connections are kept for their stragglers.
+/// How many ended connections are kept for their last segments.
 const LINGER: usize = 1024;
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Was it held? Each question at its bounds.
+//! Tests at its bounds each question that decides whether a segment was held.
 
 use tinygram_engine::options::Timestamps;
 
@@ -9,7 +9,7 @@ use crate::flow::half::tests::{changed, data, mark};
 const MS: i64 = 1_000_000;
 const MSS: u32 = 1000;
 
-/// Returns a sender that sent 100 bytes and was told 40 ms later, by a pure ACK, that they arrived.
+/// Returns a sender that sent 100 bytes; a pure ACK of them came 40 ms later.
 fn acknowledged() -> Half {
     changed(Half::default(), |half| {
         half.seen = true;
@@ -38,7 +38,7 @@ fn seen(pause: &Pause) -> &'static str {
     }
 }
 
-/// Returns what the pause is of 200 bytes that left so long after the first.
+/// Returns what the pause before 200 bytes is that left at `at_ns`.
 fn after(half: &Half, at_ns: i64) -> &'static str {
     seen(&pause(
         half,
@@ -71,7 +71,7 @@ fn what_leaves_upon_a_late_ack_was_held() {
     assert_eq!((hold.ack_wait_ns, hold.reaction_ns), (40 * MS, 3 * MS));
     assert_eq!((hold.off_ns, hold.room), (MS, 5000));
     assert!(!hold.fresh && !hold.prompt && !hold.repeated);
-    // A tenth of the wait may go by, and a millisecond at least.
+    // The reaction may take a tenth of the wait, and at least a millisecond.
     assert_eq!(after(&half, 44 * MS), "held");
     assert_eq!(after(&half, 45 * MS), "thought");
     let short = changed(acknowledged(), |half| {
@@ -80,7 +80,7 @@ fn what_leaves_upon_a_late_ack_was_held() {
     });
     assert_eq!(after(&short, 6 * MS), "held");
     assert_eq!(after(&short, 6 * MS + 1), "thought");
-    // Half of the way to the sender may, too.
+    // It may also take half of the way to the sender.
     let far = |at_ns| {
         let segment = data(101, 200);
         seen(&pause(
@@ -107,7 +107,8 @@ fn only_a_late_pure_ack_of_everything_releases() {
     assert_eq!(unlike(|half| half.release.mark.frame = 1), "none");
     assert_eq!(unlike(|half| half.flight_defied = true), "defied");
     assert_eq!(unlike(|half| half.waited_flight = 100), "held");
-    // Seen beside the receiver the ACK is prompt, and the sender is as far away as it was late.
+    // Captured beside the receiver, the ACK is prompt; the sender must be far enough away to make
+    // it late there.
     let prompt = changed(acknowledged(), |half| half.release.wait_ns = 0);
     let segment = data(101, 200);
     let far = |ns| {
@@ -123,8 +124,8 @@ fn only_a_late_pure_ack_of_everything_releases() {
     assert_eq!((far(10 * MS), far(10 * MS - 1)), ("held", "none"));
 }
 
-/// Data that acknowledges something new answers, unless the ACK before it was late, or what it
-/// acknowledges came so long before that ACK that the answer would have left before it, too.
+/// Data that acknowledges something new is an answer, unless the ACK before it was late or the
+/// acknowledged data came so long before that ACK that an answer would have left before it.
 #[test]
 fn behind_a_prompt_ack_what_has_news_of_the_peer_is_an_answer() {
     let answer = |half: &Half| {
@@ -147,7 +148,7 @@ fn behind_a_prompt_ack_what_has_news_of_the_peer_is_an_answer() {
     assert_eq!(after(&prompt, 40 * MS), "held");
 }
 
-/// Larger ones are open, and the ACK was that of the short one before them.
+/// Larger segments are open, and the ACK covered the short one before them.
 #[test]
 fn the_ack_of_a_short_one_releases_another() {
     let half = changed(acknowledged(), |half| {
@@ -172,7 +173,8 @@ fn the_ack_of_a_short_one_releases_another() {
     );
 }
 
-/// Where a sender echoes the timestamps of pure ACKs, an echo that is older has not seen the ACK.
+/// If a sender echoes the timestamps of pure ACKs, data with an older echo was sent before the ACK
+/// arrived.
 #[test]
 fn a_sender_that_has_not_seen_the_ack_was_not_released_by_it() {
     let held = |echoes_acks, echo| {
@@ -205,24 +207,25 @@ fn a_first_flight_and_one_after_silence_are_fresh() {
     assert!(!fresh(200, false));
 }
 
-/// The reaction against the way from the capture point to the sender and back.
+/// Compares the reaction with the way from the capture point to the sender and back.
 #[test]
 fn a_reaction_is_off_by_what_the_way_does_not_explain() {
     assert_eq!(off_by(5 * MS, None, None), Some(5 * MS));
     assert_eq!(off_by(5 * MS, Some(3 * MS), None), Some(2 * MS));
     assert_eq!(off_by(3 * MS, Some(3 * MS), None), Some(0));
-    // A little too early, by clocks that disagree, by three tenths of the way, or by what is exact.
+    // A little too early: by a difference of clocks, by three tenths of the way, or by what is
+    // exact.
     assert_eq!(off_by(0, Some(50_000), Some(0)), Some(50_000));
     assert_eq!(off_by(7 * MS, Some(10 * MS), None), Some(3 * MS));
     assert_eq!(off_by(7 * MS - 1, Some(10 * MS), None), Some(7 * MS - 1));
     assert_eq!(off_by(9 * MS, Some(10 * MS), Some(MS)), Some(MS));
-    // It was on its way before the ACK could have arrived; a short way is measured too roughly.
+    // It had left before the ACK could arrive; a short way is measured too roughly to say so.
     assert_eq!(off_by(9 * MS - 1, Some(10 * MS), Some(MS)), None);
     assert_eq!(off_by(0, Some(2 * MS), Some(MS)), Some(0));
     assert_eq!(off_by(0, Some(2 * MS + 1), Some(MS)), None);
 }
 
-/// Of a timer that nobody knows three tails in a row tell, if they waited as long.
+/// An unknown timer is recognised by three tails in a row that waited equally long.
 #[test]
 fn a_timer_of_any_length_is_known_by_its_punctuality() {
     let tails = |waits: &[i64]| {
@@ -247,7 +250,7 @@ fn a_timer_of_any_length_is_known_by_its_punctuality() {
     assert_eq!(tails(&[1100 * MS; 4]), [false; 4]);
 }
 
-/// 200 ms and the round trip, smoothed with late ACKs, in steps of the kernel's tick.
+/// The timer is 200 ms plus the round trip, smoothed with late ACKs, in steps of the kernel's tick.
 #[test]
 fn a_cork_is_ended_by_the_retransmission_timer() {
     let full = changed(acknowledged(), |half| {
@@ -268,7 +271,7 @@ fn a_cork_is_ended_by_the_retransmission_timer() {
     assert_eq!((usual(206 * MS), usual(206 * MS - 1)), ("held", "none"));
     // 80 ms of late ACKs and three ticks.
     assert_eq!((usual(292 * MS), usual(292 * MS + 1)), ("held", "none"));
-    // A long way, and a quarter more.
+    // A long way: a quarter more is allowed.
     let far = |at_ns| at(&full, 100, at_ns, 200);
     assert_eq!((far(337 * MS), far(337 * MS + 1)), ("held", "none"));
     assert_eq!((far(296 * MS), far(296 * MS - 1)), ("held", "none"));
@@ -291,8 +294,8 @@ fn a_cork_is_ended_by_the_retransmission_timer() {
     );
 }
 
-/// 100 bytes and a full segment behind them, both acknowledged before they reach the sender again, 30 ms
-/// away; 200 bytes that passed so long after the ACK of the 100.
+/// 100 bytes and a full segment behind them, both acknowledged near the capture point, 30 ms from
+/// the sender; then 200 bytes that passed `after_ns` after the ACK of the 100.
 fn far_behind_a_short_one(after_ns: i64, full_len: u32) -> &'static str {
     let one_ms = |n| n * MS;
     let mut half = acknowledged();
@@ -319,10 +322,10 @@ fn far_behind_a_short_one(after_ns: i64, full_len: u32) -> &'static str {
 #[test]
 fn minshalls_rule_is_seen_from_afar() {
     assert_eq!(far_behind_a_short_one(30 * MS + 10_000, MSS), "held");
-    // An eighth of the way earlier at most, and not behind a short segment alone.
+    // At most an eighth of the way early, and not behind only a short segment.
     assert_eq!(far_behind_a_short_one(26 * MS, MSS), "thought");
     assert_eq!(far_behind_a_short_one(27 * MS, 100), "thought");
-    // Before the ACK of the last short segment can have been there: this sender does not hold.
+    // Too early for the ACK of the last short segment to have arrived: this sender does not hold.
     assert_eq!(far_behind_a_short_one(20 * MS, 100), "early");
     assert_eq!(far_behind_a_short_one(30 * MS + 10_000, 100), "thought");
 }

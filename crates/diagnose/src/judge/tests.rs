@@ -25,6 +25,7 @@ fn judge(half: &Half) -> Judge<'_> {
         never_unasked: false,
         answers_ns: 0,
         relayed: false,
+        delays_for_longer: false,
     }
 }
 

@@ -186,7 +186,7 @@ mod tests {
         assert_eq!(out.iter().count(), 1);
     }
 
-    /// Several at once: the first of all is the first of either, and none changes nothing.
+    /// A join of several tallies keeps the earliest frame; joining an empty one changes nothing.
     #[test]
     fn tallies_join() {
         let several = |count, time_ns, first_frame| Tally {

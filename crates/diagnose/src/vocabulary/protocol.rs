@@ -71,13 +71,13 @@ impl Protocol {
     #[must_use]
     pub fn of(server_port: u16, bytes: &[u8]) -> Option<Self> {
         let by_port = Self::by_port(server_port);
-        // A port's own protocol wins where its messages look like it.
+        // A port's usual protocol is chosen first if its messages look like it.
         if let Some(protocol) = by_port
             && (bytes.is_empty() || protocol.begins(bytes))
         {
             return by_port;
         }
-        // Only what hardly anything else begins with is believed on another port.
+        // On another port, only a beginning that hardly any other protocol has is believed.
         let telling = [
             Self::OpenSsh,
             Self::Tls,
@@ -128,7 +128,7 @@ impl Protocol {
             return Pieces::Unknown;
         }
         match self.message_len(first) {
-            // The longest link frame: another of the same fragment follows.
+            // The longest link frame: another frame of the same fragment follows.
             Some(292) if self == Self::Dnp3 => Pieces::OneMessage,
             Some(len) if len > first_len as usize => Pieces::OneMessage,
             Some(len) if len == first_len as usize && self.begins(second) => Pieces::Pipelined,
@@ -202,7 +202,7 @@ static ROWS: [Row; 25] = [
         name: "DNP3",
         ports: &[20000],
         begins: |b| b.starts_with(&[0x05, 0x64]),
-        // IEEE 1815, 9.2: the length counts what follows it but the CRCs, one for each 16 bytes.
+        // IEEE 1815, 9.2: the length counts what follows it except the CRCs, one for each 16 bytes.
         length: |b| {
             let user = usize::from(*b.get(2)?).checked_sub(5)?;
             Some(10 + user + 2 * user.div_ceil(16))

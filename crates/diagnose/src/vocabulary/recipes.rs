@@ -57,7 +57,7 @@ pub fn for_program(
     let home = Protocol::by_port(server_port);
     TABLE.iter().filter(move |recipe| {
         let spoken = match protocol {
-            // Who speaks TLS on another port may be anybody.
+            // TLS on another port may be any program.
             Some(Protocol::Tls) if home != protocol => false,
             Some(_) if home != protocol => {
                 let homes = recipe.ports.iter().map(|port| Protocol::by_port(*port));

@@ -1,4 +1,4 @@
-//! Reading a capture through the analyzer, as the program does.
+//! Reads a capture through the analyzer, as the program does.
 
 use std::path::Path;
 

@@ -1,16 +1,16 @@
-//! What a program does with its connection: a script of calls, one after the other.
+//! What a program does with its connection: a script of calls, one after another.
 
-/// A call, or a time in which none is made.
+/// A call, or a time without one.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Act {
-    /// Octets, with MSG_MORE or without.
+    /// Writes this many octets, with MSG_MORE or without.
     Write {
         len: u64,
         more: bool,
     },
-    /// Nanoseconds.
+    /// Computes for this many nanoseconds.
     Think(u64),
-    /// Until as many more octets have been read.
+    /// Reads until this many more octets have arrived.
     Read(u64),
     Cork(bool),
     Close,
@@ -20,17 +20,17 @@ pub(crate) fn write(len: u64) -> Act {
     Act::Write { len, more: false }
 }
 
-/// A program at its script.
+/// A program that follows its script.
 #[derive(Clone, Debug)]
 pub(crate) struct App {
     pub(crate) acts: Vec<Act>,
     pub(crate) at: usize,
-    /// Octets read so far, and how many it waits for in all.
+    /// Octets read so far, and the total it waits for.
     pub(crate) read: u64,
     pub(crate) wanted: u64,
-    /// Not before this, in nanoseconds.
+    /// The time until which it computes, in nanoseconds.
     pub(crate) busy_until: u64,
-    /// The write under way is not begun anew.
+    /// Whether a write is under way, so that it is not started again.
     pub(crate) writing: bool,
     pub(crate) reads: Vec<Waited>,
 }
@@ -38,12 +38,12 @@ pub(crate) struct App {
 /// A read that slept.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Waited {
-    /// Octets of the peer's stream that it had before, and with which it was content.
+    /// The positions in the peer's stream at which it began and at which it was satisfied.
     pub(crate) from: u64,
     pub(crate) to: u64,
-    /// Since when it was asked for.
+    /// When the read began.
     pub(crate) since_ns: u64,
-    /// What followed was a write or the end.
+    /// Whether a write or the end of the script followed.
     pub(crate) answers: bool,
 }
 
@@ -60,7 +60,7 @@ impl App {
         }
     }
 
-    /// Takes note of a read that is about to wait.
+    /// Notes a read that is about to wait.
     pub(crate) fn begins_read(&mut self, octets: u64, now_ns: u64) {
         let from = self.wanted;
         self.wanted += octets;

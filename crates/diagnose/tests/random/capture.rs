@@ -1,4 +1,4 @@
-//! A scene played, as frames of a capture, and the truth about them.
+//! Turns a played scene into frames of a capture, with the truth about them.
 
 use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
 
@@ -20,17 +20,17 @@ pub(crate) struct Record {
     pub(crate) wire_len: u32,
 }
 
-/// What is true of a segment that left late.
+/// The truth about a segment that left late.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Truth {
-    /// Held by a rule or by a cork, and somebody waited.
+    /// Held by a rule or by a cork, and a program waited.
     Stall(&'static str),
-    /// Held by a rule, and somebody waited; but the wire would look the same had the congestion window
-    /// been used up.
+    /// Held by a rule, and a program waited; but the wire would look the same if the congestion
+    /// window had been used up.
     Unknowable(&'static str),
-    /// Held, and nobody waited for it.
+    /// Held, but no program waited for it.
     Unwatched,
-    /// Held, but not so that the wire shows it for sure, or too short to matter.
+    /// Held, but too briefly to matter, or so that the wire does not show it for certain.
     Neutral,
 }
 
@@ -41,7 +41,7 @@ pub(crate) struct Late {
     pub(crate) frame: u64,
     pub(crate) truth: Truth,
     pub(crate) cost_ns: i64,
-    /// What stood before it was a message of its own.
+    /// Whether the data before it was a message of its own.
     pub(crate) pipelined: bool,
 }
 
@@ -50,18 +50,18 @@ pub(crate) struct Capture {
     pub(crate) seed: u64,
     pub(crate) records: Vec<Record>,
     pub(crate) late: Vec<Late>,
-    /// None where it is a matter of taste.
+    /// Whether it has a flood; `None` if opinions may differ.
     pub(crate) floods: Option<bool>,
 }
 
-/// The capture of a seed.
+/// Returns the capture of a seed.
 pub(crate) fn of(seed: u64) -> Capture {
     let mut dice = Dice::new(seed);
     let scene = Scene::draw(&mut dice);
     of_scene(&scene, seed, &mut dice)
 }
 
-/// The capture of a scene.
+/// Returns the capture of a scene.
 pub(crate) fn of_scene(scene: &Scene, seed: u64, dice: &mut Dice) -> Capture {
     let mut frames: Vec<(usize, Seen)> = Vec::new();
     let mut runs = Vec::new();
@@ -92,9 +92,10 @@ pub(crate) fn of_scene(scene: &Scene, seed: u64, dice: &mut Dice) -> Capture {
     }
 }
 
-/// A program that lets nothing wait floods if it writes little, time and again, right after it has written:
-/// what it wrote between two reads, surely; answers to requests that came together, perhaps; and where a
-/// rule holds short segments, if it holds them for too short a time to gather any.
+/// Returns whether a program that holds nothing floods: it does if it writes little, again and
+/// again, right after it has written. What it writes between two reads counts for certain. Answers
+/// to requests that arrived together, and short segments that a rule holds too briefly to join any,
+/// leave it open.
 fn floods(scene: &Scene, runs: &[Run]) -> Option<bool> {
     let mut perhaps = false;
     for (end, calls) in runs.iter().flat_map(|run| run.calls.iter().enumerate()) {
@@ -138,7 +139,7 @@ fn truth(scene: &Scene, run: &Run, kept: &Kept) -> Truth {
     let rtt_ns = scene.path.way_ns[0] + scene.path.way_ns[1];
     let waited_ns = kept.left_ns - kept.since_ns;
     let arrived_ns = run.arrivals[kept.packet];
-    // What a rule held and later writes filled up waited for a window in the end.
+    // A segment held by a rule and then filled up by later writes was in the end held by a window.
     let filled = kept.why.is_some() && kept.len >= kept.mss;
     if kept.disturbed || filled || arrived_ns == u64::MAX {
         return Truth::Neutral;
@@ -147,8 +148,8 @@ fn truth(scene: &Scene, run: &Run, kept: &Kept) -> Truth {
     let readers = reads
         .iter()
         .filter(|read| read.from < kept.end && read.to > kept.start);
-    // What a reader waits for last may have been written later than the held segment left: then the
-    // hold has delayed nobody.
+    // If the last octet that a reader waits for was written only after the held segment left, the
+    // hold delayed nobody.
     let writes = &run.writes[kept.from];
     let written_ns = |octet: u64| {
         let write = writes.iter().find(|(end, _)| *end >= octet);
@@ -163,7 +164,7 @@ fn truth(scene: &Scene, run: &Run, kept: &Kept) -> Truth {
         Some(Why::Unacknowledged | Why::SmallUnacknowledged)
     );
     let beyond_ns = waited_ns.saturating_sub(rtt_ns);
-    // Who types looks at the echo, and of two who talk past each other nobody knows who waits.
+    // A typist watches the echo, and in chatter it is unknown who waits for whom.
     let unknown = matches!(scene.name, "typing" | "chatter");
     let stall = |kind| match (watched, answered || unknown) {
         (true, _) => Truth::Stall(kind),
@@ -180,7 +181,7 @@ fn truth(scene: &Scene, run: &Run, kept: &Kept) -> Truth {
                 (_, truth) => truth,
             }
         }
-        // What is corked from its first octet leaves no trace of it.
+        // Data corked from its first octet leaves no trace of the cork.
         (Cause::Timer, false) if reads.iter().any(|read| read.from == kept.start) => Truth::Neutral,
         (Cause::Timer, false)
             if matches!(kept.why, Some(Why::Corked | Why::MoreToCome))
@@ -196,9 +197,9 @@ fn truth(scene: &Scene, run: &Run, kept: &Kept) -> Truth {
     }
 }
 
-/// What is written closer together could share a segment.
+/// Writes closer together than this could share a segment.
 const MERGE_NS: u64 = 10_000_000;
-/// Less is not worth a word.
+/// A shorter delay does not count.
 const LATE_NS: u64 = 20_000_000;
 
 fn records(scene: &Scene, frames: &[(usize, Seen)]) -> Vec<Record> {
@@ -245,7 +246,7 @@ fn ends(scene: &Scene, number: usize) -> [SocketAddr; 2] {
         true => Ipv4Addr::new(93, 184, 216, 34),
         false => Ipv4Addr::new(10, 1, 0, 2),
     };
-    // Behind a translator private addresses are not seen.
+    // Behind a NAT, private addresses are not seen.
     let client = match scene.public && scene.path.tap > 0.1 {
         true => Ipv4Addr::new(151, 101, 1, 140),
         false => Ipv4Addr::new(10, 0, 0, 7),

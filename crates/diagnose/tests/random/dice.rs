@@ -1,4 +1,4 @@
-//! All chance of a capture, from one seed.
+//! All randomness of a capture, from one seed.
 
 /// SplitMix64 (Steele, Lea, Flood 2014): a seed gives the same draws on every machine.
 #[derive(Clone, Debug)]
@@ -16,7 +16,7 @@ impl Dice {
         z ^ (z >> 31)
     }
 
-    /// From 0 up to 1.
+    /// Returns a number from 0 up to, not including, 1.
     pub(crate) fn share(&mut self) -> f64 {
         (self.draw() >> 11) as f64 / (1_u64 << 53) as f64
     }
@@ -25,12 +25,12 @@ impl Dice {
         self.share() < chance
     }
 
-    /// From the first to the last, both included.
+    /// Returns a number from the first to the last, both included.
     pub(crate) fn between(&mut self, first: u64, last: u64) -> u64 {
         first + self.draw() % (last - first + 1)
     }
 
-    /// The same, but every order of magnitude is as likely.
+    /// As above, but every order of magnitude is equally likely.
     pub(crate) fn scale(&mut self, first: u64, last: u64) -> u64 {
         let (low, high) = ((first as f64).ln(), (last as f64).ln());
         (low + self.share() * (high - low)).exp().round() as u64
@@ -40,7 +40,7 @@ impl Dice {
         from[self.between(0, from.len() as u64 - 1) as usize].clone()
     }
 
-    /// Dice of their own for a part of the whole.
+    /// Returns separate dice for a part of the capture.
     pub(crate) fn part(&mut self) -> Self {
         Self(self.draw())
     }

@@ -1,4 +1,4 @@
-//! Conversations made for the kinds that chance seldom brings: where each is, and where it only seems to be,
+//! Conversations made for the kinds that random draws seldom produce: genuine ones and lookalikes,
 //! over the engine's profiles.
 
 use tinygram_engine::Duration;
@@ -14,18 +14,18 @@ use super::world::Path;
 
 const MS: u64 = 1_000_000;
 
-/// Whether a conversation is of the kind, with what was measured of the first forty captures; a change that is
-/// worse fails.
+/// Whether a conversation is of the kind, with the result of the first forty captures; a worse
+/// result fails.
 pub(crate) enum Sort {
-    /// So many of what is held are found, as this kind or as any.
+    /// How many held segments are found, as this kind or another.
     Is { found: usize },
-    /// So many captures are accused though nothing is held.
+    /// How many captures are accused although nothing is held.
     Seems { accused: usize },
 }
 
 /// A sort of conversation.
 pub(crate) struct Shape {
-    /// The kind that it is, or seems to be.
+    /// The kind that it is, or resembles.
     pub(crate) kind: &'static str,
     pub(crate) sort: Sort,
     pub(crate) name: &'static str,
@@ -37,7 +37,7 @@ struct Talk {
     sender: fn(ConfigBuilder, u64) -> ConfigBuilder,
     mss: u16,
     send_buffer: u64,
-    /// The reader speaks first, in so many octets; 0: it does not.
+    /// Octets that the reader sends first; 0 if it does not.
     asked: u64,
     acts: Vec<Act>,
     reader: Vec<Act>,
@@ -46,7 +46,7 @@ struct Talk {
 pub(crate) const SHAPES: [Shape; 13] = [
     Shape {
         kind: "small-buffer",
-        sort: Sort::Is { found: 46 },
+        sort: Sort::Is { found: 66 },
         name: "a send buffer of few segments",
         draw: small_send_buffer,
     },
@@ -58,7 +58,7 @@ pub(crate) const SHAPES: [Shape; 13] = [
     },
     Shape {
         kind: "small-buffer",
-        sort: Sort::Seems { accused: 4 },
+        sort: Sort::Seems { accused: 0 },
         name: "blocks on a clock",
         draw: blocks_on_a_clock,
     },
@@ -125,7 +125,7 @@ pub(crate) const SHAPES: [Shape; 13] = [
 ];
 
 impl Shape {
-    /// A conversation of this sort, between two stacks of those that have a profile.
+    /// Returns a conversation of this sort, between two stacks that have a profile.
     pub(crate) fn draw(&self, dice: &mut Dice) -> Scene {
         let mut talk = (self.draw)(dice);
         let from_server = talk.asked > 0;
@@ -169,7 +169,7 @@ impl Shape {
     }
 }
 
-/// A host that delays its ACKs, by a timer of those in use.
+/// Returns a host that delays its ACKs by one of the usual timers.
 fn reader(dice: &mut Dice, mss: u16) -> Config {
     let sizes = Sizes {
         mss,
@@ -207,7 +207,7 @@ fn as_it_is(builder: ConfigBuilder, _: u64) -> ConfigBuilder {
     builder
 }
 
-/// Nothing of the sender's holds anything.
+/// Returns a sender that holds nothing.
 fn hasty(builder: ConfigBuilder, mss: u64) -> ConfigBuilder {
     builder.send_policy(SendPolicy::Off).initial_cwnd(10 * mss)
 }
@@ -216,7 +216,7 @@ fn of_one_segment(builder: ConfigBuilder, mss: u64) -> ConfigBuilder {
     builder.initial_cwnd(mss)
 }
 
-/// MSG_MORE is Linux's.
+/// Only Linux has MSG_MORE.
 fn corking(builder: ConfigBuilder, _: u64) -> ConfigBuilder {
     builder.send_policy(SendPolicy::Linux)
 }
@@ -233,7 +233,7 @@ impl Talk {
         }
     }
 
-    /// The sender answers, time and again; the server sends.
+    /// The server sends: it answers each request.
     fn answers(mut self, dice: &mut Dice, times: u64, answer: &[Act]) -> Self {
         self.asked = 60;
         let octets = octets(answer);
@@ -247,7 +247,7 @@ impl Talk {
         self
     }
 
-    /// The sender writes, and is told when all of it was read; the client sends.
+    /// The client sends: it writes, and is told when all of it was read.
     fn tells(mut self, dice: &mut Dice, times: u64, message: &[Act]) -> Self {
         let octets = octets(message);
         for _ in 0..times {
@@ -260,7 +260,7 @@ impl Talk {
         self
     }
 
-    /// One or the other.
+    /// One of the two, at random.
     fn either(self, dice: &mut Dice, times: u64, message: &[Act]) -> Self {
         match dice.happens(0.5) {
             true => self.answers(dice, times, message),
@@ -292,7 +292,7 @@ fn small_send_buffer(dice: &mut Dice) -> Talk {
     talk
 }
 
-/// The program asks after each block whether it came; the other end takes its time.
+/// The program asks after each block whether it arrived; the other end takes its time.
 fn block_by_block(dice: &mut Dice) -> Talk {
     let mut talk = Talk::of(hasty);
     let block = dice.pick(&[1_460, 4_096, 8_192, 2_920]);

@@ -1,4 +1,4 @@
-//! Random captures of which everything is known: see `capture` for what becomes of a seed.
+//! Random captures about which everything is known: see `capture` for how a seed becomes one.
 
 mod app;
 pub(crate) mod capture;

@@ -10,26 +10,26 @@ use super::app::{Act, write};
 use super::dice::Dice;
 use super::world::Path;
 
-/// Programs of one sort over one path: what a capture usually holds.
+/// Programs of one sort over one path, as in a typical capture.
 #[derive(Clone, Debug)]
 pub(crate) struct Scene {
     pub(crate) name: &'static str,
     pub(crate) configs: [Config; 2],
     pub(crate) path: Path,
     pub(crate) connections: u64,
-    /// The server is on the Internet, and the client behind a private address.
+    /// Whether the server is on the Internet and the client behind a private address.
     pub(crate) public: bool,
     pub(crate) programs: Programs,
-    /// This end's rule holds short segments.
+    /// Whether each end's rule holds short segments.
     pub(crate) holds: [bool; 2],
 }
 
-/// Where the programs come from.
+/// The source of the programs.
 #[derive(Clone, Debug)]
 pub(crate) enum Programs {
     /// Drawn anew for each connection.
     Drawn(Style),
-    /// Written down: the client's, the server's.
+    /// Given as scripts: the client's, then the server's.
     Made([Vec<Act>; 2]),
 }
 
@@ -37,13 +37,13 @@ pub(crate) enum Programs {
 #[derive(Clone, Debug)]
 pub(crate) struct Style {
     family: Family,
-    /// Octets of the writes of a message, by who sends it.
+    /// Octets of a message's writes, by sender.
     pieces: [Vec<u64>; 2],
-    /// Between the writes of one message, in nanoseconds.
+    /// Time between the writes of one message, in nanoseconds.
     gap_ns: [u64; 2],
     think_ns: u64,
     server_ns: u64,
-    /// Times of thinking differ by up to this factor.
+    /// Thinking times differ by up to this factor.
     spread: u64,
     exchanges: u64,
     in_flight: u64,
@@ -115,7 +115,7 @@ impl Scene {
         }
     }
 
-    /// The two programs of one connection.
+    /// Returns the two programs of one connection.
     pub(crate) fn scripts(&self, dice: &mut Dice) -> [Vec<Act>; 2] {
         match &self.programs {
             Programs::Drawn(style) => style.scripts(dice),
@@ -156,7 +156,7 @@ fn path(dice: &mut Dice) -> Path {
     }
 }
 
-/// A stack of somebody's, and whether it holds short segments: not only those that have a profile.
+/// Returns a random stack, not only one that has a profile, and whether it holds short segments.
 fn stack(dice: &mut Dice, mss: u16, nodelay: f64) -> (Config, bool) {
     let buffer = dice.pick(&[65_536, 65_536, 262_144, 16_384, 8_192]);
     let sizes = Sizes {
@@ -187,7 +187,7 @@ fn stack(dice: &mut Dice, mss: u16, nodelay: f64) -> (Config, bool) {
                 .ack_timer(per(dice.pick(&[200, 50, 40])))
                 .initial_cwnd(dice.pick(&[10, 4, 2]) * octets),
         ),
-        // BSD, macOS and controllers made of it.
+        // BSD, macOS and controllers based on it.
         7 => build(
             Profile::FREEBSD_3_2
                 .builder(sizes)
@@ -212,7 +212,7 @@ fn stack(dice: &mut Dice, mss: u16, nodelay: f64) -> (Config, bool) {
                 .ack_timer(per(dice.pick(&[50, 100, 200, 125, 250])))
                 .initial_cwnd(dice.pick(&[1, 2, 4]) * octets),
         ),
-        // One that never delays an ACK.
+        // A stack that never delays an ACK.
         _ => build(
             Profile::MODERN
                 .builder(sizes)
@@ -257,7 +257,7 @@ impl Style {
         }
     }
 
-    /// A message's writes; sometimes of other lengths each time.
+    /// Returns a message's writes; sometimes their lengths differ each time.
     fn message(&self, side: usize, dice: &mut Dice) -> Vec<u64> {
         let of = |&len: &u64, dice: &mut Dice| match self.varied {
             true => dice.between((len / 2).max(1), len + len / 2),
@@ -290,7 +290,7 @@ impl Style {
                 }
             }
             Family::Pipelined => {
-                // Requests are written as they come up, and answered one by one.
+                // Requests are written as they occur, and answered one by one.
                 for _ in 0..self.exchanges {
                     client.push(Act::Think(self.time(self.think_ns, dice)));
                     let mut told = 0;
@@ -315,7 +315,7 @@ impl Style {
                     server.push(Act::Read(key));
                     server.push(Act::Think(dice.scale(20_000, 5 * MS)));
                     server.push(write(echo));
-                    // Who types does not wait for the echo.
+                    // A typist does not wait for the echo.
                 }
             }
             Family::OneWay => {
@@ -383,7 +383,7 @@ impl Style {
                 }
             }
             Family::SlowFile => {
-                // A header at once, and the body when the disk has it.
+                // A header at once, and the body once the disk has delivered it.
                 for _ in 0..self.exchanges {
                     let body = dice.scale(100, 20_000);
                     client.push(Act::Think(self.time(self.think_ns, dice)));
@@ -396,7 +396,7 @@ impl Style {
                 }
             }
             Family::Chatter => {
-                // Both write as they like, and read what comes.
+                // Both write at any time and read what arrives.
                 for (side, acts) in [&mut client, &mut server].into_iter().enumerate() {
                     for _ in 0..self.exchanges * 3 {
                         let lens = self.message(side, dice);

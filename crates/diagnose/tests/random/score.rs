@@ -1,10 +1,10 @@
-//! What was found in random captures, against what is true of them.
+//! Compares what was found in random captures with the truth.
 
 use std::collections::BTreeMap;
 
 use super::capture::{Capture, Truth};
 
-/// A finding, whoever made it.
+/// A finding, from any program.
 #[derive(Clone, Debug)]
 pub(crate) struct Claim {
     pub(crate) kind: String,
@@ -28,32 +28,34 @@ pub(crate) struct Score {
     pub(crate) captures: usize,
     /// Stalls by kind of truth: found, possible, all.
     pub(crate) stalls: BTreeMap<&'static str, [usize; 3]>,
-    /// Accusations by their kind.
+    /// Accusations by kind.
     pub(crate) accused: BTreeMap<String, Count>,
     pub(crate) possible: Count,
-    /// Sum of the share found, over captures that have something, and how many have; by kind, too.
+    /// The sum of the shares found over captures that have stalls, and the number of those
+    /// captures; also by kind.
     pub(crate) recall: (f64, usize),
     pub(crate) by_kind: BTreeMap<&'static str, (f64, usize)>,
-    /// Of what the wire leaves open: found, possible, all; and the recall with these counted in.
+    /// Stalls that the wire leaves open: found, possible, all; and the recall including them.
     pub(crate) unknowable: [usize; 3],
     pub(crate) recall_of_all: (f64, usize),
-    /// The recall with what is said to be possible.
+    /// The recall including findings that are merely possible.
     pub(crate) recall_with_possible: f64,
-    /// What was missed, by kind and by what became of it: how many, and what they take from the recall.
+    /// Missed stalls, by kind and by what became of them: their number, and how much they reduce
+    /// the recall.
     pub(crate) missed: BTreeMap<(&'static str, &'static str), (usize, f64)>,
-    /// Captures of which something was found where something is.
+    /// Captures with stalls in which at least one was found.
     pub(crate) seen: usize,
     /// Captures with a wrong accusation.
     pub(crate) wronged: usize,
     pub(crate) cost_off: usize,
-    /// Pipelined stalls, and those told to write once.
+    /// Pipelined stalls, and those advised to write once.
     pub(crate) pipelined: [usize; 2],
     pub(crate) floods: Count,
     pub(crate) floods_missed: usize,
 }
 
 impl Score {
-    /// Takes a capture and what was claimed of it; says what was wrong or missed.
+    /// Adds a capture and the claims about it; returns what was wrong or missed.
     pub(crate) fn add(
         &mut self,
         capture: &Capture,

@@ -1,7 +1,7 @@
 //! Two of the engine's connections with a program each, the path between them, and a tap on it.
 //!
-//! Whoever runs this knows what no capture shows: when a program wrote, when the sender's rule held
-//! a segment and why, which ACKs a timer sent, and who waited.
+//! The world records what no capture shows: when a program wrote, when the sender's rule held a
+//! segment and why, which ACKs a timer sent, and who waited.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -13,21 +13,21 @@ use tinygram_engine::{Connection, Events, Flags, Instant, Offset, Outbox, Segmen
 use super::app::{Act, App};
 use super::dice::Dice;
 
-/// What lies between the hosts.
+/// The path between the hosts.
 #[derive(Clone, Debug)]
 pub(crate) struct Path {
-    /// From client to server and back to it, in nanoseconds.
+    /// The delay from client to server and from server to client, in nanoseconds.
     pub(crate) way_ns: [u64; 2],
     pub(crate) jitter_ns: u64,
-    /// Bits a second, by who sends; 0 takes no time.
+    /// The rate in bits per second, by sender; 0 means that sending takes no time.
     pub(crate) rate: [u64; 2],
     pub(crate) loss: f64,
-    /// Where the tap is: 0 at the client, 1 at the server.
+    /// The place of the tap: 0 at the client, 1 at the server.
     pub(crate) tap: f64,
-    /// How long a host takes to run a program that can go on, and how often it takes longer.
+    /// How long a host takes to run a program that can continue, and how often it takes longer.
     pub(crate) wake_ns: [u64; 2],
     pub(crate) busy: f64,
-    /// This end's echoes do not follow pure ACKs.
+    /// Whether this end's echoes ignore pure ACKs.
     pub(crate) stale_echo: [bool; 2],
 }
 
@@ -40,12 +40,12 @@ pub(crate) struct Seen {
     pub(crate) packet: usize,
 }
 
-/// What let a segment go.
+/// What released a segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Cause {
-    /// An ACK that a timer of its sender's sent, without data.
+    /// An ACK without data, sent by a timer of its sender.
     DelayedAck,
-    /// Any other ACK; with data or without.
+    /// Any other ACK, with data or without.
     Ack {
         with_data: bool,
     },
@@ -53,52 +53,53 @@ pub(crate) enum Cause {
     Program,
 }
 
-/// A segment that had been ready and could not leave.
+/// A segment that was ready and could not leave.
 #[derive(Clone, Debug)]
 pub(crate) struct Kept {
     pub(crate) from: usize,
     pub(crate) packet: usize,
-    /// Octets of the stream.
+    /// Its first octet in the stream, and the octet after its last.
     pub(crate) start: u64,
     pub(crate) end: u64,
     pub(crate) len: u32,
     pub(crate) since_ns: u64,
     pub(crate) left_ns: u64,
-    /// The rule's reason; none if a window or a buffer kept it.
+    /// The rule's reason; `None` if a window or a buffer held it.
     pub(crate) why: Option<Why>,
     pub(crate) cause: Cause,
-    /// Something was lost or sent again meanwhile.
+    /// Whether anything was lost or sent again meanwhile.
     pub(crate) disturbed: bool,
     /// Octets in flight meanwhile, and the peer's window.
     pub(crate) flight: u64,
     pub(crate) wnd: u64,
     pub(crate) mss: u32,
     pub(crate) full_buffer: bool,
-    /// For all that the wire shows, the congestion window was as large as the flight and no larger.
+    /// Whether, as far as the wire shows, the congestion window may have been exactly as large as
+    /// the flight.
     pub(crate) window_unknown: bool,
 }
 
 /// What the wire has shown of a sender's congestion window.
 #[derive(Clone, Copy, Debug, Default)]
 struct Shown {
-    /// Most octets in flight since the window can have been cut, and most of them in an opening flight:
-    /// the first, or one after an idle period.
+    /// The most octets in flight since the window may have been cut, and the most in an opening
+    /// flight: the first, or one after an idle period.
     most: u64,
     most_opening: u64,
     opening: bool,
-    /// Where the flight under way begins, and how long it is.
+    /// The start of the current flight, and its length.
     begins: u64,
     flight: u64,
     last_len: u32,
-    /// The largest flight behind which a short segment has waited since.
+    /// The largest flight behind which a short segment has waited since then.
     waited: u64,
     sent_ns: u64,
-    /// When a part of what is in flight was acknowledged first.
+    /// When a part of the data in flight was first acknowledged.
     part_ns: Option<u64>,
 }
 
 impl Shown {
-    /// Octets leave; `una` is what was acknowledged before.
+    /// Notes octets that leave; `una` is what was acknowledged before.
     fn sends(&mut self, now: u64, una: u64, from: u64, to: u64) {
         if una >= from {
             let idle = now - self.sent_ns > IDLE_NS;
@@ -124,9 +125,10 @@ impl Shown {
         }
     }
 
-    /// Could the window have been as large as this flight and no larger? No stack begins with less than
-    /// a segment, and two are a whole window (RFC 2581, section 3.1); and where the flight ended in a short segment, a program had
-    /// written no more, so that the window would have had to end there by accident.
+    /// Returns whether the window may have been exactly as large as this flight. It cannot if the
+    /// flight is below two segments: no stack begins with less than one, and two are a whole window
+    /// (RFC 2581, section 3.1). Nor if the flight ended in a short segment: the program had written
+    /// no more, and the window would have ended there only by accident.
     fn is_unknown(&self, now: u64, len: u32, mss: u32) -> bool {
         let flight = self.flight;
         let part = self.part_ns.is_some_and(|at| now - at >= APART_NS);
@@ -145,7 +147,7 @@ pub(crate) struct Run {
     pub(crate) seen: Vec<Seen>,
     pub(crate) kept: Vec<Kept>,
     pub(crate) apps: [App; 2],
-    /// Offsets at which a program's writes ended, with the time, by end.
+    /// For each end, the offsets at which its program's writes ended, with the times.
     pub(crate) writes: [Vec<(u64, u64)>; 2],
     pub(crate) arrivals: Vec<u64>,
     pub(crate) calls: [Vec<Call>; 2],
@@ -156,7 +158,7 @@ pub(crate) struct Run {
 pub(crate) struct Call {
     pub(crate) at_ns: u64,
     pub(crate) len: u64,
-    /// The program has read something since the call before.
+    /// Whether the program has read something since the previous call.
     pub(crate) read_between: bool,
 }
 
@@ -202,7 +204,7 @@ struct World {
     run: Run,
     events: BinaryHeap<Reverse<Entry>>,
     order: u64,
-    /// When each link is free again, and when the last frame passed the tap and arrived.
+    /// When each link is next free, and when the last frame passed the tap and arrived.
     free: [u64; 2],
     passed: [u64; 2],
     last: [u64; 2],
@@ -220,7 +222,7 @@ struct World {
     out: Outbox,
 }
 
-/// Plays a connection from its SYN to its end, or for the time given.
+/// Plays a connection from its SYN to its end, or for the given time.
 pub(crate) fn play(
     configs: &[Config; 2],
     scripts: [Vec<Act>; 2],
@@ -326,7 +328,7 @@ impl World {
         self.after(end, now, cause, false);
     }
 
-    /// Sends what a call brought about, takes note of what was held, and wakes the program.
+    /// Sends the output of a call, notes what was held, and wakes the program.
     fn after(&mut self, end: usize, now: u64, cause: Cause, by_timer: bool) {
         let news = self.out.take_events();
         let segments: Vec<_> = self.out.segments.drain(..).collect();
@@ -431,7 +433,7 @@ impl World {
             1.0 => arrives,
             share => departs + takes + (way as f64 * share) as u64,
         };
-        // Frames of one direction pass the tap in their order.
+        // Frames of one direction pass the tap in order.
         let tapped = tapped.max(self.passed[end]);
         self.passed[end] = tapped;
         let lost = self.dice.happens(self.path.loss);
@@ -550,7 +552,7 @@ impl World {
         }
     }
 
-    /// False if the writer sleeps, or may not write any more.
+    /// Returns false if the writer sleeps or may not write any more.
     fn writes(&mut self, end: usize, now: u64, len: u64, more: bool) -> bool {
         let time = Instant::from_nanos(now);
         match std::mem::replace(&mut self.run.apps[end].writing, true) {
@@ -590,9 +592,9 @@ impl World {
     }
 }
 
-/// The shortest retransmission timeout; after a longer silence a window may have been cut.
+/// The shortest retransmission timeout; a longer silence may have cut the window.
 const IDLE_NS: u64 = 200_000_000;
-/// Acknowledgments closer together than this are taken in as one by many a host and capture point.
+/// Many hosts and capture points see acknowledgments closer together than this as one.
 const APART_NS: u64 = 200_000;
-/// A run that goes on for longer has said what it has to say.
+/// A longer run shows nothing new.
 const MOST_EVENTS: usize = 60_000;

@@ -33,7 +33,7 @@ fn a_stall_is_found_also_where_sequence_numbers_wrap() {
 
 #[test]
 fn the_first_acks_of_a_connection_do_not_excuse_each_other() {
-    // Nothing but the handshake tells how near the hosts are.
+    // Only the handshake shows how near the hosts are.
     let report = Player::new()
         .play(OPEN)
         .play(
@@ -53,7 +53,7 @@ fn the_first_acks_of_a_connection_do_not_excuse_each_other() {
 fn a_capture_may_begin_anywhere() {
     let report = Player::new().play(STALL).report();
     assert_eq!(stalls(&report), [WWR_41]);
-    // The trigger was before the capture: nothing to go by.
+    // The trigger came before the capture, so nothing can be concluded.
     let tail = "51.0 s .\n51.05 c P 200\n51.20 s P 300";
     assert_eq!(stalls(&Player::new().play(tail).report()), []);
 }
@@ -232,14 +232,15 @@ fn a_sender_that_does_not_hold_is_not_accused_of_holding() {
             .play("0 c P 50\n0.02 c P 60\n0.1 s .\n0.2 s P 10\n0.3 c .")
             .later(10);
     }
-    // By accident right behind a delayed ACK.
+    // By accident right after a delayed ACK.
     player.play("0 c P 50\n40 s .\n40.05 c P 60\n40.2 s P 10");
     assert_eq!(stalls(&player.report()), []);
 }
 
 #[test]
 fn acks_that_no_receiver_delays_and_yet_are_late_tell_of_the_path() {
-    // The handshake is quick, as a middlebox makes it; two full segments wait as long as one short.
+    // The handshake is quick, as behind a middlebox; the ACK of two full segments takes as long as
+    // that of one short segment.
     let late = "
         10.0   c P 1460
         10.01  c P 1460
@@ -256,7 +257,7 @@ fn acks_that_no_receiver_delays_and_yet_are_late_tell_of_the_path() {
 
 #[test]
 fn a_sender_on_its_own_clock_keeps_nobody_waiting() {
-    // A sample every 20 ms under Nagle: every second one leaves upon the ACK of the first.
+    // A sample every 20 ms under Nagle: every second one leaves on the ACK of the first.
     let mut player = Player::new();
     player.play(OPEN).play("1 s P 20\n1.1 c P 48");
     for _ in 0..100 {

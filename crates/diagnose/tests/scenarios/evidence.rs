@@ -1,7 +1,7 @@
 //! What tells a stall from an accident: PSH, the sender's own link, what an ACK would have let go, and who waits.
 
 use crate::player::{OPEN, Player};
-use tinygram_diagnose::{Kind, Report, Tier};
+use tinygram_diagnose::{Kind, Lookalike, Report, Tier};
 
 fn found(report: &Report) -> Vec<(Kind, Tier)> {
     let stalls = report.findings.iter().filter(|f| f.kind.is_stall());
@@ -188,4 +188,68 @@ fn of_two_that_take_turns_each_waits_for_the_other() {
         .report();
     let wwr = report.findings.iter().filter(|f| f.tier.accuses());
     assert_eq!(wwr.count(), 4);
+}
+
+/// Jumbo frames, and a program that writes 8000 bytes at a time: each write leaves right upon the ACK of the one
+/// before, so that its send buffer takes one.
+#[test]
+fn a_buffer_of_one_write_goes_by_its_acks() {
+    let upload = |reaction_ms: f64| {
+        let mut player = Player::new();
+        player.play("0 c S mss 8960\n0.1 s S. mss 8960\n0.15 c .\n1.0 s P 20");
+        let mut script = String::new();
+        let mut at = 2.0;
+        for block in 0..40 {
+            let ack_ms = if block % 5 == 0 { 42.0 } else { 0.1 };
+            script += &format!("{at} c P 8000\n{} s .\n", at + ack_ms);
+            at += ack_ms + reaction_ms;
+        }
+        script += &format!("{at} s P 10");
+        player.play(&script);
+        found(&player.report())
+    };
+    assert_eq!(upload(0.1), [(Kind::SmallBuffer, Tier::Certain); 8]);
+    assert_eq!(upload(3.0), []);
+}
+
+/// A receiver delays its ACKs for 250 ms, by a clock of its own, and the sender's timer expires after 205.
+fn slow_receiver(exchanges: u32, echo: &str) -> Player {
+    let mut player = Player::new();
+    player.play(OPEN);
+    for _ in 0..exchanges {
+        player.play("10.0 c P 100\n215.0 c P 100 again");
+        player.play(echo);
+        player
+            .play("215.15 c P 200\n215.3 s P 300\n215.35 c .")
+            .later(250);
+    }
+    player
+}
+
+/// What is sent again in vain time after time, the first pieces alone, was not lost. Once or twice it may have been.
+#[test]
+fn a_receiver_may_delay_its_acks_for_longer_than_the_sender_waits() {
+    let wwr = |times| vec![(Kind::WriteWriteRead, Tier::Certain); times];
+    let times = |exchanges| {
+        let report = slow_receiver(exchanges, "215.1 s .").report();
+        let lost = report.connections[0].ruled_out.of(Lookalike::Loss).count;
+        (found(&report), lost)
+    };
+    assert_eq!(times(5), (wwr(5), 0));
+    assert_eq!(times(2), (Vec::new(), 2));
+    // An answer was lost before: this path loses.
+    let mut lossy = Player::new();
+    lossy
+        .play(OPEN)
+        .play("1.0 c P 300\n1.1 s P 300\n221.0 s P 300 again\n221.05 c .");
+    lossy.later(250);
+    let exchange =
+        "10.0 c P 100\n215.0 c P 100 again\n215.1 s .\n215.15 c P 200\n215.3 s P 300\n215.35 c .";
+    for _ in 0..5 {
+        lossy.play(exchange).later(250);
+    }
+    assert_eq!(found(&lossy.report()), []);
+    // The receiver says that it had the segment before (RFC 2883).
+    let told = slow_receiver(1, "215.1 s . dsack 100").report();
+    assert_eq!(found(&told), wwr(1));
 }

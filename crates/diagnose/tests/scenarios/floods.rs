@@ -1,10 +1,10 @@
-//! When many short segments are a flood, and what it is said to cost: counted by hand.
+//! When many short segments are a flood, and the cost reported: counted by hand.
 
 use crate::player::{OPEN, Player};
 use tinygram_diagnose::findings::tinygram_flood::Flood;
 use tinygram_diagnose::{Facts, Report};
 
-/// Data of the client's, each so many milliseconds behind the one before: `(gap, bytes)`.
+/// Sends data of the client: `(gap in milliseconds, bytes)` each.
 fn sent(data: impl IntoIterator<Item = (f64, u32)>) -> Report {
     let mut player = Player::new();
     player.play(OPEN);
@@ -40,7 +40,7 @@ fn what_is_ten_milliseconds_apart_is_not_waited_for() {
     assert_eq!(floods(vec![(10.0, 10); 60]), 0);
 }
 
-/// Two that make one segment of 1460 bytes together could have been one; an octet more, and they could not.
+/// Two segments of together 1460 bytes could have been one; with one byte more they could not.
 #[test]
 fn only_what_fits_into_one_segment_could_have_shared_it() {
     let pairs = |first, second| {
@@ -50,18 +50,19 @@ fn only_what_fits_into_one_segment_could_have_shared_it() {
     };
     assert_eq!(pairs(700, 760).segments, 120);
     let flood = |first, second| floods([(15.0, first), (1.0, second)].repeat(60));
-    // Each pair is far above the payload that makes headers a burden, so only tiny ones show it.
+    // Each pair's mean payload exceeds the headers, so only tiny segments show the flood.
     assert_eq!((flood(30, 30), flood(30, 1460)), (1, 0));
 }
 
-/// Slow and in small groups: four segments saved with each group of five, or three with each of four.
+/// Slow and in small groups: four segments could be saved in each group of five, or three in each
+/// of four.
 #[test]
 fn a_slow_sender_floods_if_four_of_five_could_be_saved() {
     assert_eq!(floods(groups(13, 5, 1000.0, 10)), 1);
     assert_eq!(floods(groups(17, 4, 1000.0, 10)), 0);
 }
 
-/// 51 segments to be saved in 1.1 seconds, or in 1.7: forty a second are the limit.
+/// 51 segments could be saved in 1.1 seconds, or in 1.7: the limit is forty a second.
 #[test]
 fn a_quick_sender_floods_from_forty_segments_a_second() {
     assert_eq!(floods(groups(17, 4, 62.0, 10)), 1);
@@ -72,19 +73,19 @@ fn a_quick_sender_floods_from_forty_segments_a_second() {
 fn half_of_all_segments_must_be_ones_that_could_be_saved() {
     let pairs = groups(60, 2, 10.0, 10);
     assert_eq!(floods(pairs), 1);
-    // A pair and a lone one: one of three.
+    // A pair and a single one: one of three could be saved.
     assert_eq!(floods([(10.0, 10), (10.0, 10), (1.0, 10)].repeat(60)), 0);
 }
 
-/// Davids' 78 bytes of headers and framing: no less than the payload.
+/// A flood has at most as much payload as headers and framing: 78 bytes by Davids.
 #[test]
 fn a_flood_carries_no_less_headers_than_payload() {
     let quick = |bytes| floods(groups(40, 3, 12.0, bytes));
     assert_eq!((quick(78), quick(79)), (1, 0));
 }
 
-/// Between large segments neither half of all nor the share of headers shows tiny ones: runs do, of
-/// seventeen and more, and of no more than 64 bytes on average.
+/// Between large segments neither their share nor the headers show tiny ones. Runs do: seventeen or
+/// more segments, of at most 64 bytes on average.
 #[test]
 fn tiny_segments_between_large_ones_are_a_flood_by_themselves() {
     let among_large = |runs: Vec<(f64, u32)>| {
@@ -110,7 +111,7 @@ fn the_cost_of_a_flood_is_davids_formula() {
         player.play(&format!("{} s .", at_ms + 5.1));
     }
     let report = player.report();
-    // A pair every 40 ms is none: each lone write leaves at once.
+    // A pair every 40 ms is not a flood: each first write leaves at once.
     assert_eq!(report.summary.floods, 0);
 
     let mut player = Player::new();

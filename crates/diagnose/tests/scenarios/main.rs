@@ -1,4 +1,4 @@
-//! Conversations written out, and what is found in them; `player.rs` says how they are written.
+//! Conversations written out, and what is found in them; `player.rs` describes the notation.
 
 mod conversations;
 mod evidence;

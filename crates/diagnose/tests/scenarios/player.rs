@@ -2,8 +2,8 @@
 //! `s`erver), and what: `S`, `S.`, `F`, `R`, `.` (a pure ACK), `P 100` (100 bytes), `D 100` (100 bytes
 //! without PSH), or `lost 100` (bytes that the capture does not have). Behind that may stand `again` (a
 //! repetition of the sender's last data), `keepalive`, `ack N` (all but the last N bytes are
-//! acknowledged), `win N`, `mss N` (0: no such option), `wscale N`, `ts VALUE ECHO`, `sack`, `ttl N` and
-//! `id N`. Numbers of both directions are kept by the reader of the script; an ACK acknowledges all that
+//! acknowledged), `win N`, `mss N` (0: no such option), `wscale N`, `ts VALUE ECHO`, `sack`, `dsack N` (the
+//! last N bytes came twice), `ttl N` and `id N`. Numbers of both directions are kept by the reader of the script; an ACK acknowledges all that
 //! was sent before it.
 
 use tinygram_diagnose::{Analyzer, Parameters, Report};
@@ -108,7 +108,10 @@ impl Player {
             mss: (flags & 2 != 0).then(|| value("mss", 1).unwrap_or(1460) as u16),
             scale: value("wscale", 1).map(|shift| shift as u8),
             stamps: value("ts", 1).zip(value("ts", 2)),
-            sack: words.contains(&"sack"),
+            sack: match value("dsack", 1) {
+                Some(twice) => Some((twice.wrapping_neg(), 0)),
+                None => words.contains(&"sack").then_some((1_000, 2_000)),
+            },
         }
         .bytes();
         for copy in 0..copies {
@@ -154,7 +157,8 @@ struct Packet {
     mss: Option<u16>,
     scale: Option<u8>,
     stamps: Option<(u32, u32)>,
-    sack: bool,
+    /// Its block, from the acknowledgment on.
+    sack: Option<(u32, u32)>,
 }
 
 impl Packet {
@@ -196,10 +200,10 @@ impl Packet {
             options.extend(value.to_be_bytes());
             options.extend(echo.to_be_bytes());
         }
-        if self.sack {
+        if let Some((left, right)) = self.sack {
             options.extend([1, 1, 5, 10]);
-            options.extend(self.ack.wrapping_add(1000).to_be_bytes());
-            options.extend(self.ack.wrapping_add(2000).to_be_bytes());
+            options.extend(self.ack.wrapping_add(left).to_be_bytes());
+            options.extend(self.ack.wrapping_add(right).to_be_bytes());
         }
         options
     }

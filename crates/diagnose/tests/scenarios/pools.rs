@@ -1,11 +1,11 @@
-//! Short connections show a stall once each, and far from the sender once is not enough. Those of one
-//! program corroborate each other.
+//! Short connections show a stall once each, and far from the sender one event is not enough.
+//! Connections of one program corroborate each other.
 
 use tinygram_diagnose::{Lookalike, Report, Tier};
 
 use crate::player::Player;
 
-/// The client is 20 ms away from where this was captured. It holds 200 bytes until the ACK of 100.
+/// The client is 20 ms from the capture point. It holds 200 bytes until the ACK of 100.
 const FAR: &str = "
     0     c S
     0.1   s S.
@@ -19,7 +19,7 @@ const FAR: &str = "
     133.1 c .
 ";
 
-/// The same program, whose second piece took its own time.
+/// The same program, whose second piece takes its own time.
 const UNLIKE: &str = "
     0     c S
     0.1   s S.
@@ -33,7 +33,7 @@ const UNLIKE: &str = "
     171.6 c .
 ";
 
-/// Captured connections from these client ports to these server ports.
+/// Returns the report on connections from these client ports to these server ports.
 fn captured(connections: impl IntoIterator<Item = ([u16; 2], &'static str)>) -> Report {
     let mut player = Player::new();
     for (ports, script) in connections {
@@ -47,7 +47,7 @@ fn held(count: u16) -> impl Iterator<Item = ([u16; 2], &'static str)> {
     (0..count).map(|n| ([40_000 + n, 80], FAR))
 }
 
-/// How many stalls, and how many pauses that nothing corroborated.
+/// Returns the number of stalls, and of pauses that nothing corroborated.
 fn told(report: &Report) -> (u64, u32) {
     let uncorroborated = report.connections.iter();
     let of =
@@ -62,9 +62,10 @@ fn unlike(count: u16) -> impl Iterator<Item = ([u16; 2], &'static str)> {
     (0..count).map(|n| ([50_000 + n, 80], UNLIKE))
 }
 
-/// They leave 1.6 ms from where the ACK puts them, and 63 ms lie between the pieces: an accident comes within
-/// 1.9 ms with a chance of one in 16 each time, too much for a single event. By Poisson's law two of 0.12 are
-/// one in 140, and four of 0.25 one in 8,000.
+/// The segments leave 1.6 ms from where the ACK puts them, and 63 ms lie between the pieces. An
+/// accident falls within 1.9 ms once in 16 times, too often for a single event. By Poisson's law
+/// two events where 0.12 are expected have a chance of one in 140, four where 0.25 are expected one
+/// in 8,000.
 #[test]
 fn two_connections_show_what_one_does_not() {
     assert_eq!(told(&captured(held(1))), (0, 1));
@@ -77,8 +78,8 @@ fn two_connections_show_what_one_does_not() {
     assert_eq!(costs, [62_600_000; 2]);
 }
 
-/// Each of them has an accident come as close with a chance of one in 26: two of 0.31 are likely none, and
-/// two of 1.6 may well be some.
+/// In each of these an accident falls as close with a chance of one in 26: two events where 0.31
+/// are expected are probably no accidents; where 1.6 are expected they may be.
 #[test]
 fn occasions_on_which_nothing_was_held_count_against_it() {
     let likely = captured(held(2).chain(unlike(5)));
@@ -90,11 +91,11 @@ fn occasions_on_which_nothing_was_held_count_against_it() {
         some.findings.is_empty(),
         "an accident explains them as well"
     );
-    // A pool begins with a suspect: what came before is not known.
+    // A pool begins with a suspect: what came before it is unknown.
     assert_eq!(told(&captured(unlike(40).chain(held(2)))), (2, 0));
 }
 
-/// A client is one program as far as it talks to one server; a server is one to all of its clients.
+/// A client is one program for each server; a server is one program for all its clients.
 #[test]
 fn programs_are_told_apart_by_the_server() {
     let servers = [80, 81, 82].map(|port| ([40_000, port], FAR));

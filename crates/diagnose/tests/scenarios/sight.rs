@@ -1,4 +1,5 @@
-//! What is said of a capture as a whole: could it have shown a stall, and what took the time.
+//! What is said of a capture as a whole: whether it could have shown a stall, and what took the
+//! time.
 
 use tinygram_diagnose::{Dominant, Obstacle, Report, Sight, Verdict};
 
@@ -68,12 +69,12 @@ fn three_gaps_and_a_tenth_of_the_data_are_many() {
     assert_eq!(gaps(3, 0, 29), 29);
     assert_eq!(gaps(3, 0, 30), 0);
     assert_eq!(gaps(2, 0, 6), 0);
-    // Those of both directions together.
+    // Both directions count together.
     assert_eq!(gaps(2, 1, 29), 29);
     assert_eq!(gaps(1, 2, 30), 0);
 }
 
-/// Queues of one host lag up to 10 ms behind each other.
+/// Queues of one host lag behind each other by up to 10 ms.
 #[test]
 fn a_clock_steps_back_by_more_than_queues_lag() {
     let back = |to: &str| sight(&format!("{OPEN}20 c P 10\n{to} s P 20\n30 c P 10")).clock_steps;
@@ -94,7 +95,7 @@ fn ten_stamps_on_whole_hundredths_tell_of_a_coarse_clock() {
     assert!(stamped(10, "505").summary.sight.fine_clock);
 }
 
-/// A third of the time, and 200 ms at least.
+/// At least a third of the time, and at least 200 ms.
 #[test]
 fn what_took_a_third_of_the_time_is_named() {
     let lost = |again: f64, last: f64| {
@@ -112,7 +113,7 @@ fn what_took_a_third_of_the_time_is_named() {
     assert_eq!(closed.dominant(), Some((Dominant::ZeroWindow, 500 * MS)));
 }
 
-/// What the server takes beyond the round trip; the client's pauses are not the server's.
+/// The server's time excludes the round trip; the client's pauses are not the server's.
 #[test]
 fn the_servers_time_is_from_request_to_answer_less_the_round_trip() {
     let asked = format!(
@@ -125,7 +126,7 @@ fn the_servers_time_is_from_request_to_answer_less_the_round_trip() {
     assert_eq!(sight.dominant(), Some((Dominant::SlowServer, 500 * MS)));
 }
 
-/// Two connections: what they had in all, and the time of both.
+/// Two connections: their counts and times add up.
 #[test]
 fn the_sights_of_connections_add_up() {
     let mut player = Player::new();
@@ -138,7 +139,8 @@ fn the_sights_of_connections_add_up() {
     assert_eq!((sight.loss_ns, sight.zero_window_ns), (250 * MS, 50 * MS));
 }
 
-/// Held, and nobody was seen to wait: 96 bytes every 40 ms upon the ACK of those before.
+/// Held, but nobody was seen to wait: 96 bytes every 40 ms, each released by the ACK of those
+/// before.
 #[test]
 fn what_was_held_with_nobody_waiting_is_counted_apart() {
     let mut player = Player::new();
@@ -149,11 +151,11 @@ fn what_was_held_with_nobody_waiting_is_counted_apart() {
     let report = player.play("90 c F\n90.1 s F").report();
     let sight = report.summary.sight;
     assert_eq!(sight.unwatched, 50);
-    // The first was held for 40.05 ms, each other for 40.
+    // The first was held for 40.05 ms, each of the others for 40.
     assert_eq!(sight.unwatched_ns, 2_000 * MS + 50_000);
 }
 
-/// One that left two milliseconds behind the ACK may have done so by accident.
+/// A segment that left two milliseconds after the ACK may have done so by accident.
 #[test]
 fn what_may_be_an_accident_is_not_said_to_have_been_held() {
     let unwatched = |late: &str| {

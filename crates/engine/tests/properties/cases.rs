@@ -1,4 +1,4 @@
-//! What the properties are tried on: storms, in which everything goes wrong, and talks, in which
+//! The cases for the properties: storms, in which everything goes wrong, and talks, in which
 //! nothing does.
 
 use proptest::collection::vec;
@@ -17,10 +17,10 @@ use tinygram_engine::socket::copy_rule::{CopyRule, Linux, Mclbytes, SunOs, Whole
 
 use crate::world::{Network, Op, Opening, World};
 
-/// The delayed ACK's timer in every case here; no ACK policy names a later deadline of its own.
+/// The delayed-ACK timer in every case here; no ACK policy sets a later deadline of its own.
 pub(crate) const ACK_TIMER: Duration = Duration::from_millis(200);
 
-/// Two hosts of a kind and how they are joined.
+/// Two hosts of one kind and how they are joined.
 #[derive(Clone, Debug)]
 pub(crate) struct Setting {
     mss: u16,
@@ -61,7 +61,7 @@ pub(crate) fn setting(longest_delay_ms: u64) -> impl Strategy<Value = Setting> {
     (
         select(vec![88_u16, 536, 1460, 4312, 8960]),
         100_u64..40_000,
-        // Some so large that the window is scaled by several bits.
+        // Some are so large that the window is scaled by several bits.
         prop_oneof![4 => 300_u64..40_000, 1 => 300_000_u64..2_000_000],
         1_u64..12,
         select(copy_rules.to_vec()),
@@ -98,7 +98,7 @@ pub(crate) fn setting(longest_delay_ms: u64) -> impl Strategy<Value = Setting> {
         )
 }
 
-/// None, one thing after the other, or all.
+/// Returns one of: no extensions, timestamps, SACK, SACK with RACK, Linux 6's, or all modern ones.
 fn extensions() -> impl Strategy<Value = Extensions> {
     let timestamps = Extensions {
         timestamps: true,
@@ -160,7 +160,7 @@ impl Setting {
     }
 }
 
-/// A bad network between two programs that do as they like, a writing and a reading thread each.
+/// A bad network between two programs that act at random, with a writing and a reading thread each.
 #[derive(Clone, Debug)]
 pub(crate) struct Storm {
     setting: Setting,
@@ -174,7 +174,8 @@ pub(crate) struct Storm {
 
 #[derive(Clone, Debug)]
 pub(crate) struct Program {
-    /// Lengths of writes, each followed by a pause in milliseconds; 0 for none.
+    /// Each write's length, whether it has MORE, and the pause after it in milliseconds; 0 for
+    /// none.
     writes: Vec<(u64, bool, u64)>,
     read_max: u64,
     read_pause_ms: u64,
@@ -260,8 +261,8 @@ pub(crate) struct Talk {
     pub(crate) setting: Setting,
     exchanges: Vec<Exchange>,
     read_max: u64,
-    /// At both ends one thread reads and another one writes, as in a Telnet client, and nobody
-    /// waits for an answer.
+    /// At both ends one thread reads and another writes, as in a Telnet client, and neither waits
+    /// for an answer.
     readers_apart: bool,
 }
 
@@ -270,7 +271,7 @@ pub(crate) struct Talk {
 pub(crate) struct Exchange {
     request: Vec<u64>,
     response: Vec<u64>,
-    /// The client waits in poll for this long before it reads. Milliseconds; 0 for no poll.
+    /// How long the client waits in poll before it reads, in milliseconds; 0 for no poll.
     poll_ms: u64,
 }
 

@@ -1,10 +1,10 @@
-//! What holds of every connection after every call, whatever its peer sends. The fuzz target uses
-//! this file, too.
+//! Invariants of every connection after every call, whatever its peer sends. The fuzz target also
+//! uses this file.
 
 use tinygram_engine::receiver::assembler::MAX_RANGES;
 use tinygram_engine::{Connection, Offset};
 
-/// Panics where one is broken.
+/// Panics if an invariant is broken.
 pub(crate) fn check(connection: &Connection, receive_buffer: u64) {
     let sender = connection.sender();
     let vars = sender.vars();

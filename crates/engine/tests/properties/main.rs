@@ -1,4 +1,4 @@
-//! Properties that hold of every policy, whatever the network does and the applications ask.
+//! Properties of every policy, whatever the network does and the applications ask for.
 //!
 //! The cases come from a fixed seed, so a run repeats itself. `PROPERTY_SEED=7` draws others and
 //! `PROPERTY_CASES=1000` draws more; a failure prints the smallest case found and the command.
@@ -24,9 +24,9 @@ use questions::{moment, offer, vars};
 use runner::check;
 use world::Opening;
 
-/// Whatever the network does, what was written is read, once and in order; both ends get to
-/// CLOSED; and on the way the window never shrinks, no timer asks to be woken for ever, nothing is
-/// invented and the connections' invariants hold.
+/// Whatever the network does, what was written is read, once and in order, and both ends reach
+/// CLOSED. On the way the window never shrinks, no timer asks to be woken forever, nothing is
+/// invented, and the connections' invariants hold.
 #[test]
 fn all_arrives_once_and_in_order() {
     for (policy, ack) in combinations() {
@@ -56,14 +56,14 @@ fn combinations() -> impl Iterator<
     SendPolicy::LIST.iter().flat_map(acks)
 }
 
-/// No policy deadlocks beyond the receiver's ACK timer. Stated exactly: on a network without loss,
+/// No policy deadlocks beyond the receiver's ACK timer. Precisely: on a network without loss,
 /// between programs that read what they are sent and never promise data that does not come
-/// (MSG_MORE without a next write, TCP_CORK that stays on), the sender's timers of last resort,
-/// retransmission and persist, never have to act; and while a message is on its way, no more than
-/// the ACK timer's length passes between one segment's sending and the next one's.
+/// (MSG_MORE without a next write, TCP_CORK that stays on), the sender's last-resort timers,
+/// retransmission and persist, never have to act; and while a message is on its way, at most the
+/// ACK timer's length passes between the sending of one segment and the next.
 ///
-/// A small buffer may cost one such wait for every buffer-full, so a message has no bound of its
-/// own; a single stall has.
+/// A small buffer may cost one such wait for every buffer-full, so the time of a message has no
+/// bound; the time of a single stall has.
 #[test]
 fn no_stall_outlasts_the_ack_timer() {
     for (policy, ack) in combinations() {
@@ -92,15 +92,15 @@ fn no_stall_outlasts_the_ack_timer() {
     }
 }
 
-/// With nothing outstanding and some window open, no policy holds anything, but for
+/// With nothing outstanding and the window open, no policy holds anything, except:
 ///
-/// - what the application said is followed by more (a write under way, MSG_MORE), in the variants
-///   with MORE, DOUPNIK and LINUX; never while that writer sleeps for space and would not copy
-///   if it were woken;
+/// - if the application said that more follows (a write under way, MSG_MORE), in the variants with
+///   MORE, DOUPNIK and LINUX; but never while that writer sleeps for space and would not copy if it
+///   were woken;
 /// - FLUSH-ON-BLOCK's runt of a writer that runs: for a millisecond after its last write, and for
-///   ten in all at the most;
+///   at most ten in all;
 /// - a runt that the window cuts short, in policies that leave those to the sender's silly window
-///   avoidance: not the policy's decision, and the persist timer's to end;
+///   avoidance: that is not the policy's decision, and the persist timer ends it;
 /// - what TCP_CORK corks, under LINUX (no case here corks; `scenarios/linux` does).
 #[test]
 fn nothing_outstanding_nothing_held() {
@@ -126,7 +126,7 @@ fn nothing_outstanding_nothing_held() {
     }
 }
 
-/// Whether somebody else than the policy is to blame for a hold.
+/// Returns whether something other than the policy causes a hold.
 fn excused(why: Why, vars: &Vars) -> bool {
     match why {
         Why::MoreToCome | Why::NotEndOfData => vars.more_to_come && !vars.writer_deadlocks(),
@@ -135,9 +135,9 @@ fn excused(why: Why, vars: &Vars) -> bool {
     }
 }
 
-/// What the scoreboard and RACK are for: on a path that loses one segment in a hundred, less than
-/// half as much is sent again that had arrived, and a transfer is done sooner; also where one
-/// segment in a hundred is late, by up to one and a half round trips.
+/// The scoreboard and RACK reduce retransmissions: on a path that loses one segment in a hundred,
+/// less than half as much is resent although it had arrived, and a transfer ends sooner; also if
+/// one segment in a hundred is late, by up to one and a half round trips.
 #[test]
 fn with_sack_and_rack_little_is_sent_in_vain() {
     let sum = |extensions, reordering| {
@@ -162,8 +162,8 @@ fn with_sack_and_rack_little_is_sent_in_vain() {
     assert!(rack_time < plain_time, "{rack_time}, and {plain_time}");
 }
 
-/// Asked twice, a policy answers the same; and asking leaves no trace: one that is asked all the
-/// time comes to the same answers as its twin that is only told what happens.
+/// Asked twice, a policy answers the same, and asking changes nothing: a policy that is asked all
+/// the time gives the same answers as its twin that is only told what happens.
 #[test]
 fn asking_changes_nothing() {
     for policy in SendPolicy::LIST {
@@ -191,8 +191,8 @@ fn asking_changes_nothing() {
     }
 }
 
-/// The assembler is a set of octets: what it remembers, and how far a stream gets, is what a plain
-/// list of them says.
+/// The assembler is a set of octets: what it remembers, and how far a stream gets, agrees with a
+/// plain list of octets.
 #[test]
 fn the_assembler_is_a_set() {
     let spans = vec((0_u64..120, 1_u64..12, any::<bool>()), 1..40);

@@ -1,4 +1,4 @@
-//! Tries a property on many cases and reports the smallest one that fails, with its conversation and
+//! Tries a property on many cases. Reports the smallest case that fails, with its conversation and
 //! the command that repeats it.
 
 use std::cell::Cell;
@@ -63,7 +63,7 @@ pub(crate) fn check<S: Strategy>(
 }
 
 thread_local! {
-    /// A panic is a case that failed, one of many while the smallest is sought.
+    /// Set while the smallest failing case is sought, when panics are frequent.
     static SHRINKING: Cell<bool> = const { Cell::new(false) };
 }
 

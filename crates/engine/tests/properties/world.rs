@@ -1,5 +1,5 @@
 //! Two connections, the threads that use them, and a network between them that loses, repeats,
-//! reorders and delays by dice of its own.
+//! reorders and delays segments by its own random numbers.
 
 use std::cell::Cell;
 use std::cmp::Reverse;
@@ -11,13 +11,13 @@ use tinygram_engine::{Duration, Events, Flags, Instant, Offset, Outbox, Segment,
 
 use crate::invariants;
 
-/// More steps than this and a run does not end.
+/// A run of more steps than this counts as endless.
 const MAX_STEPS: u64 = 100_000;
 /// More wake-ups than this at one instant are a busy loop: the engine has nine timers.
 const WAKEUPS_AT_ONE_INSTANT: u32 = 9;
 
 thread_local! {
-    /// Whether the worlds of this thread tell what happens: for the smallest case that fails.
+    /// Whether this thread's worlds print what happens: set for the smallest case that fails.
     pub(crate) static TELLING: Cell<bool> = const { Cell::new(false) };
 }
 
@@ -27,7 +27,7 @@ pub(crate) struct Network {
     pub(crate) delay: Duration,
     pub(crate) loss: u64,
     pub(crate) duplication: u64,
-    /// Takes up to four times as long as it should.
+    /// Share of segments that take up to four times as long as they should.
     pub(crate) reordering: u64,
 }
 
@@ -44,12 +44,12 @@ pub(crate) enum Op {
         max: u64,
         pause: Duration,
     },
-    /// Sleeps on something else.
+    /// Sleeps on something other than this connection.
     Sleep(Duration),
     Close,
 }
 
-/// How both ends begin.
+/// How the two ends open the connection.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Opening {
     Active,
@@ -63,17 +63,17 @@ pub(crate) struct World {
     dice: Dice,
     flying: BinaryHeap<Reverse<(Instant, u64, usize)>>,
     segments: BTreeMap<u64, Segment>,
-    /// Timers that fired, other than those of delayed ACKs and of TIME-WAIT.
+    /// Timers that fired, other than those of delayed ACKs and TIME-WAIT.
     pub(crate) fired: Vec<(Instant, usize, Reason)>,
-    /// The longest time without an arrival while nothing but the engines' timers was awaited.
+    /// The longest time without an arrival while only the engines' timers were pending.
     pub(crate) longest_silence: Duration,
     /// Segments sent by both.
     pub(crate) sent: u64,
-    /// Segments of data all of which had arrived before.
+    /// Data segments all of whose octets had arrived before.
     pub(crate) needless: u64,
-    /// Copies that the network has carried; the number of each breaks ties.
+    /// Copies that the network has carried; a copy's number breaks ties.
     carried: u64,
-    /// Which hold an idle sender may have.
+    /// Returns whether a sender with nothing outstanding may hold for this reason.
     pub(crate) may_hold_idle: fn(Why, &Vars) -> bool,
 }
 
@@ -84,7 +84,7 @@ struct End {
     threads: Vec<Thread>,
     written: u64,
     read: u64,
-    /// The right edge of the window as last told.
+    /// The right edge of the window as last announced.
     edge: Offset,
     /// What arrived, as ranges; the first one begins at the first octet.
     arrived: Vec<(u64, u64)>,
@@ -104,14 +104,14 @@ enum Awaits {
     Space {
         more: bool,
     },
-    /// There may be space now: the write goes on.
+    /// Space may be available now: the write continues.
     Processor {
         more: bool,
     },
 }
 
 impl World {
-    /// Both ends, with the ops of their threads.
+    /// Returns both ends, with the ops of their threads.
     pub(crate) fn new(
         configs: [Config; 2],
         programs: [Vec<Vec<Op>>; 2],
@@ -200,12 +200,12 @@ impl World {
         );
     }
 
-    /// The time.
+    /// Returns the current time.
     pub(crate) fn now(&self) -> Instant {
         self.now
     }
 
-    /// Both are closed, and each has read all that the other wrote.
+    /// Asserts that both are closed and each has read all that the other wrote.
     pub(crate) fn assert_delivered(&self) {
         for (end, peer) in [(0, 1), (1, 0)] {
             let (end, peer) = (&self.ends[end], &self.ends[peer]);
@@ -266,7 +266,7 @@ impl World {
         }
     }
 
-    /// After every call: sends what is to be sent, wakes who waits, and checks.
+    /// Runs after every call: sends what is to be sent, wakes the waiting threads, and checks.
     fn settle(&mut self, index: usize) {
         let end = &mut self.ends[index];
         let segments: Vec<_> = end.outbox.segments.drain(..).collect();
@@ -282,7 +282,7 @@ impl World {
             end.connection.sender().vars(),
             end.connection.sender().hold(),
         );
-        // What the window lets nothing of through is not the policy's to hold.
+        // With a closed window the policy is not what holds.
         let window = vars.wnd.min(vars.cwnd);
         if let Some(hold) = hold
             && vars.idle()
@@ -320,17 +320,17 @@ impl World {
     }
 
     fn run_threads(&mut self, index: usize) {
-        // Before, there is nothing to write to, and closing would end it.
+        // Before the connection is set up there is nothing to write to, and closing would end it.
         let state = self.ends[index].connection.state();
         if matches!(state, State::Listen | State::SynSent) {
             return;
         }
         let count = self.ends[index].threads.len();
-        // Until none of them can go on.
+        // Until no thread can continue.
         while (0..count).any(|thread| self.run_thread(index, thread)) {}
     }
 
-    /// Does one op of a thread, or a step of it; returns whether something was done.
+    /// Runs one op of a thread, or a step of it; returns whether anything was done.
     fn run_thread(&mut self, index: usize, thread: usize) -> bool {
         let now = self.now;
         let end = &mut self.ends[index];
@@ -435,7 +435,7 @@ impl End {
             .all(|thread| thread.ops.is_empty() && thread.state == Awaits::Nothing)
     }
 
-    /// Wakes the threads that the news concern.
+    /// Wakes the threads that these events concern.
     fn wake(&mut self, news: Events) {
         let over =
             news.has(Events::RESET) || news.has(Events::CLOSED) || news.has(Events::TIMED_OUT);
@@ -455,12 +455,12 @@ impl End {
         }
     }
 
-    /// The window's right edge never moves back, and only what was written is sent.
+    /// Checks that the window's right edge never moves back and that only written octets are sent.
     fn check_sent(&mut self, segment: &Segment) {
         let flags = segment.flags;
         if flags.has(Flags::ACK) && !flags.has(Flags::RST) {
             let edge = segment.ack + u64::from(segment.window);
-            // What scaling cannot say is promised nonetheless (RFC 7323, section 2.4).
+            // The low bits that scaling drops remain promised (RFC 7323, section 2.4).
             let unsaid = (1 << self.connection.receive_window_shift()) - 1;
             let kept = edge + unsaid >= self.edge;
             assert!(kept, "{segment} takes back {}", self.edge);
@@ -471,7 +471,7 @@ impl End {
         assert!(empty || end <= written + 1, "{segment} of {written}");
     }
 
-    /// RCV.NXT does not stand beyond what arrived without a gap, but for the FIN.
+    /// Checks that RCV.NXT is not beyond what arrived without a gap, except for the FIN.
     fn nothing_invented(&self) {
         let solid = match self.arrived.first() {
             Some(&(start, end)) if start <= 1 => end,
@@ -483,7 +483,7 @@ impl End {
     }
 }
 
-/// Adds a range to sorted, separate ones.
+/// Adds a range to sorted, separate ranges.
 fn note_range(ranges: &mut Vec<(u64, u64)>, new: (u64, u64)) {
     if new.0 == new.1 {
         return;
@@ -500,7 +500,7 @@ fn note_range(ranges: &mut Vec<(u64, u64)>, new: (u64, u64)) {
     *ranges = merged;
 }
 
-/// SplitMix64: the same seed, the same run.
+/// SplitMix64: the same seed gives the same run.
 struct Dice(u64);
 
 impl Dice {

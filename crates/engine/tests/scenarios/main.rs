@@ -1,7 +1,7 @@
-//! Plays every script of `scenarios/`: each is a test of its own, named as its file is.
+//! Plays every script of `scenarios/`: each is a test of its own with its file's name.
 //!
-//! A script of a policy must also fail under the plain rules, or it would prove nothing; and all
-//! scripts of a policy together tell it from every other one.
+//! A script of a policy must also fail under the plain rules, otherwise it would prove nothing. All
+//! scripts of a policy together distinguish it from every other policy.
 
 mod notation;
 mod play;
@@ -32,7 +32,7 @@ enum Subject {
     Protocol,
 }
 
-/// The rules that say the least; a script that holds under both says nothing about its policy.
+/// The plain rules; a script that passes under both says nothing about its policy.
 const PLAIN_SEND: [&str; 2] = ["nagle", "off"];
 const PLAIN_ACK: [&str; 2] = ["every-segment", "bytes-consumed"];
 
@@ -109,7 +109,7 @@ fn subject(name: &str) -> Result<Subject, String> {
 }
 
 impl Subject {
-    /// What the setup must say of it.
+    /// Returns the line that the setup must contain for this subject.
     fn setting(&self) -> Option<(&'static str, &'static str)> {
         match self {
             Self::Send(name) => Some(("policy", name)),
@@ -126,7 +126,7 @@ impl Subject {
         }
     }
 
-    /// The same connection under another policy of the kind.
+    /// Returns this connection under another policy of the same kind.
     fn instead<'a>(&self, other: &'a str) -> Instead<'a> {
         match self {
             Self::Send(_) => Instead {
@@ -141,7 +141,7 @@ impl Subject {
         }
     }
 
-    /// The policies of its kind, itself left out.
+    /// Returns the other policies of the same kind.
     fn others(&self) -> Vec<&'static str> {
         let (mine, all): (_, Vec<_>) = match self {
             Self::Send(name) => (name, SendPolicy::LIST.iter().map(|e| e.name).collect()),
@@ -162,7 +162,7 @@ impl Subject {
     }
 }
 
-/// The script holds, and does not hold under the plain rules.
+/// Checks that the script passes, and that it fails under the plain rules.
 fn one_script((subject, script): (Subject, Script)) -> Trial {
     Trial::test(script.name.clone(), move || {
         let repeat = format!(
@@ -190,7 +190,7 @@ fn one_script((subject, script): (Subject, Script)) -> Trial {
     })
 }
 
-/// Every segment of every script, written out in full, is read as the same segment again.
+/// Checks that every segment of every script, written out in full, is parsed as the same segment.
 fn notation_is_read_as_written(scripts: Vec<(Subject, Script)>) -> Trial {
     Trial::test("the notation is read as it is written", move || {
         let events = scripts.iter().flat_map(|(_, script)| &script.events);
@@ -209,7 +209,7 @@ fn notation_is_read_as_written(scripts: Vec<(Subject, Script)>) -> Trial {
     })
 }
 
-/// No other policy holds to all scripts of this one.
+/// Checks that no other policy passes all scripts of this one.
 fn told_apart(subject: Subject, scripts: &[(Subject, Script)]) -> Trial {
     let name = format!("{} differs from every other", subject.folder());
     let mine = scripts.iter().filter(|(other, _)| *other == subject);

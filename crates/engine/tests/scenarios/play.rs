@@ -1,7 +1,7 @@
-//! Plays a script against a connection and says where the two part.
+//! Plays a script against a connection and reports where they first differ.
 //!
 //! Timers that are due at a line's time fire before the line. A segment that left must be the next
-//! line; a line that is not `>` stands for nothing having left in between.
+//! line; a line that does not begin with `>` means that nothing left before it.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -14,7 +14,7 @@ use crate::notation::{Wire, notation};
 use crate::script::{Call, Claim, Ends, Event, Number, Returned, Script, What};
 use crate::setup::{Instead, Stage, stage};
 
-/// The news a script can ask for.
+/// The events that a script can name.
 pub(crate) const NEWS: [(&str, Events); 7] = [
     ("READABLE", Events::READABLE),
     ("WRITABLE", Events::WRITABLE),
@@ -28,7 +28,7 @@ pub(crate) const NEWS: [(&str, Events); 7] = [
 /// More wake-ups than this at one instant are a busy loop: the engine has nine timers.
 const WAKEUPS_AT_ONE_INSTANT: u32 = 9;
 
-/// Where script and connection part.
+/// The place where script and connection differ.
 #[derive(Clone, Debug)]
 pub(crate) struct Failure {
     pub(crate) line: usize,
@@ -63,11 +63,11 @@ pub(crate) fn play(script: &Script, instead: Instead<'_>) -> Result<(), Failure>
     }
 }
 
-/// A failure that does not know its line yet.
+/// A failure whose line is not known yet.
 struct Parted {
     expected: String,
     got: String,
-    /// The line that made the claim, where it is not the one being played.
+    /// The line that made the claim, if it is not the one being played.
     elsewhere: Option<(usize, String)>,
 }
 
@@ -98,7 +98,7 @@ struct Player {
     connection: Connection,
     peer_window: u32,
     now: Instant,
-    /// The time of the event before, from which the next one counts.
+    /// The time of the previous event, from which relative times count.
     base: Instant,
     outbox: Outbox,
     left: VecDeque<(Instant, Segment)>,
@@ -108,7 +108,7 @@ struct Player {
 
 struct Thread {
     name: String,
-    /// It wrote since it last slept.
+    /// Whether it wrote since it last slept.
     wrote: bool,
     asleep: Option<Asleep>,
 }
@@ -209,7 +209,7 @@ impl Player {
         }
     }
 
-    /// Why nothing left, as far as the connection can tell.
+    /// Returns why nothing left, as far as the connection can tell.
     fn nothing(&self) -> String {
         let mut text = String::from("nothing");
         if let Some(hold) = self.connection.sender().hold() {
@@ -221,7 +221,7 @@ impl Player {
         text
     }
 
-    /// Whether a timer wants to be woken by `time`.
+    /// Returns whether a timer is due by `time`.
     fn due(&self, time: Instant) -> bool {
         self.connection.next_wakeup().is_some_and(|at| at <= time)
     }
@@ -249,7 +249,7 @@ impl Player {
         ))
     }
 
-    /// Takes what the connection brought about and wakes who sleeps on it.
+    /// Takes the connection's output and wakes the threads that it concerns.
     fn collect(&mut self) -> Played {
         let now = self.now;
         let segments = self.outbox.segments.drain(..);
@@ -390,7 +390,7 @@ impl Player {
         })
     }
 
-    /// The write under way goes on until it ends or sleeps.
+    /// Continues the write under way until it ends or sleeps.
     fn write(&mut self, index: usize, len: u64, more: bool) -> Played {
         loop {
             self.threads[index].wrote = true;
@@ -516,7 +516,7 @@ fn left(at: Instant, segment: &Segment) -> String {
     format!("{at} {}", notation(segment))
 }
 
-/// What a script asks of a segment, without what it leaves open.
+/// Describes what a script asks of a segment, omitting what it leaves open.
 fn describe(wire: &Wire) -> String {
     let full = notation(&wire.segment(0));
     match wire.window {

@@ -1,4 +1,4 @@
-//! The notation: what a script says, line by line. See `scenarios/README.md` for the whole of it.
+//! The notation of a script, line by line. `scenarios/README.md` describes all of it.
 
 use std::fmt;
 use std::path::Path;

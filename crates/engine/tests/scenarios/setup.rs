@@ -1,4 +1,4 @@
-//! From a script's settings to a connection. Sizes are octets, times carry their unit.
+//! Makes a connection from a script's settings. Sizes are octets, times carry their unit.
 
 use tinygram_engine::connection::{Config, Connection};
 use tinygram_engine::extensions::{Ecn, Extensions, Keepalive, SlowStartExit};
@@ -27,8 +27,8 @@ pub(crate) struct Stage {
     pub(crate) peer_window: u32,
 }
 
-/// Round numbers, so that scripts can be checked by eye: an MSS of 1000, buffers and windows that
-/// are in nobody's way, RFC 6298's timeouts and no rule that a script did not ask for.
+/// Returns round numbers, so that scripts can be checked by eye: an MSS of 1000, buffers and
+/// windows that limit nothing, RFC 6298's timeouts, and no rule that a script did not ask for.
 fn round_numbers() -> Config {
     Config {
         sender: SenderConfig {

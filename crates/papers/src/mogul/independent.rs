@@ -39,6 +39,8 @@ pub struct Score {
     pub percent: f64,
     /// The standard deviation over repetitions.
     pub sd: f64,
+    /// The segments below the MSS for each transfer, if the other simulation counts them.
+    pub short_segments_per_transfer: Option<f64>,
 }
 
 /// A cost that was changed by 1 %, and the effect on a score.

@@ -1,5 +1,5 @@
-//! An independent simulation of Mogul & Minshall's rules gave scores for parameters that are in no
-//! paper; ours are beside them.
+//! Compares our scores with those of an independent simulation of Mogul & Minshall's rules, for
+//! parameters that are in no paper.
 
 mod scores;
 mod table;

@@ -8,7 +8,7 @@ use tinygram_naglemark::{Lengths, MediumKind, Plan, Random, Series, TrialType};
 use tinygram_papers::mogul::independent::{Score, Set};
 use tinygram_papers::mogul::tables::{VARIANTS, plan};
 
-/// Where they are, seen from the workspace.
+/// The file's path, relative to the workspace.
 pub(crate) const USUAL: &str = "../shared/unseen/scores.json";
 
 #[derive(Deserialize)]
@@ -28,6 +28,9 @@ struct Described {
     lengths: String,
     requests_per_connection: Option<usize>,
     repetitions: u32,
+    /// Whether the receiver infers the sender's buffer (section 9).
+    #[serde(default)]
+    infer: bool,
     cells: Vec<Scored>,
 }
 
@@ -37,9 +40,10 @@ struct Scored {
     trial: char,
     score_percent: f64,
     sd: f64,
+    short_segments_per_transfer: Option<f64>,
 }
 
-/// The sets in the file at `path`.
+/// Reads the sets in the file at `path`.
 pub(crate) fn read(path: &Path) -> Result<Vec<Set>, String> {
     let text = std::fs::read_to_string(path).map_err(|error| error.to_string())?;
     let document: Document = serde_json::from_str(&text).map_err(|error| error.to_string())?;
@@ -58,6 +62,7 @@ fn set(described: Described) -> Result<Set, String> {
         hosts: PaperHosts {
             mss: described.mss.unwrap_or(paper.mss),
             mclbytes: described.mclbytes,
+            infer: described.infer,
             ..paper
         },
         plan: Plan {
@@ -76,7 +81,7 @@ fn set(described: Described) -> Result<Set, String> {
     })
 }
 
-/// The program's usual one.
+/// The program's default seed.
 const SEED: u64 = 1;
 
 fn score(scored: &Scored) -> Result<Score, String> {
@@ -88,6 +93,7 @@ fn score(scored: &Scored) -> Result<Score, String> {
         trial_type: trial_type.ok_or(format!("no trial type {}", scored.trial))?,
         percent: scored.score_percent,
         sd: scored.sd,
+        short_segments_per_transfer: scored.short_segments_per_transfer,
     })
 }
 

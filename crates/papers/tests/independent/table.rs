@@ -5,9 +5,12 @@ use std::fmt::Write as _;
 use tinygram_naglemark::Score as Ours;
 use tinygram_papers::mogul::independent::{Move, RACE, Score, Set, not_comparable};
 
-/// Scores further apart, in percentage points, are to be explained.
+/// Scores further apart than this, in percentage points, need an explanation.
 const FAR: f64 = 3.0;
-/// Repetitions of each trial with a cost moved: the chance is the same as without.
+/// Counts of runts for each transfer further apart than this need one, too; chance alone moves them
+/// by less.
+const FAR_RUNTS: f64 = 0.1;
+/// Repetitions of each trial with a cost moved: its random draws are the same as without.
 const REPETITIONS_OF_MOVES: u32 = 2;
 
 /// Two scores of one cell.
@@ -15,16 +18,16 @@ pub(crate) struct Compared<'a> {
     set: &'a Set,
     theirs: &'a Score,
     ours: Ours,
-    /// Absent where nobody asked.
+    /// `None` if the cell was not tested.
     moves: Option<Move>,
 }
 
-/// What came of all cells.
+/// The result of all cells.
 pub(crate) struct Comparison<'a> {
     cells: Vec<Compared<'a>>,
 }
 
-/// Which cells are asked whether they are races.
+/// Which cells are tested for being races.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Races {
     /// Those whose scores are far apart.
@@ -40,6 +43,13 @@ impl Compared<'_> {
 
     fn is_far(&self) -> bool {
         self.apart().abs() > FAR
+    }
+
+    /// How many runts for each transfer ours has more than theirs, where theirs are counted. They
+    /// show what a score does not: a policy that sends more of them delays nobody.
+    fn runts_apart(&self) -> Option<f64> {
+        let theirs = self.theirs.short_segments_per_transfer?;
+        Some(self.ours.short_segments_per_transfer? - theirs)
     }
 
     fn is_race(&self) -> bool {
@@ -95,7 +105,7 @@ impl<'a> Comparison<'a> {
         Self { cells }
     }
 
-    /// The cells that are compared, and those among them that are far apart.
+    /// Returns the number of cells compared, and of those far apart.
     pub(crate) fn counted(&self) -> (usize, usize) {
         let counted = self
             .cells
@@ -110,7 +120,7 @@ impl<'a> Comparison<'a> {
         apart.iter().sum::<f64>() / apart.len().max(1) as f64
     }
 
-    /// The table; `all`: with the cells that are near, too.
+    /// Returns the table; with `all`, near cells are included.
     pub(crate) fn text(&self, all: bool) -> String {
         let mut text = String::from(
             "set              variant   trial  theirs (sd)      ours (sd)    apart  \
@@ -147,6 +157,28 @@ impl<'a> Comparison<'a> {
             Self::mean(self.cells.iter()),
             100.0 * far as f64 / counted.max(1) as f64,
         );
+        text + &self.runts()
+    }
+
+    /// The cells whose counts of runts are far apart.
+    pub(crate) fn far_in_runts(&self) -> impl Iterator<Item = (&Compared<'a>, f64)> {
+        let apart = |cell: &'_ Compared<'a>| cell.runts_apart().unwrap_or_default();
+        let cells = self.cells.iter().map(move |cell| (cell, apart(cell)));
+        cells.filter(|(cell, apart)| {
+            apart.abs() > FAR_RUNTS && not_comparable(cell.set, cell.theirs).is_none()
+        })
+    }
+
+    fn runts(&self) -> String {
+        let far: Vec<_> = self.far_in_runts().collect();
+        let mut text = format!(
+            "{} cells whose runts for each transfer are more than {FAR_RUNTS} apart\n",
+            far.len()
+        );
+        for (Compared { set, theirs, .. }, apart) in far {
+            let (variant, letter) = (&theirs.variant, theirs.trial_type.letter());
+            let _ = writeln!(text, "{:<17}{variant:<10}{letter}  {apart:>+6.2}", set.name);
+        }
         text
     }
 }

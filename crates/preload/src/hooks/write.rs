@@ -113,7 +113,7 @@ interpose! {
     }
 }
 
-/// Returns whether a write made as a `send` was made; it was not if the descriptor is no longer a
+/// Returns whether a write made as a `send` is valid; it is not if the descriptor is no longer a
 /// socket.
 fn held_after_all(fd: c_int, result: ssize_t) -> bool {
     if result < 0 && errno::get() == libc::ENOTSOCK {

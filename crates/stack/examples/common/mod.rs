@@ -1,4 +1,4 @@
-//! What the examples share: a stack on a TUN device of its own.
+//! Shared by the examples: a stack on its own TUN device.
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -11,9 +11,9 @@ pub(crate) const STACK_V4: Ipv4Addr = Ipv4Addr::new(10, 77, 0, 2);
 pub(crate) const KERNEL_V6: Ipv6Addr = Ipv6Addr::new(0xfd77, 0, 0, 0, 0, 0, 0, 1);
 pub(crate) const STACK_V6: Ipv6Addr = Ipv6Addr::new(0xfd77, 0, 0, 0, 0, 0, 0, 2);
 
-/// A stack between whom and the kernel there is a TUN device. `--no-offload` among the arguments
-/// puts every packet on it as it would be on a wire; `--mtu N` and `--name NAME` are the device's.
-/// The other arguments are given back.
+/// Returns a stack that is connected to the kernel by a TUN device, and the remaining arguments.
+/// `--no-offload` makes every packet on the device look as on a wire; `--mtu N` and `--name NAME`
+/// set up the device.
 pub(crate) fn stack() -> io::Result<(Stack, Vec<String>)> {
     let mut settings = TunSettings {
         ipv4: Some((KERNEL_V4, 24)),

@@ -18,8 +18,8 @@ use super::{Abilities, Device, Offload, Received};
 /// other addresses of the same networks.
 #[derive(Clone, Debug)]
 pub struct TunSettings {
-    /// Its name; `None` lets the kernel choose. An existing device of that name is used (`ip tuntap
-    /// add` makes one that needs no privileges).
+    /// Its name; `None` lets the kernel choose. An existing device of that name is used
+    /// (`ip tuntap add` makes one that needs no privileges).
     pub name: Option<String>,
     /// The largest packet, in octets (at least 576; IPv6 needs 1280).
     pub mtu: u16,

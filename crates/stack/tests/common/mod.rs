@@ -1,4 +1,5 @@
-//! What the tests share: a device that loses, repeats and reorders, and octets to send over it.
+//! What the tests share: a device that loses, repeats and reorders packets, and octets to send over
+//! it.
 
 use std::collections::VecDeque;
 use std::hash::{DefaultHasher, Hasher};
@@ -9,18 +10,18 @@ use std::task::{Context, Poll};
 use tinygram_stack::device::{Abilities, Device, Offload, Received};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 
-/// What befalls packets in each direction: so many of a thousand.
+/// What happens to packets in each direction, in packets per thousand.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Troubles {
     pub(crate) lost_per_mille: u64,
     pub(crate) repeated_per_mille: u64,
-    /// Let pass by the three that follow.
+    /// Overtaken by the next three.
     pub(crate) late_per_mille: u64,
     pub(crate) seed: u64,
 }
 
 impl Troubles {
-    /// One of a hundred lost, one repeated and one late.
+    /// One packet in a hundred lost, one repeated and one late.
     #[allow(dead_code)] // not every test needs it
     pub(crate) const ONE_PERCENT: Self = Self {
         lost_per_mille: 10,
@@ -30,7 +31,7 @@ impl Troubles {
     };
 }
 
-/// A device whose packets have troubles, both ways.
+/// A device whose packets have troubles in both directions.
 pub(crate) struct Troubled<D> {
     device: D,
     outgoing: Mutex<Way>,
@@ -40,13 +41,13 @@ pub(crate) struct Troubled<D> {
 
 struct Way {
     dice: u64,
-    /// A packet that is late, and how many are still to pass it.
+    /// A late packet, and how many more are to pass it.
     late: Option<(Vec<u8>, u32)>,
     /// Packets that are due before any new one.
     due: VecDeque<Vec<u8>>,
 }
 
-/// What becomes of a packet.
+/// What happens to a packet.
 enum Fate {
     Passes,
     Lost,
@@ -85,7 +86,7 @@ impl Way {
         }
     }
 
-    /// A packet has passed the late one, if there is one; it is due after the third.
+    /// Counts a packet that passed the late one, if there is one; the third makes it due.
     fn passed(&mut self) {
         if let Some((_, left)) = &mut self.late {
             *left -= 1;
@@ -170,7 +171,7 @@ impl<D: Device> Device for Troubled<D> {
     }
 }
 
-/// Octets that look like chance and are the same for the same seed.
+/// Octets that look random and are the same for the same seed.
 pub(crate) struct Stream {
     state: u64,
     left: u64,
@@ -184,7 +185,7 @@ impl Stream {
         }
     }
 
-    /// Fills the beginning of `buffer`; returns how much of it. 0 at the end.
+    /// Fills the beginning of `buffer`; returns the number of octets written, 0 at the end.
     pub(crate) fn fill(&mut self, buffer: &mut [u8]) -> usize {
         let some = self.left.min(buffer.len() as u64) as usize;
         for eight in buffer[..some].chunks_mut(8) {
@@ -198,7 +199,7 @@ impl Stream {
         some
     }
 
-    /// The digest of all of it.
+    /// Returns the length and the digest of the whole stream.
     pub(crate) fn digest(seed: u64, len: u64) -> (u64, u64) {
         let mut stream = Self::new(seed, len);
         let mut digest = Digest::default();
@@ -212,10 +213,11 @@ impl Stream {
     }
 }
 
-/// Multiples of eight octets, so that a stream is the same however it is asked for.
+/// A multiple of eight octets, so a stream is the same however it is requested.
 pub(crate) const PIECE: usize = 64 * 1024;
 
-/// How much came, and what: independent of the pieces in which it came.
+/// The number of octets that arrived and a digest of them, independent of the pieces in which they
+/// arrived.
 #[derive(Default)]
 pub(crate) struct Digest {
     hasher: DefaultHasher,
@@ -234,14 +236,14 @@ impl Digest {
         self.rest.drain(..whole);
     }
 
-    /// The number of octets and their digest.
+    /// Returns the number of octets and their digest.
     pub(crate) fn finish(mut self) -> (u64, u64) {
         self.hasher.write(&self.rest);
         (self.len, self.hasher.finish())
     }
 }
 
-/// Writes the stream, and says that this was all.
+/// Writes the stream and ends it.
 pub(crate) async fn send(mut to: impl AsyncWrite + Unpin, seed: u64, len: u64) -> io::Result<()> {
     let mut stream = Stream::new(seed, len);
     let mut buffer = vec![0; PIECE];

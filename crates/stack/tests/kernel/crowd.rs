@@ -1,7 +1,7 @@
-//! Ten thousand connections that stand at once, each with questions and answers, over a line that loses.
+//! Ten thousand connections open at once, each with questions and answers, over a lossy line.
 //!
-//! The kernel's ends belong to a process of their own, which is this program again, so that what this one
-//! takes of memory is the stack's ends alone.
+//! The kernel's ends belong to a separate process, which is this program again, so that this
+//! process's memory is that of the stack's ends alone.
 
 use std::io::{BufRead, Write};
 use std::net::SocketAddr;
@@ -22,13 +22,14 @@ use crate::{long_or, trial};
 
 /// Set for the process that has the kernel's ends: `asks ADDRESS COUNT` or `answers ADDRESS COUNT`.
 const PEER: &str = "TINYGRAM_TEST_CROWD";
-/// Questions of each connection, and their octets: its number, then what looks like chance.
+/// Questions of each connection, and their length in octets: its number, then octets that look
+/// random.
 const QUESTIONS: u64 = 10;
 const QUESTION: usize = 100;
-/// Answers have from 1 to so many octets.
+/// Answers have from 1 to this many octets.
 const LONGEST_ANSWER: u64 = 3000;
-/// Handshakes, and then questions, under way at once: the device's queue holds 4,096 packets, and with more
-/// than it holds on their way TCP is left to back off for minutes.
+/// Handshakes, and later questions, under way at once. The device's queue holds 4,096 packets; with
+/// more than that in flight TCP backs off for minutes.
 const AT_ONCE: usize = 512;
 
 pub(crate) fn trials() -> Vec<Trial> {
@@ -62,7 +63,7 @@ pub(crate) fn trials() -> Vec<Trial> {
             peer = peer.tell("ask").says("answered").await;
             crowd.state(&world, "after the last answer");
             peer.tell("close").ends().await;
-            // A FIN that was lost comes again.
+            // A lost FIN is sent again.
             while answered.load(Relaxed) < crowd.count * QUESTIONS {
                 tokio::time::sleep(Duration::from_millis(10)).await;
             }
@@ -88,7 +89,7 @@ pub(crate) fn trials() -> Vec<Trial> {
     ]
 }
 
-/// Is this the other process? Then it does what it was started for.
+/// Runs as the other process if it was started as that.
 pub(crate) fn as_peer() -> Option<io::Result<()>> {
     let what = env::var(PEER).ok()?;
     let mut words = what.split(' ');
@@ -146,7 +147,7 @@ fn hear() {
         .expect("a word");
 }
 
-/// Opens so many connections; all of them stand when it returns.
+/// Opens this many connections; all are established when it returns.
 async fn open_all<S: Send + 'static, F>(
     count: u64,
     open: impl Fn() -> F + Send + Sync + 'static,
@@ -166,7 +167,7 @@ where
     opening.join_all().await.into_iter().collect()
 }
 
-/// Puts every connection's questions, a question of each in turn.
+/// Asks all questions, one of each connection in turn.
 async fn ask_all<S>(streams: Vec<S>) -> io::Result<Vec<S>>
 where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
@@ -177,7 +178,7 @@ where
         let turns = Arc::clone(&turns);
         talks.spawn(async move {
             for turn in 0..QUESTIONS {
-                // Whoever has asked stands at the end of the queue again.
+                // A connection that has asked goes to the end of the queue.
                 let _turn = turns.acquire().await.expect("open for ever");
                 let asked = question(number, turn);
                 stream.write_all(&asked).await?;
@@ -220,7 +221,7 @@ fn question(number: u64, turn: u64) -> Vec<u8> {
     octets
 }
 
-/// What a question is answered with.
+/// Returns the answer to a question.
 fn answer(asked: &[u8]) -> Vec<u8> {
     let seed = u64::from_ne_bytes(asked[QUESTION - 8..].try_into().expect("eight octets"));
     let len = 1 + seed % LONGEST_ANSWER;
@@ -229,7 +230,7 @@ fn answer(asked: &[u8]) -> Vec<u8> {
     octets
 }
 
-/// How many there are, and what this process took before there were any.
+/// The number of connections, and the memory this process used before there were any.
 struct Crowd {
     count: u64,
     before: u64,
@@ -243,7 +244,7 @@ impl Crowd {
         }
     }
 
-    /// Says what the connections take, all of which stand.
+    /// Prints what the connections take; all of them must be established.
     fn state(&self, world: &World, when: &str) {
         assert_eq!(world.stack.connections() as u64, self.count, "{when}");
         let each = |octets: u64| octets / self.count;
@@ -256,7 +257,8 @@ impl Crowd {
     }
 }
 
-/// Octets of memory that this process has asked for and not given back, whatever the allocator keeps.
+/// Returns the octets of memory that this process has allocated and not freed, whatever the
+/// allocator keeps.
 #[cfg(target_env = "gnu")]
 fn allocated() -> u64 {
     // SAFETY: it reads the allocator's counters, under its locks.
@@ -264,7 +266,7 @@ fn allocated() -> u64 {
     (counted.uordblks + counted.hblkhd) as u64
 }
 
-/// Other C libraries do not say.
+/// Other C libraries do not report this.
 #[cfg(not(target_env = "gnu"))]
 fn allocated() -> u64 {
     0
@@ -297,7 +299,7 @@ impl Peer {
         self
     }
 
-    /// Waits until it says so.
+    /// Waits until it prints `word`.
     async fn says(mut self, word: &'static str) -> Self {
         kernel(move || {
             let mut line = String::new();

@@ -93,7 +93,7 @@ async fn kernel_resets() {
     drop(theirs);
     let error = ours.read(&mut [0]).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::ConnectionReset);
-    // The reset was told once, as the kernel tells it (SO_ERROR); what follows is EPIPE.
+    // The reset was reported once, as the kernel does (SO_ERROR); later writes get EPIPE.
     let error = ours.write(b"late").await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::BrokenPipe);
 }
@@ -165,7 +165,7 @@ async fn we_drop_with_octets_unread() {
     assert_eq!(error.kind(), ErrorKind::ConnectionReset);
 }
 
-/// The kernel's own ICMP socket, where this user may have one, asks and is answered.
+/// The kernel's own ICMP socket, if this user may have one, sends an echo request and is answered.
 async fn ping() {
     let world = World::new(Line::PLAIN);
     for (domain, protocol, request, reply) in [

@@ -1,9 +1,9 @@
 //! Our stack and the running kernel's over a TUN device, in both roles.
 //!
-//! The tests make a network namespace of their own (and a user namespace, if they are not root's);
-//! where that or the device cannot be had they say so and are skipped, unless `CI` is set. With
-//! `TINYGRAM_LONG=1` they take as long as they must: a gigabyte each way, minutes of closed windows,
-//! ten thousand connections (`lab/interop`).
+//! The tests make their own network namespace (and a user namespace, unless run by root). If that
+//! or the device is not available, they say so and are skipped, unless `CI` is set. With
+//! `TINYGRAM_LONG=1` they run at full length: a gigabyte each way, minutes of closed windows, ten
+//! thousand connections (`lab/interop`).
 
 #[path = "../common/mod.rs"]
 mod common;
@@ -42,7 +42,7 @@ fn main() {
     libtest_mimic::run(&arguments, all).exit();
 }
 
-/// Whether tests are to be skipped for want of that; says why.
+/// Returns whether tests are skipped because this is missing, and prints why.
 fn is_missing(what: &Result<(), String>) -> bool {
     if let Err(reason) = what {
         assert!(
@@ -66,13 +66,13 @@ fn trial<F: Future<Output = ()>>(
             .expect("a runtime");
         let limit = Duration::from_secs(long_or(1200, 30));
         let ended = runtime.block_on(async { tokio::time::timeout(limit, test()).await });
-        // Threads that wait for the kernel are left to themselves.
+        // Threads that wait for the kernel are left behind.
         runtime.shutdown_background();
         ended.map_err(|_| format!("it takes longer than {limit:?}").into())
     })
 }
 
-/// What the long form wants, or what is enough every day.
+/// Returns `long` for the long form and `short` otherwise.
 fn long_or<T>(long: T, short: T) -> T {
     match std::env::var_os("TINYGRAM_LONG") {
         Some(_) => long,

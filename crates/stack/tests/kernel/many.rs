@@ -63,7 +63,7 @@ fn in_turn() -> u64 {
     long_or(10_000, 500)
 }
 
-/// Our server: whatever it reads it writes.
+/// Our server, which echoes what it reads.
 fn echo(world: &World, family: Family) -> SocketAddr {
     let listener = tinygram_stack::TcpListener::bind(&world.stack, world.stack(family, 7));
     let listener = listener.expect("a listener");
@@ -81,7 +81,7 @@ fn echo(world: &World, family: Family) -> SocketAddr {
     address
 }
 
-/// The kernel's: a thread for each connection.
+/// The kernel's echo server: a thread for each connection.
 fn kernels_echo(world: &World, family: Family) -> SocketAddr {
     let listener = TcpListener::bind(world.kernel(family, 0)).expect("a listener");
     let address = listener.local_addr().expect("its address");

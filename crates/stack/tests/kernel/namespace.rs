@@ -9,8 +9,8 @@ use nix::unistd::{getegid, geteuid};
 
 const OURS: CloneFlags = CloneFlags::CLONE_NEWNET.union(CloneFlags::CLONE_NEWNS);
 
-/// Moves the process, which must have one thread only, into a fresh network namespace in which it
-/// may do everything.
+/// Moves the process, which must have only one thread, into a fresh network namespace in which it
+/// has all privileges.
 ///
 /// # Errors
 ///
@@ -33,7 +33,7 @@ pub(crate) fn enter() -> Result<(), String> {
         .write(true)
         .open("/dev/net/tun")
         .map_err(|error| format!("/dev/net/tun: {error}"))?;
-    // A thousand connections at once are as many descriptors.
+    // A thousand connections at once need as many descriptors.
     let (_, most) = getrlimit(Resource::RLIMIT_NOFILE).map_err(said("limits"))?;
     setrlimit(Resource::RLIMIT_NOFILE, most, most).map_err(said("limits"))
 }
@@ -44,7 +44,7 @@ pub(crate) fn enter() -> Result<(), String> {
 ///
 /// Why that cannot be done here.
 pub(crate) fn mount_sysfs() -> Result<(), String> {
-    // What is mounted here is nobody else's business.
+    // Mounts made here are not visible elsewhere.
     let private = MsFlags::MS_PRIVATE | MsFlags::MS_REC;
     mount(None::<&str>, "/", None::<&str>, private, None::<&str>)
         .and_then(|()| {

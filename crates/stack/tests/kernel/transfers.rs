@@ -115,7 +115,7 @@ async fn our_tiny_mss() {
 async fn the_kernels_tiny_mss() {
     let world = World::new(Line::PLAIN);
     let listener = Socket::new(Domain::IPV4, Type::STREAM, None).expect("a socket");
-    // The least that Linux takes.
+    // The least that Linux accepts.
     listener.set_tcp_mss(88).expect("TCP_MAXSEG");
     listener
         .bind(&world.kernel(Family::V4, 4088).into())
@@ -125,7 +125,7 @@ async fn the_kernels_tiny_mss() {
     let remote = world.kernel(Family::V4, 4088);
     let (ours, theirs) = tokio::join!(TcpStream::connect(&world.stack, remote), accepts);
     let ours = ours.expect("a connection");
-    // Twelve of them are the timestamps'.
+    // The timestamps take twelve of them.
     assert_eq!(ours.info().mss, 76);
     exchange(ours, theirs.into(), long_or(10_000_000, 300_000)).await;
 }

@@ -1,4 +1,4 @@
-//! Readers that do not read for long.
+//! Readers that stop reading for a long time.
 
 use std::time::Duration;
 

@@ -96,12 +96,12 @@ impl World {
         }
     }
 
-    /// Nothing that the kernel sends arrives, from now on or no longer.
+    /// From now on drops everything the kernel sends, or stops doing so.
     pub(crate) fn set_deaf(&self, deaf: bool) {
         self.deaf.store(deaf, Ordering::SeqCst);
     }
 
-    /// A connection between the kernel and us, opened by the one or the other.
+    /// Returns a connection between the kernel and us, opened by one or the other.
     pub(crate) async fn connected(
         &self,
         family: Family,
@@ -127,12 +127,12 @@ impl World {
     }
 }
 
-/// What the kernel does on a thread of its own, while our runtime goes on.
+/// Runs the blocking calls of the kernel's end on another thread, while our runtime continues.
 pub(crate) async fn kernel<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
     tokio::task::spawn_blocking(work).await.expect("no panic")
 }
 
-/// Writes the stream, and says that this was all.
+/// Writes the stream and ends it.
 pub(crate) fn kernel_sends(mut to: &TcpStream, seed: u64, len: u64) -> io::Result<()> {
     let mut stream = Stream::new(seed, len);
     let mut buffer = vec![0; PIECE];
@@ -160,8 +160,8 @@ fn addresses_of_the_kernel(number: u8) -> [SocketAddr; 2] {
     [v4(number, 1).into(), v6(number, 1).into()].map(|ip: IpAddr| SocketAddr::new(ip, 0))
 }
 
-/// An IPv6 address can be used a moment after it was given, when the kernel has looked whether
-/// anybody else has it.
+/// Waits until the addresses can be used: an IPv6 address becomes usable a moment after it is set,
+/// when the kernel has checked that nobody else has it.
 fn wait_for(addresses: [SocketAddr; 2]) {
     for address in addresses {
         let there = (0..5000).any(|_| {
@@ -180,7 +180,7 @@ fn v6(number: u8, last: u8) -> Ipv6Addr {
     Ipv6Addr::new(0xfd77, 0, 0, number.into(), 0, 0, 0, last.into())
 }
 
-/// A device that can be made to hear nothing.
+/// A device that can be made deaf.
 struct Deaf {
     device: Tun,
     deaf: Arc<AtomicBool>,

@@ -4,7 +4,7 @@
 //! Nothing here runs for a plain frame. Every step goes forward in the frame, and the depth is
 //! bounded, so no frame can make the reader loop.
 
-use super::{Bytes, Look, Unread, be16, ether_type, ip};
+use super::{Bytes, IPV4, IPV6, Look, SERVICE_VLAN, Unread, VLAN, be16, ether_type, ip};
 
 /// How many tunnels may be nested; no real network has more.
 const DEPTH: u8 = 6;
@@ -13,11 +13,7 @@ const DEPTH: u8 = 6;
 #[cold]
 pub(super) fn link(bytes: Bytes<'_>, link: u16) -> Look {
     match link {
-        PPP_LINK | PPP_HDLC => match bytes.data.get(..2) {
-            // Address and control, if they are not left out (RFC 1662).
-            Some([0xff, 0x03]) => ppp(bytes.behind(2)?, 0),
-            _ => ppp(bytes, 0),
-        },
+        PPP_LINK | PPP_HDLC => framed_ppp(bytes, 0),
         C_HDLC => ether_type(bytes, 2, 0),
         PPP_ETHER => pppoe(bytes, 0),
         _ => Err(Unread::LinkType),
@@ -26,10 +22,18 @@ pub(super) fn link(bytes: Bytes<'_>, link: u16) -> Look {
 
 /// Reads the payload of an EtherType other than IP's and VLANs'.
 #[cold]
-pub(super) fn ether(bytes: Bytes<'_>, ether_type: u16, depth: u8) -> Look {
-    match ether_type {
+pub(super) fn ether(bytes: Bytes<'_>, kind: u16, depth: u8) -> Look {
+    match kind {
         PPPOE_SESSION => pppoe(bytes, depth),
         MPLS | MPLS_MULTICAST => mpls(bytes, depth + 1),
+        NSH => nsh(bytes, depth + 1),
+        // IEEE 802.1ah: a service tag, then the customer's frame.
+        0x88e7 if depth < DEPTH => ether_type(bytes.behind(4)?, 12, depth + 1),
+        // A length in place of a type (IEEE 802.3); SNAP (RFC 1042) names the type.
+        ..=1_500 if depth < DEPTH => match bytes.data.get(..6) {
+            Some([0xaa, 0xaa, 3, 0, 0, 0]) => ether_type(bytes, 6, depth + 1),
+            _ => Err(Unread::NoTcp),
+        },
         // MACsec.
         0x88e5 => Err(Unread::Tunnel),
         _ => Err(Unread::NoTcp),
@@ -65,6 +69,14 @@ fn pppoe(bytes: Bytes<'_>, depth: u8) -> Look {
     ppp(bytes.behind(6)?, depth)
 }
 
+/// PPP behind its address and control field, if that is not left out (RFC 1662).
+fn framed_ppp(bytes: Bytes<'_>, depth: u8) -> Look {
+    match bytes.data.get(..2) {
+        Some([0xff, 0x03]) => ppp(bytes.behind(2)?, depth),
+        _ => ppp(bytes, depth),
+    }
+}
+
 fn ppp(bytes: Bytes<'_>, depth: u8) -> Look {
     let first = *bytes.data.first().ok_or(Unread::Cut)?;
     // A compressed protocol field has one byte, which is odd (RFC 1661, section 6.5).
@@ -80,8 +92,8 @@ fn ppp(bytes: Bytes<'_>, depth: u8) -> Look {
     }
 }
 
-/// Steps over a stack of labels (RFC 3032). The first nibble below the stack shows what follows: IP
-/// by its version, else a control word and Ethernet (RFC 4448).
+/// Steps over a stack of labels (RFC 3032). Nothing says what follows: Ethernet by its type, behind a
+/// control word or without one (RFC 4448), else IP by its version.
 fn mpls(mut bytes: Bytes<'_>, depth: u8) -> Look {
     if depth >= DEPTH {
         return Err(Unread::Tunnel);
@@ -93,12 +105,47 @@ fn mpls(mut bytes: Bytes<'_>, depth: u8) -> Look {
             continue;
         }
         return match bytes.data.first().ok_or(Unread::Cut)? >> 4 {
+            _ if is_ethernet(bytes) => ether_type(bytes, 12, depth),
             4 | 6 => ip(bytes, depth),
             0 => ether_type(bytes.behind(4)?, 12, depth),
             _ => Err(Unread::Tunnel),
         };
     }
     Err(Unread::Tunnel)
+}
+
+/// Returns whether a frame begins here: a type that carries IP, with an IP header of that version behind it.
+fn is_ethernet(bytes: Bytes<'_>) -> bool {
+    let mut at = 12;
+    while let Some(VLAN | SERVICE_VLAN) = be16(bytes.data, at) {
+        at += 4;
+    }
+    let version = bytes.data.get(at + 2).map(|first| first >> 4);
+    matches!(
+        (be16(bytes.data, at), version),
+        (Some(IPV4), Some(4)) | (Some(IPV6), Some(6))
+    )
+}
+
+/// Steps over a network service header (RFC 8300, section 2.2).
+fn nsh(bytes: Bytes<'_>, depth: u8) -> Look {
+    let words = usize::from(*bytes.data.get(1).ok_or(Unread::Cut)? & 0x3f);
+    let next = *bytes.data.get(3).ok_or(Unread::Cut)?;
+    match words {
+        2.. if depth < DEPTH => next_protocol(bytes.behind(words * 4)?, next, depth),
+        _ => Err(Unread::Tunnel),
+    }
+}
+
+/// What the network service header and VXLAN-GPE call the next protocol (RFC 8300, section 2.2).
+fn next_protocol(bytes: Bytes<'_>, next: u8, depth: u8) -> Look {
+    match next {
+        1 | 2 => ip(bytes, depth),
+        3 => ether_type(bytes, 12, depth),
+        4 => nsh(bytes, depth + 1),
+        5 => mpls(bytes, depth + 1),
+        _ => Err(Unread::Tunnel),
+    }
 }
 
 /// RFC 2784 and 2890; version 1 is PPTP's (RFC 2637).
@@ -123,6 +170,11 @@ fn gre(bytes: Bytes<'_>, depth: u8) -> Look {
                     let more = inner.data.get(11).ok_or(Unread::Cut)? & 1;
                     ether_type(inner.behind(12 + usize::from(more) * 8)?, 12, depth)
                 }
+                // WCCP redirects with a header of four bytes, or none in its first version.
+                0x883e => match inner.data.first().ok_or(Unread::Cut)? >> 4 {
+                    4 => ip(inner, depth),
+                    _ => ip(inner.behind(4)?, depth),
+                },
                 other => ether(inner, other, depth),
             }
         }
@@ -131,8 +183,7 @@ fn gre(bytes: Bytes<'_>, depth: u8) -> Look {
             match inner.data.get(..2) {
                 // A pure acknowledgment has no payload.
                 None if sequence == 0 => Err(Unread::NoTcp),
-                Some([0xff, 0x03]) => ppp(inner.behind(2)?, depth),
-                _ => ppp(inner, depth),
+                _ => framed_ppp(inner, depth),
             }
         }
         _ => Err(Unread::Tunnel),
@@ -163,14 +214,60 @@ fn udp(bytes: Bytes<'_>, depth: u8) -> Look {
         4789 | 8472 if inner.data.first().is_some_and(|f| f & 0x08 != 0) => {
             ether_type(inner.behind(8)?, 12, depth)
         }
+        // VXLAN-GPE, with a next protocol where the flag P is set.
+        4790 => match inner.data.get(..4).ok_or(Unread::Cut)? {
+            [flags, .., next] if flags & 0x04 != 0 => next_protocol(inner.behind(8)?, *next, depth),
+            _ => ether_type(inner.behind(8)?, 12, depth),
+        },
         6081 => geneve(inner, depth),
         2152 => gtp(inner, depth),
-        // ESP in UDP, WireGuard, OpenVPN, L2TP.
-        4500 | 51820 | 1194 | 1701 => Err(Unread::Tunnel),
-        _ if matches!(source, 4500 | 51820 | 1194 | 1701) => Err(Unread::Tunnel),
+        // MPLS in UDP (RFC 7510) and LISP (RFC 9300, section 5.1).
+        6635 => mpls(inner, depth),
+        4341 => ip(inner.behind(8)?, depth),
+        6080 => gue(inner, depth),
+        1701 => l2tp(inner, depth),
+        _ if source == 1701 => l2tp(inner, depth),
+        // ESP in UDP, WireGuard, OpenVPN.
+        4500 | 51820 | 1194 => Err(Unread::Tunnel),
+        _ if matches!(source, 4500 | 51820 | 1194) => Err(Unread::Tunnel),
         443 | 8443 => quic(inner),
         _ if matches!(source, 443 | 8443) => quic(inner),
         _ => Err(Unread::NoTcp),
+    }
+}
+
+/// Generic UDP encapsulation (draft-ietf-intarea-gue): variant 0 names an IP protocol, variant 1 is IP.
+fn gue(bytes: Bytes<'_>, depth: u8) -> Look {
+    let first = *bytes.data.first().ok_or(Unread::Cut)?;
+    let inner = *bytes.data.get(1).ok_or(Unread::Cut)?;
+    match first >> 5 {
+        0 => protocol(
+            bytes.behind(4 + usize::from(first & 0x1f) * 4)?,
+            inner,
+            depth,
+        ),
+        2 | 3 => ip(bytes, depth),
+        // A control message.
+        _ => Err(Unread::NoTcp),
+    }
+}
+
+/// A data message of version 2 (RFC 2661, section 3.1) carries PPP. Of version 3 the packet does not say how
+/// long its cookie is.
+fn l2tp(bytes: Bytes<'_>, depth: u8) -> Look {
+    let flags = be16(bytes.data, 0).ok_or(Unread::Cut)?;
+    let has = |bit: u16, octets: usize| if flags & bit == 0 { 0 } else { octets };
+    match flags & 0x800f {
+        0x0002 => {
+            let offset = 6 + has(0x4000, 2) + has(0x0800, 4);
+            let padding = match flags & 0x0200 {
+                0 => 0,
+                _ => 2 + usize::from(be16(bytes.data, offset).ok_or(Unread::Cut)?),
+            };
+            framed_ppp(bytes.behind(offset + padding)?, depth)
+        }
+        0x8002 => Err(Unread::NoTcp),
+        _ => Err(Unread::Tunnel),
     }
 }
 
@@ -225,6 +322,7 @@ const BRIDGED: u16 = 0x6558;
 const PPPOE_SESSION: u16 = 0x8864;
 const MPLS: u16 = 0x8847;
 const MPLS_MULTICAST: u16 = 0x8848;
+const NSH: u16 = 0x894f;
 /// Link types of the registry of the pcap formats.
 const PPP_LINK: u16 = 9;
 const PPP_HDLC: u16 = 50;

@@ -12,9 +12,9 @@ use crate::values::{Names, count, size};
 
 /// Tell whether a pair of socket buffers deadlocks a bulk transfer, how, and what helps
 ///
-/// A sender whose buffer is small against the MSS or the receiver's buffer can be left with less than
-/// a full segment, while what it has sent is too little to make the receiver acknowledge: only the
-/// receiver's timer moves the connection then. By the inequalities of Moldeklev & Gunningberg,
+/// If the sender's buffer is small compared with the MSS or the receiver's buffer, less than a full segment
+/// may remain while the data sent is too little to be acknowledged at once. Only the receiver's timer then
+/// continues the transfer. By the inequalities of Moldeklev & Gunningberg,
 /// "Deadlock situations in TCP over ATM", with the numbers filled in, and by the simulator, for each
 /// of their cures, too.
 #[derive(Clone, Debug, clap::Args)]

@@ -1,4 +1,4 @@
-//! The work: the buffers that were asked about, what cures them, and the plane around them.
+//! The work: examines the given buffers, their cures, and the plane around them.
 
 use tinygram_engine::Duration;
 use tinygram_papers::moldeklev::cures::{Cure, Examined, busy, cures, examine};
@@ -9,19 +9,19 @@ use super::plan::Plan;
 use crate::capture::CaptureAt;
 use crate::terminal::Progress;
 
-/// What was found out.
+/// The results.
 pub(super) struct Findings {
     pub(super) asked: Examined,
-    /// Nothing is cured that does not ail.
+    /// The cures; empty if there is nothing to cure.
     pub(super) cures: Vec<(Cure, Examined)>,
     /// The plane around the buffers, if it was asked for.
     pub(super) plane: Option<Vec<Pair>>,
-    /// What was seen of the run that tells most, if that was asked for.
+    /// The frames of the most telling run, if they were asked for.
     pub(super) seen: Option<Vec<(Side, Frame)>>,
 }
 
 impl Findings {
-    /// Does all that the plan asks for.
+    /// Carries out the plan.
     pub(super) fn of(plan: &Plan) -> Self {
         let (runs, seed) = (plan.parameters.runs, plan.parameters.seed);
         let asked = examine(&plan.transfer, runs, seed);
@@ -43,30 +43,32 @@ impl Findings {
         }
     }
 
-    /// Returns whether it must be feared: by the rules, or seen.
+    /// Returns whether a deadlock is to be feared: predicted by the rules, or seen in the
+    /// simulator.
     pub(super) fn ails(examined: &Examined) -> bool {
         examined.prediction.deadlock.is_some() || Self::waits(examined)
     }
 
-    /// Returns whether the simulated transfer is the timer's, for good or for a part of its time that shows.
+    /// Returns whether the simulated transfer depends on the timer, permanently or for a noticeable
+    /// part of its time.
     pub(super) fn waits(examined: &Examined) -> bool {
         examined.simulated.waiting >= TELLS
     }
 
-    /// A cure must do both on paper and in the simulator.
+    /// Returns whether a cure works, both by the rules and in the simulator.
     pub(super) fn works(examined: &Examined) -> bool {
         !Self::ails(examined)
     }
 }
 
-/// Returns what is seen of the run that tells most.
+/// Returns the frames of the most telling run.
 fn seen(asked: &Examined, at: CaptureAt) -> Vec<(Side, Frame)> {
     let (run, deadlock) = &asked.simulated.telling;
-    // The writer is the one who connects.
+    // The writer is the host that connects.
     run.captured(*deadlock, at.side(Side::Client), MOST_CAPTURED)
 }
 
-/// Returns the pairs of buffers around those that were asked about.
+/// Returns the pairs of buffers around the given ones.
 fn plane(plan: &Plan) -> Vec<Pair> {
     let parameters = &plan.parameters;
     let send_to = (parameters.send_buffer * 2).max(4 * u64::from(parameters.mss));
@@ -80,14 +82,15 @@ fn plane(plan: &Plan) -> Vec<Pair> {
     grid.pairs(&busy(&plan.transfer), PLANE_RUNS, parameters.seed)
 }
 
-/// The share of the time; a fast transfer that meets a tick or two spends less.
+/// The share of the time that counts as noticeable; a fast transfer that meets one or two ticks
+/// spends less.
 const TELLS: f64 = 0.05;
-/// Segments; ten times as many as anybody reads.
+/// The most captured segments; ten times as many as anybody reads.
 const MOST_CAPTURED: usize = 100_000;
 
-/// Runs of each pair of the plane.
+/// The runs of each pair in the plane.
 const PLANE_RUNS: u32 = 3;
-/// How long each pair is waited for.
+/// How long each pair is watched.
 const PLANE_WATCHED: Duration = Duration::from_secs(20);
-/// Pairs along each side of the plane.
+/// The number of pairs along each side of the plane.
 const PAIRS: u64 = 40;

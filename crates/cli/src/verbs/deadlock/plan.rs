@@ -1,4 +1,4 @@
-//! What the arguments mean, checked before any work.
+//! The meaning of the arguments, checked before any work.
 
 use std::path::PathBuf;
 
@@ -14,7 +14,7 @@ use crate::capture::{self, CaptureAt, Kept};
 use crate::exit::Failure;
 use crate::files::{each_its_own, opened};
 
-/// What the answer is about.
+/// What is examined.
 pub(super) struct Plan {
     pub(super) parameters: Parameters,
     pub(super) transfer: Transfer,
@@ -32,23 +32,24 @@ pub(super) struct Parameters {
     /// Bytes of each write and read.
     pub(super) write: u64,
     pub(super) profile: &'static str,
-    /// Absent where it is the profile's.
+    /// Absent if it is the profile's.
     pub(super) policy: Option<&'static str>,
-    /// Absent where it is the profile's.
+    /// Absent if it is the profile's.
     pub(super) ack_policy: Option<&'static str>,
     /// The receiver's timer, which moves a deadlocked connection.
     pub(super) ack_timer_ms: f64,
-    /// What the hosts' work costs and what joins them: `sun-ipx` as fitted to the paper, or `today`.
+    /// The costs of the hosts and the wire between them: `sun-ipx` as fitted to the paper, or
+    /// `today`.
     pub(super) hosts: &'static str,
     pub(super) runs: u32,
     pub(super) seed: u64,
 }
 
-/// The profile whose hosts the paper measured.
+/// The profile of the hosts that the paper measured.
 const PAPER: &str = "sunos_4_1";
-/// What a transfer is made of at the most: the paper's 16 MiB.
+/// The most octets of a transfer: the paper's 16 MiB.
 const TRANSFER: u64 = 16 << 20;
-/// So many writes at the most, where they are small.
+/// The most writes of a transfer, if they are small.
 const WRITES: u64 = 16 << 10;
 
 impl Plan {
@@ -59,7 +60,7 @@ impl Plan {
             receive_buffer: args.receive_buffer,
         };
         let mut rules = (args.profile.config)(&sizes);
-        // What the buffers do by themselves is asked, as on "the same IP subnetwork" (section 3).
+        // The question is what the buffers alone do, as on "the same IP subnetwork" (section 3).
         rules.sender.initial_cwnd = rules.sender.cwnd_cap;
         if let Some(entry) = args.policy {
             rules.sender.policy = (entry.make)();
@@ -103,7 +104,7 @@ impl Plan {
     }
 }
 
-/// Where the first run is kept, if it is.
+/// Returns where the first run is captured, if it is.
 fn capture(args: &Args) -> Result<Option<(CaptureAt, Kept)>, Failure> {
     let files = [
         ("--output", &args.results.output),

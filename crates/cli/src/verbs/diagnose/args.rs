@@ -10,7 +10,7 @@ use crate::flags::{OUTPUT, Output};
 
 /// Name each stall in a capture, the side to blame, what it cost, and the fix
 ///
-/// Reads pcap and pcapng, plain or in gzip or zstd, told by their content. Several files are
+/// Reads pcap and pcapng, plain or in gzip or zstd, recognised by content. Several files are
 /// analysed one after the other, each for itself. `-` reads standard input and reports as it
 /// goes: tcpdump -U -w - | tinygram diagnose -
 #[derive(Debug, clap::Args)]
@@ -18,7 +18,7 @@ pub(crate) struct Args {
     /// Captures, or - for standard input
     #[arg(required_unless_present_any = ["recipes", "read"], value_name = "CAPTURE")]
     pub(super) captures: Vec<PathBuf>,
-    /// A capture, as tcpdump has it; the same as naming it
+    /// A capture file, as in tcpdump -r; the same as naming it
     #[arg(short = 'r', value_name = "FILE")]
     pub(super) read: Vec<PathBuf>,
     /// Look at connections of this address only; may be repeated
@@ -64,7 +64,7 @@ pub(crate) struct Args {
     /// Show every finding, not the first few of each kind
     #[arg(short, long)]
     pub(super) verbose: bool,
-    /// Most connections kept in memory at once (about 0.9 kB each); the longest silent go first
+    /// Most connections kept in memory at once (about 0.9 kB each); those silent longest are removed first
     #[arg(long, value_name = "N", default_value_t = 131_072, value_parser = clap::value_parser!(u32).range(1..))]
     pub(super) connection_limit: u32,
     /// Most findings kept with their details (about 0.3 kB each); more are only counted

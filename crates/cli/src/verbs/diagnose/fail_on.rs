@@ -34,8 +34,8 @@ enum Comparison {
 }
 
 impl Condition {
-    /// Returns whether it holds for these captures, of which the summary is the sum, with so many findings of a
-    /// kind.
+    /// Returns whether the condition holds for captures whose summaries add up to `total`;
+    /// `of_kind` returns the number of findings of a kind.
     pub(super) fn holds(&self, total: &Summary, of_kind: impl Fn(Kind) -> usize) -> bool {
         let value = self.field.value(total, of_kind);
         match self.comparison {

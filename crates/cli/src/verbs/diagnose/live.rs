@@ -1,4 +1,4 @@
-//! Standard input that Ctrl-C ends: what was read so far is reported.
+//! Standard input that Ctrl-C ends: what was read so far is still reported.
 
 use std::io::{self, Read};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -9,12 +9,12 @@ use crate::exit::Failure;
 
 static STOPPED: AtomicBool = AtomicBool::new(false);
 
-/// True once the user has asked to end.
+/// Returns whether the user has asked to end.
 pub(super) fn stopped() -> bool {
     STOPPED.load(Ordering::Relaxed)
 }
 
-/// Standard input as a stream that ends on Ctrl-C. A second Ctrl-C ends the program.
+/// Returns standard input as a stream that ends on Ctrl-C. A second Ctrl-C ends the program.
 pub(super) fn stdin() -> Result<impl Read + 'static, Failure> {
     ctrlc::set_handler(|| {
         if STOPPED.swap(true, Ordering::Relaxed) {
@@ -25,7 +25,7 @@ pub(super) fn stdin() -> Result<impl Read + 'static, Failure> {
         doing: "listening for Ctrl-C".into(),
         error: io::Error::other(error),
     })?;
-    // A blocked read cannot be called off; a thread of its own may stay blocked.
+    // A blocked read cannot be cancelled, so it has its own thread, which may stay blocked.
     let (into, chunks) = sync_channel(CHUNKS);
     std::thread::spawn(move || {
         let mut stdin = io::stdin().lock();
@@ -73,7 +73,7 @@ impl Read for Stdin {
 }
 
 const CHUNK_BYTES: usize = 64 * 1024;
-/// As many chunks as may wait: backpressure keeps memory bounded.
+/// The most chunks that may wait, so that memory is bounded.
 const CHUNKS: usize = 16;
-/// How long after Ctrl-C the report may take to begin; the writer may have more to say meanwhile.
+/// How long after Ctrl-C the report may begin: the writer may have more to send meanwhile.
 const PATIENCE: Duration = Duration::from_millis(200);

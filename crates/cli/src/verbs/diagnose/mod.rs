@@ -23,7 +23,7 @@ pub(crate) fn run(args: Args) -> Result<Done, Failure> {
     let plan = plan::Plan::of(args)?;
     let mut told = show::terminal::Told::default();
     let results = results::Results::of(&plan, &mut |so_far| told.tell(so_far))?;
-    // What was found beats what cannot be told.
+    // A finding counts more than what cannot be told.
     let done = match (
         plan.fail_on.iter().any(|it| results.meets(it)),
         results.untold().next().is_some(),
@@ -36,7 +36,8 @@ pub(crate) fn run(args: Args) -> Result<Done, Failure> {
     Ok(done)
 }
 
-/// Returns which of these names belong together, in order: each a capture, or the files of one ring buffer.
+/// Returns which of these names belong together, in order: single captures, or the files of one
+/// ring buffer.
 pub(crate) fn streams(names: &[String]) -> Vec<Vec<String>> {
     ring::streams(names, String::as_str)
         .into_iter()
@@ -44,8 +45,8 @@ pub(crate) fn streams(names: &[String]) -> Vec<Vec<String>> {
         .collect()
 }
 
-/// Returns every table of a diagnosis, or the one that is asked for. What is `given` takes the place of the captures
-/// that are named.
+/// Returns all tables of a diagnosis, or the requested one. `given` sources replace the named
+/// captures.
 pub(crate) fn tables(mut args: Args, given: Vec<Given>) -> Result<Vec<Rows>, Failure> {
     let only = args.table.take();
     if !given.is_empty() {

@@ -1,4 +1,4 @@
-//! What the arguments mean, checked before any work.
+//! The meaning of the arguments, checked before any work.
 
 use std::path::PathBuf;
 
@@ -16,9 +16,9 @@ use crate::shown;
 pub(super) struct Plan {
     pub(super) inputs: Vec<Input>,
     pub(super) format: Format,
-    /// What is written where rows are.
+    /// The table that is written if the format has rows.
     pub(super) table: &'static Table,
-    /// Standard output if absent; known to be writable.
+    /// The output, checked to be writable; standard output if absent.
     pub(super) output: Option<(PathBuf, Destination)>,
     pub(super) html: Option<(PathBuf, Destination)>,
     pub(super) annotate: Option<(PathBuf, Destination)>,
@@ -90,7 +90,8 @@ impl Plan {
             parameters: Parameters {
                 connection_limit: args.connection_limit as usize,
                 finding_limit: args.finding_limit as usize,
-                // A table has a row for each connection that was kept at once, not for the first ten thousand.
+                // A table has a row for every connection that was kept, not only for the first ten
+                // thousand.
                 listed_limit: match shown::encoding(format) {
                     Some(_) => args.connection_limit as usize,
                     None => Parameters::default().listed_limit,

@@ -1,4 +1,4 @@
-//! The work: each capture through an analyzer of its own.
+//! The work: sends each capture through its own analyzer.
 
 use std::fs::File;
 use std::io::Read;
@@ -18,20 +18,20 @@ use crate::files::Input;
 use crate::terminal::Reading;
 use crate::{heard, terminal};
 
-/// Whoever is told how far it is.
+/// Is called with the state of the analysis.
 pub(super) type Tell<'a> = dyn FnMut(&Analyzer) -> Result<(), Failure> + 'a;
 
 pub(super) struct Results {
     pub(super) captures: Vec<Capture>,
 }
 
-/// One capture and what was found in it.
+/// A capture and its findings.
 pub(super) struct Capture {
     pub(super) name: String,
     pub(super) report: Report,
-    /// Number of its first connection in the report.
+    /// The number of its first connection in the report.
     pub(super) first_connection: u32,
-    /// Why reading ended before the end, if it did.
+    /// The reason why reading ended early, if it did.
     pub(super) broken: Option<CaptureError>,
     /// The files that can be read again.
     pub(super) sources: Vec<Source>,
@@ -40,13 +40,13 @@ pub(super) struct Capture {
 /// A file of a capture.
 pub(super) struct Source {
     pub(super) path: PathBuf,
-    /// Frames of the capture that the files before it hold.
+    /// The number of the capture's frames in earlier files.
     pub(super) frames_before: u64,
 }
 
 impl Results {
-    /// Analyses what the plan names. Of a capture that comes in while it is read, `tell` is given what is
-    /// known after each frame.
+    /// Analyses the captures that the plan names. If a capture comes in while it is read, `tell` is
+    /// called after each frame.
     pub(super) fn of(plan: &Plan, tell: &mut Tell) -> Result<Self, Failure> {
         let mut captures: Vec<Capture> = Vec::new();
         for inputs in super::ring::streams(&plan.inputs, Input::name) {
@@ -64,7 +64,7 @@ impl Results {
         total
     }
 
-    /// Captures of which nothing can be said, and why.
+    /// Returns the captures for which no verdict is possible, and why.
     pub(super) fn untold(&self) -> impl Iterator<Item = (&Capture, Vec<Obstacle>)> {
         self.captures
             .iter()
@@ -74,7 +74,7 @@ impl Results {
             })
     }
 
-    /// Returns whether a condition of the plan's holds.
+    /// Returns whether one of the plan's conditions holds.
     pub(super) fn meets(&self, condition: &Condition) -> bool {
         let of_kind = |kind| self.findings().filter(|(_, it)| it.kind == kind).count();
         condition.holds(&self.total(), of_kind)
@@ -95,7 +95,7 @@ impl Capture {
     }
 }
 
-/// Analyses one capture, or the files of one ring buffer as the stream that they are.
+/// Analyses one capture, or the files of one ring buffer as one stream.
 fn analyse(
     inputs: &[Input],
     plan: &Plan,
@@ -131,7 +131,7 @@ fn analyse(
     })
 }
 
-/// Gives all frames to the analyzer; returns why reading ended before the end, if it did.
+/// Passes all frames to the analyzer; returns the reason why reading ended early, if it did.
 fn read(
     input: &Input,
     plan: &Plan,
@@ -176,7 +176,7 @@ fn read(
     Ok(broken)
 }
 
-/// A reader of a source; where a program has embedded this one, it is told how much was read.
+/// Returns a reader of a source, which tells an embedding program how much was read.
 fn told(source: impl Read + 'static, name: &str) -> Result<Reader, CaptureError> {
     match heard::listener() {
         Some(_) => Reader::new(Reading::of(None, name.to_owned()).over(source)),

@@ -1,9 +1,11 @@
-//! Files of a ring buffer: `dump_00001_20240101120000.pcap`, `dump_00002_...` and so on, as dumpcap
-//! and tcpdump number them. Connections go on from one to the next, so they are one stream.
+//! The files of a ring buffer: `dump_00001_20240101120000.pcap`, `dump_00002_...` and so on, as
+//! dumpcap and tcpdump number them. Connections continue from one file to the next, so the files
+//! are one stream.
 
 use std::path::Path;
 
-/// Returns the inputs, those of one ring buffer together; each has a `name`, or belongs to nothing.
+/// Returns the inputs, with those of one ring buffer grouped. `name` returns an input's name; an
+/// input without a name stands alone.
 pub(super) fn streams<'a, T, N: AsRef<str> + 'a>(
     inputs: &'a [T],
     name: impl Fn(&'a T) -> N,
@@ -22,7 +24,7 @@ pub(super) fn streams<'a, T, N: AsRef<str> + 'a>(
     streams
 }
 
-/// Returns the same name with the next number.
+/// Returns whether `next` is the same name with the next number.
 fn follows(one: &str, next: &str) -> bool {
     let (one, next) = (Path::new(one), Path::new(next));
     let name = |path: &Path| Some(path.file_name()?.to_str()?.to_owned());
@@ -33,7 +35,7 @@ fn follows(one: &str, next: &str) -> bool {
         && matches!((numbered(&a), numbered(&b)), (Some((x, m)), Some((y, n))) if x == y && n == m + 1)
 }
 
-/// Returns what stands before the number, and the number: five digits and more behind an underscore
+/// Returns the text before the number, and the number: at least five digits after an underscore
 /// (dumpcap), or digits at the very end (tcpdump -C).
 fn numbered(name: &str) -> Option<(&str, u64)> {
     let stem = name.split_once(".pcap").map_or(name, |(stem, _)| stem);

@@ -1,4 +1,4 @@
-//! The kernel as the one that is asked: BPF programs tell each hold.
+//! Asks the kernel: BPF programs report each hold.
 
 use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -15,11 +15,12 @@ use crate::exit::{Failure, plain};
 use crate::supervise;
 use crate::verbs::watch::sentence;
 
-/// Returns what is asked of the kernel: every hold of ours, with the stacks of the writes.
+/// Returns what is asked of the kernel: every hold of the command's processes, with the stacks of
+/// the writes.
 pub(super) fn options() -> Options {
     Options {
         least_hold: Duration::ZERO,
-        // Ourselves: the command is our child, and its children are its.
+        // Our own process: the command is its child, and so on.
         tree: Some(std::process::id()),
         stacks: STACKS,
         ..Options::default()
@@ -103,12 +104,13 @@ enum Weight {
     Nothing,
 }
 
-/// Returns whether the process waited for its peer while the segment was held.
+/// Returns how a finding counts, by whether the process waited for its peer while the segment was
+/// held.
 fn weigh(finding: &Finding) -> Weight {
     match finding.facts {
         Facts::Held { slept, .. } if finding.part == Part::Sent => {
             match slept && finding.tier >= Tier::Likely {
-                // Whether it comes to that hangs on which of two threads is quicker.
+                // Whether such a hold occurs depends on which of two threads is faster.
                 true if finding.kind == Kind::NagleRoundTrip => Weight::Prompt,
                 true => Weight::Stall,
                 false => Weight::Apart,
@@ -124,5 +126,5 @@ fn place(finding: &Finding) -> Option<(String, u32)> {
 }
 
 const BREATH: Duration = Duration::from_millis(50);
-/// A second and processor; each is 32 kB of half a ring of 2 MB, which is emptied every 50 ms.
+/// Per second and processor. Each is 32 kB of half a ring of 2 MB, which is emptied every 50 ms.
 const STACKS: u32 = 512;

@@ -1,8 +1,8 @@
-//! `tinygram guard -- COMMAND`: fails if a connection of the command's was held while its process
-//! waited for the peer.
+//! `tinygram guard -- COMMAND`: fails if TCP held data of one of the command's connections while
+//! its process waited for the peer.
 //!
-//! No time limit decides: a hold counts if the thread that wrote went to sleep while it lasted and the
-//! next thing that the program did on the connection was to read what the peer sent after it.
+//! No time limit is used. A hold counts if the thread that wrote went to sleep during it, and the
+//! program's next action on the connection was to read what the peer sent after it.
 
 mod kernel;
 mod preload;
@@ -23,18 +23,18 @@ use crate::terminal::remark;
 /// Run a test suite or a benchmark, and fail if a connection of it stalls
 ///
 /// A connection stalls if TCP holds a short segment while the process that wrote it waits for its peer.
-/// It is looked for at the wait and not by a clock, so that a busy machine changes nothing. The exit
+/// Stalls are detected when the process waits, not by a time limit, so a busy machine changes nothing. The exit
 /// code is the command's if that is not 0, else 1 if there were stalls, else 0; 3 if they could not be
 /// looked for. The kernel is asked where it can be (root, or CAP_BPF and CAP_PERFMON, and Linux 6.3);
 /// else a library is preloaded, which takes no privileges.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
-    /// So many stalls are accepted
+    /// Accept up to this many stalls
     #[arg(long, value_name = "N", default_value_t = 0)]
     max_holds: u64,
 
-    /// What is asked [default: the kernel where it can be, else the preloaded library]
+    /// What to ask [default: the kernel where it can be, else the preloaded library]
     #[arg(long, value_enum)]
     source: Option<Asked>,
 
@@ -61,13 +61,13 @@ enum Asked {
     Preload,
 }
 
-/// A stall of the command's, or several alike.
+/// A stall of the command's connections, or several alike.
 struct Stall {
-    /// In a sentence.
+    /// A sentence about it.
     said: String,
-    /// How many it stands for.
+    /// The number of stalls it stands for.
     times: u64,
-    /// File and line of the write, where known.
+    /// The file and line of the write, if known.
     place: Option<(String, u32)>,
 }
 
@@ -75,17 +75,18 @@ struct Stall {
 struct Looked {
     status: ExitStatus,
     stalls: Vec<Stall>,
-    /// What advice on the first of them depends on.
+    /// The case on which advice on the first stall depends.
     case: Option<Case>,
     /// Holds that the writing thread did not wait for.
     apart: u64,
-    /// Holds of one round trip, whose acknowledgment nobody delayed; some sources count them among `apart`.
+    /// Holds of one round trip, whose acknowledgment nobody delayed. Some sources count them in
+    /// `apart`.
     prompt: u64,
-    /// Short writes that a slower acknowledgment would have held; unknown to some sources.
+    /// Short writes that a slower acknowledgment would have held; not known by some sources.
     slower: u64,
-    /// Who was asked, in words.
+    /// The source, in words.
     way: String,
-    /// Why something may have been missed.
+    /// The reason why something may have been missed.
     blind: Option<String>,
 }
 
@@ -96,7 +97,7 @@ impl Looked {
 }
 
 pub(crate) fn run(args: &Args) -> Result<Done, Failure> {
-    // Known to be possible before the command runs.
+    // Checked to be possible before the command runs.
     let report = args.junit.as_ref().map(|path| {
         let destination = Destination::open(path);
         destination.map_err(|error| writing(path, error))
@@ -126,7 +127,7 @@ pub(crate) fn run(args: &Args) -> Result<Done, Failure> {
     }
 }
 
-/// Runs the command under the source that was asked for, or the best that there is.
+/// Runs the command under the requested source, or under the best one available.
 fn look(args: &Args) -> Result<Looked, Failure> {
     if args.source == Some(Asked::Preload) {
         return preload::look(&args.command, None);

@@ -1,5 +1,5 @@
-//! Without privileges: the library that `run` preloads asks each socket after its writes whether the kernel
-//! keeps them, and sees whether the program then waits for its peer.
+//! Without privileges: the library that `run` preloads asks each socket after its writes whether
+//! the kernel holds them, and observes whether the program then waits for its peer.
 
 use std::process::Command;
 
@@ -14,7 +14,8 @@ use crate::exit::{Failure, plain};
 use crate::supervise;
 use crate::verbs::run::{Awaited, Counted, Tracing, library, reach};
 
-/// Runs the command to its end. `lacking` is why the kernel is not asked, unless this was asked for.
+/// Runs the command to its end. `lacking` is the reason why the kernel is not asked; `None` if this
+/// source was requested.
 pub(super) fn look(command: &[String], lacking: Option<&Lacking>) -> Result<Looked, Failure> {
     let unless = lacking.map_or_else(String::new, |lacking| {
         format!("; not of the kernel: {lacking}")

@@ -1,10 +1,10 @@
-//! The result for machines: JUnit's XML and GitHub's annotations.
+//! The result for machines: JUnit XML and GitHub annotations.
 
 use std::fmt::Write;
 
 use super::{Looked, Stall};
 
-/// One test case for the run, and one failed for each stall beyond what is accepted.
+/// Returns one test case for the run, and a failed one for each stall beyond the accepted number.
 pub(super) fn junit(command: &[String], looked: &Looked, max_holds: u64) -> String {
     let stalls = &looked.stalls;
     let fails = looked.count() > max_holds;
@@ -59,14 +59,15 @@ pub(super) fn github(stalls: &[Stall]) -> String {
     out
 }
 
-/// Returns a file as annotations name it: below the folder where the command ran, which is the checkout's.
+/// Returns a file as annotations name it: relative to the folder where the command ran, which is
+/// the checkout's.
 fn in_repository(file: &str) -> String {
     let here = std::env::current_dir().unwrap_or_default();
     let inside = std::path::Path::new(file).strip_prefix(&here);
     inside.map_or_else(|_| file.to_owned(), |path| path.display().to_string())
 }
 
-/// Returns a value before the two colons: there commas and colons are escaped besides.
+/// Returns a value for before the two colons: commas and colons are escaped there as well.
 fn property(text: &str) -> String {
     let text = text.replace('%', "%25").replace('\r', "%0D");
     text.replace('\n', "%0A")
@@ -80,6 +81,6 @@ fn escaped(text: &str) -> String {
         .replace('<', "&lt;")
         .replace('>', "&gt;");
     let plain = plain.replace('"', "&quot;");
-    // Names may hold anything; XML may not.
+    // Names may contain anything, but XML may not.
     plain.chars().filter(|c| !c.is_control()).collect()
 }

@@ -1,4 +1,4 @@
-//! `tinygram link`: two namespaces joined by a link with a rate, a delay, loss and the rest.
+//! `tinygram link`: two namespaces joined by an emulated link: rate, delay, loss and the rest.
 
 mod shown;
 
@@ -26,8 +26,8 @@ use crate::values::{count, duration, rate, share};
 
 /// Join two network namespaces by an emulated link: rate, delay, loss and the rest
 ///
-/// Makes the namespaces too, or takes two that have names. With a COMMAND, it runs in the first one
-/// and finds its peer in TINYGRAM_PEER and TINYGRAM_PEER6; without, the link stands until Ctrl-C.
+/// Also makes the namespaces, or uses two existing ones. A COMMAND runs in the first and finds the
+/// address of its peer in TINYGRAM_PEER and TINYGRAM_PEER6; without one, the link stays until Ctrl-C.
 /// Nothing is left behind.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
@@ -64,7 +64,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "BYTES", value_parser = count(1280_u16..=65_535), default_value_t = 1500)]
     mtu: u16,
 
-    /// Where the random numbers begin: the same packets meet the same fate
+    /// Seed of the random numbers: the same packets meet the same fate
     #[arg(long, value_name = "N", value_parser = count(0..=u64::MAX), default_value_t = 1)]
     seed: u64,
 
@@ -89,7 +89,7 @@ pub(crate) struct Args {
     command: Vec<OsString>,
 }
 
-/// What only the emulator can do, and what would outlive a veth pair's end.
+/// The options that only the emulator has, and those that would outlive a veth pair's end.
 const EMULATED: [&str; 11] = [
     "rate",
     "delay",
@@ -115,7 +115,7 @@ Examples:
 
 pub(crate) fn run(args: &Args) -> Result<Done, Failure> {
     let [near, far] = namespaces(args)?;
-    // Signals are caught before there is anything to be taken down.
+    // Signals are caught before there is anything to remove.
     let caught =
         Signals::new([SIGINT, SIGTERM, SIGHUP]).map_err(|error| io("catching signals", error))?;
     let link = if args.veth {
@@ -130,7 +130,7 @@ pub(crate) fn run(args: &Args) -> Result<Done, Failure> {
         wait_for_signal(caught);
         None
     } else {
-        // From here on signals go to the command.
+        // From now on signals go to the command.
         drop(caught);
         Some(run_command(&args.command, &near, &far)?)
     };
@@ -149,7 +149,7 @@ pub(crate) fn run(args: &Args) -> Result<Done, Failure> {
     };
     match status {
         None => terminal::print(text.as_bytes()),
-        // Standard output is the command's.
+        // Standard output belongs to the command.
         Some(status) => {
             eprint!("{text}");
             supervise::end_like(status)
@@ -172,7 +172,7 @@ fn emulate(args: &Args, near: &Namespace, far: &Namespace) -> Result<Link, Failu
         .map_err(|error| io("starting the link", error))
 }
 
-/// The pair stands and falls with the namespaces.
+/// Joins the namespaces by a veth pair, which is removed with them.
 fn join_by_veth(args: &Args, near: &Namespace, far: &Namespace) -> Result<(), Failure> {
     let offload = match args.offload {
         true => Offload::On,
@@ -182,7 +182,7 @@ fn join_by_veth(args: &Args, near: &Namespace, far: &Namespace) -> Result<(), Fa
         .map_err(|error| io("making a veth pair", error))
 }
 
-/// Those named, or two new ones.
+/// Returns the named namespaces, or two new ones.
 fn namespaces(args: &Args) -> Result<[Namespace; 2], Failure> {
     let refused = |error: namespace::Error| Failure::Input(error.to_string());
     if let [first, second] = args.namespaces.as_slice() {
@@ -244,7 +244,7 @@ fn run_command(
 
 fn wait_for_signal(mut caught: Signals) {
     let _ = caught.forever().next();
-    // A second Ctrl-C ends us as ever.
+    // A second Ctrl-C ends us by default.
     drop(caught);
 }
 
@@ -255,7 +255,7 @@ fn io(doing: &str, error: io::Error) -> Failure {
     }
 }
 
-/// The device's name at either end.
+/// The name of the device at both ends.
 const DEVICE: &str = "link0";
 const NEAR: Addresses = Addresses {
     v4: Ipv4Addr::new(10, 77, 0, 1),

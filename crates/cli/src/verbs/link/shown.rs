@@ -1,4 +1,4 @@
-//! What a person or a script sees of a link.
+//! The output about a link, for people and scripts.
 
 use std::fmt::Write;
 
@@ -8,7 +8,7 @@ use tinygram_link::relay::Carried;
 
 use super::{Args, FAR, NEAR};
 
-/// Where the ends are and how to get there.
+/// Returns where the ends are and how to enter them.
 pub(super) fn invitation(near: &Namespace, far: &Namespace) -> String {
     let mut text = String::new();
     for (name, space, own) in [("first", near, NEAR), ("second", far, FAR)] {

@@ -1,5 +1,6 @@
-//! What the JSON document and the page say of a run besides its results: everything that the results
-//! depend on, what is in force where nothing was typed, and what the paper's hosts assume beyond it.
+//! The parameters of a run in the JSON document and on the page: everything that the results depend
+//! on, the values in force for flags that were not given, and what the paper's hosts assume beyond
+//! it.
 
 use std::time::Duration;
 
@@ -22,12 +23,12 @@ use crate::values::shown_ack_timer;
 pub(super) struct OfPaper<'a> {
     hosts: &'static str,
     model: &'static str,
-    /// In the paper's spelling.
+    /// The variants, in the paper's spelling.
     variants: &'a [Policy],
     media: Vec<Link>,
-    /// Bytes.
+    /// The application buffers, in bytes.
     app_buffers: &'a [u64],
-    /// Bytes.
+    /// The socket buffers, in bytes.
     socket_buffers: &'a [u64],
     trials: &'a [TrialType],
     /// For the trial types s and S; present if one of them is run.
@@ -36,20 +37,20 @@ pub(super) struct OfPaper<'a> {
     random: Option<Random>,
     length_choice: LengthChoice,
     copy_rule: &'static str,
-    /// Bytes; absent where the copy rule knows no clusters of this kind.
+    /// MCLBYTES, in bytes; absent if the copy rule has no such clusters.
     mclbytes: Option<u64>,
-    /// Bytes; absent where NAGLIM is not measured.
+    /// The limit of NAGLIM, in bytes; absent if NAGLIM is not measured.
     naglim: Option<u32>,
     /// Whether the receiver infers the sender's buffer size.
     infer: bool,
-    /// How the server waits, where it does not sleep in its reads.
+    /// How the server waits, if it does not sleep in its reads.
     #[serde(skip_serializing_if = "Option::is_none")]
     server: Option<&'static str>,
-    /// Share of segments, 0 to 1.
+    /// The share of segments that are lost, 0 to 1.
     loss: f64,
-    /// Share of segments, 0 to 1.
+    /// The share of segments that are reordered, 0 to 1.
     reorder: f64,
-    /// Share of segments, 0 to 1.
+    /// The share of segments that are duplicated, 0 to 1.
     duplicate: f64,
     multiplier: u32,
     repetitions: u32,
@@ -59,27 +60,27 @@ pub(super) struct OfPaper<'a> {
     model_details: Vec<Detail>,
 }
 
-/// A medium with its numbers.
+/// A medium with its parameters.
 #[derive(Clone, Debug, Serialize)]
 struct Link {
     medium: &'static str,
     rate_bits_per_second: u64,
-    /// Added to what the medium itself takes, both ways together.
+    /// The round-trip time added to what the medium itself takes.
     rtt_ms: f64,
-    /// Bytes.
+    /// The MSS, in bytes.
     mss: u16,
 }
 
-/// The values in force of parameters that depend on the model if they are not typed.
+/// The values in force of parameters that depend on the model unless given.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct InForce {
-    /// The window that the receiver can offer, bytes; one for each of the socket buffers.
+    /// The windows that the receiver can advertise, in bytes, one for each of the socket buffers.
     receive_buffers: Vec<u64>,
     ack_policy: String,
     ack_timer: String,
-    /// The fitted client's slow timer, which flushes delayed ACKs as well.
+    /// The fitted client's slow timer, which also flushes delayed ACKs.
     ack_slow_timer_ms: Option<f64>,
-    /// In the trial types S and R.
+    /// For the trial types S and R.
     requests_per_connection: Requests,
 }
 
@@ -94,7 +95,7 @@ enum Requests {
 impl<'a> OfPaper<'a> {
     pub(super) fn new(meant: &'a Meant, on: &OnPaper, args: &Args) -> Self {
         let plan = &meant.plan;
-        // What the media do not differ in.
+        // All media have this in common.
         let hosts = &on.hosts[0];
         let has_clusters = matches!(hosts.copy_rule, None | Some(CopyRule::Mclbytes(_)));
         Self {
@@ -159,7 +160,7 @@ impl InForce {
             hosts.model.ack_policy()
         };
         let own_timer = format!("cyclic:{}ms", ACK_TICK.as_millis_f64());
-        // A typed timer is the only one.
+        // A timer that was given is the only one.
         let slow = hosts
             .model
             .slow_tick(plan.seed)
@@ -178,39 +179,39 @@ impl InForce {
     }
 }
 
-/// A run on sockets, and what came of comparing backends.
+/// A run on sockets, and the comparison of backends.
 #[derive(Serialize)]
 pub(super) struct OfSockets<'a> {
     backends: &'a [BackendName],
-    /// Absent where none are simulated.
+    /// Absent if none are simulated.
     hosts: Option<&'static str>,
-    /// The rules of the sender, where it is not a kernel.
+    /// The rules of the sender, if it is not a kernel.
     profile: &'static str,
     variants: &'a [Policy],
-    /// Bytes; absent where NAGLIM is not measured.
+    /// The limit of NAGLIM, in bytes; absent if NAGLIM is not measured.
     naglim: Option<u32>,
-    /// Bytes.
+    /// The application buffers, in bytes.
     app_buffers: &'a [u64],
-    /// Bytes, as given to a kernel's SO_SNDBUF.
+    /// The socket buffers, in bytes, as given to a kernel's SO_SNDBUF.
     socket_buffers: &'a [u64],
-    /// Bytes, as given to SO_RCVBUF; absent where the kernel chooses.
+    /// The receive buffer, in bytes, as given to SO_RCVBUF; absent if the kernel chooses.
     receive_buffer: Option<u64>,
     trials: &'a [TrialType],
     sequential: Option<Series>,
     random: Option<Random>,
     requests_per_connection: Option<usize>,
     length_choice: LengthChoice,
-    /// What a score's estimate is based on, and an emulated link's rate.
+    /// The rate of an emulated link, on which a score's estimate is based.
     rate_bits_per_second: u64,
     rtt_ms: f64,
-    /// As typed.
+    /// The MSS, if it was given.
     mss: Option<u16>,
-    /// Shares of segments, 0 to 1.
+    /// The share of segments that are lost, 0 to 1.
     loss: f64,
     reorder: f64,
     duplicate: f64,
     multiplier: u32,
-    /// Transfers before each cell that are not counted.
+    /// The transfers before each cell, which are not counted.
     warmup: u32,
     repetitions: u32,
     seed: u64,
@@ -271,7 +272,7 @@ fn milliseconds(time: Duration) -> f64 {
     time.as_secs_f64() * 1e3
 }
 
-/// Returns what the model assumes: a paragraph in a terminal, a table elsewhere.
+/// Returns what the model assumes: a paragraph for a terminal, a table elsewhere.
 pub(crate) fn appendix(model: Model) -> Appendix {
     Appendix {
         terminal: vec![paragraph(model)],
@@ -284,13 +285,14 @@ pub(crate) fn appendix(model: Model) -> Appendix {
 pub(crate) struct Detail {
     name: &'static str,
     value: &'static str,
-    /// Whether the value was found by fitting the paper's tables; else its text says so.
+    /// Whether the value was found by fitting the paper's tables; otherwise the paper's text states
+    /// it.
     fitted: bool,
     /// What it was fitted to, or why the text cannot be followed.
     why: Option<&'static str>,
 }
 
-/// Returns every detail in which the models differ, as `model` has it; the most important first.
+/// Returns every detail in which the models differ, as in `model`; the most important first.
 fn details(model: Model) -> Vec<Detail> {
     let detail = |parameter: &Parameter| match model {
         Model::Literal => Detail {

@@ -1,4 +1,5 @@
-//! A few transfers of a cell, simulated once more and seen segment by segment: what a page's ladders show.
+//! The ladders of a page: a few transfers of a cell, simulated again and recorded segment by
+//! segment.
 
 use std::collections::BTreeSet;
 
@@ -9,19 +10,19 @@ use tinygram_report::{By, Step};
 use tinygram_sim::medium::{Frame, Side};
 use tinygram_sim::observer::Tap;
 
-/// A transfer that was seen.
+/// A transfer that was recorded.
 #[derive(Clone, Debug)]
 pub(super) struct Seen {
-    /// Its place among the transfers of its repetition.
+    /// Its index among the transfers of its repetition.
     pub(super) at: usize,
-    /// Why it was chosen: `slowest`.
+    /// The reason why it was chosen: `slowest`.
     pub(super) which: &'static str,
-    /// As a tap at the server saw it.
+    /// Its segments, as a tap at the server saw them.
     pub(super) steps: Vec<Step>,
 }
 
-/// Runs the first repetition of a cell again, as far as needed, with a tap at the server. What does not take
-/// as long as it did the first time is left out.
+/// Runs the first repetition of a cell again, as far as needed, with a tap at the server. A
+/// transfer whose time differs from the first run's is left out.
 pub(super) fn seen(
     plan: &Plan,
     hosts: &PaperHosts,
@@ -48,8 +49,8 @@ pub(super) fn seen(
         .collect())
 }
 
-/// Returns the slowest transfer, of those that were delayed the one in the middle, and of those that were not
-/// the one of about its length; or the one in the middle, if none was delayed.
+/// Returns the slowest transfer; the median of the delayed ones; and, of those that were not
+/// delayed, the one with about the same length, or the median if none was delayed.
 fn chosen(samples: &[Sample], yardstick: &Yardstick) -> Vec<(usize, &'static str)> {
     let mut order: Vec<usize> = (0..samples.len()).collect();
     order.sort_by_key(|&at| (samples[at].elapsed, at));
@@ -77,7 +78,7 @@ fn chosen(samples: &[Sample], yardstick: &Yardstick) -> Vec<(usize, &'static str
         .collect()
 }
 
-/// Returns the frames of each transfer: from its request on, until the next one's.
+/// Returns the frames of each transfer: from its request until the next one's.
 fn exchanges(frames: &[(Side, Frame)]) -> Vec<&[(Side, Frame)]> {
     let mut begins = Vec::new();
     let mut asked = 0;
@@ -102,7 +103,8 @@ fn exchanges(frames: &[(Side, Frame)]) -> Vec<&[(Side, Frame)]> {
         .collect()
 }
 
-/// Returns the segments in tcpdump's words, numbered from the transfer's first octets on.
+/// Returns the segments in tcpdump's notation, with sequence numbers counted from the transfer's
+/// first octets.
 fn steps(exchange: &[(Side, Frame)]) -> Vec<Step> {
     let first = |side| {
         let of_side = exchange.iter().filter(|(from, _)| *from == side);
@@ -162,7 +164,7 @@ fn shortened(mut steps: Vec<Step>) -> Vec<Step> {
     steps
 }
 
-/// Segments at either end of a long exchange.
+/// The segments kept at either end of a long exchange.
 const KEPT: usize = 16;
 
 #[cfg(test)]
@@ -173,8 +175,8 @@ mod tests {
 
     use super::*;
 
-    /// What is shown of a transfer is that transfer: all of its octets, within the time that it took, and
-    /// where it was delayed a silence as long as the delay.
+    /// A ladder shows the transfer that was measured: all of its octets, within the time that it
+    /// took, and a silence as long as the delay if it was delayed.
     #[test]
     fn a_ladder_shows_the_transfer_that_was_measured() {
         for trial_type in [TrialType::SequentialOne, TrialType::RandomEach] {

@@ -42,7 +42,7 @@ pub(crate) fn run(args: &Args) -> Result<Done, Failure> {
     }
 }
 
-/// Returns the scores of every cell.
+/// Returns the scores of all cells.
 pub(crate) fn tables(args: &Args) -> Result<Vec<Rows>, Failure> {
     let meant = Meant::from(args)?;
     let panels = match &meant.on {
@@ -55,7 +55,7 @@ pub(crate) fn tables(args: &Args) -> Result<Vec<Rows>, Failure> {
     Ok(vec![outputs::rows(&panels)])
 }
 
-/// Measures on the paper's hosts, and holds what comes of it against the paper's tables.
+/// Measures on the paper's hosts, and compares the results with the paper's tables.
 fn on_paper(args: &Args, meant: &Meant, on: &OnPaper, outputs: Outputs) -> Result<Done, Failure> {
     interrupt::watch();
     let keep = match outputs.shows_transfers() {
@@ -79,7 +79,7 @@ fn on_paper(args: &Args, meant: &Meant, on: &OnPaper, outputs: Outputs) -> Resul
     done
 }
 
-/// Returns a panel for each medium, what it was made of, and what it took.
+/// Returns a panel for each medium, its conditions, and what the run took.
 fn scores_on_paper(
     args: &Args,
     meant: &Meant,
@@ -135,7 +135,7 @@ fn scores_on_paper(
     Ok((panels, outcomes, stats))
 }
 
-/// Has a few transfers of each cell that a score opens seen segment by segment.
+/// Records a few transfers of each cell that a score opens, segment by segment.
 fn see(
     plan: &Plan,
     hosts: &[PaperHosts],
@@ -159,8 +159,8 @@ fn see(
     Ok(())
 }
 
-/// Returns the hosts of the other model, once, for each medium on which a whole table of the paper's is held
-/// against it, with the medium's place.
+/// Returns the hosts of the other model, with the medium's index, for each medium on which a whole
+/// table of the paper's is measured.
 fn others(args: &Args, plan: &Plan, on: &OnPaper) -> Vec<(usize, PaperHosts)> {
     let whole = on
         .hosts
@@ -183,7 +183,7 @@ fn others(args: &Args, plan: &Plan, on: &OnPaper) -> Vec<(usize, PaperHosts)> {
     whole.map(other).collect()
 }
 
-/// Returns the same with one repetition: enough for a model's distance from the paper.
+/// Returns the plan with one repetition, which is enough for a model's distance from the paper.
 fn once(plan: &Plan) -> Plan {
     Plan {
         repetitions: 1,
@@ -191,7 +191,7 @@ fn once(plan: &Plan) -> Plan {
     }
 }
 
-/// Lines beneath the scores: how far they are from the paper's.
+/// Returns the notes beneath the scores: how far they are from the paper's.
 fn notes(
     args: &Args,
     plan: &Plan,
@@ -219,7 +219,8 @@ fn notes(
     notes
 }
 
-/// Returns what the plan's capture saw: who sent what in the first repetition of the only cell.
+/// Returns what the plan's capture saw: the frames of the first repetition of the only cell, with
+/// their senders.
 fn seen(plan: &Plan, on: &OnPaper) -> Result<Vec<(Side, Frame)>, Failure> {
     match (on.capture, &on.hosts[..], &plan.cells()[..]) {
         (Some(at), [hosts], [only]) => {
@@ -273,7 +274,7 @@ fn scores_on_sockets(meant: &Meant, on: &OnSockets) -> Result<Vec<Outcome>, Fail
     measured(plan, Keep::All, &progress(&plans))
 }
 
-/// Returns the loop, with a bar that says how far it has come.
+/// Returns the measuring loop, with a bar that shows its progress.
 fn measured<'a>(
     plan: &Plan,
     backends: impl Iterator<Item = &'a mut dyn Backend>,
@@ -294,13 +295,13 @@ fn each(hosts: &mut [PaperHosts]) -> impl Iterator<Item = &mut dyn Backend> {
     hosts.iter_mut().map(|it| it as &mut dyn Backend)
 }
 
-/// Plans, each with the number of its backends.
+/// Returns the progress bar for plans, each with the number of its backends.
 fn progress(plans: &[(&Plan, usize)]) -> terminal::Progress {
     let transfers = |(plan, backends): &(&Plan, usize)| plan.transfers() * *backends as u64;
     terminal::Progress::over(plans.iter().map(transfers).sum(), "measuring")
 }
 
-/// Returns the effort of the same.
+/// Returns the effort of plans, each with the number of its backends.
 fn effort(plans: &[(&Plan, usize)]) -> u64 {
     let effort = |(plan, backends): &(&Plan, usize)| plan.effort() * *backends as u64;
     plans.iter().map(effort).sum()

@@ -1,4 +1,4 @@
-//! What is shown, and where: opened before the work, filled after it.
+//! The outputs of a run: opened before the work, filled after it.
 
 use std::path::PathBuf;
 
@@ -15,7 +15,7 @@ use crate::files::{each_its_own, failed, opened};
 use crate::shown::{self, Rendered};
 use crate::{interrupt, terminal};
 
-/// Every place that a run writes to, known to be writable.
+/// Every output of a run, checked to be writable.
 pub(crate) struct Outputs {
     format: Format,
     published: bool,
@@ -27,7 +27,7 @@ pub(crate) struct Outputs {
 }
 
 impl Outputs {
-    /// Opens what the arguments name, or says what cannot be written.
+    /// Opens the outputs that the arguments name, or says which cannot be written.
     pub(crate) fn open(args: &Args) -> Result<Self, Failure> {
         shown::check(args.format, args.results.output.as_deref())?;
         let files = [
@@ -60,9 +60,10 @@ impl Outputs {
         self.html.is_some()
     }
 
-    /// Shows what came out: files first, so that a reader who goes away spoils nothing.
+    /// Shows the results. Files come first, so that they are complete even if the reader of
+    /// standard output goes away.
     ///
-    /// `parameters` is everything that the results depend on, `seen` what a capture holds.
+    /// `parameters` is everything that the results depend on; `seen` has the frames of a capture.
     pub(crate) fn show(
         self,
         parameters: &impl Serialize,
@@ -76,7 +77,7 @@ impl Outputs {
             appendix,
             published: self.published,
         };
-        // A file is read by an editor or a pager, whatever the terminal is.
+        // A file is read in an editor or a pager, whatever the terminal is.
         let canvas = match self.results {
             Some(_) => (Ink::Plain, terminal::WIDTH),
             None => terminal::canvas(terminal::WIDTH),
@@ -96,7 +97,7 @@ impl Outputs {
         }
     }
 
-    /// Writes every file; says whether the results are in one of them.
+    /// Writes every file; returns whether the results are in one of them.
     fn write_files<P: Serialize>(
         self,
         shown: &Shown<'_, P>,
@@ -136,7 +137,7 @@ pub(super) fn rows(panels: &[Panel]) -> Rows {
     rows
 }
 
-/// What every exporter shows.
+/// The data of all exporters.
 struct Shown<'a, P> {
     panels: &'a [Panel],
     parameters: &'a P,
@@ -144,16 +145,16 @@ struct Shown<'a, P> {
     published: bool,
 }
 
-/// Tables after the panels.
+/// The tables after the panels.
 pub(crate) struct Appendix {
-    /// Where width is scarce.
+    /// For output of limited width.
     pub(crate) terminal: Vec<Table>,
-    /// In a document or a page.
+    /// For a document or a page.
     pub(crate) document: Vec<Table>,
 }
 
 impl Appendix {
-    /// Returns the same everywhere.
+    /// Returns an appendix with the same tables everywhere.
     pub(crate) fn same(tables: Vec<Table>) -> Self {
         Self {
             terminal: tables.clone(),
@@ -171,7 +172,7 @@ impl<P: Serialize> Shown<'_, P> {
     fn rendered(&self, format: Format, (ink, width): (Ink, usize)) -> String {
         let cells = self.panels.iter().flat_map(|panel| &panel.cells);
         match format {
-            // The others are rows, not text.
+            // The other formats are rows, not text.
             Format::Table | Format::Parquet | Format::Arrow => {
                 let tables =
                     self.tables(&self.appendix.terminal, |table| table.to_text(width, ink));
@@ -189,7 +190,7 @@ impl<P: Serialize> Shown<'_, P> {
         }
     }
 
-    /// Returns what it comes to, a sentence for each panel.
+    /// Returns the results in sentences, one per panel.
     fn sentences(&self, width: usize, ink: Ink) -> String {
         let sentence = |panel: &Panel| {
             let alone = Table {
@@ -201,7 +202,7 @@ impl<P: Serialize> Shown<'_, P> {
         self.panels.iter().filter_map(sentence).collect()
     }
 
-    /// Returns the tables of every panel, and those after them.
+    /// Returns the tables of all panels, and those after them.
     fn tables(&self, appendix: &[Table], rendered: impl Fn(&Table) -> String) -> String {
         let of_panels = self
             .panels
@@ -217,7 +218,7 @@ impl<P: Serialize> Shown<'_, P> {
         )
     }
 
-    /// Returns what a capture of the only cell is of.
+    /// Returns the description of a capture of the only cell.
     fn captured(&self) -> String {
         let cells = self.panels.iter().flat_map(|panel| &panel.cells);
         let of = cells.map(|cell| {

@@ -1,4 +1,4 @@
-//! What the paper published of the cells that are measured, and how far ours are from it.
+//! The paper's scores of the measured cells, and how far the measured ones are from them.
 
 use tinygram_naglemark::hosts::{Model, PaperHosts};
 use tinygram_naglemark::workload::Waits;
@@ -9,8 +9,8 @@ use tinygram_report::units::size;
 
 use super::meant::PAPER_REPETITIONS;
 
-/// Returns the paper's table whose conditions these hosts are measured under, if there is one. Model, seed and
-/// repetitions do not make it another experiment.
+/// Returns the paper's table that has the conditions of these hosts, if there is one. Model, seed
+/// and repetitions do not matter.
 pub(super) fn table(plan: &Plan, hosts: &PaperHosts) -> Option<&'static Table> {
     let number = match (hosts.medium, hosts.infer) {
         (MediumKind::Ethernet, false) => 4,
@@ -34,14 +34,15 @@ pub(super) fn table(plan: &Plan, hosts: &PaperHosts) -> Option<&'static Table> {
     Table::numbered(number).filter(|_| as_in_the_paper)
 }
 
-/// Returns whether the paper's tables have such a cell.
+/// Returns whether the paper's tables have this cell.
 pub(super) fn is_published(cell: &Cell) -> bool {
     VARIANTS.contains(&cell.policy.label())
         && APP_BUFFERS.contains(&cell.app_buffer)
         && SOCKET_BUFFERS.contains(&cell.socket_buffer)
 }
 
-/// Returns the paper's table, if it is measured with all four trial types, of which its scores are the worst.
+/// Returns the paper's table, if it is measured with all four trial types: its scores are the worst
+/// of the four.
 pub(super) fn whole_table(plan: &Plan, hosts: &PaperHosts) -> Option<&'static Table> {
     table(plan, hosts).filter(|_| plan.trial_types.len() == TrialType::ALL.len())
 }
@@ -56,7 +57,7 @@ pub(super) fn distance(table: &Table, model: Model, plan: &Plan, cells: &[Measur
     )
 }
 
-/// Returns which entries are further from the paper's than the tolerance that the fitted model is held to.
+/// Returns the entries that are outside the tolerance of the fitted model.
 pub(super) fn verdict(table: &Table, plan: &Plan, cells: &[Measured]) -> String {
     let entries = entries(cells);
     let is_published = |it: &&Entry| {
@@ -82,7 +83,7 @@ pub(super) fn verdict(table: &Table, plan: &Plan, cells: &[Measured]) -> String 
     line + "."
 }
 
-/// Returns an entry that is out of tolerance, by name.
+/// Returns the name of an entry that is out of tolerance.
 fn far(miss: &Miss<'_>) -> String {
     let (entry, (letter, percent)) = (miss.entry, miss.published);
     let mut text = format!(

@@ -1,4 +1,4 @@
-//! The line that `--stats` ends with: what a run did and what it took.
+//! The line that `--stats` adds at the end: what a run did and what it took.
 
 use std::fmt;
 use std::time::Duration;
@@ -40,7 +40,7 @@ impl fmt::Display for Stats {
     }
 }
 
-/// Returns the most memory this process ever held, where the system says (Linux).
+/// Returns the most memory that this process has used, if the system says (Linux).
 fn peak_memory_kib() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status

@@ -1,4 +1,4 @@
-//! What is typed: every flag, its help and its spelling. What it means is the plan's business.
+//! The command line: every flag, its help and its spelling. The plan interprets them.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -13,10 +13,10 @@ use crate::values::{Names, count, duration, rate, size};
 
 /// Tell how many of a web server's responses Nagle would stall, and what that costs
 ///
-/// Reads access logs in the Common or Combined Log Format, plain or in gzip, told by their content;
-/// several files are taken together, `-` is standard input. First the simulator's answer for each size,
-/// beginning with the send policy that the stack has by itself: how long responses would be held, in how
-/// many segments. Then Table 1 of Mogul & Minshall for that log.
+/// Reads access logs in the Common or Combined Log Format, plain or in gzip, recognised by content;
+/// several files count as one log, `-` is standard input. The simulator's results come first, for the
+/// stack's default send policy and then the others: how long responses would be held, in how many
+/// segments. Then Table 1 of Mogul & Minshall for that log.
 #[derive(Clone, Debug, clap::Args)]
 #[command(after_help = EXAMPLES, allow_negative_numbers = true)]
 pub(crate) struct Args {

@@ -1,4 +1,4 @@
-//! What the responses would cost: each size through the simulator, once for all responses of it.
+//! The cost of the responses: each size is simulated once for all responses of that size.
 
 use rayon::prelude::*;
 use tinygram_engine::Duration;
@@ -12,7 +12,7 @@ use super::plan::{CostPlan, Plan};
 use crate::exit::Failure;
 use crate::terminal::{self, Progress};
 
-/// One entry per MSS, copying unit and policy.
+/// Returns one entry per MSS, copying unit and policy.
 pub(super) fn costs(plan: &Plan, sizes: &[(u64, u64)], days: f64) -> Result<Vec<Cost>, Failure> {
     let Some(cost) = &plan.cost else {
         return Ok(Vec::new());
@@ -51,7 +51,7 @@ pub(super) fn costs(plan: &Plan, sizes: &[(u64, u64)], days: f64) -> Result<Vec<
     Ok(costs)
 }
 
-/// Returns the conditions of the costs, for those who read them.
+/// Returns the conditions of the costs, as text.
 pub(super) fn conditions(plan: &Plan) -> String {
     let Some(cost) = &plan.cost else {
         return String::new();
@@ -68,7 +68,7 @@ pub(super) fn conditions(plan: &Plan) -> String {
     )
 }
 
-/// Returns the lengths that are simulated, each with its number of responses; says which are not.
+/// Returns the lengths to simulate, each with its number of responses; prints which are left out.
 fn messages(plan: &Plan, sizes: &[(u64, u64)]) -> Vec<(u32, u64)> {
     let mut longer = 0;
     let simulated = sizes.iter().filter_map(|&(size, count)| {
@@ -90,7 +90,7 @@ fn messages(plan: &Plan, sizes: &[(u64, u64)]) -> Vec<(u32, u64)> {
     simulated
 }
 
-/// The simulator under one MSS.
+/// The simulator with one MSS.
 struct Bench {
     path: Path,
     policies: Vec<SendPolicy>,
@@ -98,7 +98,7 @@ struct Bench {
     trials: Vec<Trial>,
 }
 
-/// Responses that are all the same to the simulator.
+/// Responses that are equal for the simulator.
 #[derive(Clone, Copy, Debug)]
 struct Trial {
     length: u32,
@@ -140,10 +140,11 @@ impl Bench {
         }
     }
 
-    /// By policy. Sums of whole numbers: their order does not matter.
+    /// Returns the totals by policy. They are sums of whole numbers, so their order does not
+    /// matter.
     fn totals(&self, progress: &Progress) -> Vec<Total> {
         let none = || vec![Total::default(); self.policies.len()];
-        // One by one: the longest take a million times as long as the shortest.
+        // One by one, because the longest take a million times as long as the shortest.
         let of_all = self.trials.par_iter().with_max_len(1).map(|trial| {
             let totals = self.totals_of(trial);
             progress.step();
@@ -188,11 +189,12 @@ impl Total {
     }
 }
 
-/// A response that comes later by more than this is delayed. A full segment takes a tenth of it on a
-/// LAN, the shortest ACK timer forty times as long.
+/// A response that is later by more than this is delayed. A full segment takes a tenth of it on a
+/// LAN, and the shortest ACK timer is forty times as long.
 const NOTICED: Duration = Duration::from_millis(1);
-/// Against a clock that always runs, responses of one size are tried in so many phases at the most:
-/// the mean stall is exact to a tenth of half a period then, of popular sizes only.
+/// The most phases of a free-running clock at which responses of one size are tried: with it the
+/// mean stall is exact to a tenth of half a period, and only popular sizes need it.
 const PHASES: u64 = 10;
-/// What the simulator carries in a moment. A stall is nothing beside the time that more takes.
+/// The longest response that the simulator carries in a moment. For longer ones a stall does not
+/// matter beside their time.
 const LONGEST: u32 = 128 << 20;

@@ -1,4 +1,4 @@
-//! Logs that are counted in parts, by whoever has many machines, and put together again.
+//! Logs that were counted in parts, for example on many machines, and are combined again.
 
 use std::collections::BTreeMap;
 
@@ -11,20 +11,20 @@ use super::read::covered;
 use crate::exit::Failure;
 use crate::terminal;
 
-/// A row of the table `responses`, but for its offset.
+/// A row of the table `responses`, without its offset.
 #[derive(Clone, Debug)]
 pub struct Counted {
     /// The log.
     pub log: String,
-    /// What is counted.
+    /// The kind of count.
     pub what: String,
-    /// The body's size, where that is what is counted.
+    /// The size of the body, if the count is by size.
     pub bytes: u64,
-    /// How many.
+    /// The count.
     pub count: i64,
 }
 
-/// Returns what was counted in one range of a log.
+/// Returns the counts of one range of a log.
 pub(super) fn rows(log: &str, offset: u64, survey: &Survey) -> Rows {
     let mut rows = Rows::of(&schemas::RESPONSES);
     let mut count = |what: &str, bytes: u64, count: Value| {
@@ -51,7 +51,7 @@ pub(super) fn rows(log: &str, offset: u64, survey: &Survey) -> Rows {
     rows
 }
 
-/// Returns all logs taken together, and how many seconds they cover, as [`super::read::logs`] gives them.
+/// Returns all logs combined, and the seconds they cover, as [`super::read::logs`] does.
 pub(super) fn together(counted: &[Counted]) -> Result<(Survey, u64), Failure> {
     let mut logs: BTreeMap<&str, Survey> = BTreeMap::new();
     for it in counted {

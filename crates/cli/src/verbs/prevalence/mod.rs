@@ -31,7 +31,7 @@ pub(crate) fn run(args: &Args) -> Result<Done, Failure> {
     outputs.show(&plan, &prevalence(&plan, log)?)
 }
 
-/// Returns every table. What is `given` takes the place of the logs that are named.
+/// Returns every table. `given` sources replace the named logs.
 pub(crate) fn tables(args: &Args, given: Vec<Given>) -> Result<Vec<Rows>, Failure> {
     let mut args = args.clone();
     if !given.is_empty() {
@@ -43,14 +43,14 @@ pub(crate) fn tables(args: &Args, given: Vec<Given>) -> Result<Vec<Rows>, Failur
     Ok(tables::all(&prevalence(&plan, log)?))
 }
 
-/// Returns what one range of a log holds.
+/// Returns the counts of one range of a log.
 pub(crate) fn responses(given: Given, offset: u64) -> Result<Rows, Failure> {
     let log = given.name.clone();
     let survey = read::survey(&Input::from(given))?;
     Ok(counted::rows(&log, offset, &survey))
 }
 
-/// Returns every table, of logs that were counted in parts.
+/// Returns every table for logs that were counted in parts.
 pub(crate) fn tables_of(args: &Args, counted: &[Counted]) -> Result<Vec<Rows>, Failure> {
     let mut args = args.clone();
     args.logs.clear();
@@ -71,7 +71,7 @@ fn prevalence(plan: &Plan, (log, seconds): (Survey, u64)) -> Result<Prevalence, 
     })
 }
 
-/// Table 1, a row after the other.
+/// Returns Table 1, row by row.
 fn shares(plan: &Plan, sizes: &[(u64, u64)], responses: u64) -> Vec<Share> {
     let with_body: u64 = sizes.iter().map(|(_, count)| count).sum();
     let of_row = |&mss| {
@@ -96,7 +96,7 @@ fn shares(plan: &Plan, sizes: &[(u64, u64)], responses: u64) -> Vec<Share> {
     plan.mss.iter().flat_map(of_row).collect()
 }
 
-/// Nothing has no share.
+/// Returns the share in percent; `None` if `whole` is 0.
 fn percent(part: u64, whole: u64) -> Option<f64> {
     (whole > 0).then(|| 100.0 * part as f64 / whole as f64)
 }

@@ -1,4 +1,4 @@
-//! What is shown, and where: opened before the work, filled after it.
+//! The outputs of a run: opened before the work, filled after it.
 
 use std::path::PathBuf;
 
@@ -14,10 +14,10 @@ use crate::files::{failed, opened, refuse_overwriting};
 use crate::shown::{self, Rendered};
 use crate::{interrupt, terminal};
 
-/// Every place that a run writes to, known to be writable.
+/// Every output of a run, checked to be writable.
 pub(super) struct Outputs {
     format: Format,
-    /// What is written where rows are.
+    /// The table that is written if the format has rows.
     table: TableName,
     /// Standard output if absent.
     results: Option<(PathBuf, Destination)>,
@@ -25,7 +25,7 @@ pub(super) struct Outputs {
 }
 
 impl Outputs {
-    /// Opens what the arguments name, or says what cannot be written.
+    /// Opens the outputs that the arguments name, or says which cannot be written.
     pub(super) fn open(args: &Args) -> Result<Self, Failure> {
         shown::check(args.format, args.results.output.as_deref())?;
         if args.table.is_some() && shown::encoding(args.format).is_none() {
@@ -50,9 +50,10 @@ impl Outputs {
         })
     }
 
-    /// Shows what came out: files first, so that a reader who goes away spoils nothing.
+    /// Shows the results. Files come first, so that they are complete even if the reader of
+    /// standard output goes away.
     pub(super) fn show(self, plan: &Plan, prevalence: &Prevalence) -> Result<Done, Failure> {
-        // A file is read by an editor or a pager, whatever the terminal is.
+        // A file is read in an editor or a pager, whatever the terminal is.
         let canvas = match self.results {
             Some(_) => (Ink::Plain, terminal::WIDTH),
             None => terminal::canvas(terminal::WIDTH),
@@ -91,7 +92,7 @@ fn rendered(
         rendered.join("\n")
     };
     match format {
-        // The others are rows, not text.
+        // The other formats are rows, not text.
         Format::Text | Format::Parquet | Format::Arrow => {
             joined(&|table| table.to_text(width, ink))
         }

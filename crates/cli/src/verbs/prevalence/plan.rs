@@ -1,4 +1,4 @@
-//! What the arguments mean, checked before any work.
+//! The meaning of the arguments, checked before any work.
 
 use std::time::Duration;
 
@@ -13,19 +13,19 @@ use crate::exit::Failure;
 use crate::files::Input;
 use crate::flags::Processors;
 
-/// One run. It serialises as the `parameters` of the JSON document: everything that the results
+/// A run. It serialises as the `parameters` of the JSON document: everything that the results
 /// depend on, and nothing else.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct Plan {
     #[serde(serialize_with = "names")]
     pub(super) logs: Vec<Input>,
-    /// Bytes.
+    /// The MSS, in bytes.
     pub(super) mss: Vec<u16>,
-    /// Bytes; absent where the test for it is ignored.
+    /// MCLBYTES, in bytes; absent if the test for it is ignored.
     pub(super) mclbytes: Vec<Option<u64>>,
-    /// Added to each body.
+    /// The bytes added to each body.
     pub(super) header_bytes: u64,
-    /// Absent where nothing is simulated.
+    /// Absent if nothing is simulated.
     pub(super) cost: Option<CostPlan>,
     #[serde(skip)]
     pub(super) processors: Processors,
@@ -38,7 +38,7 @@ pub(super) struct CostPlan {
     pub(super) profile: &'static Profile,
     #[serde(serialize_with = "policy_names")]
     pub(super) policies: Vec<&'static Registered>,
-    /// The units that the kernel copies in, in bytes; one that is absent for a kernel that does not.
+    /// The copying units of the kernel, in bytes; `None` for a kernel without them.
     #[serde(rename = "simulated_mclbytes")]
     pub(super) clusters: Vec<Option<u64>>,
     pub(super) rate_bits_per_second: u64,
@@ -78,13 +78,13 @@ impl Plan {
         })
     }
 
-    /// Returns what the server writes for a body of so many octets.
+    /// Returns the bytes that the server writes for a body of this many octets.
     pub(super) fn message(&self, body: u64) -> u64 {
         body.saturating_add(self.header_bytes)
     }
 }
 
-/// Returns what the stack does by itself, and what the paper compares it with.
+/// Returns the stack's own policy, and those that the paper compares it with.
 fn usual_policies(profile: &'static Profile) -> Vec<&'static Registered> {
     let own = as_shipped(profile).sender.policy.registered();
     let paper = ["nagle", "minshall", "dldet", "off"].into_iter();
@@ -93,8 +93,8 @@ fn usual_policies(profile: &'static Profile) -> Vec<&'static Registered> {
         .collect()
 }
 
-/// Returns the units that a kernel is simulated with: those that were typed, if it copies in such units, else
-/// its own.
+/// Returns the copying units of the simulated kernel: the given ones if it copies in units,
+/// otherwise its own.
 fn clusters(profile: &'static Profile, typed: &[Option<u64>]) -> Vec<Option<u64>> {
     let CopyRule::Mclbytes(own) = as_shipped(profile).copy_rule else {
         return vec![None];
@@ -106,7 +106,7 @@ fn clusters(profile: &'static Profile, typed: &[Option<u64>]) -> Vec<Option<u64>
     }
 }
 
-/// Returns a stack's rules; the sizes do not matter.
+/// Returns a stack's rules; the buffer sizes do not matter.
 fn as_shipped(profile: &Profile) -> Config {
     profile.config(&Sizes {
         mss: 1460,
@@ -115,7 +115,7 @@ fn as_shipped(profile: &Profile) -> Config {
     })
 }
 
-/// Keeps the first of equals, in order.
+/// Keeps the first of equal items, in order.
 fn keep_first<T>(list: &mut Vec<T>, equal: impl Fn(&T, &T) -> bool) {
     let mut kept: Vec<T> = Vec::with_capacity(list.len());
     for item in list.drain(..) {

@@ -1,4 +1,4 @@
-//! From the logs to one survey of all of them.
+//! Reads the logs into one survey.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -13,8 +13,8 @@ use crate::exit::Failure;
 use crate::files::Input;
 use crate::terminal::{self, Reading};
 
-/// Reads every log; gives all of them, and how many seconds they cover. Lines that cannot be read are told of, file by file; a file of which none can be
-/// is no log.
+/// Reads every log; returns them combined, and how many seconds they cover. Prints for each file
+/// how many lines cannot be read. A file without any readable line is refused.
 pub(super) fn logs(plan: &Plan) -> Result<(Survey, u64), Failure> {
     let mut all = Survey::default();
     let mut spans = Vec::new();
@@ -42,7 +42,8 @@ pub(super) fn survey(input: &Input) -> Result<Survey, Failure> {
     })
 }
 
-/// Returns how many seconds lie in any of these spans, each from its first to its last.
+/// Returns how many seconds lie in at least one of these spans, each from its first to its last
+/// second.
 pub(super) fn covered(mut spans: Vec<(i64, i64)>) -> u64 {
     spans.sort_unstable();
     let mut seconds = 0;

@@ -13,7 +13,7 @@ pub(super) fn all(prevalence: &Prevalence) -> Vec<Rows> {
     tables.map(|table| of(table, prevalence)).into()
 }
 
-/// One of them.
+/// Returns one table.
 pub(super) fn of(table: &'static Table, prevalence: &Prevalence) -> Rows {
     let mut rows = Rows::of(table);
     match table.name {

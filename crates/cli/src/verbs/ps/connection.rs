@@ -1,5 +1,5 @@
-//! A connection as it is shown, and where its two halves come from: the owner's descriptor, which
-//! alone knows the options, and the kernel's own list, which knows every socket but not whose it is.
+//! A connection as it is shown, and its two sources: the owner's descriptor, which alone has the
+//! options, and the kernel's list, which has every socket but not its owner.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
@@ -15,12 +15,12 @@ use crate::covered::State;
 /// One TCP connection.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Connection {
-    /// Who holds it open; empty where that may not be seen.
+    /// The processes that hold it open; empty if they may not be seen.
     pub(crate) owners: Vec<Owner>,
     pub(crate) local: SocketAddr,
     pub(crate) remote: SocketAddr,
     pub(crate) state: &'static str,
-    /// Unknown where the owner's descriptor could not be had.
+    /// The options; unknown if the owner's descriptor could not be copied.
     pub(crate) options: Option<Options>,
     pub(crate) counts: Counts,
     pub(crate) verdict: Option<Verdict>,
@@ -41,11 +41,11 @@ pub(crate) struct Owner {
     pub(crate) fd: i32,
     /// The process's effective user.
     pub(crate) user: Option<String>,
-    /// Its container, as its control group names it.
+    /// Its container, according to its control group.
     pub(crate) container: Option<String>,
-    /// The inode of its network namespace, where that is not ours.
+    /// The inode of its network namespace, if it is not ours.
     pub(crate) network_namespace: Option<u64>,
-    /// What the library in it shows, where `tinygram run` covers it.
+    /// What the library in it shows, if `tinygram run` covers it.
     pub(crate) covered: Option<State>,
 }
 
@@ -54,8 +54,8 @@ pub(crate) struct Owner {
 pub(crate) struct Options {
     pub(crate) nodelay: bool,
     pub(crate) cork: bool,
-    /// The receiver acknowledges at once; false is "pingpong" mode, in which it waits for data to
-    /// carry the acknowledgment.
+    /// Whether the receiver acknowledges at once; false means "pingpong" mode, in which it waits
+    /// for data to carry the acknowledgment.
     pub(crate) quickack: bool,
     /// The longest an acknowledgment is delayed (`TCP_DELACK_MAX_US`, Linux 6.15).
     pub(crate) delayed_ack_max_us: Option<u32>,
@@ -71,7 +71,7 @@ pub(crate) struct Counts {
     pub(crate) mss: u32,
     pub(crate) rtt_us: u32,
     pub(crate) min_rtt_us: u32,
-    /// The delayed-acknowledgment timer's present length.
+    /// The present length of the delayed-acknowledgment timer.
     pub(crate) ack_timeout_us: u32,
     pub(crate) congestion_window: u32,
     pub(crate) data_segments_sent: u32,
@@ -80,17 +80,17 @@ pub(crate) struct Counts {
     pub(crate) bytes_received: u64,
     pub(crate) segments_unacknowledged: u32,
     pub(crate) bytes_not_sent: u32,
-    /// Time with data on the way.
+    /// The time with data on its way.
     pub(crate) busy_us: u64,
 }
 
 impl Counts {
-    /// Returns the payload per data segment; nothing where none was sent.
+    /// Returns the payload per data segment; `None` if none was sent.
     pub(crate) fn bytes_per_segment(&self) -> Option<f64> {
         self.figures().bytes_per_segment()
     }
 
-    /// Returns what connections are sorted by.
+    /// Returns the figures by which connections are sorted.
     pub(super) fn figures(&self) -> Figures {
         Figures {
             segments: self.data_segments_sent.into(),
@@ -102,7 +102,7 @@ impl Counts {
 
 impl Serialize for Counts {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        // Every field by name: a new one that is forgotten here does not compile.
+        // Every field is named, so that a new field that is forgotten here does not compile.
         let Self {
             mss,
             rtt_us,
@@ -135,18 +135,18 @@ impl Serialize for Counts {
     }
 }
 
-/// What was found, and what could not be.
+/// The connections that were found, and the processes that could not be read.
 #[derive(Debug, Default)]
 pub(crate) struct Table {
     pub(crate) connections: Vec<Connection>,
-    /// Processes whose descriptors may not be listed or copied.
+    /// The processes whose descriptors may not be listed or copied.
     pub(crate) hidden_processes: BTreeSet<i32>,
 }
 
-/// What the command line asks for.
+/// The target on the command line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Target {
-    /// A process id or a port: whichever exists.
+    /// A process id or a port, whichever exists.
     Number(u32),
     Name(String),
 }
@@ -197,7 +197,7 @@ impl std::fmt::Display for Target {
 /// `PID_MAX_LIMIT` of a 64-bit kernel.
 const MAX_PID: u32 = 1 << 22;
 
-/// Everything there is, or what `target` asks for.
+/// Returns all connections, or those of `target`.
 pub(crate) fn gather(target: Option<&Target>) -> std::io::Result<Table> {
     let mut table = Table::default();
     // By inode: a socket that several processes have open is one connection.
@@ -210,7 +210,8 @@ pub(crate) fn gather(target: Option<&Target>) -> std::io::Result<Table> {
             found.insert(inode, connection);
         }
     });
-    // What no descriptor told of: other users' connections, and those whose process has ended.
+    // Connections without a readable descriptor: other users' connections, and those whose process
+    // has ended.
     for (inode, connection) in diag::connections()? {
         found.entry(inode).or_insert(connection);
     }
@@ -231,7 +232,8 @@ pub(crate) fn gather(target: Option<&Target>) -> std::io::Result<Table> {
     Ok(table)
 }
 
-/// Returns the states in which a connection exists, by the kernel's number; listening is none of them.
+/// Returns the name of a state, by the kernel's number; `None` if no connection exists in it, such
+/// as listening.
 pub(crate) fn state_name(number: u8) -> Option<&'static str> {
     Some(match number {
         1 => "established",

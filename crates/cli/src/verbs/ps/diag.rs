@@ -1,4 +1,4 @@
-//! The kernel's own list of TCP sockets (`sock_diag`): every user's, but only of this network
+//! The kernel's list of TCP sockets (`sock_diag`): those of every user, but only in this network
 //! namespace, and without their owners or options.
 
 use std::io;
@@ -19,7 +19,7 @@ use netlink_sys::{Socket, SocketAddr as NetlinkAddress};
 use super::connection::{Connection, Counts, state_name};
 use super::live;
 
-/// Returns every connection with its inode, 0 where its process has ended.
+/// Returns every connection with its inode, which is 0 if its process has ended.
 pub(crate) fn connections() -> io::Result<Vec<(u64, Connection)>> {
     let mut all = Vec::new();
     for (family, socket_id) in [
@@ -35,7 +35,8 @@ pub(crate) fn connections() -> io::Result<Vec<(u64, Connection)>> {
         };
         dump(request, |response| all.extend(connection(&response)))?;
     }
-    // Connections without a process all bear inode 0: tell them apart by numbers no inode has.
+    // All connections without a process have inode 0: distinguish them by numbers that no inode
+    // has.
     for (index, (inode, _)) in all
         .iter_mut()
         .enumerate()

@@ -1,6 +1,6 @@
 //! Reads a socket's options through a copy of its owner's descriptor (`pidfd_getfd`).
 //!
-//! Nothing is changed on the socket, and the copy is closed at once.
+//! It changes nothing on the socket and closes the copy at once.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -21,8 +21,8 @@ use tinygram_watch::who::{self, Container, user_name};
 use super::connection::{Connection, Counts, Options, Owner, state_name};
 use crate::covered::Covered;
 
-/// Calls `visit` with every descriptor of every process that leads to a socket, and a function that
-/// reads the socket; notes the processes that may not be looked into.
+/// Calls `visit` with every descriptor of every process that leads to a socket, and with a function
+/// that reads the socket. Adds the processes that may not be read to `hidden`.
 pub(crate) fn each_socket(
     hidden: &mut BTreeSet<i32>,
     mut visit: impl FnMut(u64, Owner, &mut dyn FnMut() -> Option<Connection>),
@@ -65,7 +65,7 @@ fn visit_process(
             ) {
                 Ok(socket) => read(&socket),
                 Err(error) => {
-                    // Gone since it was listed is nobody's fault.
+                    // A process that has ended since it was listed is not an error.
                     if io::Error::from(error).kind() == io::ErrorKind::PermissionDenied {
                         hidden.insert(process.pid);
                     }
@@ -77,7 +77,7 @@ fn visit_process(
     Ok(())
 }
 
-/// Returns what is to be said of a process, whichever its descriptor.
+/// Returns the owner for all descriptors of a process.
 fn owner(process: &Process) -> Result<Owner, ProcError> {
     let pid = process.pid;
     let network = |pid: &str| {
@@ -126,12 +126,12 @@ fn read(socket: &OwnedFd) -> Option<Connection> {
     })
 }
 
-/// Returns what is shown of the kernel's `struct tcp_info`.
+/// Returns the figures of the kernel's `struct tcp_info` that are shown.
 pub(crate) fn counts(info: &TcpInfo) -> Counts {
     Counts {
         mss: info.snd_mss,
         rtt_us: info.rtt,
-        // The kernel's "not measured yet" is the largest number.
+        // The kernel's value for "not measured yet" is the largest number.
         min_rtt_us: if info.min_rtt == u32::MAX {
             0
         } else {

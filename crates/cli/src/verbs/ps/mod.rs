@@ -1,4 +1,5 @@
-//! `tinygram ps`: every TCP connection with its process, its live options, and what they look like.
+//! `tinygram ps`: shows every TCP connection with its process, its live options, and signs of
+//! trouble.
 
 mod connection;
 mod diag;
@@ -26,7 +27,7 @@ pub(crate) struct Args {
     #[arg(long)]
     json: bool,
 
-    /// Look again every so many seconds (0.1 to 3600) until interrupted [1 if none are given]
+    /// Repeat every SECONDS (0.1 to 3600) until interrupted [1 if no number is given]
     #[arg(long, value_name = "SECONDS", num_args = 0..=1)]
     watch: Option<Option<String>>,
 
@@ -34,11 +35,11 @@ pub(crate) struct Args {
     #[arg(long)]
     trouble: bool,
 
-    /// What comes first
+    /// Sort order
     #[arg(long, value_enum, default_value_t = Sort::Process, value_name = "KEY")]
     sort: Sort,
 
-    /// Show only the first so many
+    /// Show only the first N
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     top: Option<u32>,
 
@@ -54,7 +55,7 @@ pub(crate) fn run(args: &Args) -> Result<Done, Failure> {
         .map(connection::Target::parse)
         .transpose()
         .map_err(Failure::Input)?;
-    // Pages come so often, however long one takes; what took longer than the interval is not made up for.
+    // Pages come at this interval, however long one takes; missed ones are not made up for.
     let mut next = now();
     loop {
         let mut table = connection::gather(target.as_ref()).map_err(|error| Failure::Io {
@@ -68,7 +69,7 @@ pub(crate) fn run(args: &Args) -> Result<Done, Failure> {
             eprintln!("tinygram ps: {line}");
         }
         let Some(interval) = watch else {
-            // As grep does: 1 where nothing matches what was asked for.
+            // As grep does: exit code 1 if nothing matches.
             return Ok(if target.is_some() && !found {
                 Done::Found
             } else {
@@ -88,7 +89,7 @@ fn now() -> Instant {
     Instant::now()
 }
 
-/// Parses how often to look, and what at: `--watch 5` means five seconds, `--watch nginx` that
+/// Parses the interval and the target: `--watch 5` means five seconds, `--watch nginx` that
 /// program.
 fn watched(args: &Args) -> Result<(Option<Duration>, Option<String>), Failure> {
     let Some(typed) = &args.watch else {
@@ -106,7 +107,7 @@ fn watched(args: &Args) -> Result<(Option<Duration>, Option<String>), Failure> {
     }
 }
 
-/// Leaves what is to be shown, in the order in which it is to be.
+/// Keeps what is to be shown, in the requested order.
 fn choose(args: &Args, table: &mut connection::Table) {
     let all = &mut table.connections;
     if args.trouble {
@@ -138,7 +139,7 @@ fn show(
             }
         }
         (false, watch) => {
-            // Only a terminal is cleared; a file keeps what it was given.
+            // Only a terminal is cleared; a file keeps what was written to it.
             let clear = watch.is_some() && std::io::stdout().is_terminal();
             format!(
                 "{}{}",
@@ -151,13 +152,13 @@ fn show(
             )
         }
     };
-    // As it is: nothing here is styled, and looking through ten thousand connections for styles takes longer than
-    // all else.
+    // Printed raw: the text has no styles, and searching ten thousand connections for styles would
+    // take longer than everything else.
     crate::terminal::print_raw(shown.as_bytes())?;
     Ok(())
 }
 
-/// Returns a document on as many lines as it takes, or on one where more follow.
+/// Returns a document on several lines, or on one line if more documents follow.
 fn json(document: &impl Serialize, watch: Option<Duration>) -> String {
     let text = match watch {
         None => serde_json::to_string_pretty(document),
@@ -166,7 +167,7 @@ fn json(document: &impl Serialize, watch: Option<Duration>) -> String {
     text.expect("plain data") + "\n"
 }
 
-/// Returns the processes that are to be shown, in the order in which they are to be.
+/// Returns the processes to be shown, in the requested order.
 fn summary(args: &Args, table: &connection::Table) -> Vec<summary::Process> {
     let mut processes = summary::of(table);
     args.sort.order(&mut processes, summary::Process::figures);

@@ -1,4 +1,4 @@
-//! In which order connections, or processes, are shown.
+//! The order in which connections, or processes, are shown.
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum Sort {
@@ -6,7 +6,7 @@ pub(crate) enum Sort {
     Process,
     /// Most data segments sent first
     Segments,
-    /// Fewest bytes a segment first
+    /// Fewest bytes per segment first
     Small,
     /// Longest round trip first
     Rtt,
@@ -14,7 +14,7 @@ pub(crate) enum Sort {
     Bytes,
 }
 
-/// What is sorted by, of a connection or of all those of a process.
+/// The figures for sorting, of a connection or of all connections of a process.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Figures {
     pub(super) segments: u64,
@@ -23,7 +23,7 @@ pub(super) struct Figures {
 }
 
 impl Sort {
-    /// Puts `all` into this order; what is equal stays as it was.
+    /// Sorts `all` into this order; equal items keep their order.
     pub(super) fn order<T>(self, all: &mut [T], figures: impl Fn(&T) -> Figures) {
         let falling = std::cmp::Reverse::<u64>;
         match self {
@@ -40,7 +40,7 @@ impl Sort {
 }
 
 impl Figures {
-    /// Returns the payload per data segment; nothing where none was sent.
+    /// Returns the payload per data segment; `None` if none was sent.
     pub(super) fn bytes_per_segment(self) -> Option<f64> {
         (self.segments > 0).then(|| self.bytes as f64 / self.segments as f64)
     }

@@ -28,7 +28,7 @@ impl<'a> Document<'a> {
     }
 }
 
-/// Returns a line per connection, and one beneath it where it looks like trouble.
+/// Returns a line per connection, and another beneath it if it shows signs of trouble.
 pub(crate) fn text(table: &Table) -> String {
     if table.connections.is_empty() {
         return String::new();
@@ -50,7 +50,7 @@ pub(crate) fn text(table: &Table) -> String {
     out
 }
 
-/// Returns what the reader should know besides, for standard error.
+/// Returns remarks for standard error.
 pub(crate) fn remarks(table: &Table, target: Option<&Target>, found: bool) -> Vec<String> {
     let mut lines = Vec::new();
     if table.connections.is_empty() && found {
@@ -76,7 +76,7 @@ pub(crate) fn remarks(table: &Table, target: Option<&Target>, found: bool) -> Ve
     lines
 }
 
-/// A user may look into processes of their own, unless Yama forbids it.
+/// Returns Yama's restriction in words: a user may read their own processes unless Yama forbids it.
 fn yama() -> String {
     let scope = std::fs::read_to_string("/proc/sys/kernel/yama/ptrace_scope").unwrap_or_default();
     match scope.trim() {
@@ -107,7 +107,7 @@ const HEADINGS: [&str; COLUMNS] = [
     "PID", "PROCESS", "USER", "LOCAL", "REMOTE", "NAGLE", "CORK", "ACKS", "MSS", "CWND", "RTT ms",
     "BUFFERS", "SEGMENTS", "B/SEG", "RUN",
 ];
-/// Words stand left, numbers right.
+/// Words are aligned left, numbers right.
 const LEFT: [bool; COLUMNS] = [
     false, true, true, true, true, true, true, true, false, false, false, false, false, false, true,
 ];
@@ -161,7 +161,7 @@ fn row(connection: &Connection) -> [String; COLUMNS] {
     ]
 }
 
-/// Returns the container of a process, or its network namespace where that is another than ours.
+/// Returns the container of a process, or its network namespace if that differs from ours.
 pub(super) fn place(owner: &Owner) -> String {
     match (&owner.container, owner.network_namespace) {
         (Some(container), _) => format!(" @{container}"),

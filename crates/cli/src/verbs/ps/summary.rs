@@ -1,4 +1,4 @@
-//! A line for each process: what its connections come to, and whether it is covered.
+//! A line per process: the sums of its connections, and whether it is covered.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
@@ -10,7 +10,7 @@ use super::order::Figures;
 use super::show;
 use crate::covered::State;
 
-/// A process, or all those connections whose process may not be seen.
+/// A process, or all connections whose process may not be seen.
 #[derive(Debug, Default, Serialize)]
 pub(super) struct Process {
     pid: Option<i32>,
@@ -20,18 +20,18 @@ pub(super) struct Process {
     network_namespace: Option<u64>,
     covered: Option<State>,
     connections: u64,
-    /// Of these, such as look like trouble.
+    /// Connections that show signs of trouble.
     connections_in_trouble: u64,
     data_segments_sent: u64,
     bytes_sent: u64,
-    /// Of its slowest connection.
+    /// The round trip of its slowest connection.
     longest_rtt_us: u64,
     #[serde(skip)]
     place: String,
 }
 
-/// Returns the processes of `table`, those with the most connections first. A connection that several have open
-/// counts with the first of them.
+/// Returns the processes of `table`, those with the most connections first. A connection that
+/// several processes have open counts for the first of them.
 pub(super) fn of(table: &Table) -> Vec<Process> {
     let mut processes = BTreeMap::<Option<i32>, Process>::new();
     for connection in &table.connections {
@@ -65,7 +65,7 @@ impl Process {
         }
     }
 
-    /// Returns what processes are sorted by.
+    /// Returns the figures by which processes are sorted.
     pub(super) fn figures(&self) -> Figures {
         Figures {
             segments: self.data_segments_sent,
@@ -75,7 +75,7 @@ impl Process {
     }
 }
 
-/// Returns a table for people; nothing where there is no connection.
+/// Returns a table for people; an empty text if there is no connection.
 pub(super) fn text(processes: &[Process]) -> String {
     if processes.is_empty() {
         return String::new();
@@ -130,7 +130,7 @@ const HEADINGS: [&str; 9] = [
     "RTT ms",
     "RUN",
 ];
-/// The columns that stand left; numbers stand right.
+/// The columns that are aligned left; numbers are aligned right.
 const WORDS: [usize; 3] = [1, 2, 8];
 
 /// The versioned document.

@@ -1,12 +1,12 @@
-//! What a connection's counts and options look like: a stall, a flood, or nothing in particular.
+//! Judges a connection by its counts and options: a stall, a flood, or nothing in particular.
 //!
-//! These are signs, not proofs: a capture proves (`tinygram diagnose`).
+//! The results are signs, not proofs; a capture can prove them (`tinygram diagnose`).
 
 use serde::Serialize;
 
 use super::connection::{Counts, Options};
 
-/// A sign of trouble, with the figures it rests on.
+/// A sign of trouble, with the figures on which it is based.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub(crate) enum Verdict {
@@ -14,13 +14,13 @@ pub(crate) enum Verdict {
     HeldNow { bytes: u32 },
     /// The program's own cork holds a runt at this instant.
     CorkedNow { bytes: u32 },
-    /// Small segments that stay unacknowledged far longer than the path takes: writes waiting for
-    /// delayed acknowledgments.
+    /// Small segments that stay unacknowledged much longer than the path takes, because writes wait
+    /// for delayed acknowledgments.
     LooksLikeStall {
         bytes_per_segment: f64,
         busy_ms_per_segment: f64,
     },
-    /// Nagle off and segments far smaller than they need be, several for each that comes back.
+    /// With Nagle off, segments far smaller than necessary, and several for each that comes back.
     LooksLikeFlood {
         bytes_per_segment: f64,
         segments_per_received: f64,
@@ -55,11 +55,11 @@ impl Verdict {
     }
 }
 
-/// Returns the first sign that fits, the surest first.
+/// Returns the first sign that applies, the surest first.
 pub(crate) fn judge(options: Option<&Options>, counts: &Counts) -> Option<Verdict> {
     let bytes_per_segment = counts.bytes_per_segment();
     let runt = counts.bytes_not_sent > 0 && counts.bytes_not_sent < counts.mss;
-    // Zero window and a full congestion window hold bytes too, but those of a runt only by chance.
+    // A closed window and a full congestion window hold bytes too, but a runt only by chance.
     let window_open = counts.segments_unacknowledged < counts.congestion_window;
     if let Some(options) = options.filter(|_| runt && window_open) {
         let bytes = counts.bytes_not_sent;
@@ -85,7 +85,7 @@ pub(crate) fn judge(options: Option<&Options>, counts: &Counts) -> Option<Verdic
             segments_per_received,
         });
     }
-    // The smoothed round trip contains the delayed acknowledgments themselves; the least does not.
+    // The smoothed round trip contains the delayed acknowledgments; the least one does not.
     let busy_ms_per_segment = counts.busy_us as f64 / sent / 1e3;
     let path_ms = f64::from(counts.min_rtt_us) / 1e3;
     let waits = busy_ms_per_segment > path_ms * ROUND_TRIPS + LEAST_STALL_MS;
@@ -95,14 +95,14 @@ pub(crate) fn judge(options: Option<&Options>, counts: &Counts) -> Option<Verdic
     })
 }
 
-/// Of an MSS: below this a segment could have carried several times as much.
+/// A share of the MSS: below it, a segment could have carried several times as much.
 const SMALL: f64 = 0.25;
-/// Fewer segments tell nothing.
+/// Fewer segments prove nothing.
 const ENOUGH_SEGMENTS: u32 = 16;
-/// More segments than answers: one a message is as good as it gets.
+/// Segments per answer; one per message is the optimum.
 const SEVERAL: f64 = 1.5;
-/// On the way so many times the path's own time, and so many milliseconds besides. A stall of 40 ms
-/// spread over an exchange of two or three segments is 13 to 20 ms a segment.
+/// How many times the path's own time a segment is on its way, and how many milliseconds more. A
+/// stall of 40 ms spread over an exchange of two or three segments is 13 to 20 ms per segment.
 const ROUND_TRIPS: f64 = 2.0;
 const LEAST_STALL_MS: f64 = 5.0;
 
@@ -122,7 +122,8 @@ mod tests {
         }
     }
 
-    /// 100 exchanges of two writes of 100 bytes and one answer, as a stalled sender counts them.
+    /// Returns the counts of a stalled sender after 100 exchanges of two writes of 100 bytes and
+    /// one answer.
     fn two_writes(busy_us: u64) -> Counts {
         Counts {
             mss: 1448,

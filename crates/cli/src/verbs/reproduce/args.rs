@@ -1,4 +1,4 @@
-//! What is typed: every flag, its help and its spelling. What it means is the plan's business.
+//! The command line: every flag, its help and its spelling. The plan interprets them.
 
 use std::path::PathBuf;
 
@@ -17,7 +17,7 @@ pub(crate) struct Args {
     #[arg(value_name = "ID", value_parser = Ids::new(), hide_possible_values = true)]
     pub(crate) id: Vec<Chosen>,
 
-    /// List the experiments and measure nothing
+    /// List the experiments without running them
     #[arg(long)]
     pub(crate) list: bool,
 
@@ -25,7 +25,7 @@ pub(crate) struct Args {
     #[arg(short, long)]
     pub(crate) verbose: bool,
 
-    /// How often what the paper repeated ten times is repeated; tolerances are for ten
+    /// Repetitions of what the paper repeated ten times; tolerances assume ten
     #[arg(
         long, value_name = "N", value_parser = count(1_u32..=100_000), default_value_t = 10,
         help_heading = RUN
@@ -69,7 +69,7 @@ pub(crate) enum Format {
     Arrow,
 }
 
-/// The experiments that one typed id means.
+/// The experiments for one id on the command line.
 pub(crate) type Chosen = Vec<&'static Experiment>;
 
 /// A parser for ids and their beginnings.
@@ -98,7 +98,7 @@ impl TypedValueParser for Ids {
         if !meant.is_empty() {
             return Ok(meant);
         }
-        // Not one of them: the list of names has the words for it.
+        // No match: the list of names has the error message.
         let one = self.0.parse_ref(command, arg, typed)?;
         Ok(vec![one])
     }
@@ -108,8 +108,8 @@ impl TypedValueParser for Ids {
     }
 }
 
-/// Returns the experiment with this id, or all whose ids begin so; `mogul-figure-1` is not a beginning of
-/// `mogul-figure-10`.
+/// Returns the experiment with this id, or all whose ids begin with it. `mogul-figure-1` is not a
+/// beginning of `mogul-figure-10`.
 fn meant(typed: &str, all: &[&'static Experiment]) -> Chosen {
     let begins = |id: &str| {
         id.strip_prefix(typed).is_some_and(|rest| {
@@ -148,7 +148,7 @@ mod tests {
         assert!(ids("mogul-table").len() > 3);
         assert!(ids("mogul").len() >= ids("mogul-table").len());
         assert_eq!(ids("mogul-figure-1"), ["mogul-figure-1"]);
-        // Numbers are not split: without a figure 1, it is not 10 to 12 that are meant.
+        // Numbers are not split: if there is no figure 1, the id does not mean figures 10 to 12.
         let mut without = experiments();
         without.retain(|it| it.id != "mogul-figure-1");
         assert!(meant("mogul-figure-1", &without).is_empty());

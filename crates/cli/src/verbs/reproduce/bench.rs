@@ -1,4 +1,4 @@
-//! Runs the experiments on all threads and counts what became of their rows.
+//! Runs the experiments on all threads and counts the results of their rows.
 
 use rayon::ThreadPool;
 use rayon::prelude::*;
@@ -13,14 +13,14 @@ use crate::estimate;
 use crate::exit::Failure;
 use crate::terminal::Progress;
 
-/// An experiment and what it found.
+/// An experiment and its results.
 #[derive(Clone, Debug)]
 pub(crate) struct Reproduced {
     pub(crate) experiment: &'static Experiment,
     pub(crate) outcome: Outcome,
 }
 
-/// How many rows of each status.
+/// The number of rows of each status.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Tally {
     pub(crate) matches: usize,
@@ -30,8 +30,8 @@ pub(crate) struct Tally {
     pub(crate) unpublished: usize,
 }
 
-/// Runs every experiment of the plan, one step of `progress` for each; in the plan's order,
-/// whatever thread runs which.
+/// Runs every experiment of the plan, with one step of `progress` for each. The results are in the
+/// plan's order, whatever thread ran which.
 pub(crate) fn reproduce(plan: &Plan, pool: &ThreadPool, progress: &Progress) -> Vec<Reproduced> {
     let run = |experiment: &&'static Experiment| {
         let outcome = (experiment.run)(&plan.effort);
@@ -45,8 +45,8 @@ pub(crate) fn reproduce(plan: &Plan, pool: &ThreadPool, progress: &Progress) -> 
     pool.install(|| alone.map(run).collect())
 }
 
-/// Says how long the plan will take, if that is long. Its measurements are nearly all of the work: the other
-/// experiments together took 7 % of the time.
+/// Prints how long the plan will take, if that is long. Its measurements are nearly all of the
+/// work: the other experiments together took 7 % of the time.
 pub(crate) fn tell_how_long(plan: &Plan, pool: &ThreadPool) -> Result<(), Failure> {
     let chosen = |table: &u8| {
         let id = format!("mogul-table-{table}");
@@ -86,24 +86,24 @@ impl Tally {
         tally
     }
 
-    /// Returns what the papers print, and nothing of ours.
+    /// Counts the rows that the papers print, without derived ones.
     pub(crate) fn printed<'a>(rows: impl IntoIterator<Item = &'a Row>) -> Self {
         let rows = rows.into_iter();
         Self::of(rows.filter(|row| row.source() == Some(Source::Printed)))
     }
 
-    /// Over several experiments.
+    /// Counts the rows of several experiments.
     pub(crate) fn of_all(reproduced: &[Reproduced]) -> Self {
         Self::of(reproduced.iter().flat_map(|it| &it.outcome.rows))
     }
 
-    /// Those that agree, and all.
+    /// Returns the number of rows that agree, and of all rows.
     pub(crate) fn agreeing(self) -> (usize, usize) {
         let agreeing = self.matches + self.fitted;
         (agreeing, agreeing + self.known + self.misses)
     }
 
-    /// Returns each count with what it counts, in one order everywhere.
+    /// Returns each count with its status, always in the same order.
     pub(crate) fn counted(self) -> [(Status, usize); 5] {
         [
             (Status::Match, self.matches),

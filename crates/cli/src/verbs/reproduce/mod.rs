@@ -28,7 +28,7 @@ pub(crate) fn run(args: &Args) -> Result<Done, Failure> {
         _ => Done::Found,
     };
     outputs.show(&plan, &reproduced)?;
-    // Whether all that should match does.
+    // Whether everything matches that should.
     Ok(found)
 }
 

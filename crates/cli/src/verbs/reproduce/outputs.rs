@@ -1,4 +1,4 @@
-//! Where results go: opened before the work, filled after it.
+//! The outputs of a run: opened before the work, filled after it.
 
 use std::path::PathBuf;
 
@@ -13,7 +13,7 @@ use crate::files::{failed, opened};
 use crate::shown::{self, Rendered};
 use crate::{interrupt, terminal};
 
-/// Every place that a run writes to, known to be writable.
+/// Every output of a run, checked to be writable.
 pub(crate) struct Outputs {
     format: Format,
     /// Standard output if absent.
@@ -23,7 +23,7 @@ pub(crate) struct Outputs {
 }
 
 impl Outputs {
-    /// Opens what the arguments name, or says what cannot be written.
+    /// Opens the outputs that the arguments name, or says which cannot be written.
     pub(crate) fn open(args: &Args) -> Result<Self, Failure> {
         shown::check(args.format, args.results.output.as_deref())?;
         if args.results.output.is_some() && args.results.output == args.html {
@@ -38,14 +38,15 @@ impl Outputs {
         })
     }
 
-    /// Shows which experiments there are.
+    /// Lists the experiments.
     pub(crate) fn list(self, plan: &Plan) -> Result<Done, Failure> {
-        // Without a terminal each experiment keeps to its line, for grep.
+        // Without a terminal each experiment has one line, for grep.
         let text = show::list(plan, self.format, self.canvas(usize::MAX));
         self.results_to_their_place(&Rendered::Text(text))
     }
 
-    /// Shows what came out, files first, so that a reader who goes away spoils nothing.
+    /// Shows the results. Files come first, so that they are complete even if the reader of
+    /// standard output goes away.
     pub(crate) fn show(mut self, plan: &Plan, reproduced: &[Reproduced]) -> Result<Done, Failure> {
         let results = match shown::encoding(self.format) {
             Some(encoding) => Rendered::rows(&show::rows(reproduced), encoding)?,
@@ -58,7 +59,7 @@ impl Outputs {
         self.results_to_their_place(&results)
     }
 
-    /// A file is read by an editor or a pager, whatever the terminal is.
+    /// Returns styles and width: a file is read in an editor or a pager, whatever the terminal is.
     fn canvas(&self, otherwise: usize) -> (Ink, usize) {
         match self.results {
             Some(_) => (Ink::Plain, otherwise),

@@ -1,4 +1,5 @@
-//! What is meant: which experiments, in the papers' order and each once, and with which effort.
+//! The meaning of the arguments: which experiments, each once and in the papers' order, and with
+//! which effort.
 
 use serde::Serialize;
 use tinygram_papers::experiment::Effort;
@@ -13,7 +14,7 @@ use crate::shown;
 pub(crate) struct Plan {
     pub(crate) experiments: Vec<&'static Experiment>,
     pub(crate) effort: Effort,
-    /// Tables, not only a line for each experiment.
+    /// Whether to show tables besides a line for each experiment.
     pub(crate) shows_tables: bool,
 }
 

@@ -1,5 +1,5 @@
-//! `--cgroup`: `TCP_NODELAY` on every connection of a program that no library can reach, set by the
-//! kernel itself through a sockops program on a control group made for the run.
+//! `--cgroup`: sets `TCP_NODELAY` on every connection of a program that no library can reach. The
+//! kernel itself does so, with a sockops program on a control group made for the run.
 
 use std::fs;
 use std::io;
@@ -8,10 +8,10 @@ use std::path::{Path, PathBuf};
 
 use crate::exit::{Failure, plain};
 
-/// A control group with the sockops program attached, for as long as this lives.
+/// A control group with the sockops program attached, for the lifetime of this value.
 pub(crate) struct Nodelay {
     folder: PathBuf,
-    /// Detached when closed: nothing is left behind even if we are killed.
+    /// The attachment ends when this is closed, even if we are killed.
     _attachment: OwnedFd,
 }
 
@@ -45,7 +45,7 @@ impl Nodelay {
         }
     }
 
-    /// Where a process writes `0` to join.
+    /// Returns the file to which a process writes `0` to join.
     pub(crate) fn members(&self) -> PathBuf {
         self.folder.join("cgroup.procs")
     }
@@ -53,7 +53,7 @@ impl Nodelay {
 
 impl Drop for Nodelay {
     fn drop(&mut self) {
-        // It stays where the program left others running; they go on without us.
+        // The folder stays if the program left others running; they continue without us.
         let _ = fs::remove_dir(&self.folder);
     }
 }
@@ -74,7 +74,7 @@ fn missing(doing: &str, what: &Path, error: &io::Error) -> Failure {
     ))
 }
 
-/// Returns the folder of our own group in the version 2 hierarchy.
+/// Returns the folder of our own control group in the version 2 hierarchy.
 fn own_group() -> Option<PathBuf> {
     let mounts = fs::read_to_string("/proc/self/mountinfo").ok()?;
     let mount = mounts.lines().find_map(|line| {
@@ -108,7 +108,7 @@ const fn instruction(code: u8, to: u8, from: u8, offset: i16, immediate: i32) ->
     }
 }
 
-/// At either end of a handshake: `bpf_setsockopt(ctx, IPPROTO_TCP, TCP_NODELAY, &one, 4)`.
+/// Calls `bpf_setsockopt(ctx, IPPROTO_TCP, TCP_NODELAY, &one, 4)` at either end of a handshake.
 static PROGRAM: [Instruction; 12] = [
     instruction(LOAD_WORD, 2, 1, 0, 0), // r2 = ctx->op, its first field
     instruction(JUMP_EQUAL, 2, 0, 1, ACTIVE_ESTABLISHED),
@@ -142,7 +142,7 @@ const COMMAND_LINK: i32 = 28;
 const PROGRAM_SOCKOPS: u32 = 13;
 const ATTACH_SOCKOPS: u32 = 3;
 
-/// The fields of `union bpf_attr` for `BPF_PROG_LOAD` that matter here; the rest is zero.
+/// The relevant fields of `union bpf_attr` for `BPF_PROG_LOAD`; the rest is zero.
 #[repr(C)]
 struct LoadAttributes {
     program_type: u32,
@@ -156,7 +156,7 @@ struct LoadAttributes {
     flags: u32,
 }
 
-/// The same for `BPF_LINK_CREATE`.
+/// The relevant fields of `union bpf_attr` for `BPF_LINK_CREATE`.
 #[repr(C)]
 struct LinkAttributes {
     program: u32,
@@ -193,8 +193,8 @@ fn link(program: &OwnedFd, group: RawFd) -> io::Result<OwnedFd> {
 }
 
 fn bpf<T>(command: i32, attributes: &T) -> io::Result<OwnedFd> {
-    // SAFETY: the attributes are of the layout the command asks for, and what they point to lives
-    // until the call returns, which gives a descriptor of ours or an error.
+    // SAFETY: the attributes have the layout of the command, and what they point to lives until the
+    // call returns. It returns a descriptor that is ours, or an error.
     unsafe {
         let result = libc::syscall(
             libc::SYS_bpf,

@@ -1,7 +1,8 @@
-//! The library the command carries, and where programs can load it from.
+//! The library that the command contains, and the places from which programs can load it.
 //!
-//! Its name is made of its content's hash: every version has its own file, and a file in use is never
-//! rewritten. It is looked for where a package may have put it, and unpacked where it is not found.
+//! Its name contains a hash of its content: every version has its own file, and a file in use is
+//! never rewritten. It is searched for where a package may have put it, and unpacked if it is not
+//! found.
 
 use std::env;
 use std::ffi::{CString, OsString};
@@ -17,7 +18,7 @@ use crate::exit::{Failure, plain};
 
 static LIBRARY: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/preload.so"));
 
-/// Returns the file to preload: one that is there, or else one that is unpacked now.
+/// Returns the file to preload: an existing one, otherwise one that is unpacked now.
 pub(crate) fn find(asked: Option<&Path>) -> Result<PathBuf, Failure> {
     if LIBRARY.is_empty() {
         return Err(Failure::Input(
@@ -49,7 +50,8 @@ pub(crate) fn find(asked: Option<&Path>) -> Result<PathBuf, Failure> {
     )))
 }
 
-/// Returns the library in this folder, unpacked if it is not there; or why it cannot be.
+/// Returns the library in this folder, and unpacks it if it is not there; otherwise the reason why
+/// that failed.
 fn in_folder(folder: &Path) -> Result<PathBuf, String> {
     let folder = std::path::absolute(folder).map_err(|error| plain(&error).to_string())?;
     let file = folder.join(name());
@@ -66,7 +68,7 @@ fn in_folder(folder: &Path) -> Result<PathBuf, String> {
     }
 }
 
-/// Where a package, or an administrator, may have put it; not unpacked there.
+/// Returns where a package or an administrator may have put it. It is not unpacked there.
 fn packaged() -> Vec<PathBuf> {
     let mut folders = Vec::new();
     if let Ok(program) = env::current_exe()
@@ -82,8 +84,8 @@ fn packaged() -> Vec<PathBuf> {
     files.filter_map(|file| file.canonicalize().ok()).collect()
 }
 
-/// Where to unpack it, the best first. Root's is one that every user can read: servers start as root
-/// and go on as somebody else.
+/// Returns where to unpack it, the best place first. Root's copy is readable by every user, because
+/// servers start as root and continue as another user.
 fn folders() -> Vec<PathBuf> {
     // SAFETY: no argument, cannot fail.
     let me = unsafe { libc::geteuid() };
@@ -112,7 +114,7 @@ fn folders() -> Vec<PathBuf> {
     folders
 }
 
-/// Returns why the dynamic linker cannot take the file from there, if it cannot.
+/// Returns the reason why the dynamic linker cannot load the file from there, if there is one.
 fn obstacle(file: &Path) -> Option<&'static str> {
     bad_path(file).or_else(|| forbids_programs(file).then_some("its file system is mounted noexec"))
 }
@@ -138,8 +140,8 @@ fn forbids_programs(file: &Path) -> bool {
     }
 }
 
-/// Whether the dynamic linker loads the library into the program at `file`, by its own account: nothing
-/// of the program is run (ld.so(8), `LD_TRACE_LOADED_OBJECTS`).
+/// Checks that the dynamic linker loads the library into the program at `file`. The linker itself
+/// reports this without running any of the program (ld.so(8), `LD_TRACE_LOADED_OBJECTS`).
 pub(crate) fn verify(file: &Path, library: &Path) -> Result<(), Failure> {
     let traced = Command::new(file)
         .env_clear()
@@ -170,7 +172,7 @@ fn contains(line: &[u8], what: &[u8]) -> bool {
     line.windows(what.len()).any(|window| window == what)
 }
 
-/// Returns the new value of `LD_PRELOAD`: the library first, then what the caller preloads anyway.
+/// Returns the new value of `LD_PRELOAD`: the library first, then the caller's own entries.
 pub(crate) fn preload_list(library: &Path) -> OsString {
     let mut list = library.as_os_str().to_owned();
     if let Some(others) = env::var_os("LD_PRELOAD").filter(|others| !others.is_empty()) {
@@ -185,7 +187,8 @@ fn name() -> String {
     format!("libtinygram-{:016x}.so", digest(LIBRARY))
 }
 
-/// Returns whether that file is the library, and nobody else could have put it there or change it.
+/// Returns whether that file is the library, and nobody else could have put it there or can change
+/// it.
 fn is_ours(file: &Path) -> bool {
     let owned = |path: &Path| {
         // SAFETY: as above.
@@ -198,7 +201,8 @@ fn is_ours(file: &Path) -> bool {
         && fs::read(file).is_ok_and(|bytes| bytes == LIBRARY)
 }
 
-/// Written aside and renamed: another `tinygram run` may be looking at the same instant.
+/// Writes a temporary file and renames it, because another `tinygram run` may look at the same
+/// instant.
 fn write(folder: &Path, file: &Path) -> std::io::Result<()> {
     let is_new = !folder.exists();
     fs::create_dir_all(folder)?;
@@ -216,7 +220,7 @@ fn write(folder: &Path, file: &Path) -> std::io::Result<()> {
         .open(&draft)
         .and_then(|mut open| {
             open.write_all(LIBRARY)?;
-            // Whatever the umask: the program may go on as another user.
+            // Whatever the umask: the program may continue as another user.
             open.set_permissions(fs::Permissions::from_mode(0o755))
         })
         .and_then(|()| fs::rename(&draft, file));

@@ -1,5 +1,5 @@
-//! `tinygram run`: an unmodified program, made to coalesce its small writes and to flush when it
-//! waits. What it does to a program, and what it costs, is in docs/run.md.
+//! `tinygram run`: makes an unmodified program coalesce its small writes and flush when it waits.
+//! docs/run.md describes what it does to a program, and what it costs.
 
 mod cgroup;
 pub(crate) mod library;
@@ -43,8 +43,8 @@ pub(crate) struct Args {
           value_parser = clap::value_parser!(u32).range(1..=65_536))]
     hold_below: u32,
 
-    /// Hold from the first write on, and however rare the answers are: the fewest segments, for up to
-    /// 50 us of CPU an answer that comes alone
+    /// Hold from the first write on, even if answers are rare: the fewest segments, for up to 50 us of
+    /// CPU for each answer that comes alone
     #[arg(long)]
     eager: bool,
 
@@ -71,8 +71,8 @@ pub(crate) struct Args {
     #[arg(long, conflicts_with_all = ["policy", "watchdog", "hold_below", "eager", "only", "stats"])]
     cgroup: bool,
 
-    /// Put --policy (flush-on-block or nodelay) in force in this running process, which was started
-    /// under run, and show what it has done so far
+    /// Switch this running process, which was started under run, to --policy (flush-on-block or nodelay),
+    /// and show what it has done so far
     #[arg(long, value_name = "PID", conflicts_with_all = ["watchdog", "hold_below", "eager", "only", "stats",
           "cgroup", "preload_dir", "program"])]
     switch: Option<u32>,
@@ -117,7 +117,7 @@ pub(crate) fn run(args: &Args) -> Result<Done, Failure> {
     held(args, command, &file)
 }
 
-/// Puts a policy in force in a process that runs.
+/// Switches the policy of a running process.
 fn switch(pid: u32, policy: Policy) -> Result<Done, Failure> {
     if !matches!(policy, Policy::FlushOnBlock | Policy::Nodelay) {
         return Err(Failure::Input(format!(
@@ -162,7 +162,7 @@ fn switch(pid: u32, policy: Policy) -> Result<Done, Failure> {
     Ok(Done::Well)
 }
 
-/// What to do about a program that cannot be reached.
+/// The alternatives for a program that cannot be reached.
 const ALTERNATIVES: &str = "instead, tinygram run --cgroup sets TCP_NODELAY for it in the kernel, or on the machine \
      that receives: ip route change ... quickack 1";
 
@@ -193,9 +193,9 @@ fn held(args: &Args, mut command: Command, file: &Path) -> Result<Done, Failure>
     Err(cannot_run(&command, error))
 }
 
-/// Leaves it to a witness to show the statistics when the program has ended.
+/// Starts a witness that shows the statistics when the program has ended.
 fn witnessed(args: &Args, format: Format, counted: Counted) -> Result<&'static Page, Failure> {
-    // Opened before any work: a name that cannot be written is bad input.
+    // Opened before any work, because a name that cannot be written is bad input.
     let file = output(args)?;
     let settings = settings(args)?;
     let counted: &'static Counted = Box::leak(Box::new(counted));
@@ -208,7 +208,7 @@ fn witnessed(args: &Args, format: Format, counted: Counted) -> Result<&'static P
             Format::Text => stats::text(&settings, &counts),
             Format::Json => stats::json(&settings, &words(&args.program), end, &counts),
         };
-        // The program's own end matters more than whether anybody reads this.
+        // Whether anybody reads this must not affect the end of the program.
         let _ = match file {
             Some(file) => file.write(shown.as_bytes()),
             None => std::io::stderr().write_all(shown.as_bytes()),
@@ -270,7 +270,8 @@ fn settings(args: &Args) -> Result<Settings<'static>, Failure> {
     })
 }
 
-/// Opens where the statistics go, if not to standard error; a file keeps what it has until they are whole.
+/// Opens the output for the statistics, if it is not standard error. An existing file keeps its
+/// content until the statistics are complete.
 fn output(args: &Args) -> Result<Option<Destination>, Failure> {
     let opened = args.stats_to.as_ref().map(|path| {
         Destination::open(path).map_err(|error| Failure::Io {

@@ -1,4 +1,5 @@
-//! Whether a preloaded library can reach a program, read from the program's file before it runs.
+//! Finds out whether a preloaded library can reach a program, by reading the program's file before
+//! it runs.
 
 use std::ffi::{CString, OsStr};
 use std::fmt;
@@ -11,22 +12,22 @@ use object::elf;
 use object::read::elf::{Dyn, ElfFile64, FileHeader, ProgramHeader};
 use object::{Endianness, Object, ObjectSection, ObjectSymbol};
 
-/// Why the hooks would see nothing, or would do harm.
+/// The reason why the hooks would see nothing or do harm.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Unreachable {
-    /// No dynamic linker runs, so nothing is preloaded.
+    /// It has no dynamic linker, so nothing is preloaded.
     Static,
-    /// Its network calls go to the kernel directly, not through the C library.
+    /// Its network calls go to the kernel directly, bypassing the C library.
     Go,
     /// The library is made for glibc.
     OtherLibc(String),
-    /// The library is a 64-bit one.
+    /// The library is a 64-bit one, and the program is not.
     Bits32,
     /// The library is made for another machine.
     OtherMachine,
-    /// The sanitizer must come first among preloaded libraries, and intercepts the same calls.
+    /// The sanitizer must be the first of the preloaded libraries, and intercepts the same calls.
     Sanitizer(&'static str),
-    /// The dynamic linker ignores `LD_PRELOAD` where a program gains privileges.
+    /// The dynamic linker ignores `LD_PRELOAD` if a program gains privileges.
     GainsPrivileges(&'static str),
 }
 
@@ -67,7 +68,8 @@ impl fmt::Display for Unreachable {
     }
 }
 
-/// The file a shell would run for `program`: searched for in `PATH` unless it has a slash.
+/// Returns the file that a shell would run for `program`, which is searched for in `PATH` unless it
+/// has a slash.
 pub(crate) fn locate(program: &OsStr) -> Option<PathBuf> {
     let is_program = |path: &Path| {
         fs::metadata(path)
@@ -82,14 +84,14 @@ pub(crate) fn locate(program: &OsStr) -> Option<PathBuf> {
         .find(|path| is_program(path))
 }
 
-/// Nothing if the library reaches `file`, or what a script's first line names in its place; the
-/// reason and the file it is about otherwise.
+/// Returns `None` if the library reaches `file`, or the interpreter that a script's first line
+/// names; otherwise the reason and the file it concerns.
 pub(crate) fn obstacle(file: &Path) -> Option<(PathBuf, Unreachable)> {
     obstacle_within(file, SCRIPTS_DEEP)
 }
 
-/// Returns whether the dynamic linker can be asked about it without running it: an ELF file, or a script for
-/// one. Of those [`obstacle`] has found that a dynamic linker is named.
+/// Returns whether the dynamic linker can be asked about the file without running it: it must be an
+/// ELF file, or a script for one. [`obstacle`] has found that such a file names a dynamic linker.
 pub(crate) fn is_traceable(file: &Path) -> bool {
     let start = |path: &Path| fs::read(path).unwrap_or_default();
     let bytes = start(file);
@@ -101,7 +103,8 @@ pub(crate) fn is_traceable(file: &Path) -> bool {
 
 fn obstacle_within(file: &Path, depth: usize) -> Option<(PathBuf, Unreachable)> {
     let Ok(bytes) = fs::read(file) else {
-        // What may be run but not read (mode 4711, say) still shows whose privileges it runs with.
+        // A file that may be run but not read (for example mode 4711) still shows whose privileges
+        // it runs with.
         return gained_privileges(file).map(|reason| (file.to_path_buf(), reason));
     };
     if let Some(interpreters) = script_interpreters(&bytes) {
@@ -115,7 +118,7 @@ fn obstacle_within(file: &Path, depth: usize) -> Option<(PathBuf, Unreachable)> 
         .map(|reason| (file.to_path_buf(), reason))
 }
 
-/// Returns what `#!` names, and what `env` after it would run.
+/// Returns the interpreter that `#!` names, and what `env` after it would run.
 fn script_interpreters(bytes: &[u8]) -> Option<Vec<PathBuf>> {
     let line = bytes
         .strip_prefix(b"#!")?
@@ -168,7 +171,7 @@ fn read_elf(bytes: &[u8]) -> Option<Unreachable> {
     match object::FileKind::parse(bytes) {
         Ok(object::FileKind::Elf32) => return Some(Unreachable::Bits32),
         Ok(object::FileKind::Elf64) => {}
-        // Not a program: running it will tell.
+        // Not a program; running it will show that.
         _ => return None,
     }
     let file = ElfFile64::<Endianness>::parse(bytes).ok()?;
@@ -205,7 +208,8 @@ fn interpreter(file: &ElfFile64<'_>, bytes: &[u8]) -> Option<String> {
     )
 }
 
-/// By the run-time library it needs, or by the symbol of one linked into it.
+/// Detects a sanitizer by the run-time library that the program needs, or by the symbol of one
+/// linked into it.
 fn sanitizer(file: &ElfFile64<'_>, bytes: &[u8]) -> Option<Unreachable> {
     let needed = needed_libraries(file, bytes).unwrap_or_default();
     let defines = |symbol: &str| file.dynamic_symbols().any(|s| s.name() == Ok(symbol));
@@ -233,11 +237,11 @@ fn needed_libraries(file: &ElfFile64<'_>, bytes: &[u8]) -> Option<Vec<String>> {
     )
 }
 
-/// The sanitizer, a part of its library's name, and a symbol it defines.
+/// Sanitizers, each with a part of its library's name and a symbol it defines.
 const SANITIZERS: [(&str, &str, &str); 3] = [
     ("AddressSanitizer", "asan", "__asan_init"),
     ("ThreadSanitizer", "tsan", "__tsan_init"),
     ("MemorySanitizer", "msan", "__msan_init"),
 ];
-/// How many scripts may run one another: the kernel's own limit (`BINPRM_BUF` recursion of 5).
+/// The most scripts that may run one another: the kernel's own limit (`BINPRM_BUF` recursion of 5).
 const SCRIPTS_DEEP: usize = 5;

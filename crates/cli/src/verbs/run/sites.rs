@@ -1,7 +1,8 @@
-//! Under `--policy observe`: which lines of the program make the writes that wait.
+//! `--policy observe`: finds the lines of the program that make the writes that wait.
 //!
-//! The library leaves a copy of the stack of each such write in a file beside the statistics; a thread of
-//! whoever shows those finds the lines, while the program's processes are there to be looked into.
+//! The library leaves a copy of the stack of each such write in a file beside the statistics. In
+//! the process that shows the statistics, a thread finds the lines while the program's processes
+//! still exist.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -30,11 +31,11 @@ pub(crate) struct Traced {
     reader: RefCell<Option<JoinHandle<Found>>>,
 }
 
-/// What came of the traces.
+/// The results from the traces.
 #[derive(Debug, Default)]
 pub(crate) struct Found {
     sites: BTreeMap<CallSite, Waited>,
-    /// Of writes whose line is not known: the process had ended, or tells nothing of its functions.
+    /// Waits whose line is not known, because the process had ended or shows no function names.
     unnamed: Waited,
 }
 
@@ -52,7 +53,7 @@ pub(crate) struct StallSite {
     pub(crate) site: CallSite,
     /// How many of its writes waited.
     pub(crate) stalls: u64,
-    /// All their time.
+    /// The sum of their waits.
     pub(crate) stalled_ms: f64,
     /// The processes that made them.
     #[serde(skip)]
@@ -60,7 +61,8 @@ pub(crate) struct StallSite {
 }
 
 impl Traced {
-    /// Makes the file that belongs to the statistics at `page`: for this user alone, for stacks hold secrets.
+    /// Creates the file that belongs to the statistics at `page`. Only this user can read it,
+    /// because stacks contain secrets.
     pub(crate) fn create(page: &Path) -> std::io::Result<Self> {
         let mut path = page.as_os_str().to_owned();
         path.push(SUFFIX);
@@ -82,15 +84,16 @@ impl Traced {
         })
     }
 
-    /// Begins to read. In the process that will show what was found: threads do not survive a fork.
+    /// Starts reading. Call it in the process that will show the results, because threads do not
+    /// survive a fork.
     pub(crate) fn read(&self) {
         let (map, is_over) = (Arc::clone(&self.map), Arc::clone(&self.is_over));
-        // Not before: what it knows of programs stays in the thread that learned it.
+        // Not earlier: what the reader learns about programs stays in its thread.
         let reader = thread::spawn(move || Reader::default().until(&is_over, traces(&map)));
         self.reader.replace(Some(reader));
     }
 
-    /// Ends the reading; what was found. The file is gone then.
+    /// Ends the reading and returns the results. The file is then removed.
     pub(crate) fn end(&self) -> Found {
         self.remove();
         self.is_over.store(true, SeqCst);
@@ -105,14 +108,14 @@ impl Traced {
         found
     }
 
-    /// Nothing is left behind; who has the file mapped goes on leaving traces for nobody.
+    /// Removes the file. Processes that have it mapped leave further traces that nobody reads.
     pub(crate) fn remove(&self) {
         let _ = std::fs::remove_file(&self.path);
     }
 }
 
 impl Found {
-    /// Returns the lines, those first whose writes waited most often.
+    /// Returns the lines, those with the most waits first.
     pub(crate) fn sites(&self) -> Vec<StallSite> {
         let mut sites: Vec<_> = self
             .sites
@@ -124,13 +127,13 @@ impl Found {
                 processes: waited.processes.clone(),
             })
             .collect();
-        // By name where they are equal, as they come.
+        // Equal ones keep their order, which is by name.
         sites.sort_by_key(|site| std::cmp::Reverse(site.stalls));
         sites
     }
 }
 
-/// The thread that reads.
+/// The state of the reading thread.
 #[derive(Default)]
 struct Reader {
     sites: Sites,
@@ -148,7 +151,7 @@ impl Reader {
                 return self.found;
             }
             if self.read > AT_ONCE {
-                // Of a server that stalls on every connection some traces tell enough.
+                // If a server stalls on every connection, some traces are enough.
                 thread::sleep(PAUSE);
             }
             let _ = futex::wait(&traces.ready, futex::Flags::empty(), seen, Some(&ROUND));
@@ -156,7 +159,7 @@ impl Reader {
     }
 
     fn drain(&mut self, traces: &Traces) {
-        // Named only after all have been read: room first.
+        // Names are looked up only after all have been read, so that slots become free first.
         let mut taken = Vec::new();
         traces.drain(|one| taken.push(one));
         for one in taken {
@@ -206,7 +209,8 @@ fn has_ended(pid: u32) -> bool {
 
 fn map(file: &File) -> std::io::Result<MmapMut> {
     file.set_len(size_of::<Traces>() as u64)?;
-    // SAFETY: a file of our own; whoever else maps it writes into what it has claimed.
+    // SAFETY: the file is ours; other processes that map it write only into slots that they have
+    // claimed.
     unsafe { MmapOptions::new().len(size_of::<Traces>()).map_mut(file) }
 }
 
@@ -215,10 +219,10 @@ fn traces(map: &MmapMut) -> &Traces {
     unsafe { &*map.as_ptr().cast::<Traces>() }
 }
 
-/// So many traces are read as they come, the others in rounds.
+/// The number of traces that are read as they come; later ones are read at intervals.
 const AT_ONCE: u64 = 200;
 const PAUSE: Duration = Duration::from_millis(100);
-/// How often it looks for processes that have ended.
+/// How often it checks for processes that have ended.
 const ROUND: Timespec = Timespec {
     tv_sec: 1,
     tv_nsec: 0,

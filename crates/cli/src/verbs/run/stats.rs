@@ -1,4 +1,4 @@
-//! `--stats`: the page that every process of the run counts in, and how it is shown.
+//! `--stats`: the page in which every process of the run counts, and its output.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -17,27 +17,28 @@ use super::sites::{StallSite, Traced};
 use super::witness::End;
 use crate::exit::Failure;
 
-/// The page as a file while the program runs.
+/// The file of the page while the program runs.
 pub(crate) struct Counted {
     file: NamedTempFile,
     map: MmapMut,
-    /// Under `observe`: which lines make the writes that wait.
+    /// Under `observe`: the traces of waiting writes.
     traced: Option<Traced>,
 }
 
 impl Counted {
-    /// Makes the page; with room for traces of writes that wait where these are looked for.
+    /// Creates the page, with room for traces of waiting writes if they are wanted.
     pub(crate) fn create(tracing: Tracing) -> Result<Self, Failure> {
         let make = || {
             let file = NamedTempFile::with_prefix("tinygram-run-")?;
             file.as_file().set_len(size_of::<Page>() as u64)?;
             // SAFETY: no argument, cannot fail.
             if unsafe { libc::geteuid() } == 0 {
-                // Servers start as root and go on as somebody else; the name is not to be guessed.
+                // Servers start as root and continue as another user, so the name must not be
+                // guessable.
                 file.as_file()
                     .set_permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666))?;
             }
-            // SAFETY: a file of our own; whoever else maps it uses atomics alone, as we do.
+            // SAFETY: the file is ours; other processes that map it use only atomics, as we do.
             let map = unsafe {
                 MmapOptions::new()
                     .len(size_of::<Page>())
@@ -65,7 +66,7 @@ impl Counted {
         unsafe { &*self.map.as_ptr().cast::<Page>() }
     }
 
-    /// Nothing is left behind; who has the page mapped goes on counting for nobody.
+    /// Removes the file. Processes that have it mapped continue to count for nobody.
     pub(crate) fn remove(&self) {
         let _ = std::fs::remove_file(self.path());
         if let Some(traced) = &self.traced {
@@ -73,14 +74,14 @@ impl Counted {
         }
     }
 
-    /// Begins to look where writes that wait are made. In the process that will show it.
+    /// Starts reading traces of waiting writes. Call it in the process that will show them.
     pub(crate) fn look(&self) {
         if let Some(traced) = &self.traced {
             traced.read();
         }
     }
 
-    /// Returns what was counted so far. No more traces are read from here on.
+    /// Returns the counts so far. No more traces are read from now on.
     pub(crate) fn read(&self) -> Counts {
         let sites = self.traced.as_ref().map(|traced| traced.end().sites());
         let page = self.page();
@@ -130,7 +131,7 @@ impl Counted {
                 unawaited: get(&row.unawaited),
                 process: (row.process.load(Relaxed), row.name()),
             };
-            // Two threads may have opened an account for one peer in the same instant.
+            // Two threads may have opened an account for one peer at the same instant.
             let known = counts.peers.iter_mut().find(|known| {
                 (&known.remote, known.service_port, known.accepted)
                     == (&fresh.remote, fresh.service_port, fresh.accepted)
@@ -149,7 +150,7 @@ impl Counted {
     }
 }
 
-/// Whether the lines of the program are sought whose writes wait.
+/// Whether to trace the writes that wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Tracing {
     On,
@@ -170,18 +171,18 @@ fn in_words_why(why: Why) -> &'static str {
     }
 }
 
-/// Everything counted in one run.
+/// All counts of a run.
 #[derive(Debug, Serialize)]
 pub(crate) struct Counts {
     /// Processes the library was loaded into.
     processes: u64,
-    /// Connections to more addresses than the page has rows.
+    /// Connections to addresses beyond the page's rows.
     unlisted_connections: u64,
-    /// Of the processes that were covered, when the program ended.
+    /// Covered processes that still ran when the program ended.
     processes_still_running: usize,
-    /// Programs that covered ones executed, and that the library was not loaded into.
+    /// Programs that covered ones executed and into which the library was not loaded.
     programs_not_covered: Vec<Escaped>,
-    /// Under observe: where the writes that waited are made. They need not be all of them.
+    /// Under observe: the lines that made the writes that waited; some may be missing.
     #[serde(skip_serializing_if = "Option::is_none")]
     stall_sites: Option<Vec<StallSite>>,
     peers: Vec<Peer>,
@@ -205,58 +206,61 @@ struct Peer {
     bytes: u64,
     writes_held: u64,
     writes_merged: u64,
-    /// That were to be held, and passed: the watchdog rested, and was not worth waking.
+    /// Writes that were to be held but passed, because the watchdog rested and was not worth
+    /// waking.
     writes_unwatched: u64,
     segments_sent: u64,
     flushes: BTreeMap<&'static str, u64>,
     longest_hold_us: f64,
     watchdog_rescues: u64,
-    /// Times that a connection went over to `NODELAY`, rescued too often.
+    /// Connections that switched to `NODELAY`, because they were rescued too often.
     went_over_to_nodelay: u64,
-    /// Of connections without `TCP_NODELAY` of the program's own.
+    /// On connections for which the program did not set `TCP_NODELAY`.
     answers_in_several_writes: u64,
     /// Under observe: writes that waited for an acknowledgment.
     stalls: u64,
     stalled_ms: f64,
     longest_stall_ms: f64,
-    /// Of these, while the program waited for its peer; `guard` shows them.
+    /// Those of `stalls` during which the program waited for its peer; `guard` shows them.
     #[serde(skip)]
     awaited: u64,
     #[serde(skip)]
     awaited_ms: f64,
-    /// Under observe: writes that waited while their thread slept, and the program did not wait for its peer.
+    /// Under observe: writes that waited while their thread slept and the program did not wait for
+    /// its peer.
     #[serde(skip)]
     unawaited: u64,
-    /// Who made the last of those that were awaited.
+    /// The process that made the last awaited write.
     #[serde(skip)]
     process: (u32, String),
 }
 
-/// Writes to a remote address that waited for an acknowledgment while the program waited for its peer.
+/// Writes to a remote address that waited for an acknowledgment while the program waited for its
+/// peer.
 #[derive(Debug)]
 pub(crate) struct Awaited {
     /// The process that made the last of them.
     pub(crate) process: u32,
-    /// What it is called.
+    /// Its name.
     pub(crate) name: String,
     /// The ends of the connections.
     pub(crate) ends: String,
-    /// The program accepted the connections, so it is the server.
+    /// Whether the program accepted the connections, so that it is the server.
     pub(crate) accepted: bool,
     pub(crate) times: u64,
-    /// All their time.
+    /// The sum of their waits.
     pub(crate) ms: f64,
 }
 
 impl Counts {
-    /// Returns the lines of a process whose writes waited, those first that waited most often.
+    /// Returns the lines of a process whose writes waited, those with the most waits first.
     pub(crate) fn sites_of(&self, process: u32) -> impl Iterator<Item = &CallSite> {
         let sites = self.stall_sites.iter().flatten();
         let theirs = sites.filter(move |one| one.processes.contains(&process));
         theirs.map(|one| &one.site)
     }
 
-    /// Returns what was awaited, by remote address.
+    /// Returns the awaited writes, by remote address.
     pub(crate) fn awaited(&self) -> impl Iterator<Item = Awaited> {
         self.peers
             .iter()
@@ -271,12 +275,13 @@ impl Counts {
             })
     }
 
-    /// Writes that waited while their thread slept, and the program did not wait for its peer.
+    /// Returns the writes that waited while their thread slept and the program did not wait for its
+    /// peer.
     pub(crate) fn unawaited(&self) -> u64 {
         self.peers.iter().map(|peer| peer.unawaited).sum()
     }
 
-    /// Returns why something may have been missed, if it may.
+    /// Returns the reason why something may have been missed, if there is one.
     pub(crate) fn uncovered(&self) -> Option<String> {
         if self.processes == 0 {
             return Some("the library was loaded into no process".to_owned());
@@ -335,7 +340,7 @@ impl Peer {
     }
 }
 
-/// Returns the versioned document: what was asked, how it ended, what was counted.
+/// Returns the versioned document: the settings, how the program ended, and the counts.
 pub(crate) fn json(
     settings: &Settings<'_>,
     program: &[String],
@@ -358,7 +363,7 @@ pub(crate) fn json(
     format!("{document:#}\n")
 }
 
-/// Returns a line per remote address, then the causes and what needs explaining.
+/// Returns a line per remote address, then the causes and explanations.
 pub(crate) fn text(settings: &Settings<'_>, counts: &Counts) -> String {
     let mut out = format!(
         "\ntinygram run: policy {}, {} process{}\n",
@@ -437,8 +442,8 @@ fn causes(counts: &Counts) -> String {
     }
 }
 
-/// Returns what the figures come to: under `observe` what the program suffers and what would cure it, else what
-/// it was spared.
+/// Returns the result in words: under `observe` what the program suffers and what would cure it,
+/// otherwise what it was spared.
 fn in_words(settings: &Settings<'_>, counts: &Counts) -> Vec<String> {
     let sum = |count: fn(&Peer) -> u64| counts.peers.iter().map(count).sum::<u64>();
     let (writes, merged) = (sum(|peer| peer.writes), sum(|peer| peer.writes_merged));
@@ -488,7 +493,7 @@ fn in_words(settings: &Settings<'_>, counts: &Counts) -> Vec<String> {
     lines
 }
 
-/// Returns where the writes that waited are made, the most frequent first.
+/// Returns the lines that made the writes that waited, the most frequent first.
 fn written_by(counts: &Counts, stalls: u64) -> Vec<String> {
     let sites = counts.stall_sites.as_deref().unwrap_or_default();
     let mut lines: Vec<_> = sites
@@ -512,7 +517,7 @@ fn of(count: u64, what: &str) -> String {
     format!("{count} {what}{}", if count == 1 { "" } else { "s" })
 }
 
-/// Returns whether a covered process goes on; the program itself has ended when this is asked.
+/// Returns whether a covered process still runs; the program itself has ended when this is called.
 fn is_alive(page: &Page, pid: u32) -> bool {
     // SAFETY: asks, and sends nothing.
     pid != page.main.load(Relaxed) && unsafe { libc::kill(pid as libc::pid_t, 0) } == 0
@@ -559,7 +564,7 @@ fn remarks(counts: &Counts) -> String {
     out
 }
 
-/// Addresses shown as text.
+/// The most addresses in the text.
 const SHOWN: usize = 20;
-/// Lines of the program shown as text.
+/// The most lines of the program in the text.
 const SITES_SHOWN: usize = 5;

@@ -1,7 +1,7 @@
-//! Who shows the statistics: a process of its own, beside the program and not above it.
+//! The witness: a process that shows the statistics, beside the program instead of above it.
 //!
-//! The process that was started becomes the program, so that signals, terminal, parent and end are the
-//! program's own; the witness, which belongs to nobody, waits for its end.
+//! The process that was started becomes the program, so signals, terminal, parent and end are the
+//! program's own. The witness, which has no parent that waits for it, waits for the program's end.
 
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::sync::atomic::AtomicU32;
@@ -15,15 +15,15 @@ use tinygram_preload::page::{EXITED, NEVER_RAN, Page, RUNS};
 
 use crate::exit::Failure;
 
-/// How the program ended, as far as can be known.
+/// How the program ended, as far as it can be known.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct End {
     pub(crate) code: Option<i32>,
     pub(crate) signal: Option<i32>,
 }
 
-/// Splits off the witness, which calls `begin` at once, and `show` when this process, whatever it has become, has
-/// ended; with nothing if the program never began.
+/// Forks the witness. It calls `begin` at once, and `show` when this process, whatever it has
+/// become, has ended; with `None` if the program never started.
 pub(crate) fn stand_by(
     page: &'static Page,
     begin: impl FnOnce(),
@@ -41,9 +41,10 @@ pub(crate) fn stand_by(
         match libc::fork() {
             -1 => return Err(failed(std::io::Error::last_os_error())),
             0 => {
-                // Out of the terminal's and the group's reach, before the program begins.
+                // Leave the terminal's and the group's reach before the program starts.
                 libc::setsid();
-                // Nobody's child: the program must not find one that it did not make.
+                // The witness must not be the program's child: the program must not find a child
+                // that it did not make.
                 if libc::fork() != 0 {
                     libc::_exit(0);
                 }
@@ -65,13 +66,13 @@ pub(crate) fn stand_by(
     std::process::exit(0);
 }
 
-/// The program never began: there is nothing to show.
+/// Dismisses the witness: the program never started, so there is nothing to show.
 pub(crate) fn dismiss(page: &Page) {
     page.ended.store(NEVER_RAN, SeqCst);
     wake(&[&page.ended]);
 }
 
-/// Waits until the library says that the program ends, or the kernel that it has ended.
+/// Waits until the library reports that the program ends, or the kernel reports that it has ended.
 fn wait(page: &'static Page, program: OwnedFd) -> Option<End> {
     let (tell, told) = mpsc::channel();
     let from_the_kernel = tell.clone();
@@ -97,8 +98,8 @@ fn wait(page: &'static Page, program: OwnedFd) -> Option<End> {
     told.recv().ok().flatten()
 }
 
-/// Returns how a process ended that was not our child (`PIDFD_GET_INFO`, Linux 6.15). The kernel knows once its
-/// parent has waited for it, which is given some time.
+/// Returns how a process ended that was not our child (`PIDFD_GET_INFO`, Linux 6.15). The kernel
+/// knows it once the parent has waited for the process, which gets some time to do so.
 fn end_of(program: &OwnedFd) -> End {
     for _ in 0..100 {
         let mut info = Info {

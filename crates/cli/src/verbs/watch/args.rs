@@ -17,7 +17,7 @@ pub(crate) struct Args {
     #[arg(value_name = "PID|NAME|PORT|CGROUP")]
     pub(super) targets: Vec<String>,
 
-    /// Watch for so long, then print the summary and end (10s, 5m; up to 24h)
+    /// Watch for this long, then print the summary and end (10s, 5m; up to 24h)
     #[arg(long, value_name = "TIME", value_parser = span)]
     pub(super) once: Option<Duration>,
 
@@ -29,11 +29,11 @@ pub(crate) struct Args {
     #[arg(long, value_name = "ADDR")]
     pub(super) metrics: Option<SocketAddr>,
 
-    /// Shorter holds are counted and not told one by one
+    /// Count shorter holds without listing them
     #[arg(long, value_name = "TIME", value_parser = duration, default_value = "1ms")]
     pub(super) least_hold: Duration,
 
-    /// What is asked [default: the kernel if it can be asked, else packets]
+    /// What to ask [default: the kernel if it can be asked, else packets]
     #[arg(long, value_name = "SOURCE", value_enum)]
     pub(super) source: Option<Source>,
 

@@ -1,6 +1,7 @@
 //! `--metrics`: the counts in OpenMetrics' text format, over HTTP.
 //!
-//! Labels are bounded: a program's name and not its number, a service's port and not the client's.
+//! The number of label values is bounded: labels have a program's name instead of its process id,
+//! and a service's port instead of the client's.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -14,7 +15,7 @@ use tinygram_watch::finding::Part;
 use super::Watch;
 use crate::exit::Failure;
 
-/// What is served.
+/// The text that is served.
 pub(super) struct Page(Arc<Mutex<String>>);
 
 impl Page {
@@ -32,7 +33,7 @@ impl Page {
                     .lock()
                     .unwrap_or_else(PoisonError::into_inner)
                     .clone();
-                // Whoever hangs up has had enough.
+                // A client that disconnects early is no error.
                 let _ = answer(connection, &text);
             }
         });
@@ -44,7 +45,7 @@ impl Page {
     }
 }
 
-/// One request, one answer; whoever dawdles is not waited for.
+/// Answers one request per connection; slow clients are not waited for.
 fn answer(mut connection: TcpStream, text: &str) -> std::io::Result<()> {
     connection.set_read_timeout(Some(PATIENCE))?;
     connection.set_write_timeout(Some(PATIENCE))?;
@@ -68,12 +69,12 @@ fn answer(mut connection: TcpStream, text: &str) -> std::io::Result<()> {
          Content-Length: {}\r\nConnection: close\r\n\r\n{body}",
         body.len()
     );
-    // In one write, of course.
+    // In a single write.
     connection.write_all(answer.as_bytes())
 }
 
 fn text(watch: &Watch) -> String {
-    // Processes of one name count together.
+    // Processes of the same name are counted together.
     let mut sums: BTreeMap<String, [f64; 3]> = BTreeMap::new();
     for (key, row) in watch.summary.rows() {
         let place = key
@@ -120,7 +121,7 @@ fn text(watch: &Watch) -> String {
         (
             "tinygram_short_holds",
             excused.short,
-            "Holds shorter than what is told one by one.",
+            "Holds too short to be listed.",
         ),
         (
             "tinygram_events_lost",

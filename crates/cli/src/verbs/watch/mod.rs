@@ -35,7 +35,7 @@ pub(crate) fn run(args: &Args) -> Result<Done, Failure> {
         least_hold: args.least_hold,
         ..Options::default()
     };
-    // Whoever names an interface means packets.
+    // An interface on the command line selects packets.
     let choice = match (args.source, &args.interface) {
         (Some(args::Source::Kernel), Some(_)) => {
             return Err(Failure::Input(
@@ -98,18 +98,18 @@ pub(crate) fn run(args: &Args) -> Result<Done, Failure> {
     Ok(Done::Well)
 }
 
-/// What is being watched, and what was found so far.
+/// What is being watched, and the findings so far.
 struct Watch {
     targets: Vec<Target>,
     live: Live,
-    /// Events or packets for which there was no room.
+    /// Events or packets that were lost for lack of room.
     lost: u64,
     processes: Processes,
     summary: Summary,
 }
 
 impl Watch {
-    /// Returns what is new, after `patience` at most.
+    /// Returns new findings after `patience` at most.
     fn look(&mut self, patience: Duration) -> Vec<(Finding, Process)> {
         let mut new = Vec::new();
         self.live.poll(patience, |finding| new.push(finding));
@@ -145,5 +145,5 @@ impl Watch {
     }
 }
 
-/// How often the display is renewed, and the end looked for.
+/// How often the display is renewed and the end is checked.
 const BREATH: Duration = Duration::from_millis(250);

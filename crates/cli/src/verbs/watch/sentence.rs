@@ -8,7 +8,7 @@ use tinygram_watch::event::{Reason, Release};
 use tinygram_watch::finding::{Facts, Finding};
 use tinygram_watch::who::Process;
 
-/// One line, without its end.
+/// Returns one line, without a line end.
 pub(crate) fn of(finding: &Finding, process: &Process) -> String {
     let maybe = if finding.tier == Tier::Possible {
         "perhaps: "
@@ -28,7 +28,7 @@ pub(crate) fn of(finding: &Finding, process: &Process) -> String {
     )
 }
 
-/// `python3[4242] app.py`.
+/// Returns the process's name: `python3[4242] app.py`.
 pub(crate) fn name(process: &Process) -> String {
     let script = process
         .script
@@ -37,7 +37,7 @@ pub(crate) fn name(process: &Process) -> String {
     format!("{}[{}]{script}", process.name, process.pid)
 }
 
-/// `server :80, client 10.0.0.2` or `client of 10.0.0.2:80`.
+/// Returns the ends: `server :80, client 10.0.0.2` or `client of 10.0.0.2:80`.
 fn ends(finding: &Finding) -> String {
     let (local, remote) = (finding.connection.local, finding.connection.remote);
     match finding.side {
@@ -120,7 +120,7 @@ fn what(finding: &Finding) -> String {
     }
 }
 
-/// Returns the time of day, by this host's time zone.
+/// Returns the time of day in this host's time zone.
 fn clock(epoch_ns: i64) -> String {
     let seconds = epoch_ns.div_euclid(1_000_000_000);
     // SAFETY: both are only read and written within the call.

@@ -1,4 +1,4 @@
-//! What a person sees while it goes on, and at the end.
+//! The output for people, while watching and at the end.
 
 use std::collections::VecDeque;
 use std::io::IsTerminal;
@@ -15,15 +15,15 @@ use crate::terminal;
 pub(super) struct Show {
     manner: Manner,
     latest: VecDeque<String>,
-    /// Something is new since the screen was drawn.
+    /// Whether something is new since the screen was drawn.
     stale: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Manner {
-    /// One document a line.
+    /// One document per line.
     Json,
-    /// The table at the top, the latest sentences beneath, drawn anew.
+    /// The table at the top with the latest sentences beneath it, redrawn.
     Screen,
     /// Sentences, and the table at the end.
     Lines,

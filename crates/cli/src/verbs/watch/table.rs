@@ -7,7 +7,7 @@ use tinygram_watch::summary::{Key, Row, Summary};
 
 use super::sentence;
 
-/// Returns the costliest rows, at most `most`, and beneath them the advice for each kind.
+/// Returns the costliest rows, at most `most`, followed by the advice for each kind.
 pub(super) fn text(summary: &Summary, most: usize) -> String {
     let rows = summary.rows();
     if rows.is_empty() {
@@ -34,7 +34,7 @@ pub(super) fn text(summary: &Summary, most: usize) -> String {
     out + &advice(&rows[..rows.len().min(most)])
 }
 
-/// Returns each case once: what helps, at both ends.
+/// Returns the advice for each case once, for both ends.
 fn advice(rows: &[(&Key, &Row)]) -> String {
     let mut out = String::new();
     let mut said = Vec::new();
@@ -66,13 +66,13 @@ fn advice(rows: &[(&Key, &Row)]) -> String {
     out
 }
 
-/// Call sites told for each row.
+/// The most call sites that are listed for each row.
 const MOST_CALLS: usize = 3;
 const COLUMNS: usize = 11;
 const HEADINGS: [&str; COLUMNS] = [
     "PROCESS", "USER", "WHERE", "PEER", "PORT", "WHAT", "COUNT", "BYTES", "MEDIAN", "P99", "TOTAL",
 ];
-/// Words stand left, numbers right.
+/// Words are aligned left, numbers right.
 const LEFT: [bool; COLUMNS] = [
     true, true, true, true, true, true, false, false, false, false, false,
 ];

@@ -1,4 +1,4 @@
-//! What the command line asks for.
+//! The targets on the command line.
 
 use std::path::Path;
 
@@ -7,11 +7,11 @@ use tinygram_watch::who::Process;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Target {
-    /// A process id or a port: whichever fits.
+    /// A process id or a port, whichever applies.
     Number(u32),
-    /// A process, what its interpreter runs, a unit or a container.
+    /// A process, the program that its interpreter runs, a unit or a container.
     Name(String),
-    /// A control group and those below it.
+    /// A control group with those below it.
     Cgroup(String),
 }
 
@@ -81,7 +81,7 @@ impl Target {
     }
 }
 
-/// Returns whether the hierarchy of control groups is there to be looked at, and `path` is not in it.
+/// Returns whether the hierarchy of control groups can be read and does not contain `path`.
 fn is_missing(path: &str) -> bool {
     let roots = [
         "/sys/fs/cgroup",

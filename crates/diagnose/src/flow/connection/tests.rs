@@ -1,11 +1,11 @@
-//! What a connection makes of single segments.
+//! What a connection concludes from single segments.
 
 use super::super::half::tests::{ack, data, mark};
 use super::*;
 
 const MS: i64 = 1_000_000;
 
-/// A connection whose client is `ends[0]`, and what is found in it.
+/// A connection whose client is `ends[0]`, and its findings.
 struct Told {
     connection: Connection,
     found: Vec<Finding>,
@@ -44,7 +44,7 @@ fn syn(seq: u32, flags: Flags) -> Segment {
     }
 }
 
-/// A SYN that is sent again opens nothing; one with other numbers does, and any does once all is over.
+/// A repeated SYN opens nothing; a SYN with other numbers does, and after the end any SYN does.
 #[test]
 fn ports_are_used_again_by_a_syn_with_other_numbers() {
     let mut told = Told::new();
@@ -61,25 +61,26 @@ fn ports_are_used_again_by_a_syn_with_other_numbers() {
     assert!(told.connection.is_reuse(&syn(7, Flags::SYN), 1));
 }
 
-/// Behind a gap what is acknowledged is known only where nothing was open.
+/// After a gap, earlier data counts as acknowledged only if nothing was open.
 #[test]
 fn a_gap_is_taken_for_acknowledged_where_nothing_was_open() {
     let mut told = Told::new();
     told.takes(0, 0, &data(1000, 10));
     assert_eq!((told.half().acked, told.half().tally.missed), (1000, 0));
-    // The ten bytes are open still.
+    // The ten bytes are still open.
     told.takes(MS, 0, &data(1050, 10));
     assert_eq!((told.half().acked, told.half().tally.missed), (1000, 1));
     told.takes(2 * MS, 1, &ack(1060));
     told.takes(3 * MS, 0, &data(1100, 10));
     assert_eq!((told.half().acked, told.half().tally.missed), (1100, 2));
-    // An end that only acknowledged so far has missed nothing.
+    // An end that has only sent ACKs so far has missed nothing.
     let mut told = Told::new();
     told.takes(0, 1, &ack(500)).takes(MS, 0, &data(600, 10));
     assert_eq!((told.half().acked, told.half().tally.missed), (600, 0));
 }
 
-/// More than 200 ms of silence cut a window, unless a loss was in it or nothing was sent before.
+/// More than 200 ms of silence restarts the window, unless it contained a loss or nothing was sent
+/// before.
 #[test]
 fn a_silence_restarts_a_window() {
     let restarted = |silence_ns: i64, change: fn(&mut Half)| {
@@ -131,7 +132,7 @@ fn a_window_is_scaled_if_both_ends_said_so() {
     assert_eq!(window(None, 100), 100);
     // RFC 7323, section 2.3: no more than fourteen.
     assert_eq!(window(Some(15), 3), 3 << 14);
-    // Without a handshake nothing is known but that it is closed.
+    // Without a handshake only a closed window is known.
     let mut told = Told::new();
     told.takes(0, 0, &data(1, 1));
     assert_eq!(told.half().window, u32::MAX);

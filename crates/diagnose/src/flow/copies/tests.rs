@@ -1,4 +1,4 @@
-//! Which frame is another one's copy.
+//! Which frame is a copy of another.
 
 use tinygram_engine::{Flags, Timestamps};
 use tinygram_wire::capture::{Frame, LinkType};
@@ -6,7 +6,7 @@ use tinygram_wire::decode;
 
 use super::*;
 
-/// A frame as it was recorded, but for the time to live.
+/// A frame as recorded, without the time to live.
 #[derive(Clone, Copy)]
 struct Seen {
     segment: Segment,
@@ -14,7 +14,7 @@ struct Seen {
     from: usize,
 }
 
-/// What is changed, and how.
+/// A name of a change, and the change.
 type Change = (&'static str, fn(&mut Seen));
 
 fn seen(identification: u16) -> Seen {
@@ -54,7 +54,8 @@ fn copies(first: Seen, second: Seen, later_us: i64) -> bool {
     has(second, 5_000_000_000 + later_us * 1000)
 }
 
-/// Without a number of its own a packet is the same within half a millisecond; with one, within 20.
+/// A packet without a number of its own is a copy within half a millisecond; with a number, within
+/// 20 ms.
 #[test]
 fn a_copy_is_close_behind_its_original() {
     assert!(copies(seen(0), seen(0), 499) && !copies(seen(0), seen(0), 500));
@@ -85,7 +86,7 @@ fn what_differs_in_anything_is_no_copy() {
         }),
     ];
     for (what, change) in changes {
-        // Also beside a change of something else, lest two changes make one.
+        // Also together with another change, so that two changes do not cancel out.
         for number in [0, 9] {
             let mut other = seen(number);
             change(&mut other);
@@ -103,7 +104,7 @@ fn what_differs_in_anything_is_no_copy() {
     assert!(!copies(stamped(5, 6), stamped(6, 5), 1));
 }
 
-/// The four last frames are remembered: a mirrored port may be that far behind.
+/// The last four frames are remembered: a mirrored port may lag that far behind.
 #[test]
 fn the_last_four_frames_are_known() {
     let mut copies = Copies::default();

@@ -1,4 +1,4 @@
-//! The MSS, the roles and the way, from what a connection's segments say.
+//! The MSS, the roles and the way, derived from a connection's segments.
 
 use std::net::SocketAddr;
 
@@ -28,12 +28,12 @@ fn the_mss_is_the_lesser_offer_less_the_timestamps() {
     assert_eq!(mss(1460, 1400, false), 1400);
     assert_eq!(mss(1400, 1460, true), 1388);
     assert_eq!((mss(1300, 0, false), mss(0, 1300, false)), (1300, 1300));
-    // No segment is taken for shorter than this.
+    // No MSS is taken to be smaller than this.
     assert_eq!((mss(100, 100, true), mss(99, 99, true)), (88, 88));
     assert_eq!(mss(101, 101, true), 89);
 }
 
-/// Without a handshake: Ethernet's, jumbo frames', the host's own, or what is met again and again.
+/// The MSS without a handshake: Ethernet's, jumbo frames', the loopback's, or a length that recurs.
 #[test]
 fn the_mss_is_guessed_by_addresses_and_lengths() {
     let guess = |[one, other]: [&str; 2], max_len, max_seen, timestamps| {
@@ -74,7 +74,7 @@ fn the_client_is_who_opened_or_who_has_the_higher_port() {
     assert_eq!(client("10.0.0.1:40000", "10.0.0.2:80"), 0);
     assert_eq!(client("10.0.0.1:80", "10.0.0.2:40000"), 1);
     assert_eq!(client("10.0.0.1:1023", "10.0.0.2:1024"), 1);
-    // Neither is a service's, or both are.
+    // Neither port belongs to a service, or both do.
     assert_eq!(client("10.0.0.1:1024", "10.0.0.2:5000"), 1);
     assert_eq!(client("10.0.0.1:5000", "10.0.0.2:1024"), 0);
     assert_eq!(client("10.0.0.1:80", "10.0.0.2:443"), 1);
@@ -96,7 +96,7 @@ fn the_round_trip_is_the_way_to_both_ends() {
     assert_eq!(connection.rtt_ns(), Some(3040));
 }
 
-/// Both were answered for themselves before, as whole messages are.
+/// Both segments were answered on their own before, as whole messages are.
 #[test]
 fn two_segments_that_were_answered_alone_are_two_messages() {
     let pieces = |answered, last, next| {
@@ -140,7 +140,7 @@ fn private_addresses_are_those_of_no_way_out() {
     }
 }
 
-/// A public address so near that no way out of a private network is as short, in a tunnel or made up.
+/// A public address nearer than any route out of a private network allows, in a tunnel or made up.
 #[test]
 fn a_relay_answers_for_a_public_host() {
     let relayed = |one: &str, change: fn(&mut Connection)| {

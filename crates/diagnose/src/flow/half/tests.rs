@@ -8,7 +8,7 @@ use super::*;
 const MS: i64 = 1_000_000;
 const MSS: u32 = 1000;
 
-/// Returns a sender whose first rounds had so many segments.
+/// Returns a sender whose first rounds had these numbers of segments.
 pub(crate) fn opened_with(opening: [u8; 4]) -> Half {
     Half {
         opening,
@@ -16,7 +16,7 @@ pub(crate) fn opened_with(opening: [u8; 4]) -> Half {
     }
 }
 
-/// Returns the same, but for this.
+/// Returns `half` with this change.
 pub(crate) fn changed(mut half: Half, change: impl FnOnce(&mut Half)) -> Half {
     change(&mut half);
     half
@@ -26,7 +26,7 @@ fn end(host: u8) -> Endpoint {
     std::net::SocketAddr::from(([10, 0, 0, host], 1000 + u16::from(host))).into()
 }
 
-/// Returns a segment of the sender's from `seq` on.
+/// Returns a segment of the sender that begins at `seq`.
 pub(crate) fn data(seq: u32, payload: u32) -> Segment {
     Segment {
         source: end(1),
@@ -40,7 +40,7 @@ pub(crate) fn data(seq: u32, payload: u32) -> Segment {
     }
 }
 
-/// Returns an ACK of the receiver's.
+/// Returns an ACK of the receiver.
 pub(crate) fn ack(ack: u32) -> Segment {
     Segment {
         source: end(2),
@@ -55,7 +55,7 @@ pub(crate) fn mark(frame: u64, time_ns: i64) -> Mark {
     Mark { frame, time_ns }
 }
 
-/// A sender, and a clock and a frame number that run on.
+/// A sender with a clock and a frame number that advance.
 struct Told {
     half: Half,
     frame: u64,
@@ -110,7 +110,7 @@ fn a_window_that_opens_from_one_segment_is_known_by_its_rounds() {
     }
 }
 
-/// One segment, two upon its ACK, four upon theirs: what left between two ACKs is a round.
+/// One segment, two after its ACK, four after theirs: what left between two ACKs is a round.
 #[test]
 fn rounds_are_what_left_between_two_acknowledgments() {
     let mut told = Told::from(1);
@@ -123,8 +123,8 @@ fn rounds_are_what_left_between_two_acknowledgments() {
     assert!(told.half.grew_from_one());
 }
 
-/// Fewer hops left than any way uses up, an MSS beyond Ethernet's, or segments of more than twice what a
-/// SYN without the option allows.
+/// An end is made up if fewer hops are left than any path leaves, its MSS exceeds Ethernet's, or its
+/// segments are more than twice as long as a SYN without the option allows.
 #[test]
 fn an_end_that_cannot_be_what_it_says_is_made_up() {
     let end = |ttl, mss_option, max_len| Half {
@@ -160,16 +160,16 @@ fn the_way_blurs_by_what_its_two_measures_differ() {
     };
     assert_eq!(half(u32::MAX, u32::MAX).receiver_distance_ns(), None);
     assert_eq!(half(6400, u32::MAX).receiver_distance_ns(), Some(6400));
-    // A quarter of the only one.
+    // A quarter of the only measurement.
     assert_eq!(half(6400, u32::MAX).blur_ns(), 1600);
     assert_eq!(half(u32::MAX, 6400).blur_ns(), 1600);
-    // What they differ by and a 64th of the shorter, a quarter at most.
+    // Their difference plus a 64th of the shorter, at most a quarter.
     assert_eq!(half(6400, 6500).blur_ns(), 200);
     assert_eq!(half(6900, 6400).blur_ns(), 600);
     assert_eq!(half(6400, 64_000).blur_ns(), 1600);
 }
 
-/// An ACK is prompt that comes less than 10 ms after what the handshake says of the way.
+/// An ACK is prompt if it comes less than 10 ms after the time the handshake took.
 #[test]
 fn only_a_handshake_tells_that_an_ack_was_prompt() {
     let half = |handshake_ns, wait_ns| Half {
@@ -201,16 +201,17 @@ fn what_is_behind_what_was_sent_is_told_by_its_numbers() {
     assert_eq!(arrival(5001, 100, 0), Arrival::Hole);
     assert_eq!(arrival(4999, 0, 0), Arrival::KeepAlive);
     assert_eq!(arrival(4999, 1, 0), Arrival::KeepAlive);
-    // It has news behind what is known.
+    // It brings new data after a gap.
     assert_eq!(arrival(4999, 2, 0), Arrival::Hole);
     assert_eq!(arrival(4000, 1001, 0), Arrival::Hole);
     assert_eq!(arrival(4000, 1000, 0), Arrival::Retransmission);
-    // The last one, half a millisecond later; another one of its length; the last one in part.
+    // The last segment again within half a millisecond; another of its length; a part of the last
+    // one.
     assert_eq!(arrival(4900, 100, 499_999), Arrival::Copy);
     assert_eq!(arrival(4900, 100, 500_000), Arrival::Retransmission);
     assert_eq!(arrival(4800, 100, 0), Arrival::Retransmission);
     assert_eq!(arrival(4900, 50, 0), Arrival::Retransmission);
-    // Sixteen megabytes back.
+    // Sixteen megabytes earlier.
     let far = 5000_u32.wrapping_sub(0x0100_0000);
     assert_eq!(arrival(far, 100, 0), Arrival::Retransmission);
     assert_eq!(arrival(far.wrapping_sub(1), 100, 0), Arrival::Hole);
@@ -224,12 +225,12 @@ fn an_ack_beyond_what_was_seen_tells_of_a_gap() {
     told.sends(2.0, 500).hears(3.0, 1002);
     assert_eq!((told.half.tally.missed, told.half.disturbed), (1, true));
     assert_eq!((told.half.next, told.half.acked), (1002, 1002));
-    // What was acknowledged before says nothing.
+    // An ACK of what was acknowledged before changes nothing.
     told.hears(4.0, 900);
     assert_eq!((told.half.acked, told.half.tally.acks), (1002, 2));
 }
 
-/// The room that the window leaves behind what is in flight, before the ACK.
+/// The room that the window left behind the data in flight, before the ACK.
 #[test]
 fn the_room_is_what_the_window_had_left() {
     let room = |window| {
@@ -240,11 +241,11 @@ fn the_room_is_what_the_window_had_left() {
     };
     assert_eq!(room(2000), 800);
     assert_eq!(room(1200), 0);
-    // A window that shrank leaves none; one that nobody knows is no bound.
+    // A window that shrank leaves none; an unknown window sets no bound.
     assert_eq!(room(u32::MAX), u32::MAX - 1200);
 }
 
-/// The ACK of a short segment with larger ones open behind it.
+/// The ACK of a short segment with a larger one still open behind it.
 #[test]
 fn the_ack_of_a_short_segment_alone_is_told_from_others() {
     let short = |first: u32, acked: u32, with_data: u32| {
@@ -262,7 +263,7 @@ fn the_ack_of_a_short_segment_alone_is_told_from_others() {
     assert_eq!(short(1000, 1001, 0), (false, false));
     assert_eq!(short(400, 1401, 0), (false, true));
     assert_eq!(short(400, 401, 9), (false, false));
-    // Nothing but a short segment may have waited for that, and only behind a full one.
+    // Only a short segment can have waited for that ACK, and only behind a full one.
     let mut told = Told::from(1);
     told.sends(0.0, 400).sends(0.1, 1000).hears(50.0, 401);
     assert!(told.half.short_alone_acked(999, MSS));
@@ -287,12 +288,12 @@ fn the_pace_of_the_receivers_link_is_the_fastest_seen() {
     assert_eq!(told.half.pace, 32 * 16);
     told.hears(50.048, 3001);
     assert_eq!(told.half.pace, 16 * 16);
-    // What ends the flight may have waited, and says nothing.
+    // The ACK that ends the flight may have been delayed, so it is not used.
     told.hears(50.049, 4001);
     assert_eq!(told.half.pace, 16 * 16);
     // The first part of the flight was acknowledged 49 us before the rest.
     assert_eq!(told.half.released_in_parts_ns, 49_000);
-    // An ACK behind one that ended a flight is of no part.
+    // An ACK of a flight that has ended is not a part of the next.
     told.sends(60.0, 10).sends(60.1, 10).hears(61.0, 4011);
     assert_eq!(told.half.released_in_parts_ns, 49_000);
     told.hears(62.0, 4021);
@@ -301,7 +302,7 @@ fn the_pace_of_the_receivers_link_is_the_fastest_seen() {
     assert_eq!(told.half.released_in_parts_ns, 0);
 }
 
-/// Late is from 10 ms on, and half a second is no receiver's timer.
+/// Late means 10 ms or more; half a second is longer than any receiver's timer.
 #[test]
 fn late_acks_are_counted_and_averaged_as_a_round_trip_is() {
     let mut told = Told::from(1);
@@ -324,7 +325,7 @@ fn late_acks_are_counted_and_averaged_as_a_round_trip_is() {
     assert_eq!(told.half.tally.delayed_acks, 2);
 }
 
-/// What covers two full segments may not wait; one does, and so does a short one.
+/// Only an ACK of two full segments and nothing short must be prompt.
 #[test]
 fn prompt_acks_are_those_of_two_full_segments() {
     let prompt = |lens: &[u32]| {
@@ -345,7 +346,7 @@ fn prompt_acks_are_those_of_two_full_segments() {
     assert_eq!(prompt(&[1000, 1000, 1]), 0);
 }
 
-/// The shortest of all waits for a whole flight, unless something was out of order.
+/// The way is the shortest wait for the ACK of a whole flight; out-of-order segments do not count.
 #[test]
 fn the_shortest_wait_is_the_way() {
     let mut told = Told::from(1);
@@ -362,7 +363,7 @@ fn the_shortest_wait_is_the_way() {
 
 #[test]
 fn short_segments_are_told_by_what_was_open_before_them() {
-    // Behind a full one: Minshall. Behind a short one: neither rule.
+    // Behind a full segment: Minshall's rule. Behind a short one: neither rule.
     let mut told = Told::from(1);
     told.sends(0.0, 1000).sends(0.1, 400).sends(0.2, 300);
     let tally = &told.half.tally;
@@ -380,7 +381,7 @@ fn short_segments_are_told_by_what_was_open_before_them() {
         told.sends_as(3.0, &segment);
     }
     assert_eq!((told.half.tally.past_full, told.half.tally.defied), (1, 1));
-    // A super segment of offload ends in a short one.
+    // An offloaded segment longer than the MSS ends in a short one.
     let mut told = Told::from(1);
     told.sends(0.0, 2500).sends(0.1, 300);
     assert_eq!(told.half.tally.defied, 1);
@@ -389,7 +390,8 @@ fn short_segments_are_told_by_what_was_open_before_them() {
     assert_eq!((told.half.tally.past_full, told.half.tally.defied), (1, 0));
 }
 
-/// Within 10 ms, both short, together no more than a segment, and nothing of the peer's between them.
+/// Mergeable: within 10 ms, both short, together at most one segment, and nothing from the peer
+/// between them.
 #[test]
 fn what_could_have_shared_a_segment_is_counted() {
     let mergeable = |first: u32, gap_ms: f64, second: u32, between: bool| {
@@ -407,7 +409,7 @@ fn what_could_have_shared_a_segment_is_counted() {
     assert_eq!(mergeable(400, 1.0, 600, true), (0, 0, 2));
 }
 
-/// What a segment began with, as far as it was captured: it tells of the protocol.
+/// The first bytes of a segment, as far as captured, identify the protocol.
 #[test]
 fn the_first_bytes_of_the_last_segment_are_kept() {
     let mut packet = vec![0; 40];
@@ -432,7 +434,7 @@ fn the_first_bytes_of_the_last_segment_are_kept() {
     assert_eq!(half.head(), b"");
 }
 
-/// A greatest length that is met again and again is the path's.
+/// A greatest length that occurs again and again is the path's.
 #[test]
 fn how_often_the_greatest_length_was_met_is_counted_anew_for_a_greater() {
     let mut told = Told::from(1);
@@ -447,7 +449,7 @@ fn how_often_the_greatest_length_was_met_is_counted_anew_for_a_greater() {
     assert_eq!(told.half.flight_segments, 6);
 }
 
-/// A stack that echoes the timestamps of pure ACKs shows it by one newer than the peer's data.
+/// A stack that echoes the timestamps of pure ACKs shows it by an echo newer than the peer's data.
 #[test]
 fn an_echo_of_a_pure_acks_timestamp_is_noticed() {
     let echoes = |data_stamp, ack_stamp, echo| {
@@ -470,7 +472,8 @@ fn an_echo_of_a_pure_acks_timestamp_is_noticed() {
     assert!(!Told::from(1).sends(0.0, 1).half.timestamps);
 }
 
-/// The peer answers if it has seen all that was sent; what crosses on the way does not.
+/// The peer answers if it has received all that was sent; data that crosses on the way is no
+/// answer.
 #[test]
 fn an_answer_comes_from_who_has_seen_all() {
     let heard = |acked: u32, segments: u32| {
@@ -490,7 +493,7 @@ fn an_answer_comes_from_who_has_seen_all() {
         assert!(half.peer_between);
         (half.peer_spoke, half.answered_len)
     };
-    // One segment that was answered for itself.
+    // One segment that was answered on its own.
     assert_eq!(heard(11, 1), (true, 10));
     assert_eq!(heard(10, 1), (false, 0));
     assert_eq!(heard(21, 2), (true, 0));
@@ -503,7 +506,8 @@ fn an_answer_comes_from_who_has_seen_all() {
     assert!(answer(101) && !answer(100) && !answer(99));
 }
 
-/// RFC 9293, section 3.8.6.2.1: half of the largest window lets anything go, and tells of no rule.
+/// RFC 9293, section 3.8.6.2.1: half of the largest window may always be sent, so it says nothing
+/// about a rule.
 #[test]
 fn half_of_the_window_defies_nobody() {
     let defied = |payload, half_window| {

@@ -1,4 +1,4 @@
-//! Bounded memory, and a hash that spreads what captures have.
+//! Bounded memory, and a hash that spreads the ends found in captures.
 
 use std::collections::HashSet;
 use std::net::{Ipv6Addr, SocketAddr};
@@ -15,7 +15,7 @@ fn of_port(port: u16) -> Ends {
     ends(([10, 0, 0, 1], port), ([10, 0, 0, 2], 80))
 }
 
-/// Puts connections of these ports in, and gives those that had to go, by number.
+/// Inserts connections with these ports; returns the numbers of those removed.
 fn after(table: &mut Table, ports: impl IntoIterator<Item = u16>) -> Vec<u32> {
     let mut gone = Vec::new();
     for port in ports {
@@ -30,7 +30,7 @@ fn beyond_the_limit_the_longest_silent_goes() {
     let mut table = Table::new(3, 7);
     assert_eq!(after(&mut table, [1, 2, 3, 2, 1, 3]), []);
     assert_eq!(table.connections(), 3);
-    // All were seen lately: the hand takes the mark from each, and then the first that it meets.
+    // All were used lately: the hand clears the mark of each, then removes the first one it meets.
     let gone = after(&mut table, [4]);
     assert_eq!(gone.len(), 1);
     assert_eq!(table.index.len(), 3);
@@ -38,7 +38,7 @@ fn beyond_the_limit_the_longest_silent_goes() {
         .into_iter()
         .filter(|id| !gone.contains(id))
         .collect();
-    // One of the two is heard again, so the other goes.
+    // One of the two is used again, so the other is removed.
     let heard = stayed[0] - 6;
     after(&mut table, [heard as u16]);
     assert_eq!(after(&mut table, [5]), [stayed[1]]);
@@ -59,7 +59,7 @@ fn a_thousand_and_more_that_ended_are_kept_for_their_stragglers() {
     }
     assert_eq!(gone, [0, 1, 2, 3, 4, 5]);
     assert!(table.find(5).is_none() && table.find(6).is_some());
-    // Another connection on the ports of one that ended is a new one, and stays.
+    // A new connection on the ports of an ended one stays.
     let slot = table.slot(&of_port(7), Mark::default(), |_| {});
     assert_eq!(table.replace(slot, Mark::default()).id, 6);
     let slot = table.slot(&of_port(2000), Mark::default(), |_| {});
@@ -68,8 +68,8 @@ fn a_thousand_and_more_that_ended_are_kept_for_their_stragglers() {
     assert_eq!(table.find(1030).map(|c| c.closed), Some(false));
 }
 
-/// One host's ports, a network's hosts, and one service's clients: as many numbers as there are
-/// connections, and no crowd in the bits that a table looks at.
+/// For one host's ports, a network's hosts, and one service's clients, all hashes differ and spread
+/// over the bits that a table uses.
 #[test]
 fn the_hash_spreads_ports_and_addresses() {
     let server = ([10, 0, 0, 2], 443);
@@ -98,7 +98,7 @@ fn the_hash_spreads_ports_and_addresses() {
             all.len()
         };
         assert_eq!(distinct(|hash| hash), 4096);
-        // The table looks at seven bits from above and, for its size, at some from below.
+        // The table uses the top seven bits and, depending on its size, some of the lowest.
         assert!(distinct(|hash| hash & 0xff) > 30);
         assert!(distinct(|hash| hash >> 57) > 16);
     }

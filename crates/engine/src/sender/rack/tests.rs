@@ -7,7 +7,7 @@ fn at_ms(millis: u64) -> Instant {
     Instant::ZERO + Duration::from_millis(millis)
 }
 
-/// Returns the segment of so many thousand octets' distance.
+/// Returns segment `number`, of a thousand octets.
 fn segment(number: u64) -> Span {
     Span::new(
         Offset::new(1 + 1000 * number),
@@ -49,7 +49,7 @@ impl Path {
         self
     }
 
-    /// Notes that everything up to the end of this one is acknowledged.
+    /// Acknowledges everything up to the end of this segment.
     fn acks(&mut self, at: u64, number: u64) -> &mut Self {
         let Self { board, rack, .. } = self;
         let ack = segment(number).end;
@@ -66,7 +66,7 @@ impl Path {
         }
     }
 
-    /// Returns which are lost by then, and when to look again.
+    /// Returns the segments that are lost by then, and when to look again.
     fn lost(&mut self, at: u64) -> (Vec<u64>, Option<Instant>) {
         let standing = self.standing(at_ms(at));
         let again = self.rack.detect_loss(&mut self.board, &standing);
@@ -80,21 +80,22 @@ impl Path {
     }
 }
 
-/// Step 5: as long after it left as the other's round trip and a quarter of the least one.
+/// Step 5: an overtaken segment is lost once it has been out for the newest round trip plus a
+/// quarter of the least.
 #[test]
 fn what_was_overtaken_is_given_a_quarter_of_the_least_round_trip() {
     let mut path = Path::default();
     path.sends(0, 0..3).sacks(100, 1);
     assert_eq!(path.lost(124), (vec![], Some(at_ms(125))));
-    // The one that left later than what arrived is not asked about.
+    // A segment that left after the delivered one is not judged.
     assert_eq!(path.lost(125), (vec![0], None));
     path.sends(200, [3, 4]).sacks(240, 4);
-    // 40 ms now are the least, and the newest took 40.
+    // The least round trip is now 40 ms, and the newest one took 40 ms.
     assert_eq!(path.lost(249), (vec![0, 2], Some(at_ms(250))));
     assert_eq!(path.lost(250), (vec![0, 2, 3], None));
 }
 
-/// Step 1: the least round trip of the last 300 seconds; routes change.
+/// Step 1: the least round trip of the last 300 seconds, because routes change.
 #[test]
 fn the_least_round_trip_is_remembered_for_five_minutes() {
     let window_after = |at: u64| {
@@ -106,12 +107,12 @@ fn the_least_round_trip_is_remembered_for_five_minutes() {
         again.expect("it waits").since(at_ms(at)).as_nanos() / 1_000_000
     };
     assert_eq!(window_after(5000), 20);
-    // Another one of 80 ms makes it no younger.
+    // A later sample of 80 ms does not renew it.
     assert_eq!(window_after(301_079), 20);
     assert_eq!(window_after(301_080), 50);
 }
 
-/// Step 2: the ACK of what left twice may be that of the original.
+/// Step 2: the ACK of a segment sent twice may be that of the original.
 #[test]
 fn a_retransmission_counts_if_its_ack_is_no_quicker_than_any() {
     let lost = |at: u64, age: Option<Duration>| {
@@ -121,16 +122,17 @@ fn a_retransmission_counts_if_its_ack_is_no_quicker_than_any() {
         path.sacks_with_echo(at, 1, age).lost(at).0
     };
     assert_eq!((lost(499, None), lost(500, None)), (vec![], vec![2]));
-    // The echo is of the original if it is older than the retransmission by more than a tick.
+    // The echo belongs to the original if it is older than the retransmission by more than a tick.
     let age = |nanos: u64| Some(Duration::from_millis(101) + Duration::from_nanos(nanos));
     assert_eq!((lost(500, age(0)), lost(500, age(1))), (vec![2], vec![]));
-    // A retransmission is no measure of the least.
+    // A retransmission gives no sample of the least round trip.
     let mut path = Path::default();
     path.sends(0, [0]).sends_again(50, 0).sacks(60, 0);
     assert_eq!(path.rack.min_rtt, None);
 }
 
-/// Step 3: a segment is delivered below the highest one; one that is delivered twice overtook nothing.
+/// Step 3: reordering is a delivery below the highest segment delivered; a second delivery of one
+/// segment does not count.
 #[test]
 fn reordering_is_seen_where_a_lower_one_comes_later() {
     let mut path = Path::default();
@@ -151,7 +153,7 @@ fn reordering_is_seen_where_a_lower_one_comes_later() {
     assert_eq!(path.rack.reordering(), 5000);
     path.sacks(104, 6);
     assert_eq!(path.rack.reordering(), 5000);
-    // A retransmission that comes late is none.
+    // A late delivery of a retransmission does not count.
     let mut path = Path::default();
     path.sends(0, 0..3)
         .sends_again(10, 0)
@@ -160,7 +162,7 @@ fn reordering_is_seen_where_a_lower_one_comes_later() {
     assert!(!path.rack.reordering_seen);
 }
 
-/// Step 4: as long as no reordering was seen, three SACKed segments or a recovery make it no window.
+/// Step 4: until reordering is seen, three SACKed segments or a recovery reduce the window to zero.
 #[test]
 fn without_reordering_three_segments_or_a_recovery_leave_no_patience() {
     let lost = |sacked: u64, in_recovery, reordered| {
@@ -186,7 +188,8 @@ fn without_reordering_three_segments_or_a_recovery_leave_no_patience() {
     );
 }
 
-/// A DSACK widens the window once in a round trip; sixteen recoveries without one make it narrow.
+/// A DSACK widens the window once per round trip; after sixteen recoveries without one it is narrow
+/// again.
 #[test]
 fn a_needless_retransmission_widens_the_window_for_sixteen_recoveries() {
     let patience = |rack: &Rack, srtt: Option<u64>| {
@@ -203,7 +206,7 @@ fn a_needless_retransmission_widens_the_window_for_sixteen_recoveries() {
     let offset = Offset::new;
     rack.duplicate_reported(offset(1000), offset(5000));
     assert_eq!(patience(&rack, None), 50);
-    // The same round, and then the next.
+    // In the same round trip, and then in the next.
     rack.duplicate_reported(offset(4999), offset(9000));
     assert_eq!(patience(&rack, None), 50);
     rack.duplicate_reported(offset(5000), offset(9000));
@@ -220,13 +223,13 @@ fn a_needless_retransmission_widens_the_window_for_sixteen_recoveries() {
     let mut again = rack;
     rack.recovery_ended();
     assert_eq!(patience(&rack, None), 25);
-    // A DSACK in time makes it last for sixteen more.
+    // A DSACK in time keeps it wide for sixteen more.
     again.duplicate_reported(offset(9000), offset(9500));
     again.recovery_ended();
     assert_eq!(patience(&again, None), 100);
 }
 
-/// Section 6.3: after a timeout the first one is lost, and what left long enough ago.
+/// Section 6.3: after a timeout the first segment is lost, and those that left long enough ago.
 #[test]
 fn a_time_out_spares_what_left_recently() {
     let mut path = Path::default();
@@ -234,7 +237,7 @@ fn a_time_out_spares_what_left_recently() {
     path.sends(1000, [1, 2]).sends(1900, [3]).sends(1876, [4]);
     path.board.acked(Offset::new(1001), |_| {});
     let standing = path.standing(at_ms(2000));
-    // 100 ms of a round trip and a quarter: what left by 1875 is overdue.
+    // 100 ms of a round trip plus a quarter: what left by 1875 is overdue.
     path.rack
         .timed_out(&mut path.board, Offset::new(1001), &standing);
     assert_eq!(path.all_lost(), [1, 2]);

@@ -1,4 +1,4 @@
-//! Whatever happens to it, a scoreboard's sums are those of its entries.
+//! Whatever happens to a scoreboard, its sums are those of its entries.
 
 use super::*;
 
@@ -43,7 +43,7 @@ fn check(board: &Scoreboard, told: u64) {
     }
 }
 
-/// Octets up to `ack`, or in `block`, that were not delivered before: what each law is held against.
+/// Sums `is` over the entries that are not SACKed: the octets that an event newly delivers.
 fn undelivered(board: &Scoreboard, is: impl Fn(&Transmission) -> u64) -> u64 {
     board.iter().filter(|t| !t.sacked).map(is).sum()
 }
@@ -69,7 +69,7 @@ fn sums_are_those_of_the_entries_in_any_order_of_events() {
                     nxt += len;
                 }
                 2 => {
-                    // Anywhere, also inside a segment.
+                    // A span anywhere, also inside a segment.
                     let span = any(&mut dice);
                     let ack = span.start + dice.below(span.len() + 1);
                     told += undelivered(&board, |t| t.span.end.min(ack).since(t.span.start));
@@ -116,7 +116,7 @@ fn sums_are_those_of_the_entries_in_any_order_of_events() {
     }
 }
 
-/// Two entries of one that the peer has count as two that it has; at its ends nothing is split.
+/// Both parts of a split segment keep its state; a split at either end changes nothing.
 #[test]
 fn both_parts_of_a_segment_are_what_it_was() {
     let split = |at: u64, change: fn(&mut Scoreboard)| {
@@ -141,7 +141,7 @@ fn both_parts_of_a_segment_are_what_it_was() {
     assert_eq!(split(101, |_| {}), (1, 0, 0));
 }
 
-/// NextSeg, rules 3 and 4, and what a reneging peer makes of it (RFC 2018, section 8).
+/// NextSeg, rules 3 and 4, and their answers after the peer reneges (RFC 2018, section 8).
 #[test]
 fn the_doubtful_and_the_last_are_told() {
     let mut board = Scoreboard::default();
@@ -152,7 +152,7 @@ fn the_doubtful_and_the_last_are_told() {
     board.sacked(octets(201, 301), |_| {});
     assert_eq!(board.first_doubtful(), Some(octets(1, 101)));
     board.sent_again(octets(1, 101), Instant::ZERO);
-    // Both copies may be on their way.
+    // Both copies may be in flight.
     assert_eq!(board.pipe(), 400);
     assert_eq!(board.first_doubtful(), Some(octets(101, 201)));
     board.judge(|_| Judged::Lost);
@@ -160,7 +160,7 @@ fn the_doubtful_and_the_last_are_told() {
     assert_eq!(board.last_unsacked(), Some(octets(301, 401)));
     board.sacked(octets(301, 401), |_| {});
     assert_eq!(board.last_unsacked(), Some(octets(101, 201)));
-    // It acknowledges up to what it SACKed, and not that.
+    // The peer acknowledges up to the segment it SACKed, but not that segment.
     board.acked(Offset::new(201), |_| {});
     board.mistrust_a_reneging_peer();
     assert_eq!((board.sacked_segments(), board.pipe()), (0, 200));

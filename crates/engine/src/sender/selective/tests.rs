@@ -1,4 +1,4 @@
-//! What acknowledgments say, as RFC 6675 and RFC 2883 have it.
+//! What acknowledgments show, according to RFC 6675 and RFC 2883.
 
 use super::*;
 
@@ -6,8 +6,8 @@ fn octets(from: u64, to: u64) -> Span {
     Span::new(Offset::new(from), Offset::new(to))
 }
 
-/// RFC 6675, section 4, `IsLost`: three segments above it, or more than two full ones' octets: where the
-/// MSS has shrunk, one segment may be so many.
+/// RFC 6675, section 4, `IsLost`: three segments above it, or more than two full segments' octets.
+/// After the MSS has shrunk, one segment may hold that many.
 #[test]
 fn a_loss_is_told_by_three_segments_or_more_than_two_segments_octets() {
     let lost = |lens: &[u64], mss| {
@@ -30,7 +30,7 @@ fn a_loss_is_told_by_three_segments_or_more_than_two_segments_octets() {
     assert_eq!((lost(&[800], 400), lost(&[801], 400)), (0, 1));
 }
 
-/// What was sent again and lost again is left to the timeout, and what lies above is not asked about.
+/// A retransmission that is lost again is left to the timeout; segments above it are not judged.
 #[test]
 fn a_retransmission_is_not_deemed_lost_by_what_was_sacked_before() {
     let mut board = Scoreboard::default();
@@ -44,7 +44,7 @@ fn a_retransmission_is_not_deemed_lost_by_what_was_sacked_before() {
     assert_eq!(lost, [false, true, false, false, false, false]);
 }
 
-/// RFC 2883, section 4: below the acknowledgment, or inside the second block.
+/// RFC 2883, section 4: a duplicate lies below the acknowledgment or inside the second block.
 #[test]
 fn a_duplicate_lies_below_the_acknowledgment_or_in_the_second_block() {
     let duplicate = |given: &[Span]| {

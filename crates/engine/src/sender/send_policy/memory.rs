@@ -106,9 +106,12 @@ impl SmallMark {
 pub(super) struct BlockCredit(bool);
 
 impl BlockCredit {
-    /// Returns whether a runt may go because a thread waits for what it will bring.
+    /// Returns whether a runt may go because a thread waits for what it will bring. A writer that the
+    /// acknowledgment at hand has woken waits no longer: 4.4BSD's `sowakeup` clears `SB_WAIT` before
+    /// `tcp_output` runs.
     pub(super) fn covers(self, vars: &Vars) -> bool {
-        self.0 && (vars.reader_blocked || vars.writer_blocked)
+        let writer_waits = vars.writer_blocked && vars.writer_lacks_space;
+        self.0 && (vars.reader_blocked || writer_waits)
     }
 
     pub(super) fn observe(&mut self, moment: Moment) {

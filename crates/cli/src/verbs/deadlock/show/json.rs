@@ -1,4 +1,4 @@
-//! The answer as one JSON document.
+//! The results as one JSON document.
 
 use serde::Serialize;
 use tinygram_papers::moldeklev::cures::Examined;
@@ -34,15 +34,16 @@ struct Seen {
     simulated: SimulatedSeen,
 }
 
-/// All but `deadlock` are absent where none is predicted.
+/// All fields except `deadlock` are absent if no deadlock is predicted.
 #[derive(Serialize)]
 struct Predicted {
     deadlock: bool,
     /// `window-update`, `copying` or `timer`.
     class: Option<&'static str>,
-    /// Which inequality it is of.
+    /// The number of the inequality.
     inequality: Option<u8>,
-    /// In flight and not acknowledged, in the send buffer, and through for each ACK of the timer.
+    /// Bytes in flight and not acknowledged, bytes in the send buffer, and bytes that get through
+    /// per ACK of the timer.
     sent_bytes: Option<u64>,
     buffered_bytes: Option<u64>,
     bytes_per_timer: Option<f64>,
@@ -85,7 +86,7 @@ impl Seen {
     }
 }
 
-/// Schema `tinygram.deadlock/1`.
+/// Returns the document with schema `tinygram.deadlock/1`.
 pub(in super::super) fn json(parameters: &Parameters, findings: &Findings) -> String {
     let cures = findings.cures.iter().map(|(cure, examined)| CureSeen {
         change: cure.what.clone(),

@@ -1,4 +1,4 @@
-//! The answer as text, as JSON, and the plane as SVG.
+//! The results as text and as JSON, and the plane as SVG.
 
 mod json;
 mod plane;
@@ -18,14 +18,14 @@ pub(super) use text::text;
 /// An inequality with its numbers filled in.
 #[derive(Serialize)]
 struct Inequality {
-    /// The paper's.
+    /// Its number in the paper.
     number: u8,
     rule: String,
     filled_in: String,
     holds: bool,
 }
 
-/// (1) and (2), in the terms that this receiver has.
+/// Returns (1) and (2) in this receiver's terms.
 fn inequalities(parameters: &Parameters, threshold: &Threshold) -> [Inequality; 2] {
     let (s, mss) = (parameters.send_buffer, u64::from(parameters.mss));
     [(1, 0, ""), (2, mss, " + MSS")].map(|(number, more, plus)| {
@@ -55,7 +55,7 @@ fn inequalities(parameters: &Parameters, threshold: &Threshold) -> [Inequality; 
     })
 }
 
-/// Where in the plane of buffers a pair lies.
+/// Returns the name of an area of the plane.
 const fn area(area: Area) -> &'static str {
     match area {
         Area::Certain => "certain",
@@ -64,7 +64,7 @@ const fn area(area: Area) -> &'static str {
     }
 }
 
-/// Returns what kind of deadlock it is.
+/// Returns the name of a class of deadlocks.
 const fn class(class: Class) -> &'static str {
     match class {
         Class::WindowUpdate => "window-update",
@@ -73,7 +73,7 @@ const fn class(class: Class) -> &'static str {
     }
 }
 
-/// Returns what a capture is of.
+/// Returns the description of a capture.
 pub(super) fn comment(parameters: &Parameters) -> String {
     format!(
         "tinygram deadlock, simulated: {}, one run; payload is zeros",
@@ -81,7 +81,7 @@ pub(super) fn comment(parameters: &Parameters) -> String {
     )
 }
 
-/// Returns what was asked about; the policy only where it is not the profile's.
+/// Returns what was asked about; the policy only if it is not the profile's.
 fn subject(parameters: &Parameters) -> String {
     let policy = parameters
         .policy

@@ -6,7 +6,7 @@ use tinygram_report::{Axis, Chart, Line, Mark, Point, Series};
 
 use super::super::plan::Parameters;
 
-/// The plane around the buffers that were asked about, as SVG.
+/// Returns the plane around the given buffers, as SVG.
 pub(in super::super) fn plane(
     parameters: &Parameters,
     threshold: &Threshold,

@@ -1,4 +1,4 @@
-//! The answer for a terminal.
+//! The results for a terminal.
 
 use std::fmt::Write;
 
@@ -11,7 +11,7 @@ use super::super::plan::Parameters;
 use super::{Inequality, inequalities, subject};
 use crate::terminal;
 
-/// What was found, in sentences, and a table of what helps.
+/// Returns the results in sentences, and a table of what helps.
 pub(in super::super) fn text(parameters: &Parameters, findings: &Findings) -> String {
     let mut text = String::new();
     let prediction = &findings.asked.prediction;
@@ -76,7 +76,7 @@ fn verdict(parameters: &Parameters, asked: &Examined) -> String {
     )
 }
 
-/// Returns what to make of a prediction and a simulation that do not agree.
+/// Returns what to conclude if prediction and simulation disagree.
 fn disagreement(asked: &Examined) -> &'static str {
     let seen = !asked.simulated.deadlocks.is_empty();
     match (&asked.prediction.deadlock, seen) {
@@ -92,7 +92,7 @@ fn disagreement(asked: &Examined) -> &'static str {
     }
 }
 
-/// Inequality (3) with its numbers.
+/// Returns inequality (3) with its numbers.
 fn standing_still(parameters: &Parameters, asked: &Examined, deadlock: &Deadlock) -> String {
     let (sent, buffered) = (deadlock.sent, deadlock.buffered);
     let enough = asked.prediction.threshold.octets();

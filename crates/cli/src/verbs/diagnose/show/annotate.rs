@@ -1,4 +1,4 @@
-//! `--annotate`: the same capture with packet comments, for Wireshark.
+//! `--annotate`: the capture with packet comments, for Wireshark.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -15,9 +15,9 @@ use crate::exit::Failure;
 use crate::files::failed;
 use crate::interrupt;
 
-/// Writes the files of the capture one behind the other, as sections of one file.
+/// Writes the files of the capture one after the other, as sections of one file.
 pub(super) fn write(capture: &Capture, path: &Path, out: Destination) -> Result<(), Failure> {
-    // The copy's own failure, which has more to say than an error of writing.
+    // The failure of the copy, which is more specific than the write error.
     let mut ended = None;
     let written = interrupt::shielded(|| {
         out.fill(|into| {
@@ -47,7 +47,8 @@ fn copy(capture: &Capture, out: &Path, mut into: &mut dyn Write) -> Result<(), F
         let comment = |number: u64| comments.get(&(frames_before + number)).cloned();
         match capture::annotate(from, &mut into, comment) {
             Ok(()) => {}
-            // What could be read was analysed and is copied; the reader has been told why it ends.
+            // What could be read was analysed and is copied; the user has been told why it ends
+            // early.
             Err(_) if capture.broken.is_some() => {}
             Err(capture::CaptureError::Io(error)) => return Err(failed(out, error)),
             Err(error) => return Err(Failure::Input(format!("{} {error}", path.display()))),
@@ -56,7 +57,7 @@ fn copy(capture: &Capture, out: &Path, mut into: &mut dyn Write) -> Result<(), F
     Ok(())
 }
 
-/// One comment per frame; a frame of several findings gets a line for each.
+/// Returns one comment per frame; a frame of several findings gets a line for each.
 fn comments(findings: &[Finding]) -> BTreeMap<u64, String> {
     let mut comments: BTreeMap<u64, String> = BTreeMap::new();
     for (number, finding) in findings.iter().enumerate() {

@@ -1,4 +1,4 @@
-//! Findings that one sentence covers: the same habit of the same hosts.
+//! Groups of findings that one sentence covers: the same habit of the same hosts.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -14,7 +14,7 @@ pub(super) struct Group<'a> {
     pub(super) kind: Kind,
     pub(super) findings: Vec<&'a Finding>,
     pub(super) cost_ns: i64,
-    /// The connections concerned, and how long they lasted together.
+    /// The connections of the findings, and the sum of their durations.
     pub(super) connections: Vec<&'a ConnectionReport>,
     pub(super) duration_ns: i64,
 }
@@ -67,7 +67,7 @@ impl<'a> Group<'a> {
         }
     }
 
-    /// Returns the verdict, in one sentence.
+    /// Returns the verdict on the group, in one sentence.
     pub(super) fn sentence(&self) -> String {
         let finding = self.typical();
         let c = self.connections[0];
@@ -97,7 +97,7 @@ impl<'a> Group<'a> {
         )
     }
 
-    /// Returns the finding whose habit is most frequent in the group.
+    /// Returns a finding with the most frequent habit of the group.
     pub(super) fn typical(&self) -> &'a Finding {
         let mut counts: BTreeMap<String, (usize, usize)> = BTreeMap::new();
         for (at, finding) in self.findings.iter().enumerate() {
@@ -107,8 +107,8 @@ impl<'a> Group<'a> {
         self.findings[most.map_or(0, |(_, at)| *at)]
     }
 
-    /// Returns a Wireshark display filter for the findings, or for the first of them where it would be too long to
-    /// paste.
+    /// Returns a Wireshark display filter for the findings; only for the first of them if it would
+    /// be too long to paste.
     pub(super) fn filter(&self) -> String {
         let frames: Vec<_> = self
             .findings
@@ -119,7 +119,7 @@ impl<'a> Group<'a> {
         format!("frame.number in {{{}}}", frames.join(", "))
     }
 
-    /// What the filter leaves out, and how to see it; nothing if it leaves out nothing.
+    /// Returns what the filter leaves out, and how to see it; `None` if it is complete.
     pub(super) fn filter_note(&self) -> Option<String> {
         let all = self.findings.len();
         (all > FILTERED).then(|| {
@@ -131,7 +131,7 @@ impl<'a> Group<'a> {
     }
 }
 
-/// Findings whose frames a filter lists: some 800 characters.
+/// The most findings whose frames a filter lists: some 800 characters.
 const FILTERED: usize = 40;
 
 pub(super) fn plural(count: usize, noun: &str) -> String {

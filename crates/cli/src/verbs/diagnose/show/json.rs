@@ -52,12 +52,12 @@ struct Parameters {
     finding_limit: usize,
 }
 
-/// The costliest hundred.
+/// The hundred costliest.
 #[derive(Serialize)]
 struct Totals {
     /// By server and its port.
     services: Vec<TotalRow>,
-    /// By the host that is to change something.
+    /// By the host that must change something.
     hosts: Vec<TotalRow>,
 }
 
@@ -75,14 +75,14 @@ struct Summary {
     /// `stalls`, `none` or `cannot-tell`.
     result: &'static str,
     verdict: Vec<String>,
-    /// Captures of which nothing can be said, and why.
+    /// The captures for which no verdict is possible, and why.
     cannot_tell: Vec<Untold>,
-    /// What took the time where nothing stalled.
+    /// What took the time if nothing stalled.
     dominated_by: Option<Dominated>,
     /// Stalls of the tier `possible`: not counted as stalls.
     possible: u64,
     possible_cost_ms: f64,
-    /// Held, and nobody seen to wait.
+    /// Segments that were held although nobody was seen to wait.
     unwatched: u64,
     unwatched_ms: f64,
     /// Frames of QUIC, which is out of scope.
@@ -95,7 +95,7 @@ struct Summary {
     floods: u64,
     dropped_findings: u64,
     unlisted_connections: u64,
-    /// Captures that could not be read to their end, and why.
+    /// The captures that could not be read to their end, and why.
     incomplete: Vec<String>,
 }
 
@@ -157,7 +157,7 @@ struct RuledOut {
     count: u32,
     time_ms: f64,
     first_frame: u64,
-    /// The first of the connection; 64 of all sorts together.
+    /// The first ones of the connection; 64 of all kinds together.
     frames: Vec<u64>,
     reason: &'static str,
 }
@@ -182,7 +182,7 @@ struct FindingRow {
     filter: String,
 }
 
-/// One change that helps; what costs least comes first.
+/// A change that helps; what costs least comes first.
 #[derive(Serialize)]
 struct Step {
     side: String,
@@ -202,7 +202,7 @@ fn totals(totals: Vec<totals::Total>) -> Vec<TotalRow> {
     totals.into_iter().take(TOTALS).map(row).collect()
 }
 
-/// Rows of the totals.
+/// The most rows of the totals.
 const TOTALS: usize = 100;
 
 fn summary(results: &Results) -> Summary {
@@ -348,7 +348,7 @@ fn finding(capture: &Capture, f: &Finding) -> FindingRow {
     }
 }
 
-/// Milliseconds, to the microsecond.
+/// Returns milliseconds, rounded to the microsecond.
 fn ms(ns: i64) -> f64 {
     (ns as f64 / 1e3).round() / 1e3
 }

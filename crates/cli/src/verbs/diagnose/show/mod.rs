@@ -1,4 +1,4 @@
-//! Results, shown: one exporter per format.
+//! The results, with one exporter per format.
 
 mod annotate;
 mod group;

@@ -7,7 +7,7 @@ use tinygram_tables::{Rows, Table, Value, schemas};
 
 use super::super::results::{Capture, Results};
 
-/// Every table.
+/// Returns every table.
 pub(in super::super) fn all(results: &Results) -> Vec<Rows> {
     let tables = [
         &schemas::FINDINGS,
@@ -18,7 +18,7 @@ pub(in super::super) fn all(results: &Results) -> Vec<Rows> {
     tables.map(|table| of(table, results)).into()
 }
 
-/// One of them.
+/// Returns one table.
 pub(in super::super) fn of(table: &'static Table, results: &Results) -> Rows {
     let mut rows = Rows::of(table);
     for capture in &results.captures {
@@ -35,7 +35,7 @@ pub(in super::super) fn of(table: &'static Table, results: &Results) -> Rows {
 
 fn findings(capture: &Capture, rows: &mut Rows) {
     for finding in &capture.report.findings {
-        // Where a connection is no longer listed, its ends are not known.
+        // The ends of a connection that is no longer listed are unknown.
         let connection = capture.connection(finding.connection);
         let saved = match &finding.facts {
             Facts::Hold(_) => 0,
@@ -174,7 +174,7 @@ fn verdict(capture: &Capture) -> Vec<(&'static str, Value)> {
     ]
 }
 
-/// Returns the columns that name a connection, as three tables begin.
+/// Returns the columns that name a connection, with which three tables begin.
 fn whose(
     capture: &Capture,
     id: u32,

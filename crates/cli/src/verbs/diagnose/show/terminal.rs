@@ -56,7 +56,7 @@ fn verdict(out: &mut String, results: &Results, groups: &[Group<'_>]) {
     }
 }
 
-/// Returns what is to be said where nothing stalled; nothing where something did.
+/// Returns what to say if nothing stalled; an empty text if something did.
 pub(super) fn outcome(results: &Results) -> String {
     let total = results.total();
     let mut out = String::new();
@@ -106,7 +106,7 @@ pub(super) fn outcome(results: &Results) -> String {
     out
 }
 
-/// Returns what accuses nobody and is worth knowing, a sentence each.
+/// Returns remarks that accuse nobody, a sentence each.
 pub(super) fn asides(total: &Summary) -> Vec<String> {
     let mut sentences = Vec::new();
     if total.possible > 0 {
@@ -138,7 +138,8 @@ pub(super) fn asides(total: &Summary) -> Vec<String> {
     sentences
 }
 
-/// Who lost most, and where it is to be changed, where single connections are too many to look at.
+/// Writes who lost most, and where to change something, if there are too many connections to look
+/// at each.
 fn overall(out: &mut String, results: &Results) {
     if (results.total().connections as usize) < MANY {
         return;
@@ -230,7 +231,7 @@ fn row(r: &ConnectionReport) -> [String; 9] {
         d.ack_timer_ns
             .map_or("-".to_owned(), |ns| format!("{:.0}", ns as f64 / 1e6))
     };
-    // The client's data is acknowledged by the server, and the other way round.
+    // The server acknowledges the client's data, and the other way round.
     let [by_server, by_client] = [timer(&r.directions[0]), timer(&r.directions[1])];
     let timers = match (by_client.as_str(), by_server.as_str()) {
         ("-", "-") => "-".to_owned(),
@@ -252,7 +253,7 @@ fn row(r: &ConnectionReport) -> [String; 9] {
     ]
 }
 
-/// What looked like a stall and is not, over all connections.
+/// Writes what looked like a stall and is not, over all connections.
 fn ruled_out(out: &mut String, plan: &Plan, rows: &[(&Capture, &ConnectionReport)]) {
     let mut kinds: BTreeMap<Lookalike, Innocent> = BTreeMap::new();
     for (_, r) in rows {
@@ -301,7 +302,7 @@ fn ruled_out(out: &mut String, plan: &Plan, rows: &[(&Capture, &ConnectionReport
     }
 }
 
-/// What was told apart, of one sort.
+/// The lookalikes of one kind.
 #[derive(Default)]
 struct Innocent {
     count: u32,
@@ -367,7 +368,7 @@ fn findings(out: &mut String, plan: &Plan, results: &Results, group: &Group<'_>)
     }
 }
 
-/// What fits and accuses nobody, with its frames.
+/// Writes the possible findings, which accuse nobody, with their frames.
 fn possible(out: &mut String, plan: &Plan, results: &Results) {
     let mut found = results
         .findings()
@@ -416,7 +417,8 @@ fn frames(finding: &Finding) -> String {
     format!("frames {}", numbers.join(", "))
 }
 
-/// What has been told of a live capture: each kind's first finding whole, then a running total.
+/// What has been printed for a live capture: each kind's first finding in full, then a running
+/// total.
 #[derive(Default)]
 pub(in super::super) struct Told {
     findings: usize,
@@ -426,7 +428,7 @@ pub(in super::super) struct Told {
 }
 
 impl Told {
-    /// Says what is new since it was last asked.
+    /// Prints what is new since the last call.
     pub(in super::super) fn tell(&mut self, analyzer: &Analyzer) -> Result<(), Failure> {
         let (all, total) = (analyzer.findings(), analyzer.summary());
         let mut said = String::new();
@@ -475,7 +477,7 @@ fn first_of_its_kind(analyzer: &Analyzer, finding: &Finding) -> String {
     )
 }
 
-/// `--recipes`
+/// Returns the text of `--recipes`.
 pub(in super::super) fn recipes() -> String {
     let mut out = String::new();
     let _ = writeln!(
@@ -498,13 +500,13 @@ fn capital(text: &str) -> String {
     text[..1].to_uppercase() + &text[1..]
 }
 
-/// Sentences at the top, connections in the table, findings and frames per group.
+/// The most sentences at the top, connections in the table, findings and frames per group.
 const SENTENCES: usize = 5;
 const ROWS: usize = 5;
 const MOST_ROWS: usize = 20;
-/// From here on totals come first.
+/// The number of connections from which on totals come first.
 const MANY: usize = 20;
 const LISTED: usize = 5;
-/// Habits of a live capture that are told whole, and seconds between totals.
+/// The most habits of a live capture that are printed in full, and the seconds between totals.
 const HABITS: usize = 20;
 const PAUSE_S: i64 = 5;

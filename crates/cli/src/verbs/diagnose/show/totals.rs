@@ -7,7 +7,7 @@ use tinygram_diagnose::Kind;
 
 use super::super::results::Results;
 
-/// What belongs to one program or one host.
+/// The total of one program or one host.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Total {
     pub(super) who: String,
@@ -17,7 +17,7 @@ pub(super) struct Total {
     pub(super) floods: usize,
 }
 
-/// By server and its port: what its connections lost, whoever is to blame.
+/// Returns the totals by server and port: what its connections lost, whichever side is to blame.
 pub(super) fn by_service(results: &Results) -> Vec<Total> {
     let mut totals: BTreeMap<(IpAddr, u16), Total> = BTreeMap::new();
     for capture in &results.captures {
@@ -44,7 +44,7 @@ pub(super) fn by_service(results: &Results) -> Vec<Total> {
     costliest_first(totals)
 }
 
-/// By host: what is to be changed there.
+/// Returns the totals by host: what must be changed there.
 pub(super) fn by_host(results: &Results) -> Vec<Total> {
     let mut totals: BTreeMap<IpAddr, (Total, Vec<u32>)> = BTreeMap::new();
     for (capture, finding) in results.findings().filter(|(_, f)| f.tier.accuses()) {

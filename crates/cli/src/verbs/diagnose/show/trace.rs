@@ -1,4 +1,4 @@
-//! The second reading: the segments around a finding, for plots.
+//! The second reading of a capture: the segments around a finding, for plots.
 
 use std::fs::File;
 
@@ -24,16 +24,16 @@ pub(super) struct Excerpt<'a> {
 pub(super) struct Dot {
     pub(super) frame: u64,
     pub(super) time_ns: i64,
-    /// Sent by the finding's sender, or else by its peer.
+    /// Whether the finding's sender sent it, instead of its peer.
     pub(super) by_sender: bool,
     pub(super) seq: u32,
     pub(super) len: u32,
-    /// Acknowledgment number, if it has one.
+    /// The acknowledgment number, if it has one.
     pub(super) ack: Option<u32>,
 }
 
 impl<'a> Excerpt<'a> {
-    /// Around a stall, a third of its length before and behind.
+    /// Returns an empty trace around a stall, with a third of its length before and after it.
     pub(super) fn around(capture: &Capture, finding: &'a Finding) -> Option<Self> {
         let connection = capture.connection(finding.connection)?;
         let end_ns = finding.frames.last()?.time_ns;
@@ -48,7 +48,7 @@ impl<'a> Excerpt<'a> {
         })
     }
 
-    /// Returns the whole of a direction of a connection.
+    /// Returns an empty trace for the whole of a direction of a connection.
     pub(super) fn whole(capture: &Capture, finding: &'a Finding) -> Option<Self> {
         let connection = capture.connection(finding.connection)?;
         Some(Self {
@@ -77,7 +77,8 @@ impl<'a> Excerpt<'a> {
     }
 }
 
-/// Fills the traces from the capture. Damage ends the reading; it was reported the first time.
+/// Fills the traces from the capture. Damage ends the reading; it was reported at the first
+/// reading.
 pub(super) fn fill(capture: &Capture, traces: &mut [Excerpt<'_>]) -> std::io::Result<()> {
     for source in &capture.sources {
         let Ok(mut reader) = Reader::new(File::open(&source.path)?) else {
@@ -105,5 +106,5 @@ pub(super) fn fill(capture: &Capture, traces: &mut [Excerpt<'_>]) -> std::io::Re
     Ok(())
 }
 
-/// Segments in a plot; more would be a black page.
+/// The most segments in a plot; with more, it would be black.
 const DOTS: usize = 20_000;

@@ -10,7 +10,7 @@ use tinygram_report::Folder;
 use super::super::results::Capture;
 use super::trace::{self, Excerpt};
 
-/// Writes one graph per direction that stalled, at most [`GRAPHS`] of a capture.
+/// Writes one graph per direction that stalled, at most [`GRAPHS`] per capture.
 pub(super) fn write(capture: &Capture, folder: &Folder) -> io::Result<()> {
     let mut directions: Vec<&Finding> = Vec::new();
     for finding in &capture.report.findings {
@@ -93,5 +93,5 @@ fn time(ns: i64) -> String {
     )
 }
 
-/// Graphs of one capture.
+/// The most graphs of one capture.
 const GRAPHS: usize = 64;

@@ -1,4 +1,4 @@
-//! What flags take by name: every choice, its spelling and its line of help.
+//! The choices that flags take by name, each with its spelling and its line of help.
 
 use clap::ValueEnum;
 use serde::Serialize;
@@ -36,7 +36,7 @@ pub(crate) enum LinkName {
 }
 
 impl LinkName {
-    /// As typed.
+    /// Returns the name on the command line.
     pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::Loopback => "loopback",
@@ -51,7 +51,7 @@ impl LinkName {
 pub(crate) enum Chosen {
     All,
     One(&'static Registered),
-    /// What any socket can be told.
+    /// A policy that any socket can be told.
     Socket(SocketPolicy),
 }
 
@@ -90,7 +90,7 @@ pub(super) fn policy_names() -> Names<Chosen> {
     Names::new(registered.chain(SocketPolicy::ALL.map(socket)).chain([all]))
 }
 
-/// In the order in which equal scores are reported.
+/// Returns the trial types, in the order in which equal scores are reported.
 pub(super) fn trial_types() -> Names<TrialType> {
     let one = |trial_type: TrialType| {
         let (letter, help) = match trial_type {
@@ -124,7 +124,7 @@ pub(super) fn media() -> Names<MediumKind> {
     ])
 }
 
-/// Returns how a write becomes pieces in the socket buffer.
+/// Returns the rules by which a write becomes pieces in the socket buffer.
 pub(super) fn copy_rules() -> Names<CopyRule> {
     let clusters = Mclbytes {
         cluster: PaperHosts::MCLBYTES,

@@ -1,4 +1,4 @@
-//! What is typed: every flag, its help and its spelling. What it means is the plan's business.
+//! The command line: every flag, its help and its spelling. The plan interprets them.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -94,8 +94,8 @@ pub(crate) struct Args {
     #[arg(long, value_name = "TIMER", value_parser = ack_timer, help_heading = POLICIES)]
     pub(crate) ack_timer: Option<AckTimer>,
 
-    /// How the server waits for the next request. The paper's reads; a computing one is busy for 5 ms
-    /// with its answer written, before it reads
+    /// How the server waits for the next request. The paper's server reads; `computing` is busy for 5 ms
+    /// after writing its answer, then reads
     #[arg(long, value_enum, default_value_t = Server::Reading, value_name = "KIND", help_heading = POLICIES)]
     pub(crate) server: Server,
 
@@ -272,7 +272,7 @@ pub(crate) enum Role {
     },
 }
 
-/// Per trial; more would take days, and all memory.
+/// The most transfers per trial; more would take days, and all memory.
 pub(super) const MAX_TRANSFERS: u32 = 100_000_000;
 
 const BACKEND: &str = "Backend";

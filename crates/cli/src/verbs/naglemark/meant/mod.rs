@@ -1,4 +1,5 @@
-//! What is meant: every parameter checked against the others and filled in, before any work.
+//! The meaning of the arguments: every parameter is checked against the others and filled in,
+//! before any work.
 
 mod paper;
 mod path;
@@ -18,25 +19,25 @@ use crate::exit::Failure;
 /// One run of the benchmark.
 #[derive(Clone, Debug)]
 pub(super) struct Meant {
-    /// What is asked of every backend.
+    /// The plan for every backend.
     pub(super) plan: Plan,
     pub(super) length_choice: LengthChoice,
-    /// Bytes; absent where NAGLIM is not measured.
+    /// The limit of NAGLIM, in bytes; absent if NAGLIM is not measured.
     pub(super) naglim: Option<u32>,
     pub(super) on: On,
 }
 
-/// What it is asked of.
+/// The backends of the run.
 #[derive(Clone, Debug)]
 pub(super) enum On {
-    /// The paper's hosts, which can be held against its tables.
+    /// The paper's hosts, which can be compared with its tables.
     Paper(OnPaper),
-    /// Sockets: the kernel's, the stack's, or those of Linux's hosts in the simulator.
+    /// Sockets: the kernel's, our stack's, or those of Linux's hosts in the simulator.
     Sockets(Box<OnSockets>),
 }
 
 impl Meant {
-    /// Says what the arguments mean, or which of them contradict each other.
+    /// Returns the meaning of the arguments, or says which of them contradict each other.
     pub(super) fn from(args: &Args) -> Result<Self, Failure> {
         let on_paper = matches!(args.hosts, None | Some(HostsKind::Paper));
         if on_paper && args.backend == [BackendName::Sim] {
@@ -47,7 +48,7 @@ impl Meant {
     }
 }
 
-/// Whether what is said about connections and lengths has a trial type to be about.
+/// Checks that flags about connections and lengths apply to one of the trial types.
 fn check_trials(args: &Args, trial_types: &[TrialType]) -> Result<(), Failure> {
     if args.requests_per_connection.is_some() && !trial_types.iter().any(|it| it.one_connection()) {
         return refused(
@@ -64,12 +65,12 @@ fn refused<T>(line: String) -> Result<T, Failure> {
     Err(Failure::Input(line))
 }
 
-/// Returns what was typed, or `otherwise` if nothing was.
+/// Returns the given values, or `otherwise` if there are none.
 fn or(typed: &[u64], otherwise: &[u64]) -> Vec<u64> {
     distinct(if typed.is_empty() { otherwise } else { typed })
 }
 
-/// Keeps the first of equals, in order.
+/// Keeps the first of equal items, in order.
 fn distinct<T: Copy + PartialEq>(items: &[T]) -> Vec<T> {
     let mut kept = Vec::new();
     for item in items {
@@ -80,7 +81,7 @@ fn distinct<T: Copy + PartialEq>(items: &[T]) -> Vec<T> {
     kept
 }
 
-/// `--requests-per-connection` as plans have it.
+/// Returns `--requests-per-connection` as plans have it.
 fn requests_per_connection(args: &Args) -> Option<usize> {
     let typed = args.requests_per_connection;
     typed.map(|count| usize::try_from(count).unwrap_or(usize::MAX))

@@ -12,12 +12,12 @@ use crate::exit::Failure;
 use crate::values::virtual_time;
 use crate::verbs::naglemark::args::{Args, LengthChoice};
 
-/// The paper's hosts, once for each medium.
+/// The paper's hosts, once per medium.
 #[derive(Clone, Debug)]
 pub(in super::super) struct OnPaper {
-    /// They differ in medium, MSS and round-trip time alone.
+    /// The hosts; they differ only in medium, MSS and round-trip time.
     pub(in super::super) hosts: Vec<PaperHosts>,
-    /// Where the one cell's first repetition is captured, if it is; no result depends on it.
+    /// Where the first repetition of the only cell is captured, if it is; no result depends on it.
     pub(in super::super) capture: Option<CaptureAt>,
 }
 
@@ -88,7 +88,7 @@ fn check_media(args: &Args) -> Result<(), Failure> {
     Ok(())
 }
 
-/// What only makes sense where packets are real.
+/// Refuses flags that apply only to real packets.
 fn check_sockets(args: &Args) -> Result<(), Failure> {
     for (flag, typed, owners) in [
         ("--connect", args.connect.is_some(), "kernel"),
@@ -121,7 +121,7 @@ fn check_rules(args: &Args) -> Result<(), Failure> {
     Ok(())
 }
 
-/// A capture is of one conversation that somebody can read.
+/// Checks that a capture is of one conversation, short enough to be read.
 fn check_capture(on: &OnPaper, plan: &Plan) -> Result<(), Failure> {
     let several: Vec<_> = [
         ("--medium", on.hosts.len()),
@@ -150,7 +150,7 @@ fn check_capture(on: &OnPaper, plan: &Plan) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Returns the paper's hosts on this medium, with what was typed instead of the paper's own.
+/// Returns the paper's hosts on this medium, with the given values instead of the paper's own.
 fn hosts(medium: MediumKind, args: &Args) -> PaperHosts {
     let medium = match (medium, args.rate) {
         (MediumKind::PointToPoint { .. }, Some(bits_per_second)) => {
@@ -168,7 +168,7 @@ fn hosts(medium: MediumKind, args: &Args) -> PaperHosts {
         ack_policy: args.ack_policy.map(|entry| (entry.make)()),
         ack_timer: args.ack_timer,
         copy_rule: match args.copy_rule {
-            // The paper's own, with the clusters given above.
+            // The paper's own rule, with the clusters set above.
             CopyRule::Mclbytes(_) => None,
             other => Some(other),
         },
@@ -182,7 +182,7 @@ fn hosts(medium: MediumKind, args: &Args) -> PaperHosts {
     }
 }
 
-/// What the paper did, and what the tolerances of its tables are for.
+/// The repetitions of the paper, for which the tolerances of its tables are meant.
 pub(in super::super) const PAPER_REPETITIONS: u32 = 10;
-/// Each keeps its segments in memory until the run is over.
+/// The most captured transfers: each keeps its segments in memory until the run is over.
 const MAX_CAPTURED: u32 = 100_000;

@@ -1,4 +1,4 @@
-//! What joins the two ends, for each backend: the flags about it, checked against each other.
+//! The path between the two ends, for each backend: the flags about it, checked against each other.
 
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::time::Duration;
@@ -11,8 +11,8 @@ use super::refused;
 use crate::exit::Failure;
 use crate::verbs::naglemark::args::{Args, BackendName, LinkName};
 
-/// Returns what joins the kernel's sockets, and what joins the stack to the kernel; the simulator takes the
-/// numbers of the same places.
+/// Returns what joins the kernel's sockets, and what joins the stack to the kernel. The simulator
+/// uses the same figures.
 pub(super) fn joined(args: &Args, backends: &[BackendName]) -> Result<(Where, Line), Failure> {
     check_backends(args, backends)?;
     if args.rtt.is_some() && args.delay.is_some() {
@@ -23,7 +23,7 @@ pub(super) fn joined(args: &Args, backends: &[BackendName]) -> Result<(Where, Li
     }
     let has_stack = backends.contains(&BackendName::Stack);
     let link = args.link.unwrap_or(match has_stack {
-        // Of the kernel's links the one that is most like the stack's.
+        // Of the kernel's links, the one most similar to the stack's.
         true => LinkName::Veth,
         false => LinkName::Loopback,
     });
@@ -61,7 +61,7 @@ pub(super) fn joined(args: &Args, backends: &[BackendName]) -> Result<(Where, Li
     Ok((place, line))
 }
 
-/// Whether what is said of links is about a backend that is measured.
+/// Checks that flags about links apply to a backend that is measured.
 fn check_backends(args: &Args, backends: &[BackendName]) -> Result<(), Failure> {
     let has = |backend| backends.contains(&backend);
     let (has_kernel, has_stack) = (has(BackendName::Kernel), has(BackendName::Stack));
@@ -121,7 +121,7 @@ fn resolve(typed: &str) -> Result<SocketAddr, Failure> {
         .map_or_else(|| refused(format!("--connect {typed}: no such host")), Ok)
 }
 
-/// Both ways together.
+/// Returns the round-trip time.
 pub(super) fn rtt(args: &Args) -> Duration {
     let both_ways = args.delay.map(|one_way| 2 * one_way);
     args.rtt.or(both_ways).unwrap_or_default()

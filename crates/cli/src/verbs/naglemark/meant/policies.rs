@@ -1,4 +1,4 @@
-//! Which policies are measured: what a socket can be told, and the engine's own rules.
+//! The policies that are measured: those of a socket, and the engine's own rules.
 
 use tinygram_engine::sender::send_policy::{NAGLIM_DEFAULT, Registered, SendPolicy};
 use tinygram_naglemark::{Policy, SocketPolicy};
@@ -8,7 +8,7 @@ use super::refused;
 use crate::exit::Failure;
 use crate::verbs::naglemark::args::{Args, BackendName, Chosen};
 
-/// Returns the policies that were typed, each once; without any the paper's eleven.
+/// Returns the given policies, each once; the paper's eleven if none is given.
 pub(super) fn of_the_paper(typed: &[Chosen]) -> Result<Vec<&'static Registered>, Failure> {
     let all = || SendPolicy::LIST.iter();
     if typed.is_empty() {
@@ -32,7 +32,7 @@ pub(super) fn of_the_paper(typed: &[Chosen]) -> Result<Vec<&'static Registered>,
     Ok(each_once(named, |entry| entry.name))
 }
 
-/// A policy of ours, or what any socket can be told.
+/// A policy of the engine, or one that any socket can be told.
 #[derive(Clone, Copy)]
 pub(super) enum OnSocket {
     Ours(&'static Registered),
@@ -62,8 +62,8 @@ impl OnSocket {
     }
 }
 
-/// Returns the policies that were typed, each once. Without any: all of ours where the stack is measured and
-/// no kernel beside it, and what a socket can be told otherwise.
+/// Returns the given policies, each once. If none is given: all of the engine's if the stack is
+/// measured without a kernel, otherwise those of a socket.
 pub(super) fn of_sockets(
     typed: &[Chosen],
     backends: &[BackendName],
@@ -99,7 +99,7 @@ pub(super) fn of_sockets(
     )
 }
 
-/// Returns the limit, where NAGLIM is measured.
+/// Returns the limit, if NAGLIM is measured.
 pub(super) fn naglim(
     args: &Args,
     mut variants: impl Iterator<Item = &'static Registered>,
@@ -116,7 +116,7 @@ pub(super) fn naglim(
     }
 }
 
-/// Returns a fresh policy, with NAGLIM's limit where it is that one.
+/// Returns a fresh policy, with NAGLIM's limit if it is NAGLIM.
 pub(super) fn ours(entry: &Registered, naglim: Option<u32>) -> Policy {
     match naglim {
         Some(limit) if entry.name == NAGLIM => {
@@ -126,7 +126,7 @@ pub(super) fn ours(entry: &Registered, naglim: Option<u32>) -> Policy {
     }
 }
 
-/// Keeps the first of each name, in order.
+/// Keeps the first item of each name, in order.
 fn each_once<T: Copy>(items: Vec<T>, name: fn(T) -> &'static str) -> Vec<T> {
     let mut kept: Vec<T> = Vec::new();
     for item in items {
@@ -137,5 +137,5 @@ fn each_once<T: Copy>(items: Vec<T>, name: fn(T) -> &'static str) -> Vec<T> {
     kept
 }
 
-/// The one policy with a number of its own.
+/// The only policy with a number of its own.
 const NAGLIM: &str = "naglim";

@@ -16,26 +16,26 @@ use crate::exit::Failure;
 use crate::values::virtual_time;
 use crate::verbs::naglemark::args::{Args, BackendName, LengthChoice, Server};
 
-/// Backends with sockets, and what joins them.
+/// Backends with sockets, and the paths between their ends.
 #[derive(Clone, Debug)]
 pub(in super::super) struct OnSockets {
     pub(in super::super) backends: Vec<BackendName>,
-    /// Which hosts are simulated, if any are.
+    /// The simulated hosts, if there are any.
     pub(in super::super) hosts: Option<HostsKind>,
-    /// The rules of the sender, where it is not a kernel.
+    /// The rules of the sender, if it is not a kernel.
     pub(in super::super) profile: &'static Profile,
-    /// What the sockets are told before there is a connection.
+    /// The options that sockets get before they are connected.
     pub(in super::super) options: Options,
-    /// What the simulated hosts are like.
+    /// The properties of the simulated hosts.
     over: Over,
-    /// What joins the kernel's sockets.
+    /// The path between the kernel's sockets.
     place: Where,
-    /// What joins the stack to the kernel.
+    /// The path between the stack and the kernel.
     line: Line,
-    /// The rate of the link itself; absent where it is as fast as the machine.
+    /// The rate of the link; absent if it is as fast as the machine.
     rate: Option<u64>,
     pub(in super::super) rtt: Duration,
-    /// Shares of segments, 0 to 1.
+    /// The share of segments that are lost, 0 to 1.
     pub(in super::super) loss: f64,
     pub(in super::super) reorder: f64,
     pub(in super::super) duplicate: f64,
@@ -92,7 +92,7 @@ pub(super) fn meant(args: &Args) -> Result<Meant, Failure> {
 }
 
 impl OnSockets {
-    /// Makes the backend ready: namespaces, devices, listeners.
+    /// Prepares the backend: namespaces, devices, listeners.
     pub(in super::super) fn open(
         &self,
         name: BackendName,
@@ -126,12 +126,12 @@ impl OnSockets {
         }
     }
 
-    /// What a score's estimate is based on, and an emulated link's rate.
+    /// Returns the rate of an emulated link, on which a score's estimate is based.
     pub(in super::super) fn bits_per_second(&self) -> u64 {
         self.rate.unwrap_or(NOMINAL_RATE)
     }
 
-    /// Whether namespaces must be made for the run.
+    /// Returns whether namespaces must be made for the run.
     pub(in super::super) fn needs_namespaces(&self) -> bool {
         self.backends.iter().any(|backend| match backend {
             BackendName::Sim => false,
@@ -141,7 +141,8 @@ impl OnSockets {
     }
 }
 
-/// Returns what the simulated hosts are like: that is said, whatever is measured beside them.
+/// Returns the properties of the simulated hosts. They are always given, whatever is measured
+/// beside them.
 fn over(args: &Args, backends: &[BackendName]) -> Result<Over, Failure> {
     let is_simulated = backends.contains(&BackendName::Sim);
     match args.hosts {
@@ -156,7 +157,7 @@ fn over(args: &Args, backends: &[BackendName]) -> Result<Over, Failure> {
     }
 }
 
-/// What belongs to the model of the paper's hosts has no meaning here.
+/// Refuses flags that belong to the model of the paper's hosts.
 fn check_model(args: &Args) -> Result<(), Failure> {
     let media: &[MediumKind] = &[MediumKind::Ethernet, MediumKind::Fddi];
     for (flag, typed) in [
@@ -187,7 +188,7 @@ fn check_model(args: &Args) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Whose rules the sender follows.
+/// Returns the profile whose rules the sender follows.
 fn profile(args: &Args, backends: &[BackendName]) -> Result<&'static Profile, Failure> {
     let profile = args.profile.unwrap_or(&LINUX);
     if profile.name != LINUX.name && backends.contains(&BackendName::Kernel) {
@@ -199,9 +200,9 @@ fn profile(args: &Args, backends: &[BackendName]) -> Result<&'static Profile, Fa
     Ok(profile)
 }
 
-/// The engine's rules that claim to be the kernel's.
+/// The engine's profile that imitates the kernel's rules.
 const LINUX: Profile = Profile::LINUX_6;
-/// As many as fill the caches and leave the receiver's quick ACKs of a new connection behind.
+/// Enough transfers to fill the caches and to use up the receiver's quick ACKs of a new connection.
 const WARMUP: u32 = 20;
 
 #[cfg(test)]

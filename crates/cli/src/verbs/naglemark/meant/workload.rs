@@ -1,4 +1,4 @@
-//! Which trial types run, over which lengths, how many transfers each.
+//! The trial types that run, their lengths, and the number of transfers of each.
 
 use tinygram_naglemark::{Lengths, Random, Series, TrialType};
 
@@ -7,16 +7,16 @@ use super::refused;
 use crate::exit::Failure;
 use crate::values::TypedLengths;
 
-/// Trial types and the lengths that they use; the paper's where they use none of a kind.
+/// The trial types and their lengths; the paper's lengths of a kind that no type uses.
 pub(super) struct Workload {
     pub(super) trial_types: Vec<TrialType>,
     pub(super) lengths: Lengths,
 }
 
 impl Workload {
-    /// Lengths without trial types choose the types that use them; types without lengths take the
-    /// paper's lengths. Where both are typed they must fit. Where neither is, the types are the `usual`
-    /// ones.
+    /// Lengths without trial types select the types that use them. Types without lengths use the
+    /// paper's lengths. If both are given they must match. If neither is given, the types are the
+    /// `usual` ones.
     pub(super) fn from(args: &Args, usual: &[TrialType]) -> Result<Self, Failure> {
         let typed = Typed::from(&args.lengths)?;
         let mut trial_types = super::distinct(&args.trial);
@@ -58,7 +58,7 @@ impl Workload {
     }
 }
 
-/// So many transfers in a row share a random length.
+/// Returns how many consecutive transfers share a random length.
 fn run(args: &Args) -> u32 {
     match (args.length_choice, args.requests_per_connection) {
         (None | Some(LengthChoice::PerRequest), _) => 1,
@@ -67,7 +67,7 @@ fn run(args: &Args) -> u32 {
     }
 }
 
-/// `--lengths`, by kind; both absent if it was not typed.
+/// The lengths of `--lengths`, by kind; both absent if it was not given.
 #[derive(Clone, Copy, Default)]
 struct Typed {
     series: Option<Series>,
@@ -95,7 +95,7 @@ impl Typed {
         self.series.is_none() && self.random.is_none()
     }
 
-    /// Returns whether the trial type has lengths: typed ones, or the paper's if none were typed.
+    /// Returns whether the trial type has lengths: given ones, or the paper's if none were given.
     fn suit(self, trial: TrialType) -> bool {
         let typed = if trial.is_random() {
             self.random.is_some()

@@ -1,18 +1,18 @@
-//! Backends beside each other: how far they agree, under what conditions, and whether the machine was
+//! Backends side by side: how far they agree, under which conditions, and whether the machine was
 //! quiet enough.
 
 use tinygram_naglemark::{Agreement, Cell, Conditions, Outcome, Outliers};
 use tinygram_report::units::size;
 use tinygram_report::{Align, Column, Entry, Table};
 
-/// A table for every two backends.
+/// Returns a table for every two backends.
 pub(in super::super) fn agreement(agreements: &[Agreement]) -> impl Iterator<Item = Table> {
     agreements
         .chunk_by(|one, next| one.backends == next.backends)
         .map(|of_two| table(&of_two[0].backends, of_two))
 }
 
-/// One row for each cell.
+/// Returns a table with one row per cell.
 fn table([one, other]: &[String; 2], agreements: &[Agreement]) -> Table {
     let column = |group: &str, head: &str, align| Column {
         group: group.into(),
@@ -62,7 +62,7 @@ fn table([one, other]: &[String; 2], agreements: &[Agreement]) -> Table {
     }
 }
 
-/// For the end of a page.
+/// Returns the table of conditions for the end of a page.
 pub(in super::super) fn conditions(conditions: &[&Conditions]) -> Table {
     let heads = ["Backend", "Link", "Stack", "MSS", "Congestion control"];
     Table {
@@ -87,8 +87,8 @@ pub(in super::super) fn conditions(conditions: &[&Conditions]) -> Table {
     }
 }
 
-/// What a reader of the figures should know, for standard error: the few cells that were measured
-/// on a busy machine, or the worst of many.
+/// Returns remarks for standard error about cells that were measured on a busy machine: one for
+/// each if they are few, otherwise one for the worst.
 pub(in super::super) fn remarks(outcome: &Outcome) -> Vec<String> {
     if outcome.is_virtual {
         return Vec::new();
@@ -113,7 +113,7 @@ pub(in super::super) fn remarks(outcome: &Outcome) -> Vec<String> {
     }
 }
 
-/// As remarks call it.
+/// Returns a cell's name in remarks.
 fn name(cell: &Cell) -> String {
     format!(
         "{} {}/{} {}",
@@ -124,5 +124,5 @@ fn name(cell: &Cell) -> String {
     )
 }
 
-/// So many cells are remarked on one by one.
+/// The most cells that get a remark each.
 const FEW: usize = 3;

@@ -1,4 +1,5 @@
-//! What the paper could not measure: the price in packets, and the distance from both bounds.
+//! Figures that the paper could not measure: the price in packets, and the distances from both
+//! bounds.
 
 use tinygram_report::units::size;
 use tinygram_report::{Align, Column, Entry, Row, Table};
@@ -6,9 +7,10 @@ use tinygram_report::{Align, Column, Entry, Row, Table};
 use super::{Panel, Record, distinct};
 
 impl Panel {
-    /// One row per variant in the order of the scores; per application buffer the segments, the
-    /// short ones among them, and the distance from the two bounds, each the mean over socket
-    /// buffers and trial types. Last the distances over everything.
+    /// Returns a table with one row per variant in the order of the scores. For each application
+    /// buffer it has the segments, the short ones among them, and the distances from the two
+    /// bounds, each as a mean over socket buffers and trial types. The last columns have the
+    /// distances over everything.
     pub(in super::super) fn distances(&self) -> Table {
         let apps = distinct(self.cells.iter().map(|c| c.app_buffer));
         let mut columns = vec![Column {
@@ -79,8 +81,8 @@ impl Panel {
         notes
     }
 
-    /// Returns what it comes to: the variant that delays most, and what the others that matter do and cost
-    /// beside it: OFF, the one that delays least, and the nearest to both bounds.
+    /// Returns the result in a sentence: the variant that delays most, and what the other relevant
+    /// ones do and cost beside it: OFF, the one that delays least, and the nearest to both bounds.
     pub(in super::super) fn sentence(&self) -> Option<String> {
         let ranking = self.ranking();
         let (least, most) = (*ranking.first()?, *ranking.last()?);
@@ -105,7 +107,8 @@ impl Panel {
         Some(sentence + ".")
     }
 
-    /// Returns how many times as many segments a variant sends as another; short ones where they are counted.
+    /// Returns how many times as many segments a variant sends as another one; short segments if
+    /// they are counted.
     fn price(&self, variant: &str, other: &str) -> Option<(f64, &'static str)> {
         let times = |of: fn(&Record) -> Option<f64>| {
             let [own, others] = [variant, other].map(|name| self.mean(of, |it| it.variant == name));
@@ -118,7 +121,7 @@ impl Panel {
             .or_else(|| Some((all()?, "segments")))
     }
 
-    /// Returns the variant with the smallest product of both distances, and the two.
+    /// Returns the variant with the smallest product of both distances, and the two distances.
     fn nearest(&self) -> Option<(&str, f64, f64)> {
         let distances = self.ranking().into_iter().filter_map(|variant| {
             let few = self.mean(|c| c.segments_over_fewest, |c| c.variant == variant)?;
@@ -128,12 +131,12 @@ impl Panel {
         distances.min_by(|a, b| (a.1 * a.2).total_cmp(&(b.1 * b.2)))
     }
 
-    /// Returns whether these cells were held against bounds.
+    /// Returns whether these cells have bounds.
     fn has_bounds(&self) -> bool {
         self.cells.iter().all(|c| c.elapsed_over_earliest.is_some())
     }
 
-    /// Absent where there is nothing, or where something was not measured.
+    /// Returns the mean; `None` if there is nothing, or if something was not measured.
     fn mean(
         &self,
         of: fn(&Record) -> Option<f64>,
@@ -144,13 +147,13 @@ impl Panel {
         Some(values.iter().sum::<f64>() / values.len() as f64)
     }
 
-    /// Tells the panels of a page from each other.
+    /// Returns the medium, which distinguishes the panels of a page.
     pub(super) fn medium(&self) -> String {
         self.cells.first().map_or_else(String::new, Record::place)
     }
 }
 
-/// The distances from the bounds, as columns are headed.
+/// The column headings of the distances from the bounds.
 const BOUNDS: [&str; 2] = ["xfew", "xearly"];
 
 fn column_group<'a>(group: &'a str, heads: &'a [&str]) -> impl Iterator<Item = Column> + 'a {

@@ -7,8 +7,9 @@ use tinygram_report::{Axis, Chart, Mark, Point, Series};
 use super::{Cutoff, KeptTransfers, Panel, elapsed_ms};
 
 impl Panel {
-    /// One figure per entry of the scores, of its worst trial type where that was kept, with a file
-    /// stem that says which: lower case, no character that a shell or file system reads specially.
+    /// Returns one figure per entry of the scores, of its worst trial type if that was kept, with a
+    /// file stem that names the cell in lower case, without characters that are special to a shell
+    /// or file system.
     pub(in super::super) fn figures(&self) -> Vec<(String, Chart)> {
         let shown: Vec<_> = self.opened().collect();
         self.traces
@@ -69,7 +70,7 @@ impl Panel {
                 }
             })
             .collect();
-        // File systems that ignore case must still tell s from S.
+        // A file system that ignores case must distinguish s from S, too.
         let trial = match trace.trial {
             's' => "sequential-each",
             'S' => "sequential-one",

@@ -1,4 +1,4 @@
-//! The naglemark: cells in, the layouts of Mogul & Minshall's Tables 4-7 and Figures 7-12 out.
+//! The benchmark's results in the layouts of Mogul & Minshall's Tables 4-7 and Figures 7-12.
 //!
 //! One [`Panel`] is one medium measured with one kind of receiver, which is what one of the paper's
 //! tables shows.
@@ -23,17 +23,16 @@ pub(super) use rows::row;
 /// The name and version of the JSON document.
 pub(super) const SCHEMA: &str = "tinygram.naglemark/1";
 
-/// What the document and the CSV say of a cell, and the tables are made of. The order of the fields is
-/// theirs.
+/// A cell as in the document, in the CSV and in the tables. The fields have the document's order.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct Record {
-    /// The paper's table that holds this cell, 4 to 7, if one does.
+    /// The number of the paper's table with this cell, 4 to 7, if there is one.
     pub(super) table: Option<u8>,
-    /// What was measured: `sim`, or a TCP that is real.
+    /// The backend: `sim`, or a real TCP.
     pub(super) backend: String,
-    /// `ethernet`, `fddi`, `point-to-point`; `loopback`, `veth` and the like where it is real.
+    /// `ethernet`, `fddi`, `point-to-point`; for a real TCP `loopback`, `veth` and similar.
     pub(super) medium: String,
-    /// The paper's spelling, or the policy's own name where the paper has none.
+    /// The variant in the paper's spelling, or the policy's own name if the paper has none.
     pub(super) variant: String,
     /// The size of each write, bytes.
     pub(super) app_buffer: u64,
@@ -41,13 +40,13 @@ pub(super) struct Record {
     pub(super) socket_buffer: u64,
     /// `s`, `S`, `r` or `R` (Table 2).
     pub(super) trial: char,
-    /// Share of transfers above the cutoff, 0 to 100, the mean over the repetitions.
+    /// The share of transfers above the cutoff, 0 to 100, as a mean over the repetitions.
     pub(super) score_percent: f64,
     /// Standard deviation of the score over the repetitions, in percentage points.
     pub(super) score_sd: f64,
     /// Data segments per transfer, retransmissions included.
     pub(super) segments_per_transfer: f64,
-    /// Data segments below the MSS, per transfer, where the stack counts them.
+    /// Data segments below the MSS per transfer, if the stack counts them.
     pub(super) short_segments_per_transfer: Option<f64>,
     /// Mean elapsed time of a transfer, ms.
     pub(super) mean_elapsed_ms: f64,
@@ -55,34 +54,34 @@ pub(super) struct Record {
     pub(super) p99_elapsed_ms: f64,
     /// Slope of elapsed time over length by linear regression (section 8.1), ns per byte.
     pub(super) slope_ns_per_byte: f64,
-    /// Data segments over the fewest that carry the bytes; at least 1. Absent on real sockets, whose
-    /// kernel hands segments of any size to the device.
+    /// Data segments divided by the fewest that can carry the bytes; at least 1. Absent on real
+    /// sockets, whose kernel hands segments of any size to the device.
     pub(super) segments_over_fewest: Option<f64>,
-    /// Elapsed time over that of sending each byte as soon as window and link allow; at least 1
-    /// but for the jitter of the host's costs. Absent on real sockets, whose link has no rate that a bound
-    /// could be made of.
+    /// Elapsed time divided by the time of sending each byte as soon as window and link allow; at
+    /// least 1 except for the jitter of the hosts' costs. Absent on real sockets, whose link has no
+    /// rate for a bound.
     pub(super) elapsed_over_earliest: Option<f64>,
-    /// The trial type the paper printed for these buffers (the worst of the four).
+    /// The trial type that the paper prints for these buffers (the worst of the four).
     pub(super) published_trial: Option<char>,
-    /// The score the paper printed for these buffers, percent.
+    /// The score that the paper prints for these buffers, in percent.
     pub(super) published_score_percent: Option<f64>,
 }
 
-/// What one of the paper's tables shows: one medium, one kind of receiver.
+/// The contents of one of the paper's tables: one medium, one kind of receiver.
 #[derive(Clone, Debug)]
 pub(super) struct Panel {
-    /// `Table 4: scores for Ethernet (MSS = 1460)`, or without the number where the cells are not
-    /// the paper's.
+    /// The title: `Table 4: scores for Ethernet (MSS = 1460)`, or without the number if the cells
+    /// are not the paper's.
     pub(super) title: String,
-    /// In any order; buffers keep the order of their first appearance.
+    /// The cells, in any order; buffers keep the order of their first appearance.
     pub(super) cells: Vec<Record>,
-    /// Lines beneath the scores: known mismatches, the distance from the published table.
+    /// The lines beneath the scores: known mismatches, the distance from the published table.
     pub(super) notes: Vec<String>,
-    /// What a delayed transfer is, for this panel.
+    /// The criterion of a delayed transfer in this panel.
     pub(super) yardstick: Yardstick,
-    /// How long the receiver delays an acknowledgment at the most.
+    /// The longest delay of an acknowledgment by the receiver.
     pub(super) ack_delay: Duration,
-    /// Single transfers of some cells, for the figures; may be empty.
+    /// The single transfers of some cells, for the figures; may be empty.
     pub(super) traces: Vec<KeptTransfers>,
 }
 
@@ -97,20 +96,20 @@ pub(super) struct KeptTransfers {
     pub(super) socket_buffer: u64,
     /// As in [`Record`].
     pub(super) trial: char,
-    /// In the order they were made; of many only every so many.
+    /// The transfers in their order; of many, only every `every`th.
     pub(super) transfers: Vec<Sample>,
-    /// Of the transfers that were made, so many stand for each one of `transfers`.
+    /// How many transfers each one of `transfers` stands for.
     pub(super) every: usize,
     /// Some of them, segment by segment.
     pub(super) seen: Vec<Seen>,
 }
 
-/// The line that divides delayed transfers from others, as plots and notes have it.
+/// The line that divides delayed transfers from others, in plots and notes.
 #[derive(Clone, Copy, Debug)]
 struct Cutoff {
-    /// What a transfer of no length is estimated to take.
+    /// The estimated time of a transfer of length 0.
     startup_ms: f64,
-    /// The raw rate's reciprocal.
+    /// The reciprocal of the raw rate.
     ns_per_byte: f64,
     multiplier: f64,
 }
@@ -126,7 +125,7 @@ impl Cutoff {
         }
     }
 
-    /// Above this a transfer of `length` bytes counts as delayed.
+    /// Returns the time above which a transfer of `length` bytes counts as delayed.
     fn at_ms(self, length: u32) -> f64 {
         let estimate = self.startup_ms + f64::from(length) * self.ns_per_byte / 1e6;
         self.multiplier * estimate
@@ -138,7 +137,7 @@ impl Cutoff {
         ((ms / self.multiplier - self.startup_ms) / per_byte_ms).max(0.0)
     }
 
-    /// Returns the estimate and the cutoff, of which the cutoff stands last.
+    /// Returns the estimate and the cutoff; the cutoff is last.
     fn lines(self) -> Vec<Line> {
         let line = |name: String, multiplier: f64, dashed| Line {
             name,
@@ -157,7 +156,7 @@ impl Cutoff {
     }
 }
 
-/// As points of a chart have it: whole microseconds, in milliseconds.
+/// Returns the elapsed time for a point of a chart: whole microseconds, in milliseconds.
 fn elapsed_ms(sample: &Sample) -> f64 {
     (sample.elapsed.as_nanos() / 1000) as f64 / 1e3
 }
@@ -178,8 +177,8 @@ impl Panel {
         ranked.into_iter().map(|(_, variant)| variant).collect()
     }
 
-    /// Returns the cell with the highest printed score among those chosen; the first in the order
-    /// S, s, R, r if several are equal.
+    /// Returns the chosen cell with the highest printed score; of equal ones the first in the order
+    /// S, s, R, r.
     fn worst(&self, chosen: impl Fn(&Record) -> bool) -> Option<&Record> {
         self.cells
             .iter()
@@ -204,12 +203,13 @@ impl Panel {
     }
 }
 
-/// Returns the score in tenths of a percent, as the tables print it: two cells that look equal are equal.
+/// Returns the score in tenths of a percent, as the tables print it, so that cells that look equal
+/// are equal.
 fn printed(cell: &Record) -> i64 {
     (cell.score_percent * 10.0).round() as i64
 }
 
-/// Keeps the first of equals, in order.
+/// Keeps the first of equal items, in order.
 fn distinct<T: PartialEq>(items: impl Iterator<Item = T>) -> Vec<T> {
     let mut seen = Vec::new();
     for item in items {
@@ -220,10 +220,10 @@ fn distinct<T: PartialEq>(items: impl Iterator<Item = T>) -> Vec<T> {
     seen
 }
 
-/// The backend whose link is known to the bit, so that nothing beats its bounds.
+/// The backend whose link is known exactly, so that nothing can be better than its bounds.
 const SIMULATED: &str = "sim";
 
-/// Of equal scores the tables name the first of these.
+/// The order in which the tables name cells of equal scores.
 const TIE_ORDER: &str = "SsRr";
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! The naglemark's page: per panel the scores, the transfers behind them, and the distances.
+//! The benchmark's page: for each panel the scores, the transfers behind them, and the distances.
 
 use std::collections::BTreeSet;
 
@@ -12,27 +12,27 @@ use crate::glossary;
 
 use super::{Cutoff, KeptTransfers, Panel, Seen, elapsed_ms};
 
-/// What the page tells besides the panels.
+/// What the page contains besides the panels.
 #[derive(Clone, Debug, Default)]
 pub(in super::super) struct Contents {
-    /// Every parameter and its value, as the JSON document echoes them.
+    /// Every parameter and its value, as in the JSON document.
     pub(in super::super) parameters: Vec<(String, String)>,
-    /// Whether to print the paper's scores beside ours.
+    /// Whether to print the paper's scores beside the measured ones.
     pub(in super::super) published: bool,
     /// What made the page.
     pub(in super::super) origin: String,
-    /// Tables after the panels: what was fitted, and to what.
+    /// The tables after the panels: what was fitted, and to what.
     pub(in super::super) appendix: Vec<Table>,
 }
 
-/// Lays out the page of a run.
+/// Returns the page of a run.
 pub(in super::super) fn page(panels: &[Panel], contents: &Contents) -> Page {
     let sentences = panels.iter().filter_map(Panel::sentence);
     let sentences = sentences.map(|it| (Tone::Plain, it));
     let mut sections = vec![Section::Verdict(sentences.collect())];
     for (at, panel) in panels.iter().enumerate() {
         sections.push(Section::Table(panel.linked_scores(contents.published)));
-        // Explained where they are met first.
+        // Explained where they first occur.
         sections.extend((at == 0).then(|| words(panels)));
         if !panel.traces.is_empty() {
             sections.push(Section::Chart(panel.chart()));
@@ -56,7 +56,7 @@ pub(in super::super) fn page(panels: &[Panel], contents: &Contents) -> Page {
     }
 }
 
-/// Returns what the words of the page mean, and the variants that it compares.
+/// Returns the meaning of the page's terms, and the variants that it compares.
 fn words(panels: &[Panel]) -> Section {
     let variants = panels.iter().flat_map(|panel| &panel.cells);
     let variants: BTreeSet<&str> = variants.map(|cell| cell.variant.as_str()).collect();
@@ -67,7 +67,7 @@ fn words(panels: &[Panel]) -> Section {
 }
 
 impl Panel {
-    /// Returns the scores, each opening its transfers where they were kept.
+    /// Returns the scores; each opens its transfers if they were kept.
     fn linked_scores(&self, published: bool) -> Table {
         let mut table = self.scores(published);
         let ids: Vec<_> = self.traces.iter().map(|trace| self.id(trace)).collect();
@@ -94,7 +94,8 @@ impl Panel {
         }
     }
 
-    /// Returns where the cutoff is so high that a transfer may wait for a delayed acknowledgment and stay below it.
+    /// Returns the band of lengths at which the cutoff is so high that a transfer may wait for a
+    /// delayed acknowledgment and still be below it.
     fn unseen_waits(&self) -> Option<Band> {
         let wait_ms = self.ack_delay.as_millis_f64();
         let from = Cutoff::of(&self.yardstick).reaches(wait_ms);
@@ -129,7 +130,7 @@ impl Panel {
         }
     }
 
-    /// Those of the transfers that are shown.
+    /// Returns the ladders of those transfers that are shown.
     fn ladders(trace: &KeptTransfers) -> Vec<(usize, Ladder)> {
         let shown = trace.seen.iter().filter(|it| it.at % trace.every == 0);
         let ladder = |it: &Seen| {
@@ -146,7 +147,7 @@ impl Panel {
         shown.map(ladder).collect()
     }
 
-    /// As [`Record::id`](super::Record), for the cell that the trace belongs to.
+    /// Returns the id of the cell that the trace belongs to, like [`Record::id`](super::Record).
     pub(in super::super) fn id(&self, trace: &KeptTransfers) -> String {
         format!(
             "{}/{}/{}/{}/{}",

@@ -1,4 +1,4 @@
-//! From an outcome to a panel.
+//! Makes panels from outcomes.
 
 use tinygram_engine::receiver::ack_policy::AckTimer;
 use tinygram_naglemark::hosts::{ACK_TICK, PaperHosts};
@@ -10,7 +10,7 @@ use super::{KeptTransfers, Panel, Record, SIMULATED};
 use crate::verbs::naglemark::published;
 
 impl Panel {
-    /// Of the paper's hosts, beside what the paper published.
+    /// Returns the panel of the paper's hosts, with the paper's scores.
     pub(in super::super) fn of_paper(plan: &Plan, hosts: &PaperHosts, outcome: &Outcome) -> Self {
         let table = published::table(plan, hosts);
         let mut title = format!("Scores for {} (MSS {})", name(&hosts.medium), hosts.mss);
@@ -28,7 +28,7 @@ impl Panel {
         Self::new(title, outcome, table, ack_delay(hosts))
     }
 
-    /// Of sockets.
+    /// Returns the panel of sockets.
     pub(in super::super) fn of_sockets(outcome: &Outcome) -> Self {
         let Conditions {
             backend, link, mss, ..
@@ -57,7 +57,7 @@ impl Panel {
 impl Record {
     fn new(conditions: &Conditions, measured: &Measured, table: Option<&Table>) -> Self {
         let Measured { cell, score, .. } = measured;
-        // A bound that can be beaten is none.
+        // A bound that can be beaten is not a bound.
         let bound = |distance: f64| (conditions.backend == SIMULATED).then_some(distance);
         let table = table.filter(|_| published::is_published(cell));
         let published = table.and_then(|table| {
@@ -104,7 +104,7 @@ impl KeptTransfers {
     }
 }
 
-/// Returns how long the client delays an acknowledgment at the most.
+/// Returns the longest time that the client delays an acknowledgment.
 fn ack_delay(hosts: &PaperHosts) -> Duration {
     match hosts.ack_timer {
         Some(AckTimer::Cyclic { period, .. }) => period,
@@ -122,8 +122,8 @@ fn name(medium: &MediumKind) -> &'static str {
     }
 }
 
-/// Linux's TCP_DELACK_MIN: what its acknowledgments are delayed by unless the round-trip time is long.
+/// Linux's TCP_DELACK_MIN: the delay of its acknowledgments unless the round-trip time is long.
 const LINUX_ACK_DELAY: Duration = Duration::from_millis(40);
 
-/// More points than this show nothing more in a figure, and make a page slow.
+/// The most points of a figure; more show nothing more, and make a page slow.
 const SHOWN: usize = 2000;

@@ -6,10 +6,10 @@ use tinygram_report::{Align, Column, Entry, Row, Table};
 use super::{Cutoff, Panel, Record, SIMULATED, printed};
 
 impl Panel {
-    /// Lays the scores out as Tables 4-7: one row per variant, best first; one column per pair of
-    /// buffers with the worst trial's letter and score; last the worst of all.
+    /// Returns the scores laid out as in Tables 4-7: one row per variant, best first; one column
+    /// per pair of buffers with the worst trial's letter and score; last the worst of all.
     ///
-    /// With `published`, each entry carries the paper's own beside it.
+    /// With `published`, each entry has the paper's score beside it.
     pub(in super::super) fn scores(&self, published: bool) -> Table {
         let buffers = self.buffers();
         let mut columns = vec![Column {
@@ -101,7 +101,7 @@ impl Panel {
 }
 
 impl Record {
-    /// Returns the medium, and where it is real what speaks over it.
+    /// Returns the medium, and for a real TCP also the backend.
     pub(super) fn place(&self) -> String {
         match self.backend.as_str() {
             SIMULATED => self.medium.clone(),
@@ -109,7 +109,7 @@ impl Record {
         }
     }
 
-    /// Names the cell on a page, as [`Panel::id`] names its transfers.
+    /// Returns the cell's id on a page, as [`Panel::id`] returns that of its transfers.
     pub(super) fn id(&self) -> String {
         format!(
             "{}/{}/{}/{}/{}",
@@ -134,8 +134,8 @@ fn published_text(cell: &Record) -> Option<String> {
     })
 }
 
-/// Returns the tone of a score: a tenth of all transfers delayed is worth a look, and half of them is the
-/// strongest.
+/// Returns the weight of a score's tone: a tenth of all transfers delayed is noticeable, and half
+/// of them has the greatest weight.
 fn weight(cell: &Record) -> f64 {
     (printed(cell) as f64 / 500.0).clamp(0.0, 1.0).sqrt()
 }

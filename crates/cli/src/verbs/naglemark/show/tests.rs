@@ -133,7 +133,7 @@ fn names_cannot_break_out_of_the_page() {
 #[test]
 fn each_entry_whose_transfers_were_kept_has_a_figure_under_a_name_of_its_own() {
     let mut panel = ethernet();
-    // The variants that never stall are worst at S, which is kept.
+    // Variants that never stall have their worst score for S, whose transfers are kept.
     panel.cells.retain(|cell| cell.variant == "OFF");
     let mut stems: Vec<_> = panel.figures().into_iter().map(|(stem, _)| stem).collect();
     assert_eq!(stems.len(), 9);

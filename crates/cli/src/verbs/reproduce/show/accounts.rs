@@ -1,4 +1,4 @@
-//! How many free values stand behind how many that are explained, paper by paper.
+//! How many free values explain how many published ones, paper by paper.
 
 use tinygram_papers::experiment::Paper;
 use tinygram_papers::{Account, Distance};
@@ -9,7 +9,7 @@ use super::words;
 
 pub(super) const TITLE: &str = "What was fitted, and how much it explains";
 
-/// What the columns say, for a reader who sees them first.
+/// The meaning of the columns.
 pub(super) const IS: &str = "\
 A free value was chosen so that values of the paper come out; each is in the tables of parameters, \
 with what it was fitted to. *By rules* comes out whatever they are. *Fitted* needs them, and they may have \

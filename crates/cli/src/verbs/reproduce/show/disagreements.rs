@@ -1,4 +1,5 @@
-//! What does not agree: each reason once, and behind it where, which value, the paper's and ours.
+//! The disagreements: each reason once, with the places, the values, the paper's and the
+//! reproduced.
 
 use tinygram_papers::experiment::Row;
 use tinygram_report::{Place, Reason, Reasons};
@@ -6,7 +7,7 @@ use tinygram_report::{Place, Reason, Reasons};
 use super::super::bench::Reproduced;
 use super::words::{self, Disagreement};
 
-/// Returns each reason with all values that are off for it; nothing where none is.
+/// Returns each reason with all values that are off for it; `None` if there are none.
 pub(super) fn reasons(reproduced: &[Reproduced]) -> Option<Reasons> {
     let mut reasons: Vec<Vec<Disagreement<'_>>> = Vec::new();
     for off in words::disagreements(reproduced) {
@@ -25,7 +26,7 @@ pub(super) fn reasons(reproduced: &[Reproduced]) -> Option<Reasons> {
     })
 }
 
-/// Returns what is off for one reason, wherever it stands.
+/// Returns the values that are off for one reason.
 fn reason(all: &[Disagreement<'_>]) -> Reason {
     let count = all.iter().map(|off| off.rows.len()).sum();
     let status = all[0].status;

@@ -76,19 +76,19 @@ struct Counts {
 #[derive(Serialize)]
 struct JsonRow {
     cell: serde_json::Map<String, Json>,
-    /// What the paper prints; `null` where it prints nothing.
+    /// The value that the paper prints; `null` if it prints none.
     published: Json,
-    /// What it is held to where the paper does not print it: what its words come to.
+    /// The value that it is held to if the paper does not print it but its words imply it.
     #[serde(skip_serializing_if = "Option::is_none")]
     wanted: Option<Json>,
-    /// How large it may be, where small is what is wanted.
+    /// The largest value allowed, if the row should be small.
     #[serde(skip_serializing_if = "Option::is_none")]
     at_most: Option<f64>,
     reproduced: Json,
-    /// How far it may be from what it is held to, in the value's own unit; where that differs between
-    /// the directions, the larger; `null` where anything may be.
+    /// How far it may be from the value that it is held to, in the value's own unit; the larger
+    /// distance if the directions differ; `null` if anything is allowed.
     tolerance: Option<f64>,
-    /// The numbers that count as agreeing, both included.
+    /// The range of numbers that count as agreeing, both ends included.
     allowed: Option<(f64, f64)>,
     class: &'static str,
     status: &'static str,
@@ -180,7 +180,7 @@ fn row(row: &Row) -> JsonRow {
         reproduced: value(&row.reproduced),
         tolerance: match held_to.and_then(Value::number) {
             Some(paper) => distance(paper).map(tidy),
-            // Words agree or they do not.
+            // Words either agree or do not.
             None => (held_to.is_some() && row.tolerance != Tolerance::Unbounded).then_some(0.0),
         },
         allowed: allowed.map(|(low, high)| (tidy(low), tidy(high))),
@@ -190,7 +190,7 @@ fn row(row: &Row) -> JsonRow {
     }
 }
 
-/// Numbers with all their digits: what is shown is rounded, what is compared is not.
+/// Returns the value with all its digits: shown values are rounded, compared ones are not.
 fn value(value: &Value) -> Json {
     match value {
         Value::Number(number, _) => (*number).into(),
@@ -199,7 +199,7 @@ fn value(value: &Value) -> Json {
     }
 }
 
-/// Without the dust of binary fractions: 30.9 - 2.5 is 28.4.
+/// Rounds off the errors of binary fractions: 30.9 - 2.5 is 28.4.
 fn tidy(number: f64) -> f64 {
     (number * 1e9).round() / 1e9
 }

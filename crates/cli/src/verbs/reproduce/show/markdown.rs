@@ -1,4 +1,4 @@
-//! For a document: docs/REPRODUCTION.md is made so.
+//! Results for a document; docs/REPRODUCTION.md is made of it.
 
 use tinygram_papers::experiment::Paper;
 use tinygram_report::{Entry, Table};
@@ -76,7 +76,7 @@ fn experiment(it: &Reproduced) -> Vec<String> {
     parts
 }
 
-/// Returns what the papers do not have, by experiment.
+/// Returns what the papers do not contain, by experiment.
 fn appendix(reproduced: &[Reproduced]) -> Vec<String> {
     let mut parts = Vec::new();
     for it in reproduced {
@@ -105,7 +105,8 @@ fn table(table: &Table) -> String {
     }
 }
 
-/// A heading for each part of an experiment would drown the experiments.
+/// Returns the table without its title: a heading for each part would hide the experiments'
+/// headings.
 fn untitled(table: &Table) -> Table {
     Table {
         title: String::new(),

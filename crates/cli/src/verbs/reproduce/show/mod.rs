@@ -1,4 +1,4 @@
-//! Results, shown: one exporter per format, all over the same tables.
+//! The results, with one exporter per format, all from the same tables.
 
 mod accounts;
 mod disagreements;
@@ -20,7 +20,7 @@ use super::args::Format;
 use super::bench::Reproduced;
 use super::plan::Plan;
 
-/// Returns what came out, in `format`; text fits `canvas`.
+/// Returns the results in `format`; text fits `canvas`.
 pub(super) fn results(
     plan: &Plan,
     reproduced: &[Reproduced],
@@ -28,14 +28,14 @@ pub(super) fn results(
     canvas: (Ink, usize),
 ) -> String {
     match format {
-        // The others are rows, not text.
+        // The other formats are rows, not text.
         Format::Text | Format::Parquet | Format::Arrow => text::results(plan, reproduced, canvas),
         Format::Json => json::results(plan, reproduced),
         Format::Markdown => markdown::results(plan, reproduced),
     }
 }
 
-/// Returns which experiments there are.
+/// Returns the list of experiments.
 pub(super) fn list(plan: &Plan, format: Format, (ink, width): (Ink, usize)) -> String {
     let row = |it: &&tinygram_papers::Experiment| {
         let place = format!("{}, {}", words::authors(it.paper), it.source);
@@ -55,7 +55,7 @@ pub(super) fn list(plan: &Plan, format: Format, (ink, width): (Ink, usize)) -> S
     }
 }
 
-/// Plain columns of words.
+/// Returns plain columns of words.
 fn columns<const N: usize>(heads: [&str; N]) -> Vec<Column> {
     let column = |head: &str| Column {
         group: String::new(),

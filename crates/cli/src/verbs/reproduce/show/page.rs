@@ -1,4 +1,4 @@
-//! One page: every table side by side, traces, plots, and what stands behind each.
+//! The page: every table side by side, traces, plots, and the details behind each.
 
 use tinygram_engine::sender::send_policy::SendPolicy;
 use tinygram_papers::experiment::{Mark as PaperMark, Paper, Plot, Status};
@@ -54,7 +54,7 @@ pub(in super::super) fn page(plan: &Plan, reproduced: &[Reproduced]) -> Page {
     }
 }
 
-/// Returns what the paper got wrong, behind a line that unfolds.
+/// Returns the paper's errors, folded.
 fn errata(paper: Paper) -> Option<Section> {
     let facts = paper.errata().iter().enumerate();
     let facts: Vec<_> = facts
@@ -88,7 +88,7 @@ fn article(it: &Reproduced) -> Article {
     }
 }
 
-/// Returns the rules and the parameters, behind a line that unfolds.
+/// Returns the rules and the parameters, folded.
 fn background(it: &Reproduced) -> Option<Section> {
     let rules = it.outcome.rules.iter().enumerate();
     let rules = rules.map(|(at, rule)| (format!("rule {}", at + 1), (*rule).to_owned()));
@@ -105,7 +105,7 @@ fn background(it: &Reproduced) -> Option<Section> {
     (!facts.is_empty()).then_some(Section::Facts { summary, facts })
 }
 
-/// Returns what the papers do not have, by experiment.
+/// Returns what the papers do not contain, by experiment.
 fn appendix(reproduced: &[Reproduced]) -> Vec<Section> {
     let mut sections = Vec::new();
     for it in reproduced {
@@ -145,7 +145,7 @@ fn badges(tally: Tally) -> Vec<Badge> {
 }
 
 fn chart(plot: &Plot) -> Chart {
-    // A figure that has rows has nothing else, and each has one of them.
+    // A figure with rows has nothing else, and each row has its own line.
     let is_rows = plot.series.iter().all(|it| it.mark == PaperMark::Row);
     let of_row = |row: usize| is_rows.then_some(row as f64);
     let series = plot.series.iter().enumerate();
@@ -178,7 +178,7 @@ const fn mark(mark: PaperMark) -> Mark {
     }
 }
 
-/// `elapsed time (ms)`, or `elapsed time [ms]`, is a name and a unit.
+/// Splits `elapsed time (ms)` or `elapsed time [ms]` into a name and a unit.
 fn axis(label: &str) -> Axis {
     let part = |open, close| label.strip_suffix(close)?.rsplit_once(open);
     let (name, unit) = part(" (", ')')

@@ -1,4 +1,4 @@
-//! `--format parquet|arrow`: every row of every experiment, as docs/tables.md has it.
+//! `--format parquet|arrow`: every row of every experiment, as in docs/tables.md.
 
 use tinygram_papers::Source;
 use tinygram_papers::experiment::Row;

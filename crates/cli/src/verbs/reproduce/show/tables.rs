@@ -1,4 +1,4 @@
-//! An outcome's rows as tables: a grid as the paper has it, or a line each.
+//! An outcome's rows as tables: a grid as in the paper, or a line each.
 
 use tinygram_papers::experiment::{Layout, Outcome, Row, Status};
 use tinygram_papers::value::{Tolerance, Value};
@@ -7,13 +7,13 @@ use tinygram_report::{Align, Column, Entry, Table};
 
 use super::words;
 
-/// Returns the tables of what an outcome holds against its paper, in its rows' order. Rows that share the
-/// names of their cells' parts stand together.
+/// Returns the tables of the rows that are compared with the paper, in the rows' order. Rows whose
+/// cells have the same part names share a table.
 pub(super) fn tables(outcome: &Outcome) -> Vec<Table> {
     of_rows(outcome, |row| row.standard.is_some())
 }
 
-/// Returns the tables of what the paper does not have.
+/// Returns the tables of what the paper does not contain.
 pub(super) fn beyond(outcome: &Outcome) -> Vec<Table> {
     of_rows(outcome, |row| row.standard.is_none())
 }
@@ -31,7 +31,7 @@ fn of_rows(outcome: &Outcome, wanted: impl Fn(&Row) -> bool) -> Vec<Table> {
     tables
 }
 
-/// Rows by the names of their cells' parts.
+/// Groups rows by the part names of their cells.
 fn kinds<'a>(rows: impl Iterator<Item = &'a Row>) -> Vec<Vec<&'a Row>> {
     grouped(rows, |row| {
         row.cell.iter().map(|(name, _)| *name).collect::<Vec<_>>()
@@ -44,7 +44,8 @@ fn has_all(row: &Row, names: &[&str]) -> bool {
         .all(|name| row.cell.iter().any(|(own, _)| own == name))
 }
 
-/// Returns a line for each row: its cell, the paper's value, ours, how far they may be apart.
+/// Returns a line for each row: its cell, the paper's value, the reproduced value, and the
+/// tolerance.
 fn list(rows: &[&Row]) -> Table {
     let plain = |head: String, align| Column {
         group: String::new(),
@@ -108,7 +109,7 @@ fn grid(title: String, rows: &[&Row], down: &[&str], across: &[&str]) -> Table {
     let heads = distinct(rows.iter().map(|row| parts(row, across)));
     let names = |keys: &[&str]| keys.iter().map(|key| words::key(key)).collect::<Vec<_>>();
     let (outer, inner) = across.split_at(across.len() - 1);
-    // With one name across, it stands over all columns; with more, each group has its value.
+    // A single name across is the heading of all columns; with several, each group has its value.
     let mut columns = vec![Column {
         group: names(if outer.is_empty() { &[] } else { outer }).join(" / "),
         head: format!(
@@ -146,14 +147,14 @@ fn grid(title: String, rows: &[&Row], down: &[&str], across: &[&str]) -> Table {
     }
 }
 
-/// Ours with its sign, and what it is held to beside it.
+/// Returns the reproduced value with its sign, and the value that it is held to beside it.
 fn compared(row: &Row) -> Entry {
     let status = row.status();
     Entry {
         text: format!("{} {}", row.reproduced, words::sign(status))
             .trim_end()
             .into(),
-        // As wide as ours with its sign, so that digits stand under digits.
+        // As wide as the reproduced value with its sign, so that digits are aligned.
         beside: words::standard(row).map(|value| format!("{value}  ")),
         tone: words::tone(status),
         weight: weight(row),
@@ -161,7 +162,7 @@ fn compared(row: &Row) -> Entry {
     }
 }
 
-/// Returns what became of a row, in words; and why, if it is known.
+/// Returns the result of a row in words, and the reason, if it is known.
 fn verdict(row: &Row) -> String {
     let status = row.status();
     let word = format!("{} {}", words::sign(status), words::status(status));
@@ -171,7 +172,7 @@ fn verdict(row: &Row) -> String {
     }
 }
 
-/// Returns what the paper prints.
+/// Returns the value that the paper prints.
 fn printed(row: &Row) -> String {
     match &row.standard {
         Some(it) if it.source == Source::Printed => it.value.to_string(),
@@ -179,7 +180,8 @@ fn printed(row: &Row) -> String {
     }
 }
 
-/// Returns how far ours may be from what the paper prints; or what is wanted, which it does not.
+/// Returns how far the value may be from the paper's; or the wanted value, if the paper does not
+/// print it.
 fn allowed(row: &Row) -> String {
     let Some(Standard { value, source }) = &row.standard else {
         return "-".into();
@@ -192,7 +194,7 @@ fn allowed(row: &Row) -> String {
     }
 }
 
-/// Returns how much of its tolerance a row uses up: 0 nothing, 1 all of it or more.
+/// Returns how much of its tolerance a row uses: 0 for nothing, 1 for all of it or more.
 fn weight(row: &Row) -> f64 {
     let numbers = row.held_to().and_then(Value::number);
     let (Some(paper), Some(ours)) = (numbers, row.reproduced.number()) else {
@@ -226,7 +228,7 @@ fn parts(row: &Row, names: &[&str]) -> Vec<String> {
     names.iter().map(part).collect()
 }
 
-/// Items with equal keys together, in order of first appearance.
+/// Groups items with equal keys, in order of first appearance.
 fn grouped<T, K: PartialEq>(items: impl Iterator<Item = T>, key: impl Fn(&T) -> K) -> Vec<Vec<T>> {
     let mut groups: Vec<(K, Vec<T>)> = Vec::new();
     for item in items {

@@ -1,4 +1,5 @@
-//! For a terminal: a line for each experiment, or all of its tables; then what does not agree.
+//! Results for a terminal: a line for each experiment, or all of its tables; then the
+//! disagreements.
 
 use tinygram_papers::Source;
 use tinygram_papers::experiment::{Row, Status};
@@ -22,7 +23,7 @@ pub(super) fn results(plan: &Plan, reproduced: &[Reproduced], canvas: (Ink, usiz
     text
 }
 
-/// Returns an experiment with all that stands behind it.
+/// Returns an experiment with all its details.
 fn whole(it: &Reproduced, (ink, width): (Ink, usize)) -> String {
     let experiment = it.experiment;
     let shown = |table: Table| table.to_text(width, ink);
@@ -79,7 +80,7 @@ fn listed(title: &str, notes: Vec<String>) -> Table {
     }
 }
 
-/// Returns a line for each experiment; beneath, what does not agree.
+/// Returns a line for each experiment, followed by the disagreements.
 fn summary(plan: &Plan, reproduced: &[Reproduced]) -> Table {
     Table {
         notes: verdicts(plan, reproduced),
@@ -87,8 +88,8 @@ fn summary(plan: &Plan, reproduced: &[Reproduced]) -> Table {
     }
 }
 
-/// Returns a line for each experiment: how many of the paper's values have which status, and how many of what
-/// follows from the paper holds. The last line adds up what is printed, each table once.
+/// Returns a line for each experiment: how many of the paper's values have which status, and how
+/// many derived values hold. The last line adds up the printed values, each table once.
 pub(super) fn counts(reproduced: &[Reproduced]) -> Table {
     let column = |group: &str, head: &str, align| Column {
         group: group.into(),
@@ -132,7 +133,7 @@ fn printed(tally: Tally) -> [(Status, usize); 4] {
     [matches, fitted, known, misses]
 }
 
-/// Everything that does not agree, by name; what the signs mean; the verdict on all.
+/// Returns the disagreements by name, the meaning of the signs, and the verdict on all.
 fn verdicts(plan: &Plan, reproduced: &[Reproduced]) -> Vec<String> {
     let mut notes = disagreements(reproduced);
     notes.push(words::SIGNS.into());
@@ -163,7 +164,7 @@ fn counted<'a>(id: &str, rows: impl IntoIterator<Item = &'a Row>, what: &str) ->
     row
 }
 
-/// Returns what does not agree: a line for each miss; a line for each reason with the values behind it.
+/// Returns the disagreements: a line for each miss, and a line for each reason with its values.
 fn disagreements(reproduced: &[Reproduced]) -> Vec<String> {
     let line = |off: &words::Disagreement<'_>| {
         let values: Vec<_> = off.rows.iter().map(|row| words::compared(row)).collect();

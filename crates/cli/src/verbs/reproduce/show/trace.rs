@@ -5,8 +5,8 @@ use tinygram_papers::experiment::Trace;
 use super::super::bench::Reproduced;
 use crate::capture;
 
-/// Returns a line for each segment: when it left, in seconds from the first, and who sent it to whom. As
-/// tcpdump does, what is finer than a microsecond is cut off.
+/// Returns a line for each segment: when it left, in seconds from the first, and its sender and
+/// receiver. As in tcpdump, times are truncated to microseconds.
 pub(super) fn lines(trace: &Trace) -> Vec<String> {
     let began = trace.sent.first().map(|(_, frame)| frame.at);
     let line = |(side, frame): &(tinygram_sim::medium::Side, tinygram_sim::medium::Frame)| {
@@ -23,7 +23,7 @@ fn micros(at: tinygram_engine::Instant) -> u64 {
     at.as_nanos() / 1000
 }
 
-/// Every trace with the name of its files, which end in what they are.
+/// Returns every trace with the stem of its file names.
 pub(in super::super) fn traces(reproduced: &[Reproduced]) -> Vec<(String, &Trace)> {
     let of_one = |it: &'_ Reproduced| {
         let traces = &it.outcome.traces;
@@ -38,12 +38,12 @@ pub(in super::super) fn traces(reproduced: &[Reproduced]) -> Vec<(String, &Trace
     reproduced.iter().flat_map(named).collect()
 }
 
-/// As text, a line for each segment.
+/// Returns a trace as text, a line for each segment.
 pub(in super::super) fn as_text(trace: &Trace) -> Vec<u8> {
     (lines(trace).join("\n") + "\n").into_bytes()
 }
 
-/// As a capture for Wireshark, taken where each segment left.
+/// Returns a trace as a capture for Wireshark, taken where each segment left.
 pub(in super::super) fn as_pcapng(trace: &Trace) -> Vec<u8> {
     let [client, server] = trace.hosts;
     let comment = format!(
@@ -51,7 +51,7 @@ pub(in super::super) fn as_pcapng(trace: &Trace) -> Vec<u8> {
          zeros",
         trace.title
     );
-    // A host tells of a frame before it leaves.
+    // A host reports a frame before it leaves.
     let mut sent = trace.sent.clone();
     sent.sort_by_key(|(_, frame)| frame.at);
     let mut file = Vec::new();

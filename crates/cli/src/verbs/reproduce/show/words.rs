@@ -1,4 +1,4 @@
-//! How results are worded, the same in every format.
+//! The wording of results, the same in every format.
 
 use tinygram_papers::experiment::{Class, Origin, Paper, Row, Status};
 use tinygram_papers::value::{Tolerance, Value};
@@ -9,7 +9,7 @@ use tinygram_report::units::size;
 use super::super::bench::{Reproduced, Tally};
 use super::super::plan::Plan;
 
-/// Returns what a status is called.
+/// Returns a status in words.
 pub(super) const fn status(status: Status) -> &'static str {
     match status {
         Status::Match => "match",
@@ -20,7 +20,7 @@ pub(super) const fn status(status: Status) -> &'static str {
     }
 }
 
-/// Returns what a status is called in a document for programs.
+/// Returns the name of a status in a document for programs.
 pub(super) const fn status_name(status: Status) -> &'static str {
     match status {
         Status::Match => "match",
@@ -31,7 +31,7 @@ pub(super) const fn status_name(status: Status) -> &'static str {
     }
 }
 
-/// Returns what a class is called there.
+/// Returns the name of a class in a document for programs.
 pub(super) const fn class_name(class: Class) -> &'static str {
     match class {
         Class::Rules => "rules",
@@ -42,7 +42,7 @@ pub(super) const fn class_name(class: Class) -> &'static str {
     }
 }
 
-/// Returns a sign for a status that needs no colour.
+/// Returns the sign of a status, which needs no colour.
 pub(super) const fn sign(status: Status) -> &'static str {
     match status {
         Status::Match => "=",
@@ -53,15 +53,15 @@ pub(super) const fn sign(status: Status) -> &'static str {
     }
 }
 
-/// What the signs mean, for the foot of a page.
+/// The meaning of the signs, for the foot of a page.
 pub(super) const SIGNS: &str = "= agrees by protocol rules alone; ≈ agrees with fitted values; ≠ differs, for a reason that is \
      named; ✗ differs and should not. What is wanted, or \
      allowed at most, is ours: it follows from the paper, which does not print it.";
 
-/// The heading of what the papers do not have.
+/// The heading of what the papers do not contain.
 pub(super) const BEYOND: &str = "Beyond the paper";
 
-/// What stands under it.
+/// The text beneath that heading.
 pub(super) const BEYOND_IS: &str =
     "The paper has no such values; ours are held to nothing and counted nowhere.";
 
@@ -75,7 +75,7 @@ pub(super) const fn tone(status: Status) -> Tone {
     }
 }
 
-/// Returns how far a value may be off.
+/// Returns a tolerance in words.
 pub(super) fn tolerance(tolerance: Tolerance) -> String {
     match tolerance {
         Tolerance::Exact => "exact".into(),
@@ -86,7 +86,7 @@ pub(super) fn tolerance(tolerance: Tolerance) -> String {
     }
 }
 
-/// Returns what a row is held to: the paper's value as it is, ours with what it is.
+/// Returns the value that a row is held to: the paper's value as it is, a derived one with a note.
 pub(super) fn standard(row: &Row) -> Option<String> {
     row.standard.as_ref().map(|it| match it.source {
         Source::Printed => it.value.to_string(),
@@ -95,8 +95,8 @@ pub(super) fn standard(row: &Row) -> Option<String> {
     })
 }
 
-/// Returns the values that a tolerance allows around the paper's number, both ends included; `None` where
-/// any is.
+/// Returns the range of values that a tolerance allows around the paper's number, both ends
+/// included; `None` if any value is allowed.
 pub(super) fn allowed(tolerance: Tolerance, paper: f64) -> Option<(f64, f64)> {
     let around = |distance: f64| Some((paper - distance, paper + distance));
     match tolerance {
@@ -108,13 +108,13 @@ pub(super) fn allowed(tolerance: Tolerance, paper: f64) -> Option<(f64, f64)> {
     }
 }
 
-/// `1 rule`, `2 rules`.
+/// Returns a count with its noun: `1 rule`, `2 rules`.
 pub(super) fn counted(count: usize, what: &str) -> String {
     let plural = if count == 1 { "" } else { "s" };
     format!("{count} {what}{plural}")
 }
 
-/// Returns a part of a cell: sizes as the papers print them.
+/// Returns a part of a cell; sizes are written as in the papers.
 pub(super) fn part(value: &Value) -> String {
     match value {
         Value::Count(octets) if *octets >= 1024 => size(*octets),
@@ -122,12 +122,12 @@ pub(super) fn part(value: &Value) -> String {
     }
 }
 
-/// Returns a name as people read it: `app_buffer` is two words.
+/// Returns a name for people: `app_buffer` becomes two words.
 pub(super) fn key(key: &str) -> String {
     key.replace('_', " ")
 }
 
-/// Returns what a row belongs to, in a line.
+/// Returns in a line what a row belongs to.
 pub(super) fn cell(row: &Row) -> String {
     let word = |(name, value): &(&str, Value)| match value {
         Value::Text(text) => text.clone(),
@@ -136,7 +136,7 @@ pub(super) fn cell(row: &Row) -> String {
     row.cell.iter().map(word).collect::<Vec<_>>().join(", ")
 }
 
-/// Returns a row in a line: what it belongs to, what it is held to, ours.
+/// Returns a row in a line: what it belongs to, the value it is held to, and the reproduced value.
 pub(super) fn compared(row: &Row) -> String {
     let held_to = match (row.source(), standard(row)) {
         (Some(Source::Printed), Some(printed)) => format!("paper {printed}"),
@@ -155,7 +155,7 @@ pub(super) struct Disagreement<'a> {
     pub(super) rows: Vec<&'a Row>,
 }
 
-/// Returns all rows that are off: misses first.
+/// Returns all rows that are off, misses first.
 pub(super) fn disagreements(reproduced: &[Reproduced]) -> Vec<Disagreement<'_>> {
     let mut all: Vec<Disagreement<'_>> = Vec::new();
     for status in [Status::Miss, Status::KnownMismatch] {
@@ -180,7 +180,7 @@ pub(super) fn disagreements(reproduced: &[Reproduced]) -> Vec<Disagreement<'_>> 
     all
 }
 
-/// Returns whether all that should agree does, in a sentence.
+/// Returns in a sentence whether everything agrees that should.
 pub(super) fn verdict(plan: &Plan, reproduced: &[Reproduced]) -> String {
     let tally = Tally::of_all(reproduced);
     let mut line = if tally.misses == 0 {
@@ -196,12 +196,12 @@ pub(super) fn verdict(plan: &Plan, reproduced: &[Reproduced]) -> String {
     line + "."
 }
 
-/// Returns an experiment's heading: where it stands, and what it is.
+/// Returns an experiment's heading: its place in the paper and its title.
 pub(super) fn heading(experiment: &Experiment) -> String {
     capital(&format!("{}: {}", experiment.source, experiment.title))
 }
 
-/// As a sentence begins.
+/// Returns the text with a capital first letter.
 fn capital(text: &str) -> String {
     let mut letters = text.chars();
     let first = letters
@@ -210,7 +210,7 @@ fn capital(text: &str) -> String {
     first.unwrap_or_default() + letters.as_str()
 }
 
-/// Returns why a row is not expected to agree.
+/// Returns the reason why a row is not expected to agree.
 pub(super) const fn reason(row: &Row) -> Option<&'static str> {
     match row.class {
         Class::KnownMismatch(why) => Some(why),
@@ -218,7 +218,7 @@ pub(super) const fn reason(row: &Row) -> Option<&'static str> {
     }
 }
 
-/// Returns whether a parameter was read, fitted or assumed, and from what.
+/// Returns the origin of a parameter in words: read, fitted or assumed, and from what.
 pub(super) fn origin(origin: Origin) -> String {
     match origin {
         Origin::Paper(place) => format!("the paper: {place}"),
@@ -227,7 +227,7 @@ pub(super) fn origin(origin: Origin) -> String {
     }
 }
 
-/// Returns a paper in two words or three.
+/// Returns the name of a paper in two or three words.
 pub(super) const fn authors(paper: Paper) -> &'static str {
     match paper {
         Paper::Mogul => "Mogul & Minshall",

@@ -1,4 +1,4 @@
-//! Findings that one sentence covers, as an article: evidence, advice, recipes, pictures, the list of all.
+//! A group of findings as an article: evidence, advice, recipes, pictures, and the list of all.
 
 use std::io;
 
@@ -52,7 +52,7 @@ fn badges(group: &Group<'_>) -> Vec<Badge> {
     }
 }
 
-/// What to change, what costs least first, and how that is written where it is known.
+/// Returns what to change, what costs least first, and how to write it if that is known.
 fn advice(group: &Group<'_>) -> Vec<Section> {
     let typical = group.typical();
     let advice = typical.advice();
@@ -80,7 +80,7 @@ fn advice(group: &Group<'_>) -> Vec<Section> {
     sections
 }
 
-/// Returns the typical stall, and the costliest if it is another.
+/// Returns the typical stall, and the costliest if it is another one.
 fn charts(group: &Group<'_>) -> io::Result<Vec<Chart>> {
     if group.capture.sources.is_empty() {
         return Ok(Vec::new());
@@ -101,7 +101,7 @@ fn charts(group: &Group<'_>) -> io::Result<Vec<Chart>> {
         .collect())
 }
 
-/// All findings of a group, with their clock times (UTC), folded away.
+/// Returns all findings of a group, with their clock times (UTC), folded.
 fn every_finding(group: &Group<'_>) -> Section {
     let row = |it: &&tinygram_diagnose::Finding| {
         let frames: Vec<_> = it.frames.iter().map(|m| m.frame.to_string()).collect();
@@ -132,5 +132,5 @@ fn every_finding(group: &Group<'_>) -> Section {
     }
 }
 
-/// Findings of a group that are listed.
+/// The most findings of a group that are listed.
 const LISTED: usize = 2_000;

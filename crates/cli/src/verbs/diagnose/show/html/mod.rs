@@ -50,7 +50,7 @@ fn page(results: &Results) -> io::Result<Page> {
     })
 }
 
-/// What was found, costliest first; or that nothing was.
+/// Returns the findings, costliest first; or a sentence that there are none.
 fn verdict(results: &Results, groups: &[Group<'_>]) -> Section {
     let total = results.total();
     let mut sentences: Vec<_> = (groups.iter().take(SENTENCES))
@@ -70,7 +70,7 @@ fn verdict(results: &Results, groups: &[Group<'_>]) -> Section {
     Section::Verdict(sentences)
 }
 
-/// How to turn Nagle's algorithm off, and the like, in languages and servers.
+/// Returns how to turn off Nagle's algorithm, and similar changes, in languages and servers.
 fn recipe_article() -> Article {
     let row = |it: &recipes::Recipe| {
         let text = code(it.text);
@@ -94,7 +94,8 @@ fn recipe_article() -> Article {
     }
 }
 
-/// Returns what is typed somewhere as code; what says itself which part of it is typed stays as it is.
+/// Returns text as code if it is to be typed somewhere; text that already marks its code stays as
+/// it is.
 fn code(text: &str) -> String {
     match text.contains('`') {
         true => text.to_owned(),
@@ -125,7 +126,7 @@ fn column(head: &str, align: Align) -> Column {
     }
 }
 
-/// Returns what a list leaves out.
+/// Returns a note about what a list leaves out.
 fn left_out(all: usize, listed: usize, noun: &str) -> Vec<String> {
     match all.saturating_sub(listed) {
         0 => Vec::new(),
@@ -136,7 +137,7 @@ fn left_out(all: usize, listed: usize, noun: &str) -> Vec<String> {
     }
 }
 
-/// Sentences of the verdict.
+/// The most sentences of the verdict.
 const SENTENCES: usize = 5;
-/// Groups with an article of their own.
+/// The most groups with an article of their own.
 const GROUPS: usize = 20;

@@ -1,4 +1,4 @@
-//! The page's tables over all connections.
+//! The page's tables of all connections.
 
 use tinygram_diagnose::vocabulary::ms;
 use tinygram_diagnose::{ConnectionReport, Lookalike};
@@ -9,7 +9,7 @@ use super::super::group::seconds;
 use super::super::totals::{self, Total};
 use super::{left_out, numbers, words};
 
-/// By program and by host, where there is more than a handful of connections.
+/// Returns totals by program and by host, if there are more than a few connections.
 pub(super) fn totals(results: &Results) -> impl Iterator<Item = Table> {
     let are_many = results.total().connections as usize >= MANY;
     let tables = [
@@ -42,7 +42,7 @@ fn total_table(title: &str, totals: &[Total]) -> Table {
     }
 }
 
-/// The connections, costliest first, and why what looked like a stall in them is none.
+/// Returns the connections, costliest first, and why what looked like a stall in them is not one.
 pub(super) fn connections(results: &Results) -> Vec<Section> {
     let mut reports: Vec<_> = (results.captures.iter())
         .flat_map(|capture| &capture.report.connections)
@@ -98,7 +98,7 @@ fn row(it: &ConnectionReport) -> Vec<Entry> {
     row
 }
 
-/// Returns the frames of the first few of a sort.
+/// Returns the frames of the first few lookalikes of a kind.
 fn first_frames(it: &ConnectionReport, kind: Lookalike) -> String {
     let events = it.ruled_out.events().iter();
     let of_kind = events.filter(|event| event.kind == kind);
@@ -113,7 +113,7 @@ fn first_frames(it: &ConnectionReport, kind: Lookalike) -> String {
     }
 }
 
-/// Why each lookalike was ruled out, once.
+/// Returns for each kind of lookalike, once, why it was ruled out.
 fn why_not(reports: &[&ConnectionReport]) -> Option<Section> {
     let mut kinds: Vec<_> = (reports.iter())
         .flat_map(|it| it.ruled_out.iter().map(|(kind, _)| kind))
@@ -130,9 +130,9 @@ fn why_not(reports: &[&ConnectionReport]) -> Option<Section> {
     })
 }
 
-/// Rows of a table.
+/// The most rows of a table.
 const ROWS: usize = 100;
-/// From so many connections on totals come first.
+/// The number of connections from which on totals come first.
 const MANY: usize = 20;
-/// Frames of one sort that are listed with a connection.
+/// The most frames of one kind that are listed with a connection.
 const FEW: usize = 5;

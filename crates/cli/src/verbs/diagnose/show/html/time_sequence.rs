@@ -7,7 +7,7 @@ use tinygram_report::{Axis, Band, Chart, Mark, Point, Series, Tone, units};
 
 use super::super::trace::{Dot, Excerpt};
 
-/// Returns the chart, if the finding is a stall whose segments are there.
+/// Returns the chart, if the finding is a stall whose segments were found.
 pub(super) fn of(name: &str, trace: &Excerpt<'_>) -> Option<Chart> {
     let Facts::Hold(hold) = &trace.finding.facts else {
         return None;
@@ -35,10 +35,10 @@ pub(super) fn of(name: &str, trace: &Excerpt<'_>) -> Option<Chart> {
     })
 }
 
-/// From time and sequence number to the chart.
+/// Converts time and sequence number to the chart's units.
 struct Plane {
     from_ns: i64,
-    /// Sequence numbers are counted from the lowest shown.
+    /// The lowest sequence number shown, from which others are counted.
     base: u32,
     highest: f64,
 }
@@ -117,7 +117,7 @@ fn series(trace: &Excerpt<'_>, hold: &Hold, plane: &Plane) -> Vec<Series> {
             peers.collect(),
         ),
     ];
-    // Without an ACK that released, the legend says so all the same.
+    // If no ACK released the segment, the legend still says so.
     let is_said = |it: &Series| it.mark == Mark::Rings || !it.points.is_empty();
     series.into_iter().filter(is_said).collect()
 }
@@ -131,9 +131,9 @@ fn being_held(hold: &Hold) -> String {
     )
 }
 
-/// What the held segment waited behind.
+/// Returns what the held segment waited behind.
 fn waiting(hold: &Hold) -> String {
-    // A timer releases what no ACK was waited for.
+    // If a timer released the segment, no ACK was waited for.
     let state = match hold.release {
         Some(_) => "unacknowledged",
         None => "sent before",

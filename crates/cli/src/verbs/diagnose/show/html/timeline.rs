@@ -1,4 +1,4 @@
-//! All connections of a capture over its time, with what was found in them.
+//! A timeline of all connections of a capture, with their findings.
 
 use std::cmp::Reverse;
 
@@ -37,7 +37,7 @@ pub(super) fn of(capture: &Capture) -> Option<Chart> {
     })
 }
 
-/// The connections' lives, and each sort of finding that there is.
+/// Returns the connections' lifetimes, and a series for each kind of finding.
 fn series(capture: &Capture, connections: &[&ConnectionReport], from_ns: i64) -> Vec<Series> {
     let ms = |time_ns: i64| milliseconds(time_ns - from_ns);
     let life = |(row, it): (usize, &&ConnectionReport)| {
@@ -96,6 +96,6 @@ fn said(finding: &Finding) -> String {
     )
 }
 
-/// Connections, and findings of one sort in one of them, that are drawn.
+/// The most connections that are drawn, and the most findings of one kind in each.
 const ROWS: usize = 40;
 const MARKS: usize = 1_000;

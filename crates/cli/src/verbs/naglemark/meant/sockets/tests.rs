@@ -1,4 +1,4 @@
-//! What arguments mean on sockets, and which of them contradict each other.
+//! What arguments mean on sockets, and which combinations are refused.
 
 use clap::Parser;
 use tinygram_engine::sender::send_policy::SendPolicy;

@@ -7,7 +7,7 @@ use tinygram_naglemark::{Duration, MediumKind, Sample, Yardstick};
 
 use super::super::{Cutoff, KeptTransfers, Panel, Record};
 
-/// (variant, share of the predicate's lengths that stall, data segments over the fewest).
+/// Variant, share of the predicate's lengths that stall, and data segments relative to the fewest.
 const VARIANTS: [(&str, u64, f64); 5] = [
     ("NAGLE", 100, 1.0),
     ("OFF", 0, 1.36),
@@ -121,7 +121,7 @@ fn transfers(cutoff: Cutoff, mss: u64, stalling: u64, key: u64) -> Vec<Sample> {
             };
             let bare_us = (length as f64 * cutoff.ns_per_byte / 1e3) as u64 + 900 + roll(1500);
             let stalls = length >= 2 * mss && length % (2 * mss) > mss && roll(100) < stalling;
-            // A tick of 200 ms that runs on its own: a stall ends at the next one.
+            // A free-running tick of 200 ms: a stall ends at the next one.
             let elapsed_us = if stalls {
                 (roll(200_000)).max(bare_us)
             } else {
