@@ -42,6 +42,9 @@ enum after {
 /* When a tally is said: at a write, once so many were counted and so much time has passed. */
 enum { TALLY_SEGMENTS = 16, TALLY_WRITES = 16, TALLY_NS = 1000000000 };
 
+/* Acknowledgments are timed from a connection's first segments on, and again once one was late. */
+enum { YOUNG_SEGMENTS = 16 };
+
 /* Writes so close to each other could have been one. */
 enum { CLOSE_NS = 10000000 };
 

@@ -40,8 +40,10 @@ static long (*bpf_get_current_comm)(void *buffer, u32 size) = (void *)16;
 static u64 (*bpf_get_socket_cookie)(void *sk) = (void *)46;
 static u64 (*bpf_get_current_cgroup_id)(void) = (void *)80;
 static void *(*bpf_sk_storage_get)(void *map, void *sk, void *value, u64 flags) = (void *)107;
+static long (*bpf_sk_storage_delete)(void *map, void *sk) = (void *)108;
 static long (*bpf_probe_read_user)(void *into, u32 size, const void *from) = (void *)112;
 static long (*bpf_probe_read_kernel)(void *into, u32 size, const void *from) = (void *)113;
+static u64 (*bpf_jiffies64)(void) = (void *)118;
 static void *(*bpf_ringbuf_reserve)(void *ring, u64 size, u64 flags) = (void *)131;
 static void (*bpf_ringbuf_submit)(void *record, u64 flags) = (void *)132;
 static void (*bpf_ringbuf_discard)(void *record, u64 flags) = (void *)133;
@@ -97,8 +99,11 @@ struct sock_common {
 	struct in6_addr skc_v6_rcv_saddr;
 } KERNEL;
 
+struct bpf_local_storage;
+
 struct sock {
 	struct sock_common __sk_common;
+	struct bpf_local_storage *sk_bpf_storage;
 	unsigned long sk_tsq_flags;
 	u32 sk_pacing_status;
 	u16 sk_protocol;
@@ -111,6 +116,9 @@ struct inet_sock {
 struct inet_connection_sock {
 	struct inet_sock icsk_inet;
 	u8 icsk_pending;
+	struct {
+		u32 lrcvtime; /* when data came last, in jiffies */
+	} KERNEL icsk_ack;
 } KERNEL;
 
 struct minmax_sample {
@@ -138,6 +146,7 @@ struct tcp_sock {
 	u32 sacked_out;
 	u32 lost_out;
 	u32 retrans_out;
+	u32 data_segs_in;
 	u32 data_segs_out;
 	u32 srtt_us;
 	u64 bytes_sent;

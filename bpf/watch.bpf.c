@@ -8,7 +8,8 @@
  * peer had answered: whether anybody waited.
  *
  * State is kept in the socket's own storage, so it ends with the socket and is never mistaken for
- * another's. */
+ * another's. Most sockets show nothing of interest and have no storage: the programs see that at once
+ * and look no further. */
 #include "kernel.h"
 #include "events.h"
 
@@ -17,6 +18,7 @@ char LICENSE[] SEC("license") = "Dual MIT/GPL";
 /* Set by the loader. */
 const volatile u64 least_hold_ns = 1000000;
 const volatile u64 least_late_ack_ns = 15000000;
+const volatile u32 least_late_ack_jiffies = 4;  /* the same */
 const volatile u8 tree_only = 0;  /* only processes in the tree, and whether their threads slept */
 const volatile u32 most_stacks = 0;  /* stacks taken each second and processor; of sockets never held before, an eighth */
 
@@ -121,9 +123,12 @@ struct {
 
 INLINE int looked_at(void)
 {
-	u32 process = bpf_get_current_pid_tgid() >> 32;
+	u32 process;
 
-	return !tree_only || bpf_map_lookup_elem(&tree, &process);
+	if (!tree_only)
+		return 1;
+	process = bpf_get_current_pid_tgid() >> 32;
+	return !!bpf_map_lookup_elem(&tree, &process);
 }
 
 INLINE void *event(u32 what, u64 size)
@@ -345,12 +350,9 @@ INLINE void sign(struct conversation *talk)
 
 INLINE struct conversation *conversation_of(struct sock *sk)
 {
-	struct conversation *talk = bpf_sk_storage_get(&conversations, sk, 0, 0);
+	struct conversation *talk = bpf_sk_storage_get(&conversations, sk, 0, STORAGE_CREATE);
 
-	if (talk)
-		return talk;
-	talk = bpf_sk_storage_get(&conversations, sk, 0, STORAGE_CREATE);
-	if (talk) {
+	if (talk && !talk->hold.what) {
 		talk->hold.what = EVENT_HOLD;
 		name(&talk->hold.ends, sk);
 	}
@@ -482,6 +484,30 @@ INLINE void look(struct view *v, struct sock *sk, struct tcp_sock *tp)
 	v->throttled = !!(sk->sk_tsq_flags & (1 << TSQ_THROTTLED));
 }
 
+/* Whether the socket's storage is worth a look: only then may it have a conversation. Programs of
+ * other loaders may keep something there, too. */
+INLINE int is_known(struct sock *sk)
+{
+	return sk->sk_bpf_storage != 0;
+}
+
+/* Whether little is sent in many segments, and more than one after another. Requests and answers in
+ * turn are not: each is acknowledged by the other. */
+INLINE int may_flood(struct tcp_sock *tp)
+{
+	u32 segments = tp->data_segs_out;
+
+	return (tp->packets_out > 1 || segments > 2 * tp->data_segs_in + TALLY_SEGMENTS) &&
+	       tp->bytes_sent < (u64)segments * (tp->mss_cache / 2);
+}
+
+/* Whether nothing was found for a while: the conversation can be forgotten, until something is. */
+INLINE int is_dull(const struct conversation *talk, struct tcp_sock *tp)
+{
+	return talk->tally_writes >= TALLY_WRITES && !talk->tally_close && !talk->hold.serial &&
+	       !talk->late_ack_ns && !may_flood(tp);
+}
+
 /* A write has ended: kernels since 6.3. */
 SEC("tp_btf/sock_send_length")
 int write_ended(u64 *context)
@@ -498,11 +524,13 @@ int write_ended(u64 *context)
 	tp = bpf_skc_to_tcp_sock(sk);
 	if (!tp)
 		return 0;
+	v.nxt = tp->snd_nxt;
+	v.written = tp->write_seq;
+	if (!tree_only && !is_known(sk) && v.written == v.nxt && !may_flood(tp))
+		return 0;
 	talk = conversation_of(sk);
 	if (!talk)
 		return 0;
-	v.nxt = tp->snd_nxt;
-	v.written = tp->write_seq;
 	talk->tally_writes++;
 	talk->turn_read = 0;
 	/* What has been sent just now bears the time; asking the clock costs as much as the rest. */
@@ -531,6 +559,10 @@ int write_ended(u64 *context)
 		say_tally(tp, talk, now);
 	}
 	if (v.written == v.nxt) {
+		if (!tree_only && is_dull(talk, tp)) {
+			bpf_sk_storage_delete(&conversations, sk);
+			return 0;
+		}
 		/* Only because what was sent before had been acknowledged already. */
 		if (wrote_before && (s32)context[1] < tp->mss_cache && !nonagle_of(tp))
 			talk->tally_slower++;
@@ -599,6 +631,15 @@ INLINE u8 released_by(const struct conversation *talk, struct tcp_sock *tp, u32 
 	return ENDED_TIMER;
 }
 
+/* Whether data came last so long ago that an acknowledgment that leaves now is late; but for a
+ * socket without a conversation it is not known how late exactly. */
+INLINE int comes_late(struct tcp_sock *tp)
+{
+	u32 now = bpf_jiffies64();
+
+	return now - READ(tp, inet_conn.icsk_ack.lrcvtime) >= least_late_ack_jiffies;
+}
+
 /* A segment is on its way to the device. */
 SEC("tp_btf/net_dev_queue")
 int segment_leaves(u64 *context)
@@ -616,6 +657,16 @@ int segment_leaves(u64 *context)
 		return 0;
 	if (sk->sk_protocol != IPPROTO_TCP)
 		return 0;
+	if (!is_known(sk)) {
+		/* From now on its acknowledgments are timed. */
+		if (!tree_only && skb->truesize == TRUESIZE_PURE_ACK && comes_late(tp)) {
+			/* Whoever reads or writes next names it. */
+			talk = bpf_sk_storage_get(&conversations, sk, 0, STORAGE_CREATE);
+			if (talk)
+				talk->late_ack_ns = bpf_ktime_get_ns();
+		}
+		return 0;
+	}
 	talk = bpf_sk_storage_get(&conversations, sk, 0, 0);
 	if (!talk || (!talk->holds && !talk->read_ns))
 		return 0;
@@ -677,6 +728,8 @@ int read_ended(u64 *context)
 		return 0;
 	tp = bpf_skc_to_tcp_sock(sk);
 	if (!tp)
+		return 0;
+	if (!tree_only && !is_known(sk) && (!length || tp->data_segs_in > YOUNG_SEGMENTS))
 		return 0;
 	talk = conversation_of(sk);
 	if (!talk)

@@ -8,6 +8,7 @@
 
 #![cfg(target_os = "linux")]
 
+mod clock;
 pub mod event;
 pub mod finding;
 pub mod judge;

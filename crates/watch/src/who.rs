@@ -2,11 +2,15 @@
 
 use std::collections::{HashMap, HashSet};
 use std::ffi::CStr;
-use std::fs;
+use std::fs::{self, File};
+use std::io::{BufRead, BufReader};
+use std::net::SocketAddr;
+use std::time::Instant;
 
 use serde::Serialize;
 use tinygram_diagnose::Side;
 
+use crate::clock::clock_ns;
 use crate::event::{Connection, Writer};
 use crate::finding;
 
@@ -142,28 +146,39 @@ fn pod_uid(part: &str) -> Option<String> {
 /// Looks processes up once and remembers them.
 #[derive(Default)]
 pub struct Processes {
-    known: HashMap<(u32, String), Process>,
+    known: HashMap<(u32, String), (Process, Option<u64>)>,
     users: HashMap<u32, String>,
-    /// The ports that somebody listens on, by network namespace.
-    listening: HashSet<(u32, u16)>,
+    /// By network namespace.
+    listening: HashMap<u32, Listening>,
 }
 
 impl Processes {
-    /// Returns the process of `writer`.
-    pub fn of(&mut self, writer: &Writer) -> &Process {
-        // A reused process ID usually comes with another name, and so does a program that is
-        // replaced (execve).
+    /// Returns the process of `writer`, which wrote at `at_ns` since the epoch.
+    pub fn of(&mut self, writer: &Writer, at_ns: i64) -> &Process {
+        // A program that is replaced (execve) usually comes with another name.
         let key = (writer.pid, writer.comm.clone());
         if self.known.len() >= MOST_KNOWN && !self.known.contains_key(&key) {
             self.known.clear();
         }
+        // A process ID that is used again comes with another time.
+        let began = started(writer.pid).filter(|&ticks| began_ns(ticks) <= at_ns);
         let users = &mut self.users;
-        self.known.entry(key).or_insert_with(|| {
+        let mut asked = || {
             let user = users
                 .entry(writer.uid)
                 .or_insert_with(|| user_name(writer.uid));
-            look_up(writer, user.clone())
-        })
+            match began {
+                Some(_) => look_up(writer, user.clone()),
+                None => gone(writer, user.clone()),
+            }
+        };
+        let known = self.known.entry(key);
+        let known = known.or_insert_with(|| (asked(), began));
+        // What is known of a process that has ended stays known.
+        if began.is_some() && began != known.1 {
+            *known = (asked(), began);
+        }
+        &known.0
     }
 }
 
@@ -172,44 +187,100 @@ impl Processes {
     /// is the server. Otherwise the listener may be gone or on another host, so the end with the
     /// lower port is taken for the server.
     pub fn side(&mut self, writer: &Writer, connection: &Connection) -> Side {
-        let local = (connection.netns, connection.local.port());
-        if self.listening.contains(&local) {
-            return Side::Server;
-        }
-        let ports = listening_ports(writer.pid);
-        if ports.contains(&local.1) {
-            if self.listening.len() >= MOST_KNOWN {
-                self.listening.clear();
-            }
-            self.listening.insert(local);
-            return Side::Server;
-        }
         let here = connection.local.ip() == connection.remote.ip();
-        match here && ports.contains(&connection.remote.port()) {
-            true => Side::Client,
-            false => finding::side(connection),
+        if self.listening.len() >= MOST_KNOWN {
+            self.listening.clear();
+        }
+        let listening = self.listening.entry(connection.netns).or_default();
+        let mut side = listening.side(connection, here);
+        if side.is_none() && listening.look(writer.pid) {
+            side = listening.side(connection, here);
+        }
+        side.unwrap_or_else(|| finding::side(connection))
+    }
+}
+
+/// The ports that somebody listens on, or did, in a network namespace.
+#[derive(Default)]
+struct Listening {
+    ports: HashSet<u16>,
+    /// When it may be looked again.
+    rested: Option<Instant>,
+}
+
+impl Listening {
+    fn side(&self, connection: &Connection, here: bool) -> Option<Side> {
+        let has = |end: SocketAddr| self.ports.contains(&end.port());
+        match has(connection.local) {
+            true => Some(Side::Server),
+            false => (here && has(connection.remote)).then_some(Side::Client),
         }
     }
+
+    /// Looks again, by a process of the namespace; not if it has just looked: looking takes at most
+    /// a twentieth of the time, since it takes long where the kernel has room for very many sockets.
+    fn look(&mut self, pid: u32) -> bool {
+        #[expect(clippy::disallowed_methods, reason = "how often to look is real time")]
+        let now = Instant::now();
+        let may = self.rested.is_none_or(|rested| now >= rested);
+        if may {
+            if self.ports.len() >= MOST_KNOWN {
+                self.ports.clear();
+            }
+            self.ports.extend(listening_ports(pid));
+            self.rested = Some(now + now.elapsed() * 20);
+        }
+        may
+    }
+}
+
+/// Returns when a process began, in the kernel's ticks since the machine did; `None` if it has ended.
+pub(crate) fn started(pid: u32) -> Option<u64> {
+    let process = procfs::process::Process::new(i32::try_from(pid).ok()?).ok()?;
+    process.stat().ok().map(|stat| stat.starttime)
+}
+
+/// Returns the time since the epoch at which a process certainly ran that began at `ticks`.
+fn began_ns(ticks: u64) -> i64 {
+    // SAFETY: asks for a number, which every Linux knows.
+    let a_second = unsafe { libc::sysconf(libc::_SC_CLK_TCK) }.max(1);
+    let since_boot_ns = clock_ns(libc::CLOCK_REALTIME) - clock_ns(libc::CLOCK_BOOTTIME);
+    let ticks = i64::try_from(ticks).unwrap_or(i64::MAX);
+    since_boot_ns.saturating_add(ticks.saturating_mul(1_000_000_000 / a_second))
 }
 
 /// Returns the ports on which somebody listens in the network namespace of `pid`.
 fn listening_ports(pid: u32) -> HashSet<u16> {
     let mut ports = HashSet::new();
     for file in ["tcp", "tcp6"] {
-        let text = fs::read_to_string(format!("/proc/{pid}/net/{file}")).unwrap_or_default();
-        for line in text.lines().skip(1) {
-            // `sl local_address rem_address st ...`; 0A is LISTEN.
-            let mut fields = line.split_whitespace().skip(1);
-            let (local, state) = (fields.next(), fields.nth(1));
-            if state == Some("0A")
-                && let Some((_, port)) = local.and_then(|local| local.rsplit_once(':'))
-                && let Ok(port) = u16::from_str_radix(port, 16)
-            {
-                ports.insert(port);
-            }
+        if let Ok(file) = File::open(format!("/proc/{pid}/net/{file}")) {
+            let lines = BufReader::new(file).lines().skip(1).map_while(Result::ok);
+            // Those that listen come first, and there may be very many others.
+            ports.extend(lines.map_while(|line| listening_port(&line)));
         }
     }
     ports
+}
+
+/// Returns the port of a line of `/proc/net/tcp` if its socket listens.
+fn listening_port(line: &str) -> Option<u16> {
+    // `sl local_address rem_address st ...`; 0A is LISTEN.
+    let mut fields = line.split_whitespace().skip(1);
+    let (local, state) = (fields.next()?, fields.nth(1)?);
+    let (_, port) = local.rsplit_once(':').filter(|_| state == "0A")?;
+    u16::from_str_radix(port, 16).ok()
+}
+
+/// Returns what the kernel said of a process that has ended.
+fn gone(writer: &Writer, user: String) -> Process {
+    Process {
+        pid: writer.pid,
+        name: writer.comm.clone(),
+        script: None,
+        user,
+        container: None,
+        cgroup: None,
+    }
 }
 
 fn look_up(writer: &Writer, user: String) -> Process {
@@ -347,6 +418,18 @@ mod tests {
             None
         );
         assert_eq!(shown("/".into()), None);
+    }
+
+    #[test]
+    fn lines_of_the_kernels_table_tell_who_listens() {
+        let line = |state: &str| {
+            format!(
+                "   0: 0100007F:1F90 00000000:0000 {state} 00000000:00000000 00:00000000 00000000     0        0 42 1"
+            )
+        };
+        assert_eq!(listening_port(&line("0A")), Some(8080));
+        assert_eq!(listening_port(&line("01")), None);
+        assert_eq!(listening_port(""), None);
     }
 
     #[test]

@@ -96,6 +96,36 @@ fn go_names_its_function_and_its_line() {
     assert_eq!(site.line, Some(line_here("asks.go")), "{site:#?}");
 }
 
+/// Go's own tables remain in a program without symbols and debugging information.
+#[test]
+fn stripped_go_names_its_function_and_its_line() {
+    let ways = [
+        ("go-stripped", &["build", "-ldflags=-s -w", "-o"][..]),
+        (
+            "go-pie",
+            &["build", "-buildmode=pie", "-ldflags=-s -w", "-o"],
+        ),
+        ("go-symbols", &["build", "-ldflags=-w", "-o"]),
+    ];
+    for (name, options) in ways {
+        let Some(program) = built(name, "go", options) else {
+            return;
+        };
+        let Some(site) = site(&mut Command::new(program)) else {
+            return;
+        };
+        assert_eq!(site.function, "main.askInTwoWrites", "{name}: {site:#?}");
+        assert_eq!(site.line, Some(line_here("asks.go")), "{name}: {site:#?}");
+        // A function that the compiler inlined into its caller stands by itself.
+        let names: Vec<&str> = site.stack.iter().map(|f| f.function.as_str()).collect();
+        let main = names.iter().position(|name| *name == "main.main");
+        assert!(
+            main.is_some_and(|at| names[at - 1] == "main.askOften"),
+            "{name}: {names:?}"
+        );
+    }
+}
+
 #[test]
 fn python_names_its_function_and_its_line() {
     let mut tried = 0;

@@ -18,6 +18,7 @@ use aya_obj::btf::BtfKind;
 
 pub use lacking::Lacking;
 
+use crate::clock::clock_ns;
 use crate::event::{Event, Site};
 use crate::site::Sites;
 
@@ -86,11 +87,12 @@ impl Source {
     pub fn open(options: &Options) -> Result<Self, Lacking> {
         let btf = Btf::from_sys_fs().map_err(|_| Lacking::Btf)?;
         let hooks = choose(options.hooks, &btf)?;
-        let least_hold_ns = u64::try_from(options.least_hold.as_nanos()).unwrap_or(u64::MAX);
         let mut programs = EbpfLoader::new()
             .btf(Some(&btf))
             .allow_unsupported_maps()
-            .override_global("least_hold_ns", &least_hold_ns, true)
+            .override_global("least_hold_ns", &nanoseconds(options.least_hold), true)
+            .override_global("least_late_ack_ns", &nanoseconds(LEAST_LATE_ACK), true)
+            .override_global("least_late_ack_jiffies", &jiffies(LEAST_LATE_ACK), true)
             .override_global("most_stacks", &options.stacks, true)
             .override_global("tree_only", &u8::from(options.tree.is_some()), true)
             .load(OBJECT)
@@ -216,19 +218,25 @@ fn take(programs: &mut Ebpf, map: &'static str) -> Result<Map, Lacking> {
     programs.take_map(map).ok_or_else(missing)
 }
 
-/// Returns the difference between the time since the epoch and the kernel's monotonic clock.
-fn epoch_ns() -> i64 {
-    clock_ns(libc::CLOCK_REALTIME) - clock_ns(libc::CLOCK_MONOTONIC)
+fn nanoseconds(time: Duration) -> u64 {
+    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
 }
 
-fn clock_ns(clock: libc::clockid_t) -> i64 {
-    let mut now = libc::timespec {
+/// Returns how many ticks of the kernel's coarse clock are at least as long as `time`.
+fn jiffies(time: Duration) -> u32 {
+    let mut tick = libc::timespec {
         tv_sec: 0,
         tv_nsec: 0,
     };
-    // SAFETY: only written to; both clocks exist everywhere.
-    unsafe { libc::clock_gettime(clock, &raw mut now) };
-    now.tv_sec * 1_000_000_000 + now.tv_nsec
+    // SAFETY: only written to; the clock exists everywhere.
+    unsafe { libc::clock_getres(libc::CLOCK_MONOTONIC_COARSE, &raw mut tick) };
+    let tick_ns = u128::try_from(tick.tv_nsec).unwrap_or(0).max(1);
+    u32::try_from(time.as_nanos().div_ceil(tick_ns)).unwrap_or(u32::MAX)
+}
+
+/// Returns the difference between the time since the epoch and the kernel's monotonic clock.
+fn epoch_ns() -> i64 {
+    clock_ns(libc::CLOCK_REALTIME) - clock_ns(libc::CLOCK_MONOTONIC)
 }
 
 fn wait(descriptor: RawFd, patience: Duration) {
@@ -256,5 +264,7 @@ const TREE_TRACEPOINTS: [(&str, &str); 2] = [
     ("thread_sleeps", "sched_switch"),
 ];
 const WRITE_BEGIN: &str = "tcp_sendmsg_locked";
+/// An acknowledgment that leaves so long after its data is late.
+const LEAST_LATE_ACK: Duration = Duration::from_millis(15);
 
 static OBJECT: &[u8] = aya::include_bytes_aligned!("../../bpf/watch.bpf.o");

@@ -20,11 +20,13 @@ pub(super) struct Owner {
     pub(super) netns: u32,
 }
 
-/// Remembers the owner of each end. It looks again for unknown owners, at most once a second.
+/// Remembers the owner of each end. It looks again for unknown owners, at most once a second, and on
+/// a host with very many sockets less often: looking takes at most a twentieth of the time.
 #[derive(Default)]
 pub(super) struct Owners {
     known: HashMap<(SocketAddr, SocketAddr), Owner>,
-    looked: Option<Instant>,
+    /// When it may look again.
+    rested: Option<Instant>,
 }
 
 impl Owners {
@@ -32,17 +34,18 @@ impl Owners {
     /// this host is that end.
     pub(super) fn of(&mut self, local: SocketAddr, remote: SocketAddr) -> Option<&Owner> {
         let ends = (local, remote);
-        let again = self.looked.is_none_or(|looked| looked.elapsed() >= BREAK);
-        if again && !self.known.contains_key(&ends) {
-            self.look();
+        if !self.known.contains_key(&ends) {
+            #[expect(clippy::disallowed_methods, reason = "how often to look is real time")]
+            let now = Instant::now();
+            if self.rested.is_none_or(|rested| now >= rested) {
+                self.look();
+                self.rested = Some(now + BREAK.max(now.elapsed() * 20));
+            }
         }
         self.known.get(&ends)
     }
 
     fn look(&mut self) {
-        #[expect(clippy::disallowed_methods, reason = "how often to look is real time")]
-        let now = Instant::now();
-        self.looked = Some(now);
         if self.known.len() >= MOST_KNOWN {
             self.known.clear();
         }

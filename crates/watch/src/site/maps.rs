@@ -8,6 +8,8 @@ use memmap2::Mmap;
 
 use procfs::process::{MMPermissions, MMapPath, MemoryMap, Process};
 
+use crate::who;
+
 /// Returns the mappings from which `pid` runs code, the lowest address first.
 pub(super) fn code(pid: u32) -> Vec<MemoryMap> {
     all(pid)
@@ -53,10 +55,20 @@ pub(super) fn octets(file: &File) -> Option<Rc<Mmap>> {
     unsafe { Mmap::map(file) }.ok().map(Rc::new)
 }
 
-/// Returns the program that `pid` runs now; `None` if it has ended or this process may not inspect
-/// it.
-pub(super) fn program(pid: u32) -> Option<PathBuf> {
-    fs::read_link(format!("/proc/{pid}/exe")).ok()
+/// What a process runs. Another process that gets the same process ID later has begun at another
+/// time.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Running {
+    executable: PathBuf,
+    started: Option<u64>,
+}
+
+/// Returns what `pid` runs now; `None` if it has ended or this process may not inspect it.
+pub(super) fn running(pid: u32) -> Option<Running> {
+    Some(Running {
+        executable: fs::read_link(format!("/proc/{pid}/exe")).ok()?,
+        started: who::started(pid),
+    })
 }
 
 /// Reads `into.len()` octets of the memory of `pid` at `address`; false if not all of them are there.

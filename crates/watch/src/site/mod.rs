@@ -5,10 +5,12 @@
 //! at run time). Of a thread that runs Python the interpreter's own frames are copied, too, at
 //! the write and not afterwards, when the program has gone on to its next line.
 
+mod go;
 mod maps;
 mod native;
 mod perf_map;
 mod python;
+mod sections;
 
 use std::fmt;
 use std::sync::Arc;

@@ -3,18 +3,17 @@
 
 use std::collections::HashMap;
 use std::fs::File;
-use std::ops::{Deref, Range};
+use std::ops::Range;
 use std::os::fd::AsRawFd;
-use std::path::PathBuf;
-use std::rc::Rc;
 
 use blazesym::symbolize::source::{Elf, Source};
 use blazesym::symbolize::{Input, Sym, Symbolized, Symbolizer};
-use framehop::{CacheNative, FrameAddress, Module, ModuleSectionInfo, Unwinder, UnwinderNative};
-use memmap2::Mmap;
-use object::{Object, ObjectSection, ObjectSegment};
+use framehop::{CacheNative, FrameAddress, Module, Unwinder, UnwinderNative};
 
+use super::go::{Go, Place};
+use super::maps::Running;
 use super::perf_map::PerfMaps;
+use super::sections::{Section, Sections};
 use super::{Frame, Stack, maps};
 
 /// Programs whose stacks were unwound.
@@ -45,8 +44,8 @@ impl Programs {
             .known
             .entry(stack.pid)
             .or_insert_with(|| Program::of(stack.pid));
-        let now = maps::program(stack.pid);
-        let is_another = now.is_some() && now != program.executable;
+        let now = maps::running(stack.pid);
+        let is_another = now.is_some() && now != program.running;
         if is_another {
             self.made.forget(stack.pid);
         }
@@ -102,9 +101,32 @@ fn name(symbols: &Symbolizer, address: u64, program: &Program, frames: &mut Vec<
             let at = Input::VirtOffset(address.wrapping_sub(module.bias));
             symbols.symbolize_single(&source, at).ok()
         });
+    let is_library = program.is_library(address);
     match named {
-        Some(Symbolized::Sym(symbol)) => frames_of(&symbol, program.is_library(address), frames),
-        _ => frames.push(program.unnamed(address)),
+        Some(Symbolized::Sym(symbol)) if symbol.code_info.is_some() => {
+            frames_of(&symbol, is_library, frames);
+        }
+        named => {
+            // Go's own tables have the line without debugging information, and the name without
+            // symbols.
+            let places = module.map_or_else(Vec::new, |module| module.go_places(address));
+            if !places.is_empty() {
+                frames.extend(places.iter().map(|place| frame_of_go(place, is_library)));
+            } else if let Some(Symbolized::Sym(symbol)) = named {
+                frames_of(&symbol, is_library, frames);
+            } else {
+                frames.push(program.unnamed(address));
+            }
+        }
+    }
+}
+
+fn frame_of_go(place: &Place<'_>, is_library: bool) -> Frame {
+    Frame {
+        function: place.function.to_owned(),
+        file: place.file.map(str::to_owned),
+        line: place.line,
+        is_library: is_library || is_runtime(place.function),
     }
 }
 
@@ -135,8 +157,8 @@ fn is_runtime(name: &str) -> bool {
 
 /// The code of one process.
 struct Program {
-    /// The program's file; `None` if the process had already ended.
-    executable: Option<PathBuf>,
+    /// What it runs; `None` if the process had already ended.
+    running: Option<Running>,
     unwinder: UnwinderNative<Section, framehop::MayAllocateDuringUnwind>,
     cache: CacheNative<framehop::MayAllocateDuringUnwind>,
     modules: Vec<Mapped>,
@@ -149,6 +171,15 @@ struct Mapped {
     name: String,
     is_library: bool,
     file: Option<File>,
+    go: Option<Go>,
+}
+
+impl Mapped {
+    /// Returns the functions at `address` by Go's own tables; none if the file has none.
+    fn go_places(&self, address: u64) -> Vec<Place<'_>> {
+        let go = self.go.as_ref();
+        go.map_or_else(Vec::new, |go| go.places(address.wrapping_sub(self.bias)))
+    }
 }
 
 impl Program {
@@ -164,7 +195,9 @@ impl Program {
             let is_library = is_library(&name);
             let file = File::open(&open_at).ok();
             let mut bias = range.start - map.offset;
-            if let Some(octets) = file.as_ref().and_then(maps::octets)
+            let octets = file.as_ref().and_then(maps::octets);
+            let go = octets.as_ref().and_then(Go::of);
+            if let Some(octets) = octets
                 && let Some(sections) = Sections::of(&octets, map.offset)
             {
                 bias = range.start.wrapping_sub(sections.address_of_map);
@@ -177,10 +210,11 @@ impl Program {
                 name,
                 is_library,
                 file,
+                go,
             });
         }
         Self {
-            executable: maps::program(pid),
+            running: maps::running(pid),
             unwinder,
             cache: CacheNative::new(),
             modules,
@@ -268,75 +302,6 @@ fn is_library(name: &str) -> bool {
     name.starts_with("ld-") || name.contains(".so")
 }
 
-/// The sections of a file that framehop needs.
-struct Sections {
-    file: Rc<Mmap>,
-    /// The address at which this mapping begins according to the file.
-    address_of_map: u64,
-    /// The address at which the file begins according to itself.
-    base: u64,
-}
-
-impl Sections {
-    /// Returns the sections of `file`, whose part at `offset` is mapped.
-    fn of(file: &Rc<Mmap>, offset: u64) -> Option<Self> {
-        let object = object::File::parse(&***file).ok()?;
-        let segment = object.segments().find(|segment| {
-            let (start, length) = segment.file_range();
-            // A mapping begins at a page boundary, a segment anywhere in the page.
-            (start & !PAGE_MASK..start + length).contains(&offset) && executes(segment)
-        })?;
-        let address_of_map = segment.address() - segment.file_range().0 + offset;
-        Some(Self {
-            file: Rc::clone(file),
-            address_of_map,
-            base: object.relative_address_base(),
-        })
-    }
-}
-
-fn executes<'a>(segment: &impl ObjectSegment<'a>) -> bool {
-    segment.permissions().executable()
-}
-
-impl ModuleSectionInfo<Section> for Sections {
-    fn base_svma(&self) -> u64 {
-        self.base
-    }
-
-    fn section_svma_range(&mut self, name: &[u8]) -> Option<Range<u64>> {
-        let object = object::File::parse(&**self.file).ok()?;
-        let section = object.section_by_name_bytes(name)?;
-        Some(section.address()..section.address() + section.size())
-    }
-
-    fn section_data(&mut self, name: &[u8]) -> Option<Section> {
-        let object = object::File::parse(&**self.file).ok()?;
-        let (start, length) = object.section_by_name_bytes(name)?.file_range()?;
-        let range = usize::try_from(start).ok()?..usize::try_from(start + length).ok()?;
-        self.file.get(range.clone())?;
-        Some(Section {
-            file: Rc::clone(&self.file),
-            range,
-        })
-    }
-}
-
-/// A part of a file in memory.
-struct Section {
-    file: Rc<Mmap>,
-    range: Range<usize>,
-}
-
-impl Deref for Section {
-    type Target = [u8];
-
-    fn deref(&self) -> &[u8] {
-        &self.file[self.range.clone()]
-    }
-}
-
-const PAGE_MASK: u64 = 4095;
 /// The largest number of programs in memory, because each keeps its files open.
 const MOST_PROGRAMS: usize = 24;
 const MOST_FRAMES: usize = 48;

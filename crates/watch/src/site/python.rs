@@ -20,8 +20,8 @@ pub(super) struct Interpreters {
 
 struct Known {
     interpreter: Option<Interpreter>,
-    /// The program, so that another one with the same process ID is not mistaken for it.
-    program: Option<std::path::PathBuf>,
+    /// What it runs, so that another process with the same process ID is not mistaken for it.
+    running: Option<maps::Running>,
     codes: HashMap<u64, Option<Code>>,
 }
 
@@ -183,19 +183,19 @@ impl Interpreters {
     }
 
     fn known(&mut self, pid: u32) -> &mut Known {
-        let program = maps::program(pid);
+        let running = maps::running(pid);
         if self.known.len() >= MOST_KNOWN && !self.known.contains_key(&pid) {
             self.known.clear();
         }
         let known = self.known.entry(pid).or_insert_with(|| Known {
             interpreter: Interpreter::of(pid),
-            program: program.clone(),
+            running: running.clone(),
             codes: HashMap::new(),
         });
-        if known.program != program {
+        if running.is_some() && known.running != running {
             *known = Known {
                 interpreter: Interpreter::of(pid),
-                program,
+                running,
                 codes: HashMap::new(),
             };
         }

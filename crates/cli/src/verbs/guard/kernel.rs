@@ -64,7 +64,7 @@ pub(super) fn look(command: &[String], mut source: Source) -> Result<Looked, Fai
                 finding.side = processes.side(&finding.process, &finding.connection);
                 match weigh(&finding) {
                     Weight::Stall => {
-                        let process = processes.of(&finding.process);
+                        let process = processes.of(&finding.process, finding.start_ns);
                         case.get_or_insert_with(|| finding.case());
                         stalls.push(Stall {
                             said: sentence::of(&finding, process),

@@ -87,6 +87,10 @@ pub(crate) fn run(args: &Args) -> Result<Done, Failure> {
             page.renew(&watch);
         }
     }
+    // What the kernel said while the last findings were shown.
+    for (finding, process) in watch.look(Duration::ZERO) {
+        show.finding(&finding, &process)?;
+    }
     for (finding, process) in watch.finish() {
         show.finding(&finding, &process)?;
     }
@@ -125,7 +129,10 @@ impl Watch {
             if !self.live.knows_sides() {
                 finding.side = self.processes.side(&finding.process, &finding.connection);
             }
-            let process = self.processes.of(&finding.process).clone();
+            let process = self
+                .processes
+                .of(&finding.process, finding.start_ns)
+                .clone();
             if !self.targets.is_empty()
                 && !self.targets.iter().any(|t| t.is_met_by(&finding, &process))
             {
