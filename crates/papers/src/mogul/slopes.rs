@@ -27,7 +27,6 @@ struct Cost {
 const MEDIA: [MediumKind; 2] = [MediumKind::EthernetFullDuplex, MediumKind::Fddi];
 /// This is not one of the paper's sizes. "The regression could be used to detect variants that send
 /// an excessive number of packets", and only writes far below the MSS make variants do so.
-/// excessive number of packets", and only writes far below the MSS make any do so.
 const SMALL_WRITES: u64 = 256;
 
 pub(super) fn run(effort: &Effort) -> Outcome {
