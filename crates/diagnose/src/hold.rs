@@ -172,7 +172,7 @@ pub(crate) fn pause(
                     sender.released_in_parts_ns
                 }),
             resent: sender.resent,
-            chained: sender.idle() && sender.goes_by_its_acks(flight, mss),
+            chained: sender.idle() && sender.goes_by_its_acks(flight, segment.payload, mss),
             fresh: sender.tally.bytes == u64::from(sender.released_flight) || sender.restarted,
             pieces: Pieces::Unknown,
             defied: sender.tally.defied,

@@ -133,8 +133,10 @@ impl Story {
         let mut holds = std::mem::take(&mut direction.pending);
         for hold in &mut holds {
             hold.more_ready &= judge.half.marks_pushes;
-            hold.chained |=
-                hold.release.is_some() && judge.half.goes_by_its_acks(hold.flight, hold.mss);
+            hold.chained |= hold.release.is_some()
+                && judge
+                    .half
+                    .goes_by_its_acks(hold.flight, hold.held_len, hold.mss);
         }
         let steady = direction.same_flight >= BULK;
         let bulk = direction.is_bulk(&holds);

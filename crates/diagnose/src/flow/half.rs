@@ -446,9 +446,12 @@ impl Half {
 
     /// Flights of this size leave one after the other, each right upon the acknowledgment of the one before:
     /// whatever is written, no more is ever in flight.
-    pub(crate) fn goes_by_its_acks(&self, flight: u32, mss: u32) -> bool {
+    ///
+    /// What was `held` behind it must be a flight of theirs, too: the short end of a message is Nagle's.
+    pub(crate) fn goes_by_its_acks(&self, flight: u32, held: u32, mss: u32) -> bool {
+        let is_one = |octets: u32| self.chained.contains(&octets);
         // Less is what a program writes, one piece for each ACK under Nagle's algorithm.
-        flight >= mss.min(LEAST_BUFFER) && self.chained.contains(&flight)
+        flight >= mss.min(LEAST_BUFFER) && is_one(flight) && (held >= mss || is_one(held))
     }
 
     /// Everything sent is acknowledged.
