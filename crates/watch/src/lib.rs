@@ -16,5 +16,6 @@ pub mod kernel;
 pub mod live;
 pub mod packets;
 pub mod site;
+mod start;
 pub mod summary;
 pub mod who;

@@ -13,6 +13,7 @@ use tinygram_diagnose::Side;
 use crate::clock::clock_ns;
 use crate::event::{Connection, Writer};
 use crate::finding;
+use crate::start::started;
 
 /// A process, as far as this process may inspect it. After a process has ended, its data stays
 /// known.
@@ -232,12 +233,6 @@ impl Listening {
         }
         may
     }
-}
-
-/// Returns when a process began, in the kernel's ticks since the machine did; `None` if it has ended.
-pub(crate) fn started(pid: u32) -> Option<u64> {
-    let process = procfs::process::Process::new(i32::try_from(pid).ok()?).ok()?;
-    process.stat().ok().map(|stat| stat.starttime)
 }
 
 /// Returns the time since the epoch at which a process certainly ran that began at `ticks`.

@@ -8,7 +8,7 @@ use memmap2::Mmap;
 
 use procfs::process::{MMPermissions, MMapPath, MemoryMap, Process};
 
-use crate::who;
+use crate::start::started;
 
 /// Returns the mappings from which `pid` runs code, the lowest address first.
 pub(super) fn code(pid: u32) -> Vec<MemoryMap> {
@@ -67,7 +67,7 @@ pub(super) struct Running {
 pub(super) fn running(pid: u32) -> Option<Running> {
     Some(Running {
         executable: fs::read_link(format!("/proc/{pid}/exe")).ok()?,
-        started: who::started(pid),
+        started: started(pid),
     })
 }
 
