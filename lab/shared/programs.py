@@ -3,7 +3,7 @@
 LAB_PROFILE chooses the Cargo profile: `dist` (packages are built so) unless it says otherwise. Figures for a document
 are of `dist`; `dev` is for `lab/all`, which only shows that every measurement runs.
 """
-import os, shutil, subprocess
+import os, shutil, subprocess, sys
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 LAB = os.path.join(ROOT, "lab")
@@ -19,6 +19,14 @@ def build(*packages):
     """Builds the program and the load generator, or the packages that are named, with their examples."""
     names = [word for package in packages or ["tinygram", "tinygram-load"] for word in ["-p", package]]
     subprocess.run(["cargo", "build", "--quiet", "--profile", PROFILE, "--bins", "--examples", *names], cwd=ROOT, check=True)
+
+
+def find():
+    """Ends the script, with what to do, if the program or the load generator has not been built."""
+    for program in [TINYGRAM, LOAD]:
+        if not os.path.exists(program):
+            print(f"{program} has not been built: leave out --no-build", file=sys.stderr)
+            sys.exit(2)
 
 
 def missing(needed):
