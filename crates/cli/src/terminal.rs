@@ -15,8 +15,15 @@ use crate::heard::{self, Listener};
 /// Writes results to standard output, whole or not at all. Styles are written only to a terminal
 /// that wants them (NO_COLOR, CLICOLOR and TERM are heeded).
 pub(crate) fn print(bytes: &[u8]) -> Result<Done, Failure> {
+    // To look for styles octet by octet takes a sixth of the time of a capture's JSON.
+    if !bytes.contains(&ESCAPE) {
+        return print_raw(bytes);
+    }
     write(anstream::stdout().lock(), bytes)
 }
+
+/// Every style begins with it.
+const ESCAPE: u8 = 0x1b;
 
 /// Writes octets to standard output unchanged.
 pub(crate) fn print_raw(bytes: &[u8]) -> Result<Done, Failure> {
