@@ -1,4 +1,4 @@
-//! Estimates how long measurements in the simulator or on sockets will take, before they begin.
+//! Estimates how long simulations and measurements will take, before they begin.
 
 use std::sync::mpsc;
 use std::thread;
@@ -8,24 +8,44 @@ use tinygram_naglemark::Plan;
 
 use crate::exit::Failure;
 use crate::terminal;
+use crate::values::in_words;
 
-/// Prints how long the work will take, if that is long. `sample` measures a thin plan on the same
-/// backends as the whole plan. `whole` is the sum of [`Plan::effort`] over the backends.
-pub(crate) fn tell(
+/// Work of which a part shows how long the whole will take.
+pub(crate) trait Work: Sized {
+    /// Returns the effort, in a unit in proportion to which the time grows.
+    fn effort(&self) -> u64;
+
+    /// Returns about one part in `each` of the work, taken from all over it.
+    fn thinned(&self, each: u32) -> Self;
+}
+
+impl Work for Plan {
+    fn effort(&self) -> u64 {
+        self.effort()
+    }
+
+    fn thinned(&self, each: u32) -> Self {
+        self.thinned(each)
+    }
+}
+
+/// Prints how long the work will take, if that is long. `sample` does a thinned part of it, on as
+/// many `backends` as the whole. `whole` is the sum of [`Work::effort`] over the backends.
+pub(crate) fn tell<W: Work>(
     doing: &str,
-    plan: &Plan,
+    work: &W,
     backends: usize,
     whole: u64,
-    sample: impl Fn(&Plan) -> Result<(), Failure>,
+    sample: impl Fn(&W) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
-    let timed = |thin: &Plan, share| {
+    let timed = |thin: &W, share| {
         #[allow(clippy::disallowed_methods)] // how long the machine takes is about the real world
         let began = Instant::now();
         patiently(doing, share, || sample(thin))?;
         Ok(began.elapsed())
     };
-    if let Some(takes) = estimated(plan, backends, whole, timed)?.filter(|it| *it >= LONG) {
-        terminal::remark(&format!("tinygram: {doing} takes about {}", words(takes)));
+    if let Some(takes) = estimated(work, backends, whole, timed)? {
+        terminal::announce(doing, takes);
     }
     Ok(())
 }
@@ -33,15 +53,15 @@ pub(crate) fn tell(
 /// Returns the estimated time of the whole; `None` if the whole is not much more than a sample.
 /// `timed` runs a sample, is told how many times as large the whole is, and returns the sample's
 /// time.
-fn estimated(
-    plan: &Plan,
+fn estimated<W: Work>(
+    work: &W,
     backends: usize,
     whole: u64,
-    timed: impl Fn(&Plan, f64) -> Result<Duration, Failure>,
+    timed: impl Fn(&W, f64) -> Result<Duration, Failure>,
 ) -> Result<Option<Duration>, Failure> {
     let mut takes = None;
     for each in THINNER {
-        let thin = plan.thinned(each);
+        let thin = work.thinned(each);
         let effort = thin.effort() * backends as u64;
         if effort * WORTH_IT > whole {
             break;
@@ -65,7 +85,7 @@ fn patiently<T>(doing: &str, share: f64, sample: impl FnOnce() -> T) -> T {
     thread::scope(|scope| {
         scope.spawn(move || {
             if wait.recv_timeout(PATIENCE) == Err(mpsc::RecvTimeoutError::Timeout) {
-                let least = words(PATIENCE.mul_f64(share));
+                let least = in_words(PATIENCE.mul_f64(share));
                 terminal::remark(&format!("tinygram: {doing} probably takes {least} or more"));
             }
         });
@@ -75,23 +95,12 @@ fn patiently<T>(doing: &str, share: f64, sample: impl FnOnce() -> T) -> T {
     })
 }
 
-/// Returns the time in words: `40 s`, `12 min`, `3.5 h`.
-fn words(takes: Duration) -> String {
-    match takes.as_secs() {
-        seconds @ 0..=90 => format!("{seconds} s"),
-        seconds @ 91..=5400 => format!("{} min", (seconds + 30) / 60),
-        seconds => format!("{:.1} h", seconds as f64 / 3600.0),
-    }
-}
-
 /// How many times thinner than the whole each sample is, in order.
 const THINNER: [u32; 4] = [499, 97, 31, 11];
 /// A sample that takes this long is long enough.
 const TELLING: Duration = Duration::from_millis(250);
 /// A sample that takes longer than this causes a message.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// Work that takes longer than this is announced.
-const LONG: Duration = Duration::from_secs(10);
 /// The least ratio of the whole to a sample; below it nothing is sampled.
 const WORTH_IT: u64 = 20;
 
@@ -137,11 +146,5 @@ mod tests {
         };
         let timed = |_: &Plan, _| panic!("it is sampled");
         assert_eq!(estimated(&plan, 1, plan.effort(), timed).unwrap(), None);
-    }
-
-    #[test]
-    fn times_read_as_people_say_them() {
-        let said = [40, 100, 5400, 9000].map(|seconds| words(Duration::from_secs(seconds)));
-        assert_eq!(said, ["40 s", "2 min", "90 min", "2.5 h"]);
     }
 }

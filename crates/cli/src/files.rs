@@ -1,6 +1,7 @@
 //! Files named on the command line: those that are read, and those to which results are written.
 
 use std::fmt;
+use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
@@ -55,6 +56,14 @@ impl fmt::Debug for Once {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.name)
     }
+}
+
+/// Opens a file to be read; returns its size, too. Pipes have no size.
+pub(crate) fn open(path: &Path) -> io::Result<(File, Option<u64>)> {
+    let file = File::open(path)?;
+    let about = file.metadata()?;
+    let size = about.is_file().then_some(about.len());
+    Ok((file, size))
 }
 
 impl Input {

@@ -1,16 +1,18 @@
 //! The one module that uses the terminal: results go to standard output, progress to standard
 //! error.
 
+use std::borrow::Cow;
 use std::io::{IsTerminal, Read, Write};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Instant;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
 
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::{HumanBytes, ProgressBar, ProgressStyle};
 use tinygram_report::Ink;
 
 use crate::exit::{Done, Failure};
 use crate::heard::{self, Listener};
+use crate::values::in_words;
 
 /// Writes results to standard output, whole or not at all. Styles are written only to a terminal
 /// that wants them (NO_COLOR, CLICOLOR and TERM are heeded).
@@ -22,6 +24,10 @@ pub(crate) fn print(bytes: &[u8]) -> Result<Done, Failure> {
     write(anstream::stdout().lock(), bytes)
 }
 
+/// Work that takes longer than this is announced.
+const LONG: Duration = Duration::from_secs(10);
+/// How fast a file is read is known after this time.
+const TELLING: Duration = Duration::from_secs(1);
 /// Every style begins with it.
 const ESCAPE: u8 = 0x1b;
 
@@ -45,6 +51,16 @@ pub(crate) fn remark(line: &str) {
     match heard::listener() {
         Some(listener) => listener.remark(line),
         None => eprintln!("{line}"),
+    }
+}
+
+/// Prints how long work will take, if that is long.
+pub(crate) fn announce(doing: &str, takes: Duration) {
+    if takes >= LONG {
+        remark(&format!(
+            "tinygram: {doing} takes about {}",
+            in_words(takes)
+        ));
     }
 }
 
@@ -84,7 +100,7 @@ impl Progress {
             };
         }
         if !std::io::stderr().is_terminal() {
-            return Self::Lines(Lines::of(total, what));
+            return Self::Lines(Lines::of_pieces(total, what));
         }
         let bar = ProgressBar::new(total).with_prefix(what);
         let style = ProgressStyle::with_template(
@@ -142,22 +158,44 @@ impl Drop for Progress {
 
 /// Progress without a terminal.
 pub(crate) struct Lines {
-    what: &'static str,
-    total: u64,
+    what: Cow<'static, str>,
+    total: Option<u64>,
     done: AtomicU64,
+    /// Writes an amount.
+    written: fn(u64) -> String,
     began: Instant,
+    /// Whether the whole time is still to be announced.
+    announces: AtomicBool,
     /// The minutes that were reported.
     told: AtomicU64,
 }
 
 impl Lines {
+    /// Returns the progress of work whose time was announced.
+    fn of_pieces(total: u64, what: &'static str) -> Self {
+        Self::of(Some(total), what.into(), |pieces| pieces.to_string(), false)
+    }
+
+    /// Returns the progress of reading, whose time is announced once it can be estimated.
+    fn of_reading(bytes: Option<u64>, name: &str) -> Self {
+        let what = format!("reading {name}").into();
+        Self::of(bytes, what, |bytes| HumanBytes(bytes).to_string(), true)
+    }
+
     #[allow(clippy::disallowed_methods)] // how long the machine takes is about the real world
-    fn of(total: u64, what: &'static str) -> Self {
+    fn of(
+        total: Option<u64>,
+        what: Cow<'static, str>,
+        written: fn(u64) -> String,
+        announces: bool,
+    ) -> Self {
         Self {
             what,
             total,
             done: AtomicU64::new(0),
+            written,
             began: Instant::now(),
+            announces: AtomicBool::new(announces),
             told: AtomicU64::new(0),
         }
     }
@@ -165,24 +203,39 @@ impl Lines {
     fn steps(&self, count: u64) {
         let done = self.done.fetch_add(count, Ordering::Relaxed) + count;
         let elapsed = self.began.elapsed();
+        if elapsed >= TELLING && self.announces.swap(false, Ordering::Relaxed) {
+            let whole = |total| elapsed.mul_f64(total as f64 / done as f64);
+            self.total
+                .into_iter()
+                .for_each(|total| announce(&self.what, whole(total)));
+        }
         let minutes = elapsed.as_secs() / 60;
         // The first thread to come in a minute reports it.
         if self.told.fetch_max(minutes, Ordering::Relaxed) < minutes {
-            let left = elapsed.mul_f64(self.total as f64 / done as f64 - 1.0);
-            remark(&format!(
-                "tinygram: {} {done} of {}, {minutes} min elapsed, about {} min to go",
-                self.what,
-                self.total,
-                left.as_secs().div_ceil(60)
-            ));
+            remark(&self.line(done, elapsed, minutes));
         }
+    }
+
+    fn line(&self, done: u64, elapsed: Duration, minutes: u64) -> String {
+        let (what, amount) = (&self.what, (self.written)(done));
+        let Some(total) = self.total else {
+            return format!("tinygram: {what} {amount}, {minutes} min elapsed");
+        };
+        // A file that is still written may hold more than its size at first.
+        let left = elapsed.mul_f64((total as f64 / done as f64 - 1.0).max(0.0));
+        format!(
+            "tinygram: {what} {amount} of {}, {minutes} min elapsed, about {} min to go",
+            (self.written)(total),
+            left.as_secs().div_ceil(60)
+        )
     }
 }
 
-/// How far a file has been read: shown on standard error if it is a terminal, otherwise not at all.
-/// An embedding program is told instead.
+/// How far a file has been read: a bar on standard error if it is a terminal. Otherwise, if it takes
+/// long, a line that says how long, and a line per minute. An embedding program is told instead.
 pub(crate) enum Reading {
     Bar(ProgressBar),
+    Lines(Arc<Lines>),
     Told {
         listener: Arc<dyn Listener>,
         what: String,
@@ -199,6 +252,9 @@ impl Reading {
                 what,
                 bytes,
             };
+        }
+        if !std::io::stderr().is_terminal() {
+            return Self::Lines(Arc::new(Lines::of_reading(bytes, &what)));
         }
         let (bar, template) = match bytes {
             Some(bytes) => (
@@ -218,6 +274,10 @@ impl Reading {
     pub(crate) fn over<'a>(&self, source: impl Read + 'a) -> Box<dyn Read + 'a> {
         match self {
             Self::Bar(bar) => Box::new(bar.wrap_read(source)),
+            Self::Lines(lines) => Box::new(Counted {
+                source,
+                lines: Arc::clone(lines),
+            }),
             Self::Told {
                 listener,
                 what,
@@ -227,6 +287,20 @@ impl Reading {
                 Box::new(heard::Told::new(source, listener, what, *bytes))
             }
         }
+    }
+}
+
+/// A source whose octets are counted.
+struct Counted<R> {
+    source: R,
+    lines: Arc<Lines>,
+}
+
+impl<R: Read> Read for Counted<R> {
+    fn read(&mut self, into: &mut [u8]) -> std::io::Result<usize> {
+        let count = self.source.read(into)?;
+        self.lines.steps(count as u64);
+        Ok(count)
     }
 }
 

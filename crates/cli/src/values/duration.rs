@@ -95,6 +95,15 @@ pub(crate) fn virtual_time(length: Duration) -> VirtualDuration {
     VirtualDuration::from_nanos(u64::try_from(length.as_nanos()).expect("durations end at 60 s"))
 }
 
+/// Returns how long work takes, in words: `40 s`, `12 min`, `3.5 h`.
+pub(crate) fn in_words(takes: Duration) -> String {
+    match takes.as_secs() {
+        seconds @ 0..=90 => format!("{seconds} s"),
+        seconds @ 91..=5400 => format!("{} min", (seconds + 30) / 60),
+        seconds => format!("{:.1} h", seconds as f64 / 3600.0),
+    }
+}
+
 fn refused_timer(why: &str) -> String {
     format!(
         "{why}; accepted: cyclic:200ms (a tick that always runs) or per-connection:40ms, for short \
@@ -141,5 +150,11 @@ mod tests {
             Ok(AckTimer::PerConnection(VirtualDuration::from_millis(40)))
         );
         assert!(ack_timer("0ms").is_err() && ack_timer("tick:40ms").is_err());
+    }
+
+    #[test]
+    fn times_read_as_people_say_them() {
+        let said = [40, 100, 5400, 9000].map(|seconds| in_words(Duration::from_secs(seconds)));
+        assert_eq!(said, ["40 s", "2 min", "90 min", "2.5 h"]);
     }
 }

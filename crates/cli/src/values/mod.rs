@@ -9,7 +9,7 @@ mod share;
 mod size;
 
 pub(crate) use count::count;
-pub(crate) use duration::{ack_timer, duration, shown_ack_timer, span, virtual_time};
+pub(crate) use duration::{ack_timer, duration, in_words, shown_ack_timer, span, virtual_time};
 pub(crate) use lengths::{TypedLengths, lengths};
 pub(crate) use names::Names;
 pub(crate) use rate::rate;

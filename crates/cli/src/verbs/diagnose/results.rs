@@ -1,7 +1,5 @@
 //! The work: sends each capture through its own analyzer.
 
-use std::fs::File;
-use std::io::Read;
 use std::path::PathBuf;
 
 use tinygram_diagnose::{
@@ -14,9 +12,8 @@ use super::fail_on::Condition;
 use super::live;
 use super::plan::Plan;
 use crate::exit::Failure;
-use crate::files::Input;
-use crate::terminal::Reading;
-use crate::{heard, terminal};
+use crate::files::{self, Input};
+use crate::terminal::{self, Reading};
 
 /// Is called with the state of the analysis.
 pub(super) type Tell<'a> = dyn FnMut(&Analyzer) -> Result<(), Failure> + 'a;
@@ -144,10 +141,19 @@ fn read(
         doing: format!("reading {name}"),
         error,
     };
+    // It lives as long as the reading goes on: its end takes the bar away.
+    let progress;
     let mut reader = match input {
-        Input::File(path) => told(File::open(path).map_err(failed)?, &name),
+        Input::File(path) => {
+            let (file, size) = files::open(path).map_err(failed)?;
+            progress = Reading::of(size, name.clone());
+            Reader::new(progress.over(file))
+        }
         Input::Stdin => Reader::new(live::stdin()?),
-        Input::Given(once) => told(once.open().map_err(failed)?, &name),
+        Input::Given(once) => {
+            progress = Reading::of(None, name.clone());
+            Reader::new(progress.over(once.open().map_err(failed)?))
+        }
     }
     .map_err(unusable)?;
     let telling =
@@ -174,12 +180,4 @@ fn read(
         ));
     }
     Ok(broken)
-}
-
-/// Returns a reader of a source, which tells an embedding program how much was read.
-fn told(source: impl Read + 'static, name: &str) -> Result<Reader, CaptureError> {
-    match heard::listener() {
-        Some(_) => Reader::new(Reading::of(None, name.to_owned()).over(source)),
-        None => Reader::new(source),
-    }
 }

@@ -1,6 +1,5 @@
 //! Reads the logs into one survey.
 
-use std::fs::File;
 use std::io::{self, Read};
 
 use tinygram_report::prevalence::Log;
@@ -10,7 +9,7 @@ use tinygram_weblog::{Survey, utc};
 
 use super::plan::Plan;
 use crate::exit::Failure;
-use crate::files::Input;
+use crate::files::{self, Input};
 use crate::terminal::{self, Reading};
 
 /// Reads every log; returns them combined, and how many seconds they cover. Prints for each file
@@ -59,10 +58,7 @@ pub(super) fn covered(mut spans: Vec<(i64, i64)>) -> u64 {
 fn read(input: &Input) -> io::Result<Survey> {
     let (source, size): (Box<dyn Read>, _) = match input {
         Input::File(path) => {
-            let file = File::open(path)?;
-            let about = file.metadata()?;
-            // Pipes have no size.
-            let size = about.is_file().then_some(about.len());
+            let (file, size) = files::open(path)?;
             (Box::new(file), size)
         }
         Input::Stdin => (Box::new(io::stdin().lock()), None),
