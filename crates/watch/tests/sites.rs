@@ -182,9 +182,10 @@ fn site(command: &mut Command) -> Option<CallSite> {
     let port = listener.local_addr().expect("an address").port();
     std::thread::spawn(move || answer(&listener));
     let mut watched = Watched::open(&Options::default())?;
-    let (output, findings) = watched.during(command.arg(port.to_string()));
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{said}");
+    command.arg(port.to_string());
+    let (outputs, findings) = watched.during(std::slice::from_mut(command));
+    let said = String::from_utf8_lossy(&outputs[0].stderr);
+    assert!(outputs[0].status.success(), "{said}");
     let ours = findings
         .iter()
         .filter(|f| f.connection.remote.port() == port);

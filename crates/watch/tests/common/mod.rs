@@ -1,5 +1,6 @@
 //! The kernel as a source for tests. A test that cannot have it says so and passes, except in CI.
 
+use std::collections::BTreeMap;
 use std::process::{Command, Output, Stdio};
 use std::sync::mpsc;
 use std::time::Duration;
@@ -26,30 +27,34 @@ impl Watched {
         }
     }
 
-    /// Runs `command`; returns its output, and the findings meanwhile.
-    pub(crate) fn during(&mut self, command: &mut Command) -> (Output, Vec<Finding>) {
-        let child = command
-            .stdin(Stdio::null())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .expect("it starts");
+    /// Runs the commands at the same time; returns their outputs in this order, and the findings
+    /// meanwhile.
+    pub(crate) fn during(&mut self, commands: &mut [Command]) -> (Vec<Output>, Vec<Finding>) {
         let (ended, end) = mpsc::channel();
-        std::thread::spawn(move || ended.send(child.wait_with_output()));
+        for (at, command) in commands.iter_mut().enumerate() {
+            let child = command
+                .stdin(Stdio::null())
+                .stdout(Stdio::piped())
+                .stderr(Stdio::piped())
+                .spawn()
+                .expect("it starts");
+            let ended = ended.clone();
+            std::thread::spawn(move || ended.send((at, child.wait_with_output())));
+        }
         let mut judge = Judge::default();
         let mut findings = Vec::new();
-        let output = loop {
+        let mut outputs = BTreeMap::new();
+        while outputs.len() < commands.len() {
             self.source.poll(Duration::from_millis(20), |event| {
                 judge.take(event, |found| findings.push(found));
             });
-            if let Ok(output) = end.try_recv() {
-                break output.expect("it ends");
-            }
-        };
+            outputs.extend(end.try_iter());
+        }
         self.source.poll(Duration::from_millis(20), |event| {
             judge.take(event, |found| findings.push(found));
         });
         judge.finish(|found| findings.push(found));
-        (output, findings)
+        let outputs = outputs.into_values().map(|output| output.expect("it ends"));
+        (outputs.collect(), findings)
     }
 }
