@@ -11,7 +11,7 @@ use std::ops::Range;
 use std::rc::Rc;
 
 use memmap2::Mmap;
-use object::elf::{R_AARCH64_RELATIVE, R_X86_64_RELATIVE, RelocationType};
+use object::elf::{R_AARCH64_RELATIVE, R_X86_64_RELATIVE};
 use object::{Object, ObjectSection, RelocationFlags, SectionKind};
 
 pub(super) use table::Place;
@@ -139,4 +139,4 @@ const WORD: usize = 8;
 /// The words `text` and `gofunc` of `moduledata`, the same from Go 1.20 on.
 const TEXT: usize = 22;
 const TREES: usize = 40;
-const RELATIVE: [RelocationType; 2] = [R_X86_64_RELATIVE, R_AARCH64_RELATIVE];
+const RELATIVE: [u32; 2] = [R_X86_64_RELATIVE, R_AARCH64_RELATIVE];
