@@ -63,6 +63,10 @@ fn estimated<W: Work>(
     for each in THINNER {
         let thin = work.thinned(each);
         let effort = thin.effort() * backends as u64;
+        // Nothing is left of little work.
+        if effort == 0 {
+            continue;
+        }
         if effort * WORTH_IT > whole {
             break;
         }
@@ -136,6 +140,32 @@ mod tests {
         estimated(&plan(), 2, plan().effort() * 2, timed).unwrap();
         // Two policies, and 3, 11, 33 and 91 of a thousand lengths; the last sample takes 182 ms.
         assert_eq!(sizes.into_inner(), [6, 22, 66, 182]);
+    }
+
+    /// Work of few pieces.
+    struct Pieces(u64);
+
+    impl Work for Pieces {
+        fn effort(&self) -> u64 {
+            self.0 * 50
+        }
+
+        fn thinned(&self, each: u32) -> Self {
+            Self(self.0 / u64::from(each))
+        }
+    }
+
+    #[test]
+    fn a_sample_of_nothing_is_not_timed() {
+        for pieces in [0, 1, 30, 300, 3_000] {
+            let timed = |thin: &Pieces, share: f64| {
+                assert!(thin.effort() > 0 && share.is_finite(), "{pieces}");
+                Ok(Duration::from_millis(thin.effort()))
+            };
+            let whole = Pieces(pieces);
+            let takes = estimated(&whole, 1, whole.effort(), timed).unwrap();
+            assert_eq!(takes.is_some(), pieces >= 300, "{pieces}");
+        }
     }
 
     #[test]
