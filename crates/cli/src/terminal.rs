@@ -1,7 +1,7 @@
 //! The one module that uses the terminal: results go to standard output, progress to standard
 //! error.
 
-use std::io::{IsTerminal, Read, Write};
+use std::io::{self, IsTerminal, Read, Write};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
@@ -27,16 +27,26 @@ const ESCAPE: u8 = 0x1b;
 
 /// Writes octets to standard output unchanged.
 pub(crate) fn print_raw(bytes: &[u8]) -> Result<Done, Failure> {
-    write(std::io::stdout().lock(), bytes)
+    write(io::stdout().lock(), bytes)
+}
+
+/// Lets `write` write a long result to standard output piece by piece, unchanged.
+pub(crate) fn stream(
+    write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+) -> Result<Done, Failure> {
+    let mut out = io::stdout().lock();
+    written(write(&mut out).and_then(|()| out.flush()))
 }
 
 fn write(mut out: impl Write, bytes: &[u8]) -> Result<Done, Failure> {
-    out.write_all(bytes)
-        .and_then(|()| out.flush())
-        .map_err(|error| Failure::Io {
-            doing: "writing to standard output".into(),
-            error,
-        })?;
+    written(out.write_all(bytes).and_then(|()| out.flush()))
+}
+
+fn written(result: io::Result<()>) -> Result<Done, Failure> {
+    result.map_err(|error| Failure::Io {
+        doing: "writing to standard output".into(),
+        error,
+    })?;
     Ok(Done::Well)
 }
 
@@ -51,7 +61,7 @@ pub(crate) fn remark(line: &str) {
 /// Returns styles and width for tables on standard output: those of the terminal, or no styles and
 /// `otherwise`.
 pub(crate) fn canvas(otherwise: usize) -> (Ink, usize) {
-    if !std::io::stdout().is_terminal() {
+    if !io::stdout().is_terminal() {
         return (Ink::Plain, otherwise);
     }
     let width = terminal_size::terminal_size().map_or(WIDTH, |(width, _)| width.0.into());
@@ -83,7 +93,7 @@ impl Progress {
                 total,
             };
         }
-        if !std::io::stderr().is_terminal() {
+        if !io::stderr().is_terminal() {
             return Self::Lines(Lines::of(total, what));
         }
         let bar = ProgressBar::new(total).with_prefix(what);
