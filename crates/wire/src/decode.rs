@@ -112,15 +112,14 @@ pub fn look(frame: &Frame<'_>) -> Result<(Segment, Around), Unread> {
         data: frame.data,
         on_wire: frame.wire_len as usize,
     };
+    // Nearly every frame is such a one.
+    if frame.link == LinkType::ETHERNET
+        && let Some(IPV4) = be16(bytes.data, 12)
+        && bytes.data.get(14).is_some_and(|version| version >> 4 == 4)
+    {
+        return ipv4(bytes.behind(14)?, 0);
+    }
     match frame.link {
-        // Nearly every frame is such a one.
-        LinkType::ETHERNET if let Some(IPV4) = be16(bytes.data, 12) => {
-            let packet = bytes.behind(14)?;
-            match packet.data.first().ok_or(Unread::Cut)? >> 4 {
-                4 => ipv4(packet, 0),
-                _ => ip(packet, 0),
-            }
-        }
         LinkType::ETHERNET => ether_type(bytes, 12, 0),
         LinkType::LINUX_SLL => ether_type(bytes, 14, 0),
         LinkType::LINUX_SLL2 => match be16(bytes.data, 0) {

@@ -684,7 +684,7 @@ impl Half {
         if whole && !self.disturbed {
             self.ack_min_ns = self.ack_min_ns.min(saturate(wait_ns));
             // The odd segment of a flight may wait, and a short one; what covers two full may not.
-            if advance.unsigned_abs() >= 2 * mss && self.last_len.is_multiple_of(mss) {
+            if advance.unsigned_abs() >= 2 * mss && is_whole(self.last_len, mss) {
                 self.prompt_ns = smooth(self.prompt_ns, wait_ns);
             }
         }
@@ -775,7 +775,7 @@ impl Half {
             self.note_short(segment, mark, mss, half_window);
         }
         self.next = segment.seq.wrapping_add(len);
-        if short || !len.is_multiple_of(mss) {
+        if short || !is_whole(len, mss) {
             self.short_end = self.next;
             self.short = ShortOne {
                 sent: mark,
@@ -784,10 +784,12 @@ impl Half {
             };
         }
         self.flight = self.flight.saturating_add(len);
-        self.flight_segments += len.div_ceil(mss);
-        self.since_ack = self
-            .since_ack
-            .saturating_add(len.div_ceil(mss).min(255) as u8);
+        let segments = match len <= mss {
+            true => 1,
+            false => len.div_ceil(mss),
+        };
+        self.flight_segments += segments;
+        self.since_ack = self.since_ack.saturating_add(segments.min(255) as u8);
         match len.cmp(&self.max_len) {
             Ordering::Greater => (self.max_len, self.max_seen) = (len, 1),
             Ordering::Equal => self.max_seen = self.max_seen.saturating_add(1),
@@ -855,6 +857,16 @@ impl Half {
             tally.run = 0;
             tally.runs += 1;
         }
+    }
+}
+
+/// Returns whether a length is that of full segments alone; mostly without a division.
+#[inline]
+fn is_whole(len: u32, mss: u32) -> bool {
+    match len.cmp(&mss) {
+        Ordering::Less => len == 0,
+        Ordering::Equal => true,
+        Ordering::Greater => len.is_multiple_of(mss),
     }
 }
 
