@@ -2,7 +2,7 @@
 //! error.
 
 use std::borrow::Cow;
-use std::io::{IsTerminal, Read, Write};
+use std::io::{self, IsTerminal, Read, Write};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -33,16 +33,26 @@ const ESCAPE: u8 = 0x1b;
 
 /// Writes octets to standard output unchanged.
 pub(crate) fn print_raw(bytes: &[u8]) -> Result<Done, Failure> {
-    write(std::io::stdout().lock(), bytes)
+    write(io::stdout().lock(), bytes)
+}
+
+/// Lets `write` write a long result to standard output piece by piece, unchanged.
+pub(crate) fn stream(
+    write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+) -> Result<Done, Failure> {
+    let mut out = io::stdout().lock();
+    written(write(&mut out).and_then(|()| out.flush()))
 }
 
 fn write(mut out: impl Write, bytes: &[u8]) -> Result<Done, Failure> {
-    out.write_all(bytes)
-        .and_then(|()| out.flush())
-        .map_err(|error| Failure::Io {
-            doing: "writing to standard output".into(),
-            error,
-        })?;
+    written(out.write_all(bytes).and_then(|()| out.flush()))
+}
+
+fn written(result: io::Result<()>) -> Result<Done, Failure> {
+    result.map_err(|error| Failure::Io {
+        doing: "writing to standard output".into(),
+        error,
+    })?;
     Ok(Done::Well)
 }
 
@@ -67,7 +77,7 @@ pub(crate) fn announce(doing: &str, takes: Duration) {
 /// Returns styles and width for tables on standard output: those of the terminal, or no styles and
 /// `otherwise`.
 pub(crate) fn canvas(otherwise: usize) -> (Ink, usize) {
-    if !std::io::stdout().is_terminal() {
+    if !io::stdout().is_terminal() {
         return (Ink::Plain, otherwise);
     }
     let width = terminal_size::terminal_size().map_or(WIDTH, |(width, _)| width.0.into());
@@ -99,7 +109,7 @@ impl Progress {
                 total,
             };
         }
-        if !std::io::stderr().is_terminal() {
+        if !io::stderr().is_terminal() {
             return Self::Lines(Lines::of_pieces(total, what));
         }
         let bar = ProgressBar::new(total).with_prefix(what);
@@ -253,7 +263,7 @@ impl Reading {
                 bytes,
             };
         }
-        if !std::io::stderr().is_terminal() {
+        if !io::stderr().is_terminal() {
             return Self::Lines(Arc::new(Lines::of_reading(bytes, &what)));
         }
         let (bar, template) = match bytes {
@@ -297,7 +307,7 @@ struct Counted<R> {
 }
 
 impl<R: Read> Read for Counted<R> {
-    fn read(&mut self, into: &mut [u8]) -> std::io::Result<usize> {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
         let count = self.source.read(into)?;
         self.lines.steps(count as u64);
         Ok(count)

@@ -49,20 +49,21 @@ impl Analyzer {
             summary.first_frame_ns = frame.time_ns;
         }
         summary.frames += 1;
-        let (segment, around) = match decode::look(frame) {
+        let seen = decode::look(frame);
+        let (segment, around) = match &seen {
             Ok(seen) => seen,
             Err(unread) => {
-                summary.note_unread(unread);
+                summary.note_unread(*unread);
                 return;
             }
         };
         if let Some(filter) = &self.parameters.filter
-            && !filter.takes(&segment, frame.time_ns, summary.first_frame_ns)
+            && !filter.takes(segment, frame.time_ns, summary.first_frame_ns)
         {
             summary.unseen.filtered += 1;
             return;
         }
-        summary.sight.fine_clock |= frame.time_ns % COARSE_NS != 0;
+        summary.sight.fine_clock = summary.sight.fine_clock || frame.time_ns % COARSE_NS != 0;
         if summary.segments == 0 {
             summary.first_ns = frame.time_ns;
         }
@@ -72,7 +73,7 @@ impl Analyzer {
             frame: summary.frames,
             time_ns: frame.time_ns,
         };
-        let (ends, from) = Ends::of(&segment);
+        let (ends, from) = Ends::of(segment);
         let mut left = None;
         let slot = self
             .table
@@ -80,7 +81,7 @@ impl Analyzer {
         if let Some(connection) = left {
             self.let_go(connection);
         }
-        if self.table.get(slot).is_reuse(&segment, from) {
+        if self.table.get(slot).is_reuse(segment, from) {
             let old = self.table.replace(slot, mark);
             self.let_go(old);
         }
@@ -88,7 +89,7 @@ impl Analyzer {
         connection.raw_ip = frame.link == LinkType::RAW;
         let was_closed = connection.closed;
         let before = self.report.findings.len();
-        connection.segment(&segment, &around, from, mark, &mut self.report.findings);
+        connection.segment(segment, around, from, mark, &mut self.report.findings);
         let closes = connection.closed && !was_closed;
         if self.report.findings.len() > before {
             self.note_findings(before);

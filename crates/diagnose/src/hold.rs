@@ -109,7 +109,8 @@ pub(crate) fn pause(
         && (!sender.disturbed
             || sender
                 .resent
-                .is_some_and(|resent| sender.was_answered(&resent)));
+                .as_ref()
+                .is_some_and(|resent| sender.was_answered(resent)));
     // Behind a prompt ACK, data that answers what crossed on the way is an answer.
     let answers = sender.may_answer(segment);
     if !waited_for_ack || (answers && (short || sender.was_prompt())) {
@@ -171,7 +172,7 @@ pub(crate) fn pause(
                 } else {
                     sender.released_in_parts_ns
                 }),
-            resent: sender.resent,
+            resent: sender.resent.as_deref().copied(),
             chained: sender.idle() && sender.goes_by_its_acks(flight, segment.payload, mss),
             fresh: sender.tally.bytes == u64::from(sender.released_flight) || sender.restarted,
             pieces: Pieces::Unknown,

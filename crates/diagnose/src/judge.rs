@@ -64,7 +64,7 @@ impl Judge<'_> {
         if matches!(ack, Ack::Prompt) && !nagle_round_trip::is(hold, half, self.answered_ns) {
             return Ruling::RuledOut(Lookalike::RoundTrip);
         }
-        let hits = half.odds.hits() + half.odds_of(true).hits();
+        let hits = half.odds_of(false).hits() + half.odds_of(true).hits();
         if hold.defied > hits && hold.held_len < hold.mss {
             return Ruling::RuledOut(Lookalike::NotHolding);
         }

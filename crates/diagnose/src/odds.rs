@@ -17,6 +17,13 @@ pub(crate) struct Odds {
 }
 
 impl Odds {
+    /// No occasion at all.
+    pub(crate) const NONE: Self = Self {
+        density: 0.0,
+        hits: [0; WIDTHS],
+        misses: 0,
+    };
+
     /// Data left `off_ns` from where the release explains it, `since_ns` after the last data.
     pub(crate) fn hit(&mut self, off_ns: i64, since_ns: i64) {
         self.occasion(since_ns);

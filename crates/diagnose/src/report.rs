@@ -236,7 +236,8 @@ fn direction(connection: &Connection, from: usize) -> Direction {
 fn policy(connection: &Connection, from: usize) -> &'static str {
     let half = &connection.halves[from];
     let tally = &half.tally;
-    let stalled = connection.story.as_ref().is_some_and(|s| s.stalls > 0) && half.odds.hits() > 0;
+    let stalled =
+        connection.story.as_ref().is_some_and(|s| s.stalls > 0) && half.odds_of(false).hits() > 0;
     match (stalled, tally.defied, tally.past_full) {
         (false, 3.., _) => "nodelay",
         (true, _, 1..) => "minshall",

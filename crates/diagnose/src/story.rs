@@ -70,17 +70,20 @@ impl Story {
             direction.flights = [direction.flights[1], hold.flight];
             direction.same_flight = u32::from(full);
         }
+        if direction.pending.len() < PENDING_LIMIT {
+            direction.pending.push(hold);
+            return;
+        }
         let bulk = direction.is_bulk(&direction.pending);
-        match direction.pending.len() {
+        let full = direction.pending.len() >= BULK_LIMIT;
+        match direction.pending.last_mut() {
             // Whoever waits for the whole waits for what comes last.
-            BULK_LIMIT.. if bulk => {
-                let last = direction.pending.pop();
-                last.iter()
-                    .for_each(|last| direction.overflow.add(last.held.frame, cost_ns(last)));
-                direction.pending.push(hold);
+            Some(last) if bulk && full => {
+                let before = std::mem::replace(last, hold);
+                direction.overflow.add(before.held.frame, cost_ns(&before));
             }
-            PENDING_LIMIT.. if !bulk => direction.overflow.add(hold.held.frame, cost_ns(&hold)),
-            _ => direction.pending.push(hold),
+            _ if bulk => direction.pending.push(hold),
+            _ => direction.overflow.add(hold.held.frame, cost_ns(&hold)),
         }
     }
 

@@ -51,6 +51,20 @@ impl Around {
     pub fn head(&self) -> &[u8] {
         &self.head[..usize::from(self.head_len)]
     }
+
+    #[inline]
+    fn take_head(&mut self, captured: &[u8], payload: u32) {
+        let begun = &captured[..captured.len().min(payload as usize)];
+        match begun.first_chunk() {
+            Some(head) => (self.head, self.head_len) = (*head, HEAD as u8),
+            None => {
+                self.head_len = begun.len() as u8;
+                for (to, from) in self.head.iter_mut().zip(begun) {
+                    *to = *from;
+                }
+            }
+        }
+    }
 }
 
 /// The reason why a frame gave no segment.
@@ -98,6 +112,13 @@ pub fn look(frame: &Frame<'_>) -> Result<(Segment, Around), Unread> {
         data: frame.data,
         on_wire: frame.wire_len as usize,
     };
+    // Nearly every frame is such a one.
+    if frame.link == LinkType::ETHERNET
+        && let Some(IPV4) = be16(bytes.data, 12)
+        && bytes.data.get(14).is_some_and(|version| version >> 4 == 4)
+    {
+        return ipv4(bytes.behind(14)?, 0);
+    }
     match frame.link {
         LinkType::ETHERNET => ether_type(bytes, 12, 0),
         LinkType::LINUX_SLL => ether_type(bytes, 14, 0),
@@ -137,7 +158,6 @@ impl<'a> Bytes<'a> {
 type Look = Result<(Segment, Around), Unread>;
 
 /// Steps over VLAN tags (802.1Q, QinQ); `depth` counts the enclosing tunnels.
-#[inline]
 fn ether_type(bytes: Bytes<'_>, mut at: usize, depth: u8) -> Look {
     for _ in 0..4 {
         match be16(bytes.data, at).ok_or(Unread::Cut)? {
@@ -150,7 +170,6 @@ fn ether_type(bytes: Bytes<'_>, mut at: usize, depth: u8) -> Look {
 }
 
 /// Reads an IP packet.
-#[inline]
 fn ip(bytes: Bytes<'_>, depth: u8) -> Look {
     match bytes.data.first().ok_or(Unread::Cut)? >> 4 {
         4 => ipv4(bytes, depth),
@@ -161,29 +180,26 @@ fn ip(bytes: Bytes<'_>, depth: u8) -> Look {
 
 #[inline]
 fn ipv4(bytes: Bytes<'_>, depth: u8) -> Look {
-    let packet = bytes.data;
-    if packet.len() < 20 {
-        return Err(Unread::Cut);
-    }
-    if be16(packet, 6).unwrap_or(0) & 0x3fff != 0 {
+    let packet: &[u8; 20] = bytes.data.first_chunk().ok_or(Unread::Cut)?;
+    if be16_of(packet, 6) & 0x3fff != 0 {
         return Err(Unread::Fragment);
     }
     let header = usize::from(packet[0] & 0x0f) * 4;
     // Segmentation offload makes frames whose total length does not fit into the field or is not
     // filled in.
-    let total = match usize::from(be16(packet, 2).unwrap_or(0)) {
+    let total = match usize::from(be16_of(packet, 2)) {
         0 => bytes.on_wire,
         total => total,
     };
     let inner = Bytes {
-        data: packet.get(header..).ok_or(Unread::Cut)?,
+        data: bytes.data.get(header..).ok_or(Unread::Cut)?,
         on_wire: total.checked_sub(header).ok_or(Unread::NoTcp)?,
     };
     if packet[9] != TCP {
         return tunnel::protocol(inner, packet[9], depth);
     }
     let around = Around {
-        identification: be16(packet, 4).unwrap_or(0),
+        identification: be16_of(packet, 4),
         ttl: packet[8],
         ..Around::default()
     };
@@ -239,37 +255,42 @@ fn ipv6(bytes: Bytes<'_>, depth: u8) -> Look {
 
 #[inline]
 fn tcp(bytes: Bytes<'_>, mut around: Around, endpoint: impl Fn(bool, u16) -> Endpoint) -> Look {
-    let header = bytes.data;
+    let captured = bytes.data;
     // Needs the header up to the window field, which a snap length of 54 bytes leaves of Ethernet
     // and IPv4.
-    if header.len() < 16 {
-        return Err(Unread::Cut);
-    }
+    let header: &[u8; 16] = captured.first_chunk().ok_or(Unread::Cut)?;
     let length = usize::from(header[12] >> 4) * 4;
     let payload = bytes.on_wire.checked_sub(length).filter(|_| length >= 20);
     let payload = payload.and_then(|bytes| u32::try_from(bytes).ok());
-    let flags = Flags::from_bits(header[13]);
-    let options = header.get(20..length.min(header.len())).unwrap_or_default();
-    let begun = header.get(length..).unwrap_or_default();
-    around.head_len = begun.len().min(HEAD).min(payload.unwrap_or(0) as usize) as u8;
-    let head = usize::from(around.head_len);
-    around.head[..head].copy_from_slice(&begun[..head]);
-    let segment = Segment {
-        source: endpoint(true, be16(header, 0).unwrap_or(0)),
-        destination: endpoint(false, be16(header, 2).unwrap_or(0)),
-        seq: be32(header, 4),
-        ack: be32(header, 8),
-        flags,
-        window: be16(header, 14).unwrap_or(0),
-        payload: payload.ok_or(Unread::NoTcp)?,
-        options: options::read_all(options),
-    };
-    Ok((segment, around))
+    let payload = payload.ok_or(Unread::NoTcp)?;
+    let options = captured
+        .get(20..length.min(captured.len()))
+        .unwrap_or_default();
+    around.take_head(captured.get(length..).unwrap_or_default(), payload);
+    Ok((
+        Segment {
+            source: endpoint(true, be16_of(header, 0)),
+            destination: endpoint(false, be16_of(header, 2)),
+            seq: be32(header, 4),
+            ack: be32(header, 8),
+            flags: Flags::from_bits(header[13]),
+            window: be16_of(header, 14),
+            payload,
+            options: options::read_all(options),
+        },
+        around,
+    ))
 }
 
 #[inline]
 fn be16(bytes: &[u8], at: usize) -> Option<u16> {
     Some(u16::from_be_bytes([*bytes.get(at)?, *bytes.get(at + 1)?]))
+}
+
+/// Reads a number of a header. The caller has checked that the bytes are there.
+#[inline]
+fn be16_of<const N: usize>(header: &[u8; N], at: usize) -> u16 {
+    u16::from_be_bytes([header[at], header[at + 1]])
 }
 
 /// Reads a number. The caller has checked that the bytes are there.

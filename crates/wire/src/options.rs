@@ -81,17 +81,21 @@ fn one(kind: u8, value: &[u8]) -> TcpOption {
 #[inline]
 pub fn read_all(octets: &[u8]) -> Options {
     // Nearly every segment of a modern stack has NOP, NOP, timestamps and nothing else.
-    if let [NOP, NOP, TIMESTAMPS, 10, rest @ ..] = octets
-        && rest.len() == 8
-    {
-        return Options {
+    match octets {
+        [] => Options::default(),
+        [NOP, NOP, TIMESTAMPS, 10, rest @ ..] if rest.len() == 8 => Options {
             timestamps: Some(Timestamps {
                 value: be32(rest, 0),
                 echo: be32(rest, 4),
             }),
             ..Options::default()
-        };
+        },
+        _ => gather(octets),
     }
+}
+
+#[inline(never)]
+fn gather(octets: &[u8]) -> Options {
     let mut all = Options::default();
     for option in read(octets) {
         match option {

@@ -41,40 +41,41 @@ impl Ends {
     }
 }
 
-/// One connection's state while it lives.
+/// One connection's state while it lives. What each segment touches is kept together.
 #[derive(Clone, Debug)]
+#[repr(C, align(64))]
 pub(crate) struct Connection {
     pub(crate) ends: Ends,
+    pub(crate) last_ns: i64,
+    pub(crate) frames: u32,
     /// Counted from 0 in order of appearance.
     pub(crate) id: u32,
-    pub(crate) frames: u32,
-    pub(crate) first: Mark,
-    pub(crate) last_ns: i64,
-    /// `halves[i]` is the data sent by `ends[i]`.
-    pub(crate) halves: [Half; 2],
+    /// The last frames, to know one that was recorded more than once.
+    pub(crate) copies: Copies,
+    /// How often the clock went back by more than queues lag.
+    pub(crate) clock_steps: u32,
     /// Present once something worth telling happened.
     pub(crate) story: Option<Box<Story>>,
     /// Which end opened the connection; a guess unless a SYN was seen.
     pub(crate) client: Option<u8>,
     pub(crate) handshake: bool,
     pub(crate) closed: bool,
-    /// How often the clock went back by more than queues lag.
-    pub(crate) clock_steps: u32,
     /// Captured on an interface without a link layer: a tunnel's end.
     pub(crate) raw_ip: bool,
     /// Everything that can be said of it has been said.
     pub(crate) judged: bool,
-    /// The last frames, to know one that was recorded more than once.
-    pub(crate) copies: Copies,
-    /// By its first bytes, if they tell.
-    pub(crate) protocol: Option<Protocol>,
     /// Seen since the table last looked for idle connections.
     pub(crate) recent: bool,
+    /// By its first bytes, if they tell.
+    pub(crate) protocol: Option<Protocol>,
+    /// `halves[i]` is the data sent by `ends[i]`.
+    pub(crate) halves: [Half; 2],
+    pub(crate) first: Mark,
 }
 
 impl Connection {
     pub(crate) fn new(ends: Ends, id: u32, first: Mark) -> Self {
-        Self {
+        let mut fresh = Self {
             ends,
             id,
             frames: 0,
@@ -91,7 +92,9 @@ impl Connection {
             copies: Copies::default(),
             protocol: None,
             recent: true,
-        }
+        };
+        fresh.settle_mss();
+        fresh
     }
 
     /// Returns true if the segment opens another connection on the same four-tuple.
@@ -106,7 +109,7 @@ impl Connection {
 
     #[inline]
     fn note_number(&mut self, segment: &Segment, around: &Around, from: usize) {
-        let mss = self.mss(from).max(1);
+        let mss = self.mss(from);
         // What offload joined was several packets.
         let packets = match segment.payload > mss {
             true => segment.payload.div_ceil(mss),
@@ -141,6 +144,7 @@ impl Connection {
             }
             self.halves[from].ttl = around.ttl;
             self.on_syn(segment, from, mark);
+            self.settle_mss();
             return;
         }
         if segment.flags.any(Flags::ACK) {
@@ -157,6 +161,7 @@ impl Connection {
 
     /// Clocks of several queues disagree a little: time stands still rather than run back.
     /// A large step is a new clock, and nothing is known about waits across it.
+    #[inline]
     fn straighten(&mut self, time_ns: i64) -> i64 {
         let back_ns = self.last_ns - time_ns;
         self.clock_steps += u32::from(back_ns > LAG_NS);
@@ -271,7 +276,12 @@ impl Connection {
         self.was_lost(from);
         let half_window = self.halves[1 - from].peak_window / 2;
         let distance_ns = self.halves[1 - from].receiver_distance_ns();
-        self.halves[from].on_data(segment, around, mark, mss, half_window, distance_ns);
+        let half = &mut self.halves[from];
+        let with_stamps = half.timestamps;
+        half.on_data(segment, around, mark, mss, half_window, distance_ns);
+        if half.timestamps != with_stamps || !self.offered_mss() {
+            self.settle_mss();
+        }
         self.halves[1 - from].hear(segment, mark.time_ns);
         self.resolve(1 - from, Some(mark.time_ns), found);
     }
@@ -390,10 +400,17 @@ impl Connection {
         self.halves[from].tally.self_clocked += 1;
     }
 
+    #[inline]
     fn begin_turn(&mut self, from: usize, turn: Turn) {
-        if let Some(story) = &mut self.story
-            && story.is_open(from)
-        {
+        if self.story.as_ref().is_some_and(|story| story.is_open(from)) {
+            self.abandon(from);
+        }
+        self.halves[from].begin_turn(turn);
+    }
+
+    #[inline(never)]
+    fn abandon(&mut self, from: usize) {
+        if let Some(story) = &mut self.story {
             let judge = Judge {
                 half: &self.halves[from],
                 blur_ns: self.halves[1 - from].blur_ns(),
@@ -406,7 +423,6 @@ impl Connection {
             };
             story.abandon(from, &judge);
         }
-        self.halves[from].begin_turn(turn);
     }
 
     /// RFC 5681, section 4.1: after more than a retransmission timeout the window starts over.
@@ -451,6 +467,7 @@ impl Connection {
     }
 
     /// What was sent again was lost before, for all that is known.
+    #[inline]
     fn was_lost(&mut self, from: usize) {
         if let Some(resent) = self.halves[from].resent.take() {
             self.story().lost(resent.mark, resent.after_ns);
@@ -528,12 +545,13 @@ impl Connection {
     /// The turn passes: `from`'s holds kept somebody waiting, or they did not.
     #[inline]
     fn resolve(&mut self, from: usize, answered_ns: Option<i64>, found: &mut Vec<Finding>) {
-        let Some(story) = &self.story else {
-            return;
-        };
-        if !story.is_open(from) {
-            return;
+        if self.story.as_ref().is_some_and(|story| story.is_open(from)) {
+            self.judge_turn(from, answered_ns, found);
         }
+    }
+
+    #[inline(never)]
+    fn judge_turn(&mut self, from: usize, answered_ns: Option<i64>, found: &mut Vec<Finding>) {
         let relayed = self.is_relayed();
         let delays_for_longer = self.delays_for_longer(from);
         let Some(story) = &mut self.story else {

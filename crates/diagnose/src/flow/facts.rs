@@ -17,6 +17,24 @@ impl Connection {
     /// Returns the largest payload of a segment sent by `ends[from]`, in bytes.
     #[inline]
     pub(crate) fn mss(&self, from: usize) -> u32 {
+        debug_assert_eq!(self.halves[from].mss, self.mss_of(from));
+        self.halves[from].mss
+    }
+
+    /// Works out the largest payloads anew, after what they depend on has changed.
+    pub(crate) fn settle_mss(&mut self) {
+        for from in 0..2 {
+            self.halves[from].mss = self.mss_of(from);
+        }
+    }
+
+    /// Returns whether a SYN told of an MSS.
+    #[inline]
+    pub(crate) fn offered_mss(&self) -> bool {
+        self.halves.iter().any(|half| half.mss_option != 0)
+    }
+
+    fn mss_of(&self, from: usize) -> u32 {
         let (own, peer) = (&self.halves[from], &self.halves[1 - from]);
         // RFC 6691: the option does not count TCP options; timestamps take twelve bytes of each.
         let stamps = if own.timestamps { 12 } else { 0 };

@@ -17,21 +17,66 @@ pub struct Mark {
 }
 
 /// The sender's side of one direction, as far as the capture shows it. Kept small: a capture may
-/// hold hundreds of thousands of connections open at once.
+/// hold hundreds of thousands of connections open at once. Fields that are used together are
+/// neighbours: with many connections, most of the time goes into fetching them from memory.
 #[derive(Clone, Debug)]
+#[repr(C)]
 pub(crate) struct Half {
+    // What each segment touches, of this sender or of its peer.
+    pub(crate) numbers: Numbers,
+    pub(crate) window_scale: Option<u8>,
+    /// The largest payload of its segments, in bytes ([`Connection::mss`](super::connection::Connection::mss)).
+    pub(crate) mss: u32,
+    /// Receive window this sender advertises to its peer, in bytes.
+    pub(crate) window: u32,
+    /// The largest window it has advertised, in bytes.
+    pub(crate) peak_window: u32,
     /// Sequence number after the last byte sent.
     pub(crate) next: u32,
     /// Sequence number after the last byte acknowledged.
     pub(crate) acked: u32,
     /// End of the last segment below the MSS: Minshall's variable.
     pub(crate) short_end: u32,
-    /// Receive window this sender advertises to its peer, in bytes.
-    pub(crate) window: u32,
-    /// The largest window it has advertised, in bytes.
-    pub(crate) peak_window: u32,
     /// Length of the last data segment, in bytes.
     pub(crate) last_len: u32,
+    /// The shortest time from data to its acknowledgment, and the handshake's.
+    pub(crate) ack_min_ns: u32,
+    pub(crate) handshake_ns: u32,
+    /// Timestamp value of the peer's last segment with data or SYN.
+    pub(crate) data_stamp: u32,
+    pub(crate) timestamps: bool,
+    /// A segment of this end was seen.
+    pub(crate) spoke: bool,
+    /// Any segment of this sender was seen, so `next` is known.
+    pub(crate) seen: bool,
+    /// Loss, reordering or a gap in the capture since the last new data.
+    pub(crate) disturbed: bool,
+    pub(crate) finished: bool,
+    /// The flight under way, and the one that the last acknowledgment completed, did not leave at once.
+    flight_grew: bool,
+    pub(crate) released_grew: bool,
+    /// The peer sent data after this sender's last data.
+    pub(crate) peer_spoke: bool,
+    /// The peer sent data after this sender's last data, whatever it acknowledged.
+    pub(crate) peer_between: bool,
+    pub(crate) pushed: bool,
+    /// It has set PSH before, so that a segment without it tells of more behind it.
+    pub(crate) marks_pushes: bool,
+    /// Segments since the peer last spoke.
+    turn_segments: u8,
+    /// Rounds of its first acknowledgments, and segments since the last one.
+    rounds: u8,
+    since_ack: u8,
+
+    // What each acknowledgment of its data touches.
+    /// The last new data sent.
+    pub(crate) sent: Mark,
+    /// The acknowledgment that last moved `acked`.
+    pub(crate) release: Release,
+    /// When a part of what was sent was acknowledged first, in nanoseconds since the epoch.
+    part_ns: i64,
+    /// When the acknowledgment before the last that moved `acked` was seen, in nanoseconds since the epoch.
+    before_release_ns: i64,
     /// Bytes and MSS-sized units sent since everything was last acknowledged.
     pub(crate) flight: u32,
     pub(crate) flight_segments: u32,
@@ -39,109 +84,78 @@ pub(crate) struct Half {
     pub(crate) released_flight: u32,
     /// How long before the acknowledgment of all of that flight a part of it was first, in nanoseconds.
     pub(crate) released_in_parts_ns: u32,
-    /// When a part of what was sent was acknowledged first, in nanoseconds since the epoch.
-    part_ns: i64,
-    /// When the acknowledgment before the last that moved `acked` was seen, in nanoseconds since the epoch.
-    before_release_ns: i64,
-    /// The largest flight and the largest segment so far, in bytes.
-    pub(crate) peak_flight: u32,
-    pub(crate) max_len: u32,
-    /// The last new data sent.
-    pub(crate) sent: Mark,
-    /// The acknowledgment that last moved `acked`.
-    pub(crate) release: Release,
+    /// The peer's last data, and the last before it: when it was seen, in nanoseconds since the epoch, and
+    /// the sequence number after it.
+    peer_data: [(i64, u32); 2],
     /// The last short segment, and the pure acknowledgment of it.
     pub(crate) short: ShortOne,
-    /// The shortest time from data to its acknowledgment; the handshake's; and a typical one of
-    /// acknowledgments that RFC 1122 does not let wait (two full segments and more).
-    pub(crate) ack_min_ns: u32,
-    pub(crate) handshake_ns: u32,
+    /// The one segment in flight was sent again by a timer, and nothing else happened since its first sending.
+    pub(crate) resent: Option<Box<Resent>>,
+    /// A typical time of acknowledgments that RFC 1122 does not let wait (two full segments and more).
     pub(crate) prompt_ns: u32,
-    /// Typical wait of pure acknowledgments that came late.
-    pub(crate) delayed_ns: u32,
     /// Time that the receiver's link takes for a byte, in 1/16 ns, by the ACKs within flights.
     pub(crate) pace: u32,
-    /// What segments of one flight that follow each other take at the capture point: their time in
-    /// nanoseconds, and their bytes with their headers.
-    spacing: (u32, u32),
-    pub(crate) tally: Tally,
-    /// Of late ACKs, and of those that came as soon as the path allows.
-    pub(crate) odds: Odds,
-    prompt_odds: Odds,
-    pub(crate) mss_option: u16,
-    pub(crate) window_scale: Option<u8>,
+    /// What of the peer's data the last segment acknowledged.
+    pub(crate) heard: u32,
+    /// Segments that left between the connection's first acknowledgments.
+    opening: [u8; 4],
+
+    // What its data touches.
+    /// First bytes of the last segment.
+    head: [u8; 8],
+    head_len: u8,
     /// What the sender's run of data began with.
     pub(crate) turn: Turn,
-    /// Any segment of this sender was seen, so `next` is known.
-    pub(crate) seen: bool,
-    /// The peer sent data after this sender's last data.
-    pub(crate) peer_spoke: bool,
-    /// Loss, reordering or a gap in the capture since the last new data.
-    pub(crate) disturbed: bool,
-    pub(crate) timestamps: bool,
-    pub(crate) pushed: bool,
-    /// It has set PSH before, so that a segment without it tells of more behind it.
-    pub(crate) marks_pushes: bool,
-    /// The flight under way, and the one that the last acknowledgment completed, did not leave at once.
-    flight_grew: bool,
-    pub(crate) released_grew: bool,
-    pub(crate) finished: bool,
-    /// When its FIN was seen, in nanoseconds since the epoch.
-    pub(crate) finished_ns: i64,
     /// What it is sending answers something.
     pub(crate) asked: bool,
     /// The first flight after an idle period is under way (RFC 5681, section 4.1).
     pub(crate) restarted: bool,
     /// A short segment of the last flight left while small data was unacknowledged.
     pub(crate) flight_defied: bool,
-    /// The peer sent data after this sender's last data, whatever it acknowledged.
-    pub(crate) peer_between: bool,
     /// This sender's echoed timestamps follow the peer's pure ACKs (not all stacks do so).
     pub(crate) echoes_acks: bool,
     /// How often in a row `max_len` was the greatest length.
     pub(crate) max_seen: u8,
-    /// A segment of this end was seen.
-    pub(crate) spoke: bool,
-    /// Time to live of its SYN; 0 if none was seen.
-    pub(crate) ttl: u8,
-    pub(crate) numbers: Numbers,
-    /// Segments that left between the connection's first acknowledgments, how many such rounds
-    /// there were, and segments since the last acknowledgment.
-    opening: [u8; 4],
-    rounds: u8,
-    since_ack: u8,
-    head_len: u8,
-    /// First bytes of the last segment.
-    head: [u8; 8],
-    /// Segments since the peer last spoke.
-    turn_segments: u8,
-    /// The largest flight behind which a short segment has waited for a prompt acknowledgment since the
-    /// congestion window can have been cut, in bytes.
-    pub(crate) waited_flight: u32,
-    /// The largest flight that was the first, or the first after an idle period, in bytes.
-    pub(crate) peak_opening: u32,
-    /// How long the last tail waited that nothing but a timer can have let go, in nanoseconds, and how many
-    /// before it in a row had waited as long.
-    pub(crate) tail_ns: i64,
+    /// How many tails in a row that nothing but a timer can have let go waited as long as the one before.
     pub(crate) tails: u8,
-    /// The one segment in flight was sent again by a timer, and nothing else happened since its first sending.
-    pub(crate) resent: Option<Resent>,
+    /// The largest flight so far, in bytes.
+    pub(crate) peak_flight: u32,
+    /// The largest segment so far, in bytes.
+    pub(crate) max_len: u32,
     /// Sizes of flights, in bytes, and how often in this turn one of a size seen before was acknowledged promptly
     /// and the next left right upon that. Where a buffer and segments do not go into each other, two sizes take
     /// turns.
     chain: ([u32; 2], u8),
     /// Those sizes, if they came so often.
     chained: [u32; 2],
-    /// What of the peer's data the last segment acknowledged.
-    pub(crate) heard: u32,
+    /// What segments of one flight that follow each other take at the capture point: their time in
+    /// nanoseconds, and their bytes with their headers.
+    spacing: (u32, u32),
     /// Length of a segment that the peer answered for itself.
     pub(crate) answered_len: u32,
-    /// Timestamp value of the peer's last segment with data or SYN.
-    pub(crate) data_stamp: u32,
-    /// The peer's last data, and the last before it: when it was seen, in nanoseconds since the epoch, and
-    /// the sequence number after it.
-    peer_data: [(i64, u32); 2],
+    /// When its FIN was seen, in nanoseconds since the epoch.
+    pub(crate) finished_ns: i64,
+    pub(crate) tally: Tally,
+
+    // What happens seldom.
+    /// Typical wait of pure acknowledgments that came late.
+    pub(crate) delayed_ns: u32,
+    /// The largest flight behind which a short segment has waited for a prompt acknowledgment since the
+    /// congestion window can have been cut, in bytes.
+    pub(crate) waited_flight: u32,
+    /// The largest flight that was the first, or the first after an idle period, in bytes.
+    pub(crate) peak_opening: u32,
+    pub(crate) mss_option: u16,
+    /// Time to live of its SYN; 0 if none was seen.
+    pub(crate) ttl: u8,
+    /// How long the last such tail waited, in nanoseconds.
+    pub(crate) tail_ns: i64,
+    /// Of ACKs that came late, and of those that came as soon as the path allows; nothing before the first.
+    odds: Option<Box<[Odds; 2]>>,
 }
+
+/// Whole cache lines.
+const _: () = assert!(size_of::<Half>() == 7 * 64);
 
 /// A short segment, for senders that hold a second one until it is acknowledged (Minshall's rule).
 #[derive(Clone, Copy, Debug, Default)]
@@ -184,10 +198,28 @@ pub(crate) struct Resent {
 }
 
 #[derive(Clone, Copy, Debug, Default)]
+#[repr(C)]
 pub(crate) struct Tally {
+    /// Pure acknowledgments of this data and the MSS-sized units they covered.
+    pub(crate) acks: u32,
+    pub(crate) acked_segments: u32,
     pub(crate) bytes: u64,
     pub(crate) segments: u32,
     pub(crate) short: u32,
+    /// Turns begun after the peer spoke, and on the sender's own clock.
+    pub(crate) answers: u32,
+    pub(crate) self_clocked: u32,
+    /// Time from the peer's last data to the answers to it, beyond the round trip.
+    pub(crate) answer_ns: i64,
+    /// Short segments that could have shared one with the previous; and runs of them.
+    pub(crate) mergeable: u32,
+    pub(crate) runs: u32,
+    pub(crate) mergeable_bytes: u64,
+    /// How many followed each other so in the run under way, and of the long runs the short segments
+    /// and their bytes.
+    run: u32,
+    pub(crate) in_long_runs: u32,
+    pub(crate) long_run_bytes: u64,
     pub(crate) retransmitted: u32,
     /// Of these the short ones that were alone in flight, and upon whose ACK new data left at once.
     pub(crate) overtaken: u32,
@@ -195,26 +227,9 @@ pub(crate) struct Tally {
     pub(crate) defied: u32,
     /// Short segments sent while only full ones were: Minshall, or BSD's idle per pass.
     pub(crate) past_full: u32,
-    /// Short segments that could have shared one with the previous; and runs of them.
-    pub(crate) mergeable: u32,
-    pub(crate) mergeable_bytes: u64,
-    pub(crate) runs: u32,
-    /// How many followed each other so in the run under way, and of the long runs the short segments
-    /// and their bytes.
-    run: u32,
-    pub(crate) in_long_runs: u32,
-    pub(crate) long_run_bytes: u64,
-    /// Pure acknowledgments of this data and the MSS-sized units they covered.
-    pub(crate) acks: u32,
-    pub(crate) acked_segments: u32,
     pub(crate) delayed_acks: u32,
     /// Gaps in what the capture has of this direction.
     pub(crate) missed: u32,
-    /// Time from the peer's last data to the answers to it, beyond the round trip.
-    pub(crate) answer_ns: i64,
-    /// Turns begun after the peer spoke, and on the sender's own clock.
-    pub(crate) answers: u32,
-    pub(crate) self_clocked: u32,
 }
 
 impl Tally {
@@ -282,9 +297,9 @@ impl Default for Half {
             prompt_ns: 0,
             delayed_ns: 0,
             tally: Tally::default(),
-            odds: Odds::default(),
-            prompt_odds: Odds::default(),
+            odds: None,
             mss_option: 0,
+            mss: 0,
             window_scale: None,
             turn: Turn::None,
             seen: false,
@@ -332,9 +347,9 @@ impl Default for Half {
 impl Half {
     /// Returns the occasions of ACKs that came as soon as the path allows, or of late ones.
     pub(crate) fn odds_of(&self, prompt: bool) -> &Odds {
-        match prompt {
-            true => &self.prompt_odds,
-            false => &self.odds,
+        match &self.odds {
+            Some(odds) => &odds[usize::from(prompt)],
+            None => &Odds::NONE,
         }
     }
 
@@ -407,10 +422,7 @@ impl Half {
 
     /// Returns the same, to add to.
     pub(crate) fn odds_of_mut(&mut self, prompt: bool) -> &mut Odds {
-        match prompt {
-            true => &mut self.prompt_odds,
-            false => &mut self.odds,
-        }
+        &mut self.odds.get_or_insert_default()[usize::from(prompt)]
     }
 
     /// The acknowledgment that came last answers what was sent again.
@@ -672,7 +684,7 @@ impl Half {
         if whole && !self.disturbed {
             self.ack_min_ns = self.ack_min_ns.min(saturate(wait_ns));
             // The odd segment of a flight may wait, and a short one; what covers two full may not.
-            if advance.unsigned_abs() >= 2 * mss && self.last_len.is_multiple_of(mss) {
+            if advance.unsigned_abs() >= 2 * mss && is_whole(self.last_len, mss) {
                 self.prompt_ns = smooth(self.prompt_ns, wait_ns);
             }
         }
@@ -721,10 +733,12 @@ impl Half {
             && segment.seq.wrapping_add(segment.payload) == self.next
             && segment.payload == self.flight;
         self.resent = (alone && segment.payload < mss && after_ns >= TAIL_NS && !self.disturbed)
-            .then_some(Resent {
-                mark,
-                after_ns,
-                needlessly: false,
+            .then(|| {
+                Box::new(Resent {
+                    mark,
+                    after_ns,
+                    needlessly: false,
+                })
             });
         self.tally.retransmitted += 1;
         self.disturbed = true;
@@ -761,7 +775,7 @@ impl Half {
             self.note_short(segment, mark, mss, half_window);
         }
         self.next = segment.seq.wrapping_add(len);
-        if short || !len.is_multiple_of(mss) {
+        if short || !is_whole(len, mss) {
             self.short_end = self.next;
             self.short = ShortOne {
                 sent: mark,
@@ -770,10 +784,12 @@ impl Half {
             };
         }
         self.flight = self.flight.saturating_add(len);
-        self.flight_segments += len.div_ceil(mss);
-        self.since_ack = self
-            .since_ack
-            .saturating_add(len.div_ceil(mss).min(255) as u8);
+        let segments = match len <= mss {
+            true => 1,
+            false => len.div_ceil(mss),
+        };
+        self.flight_segments += segments;
+        self.since_ack = self.since_ack.saturating_add(segments.min(255) as u8);
         match len.cmp(&self.max_len) {
             Ordering::Greater => (self.max_len, self.max_seen) = (len, 1),
             Ordering::Equal => self.max_seen = self.max_seen.saturating_add(1),
@@ -841,6 +857,16 @@ impl Half {
             tally.run = 0;
             tally.runs += 1;
         }
+    }
+}
+
+/// Returns whether a length is that of full segments alone; mostly without a division.
+#[inline]
+fn is_whole(len: u32, mss: u32) -> bool {
+    match len.cmp(&mss) {
+        Ordering::Less => len == 0,
+        Ordering::Equal => true,
+        Ordering::Greater => len.is_multiple_of(mss),
     }
 }
 

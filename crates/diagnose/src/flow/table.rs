@@ -1,7 +1,7 @@
 //! All live connections, in bounded memory.
 
 use std::collections::VecDeque;
-use std::hash::{BuildHasher, Hasher};
+use std::hash::{BuildHasher, Hasher, RandomState};
 
 use hashbrown::HashTable;
 
@@ -21,6 +21,8 @@ pub(crate) struct Table {
     limit: usize,
     first_id: u32,
     next_id: u32,
+    /// Random per process, so that a hostile capture cannot aim at one bucket.
+    key: u64,
 }
 
 impl Table {
@@ -34,6 +36,7 @@ impl Table {
             limit: limit.max(1),
             first_id,
             next_id: first_id,
+            key: RandomState::new().build_hasher().finish(),
         }
     }
 
@@ -41,7 +44,7 @@ impl Table {
     /// that was removed to make room.
     #[inline]
     pub(crate) fn slot(&mut self, ends: &Ends, mark: Mark, left: impl FnOnce(Connection)) -> usize {
-        let hash = hash(ends);
+        let hash = hash(ends, self.key);
         let slots = &self.slots;
         let known = self
             .index
@@ -125,11 +128,11 @@ impl Table {
                 (self.slots.len() - 1) as u32
             }
         };
-        let slots = &self.slots;
+        let (slots, key) = (&self.slots, self.key);
         self.index.insert_unique(hash, slot, |&slot| {
             slots[slot as usize]
                 .as_ref()
-                .map_or(0, |c| self::hash(&c.ends))
+                .map_or(0, |c| self::hash(&c.ends, key))
         });
         slot as usize
     }
@@ -154,7 +157,7 @@ impl Table {
         let connection = self.slots[slot].take()?;
         if let Ok(entry) = self
             .index
-            .find_entry(hash(&connection.ends), |&s| s as usize == slot)
+            .find_entry(hash(&connection.ends, self.key), |&s| s as usize == slot)
         {
             entry.remove();
         }
@@ -163,6 +166,7 @@ impl Table {
     }
 }
 
+#[inline]
 fn is(slots: &[Option<Connection>], slot: u32, ends: &Ends) -> bool {
     slots[slot as usize]
         .as_ref()
@@ -170,13 +174,10 @@ fn is(slots: &[Option<Connection>], slot: u32, ends: &Ends) -> bool {
 }
 
 /// Hashes by two rounds of folded multiplication: enough to spread addresses and ports.
-///
-/// The key is random per process so that a hostile capture cannot aim at one bucket.
 #[inline]
-fn hash(ends: &Ends) -> u64 {
+fn hash(ends: &Ends, key: u64) -> u64 {
     let [a, b] = &ends.ends;
     let ports = u64::from(a.port) << 16 | u64::from(b.port);
-    let key = key();
     let x = fold(
         a.low ^ key,
         b.low ^ ports.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ key.rotate_left(32),
@@ -188,11 +189,6 @@ fn hash(ends: &Ends) -> u64 {
 fn fold(a: u64, b: u64) -> u64 {
     let product = u128::from(a) * u128::from(b);
     (product >> 64) as u64 ^ product as u64
-}
-
-fn key() -> u64 {
-    static KEY: std::sync::OnceLock<u64> = std::sync::OnceLock::new();
-    *KEY.get_or_init(|| std::hash::RandomState::new().build_hasher().finish())
 }
 
 /// How many ended connections are kept for their last segments.

@@ -166,7 +166,7 @@ fn who_does_not_hold_and_who_goes_on_alone_is_not_accused() {
         _ => None,
     };
     let mut half = behind(1);
-    half.odds.hit(0, 40 * MS);
+    half.odds_of_mut(false).hit(0, 40 * MS);
     half.odds_of_mut(true).hit(0, 40 * MS);
     let defied = |defied| Hold { defied, ..hold() };
     assert_eq!(ruled(&half, &defied(2)), None);

@@ -103,6 +103,7 @@ impl Reader {
     /// # Errors
     /// [`CaptureError`] if the capture is cut off or damaged here. The frames before are valid, and
     /// another call returns the same error.
+    #[inline]
     pub fn next_frame(&mut self) -> Result<Option<Frame<'_>>, CaptureError> {
         let record = match &mut self.format {
             Format::Pcap(header) => header.next_record(&mut self.window)?,

@@ -52,11 +52,8 @@ impl Header {
                 }),
             };
         }
-        let header = window.available();
-        let seconds = u32_at(header, 0, self.big_endian);
-        let fraction = u32_at(header, 4, self.big_endian);
-        let captured = u32_at(header, 8, self.big_endian) as usize;
-        let wire_len = u32_at(header, 12, self.big_endian);
+        let [seconds, fraction, captured, wire_len] = self.words(window.available());
+        let captured = captured as usize;
         if captured > FRAME_LIMIT {
             return Err(CaptureError::Damaged {
                 at: window.offset(),
@@ -68,13 +65,24 @@ impl Header {
                 at: window.offset(),
             });
         }
-        window.advance(self.record_header);
+        let record = window.advance(self.record_header + captured);
         Ok(Some(Record {
             time_ns: i64::from(seconds) * 1_000_000_000 + i64::from(fraction) * self.unit_ns,
             link: self.link,
             wire_len,
-            data: window.advance(captured),
+            data: record.end - captured..record.end,
         }))
+    }
+
+    /// Returns the four numbers that a record begins with.
+    #[inline]
+    fn words(&self, record: &[u8]) -> [u32; 4] {
+        let (words, _) = record.as_chunks::<4>();
+        let words = words.first_chunk().copied().unwrap_or_default();
+        match self.big_endian {
+            true => words.map(u32::from_be_bytes),
+            false => words.map(u32::from_le_bytes),
+        }
     }
 }
 

@@ -19,7 +19,7 @@ impl Window {
     pub(super) fn new(source: Box<dyn Read>) -> Self {
         Self {
             source,
-            buffer: vec![0; CAPACITY],
+            buffer: vec![0; FIRST_CAPACITY],
             start: 0,
             end: 0,
             offset: 0,
@@ -51,7 +51,13 @@ impl Window {
         while self.end - self.start < count {
             match self.source.read(&mut self.buffer[self.end..]) {
                 Ok(0) => return Ok(false),
-                Ok(read) => self.end += read,
+                Ok(read) => {
+                    self.end += read;
+                    // There is more than a small buffer takes.
+                    if self.end == self.buffer.len() && self.end < CAPACITY {
+                        self.buffer.resize(2 * self.end, 0);
+                    }
+                }
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
                 Err(error) => return Err(CaptureError::Io(error)),
             }
@@ -90,8 +96,10 @@ impl Window {
     }
 }
 
+/// Many captures are small.
+const FIRST_CAPACITY: usize = 8 * 1024;
 /// Large enough that reads are rare, small enough to stay in the second-level cache.
-const CAPACITY: usize = 256 * 1024;
+const CAPACITY: usize = 64 * 1024;
 
 impl Read for Window {
     fn read(&mut self, into: &mut [u8]) -> std::io::Result<usize> {

@@ -23,6 +23,7 @@ fn the_mss_is_the_lesser_offer_less_the_timestamps() {
         connection.halves[0].mss_option = own;
         connection.halves[1].mss_option = peer;
         connection.halves[0].timestamps = timestamps;
+        connection.settle_mss();
         connection.mss(0)
     };
     assert_eq!(mss(1460, 1400, false), 1400);
@@ -40,6 +41,7 @@ fn the_mss_is_guessed_by_addresses_and_lengths() {
         let mut connection = between(one, other);
         let half = &mut connection.halves[0];
         (half.max_len, half.max_seen, half.timestamps) = (max_len, max_seen, timestamps);
+        connection.settle_mss();
         connection.mss(0)
     };
     let v6 = ["[fd00::1]:40000", "[fd00::2]:80"];

@@ -75,6 +75,7 @@ fn the_hash_spreads_ports_and_addresses() {
     let server = ([10, 0, 0, 2], 443);
     let hosts = |n: u16| [10, 1, (n >> 8) as u8, n as u8];
     let v6 = |n: u16| Ipv6Addr::new(0x2001, 0xdb8, n, 0, 0, 0, 0, 1);
+    let hash = |ends: &Ends| hash(ends, 0x1234_5678_9abc_def1);
     let kinds: [Vec<u64>; 5] = [
         (0..4096)
             .map(|n| hash(&ends((hosts(1), 30_000 + n), server)))

@@ -1,6 +1,8 @@
 //! `--json`: one document, schema `tinygram.diagnose/1` (docs/diagnose.md names every field).
 
-use serde::Serialize;
+use std::io::{self, BufWriter, Write};
+
+use serde::{Serialize, Serializer};
 use tinygram_diagnose::{ConnectionReport, Direction, Finding, Obstacle, Pieces, Protocol, Side};
 
 use super::super::plan::Plan;
@@ -8,7 +10,8 @@ use super::super::results::{Capture, Results};
 use super::totals;
 use crate::files::Input;
 
-pub(super) fn document(plan: &Plan, results: &Results) -> String {
+/// Writes the document row by row: that of a large capture would take more memory than the analysis.
+pub(super) fn write(plan: &Plan, results: &Results, into: &mut dyn Write) -> io::Result<()> {
     let document = Document {
         schema: "tinygram.diagnose/1",
         parameters: Parameters {
@@ -22,26 +25,39 @@ pub(super) fn document(plan: &Plan, results: &Results) -> String {
             services: totals(totals::by_service(results)),
             hosts: totals(totals::by_host(results)),
         },
-        connections: results
-            .captures
-            .iter()
-            .flat_map(|c| c.report.connections.iter().map(move |r| connection(c, r)))
-            .collect(),
-        findings: results.findings().map(|(c, f)| finding(c, f)).collect(),
+        connections: Rows(|| results.captures.iter().flat_map(connections)),
+        findings: Rows(|| results.findings().map(|(c, f)| finding(c, f))),
     };
-    let mut text = serde_json::to_string_pretty(&document).expect("plain data serialises");
-    text.push('\n');
-    text
+    let mut pieces = BufWriter::with_capacity(PIECE, into);
+    serde_json::to_writer_pretty(&mut pieces, &document)?;
+    pieces.write_all(b"\n")?;
+    pieces.flush()
+}
+
+/// So many octets are written at once.
+const PIECE: usize = 64 * 1024;
+
+/// A list whose rows are made when they are written.
+struct Rows<F>(F);
+
+impl<F, I> Serialize for Rows<F>
+where
+    F: Fn() -> I,
+    I: IntoIterator<Item: Serialize>,
+{
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(self.0())
+    }
 }
 
 #[derive(Serialize)]
-struct Document {
+struct Document<C: Serialize, F: Serialize> {
     schema: &'static str,
     parameters: Parameters,
     summary: Summary,
     totals: Totals,
-    connections: Vec<Connection>,
-    findings: Vec<FindingRow>,
+    connections: C,
+    findings: F,
 }
 
 #[derive(Serialize)]
@@ -119,9 +135,9 @@ struct Dominated {
 }
 
 #[derive(Serialize)]
-struct Connection {
+struct Connection<'a> {
     id: u32,
-    capture: String,
+    capture: &'a str,
     client: String,
     server: String,
     handshake: bool,
@@ -163,10 +179,10 @@ struct RuledOut {
 }
 
 #[derive(Serialize)]
-struct FindingRow {
+struct FindingRow<'a> {
     kind: &'static str,
     connection: u32,
-    capture: String,
+    capture: &'a str,
     direction: String,
     frames: Vec<u64>,
     start: f64,
@@ -259,10 +275,15 @@ fn summary(results: &Results) -> Summary {
     }
 }
 
-fn connection(capture: &Capture, r: &ConnectionReport) -> Connection {
+fn connections(capture: &Capture) -> impl Iterator<Item = Connection<'_>> {
+    let rows = capture.report.connections.iter();
+    rows.map(|row| connection(capture, row))
+}
+
+fn connection<'a>(capture: &'a Capture, r: &ConnectionReport) -> Connection<'a> {
     Connection {
         id: r.id,
-        capture: capture.name.clone(),
+        capture: &capture.name,
         client: r.client.to_string(),
         server: r.server.to_string(),
         handshake: r.handshake,
@@ -311,13 +332,14 @@ fn direction(d: &Direction) -> DirectionRow {
     }
 }
 
-fn finding(capture: &Capture, f: &Finding) -> FindingRow {
+fn finding<'a>(capture: &'a Capture, f: &Finding) -> FindingRow<'a> {
     let frames: Vec<_> = f.frames.iter().map(|m| m.frame).collect();
     let list: Vec<_> = frames.iter().map(u64::to_string).collect();
+    let advice = f.advice();
     FindingRow {
         kind: f.kind.name(),
         connection: f.connection,
-        capture: capture.name.clone(),
+        capture: &capture.name,
         direction: format!("{}->{}", f.sender, f.sender.other()),
         start: f.start_ns as f64 / 1e9,
         end: f.frames.last().map_or(f.start_ns, |m| m.time_ns) as f64 / 1e9,
@@ -325,9 +347,8 @@ fn finding(capture: &Capture, f: &Finding) -> FindingRow {
         blame: f.blame.to_string(),
         confidence: f.tier.to_string(),
         evidence: f.evidence(),
-        advice: f.advice().to_string(),
-        steps: f
-            .advice()
+        advice: advice.to_string(),
+        steps: advice
             .steps
             .into_iter()
             .map(|step| Step {

@@ -10,6 +10,8 @@ mod totals;
 mod trace;
 mod xplot;
 
+use std::io::Write;
+
 use super::args::Format;
 use super::plan::Plan;
 use super::results::Results;
@@ -30,12 +32,21 @@ pub(super) fn all(mut plan: Plan, results: &Results) -> Result<Done, Failure> {
             xplot::write(capture, folder).map_err(|error| failed(path, error))?;
         }
     }
+    let output = plan.output.take();
     let shown = match (plan.format, shown::encoding(plan.format)) {
         (_, Some(encoding)) => Rendered::rows(&tables::of(plan.table, results), encoding)?,
-        (Format::Json, None) => Rendered::Text(json::document(&plan, results)),
+        (Format::Json, None) => {
+            let write = |into: &mut dyn Write| json::write(&plan, results, into);
+            return match output {
+                None => crate::terminal::stream(write),
+                Some((path, file)) => interrupt::shielded(|| file.fill(write))
+                    .map(|()| Done::Well)
+                    .map_err(|error| failed(&path, error)),
+            };
+        }
         (_, None) => Rendered::Text(terminal::report(&plan, results)),
     };
-    match plan.output {
+    match output {
         None => shown.print(),
         Some((path, file)) => interrupt::shielded(|| file.write(shown.bytes()))
             .map(|()| Done::Well)
