@@ -9,7 +9,7 @@ mod invariants;
 use arbitrary::Arbitrary;
 use libfuzzer_sys::fuzz_target;
 use tinygram_engine::connection::{Config, Wrote};
-use tinygram_engine::extensions::{Ecn, Extensions, Keepalive, SlowStartExit};
+use tinygram_engine::extensions::{Ecn, Extensions, Keepalive, SlowStartExit, SynRetries};
 use tinygram_engine::receiver::ReceiverConfig;
 use tinygram_engine::receiver::ack_policy::{AckPolicy, AckTimer};
 use tinygram_engine::sender::congestion::Congestion;
@@ -390,6 +390,7 @@ const EVERYTHING: Extensions = Extensions {
     slow_start_exit: Some(SlowStartExit::HystartPlusPlus),
     keepalive: Some(Keepalive::LINUX),
     user_timeout: Some(Duration::from_secs(30)),
+    syn_retries: Some(SynRetries::LINUX),
     receive_buffer_most: Some(1 << 22),
     push_ends_writes: Some(2),
     send_buffer_is_memory: Some(832),
@@ -438,6 +439,7 @@ impl Switches {
             silent_to_unsent_acks: self.silent_to_unsent_acks,
             empty_window_probes: self.empty_window_probes,
             send_buffer_is_memory: self.send_buffer_is_memory.then_some(832),
+            ..EVERYTHING
         }
     }
 }

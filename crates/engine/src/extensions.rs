@@ -64,6 +64,10 @@ pub struct Extensions {
     /// How long the peer may leave something unanswered (RFC 5482; RFC 9293, section 3.8.3).
     /// Without it, the number of retransmissions decides.
     pub user_timeout: Option<Duration>,
+    /// How often a SYN is sent again before the attempt is given up (RFC 9293, section 3.8.3, R2).
+    /// Without it, a SYN is repeated as often as data. A socket can choose its own number
+    /// (TCP_SYNCNT).
+    pub syn_retries: Option<SynRetries>,
     /// A RST does not end TIME-WAIT (RFC 1337, section 3, fix F1).
     pub time_wait_ignores_resets: bool,
     /// How long an application that has gone waits for the peer's FIN.
@@ -107,6 +111,7 @@ impl Extensions {
         empty_window_probes: false,
         keepalive: None,
         user_timeout: None,
+        syn_retries: None,
         time_wait_ignores_resets: false,
         fin_wait_2: None,
         receive_buffer_most: None,
@@ -138,6 +143,7 @@ impl Extensions {
         empty_window_probes: true,
         keepalive: None,
         user_timeout: None,
+        syn_retries: Some(SynRetries::LINUX),
         // `tcp_rfc1337` is off as shipped.
         time_wait_ignores_resets: false,
         // `tcp_fin_timeout`.
@@ -163,6 +169,8 @@ impl Extensions {
         bounds_initial_cwnd: true,
         silent_to_unsent_acks: false,
         empty_window_probes: false,
+        // Linux gives up after two minutes; RFC 9293, section 3.8.3, demands three at least.
+        syn_retries: None,
         ..Self::LINUX_6
     };
 }
@@ -190,6 +198,30 @@ pub enum SlowStartExit {
     /// HyStart++ (RFC 9406): slows down first, for five round trips, in which it may detect that it
     /// was mistaken.
     HystartPlusPlus,
+}
+
+/// How often a SYN is sent again before the attempt is given up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SynRetries {
+    /// A SYN that opens a connection.
+    pub syn: u32,
+    /// A SYN that answers the peer's.
+    pub syn_ack: u32,
+}
+
+impl SynRetries {
+    /// Linux's values (`tcp_syn_retries`, `tcp_synack_retries`): 127 and 63 seconds after the first
+    /// SYN the attempt ends.
+    pub const LINUX: Self = Self { syn: 6, syn_ack: 5 };
+
+    /// Returns the rule that TCP_SYNCNT sets: the same number for both.
+    #[must_use]
+    pub const fn both(number: u32) -> Self {
+        Self {
+            syn: number,
+            syn_ack: number,
+        }
+    }
 }
 
 /// When an idle connection is probed.

@@ -43,7 +43,6 @@ pub(crate) enum Call {
     /// A close that waits until what was written is acknowledged (SO_LINGER).
     Linger {
         key: usize,
-        until: Instant,
     },
     Poll {
         asked: Vec<(c_int, i16)>,
@@ -86,9 +85,7 @@ impl Call {
     /// Returns when the call gives up.
     pub(crate) fn until(&self) -> Instant {
         match self {
-            Self::Linger { until, .. } | Self::Poll { until, .. } | Self::Epoll { until, .. } => {
-                *until
-            }
+            Self::Poll { until, .. } | Self::Epoll { until, .. } => *until,
             _ => Instant::FAR_FUTURE,
         }
     }

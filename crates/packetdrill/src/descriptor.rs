@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::ffi::c_int;
 use std::net::SocketAddr;
 
-use libc::{IPPROTO_TCP, SOL_SOCKET};
+use libc::IPPROTO_TCP;
 use tinygram_engine::Duration;
 use tinygram_tcp::SocketOptions;
 
@@ -75,13 +75,6 @@ impl Chosen {
 
     pub(crate) fn linger(&self) -> Option<Duration> {
         self.linger
-    }
-
-    /// Returns SO_RCVLOWAT.
-    pub(crate) fn receive_low(&self) -> usize {
-        self.number(SOL_SOCKET, libc::SO_RCVLOWAT)
-            .unwrap_or(1)
-            .max(1) as usize
     }
 
     /// Returns TCP_INQ.

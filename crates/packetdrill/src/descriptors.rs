@@ -10,7 +10,7 @@ use libc::{
     EAGAIN, EALREADY, EBADF, EDESTADDRREQ, EFAULT, EINVAL, EISCONN, ENOTCONN, EOPNOTSUPP, EPIPE,
     MSG_MORE, MSG_PEEK, MSG_WAITALL,
 };
-use tinygram_engine::State;
+use tinygram_engine::{Duration, State};
 use tinygram_tcp::SocketOptions;
 
 use crate::call::{Call, Errno, Message, Outcome, errno};
@@ -217,23 +217,14 @@ impl World {
             Kind::Listener(key) => self.core.stop_listening(key),
             Kind::Stream { key, .. } => {
                 let linger = descriptor.chosen.linger();
-                match linger {
-                    Some(time) if time.as_nanos() > 0 => {
-                        self.core.shutdown(self.now, key);
-                        if self.core.is_flushed(key) || descriptor.nonblocking {
-                            self.core.release(self.now, key);
-                        } else {
-                            return Ok(Some(Call::Linger {
-                                key,
-                                until: self.now + time,
-                            }));
-                        }
-                    }
-                    Some(_) => {
-                        self.core.set_abort_on_drop(key, true);
-                        self.core.release(self.now, key);
-                    }
-                    None => self.core.release(self.now, key),
+                self.core.set_linger(key, linger);
+                // A close of a nonblocking socket does not wait.
+                let waits = linger.is_some_and(|time| time > Duration::ZERO);
+                let mut call = Call::Linger { key };
+                if !waits || descriptor.nonblocking {
+                    self.core.release(self.now, key);
+                } else if self.attempt(&mut call).is_none() {
+                    return Ok(Some(call));
                 }
             }
             Kind::Fresh { .. } | Kind::Epoll(_) => {}
@@ -271,13 +262,13 @@ impl World {
                 flags,
                 done,
             } => self.try_write(*fd, message, *flags, done),
-            Call::Linger { key, until } => {
-                let over = self.core.is_flushed(*key) || self.now >= *until;
-                over.then(|| {
+            Call::Linger { key } => match self.core.poll_close(self.now, *key, &nobody()) {
+                Poll::Ready(_) => {
                     self.core.release(self.now, *key);
-                    Ok(Outcome::default())
-                })
-            }
+                    Some(Ok(Outcome::default()))
+                }
+                Poll::Pending => None,
+            },
             Call::Poll { asked, until } => {
                 let ready = self.poll(asked);
                 let count = ready.iter().filter(|(_, events)| *events != 0).count();
@@ -367,11 +358,10 @@ impl World {
         };
         let state = self.core.state(key);
         let readable = self.core.info(self.now, key).readable as usize;
-        let low = self.descriptors[&fd].chosen.receive_low();
         let least = if flags & MSG_WAITALL != 0 {
             most
         } else {
-            most.min(low)
+            most.min(1)
         };
         let readiness = self.core.readiness(key);
         if readable < least && !readiness.peer_closed && !readiness.failed {
@@ -398,7 +388,15 @@ impl World {
             octets.extend_from_slice(first);
             octets.extend_from_slice(second);
         };
-        match self.core.poll_read(self.now, key, most, &nobody(), take) {
+        let waits = !self.is_nonblocking(fd) && flags & libc::MSG_DONTWAIT == 0;
+        let result = match waits {
+            true => self.core.poll_read(self.now, key, most, &nobody(), take),
+            false => match self.core.read_now(self.now, key, most, take) {
+                Some(result) => Poll::Ready(result),
+                None => Poll::Pending,
+            },
+        };
+        match result {
             Poll::Ready(Ok(count)) => {
                 let inq = self.descriptors[&fd]
                     .chosen

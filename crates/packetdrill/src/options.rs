@@ -3,7 +3,7 @@
 use std::ffi::c_int;
 
 use libc::{EINVAL, ENOPROTOOPT, IPPROTO_IP, IPPROTO_IPV6, IPPROTO_TCP, SOL_SOCKET};
-use tinygram_engine::extensions::Keepalive;
+use tinygram_engine::extensions::{Keepalive, SynRetries};
 use tinygram_engine::{Duration, State};
 use tinygram_tcp::SocketOptions;
 
@@ -121,6 +121,10 @@ impl World {
                 let secs = number(1).ok_or(Errno(EINVAL))?.max(0) as u64;
                 descriptor.chosen.linger = (value != 0).then(|| Duration::from_secs(secs));
             }
+            // The kernel's bounds (`MAX_TCP_SYNCNT`).
+            (IPPROTO_TCP, libc::TCP_SYNCNT) if !(1..=127).contains(&value) => {
+                return Err(Errno(EINVAL));
+            }
             (SOL_SOCKET, libc::SO_SNDBUF) => {
                 descriptor.chosen.send_buffer = doubled(value, LEAST_SEND_BUFFER);
             }
@@ -149,6 +153,15 @@ impl World {
                 (SOL_SOCKET, libc::SO_RCVBUF) if !freebsd => {
                     if let Some(extensions) = &mut options.extensions {
                         extensions.receive_buffer_most = None;
+                    }
+                }
+                (IPPROTO_TCP, libc::TCP_DEFER_ACCEPT) => {
+                    let secs = Some(value.max(0) as u64).filter(|secs| *secs > 0);
+                    options.defer_accept = secs.map(Duration::from_secs);
+                }
+                (IPPROTO_TCP, libc::TCP_SYNCNT) => {
+                    if let Some(extensions) = &mut options.extensions {
+                        extensions.syn_retries = Some(SynRetries::both(value as u32));
                     }
                 }
                 _ => {}
@@ -216,6 +229,15 @@ impl World {
                 let octets = Some(octets).filter(|octets| *octets > 0);
                 let usual = self.settings.notsent_low_water();
                 self.core.set_notsent_low_water(key, octets.or(usual));
+            }
+            (SOL_SOCKET, libc::SO_RCVLOWAT) => {
+                // The kernel takes 0 for 1, and what is negative for the largest number.
+                let octets = u64::try_from(value).unwrap_or(u64::MAX);
+                self.core.set_receive_low_water(key, octets);
+            }
+            (IPPROTO_TCP, libc::TCP_SYNCNT) => {
+                let retries = SynRetries::both(value as u32);
+                self.core.set_syn_retries(key, Some(retries));
             }
             (IPPROTO_TCP, libc::TCP_NODELAY) => self.core.set_nodelay(now, key, on),
             (IPPROTO_TCP, libc::TCP_CORK) => self.core.set_cork(now, key, on),

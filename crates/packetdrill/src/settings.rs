@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::fs;
 
 use tinygram_engine::Duration;
-use tinygram_engine::extensions::{Ecn, Extensions, Keepalive};
+use tinygram_engine::extensions::{Ecn, Extensions, Keepalive, SynRetries};
 use tinygram_engine::profile::Profile;
 use tinygram_engine::receiver::ack_policy::{AckPolicy, AckTimer};
 use tinygram_engine::sender::congestion::Congestion;
@@ -218,6 +218,7 @@ impl Settings {
             extensions.push_ends_writes = Some(least.max(1) as u32);
         }
         extensions.time_wait_ignores_resets = self.freebsd();
+        extensions.syn_retries = self.syn_retries();
         if !self.freebsd() {
             extensions.send_buffer_is_memory = Some(BUFFER_OVERHEAD);
         }
@@ -259,6 +260,15 @@ impl Settings {
             extensions.dsack = false;
         }
         extensions
+    }
+
+    /// Returns how often a SYN is sent again. FreeBSD bounds the time instead (`keepinit`).
+    fn syn_retries(&self) -> Option<SynRetries> {
+        let number = |name, usual| self.number(name).map_or(usual, |number| number as u32);
+        (!self.freebsd()).then(|| SynRetries {
+            syn: number("net.ipv4.tcp_syn_retries", SynRetries::LINUX.syn),
+            syn_ack: number("net.ipv4.tcp_synack_retries", SynRetries::LINUX.syn_ack),
+        })
     }
 
     /// Returns the meaning of SO_KEEPALIVE.

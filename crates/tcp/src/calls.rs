@@ -4,7 +4,7 @@ use std::io;
 use std::net::SocketAddr;
 use std::task::{Context, Poll};
 
-use tinygram_engine::extensions::Keepalive;
+use tinygram_engine::extensions::{Keepalive, SynRetries};
 use tinygram_engine::receiver::ack_policy::{AckPolicy, AckTimer};
 use tinygram_engine::sender::send_policy::{BlockedOn, SendPolicy, Why};
 use tinygram_engine::{Duration, Instant, Span, State};
@@ -167,11 +167,13 @@ impl Core {
     }
 
     /// Reads by calling `take` with one or two pieces of at most `most` octets in all. Returns 0 when
-    /// the peer has closed.
+    /// the peer has closed. Waits for the octets that [`Core::set_receive_low_water`] demands, or
+    /// for `most` if that is less.
     ///
     /// # Errors
     ///
     /// If the connection ended prematurely.
+    #[inline]
     pub fn poll_read(
         &mut self,
         now: Instant,
@@ -180,6 +182,31 @@ impl Core {
         context: &Context<'_>,
         take: impl FnOnce(&[u8], &[u8]),
     ) -> Poll<io::Result<usize>> {
+        let socket = &self.sockets[key];
+        let waits = socket.receive_low > 1 && !socket.may_read_now(most as u64);
+        if !waits && let Some(done) = self.read_now(now, key, most, take) {
+            return Poll::Ready(done);
+        }
+        let socket = &mut self.sockets[key];
+        remember(&mut socket.reader, context.waker());
+        self.blocks(now, key, BlockedOn::Read);
+        Poll::Pending
+    }
+
+    /// Reads as [`Core::poll_read`] does, but never waits: returns `None` if there is nothing to
+    /// read. The low-water mark does not matter.
+    ///
+    /// # Errors
+    ///
+    /// As [`Core::poll_read`].
+    #[inline]
+    pub fn read_now(
+        &mut self,
+        now: Instant,
+        key: usize,
+        most: usize,
+        take: impl FnOnce(&[u8], &[u8]),
+    ) -> Option<io::Result<usize>> {
         let socket = &mut self.sockets[key];
         let receiver = socket.connection.receiver();
         let octets = receiver.readable().min(most as u64);
@@ -194,22 +221,17 @@ impl Core {
                 socket.receive.restart(end);
             }
             self.settle(key);
-            return Poll::Ready(Ok(octets as usize));
+            return Some(Ok(octets as usize));
         }
         if let Some(error) = socket.error.take() {
-            return Poll::Ready(Err(error.into()));
+            return Some(Err(error.into()));
         }
         let receiver = socket.connection.receiver();
         let ended = socket.fate.is_some()
             || socket.reading_closed
             || receiver.at_end()
             || socket.connection.state() == State::Closed;
-        if ended || most == 0 {
-            return Poll::Ready(Ok(0));
-        }
-        remember(&mut socket.reader, context.waker());
-        self.blocks(now, key, BlockedOn::Read);
-        Poll::Pending
+        (ended || most == 0).then_some(Ok(0))
     }
 
     /// Writes as much of the pieces as the send buffer takes; `more` says that another write
@@ -374,7 +396,7 @@ impl Core {
         self.settle(key);
     }
 
-    /// Sets whether dropping the stream resets the connection (SO_LINGER with zero).
+    /// Sets whether dropping the stream resets the connection, as [`Core::set_linger`] with zero.
     pub fn set_abort_on_drop(&mut self, key: usize, on: bool) {
         self.sockets[key].abort_on_drop = on;
     }
@@ -395,6 +417,12 @@ impl Core {
     pub fn set_user_timeout(&mut self, key: usize, limit: Option<Duration>) {
         self.sockets[key].connection.set_user_timeout(limit);
         self.settle(key);
+    }
+
+    /// Sets TCP_SYNCNT: how often the SYN is sent again before the attempt is given up. `None` leaves
+    /// it to the timeouts of the profile.
+    pub fn set_syn_retries(&mut self, key: usize, retries: Option<SynRetries>) {
+        self.sockets[key].connection.set_syn_retries(retries);
     }
 
     /// Sets TCP_NODELAY.

@@ -20,6 +20,7 @@
 mod arrival;
 mod calls;
 mod chronicle;
+mod closing;
 mod icmp;
 mod icmp_error;
 mod info;
@@ -222,6 +223,9 @@ impl Core {
             if deadline.is_some_and(|at| at <= now) {
                 socket.connection.on_wakeup(now, &mut self.outbox);
             }
+            if socket.alarm <= now {
+                self.on_alarm(key);
+            }
             self.settle(key);
         }
     }
@@ -329,7 +333,13 @@ impl Core {
         }
         socket.chronicle();
         let deadline = socket.connection.next_wakeup();
-        let deadline = deadline.unwrap_or(Instant::FAR_FUTURE);
+        let mut deadline = deadline.unwrap_or(Instant::FAR_FUTURE);
+        if socket.alarm != Instant::FAR_FUTURE {
+            deadline = deadline.min(socket.alarm);
+            if socket.linger.is_some() && socket.is_flushed() {
+                socket.wake_writer(&mut self.wakers);
+            }
+        }
         if self.timers.arm(key, deadline, &mut socket.armed) {
             let sockets = &self.sockets;
             let matters = |at, key| sockets.get(key).is_some_and(|socket| socket.armed == at);
@@ -365,19 +375,21 @@ impl Core {
             socket.chronicle.data_at = socket.connection.sender().vars().now;
         }
         let ended = any(&[Events::CLOSED, Events::RESET, Events::TIMED_OUT]);
-        if ended || any(&[Events::READABLE, Events::PEER_CLOSED, Events::CONNECTED]) {
+        if ended
+            || any(&[Events::PEER_CLOSED, Events::CONNECTED])
+            || news.has(Events::READABLE) && socket.has_enough_to_read()
+        {
             socket.wake_reader(&mut self.wakers);
         }
         if ended || any(&[Events::WRITABLE, Events::CONNECTED]) {
             socket.wake_writer(&mut self.wakers);
         }
-        if let Owner::HalfOpen { listener, serial } = socket.owner
-            && news.has(Events::CONNECTED)
-        {
-            socket.owner = Owner::Ready { listener };
-            let listener = &mut self.listeners[listener];
-            listener.closed(serial, key);
-            listener.push_ready(key, &mut self.wakers);
+        if matches!(socket.owner, Owner::HalfOpen { .. }) {
+            if news.has(Events::CONNECTED) {
+                self.on_handshake_done(key);
+            } else if any(&[Events::READABLE, Events::PEER_CLOSED]) {
+                self.hand_over(key);
+            }
         }
     }
 

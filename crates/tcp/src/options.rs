@@ -1,11 +1,11 @@
 //! The options of a socket before it is opened.
 
-use tinygram_engine::Config;
 use tinygram_engine::extensions::Extensions;
 use tinygram_engine::profile::{Profile, Sizes};
 use tinygram_engine::receiver::ack_policy::{AckPolicy, AckTimer};
 use tinygram_engine::sender::congestion::Congestion;
 use tinygram_engine::sender::send_policy::SendPolicy;
+use tinygram_engine::{Config, Duration};
 
 /// The options with which a connection begins; a listener's apply to the connections that it
 /// accepts. Policies can be changed later on the stream.
@@ -27,6 +27,10 @@ pub struct SocketOptions {
     pub congestion: Option<Congestion>,
     /// The extensions that it may use, if not the profile's.
     pub extensions: Option<Extensions>,
+    /// A listener's connection is handed out when data or the FIN has come, or after this time
+    /// (TCP_DEFER_ACCEPT). Until then it counts as half open. `None` hands it out after the
+    /// handshake.
+    pub defer_accept: Option<Duration>,
 }
 
 impl Default for SocketOptions {
@@ -41,6 +45,7 @@ impl Default for SocketOptions {
             ack_policy: None,
             congestion: None,
             extensions: None,
+            defer_accept: None,
         }
     }
 }

@@ -38,12 +38,19 @@ impl Core {
         let writing_closed = connection.sender().is_finishing() || closed;
         let failed = socket.error.is_some();
         Readiness {
-            readable: receiver.readable() > 0 || peer_closed || failed,
+            readable: socket.has_enough_to_read() || peer_closed || failed,
             writable: !opening && (writing_closed || connection.is_writable()) || failed,
             peer_closed,
             hung_up: closed || peer_closed && writing_closed,
             failed,
         }
+    }
+
+    /// Sets the least octets for which a connection counts as readable and its reader is woken
+    /// (SO_RCVLOWAT; at least 1). At most half of the receive buffer is waited for, and no longer
+    /// than the peer may send. The end of the stream and errors are reported at once.
+    pub fn set_receive_low_water(&mut self, key: usize, octets: u64) {
+        self.sockets[key].receive_low = octets.max(1);
     }
 
     /// Returns whether a connection waits to be accepted.
@@ -116,12 +123,7 @@ impl Core {
     /// has closed.
     #[must_use]
     pub fn is_flushed(&self, key: usize) -> bool {
-        let connection = &self.sockets[key].connection;
-        let sender = connection.sender();
-        match sender.is_finishing() {
-            true => sender.fin_acked() || connection.state() == State::Closed,
-            false => sender.buffered() == 0,
-        }
+        self.sockets[key].is_flushed()
     }
 
     /// Sets the congestion control; the window stays as it is.
@@ -154,5 +156,31 @@ impl Core {
         for key in keys {
             self.abort(key);
         }
+    }
+}
+
+impl Socket {
+    /// Returns whether as much has arrived as the application asked for.
+    #[inline]
+    pub(super) fn has_enough_to_read(&self) -> bool {
+        let readable = self.connection.receiver().readable();
+        readable > 0 && (self.receive_low <= 1 || self.reaches(self.receive_low, readable))
+    }
+
+    fn reaches(&self, least: u64, readable: u64) -> bool {
+        let receiver = self.connection.receiver();
+        // The peer may send nothing more, or less than one segment.
+        let full = receiver.window() < u32::from(receiver.mss());
+        full || readable >= least.min((receiver.capacity() / 2).max(1))
+    }
+
+    /// Returns whether a read of at most `most` octets need not wait for more of them.
+    pub(super) fn may_read_now(&self, most: u64) -> bool {
+        let receiver = self.connection.receiver();
+        receiver.fin_received()
+            || self.reading_closed
+            || self.fate.is_some()
+            || self.connection.state() == State::Closed
+            || self.reaches(self.receive_low.min(most), receiver.readable())
     }
 }

@@ -3,7 +3,7 @@
 use std::io;
 use std::task::Waker;
 
-use tinygram_engine::{Connection, Instant, Offset, Segment, Span};
+use tinygram_engine::{Connection, Duration, Instant, Offset, Segment, Span};
 use tinygram_wire::encode::Path;
 use tinygram_wire::packet::{Header, Near};
 use tinygram_wire::sequence::{Numbering, Sequence};
@@ -41,6 +41,12 @@ pub(crate) struct Socket {
     pub(super) was_connected: bool,
     /// The earliest alarm that is set for this socket.
     pub(super) armed: Instant,
+    /// The end of a close that lingers, or of a deferred acceptance.
+    pub(super) alarm: Instant,
+    /// How long a close waits (SO_LINGER).
+    pub(super) linger: Option<Duration>,
+    /// The least octets for which a reader is woken (SO_RCVLOWAT).
+    pub(super) receive_low: u64,
     pub(super) reader: Option<Waker>,
     pub(super) writer: Option<Waker>,
     /// Whether something was written since a task last waited here.
@@ -126,6 +132,9 @@ impl Socket {
             reading_closed: false,
             was_connected: false,
             armed: Instant::FAR_FUTURE,
+            alarm: Instant::FAR_FUTURE,
+            linger: None,
+            receive_low: 1,
             reader: None,
             writer: None,
             wrote: false,

@@ -2,7 +2,7 @@
 //! connection that nobody reads any more.
 
 use super::{Connection, Reason, State};
-use crate::extensions::Keepalive;
+use crate::extensions::{Keepalive, SynRetries};
 use crate::offset::Offset;
 use crate::outbox::{Events, Outbox};
 use crate::segment::{Flags, Segment};
@@ -34,6 +34,23 @@ impl Connection {
     /// connection is given up (TCP_USER_TIMEOUT; RFC 5482; RFC 9293, section 3.8.3).
     pub fn set_user_timeout(&mut self, limit: Option<Duration>) {
         self.sender.set_user_timeout(limit);
+    }
+
+    /// Sets how often a SYN is sent again before the attempt is given up (TCP_SYNCNT; RFC 9293,
+    /// section 3.8.3).
+    pub fn set_syn_retries(&mut self, retries: Option<SynRetries>) {
+        self.extensions.syn_retries = retries;
+    }
+
+    /// Returns whether a SYN whose timer has expired is not to be sent again.
+    pub(super) fn repeated_its_syn_enough(&self) -> bool {
+        self.extensions.syn_retries.is_some_and(|retries| {
+            let most = match self.state {
+                State::SynReceived => retries.syn_ack,
+                _ => retries.syn,
+            };
+            self.sender.rtt().unanswered() > most
+        })
     }
 
     /// Says that the application will read no more but has not gone. Once it has closed as well,

@@ -550,7 +550,13 @@ impl Connection {
                 self.sender.tail_probe(now, &self.stamp, out);
                 self.receiver.acknowledged(self.stamp.window, true, now);
             }
-            Expired::Pass if !self.state.synchronised() => self.send_syn(now, out),
+            Expired::Pass if !self.state.synchronised() => {
+                if self.repeated_its_syn_enough() {
+                    self.vanish(Events::TIMED_OUT, out);
+                    return;
+                }
+                self.send_syn(now, out);
+            }
             Expired::Pass | Expired::Nothing => {}
         }
         self.output(now, out);

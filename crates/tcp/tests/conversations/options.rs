@@ -1,0 +1,260 @@
+//! Socket options that decide when a call is done: TCP_SYNCNT, SO_RCVLOWAT, TCP_DEFER_ACCEPT and
+//! SO_LINGER.
+
+use std::io::ErrorKind;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::task::{Context, Poll, Wake, Waker};
+
+use tinygram_engine::extensions::{Extensions, SynRetries};
+use tinygram_engine::{Duration, Flags, State};
+use tinygram_tcp::SocketOptions;
+
+use super::{IRS, World, header, nobody, syn};
+
+/// Counts how often it is woken.
+#[derive(Default)]
+struct Bell(AtomicUsize);
+
+impl Wake for Bell {
+    fn wake(self: Arc<Self>) {
+        self.0.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+impl Bell {
+    /// Returns how often it was woken since the last call.
+    fn rang(&self, world: &mut World) -> usize {
+        let mut wakers = Vec::new();
+        world.core.take_wakers(&mut wakers);
+        wakers.into_iter().for_each(Waker::wake);
+        self.0.swap(0, Ordering::Relaxed)
+    }
+}
+
+/// TCP_SYNCNT: a SYN is sent again just so often, and then the attempt ends.
+#[test]
+fn a_syn_is_repeated_as_often_as_the_socket_says() {
+    for retries in [1, 3] {
+        let mut world = World::opening();
+        let both = Some(SynRetries::both(retries));
+        world.core.set_syn_retries(world.key, both);
+        let mut repeated = 0;
+        while world.core.state(world.key) == State::SynSent {
+            repeated += world.next_alarm().len();
+        }
+        assert_eq!(repeated, retries as usize);
+        assert_eq!(world.error(), Some(ErrorKind::TimedOut));
+    }
+}
+
+/// The answer to a SYN has a number of its own (Linux: `tcp_synack_retries`).
+#[test]
+fn a_half_open_connection_is_forgotten_after_its_own_number_of_tries() {
+    let options = SocketOptions {
+        extensions: Some(Extensions {
+            syn_retries: Some(SynRetries { syn: 9, syn_ack: 2 }),
+            ..Extensions::MODERN
+        }),
+        ..SocketOptions::default()
+    };
+    let mut world = World::listening(&options);
+    assert_eq!(world.exchange(syn(1460), &[]).len(), 1);
+    let mut repeated = 0;
+    while world.core.connections() > 0 {
+        repeated += world.next_alarm().len();
+    }
+    assert_eq!(repeated, 2);
+}
+
+/// SO_RCVLOWAT: readiness and the reader wait for that many octets, but not beyond the end.
+#[test]
+fn a_reader_waits_for_the_low_water_mark() {
+    let mut world = World::accepted(syn(1460));
+    let bell = Arc::new(Bell::default());
+    let waker = Waker::from(Arc::clone(&bell));
+    let (now, key) = (world.now, world.key);
+    world.core.set_receive_low_water(key, 10);
+    let read = |world: &mut World, most| {
+        let context = &Context::from_waker(&waker);
+        let mut octets = Vec::new();
+        let took = world.core.poll_read(now, key, most, context, |one, two| {
+            octets.extend([one, two].concat());
+        });
+        took.map(|took| {
+            took.unwrap();
+            octets
+        })
+    };
+    assert_eq!(read(&mut world, 100), Poll::Pending);
+    world.segment(1, 1, Flags::ACK, b"123456789");
+    assert_eq!(bell.rang(&mut world), 0);
+    assert!(!world.core.readiness(key).readable);
+    assert_eq!(read(&mut world, 100), Poll::Pending);
+    // A read of less than the mark does not wait for what it does not want, nor does one that never
+    // waits.
+    assert_eq!(read(&mut world, 2), Poll::Ready(b"12".to_vec()));
+    let taken = world.core.read_now(now, key, 1, |_, _| {});
+    assert!(matches!(taken, Some(Ok(1))));
+    assert_eq!(read(&mut world, 100), Poll::Pending);
+    world.segment(10, 1, Flags::ACK, b"0123");
+    assert_eq!(bell.rang(&mut world), 1);
+    assert!(world.core.readiness(key).readable);
+    assert_eq!(read(&mut world, 100), Poll::Ready(b"4567890123".to_vec()));
+    assert_eq!(read(&mut world, 100), Poll::Pending);
+    world.segment(14, 1, Flags::ACK.with(Flags::FIN), b"end");
+    assert_eq!(bell.rang(&mut world), 1);
+    assert!(world.core.readiness(key).readable);
+    assert_eq!(read(&mut world, 100), Poll::Ready(b"end".to_vec()));
+}
+
+/// A mark that the receive buffer cannot reach must not stop the connection.
+#[test]
+fn a_low_water_mark_above_the_buffer_stops_nothing() {
+    let mut world = World::accepted(syn(1460));
+    let key = world.key;
+    world.core.set_receive_low_water(key, u64::MAX);
+    let mut seq = 1;
+    while !world.core.readiness(key).readable {
+        assert!(seq < 1 << 20, "half of the buffer is full");
+        world.segment(seq, 1, Flags::ACK, &[0; 1460]);
+        seq += 1460;
+    }
+    assert!(
+        world.core.info(world.now, key).window >= 1460,
+        "not at the very end"
+    );
+}
+
+/// TCP_DEFER_ACCEPT: a connection is handed out when data came, or when the time is over.
+#[test]
+fn a_deferred_connection_is_accepted_with_its_data_or_in_time() {
+    let options = SocketOptions {
+        defer_accept: Some(Duration::from_secs(3)),
+        ..SocketOptions::default()
+    };
+    for with_data in [true, false] {
+        let mut world = World::listening(&options);
+        let bell = Arc::new(Bell::default());
+        let waker = Waker::from(Arc::clone(&bell));
+        let context = &Context::from_waker(&waker);
+        assert!(world.core.poll_accept(world.key, 1, context).is_pending());
+        world.iss = world.exchange(syn(1460), &[])[0].0.seq;
+        world.ack(0, &[]);
+        assert_eq!(bell.rang(&mut world), 0);
+        assert!(!world.core.has_ready(world.key));
+        match with_data {
+            true => drop(world.ack(0, b"GET")),
+            false => {
+                world.now += Duration::from_millis(2999);
+                world.core.on_time(world.now);
+                assert!(!world.core.has_ready(world.key));
+                world.now += Duration::from_millis(1);
+                world.core.on_time(world.now);
+            }
+        }
+        assert_eq!(bell.rang(&mut world), 1);
+        assert!(world.core.poll_accept(world.key, 1, context).is_ready());
+    }
+}
+
+/// The data may come with the ACK of the handshake, and a FIN counts as well.
+#[test]
+fn a_deferred_connection_is_accepted_at_once_with_data_or_a_fin() {
+    let options = SocketOptions {
+        defer_accept: Some(Duration::from_secs(3)),
+        ..SocketOptions::default()
+    };
+    for flags in [Flags::ACK, Flags::ACK.with(Flags::FIN)] {
+        let mut world = World::listening(&options);
+        let iss = world.exchange(syn(1460), &[])[0].0.seq;
+        let last = header(IRS + 1, iss.wrapping_add(1), flags);
+        let payload: &[u8] = if flags.has(Flags::FIN) { b"" } else { b"x" };
+        world.exchange(last, payload);
+        assert!(world.core.has_ready(world.key));
+    }
+}
+
+/// Deferred connections count as half open: they cannot use up more than the backlog.
+#[test]
+fn deferred_connections_are_bounded_by_the_backlog() {
+    let options = SocketOptions {
+        defer_accept: Some(Duration::from_secs(3)),
+        ..SocketOptions::default()
+    };
+    let mut world = World::listening(&options);
+    for port in 1000..1100 {
+        world.handshake_from(port);
+    }
+    assert_eq!(world.core.connections(), 5);
+    assert_eq!(world.core.counters().evicted, 95);
+}
+
+/// SO_LINGER with a time: the close is done when the peer has acknowledged everything.
+#[test]
+fn a_lingering_close_waits_for_the_acknowledgment() {
+    let mut world = World::accepted(syn(1460));
+    let bell = Arc::new(Bell::default());
+    let waker = Waker::from(Arc::clone(&bell));
+    let context = &Context::from_waker(&waker);
+    let key = world.key;
+    world.core.set_linger(key, Some(Duration::from_secs(2)));
+    world.write(b"last words");
+    assert_eq!(
+        world.core.poll_close(world.now, key, context),
+        Poll::Pending
+    );
+    assert!(world.sent()[0].0.flags.has(Flags::FIN));
+    world.segment(1, 11, Flags::ACK, &[]);
+    let closed = world.core.poll_close(world.now, key, context);
+    assert_eq!(closed, Poll::Pending, "the FIN is missing");
+    bell.rang(&mut world);
+    world.segment(1, 12, Flags::ACK, &[]);
+    assert_eq!(bell.rang(&mut world), 1);
+    assert_eq!(
+        world.core.poll_close(world.now, key, context),
+        Poll::Ready(true)
+    );
+}
+
+/// Its time bounds the wait; what is left is still sent.
+#[test]
+fn a_lingering_close_ends_in_time() {
+    let mut world = World::accepted(syn(1460));
+    let bell = Arc::new(Bell::default());
+    let waker = Waker::from(Arc::clone(&bell));
+    let context = &Context::from_waker(&waker);
+    let key = world.key;
+    world.core.set_linger(key, Some(Duration::from_millis(100)));
+    world.write(b"last words");
+    assert_eq!(
+        world.core.poll_close(world.now, key, context),
+        Poll::Pending
+    );
+    world.now += Duration::from_millis(100);
+    world.core.on_time(world.now);
+    assert_eq!(bell.rang(&mut world), 1);
+    assert_eq!(
+        world.core.poll_close(world.now, key, context),
+        Poll::Ready(false)
+    );
+    world.core.release(world.now, key);
+    world.sent();
+    assert!(!world.next_alarm().is_empty(), "it is sent again");
+}
+
+/// Without a time the close does not wait, and with zero it resets.
+#[test]
+fn a_close_without_a_time_does_not_wait() {
+    for (linger, flag) in [(None, Flags::FIN), (Some(Duration::ZERO), Flags::RST)] {
+        let mut world = World::accepted(syn(1460));
+        let key = world.key;
+        world.core.set_linger(key, linger);
+        assert_eq!(
+            world.core.poll_close(world.now, key, &nobody()),
+            Poll::Ready(false)
+        );
+        world.core.release(world.now, key);
+        assert!(world.sent()[0].0.flags.has(flag));
+    }
+}
