@@ -15,27 +15,24 @@ use serde_json::Value;
 
 use watching::{Running, watch};
 
-/// Ten questions in two writes each, and after some scrapes ten more: the second write waits for the delayed
-/// acknowledgment of the first.
+/// Ten questions in two writes for each line of input: the second write waits for the delayed acknowledgment of the
+/// first.
 const CONVERSATION: &str = r#"
-import socket, threading, time
+import socket, sys, threading
 listener = socket.create_server(("127.0.0.1", 0))
 def serve():
     end, _ = listener.accept()
     end.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-    for _ in range(20):
-        end.recv(440, socket.MSG_WAITALL)
+    while end.recv(440, socket.MSG_WAITALL):
         end.sendall(b"!")
-server = threading.Thread(target=serve)
-server.start()
+threading.Thread(target=serve).start()
 client = socket.create_connection(listener.getsockname())
-for question in range(20):
-    if question == 10:
-        time.sleep(4)
-    client.sendall(bytes(40))
-    client.sendall(bytes(400))
-    client.recv(1)
-server.join()
+for line in sys.stdin:
+    for _ in range(10):
+        client.sendall(bytes(40))
+        client.sendall(bytes(400))
+        client.recv(1)
+client.close()
 "#;
 
 #[test]
@@ -52,13 +49,23 @@ fn prometheus_evaluates_the_rules_and_answers_the_dashboards_questions() {
     let folder = tempfile::tempdir().expect("a folder");
     let _prometheus = prometheus(folder.path(), metrics, at);
 
-    let talked = Command::new("python3").args(["-c", CONVERSATION]).status();
-    assert!(talked.expect("python3 starts").success());
+    let talk = Command::new("python3")
+        .args(["-c", CONVERSATION])
+        .stdin(Stdio::piped())
+        .spawn();
+    let mut talk = Running(talk.expect("python3 starts"));
+    let mut ask = || {
+        let input = talk.0.stdin.as_mut().expect("a pipe");
+        writeln!(input).expect("it reads");
+    };
+    ask();
     rows(
         at,
         r#"tinygram_findings_total{process="python3",kind="write-write-read"}"#,
     );
+    ask();
     rows(at, "rate(tinygram_stall_seconds_total[5m]) > 0");
+
     let questions = questions();
     assert_eq!(questions.len(), 4, "{questions:?}");
     for question in &questions {
