@@ -62,6 +62,7 @@ enum {
 	NAGLE_OFF = 1,
 	NAGLE_CORK = 2,
 	NAGLE_PUSH = 4,
+	STATE_ESTABLISHED = 1,
 	STATE_TIME_WAIT = 6,
 	STATE_NEW_SYN_RECV = 12,
 	TSQ_THROTTLED = 0,
@@ -101,9 +102,24 @@ struct sock_common {
 
 struct bpf_local_storage;
 
+struct sk_buff_head {
+	u32 qlen;
+} KERNEL;
+
+struct rb_node {
+	struct rb_node *rb_right;
+	struct rb_node *rb_left;
+} KERNEL;
+
+struct rb_root {
+	struct rb_node *rb_node;
+} KERNEL;
+
 struct sock {
 	struct sock_common __sk_common;
 	struct bpf_local_storage *sk_bpf_storage;
+	struct sk_buff_head sk_write_queue; /* what has not been sent */
+	struct rb_root tcp_rtx_queue;       /* what has, and is not acknowledged, by segment */
 	unsigned long sk_tsq_flags;
 	u32 sk_pacing_status;
 	u16 sk_protocol;

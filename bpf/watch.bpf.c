@@ -348,9 +348,9 @@ INLINE void sign(struct conversation *talk)
 	bpf_get_current_comm(talk->hold.comm, sizeof talk->hold.comm);
 }
 
-INLINE struct conversation *conversation_of(struct sock *sk)
+INLINE struct conversation *conversation_of(struct sock *sk, u64 flags)
 {
-	struct conversation *talk = bpf_sk_storage_get(&conversations, sk, 0, STORAGE_CREATE);
+	struct conversation *talk = bpf_sk_storage_get(&conversations, sk, 0, flags);
 
 	if (talk && !talk->hold.what) {
 		talk->hold.what = EVENT_HOLD;
@@ -501,11 +501,45 @@ INLINE int may_flood(struct tcp_sock *tp)
 	       tp->bytes_sent < (u64)segments * (tp->mss_cache / 2);
 }
 
+/* Whether a write can have left nothing to look at, by the socket's own fields alone. Each call of the kernel's
+ * costs as much as all of this where returns are guarded, and the call that gives TCP's fields is one. A flood each
+ * segment of which is acknowledged before the next shows in TCP's fields alone: these are looked at in four of 32
+ * ticks of the clock, because the writes of a flood follow each other closely. */
+INLINE int is_quiet(struct sock *sk)
+{
+	struct rb_node *on_the_way;
+
+	if (sk->sk_write_queue.qlen)
+		return 0;
+	on_the_way = sk->tcp_rtx_queue.rb_node;
+	if (on_the_way && (on_the_way->rb_left || on_the_way->rb_right))
+		return 0;
+	return (bpf_jiffies64() & 31) >= 4;
+}
+
 /* Whether nothing was found for a while: the conversation can be forgotten, until something is. */
 INLINE int is_dull(const struct conversation *talk, struct tcp_sock *tp)
 {
 	return talk->tally_writes >= TALLY_WRITES && !talk->tally_close && !talk->hold.serial &&
 	       !talk->late_ack_ns && !may_flood(tp);
+}
+
+/* The same for a socket that reads and never writes. */
+INLINE int is_dull_reader(const struct conversation *talk, struct tcp_sock *tp)
+{
+	return tp->data_segs_in > YOUNG_SEGMENTS && !talk->tally_ns && !talk->tally_writes && !talk->hold.serial &&
+	       !talk->late_ack_ns;
+}
+
+/* A connection begins: its first acknowledgments are timed. */
+SEC("tp_btf/inet_sock_set_state")
+int state_changes(u64 *context)
+{
+	struct sock *sk = (void *)context[0];
+
+	if ((s32)context[2] == STATE_ESTABLISHED && sk->sk_protocol == IPPROTO_TCP)
+		bpf_sk_storage_get(&conversations, sk, 0, STORAGE_CREATE);
+	return 0;
 }
 
 /* A write has ended: kernels since 6.3. */
@@ -521,6 +555,8 @@ int write_ended(u64 *context)
 
 	if (sk->sk_protocol != IPPROTO_TCP || (s32)context[1] <= 0 || !looked_at())
 		return 0;
+	if (!tree_only && !is_known(sk) && is_quiet(sk))
+		return 0;
 	tp = bpf_skc_to_tcp_sock(sk);
 	if (!tp)
 		return 0;
@@ -528,7 +564,7 @@ int write_ended(u64 *context)
 	v.written = tp->write_seq;
 	if (!tree_only && !is_known(sk) && v.written == v.nxt && !may_flood(tp))
 		return 0;
-	talk = conversation_of(sk);
+	talk = conversation_of(sk, STORAGE_CREATE);
 	if (!talk)
 		return 0;
 	talk->tally_writes++;
@@ -726,14 +762,18 @@ int read_ended(u64 *context)
 
 	if (sk->sk_protocol != IPPROTO_TCP || length < 0 || (flags & MSG_PEEK) || !looked_at())
 		return 0;
+	if (!tree_only && !is_known(sk))
+		return 0;
 	tp = bpf_skc_to_tcp_sock(sk);
 	if (!tp)
 		return 0;
-	if (!tree_only && !is_known(sk) && (!length || tp->data_segs_in > YOUNG_SEGMENTS))
-		return 0;
-	talk = conversation_of(sk);
+	talk = conversation_of(sk, tree_only ? STORAGE_CREATE : 0);
 	if (!talk)
 		return 0;
+	if (!tree_only && is_dull_reader(talk, tp)) {
+		bpf_sk_storage_delete(&conversations, sk);
+		return 0;
+	}
 	if (talk->ended && (!length || after(tp->copied_seq, talk->rcv_nxt)))
 		say_after(talk, length ? AFTER_ANSWER : AFTER_PEERS_CLOSE);
 	if (!length)

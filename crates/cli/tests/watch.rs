@@ -2,10 +2,14 @@
 //!
 //! Without the necessary kernel or privileges, the tests say so and pass; in CI they fail.
 
-use std::io::{BufRead, BufReader, Read};
-use std::process::{Child, Command, Output, Stdio};
+mod watching;
+
+use std::io::Read;
+use std::process::{Command, Output, Stdio};
 
 use serde_json::Value;
+
+use watching::Running;
 
 /// Two writes an answer, or the same with TCP_NODELAY; both ends in one process.
 const CONVERSATION: &str = r#"
@@ -74,31 +78,22 @@ fn guard(options: &[&str], command: &[String]) -> Output {
     guard.output().expect("tinygram starts")
 }
 
-/// Starts a watch and returns it once it has begun.
-fn watch(arguments: &[&str]) -> Option<Child> {
-    let mut watch = tinygram(&["watch"])
-        .args(arguments)
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .expect("tinygram starts");
-    let mut first = String::new();
-    let stderr = watch.stderr.as_mut().expect("a pipe");
-    BufReader::new(stderr)
-        .read_line(&mut first)
-        .expect("a line");
-    if first.contains("asking the kernel") || first.contains("reading packets") {
-        return Some(watch);
-    }
-    assert!(std::env::var_os("CI").is_none(), "{first}");
-    println!("skipped: {}", first.trim());
-    watch.wait().expect("it ends");
-    None
+fn watch(arguments: &[&str]) -> Option<Running> {
+    watching::watch(arguments, Stdio::piped())
+}
+
+/// Waits for a watch to end, and returns what it printed.
+fn printed(mut watch: Running) -> String {
+    let mut printed = String::new();
+    let stdout = watch.0.stdout.as_mut().expect("a pipe");
+    stdout.read_to_string(&mut printed).expect("text");
+    assert!(watch.0.wait().expect("it ends").success(), "{printed}");
+    printed
 }
 
 #[test]
 fn watch_names_the_process_that_is_held() {
-    let Some(mut watch) = watch(&["--once", "5s", "--json"]) else {
+    let Some(watch) = watch(&["--once", "5s", "--json"]) else {
         return;
     };
     let words = conversation(12, "nagle");
@@ -108,14 +103,7 @@ fn watch_names_the_process_that_is_held() {
         .expect("python3 starts");
     let pid = talk.id();
     assert!(talk.wait().expect("it ends").success());
-    let mut said = String::new();
-    watch
-        .stdout
-        .take()
-        .expect("a pipe")
-        .read_to_string(&mut said)
-        .expect("text");
-    assert!(watch.wait().expect("it ends").success());
+    let said = printed(watch);
     let lines: Vec<Value> = said
         .lines()
         .map(|line| serde_json::from_str(line).expect("JSON"))
@@ -164,8 +152,7 @@ fn packets_tell_the_same_stalls() {
     assert!(talk.status.success());
     // Other tests hold similar conversations.
     let server = format!("127.0.0.1:{}", String::from_utf8_lossy(&talk.stdout).trim());
-    let output = watch.wait_with_output().expect("it ends");
-    let said = String::from_utf8_lossy(&output.stdout);
+    let said = printed(watch);
     let lines = said
         .lines()
         .map(|line| serde_json::from_str(line).expect("JSON"));

@@ -2,10 +2,12 @@
 //! leaves nothing attached, namespaces end, and process IDs are used again. Needs root; without it, the tests say so
 //! and pass.
 
+mod watching;
+
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader, Read, Seek, Write};
 use std::net::{TcpListener, TcpStream};
-use std::process::{Child, Command, Stdio};
+use std::process::Command;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
@@ -13,11 +15,13 @@ use std::time::Duration;
 
 use serde_json::Value;
 
+use watching::Running;
+
 #[test]
 fn a_killed_watch_leaves_nothing_attached() {
     let _alone = alone();
     let Some(mut watch) = watch() else { return };
-    let of_watch = numbers(watch.process.id());
+    let of_watch = numbers(watch.running.0.id());
     assert!(
         of_watch.len() >= 8,
         "programs and their links: {of_watch:?}"
@@ -50,7 +54,7 @@ fn come_and_go(times: u32) {
     let mut left = Vec::new();
     for time in 0..times {
         let Some(mut watch) = watch() else { return };
-        left.extend(numbers(watch.process.id()));
+        left.extend(numbers(watch.running.0.id()));
         let before = load.exchanges();
         while load.exchanges() < before + 50 {
             std::thread::sleep(Duration::from_millis(1));
@@ -295,34 +299,16 @@ fn numbers(pid: u32) -> Vec<Number> {
 
 /// A watch of the kernel, and what it prints.
 struct Watch {
-    process: Child,
+    running: Running,
     said: File,
 }
 
 /// Returns a watch that has begun to look.
 fn watch() -> Option<Watch> {
     let said = tempfile::tempfile().expect("a file");
-    let mut watch = Command::new(env!("CARGO_BIN_EXE_tinygram"))
-        .args(["watch", "--source", "kernel", "--json"])
-        .stdout(said.try_clone().expect("a file"))
-        .stderr(Stdio::piped())
-        .spawn()
-        .expect("tinygram starts");
-    let mut first = String::new();
-    let stderr = watch.stderr.as_mut().expect("a pipe");
-    BufReader::new(stderr)
-        .read_line(&mut first)
-        .expect("a line");
-    if first.contains("asking the kernel") {
-        return Some(Watch {
-            process: watch,
-            said,
-        });
-    }
-    assert!(std::env::var_os("CI").is_none(), "{first}");
-    println!("skipped: {}", first.trim());
-    watch.wait().expect("it ends");
-    None
+    let stdout = said.try_clone().expect("a file").into();
+    let running = watching::watch(&["--source", "kernel", "--json"], stdout)?;
+    Some(Watch { running, said })
 }
 
 impl Watch {
@@ -341,13 +327,13 @@ impl Watch {
 
     fn end(&mut self) {
         // SAFETY: our own child, which has not been waited for.
-        unsafe { libc::kill(self.process.id() as libc::pid_t, libc::SIGINT) };
-        assert!(self.process.wait().expect("it ends").success());
+        unsafe { libc::kill(self.running.0.id() as libc::pid_t, libc::SIGINT) };
+        assert!(self.running.0.wait().expect("it ends").success());
     }
 
     fn kill(&mut self) {
-        self.process.kill().expect("it runs");
-        self.process.wait().expect("it ends");
+        self.running.0.kill().expect("it runs");
+        self.running.0.wait().expect("it ends");
     }
 }
 

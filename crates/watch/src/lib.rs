@@ -14,6 +14,7 @@ pub mod finding;
 pub mod judge;
 pub mod kernel;
 pub mod live;
+mod pace;
 pub mod packets;
 pub mod site;
 mod start;

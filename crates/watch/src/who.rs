@@ -5,7 +5,7 @@ use std::ffi::CStr;
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader};
 use std::net::SocketAddr;
-use std::time::Instant;
+use std::time::Duration;
 
 use serde::Serialize;
 use tinygram_diagnose::Side;
@@ -13,6 +13,7 @@ use tinygram_diagnose::Side;
 use crate::clock::clock_ns;
 use crate::event::{Connection, Writer};
 use crate::finding;
+use crate::pace::Pace;
 use crate::start::started;
 
 /// A process, as far as this process may inspect it. After a process has ended, its data stays
@@ -205,8 +206,7 @@ impl Processes {
 #[derive(Default)]
 struct Listening {
     ports: HashSet<u16>,
-    /// When it may be looked again.
-    rested: Option<Instant>,
+    pace: Pace,
 }
 
 impl Listening {
@@ -218,20 +218,16 @@ impl Listening {
         }
     }
 
-    /// Looks again, by a process of the namespace; not if it has just looked: looking takes at most
-    /// a twentieth of the time, since it takes long where the kernel has room for very many sockets.
+    /// Looks again, by a process of the namespace; returns whether it could.
     fn look(&mut self, pid: u32) -> bool {
-        #[expect(clippy::disallowed_methods, reason = "how often to look is real time")]
-        let now = Instant::now();
-        let may = self.rested.is_none_or(|rested| now >= rested);
-        if may {
-            if self.ports.len() >= MOST_KNOWN {
-                self.ports.clear();
-            }
-            self.ports.extend(listening_ports(pid));
-            self.rested = Some(now + now.elapsed() * 20);
+        let Some(ports) = self.pace.look(Duration::ZERO, || listening_ports(pid)) else {
+            return false;
+        };
+        if self.ports.len() >= MOST_KNOWN {
+            self.ports.clear();
         }
-        may
+        self.ports.extend(ports);
+        true
     }
 }
 

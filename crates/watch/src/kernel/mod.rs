@@ -99,9 +99,13 @@ impl Source {
             .map_err(|error| Lacking::of(&error))?;
         if let Some(process) = options.tree {
             plant(&mut programs, process)?;
-            for (program, tracepoint) in TREE_TRACEPOINTS {
-                attach(&mut programs, program, tracepoint, &btf)?;
-            }
+        }
+        let some = match options.tree {
+            Some(_) => &TREE_TRACEPOINTS[..],
+            None => &HOST_TRACEPOINTS,
+        };
+        for (program, tracepoint) in some {
+            attach(&mut programs, program, tracepoint, &btf)?;
         }
         for (program, tracepoint) in TRACEPOINTS {
             attach(&mut programs, program, tracepoint, &btf)?;
@@ -263,6 +267,8 @@ const TREE_TRACEPOINTS: [(&str, &str); 2] = [
     ("process_forks", "sched_process_fork"),
     ("thread_sleeps", "sched_switch"),
 ];
+/// The additional tracepoint for all other processes.
+const HOST_TRACEPOINTS: [(&str, &str); 1] = [("state_changes", "inet_sock_set_state")];
 const WRITE_BEGIN: &str = "tcp_sendmsg_locked";
 /// An acknowledgment that leaves so long after its data is late.
 const LEAST_LATE_ACK: Duration = Duration::from_millis(15);

@@ -5,11 +5,12 @@ use std::collections::{HashMap, HashSet};
 use std::fs;
 use std::net::SocketAddr;
 use std::os::unix::fs::MetadataExt;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use procfs::process::{FDTarget, Process, all_processes};
 
 use crate::event::Writer;
+use crate::pace::Pace;
 
 /// One end of a connection on this host.
 #[derive(Clone, Debug)]
@@ -21,12 +22,11 @@ pub(super) struct Owner {
 }
 
 /// Remembers the owner of each end. It looks again for unknown owners, at most once a second, and on
-/// a host with very many sockets less often: looking takes at most a twentieth of the time.
+/// a host with very many sockets less often.
 #[derive(Default)]
 pub(super) struct Owners {
     known: HashMap<(SocketAddr, SocketAddr), Owner>,
-    /// When it may look again.
-    rested: Option<Instant>,
+    pace: Pace,
 }
 
 impl Owners {
@@ -35,57 +35,54 @@ impl Owners {
     pub(super) fn of(&mut self, local: SocketAddr, remote: SocketAddr) -> Option<&Owner> {
         let ends = (local, remote);
         if !self.known.contains_key(&ends) {
-            #[expect(clippy::disallowed_methods, reason = "how often to look is real time")]
-            let now = Instant::now();
-            if self.rested.is_none_or(|rested| now >= rested) {
-                self.look();
-                self.rested = Some(now + BREAK.max(now.elapsed() * 20));
-            }
+            let known = &mut self.known;
+            self.pace.look(BREAK, || look(known));
         }
         self.known.get(&ends)
     }
+}
 
-    fn look(&mut self) {
-        if self.known.len() >= MOST_KNOWN {
-            self.known.clear();
-        }
-        let mut sockets = HashMap::new();
-        let mut namespaces = HashSet::new();
-        let Ok(processes) = all_processes() else {
-            return;
+/// Finds out who owns which end now.
+fn look(known: &mut HashMap<(SocketAddr, SocketAddr), Owner>) {
+    if known.len() >= MOST_KNOWN {
+        known.clear();
+    }
+    let mut sockets = HashMap::new();
+    let mut namespaces = HashSet::new();
+    let Ok(processes) = all_processes() else {
+        return;
+    };
+    let processes: Vec<Process> = processes.flatten().collect();
+    for process in &processes {
+        let Some(netns) = namespace(process.pid) else {
+            continue;
         };
-        let processes: Vec<Process> = processes.flatten().collect();
-        for process in &processes {
-            let Some(netns) = namespace(process.pid) else {
-                continue;
-            };
-            if namespaces.insert(netns) {
-                let four = process.tcp().unwrap_or_default();
-                let six = process.tcp6().unwrap_or_default();
-                for entry in four.into_iter().chain(six) {
-                    let ends = (plain(entry.local_address), plain(entry.remote_address));
-                    if !entry.remote_address.ip().is_unspecified() {
-                        let owner = Owner {
-                            writer: nobody(entry.uid),
-                            netns,
-                        };
-                        self.known.entry(ends).or_insert(owner);
-                        sockets.insert(entry.inode, ends);
-                    }
+        if namespaces.insert(netns) {
+            let four = process.tcp().unwrap_or_default();
+            let six = process.tcp6().unwrap_or_default();
+            for entry in four.into_iter().chain(six) {
+                let ends = (plain(entry.local_address), plain(entry.remote_address));
+                if !entry.remote_address.ip().is_unspecified() {
+                    let owner = Owner {
+                        writer: nobody(entry.uid),
+                        netns,
+                    };
+                    known.entry(ends).or_insert(owner);
+                    sockets.insert(entry.inode, ends);
                 }
             }
         }
-        for process in &processes {
-            let Ok(descriptors) = process.fd() else {
-                continue;
-            };
-            for descriptor in descriptors.flatten() {
-                if let FDTarget::Socket(inode) = descriptor.target
-                    && let Some(ends) = sockets.remove(&inode)
-                    && let Some(owner) = self.known.get_mut(&ends)
-                {
-                    owner.writer = writer(process, owner.writer.uid);
-                }
+    }
+    for process in &processes {
+        let Ok(descriptors) = process.fd() else {
+            continue;
+        };
+        for descriptor in descriptors.flatten() {
+            if let FDTarget::Socket(inode) = descriptor.target
+                && let Some(ends) = sockets.remove(&inode)
+                && let Some(owner) = known.get_mut(&ends)
+            {
+                owner.writer = writer(process, owner.writer.uid);
             }
         }
     }
