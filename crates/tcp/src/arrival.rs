@@ -80,7 +80,9 @@ impl Core {
     #[inline]
     fn gather(&mut self, now: Instant, key: usize, packet: &Packet<'_>) -> bool {
         let header = &packet.header;
-        let plain = header.flags.without(Flags::PSH) == Flags::ACK && !packet.payload.is_empty();
+        let plain = header.flags.without(Flags::PSH) == Flags::ACK
+            && !packet.payload.is_empty()
+            && packet.urgent.is_none();
         if !plain {
             return false;
         }
@@ -147,6 +149,7 @@ impl Core {
         }
         let segment = socket.incoming(&packet.header, packet.payload.len());
         socket.chronicle.arrived(now, segment.len);
+        let news = packet.urgent.and_then(|at| socket.announces(&segment, at));
         if segment.len == 0 {
             socket
                 .connection
@@ -170,6 +173,9 @@ impl Core {
                     held = held.max(new.end);
                 }
             }
+        }
+        if let Some(at) = news {
+            self.on_urgent(now, key, at);
         }
         self.settle(key);
     }

@@ -33,6 +33,7 @@ mod secrets;
 mod socket;
 mod timers;
 mod transmit;
+mod urgent;
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -304,7 +305,7 @@ impl Core {
         }
         let socket = Socket::new(
             connection,
-            config.receiver.buffer,
+            &config,
             path,
             Sequence::new(numbers.initial_sequence),
             owner,
@@ -327,8 +328,13 @@ impl Core {
     #[inline]
     fn settle(&mut self, key: usize) {
         let socket = &mut self.sockets[key];
+        // The pointer counts from each segment, so that those with one do not join.
+        let join = self.abilities.offload && socket.urgent_end.is_none();
+        if socket.urgent_end.is_some() {
+            socket.forget_sent_urgent();
+        }
         for segment in self.outbox.segments.drain(..) {
-            let alone = self.queue.push(key, segment, self.abilities.offload);
+            let alone = self.queue.push(key, segment, join);
             socket.queued += u32::from(alone);
         }
         socket.chronicle();
