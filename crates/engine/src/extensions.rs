@@ -72,6 +72,10 @@ pub struct Extensions {
     /// (MSG_OOB), as BSD and Linux do. Without it, or with SO_OOBINLINE, it stays in the stream, as
     /// RFC 9293, section 3.8.5, has it and RFC 6093, section 6, asks of applications.
     pub urgent_out_of_line: bool,
+    /// A listener whose half-open connections are as many as its backlog answers further SYNs
+    /// without storing anything (SYN cookies: RFC 4987, section 3.6). Without it, the oldest
+    /// half-open connection is dropped (section 3.4).
+    pub syn_cookies: bool,
     /// A RST does not end TIME-WAIT (RFC 1337, section 3, fix F1).
     pub time_wait_ignores_resets: bool,
     /// How long an application that has gone waits for the peer's FIN.
@@ -117,6 +121,7 @@ impl Extensions {
         user_timeout: None,
         syn_retries: None,
         urgent_out_of_line: false,
+        syn_cookies: false,
         time_wait_ignores_resets: false,
         fin_wait_2: None,
         receive_buffer_most: None,
@@ -150,6 +155,8 @@ impl Extensions {
         user_timeout: None,
         syn_retries: Some(SynRetries::LINUX),
         urgent_out_of_line: true,
+        // `tcp_syncookies` is 1 as shipped.
+        syn_cookies: true,
         // `tcp_rfc1337` is off as shipped.
         time_wait_ignores_resets: false,
         // `tcp_fin_timeout`.

@@ -419,6 +419,14 @@ impl World {
         }
     }
 
+    /// Returns whether only an urgent octet, which is not part of the stream, has come.
+    pub(crate) fn stands_at_urgent(&mut self, fd: c_int) -> bool {
+        self.stream(fd).is_ok_and(|key| {
+            let nothing = self.core.info(self.now, key).readable == 0;
+            nothing && self.core.is_at_mark(key) && self.core.readiness(key).priority
+        })
+    }
+
     fn read_urgent(&mut self, key: usize, keep: bool) -> Result<Outcome, Errno> {
         match self.core.read_urgent(key, keep) {
             Ok(Some(octet)) => Ok(Outcome {

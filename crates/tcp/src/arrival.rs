@@ -141,7 +141,7 @@ impl Core {
     }
 
     /// Handles a segment of a known connection.
-    fn on_segment(&mut self, now: Instant, key: usize, packet: &Packet<'_>) {
+    pub(super) fn on_segment(&mut self, now: Instant, key: usize, packet: &Packet<'_>) {
         let socket = &mut self.sockets[key];
         // The peer's numbers begin with its SYN.
         if socket.connection.state() == State::SynSent && packet.header.flags.has(Flags::SYN) {
@@ -195,6 +195,7 @@ impl Core {
             // be answered; others are dropped (RFC 9293, section 3.10.7.2). A SYN with RST does not
             // count as a SYN.
             Some(_) if !flags.has(Flags::ACK) => {}
+            Some(listener) if self.take_cookie(now, listener, pair, packet) => {}
             _ => self.reset(pair, packet),
         }
     }
@@ -212,6 +213,10 @@ impl Core {
                 self.outbox.segments.clear();
                 self.settle(oldest);
                 serial
+            }
+            Admission::Cookie => {
+                self.send_cookie(now, key, pair, packet);
+                return;
             }
             Admission::NoRoom => {
                 self.counters.no_room += 1;
