@@ -170,6 +170,7 @@ const EVERYTHING: Extensions = Extensions {
     slow_start_exit: Some(SlowStartExit::HystartPlusPlus),
     keepalive: Some(Keepalive::LINUX),
     user_timeout: Some(Duration::from_secs(30)),
+    urgent_out_of_line: true,
     receive_buffer_most: Some(LARGEST_BUFFER),
     push_ends_writes: Some(2),
     send_buffer_is_memory: Some(832),

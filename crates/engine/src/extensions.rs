@@ -68,6 +68,14 @@ pub struct Extensions {
     /// Without it, a SYN is repeated as often as data. A socket can choose its own number
     /// (TCP_SYNCNT).
     pub syn_retries: Option<SynRetries>,
+    /// The last octet of urgent data is taken out of the stream, and the application reads it apart
+    /// (MSG_OOB), as BSD and Linux do. Without it, or with SO_OOBINLINE, it stays in the stream, as
+    /// RFC 9293, section 3.8.5, has it and RFC 6093, section 6, asks of applications.
+    pub urgent_out_of_line: bool,
+    /// A listener whose half-open connections are as many as its backlog answers further SYNs
+    /// without storing anything (SYN cookies: RFC 4987, section 3.6). Without it, the oldest
+    /// half-open connection is dropped (section 3.4).
+    pub syn_cookies: bool,
     /// A RST does not end TIME-WAIT (RFC 1337, section 3, fix F1).
     pub time_wait_ignores_resets: bool,
     /// How long an application that has gone waits for the peer's FIN.
@@ -112,6 +120,8 @@ impl Extensions {
         keepalive: None,
         user_timeout: None,
         syn_retries: None,
+        urgent_out_of_line: false,
+        syn_cookies: false,
         time_wait_ignores_resets: false,
         fin_wait_2: None,
         receive_buffer_most: None,
@@ -144,6 +154,9 @@ impl Extensions {
         keepalive: None,
         user_timeout: None,
         syn_retries: Some(SynRetries::LINUX),
+        urgent_out_of_line: true,
+        // `tcp_syncookies` is 1 as shipped.
+        syn_cookies: true,
         // `tcp_rfc1337` is off as shipped.
         time_wait_ignores_resets: false,
         // `tcp_fin_timeout`.
@@ -171,6 +184,7 @@ impl Extensions {
         empty_window_probes: false,
         // Linux gives up after two minutes; RFC 9293, section 3.8.3, demands three at least.
         syn_retries: None,
+        urgent_out_of_line: false,
         ..Self::LINUX_6
     };
 }

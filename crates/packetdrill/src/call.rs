@@ -125,6 +125,7 @@ pub(crate) fn errno(error: &io::Error) -> Errno {
         io::ErrorKind::AddrNotAvailable => libc::EADDRNOTAVAIL,
         io::ErrorKind::Unsupported => libc::ENOPROTOOPT,
         io::ErrorKind::WouldBlock => EAGAIN,
+        io::ErrorKind::InvalidInput => libc::EINVAL,
         _ => EPROTO,
     })
 }

@@ -183,9 +183,10 @@ impl World {
         }
     }
 
-    /// Handles SIOCINQ, SIOCOUTQ and SIOCOUTQNSD.
+    /// Handles SIOCINQ, SIOCOUTQ, SIOCOUTQNSD and SIOCATMARK.
     pub(crate) fn ioctl(&mut self, fd: c_int, request: c_ulong) -> Result<c_int, Errno> {
         const SIOCOUTQNSD: c_ulong = 0x894b;
+        const SIOCATMARK: c_ulong = 0x8905;
         if let Kind::Listener(_) = self.descriptor(fd)?.kind {
             return Err(Errno(EINVAL));
         }
@@ -197,6 +198,7 @@ impl World {
                 Ok(info.readable as c_int)
             }
             libc::TIOCOUTQ => Ok((info.outstanding + info.unsent) as c_int),
+            SIOCATMARK => Ok(self.core.is_at_mark(key).into()),
             SIOCOUTQNSD => Ok(info.unsent as c_int),
             _ => Err(Errno(libc::ENOTTY)),
         }
@@ -356,6 +358,9 @@ impl World {
             Ok(key) => key,
             Err(errno) => return Some(Err(errno)),
         };
+        if flags & libc::MSG_OOB != 0 {
+            return Some(self.read_urgent(key, flags & MSG_PEEK != 0));
+        }
         let state = self.core.state(key);
         let readable = self.core.info(self.now, key).readable as usize;
         let least = if flags & MSG_WAITALL != 0 {
@@ -414,6 +419,26 @@ impl World {
         }
     }
 
+    /// Returns whether only an urgent octet, which is not part of the stream, has come.
+    pub(crate) fn stands_at_urgent(&mut self, fd: c_int) -> bool {
+        self.stream(fd).is_ok_and(|key| {
+            let nothing = self.core.info(self.now, key).readable == 0;
+            nothing && self.core.is_at_mark(key) && self.core.readiness(key).priority
+        })
+    }
+
+    fn read_urgent(&mut self, key: usize, keep: bool) -> Result<Outcome, Errno> {
+        match self.core.read_urgent(key, keep) {
+            Ok(Some(octet)) => Ok(Outcome {
+                value: 1,
+                octets: vec![octet],
+                ..Outcome::default()
+            }),
+            Ok(None) => Err(Errno(EAGAIN)),
+            Err(error) => Err(errno(&error)),
+        }
+    }
+
     /// Returns what TCP_INQ reports: the octets that can be read, plus one at the end of the stream
     /// (tcp_inq_hint).
     fn inq(&self, key: usize) -> c_int {
@@ -447,6 +472,14 @@ impl World {
         };
         if message.damaged && message.octets.is_empty() {
             return Some(Err(Errno(EFAULT)));
+        }
+        if flags & libc::MSG_OOB != 0 {
+            let (now, octets) = (self.now, &message.octets);
+            return match self.core.poll_write_urgent(now, key, octets, &nobody()) {
+                Poll::Ready(Ok(count)) => Some(Ok(Outcome::of(count as i64))),
+                Poll::Ready(Err(error)) => Some(Err(errno(&error))),
+                Poll::Pending => None,
+            };
         }
         let more = flags & MSG_MORE != 0;
         let whole = !self.is_nonblocking(fd) && flags & libc::MSG_DONTWAIT == 0;
@@ -486,7 +519,7 @@ impl World {
 
     /// Returns what poll(2) reports for a descriptor, whatever events were asked for.
     fn events(&self, fd: c_int) -> u32 {
-        use libc::{POLLERR, POLLHUP, POLLIN, POLLOUT, POLLRDHUP, POLLRDNORM, POLLWRNORM};
+        use libc::{POLLERR, POLLHUP, POLLIN, POLLOUT, POLLPRI, POLLRDHUP, POLLRDNORM, POLLWRNORM};
         let mut events = 0;
         let mut add = |those: i16| events |= those as u16 as u32;
         match self.descriptors.get(&fd).map(|known| &known.kind) {
@@ -508,6 +541,9 @@ impl World {
                 }
                 if ready.hung_up {
                     add(POLLHUP);
+                }
+                if ready.priority {
+                    add(POLLPRI);
                 }
                 if ready.failed {
                     add(POLLERR);

@@ -230,6 +230,7 @@ impl World {
                 let usual = self.settings.notsent_low_water();
                 self.core.set_notsent_low_water(key, octets.or(usual));
             }
+            (SOL_SOCKET, libc::SO_OOBINLINE) => self.core.set_urgent_inline(key, on),
             (SOL_SOCKET, libc::SO_RCVLOWAT) => {
                 // The kernel takes 0 for 1, and what is negative for the largest number.
                 let octets = u64::try_from(value).unwrap_or(u64::MAX);

@@ -219,6 +219,7 @@ impl Settings {
         }
         extensions.time_wait_ignores_resets = self.freebsd();
         extensions.syn_retries = self.syn_retries();
+        extensions.syn_cookies = !self.is_off("net.ipv4.tcp_syncookies");
         if !self.freebsd() {
             extensions.send_buffer_is_memory = Some(BUFFER_OVERHEAD);
         }

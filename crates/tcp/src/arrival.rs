@@ -80,7 +80,9 @@ impl Core {
     #[inline]
     fn gather(&mut self, now: Instant, key: usize, packet: &Packet<'_>) -> bool {
         let header = &packet.header;
-        let plain = header.flags.without(Flags::PSH) == Flags::ACK && !packet.payload.is_empty();
+        let plain = header.flags.without(Flags::PSH) == Flags::ACK
+            && !packet.payload.is_empty()
+            && packet.urgent.is_none();
         if !plain {
             return false;
         }
@@ -139,7 +141,7 @@ impl Core {
     }
 
     /// Handles a segment of a known connection.
-    fn on_segment(&mut self, now: Instant, key: usize, packet: &Packet<'_>) {
+    pub(super) fn on_segment(&mut self, now: Instant, key: usize, packet: &Packet<'_>) {
         let socket = &mut self.sockets[key];
         // The peer's numbers begin with its SYN.
         if socket.connection.state() == State::SynSent && packet.header.flags.has(Flags::SYN) {
@@ -147,6 +149,7 @@ impl Core {
         }
         let segment = socket.incoming(&packet.header, packet.payload.len());
         socket.chronicle.arrived(now, segment.len);
+        let news = packet.urgent.and_then(|at| socket.announces(&segment, at));
         if segment.len == 0 {
             socket
                 .connection
@@ -171,6 +174,9 @@ impl Core {
                 }
             }
         }
+        if let Some(at) = news {
+            self.on_urgent(now, key, at);
+        }
         self.settle(key);
     }
 
@@ -189,6 +195,7 @@ impl Core {
             // be answered; others are dropped (RFC 9293, section 3.10.7.2). A SYN with RST does not
             // count as a SYN.
             Some(_) if !flags.has(Flags::ACK) => {}
+            Some(listener) if self.take_cookie(now, listener, pair, packet) => {}
             _ => self.reset(pair, packet),
         }
     }
@@ -206,6 +213,10 @@ impl Core {
                 self.outbox.segments.clear();
                 self.settle(oldest);
                 serial
+            }
+            Admission::Cookie => {
+                self.send_cookie(now, key, pair, packet);
+                return;
             }
             Admission::NoRoom => {
                 self.counters.no_room += 1;

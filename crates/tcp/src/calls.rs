@@ -207,9 +207,12 @@ impl Core {
         most: usize,
         take: impl FnOnce(&[u8], &[u8]),
     ) -> Option<io::Result<usize>> {
+        if self.sockets[key].urgent.is_some() {
+            self.step_over_urgent(now, key);
+        }
         let socket = &mut self.sockets[key];
         let receiver = socket.connection.receiver();
-        let octets = receiver.readable().min(most as u64);
+        let octets = socket.readable().min(most as u64);
         if octets > 0 {
             let start = receiver.read_up_to();
             let (first, second) = socket.receive.slices(Span::new(start, start + octets));
@@ -219,6 +222,9 @@ impl Core {
             let end = start + octets;
             if socket.received_up_to() == end {
                 socket.receive.restart(end);
+            }
+            if socket.urgent.is_some() {
+                socket.forget_past_urgent();
             }
             self.settle(key);
             return Some(Ok(octets as usize));
@@ -470,7 +476,7 @@ impl Core {
 
 impl Socket {
     /// Returns whether the application may write, now or once the handshake is complete.
-    fn may_write(&self) -> bool {
+    pub(super) fn may_write(&self) -> bool {
         let opening = matches!(self.connection.state(), State::SynSent | State::SynReceived);
         (opening || self.connection.state().sends()) && !self.connection.sender().is_finishing()
     }
@@ -478,7 +484,7 @@ impl Socket {
     /// Copies as much of the pieces as the buffer's limit allows, after what was written; returns
     /// how many octets.
     #[inline]
-    fn buffer(&mut self, pieces: &[io::IoSlice<'_>], len: usize) -> u64 {
+    pub(super) fn buffer(&mut self, pieces: &[io::IoSlice<'_>], len: usize) -> u64 {
         let sender = self.connection.sender();
         let octets = sender.most_of_a_write().min(len as u64);
         let vars = sender.vars();

@@ -102,6 +102,6 @@ impl Socket {
     /// Returns whether a read would return data or the end.
     pub(super) fn has_something_to_read(&self) -> bool {
         let receiver = self.connection.receiver();
-        receiver.readable() > 0 || receiver.fin_received()
+        self.readable() > 0 || receiver.fin_received()
     }
 }

@@ -134,7 +134,7 @@ impl Core {
             probes: sender.unanswered_probes(),
             outstanding: vars.outstanding(),
             unsent: vars.written.since(vars.nxt),
-            readable: receiver.readable(),
+            readable: socket.readable(),
             acknowledged: vars.una.get().saturating_sub(1),
             received: receiver.nxt().get().saturating_sub(1),
             segments_received: (chronicle.segments, chronicle.data_segments),

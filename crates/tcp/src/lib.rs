@@ -21,6 +21,7 @@ mod arrival;
 mod calls;
 mod chronicle;
 mod closing;
+mod cookies;
 mod icmp;
 mod icmp_error;
 mod info;
@@ -33,6 +34,7 @@ mod secrets;
 mod socket;
 mod timers;
 mod transmit;
+mod urgent;
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -105,6 +107,12 @@ pub struct Counters {
     pub no_room: u64,
     /// Half-open connections that were dropped in favour of newer ones.
     pub evicted: u64,
+    /// SYNs that were answered with a cookie.
+    pub cookies_sent: u64,
+    /// Connections that a returned cookie opened.
+    pub cookies_accepted: u64,
+    /// ACKs without a connection whose number is no cookie, or too old, while cookies are in use.
+    pub cookies_refused: u64,
     /// Echo requests that were answered.
     pub echoes: u64,
     /// ICMP errors that were heeded.
@@ -294,7 +302,7 @@ impl Core {
     ) -> Result<usize, tinygram_wire::encode::FamiliesDiffer> {
         let path = Path::new(pair.local, pair.remote)?;
         let known = self.path_mtus.towards(now, pair.remote.address());
-        let config = options.config(self.mss(path.version()));
+        let config = options.config(self.abilities.mss(path.version()));
         let numbers = self.secrets.numbers(now, &pair.local, &pair.remote);
         let mut connection = Connection::new(&config);
         connection.set_timestamp_offset(numbers.timestamp_offset);
@@ -304,7 +312,7 @@ impl Core {
         }
         let socket = Socket::new(
             connection,
-            config.receiver.buffer,
+            &config,
             path,
             Sequence::new(numbers.initial_sequence),
             owner,
@@ -314,21 +322,18 @@ impl Core {
         Ok(key)
     }
 
-    /// Returns the largest segment that the device can send unfragmented (RFC 9293, section 3.7.1).
-    fn mss(&self, version: Version) -> u16 {
-        self.abilities
-            .mtu
-            .saturating_sub(headers_len(version))
-            .max(1)
-    }
-
     /// Carries out what the engine returned for this socket in [`Core::outbox`]. Every call ends
     /// here.
     #[inline]
     fn settle(&mut self, key: usize) {
         let socket = &mut self.sockets[key];
+        // The pointer counts from each segment, so that those with one do not join.
+        let join = self.abilities.offload && socket.urgent_end.is_none();
+        if socket.urgent_end.is_some() {
+            socket.forget_sent_urgent();
+        }
         for segment in self.outbox.segments.drain(..) {
-            let alone = self.queue.push(key, segment, self.abilities.offload);
+            let alone = self.queue.push(key, segment, join);
             socket.queued += u32::from(alone);
         }
         socket.chronicle();
@@ -426,6 +431,13 @@ impl Core {
         self.unowned -= 1;
         let socket = self.sockets.remove(key);
         self.pairs.remove(&socket.pair());
+    }
+}
+
+impl Abilities {
+    /// Returns the largest segment that the device can send unfragmented (RFC 9293, section 3.7.1).
+    fn mss(&self, version: Version) -> u16 {
+        self.mtu.saturating_sub(headers_len(version)).max(1)
     }
 }
 

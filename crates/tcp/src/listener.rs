@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::task::Waker;
 
+use tinygram_engine::Instant;
 use tinygram_wire::endpoint::Endpoint;
 
 use super::SocketOptions;
@@ -17,6 +18,8 @@ pub(super) struct Listener {
     /// Half-open connections, the oldest first.
     half_open: BTreeSet<(u64, usize)>,
     next_serial: u64,
+    /// When the last SYN cookie that was sent is too old.
+    pub(super) cookies_until: Instant,
     /// Connections that wait to be accepted.
     ready: VecDeque<usize>,
     /// Tasks that wait for a connection, each under its own number.
@@ -30,6 +33,8 @@ pub(super) enum Admission {
     Granted(u64),
     /// Accepted under this serial number, but this socket, the oldest half-open one, must go.
     InsteadOf(u64, usize),
+    /// Answered with a cookie, and not stored.
+    Cookie,
     /// The application accepts too slowly: the SYN is dropped, and the peer tries again.
     NoRoom,
 }
@@ -42,24 +47,33 @@ impl Listener {
             backlog: backlog.max(1),
             half_open: BTreeSet::new(),
             next_serial: 0,
+            cookies_until: Instant::ZERO,
             ready: VecDeque::new(),
             acceptors: BTreeMap::new(),
         }
     }
 
-    /// Decides about a SYN. Under a flood the oldest half-open connection is dropped (RFC 4987,
-    /// section 3.4): an honest peer completes the handshake after one round trip, a forged one
-    /// never does.
+    /// Decides about a SYN. Under a flood it is answered with a cookie (RFC 4987, section 3.6), or
+    /// the oldest half-open connection is dropped (section 3.4): an honest peer completes the
+    /// handshake after one round trip, a forged one never does.
     pub(super) fn admit(&mut self) -> Admission {
-        if self.ready.len() >= self.backlog {
+        if !self.has_room() {
             return Admission::NoRoom;
         }
         self.next_serial += 1;
         if self.half_open.len() < self.backlog {
             return Admission::Granted(self.next_serial);
         }
+        if self.options.extensions().syn_cookies {
+            return Admission::Cookie;
+        }
         let (_, oldest) = *self.half_open.first().expect("a backlog of one at least");
         Admission::InsteadOf(self.next_serial, oldest)
+    }
+
+    /// Returns whether one more connection may wait to be accepted.
+    pub(super) fn has_room(&self) -> bool {
+        self.ready.len() < self.backlog
     }
 
     pub(super) fn opened(&mut self, serial: u64, key: usize) {

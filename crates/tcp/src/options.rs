@@ -51,6 +51,12 @@ impl Default for SocketOptions {
 }
 
 impl SocketOptions {
+    /// Returns the extensions that a connection may use.
+    pub(crate) fn extensions(&self) -> Extensions {
+        self.extensions
+            .unwrap_or_else(|| self.config(536).extensions)
+    }
+
     /// Returns the engine's rules for a path that carries segments of `mss` octets.
     pub(crate) fn config(&self, mss: u16) -> Config {
         let mut config = (self.profile.config)(&Sizes {

@@ -20,6 +20,8 @@ pub struct Readiness {
     pub peer_closed: bool,
     /// Nothing passes in either direction any more (POLLHUP).
     pub hung_up: bool,
+    /// Urgent data has come and was not read (POLLPRI).
+    pub priority: bool,
     /// An error is pending (POLLERR).
     pub failed: bool,
 }
@@ -42,6 +44,7 @@ impl Core {
             writable: !opening && (writing_closed || connection.is_writable()) || failed,
             peer_closed,
             hung_up: closed || peer_closed && writing_closed,
+            priority: socket.has_urgent(),
             failed,
         }
     }
@@ -103,9 +106,8 @@ impl Core {
     #[must_use]
     pub fn peek(&self, key: usize, most: usize) -> (&[u8], &[u8]) {
         let socket = &self.sockets[key];
-        let receiver = socket.connection.receiver();
-        let octets = receiver.readable().min(most as u64);
-        let start = receiver.read_up_to();
+        let octets = socket.readable().min(most as u64);
+        let start = socket.reads_from();
         socket.receive.slices(Span::new(start, start + octets))
     }
 
@@ -163,7 +165,7 @@ impl Socket {
     /// Returns whether as much has arrived as the application asked for.
     #[inline]
     pub(super) fn has_enough_to_read(&self) -> bool {
-        let readable = self.connection.receiver().readable();
+        let readable = self.readable();
         readable > 0 && (self.receive_low <= 1 || self.reaches(self.receive_low, readable))
     }
 
@@ -181,6 +183,6 @@ impl Socket {
             || self.reading_closed
             || self.fate.is_some()
             || self.connection.state() == State::Closed
-            || self.reaches(self.receive_low.min(most), receiver.readable())
+            || self.reaches(self.receive_low.min(most), self.readable())
     }
 }

@@ -6,6 +6,8 @@ use siphasher::sip::SipHasher24;
 use tinygram_engine::Instant;
 use tinygram_wire::endpoint::Endpoint;
 
+use super::Pair;
+
 /// The keys, drawn anew for each stack.
 #[derive(Clone, Debug)]
 pub(crate) struct Secrets {
@@ -59,6 +61,14 @@ impl Secrets {
             initial_sequence: (clock as u32).wrapping_add(hash as u32),
             timestamp_offset: (hash >> 32) as u32,
         }
+    }
+
+    /// Returns a part of a SYN cookie (RFC 4987, section 3.6): what only this stack can compute for
+    /// a connection whose peer began with `irs`, in a period or in all.
+    pub(crate) fn cookie_hash(&self, pair: &Pair, irs: u32, period: Option<u32>) -> u32 {
+        let mut hash = SipHasher24::new_with_key(&self.sequence);
+        ("cookie", pair, irs, period).hash(&mut hash);
+        hash.finish() as u32
     }
 
     /// Chooses a port for a connection from `local` (whose port does not matter) to `remote` for

@@ -3,7 +3,7 @@
 use std::io;
 use std::task::Waker;
 
-use tinygram_engine::{Connection, Duration, Instant, Offset, Segment, Span};
+use tinygram_engine::{Config, Connection, Duration, Instant, Offset, Segment, Span};
 use tinygram_wire::encode::Path;
 use tinygram_wire::packet::{Header, Near};
 use tinygram_wire::sequence::{Numbering, Sequence};
@@ -11,6 +11,7 @@ use tinygram_wire::sequence::{Numbering, Sequence};
 use super::Pair;
 use super::chronicle::Chronicle;
 use super::ring::Ring;
+use super::urgent::Urgent;
 
 /// A connection with its octets.
 #[derive(Debug)]
@@ -47,6 +48,12 @@ pub(crate) struct Socket {
     pub(super) linger: Option<Duration>,
     /// The least octets for which a reader is woken (SO_RCVLOWAT).
     pub(super) receive_low: u64,
+    /// The peer's urgent data that was not read past.
+    pub(super) urgent: Option<Urgent>,
+    /// Whether it is read in line (SO_OOBINLINE).
+    pub(super) urgent_inline: bool,
+    /// The end of what was written as urgent, until it is acknowledged.
+    pub(super) urgent_end: Option<Offset>,
     pub(super) reader: Option<Waker>,
     pub(super) writer: Option<Waker>,
     /// Whether something was written since a task last waited here.
@@ -112,13 +119,13 @@ impl From<Fate> for io::Error {
 impl Socket {
     pub(super) fn new(
         connection: Connection,
-        receive_limit: u64,
+        config: &Config,
         path: Path,
         ours: Sequence,
         owner: Owner,
     ) -> Self {
         Self {
-            receive_limit,
+            receive_limit: config.receiver.buffer,
             connection,
             path,
             ours,
@@ -135,6 +142,9 @@ impl Socket {
             alarm: Instant::FAR_FUTURE,
             linger: None,
             receive_low: 1,
+            urgent: None,
+            urgent_inline: !config.extensions.urgent_out_of_line,
+            urgent_end: None,
             reader: None,
             writer: None,
             wrote: false,

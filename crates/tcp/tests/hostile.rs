@@ -5,7 +5,7 @@ use std::io::{ErrorKind, IoSlice};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::task::{Context, Poll, Waker};
 
-use tinygram_engine::extensions::Keepalive;
+use tinygram_engine::extensions::{Extensions, Keepalive};
 use tinygram_engine::{Duration, Flags, Instant, State, Timestamps};
 use tinygram_tcp::Abilities;
 use tinygram_tcp::SocketOptions;
@@ -128,6 +128,16 @@ struct Answer {
     payload: Vec<u8>,
 }
 
+/// `modern` with changed extensions.
+fn with_extensions(change: impl FnOnce(&mut Extensions)) -> SocketOptions {
+    let mut extensions = Extensions::MODERN;
+    change(&mut extensions);
+    SocketOptions {
+        extensions: Some(extensions),
+        ..SocketOptions::default()
+    }
+}
+
 fn waits() -> Context<'static> {
     Context::from_waker(Waker::noop())
 }
@@ -224,7 +234,8 @@ impl Dice {
 
 #[test]
 fn a_flood_of_syns_takes_no_more_than_the_backlog() {
-    let mut victim = Victim::new(64, &SocketOptions::default());
+    let options = with_extensions(|extensions| extensions.syn_cookies = false);
+    let mut victim = Victim::new(64, &options);
     let mut early = Peer::at(0xff_ffff);
     let key = early.connect(&mut victim);
     let mut honest = Peer::at(0xff_fffe);
@@ -252,6 +263,139 @@ fn a_flood_of_syns_takes_no_more_than_the_backlog() {
     victim.wait(Duration::from_secs(3600));
     victim.answers();
     assert_eq!(victim.core.connections(), 2);
+}
+
+/// RFC 4987, section 3.6: a listener that is flooded stores nothing of further SYNs, and lets in
+/// whoever returns its cookie, however long that takes within two minutes.
+#[test]
+fn a_flood_of_syns_locks_nobody_out() {
+    let mut victim = Victim::new(64, &SocketOptions::default());
+    let mut honest = Peer::at(0xff_fffe);
+    let synack = |victim: &mut Victim, peer: &Peer| {
+        let answers = victim.answers();
+        let ours = answers.iter().find(|answer| answer.to == peer.address);
+        ours.expect("a SYN-ACK").header
+    };
+    for number in 0..10_000 {
+        victim.arrives(&Peer::at(number).syn());
+        victim.now += Duration::from_micros(10);
+        if number % 100 == 0 {
+            victim.answers();
+        }
+        assert!(victim.core.connections() <= 64);
+    }
+    victim.answers();
+    // A client far away, with all options.
+    let mut options = Options {
+        mss: Some(1400),
+        window_scale: Some(9),
+        sack_permitted: true,
+        ..Options::default()
+    };
+    options.timestamps = Some(Timestamps { value: 7, echo: 0 });
+    victim.arrives(&honest.packet_with(honest.seq, Flags::SYN, b"", options));
+    let answer = synack(&mut victim, &honest);
+    assert!(answer.options.sack_permitted && answer.options.window_scale.is_some());
+    let ours = answer.options.timestamps.expect("both have them");
+    for number in 10_000..20_000 {
+        victim.arrives(&Peer::at(number).syn());
+        victim.now += Duration::from_micros(3000);
+        if number % 100 == 0 {
+            victim.answers();
+        }
+    }
+    let before = victim.core.connections();
+    honest.seq = honest.seq.wrapping_add(1);
+    honest.ack = answer.seq.wrapping_add(1);
+    let options = Options {
+        timestamps: Some(Timestamps {
+            value: 8,
+            echo: ours.value,
+        }),
+        ..Options::default()
+    };
+    victim.arrives(&honest.packet_with(honest.seq, Flags::ACK, b"", options));
+    assert_eq!(victim.core.connections(), before + 1);
+    let key = victim.accept().expect("the honest one came through");
+    let info = victim.core.info(victim.now, key);
+    assert!(info.agreement.window_scaling && info.agreement.timestamps && info.agreement.sack);
+    assert_eq!((info.window_shifts.0, info.mss), (9, 1300 - 12));
+    assert_eq!(info.peer_window, 60_000 << 9);
+    let flight = info.srtt.expect("the echo shows it");
+    assert!(flight >= Duration::from_secs(30), "not zero: {flight}");
+    victim.answers();
+    let text = honest.packet_with(honest.seq, Flags::ACK.with(Flags::PSH), b"hello", options);
+    victim.arrives(&text);
+    assert_eq!(victim.read(key), b"hello");
+    assert!(victim.core.counters().cookies_sent > 15_000);
+}
+
+/// A peer without timestamps gets a connection without the options that have no room in a cookie;
+/// its first data may come with the cookie.
+#[test]
+fn a_cookie_without_timestamps_has_an_mss_only() {
+    let mut victim = Victim::new(1, &SocketOptions::default());
+    victim.arrives(&Peer::at(1).syn());
+    victim.answers();
+    let mut peer = Peer::at(2);
+    let options = Options {
+        mss: Some(1460),
+        window_scale: Some(9),
+        sack_permitted: true,
+        ..Options::default()
+    };
+    victim.arrives(&peer.packet_with(peer.seq, Flags::SYN, b"", options));
+    let answer = victim.answers()[0].header;
+    assert_eq!(
+        (answer.options.window_scale, answer.options.sack_permitted),
+        (None, false)
+    );
+    peer.seq = peer.seq.wrapping_add(1);
+    peer.ack = answer.seq.wrapping_add(1);
+    victim.arrives(&peer.packet(peer.seq, Flags::ACK.with(Flags::PSH), b"GET"));
+    let key = victim.accept().expect("it came through");
+    assert_eq!(victim.read(key), b"GET");
+    let info = victim.core.info(victim.now, key);
+    assert_eq!(
+        (info.mss, info.peer_window, info.agreement.sack),
+        (1460, 60_000, false)
+    );
+}
+
+/// Forged ACKs, old cookies and cookies of other connections open nothing; they draw a RST.
+#[test]
+fn forged_and_old_cookies_are_refused() {
+    let mut victim = Victim::new(1, &SocketOptions::default());
+    victim.arrives(&Peer::at(1).syn());
+    victim.answers();
+    let mut peer = Peer::at(2);
+    victim.arrives(&peer.syn());
+    let answer = victim.answers()[0].header;
+    let connections = victim.core.connections();
+    let mut dice = Dice(4);
+    for _ in 0..50_000 {
+        let mut forged = Peer::at((dice.roll() % 1000) as u32 + 10);
+        (forged.seq, forged.ack) = (dice.roll() as u32, dice.roll() as u32);
+        victim.arrives(&forged.packet(forged.seq, Flags::ACK, b""));
+        victim.answers();
+    }
+    assert_eq!(victim.core.connections(), connections);
+    assert_eq!(victim.core.counters().cookies_refused, 50_000);
+    peer.seq = peer.seq.wrapping_add(1);
+    peer.ack = answer.seq.wrapping_add(1);
+    let mut thief = Peer::at(3);
+    (thief.seq, thief.ack) = (peer.seq, peer.ack);
+    victim.arrives(&thief.packet(thief.seq, Flags::ACK, b""));
+    assert!(victim.answers()[0].header.flags.has(Flags::RST));
+    // Others keep the listener sending cookies until this one is too old.
+    for _ in 0..3 {
+        victim.now += Duration::from_secs(60);
+        victim.arrives(&Peer::at(9).syn());
+        victim.answers();
+    }
+    victim.arrives(&peer.packet(peer.seq, Flags::ACK, b""));
+    assert!(victim.answers()[0].header.flags.has(Flags::RST));
+    assert!(victim.accept().is_none());
 }
 
 #[test]

@@ -147,6 +147,23 @@ impl Path {
         tcp[16..18].copy_from_slice(&sum);
     }
 
+    /// Sets URG and the urgent pointer of a whole packet whose headers are written: urgent data ends
+    /// `pointer` octets after its sequence number (RFC 9293, section 3.8.5).
+    ///
+    /// # Panics
+    ///
+    /// If `packet` is shorter than its headers.
+    pub fn mark_urgent(&self, pointer: u16, checksum: Checksum, packet: &mut [u8]) {
+        let tcp = &mut packet[self.version.header_len()..];
+        tcp[13] |= Flags::URG.bits();
+        tcp[18..20].copy_from_slice(&pointer.to_be_bytes());
+        if checksum == Checksum::Full {
+            tcp[16..18].fill(0);
+            let sum = self.pseudo_header(tcp.len()).with(tcp).checksum();
+            tcp[16..18].copy_from_slice(&sum);
+        }
+    }
+
     #[inline]
     fn write_ip(&self, packet: &mut [u8], class: u8) {
         let len = packet.len();

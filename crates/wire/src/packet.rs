@@ -18,7 +18,7 @@ pub struct Header {
     /// Acknowledgment number; 0 if [`Flags::ACK`] is not set.
     pub ack: u32,
     /// The control bits that matter for a connection, and whether the packet had a congestion mark;
-    /// URG is not kept.
+    /// URG is in [`Packet::urgent`].
     pub flags: Flags,
     /// The window field, not scaled.
     pub window: u16,
@@ -35,6 +35,9 @@ pub struct Packet<'a> {
     pub destination: Endpoint,
     /// The segment's header.
     pub header: Header,
+    /// The urgent pointer, if URG says that it means something: the number of octets from the
+    /// sequence number to the end of the urgent data (RFC 9293, section 3.8.5).
+    pub urgent: Option<u16>,
     /// The segment's payload.
     pub payload: &'a [u8],
 }
@@ -197,6 +200,9 @@ fn tcp(
             window: be16(14),
             options: options::read_all(&segment[20..header_len]),
         },
+        urgent: Flags::from_bits(fixed[13])
+            .has(Flags::URG)
+            .then(|| be16(18)),
         payload: &segment[header_len..],
     })
 }

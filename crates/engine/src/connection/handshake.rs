@@ -25,6 +25,21 @@ impl Connection {
         self.passive = true;
     }
 
+    /// Goes from CLOSED to SYN-RECEIVED with a SYN that this side has answered before, without
+    /// remembering it (RFC 4987, section 3.6). Nothing is sent, and the handshake measures no round
+    /// trip.
+    ///
+    /// # Panics
+    ///
+    /// If the connection has been opened before.
+    pub fn listen_again(&mut self, now: Instant, syn: &Segment, out: &mut Outbox) {
+        self.listen();
+        let before = out.segments.len();
+        self.on_segment(now, syn, out);
+        out.segments.truncate(before);
+        self.sender.distrust_round_trip();
+    }
+
     /// Sends a SYN. Data that is [written](Connection::write) before the answer comes is sent after
     /// the answer.
     ///

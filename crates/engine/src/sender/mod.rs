@@ -417,6 +417,11 @@ impl Sender {
         self.notsent_low_water != u64::MAX
     }
 
+    /// Says that what is in flight measures no round trip.
+    pub(crate) fn distrust_round_trip(&mut self) {
+        self.rtt.distrust();
+    }
+
     pub(crate) fn set_nodelay(&mut self, on: bool) {
         self.vars.nodelay = on;
     }

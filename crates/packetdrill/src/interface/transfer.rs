@@ -249,6 +249,10 @@ pub(super) unsafe extern "C" fn splice(
         let sent = drill.call(to, more, Call::write(to, message, more));
         return answer(sent.map(|outcome| outcome.value)) as c_int;
     }
+    // The kernel moves nothing across urgent data, and does not wait there.
+    if drill.with(|world| world.stands_at_urgent(from)) {
+        return 0;
+    }
     let got = drill.call(
         from,
         0,

@@ -2,6 +2,7 @@
 
 mod options;
 mod suites;
+mod urgent;
 
 use std::io::{ErrorKind, IoSlice};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
@@ -60,8 +61,13 @@ fn syn(mss: u16) -> Header {
 impl World {
     /// A connection that the peer opened, with `syn`.
     fn accepted(syn: Header) -> Self {
+        Self::accepted_with(syn, &SocketOptions::default())
+    }
+
+    /// The same, with these options.
+    fn accepted_with(syn: Header, options: &SocketOptions) -> Self {
         let mut core = core();
-        let (listener, _) = core.listen(OURS, 5, &SocketOptions::default()).unwrap();
+        let (listener, _) = core.listen(OURS, 5, options).unwrap();
         let mut world = Self {
             core,
             now: Instant::from_nanos(1),

@@ -180,6 +180,10 @@ fn a_deferred_connection_is_accepted_at_once_with_data_or_a_fin() {
 fn deferred_connections_are_bounded_by_the_backlog() {
     let options = SocketOptions {
         defer_accept: Some(Duration::from_secs(3)),
+        extensions: Some(Extensions {
+            syn_cookies: false,
+            ..Extensions::MODERN
+        }),
         ..SocketOptions::default()
     };
     let mut world = World::listening(&options);

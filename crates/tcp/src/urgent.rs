@@ -1,0 +1,226 @@
+//! Urgent data (RFC 9293, section 3.8.5; RFC 6093). The urgent octet is the last one before the
+//! place to which the pointer points, as everybody but RFC 961 has it (RFC 6093, section 3.1).
+//! Reads stop before it, so that the application can see where it is. It is taken out of the stream
+//! or left there: see `Extensions::urgent_out_of_line`.
+
+use std::io::{self, IoSlice};
+use std::task::{Context, Poll};
+
+use tinygram_engine::{Instant, Offset, Segment, Span, State};
+
+use super::Core;
+use super::socket::{Socket, remember};
+
+/// Urgent data of the peer.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Urgent {
+    /// The urgent octet.
+    at: Offset,
+    /// Whether the application has read it apart.
+    taken: bool,
+}
+
+impl Core {
+    /// Sets whether the urgent octet stays in the stream (SO_OOBINLINE). The profile decides what
+    /// holds at first.
+    pub fn set_urgent_inline(&mut self, key: usize, inline: bool) {
+        self.sockets[key].urgent_inline = inline;
+    }
+
+    /// Reads the urgent octet (MSG_OOB); returns `None` if it has not arrived. `keep` leaves it for
+    /// another call (MSG_PEEK). A task that waits to read is woken when the urgent pointer and when
+    /// the octet comes.
+    ///
+    /// # Errors
+    ///
+    /// [`io::ErrorKind::InvalidInput`] if the peer has announced no urgent data, if it was read, or
+    /// if it is read in line.
+    pub fn read_urgent(&mut self, key: usize, keep: bool) -> io::Result<Option<u8>> {
+        let socket = &mut self.sockets[key];
+        let Some(urgent) = socket.urgent.filter(|urgent| !urgent.taken) else {
+            return Err(io::ErrorKind::InvalidInput.into());
+        };
+        if socket.urgent_inline {
+            return Err(io::ErrorKind::InvalidInput.into());
+        }
+        if !socket.has(urgent.at) {
+            return Ok(None);
+        }
+        let (first, _) = socket.receive.slices(Span::new(urgent.at, urgent.at + 1));
+        let octet = first[0];
+        socket.urgent = Some(Urgent {
+            taken: !keep,
+            ..urgent
+        });
+        Ok(Some(octet))
+    }
+
+    /// Returns whether everything before the urgent octet was read, and nothing beyond it
+    /// (SIOCATMARK, `sockatmark`).
+    #[must_use]
+    pub fn is_at_mark(&self, key: usize) -> bool {
+        let socket = &self.sockets[key];
+        let read = socket.connection.receiver().read_up_to();
+        socket.urgent.is_some_and(|urgent| urgent.at == read)
+    }
+
+    /// Writes as [`Core::poll_write`] does, and marks the last octet as urgent (MSG_OOB). No policy
+    /// holds urgent data back.
+    ///
+    /// # Errors
+    ///
+    /// As [`Core::poll_write`].
+    pub fn poll_write_urgent(
+        &mut self,
+        now: Instant,
+        key: usize,
+        octets: &[u8],
+        context: &Context<'_>,
+    ) -> Poll<io::Result<usize>> {
+        let socket = &mut self.sockets[key];
+        if let Some(error) = socket.error.take() {
+            return Poll::Ready(Err(error.into()));
+        }
+        if !socket.may_write() {
+            return Poll::Ready(Err(io::ErrorKind::BrokenPipe.into()));
+        }
+        if octets.is_empty() {
+            return Poll::Ready(Ok(0));
+        }
+        let len = socket.buffer(&[IoSlice::new(octets)], octets.len());
+        socket.connection.writer_resumes();
+        if len == 0 {
+            remember(&mut socket.writer, context.waker());
+            return Poll::Pending;
+        }
+        let connection = &mut socket.connection;
+        socket.urgent_end = Some(connection.sender().vars().written + len);
+        let wrote = connection.write(now, len, false, &mut self.outbox);
+        if !connection.sender().vars().nodelay {
+            connection.set_nodelay(now, true, &mut self.outbox);
+            connection.set_nodelay(now, false, &mut self.outbox);
+        }
+        self.settle(key);
+        Poll::Ready(Ok(wrote as usize))
+    }
+
+    /// Handles the announcement that the octet `at` is urgent.
+    pub(super) fn on_urgent(&mut self, now: Instant, key: usize, at: Offset) {
+        let socket = &mut self.sockets[key];
+        let receiver = socket.connection.receiver();
+        // An urgent octet that the application has come to, but not read, is lost with the next
+        // one's arrival; one further ahead becomes part of the stream (Linux: `tcp_check_urg`).
+        let at_mark = socket
+            .urgent
+            .is_some_and(|old| old.at == receiver.read_up_to() && old.at < receiver.nxt());
+        if at_mark && !socket.urgent_inline {
+            socket.connection.read(now, 1, &mut self.outbox);
+        }
+        socket.urgent = Some(Urgent { at, taken: false });
+        socket.wake_reader(&mut self.wakers);
+    }
+
+    /// Drops an urgent octet at which the next read would begin, if something follows it.
+    pub(super) fn step_over_urgent(&mut self, now: Instant, key: usize) {
+        let socket = &mut self.sockets[key];
+        let (from, to) = (
+            socket.reads_from(),
+            socket.connection.receiver().read_up_to(),
+        );
+        if from > to {
+            socket.connection.read(now, 1, &mut self.outbox);
+            socket.forget_past_urgent();
+        }
+    }
+}
+
+impl Socket {
+    /// Returns the urgent octet that the segment announces, if that is news: the segment is part of
+    /// the connection, the octet is new, and it is later than an earlier urgent one. Call it before
+    /// the segment is handled.
+    pub(super) fn announces(&self, segment: &Segment, pointer: u16) -> Option<Offset> {
+        let receiver = self.connection.receiver();
+        let vars = self.connection.sender().vars();
+        let window = receiver.nxt() + u64::from(receiver.window());
+        let belongs = self.connection.state().receives()
+            && (vars.una <= segment.ack && segment.ack <= vars.max)
+            && segment.seq <= window
+            && segment.end() >= receiver.nxt();
+        // A pointer of 0 means the octet before the segment, which is no news.
+        let at = segment.data().start + u64::from(pointer.checked_sub(1)?);
+        let later = self.urgent.is_none_or(|known| at > known.at);
+        (belongs && at >= receiver.nxt() && later).then_some(at)
+    }
+
+    /// Returns how many octets the next read can return: none beyond an urgent one.
+    #[inline]
+    pub(super) fn readable(&self) -> u64 {
+        match &self.urgent {
+            None => self.connection.receiver().readable(),
+            Some(urgent) => self.readable_before(urgent.at),
+        }
+    }
+
+    #[cold]
+    fn readable_before(&self, mark: Offset) -> u64 {
+        let receiver = self.connection.receiver();
+        let start = self.reads_from();
+        let skipped = start.since(receiver.read_up_to());
+        let readable = receiver.readable().saturating_sub(skipped);
+        match mark {
+            mark if mark > start => readable.min(mark.since(start)),
+            // Nothing follows it yet, and it is not part of the stream.
+            mark if mark == start && !self.urgent_inline => 0,
+            _ => readable,
+        }
+    }
+
+    /// Returns where the next read begins: behind an urgent octet that is not part of the stream.
+    /// It is left there until something follows it, so that it can be read apart.
+    pub(super) fn reads_from(&self) -> Offset {
+        let receiver = self.connection.receiver();
+        let read = receiver.read_up_to();
+        let skips = !self.urgent_inline
+            && self.urgent.is_some_and(|urgent| urgent.at == read)
+            && (receiver.readable() > 1 || receiver.fin_received() && receiver.readable() == 1);
+        read + u64::from(skips)
+    }
+
+    /// Returns whether urgent data can be read apart.
+    pub(super) fn has_urgent(&self) -> bool {
+        self.urgent
+            .is_some_and(|urgent| !urgent.taken && self.has(urgent.at))
+    }
+
+    /// Forgets urgent data that was read past.
+    pub(super) fn forget_past_urgent(&mut self) {
+        let read = self.connection.receiver().read_up_to();
+        self.urgent = self.urgent.filter(|urgent| urgent.at >= read);
+    }
+
+    /// Returns whether an octet that was not read has arrived, in order or not.
+    fn has(&self, at: Offset) -> bool {
+        let receiver = self.connection.receiver();
+        let in_order =
+            receiver.read_up_to() <= at && at.since(receiver.read_up_to()) < receiver.readable();
+        let mut waiting = receiver.out_of_order().iter();
+        in_order || waiting.any(|span| span.start <= at && at < span.end)
+    }
+
+    /// Returns the urgent pointer of a segment that leaves, if it has one.
+    #[inline]
+    pub(super) fn urgent_pointer(&self, segment: &Segment) -> Option<u16> {
+        self.urgent_end.and_then(|end| {
+            // Far away, it says "at least so far" (Linux: `tcp_transmit_skb`).
+            let ahead = (segment.seq < end).then(|| end.since(segment.seq));
+            ahead.map(|octets| octets.min(u16::MAX.into()) as u16)
+        })
+    }
+
+    /// Forgets urgent data that the peer has acknowledged.
+    pub(super) fn forget_sent_urgent(&mut self) {
+        let una = self.connection.sender().vars().una;
+        let gone = self.connection.state() == State::Closed;
+        self.urgent_end = self.urgent_end.filter(|end| *end > una && !gone);
+    }
+}

@@ -1,0 +1,176 @@
+//! Urgent data (RFC 9293, section 3.8.5; RFC 6093), out of line as on Linux and in line.
+
+use std::io::ErrorKind;
+use std::task::Poll;
+
+use tinygram_engine::Flags;
+use tinygram_engine::profile::Profile;
+use tinygram_tcp::SocketOptions;
+use tinygram_wire::encode::{Checksum, Path};
+use tinygram_wire::packet;
+
+use super::{IRS, OURS, PEER, World, header, nobody, syn};
+
+fn linux() -> SocketOptions {
+    SocketOptions {
+        profile: &Profile::LINUX_6,
+        ..SocketOptions::default()
+    }
+}
+
+impl World {
+    /// Sends data of which `pointer` octets are urgent, the last of them the urgent octet.
+    fn urgent(&mut self, seq: u32, pointer: u16, payload: &[u8]) {
+        let flags = Flags::ACK.with(Flags::PSH);
+        let header = header(IRS.wrapping_add(seq), self.iss.wrapping_add(1), flags);
+        let path = Path::new(PEER, OURS).unwrap();
+        let mut packet = vec![0; path.headers_len(&header.options)];
+        packet.extend_from_slice(payload);
+        path.write_headers(&header, Checksum::Full, &mut packet);
+        path.mark_urgent(pointer, Checksum::Full, &mut packet);
+        self.arrives(&packet);
+    }
+
+    /// Reads what can be read, or `None`.
+    fn read(&mut self) -> Option<Vec<u8>> {
+        let mut octets = Vec::new();
+        let took = self.core.read_now(self.now, self.key, 100, |one, two| {
+            octets.extend([one, two].concat());
+        });
+        took.map(|took| {
+            took.unwrap();
+            octets
+        })
+    }
+
+    fn readable(&self) -> bool {
+        self.core.readiness(self.key).readable
+    }
+}
+
+/// Reads stop at the mark; the octet there is read apart, and the stream goes on without it.
+#[test]
+fn the_urgent_octet_is_taken_out_of_the_stream() {
+    let mut world = World::accepted_with(syn(1460), &linux());
+    assert_eq!(
+        world.core.read_urgent(world.key, false).unwrap_err().kind(),
+        ErrorKind::InvalidInput
+    );
+    world.urgent(1, 4, b"abc!def");
+    let ready = world.core.readiness(world.key);
+    assert!(ready.priority && ready.readable);
+    assert!(!world.core.is_at_mark(world.key));
+    assert_eq!(world.core.info(world.now, world.key).readable, 3);
+    assert_eq!(world.read().unwrap(), b"abc");
+    assert!(world.core.is_at_mark(world.key));
+    assert_eq!(world.core.read_urgent(world.key, true).unwrap(), Some(b'!'));
+    assert_eq!(
+        world.core.read_urgent(world.key, false).unwrap(),
+        Some(b'!')
+    );
+    assert!(!world.core.readiness(world.key).priority);
+    assert!(
+        world.core.read_urgent(world.key, false).is_err(),
+        "only once"
+    );
+    let (first, _) = world.core.peek(world.key, 100);
+    assert_eq!(first, b"def");
+    assert_eq!(world.read().unwrap(), b"def");
+    assert!(!world.core.is_at_mark(world.key));
+    assert_eq!(world.read(), None);
+}
+
+/// With SO_OOBINLINE it stays in the stream; the mark is there all the same. This is what `modern`
+/// does unasked.
+#[test]
+fn in_line_the_stream_is_whole() {
+    for options in [linux(), SocketOptions::default()] {
+        let mut world = World::accepted_with(syn(1460), &options);
+        world.core.set_urgent_inline(world.key, true);
+        world.urgent(1, 4, b"abc!def");
+        assert_eq!(world.read().unwrap(), b"abc");
+        assert!(world.core.is_at_mark(world.key));
+        assert!(world.core.read_urgent(world.key, false).is_err());
+        assert_eq!(world.read().unwrap(), b"!def");
+    }
+    let mut world = World::accepted(syn(1460));
+    world.urgent(1, 4, b"abc!def");
+    assert_eq!(world.read().unwrap(), b"abc");
+    assert_eq!(world.read().unwrap(), b"!def");
+}
+
+/// The pointer may come before its octet. An urgent octet alone is nothing to read.
+#[test]
+fn the_pointer_runs_ahead_of_its_octet() {
+    let mut world = World::accepted_with(syn(1460), &linux());
+    world.urgent(1, 4, b"ab");
+    assert!(!world.core.readiness(world.key).priority);
+    assert_eq!(world.core.read_urgent(world.key, false).unwrap(), None);
+    assert_eq!(world.read().unwrap(), b"ab");
+    world.segment(3, 1, Flags::ACK, b"c");
+    assert_eq!(world.read().unwrap(), b"c");
+    assert!(world.core.is_at_mark(world.key));
+    world.segment(4, 1, Flags::ACK, b"!");
+    assert!(world.core.readiness(world.key).priority);
+    assert!(!world.readable());
+    assert_eq!(world.read(), None);
+    assert_eq!(
+        world.core.read_urgent(world.key, false).unwrap(),
+        Some(b'!')
+    );
+    world.segment(5, 1, Flags::ACK.with(Flags::FIN), &[]);
+    assert!(world.readable());
+    assert_eq!(world.read().unwrap(), b"", "the end");
+}
+
+/// An octet that nobody read apart is lost to the reader that passes it, and a later urgent octet
+/// makes an earlier one that is still ahead part of the stream, as on Linux.
+#[test]
+fn only_the_last_urgent_octet_counts() {
+    let mut world = World::accepted_with(syn(1460), &linux());
+    world.urgent(1, 2, b"a!");
+    world.urgent(3, 2, b"b?");
+    assert_eq!(world.read().unwrap(), b"a!b");
+    world.urgent(5, 1, b"#c");
+    assert_eq!(
+        world.core.read_urgent(world.key, false).unwrap(),
+        Some(b'#')
+    );
+    assert_eq!(world.read().unwrap(), b"c", "? is passed by");
+    // Neither an old pointer nor one of a segment outside of the window is news.
+    world.urgent(1, 2, b"a!");
+    world.urgent(1 << 30, 2, b"a!");
+    assert!(world.core.read_urgent(world.key, false).is_err());
+}
+
+/// What is sent as urgent passes Nagle's algorithm, and every segment up to it carries the pointer.
+#[test]
+fn urgent_data_is_sent_with_its_pointer() {
+    let mut world = World::accepted_with(syn(1460), &linux());
+    world.write(b"first");
+    let wrote = world
+        .core
+        .poll_write_urgent(world.now, world.key, b"now!", &nobody());
+    assert!(matches!(wrote, Poll::Ready(Ok(4))));
+    let (mut batch, mut pointers) = (tinygram_tcp::Batch::default(), Vec::new());
+    world.core.fill(&mut batch);
+    batch.drain(0, |octets, _| {
+        let packet = packet::read(octets, packet::Verify::Checksum).unwrap();
+        pointers.push((packet.payload.to_vec(), packet.urgent));
+    });
+    assert_eq!(pointers, [(b"now!".to_vec(), Some(4))]);
+    world.segment(1, 10, Flags::ACK, &[]);
+    let (now, pieces) = (world.now, [std::io::IoSlice::new(b"later")]);
+    let _ = world
+        .core
+        .poll_write(now, world.key, &pieces, false, &nobody());
+    world.core.on_idle(now);
+    world.core.fill(&mut batch);
+    let mut sent = 0;
+    batch.drain(0, |octets, _| {
+        let packet = packet::read(octets, packet::Verify::Checksum).unwrap();
+        assert_eq!(packet.urgent, None, "the peer has it all");
+        sent += packet.payload.len();
+    });
+    assert_eq!(sent, 5);
+}
