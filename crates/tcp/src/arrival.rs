@@ -34,7 +34,29 @@ impl Core {
             }
             Ok(_) => self.counters.strange += 1,
             Err(Refused::Protocol(icmp::ICMP | icmp::ICMP_V6)) => self.on_icmp(now, octets),
+            Err(Refused::Fragment) => self.on_fragment(now, octets),
             Err(_) => self.counters.refused += 1,
+        }
+    }
+
+    #[cold]
+    fn on_fragment(&mut self, now: Instant, octets: &[u8]) {
+        self.counters.fragments += 1;
+        let ours = icmp::destination(octets).is_some_and(|to| self.addresses.contains(&to));
+        match &mut self.fragments {
+            Some(fragments) if ours => {
+                if let Some(packet) = fragments.add(now, octets) {
+                    self.counters.reassembled += 1;
+                    // Fragments of fragments are an attack on the reader.
+                    if packet::read(&packet, Verify::Nothing) == Err(Refused::Fragment) {
+                        self.counters.refused += 1;
+                        return;
+                    }
+                    // No device has verified the whole.
+                    self.on_packet(now, &packet, Verify::Checksum);
+                }
+            }
+            _ => self.counters.refused += 1,
         }
     }
 

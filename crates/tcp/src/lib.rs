@@ -44,6 +44,7 @@ use slab::Slab;
 use tinygram_engine::{Connection, Events, Instant, Outbox, State};
 use tinygram_wire::encode::{Path, Version};
 use tinygram_wire::endpoint::Endpoint;
+use tinygram_wire::reassembly::Reassembler;
 use tinygram_wire::sequence::Sequence;
 
 use arrival::Gathered;
@@ -82,6 +83,8 @@ pub struct Core {
     /// The number of sockets without an owner.
     unowned: usize,
     path_mtus: icmp_error::PathMtus,
+    /// `None` drops fragments.
+    fragments: Option<Reassembler>,
     counters: Counters,
 }
 
@@ -97,10 +100,14 @@ struct Pair {
 pub struct Counters {
     /// Packets that arrived.
     pub packets_in: u64,
-    /// Packets that were malformed, damaged, fragments or of another protocol.
+    /// Packets that were malformed, damaged or of another protocol.
     pub refused: u64,
     /// Packets for addresses that are not the stack's.
     pub strange: u64,
+    /// Fragments of IP packets.
+    pub fragments: u64,
+    /// Packets that were put together from fragments.
+    pub reassembled: u64,
     /// RSTs that answered segments for which there is no connection.
     pub resets: u64,
     /// SYNs that were dropped because the application accepts too slowly.
@@ -160,6 +167,7 @@ impl Core {
             watched: Vec::new(),
             unowned: 0,
             path_mtus: icmp_error::PathMtus::default(),
+            fragments: Some(Reassembler::default()),
             counters: Counters::default(),
         }
     }
@@ -191,6 +199,19 @@ impl Core {
             .sum()
     }
 
+    /// Sets whether fragments of IP packets are put together (RFC 791, section 3.2; RFC 8200,
+    /// section 4.5), as they are at first, or dropped.
+    pub fn set_reassembly(&mut self, on: bool) {
+        self.fragments = on.then(Reassembler::default);
+    }
+
+    /// Returns how many octets of memory fragments take: at most 4 MiB. What is late is forgotten
+    /// when another fragment comes or an alarm is due.
+    #[must_use]
+    pub fn held_in_fragments(&self) -> usize {
+        self.fragments.as_ref().map_or(0, Reassembler::held)
+    }
+
     /// Returns the number of alarms that are set, outdated ones included: a few per connection.
     #[must_use]
     pub fn alarms(&self) -> usize {
@@ -218,6 +239,9 @@ impl Core {
 
     /// Does what is due at `now`.
     pub fn on_time(&mut self, now: Instant) {
+        if let Some(fragments) = &mut self.fragments {
+            fragments.expire(now);
+        }
         while let Some((at, key)) = self.timers.due(now) {
             let Some(socket) = self.sockets.get_mut(key) else {
                 continue;

@@ -812,3 +812,77 @@ fn segments_of_any_kind_at_a_connection() {
         assert_eq!(victim.core.connections(), 0);
     }
 }
+
+/// Cuts an IPv4 packet in two behind `len` octets of its payload.
+fn in_two(packet: &[u8], id: u16, len: usize) -> [Vec<u8>; 2] {
+    [(0, len, true), (len, packet.len() - 20, false)].map(|(start, end, more)| {
+        let mut fragment = packet[..20].to_vec();
+        fragment.extend_from_slice(&packet[20 + start..20 + end]);
+        let total = (20 + end - start) as u16;
+        let place = (start / 8) as u16 | u16::from(more) << 13;
+        fragment[2..4].copy_from_slice(&total.to_be_bytes());
+        fragment[4..6].copy_from_slice(&id.to_be_bytes());
+        fragment[6..8].copy_from_slice(&place.to_be_bytes());
+        fragment[10..12].fill(0);
+        let sum = Sum::default().with(&fragment[..20]).checksum();
+        fragment[10..12].copy_from_slice(&sum);
+        fragment
+    })
+}
+
+/// Fragments that never become packets take bounded memory for bounded time, and packets that are
+/// cut on their way still arrive, in any order.
+#[test]
+fn fragments_that_lack_others_do_no_harm() {
+    let mut victim = Victim::new(8, &SocketOptions::default());
+    let mut peer = Peer::at(0xff_fffe);
+    let key = peer.connect(&mut victim);
+    let payload = [7; 1400];
+    for number in 0..20_000 {
+        let stranger = Peer::at(number);
+        let packet = stranger.packet(1, Flags::ACK, &payload);
+        let [first, second] = in_two(&packet, number as u16, 800);
+        victim.arrives(if number % 2 == 0 { &first } else { &second });
+        assert!(victim.core.held_in_fragments() <= 4 << 20);
+        if number % 1000 == 0 {
+            let data = [number.to_be_bytes(); 300].concat();
+            let flags = Flags::ACK.with(Flags::PSH);
+            let [first, second] = in_two(&peer.packet(peer.seq, flags, &data), 9, 640);
+            let order = if number % 2000 == 0 {
+                [&first, &second]
+            } else {
+                [&second, &first]
+            };
+            order.into_iter().for_each(|one| victim.arrives(one));
+            peer.seq = peer.seq.wrapping_add(data.len() as u32);
+            assert_eq!(victim.read(key), data);
+        }
+    }
+    assert_eq!(victim.core.counters().reassembled, 20);
+    victim.wait(Duration::from_secs(31));
+    // One more fragment, and the late ones are forgotten.
+    victim.arrives(&in_two(&peer.packet(1, Flags::ACK, &payload), 1, 800)[0]);
+    assert!(victim.core.held_in_fragments() < 2000);
+    victim.core.set_reassembly(false);
+    assert_eq!(victim.core.held_in_fragments(), 0);
+    let refused = victim.core.counters().refused;
+    victim.arrives(&in_two(&peer.packet(1, Flags::ACK, &payload), 1, 800)[0]);
+    assert_eq!(victim.core.counters().refused, refused + 1);
+}
+
+/// A packet whose fragment headers follow each other is refused at the second one.
+#[test]
+fn fragments_of_fragments_are_refused() {
+    let ours: std::net::Ipv6Addr = "fd00::1".parse().unwrap();
+    let mut victim = Victim::new(8, &SocketOptions::default());
+    victim.core.add_address(ours.into());
+    const HEADERS: u16 = 8000;
+    let [high, low] = (8 * HEADERS).to_be_bytes();
+    let mut packet = vec![0x60, 0, 0, 0, high, low, 44, 64];
+    packet.extend("fd00::2".parse::<std::net::Ipv6Addr>().unwrap().octets());
+    packet.extend(ours.octets());
+    packet.extend([44, 0, 0, 0, 0, 0, 0, 1].repeat(HEADERS.into()));
+    victim.arrives(&packet);
+    let counters = victim.core.counters();
+    assert_eq!((counters.reassembled, counters.refused), (1, 1));
+}

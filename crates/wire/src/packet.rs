@@ -60,7 +60,7 @@ pub enum Refused {
     /// A checksum is wrong.
     #[error("a checksum is wrong")]
     Checksum,
-    /// A fragment. Fragments are not reassembled (our path sends and announces none).
+    /// A fragment, for [`crate::reassembly`].
     #[error("it is a fragment")]
     Fragment,
     /// An address that must not be on the wire: multicast, broadcast, or IPv4 in IPv6's form.
