@@ -186,7 +186,7 @@ fn to_the_letter(entry: &Entry) -> Row {
     }
 }
 
-/// Returns the letters of the trial types beside each of the paper's entries.
+/// Returns a note that says in how many entries the worst trial type is the paper's.
 fn trial_types(table: &Table, ours: &[Entry]) -> String {
     let scored: Vec<_> = ours
         .iter()

@@ -256,8 +256,8 @@ fn large_buffers(number: u8, cells: &[Measured]) -> Row {
 /// In percent; a share from which on a score is not near-perfect.
 const NEAR_PERFECT: f64 = 5.0;
 
-/// Returns the entries on Ethernet that are above zero and below what a policy delays: only the
-/// network can have caused them.
+/// Returns the mean of the entries on Ethernet that are above zero and below what a policy delays:
+/// only the network can have caused them.
 fn by_chance(table: &Table, cells: &[Measured]) -> Option<Row> {
     if !table.number.is_multiple_of(2) {
         return None;
