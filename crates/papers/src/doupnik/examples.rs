@@ -329,8 +329,8 @@ pub(super) fn run(_: &Effort) -> Outcome {
     });
     Outcome {
         rules: vec![
-            "Strict Nagle tests each segment. Liberal Nagle tests all data that is allowed to \
-             leave (sections 1.3 to 1.5).",
+            "Strict Nagle tests each segment. Liberal Nagle tests all allowed data together \
+             (sections 1.3 to 1.5).",
             "The new policy sends full segments and a short segment that ends the application's \
              data (rules 1 and 2). Its liberal form also sends a short segment that follows full \
              segments (rule 3, section 2.1).",

@@ -53,8 +53,8 @@ pub(super) fn without_limit(effort: &Effort) -> Outcome {
         rules: [
             RULES,
             &[
-                "Instead of 4096 octets, as much of a write is copied as there is space for before \
-               output runs (4.3).",
+                "The limit of 4096 octets does not apply here: a write is copied as far as there \
+                 is space before output runs (4.3).",
             ],
         ]
         .concat(),
