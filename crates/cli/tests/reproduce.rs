@@ -125,7 +125,7 @@ fn a_number_that_the_paper_does_not_print_is_wanted_not_published() {
     let stalls = of("stalls per transaction");
     assert!(stalls["published"].is_null() && stalls["wanted"].is_number());
     assert_eq!(stalls["status"], "match");
-    let quotient = of("of Nagle off's");
+    let quotient = of("relative to Nagle off");
     assert!(quotient["published"].is_null() && quotient["wanted"].is_number());
     let rate = of("KB/s");
     assert!(rate["published"].is_number() && rate.get("wanted").is_none());

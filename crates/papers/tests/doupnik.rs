@@ -51,7 +51,7 @@ fn verdicts_are_exact_and_ratios_within_5_percent() {
         let measure = row.cell.last().expect("the measure").1.to_string();
         match measure.as_str() {
             "stall" => assert_eq!(row.tolerance, Tolerance::Exact),
-            "of Nagle off's" => assert_eq!(row.tolerance, Tolerance::Share(0.05)),
+            "relative to Nagle off" => assert_eq!(row.tolerance, Tolerance::Share(0.05)),
             _ => assert_ne!(row.tolerance, Tolerance::Unbounded),
         }
     }

@@ -210,8 +210,8 @@ fn restart_rules_trade_latency_for_bursts() {
     assert_eq!(long(after_silence), long(none));
     assert_eq!(burst(after_silence), burst(none));
     // The burst costs time where a router holds half a window.
-    let lost = of("lost at a small queue", "2.5 s");
-    let there = of("latency there [ms]", "2.5 s");
+    let lost = of("segments lost at a small queue", "2.5 s");
+    let there = of("latency with a small queue [ms]", "2.5 s");
     assert!(lost(none) > 0.0 && there(none) > there(one));
     for rule in [one, initial, paced] {
         assert_eq!(lost(rule), 0.0, "{rule}");

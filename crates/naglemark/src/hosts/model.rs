@@ -33,7 +33,7 @@ pub struct Parameter {
     pub why: &'static str,
 }
 
-const HOST_COSTS: &str = "minor; the text gives none";
+const HOST_COSTS: &str = "minor; the text gives no value";
 const HICCUPS: &str = "Tables 6 and 7; the non-determinism that section 9 reports";
 
 /// All parameters, the most important first. Each has one value, so that they can be counted. The
@@ -61,7 +61,7 @@ pub const PARAMETERS: &[Parameter] = &[
     Parameter {
         name: "MINSHALL's small segment",
         literal: "any segment below the MSS (section 5.1)",
-        fitted: "one that ends where the buffer held less than an MSS in all",
+        fitted: "one that ends where the buffer held less than an MSS altogether",
         why: "MINSHALL's 8.7 % in Table 5; it is the draft's suggested implementation",
     },
     Parameter {
@@ -73,7 +73,7 @@ pub const PARAMETERS: &[Parameter] = &[
     Parameter {
         name: "MSMV's exception",
         literal: "if the socket buffer's size is a multiple of MCLBYTES (section 5.2)",
-        fitted: "if the octets in the buffer are",
+        fitted: "if the octets in the buffer are a multiple of MCLBYTES",
         why: "with the sizes of section 7 the literal rule never holds anything",
     },
     Parameter {
@@ -97,7 +97,8 @@ pub const PARAMETERS: &[Parameter] = &[
     Parameter {
         name: "BORMAN's flags",
         literal: "evaluated on entry to the write (figure 5)",
-        fitted: "and again each time the write has slept for space",
+        fitted: "evaluated on entry to the write and again each time the write has slept for \
+                 space",
         why: "BORMAN's 32K column in Table 5",
     },
     Parameter {
@@ -150,9 +151,10 @@ pub const PARAMETERS: &[Parameter] = &[
     },
     Parameter {
         name: "frames and timers interrupt a call",
-        literal: "of no effect: calls take no time",
-        fitted: "they do, and the call ends later",
-        why: "BSD's way (splnet); which hosts it holds for was settled by how near the tables come",
+        literal: "no effect, because calls take no time",
+        fitted: "yes, and the call ends later",
+        why: "BSD does this (splnet); the hosts that do it were chosen by how near the tables \
+              come",
     },
     Parameter {
         name: "length of the client's hiccups (Tables 6 and 7)",
@@ -176,7 +178,7 @@ pub const PARAMETERS: &[Parameter] = &[
         name: "propagation",
         literal: "10 us one way",
         fitted: "10 us one way",
-        why: "minor; the text gives none",
+        why: "minor; the text gives no value",
     },
     Parameter {
         name: "socket's low-water mark",
@@ -194,7 +196,8 @@ pub const PARAMETERS: &[Parameter] = &[
         name: "MORE where it would deadlock",
         literal: "gives way",
         fitted: "gives way",
-        why: "a writer that sleeps with nothing outstanding would sleep for ever; section 5.4 does not say",
+        why: "a writer that sleeps with nothing outstanding would sleep for ever; section 5.4 \
+              does not mention this case",
     },
 ];
 

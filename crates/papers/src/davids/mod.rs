@@ -56,14 +56,13 @@ fn run(_: &Effort) -> Outcome {
     let rows = |(published, measured): &(&Published, Measured)| rows(published, measured);
     Outcome {
         rules: vec![
-            "Data is held while anything is unacknowledged and less than \
-             min(MSS, tcp_naglim_def) has come together; then all of it goes (\"Nagle for the \
-             Sys Admin\").",
-            "TCP_NODELAY is a limit of 1 (the same).",
-            "A delayed ACK leaves at the next tick of a clock that runs freely: trace 1 waits \
-             54 ms once and 200 ms thereafter.",
-            "Every second full-sized segment would be acknowledged at once; no trace has one \
-             (\"Delayed Acknowledgement\").",
+            "Data is held while anything is unacknowledged and less than min(MSS, tcp_naglim_def) \
+             has come together. Then all of it is sent (\"Nagle for the Sys Admin\").",
+            "TCP_NODELAY sets this limit to 1 (the same section).",
+            "A delayed ACK leaves at the next tick of a clock that runs freely: trace 1 waits 54 \
+             ms once and then 200 ms each time.",
+            "Every second full-sized segment would be acknowledged at once, but no trace has \
+             full-sized segments (\"Delayed Acknowledgement\").",
         ],
         parameters: parameters(),
         rows: measured.iter().flat_map(rows).collect(),
@@ -209,7 +208,10 @@ fn parameters() -> Vec<Parameter> {
     let link = Parameter {
         name: "link",
         value: format!("{} Mbit/s Ethernet", trace::BITS_PER_SECOND / 1_000_000),
-        origin: Origin::Assumed("not said; a faster one changes no time by more than 0.1 ms"),
+        origin: Origin::Assumed(
+            "the article gives no rate; a faster link changes no time by more \
+                                 than 0.1 ms",
+        ),
     };
     let phases = TRACES.iter().filter_map(phase);
     said.into_iter().chain([link]).chain(phases).collect()
@@ -252,22 +254,24 @@ fn notes() -> Vec<String> {
     };
     let longest = fifth.iter().map(Measured::sending_ms).fold(0.0, f64::max);
     vec![
-        "The article's figures and its Table 1 are not in its text; what the text does not quote \
-         is shown as a prediction. The grid of this experiment is that summary table."
+        "The article's text does not include its figures and its Table 1, a summary. The grid of \
+         this experiment has the form of that table. Values that the text does not quote are \
+         shown as predictions."
             .into(),
         format!(
-            "A timer of 200 ms that starts with the packet, as other stacks have it, would give \
-             trace 1 {} data packets and {:.0} ms: the server's clock runs freely.",
+            "If a timer of 200 ms started with the packet, as in other stacks, trace 1 would have \
+             {} data packets and {:.0} ms. So the server's clock runs freely.",
             timed.data.len(),
             timed.sending_ms()
         ),
         format!(
             "Trace 5's 21 packets are 18 with data and 3 ACKs; {alike} of 200 phases of the \
-             server's tick give them. \"Does not lengthen the sending time\" was luck: at other \
-             phases the last octets wait for a tick, {longest:.0} ms after the first at worst."
+             server's tick give this number. That the limit \"does not lengthen the sending \
+             time\" was luck: at other phases the last octets wait for a tick and leave up to \
+             {longest:.0} ms after the first."
         ),
         format!(
-            "Predicted over all phases: {} data packets in trace 6, {} in trace 7.",
+            "Over all phases, the prediction is {} data packets in trace 6 and {} in trace 7.",
             data(6, 50),
             data(7, 50)
         ),

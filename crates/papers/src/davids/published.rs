@@ -52,7 +52,7 @@ pub const TRACES: [Published; 7] = [
         trace: 1,
         what: "a write every 10 ms",
         parameters: Parameters::SLOW.with_phase_ms(54),
-        phase: Origin::Fitted("to its 654 ms, which are 54 and three ticks of 200"),
+        phase: Origin::Fitted("its 654 ms, which are 54 ms and three ticks of 200 ms"),
         data: Some(5),
         acks: Some(5),
         // (748 - 94).
@@ -66,7 +66,7 @@ pub const TRACES: [Published; 7] = [
         trace: 2,
         what: "writes as fast as it can",
         parameters: Parameters::FAST.with_phase_ms(200),
-        phase: Origin::Fitted("to its 201 ms: the first packet came just after a tick"),
+        phase: Origin::Fitted("its 201 ms, for which the first packet comes just after a tick"),
         data: Some(2),
         acks: Some(2),
         // (728 - 527).
@@ -80,7 +80,7 @@ pub const TRACES: [Published; 7] = [
         trace: 3,
         what: "a write every 10 ms, Nagle off",
         parameters: Parameters::SLOW.with_phase_ms(115).with_naglim(1),
-        phase: Origin::Fitted("to its 53 packets: any from 91 to 200 ms gives them"),
+        phase: Origin::Fitted("its 53 packets, which any phase from 91 to 200 ms gives"),
         data: Some(50),
         // "The number of packets from 53 to 21."
         packets: Some(53),
@@ -93,7 +93,7 @@ pub const TRACES: [Published; 7] = [
         trace: 4,
         what: "writes as fast as it can, Nagle off",
         parameters: Parameters::FAST.with_phase_ms(115).with_naglim(1),
-        phase: Origin::Assumed("trace 3's"),
+        phase: Origin::Assumed("as in trace 3"),
         data: Some(50),
         sending_ms: Some(9.0),
         delay_percent: Some(0.0),
@@ -103,7 +103,7 @@ pub const TRACES: [Published; 7] = [
         trace: 5,
         what: "a write every 10 ms, tcp_naglim_def 30",
         parameters: Parameters::SLOW.with_phase_ms(115).with_naglim(30),
-        phase: Origin::Fitted("to its 21 packets, which 15 % of all phases give"),
+        phase: Origin::Fitted("its 21 packets, which 15 % of all phases give"),
         packets: Some(21),
         // "But does not lengthen the sending time."
         sending_ms: Some(490.0),
@@ -114,14 +114,14 @@ pub const TRACES: [Published; 7] = [
         trace: 6,
         what: "a write every 10 ms, ACK timer 50 ms",
         parameters: Parameters::SLOW.with_phase_ms(4).with_tick_ms(50),
-        phase: Origin::Assumed("trace 1's, modulo 50 ms"),
+        phase: Origin::Assumed("as in trace 1, modulo 50 ms"),
         ..NOTHING
     },
     Published {
         trace: 7,
         what: "writes as fast as it can, ACK timer 50 ms",
         parameters: Parameters::FAST.with_phase_ms(50).with_tick_ms(50),
-        phase: Origin::Assumed("trace 2's, modulo 50 ms"),
+        phase: Origin::Assumed("as in trace 2, modulo 50 ms"),
         ..NOTHING
     },
 ];

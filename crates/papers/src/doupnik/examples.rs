@@ -190,7 +190,7 @@ const EXAMPLES: [Example; 9] = [
     },
     Example {
         section: "1.4, second case",
-        what: "the same where congestion avoidance allows 2 MSS at first",
+        what: "the same if congestion avoidance allows 2 MSS at first",
         shows: |policy| {
             let cwnd = 2 * u64::from(MSS);
             tail(
@@ -211,7 +211,7 @@ const EXAMPLES: [Example; 9] = [
     },
     Example {
         section: "1.5",
-        what: "the same write where the window has room for all but the tail",
+        what: "the same write if the window has room for all but the tail",
         shows: |policy| {
             let window = 3 * u64::from(MSS);
             tail(
@@ -240,7 +240,7 @@ const EXAMPLES: [Example; 9] = [
     },
     Example {
         section: "2.2",
-        what: "one octet a write, ACKs at once: segments for 500 octets",
+        what: "one octet per write, with ACKs at once: segments for 500 octets",
         shows: |policy| {
             let (period, rtt) = (Duration::from_millis(1), Duration::from_micros(100));
             few_or_all(octet_by_octet(policy, 500, period, rtt), 500)
@@ -329,9 +329,11 @@ pub(super) fn run(_: &Effort) -> Outcome {
     });
     Outcome {
         rules: vec![
-            "Strict Nagle tests each segment, liberal Nagle all that is allowed (sections 1.3 to 1.5).",
-            "The new policy sends full segments and what ends the application's data (rules 1 and 2), \
-             its liberal form also what follows full segments (rule 3, section 2.1).",
+            "Strict Nagle tests each segment. Liberal Nagle tests all allowed data together \
+             (sections 1.3 to 1.5).",
+            "The new policy sends full segments and a short segment that ends the application's \
+             data (rules 1 and 2). Its liberal form also sends a short segment that follows full \
+             segments (rule 3, section 2.1).",
         ],
         parameters: vec![
             Parameter {

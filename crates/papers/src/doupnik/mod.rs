@@ -46,7 +46,7 @@ pub const EXPERIMENTS: &[Experiment] = &[
     Experiment {
         id: "doupnik-examples",
         paper: Paper::Doupnik,
-        title: "which forms of the rules hold the tail in the draft's examples",
+        title: "forms of the rules that hold the tail in the draft's examples",
         source: "Sections 1.4 to 2.3",
         run: examples::run,
     },
@@ -59,14 +59,16 @@ fn run(_: &Effort) -> Outcome {
         rules: vec![
             "Strict Nagle tests each segment: a short one waits until everything is acknowledged \
              (sections 1.3 and 1.4). `nagle` is BSD's form, which tests once per output pass.",
-            "Liberal Nagle lets a short segment go with full ones of the same pass (section 1.5).",
-            "The new policy sends what ends the application's data; its liberal form also what \
-             follows full segments of the same pass (section 2.1). Each write is one set of data \
-             (section 2.2).",
-            "The server writes twice, shortly, and then the file in pieces of 4096 octets \
+            "Liberal Nagle sends a short segment together with full ones of the same pass \
+             (section 1.5).",
+            "The new policy sends a short segment that ends the application's data. Its liberal \
+             form also sends one that follows full segments of the same pass (section 2.1). Each \
+             write is one set of data (section 2.2).",
+            "The server makes two short writes and then writes the file in pieces of 4096 octets \
              (section 3.0).",
-            "A client acknowledges every second full segment, or what it has read of as much, or a \
-             window that moved by half; the rest waits for a tick of 200 ms (sections 1.6 and 3.0).",
+            "A client acknowledges every second full segment, or whenever it has read that much \
+             data, or whenever its window has moved by half. All other ACKs wait for a tick of \
+             200 ms (sections 1.6 and 3.0).",
         ],
         parameters: parameters(&measured),
         rows: measured.iter().flat_map(Measurements::rows).collect(),
@@ -95,12 +97,15 @@ fn parameters(measured: &[Measurements]) -> Vec<Parameter> {
         parameter(
             "file sizes",
             File::BOTH.map(size).join(", "),
-            Origin::Paper("Table 1: KB/s over req/s, less the two short writes"),
+            Origin::Paper("Table 1: KB/s divided by req/s, minus the two short writes"),
         ),
         parameter(
             "two short writes",
             format!("{first} and {second} B"),
-            Origin::Assumed("what a \"2.2KB file\" lacks of the 2.33 KB that a request brings"),
+            Origin::Assumed(
+                "the difference between a \"2.2KB file\" and the 2.33 KB that a \
+                             request returns",
+            ),
         ),
         parameter(
             "writes",
@@ -114,10 +119,10 @@ fn parameters(measured: &[Measurements]) -> Vec<Parameter> {
         ),
         parameter(
             "link",
-            "100 Mbit/s, both ways at once".into(),
+            "100 Mbit/s, full duplex".into(),
             Origin::Assumed(
-                "the draft's hub was half duplex; but \"the fast network is able to drain TCP data \
-                 faster than the application can supply it\"",
+                "the draft's hub was half duplex, but \"the fast network is able to drain TCP \
+                 data faster than the application can supply it\"",
             ),
         ),
         parameter(
@@ -130,7 +135,10 @@ fn parameters(measured: &[Measurements]) -> Vec<Parameter> {
             ]
             .map(|server| format!("{} {} B", server.name(), server.send_buffer()))
             .join(", "),
-            Origin::Assumed("not said; as shipped, UnixWare's a guess"),
+            Origin::Assumed(
+                "the draft does not say; these are the systems' defaults, but \
+                             UnixWare's is a guess",
+            ),
         ),
     ];
     parameters.extend(measured.iter().flat_map(costs));
@@ -138,7 +146,7 @@ fn parameters(measured: &[Measurements]) -> Vec<Parameter> {
 }
 
 fn costs(measured: &Measurements) -> [Parameter; 2] {
-    let fitted = Origin::Fitted("to the pair's two rates with Nagle off");
+    let fitted = Origin::Fitted("the pair's two rates with Nagle off");
     let of = |value: String| {
         let pair = measured.pair;
         let (server, client, window) = (pair.server, pair.client, pair.window >> 10);
@@ -206,39 +214,41 @@ fn notes(measured: &[Measurements]) -> Vec<String> {
     let bsd = measured[3].of(&SendPolicy::Nagle, File::Long).rate();
     vec![
         format!(
-            "A request of the \"33KB file\" brings {long} B by the table's own KB/s, and one of \
-             the \"2.2KB file\" {short} B, with KB of 1000 and the two short writes counted. The \
-             stall tells: that makes {segments} full segments behind the first write, an odd \
-             number, whose last ACK is delayed. With KB of 1024, or the file alone, it would be \
-             one more, and strict Nagle would not stall."
+            "By the table's own KB/s, a request of the \"33KB file\" returns {long} B and one of \
+             the \"2.2KB file\" {short} B, if a KB is 1000 B and the two short writes are \
+             included. The stall confirms this: {segments} full segments then follow the first \
+             write, and because the number is odd, the ACK of the last one is delayed. If a KB \
+             were 1024 B, or if the two writes were not included, there would be one more \
+             segment, and strict Nagle would not stall."
         ),
         format!(
-            "\"{} req/sec\" (FreeBSD, UW7, 4 KB, Nagle off) is KB/sec.",
+            "\"{} req/sec\" (FreeBSD, UW7, 4 KB, Nagle off) should be KB/sec.",
             unit.kilobytes
         ),
         format!(
             "\"{} KB/sec\" at {} req/sec (FreeBSD, Linux, 16 KB, Nagle on) would be {:.0} B a \
-             request; all other lines have {short}.",
+             request; all other lines have {short} B.",
             odd.kilobytes,
             odd.requests,
             odd.octets_per_request()
         ),
         format!(
-            "{} KB/sec (FreeBSD, UW7, 16 KB, Nagle on) are {:.1} requests a second: the column \
-             seems cut, not rounded.",
+            "{} KB/sec (FreeBSD, UW7, 16 KB, Nagle on) are {:.1} requests a second: the column of \
+             requests seems to be truncated, not rounded.",
             cut.kilobytes,
             f64::from(cut.kilobytes) * 1000.0 / long as f64
         ),
         format!(
-            "UnixWare's 5 req/sec with 4 KB of window tell strict Nagle from BSD's form: idle at \
-             the beginning of its last pass, `nagle` would let the tail go, at {bsd:.0} req/s."
+            "UnixWare's 5 req/sec with 4 KB of window show that it uses strict Nagle and not \
+             BSD's form: the connection is idle at the beginning of the last pass, so `nagle` \
+             would send the tail, and the rate would be {bsd:.0} req/s."
         ),
-        "\"Every other arrival generates an ACK\" (section 1.6) must mean full segments' worth: \
-         counting arrivals of any size, the first short write and the one full segment of the \
-         2.2KB file would be acknowledged at once."
+        "\"Every other arrival generates an ACK\" (section 1.6) must mean as much data as two \
+         full segments. If arrivals of any size counted, the first short write and the one full \
+         segment of the 2.2KB file would be acknowledged at once."
             .into(),
-        "UnixWare's sources were not available to the draft; its new policy is shown as a \
-         prediction."
+        "The draft's author did not have UnixWare's sources, so the new policy on UnixWare is \
+         shown as a prediction."
             .into(),
     ]
 }

@@ -116,7 +116,7 @@ fn stalls(pair: &Pair, swept: &[Swept]) -> Plot {
         points: files.iter().map(|file| (*file, f64::from(row))).collect(),
     };
     Plot {
-        title: format!("Which files stall, {}", describe(pair)),
+        title: format!("Files that stall, {}", describe(pair)),
         x: "file [B]",
         y: "policy",
         series: rows.zip(1..).map(series).collect(),
@@ -146,7 +146,7 @@ fn shares(pair: &Pair, swept: &[Swept]) -> String {
     let share = |swept: &Swept| format!("{:.0} % under {}", swept.share_percent(), swept.policy);
     let shares: Vec<_> = swept.iter().map(share).collect();
     format!(
-        "Of all sizes from {STEP} to {LARGEST} B, {}, stall: {}.",
+        "Share of the sizes from {STEP} to {LARGEST} B that stall, {}: {}.",
         describe(pair),
         shares.join(", ")
     )

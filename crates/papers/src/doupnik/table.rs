@@ -266,7 +266,7 @@ const TICKS_PER_SECOND: f64 = 5.0;
 const STALL: &str = "stall";
 const RATE: &str = "req/s";
 const KILOBYTES: &str = "KB/s";
-const OF_OFF: &str = "of Nagle off's";
+const OF_OFF: &str = "relative to Nagle off";
 
 /// Returns the verdict: a server stalls if it answers less than half as often as with Nagle off.
 fn verdict(rate: f64, off: f64) -> Value {
@@ -297,8 +297,8 @@ const KNOWN_MISMATCHES: &[KnownMismatch] = &[
         setting: Setting::NagleOn,
         file: File::Long,
         measures: &[KILOBYTES],
-        why: "177 KB/s are 5.5 of these files a second; the entry beside has 5, as a tick of 200 ms \
-              gives",
+        why: "177 KB/s are 5.5 of these files a second; the entry beside it has 5, and a tick of \
+              200 ms gives 5",
     },
     KnownMismatch {
         client: Stack::FreeBsd,
@@ -307,8 +307,8 @@ const KNOWN_MISMATCHES: &[KnownMismatch] = &[
         setting: Setting::NagleOn,
         file: File::Long,
         measures: &[RATE, KILOBYTES],
-        why: "the held tail waits for FreeBSD's tick of 200 ms, which gives 5; 55 requests a second \
-              would need an ACK after some 14 ms, and no rule of the draft has one",
+        why: "the held tail waits for FreeBSD's tick of 200 ms, which gives 5 requests a second; \
+              55 would need an ACK after some 14 ms, and no rule of the draft sends one then",
     },
     KnownMismatch {
         client: Stack::FreeBsd,
@@ -317,7 +317,8 @@ const KNOWN_MISMATCHES: &[KnownMismatch] = &[
         setting: Setting::NagleOn,
         file: File::Long,
         measures: &[STALL, RATE, KILOBYTES],
-        why: "by the rules it is Linux's case, which stalls; the draft suspects its Solaris figures",
+        why: "by the rules Solaris stalls here, as Linux does; the draft itself doubts its \
+              Solaris figures",
     },
     KnownMismatch {
         client: Stack::FreeBsd,
@@ -326,8 +327,8 @@ const KNOWN_MISMATCHES: &[KnownMismatch] = &[
         setting: Setting::NewPolicy,
         file: File::Long,
         measures: &[RATE, KILOBYTES, OF_OFF],
-        why: "the only entry in which the new policy costs 8 %; the draft suspects its Solaris \
-              figures",
+        why: "this is the only entry in which the new policy costs 8 %; the draft itself doubts \
+              its Solaris figures",
     },
     KnownMismatch {
         client: Stack::UnixWare,
@@ -337,6 +338,6 @@ const KNOWN_MISMATCHES: &[KnownMismatch] = &[
         file: File::Short,
         measures: &[OF_OFF],
         why: "the new policy cannot gain 6 % over Nagle off, which sends the same packets; the \
-              draft suspects its Solaris figures",
+              draft itself doubts its Solaris figures",
     },
 ];

@@ -199,11 +199,18 @@ pub(super) enum Over {
 
 /// The rules on which all experiments on the Ethernet rest.
 pub(super) const RULES: &[&str] = &[
-    "The server's congestion window counts octets, begins with 2 MSS and grows by an MSS with each ACK (section 2.2, footnote 1), though by no more than it acknowledges, which makes no difference here; what it cuts below an MSS is not sent.",
-    "Nagle as BSD has it: a small segment that empties the buffer goes if nothing was outstanding when the output pass began; otherwise it waits for all ACKs (section 2.3; Stevens, volume 1, p. 326).",
-    "The client acknowledges when it has read 2 MSS, or 35 % of the buffer, beyond what it advertised last; otherwise with its next request or at the next tick of a free-running 200 ms timer (section 2.2).",
-    "The server writes in chunks of 4096 octets (section 2.3), and the kernel decides after each.",
-    "Closing a connection sends what waits (section 2.3).",
+    "The server's congestion window counts octets, begins with 2 MSS and grows by an MSS with \
+     each ACK (section 2.2, footnote 1). It grows by no more than the ACK acknowledges, which \
+     makes no difference here. A segment that the window would cut below an MSS is not sent.",
+    "Nagle's algorithm is that of BSD: a small segment that empties the buffer leaves if nothing \
+     was outstanding when the output pass began; otherwise it waits until everything is \
+     acknowledged (section 2.3; Stevens, volume 1, p. 326).",
+    "The client acknowledges when it has read 2 MSS, or 35 % of the buffer, beyond what it last \
+     advertised. Otherwise it acknowledges with its next request or at the next tick of a \
+     free-running 200 ms timer (section 2.2).",
+    "The server writes in chunks of 4096 octets (section 2.3), and the kernel decides after each \
+     chunk what it sends.",
+    "Closing a connection sends all data that waits (section 2.3).",
 ];
 
 /// Returns the numbers on which they rest.
@@ -228,7 +235,7 @@ pub(super) fn parameters() -> Vec<Parameter> {
         of(
             "requests",
             octets(&REQUESTS),
-            paper("Figures 2 and 4; the third assumed"),
+            paper("Figures 2 and 4; the third is assumed"),
         ),
         of(
             "Apache's buffer",
@@ -242,7 +249,7 @@ pub(super) fn parameters() -> Vec<Parameter> {
         ),
         of(
             "delayed-ACK timer",
-            "200 ms, free-running, a phase of its own in each host".into(),
+            "200 ms, free-running, with a phase of its own in each host".into(),
             paper("section 2.2"),
         ),
         of(
@@ -252,12 +259,12 @@ pub(super) fn parameters() -> Vec<Parameter> {
         ),
         of("client makes a request", micros(PACE.think), trace),
         of(
-            "server comes to a request",
+            "server begins a request",
             micros(PACE.service),
             Origin::Fitted("26 ms (P-HTTP, both fixes)"),
         ),
         of(
-            "client puts a connection away",
+            "client closes a connection",
             micros(PACE.close),
             Origin::Fitted(
                 "195 ms (P-HTTP, first fix): stalls end at ticks, so that retrieval and closing add up to 200 ms",
@@ -277,7 +284,7 @@ pub(super) fn parameters() -> Vec<Parameter> {
         of(
             "jitter of all costs",
             format!("{} %", COSTS.jitter_percent),
-            Origin::Assumed("no two segments take equally long"),
+            Origin::Assumed("no two segments take the same time"),
         ),
     ]
 }

@@ -45,21 +45,22 @@ pub const EXPERIMENTS: &[Experiment] = &[
     Experiment {
         id: "heidemann-2.2",
         paper: Paper::Heidemann,
-        title: "the short-initial-segment problem with each fix, alone and together",
+        title: "short-initial-segment problem with each fix and with both",
         source: "Section 2.2",
         run: problems::short_initial_segment,
     },
     Experiment {
         id: "heidemann-2.3",
         paper: Paper::Heidemann,
-        title: "the odd/short-final-segment problem with each fix, alone and together",
+        title: "odd/short-final-segment problem with each fix and with both",
         source: "Section 2.3",
         run: problems::short_final_segment,
     },
     Experiment {
         id: "heidemann-sizes",
         paper: Paper::Heidemann,
-        title: "which sizes of document stall, with each fix, on a fresh connection and later",
+        title: "sizes of documents that stall with each fix, as the first or a later one of a \
+                connection",
         source: "beyond sections 2.2 and 2.3",
         run: sizes::sweep,
     },

@@ -14,13 +14,13 @@ pub(super) fn short_initial_segment(effort: &Effort) -> Outcome {
     let mut outcome = Outcome {
         rows: rows(Problem::ShortInitialSegment, effort),
         notes: vec![
-            "Behind the short initial segment the window of 2 MSS has room for one full segment \
-             and a piece, which is not sent; the client has less than 2 MSS to acknowledge. Once \
-             an ACK has opened the window to 3 MSS the next document's short segment does no harm \
-             of this kind: only the first document of a connection stalls."
+            "After the short initial segment, the window of 2 MSS has room for one full segment \
+             and a piece. The piece is not sent, and the client has less than 2 MSS to \
+             acknowledge. Once an ACK has opened the window to 3 MSS, the next document's short \
+             segment causes no such stall: only the first document of a connection stalls."
                 .into(),
-            "Disabling Nagle's algorithm alone leaves this stall: it is the congestion window that \
-             keeps the data, not Nagle."
+            "Disabling Nagle's algorithm alone does not remove this stall: the congestion window \
+             holds the data, not Nagle's algorithm."
                 .into(),
         ],
         ..matrix()
@@ -39,13 +39,13 @@ pub(super) fn short_final_segment(effort: &Effort) -> Outcome {
     let mut outcome = Outcome {
         rows: rows(Problem::ShortFinalSegment, effort),
         notes: vec![
-            "Which document ends in an odd segment and a short one depends on where the writes \
-             begin: with the headers apart it is documents 1 and 3, with the headers in the data \
-             document 2 (4096 octets and 13). Either way it takes Nagle's algorithm to keep the \
-             rest."
+            "Which documents end in an odd segment and a short one depends on where the writes \
+             begin. If the headers are written apart, these are documents 1 and 3; if the headers \
+             are in the data, it is document 2 (4096 octets and 13). In both cases it is Nagle's \
+             algorithm that holds the short segment."
                 .into(),
-            "Not all of it is the paper's \"odd number of full segments\": it suffices that less \
-             than 2 MSS is unacknowledged when the rest is to go."
+            "Not all of these stalls have the paper's \"odd number of full segments\": it is \
+             enough that less than 2 MSS is unacknowledged when the short segment could leave."
                 .into(),
         ],
         ..matrix()
@@ -54,8 +54,8 @@ pub(super) fn short_final_segment(effort: &Effort) -> Outcome {
         Problem::ShortFinalSegment,
         Fixes::FIRST,
         Class::KnownMismatch(
-            "Figure 4 itself shows 167 ms between these segments, and Table 1 leaves 195 - 26 = 169 \
-             for the stall",
+            "Figure 4 itself shows 167 ms between these segments, and Table 1 leaves 195 - 26 = \
+             169 ms for the stall",
         ),
         effort,
     ));

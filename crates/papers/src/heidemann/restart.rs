@@ -87,14 +87,18 @@ pub(super) fn compare(effort: &Effort) -> Outcome {
     }
     Outcome {
         rules: vec![
-            "None: the window stands (SunOS 4.x, section 2.4).",
+            "None: the window does not change (SunOS 4.x, section 2.4).",
             "One segment: \"if at any time all data sent has been acknowledged and nothing has been sent for one retransmission time-out period, then it reinitializes the congestion window to 1 segment\" (section 2.4).",
-            "One segment after an RTT: the same, where nothing was sent or acknowledged for a round trip (Stevens, as section 2.4 cites him).",
-            "One segment after silence: the same, where nothing was received for a time-out; this is what 4.4BSD's tcp_output tests (RFC 5681, section 4.1).",
-            "Initial window: back to the window of a new connection, two segments here (RFC 5681, section 4.1).",
+            "One segment after an RTT: the same, if nothing was sent or acknowledged for a round \
+             trip (Stevens, as cited in section 2.4).",
+            "One segment after silence: the same, if nothing was received for a time-out; this is \
+             what 4.4BSD's tcp_output tests (RFC 5681, section 4.1).",
+            "Initial window: the window becomes that of a new connection, here two segments (RFC \
+             5681, section 4.1).",
             "Decay: the window is halved for each time-out that passed (section 2.4; RFC 2861).",
-            "Rate-based pacing: the window stands and its first flight is spread over a round trip; the first ACK ends it (section 2.4).",
-            "The client acknowledges as in the other experiments; both of the server's fixes are in.",
+            "Rate-based pacing: the window does not change, and its first flight is spread over a \
+             round trip; the first ACK ends the pacing (section 2.4).",
+            "The client acknowledges as in the other experiments, and the server has both fixes.",
         ],
         parameters: parameters(),
         rows,
@@ -117,22 +121,24 @@ fn notes(seed: u64) -> Vec<String> {
     let paced = longest(&wider.restarts(IdleRestart::Paced, PAUSES[1]));
     vec![
         format!(
-            "The first ACK ends the pacing, and what is left of the flight goes at once. With a \
-             window of {} octets, more than the path holds, the round trip that was measured has \
-             the connection's own queue in it: the first ACK comes before the flight is over, and \
-             the burst is {paced} segments.",
+            "The first ACK ends the pacing, and the rest of the flight leaves at once. A window \
+             of {} octets is more than the path holds, so the measured round trip includes the \
+             connection's own queue. Then the first ACK comes before the flight is over, and the \
+             burst has {paced} segments.",
             hosts::WINDOW
         ),
         "The paper gives no numbers: \"we have not yet experimentally verified that this behavior \
          occurs\"."
             .into(),
-        "Section 2.4 paces n packets in time t \"one every n/t seconds\"; the interval is t/n.".into(),
-        "Section 2.4 has 4.4BSD reset its window after an idle time. Its code counts from the last \
-         segment received, and the request is one: a server that answers never restarts, and \
-         sends the whole window as a burst."
+        "Section 2.4 paces n packets in time t \"one every n/t seconds\"; the interval should be \
+         t/n."
             .into(),
-        "A restart from one segment also waits for the client's delayed ACK of that segment: half a \
-         tick on the mean."
+        "Section 2.4 says that 4.4BSD resets its window after an idle time. 4.4BSD's code counts \
+         the idle time from the last segment received, and the request is such a segment. So a \
+         server that answers never restarts and sends the whole window as a burst."
+            .into(),
+        "A restart from one segment also waits for the client's delayed ACK of that segment, on \
+         average for half a tick."
             .into(),
     ]
 }
@@ -159,19 +165,19 @@ fn parameters() -> Vec<Parameter> {
             Origin::Paper("section 2.5"),
         ),
         of(
-            "MSS on it",
+            "MSS on this path",
             format!("{MSS} octets"),
             Origin::Paper("section 2.2"),
         ),
         of(
-            "documents here",
+            "documents on this path",
             format!("{FIRST} octets, which open the window, and {SECOND}"),
             Origin::Assumed("the second one with its headers is a whole window"),
         ),
         of(
             "small queue",
             format!("{SMALL_QUEUE} segments of {MSS} octets"),
-            Origin::Assumed("half a window: enough for what ACKs clock out"),
+            Origin::Assumed("half a window, which is enough for the segments that ACKs clock out"),
         ),
         of(
             "retransmission time-out",
@@ -180,8 +186,11 @@ fn parameters() -> Vec<Parameter> {
         ),
         of(
             "phases of the client's tick",
-            format!("{LENGTHS}, evenly spread; latencies are means, bursts the largest"),
-            Origin::Assumed("when a delayed ACK leaves depends on the phase"),
+            format!(
+                "{LENGTHS}, evenly spread; latencies are means over them, bursts are the \
+                     largest"
+            ),
+            Origin::Assumed("the time of a delayed ACK depends on the phase"),
         ),
     ];
     // Parameters of the Ethernet experiments that apply here as well.
@@ -221,11 +230,11 @@ fn measure(name: &str, rule: IdleRestart, pause: Duration, seed: u64) -> [Row; 4
         row("latency [ms]", Value::Number(mean(&wide, latency), 0)),
         row("burst [segments]", Value::Count(longest(&wide))),
         row(
-            "lost at a small queue",
+            "segments lost at a small queue",
             Value::Number(mean(&narrow, |run| run.lost as f64), 1),
         ),
         row(
-            "latency there [ms]",
+            "latency with a small queue [ms]",
             Value::Number(mean(&narrow, latency), 0),
         ),
     ]

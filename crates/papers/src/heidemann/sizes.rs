@@ -38,8 +38,11 @@ pub(super) fn sweep(effort: &Effort) -> Outcome {
         .collect();
     let mut parameters = hosts::parameters();
     parameters.push(crate::experiment::Parameter {
-        name: "documents here",
-        value: format!("{STEP} to {LARGEST} octets by {STEP}, each over a connection of its own"),
+        name: "documents in this experiment",
+        value: format!(
+            "{STEP} to {LARGEST} octets in steps of {STEP}, each over its own \
+                        connection"
+        ),
         origin: crate::experiment::Origin::Assumed("the paper has three sizes"),
     });
     Outcome {
@@ -52,18 +55,19 @@ pub(super) fn sweep(effort: &Effort) -> Outcome {
         },
         plots: plots(&stalling).into(),
         notes: vec![
-            "With the headers apart and Nagle, every first document stalls: a small one is itself \
-             the small segment that waits behind the headers, a large one meets the initial window \
-             (section 2.2), and many meet both problems in turn."
+            "If the headers are written apart and Nagle's algorithm is on, every first document \
+             stalls. A small document is itself the small segment that waits behind the headers. \
+             A large document meets the initial window (section 2.2). Many documents meet both \
+             problems, one after the other."
                 .into(),
-            "With the headers in the data and the window open, stalls begin where the answer \
-             outgrows a chunk of 4096 octets, which leaves an odd segment, and end where what \
-             follows makes the client acknowledge; and so on with every two segments more."
+            "If the headers are in the data and the window is open, documents stall from the size \
+             at which the answer exceeds a chunk of 4096 octets, which leaves an odd segment, to \
+             the size at which the following data makes the client acknowledge. The same repeats \
+             with every two further segments."
                 .into(),
-            "Nagle's algorithm off ends all stalls but those of the initial window."
-                .into(),
-            "The client's delayed ACKs wait 200 ms here, counted from the segment, so that no tick \
-             of the clock cuts a stall short by chance."
+            "With Nagle's algorithm off, only the stalls of the initial window remain.".into(),
+            "Here the client's delayed ACKs wait 200 ms, counted from the segment, so that no \
+             tick of a clock shortens a stall by chance."
                 .into(),
         ],
         ..Outcome::default()
@@ -104,7 +108,7 @@ impl Stalling {
                 Value::Number(share(|problems| !problems.is_empty()), 1),
             ),
             row(
-                "that stall twice [%]",
+                "sizes that stall twice [%]",
                 Value::Number(share(|problems| problems.len() > 1), 1),
             ),
             row("ranges of sizes that stall", Value::Text(self.ranges())),

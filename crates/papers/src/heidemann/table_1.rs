@@ -128,13 +128,13 @@ fn in_words(means: &[f64]) -> Vec<Row> {
             20.0,
             unfixed / both,
             rounded,
-            Class::KnownMismatch("the paper's own 605 over 26 ms are 23 times"),
+            Class::KnownMismatch("the paper's own times, 605 and 26 ms, give a factor of 23"),
         ),
         Row {
             standard: Some(Standard::derived(Value::Number(1.0 / 3.0, 2))),
             reproduced: Value::Number(first / unfixed, 2),
             ..row(
-                "P-HTTP with the first fix, of P-HTTP (\"a third\")",
+                "P-HTTP with the first fix, as a fraction of P-HTTP (\"a third\")",
                 0.0,
                 0.0,
                 Tolerance::Within(0.05),
@@ -148,9 +148,9 @@ fn notes() -> Vec<String> {
     let [http, unfixed, ..] = &TABLE_1;
     let misprint = |line: &Retrieval| {
         format!(
-            "{}: the printed standard deviation of {} ms is {} % of the mean only if it is {:.0} \
-             ms, and the confidence interval of 100 samples says {:.0} ms: the printed one is a \
-             tenth of what was measured.",
+            "{}: the printed standard deviation is {} ms. But the printed {} % of the mean is \
+             {:.0} ms, and the confidence interval of 100 samples implies {:.0} ms. So the \
+             printed deviation is a tenth of the measured one.",
             line.name,
             line.deviation,
             line.percent,
@@ -162,18 +162,19 @@ fn notes() -> Vec<String> {
         misprint(http),
         misprint(unfixed),
         "A standard deviation of 40 ms around 43 ms means that a few of the 100 HTTP transactions \
-         were very long: four that lost one tick of 200 ms would make it, and would leave 35 ms \
-         for the others. What is fitted is the mean."
+         were very long. Four transactions that each lost one tick of 200 ms would explain it and \
+         would leave 35 ms for the others. Only the mean is fitted."
             .into(),
-        "605 ms is more than the 595 ms that three ticks less the client's closing make; with a \
-         standard deviation of 100 ms some transactions took more ticks."
+        "605 ms is more than 595 ms, which is three ticks minus the client's time to close. The \
+         standard deviation of 100 ms shows that some transactions took more ticks."
             .into(),
-        "The paper does not count stalls; the published number is how many ticks of 200 ms the \
-         retrieval time holds. By document there is nothing to compare with but the figures: \
-         Figure 2 shows document 1 unfixed, Figure 4 document 2 with the first fix."
+        "The paper does not count stalls. The wanted number is the number of whole ticks of 200 \
+         ms in the retrieval time. For single documents, only the figures can be compared: Figure \
+         2 shows document 1 without fixes, and Figure 4 shows document 2 with the first fix."
             .into(),
-        "A transaction goes before, untimed: it brings clocks and transactions into step, as the \
-         published deviation of 1.9 ms around 195 ms shows that they were."
+        "A first transaction is not timed: it brings the transactions into step with the clocks. \
+         The published deviation of 1.9 ms around 195 ms shows that they were in step in the \
+         paper, too."
             .into(),
     ]
 }
@@ -231,8 +232,7 @@ impl Measured {
 }
 
 /// Fetches the page a hundred times, after one fetch that does not count. A transaction affects the
-/// next one only through the time, that is the state of the two hosts' clocks.
-/// the two hosts' clocks stand.
+/// next one only through the time, which sets the state of the two hosts' clocks.
 pub(super) fn measure(over: Over, fixes: Fixes, seed: u64) -> Measured {
     let mut dice = Dice::new(seed, Purpose::Phase);
     let mut phase = || Duration::from_micros(dice.below(TICK.as_nanos() / 1000));

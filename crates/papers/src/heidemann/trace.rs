@@ -56,9 +56,9 @@ pub(super) fn figure_2(effort: &Effort) -> Outcome {
     let mut outcome = figure.play();
     outcome.parameters = parameters(&figure);
     outcome.notes = vec![
-        "The figure ends with line 9. The exchange goes on with the third segment that the window \
-         of 3 MSS has room for, 4607:6067, whose ACK waits for the next tick: the document stalls \
-         a second time."
+        "The figure ends with line 9. The exchange continues with 4607:6067, the third segment \
+         for which the window of 3 MSS has room. Its ACK waits for the next tick, so the document \
+         stalls a second time."
             .into(),
     ];
     outcome
@@ -90,23 +90,24 @@ pub(super) fn figure_4(effort: &Effort) -> Outcome {
     });
     outcome.notes = vec![
         format!(
-            "The first answer of the figure is {FIRST_ANSWER} octets, while section 2.1's first \
-             document of {} octets with {HEADERS} octets of headers would make {}: the figure's \
-             first document was {} octets.",
+            "The first answer of the figure has {FIRST_ANSWER} octets. Section 2.1's first \
+             document of {} octets with {HEADERS} octets of headers would make {}, so the \
+             figure's first document had {} octets.",
             hosts::BODIES[0],
             hosts::BODIES[0] + HEADERS,
             FIRST_ANSWER - HEADERS,
         ),
-        "Section 2.3 has a chunk of 4096 octets broken into 1460, 1460 and 1175; the figure's 1176 \
-         is right."
+        "Section 2.3 says that a chunk of 4096 octets is broken into 1460, 1460 and 1175; the \
+         figure's 1176 is right."
             .into(),
-        "The caption of Figure 3 gives the time of the last ACK as \"0.189262ms\"; it is seconds."
+        "The caption of Figure 3 gives the time of the last ACK as \"0.189262ms\"; the unit is \
+         seconds."
             .into(),
-        "Section 2.3 repeats section 2.2's \"time between the second and third data segments\"; in \
-         its own problem it is the third and the fourth."
+        "Section 2.3 repeats section 2.2's \"time between the second and third data segments\"; \
+         in its own problem, the third and the fourth segment are meant."
             .into(),
         "Line 2 is the server's own delayed ACK: its timer fired before Apache had read the \
-         request, as the window of 16326 says."
+         request, as the window of 16326 shows."
             .into(),
     ];
     outcome
@@ -120,7 +121,7 @@ fn parameters(figure: &Figure) -> Vec<Parameter> {
     // What the figure itself shows replaces what fits the means of Table 1.
     parameters.retain(|parameter| {
         let name = parameter.name;
-        name != "server comes to a request" && name != "client puts a connection away"
+        name != "server begins a request" && name != "client closes a connection"
     });
     let from_the_trace = |name, time: Duration| Parameter {
         name,
@@ -128,7 +129,7 @@ fn parameters(figure: &Figure) -> Vec<Parameter> {
         origin: Origin::Fitted("the times of the figure's own lines"),
     };
     parameters.extend([
-        from_the_trace("server comes to a request", figure.service),
+        from_the_trace("server begins a request", figure.service),
         from_the_trace("client's tick after the first line", figure.ticks[0]),
         from_the_trace("server's tick after the first line", figure.ticks[1]),
     ]);
@@ -204,7 +205,7 @@ impl Figure {
         match self.lines[0].at_us {
             0 => self.title.into(),
             first => format!(
-                "{} (time since the first line, which the figure has at {:.3} ms)",
+                "{} (time since the first line, which is at {:.3} ms in the figure)",
                 self.title,
                 first as f64 / 1e3
             ),

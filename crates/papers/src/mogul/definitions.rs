@@ -59,7 +59,10 @@ pub(super) fn variants(_: &Effort) -> Outcome {
     };
     let mut rows: Vec<Row> = TABLE_3.into_iter().map(named).collect();
     rows.push(Row {
-        cell: vec![("variant", text("how many (section 7: \"ten choices\")"))],
+        cell: vec![(
+            "variant",
+            text("number of variants (section 7: \"ten choices\")"),
+        )],
         standard: Some(Standard::printed(text("10"))),
         reproduced: text(&VARIANTS.len().to_string()),
         tolerance: Tolerance::Exact,
@@ -69,7 +72,7 @@ pub(super) fn variants(_: &Effort) -> Outcome {
         rows,
         notes: vec![
             "Section 7 counts 2 * 2 * 10 * 3 * 3 = 360 trials for each network and then speaks of \
-             324; with eleven variants they are 396, and so many are measured here."
+             324. With eleven variants there are 396 trials, and all of them are measured here."
                 .into(),
         ],
         ..Outcome::default()

@@ -60,7 +60,7 @@ pub(super) fn figures(_: &Effort) -> Outcome {
             tolerance: Tolerance::Unbounded,
             class: Class::NotPublished,
             ..time(
-                "the same by BSD's test of idleness, once per call (section 3; ms)",
+                "the same with BSD's test of idleness, once per call (section 3; ms)",
                 Duration::ZERO,
                 &bsd,
             )
@@ -70,19 +70,25 @@ pub(super) fn figures(_: &Effort) -> Outcome {
         rules: vec![
             "cwnd is 2 MSS after the handshake (section 3).",
             "The formal Nagle algorithm tests each segment (section 3).",
-            "The receiver acknowledges two full segments at once, one after ack_timeout (section 3).",
+            "The receiver acknowledges two full segments at once, and a single one after \
+             ack_timeout (section 3).",
         ],
         parameters: vec![
-            assumed("RTT", "10 ms", "the figures count in RTT"),
-            assumed("server_time", "0", "the figures add it to both"),
-            assumed("MSS", "1460 octets", "the figures count in MSS"),
-            assumed("link", "10 Gbit/s", "\"its contribution to the delay may be ignored\""),
+            assumed("RTT", "10 ms", "the figures use RTT as their unit"),
+            assumed("server_time", "0", "both figures add it"),
+            assumed("MSS", "1460 octets", "the figures use MSS as their unit"),
+            assumed(
+                "link",
+                "10 Gbit/s",
+                "\"its contribution to the delay may be ignored\"",
+            ),
         ],
         rows,
         notes: vec![
-            "Figure 2 shows the formal algorithm. By BSD's test, which section 3 describes below it, the \
-             same transfer is not delayed: the ACK of the first two segments finds nothing outstanding, so \
-             C and D leave in one call that began idle."
+            "Figure 2 shows the formal algorithm. With BSD's test, which section 3 describes \
+             below the figure, the same transfer is not delayed: after the ACK of the first two \
+             segments nothing is outstanding, so C and D leave in one call, which began on an \
+             idle connection."
                 .into(),
         ],
         traces: vec![
@@ -123,7 +129,7 @@ pub(super) fn torn(effort: &Effort) -> Outcome {
             class: Class::Rules,
         },
         Row {
-            cell: measure("7300 octets: which they are"),
+            cell: measure("7300 octets from a buffer of 4096: sizes of the segments"),
             standard: None,
             reproduced: sizes(&seven.0),
             tolerance: Tolerance::Unbounded,
@@ -133,12 +139,12 @@ pub(super) fn torn(effort: &Effort) -> Outcome {
     Outcome {
         rules: vec![
             "The application writes in buffers of 4096 octets, as Apache does (section 3.1).",
-            "NAGLE, tested once per call of tcp_output (section 3).",
+            "The policy is NAGLE, tested once per call of tcp_output (section 3).",
         ],
         parameters: vec![assumed(
             "network",
             "Ethernet, full duplex",
-            "collisions would change nothing but times",
+            "collisions would change only times",
         )],
         rows,
         ..Outcome::default()

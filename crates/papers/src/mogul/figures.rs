@@ -44,7 +44,7 @@ pub(super) fn figure_7(effort: &Effort) -> Outcome {
         socket_buffer: 128 * KIB,
         setting: Origin::Assumed(
             "the buffers are \"larger than the largest message size\" (section 6); the network is \
-             Figure 8's, and any variant that does not delay would do",
+             that of Figure 8, and any variant that does not delay would do",
         ),
         samples: Vec::new(),
         score_percent: 0.0,
@@ -73,8 +73,8 @@ pub(super) fn figure_7(effort: &Effort) -> Outcome {
             below(Duration::ZERO),
             Tolerance::Exact,
             Class::KnownMismatch(
-                "no host of ours takes 10 ms for an answer of 100 octets on a LAN; the text says \
-                 that every point is above the estimate",
+                "the text says that every point is above the estimate, but our hosts take less \
+                 than 10 ms for an answer of 100 octets on a LAN",
             ),
         ),
         row(
@@ -87,8 +87,8 @@ pub(super) fn figure_7(effort: &Effort) -> Outcome {
     ];
     let mut outcome = figure.outcome(rows);
     outcome.notes.push(
-        "Collisions of data with acknowledgments scatter our points more than a smooth line would \
-         have it, and make the slope steeper than the raw rate's."
+        "Because data collides with acknowledgments, our points do not form a smooth line, and \
+         their slope is steeper than that of the raw rate."
             .into(),
     );
     outcome
@@ -104,7 +104,8 @@ pub(super) fn figure_8(effort: &Effort) -> Outcome {
         app_buffer: 128 * KIB,
         socket_buffer: 128 * KIB,
         setting: Origin::Assumed(
-            "its score of 30.5 % is that of Table 4 (30.4 %), far from Table 5's (44.5 %)",
+            "the figure's score of 30.5 % is near Table 4's (30.4 %) and far from Table 5's (44.5 \
+             %)",
         ),
         samples: Vec::new(),
         score_percent: 0.0,
@@ -159,7 +160,10 @@ pub(super) fn figure_9(effort: &Effort) -> Outcome {
         medium: MediumKind::Fddi,
         app_buffer: 4 * KIB,
         socket_buffer: 128 * KIB,
-        setting: Origin::Paper("only 4K application buffers are smaller than an MSS, FDDI's"),
+        setting: Origin::Paper(
+            "only application buffers of 4K are smaller than an MSS, and only \
+                                than FDDI's",
+        ),
         samples: Vec::new(),
         score_percent: 0.0,
     }
@@ -211,8 +215,8 @@ pub(super) fn figure_11(effort: &Effort) -> Outcome {
         app_buffer: 32 * KIB,
         socket_buffer: 64 * KIB,
         setting: Origin::Assumed(
-            "of the settings in which EOM delays anything above MCLBYTES, the one with the larger \
-             socket buffer below the longest message",
+            "EOM delays messages above MCLBYTES in several settings; this one has the largest \
+             socket buffer that is smaller than the longest message",
         ),
         samples: Vec::new(),
         score_percent: 0.0,
@@ -241,7 +245,7 @@ pub(super) fn figure_11(effort: &Effort) -> Outcome {
     let rows = vec![
         figure.score_of_table(5),
         row(
-            "delayed where the rest beyond the socket buffer is shorter than an MSS",
+            "messages that exceed the socket buffer by less than an MSS are delayed",
             Some(Standard::printed(text("yes"))),
             text(if all { "yes" } else { "no" }),
             Tolerance::Exact,
@@ -257,7 +261,9 @@ pub(super) fn figure_11(effort: &Effort) -> Outcome {
     ];
     let mut outcome = figure.outcome(rows);
     outcome.notes.push(
-        "Beyond each multiple of the application buffer the same happens: 32K and 96K, too.".into(),
+        "The same happens beyond each multiple of the application buffer, so also beyond 32K and \
+         96K."
+            .into(),
     );
     outcome
 }
@@ -271,7 +277,7 @@ pub(super) fn figure_12(effort: &Effort) -> Outcome {
     let rows = vec![
         figure.score_of_table(5),
         row(
-            "transfers of 1000 that MSMV delays and this combination does not",
+            "transfers, of 1000, that MSMV delays and this combination does not",
             Some(Standard::bound(0)),
             Value::Count(improved as u64),
             Tolerance::Within(5.0),
@@ -291,7 +297,7 @@ fn torn(number: u8, variant: &'static str) -> Figure {
         app_buffer: 32 * KIB,
         socket_buffer: 16 * KIB,
         setting: Origin::Assumed(
-            "delays from twice the socket buffer on, as the text says, are those of this setting",
+            "in this setting delays begin at twice the socket buffer, as the text says",
         ),
         samples: Vec::new(),
         score_percent: 0.0,
@@ -384,7 +390,8 @@ impl Figure {
             rows,
             plots: vec![self.plot()],
             notes: vec![
-                "The figure's points are not published; what its text says of them is compared."
+                "The figure's points are not published. The comparison uses what the text says \
+                 about them."
                     .into(),
             ],
             ..Outcome::default()

@@ -93,8 +93,8 @@ pub(super) fn run(effort: &Effort) -> Outcome {
         rules: vec![
             "The delayed-ACK timeout is the next tick of a free-running clock of 200 ms (section \
              3.2).",
-            "An answer that is delayed arrives right after a tick; if its successor is delayed, too, \
-             it waits for the next one (section 3.2).",
+            "A delayed answer arrives right after a tick. If the next answer is also delayed, it \
+             waits for the next tick (section 3.2).",
         ],
         parameters: vec![
             Parameter {
@@ -105,14 +105,15 @@ pub(super) fn run(effort: &Effort) -> Outcome {
             Parameter {
                 name: "round-trip time",
                 value: "2.4 ms".into(),
-                origin: Origin::Fitted("answers then take the 5 ms of the paper's example"),
+                origin: Origin::Fitted("with it, answers take the 5 ms of the paper's example"),
             },
         ],
         rows,
         plots: vec![in_order(locked), distribution(delays, strangers)],
         notes: vec![
-            "The times of the undisturbed answer and of a first answer are the paper's example and \
-             expectation, \"uniformly distributed between 0 and 200 msec\"; the others follow."
+            "The time of an undisturbed answer is the paper's example. The times of a first \
+             answer are what the paper expects, \"uniformly distributed between 0 and 200 msec\". \
+             The other times follow from the rules."
                 .into(),
         ],
         ..Outcome::default()
@@ -171,7 +172,7 @@ fn in_order(locked: &[Sample]) -> Plot {
             .collect()
     };
     Plot {
-        title: "Phase locking: one request of ten is delayed, and waits for the same 150 ms".into(),
+        title: "Phase locking: one request of ten is delayed, each time by the same 150 ms".into(),
         x: "request (number)",
         y: "elapsed time (ms)",
         series: vec![
@@ -199,7 +200,7 @@ fn distribution(locked: Vec<f64>, strangers: Vec<f64>) -> Plot {
             .collect()
     };
     Plot {
-        title: "Delays: what one might expect, and what locked requests see".into(),
+        title: "Delays: the expected distribution and that of locked requests".into(),
         x: "delay (ms)",
         y: "delays no longer (%)",
         series: vec![

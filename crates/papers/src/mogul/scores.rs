@@ -59,8 +59,8 @@ const fn has_a_literal_reading(number: u8) -> bool {
 fn notes(table: &Table, ours: &[Entry], literal: Option<&[Entry]>) -> Vec<String> {
     let models = literal.map(|literal| {
         format!(
-            "To the letter of the paper's text, without any fitted parameter, the mean distance \
-             from Table {} is {:.2} points; with the fitted ones it is {:.2}.",
+            "If the model follows the paper's text literally, without any fitted parameter, the \
+             mean distance from Table {} is {:.2} points. With the fitted parameters it is {:.2}.",
             table.number,
             mean_distance(table, literal),
             mean_distance(table, ours),
@@ -86,9 +86,10 @@ fn cross_traffic(table: &Table, ours: &[Entry]) -> Option<String> {
         entries.iter().map(|entry| of(entry)).sum::<f64>() / entries.len() as f64
     };
     Some(format!(
-        "{} entries of trial type R with socket buffers of 64K and more are {:.1} % in the mean of the \
-         paper and {:.1} % here. The capture effect of Ethernet's back-off gives ours; the rest of the \
-         paper's is the cross-traffic on its Ethernet, which nobody recorded and we do not reproduce.",
+        "{} entries of trial type R with socket buffers of 64K and more have a mean of {:.1} % in \
+         the paper and of {:.1} % here. The capture effect of Ethernet's back-off causes our \
+         delays. The paper's further delays come from the cross-traffic on its Ethernet, which \
+         was not recorded and is not reproduced.",
         entries.len(),
         mean(&|entry| published(table, entry).1),
         mean(&|entry| entry.score_percent),
@@ -163,7 +164,7 @@ fn order(table: &Table, ours: &[Entry]) -> Row {
     }
     Row {
         cell: vec![measure_of(
-            "pairs of variants, clearly apart in the paper, that rank otherwise",
+            "pairs of variants that differ clearly in the paper and are not in its order here",
         )],
         standard: Some(Standard::derived(Value::Count(0))),
         reproduced: Value::Count(reversed),
@@ -185,7 +186,7 @@ fn to_the_letter(entry: &Entry) -> Row {
     }
 }
 
-/// Returns the letters of the trial types beside each of the paper's entries.
+/// Returns a note that says in how many entries the worst trial type is the paper's.
 fn trial_types(table: &Table, ours: &[Entry]) -> String {
     let scored: Vec<_> = ours
         .iter()
@@ -195,8 +196,8 @@ fn trial_types(table: &Table, ours: &[Entry]) -> String {
         .iter()
         .filter(|entry| published(table, entry).0 == entry.trial.letter());
     format!(
-        "The worst trial type is the paper's in {} of the {} entries where neither score is zero; \
-         where types are near a tie, chance decides.",
+        "The worst trial type is the same as the paper's in {} of the {} entries in which neither \
+         score is zero. If two types have nearly the same score, chance decides which is worst.",
         same.count(),
         scored.len()
     )
@@ -248,14 +249,14 @@ pub(super) fn parameters() -> Vec<Parameter> {
 
 /// The rules that both models share.
 pub(super) const RULES: &[&str] = &[
-    "A short segment waits while data is unacknowledged, unless the variant lets it go (sections 1 \
-     and 5).",
+    "A short segment waits while data is unacknowledged, unless the variant allows it to leave \
+     (sections 1 and 5).",
     "Idle is tested once per call of tcp_output, which may send several segments (section 3).",
     "sosend copies in pieces of MCLBYTES, 8192 octets, and calls tcp_output after each (section 3).",
-    "The receiver acknowledges at least every second full segment; a free-running clock of 200 ms \
-     flushes what it delayed (sections 1 and 3.2).",
-    "A transfer counts as delayed beyond three times the estimate: length over the raw rate, plus \
-     10 ms (section 6).",
-    "An entry is the worst of the trial types s, S, r and R, each 1000 transfers, as the mean of 10 \
-     repetitions (sections 7 and 8).",
+    "The receiver acknowledges at least every second full segment. The ticks of a free-running \
+     clock of 200 ms send the ACKs that it delayed (sections 1 and 3.2).",
+    "A transfer counts as delayed if it takes more than three times the estimate, which is the \
+     length divided by the raw rate, plus 10 ms (section 6).",
+    "An entry is the score of the worst of the trial types s, S, r and R. A trial has 1000 \
+     transfers, and its score is the mean of 10 repetitions (sections 7 and 8).",
 ];

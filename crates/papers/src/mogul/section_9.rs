@@ -28,9 +28,10 @@ pub(super) fn run(effort: &Effort) -> Outcome {
             reproduced: Value::Number(throughput(effort.seed), 0),
             tolerance: Tolerance::Share(0.01),
             class: Class::KnownMismatch(
-                "a segment of 4312 octets for each tick of 200 ms, as the paper computes; by BSD's \
-                 rules the short rest of an 8192-octet send buffer leaves with it, or, where the \
-                 receive buffer is that small, half of it offered again is reason to acknowledge",
+                "the paper computes one segment of 4312 octets for each tick of 200 ms; by BSD's \
+                 rules the short rest of an 8192-octet send buffer leaves with that segment, or, \
+                 if the receive buffer is that small, the receiver acknowledges once it can offer \
+                 half of it again",
             ),
         },
         sizes("12,289 octets, MSMV: segments", &plain),
@@ -40,26 +41,27 @@ pub(super) fn run(effort: &Effort) -> Outcome {
     ];
     Outcome {
         rules: vec![
-            "With a buffer below two segments the receiver is never sent two full ones, and waits for \
-             its clock of 200 ms each time (section 9).",
-            "MSMV lets a short segment go unless the previous one was short (section 5.2).",
-            "Inference: acknowledge if the largest unacknowledged amount ever seen is at least an MSS \
-             and the acknowledgment would advance the window by half of it (section 9).",
+            "If the buffer is below two segments, the receiver never gets two full segments and \
+             waits for its clock of 200 ms each time (section 9).",
+            "MSMV sends a short segment at once unless the previous one was short (section 5.2).",
+            "With inference, the receiver acknowledges if the largest unacknowledged amount that \
+             it has seen is at least an MSS and the acknowledgment would advance the window by \
+             half of that amount (section 9).",
         ],
         parameters: vec![Parameter {
             name: "bulk transfer",
             value: "1000 segments of 4312 octets".into(),
-            origin: Origin::Assumed("long enough for the first tick not to matter"),
+            origin: Origin::Assumed("so long that the time of the first tick does not matter"),
         }],
         rows,
         traces: vec![
             trace(
-                "12,289 octets by MSMV: acknowledged by the pair, nothing waits",
+                "12,289 octets with MSMV: the client acknowledges at once, and nothing waits",
                 plain,
             ),
             trace(
-                "The same with inference: the second segment is acknowledged alone, the third waits \
-                 for the clock, the last octet for the third",
+                "The same with inference: the client acknowledges the second segment at once and \
+                 the third at a tick of its clock; the last octet waits for that ACK",
                 inferred,
             ),
         ],

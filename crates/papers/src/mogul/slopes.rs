@@ -55,8 +55,8 @@ pub(super) fn run(effort: &Effort) -> Outcome {
     }
     Outcome {
         rules: vec![
-            "The slope of the regression of elapsed time on message length, over the transfers that \
-             are not delayed (section 8.1).",
+            "A slope is that of the regression of elapsed time on message length, over the \
+             transfers that are not delayed (section 8.1).",
             "A transfer is delayed if it takes 20 ms more than the same transfer with the Nagle \
              algorithm disabled.",
         ],
@@ -68,11 +68,11 @@ pub(super) fn run(effort: &Effort) -> Outcome {
         },
         notes: vec![
             "The paper prints no slopes (\"the results are inconclusive\"). The socket buffer is \
-             64K, the trial type S. Ethernet is full duplex here: back-off would delay transfers as \
-             well, and hide which of them the variant delayed."
+             64K, and the trial type is S. Ethernet is full duplex here, because back-off would \
+             also delay transfers and hide which of them the variant delayed."
                 .into(),
-            "Writes of 256 octets are not the paper's; at its buffer sizes the variants send about \
-             as many segments, and small writes tell them apart."
+            "The paper has no writes of 256 octets. With its buffer sizes all variants send about \
+             the same number of segments; with small writes they differ."
                 .into(),
         ],
         ..Outcome::default()
@@ -120,7 +120,9 @@ type Measure = (&'static str, u8, fn(&Cost) -> f64);
 
 const PACKETS: [Measure; 3] = [
     ("data segments per transfer", 1, |cost| cost.data_segments),
-    ("short ones among them", 1, |cost| cost.short_segments),
+    ("short data segments per transfer", 1, |cost| {
+        cost.short_segments
+    }),
     ("delayed transfers (%), left out of the slope", 1, |cost| {
         cost.delayed as f64 / 10.0
     }),
@@ -162,7 +164,7 @@ fn difference(medium: &MediumKind, costs: &[Cost]) -> Row {
         cell: vec![(
             "measure",
             Value::Text(format!(
-                "{}: widest difference of slopes between variants (%)",
+                "{}: largest difference of slopes between variants (%)",
                 network(medium)
             )),
         )],

@@ -74,7 +74,10 @@ fn reversed(table: &Table, what: &str, ours: &[(&str, f64)]) -> Row {
         }
     }
     row(
-        format!("{what}: pairs of variants, clearly apart in the paper, that rank otherwise"),
+        format!(
+            "{what}: pairs of variants that differ clearly in the paper and are in reverse \
+                 order here"
+        ),
         Some(Standard::derived(Value::Count(0))),
         Value::Count(reversed),
         Tolerance::Exact,
@@ -98,14 +101,18 @@ fn better_at_four(number: u8, cells: &[Measured]) -> Option<Row> {
     let all = scoring().count();
     Some(match number {
         4 => row(
-            "cutoff at 4: most trials with a score have a better one".into(),
+            "cutoff at 4 times the estimate: most trials with delayed transfers have a better \
+             score"
+                .into(),
             Some(Standard::printed(text("yes"))),
             text(if 2 * better > all { "yes" } else { "no" }),
             Tolerance::Exact,
             Class::Predicted,
         ),
         _ => row(
-            "cutoff at 4: many trials (a quarter or more) differ by less than a point".into(),
+            "cutoff at 4 times the estimate: the scores of many trials (a quarter or more) change \
+             by less than a point"
+                .into(),
             Some(Standard::printed(text("yes"))),
             text(if 4 * same >= all { "yes" } else { "no" }),
             Tolerance::Exact,
@@ -236,7 +243,9 @@ fn large_buffers(number: u8, cells: &[Measured]) -> Row {
         }
     }
     row(
-        "variants that delay 5 % of all by messages that fit the application buffer".into(),
+        "variants that delay 5 % or more of all transfers, if only messages that fit the \
+         application buffer count"
+            .into(),
         Some(Standard::printed(text("NAGLE, MSMV"))),
         text(&imperfect.join(", ")),
         Tolerance::Exact,
@@ -247,8 +256,8 @@ fn large_buffers(number: u8, cells: &[Measured]) -> Row {
 /// In percent; a share from which on a score is not near-perfect.
 const NEAR_PERFECT: f64 = 5.0;
 
-/// Returns the entries on Ethernet that are above zero and below what a policy delays: only the
-/// network can have caused them.
+/// Returns the mean of the entries on Ethernet that are above zero and below what a policy delays:
+/// only the network can have caused them.
 fn by_chance(table: &Table, cells: &[Measured]) -> Option<Row> {
     if !table.number.is_multiple_of(2) {
         return None;
@@ -272,12 +281,13 @@ fn by_chance(table: &Table, cells: &[Measured]) -> Option<Row> {
     ))
 }
 
-const CROSS_TRAFFIC: &str = "the paper's Ethernet had other traffic on it (section 7: \"a few of our trials apparently coincided \
-     with significantly higher loads\"), which nobody recorded; here only the capture effect of the \
-     back-off disturbs";
-const LESS_CHANCE: &str = "chance in the paper's hosts was more than 10 % of jitter; which entries the six are is not said";
-const HICCUPS_DEVIATE: &str = "a trial's deviation is the chance of its first hiccup, of which length and share were fitted to the \
-     scores alone";
+const CROSS_TRAFFIC: &str = "the paper's Ethernet carried other traffic (section 7: \"a few of \
+     our trials apparently coincided with significantly higher loads\"), which was not recorded; \
+     here only the capture effect of the back-off disturbs transfers";
+const LESS_CHANCE: &str = "chance had more effect on the paper's hosts than 10 % of jitter has \
+     here; the paper does not say which entries the six are";
+const HICCUPS_DEVIATE: &str = "a trial's deviation comes from the random time of its first \
+     hiccup; the length and the share of the hiccups were fitted to the scores alone";
 
 /// Returns the worst cell of each entry, as in the tables.
 fn worst_of_entries(cells: &[Measured]) -> Vec<&Measured> {

@@ -215,12 +215,13 @@ pub const KNOWN_MISMATCHES: &[Mismatch] = &[
     },
 ];
 
-pub(super) const MORE_EVERYWHERE: &str = "in the fitted model every variant has MORE, which keeps a small socket buffer from tearing \
-                                          MSMV's messages; the paper's E+M+M, which names MORE, has 0.0 there, \
-                                          too, and its MSMV has not";
-const FIRST_HICCUP: &str = "a trial's score is how early its first hiccup befalls, and ten trials \
-                            spread by 7 points each: forty give 13.7 and 13.5, within tolerance. The \
-                            share of hiccups was fitted before frames interrupted a thread at work";
+pub(super) const MORE_EVERYWHERE: &str = "in the fitted model every variant has MORE, which keeps \
+     a small socket buffer from tearing MSMV's messages; in the paper, E+M+M, which names MORE, \
+     also has 0.0 there, but MSMV does not";
+const FIRST_HICCUP: &str = "a trial's score depends on how early its first hiccup occurs, so \
+     single trials spread by 7 points: forty instead of ten trials give 13.7 and 13.5, which is \
+     within tolerance. The share of hiccups was fitted before frames in the model interrupted a \
+     thread at work";
 
 /// Returns the mean absolute difference between the reproduced entries and a table's, in percentage
 /// points.

@@ -18,8 +18,9 @@ pub(super) fn run(effort: &Effort) -> Outcome {
     );
     Outcome {
         rules: vec![
-            "Delayed if the length is between (2N + 1) MSS and (2N + 2) MSS, exclusive, for N >= 0; \
-             never below 2 MSS, never below MCLBYTES (section 3.3).",
+            "A response is delayed if its length is between (2N + 1) MSS and (2N + 2) MSS, \
+             exclusive, for N >= 0. A response below 2 MSS or below MCLBYTES is never delayed \
+             (section 3.3).",
         ],
         rows,
         layout: Layout::Grid {
@@ -27,15 +28,17 @@ pub(super) fn run(effort: &Effort) -> Outcome {
             across: &["mclbytes"],
         },
         notes: vec![
-            "The paper's shares (in percent) are those of one day of Digital's web proxy traces of \
-             1996, 1,565,207 responses; the paper gives their public address (its reference 4), at which they are no longer to be had. \
-             `tinygram prevalence` makes the same table of any web server's log."
+            "The paper's shares (in percent) are those of one day of Digital's web proxy traces \
+             of 1996, with 1,565,207 responses. The traces are no longer available at the public \
+             address that the paper gives (its reference 4). `tinygram prevalence` makes the same \
+             table from any web server's log."
                 .into(),
-            "The column headed 8196 in the paper is 8192 in its text; 8.7 % of the responses of \
-             another benchmark, also without published lengths, took an even number of FDDI packets."
+            "The paper heads a column with 8196, but its text says 8192. It also cites another \
+             benchmark, whose lengths are not published either: 8.7 % of the responses of that \
+             benchmark took an even number of FDDI packets."
                 .into(),
-            "The shares of naglemark's lengths are those of 100 to 100,000 octets in steps of 100, \
-             which the paper's other tables are measured with."
+            "The shares for naglemark's lengths are those of the lengths from 100 to 100,000 \
+             octets in steps of 100. The paper's other tables are measured with these lengths."
                 .into(),
         ],
         ..Outcome::default()
@@ -59,7 +62,8 @@ fn of_the_log((mss, mclbytes, percent): (u16, u64, f64)) -> Row {
         reproduced: Value::Text("no log".into()),
         tolerance: Tolerance::Within(0.005),
         class: Class::KnownMismatch(
-            "the log was published at an address that no longer answers, so nobody can count its responses",
+            "the log was published at an address that no longer answers, so its responses cannot \
+             be counted",
         ),
     }
 }
@@ -136,7 +140,8 @@ fn against_the_simulator(medium: MediumKind, effort: &Effort) -> Row {
         cell: vec![(
             "claim",
             Value::Text(format!(
-                "MSS {mss}: of naglemark's 1000 lengths, on how many the simulated kernel differs"
+                "MSS {mss}: lengths, of naglemark's 1000, for which the simulated kernel differs \
+                 from the rule"
             )),
         )],
         standard: None,

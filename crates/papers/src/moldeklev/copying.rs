@@ -45,13 +45,17 @@ pub(super) fn without_limit(effort: &Effort) -> Outcome {
         name: "other work",
         value: "1 ms in one of ten wake-ups".into(),
         origin: Origin::Assumed(
-            "without any, the tick meets the same instants of the transfer again and again",
+            "without other work, the tick would fall on the same instants of the transfer again \
+             and again",
         ),
     });
     Outcome {
         rules: [
             RULES,
-            &["A write is copied as far as there is space before output is run (4.3)"],
+            &[
+                "The limit of 4096 octets does not apply here: a write is copied as far as there \
+                 is space before output runs (4.3).",
+            ],
         ]
         .concat(),
         parameters,
@@ -61,8 +65,8 @@ pub(super) fn without_limit(effort: &Effort) -> Outcome {
             across: &["r"],
         },
         notes: vec![
-            "The paper has no values here but says which buffers deadlock; what gets through is \
-             ours."
+            "The paper prints no throughputs here but says which buffers deadlock. The \
+             throughputs are ours."
                 .into(),
         ],
         ..Outcome::default()

@@ -22,12 +22,18 @@ pub const TICK: Duration = Duration::from_millis(200);
 
 /// The rules on which every experiment rests.
 pub const RULES: &[&str] = &[
-    "A segment goes if it is full, or ends the buffer on an idle connection (tested on entry to the output pass), or is half of the largest window ever offered (2.3, 3.1.4)",
-    "A write is copied in pieces of at most 4096 octets and output is run after each; a writer sleeps rather than split a cluster of 1 KiB (2.1)",
-    "The receiver says nothing on arrival; after a read it acknowledges if the window can move by 35 % of the buffer, or by two segments with nothing left to read (2.2)",
-    "A 200 ms tick that runs freely acknowledges what is not acknowledged (2.2)",
-    "An arriving ACK runs output before the sleeping writer may copy (2.4)",
-    "A read empties the receive buffer cluster by cluster, and a tick that falls into it advertises what is free then (4.3BSD's soreceive)",
+    "A segment leaves if it is full, or if it ends the buffer and the connection is idle (tested \
+     on entry to the output pass), or if it is half of the largest window ever offered (2.3, \
+     3.1.4).",
+    "A write is copied in pieces of at most 4096 octets, and output runs after each piece. A \
+     writer sleeps rather than split a cluster of 1 KiB (2.1).",
+    "The receiver does not acknowledge when a segment arrives. After a read it acknowledges if \
+     the window can move by 35 % of the buffer, or by two segments with nothing left to read \
+     (2.2).",
+    "A free-running tick of 200 ms acknowledges all data that is not yet acknowledged (2.2).",
+    "When an ACK arrives, output runs before the sleeping writer may copy (2.4).",
+    "A read empties the receive buffer cluster by cluster. A tick during the read advertises what \
+     is free at that time (4.3BSD's soreceive).",
 ];
 
 /// The origin of the fitted parameters: all were fitted to the same cells.
@@ -48,11 +54,11 @@ pub fn parameters() -> Vec<Parameter> {
     };
     vec![
         paper("write and read", "8192 octets", "section 3"),
-        paper("transfer", "16 MiB", "section 3, where it is 16 Mbytes"),
+        paper("transfer", "16 MiB", "section 3, which says 16 Mbytes"),
         paper("slow start", "none", "section 3: one IP subnetwork"),
         Parameter {
             name: "phase of the tick",
-            value: "drawn for each run".into(),
+            value: "drawn at random for each run".into(),
             origin: Origin::Assumed("it is independent of the connection (section 2.2)"),
         },
         Parameter {

@@ -58,9 +58,10 @@ pub(super) fn figure_4(effort: &Effort) -> Outcome {
     };
     let mut outcome = grid.outcome("Figure 4: S x R plane, MSS 9204", ATM_MSS, effort);
     outcome.notes.push(format!(
-        "Inequality (2) is an outer bound: what is between it and (1) deadlocks only where a flight \
-         or a part of it is left that makes the receiver say nothing. The paper's boundary effects \
-         (3.1.4) are drawn, too: R = {FIRST_PIECE} / 35 %, and half of the largest window."
+        "Inequality (2) is an outer bound: a pair between it and inequality (1) deadlocks only if \
+         a flight, or a part of one, is left for which the receiver sends no acknowledgment. The \
+         plot also shows the paper's boundary effects (3.1.4): R = {FIRST_PIECE} / 35 %, and half \
+         of the largest window."
     ));
     outcome
 }
@@ -86,8 +87,11 @@ impl Grid {
         parameters.retain(|parameter| parameter.name != "transfer");
         parameters.push(Parameter {
             name: "watched",
-            value: "4 s; outside both inequalities 2 s".into(),
-            origin: Origin::Assumed("long enough for all that deadlock within 600 ms (appendix)"),
+            value: "4 s, or 2 s outside both inequalities".into(),
+            origin: Origin::Assumed(
+                "long enough for every pair that deadlocks within 600 ms \
+                                     (appendix)",
+            ),
         });
         Outcome {
             rules: RULES.to_vec(),
@@ -209,27 +213,27 @@ fn rows(pairs: &[Pair]) -> Vec<Row> {
     let safe = inside(Area::Safe);
     vec![
         row(
-            format!("of {certain} pairs inside (1), so many deadlock"),
+            format!("deadlocks among the {certain} pairs inside (1)"),
             Some(certain),
             deadlock(Area::Certain),
         ),
         row(
-            format!("of {safe} pairs outside (1) and (2), so many deadlock"),
+            format!("deadlocks among the {safe} pairs outside (1) and (2)"),
             Some(0),
             deadlock(Area::Safe),
         ),
         row(
-            format!("of {possible} pairs inside (2) alone, so many deadlock"),
+            format!("deadlocks among the {possible} pairs inside (2) alone"),
             None,
             deadlock(Area::Possible),
         ),
         row(
-            "pairs that deadlock although the rules, played without time, do not".into(),
+            "pairs that deadlock here, but not if the rules are played without time".into(),
             None,
             count(&|pair| pair.deadlocks && !pair.predicted),
         ),
         row(
-            "pairs that do not, although the rules, played without time, can".into(),
+            "pairs that do not deadlock here, but can if the rules are played without time".into(),
             None,
             count(&|pair| !pair.deadlocks && pair.predicted),
         ),

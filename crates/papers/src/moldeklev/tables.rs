@@ -37,7 +37,7 @@ pub(super) const WITH_NAGLE: Measured = Measured {
     published: &TABLE_1,
     mss: ATM_MSS,
     policy: SendPolicy::Nagle,
-    rule: "Nagle's algorithm as BSD has it (2.3)",
+    rule: "Nagle's algorithm is that of BSD (2.3).",
     fitted_to: true,
     known: &[
         Known::new(16 << 10, 40 << 10, TWO_SEGMENTS_AT_ONCE),
@@ -61,7 +61,7 @@ pub(super) const WITHOUT_NAGLE: Measured = Measured {
     published: &TABLE_2B,
     mss: ATM_MSS,
     policy: SendPolicy::Off,
-    rule: "Nagle's algorithm switched off (4.1)",
+    rule: "Nagle's algorithm is switched off (4.1).",
     fitted_to: false,
     known: &[
         Known::new(32 << 10, 16 << 10, SETTLES_LATE),
@@ -80,8 +80,9 @@ pub(super) const WITH_THE_CHANGE: Measured = Measured {
     published: &TABLE_3A,
     mss: ATM_MSS,
     policy: SendPolicy::MssOutstanding,
-    rule: "A short segment may also go once at least an MSS is unacknowledged, counted on entry to \
-           the output pass (4.2.1, with the conclusions' \"at least\" for its \"more than\")",
+    rule: "A short segment may also leave if at least an MSS was unacknowledged on entry to the \
+           output pass (4.2.1, with \"at least\" from the conclusions instead of its own \"more \
+           than\").",
     fitted_to: false,
     known: &[
         Known::new(16 << 10, 24 << 10, HANGS_ON_A_TICK),
@@ -98,7 +99,7 @@ pub(super) const WITH_AN_MSS_OF_8192: Measured = Measured {
     published: &TABLE_3B,
     mss: 8192,
     policy: SendPolicy::Nagle,
-    rule: "Nagle's algorithm with an MSS of 8192 octets (4.2.2)",
+    rule: "Nagle's algorithm is that of BSD, and the MSS is 8192 octets (4.2.2).",
     fitted_to: false,
     // Smaller segments lost less: one of the cells with cell loss is within tolerance.
     known: &[
@@ -111,18 +112,21 @@ pub(super) const WITH_AN_MSS_OF_8192: Measured = Measured {
 /// The largest buffer, in octets.
 const LARGEST: u64 = SIZES[7];
 
-const TWO_SEGMENTS_AT_ONCE: &str = "the rules give 0.49: when a tick acknowledges all, idle is tested once and 3084 + 9204 octets \
-     go together, as the paper itself says of R=48k and 52k (3.1.1); nobody knows why not here";
-const HANGS_ON_A_TICK: &str = "the mean depends on when a tick first hits a certain millisecond of the transfer; that it does, \
-     and what is left then, is compared by itself";
-const SETTLES_LATE: &str = "two patterns keep themselves up: pairs of 8192 octets, each half of the window, and single full \
-     segments, which a window of 16k follows by no second one. Ours begins with the first and \
-     changes over for good when a tick falls into the copying of a read; the paper's seems to have \
-     had the second from the start. That one is compared by itself";
-const TWO_OF_8192: &str = "section 3.1 says 0.67; two segments of 8192 octets a tick of 200 ms are 0.655, as the introduction's \
-     0.65 and Table 2's 0.66 have it";
+const TWO_SEGMENTS_AT_ONCE: &str = "the rules give 0.49: when a tick acknowledges all data, idle \
+     is tested once, and 3084 + 9204 octets leave together, as the paper itself says of R=48k and \
+     52k (3.1.1); it is not known why they do not leave together here in the paper";
+const HANGS_ON_A_TICK: &str = "the mean depends on when a tick first falls into a certain \
+     millisecond of the transfer; separate rows compare whether this happens and what throughput \
+     remains afterwards";
+const SETTLES_LATE: &str = "the transfer can settle into two patterns: pairs of segments of 8192 \
+     octets, each of them half of the window, or single full segments, after which a window of \
+     16k has no room for a second one. Our transfer begins with the first pattern and changes to \
+     the second for good when a tick falls into the copying of a read; the paper's transfer seems \
+     to have had the second pattern from the start. A separate row compares the second pattern";
+const TWO_OF_8192: &str = "section 3.1 says 0.67, but two segments of 8192 octets for each tick \
+     of 200 ms are 0.655, which agrees with the introduction's 0.65 and Table 2's 0.66";
 const CELL_LOSS: &str =
-    "cells were lost in the paper's receiving ATM interface (3.1), which is not modelled";
+    "the paper's receiving ATM interface lost cells (3.1), and the model has no cell loss";
 
 /// The published throughput in Mbit/s from which on a cell is not a deadlock.
 pub(super) const FAST: f64 = 10.0;
@@ -158,15 +162,16 @@ pub(super) fn run(measured: &Measured, effort: &Effort) -> Outcome {
             across: &["r"],
         },
         notes: vec![
-            "The paper's values are means of 25 runs, ours of ten.".into(),
-            "Lines are send buffers and columns receive buffers: the heads \"R \\ S\" of Tables 1 \
-             and 3 are misprints, as the text's examples show."
+            "The paper's values are means of 25 runs; ours are means of ten runs.".into(),
+            "The lines are send buffers, and the columns are receive buffers. The heads \"R \\ \
+             S\" of Tables 1 and 3 are misprints, as the text's examples show."
                 .into(),
-            "A switch's buffer was tried for the cells with cell loss and left out: before a link of 40 to \
-             100 Mbit/s it never overflows from 22 KiB on, since the sender's processor paces its segments; \
-             18 KiB and 40 Mbit/s bring 9 of the 16 cells to within 25 % and put the cells without loss \
-             9.5 % off (rms). What was lost was lost in the receiving interface, while its processor was \
-             busy."
+            "We tried a limited buffer in the switch to reproduce the entries with cell loss, and \
+             left it out. Before a link of 40 to 100 Mbit/s, a buffer of 22 KiB or more never \
+             overflows, because the sender's processor paces its segments. With 18 KiB and 40 \
+             Mbit/s, 9 of the 16 entries come to within 25 %, but the entries without loss are \
+             9.5 % off (rms). So the cells were lost in the receiving interface, while its \
+             processor was busy."
                 .into(),
         ],
         ..Outcome::default()
@@ -181,10 +186,11 @@ fn parameters_of(measured: &Measured) -> Vec<Parameter> {
         .any(|known| known.why == HANGS_ON_A_TICK)
     {
         parameters.push(Parameter {
-            name: "other work, where a deadlock is waited for",
+            name: "other work, in runs that wait for a deadlock",
             value: "1 ms in one of ten wake-ups".into(),
             origin: Origin::Assumed(
-                "without any, the tick meets the same instants of the transfer again and again",
+                "without other work, the tick would fall on the same instants of the transfer \
+                 again and again",
             ),
         });
     }
@@ -231,7 +237,7 @@ impl Measured {
             .map(|run| run.settled_mbit_per_s(after, over))
             .sum();
         Row {
-            cell: known.cell("once the pattern is settled (Mbit/s)"),
+            cell: known.cell("throughput once the pattern has settled (Mbit/s)"),
             standard: Some(Standard::printed(mbit(self.published_at(known.s, known.r)))),
             reproduced: mbit(sum / f64::from(runs)),
             tolerance: Tolerance::Share(0.08),
@@ -284,13 +290,14 @@ impl Measured {
         if known.s == 24 << 10 {
             rows.extend([
                 through(
-                    "after that (Mbit/s)",
+                    "throughput after the deadlock (Mbit/s)",
                     Some(Standard::printed(mbit(0.67))),
                     Tolerance::Within(0.005),
                     Class::KnownMismatch(TWO_OF_8192),
                 ),
                 through(
-                    "after that, by two segments of 8192 octets a tick (Mbit/s)",
+                    "throughput after the deadlock, against two segments of 8192 octets for each \
+                     tick (Mbit/s)",
                     Some(Standard::derived(Value::Number(0.655, 3))),
                     Tolerance::Within(0.005),
                     Class::Rules,
@@ -298,7 +305,7 @@ impl Measured {
             ]);
         } else {
             rows.push(through(
-                "after that (Mbit/s)",
+                "throughput after the deadlock (Mbit/s)",
                 None,
                 Tolerance::Unbounded,
                 Class::NotPublished,
@@ -362,7 +369,7 @@ fn rms(rows: &[Row], class: Class) -> Vec<Row> {
         settles_late(row) || (is_fast(row) && is_a_cell)
     };
     vec![
-        rms(", late ones once settled", class, &is_fast),
+        rms(", counting late ones after they settle", class, &is_fast),
         rms(
             ", from the first octet on",
             Class::KnownMismatch(SETTLES_LATE),

@@ -39,12 +39,15 @@ pub(super) fn run(_: &Effort) -> Outcome {
         parameters: parameters(),
         rows,
         plots: vec![
-            outstanding("Figure 5 (a): unacknowledged octets, S=8k R=16k", &stop_and_go),
+            outstanding(
+                "Figure 5 (a): unacknowledged octets, S=8k R=16k",
+                &stop_and_go,
+            ),
             outstanding("Figure 6 (a): unacknowledged octets, S=16k R=32k", &late),
         ],
         notes: vec![
-            "The figures print no numbers but those of their axes; what the text says of them is compared. \
-             The tick comes 50 and 150 ms after the first segment in the plots."
+            "The figures print no numbers except on their axes. The comparison uses what the text \
+             says about them. In the plots, the tick comes 50 and 150 ms after the first segment."
                 .into(),
         ],
         ..Outcome::default()
@@ -58,14 +61,14 @@ fn of_figure_5(sent: &[(Side, Frame)]) -> Vec<Row> {
     let each = data(sent).last().map_or(0, |frame| frame.segment.len);
     vec![
         row(
-            "S=8k R=16k: unacknowledged octets at most",
+            "S=8k R=16k: most unacknowledged octets",
             Standard::printed(Value::Count(4096)),
             Value::Count(most as u64),
             Tolerance::Exact,
             Class::Rules,
         ),
         row(
-            "S=8k R=16k: the window can slide (%)",
+            "S=8k R=16k: share of the window by which it can slide (%)",
             Standard::printed(Value::Number(25.0, 0)),
             percent(4096, FIGURE_5.1),
             Tolerance::Exact,
@@ -91,14 +94,14 @@ fn of_figure_6(deadlocks: &[Deadlock]) -> Vec<Row> {
     let within = times().filter(|ms| *ms <= 600.0).count();
     vec![
         row(
-            "S=16k R=32k: phases of the tick at which it deadlocks within 600 ms (%)",
+            "S=16k R=32k: phases of the tick at which the transfer deadlocks within 600 ms (%)",
             Standard::printed(Value::Number(100.0, 0)),
             Value::Number(100.0 * within as f64 / deadlocks.len() as f64, 0),
             Tolerance::Exact,
             Class::Predicted,
         ),
         row(
-            "S=16k R=32k: 350 ms until it deadlocks, as in the figure, is one of our times",
+            "S=16k R=32k: our times until the deadlock include the figure's 350 ms",
             Standard::derived(Value::Text("yes".into())),
             Value::Text(
                 if (soonest..=latest).contains(&350.0) {
@@ -111,8 +114,11 @@ fn of_figure_6(deadlocks: &[Deadlock]) -> Vec<Row> {
             Tolerance::Exact,
             Class::Predicted,
         ),
-        unpublished("S=16k R=32k: soonest (ms)", soonest),
-        unpublished("S=16k R=32k: latest (ms)", latest),
+        unpublished(
+            "S=16k R=32k: shortest time until the deadlock (ms)",
+            soonest,
+        ),
+        unpublished("S=16k R=32k: longest time until the deadlock (ms)", latest),
     ]
 }
 
@@ -139,49 +145,49 @@ fn of_the_appendix(sent: &[(Side, Frame)], deadlocks: &[Deadlock]) -> Vec<Row> {
     let acked = u64::from(FULL) + 4096;
     vec![
         row(
-            "S=16k R=32k: the first window update, of the receive buffer (%)",
+            "S=16k R=32k: the first window update, as a share of the receive buffer (%)",
             Standard::printed(Value::Number(40.6, 1)),
             percent(acked, FIGURE_6.1),
             Tolerance::Within(0.05),
             Class::Rules,
         ),
         row(
-            "S=16k R=32k: the window can slide once it has deadlocked (%)",
+            "S=16k R=32k: share of the window by which it can slide after the deadlock (%)",
             Standard::printed(Value::Number(25.0, 0)),
             percent(LEFT.into(), FIGURE_6.1),
             Tolerance::Exact,
             Class::Rules,
         ),
         row(
-            "S=16k R=32k: throughput once it has deadlocked (kbyte/s)",
+            "S=16k R=32k: throughput after the deadlock (kbyte/s)",
             Standard::printed(Value::Number(40.0, 0)),
             Value::Number(kbyte_per_s(deadlocks[0].left.into()), 1),
             Tolerance::Within(0.5),
             Class::Rules,
         ),
         row(
-            "S=16k R=32k: from a segment of 3084 octets to the next (ms)",
+            "S=16k R=32k: from a segment of 3084 octets to the next such segment (ms)",
             Standard::printed(Value::Number(6.0, 0)),
             Value::Number(round, 2),
             Tolerance::Within(0.5),
             Class::Predicted,
         ),
         row(
-            "S=16k R=32k: from it to the one of 9204 octets (ms)",
+            "S=16k R=32k: from a segment of 3084 octets to the next one of 9204 (ms)",
             Standard::printed(Value::Number(1.7, 1)),
             Value::Number(mean(&behind), 2),
             Tolerance::Within(0.05),
             Class::KnownMismatch(ONE_SEGMENT),
         ),
         row(
-            "S=16k R=32k: shift of a round against the tick, each 200 ms (ms)",
+            "S=16k R=32k: shift of the rounds against the tick in 200 ms (ms)",
             Standard::printed(Value::Number(2.0, 0)),
             Value::Number(shift, 2),
             Tolerance::Within(0.5),
             Class::KnownMismatch(ROUNDS),
         ),
         row(
-            "S=16k R=32k: acknowledgments of the timer until it deadlocks, at most (\"3-5\")",
+            "S=16k R=32k: most acknowledgments of the timer until the deadlock (\"3-5\")",
             Standard::printed(Value::Count(5)),
             Value::Count(most_acks),
             Tolerance::Between(3.0, 5.0),
@@ -190,10 +196,10 @@ fn of_the_appendix(sent: &[(Side, Frame)], deadlocks: &[Deadlock]) -> Vec<Row> {
     ]
 }
 
-const ONE_SEGMENT: &str = "the costs were fitted to throughputs, which do not tell what each single one is: a full segment takes \
-     0.15 ms more here";
-const ROUNDS: &str = "a round takes a quarter of a millisecond less here: 200 ms are then 35 rounds less 1.2 ms, where the paper's \
-     \"approximately 6 ms\" make 33 rounds and 2 ms";
+const ONE_SEGMENT: &str = "the costs were fitted to throughputs, which do not determine each \
+     single cost: a full segment takes 0.15 ms more here";
+const ROUNDS: &str = "a round takes a quarter of a millisecond less here, so 200 ms are 35 rounds \
+     minus 1.2 ms; with the paper's \"approximately 6 ms\" they are 33 rounds plus 2 ms";
 
 /// The beginning of a deadlock.
 struct Deadlock {

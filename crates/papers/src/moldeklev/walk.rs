@@ -31,8 +31,9 @@ const AFTER_A_ROUND: u8 = 13;
 const SETTLED: u8 = 6;
 /// The first segment whose arrival does not depend on it: line 7's.
 const SETTLED_ARRIVAL: usize = 2;
-const FIRST_READ: &str = "our reader takes the first 4096 octets alone, the paper's finds 13300; all \
-     is acknowledged before line 7 either way, and from there on nothing differs";
+const FIRST_READ: &str = "our reader takes the first 4096 octets alone, while the paper's reader \
+     finds 13300; in both cases all data is acknowledged before line 7, and from there on nothing \
+     differs";
 
 pub(super) fn table(_: &Effort) -> Outcome {
     let walk = walk(WRITTEN, Duration::from_secs(3));
@@ -51,7 +52,7 @@ pub(super) fn table(_: &Effort) -> Outcome {
     parameters.push(Parameter {
         name: "tick",
         value: "20 ms after the first write, and every 200 ms".into(),
-        origin: Origin::Fitted("the table's line 21: it comes between lines 20 and 24"),
+        origin: Origin::Fitted("the table's line 21, which puts the tick between lines 20 and 24"),
     });
     Outcome {
         rules: RULES.to_vec(),
@@ -65,15 +66,15 @@ pub(super) fn table(_: &Effort) -> Outcome {
             sent: walk.frames,
         }],
         notes: vec![
-            "Misprints: line 5's 5180 should be 5108 (13300 - 8192), line 24's 9204 in the receive \
-             buffer 1012 (9204 - 8192, as in lines 11 and 17), and line 50's 4096 there 8192; they \
-             are compared as they should be."
+            "Three misprints are corrected before the comparison: 5180 in line 5 should be 5108 \
+             (13300 - 8192), 9204 in line 24's receive buffer should be 1012 (9204 - 8192, as in \
+             lines 11 and 17), and 4096 in line 50's receive buffer should be 8192."
                 .into(),
-            "The paper has no lines 36 and 37. Its lines 27, 32, 39 and 44 are not compared: the \
-             writer calls write and sleeps at once, which is no step of either side's."
+            "The paper has no lines 36 and 37. Its lines 27, 32, 39 and 44 are not compared: in \
+             them the writer calls write and sleeps at once, which is not a step of either side."
                 .into(),
-            "The plots begin when the first segment leaves, and the tick of the table's walk comes \
-             where line 21 has it; those of the plots go on for longer than the table."
+            "The plots begin when the first segment leaves and go on for longer than the table. \
+             In both, the tick comes at line 21 of the table."
                 .into(),
         ],
     }
@@ -252,7 +253,7 @@ fn rows(walk: &Walk) -> Vec<Row> {
     rows.push(Row {
         cell: vec![(
             "measure",
-            Value::Text("steps of ours that the table does not have".into()),
+            Value::Text("our steps that are not in the table".into()),
         )],
         standard: Some(Standard::derived(Value::Count(0))),
         reproduced: Value::Count(left as u64),
@@ -266,7 +267,7 @@ fn rows(walk: &Walk) -> Vec<Row> {
 fn plots(walk: &Walk) -> Vec<Plot> {
     let parts = [
         (
-            "Figure A.1 (a): until the connection deadlocks, and beyond",
+            "Figure A.1 (a): the transfer up to the deadlock and beyond",
             0.0,
             1400.0,
         ),

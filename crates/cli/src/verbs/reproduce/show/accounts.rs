@@ -7,14 +7,15 @@ use tinygram_report::{Align, Column, Entry, Table};
 use super::super::bench::Reproduced;
 use super::words;
 
-pub(super) const TITLE: &str = "What was fitted, and how much it explains";
+pub(super) const TITLE: &str = "Fitted values, and how much they explain";
 
 /// The meaning of the columns.
-pub(super) const IS: &str = "\
-A free value was chosen so that values of the paper come out; each is in the tables of parameters, \
-with what it was fitted to. *By rules* comes out whatever they are. *Fitted* needs them, and they may have \
-been fitted to it. *Held out* needs them, and they were fitted to other values: only this column tests the \
-fit, and the last one says how near it comes.";
+pub(super) const IS: &str = "A free value was chosen so that the reproduction gives values of the \
+     paper. The tables of parameters list each free value with what it was fitted to. Printed \
+     values *by rules* do not depend on the free values. *Fitted* ones depend on them, and the \
+     free values may have been fitted to them. *Held out* ones depend on free values that were \
+     fitted to other values: only this column tests the fit, and the last column shows how near \
+     its values come. Values that are *off* do not agree.";
 
 /// Returns a line for each paper of which something was measured.
 pub(super) fn table(reproduced: &[Reproduced]) -> Table {

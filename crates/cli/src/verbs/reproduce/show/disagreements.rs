@@ -1,6 +1,7 @@
 //! The disagreements: each reason once, with the places, the values, the paper's and the
 //! reproduced.
 
+use tinygram_papers::Source;
 use tinygram_papers::experiment::Row;
 use tinygram_report::{Place, Reason, Reasons};
 
@@ -20,7 +21,7 @@ pub(super) fn reasons(reproduced: &[Reproduced]) -> Option<Reasons> {
         }
     }
     (!reasons.is_empty()).then(|| Reasons {
-        title: "What does not agree".into(),
+        title: "Values that do not agree".into(),
         heads: ["value", "paper", "ours"].map(String::from).into(),
         reasons: reasons.iter().map(|all| reason(all)).collect(),
     })
@@ -40,7 +41,11 @@ fn reason(all: &[Disagreement<'_>]) -> Reason {
 
 fn place(off: &Disagreement<'_>) -> Place {
     let value = |row: &&Row| {
-        let mut standard = words::standard(row).unwrap_or_else(|| "-".into());
+        let mut standard = match (row.source(), words::standard(row)) {
+            (Some(Source::Printed), Some(printed)) => printed,
+            (_, Some(ours)) => format!("none ({ours})"),
+            (_, None) => "-".into(),
+        };
         if off.why.is_none() {
             standard += &format!(" ({})", words::tolerance(row.tolerance));
         }

@@ -43,13 +43,13 @@ pub(super) fn results(plan: &Plan, reproduced: &[Reproduced]) -> String {
 
 fn errata(paper: Paper) -> Option<String> {
     let errors = paper.errata();
-    (!errors.is_empty()).then(|| format!("What the paper got wrong:\n\n{}", list(errors)))
+    (!errors.is_empty()).then(|| format!("Errors of the paper:\n\n{}", list(errors)))
 }
 
 fn experiment(it: &Reproduced) -> Vec<String> {
     let (experiment, outcome) = (it.experiment, &it.outcome);
     let mut parts = vec![
-        format!("### {}", experiment.title),
+        format!("### {}", words::capital(experiment.title)),
         format!(
             "`tinygram reproduce {}`; {}.",
             experiment.id, experiment.source
@@ -87,15 +87,18 @@ fn appendix(reproduced: &[Reproduced]) -> Vec<String> {
         }
     }
     if !parts.is_empty() {
-        parts.insert(0, "## Appendix: what the papers do not have".to_owned());
+        parts.insert(
+            0,
+            "## Appendix: values that the papers do not have".to_owned(),
+        );
         parts.insert(1, APPENDIX.to_owned());
     }
     parts
 }
 
-const APPENDIX: &str = "\
-Values of ours beside which the papers have none: policies and settings that they did not measure, and \
-measures that they do not print. They are held to nothing and counted nowhere above.";
+const APPENDIX: &str = "The papers do not have the following values: they belong to policies and \
+     settings that the papers did not measure, or to measures that the papers do not print. They \
+     are compared with nothing and are not counted above.";
 
 fn table(table: &Table) -> String {
     let body = untitled(table).to_markdown();
@@ -135,12 +138,12 @@ fn list(lines: &[impl std::fmt::Display]) -> String {
 }
 
 const INTRODUCTION: &str = "\
-What the papers print beside ours. Which of their numbers has which row here, and why the others have
-none, say the lists in `crates/papers/numbers/`. This page is made by
+This page shows what the papers print, with our results beside it. For each number of the papers, a list in
+`crates/papers/numbers/` names the row that reproduces it or says why there is none. This command makes the page:
 
 ```console
 $ tinygram reproduce --format markdown --output docs/REPRODUCTION.md
 ```
 
-and a test says when it is out of date; `tinygram reproduce --html FILE` has the same with plots.
-`ours (paper)` stands in the grids.";
+A test reports when the page is out of date. `tinygram reproduce --html FILE` makes the same page with plots.
+An entry of a grid has the form `ours (paper)`.";

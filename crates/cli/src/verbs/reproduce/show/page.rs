@@ -45,10 +45,9 @@ pub(in super::super) fn page(plan: &Plan, reproduced: &[Reproduced]) -> Page {
     });
     Page {
         title: "Five papers, reproduced".into(),
-        lead:
-            "Every published number beside ours: what agrees by protocol rules alone, what needs \
-               fitted values, what cannot be reproduced, and why."
-                .into(),
+        lead: "Every published number with ours beside it: the page shows what agrees by protocol \
+             rules alone, what needs fitted values, and what cannot be reproduced and why."
+            .into(),
         sections,
         origin: shown::origin(),
     }
@@ -61,7 +60,7 @@ fn errata(paper: Paper) -> Option<Section> {
         .map(|(at, error)| ((at + 1).to_string(), (*error).to_owned()))
         .collect();
     (!facts.is_empty()).then_some(Section::Facts {
-        summary: format!("What the paper got wrong: {}", facts.len()),
+        summary: format!("Errors of the paper: {}", facts.len()),
         facts,
     })
 }
@@ -123,7 +122,7 @@ fn appendix(reproduced: &[Reproduced]) -> Vec<Section> {
     if !sections.is_empty() {
         let part = Part {
             title: "Appendix".into(),
-            lead: "What the papers do not have".into(),
+            lead: "Values that the papers do not have".into(),
         };
         sections.insert(0, Section::Part(part));
     }

@@ -189,6 +189,9 @@ fn allowed(row: &Row) -> String {
     match (source, row.tolerance) {
         (Source::Printed, tolerance) => words::tolerance(tolerance),
         (Source::Derived, Tolerance::Exact) => format!("wanted {value}"),
+        (Source::Derived, range @ Tolerance::Between(..)) => {
+            format!("wanted {}", words::tolerance(range))
+        }
         (Source::Derived, tolerance) => format!("wanted {value} {}", words::tolerance(tolerance)),
         (Source::Bound, _) => format!("at most {}", row.most()),
     }

@@ -100,13 +100,16 @@ pub(super) fn counts(reproduced: &[Reproduced]) -> Table {
     let statuses = printed(Tally::default());
     columns
         .extend(statuses.map(|(status, _)| column(PRINTED, words::status(status), Align::Right)));
-    columns.push(column("", "what follows", Align::Right));
-    columns.push(column("", "What", Align::Left));
+    columns.push(column("", "derived values", Align::Right));
+    columns.push(column("", "Subject", Align::Left));
     let mut rows: Vec<_> = reproduced
         .iter()
         .map(|it| {
             let what = match it.experiment.repeats() {
-                Some(other) => format!("{} (not added up: {other}'s)", it.experiment.title),
+                Some(other) => format!(
+                    "{} (the values of {other}, not counted in the sum)",
+                    it.experiment.title
+                ),
                 None => it.experiment.title.to_owned(),
             };
             counted(it.experiment.id, &it.outcome.rows, &what)

@@ -54,16 +54,17 @@ pub(super) const fn sign(status: Status) -> &'static str {
 }
 
 /// The meaning of the signs, for the foot of a page.
-pub(super) const SIGNS: &str = "= agrees by protocol rules alone; ≈ agrees with fitted values; ≠ differs, for a reason that is \
-     named; ✗ differs and should not. What is wanted, or \
-     allowed at most, is ours: it follows from the paper, which does not print it.";
+pub(super) const SIGNS: &str = "= agrees by protocol rules alone; ≈ agrees with fitted values; ≠ \
+     differs for a known reason, which is given; ✗ differs and should not. \"Wanted\" marks a \
+     value that the paper does not print but that follows from it. \"At most\" marks a limit that \
+     we set for a distance from the paper.";
 
 /// The heading of what the papers do not contain.
 pub(super) const BEYOND: &str = "Beyond the paper";
 
 /// The text beneath that heading.
 pub(super) const BEYOND_IS: &str =
-    "The paper has no such values; ours are held to nothing and counted nowhere.";
+    "The paper does not have these values. They are compared with nothing and are not counted.";
 
 pub(super) const fn tone(status: Status) -> Tone {
     match status {
@@ -184,7 +185,7 @@ pub(super) fn disagreements(reproduced: &[Reproduced]) -> Vec<Disagreement<'_>> 
 pub(super) fn verdict(plan: &Plan, reproduced: &[Reproduced]) -> String {
     let tally = Tally::of_all(reproduced);
     let mut line = if tally.misses == 0 {
-        "Everything that should match the papers does".to_owned()
+        "All values that should match the papers do".to_owned()
     } else {
         let values = counted(tally.misses, "value");
         format!("{values} should match the papers and do not")
@@ -202,7 +203,7 @@ pub(super) fn heading(experiment: &Experiment) -> String {
 }
 
 /// Returns the text with a capital first letter.
-fn capital(text: &str) -> String {
+pub(super) fn capital(text: &str) -> String {
     let mut letters = text.chars();
     let first = letters
         .next()
