@@ -16,8 +16,6 @@ pub(super) struct Ring {
     next: usize,
     frames: u64,
     dropped: u64,
-    /// The index of the loopback interface, on which each packet appears twice.
-    loopback: i32,
     frame: Vec<u8>,
 }
 
@@ -37,7 +35,7 @@ impl Ring {
         };
         let version: libc::c_int = TPACKET_V3;
         set(&socket, PACKET_VERSION, &version)?;
-        truncate(&socket)?;
+        filter(&socket, index("lo").unwrap_or(0))?;
         let request = Request {
             block_size: BLOCK_OCTETS as u32,
             block_count: BLOCKS as u32,
@@ -53,14 +51,6 @@ impl Ring {
             MmapOptions::new()
                 .len(BLOCK_OCTETS * BLOCKS)
                 .map_mut(socket.as_raw_fd())?
-        };
-        let index = |name: &str| {
-            let name = std::ffi::CString::new(name).map_err(io::Error::other)?;
-            // SAFETY: the string ends with a zero.
-            match unsafe { libc::if_nametoindex(name.as_ptr()) } {
-                0 => Err(io::Error::last_os_error()),
-                index => Ok(index as i32),
-            }
         };
         let address = libc::sockaddr_ll {
             sll_family: libc::AF_PACKET as u16,
@@ -86,7 +76,6 @@ impl Ring {
             next: 0,
             frames: 0,
             dropped: 0,
-            loopback: index("lo").unwrap_or(-1),
             frame: Vec::with_capacity(HEADER_OCTETS + SNAP_OCTETS),
         })
     }
@@ -159,11 +148,8 @@ impl Ring {
             // sockaddr_ll follows the header of 48 octets.
             let link = at + 48;
             let interface = offset(48 + 4) as i32;
-            let outgoing = block.get(link + 10) == Some(&PACKET_OUTGOING);
             let packet = block.get(at + network..at + network + length);
-            if let Some(packet) = packet
-                && !(outgoing && interface == self.loopback)
-            {
+            if let Some(packet) = packet {
                 self.frames += 1;
                 // The header that tcpdump writes when it captures on all interfaces.
                 self.frame.clear();
@@ -188,14 +174,32 @@ impl Ring {
     }
 }
 
-/// Tells the kernel to copy only the beginning of each packet.
-fn truncate(socket: &OwnedFd) -> io::Result<()> {
-    let mut program = [libc::sock_filter {
-        code: (libc::BPF_RET | libc::BPF_K) as u16,
-        jt: 0,
-        jf: 0,
-        k: SNAP_OCTETS as u32,
-    }];
+/// Returns the number of a network interface.
+fn index(name: &str) -> io::Result<i32> {
+    let name = std::ffi::CString::new(name).map_err(io::Error::other)?;
+    // SAFETY: the string ends with a zero.
+    match unsafe { libc::if_nametoindex(name.as_ptr()) } {
+        0 => Err(io::Error::last_os_error()),
+        index => Ok(index as i32),
+    }
+}
+
+/// Tells the kernel to copy only the beginning of each packet, and nothing of those that leave by the loopback
+/// interface: there each packet appears twice, and arrives, too.
+fn filter(socket: &OwnedFd, loopback: i32) -> io::Result<()> {
+    let load = (libc::BPF_LD | libc::BPF_W | libc::BPF_ABS) as u16;
+    let is = (libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K) as u16;
+    let copy = (libc::BPF_RET | libc::BPF_K) as u16;
+    let step = |code, k, jt, jf| libc::sock_filter { code, jt, jf, k };
+    let of_packet = |field| (libc::SKF_AD_OFF + field) as u32;
+    let mut program = [
+        step(load, of_packet(libc::SKF_AD_PKTTYPE), 0, 0),
+        step(is, PACKET_OUTGOING, 0, 2),
+        step(load, of_packet(libc::SKF_AD_IFINDEX), 0, 0),
+        step(is, loopback as u32, 1, 0),
+        step(copy, SNAP_OCTETS as u32, 0, 0),
+        step(copy, 0, 0, 0),
+    ];
     let program = libc::sock_fprog {
         len: program.len() as u16,
         filter: program.as_mut_ptr(),
@@ -252,7 +256,7 @@ const PACKET_RX_RING: libc::c_int = 5;
 const PACKET_STATISTICS: libc::c_int = 6;
 const PACKET_VERSION: libc::c_int = 10;
 const TPACKET_V3: libc::c_int = 2;
-const PACKET_OUTGOING: u8 = 4;
+const PACKET_OUTGOING: u32 = 4;
 /// In `struct tpacket_block_desc`.
 const BLOCK_STATUS: usize = 8;
 const BLOCK_PACKETS: usize = 12;
