@@ -263,9 +263,9 @@ const BLOCK_PACKETS: usize = 12;
 const BLOCK_FIRST: usize = 16;
 const STATUS_KERNEL: u32 = 0;
 const STATUS_USER: u32 = 1;
-/// 8 MiB in all, which is a fifth of a second at 100,000 packets a second.
+/// 32 MiB in all, which is about a second at 100,000 packets a second.
 const BLOCK_OCTETS: usize = 1 << 18;
-const BLOCKS: usize = 32;
+const BLOCKS: usize = 128;
 const FRAME_OCTETS: u32 = 1 << 11;
 /// The time after which the kernel hands over a block that is not full.
 const RETIRE_MS: u32 = 50;
