@@ -179,6 +179,15 @@ impl Story {
                 (_, true) => Ruling::RuledOut(Lookalike::PeriodicSender),
                 (ruling, _) => ruling,
             };
+            // A buffer slows a sender down; whether a reader waits for the sender tells what it says.
+            let ruling = match ruling {
+                Ruling::Accused(_) | Ruling::Suspected(_)
+                    if bulk && judge.answered_ns.is_none() && !judge.half.was_asked() =>
+                {
+                    Ruling::RuledOut(Lookalike::NobodyWaited)
+                }
+                ruling => ruling,
+            };
             let accused = match ruling {
                 Ruling::RuledOut(kind) => {
                     if matches!(kind, Lookalike::NobodyWaited | Lookalike::PeriodicSender) {
