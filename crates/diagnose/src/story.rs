@@ -164,6 +164,7 @@ impl Story {
         };
         let (suspects, doubtful) = (&mut direction.suspects, &mut direction.doubtful);
         let mut accepted: Vec<_> = suspects.extract_if(.., |suspect| sure(suspect)).collect();
+        let by_a_clock = judge.half.tally.self_clocked > 0 || holds.iter().any(|hold| hold.grew);
         let last = holds.len().saturating_sub(1);
         // The frame of the last segment that a buffer held.
         let mut held_by_buffer = match (overflown, holds.last()) {
@@ -178,6 +179,18 @@ impl Story {
                 (Ruling::RuledOut(kind), _) => Ruling::RuledOut(kind),
                 (_, true) => Ruling::RuledOut(Lookalike::PeriodicSender),
                 (ruling, _) => ruling,
+            };
+            // Whoever pauses by a clock of its own writes reports; a stream that never does is awaited.
+            let ruling = match ruling {
+                Ruling::Accused(_) | Ruling::Suspected(_)
+                    if bulk
+                        && by_a_clock
+                        && judge.answered_ns.is_none()
+                        && !judge.half.was_asked() =>
+                {
+                    Ruling::RuledOut(Lookalike::NobodyWaited)
+                }
+                ruling => ruling,
             };
             let accused = match ruling {
                 Ruling::RuledOut(kind) => {

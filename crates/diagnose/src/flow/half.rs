@@ -466,6 +466,11 @@ impl Half {
         flight >= mss.min(LEAST_BUFFER) && is_one(flight) && (held >= mss || is_one(held))
     }
 
+    /// The peer has said something at all.
+    pub(crate) fn was_asked(&self) -> bool {
+        self.peer_data[0].0 != 0
+    }
+
     /// Everything sent is acknowledged.
     #[inline]
     pub(crate) fn idle(&self) -> bool {
