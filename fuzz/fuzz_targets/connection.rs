@@ -392,6 +392,7 @@ const EVERYTHING: Extensions = Extensions {
     user_timeout: Some(Duration::from_secs(30)),
     syn_retries: Some(SynRetries::LINUX),
     receive_buffer_most: Some(1 << 22),
+    send_buffer_most: Some(1 << 20),
     push_ends_writes: Some(2),
     send_buffer_is_memory: Some(832),
     reduces_the_window: true,

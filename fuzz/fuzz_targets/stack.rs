@@ -172,6 +172,7 @@ const EVERYTHING: Extensions = Extensions {
     user_timeout: Some(Duration::from_secs(30)),
     urgent_out_of_line: true,
     receive_buffer_most: Some(LARGEST_BUFFER),
+    send_buffer_most: Some(BUFFER),
     push_ends_writes: Some(2),
     send_buffer_is_memory: Some(832),
     reduces_the_window: true,

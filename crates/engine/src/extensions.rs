@@ -48,6 +48,9 @@ pub struct Extensions {
     pub limited_transmit: bool,
     /// Repeated timeouts make segments smaller (RFC 4821, section 7.7; RFC 8899, section 4.3).
     pub black_hole_detection: bool,
+    /// Ten minutes after a router reported the path's MTU, larger segments are tried again, because
+    /// the path may have changed (RFC 1191, section 6.3; RFC 8201, section 4).
+    pub path_mss_expires: bool,
     /// ACKs that are too old are challenged (RFC 5961, section 5), and all challenges, also those
     /// for RST and SYN, are limited (section 7).
     pub blind_attack_defence: bool,
@@ -84,6 +87,10 @@ pub struct Extensions {
     /// trip (dynamic right-sizing, as Linux's `tcp_moderate_rcvbuf`). The window scale is chosen
     /// for this size.
     pub receive_buffer_most: Option<u64>,
+    /// The most octets to which the send buffer grows with the congestion window: it holds two
+    /// windows, one that is in flight and one that follows (Linux: `tcp_sndbuf_expand`). A size that
+    /// the application sets ends that.
+    pub send_buffer_most: Option<u64>,
     /// PSH is set at the end of a write's data, unless more was announced, and at every half of the
     /// peer's largest window (Linux). Without it, PSH is set on the segment that empties the buffer
     /// (RFC 9293, section 3.9.1.2, leaves the choice). The number is how many segments at least are
@@ -114,6 +121,7 @@ impl Extensions {
         bounds_initial_cwnd: false,
         limited_transmit: false,
         black_hole_detection: false,
+        path_mss_expires: false,
         blind_attack_defence: false,
         silent_to_unsent_acks: false,
         empty_window_probes: false,
@@ -125,6 +133,7 @@ impl Extensions {
         time_wait_ignores_resets: false,
         fin_wait_2: None,
         receive_buffer_most: None,
+        send_buffer_most: None,
         push_ends_writes: None,
         send_buffer_is_memory: None,
     };
@@ -148,6 +157,8 @@ impl Extensions {
         limited_transmit: true,
         // `tcp_mtu_probing` is off as shipped.
         black_hole_detection: false,
+        // The route's entry holds for `mtu_expires`.
+        path_mss_expires: true,
         blind_attack_defence: true,
         silent_to_unsent_acks: true,
         empty_window_probes: true,
@@ -164,6 +175,7 @@ impl Extensions {
         // The caller of a profile states the buffer's size, as a socket's own choice (SO_RCVBUF)
         // does, and that turns growth off.
         receive_buffer_most: None,
+        send_buffer_most: None,
         push_ends_writes: Some(2),
         // The buffer sizes that the caller of a profile states are octets of data, so that they
         // mean the same everywhere: in the inequalities of `tinygram deadlock` (with 832 here the

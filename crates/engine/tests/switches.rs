@@ -237,7 +237,7 @@ fn a_path_known_before_shortens_the_initial_window() {
     let known = |mss| {
         let config = Profile::MODERN.builder(SIZES).initial_cwnd(4000);
         let mut connection = Connection::new(&config.build().expect("sound"));
-        connection.limit_path_mss(mss);
+        connection.limit_path_mss(mss, Instant::FAR_FUTURE);
         let vars = connection.sender().vars();
         (vars.mss, vars.cwnd)
     };

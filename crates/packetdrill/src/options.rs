@@ -51,7 +51,10 @@ impl World {
                 Ok(octets)
             }
             // The kernel doubles the requested size.
-            (SOL_SOCKET, libc::SO_SNDBUF) => bytes(chosen.send_buffer as c_int),
+            (SOL_SOCKET, libc::SO_SNDBUF) => {
+                let grown = key.map(|key| self.core.info(self.now, key).send_buffer);
+                bytes(grown.unwrap_or(chosen.send_buffer) as c_int)
+            }
             (SOL_SOCKET, libc::SO_RCVBUF) if self.settings.freebsd() => {
                 let state = key.map(|key| self.core.state(key));
                 let stands = state.is_some_and(|state| state != State::SynSent);
@@ -153,6 +156,12 @@ impl World {
                 (SOL_SOCKET, libc::SO_RCVBUF) if !freebsd => {
                     if let Some(extensions) = &mut options.extensions {
                         extensions.receive_buffer_most = None;
+                    }
+                }
+                // SOCK_SNDBUF_LOCK.
+                (SOL_SOCKET, libc::SO_SNDBUF) => {
+                    if let Some(extensions) = &mut options.extensions {
+                        extensions.send_buffer_most = None;
                     }
                 }
                 (IPPROTO_TCP, libc::TCP_DEFER_ACCEPT) => {

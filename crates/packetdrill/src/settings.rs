@@ -222,6 +222,8 @@ impl Settings {
         extensions.syn_cookies = !self.is_off("net.ipv4.tcp_syncookies");
         if !self.freebsd() {
             extensions.send_buffer_is_memory = Some(BUFFER_OVERHEAD);
+            let most = self.nth("net.ipv4.tcp_wmem", 2).unwrap_or(4 << 20);
+            extensions.send_buffer_most = Some(most);
         }
         if self.freebsd() {
             extensions.silent_to_unsent_acks = false;

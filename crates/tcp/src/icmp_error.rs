@@ -51,10 +51,10 @@ const LEAST_V4: u16 = 552;
 const PLATEAUS: [u16; 8] = [32_000, 17_914, 8166, 4352, 2002, 1492, 1006, 552];
 
 impl PathMtus {
-    /// Returns the MTU of a path, if a router reported it recently.
-    pub(super) fn towards(&self, now: Instant, destination: IpAddr) -> Option<u16> {
-        let (mtu, until) = self.known.get(&destination)?;
-        (now < *until).then_some(*mtu)
+    /// Returns the MTU of a path, if a router reported it recently, and until when that holds.
+    pub(super) fn towards(&self, now: Instant, destination: IpAddr) -> Option<(u16, Instant)> {
+        let known = self.known.get(&destination)?;
+        (now < known.1).then_some(*known)
     }
 
     fn learn(&mut self, now: Instant, destination: IpAddr, mtu: u16) {
@@ -64,7 +64,9 @@ impl PathMtus {
         if self.known.len() >= MOST {
             self.known.pop_first();
         }
-        let least = self.towards(now, destination).unwrap_or(u16::MAX);
+        let least = self
+            .towards(now, destination)
+            .map_or(u16::MAX, |known| known.0);
         let entry = (mtu.min(least), now + LIFE);
         self.known.insert(destination, entry);
     }

@@ -51,6 +51,8 @@ pub struct Info {
     pub outstanding: u64,
     /// Octets written and not sent.
     pub unsent: u64,
+    /// The size of the send buffer, in octets.
+    pub send_buffer: u64,
     /// Octets that can be read.
     pub readable: u64,
     /// Octets that the peer has acknowledged.
@@ -134,6 +136,7 @@ impl Core {
             probes: sender.unanswered_probes(),
             outstanding: vars.outstanding(),
             unsent: vars.written.since(vars.nxt),
+            send_buffer: sender.capacity(),
             readable: socket.readable(),
             acknowledged: vars.una.get().saturating_sub(1),
             received: receiver.nxt().get().saturating_sub(1),

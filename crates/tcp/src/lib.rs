@@ -331,8 +331,9 @@ impl Core {
         let mut connection = Connection::new(&config);
         connection.set_timestamp_offset(numbers.timestamp_offset);
         connection.set_device_full(now, self.device_full, &mut self.outbox);
-        if let Some(mtu) = known {
-            connection.limit_path_mss(mtu.saturating_sub(headers_len(path.version())));
+        if let Some((mtu, until)) = known {
+            let mss = mtu.saturating_sub(headers_len(path.version()));
+            connection.limit_path_mss(mss, until);
         }
         let socket = Socket::new(
             connection,

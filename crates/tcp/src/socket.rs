@@ -197,7 +197,7 @@ impl Socket {
     }
 
     /// Returns the part of `span` for which the receive buffer has a place.
-    #[inline]
+    #[inline(always)]
     pub(super) fn within_buffer(&self, span: Span) -> Span {
         let receiver = self.connection.receiver();
         let read = receiver.read_up_to();

@@ -112,6 +112,9 @@ impl Connection {
         self.liveness.heard = now;
         let echo_age = self.take_timestamps(now, segment);
         let acked = self.sender.on_ack(now, segment, pure, echo_age);
+        if acked.released > 0 {
+            self.sender.grow_buffer();
+        }
         if acked.released > 0 && self.wakes_writer() {
             out.events.add(Events::WRITABLE);
         }

@@ -136,6 +136,7 @@ impl Connection {
         };
         self.liveness.heard = now;
         self.watch(now);
+        self.sender.grow_buffer();
         out.events.add(Events::CONNECTED);
     }
 

@@ -27,14 +27,15 @@ impl Connection {
     }
 
     /// Limits segments to `mss` octets, options included, because the path is known to take no
-    /// more. Call it before anything is sent.
-    pub fn limit_path_mss(&mut self, mss: u16) {
-        self.sender.limit_mss(mss.into());
+    /// more. That knowledge holds up to `until`. Call it before anything is sent.
+    pub fn limit_path_mss(&mut self, mss: u16, until: Instant) {
+        self.sender.limit_mss(mss.into(), until);
     }
 
     /// Handles the report that the path takes segments of at most `mss` octets, options included:
     /// what was sent in longer ones is sent again at once.
     pub fn on_path_mss(&mut self, now: Instant, mss: u16, out: &mut Outbox) {
+        self.sender.clock_is(now);
         if self.state.synchronised() && self.sender.learn_path_mss(mss.into()) {
             self.output(now, out);
         }

@@ -101,6 +101,9 @@ pub struct Sender {
     /// RFC 3042.
     limited_transmit: bool,
     black_hole_detection: bool,
+    path_mss_expires: bool,
+    /// What a router's report ended, if it may return.
+    path_limit: Option<Box<path_mtu::PathLimit>>,
     congestion: congestion::Installed,
     /// Whether a loss reduces the window instead of the flight.
     reduces_the_window: bool,
@@ -109,6 +112,8 @@ pub struct Sender {
     empty_window_probes: bool,
     /// A writer waits while this many octets are unsent, whatever space is free.
     notsent_low_water: u64,
+    /// The size to which the send buffer may grow, in octets; 0 if it does not grow.
+    buffer_most: u64,
     ecn: ecn::Ecn,
     /// Whether the local device refuses packets.
     device_full: bool,
@@ -201,6 +206,8 @@ impl Sender {
             bounds_initial_cwnd: extensions.bounds_initial_cwnd,
             limited_transmit: extensions.limited_transmit,
             black_hole_detection: extensions.black_hole_detection,
+            path_mss_expires: extensions.path_mss_expires,
+            path_limit: None,
             congestion: config.congestion.clone().install(),
             reduces_the_window: extensions.reduces_the_window,
             slow_start: extensions
@@ -208,6 +215,7 @@ impl Sender {
                 .map(|kind| Box::new(slow_start::SlowStart::new(kind))),
             empty_window_probes: extensions.empty_window_probes,
             notsent_low_water: u64::MAX,
+            buffer_most: extensions.send_buffer_most.unwrap_or(0),
             ecn: ecn::Ecn::default(),
             device_full: false,
             idle_restart: config.idle_restart,
@@ -467,6 +475,9 @@ impl Sender {
     pub(crate) fn learn_mss(&mut self, offered: Option<u16>) {
         let bound = offered.map_or(MSS_WITHOUT_OPTION, u32::from);
         self.set_mss(self.own_mss.min(bound.max(LEAST_MSS)));
+        if let Some(limit) = &mut self.path_limit {
+            limit.bound(bound.max(LEAST_MSS));
+        }
     }
 
     /// Forgets the peer after a failed handshake; what was written waits for another handshake.
@@ -511,9 +522,31 @@ impl Sender {
         self.vars.written += octets;
     }
 
-    /// Sets the size of the send buffer, in octets.
+    /// Sets the size of the send buffer, in octets, which then no longer grows by itself.
     pub(crate) fn set_capacity(&mut self, octets: u64) {
         self.vars.capacity = octets;
+        self.buffer_most = 0;
+    }
+
+    /// Lets the send buffer grow to two congestion windows, unless the window is full: then more
+    /// octets would only wait (Linux: `tcp_should_expand_sndbuf`).
+    #[inline]
+    pub(crate) fn grow_buffer(&mut self) {
+        if self.vars.capacity < self.buffer_most {
+            self.grow_buffer_to_the_window();
+        }
+    }
+
+    #[cold]
+    fn grow_buffer_to_the_window(&mut self) {
+        let window = self.vars.cwnd.max(self.initial_cwnd);
+        if self.vars.outstanding() >= window {
+            return;
+        }
+        let segments = window.div_ceil(u64::from(self.vars.mss.max(1)));
+        let wanted = 2 * segments * self.cost_of_a_segment();
+        let wanted = wanted.min(self.buffer_most);
+        self.vars.capacity = self.vars.capacity.max(wanted);
     }
 
     /// Handles an acceptable ACK with its window (RFC 9293, section 3.10.7.4, fifth check). `pure`

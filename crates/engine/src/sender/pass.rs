@@ -92,6 +92,7 @@ impl Sender {
     #[inline]
     fn send_new(&mut self, stamp: &Stamp, out: &mut Outbox) {
         self.restart_after_idle();
+        self.mind_the_path_limit();
         let mut limit = self.limit();
         // BSD's quirk: idleness is tested here, once, above `again:`.
         let entry = Entry {

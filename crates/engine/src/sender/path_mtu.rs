@@ -1,11 +1,62 @@
 //! Path MTU discovery: a router reported that a packet was too big (RFC 1191, RFC 8201).
 
+use alloc::boxed::Box;
+
 use super::Sender;
 use super::scoreboard::Judged;
+use crate::time::{Duration, Instant};
+
+/// How long a report holds (RFC 1191, section 6.3; RFC 8201, section 4: ten minutes).
+const LIFE: Duration = Duration::from_secs(600);
+
+/// A limit that a router reported.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct PathLimit {
+    until: Instant,
+    /// The largest segment without it, in octets, options included.
+    mss: u32,
+}
+
+impl PathLimit {
+    /// Bounds what returns after the limit.
+    pub(super) fn bound(&mut self, mss: u32) {
+        self.mss = self.mss.min(mss);
+    }
+}
 
 impl Sender {
-    /// Limits segments to `mss` octets, options included. Called before the handshake.
-    pub(crate) fn limit_mss(&mut self, mss: u32) {
+    /// Tries larger segments again, if the time of a router's report is over. If the path still
+    /// does not take them, the next report says so.
+    #[inline]
+    pub(super) fn mind_the_path_limit(&mut self) {
+        if let Some(limit) = &self.path_limit
+            && self.vars.now >= limit.until
+        {
+            self.lift_the_path_limit();
+        }
+    }
+
+    #[cold]
+    fn lift_the_path_limit(&mut self) {
+        if let Some(limit) = self.path_limit.take() {
+            let mss = limit.mss.saturating_sub(self.option_octets);
+            self.vars.mss = self.vars.mss.max(mss);
+        }
+    }
+
+    fn remember_the_path_limit(&mut self, before: u32, until: Instant) {
+        if self.path_mss_expires {
+            let mss = self.path_limit.as_ref().map_or(before, |old| old.mss);
+            self.path_limit = Some(Box::new(PathLimit { until, mss }));
+        }
+    }
+
+    /// Limits segments to `mss` octets, options included, up to `until`. Called before the
+    /// handshake.
+    pub(crate) fn limit_mss(&mut self, mss: u32, until: Instant) {
+        if mss < self.own_mss {
+            self.remember_the_path_limit(self.own_mss, until);
+        }
         let segments = self.own_initial_cwnd / u64::from(self.own_mss.max(1));
         if mss < self.own_mss {
             self.own_mss = mss.max(1);
@@ -27,6 +78,8 @@ impl Sender {
         if mss >= before {
             return false;
         }
+        let until = self.vars.now + LIFE;
+        self.remember_the_path_limit(before + self.option_octets, until);
         self.vars.mss = mss;
         if self.vars.idle() {
             return false;

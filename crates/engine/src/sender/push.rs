@@ -170,6 +170,18 @@ impl Sender {
         self.pushes.as_ref()?.memory(&self.vars)
     }
 
+    /// Returns the octets of the send buffer that a full segment takes: its memory on Linux 6.18 for
+    /// x86-64 if memory is counted (`tcp_sndbuf_expand`: headers and `skb_shared_info`, rounded up
+    /// to a power of two, and `sk_buff`).
+    pub(super) fn cost_of_a_segment(&self) -> u64 {
+        let mss = u64::from(self.vars.mss);
+        let counted = self.pushes.as_ref().and_then(|pushes| pushes.overhead);
+        match counted {
+            Some(_) => (mss + 640).next_power_of_two() + 256,
+            None => mss,
+        }
+    }
+
     /// Marks what is written, whatever was announced, because the writer gives up or sleeps.
     pub(crate) fn push_what_is_written(&mut self) {
         if let Some(pushes) = &mut self.pushes {

@@ -262,3 +262,33 @@ fn a_close_without_a_time_does_not_wait() {
         assert!(world.sent()[0].0.flags.has(flag));
     }
 }
+
+/// A send buffer that grows holds two congestion windows; a size that the application sets stays.
+#[test]
+fn the_send_buffer_grows_with_the_window() {
+    let options = SocketOptions {
+        send_buffer: 4000,
+        extensions: Some(Extensions {
+            send_buffer_most: Some(100_000),
+            ..Extensions::MODERN
+        }),
+        ..SocketOptions::default()
+    };
+    let mut world = World::accepted_with(syn(1000), &options);
+    let buffer = |world: &World| world.core.info(world.now, world.key).send_buffer;
+    assert_eq!(buffer(&world), 20_000, "two initial windows");
+    let mut acked = 0;
+    for _ in 0..8 {
+        world.write(&[0; 12_000]);
+        acked += world.core.info(world.now, world.key).outstanding as u32;
+        world.segment(1, 1 + acked, Flags::ACK, &[]);
+    }
+    let cwnd = world.core.info(world.now, world.key).cwnd;
+    assert!(cwnd > 10_000);
+    assert_eq!(buffer(&world), (2 * cwnd).min(100_000));
+    world.core.set_send_buffer(world.key, 5000);
+    let written = world.core.info(world.now, world.key);
+    let written = acked + (written.outstanding + written.unsent) as u32;
+    world.segment(1, 1 + written, Flags::ACK, &[]);
+    assert_eq!(buffer(&world), 5000);
+}

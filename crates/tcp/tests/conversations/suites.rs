@@ -186,6 +186,34 @@ fn a_packet_that_was_too_big_is_sent_again_in_smaller_ones() {
     assert_eq!(world.core.info(world.now, other.unwrap()).mss, 512);
 }
 
+/// RFC 8201, section 4: ten minutes after a report, larger segments are tried again, on this
+/// connection and on new ones to the same peer; a new report ends that at once.
+#[test]
+fn what_a_router_reported_is_forgotten_after_ten_minutes() {
+    let mut world = World::accepted(syn(1460));
+    let first = world.write(&[3; 2920])[0].0.seq;
+    world.icmp(3, 4, 1000, first);
+    world.segment(1, 2921, Flags::ACK, &[]);
+    let local = Some(SocketAddr::new(OURS.ip(), 0));
+    let remote = SocketAddr::new(PEER.ip(), 9);
+    let options = SocketOptions::default();
+    let (now, core) = (world.now, &mut world.core);
+    let other = core.connect(now, local, remote, &options).unwrap();
+    assert_eq!(core.info(now, other).mss, 960);
+    world.sent();
+    let longest = |sent: Vec<(tinygram_wire::packet::Header, Vec<u8>)>| {
+        sent.iter().map(|(_, payload)| payload.len()).max()
+    };
+    world.now = now + Duration::from_secs(599);
+    assert_eq!(longest(world.write(&[3; 1460])), Some(960));
+    world.segment(1, 4381, Flags::ACK, &[]);
+    world.now = now + Duration::from_secs(601);
+    let sent = world.write(&[3; 1460]);
+    assert_eq!(longest(sent.clone()), Some(1460));
+    let again = world.icmp(3, 4, 1000, sent[0].0.seq);
+    assert_eq!(longest(again), Some(960));
+}
+
 /// Readiness as poll(2) reports it, without any waiting task.
 #[test]
 fn readiness_follows_what_can_be_done() {
