@@ -407,7 +407,7 @@ impl Core {
         let ended = any(&[Events::CLOSED, Events::RESET, Events::TIMED_OUT]);
         if ended
             || any(&[Events::PEER_CLOSED, Events::CONNECTED])
-            || news.has(Events::READABLE) && socket.has_enough_to_read()
+            || news.has(Events::READABLE) && socket.has_enough_for_the_reader()
         {
             socket.wake_reader(&mut self.wakers);
         }

@@ -321,8 +321,7 @@ fn a_flood_of_syns_locks_nobody_out() {
     assert!(info.agreement.window_scaling && info.agreement.timestamps && info.agreement.sack);
     assert_eq!((info.window_shifts.0, info.mss), (9, 1300 - 12));
     assert_eq!(info.peer_window, 60_000 << 9);
-    let flight = info.srtt.expect("the echo shows it");
-    assert!(flight >= Duration::from_secs(30), "not zero: {flight}");
+    assert_eq!(info.srtt, None, "the timestamp held options");
     victim.answers();
     let text = honest.packet_with(honest.seq, Flags::ACK.with(Flags::PSH), b"hello", options);
     victim.arrives(&text);
@@ -362,6 +361,30 @@ fn a_cookie_without_timestamps_has_an_mss_only() {
     );
 }
 
+/// A listener without timestamps takes no options from an echo that it never sent.
+#[test]
+fn a_cookie_of_a_listener_without_timestamps_believes_no_echo() {
+    let options = with_extensions(|extensions| extensions.timestamps = false);
+    let mut victim = Victim::new(1, &options);
+    victim.arrives(&Peer::at(1).syn());
+    victim.answers();
+    let mut peer = Peer::at(2);
+    victim.arrives(&peer.syn());
+    let answer = victim.answers()[0].header;
+    peer.seq = peer.seq.wrapping_add(1);
+    peer.ack = answer.seq.wrapping_add(1);
+    let echoes = Options {
+        timestamps: Some(Timestamps { value: 8, echo: 0 }),
+        ..Options::default()
+    };
+    victim.arrives(&peer.packet_with(peer.seq, Flags::ACK, b"", echoes));
+    let key = victim.accept().expect("it came through");
+    let info = victim.core.info(victim.now, key);
+    let agreed = info.agreement;
+    assert!(!agreed.window_scaling && !agreed.timestamps && !agreed.sack);
+    assert_eq!(info.peer_window, 60_000);
+}
+
 /// Forged ACKs, old cookies and cookies of other connections open nothing; they draw a RST.
 #[test]
 fn forged_and_old_cookies_are_refused() {
@@ -393,6 +416,14 @@ fn forged_and_old_cookies_are_refused() {
         victim.arrives(&Peer::at(9).syn());
         victim.answers();
     }
+    victim.arrives(&peer.packet(peer.seq, Flags::ACK, b""));
+    assert!(victim.answers()[0].header.flags.has(Flags::RST));
+    // The cookie names its period in eight bits, which come again after 256 periods.
+    victim.now += Duration::from_secs(64 * 256 - 3 * 60);
+    for client in [8, 9] {
+        victim.arrives(&Peer::at(client).syn());
+    }
+    victim.answers();
     victim.arrives(&peer.packet(peer.seq, Flags::ACK, b""));
     assert!(victim.answers()[0].header.flags.has(Flags::RST));
     assert!(victim.accept().is_none());
