@@ -75,6 +75,8 @@ pub struct Core {
     /// The engine's results in the present call; empty between calls.
     outbox: Outbox,
     queue: Queue,
+    /// The octets of echo replies that were queued since the queue was last empty.
+    echoed: usize,
     wakers: Vec<Waker>,
     /// Segments that arrived back to back and count as one.
     gathered: Option<Gathered>,
@@ -162,6 +164,7 @@ impl Core {
             secrets,
             outbox: Outbox::new(),
             queue: Queue::default(),
+            echoed: 0,
             wakers: Vec::new(),
             gathered: None,
             watched: Vec::new(),

@@ -901,6 +901,55 @@ fn fragments_that_lack_others_do_no_harm() {
     assert_eq!(victim.core.counters().refused, refused + 1);
 }
 
+/// An echo request of the peer's with so many octets of data.
+fn echo_request(len: usize) -> Vec<u8> {
+    let total = (28 + len) as u16;
+    let [high, low] = total.to_be_bytes();
+    let mut packet = vec![0x45, 0, high, low, 0, 0, 0, 0, 64, 1, 0, 0, 10, 0, 0, 2];
+    packet.extend([10, 0, 0, 1]);
+    let sum = Sum::default().with(&packet).checksum();
+    packet[10..12].copy_from_slice(&sum);
+    let mut message = vec![8, 0, 0, 0, 0, 1, 0, 1];
+    message.extend((0..len).map(|at| at as u8));
+    let sum = Sum::default().with(&message).checksum();
+    message[2..4].copy_from_slice(&sum);
+    packet.extend(message);
+    packet
+}
+
+/// Echo replies fit into the device's packets, and those that wait take bounded memory.
+#[test]
+fn echo_replies_are_small_and_not_too_many() {
+    let mut victim = Victim::new(8, &SocketOptions::default());
+    for (len, answered) in [(1472, 1), (1473, 0), (40_000, 0)] {
+        let [first, second] = in_two(&echo_request(len), 3, 800);
+        victim.arrives(&first);
+        victim.arrives(&second);
+        let octets = take(&mut victim);
+        assert_eq!(octets, answered * (28 + len), "{len}");
+    }
+    let echoes = victim.core.counters().echoes;
+    assert_eq!(echoes, 1);
+    // Nobody sends what is queued; then the queue is as before.
+    for _ in 0..2 {
+        for _ in 0..4000 {
+            victim.arrives(&echo_request(1400));
+        }
+        let octets = take(&mut victim);
+        assert!((1_000_000..=1 << 20).contains(&octets), "{octets}");
+    }
+
+    /// Returns how many octets leave.
+    fn take(victim: &mut Victim) -> usize {
+        let mut all = 0;
+        while victim.core.has_packets() {
+            victim.core.fill(&mut victim.batch);
+            victim.batch.drain(0, |octets, _| all += octets.len());
+        }
+        all
+    }
+}
+
 /// A packet whose fragment headers follow each other is refused at the second one.
 #[test]
 fn fragments_of_fragments_are_refused() {
