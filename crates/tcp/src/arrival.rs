@@ -20,6 +20,9 @@ pub(super) struct Gathered {
     next: Header,
 }
 
+/// The most octets of echo replies that wait in the queue.
+const MOST_ECHOED: usize = 1 << 20;
+
 /// The most octets that are gathered.
 const MOST_GATHERED: u32 = 512 * 1024;
 
@@ -302,6 +305,19 @@ impl Core {
         if ours && let Some(error) = icmp_error::read(packet) {
             self.on_icmp_error(now, &error);
         } else if ours && let Some(reply) = icmp::echo_reply(packet) {
+            self.answer_echo(reply);
+        }
+    }
+
+    /// Queues the reply to an echo request. It does not leave in fragments, so a reassembled request
+    /// may be too large to be answered.
+    fn answer_echo(&mut self, reply: Vec<u8>) {
+        if self.queue.is_empty() {
+            self.echoed = 0;
+        }
+        let octets = self.echoed + reply.len();
+        if reply.len() <= self.abilities.mtu.into() && octets <= MOST_ECHOED {
+            self.echoed = octets;
             self.counters.echoes += 1;
             self.queue.push_whole(reply);
         }

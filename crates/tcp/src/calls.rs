@@ -189,6 +189,7 @@ impl Core {
         }
         let socket = &mut self.sockets[key];
         remember(&mut socket.reader, context.waker());
+        socket.reader_wants = most as u64;
         self.blocks(now, key, BlockedOn::Read);
         Poll::Pending
     }

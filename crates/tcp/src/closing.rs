@@ -27,12 +27,21 @@ impl Core {
         let socket = &mut self.sockets[key];
         // Data that nobody will read resets the connection (RFC 2525, section 2.17).
         let resets = socket.abort_on_drop || socket.connection.receiver().readable() > 0;
-        if !resets && !socket.connection.sender().is_finishing() {
-            socket.alarm = match socket.linger {
-                Some(time) => now + time,
-                None => Instant::FAR_FUTURE,
+        if !resets {
+            // The application may have closed this side before.
+            let finishing = socket.connection.sender().is_finishing();
+            let begins = match socket.linger {
+                Some(time) if socket.alarm == Instant::FAR_FUTURE => {
+                    socket.alarm = now + time;
+                    true
+                }
+                _ => false,
             };
-            self.shutdown(now, key);
+            if !finishing {
+                self.shutdown(now, key);
+            } else if begins {
+                self.settle(key);
+            }
         }
         let socket = &mut self.sockets[key];
         let flushed = socket.is_flushed() && socket.fate.is_none();
@@ -69,6 +78,8 @@ impl Core {
         match self.listeners[listener].options.defer_accept {
             Some(time) if !socket.has_something_to_read() => {
                 socket.alarm = socket.connection.sender().vars().now + time;
+                // The socket's other alarms are set already.
+                self.timers.arm(key, socket.alarm, &mut socket.armed);
             }
             _ => self.hand_over(key),
         }

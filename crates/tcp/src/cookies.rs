@@ -44,18 +44,20 @@ impl Secrets {
     /// Returns the MSS of a cookie; `None` if it is not one of this stack's, or too old.
     fn cookie_mss(&self, now: Instant, pair: &Pair, irs: u32, cookie: u32) -> Option<u16> {
         let rest = cookie.wrapping_sub(self.cookie_hash(pair, irs, None));
-        let age = period(now).wrapping_sub(rest >> 24) & 0xff;
+        let period = period(now);
+        let age = period.wrapping_sub(rest >> 24) & 0xff;
         if age >= AGE {
             return None;
         }
-        let then = period(now).wrapping_sub(age) & 0xff;
+        // The hash takes the whole period: its lowest eight bits come again after 4.5 hours.
+        let then = period.wrapping_sub(age);
         let index = rest.wrapping_sub(self.cookie_hash(pair, irs, Some(then))) & LOW;
         SIZES.get(index as usize).copied()
     }
 }
 
 fn period(now: Instant) -> u32 {
-    (now.as_nanos() / PERIOD.as_nanos()) as u32 & 0xff
+    (now.as_nanos() / PERIOD.as_nanos()) as u32
 }
 
 /// Returns a SYN's header without what its answer has no room for: without timestamps there are no
@@ -86,8 +88,9 @@ fn with_options(value: u32, syn: &Header) -> u32 {
     }
 }
 
-/// Returns the SYN as far as the ACK of its answer tells.
-fn syn_of(ack: &Header, mss: u16, numbers: &Numbers) -> Header {
+/// Returns the SYN as far as the ACK of its answer tells. Without `timestamps` of ours, an echo tells
+/// nothing.
+fn syn_of(ack: &Header, mss: u16, numbers: &Numbers, timestamps: bool) -> Header {
     let mut syn = Header {
         seq: ack.seq.wrapping_sub(1),
         ack: 0,
@@ -96,15 +99,25 @@ fn syn_of(ack: &Header, mss: u16, numbers: &Numbers) -> Header {
     };
     syn.options.sack = [].into_iter().collect();
     syn.options.mss = Some(mss);
-    if let Some(timestamps) = ack.options.timestamps {
-        let bits = timestamps.echo.wrapping_sub(numbers.timestamp_offset);
+    if let Some(echoing) = ack.options.timestamps {
+        let bits = echoing.echo.wrapping_sub(numbers.timestamp_offset);
         let scale = bits & NO_SCALE;
         syn.options.window_scale = (scale != NO_SCALE).then_some(scale as u8);
         syn.options.sack_permitted = bits & SACK != 0;
         let asks = bits & ECN != 0;
         syn.flags = syn.flags.with_if(asks, Flags::ECE.with(Flags::CWR));
     }
-    within_a_cookie(syn, true)
+    within_a_cookie(syn, timestamps)
+}
+
+/// Returns the ACK of a cookie with an echo that measures nothing, because it is not yet due: the
+/// real one is of a timestamp that [`with_options`] made up to 64 ticks older.
+fn without_the_echo<'a>(ack: &Packet<'a>) -> Packet<'a> {
+    let mut ack = *ack;
+    if let Some(timestamps) = &mut ack.header.options.timestamps {
+        timestamps.echo = timestamps.echo.wrapping_add(1 << 30);
+    }
+    ack
 }
 
 /// Returns the engine's segment of a SYN.
@@ -203,12 +216,13 @@ impl Core {
         let connection = &mut self.sockets[socket];
         connection.ours = Sequence::new(cookie);
         connection.theirs = Sequence::new(irs);
-        let syn = segment_of(&syn_of(ack, mss, &numbers));
+        let timestamps = options.extensions().timestamps;
+        let syn = segment_of(&syn_of(ack, mss, &numbers, timestamps));
         connection
             .connection
             .listen_again(now, &syn, &mut self.outbox);
         self.counters.cookies_accepted += 1;
-        self.on_segment(now, socket, packet);
+        self.on_segment(now, socket, &without_the_echo(packet));
         if let Some(opened) = self.sockets.get(socket)
             && matches!(opened.owner, Owner::HalfOpen { .. })
         {
@@ -248,12 +262,13 @@ mod tests {
     #[test]
     fn a_cookie_counts_in_its_period_and_the_next() {
         let secrets = Secrets::from_keys([[1; 16], [2; 16]]);
-        // The eight bits of the period wrap around after 16,384 seconds.
+        // The eight bits of the period come again after 16,384 seconds.
         for begin in [0, 64 * 255, 64 * 256, 64 * 1000] {
             let cookie = secrets.cookie(at(begin), &pair(7), 5, 1460);
             let mss = |secs| secrets.cookie_mss(at(begin + secs), &pair(7), 5, cookie);
             assert_eq!((mss(0), mss(127)), (Some(1460), Some(1460)));
             assert_eq!((mss(128), mss(1280)), (None, None));
+            assert_eq!((mss(16_384), mss(16_384 + 64)), (None, None));
         }
     }
 
@@ -289,7 +304,7 @@ mod tests {
             let mut ack = Header { seq: 1, ack: 1, flags: Flags::ACK, ..syn };
             ack.options = tinygram_wire::options::Options::default();
             ack.options.timestamps = Some(Timestamps { value: 3, echo: value.wrapping_add(77) });
-            let found = syn_of(&ack, 1460, &numbers);
+            let found = syn_of(&ack, 1460, &numbers, true);
             prop_assert_eq!(found.options.window_scale, scale);
             prop_assert_eq!(found.options.sack_permitted, sack);
             prop_assert_eq!(found.flags, syn.flags);

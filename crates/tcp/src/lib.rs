@@ -75,6 +75,8 @@ pub struct Core {
     /// The engine's results in the present call; empty between calls.
     outbox: Outbox,
     queue: Queue,
+    /// The octets of echo replies that were queued since the queue was last empty.
+    echoed: usize,
     wakers: Vec<Waker>,
     /// Segments that arrived back to back and count as one.
     gathered: Option<Gathered>,
@@ -162,6 +164,7 @@ impl Core {
             secrets,
             outbox: Outbox::new(),
             queue: Queue::default(),
+            echoed: 0,
             wakers: Vec::new(),
             gathered: None,
             watched: Vec::new(),
@@ -407,7 +410,7 @@ impl Core {
         let ended = any(&[Events::CLOSED, Events::RESET, Events::TIMED_OUT]);
         if ended
             || any(&[Events::PEER_CLOSED, Events::CONNECTED])
-            || news.has(Events::READABLE) && socket.has_enough_to_read()
+            || news.has(Events::READABLE) && socket.has_enough_for_the_reader()
         {
             socket.wake_reader(&mut self.wakers);
         }

@@ -51,9 +51,14 @@ impl Core {
 
     /// Sets the least octets for which a connection counts as readable and its reader is woken
     /// (SO_RCVLOWAT; at least 1). At most half of the receive buffer is waited for, and no longer
-    /// than the peer may send. The end of the stream and errors are reported at once.
+    /// than the peer may send. The end of the stream and errors are reported at once. A lower mark
+    /// wakes the reader if enough is there.
     pub fn set_receive_low_water(&mut self, key: usize, octets: u64) {
-        self.sockets[key].receive_low = octets.max(1);
+        let socket = &mut self.sockets[key];
+        socket.receive_low = octets.max(1);
+        if socket.has_enough_for_the_reader() {
+            socket.wake_reader(&mut self.wakers);
+        }
     }
 
     /// Returns whether a connection waits to be accepted.
@@ -167,6 +172,14 @@ impl Socket {
     pub(super) fn has_enough_to_read(&self) -> bool {
         let readable = self.readable();
         readable > 0 && (self.receive_low <= 1 || self.reaches(self.receive_low, readable))
+    }
+
+    /// Returns whether as much has arrived as the waiting reader asked for.
+    #[inline]
+    pub(super) fn has_enough_for_the_reader(&self) -> bool {
+        let readable = self.readable();
+        let least = || self.receive_low.min(self.reader_wants);
+        readable > 0 && (self.receive_low <= 1 || self.reaches(least(), readable))
     }
 
     fn reaches(&self, least: u64, readable: u64) -> bool {

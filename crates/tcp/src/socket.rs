@@ -55,6 +55,8 @@ pub(crate) struct Socket {
     /// The end of what was written as urgent, until it is acknowledged.
     pub(super) urgent_end: Option<Offset>,
     pub(super) reader: Option<Waker>,
+    /// The most octets that the waiting reader takes.
+    pub(super) reader_wants: u64,
     pub(super) writer: Option<Waker>,
     /// Whether something was written since a task last waited here.
     pub(super) wrote: bool,
@@ -146,6 +148,7 @@ impl Socket {
             urgent_inline: !config.extensions.urgent_out_of_line,
             urgent_end: None,
             reader: None,
+            reader_wants: 0,
             writer: None,
             wrote: false,
             watched: false,

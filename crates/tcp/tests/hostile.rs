@@ -321,8 +321,7 @@ fn a_flood_of_syns_locks_nobody_out() {
     assert!(info.agreement.window_scaling && info.agreement.timestamps && info.agreement.sack);
     assert_eq!((info.window_shifts.0, info.mss), (9, 1300 - 12));
     assert_eq!(info.peer_window, 60_000 << 9);
-    let flight = info.srtt.expect("the echo shows it");
-    assert!(flight >= Duration::from_secs(30), "not zero: {flight}");
+    assert_eq!(info.srtt, None, "the timestamp held options");
     victim.answers();
     let text = honest.packet_with(honest.seq, Flags::ACK.with(Flags::PSH), b"hello", options);
     victim.arrives(&text);
@@ -362,6 +361,30 @@ fn a_cookie_without_timestamps_has_an_mss_only() {
     );
 }
 
+/// A listener without timestamps takes no options from an echo that it never sent.
+#[test]
+fn a_cookie_of_a_listener_without_timestamps_believes_no_echo() {
+    let options = with_extensions(|extensions| extensions.timestamps = false);
+    let mut victim = Victim::new(1, &options);
+    victim.arrives(&Peer::at(1).syn());
+    victim.answers();
+    let mut peer = Peer::at(2);
+    victim.arrives(&peer.syn());
+    let answer = victim.answers()[0].header;
+    peer.seq = peer.seq.wrapping_add(1);
+    peer.ack = answer.seq.wrapping_add(1);
+    let echoes = Options {
+        timestamps: Some(Timestamps { value: 8, echo: 0 }),
+        ..Options::default()
+    };
+    victim.arrives(&peer.packet_with(peer.seq, Flags::ACK, b"", echoes));
+    let key = victim.accept().expect("it came through");
+    let info = victim.core.info(victim.now, key);
+    let agreed = info.agreement;
+    assert!(!agreed.window_scaling && !agreed.timestamps && !agreed.sack);
+    assert_eq!(info.peer_window, 60_000);
+}
+
 /// Forged ACKs, old cookies and cookies of other connections open nothing; they draw a RST.
 #[test]
 fn forged_and_old_cookies_are_refused() {
@@ -393,6 +416,14 @@ fn forged_and_old_cookies_are_refused() {
         victim.arrives(&Peer::at(9).syn());
         victim.answers();
     }
+    victim.arrives(&peer.packet(peer.seq, Flags::ACK, b""));
+    assert!(victim.answers()[0].header.flags.has(Flags::RST));
+    // The cookie names its period in eight bits, which come again after 256 periods.
+    victim.now += Duration::from_secs(64 * 256 - 3 * 60);
+    for client in [8, 9] {
+        victim.arrives(&Peer::at(client).syn());
+    }
+    victim.answers();
     victim.arrives(&peer.packet(peer.seq, Flags::ACK, b""));
     assert!(victim.answers()[0].header.flags.has(Flags::RST));
     assert!(victim.accept().is_none());
@@ -868,6 +899,55 @@ fn fragments_that_lack_others_do_no_harm() {
     let refused = victim.core.counters().refused;
     victim.arrives(&in_two(&peer.packet(1, Flags::ACK, &payload), 1, 800)[0]);
     assert_eq!(victim.core.counters().refused, refused + 1);
+}
+
+/// An echo request of the peer's with so many octets of data.
+fn echo_request(len: usize) -> Vec<u8> {
+    let total = (28 + len) as u16;
+    let [high, low] = total.to_be_bytes();
+    let mut packet = vec![0x45, 0, high, low, 0, 0, 0, 0, 64, 1, 0, 0, 10, 0, 0, 2];
+    packet.extend([10, 0, 0, 1]);
+    let sum = Sum::default().with(&packet).checksum();
+    packet[10..12].copy_from_slice(&sum);
+    let mut message = vec![8, 0, 0, 0, 0, 1, 0, 1];
+    message.extend((0..len).map(|at| at as u8));
+    let sum = Sum::default().with(&message).checksum();
+    message[2..4].copy_from_slice(&sum);
+    packet.extend(message);
+    packet
+}
+
+/// Echo replies fit into the device's packets, and those that wait take bounded memory.
+#[test]
+fn echo_replies_are_small_and_not_too_many() {
+    let mut victim = Victim::new(8, &SocketOptions::default());
+    for (len, answered) in [(1472, 1), (1473, 0), (40_000, 0)] {
+        let [first, second] = in_two(&echo_request(len), 3, 800);
+        victim.arrives(&first);
+        victim.arrives(&second);
+        let octets = take(&mut victim);
+        assert_eq!(octets, answered * (28 + len), "{len}");
+    }
+    let echoes = victim.core.counters().echoes;
+    assert_eq!(echoes, 1);
+    // Nobody sends what is queued; then the queue is as before.
+    for _ in 0..2 {
+        for _ in 0..4000 {
+            victim.arrives(&echo_request(1400));
+        }
+        let octets = take(&mut victim);
+        assert!((1_000_000..=1 << 20).contains(&octets), "{octets}");
+    }
+
+    /// Returns how many octets leave.
+    fn take(victim: &mut Victim) -> usize {
+        let mut all = 0;
+        while victim.core.has_packets() {
+            victim.core.fill(&mut victim.batch);
+            victim.batch.drain(0, |octets, _| all += octets.len());
+        }
+        all
+    }
 }
 
 /// A packet whose fragment headers follow each other is refused at the second one.

@@ -27,7 +27,7 @@ impl Connection {
 
     /// Goes from CLOSED to SYN-RECEIVED with a SYN that this side has answered before, without
     /// remembering it (RFC 4987, section 3.6). Nothing is sent, and the handshake measures no round
-    /// trip.
+    /// trip, unless its ACK echoes a timestamp of the past.
     ///
     /// # Panics
     ///

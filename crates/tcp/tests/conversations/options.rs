@@ -108,6 +108,44 @@ fn a_reader_waits_for_the_low_water_mark() {
     assert_eq!(read(&mut world, 100), Poll::Ready(b"end".to_vec()));
 }
 
+/// A reader that wants less than the mark is woken when that much has come.
+#[test]
+fn a_reader_of_less_than_the_mark_is_woken() {
+    let mut world = World::accepted(syn(1460));
+    let bell = Arc::new(Bell::default());
+    let waker = Waker::from(Arc::clone(&bell));
+    let context = &Context::from_waker(&waker);
+    let (now, key) = (world.now, world.key);
+    world.core.set_receive_low_water(key, 10);
+    world.segment(1, 1, Flags::ACK, b"123");
+    let read = world.core.poll_read(now, key, 5, context, |_, _| {});
+    assert!(read.is_pending());
+    world.segment(4, 1, Flags::ACK, b"4");
+    assert_eq!(bell.rang(&mut world), 0);
+    world.segment(5, 1, Flags::ACK, b"56");
+    assert_eq!(bell.rang(&mut world), 1);
+    let read = world.core.poll_read(now, key, 5, context, |_, _| {});
+    assert!(matches!(read, Poll::Ready(Ok(5))));
+}
+
+/// A lower mark wakes a reader for whom enough is there now (Linux: `tcp_set_rcvlowat`).
+#[test]
+fn a_lower_mark_wakes_the_reader() {
+    let mut world = World::accepted(syn(1460));
+    let bell = Arc::new(Bell::default());
+    let waker = Waker::from(Arc::clone(&bell));
+    let context = &Context::from_waker(&waker);
+    let (now, key) = (world.now, world.key);
+    world.core.set_receive_low_water(key, 10);
+    world.segment(1, 1, Flags::ACK, b"123");
+    let read = world.core.poll_read(now, key, 100, context, |_, _| {});
+    assert!(read.is_pending());
+    world.core.set_receive_low_water(key, 4);
+    assert_eq!(bell.rang(&mut world), 0);
+    world.core.set_receive_low_water(key, 3);
+    assert_eq!(bell.rang(&mut world), 1);
+}
+
 /// A mark that the receive buffer cannot reach must not stop the connection.
 #[test]
 fn a_low_water_mark_above_the_buffer_stops_nothing() {
@@ -155,6 +193,30 @@ fn a_deferred_connection_is_accepted_with_its_data_or_in_time() {
         }
         assert_eq!(bell.rang(&mut world), 1);
         assert!(world.core.poll_accept(world.key, 1, context).is_ready());
+    }
+}
+
+/// The alarm of the deferral counts, not that of the SYN-ACK, whether it is earlier or later.
+#[test]
+fn a_deferral_ends_at_its_own_alarm() {
+    for time in [Duration::from_millis(200), Duration::from_secs(3)] {
+        let options = SocketOptions {
+            defer_accept: Some(time),
+            ..SocketOptions::default()
+        };
+        let mut world = World::listening(&options);
+        world.iss = world.exchange(syn(1460), &[])[0].0.seq;
+        // The SYN-ACK is sent again, so that its next alarm is seconds away.
+        for _ in 0..3 {
+            assert_eq!(world.next_alarm().len(), 1);
+        }
+        world.ack(0, &[]);
+        let end = world.now + time;
+        while !world.core.has_ready(world.key) {
+            assert!(world.core.next_alarm() <= end, "too late for {time}");
+            world.next_alarm();
+        }
+        assert_eq!(world.now, end);
     }
 }
 
@@ -219,6 +281,37 @@ fn a_lingering_close_waits_for_the_acknowledgment() {
         world.core.poll_close(world.now, key, context),
         Poll::Ready(true)
     );
+}
+
+/// A close lingers although this side was shut down before.
+#[test]
+fn a_lingering_close_after_a_shutdown() {
+    for acked in [true, false] {
+        let mut world = World::accepted(syn(1460));
+        let bell = Arc::new(Bell::default());
+        let waker = Waker::from(Arc::clone(&bell));
+        let context = &Context::from_waker(&waker);
+        let key = world.key;
+        world.write(b"last words");
+        world.core.shutdown(world.now, key);
+        world.core.set_linger(key, Some(Duration::from_secs(2)));
+        let closed = world.core.poll_close(world.now, key, context);
+        assert_eq!(closed, Poll::Pending);
+        let end = world.now + Duration::from_secs(2);
+        match acked {
+            true => drop(world.segment(1, 12, Flags::ACK, &[])),
+            false => {
+                while world.core.next_alarm() <= end {
+                    assert_eq!(bell.rang(&mut world), 0);
+                    world.next_alarm();
+                }
+                assert_eq!(world.now, end);
+            }
+        }
+        assert_eq!(bell.rang(&mut world), 1);
+        let closed = world.core.poll_close(world.now, key, context);
+        assert_eq!(closed, Poll::Ready(acked));
+    }
 }
 
 /// Its time bounds the wait; what is left is still sent.
