@@ -65,9 +65,13 @@ impl Core {
     pub fn on_batch_end(&mut self, now: Instant) {
         if let Some(gathered) = self.gathered.take() {
             let socket = &mut self.sockets[gathered.key];
+            let had_urgent = socket.has_urgent();
             socket
                 .connection
                 .on_segment(now, &gathered.segment, &mut self.outbox);
+            if !had_urgent && socket.has_urgent() {
+                socket.wake_reader(&mut self.wakers);
+            }
             self.settle(gathered.key);
         }
     }
@@ -171,6 +175,7 @@ impl Core {
         }
         let segment = socket.incoming(&packet.header, packet.payload.len());
         socket.chronicle.arrived(now, segment.len);
+        let had_urgent = socket.has_urgent();
         let news = packet.urgent.and_then(|at| socket.announces(&segment, at));
         if segment.len == 0 {
             socket
@@ -195,6 +200,9 @@ impl Core {
                     held = held.max(new.end);
                 }
             }
+        }
+        if !had_urgent && socket.has_urgent() {
+            socket.wake_reader(&mut self.wakers);
         }
         if let Some(at) = news {
             self.on_urgent(now, key, at);

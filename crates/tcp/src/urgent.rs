@@ -104,7 +104,7 @@ impl Core {
         Poll::Ready(Ok(wrote as usize))
     }
 
-    /// Handles the announcement that the octet `at` is urgent.
+    /// Handles the announcement that the octet `at` is urgent. The caller settles.
     pub(super) fn on_urgent(&mut self, now: Instant, key: usize, at: Offset) {
         let socket = &mut self.sockets[key];
         let receiver = socket.connection.receiver();
@@ -130,6 +130,8 @@ impl Core {
         if from > to {
             socket.connection.read(now, 1, &mut self.outbox);
             socket.forget_past_urgent();
+            // Whether or not a read follows: what it sends is this connection's.
+            self.settle(key);
         }
     }
 }
@@ -187,6 +189,7 @@ impl Socket {
     }
 
     /// Returns whether urgent data can be read apart.
+    #[inline]
     pub(super) fn has_urgent(&self) -> bool {
         self.urgent
             .is_some_and(|urgent| !urgent.taken && self.has(urgent.at))

@@ -1,7 +1,8 @@
 //! Urgent data (RFC 9293, section 3.8.5; RFC 6093), out of line as on Linux and in line.
 
 use std::io::ErrorKind;
-use std::task::Poll;
+use std::sync::Arc;
+use std::task::{Context, Poll, Waker};
 
 use tinygram_engine::Flags;
 use tinygram_engine::profile::Profile;
@@ -9,6 +10,7 @@ use tinygram_tcp::SocketOptions;
 use tinygram_wire::encode::{Checksum, Path};
 use tinygram_wire::packet;
 
+use super::options::Bell;
 use super::{IRS, OURS, PEER, World, header, nobody, syn};
 
 fn linux() -> SocketOptions {
@@ -173,4 +175,85 @@ fn urgent_data_is_sent_with_its_pointer() {
         sent += packet.payload.len();
     });
     assert_eq!(sent, 5);
+}
+
+/// A read that only steps over the urgent octet may send an ACK, and sends it to its own peer.
+#[test]
+fn what_a_step_over_the_urgent_octet_sends_is_its_own() {
+    let mut world = World::accepted_with(syn(1460), &linux());
+    world.handshake_from(4001);
+    let only_listener = 0;
+    let Poll::Ready(Ok(other)) = world.core.poll_accept(only_listener, 2, &nobody()) else {
+        panic!("a second connection waits");
+    };
+    world.core.set_quick_ack(world.now, world.key, false);
+    world.segment(1, 1, Flags::ACK.with(Flags::PSH), b"a");
+    world.urgent(2, 1, b"!");
+    assert_eq!(world.read().unwrap(), b"a");
+    let at_once = world.segment(3, 1, Flags::ACK.with(Flags::FIN), &[]);
+    assert!(at_once.is_empty(), "the ACK is delayed");
+    assert_eq!(world.read().unwrap(), b"", "the end");
+    world.core.set_nodelay(world.now, other, true);
+    let (mut batch, mut ports) = (tinygram_tcp::Batch::default(), Vec::new());
+    world.core.fill(&mut batch);
+    batch.drain(0, |octets, _| {
+        let packet = packet::read(octets, packet::Verify::Checksum).unwrap();
+        ports.push(packet.destination.port);
+    });
+    assert_eq!(ports, [4000], "the other one has nothing to say");
+}
+
+/// A read of no octets takes nothing, the urgent octet neither.
+#[test]
+fn an_empty_read_leaves_the_urgent_octet() {
+    let mut world = World::accepted_with(syn(1460), &linux());
+    world.urgent(1, 1, b"!abc");
+    let none = world.core.read_now(world.now, world.key, 0, |_, _| ());
+    assert!(matches!(none, Some(Ok(0))));
+    assert_eq!(
+        world.core.read_urgent(world.key, false).unwrap(),
+        Some(b'!')
+    );
+}
+
+impl World {
+    /// Waits to read with this bell as the task.
+    fn waits(&mut self, bell: &Arc<Bell>) {
+        let waker = Waker::from(bell.clone());
+        let context = Context::from_waker(&waker);
+        let waits = self
+            .core
+            .poll_read(self.now, self.key, 100, &context, |_, _| ());
+        assert!(waits.is_pending());
+    }
+}
+
+/// The octet wakes the reader although it is not part of the stream, in order and out of order.
+#[test]
+fn the_urgent_octet_wakes_the_reader() {
+    let bell = Arc::new(Bell::default());
+    for plain in [true, false] {
+        let mut world = World::accepted_with(syn(1460), &linux());
+        world.urgent(1, 4, b"abc");
+        assert_eq!(world.read().unwrap(), b"abc");
+        world.waits(&bell);
+        bell.rang(&mut world);
+        let flags = Flags::ACK.with_if(plain, Flags::PSH);
+        world.segment(4, 1, flags, b"!");
+        assert_eq!(bell.rang(&mut world), 1);
+        assert_eq!(
+            world.core.read_urgent(world.key, false).unwrap(),
+            Some(b'!')
+        );
+    }
+    let mut world = World::accepted_with(syn(1460), &linux());
+    world.urgent(1, 4, &[]);
+    world.waits(&bell);
+    bell.rang(&mut world);
+    world.segment(3, 1, Flags::ACK, b"c!");
+    assert_eq!(bell.rang(&mut world), 1);
+    assert_eq!(
+        world.core.read_urgent(world.key, false).unwrap(),
+        Some(b'!')
+    );
 }
