@@ -6,7 +6,8 @@
 use std::io::{self, IoSlice};
 use std::task::{Context, Poll};
 
-use tinygram_engine::{Instant, Offset, Segment, Span, State};
+use tinygram_engine::sender::send_policy::BlockedOn;
+use tinygram_engine::{Flags, Instant, Offset, Segment, Span, State};
 
 use super::Core;
 use super::socket::{Socket, remember};
@@ -64,8 +65,8 @@ impl Core {
         socket.urgent.is_some_and(|urgent| urgent.at == read)
     }
 
-    /// Writes as [`Core::poll_write`] does, and marks the last octet as urgent (MSG_OOB). No policy
-    /// holds urgent data back.
+    /// Writes as [`Core::poll_write`] does, and marks the last octet that it accepts as urgent
+    /// (MSG_OOB). No policy holds urgent data back.
     ///
     /// # Errors
     ///
@@ -89,13 +90,17 @@ impl Core {
         }
         let len = socket.buffer(&[IoSlice::new(octets)], octets.len());
         socket.connection.writer_resumes();
-        if len == 0 {
+        let wrote = match len {
+            0 => 0,
+            len => socket.connection.write(now, len, false, &mut self.outbox),
+        };
+        if wrote == 0 {
             remember(&mut socket.writer, context.waker());
+            self.blocks(now, key, BlockedOn::Write);
             return Poll::Pending;
         }
         let connection = &mut socket.connection;
-        socket.urgent_end = Some(connection.sender().vars().written + len);
-        let wrote = connection.write(now, len, false, &mut self.outbox);
+        socket.urgent_end = Some(connection.sender().vars().written);
         if !connection.sender().vars().nodelay {
             connection.set_nodelay(now, true, &mut self.outbox);
             connection.set_nodelay(now, false, &mut self.outbox);
@@ -213,11 +218,10 @@ impl Socket {
     /// Returns the urgent pointer of a segment that leaves, if it has one.
     #[inline]
     pub(super) fn urgent_pointer(&self, segment: &Segment) -> Option<u16> {
-        self.urgent_end.and_then(|end| {
-            // Far away, it says "at least so far" (Linux: `tcp_transmit_skb`).
-            let ahead = (segment.seq < end).then(|| end.since(segment.seq));
-            ahead.map(|octets| octets.min(u16::MAX.into()) as u16)
-        })
+        let end = self.urgent_end?;
+        let max = self.connection.sender().vars().max;
+        let syn = segment.flags.has(Flags::SYN);
+        (!syn).then(|| pointer(segment.seq, end, max)).flatten()
     }
 
     /// Forgets urgent data that the peer has acknowledged.
@@ -225,5 +229,34 @@ impl Socket {
         let una = self.connection.sender().vars().una;
         let gone = self.connection.state() == State::Closed;
         self.urgent_end = self.urgent_end.filter(|end| *end > una && !gone);
+    }
+}
+
+/// Returns the urgent pointer of a segment at `seq` if urgent data ends at `end` and everything
+/// before `max` was sent. An end that no pointer reaches is announced as far ahead as possible, but
+/// not as a place that the peer may have already (Linux: `tcp_transmit_skb`).
+fn pointer(seq: Offset, end: Offset, max: Offset) -> Option<u16> {
+    if seq >= end {
+        return None;
+    }
+    match u16::try_from(end.since(seq)) {
+        Ok(near) => Some(near),
+        Err(_) => (seq + u64::from(u16::MAX) > max).then_some(u16::MAX),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pointer_reaches_65535_octets() {
+        let at = |seq, end, max| pointer(Offset::new(seq), Offset::new(end), Offset::new(max));
+        assert_eq!(at(1, 11, 1), Some(10));
+        assert_eq!(at(11, 11, 11), None, "behind it");
+        assert_eq!(at(1, 65_536, 80_000), Some(65_535));
+        assert_eq!(at(1, 65_537, 1), Some(65_535), "at least so far");
+        assert_eq!(at(1, 65_537, 65_535), Some(65_535));
+        assert_eq!(at(1, 65_537, 65_536), None, "that was sent before");
     }
 }
