@@ -176,7 +176,9 @@ impl Core {
         let segment = socket.incoming(&packet.header, packet.payload.len());
         socket.chronicle.arrived(now, segment.len);
         let had_urgent = socket.has_urgent();
-        let news = packet.urgent.and_then(|at| socket.announces(&segment, at));
+        let news = packet
+            .urgent
+            .and_then(|at| socket.announces(now, &segment, at));
         if segment.len == 0 {
             socket
                 .connection
@@ -204,7 +206,8 @@ impl Core {
         if !had_urgent && socket.has_urgent() {
             socket.wake_reader(&mut self.wakers);
         }
-        if let Some(at) = news {
+        let open = self.sockets[key].connection.state() != State::Closed;
+        if let Some(at) = news.filter(|_| open) {
             self.on_urgent(now, key, at);
         }
         self.settle(key);

@@ -35,7 +35,9 @@ impl Core {
     /// # Errors
     ///
     /// [`io::ErrorKind::InvalidInput`] if the peer has announced no urgent data, if it was read, or
-    /// if it is read in line.
+    /// if it is read in line. [`io::ErrorKind::UnexpectedEof`] if it has not arrived and will not,
+    /// because the stream has ended, the connection has, or this side no longer reads (Linux
+    /// returns 0).
     pub fn read_urgent(&mut self, key: usize, keep: bool) -> io::Result<Option<u8>> {
         let socket = &mut self.sockets[key];
         let Some(urgent) = socket.urgent.filter(|urgent| !urgent.taken) else {
@@ -45,7 +47,10 @@ impl Core {
             return Err(io::ErrorKind::InvalidInput.into());
         }
         if !socket.has(urgent.at) {
-            return Ok(None);
+            return match socket.has_ended() {
+                true => Err(io::ErrorKind::UnexpectedEof.into()),
+                false => Ok(None),
+            };
         }
         let (first, _) = socket.receive.slices(Span::new(urgent.at, urgent.at + 1));
         let octet = first[0];
@@ -142,21 +147,30 @@ impl Core {
 }
 
 impl Socket {
-    /// Returns the urgent octet that the segment announces, if that is news: the segment is part of
-    /// the connection, the octet is new, and it is later than an earlier urgent one. Call it before
-    /// the segment is handled.
-    pub(super) fn announces(&self, segment: &Segment, pointer: u16) -> Option<Offset> {
-        let receiver = self.connection.receiver();
-        let vars = self.connection.sender().vars();
-        let window = receiver.nxt() + u64::from(receiver.window());
-        let belongs = self.connection.state().receives()
-            && (vars.una <= segment.ack && segment.ack <= vars.max)
-            && segment.seq <= window
-            && segment.end() >= receiver.nxt();
-        // A pointer of 0 means the octet before the segment, which is no news.
-        let at = segment.data().start + u64::from(pointer.checked_sub(1)?);
+    /// Returns the urgent octet that the segment announces, if that is news: the segment will be
+    /// accepted, the octet is new, and it is later than an earlier urgent one. Call it before the
+    /// segment is handled.
+    pub(super) fn announces(
+        &self,
+        now: Instant,
+        segment: &Segment,
+        pointer: u16,
+    ) -> Option<Offset> {
+        let state = self.connection.state();
+        let receives = state.receives() || state == State::SynReceived;
+        // A pointer of 0 means the segment's first octet, as on Linux (`tcp_check_urg`).
+        let at = segment.data().start + u64::from(pointer.saturating_sub(1));
+        let new = at >= self.connection.receiver().nxt();
         let later = self.urgent.is_none_or(|known| at > known.at);
-        (belongs && at >= receiver.nxt() && later).then_some(at)
+        (receives && new && later && self.connection.accepts(now, segment)).then_some(at)
+    }
+
+    /// Returns whether everything up to the mark has arrived, so that no wait makes the next read
+    /// longer.
+    pub(super) fn stops_at_mark(&self, readable: u64) -> bool {
+        let start = self.reads_from();
+        self.urgent
+            .is_some_and(|urgent| urgent.at > start && urgent.at.since(start) == readable)
     }
 
     /// Returns how many octets the next read can return: none beyond an urgent one.

@@ -5,10 +5,11 @@ use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
 use tinygram_engine::Flags;
+use tinygram_engine::options::Timestamps;
 use tinygram_engine::profile::Profile;
 use tinygram_tcp::{Abilities, Batch, Core, SocketOptions};
 use tinygram_wire::encode::{Checksum, Path};
-use tinygram_wire::packet;
+use tinygram_wire::packet::{self, Header};
 
 use super::options::Bell;
 use super::{IRS, OURS, PEER, World, header, nobody, syn};
@@ -25,10 +26,15 @@ impl World {
     fn urgent(&mut self, seq: u32, pointer: u16, payload: &[u8]) {
         let flags = Flags::ACK.with(Flags::PSH);
         let header = header(IRS.wrapping_add(seq), self.iss.wrapping_add(1), flags);
+        self.urgent_with(&header, pointer, payload);
+    }
+
+    /// The same, with this header.
+    fn urgent_with(&mut self, header: &Header, pointer: u16, payload: &[u8]) {
         let path = Path::new(PEER, OURS).unwrap();
         let mut packet = vec![0; path.headers_len(&header.options)];
         packet.extend_from_slice(payload);
-        path.write_headers(&header, Checksum::Full, &mut packet);
+        path.write_headers(header, Checksum::Full, &mut packet);
         path.mark_urgent(pointer, Checksum::Full, &mut packet);
         self.arrives(&packet);
     }
@@ -372,4 +378,107 @@ fn a_packet_that_the_device_cuts_carries_no_pointer() {
         let expected = (!left.cut).then_some((5 * 1460 + 2 - left.seq) as u16);
         assert_eq!(left.pointer, expected, "at {}", left.seq);
     }
+}
+
+impl World {
+    /// Reads the urgent octet apart.
+    fn apart(&mut self) -> Result<Option<u8>, ErrorKind> {
+        let octet = self.core.read_urgent(self.key, false);
+        octet.map_err(|error| error.kind())
+    }
+}
+
+/// What the engine accepts may be urgent, also if its ACK is an older one because it was overtaken.
+#[test]
+fn an_overtaken_segment_may_be_urgent() {
+    let mut world = World::accepted_with(syn(1460), &linux());
+    world.write(b"x");
+    world.segment(5, 2, Flags::ACK, b"later");
+    world.urgent(1, 4, b"abc!");
+    assert_eq!(world.apart(), Ok(Some(b'!')));
+    assert_eq!(world.read().unwrap(), b"abc");
+    assert_eq!(world.read().unwrap(), b"later");
+}
+
+/// The segment that completes the handshake may be urgent, and close the stream as well.
+#[test]
+fn the_first_segment_may_be_urgent() {
+    for last in [Flags::PSH, Flags::FIN] {
+        let mut world = World::listening(&linux());
+        let listener = world.key;
+        world.iss = world.exchange(syn(1460), &[])[0].0.seq;
+        let header = header(IRS + 1, world.iss.wrapping_add(1), Flags::ACK.with(last));
+        world.urgent_with(&header, 2, b"a!");
+        let Poll::Ready(Ok(key)) = world.core.poll_accept(listener, 1, &nobody()) else {
+            panic!("a connection waits");
+        };
+        world.key = key;
+        assert_eq!(world.apart(), Ok(Some(b'!')));
+        assert_eq!(world.read().unwrap(), b"a");
+    }
+}
+
+/// An old duplicate (PAWS), and an ACK of what was never sent, announce nothing.
+#[test]
+fn what_is_not_accepted_is_not_urgent() {
+    let mut first = syn(1460);
+    first.options.timestamps = Some(Timestamps {
+        value: 1000,
+        echo: 0,
+    });
+    let mut world = World::accepted_with(first, &linux());
+    let mut old = header(IRS + 1, world.iss.wrapping_add(1), Flags::ACK);
+    old.options.timestamps = Some(Timestamps { value: 10, echo: 0 });
+    world.urgent_with(&old, 2, b"a!");
+    let mut ahead = header(IRS + 1, world.iss.wrapping_add(9), Flags::ACK);
+    ahead.options.timestamps = first.options.timestamps;
+    world.urgent_with(&ahead, 2, b"a!");
+    assert_eq!(world.apart(), Err(ErrorKind::InvalidInput));
+    assert!(!world.core.readiness(world.key).readable);
+    ahead.ack = world.iss.wrapping_add(1);
+    world.urgent_with(&ahead, 2, b"a!");
+    assert_eq!(world.apart(), Ok(Some(b'!')));
+}
+
+/// A read stops at the mark, so that nobody waits for more before it (SO_RCVLOWAT).
+#[test]
+fn the_low_water_mark_is_reached_at_the_mark() {
+    let bell = Arc::new(Bell::default());
+    let mut world = World::accepted_with(syn(1460), &linux());
+    world.core.set_receive_low_water(world.key, 10);
+    world.segment(1, 1, Flags::ACK, b"ab");
+    assert!(!world.readable());
+    world.waits(&bell);
+    world.urgent(3, 2, b"c!defghijkl");
+    assert_eq!(bell.rang(&mut world), 1);
+    assert!(world.readable());
+    let (now, key) = (world.now, world.key);
+    let read = world
+        .core
+        .poll_read(now, key, 100, &nobody(), |one, _| assert_eq!(one, b"abc"));
+    assert!(matches!(read, Poll::Ready(Ok(3))));
+    assert!(!world.readable(), "nine octets follow");
+    world.segment(14, 1, Flags::ACK, b"m");
+    assert!(world.readable());
+}
+
+/// A pointer of 0 means the first octet of its segment, as on Linux.
+#[test]
+fn a_pointer_of_zero_means_the_first_octet() {
+    let mut world = World::accepted_with(syn(1460), &linux());
+    world.urgent(1, 0, b"!abc");
+    assert_eq!(world.apart(), Ok(Some(b'!')));
+    assert_eq!(world.read().unwrap(), b"abc");
+}
+
+/// Whoever waits for an announced octet learns that it will not come.
+#[test]
+fn an_announced_octet_may_never_come() {
+    let mut world = World::accepted_with(syn(1460), &linux());
+    world.urgent(1, 4, b"abc");
+    assert_eq!(world.apart(), Ok(None));
+    world.segment(4, 1, Flags::ACK.with(Flags::FIN), &[]);
+    assert_eq!(world.apart(), Err(ErrorKind::UnexpectedEof));
+    assert_eq!(world.read().unwrap(), b"abc");
+    assert_eq!(world.read().unwrap(), b"", "the end");
 }
