@@ -435,6 +435,7 @@ impl World {
                 ..Outcome::default()
             }),
             Ok(None) => Err(Errno(EAGAIN)),
+            Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Ok(Outcome::default()),
             Err(error) => Err(errno(&error)),
         }
     }

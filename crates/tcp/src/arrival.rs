@@ -68,9 +68,13 @@ impl Core {
     pub fn on_batch_end(&mut self, now: Instant) {
         if let Some(gathered) = self.gathered.take() {
             let socket = &mut self.sockets[gathered.key];
+            let had_urgent = socket.has_urgent();
             socket
                 .connection
                 .on_segment(now, &gathered.segment, &mut self.outbox);
+            if !had_urgent && socket.has_urgent() {
+                socket.wake_reader(&mut self.wakers);
+            }
             self.settle(gathered.key);
         }
     }
@@ -174,7 +178,10 @@ impl Core {
         }
         let segment = socket.incoming(&packet.header, packet.payload.len());
         socket.chronicle.arrived(now, segment.len);
-        let news = packet.urgent.and_then(|at| socket.announces(&segment, at));
+        let had_urgent = socket.has_urgent();
+        let news = packet
+            .urgent
+            .and_then(|at| socket.announces(now, &segment, at));
         if segment.len == 0 {
             socket
                 .connection
@@ -199,7 +206,11 @@ impl Core {
                 }
             }
         }
-        if let Some(at) = news {
+        if !had_urgent && socket.has_urgent() {
+            socket.wake_reader(&mut self.wakers);
+        }
+        let open = self.sockets[key].connection.state() != State::Closed;
+        if let Some(at) = news.filter(|_| open) {
             self.on_urgent(now, key, at);
         }
         self.settle(key);

@@ -208,7 +208,7 @@ impl Core {
         most: usize,
         take: impl FnOnce(&[u8], &[u8]),
     ) -> Option<io::Result<usize>> {
-        if self.sockets[key].urgent.is_some() {
+        if most > 0 && self.sockets[key].urgent.is_some() {
             self.step_over_urgent(now, key);
         }
         let socket = &mut self.sockets[key];

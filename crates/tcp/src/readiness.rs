@@ -51,8 +51,8 @@ impl Core {
 
     /// Sets the least octets for which a connection counts as readable and its reader is woken
     /// (SO_RCVLOWAT; at least 1). At most half of the receive buffer is waited for, and no longer
-    /// than the peer may send. The end of the stream and errors are reported at once. A lower mark
-    /// wakes the reader if enough is there.
+    /// than the peer may send, nor beyond the mark of urgent data, where a read stops. The end of
+    /// the stream and errors are reported at once. A lower mark wakes the reader if enough is there.
     pub fn set_receive_low_water(&mut self, key: usize, octets: u64) {
         let socket = &mut self.sockets[key];
         socket.receive_low = octets.max(1);
@@ -187,15 +187,20 @@ impl Socket {
         // The peer may send nothing more, or less than one segment.
         let full = receiver.window() < u32::from(receiver.mss());
         full || readable >= least.min((receiver.capacity() / 2).max(1))
+            || self.stops_at_mark(readable)
     }
 
     /// Returns whether a read of at most `most` octets need not wait for more of them.
     pub(super) fn may_read_now(&self, most: u64) -> bool {
-        let receiver = self.connection.receiver();
-        receiver.fin_received()
+        self.has_ended() || self.reaches(self.receive_low.min(most), self.readable())
+    }
+
+    /// Returns whether nothing more is to be waited for: the stream or the connection has ended, or
+    /// this side no longer reads.
+    pub(super) fn has_ended(&self) -> bool {
+        self.connection.receiver().fin_received()
             || self.reading_closed
             || self.fate.is_some()
             || self.connection.state() == State::Closed
-            || self.reaches(self.receive_low.min(most), self.readable())
     }
 }

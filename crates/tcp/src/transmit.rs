@@ -193,10 +193,11 @@ impl Batch {
         };
         let packet = &mut self.octets[start..];
         socket.path.write_headers(&header, checksum, packet);
-        if let Some(pointer) = socket.urgent_pointer(&whole) {
+        let several = whole.len > run.first.len;
+        // The device would copy the pointer into every piece.
+        if !several && let Some(pointer) = socket.urgent_pointer(&whole) {
             socket.path.mark_urgent(pointer, checksum, packet);
         }
-        let several = whole.len > run.first.len;
         self.packets.push(Staged {
             start,
             end: self.octets.len(),

@@ -6,7 +6,8 @@
 use std::io::{self, IoSlice};
 use std::task::{Context, Poll};
 
-use tinygram_engine::{Instant, Offset, Segment, Span, State};
+use tinygram_engine::sender::send_policy::BlockedOn;
+use tinygram_engine::{Flags, Instant, Offset, Segment, Span, State};
 
 use super::Core;
 use super::socket::{Socket, remember};
@@ -34,7 +35,9 @@ impl Core {
     /// # Errors
     ///
     /// [`io::ErrorKind::InvalidInput`] if the peer has announced no urgent data, if it was read, or
-    /// if it is read in line.
+    /// if it is read in line. [`io::ErrorKind::UnexpectedEof`] if it has not arrived and will not,
+    /// because the stream has ended, the connection has, or this side no longer reads (Linux
+    /// returns 0).
     pub fn read_urgent(&mut self, key: usize, keep: bool) -> io::Result<Option<u8>> {
         let socket = &mut self.sockets[key];
         let Some(urgent) = socket.urgent.filter(|urgent| !urgent.taken) else {
@@ -44,7 +47,10 @@ impl Core {
             return Err(io::ErrorKind::InvalidInput.into());
         }
         if !socket.has(urgent.at) {
-            return Ok(None);
+            return match socket.has_ended() {
+                true => Err(io::ErrorKind::UnexpectedEof.into()),
+                false => Ok(None),
+            };
         }
         let (first, _) = socket.receive.slices(Span::new(urgent.at, urgent.at + 1));
         let octet = first[0];
@@ -64,8 +70,8 @@ impl Core {
         socket.urgent.is_some_and(|urgent| urgent.at == read)
     }
 
-    /// Writes as [`Core::poll_write`] does, and marks the last octet as urgent (MSG_OOB). No policy
-    /// holds urgent data back.
+    /// Writes as [`Core::poll_write`] does, and marks the last octet that it accepts as urgent
+    /// (MSG_OOB). No policy holds urgent data back.
     ///
     /// # Errors
     ///
@@ -89,13 +95,17 @@ impl Core {
         }
         let len = socket.buffer(&[IoSlice::new(octets)], octets.len());
         socket.connection.writer_resumes();
-        if len == 0 {
+        let wrote = match len {
+            0 => 0,
+            len => socket.connection.write(now, len, false, &mut self.outbox),
+        };
+        if wrote == 0 {
             remember(&mut socket.writer, context.waker());
+            self.blocks(now, key, BlockedOn::Write);
             return Poll::Pending;
         }
         let connection = &mut socket.connection;
-        socket.urgent_end = Some(connection.sender().vars().written + len);
-        let wrote = connection.write(now, len, false, &mut self.outbox);
+        socket.urgent_end = Some(connection.sender().vars().written);
         if !connection.sender().vars().nodelay {
             connection.set_nodelay(now, true, &mut self.outbox);
             connection.set_nodelay(now, false, &mut self.outbox);
@@ -104,7 +114,7 @@ impl Core {
         Poll::Ready(Ok(wrote as usize))
     }
 
-    /// Handles the announcement that the octet `at` is urgent.
+    /// Handles the announcement that the octet `at` is urgent. The caller settles.
     pub(super) fn on_urgent(&mut self, now: Instant, key: usize, at: Offset) {
         let socket = &mut self.sockets[key];
         let receiver = socket.connection.receiver();
@@ -130,26 +140,37 @@ impl Core {
         if from > to {
             socket.connection.read(now, 1, &mut self.outbox);
             socket.forget_past_urgent();
+            // Whether or not a read follows: what it sends is this connection's.
+            self.settle(key);
         }
     }
 }
 
 impl Socket {
-    /// Returns the urgent octet that the segment announces, if that is news: the segment is part of
-    /// the connection, the octet is new, and it is later than an earlier urgent one. Call it before
-    /// the segment is handled.
-    pub(super) fn announces(&self, segment: &Segment, pointer: u16) -> Option<Offset> {
-        let receiver = self.connection.receiver();
-        let vars = self.connection.sender().vars();
-        let window = receiver.nxt() + u64::from(receiver.window());
-        let belongs = self.connection.state().receives()
-            && (vars.una <= segment.ack && segment.ack <= vars.max)
-            && segment.seq <= window
-            && segment.end() >= receiver.nxt();
-        // A pointer of 0 means the octet before the segment, which is no news.
-        let at = segment.data().start + u64::from(pointer.checked_sub(1)?);
+    /// Returns the urgent octet that the segment announces, if that is news: the segment will be
+    /// accepted, the octet is new, and it is later than an earlier urgent one. Call it before the
+    /// segment is handled.
+    pub(super) fn announces(
+        &self,
+        now: Instant,
+        segment: &Segment,
+        pointer: u16,
+    ) -> Option<Offset> {
+        let state = self.connection.state();
+        let receives = state.receives() || state == State::SynReceived;
+        // A pointer of 0 means the segment's first octet, as on Linux (`tcp_check_urg`).
+        let at = segment.data().start + u64::from(pointer.saturating_sub(1));
+        let new = at >= self.connection.receiver().nxt();
         let later = self.urgent.is_none_or(|known| at > known.at);
-        (belongs && at >= receiver.nxt() && later).then_some(at)
+        (receives && new && later && self.connection.accepts(now, segment)).then_some(at)
+    }
+
+    /// Returns whether everything up to the mark has arrived, so that no wait makes the next read
+    /// longer.
+    pub(super) fn stops_at_mark(&self, readable: u64) -> bool {
+        let start = self.reads_from();
+        self.urgent
+            .is_some_and(|urgent| urgent.at > start && urgent.at.since(start) == readable)
     }
 
     /// Returns how many octets the next read can return: none beyond an urgent one.
@@ -187,6 +208,7 @@ impl Socket {
     }
 
     /// Returns whether urgent data can be read apart.
+    #[inline]
     pub(super) fn has_urgent(&self) -> bool {
         self.urgent
             .is_some_and(|urgent| !urgent.taken && self.has(urgent.at))
@@ -210,11 +232,10 @@ impl Socket {
     /// Returns the urgent pointer of a segment that leaves, if it has one.
     #[inline]
     pub(super) fn urgent_pointer(&self, segment: &Segment) -> Option<u16> {
-        self.urgent_end.and_then(|end| {
-            // Far away, it says "at least so far" (Linux: `tcp_transmit_skb`).
-            let ahead = (segment.seq < end).then(|| end.since(segment.seq));
-            ahead.map(|octets| octets.min(u16::MAX.into()) as u16)
-        })
+        let end = self.urgent_end?;
+        let max = self.connection.sender().vars().max;
+        let syn = segment.flags.has(Flags::SYN);
+        (!syn).then(|| pointer(segment.seq, end, max)).flatten()
     }
 
     /// Forgets urgent data that the peer has acknowledged.
@@ -222,5 +243,34 @@ impl Socket {
         let una = self.connection.sender().vars().una;
         let gone = self.connection.state() == State::Closed;
         self.urgent_end = self.urgent_end.filter(|end| *end > una && !gone);
+    }
+}
+
+/// Returns the urgent pointer of a segment at `seq` if urgent data ends at `end` and everything
+/// before `max` was sent. An end that no pointer reaches is announced as far ahead as possible, but
+/// not as a place that the peer may have already (Linux: `tcp_transmit_skb`).
+fn pointer(seq: Offset, end: Offset, max: Offset) -> Option<u16> {
+    if seq >= end {
+        return None;
+    }
+    match u16::try_from(end.since(seq)) {
+        Ok(near) => Some(near),
+        Err(_) => (seq + u64::from(u16::MAX) > max).then_some(u16::MAX),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pointer_reaches_65535_octets() {
+        let at = |seq, end, max| pointer(Offset::new(seq), Offset::new(end), Offset::new(max));
+        assert_eq!(at(1, 11, 1), Some(10));
+        assert_eq!(at(11, 11, 11), None, "behind it");
+        assert_eq!(at(1, 65_536, 80_000), Some(65_535));
+        assert_eq!(at(1, 65_537, 1), Some(65_535), "at least so far");
+        assert_eq!(at(1, 65_537, 65_535), Some(65_535));
+        assert_eq!(at(1, 65_537, 65_536), None, "that was sent before");
     }
 }

@@ -32,6 +32,25 @@ impl Connection {
         }
     }
 
+    /// Returns whether [`Connection::on_segment`] would accept the segment, so that its data, its FIN
+    /// and its urgent pointer count: it is not too old (PAWS), it lies in the window, it has neither
+    /// SYN nor RST, and its acknowledgment is in range (RFC 9293, section 3.10.7.4).
+    #[must_use]
+    pub fn accepts(&self, now: Instant, segment: &Segment) -> bool {
+        let vars = self.sender.vars();
+        let acks_in_range = match self.state {
+            State::SynReceived => vars.una < segment.ack && segment.ack <= vars.max,
+            _ => segment.ack <= vars.max && !self.is_a_guess(segment),
+        };
+        let current = !self.agreed.timestamps || self.is_current(now, segment);
+        !matches!(self.state, State::Closed | State::Listen | State::SynSent)
+            && current
+            && self.receiver.acceptable(segment)
+            && !segment.flags.any(Flags::RST.with(Flags::SYN))
+            && segment.flags.has(Flags::ACK)
+            && acks_in_range
+    }
+
     /// Handles a segment that is not the next one of an open connection.
     #[inline(never)]
     fn on_unusual_segment(&mut self, now: Instant, segment: &Segment, out: &mut Outbox) {

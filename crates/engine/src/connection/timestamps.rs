@@ -67,17 +67,20 @@ impl Connection {
     /// segment that does not is answered and dropped. A segment without timestamps passes, although
     /// section 3.2 would have it dropped: Linux accepts it, and some middleboxes strip timestamps.
     pub(super) fn heed_age(&mut self, now: Instant, segment: &Segment, out: &mut Outbox) -> bool {
+        let current = self.is_current(now, segment);
+        if !current {
+            self.answer_unusable(now, segment, out);
+        }
+        current
+    }
+
+    /// Returns whether PAWS has nothing against the segment.
+    #[inline]
+    pub(super) fn is_current(&self, now: Instant, segment: &Segment) -> bool {
         let Some(timestamps) = segment.options.timestamps else {
             return true;
         };
-        if segment.flags.any(Flags::RST.with(Flags::SYN)) {
-            return true;
-        }
-        let admitted = self.clock.admits(now, timestamps.value);
-        if !admitted {
-            self.answer_unusable(now, segment, out);
-        }
-        admitted
+        segment.flags.any(Flags::RST.with(Flags::SYN)) || self.clock.admits(now, timestamps.value)
     }
 
     /// Compares the segment's timestamp with TS.Recent, if both sides have a timestamp clock.

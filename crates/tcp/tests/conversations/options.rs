@@ -14,7 +14,7 @@ use super::{IRS, World, header, nobody, syn};
 
 /// Counts how often it is woken.
 #[derive(Default)]
-struct Bell(AtomicUsize);
+pub(super) struct Bell(AtomicUsize);
 
 impl Wake for Bell {
     fn wake(self: Arc<Self>) {
@@ -24,7 +24,7 @@ impl Wake for Bell {
 
 impl Bell {
     /// Returns how often it was woken since the last call.
-    fn rang(&self, world: &mut World) -> usize {
+    pub(super) fn rang(&self, world: &mut World) -> usize {
         let mut wakers = Vec::new();
         world.core.take_wakers(&mut wakers);
         wakers.into_iter().for_each(Waker::wake);

@@ -1,14 +1,17 @@
 //! Urgent data (RFC 9293, section 3.8.5; RFC 6093), out of line as on Linux and in line.
 
-use std::io::ErrorKind;
-use std::task::Poll;
+use std::io::{ErrorKind, IoSlice};
+use std::sync::Arc;
+use std::task::{Context, Poll, Waker};
 
 use tinygram_engine::Flags;
+use tinygram_engine::options::Timestamps;
 use tinygram_engine::profile::Profile;
-use tinygram_tcp::SocketOptions;
+use tinygram_tcp::{Abilities, Batch, Core, SocketOptions};
 use tinygram_wire::encode::{Checksum, Path};
-use tinygram_wire::packet;
+use tinygram_wire::packet::{self, Header};
 
+use super::options::Bell;
 use super::{IRS, OURS, PEER, World, header, nobody, syn};
 
 fn linux() -> SocketOptions {
@@ -23,10 +26,15 @@ impl World {
     fn urgent(&mut self, seq: u32, pointer: u16, payload: &[u8]) {
         let flags = Flags::ACK.with(Flags::PSH);
         let header = header(IRS.wrapping_add(seq), self.iss.wrapping_add(1), flags);
+        self.urgent_with(&header, pointer, payload);
+    }
+
+    /// The same, with this header.
+    fn urgent_with(&mut self, header: &Header, pointer: u16, payload: &[u8]) {
         let path = Path::new(PEER, OURS).unwrap();
         let mut packet = vec![0; path.headers_len(&header.options)];
         packet.extend_from_slice(payload);
-        path.write_headers(&header, Checksum::Full, &mut packet);
+        path.write_headers(header, Checksum::Full, &mut packet);
         path.mark_urgent(pointer, Checksum::Full, &mut packet);
         self.arrives(&packet);
     }
@@ -152,7 +160,7 @@ fn urgent_data_is_sent_with_its_pointer() {
         .core
         .poll_write_urgent(world.now, world.key, b"now!", &nobody());
     assert!(matches!(wrote, Poll::Ready(Ok(4))));
-    let (mut batch, mut pointers) = (tinygram_tcp::Batch::default(), Vec::new());
+    let (mut batch, mut pointers) = (Batch::default(), Vec::new());
     world.core.fill(&mut batch);
     batch.drain(0, |octets, _| {
         let packet = packet::read(octets, packet::Verify::Checksum).unwrap();
@@ -160,7 +168,7 @@ fn urgent_data_is_sent_with_its_pointer() {
     });
     assert_eq!(pointers, [(b"now!".to_vec(), Some(4))]);
     world.segment(1, 10, Flags::ACK, &[]);
-    let (now, pieces) = (world.now, [std::io::IoSlice::new(b"later")]);
+    let (now, pieces) = (world.now, [IoSlice::new(b"later")]);
     let _ = world
         .core
         .poll_write(now, world.key, &pieces, false, &nobody());
@@ -173,4 +181,304 @@ fn urgent_data_is_sent_with_its_pointer() {
         sent += packet.payload.len();
     });
     assert_eq!(sent, 5);
+}
+
+/// A read that only steps over the urgent octet may send an ACK, and sends it to its own peer.
+#[test]
+fn what_a_step_over_the_urgent_octet_sends_is_its_own() {
+    let mut world = World::accepted_with(syn(1460), &linux());
+    world.handshake_from(4001);
+    let only_listener = 0;
+    let Poll::Ready(Ok(other)) = world.core.poll_accept(only_listener, 2, &nobody()) else {
+        panic!("a second connection waits");
+    };
+    world.core.set_quick_ack(world.now, world.key, false);
+    world.segment(1, 1, Flags::ACK.with(Flags::PSH), b"a");
+    world.urgent(2, 1, b"!");
+    assert_eq!(world.read().unwrap(), b"a");
+    let at_once = world.segment(3, 1, Flags::ACK.with(Flags::FIN), &[]);
+    assert!(at_once.is_empty(), "the ACK is delayed");
+    assert_eq!(world.read().unwrap(), b"", "the end");
+    world.core.set_nodelay(world.now, other, true);
+    let (mut batch, mut ports) = (Batch::default(), Vec::new());
+    world.core.fill(&mut batch);
+    batch.drain(0, |octets, _| {
+        let packet = packet::read(octets, packet::Verify::Checksum).unwrap();
+        ports.push(packet.destination.port);
+    });
+    assert_eq!(ports, [4000], "the other one has nothing to say");
+}
+
+/// A read of no octets takes nothing, the urgent octet neither.
+#[test]
+fn an_empty_read_leaves_the_urgent_octet() {
+    let mut world = World::accepted_with(syn(1460), &linux());
+    world.urgent(1, 1, b"!abc");
+    let none = world.core.read_now(world.now, world.key, 0, |_, _| ());
+    assert!(matches!(none, Some(Ok(0))));
+    assert_eq!(
+        world.core.read_urgent(world.key, false).unwrap(),
+        Some(b'!')
+    );
+}
+
+impl World {
+    /// Waits to read with this bell as the task.
+    fn waits(&mut self, bell: &Arc<Bell>) {
+        let waker = Waker::from(bell.clone());
+        let context = Context::from_waker(&waker);
+        let waits = self
+            .core
+            .poll_read(self.now, self.key, 100, &context, |_, _| ());
+        assert!(waits.is_pending());
+    }
+}
+
+/// The octet wakes the reader although it is not part of the stream, in order and out of order.
+#[test]
+fn the_urgent_octet_wakes_the_reader() {
+    let bell = Arc::new(Bell::default());
+    for plain in [true, false] {
+        let mut world = World::accepted_with(syn(1460), &linux());
+        world.urgent(1, 4, b"abc");
+        assert_eq!(world.read().unwrap(), b"abc");
+        world.waits(&bell);
+        bell.rang(&mut world);
+        let flags = Flags::ACK.with_if(plain, Flags::PSH);
+        world.segment(4, 1, flags, b"!");
+        assert_eq!(bell.rang(&mut world), 1);
+        assert_eq!(
+            world.core.read_urgent(world.key, false).unwrap(),
+            Some(b'!')
+        );
+    }
+    let mut world = World::accepted_with(syn(1460), &linux());
+    world.urgent(1, 4, &[]);
+    world.waits(&bell);
+    bell.rang(&mut world);
+    world.segment(3, 1, Flags::ACK, b"c!");
+    assert_eq!(bell.rang(&mut world), 1);
+    assert_eq!(
+        world.core.read_urgent(world.key, false).unwrap(),
+        Some(b'!')
+    );
+}
+
+/// A packet that left: the number of its first octet, its payload's length, its urgent pointer, and
+/// whether the device cuts it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Left {
+    seq: u32,
+    len: usize,
+    pointer: Option<u16>,
+    cut: bool,
+}
+
+impl World {
+    /// Writes as urgent, and returns how many octets were accepted.
+    fn write_urgent(&mut self, octets: &[u8]) -> Poll<usize> {
+        let wrote = self
+            .core
+            .poll_write_urgent(self.now, self.key, octets, &nobody());
+        wrote.map(Result::unwrap)
+    }
+
+    fn leaves(&mut self) -> Vec<Left> {
+        let (mut batch, mut all) = (Batch::default(), Vec::new());
+        let iss = self.iss;
+        while self.core.has_packets() {
+            self.core.fill(&mut batch);
+            batch.drain(0, |octets, offload| {
+                let packet = packet::read(octets, packet::Verify::Nothing).unwrap();
+                all.push(Left {
+                    seq: packet.header.seq.wrapping_sub(iss),
+                    len: packet.payload.len(),
+                    pointer: packet.urgent,
+                    cut: offload.is_some_and(|offload| offload.segment > 0),
+                });
+            });
+        }
+        all
+    }
+}
+
+/// A write that is accepted in part has its mark at the end of that part. What is sent far ahead of
+/// the mark says that it is far; nothing behind it is marked.
+#[test]
+fn the_mark_is_at_the_end_of_what_was_accepted() {
+    let mut world = World::accepted_with(syn(1460), &linux());
+    world.core.set_send_buffer(world.key, 200_000);
+    let mut wrote = 0;
+    while let Poll::Ready(some) = world.write_urgent(&[0; 30_000]) {
+        wrote += some;
+    }
+    let end = 1 + wrote as u32;
+    let mut acked = 1;
+    let mut more = 0;
+    while acked < end + 10 {
+        let all = world.leaves();
+        assert!(!all.is_empty());
+        for left in all {
+            let expected = (left.seq < end).then(|| (end - left.seq).min(0xFFFF) as u16);
+            assert_eq!(left.pointer, expected, "at {}", left.seq);
+            acked = acked.max(left.seq + left.len as u32);
+        }
+        world.exchange_quietly(acked);
+        if more == 0 {
+            let pieces = [IoSlice::new(b"ten octets")];
+            let (now, key) = (world.now, world.key);
+            let wrote = world.core.poll_write(now, key, &pieces, false, &nobody());
+            more = usize::from(wrote.is_ready()) * 10;
+        }
+    }
+}
+
+impl World {
+    /// Acknowledges everything before this number, and leaves the answers in the stack.
+    fn exchange_quietly(&mut self, ack: u32) {
+        let header = header(IRS + 1, self.iss.wrapping_add(ack), Flags::ACK);
+        let path = Path::new(PEER, OURS).unwrap();
+        let mut packet = vec![0; path.headers_len(&header.options)];
+        path.write_headers(&header, Checksum::Full, &mut packet);
+        let verify = packet::Verify::Checksum;
+        self.core.on_packet(self.now, &packet, verify);
+        self.core.on_batch_end(self.now);
+    }
+}
+
+/// A SYN carries no urgent pointer, also if something urgent was written before it left again.
+#[test]
+fn a_syn_is_never_urgent() {
+    let mut world = World::opening();
+    assert_eq!(world.write_urgent(b"!"), Poll::Ready(1));
+    world.now = world.core.next_alarm();
+    world.core.on_time(world.now);
+    let all = world.leaves();
+    assert_eq!((all.len(), all[0].seq, all[0].pointer), (1, 0, None));
+}
+
+/// A device that cuts a packet would copy the pointer into every piece, where it is wrong.
+#[test]
+fn a_packet_that_the_device_cuts_carries_no_pointer() {
+    let abilities = Abilities {
+        mtu: 1500,
+        offload: true,
+        headroom: 0,
+    };
+    let core = Core::with_keys(abilities, &[OURS.ip()], [[1; 16], [2; 16]]);
+    let mut world = World::accepted_by(core, syn(1460), &linux());
+    let (now, key, octets) = (world.now, world.key, vec![0; 5 * 1460]);
+    let pieces = [IoSlice::new(&octets)];
+    let wrote = world.core.poll_write(now, key, &pieces, false, &nobody());
+    assert!(matches!(wrote, Poll::Ready(Ok(len)) if len == octets.len()));
+    assert_eq!(world.write_urgent(b"!"), Poll::Ready(1));
+    let all = world.leaves();
+    assert!(all.iter().any(|left| left.cut));
+    for left in all {
+        let expected = (!left.cut).then_some((5 * 1460 + 2 - left.seq) as u16);
+        assert_eq!(left.pointer, expected, "at {}", left.seq);
+    }
+}
+
+impl World {
+    /// Reads the urgent octet apart.
+    fn apart(&mut self) -> Result<Option<u8>, ErrorKind> {
+        let octet = self.core.read_urgent(self.key, false);
+        octet.map_err(|error| error.kind())
+    }
+}
+
+/// What the engine accepts may be urgent, also if its ACK is an older one because it was overtaken.
+#[test]
+fn an_overtaken_segment_may_be_urgent() {
+    let mut world = World::accepted_with(syn(1460), &linux());
+    world.write(b"x");
+    world.segment(5, 2, Flags::ACK, b"later");
+    world.urgent(1, 4, b"abc!");
+    assert_eq!(world.apart(), Ok(Some(b'!')));
+    assert_eq!(world.read().unwrap(), b"abc");
+    assert_eq!(world.read().unwrap(), b"later");
+}
+
+/// The segment that completes the handshake may be urgent, and close the stream as well.
+#[test]
+fn the_first_segment_may_be_urgent() {
+    for last in [Flags::PSH, Flags::FIN] {
+        let mut world = World::listening(&linux());
+        let listener = world.key;
+        world.iss = world.exchange(syn(1460), &[])[0].0.seq;
+        let header = header(IRS + 1, world.iss.wrapping_add(1), Flags::ACK.with(last));
+        world.urgent_with(&header, 2, b"a!");
+        let Poll::Ready(Ok(key)) = world.core.poll_accept(listener, 1, &nobody()) else {
+            panic!("a connection waits");
+        };
+        world.key = key;
+        assert_eq!(world.apart(), Ok(Some(b'!')));
+        assert_eq!(world.read().unwrap(), b"a");
+    }
+}
+
+/// An old duplicate (PAWS), and an ACK of what was never sent, announce nothing.
+#[test]
+fn what_is_not_accepted_is_not_urgent() {
+    let mut first = syn(1460);
+    first.options.timestamps = Some(Timestamps {
+        value: 1000,
+        echo: 0,
+    });
+    let mut world = World::accepted_with(first, &linux());
+    let mut old = header(IRS + 1, world.iss.wrapping_add(1), Flags::ACK);
+    old.options.timestamps = Some(Timestamps { value: 10, echo: 0 });
+    world.urgent_with(&old, 2, b"a!");
+    let mut ahead = header(IRS + 1, world.iss.wrapping_add(9), Flags::ACK);
+    ahead.options.timestamps = first.options.timestamps;
+    world.urgent_with(&ahead, 2, b"a!");
+    assert_eq!(world.apart(), Err(ErrorKind::InvalidInput));
+    assert!(!world.core.readiness(world.key).readable);
+    ahead.ack = world.iss.wrapping_add(1);
+    world.urgent_with(&ahead, 2, b"a!");
+    assert_eq!(world.apart(), Ok(Some(b'!')));
+}
+
+/// A read stops at the mark, so that nobody waits for more before it (SO_RCVLOWAT).
+#[test]
+fn the_low_water_mark_is_reached_at_the_mark() {
+    let bell = Arc::new(Bell::default());
+    let mut world = World::accepted_with(syn(1460), &linux());
+    world.core.set_receive_low_water(world.key, 10);
+    world.segment(1, 1, Flags::ACK, b"ab");
+    assert!(!world.readable());
+    world.waits(&bell);
+    world.urgent(3, 2, b"c!defghijkl");
+    assert_eq!(bell.rang(&mut world), 1);
+    assert!(world.readable());
+    let (now, key) = (world.now, world.key);
+    let read = world
+        .core
+        .poll_read(now, key, 100, &nobody(), |one, _| assert_eq!(one, b"abc"));
+    assert!(matches!(read, Poll::Ready(Ok(3))));
+    assert!(!world.readable(), "nine octets follow");
+    world.segment(14, 1, Flags::ACK, b"m");
+    assert!(world.readable());
+}
+
+/// A pointer of 0 means the first octet of its segment, as on Linux.
+#[test]
+fn a_pointer_of_zero_means_the_first_octet() {
+    let mut world = World::accepted_with(syn(1460), &linux());
+    world.urgent(1, 0, b"!abc");
+    assert_eq!(world.apart(), Ok(Some(b'!')));
+    assert_eq!(world.read().unwrap(), b"abc");
+}
+
+/// Whoever waits for an announced octet learns that it will not come.
+#[test]
+fn an_announced_octet_may_never_come() {
+    let mut world = World::accepted_with(syn(1460), &linux());
+    world.urgent(1, 4, b"abc");
+    assert_eq!(world.apart(), Ok(None));
+    world.segment(4, 1, Flags::ACK.with(Flags::FIN), &[]);
+    assert_eq!(world.apart(), Err(ErrorKind::UnexpectedEof));
+    assert_eq!(world.read().unwrap(), b"abc");
+    assert_eq!(world.read().unwrap(), b"", "the end");
 }
