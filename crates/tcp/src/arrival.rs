@@ -179,6 +179,7 @@ impl Core {
         let segment = socket.incoming(&packet.header, packet.payload.len());
         socket.chronicle.arrived(now, segment.len);
         let had_urgent = socket.has_urgent();
+        let nxt = socket.connection.receiver().nxt();
         let news = packet
             .urgent
             .and_then(|at| socket.announces(now, &segment, at));
@@ -211,7 +212,7 @@ impl Core {
         }
         let open = self.sockets[key].connection.state() != State::Closed;
         if let Some(at) = news.filter(|_| open) {
-            self.on_urgent(now, key, at);
+            self.on_urgent(now, key, at, nxt);
         }
         self.settle(key);
     }

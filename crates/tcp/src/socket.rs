@@ -11,7 +11,15 @@ use tinygram_wire::sequence::{Numbering, Sequence};
 use super::Pair;
 use super::chronicle::Chronicle;
 use super::ring::Ring;
-use super::urgent::Urgent;
+
+/// Urgent data of the peer.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Urgent {
+    /// The urgent octet.
+    pub(super) at: Offset,
+    /// Whether the application has read it apart.
+    pub(super) taken: bool,
+}
 
 /// A connection with its octets.
 #[derive(Debug)]

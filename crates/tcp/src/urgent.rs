@@ -10,16 +10,7 @@ use tinygram_engine::sender::send_policy::BlockedOn;
 use tinygram_engine::{Flags, Instant, Offset, Segment, Span, State};
 
 use super::Core;
-use super::socket::{Socket, remember};
-
-/// Urgent data of the peer.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Urgent {
-    /// The urgent octet.
-    at: Offset,
-    /// Whether the application has read it apart.
-    taken: bool,
-}
+use super::socket::{Socket, Urgent, remember};
 
 impl Core {
     /// Sets whether the urgent octet stays in the stream (SO_OOBINLINE). The profile decides what
@@ -71,7 +62,8 @@ impl Core {
     }
 
     /// Writes as [`Core::poll_write`] does, and marks the last octet that it accepts as urgent
-    /// (MSG_OOB). No policy holds urgent data back.
+    /// (MSG_OOB). What the windows allow leaves at once, whatever the send policy; what leaves later
+    /// follows the policy.
     ///
     /// # Errors
     ///
@@ -114,15 +106,16 @@ impl Core {
         Poll::Ready(Ok(wrote as usize))
     }
 
-    /// Handles the announcement that the octet `at` is urgent. The caller settles.
-    pub(super) fn on_urgent(&mut self, now: Instant, key: usize, at: Offset) {
+    /// Handles the announcement that the octet `at` is urgent, with the segment before which
+    /// everything up to `nxt` had arrived. The caller settles.
+    pub(super) fn on_urgent(&mut self, now: Instant, key: usize, at: Offset, nxt: Offset) {
         let socket = &mut self.sockets[key];
         let receiver = socket.connection.receiver();
         // An urgent octet that the application has come to, but not read, is lost with the next
         // one's arrival; one further ahead becomes part of the stream (Linux: `tcp_check_urg`).
         let at_mark = socket
             .urgent
-            .is_some_and(|old| old.at == receiver.read_up_to() && old.at < receiver.nxt());
+            .is_some_and(|old| old.at == receiver.read_up_to() && old.at < nxt);
         if at_mark && !socket.urgent_inline {
             socket.connection.read(now, 1, &mut self.outbox);
         }

@@ -33,8 +33,8 @@ impl Connection {
     }
 
     /// Returns whether [`Connection::on_segment`] would accept the segment, so that its data, its FIN
-    /// and its urgent pointer count: it is not too old (PAWS), it lies in the window, it has neither
-    /// SYN nor RST, and its acknowledgment is in range (RFC 9293, section 3.10.7.4).
+    /// and its urgent pointer count: it is not too old (PAWS), it lies in the window or begins where a
+    /// closed one does, it has neither SYN nor RST, and its acknowledgment is in range (RFC 9293, section 3.10.7.4).
     #[must_use]
     pub fn accepts(&self, now: Instant, segment: &Segment) -> bool {
         let vars = self.sender.vars();
@@ -45,7 +45,7 @@ impl Connection {
         let current = !self.agreed.timestamps || self.is_current(now, segment);
         !matches!(self.state, State::Closed | State::Listen | State::SynSent)
             && current
-            && self.receiver.acceptable(segment)
+            && (self.receiver.acceptable(segment) || segment.seq == self.receiver.nxt())
             && !segment.flags.any(Flags::RST.with(Flags::SYN))
             && segment.flags.has(Flags::ACK)
             && acks_in_range

@@ -22,6 +22,8 @@ impl Sender {
         let smaller = STEPS.into_iter().find(|step| u64::from(*step) < first);
         if let Some(mss) = smaller {
             self.vars.mss = mss;
+            // A router's report that expires must not bring the large segments back.
+            self.path_limit = None;
         }
     }
 }

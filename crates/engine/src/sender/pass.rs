@@ -91,8 +91,8 @@ impl Sender {
     /// Sends what was never sent, or is sent again after a timeout.
     #[inline]
     fn send_new(&mut self, stamp: &Stamp, out: &mut Outbox) {
-        self.restart_after_idle();
         self.mind_the_path_limit();
+        self.restart_after_idle();
         let mut limit = self.limit();
         // BSD's quirk: idleness is tested here, once, above `again:`.
         let entry = Entry {

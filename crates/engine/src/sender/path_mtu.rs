@@ -41,6 +41,10 @@ impl Sender {
         if let Some(limit) = self.path_limit.take() {
             let mss = limit.mss.saturating_sub(self.option_octets);
             self.vars.mss = self.vars.mss.max(mss);
+            // Otherwise no full segment would fit into a window that was cut to one of the small.
+            let segment = u64::from(self.vars.mss);
+            self.vars.cwnd = self.vars.cwnd.max(segment);
+            self.initial_cwnd = self.initial_cwnd.max(segment);
         }
     }
 

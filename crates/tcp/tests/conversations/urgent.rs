@@ -482,3 +482,15 @@ fn an_announced_octet_may_never_come() {
     assert_eq!(world.read().unwrap(), b"abc");
     assert_eq!(world.read().unwrap(), b"", "the end");
 }
+
+/// An announced octet that comes with a later announcement belongs to the stream: nobody could have
+/// read it apart.
+#[test]
+fn an_octet_that_comes_with_a_later_mark_is_not_lost() {
+    let mut world = World::accepted_with(syn(1460), &linux());
+    world.urgent(1, 1, b"");
+    assert_eq!(world.apart(), Ok(None));
+    world.urgent(1, 2, b"!?");
+    assert_eq!(world.read().unwrap(), b"!");
+    assert_eq!(world.apart(), Ok(Some(b'?')));
+}
