@@ -552,6 +552,7 @@ int write_ended(u64 *context)
 	struct view v = {};
 	u64 now, entered;
 	u8 reason, wrote_before;
+	int dull;
 
 	if (sk->sk_protocol != IPPROTO_TCP || (s32)context[1] <= 0 || !looked_at())
 		return 0;
@@ -590,12 +591,14 @@ int write_ended(u64 *context)
 		say_late_ack(talk, 1);
 	if (talk->ended)
 		say_after(talk, after(tp->copied_seq, talk->rcv_nxt) ? AFTER_ANSWER : AFTER_WRITE);
+	/* The tally begins anew when it is said. */
+	dull = is_dull(talk, tp);
 	if (!talk->tally_ns || (talk->tally_writes >= TALLY_WRITES && now - talk->tally_ns > TALLY_NS)) {
 		sign(talk);
 		say_tally(tp, talk, now);
 	}
 	if (v.written == v.nxt) {
-		if (!tree_only && is_dull(talk, tp)) {
+		if (!tree_only && dull) {
 			bpf_sk_storage_delete(&conversations, sk);
 			return 0;
 		}
