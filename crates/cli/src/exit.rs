@@ -6,7 +6,7 @@
 //! | 1 | done, and what was asked for was found (a mismatch, a stall with `--fail-on`) |
 //! | 2 | unusable input or arguments, refused before any work; or a result that could not be written |
 //! | 3 | done, and what was read or watched could not have shown what was asked for (`diagnose`: "cannot tell"; `guard`: could not look) |
-//! | 130 | interrupted by Ctrl-C; nothing half-written was left |
+//! | 130 | interrupted by Ctrl-C; no file was left half-written |
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 

@@ -26,8 +26,9 @@ pub(crate) fn print(bytes: &[u8]) -> Result<Done, Failure> {
 
 /// Work that takes longer than this is announced.
 const LONG: Duration = Duration::from_secs(10);
-/// How fast a file is read is known after this time.
+/// How fast a file is read is known after this time and this many octets.
 const TELLING: Duration = Duration::from_secs(1);
+const ENOUGH: u64 = 1 << 20;
 /// Every style begins with it.
 const ESCAPE: u8 = 0x1b;
 
@@ -211,9 +212,12 @@ impl Lines {
     }
 
     fn steps(&self, count: u64) {
+        if count == 0 {
+            return;
+        }
         let done = self.done.fetch_add(count, Ordering::Relaxed) + count;
         let elapsed = self.began.elapsed();
-        if elapsed >= TELLING && self.announces.swap(false, Ordering::Relaxed) {
+        if elapsed >= TELLING && done >= ENOUGH && self.announces.swap(false, Ordering::Relaxed) {
             let whole = |total| elapsed.mul_f64(total as f64 / done as f64);
             self.total
                 .into_iter()

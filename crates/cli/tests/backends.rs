@@ -192,7 +192,7 @@ fn ctrl_c_ends_a_transfer_that_waits() {
     assert_eq!(output.status.code(), Some(130), "{told}");
     assert_eq!(
         told,
-        "tinygram: interrupted; nothing half-written was left\n"
+        "tinygram: interrupted; no file was left half-written\n"
     );
     assert_eq!(
         std::fs::read_dir(home.path()).expect("it is there").count(),

@@ -185,6 +185,9 @@ fn ipv4(bytes: Bytes<'_>, depth: u8) -> Look {
         return Err(Unread::Fragment);
     }
     let header = usize::from(packet[0] & 0x0f) * 4;
+    if header < packet.len() {
+        return Err(Unread::NoTcp);
+    }
     // Segmentation offload makes frames whose total length does not fit into the field or is not
     // filled in.
     let total = match usize::from(be16_of(packet, 2)) {

@@ -155,6 +155,7 @@ pub(crate) struct Half {
 }
 
 /// Whole cache lines.
+#[cfg(target_pointer_width = "64")]
 const _: () = assert!(size_of::<Half>() == 7 * 64);
 
 /// A short segment, for senders that hold a second one until it is acknowledged (Minshall's rule).

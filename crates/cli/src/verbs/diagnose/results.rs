@@ -141,18 +141,17 @@ fn read(
         doing: format!("reading {name}"),
         error,
     };
-    // It lives as long as the reading goes on: its end takes the bar away.
-    let progress;
+    let mut progress = None;
     let mut reader = match input {
         Input::File(path) => {
             let (file, size) = files::open(path).map_err(failed)?;
-            progress = Reading::of(size, name.clone());
-            Reader::new(progress.over(file))
+            let reading = progress.insert(Reading::of(size, name.clone()));
+            Reader::new(reading.over(file))
         }
         Input::Stdin => Reader::new(live::stdin()?),
         Input::Given(once) => {
-            progress = Reading::of(None, name.clone());
-            Reader::new(progress.over(once.open().map_err(failed)?))
+            let reading = progress.insert(Reading::of(None, name.clone()));
+            Reader::new(reading.over(once.open().map_err(failed)?))
         }
     }
     .map_err(unusable)?;
@@ -170,6 +169,8 @@ fn read(
             tell(analyzer)?;
         }
     };
+    // The bar goes before anything is said.
+    drop(progress);
     if let Some(error) = &broken {
         if reader.frames() == 0 {
             return Err(Failure::Input(format!("{name} {error}")));
