@@ -2,11 +2,13 @@
 
 use std::io::{self, BufWriter, Write};
 
-use serde::{Serialize, Serializer};
+use serde::Serialize;
+use serde_json::Serializer;
 use tinygram_diagnose::{ConnectionReport, Direction, Finding, Obstacle, Pieces, Protocol, Side};
 
 use super::super::plan::Plan;
 use super::super::results::{Capture, Results};
+use super::rows::RowByRow;
 use super::totals;
 use crate::files::Input;
 
@@ -29,7 +31,10 @@ pub(super) fn write(plan: &Plan, results: &Results, into: &mut dyn Write) -> io:
         findings: Rows(|| results.findings().map(|(c, f)| finding(c, f))),
     };
     let mut pieces = BufWriter::with_capacity(PIECE, into);
-    serde_json::to_writer_pretty(&mut pieces, &document)?;
+    document.serialize(&mut Serializer::with_formatter(
+        &mut pieces,
+        RowByRow::new(),
+    ))?;
     pieces.write_all(b"\n")?;
     pieces.flush()
 }
@@ -45,7 +50,7 @@ where
     F: Fn() -> I,
     I: IntoIterator<Item: Serialize>,
 {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_seq(self.0())
     }
 }

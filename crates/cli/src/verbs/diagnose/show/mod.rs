@@ -4,6 +4,7 @@ mod annotate;
 mod group;
 mod html;
 mod json;
+mod rows;
 pub(super) mod tables;
 pub(super) mod terminal;
 mod totals;
