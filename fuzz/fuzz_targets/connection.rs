@@ -151,7 +151,8 @@ struct Arrival {
 fuzz_target!(|input: Input| {
     let config = config(&input.setup);
     let mut world = World {
-        receive_buffer: config.receiver.buffer,
+        receive_buffer_most: (config.receiver.buffer)
+            .max(config.extensions.receive_buffer_most.unwrap_or(0)),
         connection: match input.setup.opening % 3 {
             0 => Connection::established(&config, u64::from(input.setup.peer_window)),
             _ => Connection::new(&config),
@@ -174,7 +175,7 @@ fuzz_target!(|input: Input| {
 
 struct World {
     connection: Connection,
-    receive_buffer: u64,
+    receive_buffer_most: u64,
     now: Instant,
     out: Outbox,
     /// A write that began has not ended.
@@ -277,7 +278,7 @@ impl World {
         assert!(sent <= MAX_SEGMENTS_PER_CALL, "{sent} segments in one call");
         self.out.segments.clear();
         self.out.take_events();
-        invariants::check(&self.connection, self.receive_buffer);
+        invariants::check(&self.connection, self.receive_buffer_most);
     }
 }
 

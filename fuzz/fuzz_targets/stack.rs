@@ -353,9 +353,7 @@ impl World {
                 let limit = on.then(|| Duration::from_millis(number.into()));
                 self.core.set_user_timeout(key, limit);
             }
-            6 => self
-                .core
-                .set_notsent_low_water(key, on.then_some(octets)),
+            6 => self.core.set_notsent_low_water(key, on.then_some(octets)),
             _ => self.core.shutdown_read(key),
         }
     }

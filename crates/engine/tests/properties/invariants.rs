@@ -4,8 +4,8 @@
 use tinygram_engine::receiver::assembler::MAX_RANGES;
 use tinygram_engine::{Connection, Offset};
 
-/// Panics if an invariant is broken.
-pub(crate) fn check(connection: &Connection, receive_buffer: u64) {
+/// Panics if an invariant is broken. The receive buffer may grow up to `receive_buffer_most` octets.
+pub(crate) fn check(connection: &Connection, receive_buffer_most: u64) {
     let sender = connection.sender();
     let vars = sender.vars();
     assert!(vars.una <= vars.nxt, "una {} nxt {}", vars.una, vars.nxt);
@@ -21,7 +21,9 @@ pub(crate) fn check(connection: &Connection, receive_buffer: u64) {
     let receiver = connection.receiver();
     let (nxt, read) = (receiver.nxt(), receiver.read_up_to());
     assert!(read <= nxt, "read {read} of {nxt}");
-    assert!(receiver.readable() <= receive_buffer);
+    let capacity = receiver.capacity();
+    assert!(capacity <= receive_buffer_most, "{capacity}");
+    assert!(receiver.readable() <= capacity);
     let ranges = receiver.out_of_order();
     assert!(ranges.len() <= MAX_RANGES, "{} ranges", ranges.len());
     let mut end = nxt;
@@ -30,7 +32,7 @@ pub(crate) fn check(connection: &Connection, receive_buffer: u64) {
         assert!(!range.is_empty(), "{ranges:?}");
         end = range.end;
     }
-    assert!(end.since(read) <= receive_buffer + 1, "{ranges:?} {read}");
+    assert!(end.since(read) <= capacity + 1, "{ranges:?} {read}");
 
     let first = connection.next_wakeup_reason();
     let at = connection.next_wakeup();

@@ -79,7 +79,7 @@ pub(crate) struct World {
 
 struct End {
     connection: Connection,
-    receive_buffer: u64,
+    receive_buffer_most: u64,
     outbox: Outbox,
     threads: Vec<Thread>,
     written: u64,
@@ -121,7 +121,8 @@ impl World {
         let mut programs = programs.into_iter();
         let ends = configs.map(|config| End {
             connection: Connection::new(&config),
-            receive_buffer: config.receiver.buffer,
+            receive_buffer_most: (config.receiver.buffer)
+                .max(config.extensions.receive_buffer_most.unwrap_or(0)),
             outbox: Outbox::new(),
             threads: programs
                 .next()
@@ -277,7 +278,7 @@ impl World {
         let end = &mut self.ends[index];
         end.wake(end.outbox.events);
         end.outbox.take_events();
-        invariants::check(&end.connection, end.receive_buffer);
+        invariants::check(&end.connection, end.receive_buffer_most);
         let (vars, hold) = (
             end.connection.sender().vars(),
             end.connection.sender().hold(),
