@@ -1,7 +1,11 @@
 //! One direction of a connection: the data one host sends, and how the other acknowledges it.
 
+mod chain;
+
 use std::cmp::Ordering;
 
+use self::chain::Chain;
+pub(crate) use self::chain::LEAST_BUFFER;
 use super::numbers::Numbers;
 use crate::odds::Odds;
 use tinygram_engine::Flags;
@@ -122,12 +126,7 @@ pub(crate) struct Half {
     pub(crate) peak_flight: u32,
     /// The largest segment so far, in bytes.
     pub(crate) max_len: u32,
-    /// Sizes of flights, in bytes, and how often in this turn one of a size seen before was acknowledged promptly
-    /// and the next left right upon that. Where a buffer and segments do not go into each other, two sizes take
-    /// turns.
-    chain: ([u32; 2], u8),
-    /// Those sizes, if they came so often.
-    chained: [u32; 2],
+    chain: Chain,
     /// What segments of one flight that follow each other take at the capture point: their time in
     /// nanoseconds, and their bytes with their headers.
     spacing: (u32, u32),
@@ -333,8 +332,7 @@ impl Default for Half {
             tail_ns: 0,
             tails: 0,
             resent: None,
-            chain: ([0; 2], 0),
-            chained: [0; 2],
+            chain: Chain::default(),
             heard: 0,
             answered_len: 0,
             data_stamp: 0,
@@ -436,35 +434,22 @@ impl Half {
     /// What the sender sends from now on it sends for another reason than before.
     pub(crate) fn begin_turn(&mut self, turn: Turn) {
         self.turn = turn;
-        self.chain.1 = 0;
+        self.chain.begin_turn();
     }
 
     /// A flight begins: did the acknowledgment of the last one let it go, with nothing else to wait for?
     pub(crate) fn note_chain(&mut self, now_ns: i64, sender_distance_ns: Option<i64>) {
         let distance_ns = sender_distance_ns.unwrap_or(0);
         let off_ns = now_ns - self.release.mark.time_ns - distance_ns;
-        let upon = self.release.pure && off_ns.abs() < AT_SIGHT_NS.max(distance_ns / 8);
-        let (sizes, times) = self.chain;
-        let late = self.release.wait_ns - self.receiver_distance_ns().unwrap_or(0) >= LATE_NS;
-        self.chain = match (upon, sizes.contains(&self.released_flight)) {
-            (true, true) => (sizes, times.saturating_add(u8::from(!late))),
-            (true, false) => ([sizes[1], self.released_flight], times / 2),
-            // A busy host does something else now and then.
-            (false, _) => (sizes, times / 2),
-        };
-        if self.chain.1 >= CHAIN {
-            self.chained = self.chain.0;
-        }
+        let let_go = self.release.pure && off_ns.abs() < AT_SIGHT_NS.max(distance_ns / 8);
+        let delayed = self.release.wait_ns - self.receiver_distance_ns().unwrap_or(0) >= LATE_NS;
+        self.chain.note(self.released_flight, let_go, delayed);
     }
 
-    /// Flights of this size leave one after the other, each right upon the acknowledgment of the one before:
-    /// whatever is written, no more is ever in flight.
-    ///
-    /// What was `held` behind it must be a flight of theirs, too: the short end of a message is Nagle's.
+    /// Flights of this size leave one after the other, each right upon the acknowledgment of the one before,
+    /// and what was `held` behind it is one of theirs.
     pub(crate) fn goes_by_its_acks(&self, flight: u32, held: u32, mss: u32) -> bool {
-        let is_one = |octets: u32| self.chained.contains(&octets);
-        // Less is what a program writes, one piece for each ACK under Nagle's algorithm.
-        flight >= mss.min(LEAST_BUFFER) && is_one(flight) && (held >= mss || is_one(held))
+        self.chain.has(flight, held, mss)
     }
 
     /// The peer has said something at all.
@@ -896,12 +881,8 @@ const LONGEST_TAIL_NS: i64 = 1_100_000_000;
 const SAME_NS: i64 = 1_000_000;
 /// As many tails in a row waited as long as the one before: a disk is not so punctual.
 const TAILS: u8 = 2;
-/// The smallest buffer that a stack or a program has; less is what somebody writes.
-pub(crate) const LEAST_BUFFER: u32 = 2048;
 /// A kernel that is woken by an ACK sends what waits within this time.
 const AT_SIGHT_NS: i64 = 500_000;
-/// So often no program's next block falls right behind an ACK that nobody delayed.
-const CHAIN: u8 = 3;
 /// What came this long before an acknowledgment would have been answered before it, if at once.
 const CROSSED_NS: i64 = 5_000_000;
 /// ACKs of one flight that a host takes in together.
