@@ -1,11 +1,13 @@
 //! One direction of a connection: the data one host sends, and how the other acknowledges it.
 
 mod chain;
+mod resent;
 
 use std::cmp::Ordering;
 
 use self::chain::Chain;
 pub(crate) use self::chain::LEAST_BUFFER;
+pub(crate) use self::resent::Resent;
 use super::numbers::Numbers;
 use crate::odds::Odds;
 use tinygram_engine::Flags;
@@ -185,16 +187,6 @@ pub(crate) struct Release {
     pub(crate) whole: bool,
     /// It acknowledged the last short segment, and larger ones behind it are open.
     pub(crate) short: bool,
-}
-
-/// A segment alone in flight, sent again.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Resent {
-    pub(crate) mark: Mark,
-    /// Since it was sent first, in nanoseconds.
-    pub(crate) after_ns: i64,
-    /// The receiver has said that it had it before (RFC 2883).
-    pub(crate) needlessly: bool,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -422,13 +414,6 @@ impl Half {
     /// Returns the same, to add to.
     pub(crate) fn odds_of_mut(&mut self, prompt: bool) -> &mut Odds {
         &mut self.odds.get_or_insert_default()[usize::from(prompt)]
-    }
-
-    /// The acknowledgment that came last answers what was sent again.
-    pub(crate) fn was_answered(&self, resent: &Resent) -> bool {
-        let wait_ns = self.release.wait_ns - resent.after_ns;
-        resent.mark.frame < self.release.mark.frame
-            && wait_ns - self.receiver_distance_ns().unwrap_or(0) < LATE_NS
     }
 
     /// What the sender sends from now on it sends for another reason than before.
@@ -697,43 +682,6 @@ impl Half {
             (self.flight, self.flight_segments) = (0, 0);
             self.released_grew = std::mem::take(&mut self.flight_grew);
         }
-    }
-
-    /// A selective acknowledgment tells of loss, unless it says that what was sent again had arrived before: then
-    /// its block is below the acknowledgment (RFC 2883, section 4).
-    #[inline]
-    fn note_sack(&mut self, segment: &Segment) {
-        let Some((_, end)) = segment.options.sack.iter().next() else {
-            return;
-        };
-        let twice = (segment.ack.wrapping_sub(end) as i32) >= 0;
-        match &mut self.resent {
-            Some(resent) if twice => resent.needlessly = true,
-            _ => {
-                self.disturbed = true;
-                self.resent = None;
-            }
-        }
-    }
-
-    /// A segment is sent again. If it is short, alone in flight, and a timer's length after its first sending,
-    /// it may be that its receiver delays ACKs for longer than this sender waits.
-    pub(crate) fn send_again(&mut self, segment: &Segment, mark: Mark, mss: u32) {
-        let after_ns = mark.time_ns - self.sent.time_ns;
-        let alone = segment.seq == self.acked
-            && segment.seq.wrapping_add(segment.payload) == self.next
-            && segment.payload == self.flight;
-        self.resent = (alone && segment.payload < mss && after_ns >= TAIL_NS && !self.disturbed)
-            .then(|| {
-                Box::new(Resent {
-                    mark,
-                    after_ns,
-                    needlessly: false,
-                })
-            });
-        self.tally.retransmitted += 1;
-        self.disturbed = true;
-        self.waited_flight = 0;
     }
 
     /// Takes a new data segment into the account; the verdicts on its timing come before.
