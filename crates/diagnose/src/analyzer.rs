@@ -2,7 +2,8 @@ use tinygram_wire::capture::{Frame, LinkType};
 use tinygram_wire::decode;
 
 use crate::findings::{Facts, Finding};
-use crate::flow::connection::{Connection, Ends};
+use crate::flow::connection::Connection;
+use crate::flow::ends::Ends;
 use crate::flow::half::Mark;
 use crate::flow::table::Table;
 use crate::parameters::Parameters;

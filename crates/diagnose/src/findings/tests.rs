@@ -378,7 +378,7 @@ fn a_windows_wait_costs_a_round_trip_less() {
 fn options_and_ipv6_add_to_the_headers() {
     let overhead = |ends: [&str; 2], timestamps| {
         let end = |text: &str| text.parse::<std::net::SocketAddr>().expect(text).into();
-        let ends = crate::flow::connection::Ends {
+        let ends = crate::flow::ends::Ends {
             ends: ends.map(end),
         };
         let mut connection = Connection::new(ends, 0, mark(1, 0));

@@ -2,9 +2,9 @@
 
 use tinygram_engine::Flags;
 use tinygram_wire::decode::{Around, Segment};
-use tinygram_wire::endpoint::Endpoint;
 
 use super::copies::Copies;
+use super::ends::Ends;
 use super::half::{self, Arrival, DEFAULT_MSS, Half, Mark, Turn, saturate};
 use crate::findings::{self, Finding};
 use crate::hold::{self, Pause};
@@ -12,34 +12,6 @@ use crate::judge::Judge;
 use crate::lookalikes::{Lookalike, Tally};
 use crate::story::{DOUBT, Story};
 use crate::vocabulary::{Kind, Protocol, Tier};
-
-/// The two ends of a connection, the smaller first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Ends {
-    pub(crate) ends: [Endpoint; 2],
-}
-
-impl Ends {
-    /// The ends of a segment's connection, and which of them sent it.
-    #[inline]
-    pub(crate) fn of(segment: &Segment) -> (Self, usize) {
-        let (source, destination) = (segment.source, segment.destination);
-        match source <= destination {
-            true => (
-                Self {
-                    ends: [source, destination],
-                },
-                0,
-            ),
-            false => (
-                Self {
-                    ends: [destination, source],
-                },
-                1,
-            ),
-        }
-    }
-}
 
 /// One connection's state while it lives. What each segment touches is kept together.
 #[derive(Clone, Debug)]

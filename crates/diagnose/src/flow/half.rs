@@ -1,7 +1,15 @@
 //! One direction of a connection: the data one host sends, and how the other acknowledges it.
 
+mod chain;
+mod resent;
+mod tally;
+
 use std::cmp::Ordering;
 
+use self::chain::Chain;
+pub(crate) use self::chain::LEAST_BUFFER;
+pub(crate) use self::resent::Resent;
+pub(crate) use self::tally::Tally;
 use super::numbers::Numbers;
 use crate::odds::Odds;
 use tinygram_engine::Flags;
@@ -122,12 +130,7 @@ pub(crate) struct Half {
     pub(crate) peak_flight: u32,
     /// The largest segment so far, in bytes.
     pub(crate) max_len: u32,
-    /// Sizes of flights, in bytes, and how often in this turn one of a size seen before was acknowledged promptly
-    /// and the next left right upon that. Where a buffer and segments do not go into each other, two sizes take
-    /// turns.
-    chain: ([u32; 2], u8),
-    /// Those sizes, if they came so often.
-    chained: [u32; 2],
+    chain: Chain,
     /// What segments of one flight that follow each other take at the capture point: their time in
     /// nanoseconds, and their bytes with their headers.
     spacing: (u32, u32),
@@ -186,68 +189,6 @@ pub(crate) struct Release {
     pub(crate) whole: bool,
     /// It acknowledged the last short segment, and larger ones behind it are open.
     pub(crate) short: bool,
-}
-
-/// A segment alone in flight, sent again.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Resent {
-    pub(crate) mark: Mark,
-    /// Since it was sent first, in nanoseconds.
-    pub(crate) after_ns: i64,
-    /// The receiver has said that it had it before (RFC 2883).
-    pub(crate) needlessly: bool,
-}
-
-#[derive(Clone, Copy, Debug, Default)]
-#[repr(C)]
-pub(crate) struct Tally {
-    /// Pure acknowledgments of this data and the MSS-sized units they covered.
-    pub(crate) acks: u32,
-    pub(crate) acked_segments: u32,
-    pub(crate) bytes: u64,
-    pub(crate) segments: u32,
-    pub(crate) short: u32,
-    /// Turns begun after the peer spoke, and on the sender's own clock.
-    pub(crate) answers: u32,
-    pub(crate) self_clocked: u32,
-    /// Time from the peer's last data to the answers to it, beyond the round trip.
-    pub(crate) answer_ns: i64,
-    /// Short segments that could have shared one with the previous; and runs of them.
-    pub(crate) mergeable: u32,
-    pub(crate) runs: u32,
-    pub(crate) mergeable_bytes: u64,
-    /// How many followed each other so in the run under way, and of the long runs the short segments
-    /// and their bytes.
-    run: u32,
-    pub(crate) in_long_runs: u32,
-    pub(crate) long_run_bytes: u64,
-    pub(crate) retransmitted: u32,
-    /// Of these the short ones that were alone in flight, and upon whose ACK new data left at once.
-    pub(crate) overtaken: u32,
-    /// Short segments sent while a short one was unacknowledged: neither Nagle nor Minshall.
-    pub(crate) defied: u32,
-    /// Short segments sent while only full ones were: Minshall, or BSD's idle per pass.
-    pub(crate) past_full: u32,
-    pub(crate) delayed_acks: u32,
-    /// Gaps in what the capture has of this direction.
-    pub(crate) missed: u32,
-}
-
-impl Tally {
-    /// It has answered time and again, and never spoke unasked.
-    pub(crate) fn takes_turns(&self) -> bool {
-        self.answers >= 2 && self.never_unasked()
-    }
-
-    /// It has answered, and never spoke unasked.
-    pub(crate) fn never_unasked(&self) -> bool {
-        self.answers >= 1 && self.self_clocked == 0
-    }
-
-    /// Returns how long an answer takes on average, in nanoseconds; 0 if there was none.
-    pub(crate) fn mean_answer_ns(&self) -> i64 {
-        self.answer_ns / i64::from(self.answers.max(1))
-    }
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -333,8 +274,7 @@ impl Default for Half {
             tail_ns: 0,
             tails: 0,
             resent: None,
-            chain: ([0; 2], 0),
-            chained: [0; 2],
+            chain: Chain::default(),
             heard: 0,
             answered_len: 0,
             data_stamp: 0,
@@ -426,45 +366,25 @@ impl Half {
         &mut self.odds.get_or_insert_default()[usize::from(prompt)]
     }
 
-    /// The acknowledgment that came last answers what was sent again.
-    pub(crate) fn was_answered(&self, resent: &Resent) -> bool {
-        let wait_ns = self.release.wait_ns - resent.after_ns;
-        resent.mark.frame < self.release.mark.frame
-            && wait_ns - self.receiver_distance_ns().unwrap_or(0) < LATE_NS
-    }
-
     /// What the sender sends from now on it sends for another reason than before.
     pub(crate) fn begin_turn(&mut self, turn: Turn) {
         self.turn = turn;
-        self.chain.1 = 0;
+        self.chain.begin_turn();
     }
 
     /// A flight begins: did the acknowledgment of the last one let it go, with nothing else to wait for?
     pub(crate) fn note_chain(&mut self, now_ns: i64, sender_distance_ns: Option<i64>) {
         let distance_ns = sender_distance_ns.unwrap_or(0);
         let off_ns = now_ns - self.release.mark.time_ns - distance_ns;
-        let upon = self.release.pure && off_ns.abs() < AT_SIGHT_NS.max(distance_ns / 8);
-        let (sizes, times) = self.chain;
-        let late = self.release.wait_ns - self.receiver_distance_ns().unwrap_or(0) >= LATE_NS;
-        self.chain = match (upon, sizes.contains(&self.released_flight)) {
-            (true, true) => (sizes, times.saturating_add(u8::from(!late))),
-            (true, false) => ([sizes[1], self.released_flight], times / 2),
-            // A busy host does something else now and then.
-            (false, _) => (sizes, times / 2),
-        };
-        if self.chain.1 >= CHAIN {
-            self.chained = self.chain.0;
-        }
+        let let_go = self.release.pure && off_ns.abs() < AT_SIGHT_NS.max(distance_ns / 8);
+        let delayed = self.release.wait_ns - self.receiver_distance_ns().unwrap_or(0) >= LATE_NS;
+        self.chain.note(self.released_flight, let_go, delayed);
     }
 
-    /// Flights of this size leave one after the other, each right upon the acknowledgment of the one before:
-    /// whatever is written, no more is ever in flight.
-    ///
-    /// What was `held` behind it must be a flight of theirs, too: the short end of a message is Nagle's.
+    /// Flights of this size leave one after the other, each right upon the acknowledgment of the one before,
+    /// and what was `held` behind it is one of theirs.
     pub(crate) fn goes_by_its_acks(&self, flight: u32, held: u32, mss: u32) -> bool {
-        let is_one = |octets: u32| self.chained.contains(&octets);
-        // Less is what a program writes, one piece for each ACK under Nagle's algorithm.
-        flight >= mss.min(LEAST_BUFFER) && is_one(flight) && (held >= mss || is_one(held))
+        self.chain.has(flight, held, mss)
     }
 
     /// The peer has said something at all.
@@ -714,43 +634,6 @@ impl Half {
         }
     }
 
-    /// A selective acknowledgment tells of loss, unless it says that what was sent again had arrived before: then
-    /// its block is below the acknowledgment (RFC 2883, section 4).
-    #[inline]
-    fn note_sack(&mut self, segment: &Segment) {
-        let Some((_, end)) = segment.options.sack.iter().next() else {
-            return;
-        };
-        let twice = (segment.ack.wrapping_sub(end) as i32) >= 0;
-        match &mut self.resent {
-            Some(resent) if twice => resent.needlessly = true,
-            _ => {
-                self.disturbed = true;
-                self.resent = None;
-            }
-        }
-    }
-
-    /// A segment is sent again. If it is short, alone in flight, and a timer's length after its first sending,
-    /// it may be that its receiver delays ACKs for longer than this sender waits.
-    pub(crate) fn send_again(&mut self, segment: &Segment, mark: Mark, mss: u32) {
-        let after_ns = mark.time_ns - self.sent.time_ns;
-        let alone = segment.seq == self.acked
-            && segment.seq.wrapping_add(segment.payload) == self.next
-            && segment.payload == self.flight;
-        self.resent = (alone && segment.payload < mss && after_ns >= TAIL_NS && !self.disturbed)
-            .then(|| {
-                Box::new(Resent {
-                    mark,
-                    after_ns,
-                    needlessly: false,
-                })
-            });
-        self.tally.retransmitted += 1;
-        self.disturbed = true;
-        self.waited_flight = 0;
-    }
-
     /// Takes a new data segment into the account; the verdicts on its timing come before.
     ///
     /// What reaches half of the receiver's window at its largest is let go by every rule (RFC 9293,
@@ -846,23 +729,11 @@ impl Half {
             }
         }
         let gap_ns = mark.time_ns - self.sent.time_ns;
-        if !self.peer_between
+        let shares = !self.peer_between
             && gap_ns < MERGE_NS
             && (1..mss).contains(&self.last_len)
-            && self.last_len + segment.payload <= mss
-        {
-            tally.mergeable += 1;
-            tally.mergeable_bytes += u64::from(segment.payload);
-            tally.run += 1;
-            if tally.run >= LONG_RUN {
-                let begun = if tally.run == LONG_RUN { LONG_RUN } else { 1 };
-                tally.in_long_runs += begun;
-                tally.long_run_bytes += u64::from(begun * segment.payload);
-            }
-        } else {
-            tally.run = 0;
-            tally.runs += 1;
-        }
+            && self.last_len + segment.payload <= mss;
+        tally.note_piece(segment.payload, shares);
     }
 }
 
@@ -896,12 +767,8 @@ const LONGEST_TAIL_NS: i64 = 1_100_000_000;
 const SAME_NS: i64 = 1_000_000;
 /// As many tails in a row waited as long as the one before: a disk is not so punctual.
 const TAILS: u8 = 2;
-/// The smallest buffer that a stack or a program has; less is what somebody writes.
-pub(crate) const LEAST_BUFFER: u32 = 2048;
 /// A kernel that is woken by an ACK sends what waits within this time.
 const AT_SIGHT_NS: i64 = 500_000;
-/// So often no program's next block falls right behind an ACK that nobody delayed.
-const CHAIN: u8 = 3;
 /// What came this long before an acknowledgment would have been answered before it, if at once.
 const CROSSED_NS: i64 = 5_000_000;
 /// ACKs of one flight that a host takes in together.
@@ -927,8 +794,6 @@ const HEADERS: u32 = 66;
 const LEAST_FRAME: i64 = 54;
 /// Links change: of more bytes than this the older half counts half.
 const MANY_BYTES: u32 = 100_000;
-/// As many short segments right after each other are no message's pieces.
-const LONG_RUN: u32 = 16;
 
 #[cfg(test)]
 pub(crate) mod tests;

@@ -2,6 +2,7 @@
 
 pub(crate) mod connection;
 pub(crate) mod copies;
+pub(crate) mod ends;
 mod facts;
 pub(crate) mod half;
 mod numbers;

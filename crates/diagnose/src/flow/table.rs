@@ -5,7 +5,8 @@ use std::hash::{BuildHasher, Hasher, RandomState};
 
 use hashbrown::HashTable;
 
-use super::connection::{Connection, Ends};
+use super::connection::Connection;
+use super::ends::Ends;
 use super::half::Mark;
 
 /// Connections by their ends. The table holds at most `limit`; beyond that it removes approximately

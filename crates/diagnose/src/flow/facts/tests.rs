@@ -2,7 +2,7 @@
 
 use std::net::SocketAddr;
 
-use super::super::connection::Ends;
+use super::super::ends::Ends;
 use super::super::half::Mark;
 use super::*;
 

@@ -1,0 +1,54 @@
+//! Flights that leave one after the other, each right upon the acknowledgment of the one before: a small
+//! buffer's. Whatever is written, no more is ever in flight.
+
+/// Sizes of flights, and how often in this turn one of a size seen before was acknowledged promptly and
+/// the next left right upon that. Where a buffer and segments do not go into each other, two sizes take
+/// turns.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Chain {
+    /// The last two sizes, in bytes.
+    sizes: [u32; 2],
+    /// Those that came often enough, in bytes.
+    chained: [u32; 2],
+    times: u8,
+}
+
+impl Chain {
+    /// What is sent from now on is sent for another reason than before.
+    #[inline]
+    pub(super) fn begin_turn(&mut self) {
+        self.times = 0;
+    }
+
+    /// A flight begins behind one of this size. Did the acknowledgment of that let it go, with nothing else
+    /// to wait for, and was it delayed?
+    #[inline]
+    pub(super) fn note(&mut self, flight: u32, let_go: bool, delayed: bool) {
+        match (let_go, self.sizes.contains(&flight)) {
+            (true, true) => self.times = self.times.saturating_add(u8::from(!delayed)),
+            (true, false) => {
+                self.sizes = [self.sizes[1], flight];
+                self.times /= 2;
+            }
+            // A busy host does something else now and then.
+            (false, _) => self.times /= 2,
+        }
+        if self.times >= OFTEN {
+            self.chained = self.sizes;
+        }
+    }
+
+    /// Flights of this size leave one after the other, each right upon the acknowledgment of the one before.
+    ///
+    /// What was `held` behind it must be a flight of theirs, too: the short end of a message is Nagle's.
+    pub(super) fn has(&self, flight: u32, held: u32, mss: u32) -> bool {
+        let is_one = |octets: u32| self.chained.contains(&octets);
+        // Less is what a program writes, one piece for each ACK under Nagle's algorithm.
+        flight >= mss.min(LEAST_BUFFER) && is_one(flight) && (held >= mss || is_one(held))
+    }
+}
+
+/// So often no program's next block falls right behind an ACK that nobody delayed.
+const OFTEN: u8 = 3;
+/// The smallest buffer that a stack or a program has; less is what somebody writes.
+pub(crate) const LEAST_BUFFER: u32 = 2048;
