@@ -40,7 +40,7 @@ fuzz_target!(|bytes: &[u8]| {
     };
     if let Ok((segment, around)) = decode::look(&frame) {
         assert!(segment.payload <= 0x1_0000 + wire_len);
-        assert!(around.head().len() <= data.len());
+        assert!(around.head.len() <= data.len());
     }
 });
 

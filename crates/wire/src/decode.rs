@@ -6,6 +6,8 @@
 
 mod tunnel;
 
+use std::ops::Deref;
+
 use tinygram_engine::Flags;
 
 use crate::capture::{Frame, LinkType};
@@ -40,30 +42,47 @@ pub struct Around {
     pub identification: u16,
     /// Time to live, or hop limit.
     pub ttl: u8,
-    head_len: u8,
-    head: [u8; HEAD],
+    /// The first bytes of the payload.
+    pub head: Head,
 }
 
-impl Around {
-    /// Returns the captured first bytes of the payload, at most eight.
-    #[inline]
-    #[must_use]
-    pub fn head(&self) -> &[u8] {
-        &self.head[..usize::from(self.head_len)]
-    }
+/// The captured first bytes of a payload, at most eight.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Head {
+    bytes: [u8; HEAD],
+    len: u8,
+}
 
+impl Head {
+    /// `captured` may go on behind the payload.
     #[inline]
-    fn take_head(&mut self, captured: &[u8], payload: u32) {
+    fn of(captured: &[u8], payload: u32) -> Self {
         let begun = &captured[..captured.len().min(payload as usize)];
         match begun.first_chunk() {
-            Some(head) => (self.head, self.head_len) = (*head, HEAD as u8),
+            Some(bytes) => Self {
+                bytes: *bytes,
+                len: HEAD as u8,
+            },
             None => {
-                self.head_len = begun.len() as u8;
-                for (to, from) in self.head.iter_mut().zip(begun) {
+                let mut bytes = [0; HEAD];
+                for (to, from) in bytes.iter_mut().zip(begun) {
                     *to = *from;
+                }
+                Self {
+                    bytes,
+                    len: begun.len() as u8,
                 }
             }
         }
+    }
+}
+
+impl Deref for Head {
+    type Target = [u8];
+
+    #[inline]
+    fn deref(&self) -> &[u8] {
+        &self.bytes[..usize::from(self.len)]
     }
 }
 
@@ -119,7 +138,14 @@ pub fn look(frame: &Frame<'_>) -> Result<(Segment, Around), Unread> {
     {
         return ipv4(bytes.behind(14)?, 0);
     }
-    match frame.link {
+    other(bytes, frame.link)
+}
+
+/// Reads what is not IPv4 right behind an Ethernet header: apart, so that the usual frame needs few
+/// instructions.
+#[inline(never)]
+fn other(bytes: Bytes<'_>, link: LinkType) -> Look {
+    match link {
         LinkType::ETHERNET => ether_type(bytes, 12, 0),
         LinkType::LINUX_SLL => ether_type(bytes, 14, 0),
         LinkType::LINUX_SLL2 => match be16(bytes.data, 0) {
@@ -269,7 +295,7 @@ fn tcp(bytes: Bytes<'_>, mut around: Around, endpoint: impl Fn(bool, u16) -> End
     let options = captured
         .get(20..length.min(captured.len()))
         .unwrap_or_default();
-    around.take_head(captured.get(length..).unwrap_or_default(), payload);
+    around.head = Head::of(captured.get(length..).unwrap_or_default(), payload);
     Ok((
         Segment {
             source: endpoint(true, be16_of(header, 0)),

@@ -213,11 +213,11 @@ impl Connection {
         found: &mut Vec<Finding>,
     ) {
         if self.protocol.is_none()
-            && around.head().len() >= 4
+            && around.head.len() >= 4
             && self.halves[from].tally.segments == 0
         {
             let server = self.ends.ends[1 - self.client()].port;
-            self.protocol = Protocol::of(server, around.head());
+            self.protocol = Protocol::of(server, &around.head);
         }
         let mss = self.mss(from);
         match self.halves[from].arrival(segment, mark.time_ns) {

@@ -97,7 +97,7 @@ impl Connection {
         let half = &self.halves[from];
         let protocol = self.protocol();
         let told = protocol.map_or(Pieces::Unknown, |protocol| {
-            protocol.pieces(half.head(), half.last_len, next.head())
+            protocol.pieces(&half.head, half.last_len, &next.head)
         });
         // A segment of that length was answered on its own before, so it is a whole message.
         let whole = |len: u32| half.answered_len == len && len > 0;

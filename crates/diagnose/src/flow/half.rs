@@ -13,7 +13,7 @@ pub(crate) use self::tally::Tally;
 use super::numbers::Numbers;
 use crate::odds::Odds;
 use tinygram_engine::Flags;
-use tinygram_wire::decode::{Around, Segment};
+use tinygram_wire::decode::{Around, Head, Segment};
 
 /// A moment in the capture.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -110,8 +110,7 @@ pub(crate) struct Half {
 
     // What its data touches.
     /// First bytes of the last segment.
-    head: [u8; 8],
-    head_len: u8,
+    pub(crate) head: Head,
     /// What the sender's run of data began with.
     pub(crate) turn: Turn,
     /// What it is sending answers something.
@@ -266,8 +265,7 @@ impl Default for Half {
             opening: [0; 4],
             rounds: 0,
             since_ack: 0,
-            head_len: 0,
-            head: [0; 8],
+            head: Head::default(),
             turn_segments: 0,
             waited_flight: 0,
             peak_opening: 0,
@@ -479,12 +477,6 @@ impl Half {
             || (self.mss_option == DEFAULT_MSS && self.max_len > 2 * u32::from(DEFAULT_MSS))
             || self.mss_option > ETHERNET_MSS
     }
-
-    /// First bytes of the last segment.
-    pub(crate) fn head(&self) -> &[u8] {
-        &self.head[..usize::from(self.head_len)]
-    }
-
     /// The peer sent data. It answers only if it has seen all that this sender sent: what crosses on
     /// the way ends no wait.
     #[inline]
@@ -692,8 +684,7 @@ impl Half {
             true => 1,
             false => self.turn_segments.saturating_add(1),
         };
-        self.head_len = around.head().len() as u8;
-        self.head[..around.head().len()].copy_from_slice(around.head());
+        self.head = around.head;
         let open = self.next.wrapping_sub(self.acked);
         self.peak_flight = self.peak_flight.max(open);
         if self.restarted || self.tally.bytes == u64::from(self.flight) {
