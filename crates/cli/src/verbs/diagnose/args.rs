@@ -64,7 +64,7 @@ pub(crate) struct Args {
     /// Show every finding, not the first few of each kind
     #[arg(short, long)]
     pub(super) verbose: bool,
-    /// Most connections kept in memory at once (about 0.9 kB each); those silent longest are removed first
+    /// Most connections kept in memory at once (about 1.1 kB each); those silent longest are removed first
     #[arg(long, value_name = "N", default_value_t = 131_072, value_parser = clap::value_parser!(u32).range(1..))]
     pub(super) connection_limit: u32,
     /// Most findings kept with their details (about 0.3 kB each); more are only counted
