@@ -102,7 +102,7 @@ def diagnose(
     port: ports; only connections with one of these at either end are analyzed.
     from_s, to_s: seconds after the capture's first frame; only frames between these are analyzed.
     kind: kinds of findings, such as `write-write-read`; only these are reported.
-    connection_limit: how many connections are kept in memory at once, about 0.9 kB each [default: 131072].
+    connection_limit: how many connections are kept in memory at once, about 1.1 kB each [default: 131072].
     finding_limit: how many findings are kept with their details, about 4 kB each as a table [default: 100000].
     progress: is called with the number of bytes read.
     """
