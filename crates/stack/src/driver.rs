@@ -10,6 +10,7 @@ use std::time::Duration;
 use tinygram_engine::Instant;
 use tinygram_wire::packet::{self, Verify};
 
+use crate::alarm::Alarm;
 use crate::device::{Abilities, Received};
 use crate::shared::Shared;
 
@@ -27,7 +28,8 @@ pub struct Driver {
     /// Packets that were read since the device was last watched.
     unasked: usize,
     looking: Looking,
-    alarm: Option<Pin<Box<tokio::time::Sleep>>>,
+    /// Made when the driver is polled first, which happens on its runtime.
+    alarm: Option<Alarm>,
     wakers: Vec<Waker>,
 }
 
@@ -93,10 +95,11 @@ impl Future for Driver {
             core.on_time(now);
             core.on_idle(now);
         });
-        this.set_alarm(&shared, alarm, context);
         if this.awake {
             // The driver is polled again, but after the tasks that wait for this batch.
             context.waker().wake_by_ref();
+        } else if let Err(error) = this.set_alarm(&shared, alarm, context) {
+            return Poll::Ready(shared.lose_device(error));
         }
         Poll::Pending
     }
@@ -187,25 +190,24 @@ impl Driver {
         })
     }
 
-    /// Asks the runtime to call the driver at that time.
-    fn set_alarm(&mut self, shared: &Shared, at: Instant, context: &mut Context<'_>) {
-        if at == Instant::FAR_FUTURE {
-            self.alarm = None;
-            return;
-        }
-        let deadline = shared.began + Duration::from_nanos(at.as_nanos());
-        let deadline = tokio::time::Instant::from_std(deadline);
-        let alarm = self
-            .alarm
-            .get_or_insert_with(|| Box::pin(tokio::time::sleep_until(deadline)));
-        if alarm.deadline() != deadline {
-            alarm.as_mut().reset(deadline);
-        }
-        if alarm.as_mut().poll(context).is_ready() {
-            // Due already: run again after the tasks that were woken.
-            self.alarm = None;
+    /// Has the driver polled at that time, or before it. While it is awake, it needs no alarm.
+    fn set_alarm(
+        &mut self,
+        shared: &Shared,
+        at: Instant,
+        context: &mut Context<'_>,
+    ) -> io::Result<()> {
+        let alarm = match &mut self.alarm {
+            Some(alarm) => alarm,
+            none => none.insert(Alarm::new()?),
+        };
+        alarm.set(at, || shared.now())?;
+        if let Poll::Ready(rung) = alarm.poll_rung(context) {
+            rung?;
+            // The driver is polled again, but after the tasks that were woken.
             context.waker().wake_by_ref();
         }
+        Ok(())
     }
 }
 

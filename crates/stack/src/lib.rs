@@ -42,6 +42,7 @@
 //! Buffers are rings that grow as needed, up to the socket's limits. Data is copied only from the
 //! caller's buffer into the ring and from the ring into the packet.
 
+mod alarm;
 pub mod device;
 mod driver;
 mod listener;
