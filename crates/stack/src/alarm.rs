@@ -1,11 +1,14 @@
 //! The driver's alarm clock.
 
 use std::io;
-use std::os::fd::{AsFd, AsRawFd, RawFd};
+use std::os::fd::OwnedFd;
 use std::task::{Context, Poll, ready};
 
-use nix::sys::time::TimeSpec;
-use nix::sys::timerfd::{ClockId, Expiration, TimerFd, TimerFlags, TimerSetTimeFlags};
+use rustix::io::Errno;
+use rustix::time::{
+    Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, Timespec, timerfd_create,
+    timerfd_settime,
+};
 use tinygram_engine::{Duration, Instant};
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
@@ -18,7 +21,7 @@ use tokio::io::unix::AsyncFd;
 /// that is put off, as every acknowledgment does it to timeouts, leaves it alone: it then rings too
 /// early, and the driver sets it anew.
 pub(crate) struct Alarm {
-    timer: AsyncFd<Timer>,
+    timer: AsyncFd<OwnedFd>,
     rings_at: Instant,
 }
 
@@ -28,9 +31,9 @@ const GRAIN: Duration = Duration::from_millis(1);
 impl Alarm {
     /// Returns an alarm that does not ring. Must be called on a tokio runtime with its IO driver.
     pub(crate) fn new() -> io::Result<Self> {
-        let flags = TimerFlags::TFD_NONBLOCK | TimerFlags::TFD_CLOEXEC;
-        let timer = Timer(TimerFd::new(ClockId::CLOCK_MONOTONIC, flags)?);
-        // SAFETY: the timer owns its descriptor, always returns that one, and is dropped after the
+        let flags = TimerfdFlags::NONBLOCK | TimerfdFlags::CLOEXEC;
+        let timer = timerfd_create(TimerfdClockId::Monotonic, flags)?;
+        // SAFETY: it owns its descriptor, always returns that one, and is dropped after the
         // `AsyncFd`, which holds it, has taken it out of the reactor.
         let timer = unsafe { AsyncFd::register_with_interest(timer, Interest::READABLE) };
         Ok(Self {
@@ -46,11 +49,17 @@ impl Alarm {
         if at >= self.rings_at {
             return Ok(());
         }
-        // Nothing would take an alarm back instead of letting it ring at once.
+        // A time of zero would take the alarm back instead of letting it ring at once.
         let left = at.as_nanos().saturating_sub(now().as_nanos()).max(1);
-        let left = TimeSpec::from_duration(std::time::Duration::from_nanos(left));
-        let timer = &self.timer.get_ref().0;
-        timer.set(Expiration::OneShot(left), TimerSetTimeFlags::empty())?;
+        let left = std::time::Duration::from_nanos(left);
+        let once = Itimerspec {
+            it_interval: Timespec::default(),
+            it_value: Timespec {
+                tv_sec: left.as_secs() as _,
+                tv_nsec: left.subsec_nanos().into(),
+            },
+        };
+        timerfd_settime(&self.timer, TimerfdTimerFlags::empty(), &once)?;
         self.rings_at = at;
         Ok(())
     }
@@ -64,24 +73,15 @@ impl Alarm {
         loop {
             let mut guard = ready!(self.timer.poll_read_ready(context))?;
             guard.clear_ready();
-            match self.timer.get_ref().0.wait() {
-                Ok(()) => break,
+            match rustix::io::read(&self.timer, &mut [0; 8]) {
+                Ok(_) => break,
                 // It was set again after it had rung.
-                Err(nix::Error::EAGAIN) => {}
+                Err(Errno::AGAIN) => {}
                 Err(error) => return Poll::Ready(Err(error.into())),
             }
         }
         self.rings_at = Instant::FAR_FUTURE;
         Poll::Ready(Ok(()))
-    }
-}
-
-/// What the runtime watches.
-struct Timer(TimerFd);
-
-impl AsRawFd for Timer {
-    fn as_raw_fd(&self) -> RawFd {
-        self.0.as_fd().as_raw_fd()
     }
 }
 
