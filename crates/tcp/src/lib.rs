@@ -75,8 +75,6 @@ pub struct Core {
     /// The engine's results in the present call; empty between calls.
     outbox: Outbox,
     queue: Queue,
-    /// The octets of echo replies that were queued since the queue was last empty.
-    echoed: usize,
     wakers: Vec<Waker>,
     /// Segments that arrived back to back and count as one.
     gathered: Option<Gathered>,
@@ -110,7 +108,8 @@ pub struct Counters {
     pub fragments: u64,
     /// Packets that were put together from fragments.
     pub reassembled: u64,
-    /// RSTs that answered segments for which there is no connection.
+    /// RSTs that answered segments for which there is no connection. Of this and of every other
+    /// count of answers: answers for which the queue has no room do not count.
     pub resets: u64,
     /// SYNs that were dropped because the application accepts too slowly.
     pub no_room: u64,
@@ -164,7 +163,6 @@ impl Core {
             secrets,
             outbox: Outbox::new(),
             queue: Queue::default(),
-            echoed: 0,
             wakers: Vec::new(),
             gathered: None,
             watched: Vec::new(),

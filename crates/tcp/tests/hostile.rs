@@ -928,16 +928,29 @@ fn echo_replies_are_small_and_not_too_many() {
         let octets = take(&mut victim);
         assert_eq!(octets, answered * (28 + len), "{len}");
     }
-    let echoes = victim.core.counters().echoes;
-    assert_eq!(echoes, 1);
+    assert_eq!(victim.core.counters().echoes, 1);
     // Nobody sends what is queued; then the queue is as before.
-    for _ in 0..2 {
+    const FIT: usize = (1 << 20) / 1428;
+    for round in 1..=2 {
         for _ in 0..4000 {
             victim.arrives(&echo_request(1400));
         }
-        let octets = take(&mut victim);
-        assert!((1_000_000..=1 << 20).contains(&octets), "{octets}");
+        let counted = victim.core.counters().echoes;
+        assert_eq!(counted as usize, 1 + round * FIT, "what was queued");
+        assert_eq!(take(&mut victim), FIT * 1428);
     }
+    // What has left makes room, although the queue is never empty.
+    for _ in 0..4000 {
+        victim.arrives(&echo_request(1400));
+    }
+    victim.core.fill(&mut victim.batch);
+    let mut left = 0;
+    victim.batch.drain(0, |_, _| left += 1);
+    assert!((1..FIT).contains(&left));
+    for _ in 0..4000 {
+        victim.arrives(&echo_request(1400));
+    }
+    assert_eq!(take(&mut victim), FIT * 1428);
 
     /// Returns how many octets leave.
     fn take(victim: &mut Victim) -> usize {
@@ -948,6 +961,18 @@ fn echo_replies_are_small_and_not_too_many() {
         }
         all
     }
+}
+
+/// Answers that nobody sends are not queued without end, and only those that are queued count.
+#[test]
+fn resets_that_find_no_room_do_not_count() {
+    let mut victim = Victim::new(8, &SocketOptions::default());
+    for number in 0..5000 {
+        victim.arrives(&Peer::at(number).packet(1, Flags::ACK, b""));
+    }
+    let counted = victim.core.counters().resets;
+    assert_eq!(counted, 4096);
+    assert_eq!(victim.answers().len() as u64, counted);
 }
 
 /// A packet whose fragment headers follow each other is refused at the second one.
