@@ -6,11 +6,10 @@
 use std::io::{self, IoSlice};
 use std::task::{Context, Poll};
 
-use tinygram_engine::sender::send_policy::BlockedOn;
 use tinygram_engine::{Flags, Instant, Offset, Segment, Span, State};
 
 use super::Core;
-use super::socket::{Socket, Urgent, remember};
+use super::socket::{Socket, Urgent};
 
 impl Core {
     /// Sets whether the urgent octet stays in the stream (SO_OOBINLINE). The profile decides what
@@ -75,35 +74,18 @@ impl Core {
         octets: &[u8],
         context: &Context<'_>,
     ) -> Poll<io::Result<usize>> {
-        let socket = &mut self.sockets[key];
-        if let Some(error) = socket.error.take() {
-            return Poll::Ready(Err(error.into()));
+        let wrote = self.poll_append(now, key, &[IoSlice::new(octets)], false, context);
+        if let Poll::Ready(Ok(1..)) = wrote {
+            let socket = &mut self.sockets[key];
+            let connection = &mut socket.connection;
+            socket.urgent_end = Some(connection.sender().vars().written);
+            if !connection.sender().vars().nodelay {
+                connection.set_nodelay(now, true, &mut self.outbox);
+                connection.set_nodelay(now, false, &mut self.outbox);
+            }
+            self.settle(key);
         }
-        if !socket.may_write() {
-            return Poll::Ready(Err(io::ErrorKind::BrokenPipe.into()));
-        }
-        if octets.is_empty() {
-            return Poll::Ready(Ok(0));
-        }
-        let len = socket.buffer(&[IoSlice::new(octets)], octets.len());
-        socket.connection.writer_resumes();
-        let wrote = match len {
-            0 => 0,
-            len => socket.connection.write(now, len, false, &mut self.outbox),
-        };
-        if wrote == 0 {
-            remember(&mut socket.writer, context.waker());
-            self.blocks(now, key, BlockedOn::Write);
-            return Poll::Pending;
-        }
-        let connection = &mut socket.connection;
-        socket.urgent_end = Some(connection.sender().vars().written);
-        if !connection.sender().vars().nodelay {
-            connection.set_nodelay(now, true, &mut self.outbox);
-            connection.set_nodelay(now, false, &mut self.outbox);
-        }
-        self.settle(key);
-        Poll::Ready(Ok(wrote as usize))
+        wrote
     }
 
     /// Handles the announcement that the octet `at` is urgent, with the segment before which

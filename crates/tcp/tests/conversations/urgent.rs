@@ -494,3 +494,22 @@ fn an_octet_that_comes_with_a_later_mark_is_not_lost() {
     assert_eq!(world.read().unwrap(), b"!");
     assert_eq!(world.apart(), Ok(Some(b'?')));
 }
+
+/// For a policy that gathers until its writer waits, an urgent write is a write like any other: what
+/// the closed window kept back leaves when the window opens, and waits for no timer.
+#[test]
+fn an_urgent_write_is_a_write_to_the_policy() {
+    let mut world = World::accepted(syn(1460));
+    let window = |world: &mut World, window| {
+        let mut ack = header(IRS + 1, world.iss.wrapping_add(1), Flags::ACK);
+        ack.window = window;
+        world.exchange(ack, &[])
+    };
+    window(&mut world, 0);
+    assert_eq!(world.write_urgent(b"stop!"), Poll::Ready(5));
+    world.core.flush(world.now, world.key);
+    assert_eq!(world.sent(), []);
+    let sent = window(&mut world, 60_000);
+    assert_eq!(sent.len(), 1);
+    assert_eq!(sent[0].1, b"stop!");
+}
