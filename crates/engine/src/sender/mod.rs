@@ -11,6 +11,7 @@ mod ecn;
 mod pacing;
 mod pass;
 mod path_mtu;
+mod path_search;
 mod push;
 mod rack;
 mod rate_reduction;
@@ -104,6 +105,8 @@ pub struct Sender {
     path_mss_expires: bool,
     /// What a router's report ended, if it may return.
     path_limit: Option<Box<path_mtu::PathLimit>>,
+    /// The search for a larger path MTU.
+    path_search: Option<Box<path_search::PathSearch>>,
     congestion: congestion::Installed,
     /// Whether a loss reduces the window instead of the flight.
     reduces_the_window: bool,
@@ -208,6 +211,9 @@ impl Sender {
             black_hole_detection: extensions.black_hole_detection,
             path_mss_expires: extensions.path_mss_expires,
             path_limit: None,
+            path_search: extensions
+                .path_mtu_search
+                .map(|rule| Box::new(path_search::PathSearch::new(rule, config.mss))),
             congestion: config.congestion.clone().install(),
             reduces_the_window: extensions.reduces_the_window,
             slow_start: extensions
@@ -291,6 +297,7 @@ impl Sender {
         self.vars.max = Offset::FIRST;
         self.vars.wnd = window;
         self.vars.max_wnd = window;
+        self.begin_path_search(self.own_mss);
     }
 
     /// Returns the variables, as a policy sees them.
@@ -478,6 +485,7 @@ impl Sender {
         if let Some(limit) = &mut self.path_limit {
             limit.bound(bound.max(LEAST_MSS));
         }
+        self.begin_path_search(bound.max(LEAST_MSS));
     }
 
     /// Forgets the peer after a failed handshake; what was written waits for another handshake.

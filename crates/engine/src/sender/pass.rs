@@ -93,6 +93,10 @@ impl Sender {
     fn send_new(&mut self, stamp: &Stamp, out: &mut Outbox) {
         self.mind_the_path_limit();
         self.restart_after_idle();
+        if self.path_search.is_some() && !self.search_the_path(stamp, out) {
+            self.mind_the_persist_timer();
+            return;
+        }
         let mut limit = self.limit();
         // BSD's quirk: idleness is tested here, once, above `again:`.
         let entry = Entry {
@@ -183,7 +187,7 @@ impl Sender {
 
     /// Returns the segment, unless a paced flight makes it wait.
     #[inline]
-    fn in_its_turn(&mut self, len: u32, because: Because) -> Option<(u32, Because)> {
+    pub(super) fn in_its_turn(&mut self, len: u32, because: Because) -> Option<(u32, Because)> {
         if self.paced() && self.leaves_by_rate(len) {
             return Some((len, because));
         }

@@ -63,6 +63,9 @@ impl Sender {
         }
         let segments = self.own_initial_cwnd / u64::from(self.own_mss.max(1));
         if mss < self.own_mss {
+            if let Some(search) = &mut self.path_search {
+                search.path_is_known();
+            }
             self.own_mss = mss.max(1);
             self.own_initial_cwnd = segments * u64::from(self.own_mss);
             self.initial_cwnd = self.own_initial_cwnd;
@@ -77,6 +80,9 @@ impl Sender {
     /// stays (RFC 1191, section 6.5; Linux: `tcp_simple_retransmit`). Returns whether anything must
     /// be sent.
     pub(crate) fn learn_path_mss(&mut self, mss: u32) -> bool {
+        if let Some(search) = &mut self.path_search {
+            search.reported(mss);
+        }
         let before = self.vars.mss;
         let mss = mss.saturating_sub(self.option_octets).max(1);
         if mss >= before {

@@ -56,12 +56,19 @@ enum Phase {
     FastRecovery(Offset),
     /// After a timeout, until all that was sent before it is acknowledged.
     AfterTimeout(Offset),
+    /// What was too large for the path is being sent again in smaller segments, until this offset is
+    /// acknowledged; the window stays (RFC 1191, section 6.5; RFC 4821, section 7.6.2; Linux:
+    /// `tcp_simple_retransmit`).
+    Resegmenting(Offset),
 }
 
 impl Phase {
     /// Returns whether something lost is being resent.
     fn repairs(self) -> bool {
-        matches!(self, Self::FastRecovery(_) | Self::AfterTimeout(_))
+        matches!(
+            self,
+            Self::FastRecovery(_) | Self::AfterTimeout(_) | Self::Resegmenting(_)
+        )
     }
 
     /// Returns whether the window is being reduced, so that it does not grow.
@@ -72,7 +79,10 @@ impl Phase {
     fn ends_at(self) -> Option<Offset> {
         match self {
             Self::Open => None,
-            Self::Reducing(end) | Self::FastRecovery(end) | Self::AfterTimeout(end) => Some(end),
+            Self::Reducing(end)
+            | Self::FastRecovery(end)
+            | Self::AfterTimeout(end)
+            | Self::Resegmenting(end) => Some(end),
         }
     }
 }
@@ -100,6 +110,11 @@ impl Selective {
             examines_timeouts: extensions.frto,
             ..Self::default()
         }
+    }
+
+    /// Returns whether no loss is being repaired and the window is not being reduced.
+    pub(super) fn is_open(&self) -> bool {
+        self.phase == Phase::Open
     }
 
     /// Returns whether a loss is being repaired.
@@ -182,7 +197,7 @@ pub enum LossState {
     Reducing,
     /// A loss is being repaired.
     Recovery,
-    /// After a retransmission timeout.
+    /// After a retransmission timeout, or after the path did not take what was sent.
     Loss,
 }
 
@@ -202,7 +217,7 @@ impl Sender {
                 Phase::Open => LossState::Open,
                 Phase::Reducing(_) => LossState::Reducing,
                 Phase::FastRecovery(_) => LossState::Recovery,
-                Phase::AfterTimeout(_) => LossState::Loss,
+                Phase::AfterTimeout(_) | Phase::Resegmenting(_) => LossState::Loss,
             },
             outstanding: board.segments() as u32,
             sacked,
@@ -227,6 +242,7 @@ impl Sender {
         let delivered_before = self.delivered();
         let lost_before = self.lost_segments();
         let heard = self.mark_delivered(report);
+        self.judge_path_probe(report.ack);
         if let Some(duplicate) = heard.duplicate {
             self.reported_for_undo(duplicate);
         }
@@ -472,7 +488,35 @@ impl Sender {
             }));
         }
         let begins = board.has_lost() && !selective.phase.repairs();
+        if begins && self.path_probe_failed() {
+            self.counters.fast_retransmits += 1;
+            self.resegment();
+        } else if begins {
+            self.recover();
+        }
+        self.resend.set_wanted(self.may_resend());
         if begins {
+            self.resend.force_one();
+        }
+    }
+
+    /// Begins to send what was too large for the path, and is marked as lost, in smaller segments,
+    /// unless another loss is being repaired.
+    pub(super) fn resegment(&mut self) {
+        let max = self.vars.max;
+        if let Some(selective) = &mut self.selective
+            && selective.is_open()
+            && selective.board.has_lost()
+        {
+            selective.phase = Phase::Resegmenting(max);
+            selective.probe = None;
+            self.forget_undo();
+        }
+    }
+
+    /// Begins fast recovery.
+    fn recover(&mut self) {
+        if let Some(selective) = &mut self.selective {
             // A window that is being reduced is not reduced twice in a round trip.
             let reducing = selective.phase.reduces();
             selective.phase = Phase::FastRecovery(self.vars.max);
@@ -486,10 +530,6 @@ impl Sender {
                     self.reduce_window(self.vars.outstanding());
                 }
             }
-        }
-        self.resend.set_wanted(self.may_resend());
-        if begins {
-            self.resend.force_one();
         }
     }
 
@@ -555,6 +595,7 @@ impl Sender {
 
     fn send_again(&mut self, span: Span, stamp: &Stamp, out: &mut Outbox) {
         self.rtt.distrust();
+        self.path_probe_is_inconclusive();
         self.count_for_undo(span);
         if let Some(selective) = &mut self.selective {
             selective.board.sent_again(span, self.vars.now);
