@@ -262,3 +262,28 @@ fn a_black_hole_outlasts_a_routers_report() {
     world.exchanges(600);
     assert_eq!((world.mss(), world.timeouts()), (1024, timeouts));
 }
+
+/// What a router reported as too large is sent again, and the window stays (RFC 1191, section 6.5),
+/// also if it does not leave at once, because it is paced.
+#[test]
+fn what_was_too_large_for_a_router_is_no_congestion() {
+    for paced in [false, true] {
+        let mut world = World::new(1460, |extensions| {
+            extensions.pacing = paced;
+            extensions.slow_start_exit = None;
+        });
+        for _ in 0..10 {
+            world.exchange();
+        }
+        world.takes = 1000;
+        let mut cwnd = world.cwnd();
+        let (now, out) = (world.now, &mut world.out);
+        world.sender.on_path_mss(now, 1000, out);
+        for _ in 0..100 {
+            world.exchange();
+            assert!(world.cwnd() >= cwnd, "{paced}: {} {cwnd}", world.cwnd());
+            cwnd = world.cwnd();
+        }
+        assert_eq!(world.timeouts(), 0);
+    }
+}

@@ -103,6 +103,7 @@ impl Sender {
             }),
             None => self.vars.nxt = self.vars.una,
         }
+        self.resegment();
         self.resend.set_wanted(self.selective.is_some());
         self.resend.force_one();
         self.rtt.distrust();
