@@ -52,8 +52,7 @@ pub struct Extensions {
     /// the path may have changed (RFC 1191, section 6.3; RFC 8201, section 4).
     pub path_mss_expires: bool,
     /// Segments above the MSS are sent now and then, to find the largest that the path takes (RFC
-    /// 4821, section 7; RFC 8899, section 5.3.1); needs `sack`, which shows whether a probe alone was
-    /// lost.
+    /// 4821, section 7; RFC 8899, section 5.3.1).
     pub path_mtu_search: Option<PathMtuSearch>,
     /// ACKs that are too old are challenged (RFC 5961, section 5), and all challenges, also those
     /// for RST and SYN, are limited (section 7).

@@ -282,7 +282,7 @@ fn a_configuration_that_cannot_work_is_refused_with_the_reason() {
             dsack: true,
             ..Extensions::NONE
         }),
-        "dsack, rack_tlp and path_mtu_search need sack"
+        "dsack and rack_tlp need sack"
     );
     wrong(&|it| it.sender.buffer = 0);
     wrong(&|it| it.sender.mss = 65_536);

@@ -125,15 +125,20 @@ fn after_a_black_hole_the_search_finds_what_the_path_takes() {
 }
 
 /// From the start: no probe that is lost leads to a timeout or makes the window smaller, also if its
-/// data does not leave again at once, because it is paced.
+/// data does not leave again at once, because it is paced, and also without SACK.
 #[test]
 fn a_search_from_the_start_costs_no_timeout_and_no_window() {
     let paths = [1024, 1099, 1234, 1460, 9000];
-    for (takes, paced) in paths.into_iter().flat_map(|it| [(it, false), (it, true)]) {
+    let kinds = [(false, true), (true, true), (false, false)];
+    for (takes, (paced, sack)) in paths
+        .into_iter()
+        .flat_map(|it| kinds.map(|kind| (it, kind)))
+    {
         let mut world = World::new(takes, |extensions| {
             extensions.path_mtu_search = Some(PathMtuSearch::FROM_THE_START);
             extensions.slow_start_exit = None;
             extensions.pacing = paced;
+            (extensions.sack, extensions.rack_tlp, extensions.dsack) = (sack, sack, sack);
         });
         assert_eq!(world.mss(), 1024);
         let mut cwnd = world.cwnd();

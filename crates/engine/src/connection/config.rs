@@ -87,7 +87,7 @@ pub enum InvalidConfig {
     #[error("an ACK timer with a period of 0, or more than 1000 flushing ticks of 1000")]
     AckTimer,
     /// D-SACK, or RACK with its tail loss probe, is switched on without SACK.
-    #[error("dsack, rack_tlp and path_mtu_search need sack")]
+    #[error("dsack and rack_tlp need sack")]
     NeedsSack,
     /// Keepalive probes would follow each other without a pause.
     #[error("keepalive with an interval of 0")]
@@ -130,8 +130,7 @@ impl Config {
         let RtoRules { min, max, .. } = sender.rto;
         fails(min > max, Wrong::Rto { min, max })?;
         fails(!receiver.timer.is_valid(), Wrong::AckTimer)?;
-        let searches = extensions.path_mtu_search.is_some();
-        let of_sack = extensions.dsack || extensions.rack_tlp || searches;
+        let of_sack = extensions.dsack || extensions.rack_tlp;
         fails(of_sack && !extensions.sack, Wrong::NeedsSack)?;
         let never_pauses = |it: crate::extensions::Keepalive| it.interval == Duration::ZERO;
         fails(

@@ -359,15 +359,21 @@ impl Sender {
         }
     }
 
-    /// Fast retransmit: resends the segment at SND.UNA, whatever the window (RFC 5681, section
-    /// 3.2).
+    /// Fast retransmit: resends the segment at SND.UNA, whatever the window (RFC 5681, section 3.2);
+    /// more only if it was asked for.
     fn resend_first(&mut self, stamp: &Stamp, out: &mut Outbox) {
         self.resend.set_wanted(false);
         let (nxt, written, hold) = (self.vars.nxt, self.vars.written, self.hold);
         self.vars.nxt = self.vars.una;
         let size = u64::from(self.segment_size(stamp));
-        let len = written.since(self.vars.una).min(size);
-        self.send_one(len as u32, Because::Retransmission, stamp, out);
+        let end = self.resend.end().max(self.vars.una + size).min(written);
+        loop {
+            let len = end.since(self.vars.nxt).min(size);
+            self.send_one(len as u32, Because::Retransmission, stamp, out);
+            if self.vars.nxt >= end {
+                break;
+            }
+        }
         self.vars.nxt = nxt.max(self.vars.nxt);
         // What waits behind the flight continues to wait.
         self.hold = hold.filter(|hold| hold.start >= self.vars.nxt);

@@ -49,7 +49,7 @@ impl Sender {
     }
 
     fn remember_the_path_limit(&mut self, before: u32, until: Instant) {
-        if self.path_mss_expires {
+        if self.path_mss_expires && until < Instant::FAR_FUTURE {
             let mss = self.path_limit.as_ref().map_or(before, |old| old.mss);
             self.path_limit = Some(Box::new(PathLimit { until, mss }));
         }

@@ -5,7 +5,6 @@
 //! The conditions and numbers are Linux's (`tcp_mtu_probe`), which counts segments where this sender
 //! counts octets.
 
-use super::selective::Selective;
 use super::send_policy::Because;
 use super::{LEAST_MSS, Sender, Stamp};
 use crate::extensions::PathMtuSearch;
@@ -133,16 +132,16 @@ impl Sender {
     /// 4821, section 7.4).
     #[cold]
     pub(super) fn search_the_path(&mut self, stamp: &Stamp, out: &mut Outbox) -> bool {
+        let in_order = self.arrives_in_order();
+        let in_network = self.in_network();
         let (vars, options) = (&self.vars, self.option_octets);
-        let (Some(search), Some(selective)) = (&mut self.path_search, &self.selective) else {
+        let Some(search) = &mut self.path_search else {
             return true;
         };
         let mss = u64::from(vars.mss);
         // Section 7.4: "no outstanding probes or losses". SACK blocks would make a segment shorter.
-        let quiet = search.probe.is_none()
-            && selective.suspects_nothing()
-            && vars.nxt == vars.max
-            && stamp.sack_octets == 0;
+        let quiet =
+            search.probe.is_none() && in_order && vars.nxt == vars.max && stamp.sack_octets == 0;
         if !search.active || !quiet || vars.cwnd < LEAST_WINDOW * mss {
             return true;
         }
@@ -154,12 +153,12 @@ impl Sender {
         if vars.written.since(vars.nxt) < needed || vars.wnd < needed {
             return true;
         }
-        let pipe = selective.board.pipe();
-        let fits = vars.nxt + needed <= vars.una + vars.wnd && pipe + u64::from(len) <= vars.cwnd;
+        let fits =
+            vars.nxt + needed <= vars.una + vars.wnd && in_network + u64::from(len) <= vars.cwnd;
         if !fits {
             // Two full segments are acknowledged at once; less might be waited for until the peer's
             // delayed ACK.
-            return pipe < 2 * mss;
+            return in_network < 2 * mss;
         }
         let start = vars.nxt;
         let Some((len, because)) = self.in_its_turn(len, Because::Full) else {
@@ -186,20 +185,17 @@ impl Sender {
         }
     }
 
-    /// Returns whether the probe and nothing else was lost, and if so, notes that the path does not
-    /// take its size. Such a loss is no sign of congestion, so the window stays (RFC 4821, section
-    /// 7.6.2).
-    pub(super) fn path_probe_failed(&mut self) -> bool {
-        let lost = self.selective.as_ref().and_then(|s| s.only_loss());
+    /// Returns the probe if it was lost and nothing else, and notes that the path does not take its
+    /// size. Such a loss is no sign of congestion, so the window stays (RFC 4821, section 7.6.2).
+    /// Without a scoreboard a loss behind the probe is not seen.
+    pub(super) fn path_probe_failed(&mut self) -> Option<Span> {
+        let lost = self.only_loss();
         let options = self.option_octets;
-        let Some(search) = &mut self.path_search else {
-            return false;
-        };
-        let failed = search.probe.is_some() && search.probe == lost;
-        if failed && let Some(probe) = search.probe.take() {
-            search.high = search.high.min(probe.len() as u32 + options - 1);
-        }
-        failed
+        let search = self.path_search.as_mut()?;
+        let probe = search.probe.filter(|probe| Some(probe.start) == lost)?;
+        search.probe = None;
+        search.high = search.high.min(probe.len() as u32 + options - 1);
+        Some(probe)
     }
 
     /// Takes note of a retransmission. If a probe is on its way, it will tell nothing: what was lost
@@ -210,17 +206,30 @@ impl Sender {
             search.probe = None;
         }
     }
-}
 
-impl Selective {
     /// Returns whether everything in flight is believed to arrive in order.
-    fn suspects_nothing(&self) -> bool {
-        self.is_open() && self.board.sacked_segments() == 0
+    fn arrives_in_order(&self) -> bool {
+        match &self.selective {
+            Some(selective) => selective.is_open() && selective.board.sacked_segments() == 0,
+            None => self.recovery.is_quiet(),
+        }
     }
 
-    /// Returns the only segment that is deemed lost, if no other loss is being repaired.
-    fn only_loss(&self) -> Option<Span> {
-        let alone = self.is_open() && self.board.lost_segments() == 1;
-        self.board.first_lost().filter(|_| alone)
+    /// Returns the octets that the network is believed to carry.
+    fn in_network(&self) -> u64 {
+        match &self.selective {
+            Some(selective) => selective.board.pipe(),
+            None => self.vars.outstanding(),
+        }
+    }
+
+    /// Returns the start of the only segment that is deemed lost, if no other loss is being repaired.
+    fn only_loss(&self) -> Option<Offset> {
+        let Some(selective) = &self.selective else {
+            return Some(self.vars.una);
+        };
+        let alone = selective.is_open() && selective.board.lost_segments() == 1;
+        let lost = selective.board.first_lost().filter(|_| alone);
+        lost.map(|span| span.start)
     }
 }

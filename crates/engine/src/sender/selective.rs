@@ -488,7 +488,7 @@ impl Sender {
             }));
         }
         let begins = board.has_lost() && !selective.phase.repairs();
-        if begins && self.path_probe_failed() {
+        if begins && self.path_probe_failed().is_some() {
             self.counters.fast_retransmits += 1;
             self.resegment();
         } else if begins {
