@@ -56,7 +56,7 @@ use transmit::Queue;
 
 pub use info::Info;
 pub use link::{Abilities, Offload};
-pub use options::SocketOptions;
+pub use options::{Route, SocketOptions};
 pub use readiness::Readiness;
 pub use transmit::Batch;
 
@@ -332,7 +332,8 @@ impl Core {
         let mut connection = Connection::new(&config);
         connection.set_timestamp_offset(numbers.timestamp_offset);
         connection.set_device_full(now, self.device_full, &mut self.outbox);
-        if let Some((mtu, until)) = known {
+        let always = options.route.mtu.map(|mtu| (mtu, Instant::FAR_FUTURE));
+        for (mtu, until) in always.into_iter().chain(known) {
             let mss = mtu.saturating_sub(headers_len(path.version()));
             connection.limit_path_mss(mss, until);
         }
