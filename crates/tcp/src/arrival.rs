@@ -42,6 +42,7 @@ impl Core {
     #[cold]
     fn on_fragment(&mut self, now: Instant, octets: &[u8]) {
         self.counters.fragments += 1;
+        self.give_up_fragments(now);
         let ours = icmp::destination(octets).is_some_and(|to| self.addresses.contains(&to));
         match &mut self.fragments {
             Some(fragments) if ours => {
@@ -57,6 +58,20 @@ impl Core {
                 }
             }
             _ => self.counters.refused += 1,
+        }
+    }
+
+    /// Forgets packets of which fragments were missing for too long, and tells their senders.
+    pub(super) fn give_up_fragments(&mut self, now: Instant) {
+        let Some(fragments) = &mut self.fragments else {
+            return;
+        };
+        for first in fragments.expire(now) {
+            if let Some(error) = icmp::time_exceeded(&first)
+                && self.allowance.take(now)
+            {
+                self.counters.time_exceeded += u64::from(self.queue.push_whole(error));
+            }
         }
     }
 

@@ -85,6 +85,8 @@ pub struct Core {
     path_mtus: icmp_error::PathMtus,
     /// `None` drops fragments.
     fragments: Option<Reassembler>,
+    /// The ICMP errors that may be sent.
+    allowance: icmp::Allowance,
     counters: Counters,
 }
 
@@ -123,6 +125,8 @@ pub struct Counters {
     pub cookies_refused: u64,
     /// Echo requests that were answered.
     pub echoes: u64,
+    /// Senders that were told that the rest of a packet did not come in time.
+    pub time_exceeded: u64,
     /// ICMP errors that were heeded.
     pub icmp_errors: u64,
     /// ICMP errors that quote no packet of this stack that may be on its way.
@@ -169,6 +173,7 @@ impl Core {
             unowned: 0,
             path_mtus: icmp_error::PathMtus::default(),
             fragments: Some(Reassembler::default()),
+            allowance: icmp::Allowance::default(),
             counters: Counters::default(),
         }
     }
@@ -206,8 +211,7 @@ impl Core {
         self.fragments = on.then(Reassembler::default);
     }
 
-    /// Returns how many octets of memory fragments take: at most 4 MiB. What is late is forgotten
-    /// when another fragment comes or an alarm is due.
+    /// Returns how many octets of memory fragments take: at most 4 MiB.
     #[must_use]
     pub fn held_in_fragments(&self) -> usize {
         self.fragments.as_ref().map_or(0, Reassembler::held)
@@ -235,14 +239,14 @@ impl Core {
     #[must_use]
     #[inline]
     pub fn next_alarm(&self) -> Instant {
-        self.timers.first()
+        let fragments = self.fragments.as_ref().and_then(Reassembler::next_expiry);
+        let first = self.timers.first();
+        fragments.map_or(first, |expiry| first.min(expiry))
     }
 
     /// Does what is due at `now`.
     pub fn on_time(&mut self, now: Instant) {
-        if let Some(fragments) = &mut self.fragments {
-            fragments.expire(now);
-        }
+        self.give_up_fragments(now);
         while let Some((at, key)) = self.timers.due(now) {
             let Some(socket) = self.sockets.get_mut(key) else {
                 continue;

@@ -901,6 +901,97 @@ fn fragments_that_lack_others_do_no_harm() {
     assert_eq!(victim.core.counters().refused, refused + 1);
 }
 
+/// Returns the packets that leave, whatever they are.
+fn packets(victim: &mut Victim) -> Vec<Vec<u8>> {
+    let mut all = Vec::new();
+    while victim.core.has_packets() {
+        victim.core.fill(&mut victim.batch);
+        victim.batch.drain(0, |octets, _| all.push(octets.to_vec()));
+    }
+    all
+}
+
+/// The sender of a packet whose first fragment has come is told when the time for the rest is over
+/// (RFC 1122, section 3.3.2).
+#[test]
+fn senders_learn_that_the_rest_did_not_come_in_time() {
+    let mut victim = Victim::new(8, &SocketOptions::default());
+    let [first, _] = in_two(&echo_request(1000), 1, 800);
+    let fragments = |id| in_two(&echo_request(1000), id, 800);
+    let told_after = |victim: &mut Victim, secs| {
+        victim.wait(Duration::from_secs(secs));
+        packets(victim)
+    };
+    victim.arrives(&first);
+    assert_eq!(told_after(&mut victim, 29), [] as [Vec<u8>; 0]);
+    let told = told_after(&mut victim, 1);
+    assert_eq!(told.len(), 1);
+    let (header, message) = told[0].split_at(20);
+    assert_eq!(
+        (header[9], &header[12..]),
+        (1, &[10, 0, 0, 1, 10, 0, 0, 2][..])
+    );
+    assert_eq!(message[..2], [11, 1], "time exceeded in reassembly");
+    assert!(Sum::default().with(header).is_right() && Sum::default().with(message).is_right());
+    assert_eq!(message[8..], first[..548], "576 octets in all");
+    // Not if the first fragment is missing or all came.
+    victim.arrives(&fragments(2)[1]);
+    fragments(3).iter().for_each(|one| victim.arrives(one));
+    assert_eq!(packets(&mut victim).len(), 1, "the reply");
+    assert_eq!(told_after(&mut victim, 31).len(), 0);
+    // Nor if the packet is an error itself, or of nobody.
+    for (at, octet) in [(20, 3), (12, 224), (12, 0)] {
+        let [mut first, _] = fragments(4);
+        first[at] = octet;
+        first[10..12].fill(0);
+        let sum = Sum::default().with(&first[..20]).checksum();
+        first[10..12].copy_from_slice(&sum);
+        victim.arrives(&first);
+        assert_eq!(told_after(&mut victim, 31).len(), 0, "{octet} at {at}");
+    }
+    // At most fifty at once, and a thousand in a second.
+    for (count, most) in [(2000_u16, 50), (40, 40)] {
+        (0..count).for_each(|id| victim.arrives(&fragments(id)[0]));
+        assert_eq!(told_after(&mut victim, 31).len(), most);
+    }
+    assert_eq!(victim.core.counters().time_exceeded, 91);
+}
+
+/// The same for IPv6 (RFC 8200, section 4.5): the quoted fragment is as long as it can be.
+#[test]
+fn senders_of_ipv6_learn_it_too() {
+    let ours: std::net::Ipv6Addr = "fd00::1".parse().unwrap();
+    let theirs: std::net::Ipv6Addr = "fd00::2".parse().unwrap();
+    let mut victim = Victim::new(8, &SocketOptions::default());
+    victim.core.add_address(ours.into());
+    // An echo request and an error of ICMPv6.
+    for (kind, told) in [(128, 1), (1, 0)] {
+        let mut first = vec![0x60, 0, 0, 0, 5, 112, 44, 64];
+        first.extend(theirs.octets());
+        first.extend(ours.octets());
+        first.extend([58, 0, 0, 1, 0, 0, 0, 7]);
+        first.extend([kind; 1384]);
+        victim.arrives(&first);
+        victim.wait(Duration::from_secs(61));
+        let left = packets(&mut victim);
+        assert_eq!(left.len(), told);
+        for error in left {
+            assert_eq!(
+                (error.len(), error[6], &error[40..42]),
+                (1280, 58, &[3, 1][..])
+            );
+            assert_eq!(error[8..24], ours.octets());
+            assert_eq!(error[24..40], theirs.octets());
+            assert_eq!(error[48..], first[..1232]);
+            let sum = Sum::default()
+                .with(&error[8..40])
+                .with_u16(1240)
+                .with_u16(58);
+            assert!(sum.with(&error[40..]).is_right());
+        }
+    }
+}
+
 /// An echo request of the peer's with so many octets of data.
 fn echo_request(len: usize) -> Vec<u8> {
     let total = (28 + len) as u16;
