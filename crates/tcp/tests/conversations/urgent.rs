@@ -513,3 +513,24 @@ fn an_urgent_write_is_a_write_to_the_policy() {
     assert_eq!(sent.len(), 1);
     assert_eq!(sent[0].1, b"stop!");
 }
+
+/// An octet with which the peer probes a closed window is not taken, but that it is urgent counts (RFC
+/// 9293, section 3.10.7.4: "special allowance should be made to accept valid ACKs, URGs, and RSTs").
+#[test]
+fn a_probe_of_a_closed_window_may_be_urgent() {
+    let options = SocketOptions {
+        receive_buffer: 1000,
+        ..linux()
+    };
+    let mut world = World::accepted_with(syn(1460), &options);
+    let answer = world.segment(1, 1, Flags::ACK.with(Flags::PSH), &[b'a'; 1000]);
+    assert_eq!(answer.last().expect("an ACK").0.window, 0);
+    world.urgent(1001, 1, b"!");
+    assert_eq!(world.apart(), Ok(None), "announced, and not here");
+    assert_eq!(world.read().unwrap(), [b'a'; 100]);
+    // Beyond the window, what is urgent does not count.
+    let mut world = World::accepted_with(syn(1460), &options);
+    world.segment(1, 1, Flags::ACK.with(Flags::PSH), &[b'a'; 1000]);
+    world.urgent(1002, 1, b"!");
+    assert_eq!(world.apart(), Err(ErrorKind::InvalidInput));
+}
