@@ -9,7 +9,7 @@ use std::task::{Context, Poll};
 use tinygram_engine::{Flags, Instant, Offset, Segment, Span, State};
 
 use super::Core;
-use super::socket::{Socket, Urgent};
+use super::socket::{Socket, Urgent, remember};
 
 impl Core {
     /// Sets whether the urgent octet stays in the stream (SO_OOBINLINE). The profile decides what
@@ -49,6 +49,32 @@ impl Core {
             ..urgent
         });
         Ok(Some(octet))
+    }
+
+    /// Reads the urgent octet as [`Core::read_urgent`] does, but waits until one is announced and has
+    /// arrived. Whoever waits so counts as the task that waits to read.
+    ///
+    /// # Errors
+    ///
+    /// [`io::ErrorKind::InvalidInput`] if urgent data is read in line;
+    /// [`io::ErrorKind::UnexpectedEof`] if none will come any more.
+    pub fn poll_read_urgent(
+        &mut self,
+        key: usize,
+        keep: bool,
+        context: &Context<'_>,
+    ) -> Poll<io::Result<u8>> {
+        match self.read_urgent(key, keep) {
+            Ok(Some(octet)) => return Poll::Ready(Ok(octet)),
+            Err(error) if self.sockets[key].urgent_inline => return Poll::Ready(Err(error)),
+            _ => {}
+        }
+        let socket = &mut self.sockets[key];
+        if socket.has_ended() {
+            return Poll::Ready(Err(io::ErrorKind::UnexpectedEof.into()));
+        }
+        remember(&mut socket.reader, context.waker());
+        Poll::Pending
     }
 
     /// Returns whether everything before the urgent octet was read, and nothing beyond it
