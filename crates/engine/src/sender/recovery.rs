@@ -2,8 +2,8 @@
 
 use super::Sender;
 use super::congestion::Control;
+use super::loss_view::{LossState, LossView};
 use super::resend::Resend;
-use super::selective::{LossState, LossView};
 use crate::offset::Offset;
 use crate::time::Duration;
 
