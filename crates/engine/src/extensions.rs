@@ -51,6 +51,9 @@ pub struct Extensions {
     /// Ten minutes after a router reported the path's MTU, larger segments are tried again, because
     /// the path may have changed (RFC 1191, section 6.3; RFC 8201, section 4).
     pub path_mss_expires: bool,
+    /// Segments above the MSS are sent now and then, to find the largest that the path takes (RFC
+    /// 4821, section 7; RFC 8899, section 5.3.1).
+    pub path_mtu_search: Option<PathMtuSearch>,
     /// ACKs that are too old are challenged (RFC 5961, section 5), and all challenges, also those
     /// for RST and SYN, are limited (section 7).
     pub blind_attack_defence: bool,
@@ -122,6 +125,7 @@ impl Extensions {
         limited_transmit: false,
         black_hole_detection: false,
         path_mss_expires: false,
+        path_mtu_search: None,
         blind_attack_defence: false,
         silent_to_unsent_acks: false,
         empty_window_probes: false,
@@ -157,6 +161,7 @@ impl Extensions {
         limited_transmit: true,
         // `tcp_mtu_probing` is off as shipped.
         black_hole_detection: false,
+        path_mtu_search: None,
         // The route's entry holds for `mtu_expires`.
         path_mss_expires: true,
         blind_attack_defence: true,
@@ -188,6 +193,9 @@ impl Extensions {
     /// Every extension that helps without being asked for.
     pub const MODERN: Self = Self {
         black_hole_detection: true,
+        // A path on which nothing is amiss begins with its largest segments, so there is nothing to
+        // find.
+        path_mtu_search: Some(PathMtuSearch::AFTER_A_BLACK_HOLE),
         time_wait_ignores_resets: true,
         slow_start_exit: Some(SlowStartExit::HystartPlusPlus),
         reduces_the_window: false,
@@ -198,6 +206,31 @@ impl Extensions {
         syn_retries: None,
         urgent_out_of_line: false,
         ..Self::LINUX_6
+    };
+}
+
+/// The search for a larger path MTU.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PathMtuSearch {
+    /// Whether the search begins with the connection, whose segments are small at first unless the
+    /// MTU of its path is known. Otherwise it begins when a black hole made the segments small
+    /// (`black_hole_detection`).
+    pub from_the_start: bool,
+    /// The data in a segment that nearly every path takes, in octets: there the search begins (RFC
+    /// 4821, section 7.2; Linux: `tcp_base_mss`).
+    pub base_mss: u32,
+}
+
+impl PathMtuSearch {
+    /// Linux's `tcp_mtu_probing` of 1, with its `tcp_base_mss`.
+    pub const AFTER_A_BLACK_HOLE: Self = Self {
+        from_the_start: false,
+        base_mss: 1024,
+    };
+    /// Linux's `tcp_mtu_probing` of 2.
+    pub const FROM_THE_START: Self = Self {
+        from_the_start: true,
+        ..Self::AFTER_A_BLACK_HOLE
     };
 }
 

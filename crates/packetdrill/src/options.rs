@@ -139,7 +139,6 @@ impl World {
             }
             _ => descriptor.chosen.set_number(level, name, value),
         }
-        let v6 = descriptor.v6;
         let chosen = (
             descriptor.chosen.send_buffer,
             settings.for_data(descriptor.chosen.receive_buffer, descriptor.v6),
@@ -149,7 +148,7 @@ impl World {
             match (level, name) {
                 (IPPROTO_TCP, libc::TCP_MAXSEG) => {
                     let asked = u16::try_from(value).ok().filter(|mss| *mss > 0);
-                    options.mss = asked.into_iter().chain(settings.of_the_route(v6)).min();
+                    options.mss = asked;
                 }
                 // SOCK_RCVBUF_LOCK: the buffer does not grow, and the window scale is chosen for
                 // its size.

@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 use std::fs;
 
 use tinygram_engine::Duration;
-use tinygram_engine::extensions::{Ecn, Extensions, Keepalive, SynRetries};
+use tinygram_engine::extensions::{Ecn, Extensions, Keepalive, PathMtuSearch, SynRetries};
 use tinygram_engine::profile::Profile;
 use tinygram_engine::receiver::ack_policy::{AckPolicy, AckTimer};
 use tinygram_engine::sender::congestion::Congestion;
-use tinygram_tcp::SocketOptions;
+use tinygram_tcp::{Route, SocketOptions};
 
 /// Names and values; the file's override the flags'.
 #[derive(Clone, Debug, Default)]
@@ -144,7 +144,7 @@ impl Settings {
             profile,
             send_buffer,
             receive_buffer,
-            mss: self.of_the_route(v6),
+            route: self.route(v6),
             extensions: Some(self.extensions()),
             ack_policy: self.ack_policy(),
             congestion: self.congestion(),
@@ -171,14 +171,18 @@ impl Settings {
         }
     }
 
-    /// Returns the largest segment that the route's `advmss` and `mtu` allow, if they are set.
-    pub(crate) fn of_the_route(&self, v6: bool) -> Option<u16> {
+    /// Returns what the route says of the path. Unless `advmss` is set, the largest segment that fits
+    /// into its `mtu` is announced (`ip_default_advmss`).
+    fn route(&self, v6: bool) -> Route {
+        let number = |name| u16::try_from(self.number(name)?).ok();
+        let mtu = number("route.mtu");
         let headers = if v6 { 60 } else { 40 };
-        let by_mtu = self
-            .number("route.mtu")
-            .map(|mtu| mtu.saturating_sub(headers));
-        let least = self.number("route.advmss").into_iter().chain(by_mtu).min();
-        least.and_then(|mss| u16::try_from(mss).ok())
+        let by_mtu = mtu.map(|mtu| mtu.saturating_sub(headers));
+        Route {
+            mtu,
+            advertised_mss: number("route.advmss").or(by_mtu),
+            initial_cwnd: number("route.initcwnd"),
+        }
     }
 
     /// Returns FreeBSD's `recvspace`, in octets.
@@ -217,6 +221,12 @@ impl Settings {
         if let Some(least) = self.number("net.ipv4.tcp_min_tso_segs") {
             extensions.push_ends_writes = Some(least.max(1) as u32);
         }
+        let probing = self.number("net.ipv4.tcp_mtu_probing").unwrap_or(0);
+        extensions.black_hole_detection = probing > 0;
+        extensions.path_mtu_search = (probing > 0).then(|| PathMtuSearch {
+            from_the_start: probing > 1,
+            base_mss: self.number("net.ipv4.tcp_base_mss").unwrap_or(1024) as u32,
+        });
         extensions.time_wait_ignores_resets = self.freebsd();
         extensions.syn_retries = self.syn_retries();
         extensions.syn_cookies = !self.is_off("net.ipv4.tcp_syncookies");

@@ -164,6 +164,66 @@ impl TcpStream {
         self.call(|core, _, key| core.set_user_timeout(key, limit));
     }
 
+    /// Sets the least octets for which a read returns (SO_RCVLOWAT; at least 1). At most half of the
+    /// receive buffer is waited for, and no longer than the peer may send; a smaller read waits for as
+    /// many octets as it takes.
+    pub fn set_receive_low_water(&self, octets: u64) {
+        self.call(|core, _, key| core.set_receive_low_water(key, octets));
+    }
+
+    /// Sets whether the urgent octet stays in the stream (SO_OOBINLINE). The profile decides what holds
+    /// at first: `modern` leaves it there, as RFC 6093, section 6, asks, and `linux_6` does not.
+    pub fn set_urgent_inline(&self, inline: bool) {
+        self.call(|core, _, key| core.set_urgent_inline(key, inline));
+    }
+
+    /// Writes some octets, the last of them urgent (`send` with MSG_OOB: RFC 9293, section 3.8.5);
+    /// returns how many. What the windows allow leaves at once, whatever the send policy.
+    ///
+    /// # Errors
+    ///
+    /// Those of a write.
+    pub async fn write_urgent(&self, octets: &[u8]) -> io::Result<usize> {
+        poll_fn(|context| {
+            self.call(|core, now, key| core.poll_write_urgent(now, key, octets, context))
+        })
+        .await
+    }
+
+    /// Waits for the urgent octet and takes it (`recv` with MSG_OOB). Other reads stop before it, and
+    /// continue behind it. Whoever waits here is the task that waits to read.
+    ///
+    /// # Errors
+    ///
+    /// [`io::ErrorKind::InvalidInput`] if urgent data is [read in line](Self::set_urgent_inline);
+    /// [`io::ErrorKind::UnexpectedEof`] if none will come any more.
+    pub async fn read_urgent(&self) -> io::Result<u8> {
+        poll_fn(|context| self.call(|core, _, key| core.poll_read_urgent(key, false, context)))
+            .await
+    }
+
+    /// Returns whether everything before the urgent octet was read, and nothing beyond it
+    /// (SIOCATMARK, `sockatmark`).
+    #[must_use]
+    pub fn is_at_mark(&self) -> bool {
+        self.call(|core, _, key| core.is_at_mark(key))
+    }
+
+    /// Sets how the stream is closed (SO_LINGER): in the background (`None`); so that
+    /// [`close`](Self::close) waits for the peer's acknowledgment for at most this time; or, with
+    /// zero, by a reset. Dropping the stream never waits.
+    pub fn set_linger(&self, linger: Option<Duration>) {
+        self.call(|core, _, key| core.set_linger(key, linger));
+    }
+
+    /// Closes the stream as [`set_linger`](Self::set_linger) says. Returns whether the peer has
+    /// acknowledged everything that was written, and the FIN. If not, the stack continues to send
+    /// what is left, unless the connection has ended or was reset: the latter also if data came that
+    /// was not read (RFC 2525, section 2.17).
+    pub async fn close(self) -> bool {
+        poll_fn(|context| self.call(|core, now, key| core.poll_close(now, key, context))).await
+    }
+
     /// Sets whether dropping the stream resets the connection instead of closing it (SO_LINGER with
     /// zero).
     pub fn set_abort_on_drop(&self, on: bool) {

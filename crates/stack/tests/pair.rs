@@ -129,6 +129,46 @@ async fn what_is_corked_or_announced_as_more_waits() {
     accepted.read_exact(&mut [0; 30]).await.unwrap();
 }
 
+/// SO_RCVLOWAT: a read waits for so many octets, or for as many as it takes.
+#[tokio::test]
+async fn a_read_waits_for_as_many_octets_as_were_asked_for() {
+    let (client, server) = stacks(1500, Troubles::default());
+    let (mut stream, mut accepted) = connected(&client, &server).await;
+    stream.set_nodelay(true);
+    accepted.set_receive_low_water(10);
+    let mut came = [0; 100];
+    stream.write_all(&[1; 9]).await.unwrap();
+    let wait = Duration::from_millis(100);
+    let early = tokio::time::timeout(wait, accepted.read(&mut came)).await;
+    assert!(early.is_err(), "nine are not enough");
+    assert_eq!(accepted.info().readable, 9);
+    assert_eq!(accepted.read(&mut came[..9]).await.unwrap(), 9);
+    stream.write_all(&[1; 10]).await.unwrap();
+    assert_eq!(accepted.read(&mut came).await.unwrap(), 10);
+}
+
+/// Urgent data between two of our stacks, and the end of the wait for it.
+#[tokio::test]
+async fn the_urgent_octet_is_waited_for() {
+    let (client, server) = stacks(1500, Troubles::default());
+    let (mut stream, accepted) = connected(&client, &server).await;
+    let error = accepted.read_urgent().await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::InvalidInput, "it is read in line");
+    accepted.set_urgent_inline(false);
+    let sends = async {
+        tokio::time::sleep(Duration::from_millis(50)).await;
+        stream.write_urgent(b"stop!").await.unwrap()
+    };
+    let (urgent, sent) = tokio::join!(accepted.read_urgent(), sends);
+    assert_eq!((urgent.unwrap(), sent), (b'!', 5));
+    let ends = async {
+        tokio::time::sleep(Duration::from_millis(50)).await;
+        stream.shutdown().await.unwrap();
+    };
+    let (urgent, ()) = tokio::join!(accepted.read_urgent(), ends);
+    assert_eq!(urgent.unwrap_err().kind(), ErrorKind::UnexpectedEof);
+}
+
 /// MORE keeps runts out of a write. If a write is cut where the buffer is full, the policy sees
 /// ends that the application did not mean.
 #[tokio::test]

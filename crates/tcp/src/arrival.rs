@@ -20,9 +20,6 @@ pub(super) struct Gathered {
     next: Header,
 }
 
-/// The most octets of echo replies that wait in the queue.
-const MOST_ECHOED: usize = 1 << 20;
-
 /// The most octets that are gathered.
 const MOST_GATHERED: u32 = 512 * 1024;
 
@@ -45,6 +42,7 @@ impl Core {
     #[cold]
     fn on_fragment(&mut self, now: Instant, octets: &[u8]) {
         self.counters.fragments += 1;
+        self.give_up_fragments(now);
         let ours = icmp::destination(octets).is_some_and(|to| self.addresses.contains(&to));
         match &mut self.fragments {
             Some(fragments) if ours => {
@@ -60,6 +58,20 @@ impl Core {
                 }
             }
             _ => self.counters.refused += 1,
+        }
+    }
+
+    /// Forgets packets of which fragments were missing for too long, and tells their senders.
+    pub(super) fn give_up_fragments(&mut self, now: Instant) {
+        let Some(fragments) = &mut self.fragments else {
+            return;
+        };
+        for first in fragments.expire(now) {
+            if let Some(error) = icmp::time_exceeded(&first)
+                && self.allowance.take(now)
+            {
+                self.counters.time_exceeded += u64::from(self.queue.push_whole(error));
+            }
         }
     }
 
@@ -308,8 +320,7 @@ impl Core {
         let path = Path::new(pair.local, pair.remote).expect("addresses of one packet");
         let mut answer = vec![0; path.headers_len(&header.options)];
         path.write_headers(&header, Checksum::Full, &mut answer);
-        self.counters.resets += 1;
-        self.queue.push_whole(answer);
+        self.counters.resets += u64::from(self.queue.push_whole(answer));
     }
 
     fn on_icmp(&mut self, now: Instant, packet: &[u8]) {
@@ -324,14 +335,8 @@ impl Core {
     /// Queues the reply to an echo request. It does not leave in fragments, so a reassembled request
     /// may be too large to be answered.
     fn answer_echo(&mut self, reply: Vec<u8>) {
-        if self.queue.is_empty() {
-            self.echoed = 0;
-        }
-        let octets = self.echoed + reply.len();
-        if reply.len() <= self.abilities.mtu.into() && octets <= MOST_ECHOED {
-            self.echoed = octets;
-            self.counters.echoes += 1;
-            self.queue.push_whole(reply);
+        if reply.len() <= self.abilities.mtu.into() {
+            self.counters.echoes += u64::from(self.queue.push_whole(reply));
         }
     }
 }

@@ -255,6 +255,25 @@ impl Core {
         more: bool,
         context: &Context<'_>,
     ) -> Poll<io::Result<usize>> {
+        let more = more || self.sockets[key].more;
+        let wrote = self.poll_append(now, key, pieces, more, context);
+        if let Poll::Ready(Ok(1..)) = wrote {
+            self.settle(key);
+        }
+        wrote
+    }
+
+    /// Appends as much of the pieces as the send buffer takes, and sends what may leave. If anything
+    /// was appended, the caller settles.
+    #[inline]
+    pub(super) fn poll_append(
+        &mut self,
+        now: Instant,
+        key: usize,
+        pieces: &[io::IoSlice<'_>],
+        more: bool,
+        context: &Context<'_>,
+    ) -> Poll<io::Result<usize>> {
         let socket = &mut self.sockets[key];
         if let Some(error) = socket.error.take() {
             return Poll::Ready(Err(error.into()));
@@ -268,7 +287,6 @@ impl Core {
         }
         let octets = socket.buffer(pieces, len);
         socket.connection.writer_resumes();
-        let more = more || socket.more;
         let wrote = match octets {
             0 => 0,
             octets => socket.connection.write(now, octets, more, &mut self.outbox),
@@ -280,7 +298,6 @@ impl Core {
         }
         socket.wrote = true;
         self.watch(key);
-        self.settle(key);
         Poll::Ready(Ok(wrote as usize))
     }
 

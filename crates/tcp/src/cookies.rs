@@ -176,8 +176,7 @@ impl Core {
             }
             let mut answer = vec![0; path.headers_len(&header.options)];
             path.write_headers(&header, Checksum::Full, &mut answer);
-            self.counters.cookies_sent += 1;
-            self.queue.push_whole(answer);
+            self.counters.cookies_sent += u64::from(self.queue.push_whole(answer));
         }
     }
 

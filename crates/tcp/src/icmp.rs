@@ -1,6 +1,108 @@
-//! Answers echo requests, so that `ping` works (RFC 792; RFC 4443, section 4).
+//! What this stack says by ICMP: answers to echo requests, so that `ping` works (RFC 792; RFC 4443,
+//! section 4), and that the rest of a packet did not come in time.
 
+use std::net::IpAddr;
+
+use tinygram_engine::Instant;
 use tinygram_wire::checksum::Sum;
+
+/// How many errors may be sent (RFC 1812, section 4.3.2.8; RFC 4443, section 2.4, (f), requires a limit).
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Allowance {
+    left: u64,
+    /// Up to when the allowance has grown.
+    grown: Instant,
+}
+
+impl Default for Allowance {
+    fn default() -> Self {
+        Self {
+            left: BURST,
+            grown: Instant::ZERO,
+        }
+    }
+}
+
+impl Allowance {
+    /// Returns whether an error may be sent, and counts it.
+    pub(super) fn take(&mut self, now: Instant) -> bool {
+        let new = now.since(self.grown).as_nanos() / (1_000_000_000 / PER_SECOND);
+        if new > 0 {
+            self.left = BURST.min(self.left + new);
+            self.grown = now;
+        }
+        let may = self.left > 0;
+        self.left -= u64::from(may);
+        may
+    }
+}
+
+/// Returns the error that tells the sender of a packet's first fragment that the rest did not come
+/// in time (RFC 792, time exceeded, code 1; RFC 8200, section 4.5). `None` if such a packet must not
+/// be answered with an error (RFC 1122, section 3.2.2; RFC 4443, section 2.4, (e)).
+pub(super) fn time_exceeded(first: &[u8]) -> Option<Vec<u8>> {
+    match first.first()? >> 4 {
+        4 => time_exceeded_v4(first),
+        6 => time_exceeded_v6(first),
+        _ => None,
+    }
+}
+
+fn time_exceeded_v4(first: &[u8]) -> Option<Vec<u8>> {
+    let source: [u8; 4] = first.get(12..16)?.try_into().ok()?;
+    let one_host = !matches!(source[0], 0 | 127 | 224..);
+    let header = usize::from(first[0] & 0x0f) * 4;
+    let an_error = first[9] == ICMP && first.get(header) != Some(&ECHO_V4);
+    if !one_host || an_error {
+        return None;
+    }
+    let quote = &first[..first.len().min(MOST_QUOTED_V4)];
+    let [high, low] = (28 + quote.len() as u16).to_be_bytes();
+    // Internetwork control (RFC 1812, section 4.3.2.5).
+    let mut packet = vec![0x45, 0xc0, high, low, 0, 0, 0x40, 0, 64, ICMP, 0, 0];
+    packet.extend(&first[16..20]);
+    packet.extend(source);
+    let sum = Sum::default().with(&packet).checksum();
+    packet[10..12].copy_from_slice(&sum);
+    packet.extend([TIME_EXCEEDED_V4, REASSEMBLY, 0, 0, 0, 0, 0, 0]);
+    packet.extend(quote);
+    let sum = Sum::default().with(&packet[20..]).checksum();
+    packet[22..24].copy_from_slice(&sum);
+    Some(packet)
+}
+
+fn time_exceeded_v6(first: &[u8]) -> Option<Vec<u8>> {
+    let source: [u8; 16] = first.get(8..24)?.try_into().ok()?;
+    let one_host = source != [0; 16] && source[0] != 0xff;
+    // The first octet behind the fragment header, which is the last of those that are in every
+    // fragment. Errors have types below 128 (RFC 4443, section 2.1).
+    let (next, at) = fragment_header(first)?;
+    let an_error = next == ICMP_V6 && first.get(at + 8).is_none_or(|kind| *kind < 128);
+    if !one_host || an_error {
+        return None;
+    }
+    let len = 8 + first.len() as u16;
+    let [high, low] = len.to_be_bytes();
+    let mut packet = vec![0x60, 0, 0, 0, high, low, ICMP_V6, 64];
+    packet.extend(&first[24..40]);
+    packet.extend(source);
+    packet.extend([TIME_EXCEEDED_V6, REASSEMBLY, 0, 0, 0, 0, 0, 0]);
+    packet.extend(first);
+    let sum = pseudo_v6(&packet, len).with(&packet[40..]).checksum();
+    packet[42..44].copy_from_slice(&sum);
+    Some(packet)
+}
+
+/// Returns the number of the header that follows the fragment header of an IPv6 packet, and where the
+/// fragment header is.
+fn fragment_header(packet: &[u8]) -> Option<(u8, usize)> {
+    let (mut kind, mut at) = (packet[6], 40);
+    while kind != FRAGMENT {
+        kind = *packet.get(at)?;
+        at += 8 + usize::from(*packet.get(at + 1)?) * 8;
+    }
+    Some((*packet.get(at)?, at))
+}
 
 /// Returns the answer to `packet`, if it is an echo request that arrived whole.
 pub(super) fn echo_reply(packet: &[u8]) -> Option<Vec<u8>> {
@@ -37,12 +139,7 @@ fn reply_v4(packet: &[u8]) -> Option<Vec<u8>> {
 fn reply_v6(packet: &[u8]) -> Option<Vec<u8>> {
     let len = usize::from(u16::from_be_bytes([*packet.get(4)?, *packet.get(5)?]));
     let packet = packet.get(..40 + len)?;
-    let pseudo = |packet: &[u8]| {
-        Sum::default()
-            .with(&packet[8..40])
-            .with_u16(len as u16)
-            .with_u16(ICMP_V6.into())
-    };
+    let pseudo = |packet: &[u8]| pseudo_v6(packet, len as u16);
     let message = &packet[40..];
     let echo = packet[6] == ICMP_V6 && len >= 8 && message[0] == ECHO_V6 && message[1] == 0;
     // A request to a group of receivers may stay unanswered, and does here.
@@ -59,6 +156,12 @@ fn reply_v6(packet: &[u8]) -> Option<Vec<u8>> {
     Some(reply)
 }
 
+/// Returns the sum of the pseudo-header of an ICMPv6 message with `len` octets.
+fn pseudo_v6(packet: &[u8], len: u16) -> Sum {
+    let addresses = Sum::default().with(&packet[8..40]);
+    addresses.with_u16(len).with_u16(ICMP_V6.into())
+}
+
 /// Swaps source and destination, which are adjacent from `at` on.
 fn swap(packet: &mut [u8], at: usize, len: usize) {
     let (source, destination) = packet[at..at + 2 * len].split_at_mut(len);
@@ -66,7 +169,7 @@ fn swap(packet: &mut [u8], at: usize, len: usize) {
 }
 
 /// Returns the destination of an ICMP packet, from its IP header.
-pub(super) fn destination(packet: &[u8]) -> Option<std::net::IpAddr> {
+pub(super) fn destination(packet: &[u8]) -> Option<IpAddr> {
     match packet.first()? >> 4 {
         4 => Some(<[u8; 4]>::try_from(packet.get(16..20)?).ok()?.into()),
         6 => Some(<[u8; 16]>::try_from(packet.get(24..40)?).ok()?.into()),
@@ -82,3 +185,14 @@ const ECHO_V4: u8 = 8;
 const ECHO_REPLY_V4: u8 = 0;
 const ECHO_V6: u8 = 128;
 const ECHO_REPLY_V6: u8 = 129;
+const TIME_EXCEEDED_V4: u8 = 11;
+const TIME_EXCEEDED_V6: u8 = 3;
+/// The code of both for fragments.
+const REASSEMBLY: u8 = 1;
+/// The number of IPv6's fragment header.
+const FRAGMENT: u8 = 44;
+/// An error of IPv4 has at most 576 octets (RFC 1812, section 4.3.2.3).
+const MOST_QUOTED_V4: usize = 576 - 28;
+/// The most errors at once, and per second (Linux: `icmp_msgs_burst`, `icmp_msgs_per_sec`).
+const BURST: u64 = 50;
+const PER_SECOND: u64 = 1000;

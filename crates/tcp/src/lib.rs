@@ -56,7 +56,7 @@ use transmit::Queue;
 
 pub use info::Info;
 pub use link::{Abilities, Offload};
-pub use options::SocketOptions;
+pub use options::{Route, SocketOptions};
 pub use readiness::Readiness;
 pub use transmit::Batch;
 
@@ -75,8 +75,6 @@ pub struct Core {
     /// The engine's results in the present call; empty between calls.
     outbox: Outbox,
     queue: Queue,
-    /// The octets of echo replies that were queued since the queue was last empty.
-    echoed: usize,
     wakers: Vec<Waker>,
     /// Segments that arrived back to back and count as one.
     gathered: Option<Gathered>,
@@ -87,6 +85,8 @@ pub struct Core {
     path_mtus: icmp_error::PathMtus,
     /// `None` drops fragments.
     fragments: Option<Reassembler>,
+    /// The ICMP errors that may be sent.
+    allowance: icmp::Allowance,
     counters: Counters,
 }
 
@@ -110,7 +110,8 @@ pub struct Counters {
     pub fragments: u64,
     /// Packets that were put together from fragments.
     pub reassembled: u64,
-    /// RSTs that answered segments for which there is no connection.
+    /// RSTs that answered segments for which there is no connection. Of this and of every other
+    /// count of answers: answers for which the queue has no room do not count.
     pub resets: u64,
     /// SYNs that were dropped because the application accepts too slowly.
     pub no_room: u64,
@@ -124,6 +125,8 @@ pub struct Counters {
     pub cookies_refused: u64,
     /// Echo requests that were answered.
     pub echoes: u64,
+    /// Senders that were told that the rest of a packet did not come in time.
+    pub time_exceeded: u64,
     /// ICMP errors that were heeded.
     pub icmp_errors: u64,
     /// ICMP errors that quote no packet of this stack that may be on its way.
@@ -164,13 +167,13 @@ impl Core {
             secrets,
             outbox: Outbox::new(),
             queue: Queue::default(),
-            echoed: 0,
             wakers: Vec::new(),
             gathered: None,
             watched: Vec::new(),
             unowned: 0,
             path_mtus: icmp_error::PathMtus::default(),
             fragments: Some(Reassembler::default()),
+            allowance: icmp::Allowance::default(),
             counters: Counters::default(),
         }
     }
@@ -208,8 +211,7 @@ impl Core {
         self.fragments = on.then(Reassembler::default);
     }
 
-    /// Returns how many octets of memory fragments take: at most 4 MiB. What is late is forgotten
-    /// when another fragment comes or an alarm is due.
+    /// Returns how many octets of memory fragments take: at most 4 MiB.
     #[must_use]
     pub fn held_in_fragments(&self) -> usize {
         self.fragments.as_ref().map_or(0, Reassembler::held)
@@ -237,14 +239,14 @@ impl Core {
     #[must_use]
     #[inline]
     pub fn next_alarm(&self) -> Instant {
-        self.timers.first()
+        let fragments = self.fragments.as_ref().and_then(Reassembler::next_expiry);
+        let first = self.timers.first();
+        fragments.map_or(first, |expiry| first.min(expiry))
     }
 
     /// Does what is due at `now`.
     pub fn on_time(&mut self, now: Instant) {
-        if let Some(fragments) = &mut self.fragments {
-            fragments.expire(now);
-        }
+        self.give_up_fragments(now);
         while let Some((at, key)) = self.timers.due(now) {
             let Some(socket) = self.sockets.get_mut(key) else {
                 continue;
@@ -334,7 +336,8 @@ impl Core {
         let mut connection = Connection::new(&config);
         connection.set_timestamp_offset(numbers.timestamp_offset);
         connection.set_device_full(now, self.device_full, &mut self.outbox);
-        if let Some((mtu, until)) = known {
+        let always = options.route.mtu.map(|mtu| (mtu, Instant::FAR_FUTURE));
+        for (mtu, until) in always.into_iter().chain(known) {
             let mss = mtu.saturating_sub(headers_len(path.version()));
             connection.limit_path_mss(mss, until);
         }

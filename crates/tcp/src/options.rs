@@ -19,6 +19,8 @@ pub struct SocketOptions {
     pub receive_buffer: u64,
     /// The largest segment, in octets, if the device's MTU would allow a larger one (TCP_MAXSEG).
     pub mss: Option<u16>,
+    /// What is known of the path to the peer.
+    pub route: Route,
     /// The policy that decides about small segments.
     pub send_policy: Option<SendPolicy>,
     /// When to acknowledge, and how long an acknowledgment may wait.
@@ -33,6 +35,19 @@ pub struct SocketOptions {
     pub defer_accept: Option<Duration>,
 }
 
+/// What is known of a path before anything is sent (Linux: `ip route ... mtu, advmss, initcwnd`).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Route {
+    /// The longest packet that the path takes, in octets, headers included, if that is less than the
+    /// device's MTU. A search may find that it takes more (`Extensions::path_mtu_search`).
+    pub mtu: Option<u16>,
+    /// The largest segment to announce, in octets, if that is less than `mss` and the device's MTU
+    /// allow. It does not bound what is sent.
+    pub advertised_mss: Option<u16>,
+    /// The congestion window after the handshake, in segments (at least 1), if not the profile's.
+    pub initial_cwnd: Option<u16>,
+}
+
 impl Default for SocketOptions {
     /// Returns the profile `modern` with buffers of 1 MiB, which take only the memory that is used.
     fn default() -> Self {
@@ -41,6 +56,7 @@ impl Default for SocketOptions {
             send_buffer: 1 << 20,
             receive_buffer: 1 << 20,
             mss: None,
+            route: Route::default(),
             send_policy: None,
             ack_policy: None,
             congestion: None,
@@ -64,6 +80,13 @@ impl SocketOptions {
             send_buffer: self.send_buffer.max(1),
             receive_buffer: self.receive_buffer.max(1),
         });
+        if let Some(mss) = self.route.advertised_mss {
+            config.receiver.mss = mss.clamp(1, config.receiver.mss);
+        }
+        if let Some(segments) = self.route.initial_cwnd {
+            let segments = u64::from(segments.max(1));
+            config.sender.initial_cwnd = segments * u64::from(config.sender.mss);
+        }
         if let Some(policy) = &self.send_policy {
             config.sender.policy = policy.clone();
         }

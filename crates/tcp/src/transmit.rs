@@ -13,6 +13,8 @@ use super::{Abilities, Offload};
 #[derive(Debug, Default)]
 pub(super) struct Queue {
     entries: VecDeque<Entry>,
+    /// The octets of all complete packets in it.
+    whole: usize,
 }
 
 #[derive(Debug)]
@@ -74,11 +76,25 @@ impl Queue {
         true
     }
 
-    pub(super) fn push_whole(&mut self, packet: Vec<u8>) {
-        // Answers to a flood must not use up memory, and they may be lost.
-        if self.entries.len() < MOST_ANSWERS {
+    /// Queues a complete packet, if there is room. Returns whether there was: answers to a flood must
+    /// not use up memory, and they may be lost.
+    pub(super) fn push_whole(&mut self, packet: Vec<u8>) -> bool {
+        let octets = self.whole + packet.len();
+        let fits = self.entries.len() < MOST_ANSWERS && octets <= MOST_ANSWERED;
+        if fits {
+            self.whole = octets;
             self.entries.push_back(Entry::Whole(packet));
         }
+        fits
+    }
+
+    #[inline]
+    fn pop(&mut self) -> Option<Entry> {
+        let entry = self.entries.pop_front();
+        if let Some(Entry::Whole(packet)) = &entry {
+            self.whole -= packet.len();
+        }
+        entry
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -130,6 +146,8 @@ const MOST_PAYLOAD: u32 = u16::MAX as u32 - 120;
 
 /// No answer to a stranger is queued if there are this many entries.
 const MOST_ANSWERS: usize = 4096;
+/// The most octets of answers to strangers that wait in the queue.
+const MOST_ANSWERED: usize = 1 << 20;
 
 impl Core {
     /// Returns whether packets wait to be sent.
@@ -144,7 +162,7 @@ impl Core {
     pub fn fill(&mut self, batch: &mut Batch) {
         batch.clear();
         while batch.octets.len() < BATCH {
-            let Some(entry) = self.queue.entries.pop_front() else {
+            let Some(entry) = self.queue.pop() else {
                 break;
             };
             match entry {
@@ -272,7 +290,7 @@ mod tests {
         let mut queue = Queue::default();
         queue.push(7, segment(1, 100), true);
         queue.push(7, segment(101, 40), true);
-        let Some(Entry::Run(run)) = queue.entries.pop_front() else {
+        let Some(Entry::Run(run)) = queue.pop() else {
             unreachable!("it was pushed");
         };
         let left = |una| {

@@ -6,7 +6,6 @@
 use std::io::{self, IoSlice};
 use std::task::{Context, Poll};
 
-use tinygram_engine::sender::send_policy::BlockedOn;
 use tinygram_engine::{Flags, Instant, Offset, Segment, Span, State};
 
 use super::Core;
@@ -52,6 +51,32 @@ impl Core {
         Ok(Some(octet))
     }
 
+    /// Reads the urgent octet as [`Core::read_urgent`] does, but waits until one is announced and has
+    /// arrived. Whoever waits so counts as the task that waits to read.
+    ///
+    /// # Errors
+    ///
+    /// [`io::ErrorKind::InvalidInput`] if urgent data is read in line;
+    /// [`io::ErrorKind::UnexpectedEof`] if none will come any more.
+    pub fn poll_read_urgent(
+        &mut self,
+        key: usize,
+        keep: bool,
+        context: &Context<'_>,
+    ) -> Poll<io::Result<u8>> {
+        match self.read_urgent(key, keep) {
+            Ok(Some(octet)) => return Poll::Ready(Ok(octet)),
+            Err(error) if self.sockets[key].urgent_inline => return Poll::Ready(Err(error)),
+            _ => {}
+        }
+        let socket = &mut self.sockets[key];
+        if socket.has_ended() {
+            return Poll::Ready(Err(io::ErrorKind::UnexpectedEof.into()));
+        }
+        remember(&mut socket.reader, context.waker());
+        Poll::Pending
+    }
+
     /// Returns whether everything before the urgent octet was read, and nothing beyond it
     /// (SIOCATMARK, `sockatmark`).
     #[must_use]
@@ -75,35 +100,18 @@ impl Core {
         octets: &[u8],
         context: &Context<'_>,
     ) -> Poll<io::Result<usize>> {
-        let socket = &mut self.sockets[key];
-        if let Some(error) = socket.error.take() {
-            return Poll::Ready(Err(error.into()));
+        let wrote = self.poll_append(now, key, &[IoSlice::new(octets)], false, context);
+        if let Poll::Ready(Ok(1..)) = wrote {
+            let socket = &mut self.sockets[key];
+            let connection = &mut socket.connection;
+            socket.urgent_end = Some(connection.sender().vars().written);
+            if !connection.sender().vars().nodelay {
+                connection.set_nodelay(now, true, &mut self.outbox);
+                connection.set_nodelay(now, false, &mut self.outbox);
+            }
+            self.settle(key);
         }
-        if !socket.may_write() {
-            return Poll::Ready(Err(io::ErrorKind::BrokenPipe.into()));
-        }
-        if octets.is_empty() {
-            return Poll::Ready(Ok(0));
-        }
-        let len = socket.buffer(&[IoSlice::new(octets)], octets.len());
-        socket.connection.writer_resumes();
-        let wrote = match len {
-            0 => 0,
-            len => socket.connection.write(now, len, false, &mut self.outbox),
-        };
-        if wrote == 0 {
-            remember(&mut socket.writer, context.waker());
-            self.blocks(now, key, BlockedOn::Write);
-            return Poll::Pending;
-        }
-        let connection = &mut socket.connection;
-        socket.urgent_end = Some(connection.sender().vars().written);
-        if !connection.sender().vars().nodelay {
-            connection.set_nodelay(now, true, &mut self.outbox);
-            connection.set_nodelay(now, false, &mut self.outbox);
-        }
-        self.settle(key);
-        Poll::Ready(Ok(wrote as usize))
+        wrote
     }
 
     /// Handles the announcement that the octet `at` is urgent, with the segment before which

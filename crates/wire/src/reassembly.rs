@@ -23,6 +23,9 @@ const OVERHEAD: usize = 128;
 /// half full, and the first node of its own tree. A flood of packets with one small fragment each was
 /// measured to take about 800 octets for each.
 const PACKET: usize = 1024;
+/// The most octets that an ICMP error quotes: of IPv6, whose errors may be longer than IPv4's, what
+/// fits beside the headers into the least MTU (RFC 4443, section 3.3).
+const MOST_QUOTED: usize = 1280 - 40 - 8;
 /// The longest packet, in octets.
 const LONGEST: usize = u16::MAX as usize;
 /// CE among the codepoints of ECN, and the one that says that ECN is not in use.
@@ -95,9 +98,9 @@ struct Partial {
 }
 
 impl Reassembler {
-    /// Takes a fragment in. Returns the whole packet if it was the last one that was missing.
+    /// Takes a fragment in. Returns the whole packet if it was the last one that was missing. What is
+    /// late must have [expired](Self::expire) before.
     pub fn add(&mut self, now: Instant, packet: &[u8]) -> Option<Vec<u8>> {
-        self.expire(now);
         let fragment = parse(packet)?;
         // A fragment that is the whole packet has nothing to do with others (RFC 6946, section 4).
         if fragment.key.v6 && fragment.start == 0 && !fragment.more {
@@ -124,16 +127,26 @@ impl Reassembler {
         None
     }
 
-    /// Forgets the packets whose time is over.
-    pub fn expire(&mut self, now: Instant) {
+    /// Forgets the packets whose time is over. Returns, of each whose first fragment has come, as much
+    /// of that fragment as an ICMP error may quote.
+    pub fn expire(&mut self, now: Instant) -> Vec<Vec<u8>> {
+        let mut late = Vec::new();
         for version in 0..self.order.len() {
             while let Some((_, key)) = self.order[version].first_key_value()
                 && self.packets[key].until <= now
             {
                 let key = *key;
-                self.forget(&key);
+                late.extend(self.forget(&key).and_then(|partial| partial.quote(&key)));
             }
         }
+        late
+    }
+
+    /// Returns when the next packet's time is over, if none is completed before.
+    #[must_use]
+    pub fn next_expiry(&self) -> Option<Instant> {
+        let of_each = self.order.iter().filter_map(BTreeMap::first_key_value);
+        of_each.map(|(_, key)| self.packets[key].until).min()
     }
 
     /// Returns the octets of memory that it takes.
@@ -248,6 +261,18 @@ impl Partial {
 
     fn is_complete(&self) -> bool {
         !self.spoilt && self.header.is_some() && self.len == Some(self.octets)
+    }
+
+    /// Returns the beginning of the first fragment as it came, if it has come.
+    fn quote(self, key: &Key) -> Option<Vec<u8>> {
+        let (mut quote, (_, next)) = self.header?;
+        if key.v6 {
+            quote.extend([next, 0, 0, 1]);
+            quote.extend(key.id.to_be_bytes());
+        }
+        quote.extend(self.pieces.get(&0)?);
+        quote.truncate(MOST_QUOTED);
+        Some(quote)
     }
 
     /// Returns the packet, of which everything has come.

@@ -167,9 +167,9 @@ impl Connection {
     pub fn established(config: &Config, peer_window: u64) -> Self {
         let mut connection = Self::new(config);
         connection.state = State::Established;
-        connection.sender.establish(peer_window);
         let options = connection.syn_options(Instant::ZERO);
         connection.agree(Instant::ZERO, &options);
+        connection.sender.establish(peer_window);
         connection.receiver.establish();
         connection.watch(Instant::ZERO);
         connection

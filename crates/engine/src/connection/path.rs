@@ -27,7 +27,8 @@ impl Connection {
     }
 
     /// Limits segments to `mss` octets, options included, because the path is known to take no
-    /// more. That knowledge holds up to `until`. Call it before anything is sent.
+    /// more. That knowledge holds up to `until`; [`Instant::FAR_FUTURE`] never ends it. Call it before
+    /// anything is sent.
     pub fn limit_path_mss(&mut self, mss: u16, until: Instant) {
         self.sender.limit_mss(mss.into(), until);
     }

@@ -1,7 +1,6 @@
 //! Path MTU black holes: paths that drop large segments without a word (RFC 4821, section 7.7; RFC
-//! 8899, section 4.3). After repeated timeouts of a large segment, smaller ones are tried. The
-//! connection keeps its small segments: it does not search for what the path takes (RFC 4821,
-//! section 7.3).
+//! 8899, section 4.3). After repeated timeouts of a large segment, smaller ones are tried.
+//! [`super::path_search`] finds what the path takes.
 
 use super::Sender;
 
@@ -19,9 +18,14 @@ impl Sender {
         }
         let first = self.vars.written.since(self.vars.una);
         let first = first.min(u64::from(self.vars.mss));
-        let smaller = STEPS.into_iter().find(|step| u64::from(*step) < first);
+        let base = self.path_search.as_ref().map(|search| search.base_mss());
+        let steps = [base.unwrap_or(STEPS[0]), STEPS[1]];
+        let smaller = steps.into_iter().find(|step| u64::from(*step) < first);
         if let Some(mss) = smaller {
             self.vars.mss = mss;
+            if let Some(search) = &mut self.path_search {
+                search.fell_to(mss + self.option_octets);
+            }
             // A router's report that expires must not bring the large segments back.
             self.path_limit = None;
         }

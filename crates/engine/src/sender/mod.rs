@@ -4,13 +4,16 @@
 //! must go, and asks the policy about the rest. It is the only place from which data leaves.
 
 mod black_hole;
+mod buffer;
 pub mod congestion;
 mod counters;
 mod device;
 mod ecn;
+mod loss_view;
 mod pacing;
 mod pass;
 mod path_mtu;
+mod path_search;
 mod push;
 mod rack;
 mod rate_reduction;
@@ -27,9 +30,9 @@ mod timers;
 mod undo;
 
 pub use counters::Counters;
+pub use loss_view::{LossState, LossView};
 pub use pass::{Stamp, Syn};
 pub use rtt::{Echo, RtoRules, RttEstimator};
-pub use selective::{LossState, LossView};
 pub use timers::{Expired, TimerReason};
 
 use alloc::boxed::Box;
@@ -104,6 +107,8 @@ pub struct Sender {
     path_mss_expires: bool,
     /// What a router's report ended, if it may return.
     path_limit: Option<Box<path_mtu::PathLimit>>,
+    /// The search for a larger path MTU.
+    path_search: Option<Box<path_search::PathSearch>>,
     congestion: congestion::Installed,
     /// Whether a loss reduces the window instead of the flight.
     reduces_the_window: bool,
@@ -208,6 +213,9 @@ impl Sender {
             black_hole_detection: extensions.black_hole_detection,
             path_mss_expires: extensions.path_mss_expires,
             path_limit: None,
+            path_search: extensions
+                .path_mtu_search
+                .map(|rule| Box::new(path_search::PathSearch::new(rule, config.mss))),
             congestion: config.congestion.clone().install(),
             reduces_the_window: extensions.reduces_the_window,
             slow_start: extensions
@@ -291,6 +299,7 @@ impl Sender {
         self.vars.max = Offset::FIRST;
         self.vars.wnd = window;
         self.vars.max_wnd = window;
+        self.begin_path_search(self.own_mss);
     }
 
     /// Returns the variables, as a policy sees them.
@@ -316,72 +325,6 @@ impl Sender {
     #[must_use]
     pub fn rtt(&self) -> &RttEstimator {
         &self.rtt
-    }
-
-    /// Returns the octets in the send buffer, without the FIN.
-    #[must_use]
-    #[inline]
-    pub fn buffered(&self) -> u64 {
-        self.vars.buffered()
-    }
-
-    /// Returns the size of the send buffer, in octets.
-    #[must_use]
-    #[inline]
-    pub fn capacity(&self) -> u64 {
-        self.vars.capacity
-    }
-
-    /// Returns the free space in the send buffer, in octets. If the buffer bounds memory
-    /// (`Extensions::send_buffer_is_memory`), this is the size of the next piece of a write, which
-    /// may exceed the buffer's size.
-    #[must_use]
-    #[inline]
-    pub fn space(&self) -> u64 {
-        match self.room_by_memory() {
-            None if self.unsent() >= self.notsent_low_water => 0,
-            None => self.vars.capacity.saturating_sub(self.buffered()),
-            Some(room) => room,
-        }
-    }
-
-    /// Returns the octets that were written and have not left.
-    #[inline]
-    pub(super) fn unsent(&self) -> u64 {
-        self.vars.written.since(self.vars.nxt)
-    }
-
-    /// Returns the fill and the size of the send buffer as a copy rule sees them; their difference
-    /// is the size of the next piece of a write.
-    #[inline]
-    pub(crate) fn fill(&self) -> (u64, u64) {
-        match self.room_by_memory() {
-            None if self.unsent() >= self.notsent_low_water => (0, 0),
-            None => (self.buffered(), self.vars.capacity),
-            Some(room) => (0, room),
-        }
-    }
-
-    /// Returns the free space for a writer that sleeps until there is enough; free memory if memory
-    /// is bounded.
-    #[inline]
-    pub(crate) fn free(&self) -> u64 {
-        // Linux: half of it must have left (`__tcp_stream_memory_free`).
-        if self.unsent() >= self.notsent_low_water.div_ceil(2) {
-            return 0;
-        }
-        let taken = self.memory().unwrap_or_else(|| self.buffered());
-        self.vars.capacity.saturating_sub(taken)
-    }
-
-    /// Returns the most octets that a write may append before anything else happens. If memory is
-    /// bounded, a kernel buffer that was begun is filled up, also after a part of it has left.
-    #[must_use]
-    pub fn most_of_a_write(&self) -> u64 {
-        match self.room_by_memory() {
-            Some(room @ 1..) => self.free() + room + self.vars.cwnd,
-            _ => self.space(),
-        }
     }
 
     /// Returns whether nothing more may be written.
@@ -412,17 +355,6 @@ impl Sender {
 
     pub(crate) fn set_user_timeout(&mut self, limit: Option<Duration>) {
         self.timers.set_user_timeout(limit);
-    }
-
-    /// Sets TCP_NOTSENT_LOWAT, in octets.
-    pub(crate) fn set_notsent_low_water(&mut self, octets: Option<u64>) {
-        self.notsent_low_water = octets.unwrap_or(u64::MAX);
-    }
-
-    /// Returns whether departures, and not only acknowledgments, may wake a writer.
-    #[inline]
-    pub(crate) fn departures_wake(&self) -> bool {
-        self.notsent_low_water != u64::MAX
     }
 
     /// Says that what is in flight measures no round trip.
@@ -478,6 +410,7 @@ impl Sender {
         if let Some(limit) = &mut self.path_limit {
             limit.bound(bound.max(LEAST_MSS));
         }
+        self.begin_path_search(bound.max(LEAST_MSS));
     }
 
     /// Forgets the peer after a failed handshake; what was written waits for another handshake.
@@ -512,41 +445,6 @@ impl Sender {
     pub(crate) fn observe(&mut self, moment: Moment, now: Instant) {
         self.vars.now = now;
         self.policy.observe(moment, &self.vars);
-    }
-
-    /// Appends `octets` of the application's to the buffer. `goes_on` says that the write that
-    /// wrote the present end of the buffer continues, and `more` announces further writes.
-    #[inline]
-    pub(crate) fn append(&mut self, octets: u64, goes_on: bool, more: bool) {
-        self.note_push(octets, goes_on, more);
-        self.vars.written += octets;
-    }
-
-    /// Sets the size of the send buffer, in octets, which then no longer grows by itself.
-    pub(crate) fn set_capacity(&mut self, octets: u64) {
-        self.vars.capacity = octets;
-        self.buffer_most = 0;
-    }
-
-    /// Lets the send buffer grow to two congestion windows, unless the window is full: then more
-    /// octets would only wait (Linux: `tcp_should_expand_sndbuf`).
-    #[inline]
-    pub(crate) fn grow_buffer(&mut self) {
-        if self.vars.capacity < self.buffer_most {
-            self.grow_buffer_to_the_window();
-        }
-    }
-
-    #[cold]
-    fn grow_buffer_to_the_window(&mut self) {
-        let window = self.vars.cwnd.max(self.initial_cwnd);
-        if self.vars.outstanding() >= window {
-            return;
-        }
-        let segments = window.div_ceil(u64::from(self.vars.mss.max(1)));
-        let wanted = 2 * segments * self.cost_of_a_segment();
-        let wanted = wanted.min(self.buffer_most);
-        self.vars.capacity = self.vars.capacity.max(wanted);
     }
 
     /// Handles an acceptable ACK with its window (RFC 9293, section 3.10.7.4, fifth check). `pure`

@@ -25,10 +25,13 @@ pub(super) struct Pacer {
 
 impl Sender {
     /// Returns the rate in octets per second (`tcp_update_pacing_rate`), once a round trip was
-    /// measured.
+    /// measured. After round trips that took no time there is no limit.
     pub(super) fn pacing_rate(&self) -> Option<u64> {
         let vars = &self.vars;
-        let srtt = self.rtt.srtt().filter(|srtt| srtt.as_nanos() > 0)?;
+        let srtt = self.rtt.srtt()?;
+        if srtt == Duration::ZERO {
+            return Some(u64::MAX);
+        }
         let percent = match vars.cwnd < vars.ssthresh / 2 {
             true => SLOW_START,
             false => AVOIDANCE,

@@ -93,6 +93,10 @@ impl Sender {
     fn send_new(&mut self, stamp: &Stamp, out: &mut Outbox) {
         self.mind_the_path_limit();
         self.restart_after_idle();
+        if self.path_search.is_some() && !self.search_the_path(stamp, out) {
+            self.mind_the_persist_timer();
+            return;
+        }
         let mut limit = self.limit();
         // BSD's quirk: idleness is tested here, once, above `again:`.
         let entry = Entry {
@@ -183,7 +187,7 @@ impl Sender {
 
     /// Returns the segment, unless a paced flight makes it wait.
     #[inline]
-    fn in_its_turn(&mut self, len: u32, because: Because) -> Option<(u32, Because)> {
+    pub(super) fn in_its_turn(&mut self, len: u32, because: Because) -> Option<(u32, Because)> {
         if self.paced() && self.leaves_by_rate(len) {
             return Some((len, because));
         }
@@ -355,15 +359,21 @@ impl Sender {
         }
     }
 
-    /// Fast retransmit: resends the segment at SND.UNA, whatever the window (RFC 5681, section
-    /// 3.2).
+    /// Fast retransmit: resends the segment at SND.UNA, whatever the window (RFC 5681, section 3.2);
+    /// more only if it was asked for.
     fn resend_first(&mut self, stamp: &Stamp, out: &mut Outbox) {
         self.resend.set_wanted(false);
         let (nxt, written, hold) = (self.vars.nxt, self.vars.written, self.hold);
         self.vars.nxt = self.vars.una;
         let size = u64::from(self.segment_size(stamp));
-        let len = written.since(self.vars.una).min(size);
-        self.send_one(len as u32, Because::Retransmission, stamp, out);
+        let end = self.resend.end().max(self.vars.una + size).min(written);
+        loop {
+            let len = end.since(self.vars.nxt).min(size);
+            self.send_one(len as u32, Because::Retransmission, stamp, out);
+            if self.vars.nxt >= end {
+                break;
+            }
+        }
         self.vars.nxt = nxt.max(self.vars.nxt);
         // What waits behind the flight continues to wait.
         self.hold = hold.filter(|hold| hold.start >= self.vars.nxt);

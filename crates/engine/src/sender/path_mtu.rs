@@ -49,7 +49,7 @@ impl Sender {
     }
 
     fn remember_the_path_limit(&mut self, before: u32, until: Instant) {
-        if self.path_mss_expires {
+        if self.path_mss_expires && until < Instant::FAR_FUTURE {
             let mss = self.path_limit.as_ref().map_or(before, |old| old.mss);
             self.path_limit = Some(Box::new(PathLimit { until, mss }));
         }
@@ -63,6 +63,9 @@ impl Sender {
         }
         let segments = self.own_initial_cwnd / u64::from(self.own_mss.max(1));
         if mss < self.own_mss {
+            if let Some(search) = &mut self.path_search {
+                search.path_is_known();
+            }
             self.own_mss = mss.max(1);
             self.own_initial_cwnd = segments * u64::from(self.own_mss);
             self.initial_cwnd = self.own_initial_cwnd;
@@ -77,6 +80,9 @@ impl Sender {
     /// stays (RFC 1191, section 6.5; Linux: `tcp_simple_retransmit`). Returns whether anything must
     /// be sent.
     pub(crate) fn learn_path_mss(&mut self, mss: u32) -> bool {
+        if let Some(search) = &mut self.path_search {
+            search.reported(mss);
+        }
         let before = self.vars.mss;
         let mss = mss.saturating_sub(self.option_octets).max(1);
         if mss >= before {
@@ -97,6 +103,7 @@ impl Sender {
             }),
             None => self.vars.nxt = self.vars.una,
         }
+        self.resegment();
         self.resend.set_wanted(self.selective.is_some());
         self.resend.force_one();
         self.rtt.distrust();

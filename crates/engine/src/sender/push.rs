@@ -208,7 +208,7 @@ impl Sender {
     }
 
     fn push_each_burst(&mut self, left: &mut [Segment]) {
-        let most = self.burst();
+        let (most, mss) = (self.burst(), self.vars.mss);
         let Some(pushes) = &mut self.pushes else {
             return;
         };
@@ -217,6 +217,9 @@ impl Sender {
             let joins = at > begins
                 && at - begins < most
                 && left[at].len > 0
+                // A probe of the path's MTU leaves alone.
+                && left[at - 1].len <= mss
+
                 && left[at - 1].data().end == left[at].seq
                 && !left[at - 1].flags.has(Flags::PSH)
                 && pushes.bursts.binary_search(&left[at].seq).is_err();

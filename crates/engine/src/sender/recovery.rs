@@ -2,8 +2,8 @@
 
 use super::Sender;
 use super::congestion::Control;
+use super::loss_view::{LossState, LossView};
 use super::resend::Resend;
-use super::selective::{LossState, LossView};
 use crate::offset::Offset;
 use crate::time::Duration;
 
@@ -26,6 +26,11 @@ impl Recovery {
     #[inline]
     pub(super) fn limited_transmit(&self) -> u64 {
         self.limited_transmit
+    }
+
+    /// Returns whether nothing seems to be lost or out of order.
+    pub(super) fn is_quiet(&self) -> bool {
+        !self.recovering && self.duplicates == 0
     }
 }
 
@@ -55,6 +60,9 @@ impl Sender {
         round_trip: Option<Duration>,
         echo: bool,
     ) {
+        if self.path_search.is_some() {
+            self.judge_path_probe(ack);
+        }
         // Segments that limited transmit counted as delivered do not count twice.
         let early = self.recovery.limited_transmit;
         self.recovery.duplicates = 0;
@@ -102,11 +110,16 @@ impl Sender {
             self.recovery.limited_transmit += u64::from(self.vars.mss);
         }
         if self.recovery.duplicates == DUPLICATE_THRESHOLD && new_loss {
-            self.recovery.recovering = true;
-            self.recovery.recover = self.vars.max;
             self.resend.set_wanted(true);
             self.rtt.distrust();
             self.counters.fast_retransmits += 1;
+            if let Some(probe) = self.path_probe_failed() {
+                self.resend.up_to(probe.end);
+                return;
+            }
+            self.path_probe_is_inconclusive();
+            self.recovery.recovering = true;
+            self.recovery.recover = self.vars.max;
             // RFC 5681, section 3.2, step 2: what limited transmit added "MUST NOT be included".
             let flight = self.vars.outstanding();
             let beyond_the_window = flight.saturating_sub(self.vars.cwnd);
@@ -133,6 +146,7 @@ impl Sender {
         self.rtt.timed_out();
         self.vars.rto = self.rtt.rto();
         self.counters.timeouts += 1;
+        self.path_probe_is_inconclusive();
         self.suspect_a_black_hole();
         let mss = u64::from(self.vars.mss);
         if self.vars.una == Offset::SYN {

@@ -1,11 +1,15 @@
 //! What a pass must retransmit before it looks at new data. Loss recovery, with a scoreboard
 //! ([`super::selective`]) or without ([`super::recovery`]), asks for it; the pass does it.
 
+use crate::offset::Offset;
+
 /// What was asked for.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Resend {
     wanted: bool,
     forced: bool,
+    /// Without a scoreboard, what begins below this offset is sent again.
+    end: Offset,
 }
 
 impl Resend {
@@ -14,6 +18,17 @@ impl Resend {
     #[inline]
     pub(super) fn set_wanted(&mut self, wanted: bool) {
         self.wanted = wanted;
+    }
+
+    /// Lets everything from SND.UNA to `end` be sent again, in as many segments as it takes.
+    pub(super) fn up_to(&mut self, end: Offset) {
+        self.end = end;
+    }
+
+    /// Returns where the retransmission of more than one segment ends; means nothing if SND.UNA is
+    /// beyond.
+    pub(super) fn end(self) -> Offset {
+        self.end
     }
 
     /// Returns whether something must be retransmitted.

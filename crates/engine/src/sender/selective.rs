@@ -2,12 +2,12 @@
 //! it). Without SACK, [`super::recovery`] does what acknowledgments alone allow.
 
 use super::congestion::Control;
+use super::loss_view::{LossState, LossView};
 use super::rack::{Rack, Standing};
 use super::rate_reduction::RateReduction;
 use super::report::Report;
 use super::scoreboard::{Judged, Scoreboard};
-use super::send_policy::Because;
-use super::tail_probe::{Met, Outcome, Probe, probe_timeout};
+use super::tail_probe::{Met, Probe};
 use super::timers::{Early, TimerReason};
 use super::undo::{Evidence, Frto, Undo};
 use super::{Sender, Stamp};
@@ -17,7 +17,7 @@ use crate::extensions::Extensions;
 use crate::offset::{Offset, Span};
 use crate::options::SackBlocks;
 use crate::outbox::Outbox;
-use crate::time::{Duration, Instant};
+use crate::time::Duration;
 
 /// The number of SACKed segments above a segment that indicates its loss (RFC 6675, section 2).
 const DUP_THRESH: u32 = 3;
@@ -27,8 +27,9 @@ const DUP_THRESH: u32 = 3;
 pub(super) struct Selective {
     pub(super) board: Scoreboard,
     /// RACK; without it, RFC 6675's `IsLost` detects losses.
-    rack: Option<Rack>,
-    probe: Option<Probe>,
+    pub(super) rack: Option<Rack>,
+    /// The tail loss probe that is on its way.
+    pub(super) probe: Option<Probe>,
     phase: Phase,
     /// RescueRxt: whether a rescue retransmission has left in this recovery (RFC 6675, section 4,
     /// rule 4).
@@ -56,12 +57,19 @@ enum Phase {
     FastRecovery(Offset),
     /// After a timeout, until all that was sent before it is acknowledged.
     AfterTimeout(Offset),
+    /// What was too large for the path is being sent again in smaller segments, until this offset is
+    /// acknowledged; the window stays (RFC 1191, section 6.5; RFC 4821, section 7.6.2; Linux:
+    /// `tcp_simple_retransmit`).
+    Resegmenting(Offset),
 }
 
 impl Phase {
     /// Returns whether something lost is being resent.
     fn repairs(self) -> bool {
-        matches!(self, Self::FastRecovery(_) | Self::AfterTimeout(_))
+        matches!(
+            self,
+            Self::FastRecovery(_) | Self::AfterTimeout(_) | Self::Resegmenting(_)
+        )
     }
 
     /// Returns whether the window is being reduced, so that it does not grow.
@@ -72,7 +80,10 @@ impl Phase {
     fn ends_at(self) -> Option<Offset> {
         match self {
             Self::Open => None,
-            Self::Reducing(end) | Self::FastRecovery(end) | Self::AfterTimeout(end) => Some(end),
+            Self::Reducing(end)
+            | Self::FastRecovery(end)
+            | Self::AfterTimeout(end)
+            | Self::Resegmenting(end) => Some(end),
         }
     }
 }
@@ -102,6 +113,11 @@ impl Selective {
         }
     }
 
+    /// Returns whether no loss is being repaired and the window is not being reduced.
+    pub(super) fn is_open(&self) -> bool {
+        self.phase == Phase::Open
+    }
+
     /// Returns whether a loss is being repaired.
     pub(super) fn repairs(&self) -> bool {
         self.phase.repairs()
@@ -123,6 +139,31 @@ impl Selective {
         board
             .filter(|t| t.retransmitted && !t.sacked && !t.lost)
             .count() as u64
+    }
+
+    /// Returns what is believed about the flight.
+    pub(super) fn view(&self) -> LossView {
+        let board = &self.board;
+        let sacked = board.sacked_segments();
+        LossView {
+            state: match self.phase {
+                Phase::Open if sacked > 0 => LossState::Disorder,
+                Phase::Open => LossState::Open,
+                Phase::Reducing(_) => LossState::Reducing,
+                Phase::FastRecovery(_) => LossState::Recovery,
+                Phase::AfterTimeout(_) | Phase::Resegmenting(_) => LossState::Loss,
+            },
+            outstanding: board.segments() as u32,
+            sacked,
+            lost: board.lost_segments(),
+            retransmitted: board
+                .iter()
+                .filter(|t| t.retransmitted && !t.sacked && !t.lost)
+                .count() as u32,
+            reordering: self.rack.as_ref().map_or(0, Rack::reordering),
+            reorderings: self.rack.as_ref().map_or(0, Rack::reorderings),
+            min_rtt: self.rack.as_ref().and_then(Rack::min_rtt),
+        }
     }
 
     /// Ends the recovery because nothing was lost.
@@ -149,74 +190,7 @@ impl Selective {
     }
 }
 
-/// What the sender believes about its flight, for callers that show the state of a connection.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct LossView {
-    /// The phase of loss recovery.
-    pub state: LossState,
-    /// Segments that are not acknowledged yet.
-    pub outstanding: u32,
-    /// Outstanding segments that the peer holds beyond a hole.
-    pub sacked: u32,
-    /// Outstanding segments that are deemed lost and not resent yet.
-    pub lost: u32,
-    /// Outstanding segments that were resent and may be on their way.
-    pub retransmitted: u32,
-    /// The farthest that the network reordered segments so far, in octets.
-    pub reordering: u64,
-    /// How often acknowledgments showed reordering.
-    pub reorderings: u32,
-    /// The least round trip of the last five minutes, if RACK measures it (`rack_tlp`).
-    pub min_rtt: Option<Duration>,
-}
-
-/// The phase of loss recovery, in Linux's terms (`tcpi_ca_state`).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum LossState {
-    /// No loss or reordering is suspected.
-    #[default]
-    Open,
-    /// Something came out of order; the cause is not known yet.
-    Disorder,
-    /// The window is being reduced because the network reported congestion.
-    Reducing,
-    /// A loss is being repaired.
-    Recovery,
-    /// After a retransmission timeout.
-    Loss,
-}
-
 impl Sender {
-    /// Returns what the sender believes about its flight. Without a scoreboard only the state is
-    /// known, and how many full-sized segments are outstanding.
-    #[must_use]
-    pub fn losses(&self) -> LossView {
-        let Some(selective) = &self.selective else {
-            return self.losses_without_scoreboard();
-        };
-        let board = &selective.board;
-        let sacked = board.sacked_segments();
-        LossView {
-            state: match selective.phase {
-                Phase::Open if sacked > 0 => LossState::Disorder,
-                Phase::Open => LossState::Open,
-                Phase::Reducing(_) => LossState::Reducing,
-                Phase::FastRecovery(_) => LossState::Recovery,
-                Phase::AfterTimeout(_) => LossState::Loss,
-            },
-            outstanding: board.segments() as u32,
-            sacked,
-            lost: board.lost_segments(),
-            retransmitted: board
-                .iter()
-                .filter(|t| t.retransmitted && !t.sacked && !t.lost)
-                .count() as u32,
-            reordering: selective.rack.as_ref().map_or(0, Rack::reordering),
-            reorderings: selective.rack.as_ref().map_or(0, Rack::reorderings),
-            min_rtt: selective.rack.as_ref().and_then(Rack::min_rtt),
-        }
-    }
-
     /// Handles an acceptable ACK; what it acknowledges has left the buffer.
     #[inline(never)] // the way without a scoreboard stays short
     pub(super) fn consult_scoreboard(&mut self, report: &Report<'_>) {
@@ -227,6 +201,7 @@ impl Sender {
         let delivered_before = self.delivered();
         let lost_before = self.lost_segments();
         let heard = self.mark_delivered(report);
+        self.judge_path_probe(report.ack);
         if let Some(duplicate) = heard.duplicate {
             self.reported_for_undo(duplicate);
         }
@@ -389,31 +364,8 @@ impl Sender {
         }
     }
 
-    /// RFC 8985, section 7.4: decides what the ACK, which took `released` octets out of the flight,
-    /// tells about the probe that is on its way.
-    fn judge_probe(&mut self, met: &Met, released: u64) {
-        let Some(selective) = &mut self.selective else {
-            return;
-        };
-        let Some(probe) = &selective.probe else {
-            return;
-        };
-        match probe.outcome(met) {
-            Outcome::Pending => {}
-            Outcome::NothingLost => selective.probe = None,
-            Outcome::Repaired => {
-                selective.probe = None;
-                // There was a loss, although no recovery was needed.
-                if selective.phase == Phase::Open {
-                    self.forget_undo();
-                    self.reduce_window(self.vars.outstanding() + released);
-                }
-            }
-        }
-    }
-
     /// Reduces the window after a loss, with `flight` octets outstanding.
-    fn reduce_window(&mut self, flight: u64) {
+    pub(super) fn reduce_window(&mut self, flight: u64) {
         // Data that left beyond the window because segments were SACKed does not count (RFC 6675,
         // section 5, step 4.2).
         let flight = self.to_reduce(flight.min(self.vars.cwnd));
@@ -472,7 +424,35 @@ impl Sender {
             }));
         }
         let begins = board.has_lost() && !selective.phase.repairs();
+        if begins && self.path_probe_failed().is_some() {
+            self.counters.fast_retransmits += 1;
+            self.resegment();
+        } else if begins {
+            self.recover();
+        }
+        self.resend.set_wanted(self.may_resend());
         if begins {
+            self.resend.force_one();
+        }
+    }
+
+    /// Begins to send what was too large for the path, and is marked as lost, in smaller segments,
+    /// unless another loss is being repaired.
+    pub(super) fn resegment(&mut self) {
+        let max = self.vars.max;
+        if let Some(selective) = &mut self.selective
+            && selective.is_open()
+            && selective.board.has_lost()
+        {
+            selective.phase = Phase::Resegmenting(max);
+            selective.probe = None;
+            self.forget_undo();
+        }
+    }
+
+    /// Begins fast recovery.
+    fn recover(&mut self) {
+        if let Some(selective) = &mut self.selective {
             // A window that is being reduced is not reduced twice in a round trip.
             let reducing = selective.phase.reduces();
             selective.phase = Phase::FastRecovery(self.vars.max);
@@ -486,10 +466,6 @@ impl Sender {
                     self.reduce_window(self.vars.outstanding());
                 }
             }
-        }
-        self.resend.set_wanted(self.may_resend());
-        if begins {
-            self.resend.force_one();
         }
     }
 
@@ -553,8 +529,9 @@ impl Sender {
         Span::new(span.start, span.start + most)
     }
 
-    fn send_again(&mut self, span: Span, stamp: &Stamp, out: &mut Outbox) {
+    pub(super) fn send_again(&mut self, span: Span, stamp: &Stamp, out: &mut Outbox) {
         self.rtt.distrust();
+        self.path_probe_is_inconclusive();
         self.count_for_undo(span);
         if let Some(selective) = &mut self.selective {
             selective.board.sent_again(span, self.vars.now);
@@ -588,65 +565,6 @@ impl Sender {
         self.timers.set_early(None);
         self.resend.set_wanted(true);
         self.resend.force_one();
-    }
-
-    /// RFC 8985, section 7.2: schedules a probe after the last segment, while nothing indicates a
-    /// loss.
-    pub(super) fn schedule_tail_probe(&mut self) {
-        let Some(selective) = &self.selective else {
-            return;
-        };
-        let wanted = selective.rack.is_some()
-            && !selective.phase.repairs()
-            && selective.probe.is_none()
-            && selective.board.sacked_segments() == 0
-            && selective.board.segments() > 0;
-        if !wanted {
-            return;
-        }
-        let alone = selective.board.segments() == 1;
-        let length = probe_timeout(self.rtt.srtt(), alone, self.rtt.granularity());
-        self.timers.set_early(Some(Early {
-            at: self.timers.before_retransmission(self.vars.now + length),
-            reason: TimerReason::TailProbe,
-        }));
-    }
-
-    /// RFC 8985, section 7.3: sends the probe: new data if there is any, otherwise the last segment
-    /// again.
-    pub(crate) fn tail_probe(&mut self, now: Instant, stamp: &Stamp, out: &mut Outbox) {
-        self.vars.now = now;
-        let room = self
-            .vars
-            .wnd
-            .saturating_sub(self.vars.nxt.since(self.vars.una));
-        let unsent = self.vars.written.since(self.vars.nxt);
-        let len = unsent.min(room).min(u64::from(self.segment_size(stamp)));
-        let is_retrans = len == 0;
-        let last = self.selective.as_ref().and_then(|s| s.board.last());
-        if !is_retrans {
-            self.send_one(len as u32, Because::Probe, stamp, out);
-        } else if let Some(last) = last {
-            // "the highest-sequence segment sent so far": its end, if it is longer than one segment
-            // now.
-            let size = u64::from(self.segment_size(stamp));
-            let start = last.end.get().saturating_sub(size).max(last.start.get());
-            if let Some(selective) = &mut self.selective {
-                selective.board.split_last(Offset::new(start));
-            }
-            self.send_again(Span::new(Offset::new(start), last.end), stamp, out);
-        }
-        self.timers.restart_retransmission(self.vars.now, &self.rtt);
-        // Section 7.2: never two probes in a row; new data would have scheduled one.
-        self.timers.set_early(None);
-        self.counters.tail_probes += 1;
-        let end_seq = self.vars.nxt;
-        if let Some(selective) = &mut self.selective {
-            selective.probe = Some(Probe {
-                end_seq,
-                is_retrans,
-            });
-        }
     }
 }
 

@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use proptest::sample::select;
 use tinygram_engine::Duration;
 use tinygram_engine::connection::Config;
-use tinygram_engine::extensions::Extensions;
+use tinygram_engine::extensions::{Extensions, PathMtuSearch};
 use tinygram_engine::receiver::ReceiverConfig;
 use tinygram_engine::receiver::ack_policy::{self, AckPolicy, AckTimer};
 use tinygram_engine::sender::congestion::Congestion;
@@ -98,7 +98,8 @@ pub(crate) fn setting(longest_delay_ms: u64) -> impl Strategy<Value = Setting> {
         )
 }
 
-/// Returns one of: no extensions, timestamps, SACK, SACK with RACK, Linux 6's, or all modern ones.
+/// Returns one of: no extensions, timestamps, SACK, SACK with RACK, Linux 6's, all modern ones, or
+/// these with a search for a larger path MTU from the start.
 fn extensions() -> impl Strategy<Value = Extensions> {
     let timestamps = Extensions {
         timestamps: true,
@@ -113,6 +114,13 @@ fn extensions() -> impl Strategy<Value = Extensions> {
         rack_tlp: true,
         ..sack
     };
+    let searching = Extensions {
+        path_mtu_search: Some(PathMtuSearch {
+            from_the_start: true,
+            base_mss: 300,
+        }),
+        ..Extensions::MODERN
+    };
     let all = [
         Extensions::NONE,
         timestamps,
@@ -120,6 +128,7 @@ fn extensions() -> impl Strategy<Value = Extensions> {
         rack,
         Extensions::LINUX_6,
         Extensions::MODERN,
+        searching,
     ];
     select(all.to_vec())
 }

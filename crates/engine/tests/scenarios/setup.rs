@@ -1,7 +1,7 @@
 //! Makes a connection from a script's settings. Sizes are octets, times carry their unit.
 
 use tinygram_engine::connection::{Config, Connection};
-use tinygram_engine::extensions::{Ecn, Extensions, Keepalive, SlowStartExit};
+use tinygram_engine::extensions::{Ecn, Extensions, Keepalive, PathMtuSearch, SlowStartExit};
 use tinygram_engine::receiver::ReceiverConfig;
 use tinygram_engine::receiver::ack_policy::{AckPolicy, AckTimer};
 use tinygram_engine::sender::congestion::Congestion;
@@ -133,6 +133,16 @@ pub(crate) fn stage(setup: &Setup, instead: Instead<'_>) -> Result<Stage, Unread
                 }
                 ("ecn", ["if-asked"]) => config.extensions.ecn = Some(Ecn::IfAsked),
                 ("ecn", ["ask"]) => config.extensions.ecn = Some(Ecn::Ask { again: 0 }),
+                ("path-mtu-search", [begins, base]) => {
+                    config.extensions.path_mtu_search = Some(PathMtuSearch {
+                        from_the_start: match *begins {
+                            "after-a-black-hole" => false,
+                            "from-the-start" => true,
+                            _ => return Err(format!("no search begins `{begins}`")),
+                        },
+                        base_mss: number(base)? as u32,
+                    });
+                }
                 ("slow-start-exit", [name]) => {
                     config.extensions.slow_start_exit = Some(match *name {
                         "hystart" => SlowStartExit::Hystart,

@@ -21,6 +21,7 @@ pub(crate) fn trials() -> Vec<Trial> {
         }),
         trial("endings/we-reset", we_reset),
         trial("endings/the-kernel-resets", kernel_resets),
+        trial("endings/we-linger", we_linger),
         trial("endings/nobody-listens", nobody_listens),
         trial("endings/both-open-at-once", both_open),
         trial("endings/both-close-at-once", both_close),
@@ -96,6 +97,35 @@ async fn kernel_resets() {
     // The reset was reported once, as the kernel does (SO_ERROR); later writes get EPIPE.
     let error = ours.write(b"late").await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::BrokenPipe);
+}
+
+/// A close that lingers waits for the kernel's ACK of the FIN; in vain if the kernel does not read.
+async fn we_linger() {
+    for (reads, secs) in [(true, 20), (false, 1)] {
+        let world = World::new(Line::PLAIN);
+        let (mut ours, mut theirs) = world.connected(Family::V4, true).await;
+        let len = if reads { 1_000_000 } else { 20_000_000 };
+        SockRef::from(&theirs)
+            .set_recv_buffer_size(10_000)
+            .expect("SO_RCVBUF");
+        ours.set_linger(Some(tinygram_engine::Duration::from_secs(secs)));
+        let takes = kernel(move || {
+            let mut all = Vec::new();
+            if reads {
+                theirs.read_to_end(&mut all).expect("all of it");
+            }
+            (all.len(), theirs)
+        });
+        let closes = async {
+            let octets = vec![7; len];
+            let writes = ours.write_all(&octets);
+            let wrote = tokio::time::timeout(Duration::from_secs(secs), writes).await;
+            assert_eq!(wrote.is_ok(), reads);
+            ours.close().await
+        };
+        let (acknowledged, (taken, _theirs)) = tokio::join!(closes, takes);
+        assert_eq!((acknowledged, taken), (reads, if reads { len } else { 0 }));
+    }
 }
 
 async fn nobody_listens() {

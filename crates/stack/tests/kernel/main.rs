@@ -12,6 +12,7 @@ mod endings;
 mod many;
 mod namespace;
 mod transfers;
+mod urgent;
 mod windows;
 mod world;
 
@@ -29,6 +30,7 @@ fn main() {
     let all = transfers::trials()
         .into_iter()
         .chain(endings::trials())
+        .chain(urgent::trials())
         .chain(windows::trials())
         .chain(many::trials())
         .chain(crowd::trials())

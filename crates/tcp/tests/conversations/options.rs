@@ -23,6 +23,13 @@ impl Wake for Bell {
 }
 
 impl Bell {
+    /// Returns a bell and the waker that rings it.
+    fn with_waker() -> (Arc<Self>, Waker) {
+        let bell = Arc::new(Self::default());
+        let waker = Waker::from(Arc::clone(&bell));
+        (bell, waker)
+    }
+
     /// Returns how often it was woken since the last call.
     pub(super) fn rang(&self, world: &mut World) -> usize {
         let mut wakers = Vec::new();
@@ -71,8 +78,7 @@ fn a_half_open_connection_is_forgotten_after_its_own_number_of_tries() {
 #[test]
 fn a_reader_waits_for_the_low_water_mark() {
     let mut world = World::accepted(syn(1460));
-    let bell = Arc::new(Bell::default());
-    let waker = Waker::from(Arc::clone(&bell));
+    let (bell, waker) = Bell::with_waker();
     let (now, key) = (world.now, world.key);
     world.core.set_receive_low_water(key, 10);
     let read = |world: &mut World, most| {
@@ -112,8 +118,7 @@ fn a_reader_waits_for_the_low_water_mark() {
 #[test]
 fn a_reader_of_less_than_the_mark_is_woken() {
     let mut world = World::accepted(syn(1460));
-    let bell = Arc::new(Bell::default());
-    let waker = Waker::from(Arc::clone(&bell));
+    let (bell, waker) = Bell::with_waker();
     let context = &Context::from_waker(&waker);
     let (now, key) = (world.now, world.key);
     world.core.set_receive_low_water(key, 10);
@@ -132,8 +137,7 @@ fn a_reader_of_less_than_the_mark_is_woken() {
 #[test]
 fn a_lower_mark_wakes_the_reader() {
     let mut world = World::accepted(syn(1460));
-    let bell = Arc::new(Bell::default());
-    let waker = Waker::from(Arc::clone(&bell));
+    let (bell, waker) = Bell::with_waker();
     let context = &Context::from_waker(&waker);
     let (now, key) = (world.now, world.key);
     world.core.set_receive_low_water(key, 10);
@@ -173,8 +177,7 @@ fn a_deferred_connection_is_accepted_with_its_data_or_in_time() {
     };
     for with_data in [true, false] {
         let mut world = World::listening(&options);
-        let bell = Arc::new(Bell::default());
-        let waker = Waker::from(Arc::clone(&bell));
+        let (bell, waker) = Bell::with_waker();
         let context = &Context::from_waker(&waker);
         assert!(world.core.poll_accept(world.key, 1, context).is_pending());
         world.iss = world.exchange(syn(1460), &[])[0].0.seq;
@@ -260,8 +263,7 @@ fn deferred_connections_are_bounded_by_the_backlog() {
 #[test]
 fn a_lingering_close_waits_for_the_acknowledgment() {
     let mut world = World::accepted(syn(1460));
-    let bell = Arc::new(Bell::default());
-    let waker = Waker::from(Arc::clone(&bell));
+    let (bell, waker) = Bell::with_waker();
     let context = &Context::from_waker(&waker);
     let key = world.key;
     world.core.set_linger(key, Some(Duration::from_secs(2)));
@@ -288,8 +290,7 @@ fn a_lingering_close_waits_for_the_acknowledgment() {
 fn a_lingering_close_after_a_shutdown() {
     for acked in [true, false] {
         let mut world = World::accepted(syn(1460));
-        let bell = Arc::new(Bell::default());
-        let waker = Waker::from(Arc::clone(&bell));
+        let (bell, waker) = Bell::with_waker();
         let context = &Context::from_waker(&waker);
         let key = world.key;
         world.write(b"last words");
@@ -318,8 +319,7 @@ fn a_lingering_close_after_a_shutdown() {
 #[test]
 fn a_lingering_close_ends_in_time() {
     let mut world = World::accepted(syn(1460));
-    let bell = Arc::new(Bell::default());
-    let waker = Waker::from(Arc::clone(&bell));
+    let (bell, waker) = Bell::with_waker();
     let context = &Context::from_waker(&waker);
     let key = world.key;
     world.core.set_linger(key, Some(Duration::from_millis(100)));

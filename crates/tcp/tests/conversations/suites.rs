@@ -2,12 +2,13 @@
 
 use std::io::ErrorKind;
 use std::net::SocketAddr;
+use std::task::Poll;
 
 use tinygram_engine::{Duration, Flags, Instant, State, Timestamps};
-use tinygram_tcp::SocketOptions;
+use tinygram_tcp::{Route, SocketOptions};
 use tinygram_wire::encode::{Checksum, Path};
 
-use super::{IRS, OURS, PEER, World, core, header, syn};
+use super::{IRS, OURS, PEER, World, core, header, nobody, syn};
 
 /// An ACK below ISS belongs to an older connection: RFC 9293, section 3.10.7.3, requires a reset.
 #[test]
@@ -197,21 +198,65 @@ fn what_a_router_reported_is_forgotten_after_ten_minutes() {
     let local = Some(SocketAddr::new(OURS.ip(), 0));
     let remote = SocketAddr::new(PEER.ip(), 9);
     let options = SocketOptions::default();
-    let (now, core) = (world.now, &mut world.core);
-    let other = core.connect(now, local, remote, &options).unwrap();
-    assert_eq!(core.info(now, other).mss, 960);
-    world.sent();
+    let now = world.now;
+    let another_begins_with = |world: &mut World| {
+        let (now, core) = (world.now, &mut world.core);
+        let other = core.connect(now, local, remote, &options).unwrap();
+        let mss = core.info(now, other).mss;
+        core.set_abort_on_drop(other, true);
+        core.release(now, other);
+        world.sent();
+        mss
+    };
+    assert_eq!(another_begins_with(&mut world), 960);
     let longest = |sent: Vec<(tinygram_wire::packet::Header, Vec<u8>)>| {
         sent.iter().map(|(_, payload)| payload.len()).max()
     };
     world.now = now + Duration::from_secs(599);
     assert_eq!(longest(world.write(&[3; 1460])), Some(960));
     world.segment(1, 4381, Flags::ACK, &[]);
+    assert_eq!(another_begins_with(&mut world), 960);
     world.now = now + Duration::from_secs(601);
+    assert_eq!(another_begins_with(&mut world), 1460);
     let sent = world.write(&[3; 1460]);
     assert_eq!(longest(sent.clone()), Some(1460));
     let again = world.icmp(3, 4, 1000, sent[0].0.seq);
     assert_eq!(longest(again), Some(960));
+    assert_eq!(another_begins_with(&mut world), 960);
+}
+
+/// What is known of a route bounds what is sent, what is announced, and the initial window.
+#[test]
+fn a_route_says_what_its_path_takes() {
+    let options = SocketOptions {
+        route: Route {
+            mtu: Some(640),
+            advertised_mss: Some(900),
+            initial_cwnd: Some(3),
+        },
+        ..SocketOptions::default()
+    };
+    let mut world = World::listening(&options);
+    let listener = world.key;
+    let answer = world.exchange(syn(1460), &[]);
+    assert_eq!(answer[0].0.options.mss, Some(900));
+    world.iss = answer[0].0.seq;
+    world.ack(0, &[]);
+    let Poll::Ready(Ok(key)) = world.core.poll_accept(listener, 1, &nobody()) else {
+        panic!("a connection waits");
+    };
+    world.key = key;
+    let sent = world.write(&[3; 2400]);
+    let lens: Vec<_> = sent.iter().map(|(_, payload)| payload.len()).collect();
+    assert_eq!(lens, [600; 3], "a window of three segments");
+    let last = world.segment(1, 1801, Flags::ACK, &[]);
+    assert_eq!(last[0].1.len(), 600);
+    // A router's report holds for ten minutes, and the route for ever.
+    world.icmp(3, 4, 576, world.iss.wrapping_add(1801));
+    world.segment(1, 2401, Flags::ACK, &[]);
+    assert_eq!(world.core.info(world.now, world.key).mss, 536);
+    world.now += Duration::from_secs(601);
+    assert_eq!(world.write(&[3; 1000])[0].1.len(), 600);
 }
 
 /// Readiness as poll(2) reports it, without any waiting task.

@@ -494,3 +494,43 @@ fn an_octet_that_comes_with_a_later_mark_is_not_lost() {
     assert_eq!(world.read().unwrap(), b"!");
     assert_eq!(world.apart(), Ok(Some(b'?')));
 }
+
+/// For a policy that gathers until its writer waits, an urgent write is a write like any other: what
+/// the closed window kept back leaves when the window opens, and waits for no timer.
+#[test]
+fn an_urgent_write_is_a_write_to_the_policy() {
+    let mut world = World::accepted(syn(1460));
+    let window = |world: &mut World, window| {
+        let mut ack = header(IRS + 1, world.iss.wrapping_add(1), Flags::ACK);
+        ack.window = window;
+        world.exchange(ack, &[])
+    };
+    window(&mut world, 0);
+    assert_eq!(world.write_urgent(b"stop!"), Poll::Ready(5));
+    world.core.flush(world.now, world.key);
+    assert_eq!(world.sent(), []);
+    let sent = window(&mut world, 60_000);
+    assert_eq!(sent.len(), 1);
+    assert_eq!(sent[0].1, b"stop!");
+}
+
+/// An octet with which the peer probes a closed window is not taken, but that it is urgent counts (RFC
+/// 9293, section 3.10.7.4: "special allowance should be made to accept valid ACKs, URGs, and RSTs").
+#[test]
+fn a_probe_of_a_closed_window_may_be_urgent() {
+    let options = SocketOptions {
+        receive_buffer: 1000,
+        ..linux()
+    };
+    let mut world = World::accepted_with(syn(1460), &options);
+    let answer = world.segment(1, 1, Flags::ACK.with(Flags::PSH), &[b'a'; 1000]);
+    assert_eq!(answer.last().expect("an ACK").0.window, 0);
+    world.urgent(1001, 1, b"!");
+    assert_eq!(world.apart(), Ok(None), "announced, and not here");
+    assert_eq!(world.read().unwrap(), [b'a'; 100]);
+    // Beyond the window, what is urgent does not count.
+    let mut world = World::accepted_with(syn(1460), &options);
+    world.segment(1, 1, Flags::ACK.with(Flags::PSH), &[b'a'; 1000]);
+    world.urgent(1002, 1, b"!");
+    assert_eq!(world.apart(), Err(ErrorKind::InvalidInput));
+}

@@ -176,10 +176,18 @@ fn late_fragments_come_in_vain() {
             let fragments = cut(&packet, 1, &[4]);
             let mut reassembler = Reassembler::default();
             assert_eq!(reassembler.add(at(0), &fragments[0]), None);
+            assert_eq!(reassembler.next_expiry(), Some(at(life)));
+            // What is too late is returned as it came, so that its sender can be told.
+            let told = if expected {
+                vec![]
+            } else {
+                vec![fragments[0].clone()]
+            };
+            assert_eq!(reassembler.expire(at(late)), told);
             let whole = reassembler.add(at(late), &fragments[1]);
             assert_eq!(whole.is_some(), expected, "after {late} s");
-            reassembler.expire(at(late + life));
-            assert_eq!(reassembler.held(), 0);
+            assert_eq!(reassembler.expire(at(late + life)), [] as [Vec<u8>; 0]);
+            assert_eq!((reassembler.held(), reassembler.next_expiry()), (0, None));
         }
     }
 }

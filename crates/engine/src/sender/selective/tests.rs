@@ -1,6 +1,7 @@
 //! What acknowledgments show, according to RFC 6675 and RFC 2883.
 
 use super::*;
+use crate::time::Instant;
 
 fn octets(from: u64, to: u64) -> Span {
     Span::new(Offset::new(from), Offset::new(to))
