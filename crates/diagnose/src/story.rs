@@ -160,7 +160,8 @@ impl Story {
                 && (punctual || hold.more_ready || *kind != Kind::CorkHeld)
                 && (hold.release.is_none()
                     || hold.more_ready
-                    || judge.vouches_for(prompt(*kind), hold.off_ns))
+                    || (judge.vouches_for(prompt(*kind), hold.off_ns)
+                        && judge.left_upon_release(hold)))
         };
         let (suspects, doubtful) = (&mut direction.suspects, &mut direction.doubtful);
         let mut accepted: Vec<_> = suspects.extract_if(.., |suspect| sure(suspect)).collect();
@@ -253,18 +254,25 @@ impl Story {
         })
     }
 
-    /// Where nothing shows that what was sent again had arrived before, it was lost.
-    pub(crate) fn drop_unproven(&mut self, from: usize) {
+    /// Where nothing shows that what was sent again had arrived before, it was lost. And what all that was seen of
+    /// the path does not account for had another reason.
+    pub(crate) fn drop_unproven(&mut self, from: usize, judge: &Judge<'_>) {
         let Direction {
             suspects, doubtful, ..
         } = &mut self.directions[from];
-        let lost = |(_, hold): &(Kind, Hold)| may_be_loss(hold);
-        let lost = suspects
-            .extract_if(.., |suspect| lost(suspect))
-            .chain(doubtful.extract_if(.., |suspect| lost(suspect)));
-        for (_, hold) in lost {
-            self.ruled_out
-                .add(Lookalike::Loss, hold.held.frame, cost_ns(&hold));
+        let other = |hold: &Hold| match may_be_loss(hold) {
+            true => Some(Lookalike::Loss),
+            false if !judge.left_upon_release(hold) => Some(Lookalike::ThinkTime),
+            false => None,
+        };
+        for held in [suspects, doubtful] {
+            held.retain(|(_, hold)| {
+                let other = other(hold);
+                if let Some(kind) = other {
+                    self.ruled_out.add(kind, hold.held.frame, cost_ns(hold));
+                }
+                other.is_none()
+            });
         }
     }
 

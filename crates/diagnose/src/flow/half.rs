@@ -9,7 +9,7 @@ use std::cmp::Ordering;
 
 use self::chain::Chain;
 pub(crate) use self::chain::LEAST_BUFFER;
-use self::link::Link;
+pub(crate) use self::link::Link;
 pub(crate) use self::resent::Resent;
 pub(crate) use self::tally::Tally;
 use super::numbers::Numbers;
@@ -134,9 +134,7 @@ pub(crate) struct Half {
     pub(crate) max_len: u32,
     chain: Chain,
     /// From this sender to the capture point.
-    link: Link,
-    /// Length of a segment that the peer answered for itself.
-    pub(crate) answered_len: u32,
+    pub(crate) link: Link,
     /// When its FIN was seen, in nanoseconds since the epoch.
     pub(crate) finished_ns: i64,
     pub(crate) tally: Tally,
@@ -149,11 +147,13 @@ pub(crate) struct Half {
     pub(crate) waited_flight: u32,
     /// The largest flight that was the first, or the first after an idle period, in bytes.
     pub(crate) peak_opening: u32,
+    /// Length of a segment that the peer answered for itself.
+    pub(crate) answered_len: u32,
     pub(crate) mss_option: u16,
     /// Time to live of its SYN; 0 if none was seen.
     pub(crate) ttl: u8,
     /// How long the last such tail waited, in nanoseconds.
-    pub(crate) tail_ns: i64,
+    tail_ns: u32,
     /// Of ACKs that came late, and of those that came as soon as the path allows; nothing before the first.
     odds: Option<Box<[Odds; 2]>>,
 }
@@ -306,13 +306,13 @@ impl Half {
         if !(TAIL_NS..LONGEST_TAIL_NS).contains(&waited_ns) {
             return false;
         }
-        let same = (waited_ns - self.tail_ns).abs() < SAME_NS;
+        let same = (waited_ns - i64::from(self.tail_ns)).abs() < SAME_NS;
         self.tails = if same {
             self.tails.saturating_add(1)
         } else {
             0
         };
-        self.tail_ns = waited_ns;
+        self.tail_ns = saturate(waited_ns);
         self.tails >= TAILS
     }
 
@@ -322,9 +322,8 @@ impl Half {
         if (segment.ack.wrapping_sub(self.heard) as i32) <= 0 {
             return false;
         }
-        let covered = |(_, end): &&(i64, u32)| (segment.ack.wrapping_sub(*end) as i32) >= 0;
-        let asked = self.peer_data.iter().find(covered);
-        asked.is_none_or(|(at, _)| self.release.mark.time_ns - at < CROSSED_NS)
+        let asked_ns = self.asked_ns(segment.ack);
+        asked_ns.is_none_or(|at_ns| self.release.mark.time_ns - at_ns < CROSSED_NS)
     }
 
     /// Returns how long before the last acknowledgment another one reached the sender, behind the last segment
@@ -413,10 +412,12 @@ impl Half {
         self.marks_pushes && !self.pushed
     }
 
-    /// Returns how much longer than an empty segment one of this length takes to the capture point, in
-    /// nanoseconds; 0 if nothing tells.
-    pub(crate) fn carries_ns(&self, len: u32) -> i64 {
-        self.link.carries_ns(len)
+    /// Returns when the last data of the peer that this number acknowledges was seen, if it was, in nanoseconds
+    /// since the epoch.
+    pub(crate) fn asked_ns(&self, ack: u32) -> Option<i64> {
+        let covered = |(_, end): &&(i64, u32)| (ack.wrapping_sub(*end) as i32) >= 0;
+        let asked = self.peer_data.iter().find(covered);
+        asked.map(|(at_ns, _)| *at_ns).filter(|at_ns| *at_ns != 0)
     }
 
     /// The connection began with a congestion window of one segment that slow start opened: one left

@@ -2,19 +2,53 @@
 
 use super::{AT_ONCE_NS, saturate};
 
-/// What segments of one flight that follow each other take at the capture point.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Link {
-    /// Their time, in nanoseconds.
+/// What it takes for a segment, told in two ways.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Link {
+    /// What segments of one flight that follow each other take at the capture point, in nanoseconds.
     ns: u32,
     /// Their bytes, with headers.
     bytes: u32,
+    /// The most that it can take for a byte, in 1/16 ns: a segment came so soon after what it was sent upon.
+    most: u32,
+}
+
+impl Default for Link {
+    fn default() -> Self {
+        Self {
+            ns: 0,
+            bytes: 0,
+            most: u32::MAX,
+        }
+    }
 }
 
 impl Link {
+    /// A segment of this length came to the capture point within this time, beyond what an empty one needs
+    /// for the way there and back.
+    pub(crate) fn carried(&mut self, len: u32, within_ns: i64) {
+        let within = within_ns.max(0).saturating_mul(16);
+        if within < i64::from(self.most) * i64::from(len) {
+            self.most = saturate(within / i64::from(len));
+        }
+    }
+
+    /// Returns how much longer than an empty segment one of this length can take at most, in nanoseconds, as
+    /// segments that came sooner tell; none if none did.
+    pub(crate) fn most_ns(&self, len: u32) -> Option<i64> {
+        let told = self.most != u32::MAX;
+        told.then_some(i64::from(len) * i64::from(self.most) / 16)
+    }
+
+    /// Returns the same, also by this that an empty segment takes no longer than the way there and back.
+    pub(crate) fn bound_ns(&self, len: u32, sender_distance_ns: i64) -> i64 {
+        let by_distance_ns = sender_distance_ns * i64::from(len) / LEAST_FRAME;
+        self.most_ns(len).unwrap_or(i64::MAX).min(by_distance_ns)
+    }
+
     /// Returns how much longer than an empty segment one of this length takes to the capture point, in
     /// nanoseconds; 0 if nothing tells.
-    pub(super) fn carries_ns(&self, len: u32) -> i64 {
+    pub(crate) fn carries_ns(&self, len: u32) -> i64 {
         i64::from(len) * i64::from(self.ns) / i64::from(self.bytes.max(1))
     }
 
@@ -56,3 +90,26 @@ const HEADERS: u32 = 66;
 const LEAST_FRAME: i64 = 54;
 /// Links change: of more bytes than this the older half counts half.
 const MANY_BYTES: u32 = 100_000;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// 1000 bytes within 2 ms: 500 take no more than one. And an empty segment takes no longer than the way there
+    /// and back.
+    #[test]
+    fn what_came_soon_bounds_what_the_link_takes() {
+        let mut link = Link::default();
+        assert_eq!(link.most_ns(500), None);
+        assert_eq!(link.bound_ns(540, 1_000_000), 10_000_000);
+        link.carried(1000, 2_000_000);
+        assert_eq!(link.most_ns(500), Some(1_000_000));
+        assert_eq!(link.bound_ns(540, 1_000_000), 1_080_000);
+        assert_eq!(link.bound_ns(540, 54_000), 540_000);
+        // A slower one tells nothing, a swifter one more.
+        link.carried(10, 1_000_000);
+        assert_eq!(link.most_ns(500), Some(1_000_000));
+        link.carried(1000, 500_000);
+        assert_eq!(link.most_ns(500), Some(250_000));
+    }
+}
