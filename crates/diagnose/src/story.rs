@@ -155,7 +155,7 @@ impl Story {
         let prompt = |kind: Kind| kind == Kind::NagleRoundTrip;
         let sure = |(kind, hold): &(Kind, Hold)| {
             (!may_be_loss(hold) || judge.delays_for_longer)
-                && (hold.more_ready || accident[usize::from(prompt(*kind))] < DOUBT)
+                && (hold.more_ready || accident[usize::from(prompt(*kind))] < doubt(prompt(*kind)))
                 && (bulk || *kind != Kind::SmallBuffer)
                 && (punctual || hold.more_ready || *kind != Kind::CorkHeld)
                 && (hold.release.is_none()
@@ -365,9 +365,12 @@ const PENDING_LIMIT: usize = 64;
 /// The same for flights of one size.
 const BULK_LIMIT: usize = 512;
 const SUSPECT_LIMIT: usize = 16;
-/// What is less probable by accident is likely to be none: of all late ACKs that small data follows
-/// closely most are delayed ones that released it, so that one false accusation in a hundred
-/// remains.
-pub(crate) const DOUBT: f64 = 0.05;
+/// Returns the probability below which an accident is likely to be none: of all late ACKs that small data follows
+/// closely most are delayed ones that released it, so that one false accusation in a hundred remains.
+/// Behind an ACK that nobody delayed there is less time for an accident, and fewer programs pause for just a round
+/// trip.
+pub(crate) fn doubt(prompt: bool) -> f64 {
+    if prompt { 0.2 } else { 0.05 }
+}
 /// What is less probable by accident than this is certain to be none.
 pub(crate) const CERTAIN: f64 = 0.001;

@@ -11,7 +11,7 @@ use crate::hold::{self, Pause};
 use crate::judge::Judge;
 use crate::lookalikes::{Lookalike, Tally};
 use crate::odds::FINEST_NS;
-use crate::story::{DOUBT, Story};
+use crate::story::{Story, doubt};
 use crate::vocabulary::{Kind, Protocol, Tier};
 
 /// One connection's state while it lives. What each segment touches is kept together.
@@ -576,7 +576,7 @@ impl Connection {
     pub(crate) fn unwatched(&self, from: usize) -> Tally {
         let judge = Judge::of(&self.halves[from], self.halves[1 - from].blur_ns());
         match &self.story {
-            Some(story) if judge.accident(false) < DOUBT => story.unwatched(from),
+            Some(story) if judge.accident(false) < doubt(false) => story.unwatched(from),
             _ => Tally::default(),
         }
     }

@@ -141,6 +141,25 @@ fn the_swiftest_answer_shows_how_slow_the_link_is() {
     assert!(found(&untold).iter().all(|(_, tier)| !tier.accuses()));
 }
 
+/// Once a sender on a path of 60 ms held a segment for a round trip, and that left 2.5 ms from where its ACK
+/// puts it. Behind a delayed ACK as much is no more than possible.
+#[test]
+fn fewer_accidents_wait_for_a_round_trip_than_for_a_delayed_ack() {
+    let open = "
+        0.0  c S
+        0.05 s S.
+        60.0 c .
+        100.0 s P 40
+        160.0 c .
+    ";
+    let once = |acked: f64, held: f64| {
+        let script = format!("500.0 c P 100\n{acked} s .\n{held} c P 200\n{held} s P 50");
+        found(&Player::new().play(open).play(&script).report())
+    };
+    assert_eq!(once(500.1, 562.6), [(Kind::NagleRoundTrip, Tier::Likely)]);
+    assert!(once(540.1, 602.6).iter().all(|(_, tier)| !tier.accuses()));
+}
+
 /// After a retransmission timeout a sender may send one segment, and a receiver waits for the second.
 #[test]
 fn a_window_that_a_timeout_has_cut_waits_for_a_delayed_ack() {
