@@ -9,6 +9,7 @@
 use tinygram_wire::decode::Segment;
 
 use crate::flow::half::{Half, LATE_NS, Mark, Resent};
+use crate::odds::FINEST_NS;
 use crate::vocabulary::Pieces;
 
 /// A segment that left when something released it.
@@ -301,8 +302,8 @@ pub(crate) fn timer_pause(
 }
 
 /// Returns how far the reaction is from what the release and the way explain. A slow link takes longer for
-/// the segment than for the empty ones that measured the way; looked at twice, what fits by accident fits
-/// twice as often.
+/// the segment than for the empty ones that measured the way, as segments of one flight tell, or else as the
+/// swiftest answer does; looked at twice, what fits by accident fits twice as often.
 fn off_from(
     sender: &Half,
     reaction_ns: i64,
@@ -319,16 +320,18 @@ fn off_from(
             ns
         }
     });
-    let plain = off_by(reaction_ns, sender_distance_ns, exact);
-    let carried = off_by(
-        reaction_ns - sender.carries_ns(len),
-        sender_distance_ns,
-        exact,
-    );
-    match (plain, carried) {
-        (Some(plain), Some(carried)) => Some(plain.min(2 * carried)),
-        (one, _) => one,
-    }
+    let plain_ns = off_by(reaction_ns, sender_distance_ns, exact)?;
+    let (link, distance_ns) = (&sender.link, sender_distance_ns.unwrap_or(0));
+    let beyond_ns = |carried_ns: i64| (reaction_ns - distance_ns - carried_ns).abs();
+    let spaced_ns = match link.carries_ns(len) {
+        0 => plain_ns,
+        carried_ns => 2 * beyond_ns(carried_ns),
+    };
+    let bounded_ns = match link.most_ns(len) {
+        None => plain_ns,
+        Some(_) => 4 * beyond_ns(link.bound_ns(len, distance_ns)).max(FINEST_NS),
+    };
+    Some(plain_ns.min(spaced_ns).min(bounded_ns))
 }
 
 /// Returns how far the reaction is from what the release alone explains; none if it came too early.

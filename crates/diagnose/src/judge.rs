@@ -48,7 +48,21 @@ enum Ack {
     Otherwise(Lookalike),
 }
 
-impl Judge<'_> {
+impl<'a> Judge<'a> {
+    /// Returns what judges a direction of which nothing but its own segments is known.
+    pub(crate) fn of(half: &'a Half, blur_ns: i64) -> Self {
+        Self {
+            half,
+            blur_ns,
+            answered_ns: None,
+            answers_ns: 0,
+            takes_turns: false,
+            never_unasked: false,
+            relayed: false,
+            delays_for_longer: false,
+        }
+    }
+
     pub(crate) fn ruling(&self, hold: &Hold) -> Ruling {
         let half = self.half;
         let ack = match hold.release {
@@ -157,6 +171,20 @@ impl Judge<'_> {
     /// Is this fit one of the habit?
     pub(crate) fn vouches_for(&self, prompt: bool, off_ns: i64) -> bool {
         self.half.odds_of(prompt).vouches_for(off_ns, self.blur_ns)
+    }
+
+    /// Queues and the sender's link account for the time by which it left later than its ACK puts it, or it is
+    /// known to have been ready. A kernel lets a held segment go at once, or nearly always; a program that takes a
+    /// little longer than the ACK does is late each time.
+    pub(crate) fn left_upon_release(&self, hold: &Hold) -> bool {
+        let distance_ns = hold.sender_distance_ns.unwrap_or(0);
+        let carried_ns = self.half.link.bound_ns(hold.held_len, distance_ns);
+        let late_ns = (hold.reaction_ns - distance_ns - carried_ns).min(hold.off_ns);
+        let ready = hold.release.is_none() || hold.more_ready;
+        let within_ns = (4 * FINEST_NS).max(3 * self.blur_ns);
+        ready
+            || late_ns <= within_ns
+            || !hold.prompt && self.half.odds_of(false).mostly_within(within_ns)
     }
 
     /// The peer answered the held segment as soon as it usually does.

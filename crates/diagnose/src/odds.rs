@@ -93,6 +93,15 @@ impl Odds {
         bucket(off_ns) <= loosest
     }
 
+    /// Of four hits and more, three of four were no further off than this.
+    pub(crate) fn mostly_within(&self, off_ns: i64) -> bool {
+        let within = |at: &usize| FINEST_NS << *at <= off_ns;
+        let close = (0..WIDTHS)
+            .take_while(within)
+            .map(|at| u32::from(self.hits[at]));
+        self.hits() >= 4 && 4 * close.sum::<u32>() >= 3 * self.hits()
+    }
+
     fn occasion(&mut self, since_ns: i64) {
         self.density += 1e9 / since_ns.max(1) as f32;
     }
@@ -262,5 +271,20 @@ mod tests {
         assert!(steady.vouches_for(3_840_000, 0) && !steady.vouches_for(3_840_001, 0));
         steady.misses = 2;
         assert!(!steady.vouches_for(3_840_000, 0));
+    }
+
+    /// Three of four, and of no fewer than four; a width that is only reached in part does not count.
+    #[test]
+    fn most_hits_are_three_of_four() {
+        let mut odds = Odds::default();
+        for _ in 0..3 {
+            odds.hit(100_000, 40 * MS);
+        }
+        assert!(!odds.mostly_within(240_000));
+        odds.hit(2 * MS, 40 * MS);
+        assert!(odds.mostly_within(240_000));
+        assert!(odds.mostly_within(120_000) && !odds.mostly_within(119_999));
+        odds.hit(2 * MS, 40 * MS);
+        assert!(!odds.mostly_within(240_000));
     }
 }

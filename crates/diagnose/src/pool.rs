@@ -11,7 +11,7 @@ use tinygram_wire::endpoint::Endpoint;
 use crate::findings::Finding;
 use crate::flow::connection::Connection;
 use crate::odds::Odds;
-use crate::story::{CERTAIN, DOUBT};
+use crate::story::{CERTAIN, doubt};
 use crate::vocabulary::{Kind, Side, Tier};
 
 /// Suspects by the program that sent them.
@@ -83,7 +83,8 @@ impl Pools {
 
     /// Returns the suspects, each with what its pool shows about it.
     pub(crate) fn judge(self) -> impl Iterator<Item = (Finding, Corroborated)> {
-        self.pools.into_values().flat_map(|pool| {
+        self.pools.into_iter().flat_map(|(sender, pool)| {
+            let doubt = doubt(sender.prompt);
             let accident = pool.odds.accident(pool.blur_ns);
             let tier = match accident < CERTAIN {
                 true => Tier::Certain,
@@ -91,7 +92,7 @@ impl Pools {
             };
             pool.suspects.into_iter().map(move |mut suspect| {
                 let vouched = suspect.vouched_by(&pool.odds, pool.blur_ns);
-                let fit = match (accident < DOUBT, vouched) {
+                let fit = match (accident < doubt, vouched) {
                     (true, true) => Corroborated::Beyond,
                     // Where the habit is sharp, a loose fit had another reason.
                     (true, false) => Corroborated::Against,

@@ -155,12 +155,13 @@ impl Story {
         let prompt = |kind: Kind| kind == Kind::NagleRoundTrip;
         let sure = |(kind, hold): &(Kind, Hold)| {
             (!may_be_loss(hold) || judge.delays_for_longer)
-                && (hold.more_ready || accident[usize::from(prompt(*kind))] < DOUBT)
+                && (hold.more_ready || accident[usize::from(prompt(*kind))] < doubt(prompt(*kind)))
                 && (bulk || *kind != Kind::SmallBuffer)
                 && (punctual || hold.more_ready || *kind != Kind::CorkHeld)
                 && (hold.release.is_none()
                     || hold.more_ready
-                    || judge.vouches_for(prompt(*kind), hold.off_ns))
+                    || (judge.vouches_for(prompt(*kind), hold.off_ns)
+                        && judge.left_upon_release(hold)))
         };
         let (suspects, doubtful) = (&mut direction.suspects, &mut direction.doubtful);
         let mut accepted: Vec<_> = suspects.extract_if(.., |suspect| sure(suspect)).collect();
@@ -253,18 +254,25 @@ impl Story {
         })
     }
 
-    /// Where nothing shows that what was sent again had arrived before, it was lost.
-    pub(crate) fn drop_unproven(&mut self, from: usize) {
+    /// Where nothing shows that what was sent again had arrived before, it was lost. And what all that was seen of
+    /// the path does not account for had another reason.
+    pub(crate) fn drop_unproven(&mut self, from: usize, judge: &Judge<'_>) {
         let Direction {
             suspects, doubtful, ..
         } = &mut self.directions[from];
-        let lost = |(_, hold): &(Kind, Hold)| may_be_loss(hold);
-        let lost = suspects
-            .extract_if(.., |suspect| lost(suspect))
-            .chain(doubtful.extract_if(.., |suspect| lost(suspect)));
-        for (_, hold) in lost {
-            self.ruled_out
-                .add(Lookalike::Loss, hold.held.frame, cost_ns(&hold));
+        let other = |hold: &Hold| match may_be_loss(hold) {
+            true => Some(Lookalike::Loss),
+            false if !judge.left_upon_release(hold) => Some(Lookalike::ThinkTime),
+            false => None,
+        };
+        for held in [suspects, doubtful] {
+            held.retain(|(_, hold)| {
+                let other = other(hold);
+                if let Some(kind) = other {
+                    self.ruled_out.add(kind, hold.held.frame, cost_ns(hold));
+                }
+                other.is_none()
+            });
         }
     }
 
@@ -357,9 +365,12 @@ const PENDING_LIMIT: usize = 64;
 /// The same for flights of one size.
 const BULK_LIMIT: usize = 512;
 const SUSPECT_LIMIT: usize = 16;
-/// What is less probable by accident is likely to be none: of all late ACKs that small data follows
-/// closely most are delayed ones that released it, so that one false accusation in a hundred
-/// remains.
-pub(crate) const DOUBT: f64 = 0.05;
+/// Returns the probability below which an accident is likely to be none: of all late ACKs that small data follows
+/// closely most are delayed ones that released it, so that one false accusation in a hundred remains.
+/// Behind an ACK that nobody delayed there is less time for an accident, and fewer programs pause for just a round
+/// trip.
+pub(crate) fn doubt(prompt: bool) -> f64 {
+    if prompt { 0.2 } else { 0.05 }
+}
 /// What is less probable by accident than this is certain to be none.
 pub(crate) const CERTAIN: f64 = 0.001;

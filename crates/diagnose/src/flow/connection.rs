@@ -10,7 +10,8 @@ use crate::findings::{self, Finding};
 use crate::hold::{self, Pause};
 use crate::judge::Judge;
 use crate::lookalikes::{Lookalike, Tally};
-use crate::story::{DOUBT, Story};
+use crate::odds::FINEST_NS;
+use crate::story::{Story, doubt};
 use crate::vocabulary::{Kind, Protocol, Tier};
 
 /// One connection's state while it lives. What each segment touches is kept together.
@@ -276,6 +277,9 @@ impl Connection {
             self.halves[from].asked = self.halves[from].peer_spoke;
             self.halves[from].tally.answers += u32::from(!fresh);
             self.note_answer(from, mark);
+            if let Some(asked_ns) = self.halves[from].asked_ns(segment.ack) {
+                self.note_carried(from, segment.payload, mark.time_ns - asked_ns);
+            }
             return;
         }
         if half.restarted && self.ends_first_flight(segment, from, mark, mss, found) {
@@ -310,6 +314,9 @@ impl Connection {
                 let waited = (hold.prompt, hold.flight);
                 half.restarted = false;
                 half.tally.overtaken += u32::from(half.resent.take().is_some());
+                if hold.release.is_some() {
+                    self.note_carried(from, hold.held_len, hold.reaction_ns);
+                }
                 self.story().hold(from, hold);
                 if let (true, flight) = waited {
                     let waited = &mut self.halves[from].waited_flight;
@@ -365,6 +372,17 @@ impl Connection {
         self.halves[from].tally.answer_ns += answer_ns.max(0);
     }
 
+    /// A segment was seen so long after what it was sent upon: its link takes no longer for it.
+    fn note_carried(&mut self, from: usize, len: u32, reaction_ns: i64) {
+        let peer = &self.halves[1 - from];
+        if let Some(distance_ns) = peer.receiver_distance_ns() {
+            let within_ns = (reaction_ns - distance_ns)
+                .max(peer.blur_ns())
+                .max(FINEST_NS);
+            self.halves[from].link.carried(len, within_ns);
+        }
+    }
+
     /// The sender took up sending again without having been asked.
     fn self_clocked(&mut self, from: usize, mark: Mark) {
         self.idle_restart(from, mark);
@@ -383,16 +401,7 @@ impl Connection {
     #[inline(never)]
     fn abandon(&mut self, from: usize) {
         if let Some(story) = &mut self.story {
-            let judge = Judge {
-                half: &self.halves[from],
-                blur_ns: self.halves[1 - from].blur_ns(),
-                answered_ns: None,
-                answers_ns: 0,
-                takes_turns: false,
-                never_unasked: false,
-                relayed: false,
-                delays_for_longer: false,
-            };
+            let judge = Judge::of(&self.halves[from], self.halves[1 - from].blur_ns());
             story.abandon(from, &judge);
         }
     }
@@ -504,7 +513,8 @@ impl Connection {
         for from in 0..2 {
             self.was_lost(from);
             if let Some(story) = &mut self.story {
-                story.drop_unproven(from);
+                let judge = Judge::of(&self.halves[from], self.halves[1 - from].blur_ns());
+                story.drop_unproven(from, &judge);
             }
             let mss = self.mss(from);
             if let Some(finding) = findings::tinygram_flood::find(self, from, mss) {
@@ -564,18 +574,9 @@ impl Connection {
 
     /// Returns what was held though nobody was seen to wait, if it is beyond accident that it was held.
     pub(crate) fn unwatched(&self, from: usize) -> Tally {
-        let judge = Judge {
-            half: &self.halves[from],
-            blur_ns: self.halves[1 - from].blur_ns(),
-            answered_ns: None,
-            answers_ns: 0,
-            takes_turns: false,
-            never_unasked: false,
-            relayed: false,
-            delays_for_longer: false,
-        };
+        let judge = Judge::of(&self.halves[from], self.halves[1 - from].blur_ns());
         match &self.story {
-            Some(story) if judge.accident(false) < DOUBT => story.unwatched(from),
+            Some(story) if judge.accident(false) < doubt(false) => story.unwatched(from),
             _ => Tally::default(),
         }
     }

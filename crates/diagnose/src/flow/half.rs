@@ -1,6 +1,7 @@
 //! One direction of a connection: the data one host sends, and how the other acknowledges it.
 
 mod chain;
+mod link;
 mod resent;
 mod tally;
 
@@ -8,6 +9,7 @@ use std::cmp::Ordering;
 
 use self::chain::Chain;
 pub(crate) use self::chain::LEAST_BUFFER;
+pub(crate) use self::link::Link;
 pub(crate) use self::resent::Resent;
 pub(crate) use self::tally::Tally;
 use super::numbers::Numbers;
@@ -130,11 +132,8 @@ pub(crate) struct Half {
     /// The largest segment so far, in bytes.
     pub(crate) max_len: u32,
     chain: Chain,
-    /// What segments of one flight that follow each other take at the capture point: their time in
-    /// nanoseconds, and their bytes with their headers.
-    spacing: (u32, u32),
-    /// Length of a segment that the peer answered for itself.
-    pub(crate) answered_len: u32,
+    /// From this sender to the capture point.
+    pub(crate) link: Link,
     /// When its FIN was seen, in nanoseconds since the epoch.
     pub(crate) finished_ns: i64,
     pub(crate) tally: Tally,
@@ -147,11 +146,13 @@ pub(crate) struct Half {
     pub(crate) waited_flight: u32,
     /// The largest flight that was the first, or the first after an idle period, in bytes.
     pub(crate) peak_opening: u32,
+    /// Length of a segment that the peer answered for itself.
+    pub(crate) answered_len: u32,
     pub(crate) mss_option: u16,
     /// Time to live of its SYN; 0 if none was seen.
     pub(crate) ttl: u8,
     /// How long the last such tail waited, in nanoseconds.
-    pub(crate) tail_ns: i64,
+    tail_ns: u32,
     /// Of ACKs that came late, and of those that came as soon as the path allows; nothing before the first.
     odds: Option<Box<[Odds; 2]>>,
 }
@@ -278,7 +279,7 @@ impl Default for Half {
             data_stamp: 0,
             peer_data: [(0, 0); 2],
             pace: 0,
-            spacing: (0, 0),
+            link: Link::default(),
         }
     }
 }
@@ -303,13 +304,13 @@ impl Half {
         if !(TAIL_NS..LONGEST_TAIL_NS).contains(&waited_ns) {
             return false;
         }
-        let same = (waited_ns - self.tail_ns).abs() < SAME_NS;
+        let same = (waited_ns - i64::from(self.tail_ns)).abs() < SAME_NS;
         self.tails = if same {
             self.tails.saturating_add(1)
         } else {
             0
         };
-        self.tail_ns = waited_ns;
+        self.tail_ns = saturate(waited_ns);
         self.tails >= TAILS
     }
 
@@ -319,9 +320,8 @@ impl Half {
         if (segment.ack.wrapping_sub(self.heard) as i32) <= 0 {
             return false;
         }
-        let covered = |(_, end): &&(i64, u32)| (segment.ack.wrapping_sub(*end) as i32) >= 0;
-        let asked = self.peer_data.iter().find(covered);
-        asked.is_none_or(|(at, _)| self.release.mark.time_ns - at < CROSSED_NS)
+        let asked_ns = self.asked_ns(segment.ack);
+        asked_ns.is_none_or(|at_ns| self.release.mark.time_ns - at_ns < CROSSED_NS)
     }
 
     /// Returns how long before the last acknowledgment another one reached the sender, behind the last segment
@@ -410,39 +410,12 @@ impl Half {
         self.marks_pushes && !self.pushed
     }
 
-    /// Returns how much longer than an empty segment one of this length takes to the capture point, in
-    /// nanoseconds; 0 if nothing tells.
-    pub(crate) fn carries_ns(&self, len: u32) -> i64 {
-        let (ns, bytes) = self.spacing;
-        i64::from(len) * i64::from(ns) / i64::from(bytes.max(1))
-    }
-
-    /// A segment follows another of its flight. What comes four times as slowly as others has paused, and so
-    /// has what comes more slowly than the link can be: an empty segment takes no longer than the way there
-    /// and back.
-    #[inline]
-    fn note_spacing(&mut self, gap_ns: i64, len: u32, sender_distance_ns: Option<i64>) {
-        let (gap, bytes) = (saturate(gap_ns), len + HEADERS);
-        let (ns, all) = self.spacing;
-        let (here, usual) = (
-            u64::from(gap) * u64::from(all),
-            u64::from(ns) * u64::from(bytes),
-        );
-        let most_ns = sender_distance_ns.map_or(i64::MAX, |ns| ns * i64::from(bytes));
-        let pauses = gap_ns > AT_ONCE_NS && (here > usual * 4 || all == 0);
-        if gap_ns.saturating_mul(LEAST_FRAME) > most_ns {
-            self.flight_grew |= gap_ns > AT_ONCE_NS;
-            return;
-        }
-        self.flight_grew |= pauses && all > 0;
-        if all == 0 || here * 4 < usual {
-            self.spacing = (gap, bytes);
-        } else if here < usual * 4 {
-            self.spacing = match all > MANY_BYTES {
-                true => (ns / 2 + gap, all / 2 + bytes),
-                false => (ns.saturating_add(gap), all + bytes),
-            };
-        }
+    /// Returns when the last data of the peer that this number acknowledges was seen, if it was, in nanoseconds
+    /// since the epoch.
+    pub(crate) fn asked_ns(&self, ack: u32) -> Option<i64> {
+        let covered = |(_, end): &&(i64, u32)| (ack.wrapping_sub(*end) as i32) >= 0;
+        let asked = self.peer_data.iter().find(covered);
+        asked.map(|(at_ns, _)| *at_ns).filter(|at_ns| *at_ns != 0)
     }
 
     /// The connection began with a congestion window of one segment that slow start opened: one left
@@ -643,7 +616,8 @@ impl Half {
         let len = segment.payload;
         let short = len < mss;
         if self.acked != self.next && !self.disturbed {
-            self.note_spacing(mark.time_ns - self.sent.time_ns, len, sender_distance_ns);
+            let gap_ns = mark.time_ns - self.sent.time_ns;
+            self.flight_grew |= self.link.follows(gap_ns, len, sender_distance_ns);
         }
         let tally = &mut self.tally;
         tally.bytes += u64::from(len);
@@ -779,12 +753,6 @@ const LATEST_NS: i64 = 500_000_000;
 const MERGE_NS: i64 = 10_000_000;
 /// What a sender has is gone within this time, but for what the link takes.
 const AT_ONCE_NS: i64 = 5_000_000;
-/// Ethernet, IPv4 and TCP with timestamps, in bytes.
-const HEADERS: u32 = 66;
-/// An empty segment without options, in bytes.
-const LEAST_FRAME: i64 = 54;
-/// Links change: of more bytes than this the older half counts half.
-const MANY_BYTES: u32 = 100_000;
 
 #[cfg(test)]
 pub(crate) mod tests;

@@ -243,3 +243,37 @@ fn what_no_kind_explains_is_the_windows_or_nobodys() {
     assert_eq!(ruled(999), Lookalike::ZeroWindow);
     assert_eq!(ruled(1000), Lookalike::Uncorroborated);
 }
+
+/// Within 240 us, or three times what the capture point blurs; or most others are, behind a late ACK; or it was
+/// ready.
+#[test]
+fn what_was_held_leaves_upon_its_release() {
+    let half = behind(5);
+    let left = |half: &Half, late_us: i64, blur_ns: i64| {
+        let late_ns = late_us * 1000;
+        let hold = Hold {
+            sender_distance_ns: Some(0),
+            reaction_ns: late_ns,
+            off_ns: late_ns,
+            more_ready: false,
+            prompt: false,
+            ..hold()
+        };
+        Judge::of(half, blur_ns).left_upon_release(&hold)
+    };
+    assert!(left(&half, 240, 0) && !left(&half, 241, 0));
+    assert!(left(&half, 600, 200_000) && !left(&half, 601, 200_000));
+    let steady = changed(half.clone(), |half| {
+        for _ in 0..4 {
+            half.odds_of_mut(false).hit(60_000, 40 * MS);
+        }
+    });
+    assert!(left(&steady, 3000, 0));
+    let ready = Hold {
+        reaction_ns: 9 * MS,
+        off_ns: 9 * MS,
+        more_ready: true,
+        ..hold()
+    };
+    assert!(Judge::of(&half, 0).left_upon_release(&ready));
+}

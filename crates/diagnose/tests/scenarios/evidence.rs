@@ -71,6 +71,95 @@ fn a_slow_link_takes_its_time_for_the_held_segment_too() {
     assert!(found(&without).iter().all(|(_, tier)| !tier.accuses()));
 }
 
+/// A server near the capture point writes its answer's second part 43.6 ms after the first, and its client's ACK
+/// comes after 40: the part follows each ACK by 3.6 ms, and the way takes 0.3. A kernel would have let it go at once,
+/// and the link takes at most half a millisecond for it, since the first part came as soon after the question.
+#[test]
+fn a_server_that_thinks_a_little_longer_than_an_ack_is_delayed_is_not_accused() {
+    let open = "
+        0.0  c S
+        0.3  s S.
+        0.35 c .
+    ";
+    let exchanges = |second_at: f64| {
+        let mut player = Player::new();
+        player.play(open);
+        for _ in 0..12 {
+            player.later(100).play(&format!(
+                "0.0   c P 80
+                 0.7   s P 200
+                 40.7  c .
+                 {second_at} s P 300"
+            ));
+        }
+        player.later(100).play("0.0 c P 80\n0.3 s .\n");
+        player.report()
+    };
+    let thinks = exchanges(44.3);
+    assert_eq!(found(&thinks), []);
+    let events = thinks.connections[0].ruled_out.of(Lookalike::ThinkTime);
+    assert_eq!((events.count, events.time_ns), (12, 12 * 43_600_000));
+    // With the ACK's own round trip it was the ACK that let it go.
+    let held = found(&exchanges(41.0));
+    assert_eq!(held.len(), 12);
+    assert!(held.iter().all(|(_, tier)| tier.accuses()));
+}
+
+/// A host is busy now and then: what a sender holds leaves right upon the ACK in seven of eight exchanges, and
+/// once 2 ms later.
+#[test]
+fn a_sender_that_holds_may_be_late_once() {
+    let mut player = Player::new();
+    player.play(OPEN);
+    for exchange in 0..8 {
+        let held_at = if exchange == 3 { 43.0 } else { 41.05 };
+        player.later(100).play(&format!(
+            "0.0   c P 100
+             41.0  s .
+             {held_at} c P 200
+             43.2  s P 300
+             43.25 c ."
+        ));
+    }
+    assert_eq!(found(&player.report()).len(), 8);
+}
+
+/// The server's link takes 8 ms for 1000 bytes and 0.5 for an empty segment, and no two segments ever follow
+/// each other; but the swiftest of its answers was so large, and shows how long the link takes for 900.
+#[test]
+fn the_swiftest_answer_shows_how_slow_the_link_is() {
+    let open = "
+        0.0  c S
+        1.0  s S.
+        1.01 c .
+    ";
+    let answer = "100.0 c P 50\n109.0 s P 1000\n149.0 c .";
+    let held = "200.0 c P 50\n230.0 s P 300\n270.0 c .\n278.2 s P 900\n278.21 c P 50\n279.3 s .";
+    let told = Player::new().play(open).play(answer).play(held).report();
+    assert_eq!(found(&told), [(Kind::WriteWriteRead, Tier::Likely)]);
+    let untold = Player::new().play(open).play(held).report();
+    assert!(found(&untold).iter().all(|(_, tier)| !tier.accuses()));
+}
+
+/// Once a sender on a path of 60 ms held a segment for a round trip, and that left 2.5 ms from where its ACK
+/// puts it. Behind a delayed ACK as much is no more than possible.
+#[test]
+fn fewer_accidents_wait_for_a_round_trip_than_for_a_delayed_ack() {
+    let open = "
+        0.0  c S
+        0.05 s S.
+        60.0 c .
+        100.0 s P 40
+        160.0 c .
+    ";
+    let once = |acked: f64, held: f64| {
+        let script = format!("500.0 c P 100\n{acked} s .\n{held} c P 200\n{held} s P 50");
+        found(&Player::new().play(open).play(&script).report())
+    };
+    assert_eq!(once(500.1, 562.6), [(Kind::NagleRoundTrip, Tier::Likely)]);
+    assert!(once(540.1, 602.6).iter().all(|(_, tier)| !tier.accuses()));
+}
+
 /// After a retransmission timeout a sender may send one segment, and a receiver waits for the second.
 #[test]
 fn a_window_that_a_timeout_has_cut_waits_for_a_delayed_ack() {
