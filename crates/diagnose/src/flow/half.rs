@@ -410,12 +410,12 @@ impl Half {
         self.marks_pushes && !self.pushed
     }
 
-    /// Returns when the last data of the peer that this number acknowledges was seen, if it was, in nanoseconds
-    /// since the epoch.
+    /// Returns when the last data of the peer that this number acknowledges was seen, if it was one of the last two,
+    /// in nanoseconds since the epoch; 0 before there was any.
     pub(crate) fn asked_ns(&self, ack: u32) -> Option<i64> {
         let covered = |(_, end): &&(i64, u32)| (ack.wrapping_sub(*end) as i32) >= 0;
         let asked = self.peer_data.iter().find(covered);
-        asked.map(|(at_ns, _)| *at_ns).filter(|at_ns| *at_ns != 0)
+        asked.map(|(at_ns, _)| *at_ns)
     }
 
     /// The connection began with a congestion window of one segment that slow start opened: one left
