@@ -9,7 +9,9 @@ mod invariants;
 use arbitrary::Arbitrary;
 use libfuzzer_sys::fuzz_target;
 use tinygram_engine::connection::{Config, Wrote};
-use tinygram_engine::extensions::{Ecn, Extensions, Keepalive, SlowStartExit, SynRetries};
+use tinygram_engine::extensions::{
+    Ecn, Extensions, Keepalive, PathMtuSearch, SlowStartExit, SynRetries,
+};
 use tinygram_engine::receiver::ReceiverConfig;
 use tinygram_engine::receiver::ack_policy::{AckPolicy, AckTimer};
 use tinygram_engine::sender::congestion::Congestion;
@@ -82,6 +84,7 @@ struct Switches {
     undo: bool,
     frto: bool,
     bounds_initial_cwnd: bool,
+    path_mtu_search: u8,
 }
 
 #[derive(Arbitrary, Debug)]
@@ -395,6 +398,7 @@ const EVERYTHING: Extensions = Extensions {
     receive_buffer_most: Some(1 << 22),
     send_buffer_most: Some(1 << 20),
     push_ends_writes: Some(2),
+    path_mtu_search: Some(PathMtuSearch::FROM_THE_START),
     send_buffer_is_memory: Some(832),
     reduces_the_window: true,
     silent_to_unsent_acks: true,
@@ -441,6 +445,14 @@ impl Switches {
             silent_to_unsent_acks: self.silent_to_unsent_acks,
             empty_window_probes: self.empty_window_probes,
             send_buffer_is_memory: self.send_buffer_is_memory.then_some(832),
+            path_mtu_search: *pick(
+                &[
+                    Some(PathMtuSearch::FROM_THE_START),
+                    Some(PathMtuSearch::AFTER_A_BLACK_HOLE),
+                    None,
+                ],
+                self.path_mtu_search,
+            ),
             ..EVERYTHING
         }
     }
