@@ -74,8 +74,7 @@ fn time_exceeded_v4(first: &[u8]) -> Option<Vec<u8>> {
 fn time_exceeded_v6(first: &[u8]) -> Option<Vec<u8>> {
     let source: [u8; 16] = first.get(8..24)?.try_into().ok()?;
     let one_host = source != [0; 16] && source[0] != 0xff;
-    // The first octet behind the fragment header, which is the last of those that are in every
-    // fragment. Errors have types below 128 (RFC 4443, section 2.1).
+    // Errors have types below 128 (RFC 4443, section 2.1).
     let (next, at) = fragment_header(first)?;
     let an_error = next == ICMP_V6 && first.get(at + 8).is_none_or(|kind| *kind < 128);
     if !one_host || an_error {

@@ -97,7 +97,8 @@ struct Pair {
     remote: Endpoint,
 }
 
-/// What a stack has counted since it began.
+/// What a stack has counted since it began. An answer (RST, cookie, echo reply, ICMP error) for which
+/// the queue had no room was not sent and does not count.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
     /// Packets that arrived.
@@ -110,8 +111,7 @@ pub struct Counters {
     pub fragments: u64,
     /// Packets that were put together from fragments.
     pub reassembled: u64,
-    /// RSTs that answered segments for which there is no connection. Of this and of every other
-    /// count of answers: answers for which the queue has no room do not count.
+    /// RSTs that answered segments for which there is no connection.
     pub resets: u64,
     /// SYNs that were dropped because the application accepts too slowly.
     pub no_room: u64,

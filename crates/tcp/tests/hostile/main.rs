@@ -8,13 +8,13 @@ mod segments;
 use std::io::IoSlice;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::task::{Context, Poll, Waker};
+
 use tinygram_engine::extensions::Extensions;
 use tinygram_engine::{Duration, Flags, Instant};
 use tinygram_tcp::{Abilities, Batch, Core, SocketOptions};
 use tinygram_wire::encode::{Checksum, Path};
 use tinygram_wire::options::Options;
-use tinygram_wire::packet;
-use tinygram_wire::packet::{Header, Verify};
+use tinygram_wire::packet::{self, Header, Verify};
 
 const SERVER: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::new(10, 0, 0, 1)), 80);
 

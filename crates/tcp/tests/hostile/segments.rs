@@ -2,6 +2,7 @@
 
 use std::io::{ErrorKind, IoSlice};
 use std::task::Poll;
+
 use tinygram_engine::{Duration, Flags, State, Timestamps};
 use tinygram_tcp::SocketOptions;
 use tinygram_wire::checksum::Sum;
