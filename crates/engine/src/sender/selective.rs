@@ -7,7 +7,7 @@ use super::rack::{Rack, Standing};
 use super::rate_reduction::RateReduction;
 use super::report::Report;
 use super::scoreboard::{Judged, Scoreboard};
-use super::tail_probe::{Met, Probe};
+use super::tail_probe::{Met, TailProbe};
 use super::timers::{Early, TimerReason};
 use super::undo::{Evidence, Frto, Undo};
 use super::{Sender, Stamp};
@@ -29,7 +29,7 @@ pub(super) struct Selective {
     /// RACK; without it, RFC 6675's `IsLost` detects losses.
     pub(super) rack: Option<Rack>,
     /// The tail loss probe that is on its way.
-    pub(super) probe: Option<Probe>,
+    pub(super) tail_probe: Option<TailProbe>,
     phase: Phase,
     /// RescueRxt: whether a rescue retransmission has left in this recovery (RFC 6675, section 4,
     /// rule 4).
@@ -224,7 +224,7 @@ impl Sender {
             news: heard.news,
             duplicate_end: heard.duplicate.map(|block| block.end),
         };
-        self.judge_probe(&met, report.acked.released);
+        self.judge_tail_probe(&met, report.acked.released);
         self.look_for_losses();
         if report.marked && self.phase() == Phase::Open {
             self.begin_reducing(report.acked.released);
@@ -445,7 +445,7 @@ impl Sender {
             && selective.board.has_lost()
         {
             selective.phase = Phase::Resegmenting(max);
-            selective.probe = None;
+            selective.tail_probe = None;
             self.forget_undo();
         }
     }
@@ -457,7 +457,7 @@ impl Sender {
             let reducing = selective.phase.reduces();
             selective.phase = Phase::FastRecovery(self.vars.max);
             // TLP.end_seq = None: the purpose of the probe is fulfilled (RFC 8985, section 7.3).
-            selective.probe = None;
+            selective.tail_probe = None;
             self.counters.fast_retransmits += 1;
             match reducing {
                 true => self.forget_undo(),
@@ -560,7 +560,7 @@ impl Sender {
         }
         selective.phase = Phase::AfterTimeout(max);
         selective.reduction = None;
-        selective.probe = None;
+        selective.tail_probe = None;
         selective.rescued = false;
         self.timers.set_early(None);
         self.resend.set_wanted(true);

@@ -15,7 +15,7 @@ const WITHOUT_SRTT: Duration = Duration::from_secs(1);
 
 /// TLP.end_seq and TLP.is_retrans of a probe that is on its way.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Probe {
+pub(super) struct TailProbe {
     /// SND.NXT when it left.
     pub(super) end_seq: Offset,
     /// Whether it repeated a segment.
@@ -43,7 +43,7 @@ pub(super) struct Met {
     pub(super) duplicate_end: Option<Offset>,
 }
 
-impl Probe {
+impl TailProbe {
     /// Section 7.4.2 (TLP_process_ack).
     pub(super) fn outcome(&self, met: &Met) -> Outcome {
         if met.ack < self.end_seq {
@@ -66,18 +66,18 @@ impl Probe {
 impl Sender {
     /// RFC 8985, section 7.4: decides what the ACK, which took `released` octets out of the flight,
     /// tells about the probe that is on its way.
-    pub(super) fn judge_probe(&mut self, met: &Met, released: u64) {
+    pub(super) fn judge_tail_probe(&mut self, met: &Met, released: u64) {
         let Some(selective) = &mut self.selective else {
             return;
         };
-        let Some(probe) = &selective.probe else {
+        let Some(probe) = &selective.tail_probe else {
             return;
         };
         match probe.outcome(met) {
             Outcome::Pending => {}
-            Outcome::NothingLost => selective.probe = None,
+            Outcome::NothingLost => selective.tail_probe = None,
             Outcome::Repaired => {
-                selective.probe = None;
+                selective.tail_probe = None;
                 // There was a loss, although no recovery was needed.
                 if selective.is_open() {
                     self.forget_undo();
@@ -95,7 +95,7 @@ impl Sender {
         };
         let wanted = selective.rack.is_some()
             && !selective.repairs()
-            && selective.probe.is_none()
+            && selective.tail_probe.is_none()
             && selective.board.sacked_segments() == 0
             && selective.board.segments() > 0;
         if !wanted {
@@ -139,7 +139,7 @@ impl Sender {
         self.counters.tail_probes += 1;
         let end_seq = self.vars.nxt;
         if let Some(selective) = &mut self.selective {
-            selective.probe = Some(Probe {
+            selective.tail_probe = Some(TailProbe {
                 end_seq,
                 is_retrans,
             });
