@@ -47,6 +47,44 @@ impl World {
         }
     }
 
+    /// The sender has opened the connection to the receiver, and knew until `until` that the path takes
+    /// no segments above `known` octets.
+    fn opened(known: u16, until: Instant, takes: u32) -> Self {
+        let from_the_start = Some(PathMtuSearch::FROM_THE_START);
+        let mut world = Self::new(takes, |extensions| {
+            extensions.path_mtu_search = from_the_start;
+        });
+        let mut config = Profile::MODERN.builder(SIZES).build().expect("sound");
+        config.sender.policy = SendPolicy::Off;
+        config.extensions.timestamps = false;
+        config.extensions.path_mtu_search = from_the_start;
+        world.sender = Connection::new(&config);
+        world.sender.limit_path_mss(known, until);
+        world.sender.connect(Instant::ZERO, &mut world.out);
+        let syn = Segment {
+            seq: Offset::SYN,
+            ack: Offset::FIRST,
+            flags: Flags::SYN.with(Flags::ACK),
+            ..world.out.segments[0]
+        };
+        let out = &mut world.out;
+        world.sender.on_segment(Instant::ZERO, &syn, out);
+        world.out.segments.clear();
+        world
+    }
+
+    /// Makes exchanges up to `secs` seconds after the start; returns the longest segment that left.
+    fn longest_until(&mut self, secs: u64) -> u32 {
+        let end = Instant::ZERO + Duration::from_secs(secs);
+        let mut longest = 0;
+        while self.now < end {
+            self.exchange();
+            let lens = self.left.iter().map(|segment| segment.len);
+            longest = longest.max(lens.max().unwrap_or(0));
+        }
+        longest
+    }
+
     fn mss(&self) -> u32 {
         self.sender.sender().vars().mss
     }
@@ -290,5 +328,78 @@ fn what_was_too_large_for_a_router_is_no_congestion() {
             cwnd = world.cwnd();
         }
         assert_eq!(world.timeouts(), 0);
+    }
+}
+
+/// A limit that expires while the path is searched makes larger sizes worth a probe, no more: the
+/// segments do not become larger than the path takes.
+#[test]
+fn a_limit_that_expires_during_a_search_is_searched_beyond() {
+    let until = Instant::ZERO + Duration::from_secs(595);
+    let mut world = World::opened(1200, until, 1310);
+    world.exchanges(60);
+    assert!(world.found(), "{}", world.mss());
+    let cwnd = world.cwnd();
+    let largest = world.longest_until(650);
+    assert!(world.found(), "{}", world.mss());
+    assert!(
+        largest > 1310,
+        "{largest}: the whole range is searched again"
+    );
+    assert_eq!(world.timeouts(), 0);
+    assert!(world.cwnd() >= cwnd);
+}
+
+/// What is known of the path bounds a search from below: the first probe is larger.
+#[test]
+fn a_search_begins_above_what_is_known() {
+    for known in [1100, 1300, 1400] {
+        let mut world = World::opened(known, Instant::FAR_FUTURE, 1460);
+        world.exchanges(10);
+        assert!(world.found(), "{known}: {}", world.mss());
+    }
+}
+
+/// Larger segments are not tried for ten minutes after a router's report, however long ago the search
+/// began (RFC 8201, section 4: five at least).
+#[test]
+fn a_routers_report_puts_off_the_next_search() {
+    let mut world = World::new(1460, |extensions| {
+        extensions.path_mtu_search = Some(PathMtuSearch::FROM_THE_START);
+    });
+    world.longest_until(590);
+    assert!(world.found());
+    let (now, out) = (world.now, &mut world.out);
+    world.takes = 1000;
+    world.sender.on_path_mss(now, 1000, out);
+    // What left before the report, which is still to be passed on.
+    world.exchange();
+    let largest = world.longest_until(1189);
+    assert_eq!((largest, world.mss()), (1000, 1000));
+    world.takes = 1460;
+    world.longest_until(1200);
+    assert!(world.found(), "{}", world.mss());
+}
+
+/// A probe that arrives although a router reported that the path takes less does not undo the report;
+/// without SACK everything leaves again, and what is acknowledged may have been in either segment.
+#[test]
+fn a_report_outweighs_the_probe_on_its_way() {
+    for sack in [false, true] {
+        let mut world = World::new(9000, |extensions| {
+            extensions.path_mtu_search = Some(PathMtuSearch::FROM_THE_START);
+            (extensions.sack, extensions.rack_tlp, extensions.dsack) = (sack, sack, sack);
+        });
+        let probes = |segment: &Segment| segment.len > 1024;
+        while !world.out.segments.iter().any(probes) {
+            world.exchange();
+        }
+        assert_eq!(world.mss(), 1024);
+        let (now, out) = (world.now, &mut world.out);
+        world.sender.on_path_mss(now, 700, out);
+        for _ in 0..50 {
+            world.exchange();
+            assert_eq!(world.mss(), 700, "{sack}");
+        }
     }
 }

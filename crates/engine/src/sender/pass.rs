@@ -93,7 +93,9 @@ impl Sender {
     fn send_new(&mut self, stamp: &Stamp, out: &mut Outbox) {
         self.mind_the_path_limit();
         self.restart_after_idle();
-        if self.path_search.is_some() && !self.search_the_path(stamp, out) {
+        // Most searches never begin. Their senders compute nothing for a probe.
+        let searches = self.path_search.as_ref().is_some_and(|it| it.is_on());
+        if searches && !self.search_the_path(stamp, out) {
             self.mind_the_persist_timer();
             return;
         }

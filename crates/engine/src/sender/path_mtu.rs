@@ -26,7 +26,7 @@ impl PathLimit {
 
 impl Sender {
     /// Tries larger segments again, if the time of a router's report is over. If the path still
-    /// does not take them, the next report says so.
+    /// does not take them, the next report says so. A search that is on tries them by probes alone.
     #[inline]
     pub(super) fn mind_the_path_limit(&mut self) {
         if let Some(limit) = &self.path_limit
@@ -39,6 +39,10 @@ impl Sender {
     #[cold]
     fn lift_the_path_limit(&mut self) {
         if let Some(limit) = self.path_limit.take() {
+            if let Some(search) = self.path_search.as_mut().filter(|it| it.is_on()) {
+                search.limit_is_over(limit.mss);
+                return;
+            }
             let mss = limit.mss.saturating_sub(self.option_octets);
             self.vars.mss = self.vars.mss.max(mss);
             // Otherwise no full segment would fit into a window that was cut to one of the small.
@@ -81,7 +85,7 @@ impl Sender {
     /// be sent.
     pub(crate) fn learn_path_mss(&mut self, mss: u32) -> bool {
         if let Some(search) = &mut self.path_search {
-            search.reported(mss);
+            search.reported(self.vars.now, mss);
         }
         let before = self.vars.mss;
         let mss = mss.saturating_sub(self.option_octets).max(1);
@@ -91,6 +95,8 @@ impl Sender {
         let until = self.vars.now + LIFE;
         self.remember_the_path_limit(before + self.option_octets, until);
         self.vars.mss = mss;
+        // The data of a probe may leave again in smaller segments, and its ACK would be theirs.
+        self.path_probe_is_inconclusive();
         if self.vars.idle() {
             return false;
         }

@@ -42,7 +42,8 @@ pub(super) struct PathSearch {
     high: u32,
     /// The data of the probe that is on its way.
     probe: Option<Span>,
-    /// When the present search of the whole range began, once its first probe was considered.
+    /// When the present search of the whole range began, once its first probe was considered, or a
+    /// router's report put off the next one.
     since: Option<Instant>,
 }
 
@@ -78,6 +79,12 @@ impl PathSearch {
         (self.active && !self.known).then_some(self.low)
     }
 
+    /// Returns whether probes are sent.
+    #[inline]
+    pub(super) fn is_on(&self) -> bool {
+        self.active
+    }
+
     /// Returns the size of segments without options that is tried when larger ones are lost, in octets.
     pub(super) fn base_mss(&self) -> u32 {
         self.rule.base_mss.max(LEAST_MSS)
@@ -90,19 +97,28 @@ impl PathSearch {
         self.probe = None;
     }
 
-    /// Takes note of a router's report that the path takes at most `size` octets.
-    pub(super) fn reported(&mut self, size: u32) {
-        self.high = self.high.min(size);
+    /// Takes note of a router's report that the path takes at most `size` octets. Larger ones are not
+    /// tried soon: not within five minutes (RFC 1191, section 6.3; RFC 8201, section 4).
+    pub(super) fn reported(&mut self, now: Instant, size: u32) {
+        if size < self.high {
+            self.high = size;
+            self.since = Some(now);
+        }
         self.low = self.low.min(size);
     }
 
-    /// Returns the size of the next probe, if one is wanted beside segments of `current` octets: the
-    /// middle of the range (RFC 4821, section 7.3, leaves the choice).
+    /// Takes note that the time of a limit is over, without which segments were `size` octets large.
+    pub(super) fn limit_is_over(&mut self, size: u32) {
+        self.high = self.high.max(size.min(self.ceiling));
+    }
+
+    /// Returns the size of the next probe, if one is wanted beside segments of `current` octets, which
+    /// arrive: the middle of the range (RFC 4821, section 7.3, leaves the choice).
     fn next_size(&mut self, now: Instant, current: u32) -> Option<u32> {
         let since = *self.since.get_or_insert(now);
-        let size = u32::midpoint(self.low, self.high);
-        if self.high.saturating_sub(self.low) >= CLOSE_ENOUGH && size > current {
-            return Some(size);
+        self.low = self.low.max(current);
+        if self.high.saturating_sub(self.low) >= CLOSE_ENOUGH {
+            return Some(u32::midpoint(self.low, self.high));
         }
         if now >= since + AGAIN_AFTER {
             self.since = Some(now);
@@ -127,7 +143,7 @@ impl Sender {
         }
     }
 
-    /// Sends a probe if one is due and possible. Returns whether the pass goes on: nothing leaves
+    /// Sends a probe if the search is on, and one is due and possible. Returns whether the pass goes on: nothing leaves
     /// while the window drains so that a probe fits ("Protocols MAY delay sending non-probes", RFC
     /// 4821, section 7.4).
     #[cold]
@@ -142,7 +158,7 @@ impl Sender {
         // Section 7.4: "no outstanding probes or losses". SACK blocks would make a segment shorter.
         let quiet =
             search.probe.is_none() && in_order && vars.nxt == vars.max && stamp.sack_octets == 0;
-        if !search.active || !quiet || vars.cwnd < LEAST_WINDOW * mss {
+        if !quiet || vars.cwnd < LEAST_WINDOW * mss {
             return true;
         }
         let Some(size) = search.next_size(vars.now, vars.mss + options) else {
