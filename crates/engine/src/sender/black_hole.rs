@@ -3,12 +3,13 @@
 //! [`super::path_search`] finds what the path takes.
 
 use super::Sender;
+use crate::extensions::PathMtuSearch;
 
 /// Timeouts in a row that make a path suspicious (RFC 9293, section 3.8.3: R1, at least three).
 const SUSPICIOUS: u32 = 3;
-/// The sizes tried: the one that RFC 4821, section 7.2, starts with, and the one that every host
-/// accepts (RFC 9293, section 3.7.1).
-const STEPS: [u32; 2] = [1024, 536];
+/// The sizes tried, if no search has its own to begin with: the one that RFC 4821, section 7.2, starts
+/// with, and the one that every host accepts (RFC 9293, section 3.7.1).
+const STEPS: [u32; 2] = [PathMtuSearch::AFTER_A_BLACK_HOLE.base_mss, 536];
 
 impl Sender {
     /// Handles a repeated expiry of the retransmission timer.

@@ -219,7 +219,6 @@ impl Sender {
                 && left[at].len > 0
                 // A probe of the path's MTU leaves alone.
                 && left[at - 1].len <= mss
-
                 && left[at - 1].data().end == left[at].seq
                 && !left[at - 1].flags.has(Flags::PSH)
                 && pushes.bursts.binary_search(&left[at].seq).is_err();
