@@ -59,7 +59,7 @@ enum Phase {
     AfterTimeout(Offset),
     /// What was too large for the path is being sent again in smaller segments, until this offset is
     /// acknowledged; the window stays (RFC 1191, section 6.5; RFC 4821, section 7.6.2; Linux:
-    /// `tcp_simple_retransmit`).
+    /// `tcp_simple_retransmit`). Another loss, or a mark, does reduce it.
     Resegmenting(Offset),
 }
 
@@ -75,6 +75,11 @@ impl Phase {
     /// Returns whether the window is being reduced, so that it does not grow.
     fn reduces(self) -> bool {
         matches!(self, Self::Reducing(_) | Self::FastRecovery(_))
+    }
+
+    /// Returns whether the window has not been reduced in this phase, so that a mark reduces it.
+    fn heeds_a_mark(self) -> bool {
+        matches!(self, Self::Open | Self::Resegmenting(_))
     }
 
     fn ends_at(self) -> Option<Offset> {
@@ -226,7 +231,7 @@ impl Sender {
         };
         self.judge_tail_probe(&met, report.acked.released);
         self.look_for_losses();
-        if report.marked && self.phase() == Phase::Open {
+        if report.marked && self.phase().heeds_a_mark() {
             self.begin_reducing(report.acked.released);
         }
         if self.phase().reduces() {
@@ -383,7 +388,10 @@ impl Sender {
         self.reduce_window(self.vars.outstanding() + released);
         let max = self.vars.max;
         if let Some(selective) = &mut self.selective {
-            selective.phase = Phase::Reducing(max);
+            selective.phase = match selective.phase.repairs() {
+                true => Phase::FastRecovery(max),
+                false => Phase::Reducing(max),
+            };
         }
     }
 
@@ -407,6 +415,7 @@ impl Sender {
             return;
         };
         let board = &mut selective.board;
+        let lost_before = board.lost_segments();
         let suspicious = board.sacked_segments() > 0 || selective.phase.repairs();
         if suspicious {
             let again = match &selective.rack {
@@ -423,7 +432,11 @@ impl Sender {
                 reason: TimerReason::Reordering,
             }));
         }
-        let begins = board.has_lost() && !selective.phase.repairs();
+        let begins = match selective.phase {
+            // What is lost now was not too large for the path.
+            Phase::Resegmenting(_) => board.lost_segments() > lost_before,
+            phase => board.has_lost() && !phase.repairs(),
+        };
         if begins && self.path_probe_failed().is_some() {
             self.counters.fast_retransmits += 1;
             self.resegment();
