@@ -44,7 +44,8 @@ pub struct Route {
     /// The largest segment to announce, in octets, if that is less than `mss` and the device's MTU
     /// allow. It does not bound what is sent.
     pub advertised_mss: Option<u16>,
-    /// The congestion window after the handshake, in segments (at least 1), if not the profile's.
+    /// The congestion window after the handshake, in segments (at least 1), if not the profile's. RFC
+    /// 6928 (`Extensions::bounds_initial_cwnd`) does not bound it.
     pub initial_cwnd: Option<u16>,
 }
 
@@ -100,6 +101,8 @@ impl SocketOptions {
         if let Some(extensions) = self.extensions {
             config.extensions = extensions;
         }
+        // The bound is for a window of which nothing is known.
+        config.extensions.bounds_initial_cwnd &= self.route.initial_cwnd.is_none();
         config
     }
 }

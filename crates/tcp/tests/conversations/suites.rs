@@ -259,6 +259,19 @@ fn a_route_says_what_its_path_takes() {
     assert_eq!(world.write(&[3; 1000])[0].1.len(), 600);
 }
 
+/// A window that a route states is not bounded as the profile's own is (RFC 6928, section 2).
+#[test]
+fn a_route_may_state_a_large_window() {
+    for (stated, segments) in [(None, 10), (Some(30), 30)] {
+        let mut options = SocketOptions::default();
+        options.route.initial_cwnd = stated;
+        let mut world = World::accepted_with(syn(1460), &options);
+        let sent = world.write(&[3; 50_000]);
+        let lens: Vec<_> = sent.iter().map(|(_, payload)| payload.len()).collect();
+        assert_eq!(lens, vec![1460; segments]);
+    }
+}
+
 /// Readiness as poll(2) reports it, without any waiting task.
 #[test]
 fn readiness_follows_what_can_be_done() {
