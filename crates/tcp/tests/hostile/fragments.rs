@@ -111,12 +111,22 @@ fn senders_learn_that_the_rest_did_not_come_in_time() {
         victim.arrives(&first);
         assert_eq!(told_after(&mut victim, 31).len(), 0, "{octet} at {at}");
     }
-    // At most fifty at once, and a thousand in a second.
-    for (count, most) in [(2000_u16, 50), (40, 40)] {
-        (0..count).for_each(|id| victim.arrives(&fragments(id)[0]));
-        assert_eq!(told_after(&mut victim, 31).len(), most);
+    // At most fifty at once, and a thousand in a second: ten more after ten milliseconds, and fifty again
+    // after a while.
+    let mut all = 1;
+    for _ in 0..2 {
+        for ids in [0..2000, 2000..2040] {
+            ids.for_each(|id| victim.arrives(&fragments(id)[0]));
+            victim.wait(Duration::from_millis(10));
+        }
+        victim.wait(Duration::from_millis(29_980));
+        assert_eq!(packets(&mut victim).len(), 50);
+        victim.wait(Duration::from_millis(10));
+        assert_eq!(packets(&mut victim).len(), 10);
+        victim.wait(Duration::from_secs(1));
+        all += 60;
     }
-    assert_eq!(victim.core.counters().time_exceeded, 91);
+    assert_eq!(victim.core.counters().time_exceeded, all);
 }
 
 /// The same for IPv6 (RFC 8200, section 4.5): the quoted fragment is as long as it can be.
