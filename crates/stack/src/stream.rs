@@ -198,8 +198,10 @@ impl TcpStream {
     /// [`io::ErrorKind::InvalidInput`] if urgent data is [read in line](Self::set_urgent_inline);
     /// [`io::ErrorKind::UnexpectedEof`] if none will come any more.
     pub async fn read_urgent(&self) -> io::Result<u8> {
-        poll_fn(|context| self.call(|core, _, key| core.poll_read_urgent(key, false, context)))
-            .await
+        let poll = |context: &mut Context<'_>| {
+            self.call(|core, now, key| core.poll_read_urgent(now, key, false, context))
+        };
+        poll_fn(poll).await
     }
 
     /// Returns whether everything before the urgent octet was read, and nothing beyond it

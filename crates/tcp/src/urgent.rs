@@ -6,6 +6,7 @@
 use std::io::{self, IoSlice};
 use std::task::{Context, Poll};
 
+use tinygram_engine::sender::send_policy::BlockedOn;
 use tinygram_engine::{Flags, Instant, Offset, Segment, Span, State};
 
 use super::Core;
@@ -60,6 +61,7 @@ impl Core {
     /// [`io::ErrorKind::UnexpectedEof`] if none will come any more.
     pub fn poll_read_urgent(
         &mut self,
+        now: Instant,
         key: usize,
         keep: bool,
         context: &Context<'_>,
@@ -74,6 +76,7 @@ impl Core {
             return Poll::Ready(Err(io::ErrorKind::UnexpectedEof.into()));
         }
         remember(&mut socket.reader, context.waker());
+        self.blocks(now, key, BlockedOn::Read);
         Poll::Pending
     }
 

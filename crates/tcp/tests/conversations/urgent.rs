@@ -7,6 +7,7 @@ use std::task::{Context, Poll, Waker};
 use tinygram_engine::Flags;
 use tinygram_engine::options::Timestamps;
 use tinygram_engine::profile::Profile;
+use tinygram_engine::sender::send_policy::SendPolicy;
 use tinygram_tcp::{Abilities, Batch, Core, SocketOptions};
 use tinygram_wire::encode::{Checksum, Path};
 use tinygram_wire::packet::{self, Header};
@@ -533,4 +534,22 @@ fn a_probe_of_a_closed_window_may_be_urgent() {
     world.segment(1, 1, Flags::ACK.with(Flags::PSH), &[b'a'; 1000]);
     world.urgent(1002, 1, b"!");
     assert_eq!(world.apart(), Err(ErrorKind::InvalidInput));
+}
+
+/// Who waits for an urgent octet waits to read: a policy that gathers until then sends.
+#[test]
+fn a_wait_for_the_octet_releases_what_is_gathered() {
+    let options = SocketOptions {
+        send_policy: Some(SendPolicy::FlushOnBlockSimple),
+        ..linux()
+    };
+    let mut world = World::accepted_with(syn(1460), &options);
+    let (now, key) = (world.now, world.key);
+    let pieces = [IoSlice::new(b"a question")];
+    let wrote = world.core.poll_write(now, key, &pieces, false, &nobody());
+    assert!(wrote.is_ready());
+    assert_eq!(world.sent(), []);
+    let read = world.core.poll_read_urgent(now, key, false, &nobody());
+    assert!(read.is_pending());
+    assert_eq!(world.sent()[0].1, b"a question");
 }
