@@ -213,7 +213,8 @@ impl TcpStream {
 
     /// Sets how the stream is closed (SO_LINGER): in the background (`None`); so that
     /// [`close`](Self::close) waits for the peer's acknowledgment for at most this time; or, with
-    /// zero, by a reset. Dropping the stream never waits.
+    /// zero, by a reset. Dropping the stream never waits. Any other value than zero ends what
+    /// [`set_abort_on_drop`](Self::set_abort_on_drop) set.
     pub fn set_linger(&self, linger: Option<Duration>) {
         self.call(|core, _, key| core.set_linger(key, linger));
     }
@@ -226,8 +227,8 @@ impl TcpStream {
         poll_fn(|context| self.call(|core, now, key| core.poll_close(now, key, context))).await
     }
 
-    /// Sets whether dropping the stream resets the connection instead of closing it (SO_LINGER with
-    /// zero).
+    /// Sets whether dropping the stream resets the connection instead of closing it. This is one
+    /// setting with [`set_linger`](Self::set_linger) of zero: what is set last holds.
     pub fn set_abort_on_drop(&self, on: bool) {
         self.call(|core, _, key| core.set_abort_on_drop(key, on));
     }

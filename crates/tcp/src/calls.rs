@@ -420,7 +420,8 @@ impl Core {
         self.settle(key);
     }
 
-    /// Sets whether dropping the stream resets the connection, as [`Core::set_linger`] with zero.
+    /// Sets whether dropping the stream resets the connection. This is one setting with
+    /// [`Core::set_linger`] of zero: what is set last holds.
     pub fn set_abort_on_drop(&mut self, key: usize, on: bool) {
         self.sockets[key].abort_on_drop = on;
     }

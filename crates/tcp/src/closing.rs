@@ -11,7 +11,8 @@ use super::socket::{Owner, Socket, remember};
 impl Core {
     /// Sets how dropping or [closing](Core::poll_close) the stream ends the connection (SO_LINGER).
     /// `None` closes it in the background, a time makes [`Core::poll_close`] wait until the peer
-    /// has acknowledged everything, and zero resets the connection.
+    /// has acknowledged everything, and zero resets the connection. Any other value than zero ends
+    /// what [`Core::set_abort_on_drop`] set.
     pub fn set_linger(&mut self, key: usize, linger: Option<Duration>) {
         let socket = &mut self.sockets[key];
         socket.abort_on_drop = linger == Some(Duration::ZERO);
