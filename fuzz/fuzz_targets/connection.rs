@@ -387,6 +387,12 @@ fn config(setup: &Setup) -> Config {
     }
 }
 
+/// A search whose probes fit into small buffers.
+const SEARCH: PathMtuSearch = PathMtuSearch {
+    from_the_start: true,
+    base_mss: 64,
+};
+
 /// All that there is at once.
 const EVERYTHING: Extensions = Extensions {
     pacing: true,
@@ -398,7 +404,7 @@ const EVERYTHING: Extensions = Extensions {
     receive_buffer_most: Some(1 << 22),
     send_buffer_most: Some(1 << 20),
     push_ends_writes: Some(2),
-    path_mtu_search: Some(PathMtuSearch::FROM_THE_START),
+    path_mtu_search: Some(SEARCH),
     send_buffer_is_memory: Some(832),
     reduces_the_window: true,
     silent_to_unsent_acks: true,
@@ -446,11 +452,7 @@ impl Switches {
             empty_window_probes: self.empty_window_probes,
             send_buffer_is_memory: self.send_buffer_is_memory.then_some(832),
             path_mtu_search: *pick(
-                &[
-                    Some(PathMtuSearch::FROM_THE_START),
-                    Some(PathMtuSearch::AFTER_A_BLACK_HOLE),
-                    None,
-                ],
+                &[Some(SEARCH), Some(PathMtuSearch::AFTER_A_BLACK_HOLE), None],
                 self.path_mtu_search,
             ),
             ..EVERYTHING

@@ -9,7 +9,7 @@ use std::task::{Context, Poll, Waker};
 
 use arbitrary::Arbitrary;
 use libfuzzer_sys::fuzz_target;
-use tinygram_engine::extensions::{Ecn, Extensions, Keepalive, SlowStartExit};
+use tinygram_engine::extensions::{Ecn, Extensions, Keepalive, PathMtuSearch, SlowStartExit};
 use tinygram_engine::profile::Profile;
 use tinygram_engine::{Duration, Flags, Instant, Timestamps};
 use tinygram_tcp::Abilities;
@@ -174,6 +174,11 @@ const EVERYTHING: Extensions = Extensions {
     receive_buffer_most: Some(LARGEST_BUFFER),
     send_buffer_most: Some(BUFFER),
     push_ends_writes: Some(2),
+    path_mtu_search: Some(PathMtuSearch {
+        from_the_start: true,
+        // So small that probes fit into the buffers.
+        base_mss: 64,
+    }),
     send_buffer_is_memory: Some(832),
     reduces_the_window: true,
     silent_to_unsent_acks: true,
