@@ -217,10 +217,12 @@ impl Lines {
         }
         let done = self.done.fetch_add(count, Ordering::Relaxed) + count;
         let elapsed = self.began.elapsed();
-        if elapsed >= TELLING && done >= ENOUGH && self.announces.swap(false, Ordering::Relaxed) {
-            if let Some(total) = self.total {
-                announce(&self.what, elapsed.mul_f64(total as f64 / done as f64));
-            }
+        if elapsed >= TELLING
+            && done >= ENOUGH
+            && self.announces.swap(false, Ordering::Relaxed)
+            && let Some(total) = self.total
+        {
+            announce(&self.what, elapsed.mul_f64(total as f64 / done as f64));
         }
         let minutes = elapsed.as_secs() / 60;
         // The first thread to come in a minute reports it.

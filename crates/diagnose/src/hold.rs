@@ -303,7 +303,8 @@ pub(crate) fn timer_pause(
 
 /// Returns how far the reaction is from what the release and the way explain. A slow link takes longer for
 /// the segment than for the empty ones that measured the way, as segments of one flight tell, or else as the
-/// swiftest answer does; looked at twice, what fits by accident fits twice as often.
+/// swiftest answer does. With each further place to look, an accident fits more often: a distance from the second
+/// place counts twice, and one from the third four times.
 fn off_from(
     sender: &Half,
     reaction_ns: i64,

@@ -2,6 +2,7 @@
 
 use std::io;
 use std::os::fd::OwnedFd;
+use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
 use rustix::io::Errno;
@@ -21,7 +22,9 @@ use tokio::io::unix::AsyncFd;
 /// that is put off, as every acknowledgment does it to timeouts, leaves it alone: it then rings too
 /// early, and the driver sets it anew.
 pub(crate) struct Alarm {
-    timer: AsyncFd<OwnedFd>,
+    timer: Arc<OwnedFd>,
+    /// The runtime's watch on the timer, once the alarm was polled.
+    watch: Option<AsyncFd<Arc<OwnedFd>>>,
     rings_at: Instant,
 }
 
@@ -29,15 +32,12 @@ pub(crate) struct Alarm {
 const GRAIN: Duration = Duration::from_millis(1);
 
 impl Alarm {
-    /// Returns an alarm that does not ring. Must be called on a tokio runtime with its IO driver.
+    /// Returns an alarm that does not ring.
     pub(crate) fn new() -> io::Result<Self> {
         let flags = TimerfdFlags::NONBLOCK | TimerfdFlags::CLOEXEC;
-        let timer = timerfd_create(TimerfdClockId::Monotonic, flags)?;
-        // SAFETY: it owns its descriptor, always returns that one, and is dropped after the
-        // `AsyncFd`, which holds it, has taken it out of the reactor.
-        let timer = unsafe { AsyncFd::register_with_interest(timer, Interest::READABLE) };
         Ok(Self {
-            timer: timer.map_err(io::Error::from)?,
+            timer: Arc::new(timerfd_create(TimerfdClockId::Monotonic, flags)?),
+            watch: None,
             rings_at: Instant::FAR_FUTURE,
         })
     }
@@ -65,14 +65,17 @@ impl Alarm {
     }
 
     /// Returns `Ready` once the alarm has rung, and lets the task be woken when it rings. Then it
-    /// is no longer set.
+    /// is no longer set. Must be called on a tokio runtime with its IO driver.
     pub(crate) fn poll_rung(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         if self.rings_at == Instant::FAR_FUTURE {
             return Poll::Pending;
         }
+        let watch = match &mut self.watch {
+            Some(watch) => watch,
+            none => none.insert(watch(&self.timer)?),
+        };
         loop {
-            let mut guard = ready!(self.timer.poll_read_ready(context))?;
-            guard.clear_ready();
+            ready!(watch.poll_read_ready(context))?.clear_ready();
             match rustix::io::read(&self.timer, &mut [0; 8]) {
                 Ok(_) => break,
                 // It was set again after it had rung.
@@ -83,6 +86,13 @@ impl Alarm {
         self.rings_at = Instant::FAR_FUTURE;
         Poll::Ready(Ok(()))
     }
+}
+
+fn watch(timer: &Arc<OwnedFd>) -> io::Result<AsyncFd<Arc<OwnedFd>>> {
+    // SAFETY: it owns its descriptor, always returns that one, and outlives the `AsyncFd`, which
+    // holds it and takes it out of the reactor when it is dropped.
+    unsafe { AsyncFd::register_with_interest(Arc::clone(timer), Interest::READABLE) }
+        .map_err(Into::into)
 }
 
 #[cfg(test)]

@@ -28,8 +28,7 @@ pub struct Driver {
     /// Packets that were read since the device was last watched.
     unasked: usize,
     looking: Looking,
-    /// Made when the driver is polled first, which happens on its runtime.
-    alarm: Option<Alarm>,
+    alarm: Alarm,
     wakers: Vec<Waker>,
 }
 
@@ -64,7 +63,12 @@ enum End {
 }
 
 impl Driver {
-    pub(crate) fn new(shared: Weak<Shared>, abilities: Abilities, busy_poll: Duration) -> Self {
+    pub(crate) fn new(
+        shared: Weak<Shared>,
+        alarm: Alarm,
+        abilities: Abilities,
+        busy_poll: Duration,
+    ) -> Self {
         Self {
             shared,
             buffer: vec![0; CHUNK + abilities.headroom + abilities.largest_packet()],
@@ -73,7 +77,7 @@ impl Driver {
             empty: true,
             unasked: 0,
             looking: Looking::new(busy_poll),
-            alarm: None,
+            alarm,
             wakers: Vec::new(),
         }
     }
@@ -197,12 +201,8 @@ impl Driver {
         at: Instant,
         context: &mut Context<'_>,
     ) -> io::Result<()> {
-        let alarm = match &mut self.alarm {
-            Some(alarm) => alarm,
-            none => none.insert(Alarm::new()?),
-        };
-        alarm.set(at, || shared.now())?;
-        if let Poll::Ready(rung) = alarm.poll_rung(context) {
+        self.alarm.set(at, || shared.now())?;
+        if let Poll::Ready(rung) = self.alarm.poll_rung(context) {
             rung?;
             // The driver is polled again, but after the tasks that were woken.
             context.waker().wake_by_ref();

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use tinygram_tcp::{Core, Counters};
 
+use crate::alarm::Alarm;
 use crate::device::Device;
 use crate::driver::Driver;
 use crate::shared::Shared;
@@ -46,7 +47,7 @@ impl Stack {
     ///
     /// # Errors
     ///
-    /// If the system has no random numbers.
+    /// If the system has no random numbers, or no descriptor for a timer.
     pub fn new(device: impl Device, addresses: &[IpAddr]) -> io::Result<Self> {
         Self::with_settings(device, addresses, &StackSettings::default())
     }
@@ -55,7 +56,7 @@ impl Stack {
     ///
     /// # Errors
     ///
-    /// If the system has no random numbers.
+    /// If the system has no random numbers, or no descriptor for a timer.
     pub fn with_settings(
         device: impl Device,
         addresses: &[IpAddr],
@@ -67,12 +68,12 @@ impl Stack {
     }
 
     /// Returns a stack and its driver, which the caller runs, for example on a separate runtime.
-    /// Packets arrive and timers run only while the driver is polled. The driver ends when the
+    /// That runtime needs its IO driver. Packets arrive and timers run only while the driver is polled. The driver ends when the
     /// device or the last handle is gone.
     ///
     /// # Errors
     ///
-    /// If the system has no random numbers.
+    /// If the system has no random numbers, or no descriptor for a timer.
     pub fn with_driver(
         device: impl Device,
         addresses: &[IpAddr],
@@ -81,7 +82,12 @@ impl Stack {
         let abilities = device.abilities();
         let core = Core::new(abilities, addresses).map_err(io::Error::other)?;
         let shared = Arc::new(Shared::new(Box::new(device), core));
-        let driver = Driver::new(Arc::downgrade(&shared), abilities, settings.busy_poll);
+        let driver = Driver::new(
+            Arc::downgrade(&shared),
+            Alarm::new()?,
+            abilities,
+            settings.busy_poll,
+        );
         Ok((Self { shared }, driver))
     }
 

@@ -450,6 +450,7 @@ impl Half {
             || (self.mss_option == DEFAULT_MSS && self.max_len > 2 * u32::from(DEFAULT_MSS))
             || self.mss_option > ETHERNET_MSS
     }
+
     /// The peer sent data. It answers only if it has seen all that this sender sent: what crosses on
     /// the way ends no wait.
     #[inline]

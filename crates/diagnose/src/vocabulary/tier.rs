@@ -6,8 +6,8 @@ pub enum Tier {
     /// It fits, but was seen too seldom, or from too far away, to exclude an accident. It is shown
     /// with its frames and not counted among the stalls.
     Possible,
-    /// An accident would produce as much in at most five of a hundred such connections, or in twenty where nobody
-    /// delayed the ACK. On random captures 98 of 100 are right.
+    /// An accident would produce as much in at most five of a hundred such connections, or in twenty of a hundred
+    /// where nobody delayed the ACK. docs/diagnose.md has how many are right on random captures.
     Likely,
     /// An accident would produce as much in at most one of a thousand such connections.
     Certain,

@@ -28,7 +28,7 @@ impl Link {
     /// for the way there and back.
     pub(crate) fn carried(&mut self, len: u32, within_ns: i64) {
         let within = within_ns.max(0).saturating_mul(16);
-        if within < i64::from(self.most) * i64::from(len) {
+        if within < i64::from(self.most).saturating_mul(i64::from(len)) {
             self.most = saturate(within / i64::from(len));
         }
     }
@@ -37,19 +37,19 @@ impl Link {
     /// segments that came sooner tell; none if none did.
     pub(crate) fn most_ns(&self, len: u32) -> Option<i64> {
         let told = self.most != u32::MAX;
-        told.then_some(i64::from(len) * i64::from(self.most) / 16)
+        told.then_some(i64::from(len).saturating_mul(i64::from(self.most)) / 16)
     }
 
     /// Returns the same, also by this that an empty segment takes no longer than the way there and back.
     pub(crate) fn bound_ns(&self, len: u32, sender_distance_ns: i64) -> i64 {
-        let by_distance_ns = sender_distance_ns * i64::from(len) / LEAST_FRAME;
+        let by_distance_ns = sender_distance_ns.saturating_mul(i64::from(len)) / LEAST_FRAME;
         self.most_ns(len).unwrap_or(i64::MAX).min(by_distance_ns)
     }
 
     /// Returns how much longer than an empty segment one of this length takes to the capture point, in
     /// nanoseconds; 0 if nothing tells.
     pub(crate) fn carries_ns(&self, len: u32) -> i64 {
-        i64::from(len) * i64::from(self.ns) / i64::from(self.bytes.max(1))
+        i64::from(len).saturating_mul(i64::from(self.ns)) / i64::from(self.bytes.max(1))
     }
 
     /// A segment follows another of its flight. Returns whether its sender has paused: what comes four times as
@@ -62,22 +62,28 @@ impl Link {
         len: u32,
         sender_distance_ns: Option<i64>,
     ) -> bool {
-        let (gap, bytes) = (saturate(gap_ns), len + HEADERS);
+        let (gap, bytes) = (saturate(gap_ns), len.saturating_add(HEADERS));
         let (here, usual) = (
             u64::from(gap) * u64::from(self.bytes),
             u64::from(self.ns) * u64::from(bytes),
         );
-        let most_ns = sender_distance_ns.map_or(i64::MAX, |ns| ns * i64::from(bytes));
+        let most_ns = sender_distance_ns.map_or(i64::MAX, |ns| ns.saturating_mul(i64::from(bytes)));
         if gap_ns.saturating_mul(LEAST_FRAME) > most_ns {
             return gap_ns > AT_ONCE_NS;
         }
-        let paused = gap_ns > AT_ONCE_NS && here > usual * 4 && self.bytes > 0;
-        if self.bytes == 0 || here * 4 < usual {
+        let paused = gap_ns > AT_ONCE_NS && here > usual.saturating_mul(4) && self.bytes > 0;
+        if self.bytes == 0 || here.saturating_mul(4) < usual {
             (self.ns, self.bytes) = (gap, bytes);
-        } else if here < usual * 4 {
+        } else if here < usual.saturating_mul(4) {
             (self.ns, self.bytes) = match self.bytes > MANY_BYTES {
-                true => (self.ns / 2 + gap, self.bytes / 2 + bytes),
-                false => (self.ns.saturating_add(gap), self.bytes + bytes),
+                true => (
+                    (self.ns / 2).saturating_add(gap),
+                    (self.bytes / 2).saturating_add(bytes),
+                ),
+                false => (
+                    self.ns.saturating_add(gap),
+                    self.bytes.saturating_add(bytes),
+                ),
             };
         }
         paused
@@ -111,5 +117,21 @@ mod tests {
         assert_eq!(link.most_ns(500), Some(1_000_000));
         link.carried(1000, 500_000);
         assert_eq!(link.most_ns(500), Some(250_000));
+    }
+
+    /// Lengths come from headers, which may say anything.
+    #[test]
+    fn no_length_is_too_much() {
+        for len in [1, 1000, u32::MAX - 100, u32::MAX] {
+            for gap_ns in [1, 1_000_000, i64::MAX] {
+                let mut link = Link::default();
+                for _ in 0..3 {
+                    link.carried(len, gap_ns);
+                    link.follows(gap_ns, len, Some(gap_ns));
+                    assert!(link.carries_ns(len) >= 0);
+                    assert!(link.bound_ns(len, gap_ns) >= 0);
+                }
+            }
+        }
     }
 }

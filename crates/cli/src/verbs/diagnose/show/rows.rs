@@ -1,11 +1,11 @@
-//! How the JSON document stands on its lines: a row of a list takes one, so that `grep` and `head` are
-//! of use and a large document is a third smaller than with every field on a line of its own.
+//! How the JSON document stands on its lines: a connection or a finding takes one, so that `grep` and `head`
+//! are of use and a large document is a fifth smaller than with every field on a line of its own.
 
 use std::io::{self, Write};
 
 use serde_json::ser::{Formatter, PrettyFormatter};
 
-/// Indents the document and its parts; writes what is in the parts on one line each.
+/// Indents the document and its parts. What stands in a part takes one line each, whatever it holds.
 pub(super) struct RowByRow {
     /// How many lists and objects are open.
     depth: usize,
