@@ -360,6 +360,23 @@ fn a_search_begins_above_what_is_known() {
     }
 }
 
+/// The first probe is the middle of the range, unless segments are as large already.
+#[test]
+fn a_search_halves_the_range() {
+    let base = PathMtuSearch::FROM_THE_START.base_mss;
+    for (known, low) in [(1100_u16, base), (1300, 1300)] {
+        let mut world = World::opened(known, Instant::FAR_FUTURE, 1460);
+        let larger = |segment: &&Segment| segment.len > u32::from(known);
+        let probe = loop {
+            match world.out.segments.iter().find(larger) {
+                Some(segment) => break segment.len,
+                None => world.exchange(),
+            }
+        };
+        assert_eq!(probe, u32::midpoint(low, 1460), "{known}");
+    }
+}
+
 /// Larger segments are not tried for ten minutes after a router's report, however long ago the search
 /// began (RFC 8201, section 4: five at least).
 #[test]

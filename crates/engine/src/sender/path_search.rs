@@ -113,10 +113,13 @@ impl PathSearch {
     }
 
     /// Returns the size of the next probe, if one is wanted beside segments of `current` octets, which
-    /// arrive: the middle of the range (RFC 4821, section 7.3, leaves the choice).
+    /// arrive: the middle of the range (RFC 4821, section 7.3, leaves the choice), or of what is left of
+    /// it above `current`.
     fn next_size(&mut self, now: Instant, current: u32) -> Option<u32> {
         let since = *self.since.get_or_insert(now);
-        self.low = self.low.max(current);
+        if u32::midpoint(self.low, self.high) <= current {
+            self.low = self.low.max(current);
+        }
         if self.high.saturating_sub(self.low) >= CLOSE_ENOUGH {
             return Some(u32::midpoint(self.low, self.high));
         }
@@ -143,9 +146,9 @@ impl Sender {
         }
     }
 
-    /// Sends a probe if the search is on, and one is due and possible. Returns whether the pass goes on: nothing leaves
-    /// while the window drains so that a probe fits ("Protocols MAY delay sending non-probes", RFC
-    /// 4821, section 7.4).
+    /// Sends a probe if the search is on, and one is due and possible. Returns whether the pass goes on:
+    /// nothing leaves while the window drains so that a probe fits ("Protocols MAY delay sending
+    /// non-probes", RFC 4821, section 7.4).
     #[cold]
     pub(super) fn search_the_path(&mut self, stamp: &Stamp, out: &mut Outbox) -> bool {
         let in_order = self.arrives_in_order();
