@@ -365,9 +365,11 @@ const PENDING_LIMIT: usize = 64;
 /// The same for flights of one size.
 const BULK_LIMIT: usize = 512;
 const SUSPECT_LIMIT: usize = 16;
-/// Returns the probability below which an accident is likely to be none: of all late ACKs that small data follows
-/// closely most are delayed ones that released it (docs/diagnose.md has how many accusations are right). Behind an ACK that nobody delayed there is less time for an accident, and fewer programs pause for just a round
-/// trip.
+
+/// Returns the probability below which an accident is likely to be none. Most late ACKs that small data
+/// follows closely are delayed ones that released it. Behind an ACK that nobody delayed there is less time
+/// for an accident, and fewer programs pause for just a round trip. docs/diagnose.md has how many
+/// accusations are right.
 pub(crate) fn doubt(prompt: bool) -> f64 {
     if prompt { 0.2 } else { 0.05 }
 }
