@@ -286,7 +286,7 @@ impl Reading {
     }
 
     /// Counts what is read from `source`.
-    pub(crate) fn over<'a>(&self, source: impl Read + 'a) -> Box<dyn Read + 'a> {
+    pub(crate) fn over<'a>(&self, source: impl Read + Send + 'a) -> Box<dyn Read + Send + 'a> {
         match self {
             Self::Bar(bar) => Box::new(bar.wrap_read(source)),
             Self::Lines(lines) => Box::new(Counted {

@@ -1,5 +1,5 @@
 use tinygram_wire::capture::{Frame, LinkType};
-use tinygram_wire::decode;
+use tinygram_wire::decode::{self, Decoded, Look};
 
 use crate::findings::{Facts, Finding};
 use crate::flow::connection::Connection;
@@ -45,13 +45,22 @@ impl Analyzer {
     /// Analyzes the next frame.
     #[inline]
     pub fn frame(&mut self, frame: &Frame<'_>) {
+        self.take(frame.time_ns, frame.link, &decode::look(frame));
+    }
+
+    /// Analyzes the next frame, which was decoded already.
+    #[inline]
+    pub fn decoded(&mut self, frame: &Decoded) {
+        self.take(frame.time_ns, frame.link, &frame.look);
+    }
+
+    fn take(&mut self, time_ns: i64, link: LinkType, look: &Look) {
         let summary = &mut self.report.summary;
         if summary.frames == 0 {
-            summary.first_frame_ns = frame.time_ns;
+            summary.first_frame_ns = time_ns;
         }
         summary.frames += 1;
-        let seen = decode::look(frame);
-        let (segment, around) = match &seen {
+        let (segment, around) = match look {
             Ok(seen) => seen,
             Err(unread) => {
                 summary.note_unread(*unread);
@@ -59,20 +68,20 @@ impl Analyzer {
             }
         };
         if let Some(filter) = &self.parameters.filter
-            && !filter.takes(segment, frame.time_ns, summary.first_frame_ns)
+            && !filter.takes(segment, time_ns, summary.first_frame_ns)
         {
             summary.unseen.filtered += 1;
             return;
         }
-        summary.sight.fine_clock = summary.sight.fine_clock || frame.time_ns % COARSE_NS != 0;
+        summary.sight.fine_clock = summary.sight.fine_clock || time_ns % COARSE_NS != 0;
         if summary.segments == 0 {
-            summary.first_ns = frame.time_ns;
+            summary.first_ns = time_ns;
         }
         summary.segments += 1;
-        summary.last_ns = summary.last_ns.max(frame.time_ns);
+        summary.last_ns = summary.last_ns.max(time_ns);
         let mark = Mark {
             frame: summary.frames,
-            time_ns: frame.time_ns,
+            time_ns,
         };
         let (ends, from) = Ends::of(segment);
         let mut left = None;
@@ -87,7 +96,7 @@ impl Analyzer {
             self.let_go(old);
         }
         let connection = self.table.get(slot);
-        connection.raw_ip = frame.link == LinkType::RAW;
+        connection.raw_ip = link == LinkType::RAW;
         let was_closed = connection.closed;
         let before = self.report.findings.len();
         connection.segment(segment, around, from, mark, &mut self.report.findings);

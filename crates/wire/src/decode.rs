@@ -162,6 +162,30 @@ fn other(bytes: Bytes<'_>, link: LinkType) -> Look {
     }
 }
 
+/// A frame after decoding: what is left of it without its octets.
+#[derive(Clone, Copy, Debug)]
+pub struct Decoded {
+    /// Capture time in nanoseconds since the epoch.
+    pub time_ns: i64,
+    /// The link type.
+    pub link: LinkType,
+    /// The segment in it, or the reason why there is none.
+    pub look: Look,
+}
+
+impl Decoded {
+    /// Decodes a frame.
+    #[inline]
+    #[must_use]
+    pub fn of(frame: &Frame<'_>) -> Self {
+        Self {
+            time_ns: frame.time_ns,
+            link: frame.link,
+            look: look(frame),
+        }
+    }
+}
+
 /// The rest of a packet after the headers that were read.
 #[derive(Clone, Copy)]
 struct Bytes<'a> {
@@ -181,7 +205,7 @@ impl<'a> Bytes<'a> {
 }
 
 /// The result of looking into a frame.
-type Look = Result<(Segment, Around), Unread>;
+pub type Look = Result<(Segment, Around), Unread>;
 
 /// Steps over VLAN tags (802.1Q, QinQ); `depth` counts the enclosing tunnels.
 fn ether_type(bytes: Bytes<'_>, mut at: usize, depth: u8) -> Look {

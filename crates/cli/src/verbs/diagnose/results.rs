@@ -1,10 +1,13 @@
 //! The work: sends each capture through its own analyzer.
 
+use std::io::Read;
 use std::path::PathBuf;
+use std::thread;
 
 use tinygram_diagnose::{
     Analyzer, ConnectionReport, Finding, Obstacle, Parameters, Report, Summary, Verdict,
 };
+use tinygram_wire::ahead;
 use tinygram_wire::capture::{CaptureError, Reader};
 
 use super::args::Format;
@@ -136,49 +139,65 @@ fn read(
     tell: &mut Tell,
 ) -> Result<Option<CaptureError>, Failure> {
     let name = input.name();
-    let unusable = |error: CaptureError| Failure::Input(format!("{name} {error}"));
     let failed = |error| Failure::Io {
         doing: format!("reading {name}"),
         error,
     };
-    let mut progress = None;
-    let mut reader = match input {
+    let silent = |_: &Analyzer| Ok(());
+    let before = analyzer.frames();
+    // The progress ends with its arm, before anything is said.
+    let broken = match input {
         Input::File(path) => {
             let (file, size) = files::open(path).map_err(failed)?;
-            let reading = progress.insert(Reading::of(size, name.clone()));
-            Reader::new(reading.over(file))
+            let reading = Reading::of(size, name.clone());
+            let source = reading.over(file);
+            match thread::available_parallelism() {
+                Ok(processors) if processors.get() > 1 => {
+                    ahead::each(source, |frame| analyzer.decoded(frame)).err()
+                }
+                _ => frames(source, analyzer, silent)?,
+            }
         }
-        Input::Stdin => Reader::new(live::stdin()?),
+        Input::Stdin if plan.format == Format::Text && plan.output.is_none() => {
+            frames(live::stdin()?, analyzer, tell)?
+        }
+        Input::Stdin => frames(live::stdin()?, analyzer, silent)?,
         Input::Given(once) => {
-            let reading = progress.insert(Reading::of(None, name.clone()));
-            Reader::new(reading.over(once.open().map_err(failed)?))
-        }
-    }
-    .map_err(unusable)?;
-    let telling =
-        matches!(input, Input::Stdin) && plan.format == Format::Text && plan.output.is_none();
-    let broken = loop {
-        match reader.next_frame() {
-            Ok(Some(frame)) => analyzer.frame(&frame),
-            Ok(None) => break None,
-            // A live capture that is stopped may end inside a record.
-            Err(CaptureError::CutOff { .. }) if live::stopped() => break None,
-            Err(error) => break Some(error),
-        }
-        if telling {
-            tell(analyzer)?;
+            let reading = Reading::of(None, name.clone());
+            let source = reading.over(once.open().map_err(failed)?);
+            frames(source, analyzer, silent)?
         }
     };
-    // The bar goes before anything is said.
-    drop(progress);
     if let Some(error) = &broken {
-        if reader.frames() == 0 {
+        let frames = analyzer.frames() - before;
+        if frames == 0 {
             return Err(Failure::Input(format!("{name} {error}")));
         }
         terminal::remark(&format!(
-            "tinygram: {name} {error}; the {} frames before are reported",
-            reader.frames()
+            "tinygram: {name} {error}; the {frames} frames before are reported"
         ));
     }
     Ok(broken)
+}
+
+/// The same, in this thread, and calls `tell` after each frame.
+fn frames(
+    source: impl Read + 'static,
+    analyzer: &mut Analyzer,
+    mut tell: impl FnMut(&Analyzer) -> Result<(), Failure>,
+) -> Result<Option<CaptureError>, Failure> {
+    let mut reader = match Reader::new(source) {
+        Ok(reader) => reader,
+        Err(error) => return Ok(Some(error)),
+    };
+    loop {
+        match reader.next_frame() {
+            Ok(Some(frame)) => analyzer.frame(&frame),
+            Ok(None) => return Ok(None),
+            // A live capture that is stopped may end inside a record.
+            Err(CaptureError::CutOff { .. }) if live::stopped() => return Ok(None),
+            Err(error) => return Ok(Some(error)),
+        }
+        tell(analyzer)?;
+    }
 }

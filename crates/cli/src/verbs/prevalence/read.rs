@@ -56,12 +56,12 @@ pub(super) fn covered(mut spans: Vec<(i64, i64)>) -> u64 {
 }
 
 fn read(input: &Input) -> io::Result<Survey> {
-    let (source, size): (Box<dyn Read>, _) = match input {
+    let (source, size): (Box<dyn Read + Send>, _) = match input {
         Input::File(path) => {
             let (file, size) = files::open(path)?;
             (Box::new(file), size)
         }
-        Input::Stdin => (Box::new(io::stdin().lock()), None),
+        Input::Stdin => (Box::new(io::stdin()), None),
         Input::Given(once) => (once.open()?, None),
     };
     let progress = Reading::of(size, input.name());
