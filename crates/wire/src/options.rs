@@ -80,22 +80,32 @@ fn one(kind: u8, value: &[u8]) -> TcpOption {
 #[must_use]
 #[inline]
 pub fn read_all(octets: &[u8]) -> Options {
-    // Nearly every segment of a modern stack has NOP, NOP, timestamps and nothing else.
-    match octets {
-        [] => Options::default(),
-        [NOP, NOP, TIMESTAMPS, 10, rest @ ..] if rest.len() == 8 => Options {
-            timestamps: Some(Timestamps {
-                value: be32(rest, 0),
-                echo: be32(rest, 4),
-            }),
+    match usual(octets) {
+        Some(timestamps) => Options {
+            timestamps,
             ..Options::default()
         },
-        _ => gather(octets),
+        None => gather(octets),
     }
 }
 
+/// Returns the timestamps, or that there are none, if there is no other option but NOPs before them: so it is
+/// in nearly every segment of a modern stack. Returns `None` if there may be other options.
+#[inline]
+pub(crate) fn usual(octets: &[u8]) -> Option<Option<Timestamps>> {
+    match octets {
+        [] => Some(None),
+        [NOP, NOP, TIMESTAMPS, 10, rest @ ..] if rest.len() == 8 => Some(Some(Timestamps {
+            value: be32(rest, 0),
+            echo: be32(rest, 4),
+        })),
+        _ => None,
+    }
+}
+
+/// Reads options of any kinds.
 #[inline(never)]
-fn gather(octets: &[u8]) -> Options {
+pub(crate) fn gather(octets: &[u8]) -> Options {
     let mut all = Options::default();
     for option in read(octets) {
         match option {
