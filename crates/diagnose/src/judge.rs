@@ -182,9 +182,11 @@ impl<'a> Judge<'a> {
         let late_ns = (hold.reaction_ns - distance_ns - carried_ns).min(hold.off_ns);
         let ready = hold.release.is_none() || hold.more_ready;
         let within_ns = (4 * FINEST_NS).max(3 * self.blur_ns);
+        let late = self.half.odds_of(false);
         ready
             || late_ns <= within_ns
-            || !hold.prompt && self.half.odds_of(false).mostly_within(within_ns)
+            || (!hold.prompt
+                && (late.mostly_within(within_ns) || (late_ns <= BUSY_NS && late.follows_acks())))
     }
 
     /// The peer answered the held segment as soon as it usually does.
@@ -217,6 +219,8 @@ fn on_timer(beyond_ns: i64) -> bool {
 const TIMER_NS: i64 = 20_000_000;
 /// No delayed-ACK timer is longer (RFC 1122, section 4.2.3.2).
 const TIMERS_NS: i64 = 500_000_000;
+/// No host takes longer to wake up, time after time.
+const BUSY_NS: i64 = 2_000_000;
 /// An answer within this time answers the segment before it.
 const AT_ONCE_NS: i64 = 5_000_000;
 

@@ -5,6 +5,8 @@
 //! after the last data, then an accident puts it within w of the release with a probability of
 //! about 2w/T. Over all occasions the number of accidents is a Poisson variable.
 
+use crate::flow::half::saturate;
+
 /// The occasions of one direction, and how close behind the ACK the data left on each.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Odds {
@@ -14,6 +16,9 @@ pub(crate) struct Odds {
     hits: [u16; WIDTHS],
     /// Occasions on which it did not.
     misses: u16,
+    /// Of the last such occasions: how long after the data before it the ACK came, and how long after the ACK
+    /// the data, in nanoseconds.
+    last: [[u32; 2]; KEPT],
 }
 
 impl Odds {
@@ -22,11 +27,15 @@ impl Odds {
         density: 0.0,
         hits: [0; WIDTHS],
         misses: 0,
+        last: [[0; 2]; KEPT],
     };
 
-    /// Data left `off_ns` from where the release explains it, `since_ns` after the last data.
-    pub(crate) fn hit(&mut self, off_ns: i64, since_ns: i64) {
+    /// Data left `off_ns` from where the release explains it, `since_ns` after the last data. The release came
+    /// `wait_ns` after that data, and the data `reaction_ns` after the release.
+    pub(crate) fn hit(&mut self, off_ns: i64, since_ns: i64, wait_ns: i64, reaction_ns: i64) {
         self.occasion(since_ns);
+        self.last.rotate_right(1);
+        self.last[0] = [saturate(wait_ns), saturate(reaction_ns)];
         let hits = &mut self.hits[bucket(off_ns)];
         *hits = hits.saturating_add(1);
     }
@@ -102,6 +111,22 @@ impl Odds {
         self.hits() >= 4 && 4 * close.sum::<u32>() >= 3 * self.hits()
     }
 
+    /// Whatever time the ACKs took, the data came as long after them: a clock of its own does not follow them.
+    pub(crate) fn follows_acks(&self) -> bool {
+        let last = &self.last[..KEPT.min(self.hits() as usize)];
+        if last.len() < 4 {
+            return false;
+        }
+        // The middle half, since a host is busy now and then, and a clock is late.
+        let spread = |which: usize| {
+            let mut all: Vec<u32> = last.iter().map(|it| it[which]).collect();
+            all.sort_unstable();
+            all[(3 * all.len() - 1) / 4] - all[all.len() / 4]
+        };
+        let (waits, reactions) = (spread(0), spread(1));
+        waits >= VARIED_NS && waits / 4 >= reactions
+    }
+
     fn occasion(&mut self, since_ns: i64) {
         self.density += 1e9 / since_ns.max(1) as f32;
     }
@@ -128,6 +153,10 @@ fn tail(expected: f64, k: u32) -> f64 {
 
 /// The finest width in nanoseconds: timestamping and scheduling blur what is closer.
 pub(crate) const FINEST_NS: i64 = 60_000;
+/// ACKs that vary by less are a timer's, and data on a timer of its own may come as regularly behind them.
+const VARIED_NS: u32 = 1_000_000;
+/// Enough to tell what is usual.
+const KEPT: usize = 8;
 /// Up to 4 ms.
 const STEADY: usize = 6;
 /// Up to 15 ms.
@@ -146,10 +175,10 @@ mod tests {
     #[test]
     fn one_sharp_hit_convinces_and_a_loose_one_does_not() {
         let mut sharp = Odds::default();
-        sharp.hit(50_000, 41 * MS);
+        sharp.hit(50_000, 41 * MS, 0, 0);
         assert!(sharp.accident(0) < 0.01);
         let mut loose = Odds::default();
-        loose.hit(2 * MS, 41 * MS);
+        loose.hit(2 * MS, 41 * MS, 0, 0);
         assert!(loose.accident(0) > 0.05);
     }
 
@@ -159,7 +188,7 @@ mod tests {
         let blur_ns = 16 * MS;
         let mut needed = 0;
         while odds.accident(blur_ns) >= 0.01 {
-            odds.hit(100_000, 60 * MS);
+            odds.hit(100_000, 60 * MS, 0, 0);
             needed += 1;
         }
         assert!((2..=6).contains(&needed), "{needed}");
@@ -168,7 +197,7 @@ mod tests {
     #[test]
     fn occasions_without_a_hit_make_a_hit_less_telling() {
         let mut odds = Odds::default();
-        odds.hit(50_000, 41 * MS);
+        odds.hit(50_000, 41 * MS, 0, 0);
         let alone = odds.accident(0);
         for _ in 0..20 {
             odds.miss(60 * MS);
@@ -208,7 +237,7 @@ mod tests {
         let mut odds = Odds::default();
         assert!(!odds.any());
         assert!(close_to(odds.accident(0), 1.0));
-        odds.hit(60_000, 60 * MS);
+        odds.hit(60_000, 60 * MS, 0, 0);
         assert!(odds.any());
         assert!(close_to(odds.accident(0), poisson(0.002)));
         // A capture point that blurs more widens the hit, but by no more than twice what a quarter of the
@@ -218,7 +247,7 @@ mod tests {
         assert!(close_to(odds.accident(1_500_000), 2.0 * poisson(0.0125)));
         odds.miss(60 * MS);
         assert!(close_to(odds.accident(0), poisson(0.004)));
-        odds.hit(60_000, 60 * MS);
+        odds.hit(60_000, 60 * MS, 0, 0);
         // Two or more of an expected 0.006.
         let two = 1.0 - (-0.006_f64).exp() * 1.006;
         assert!(close_to(odds.accident(0), two));
@@ -233,12 +262,12 @@ mod tests {
     fn joined_odds_are_those_of_all_occasions() {
         let (mut one, mut other, mut both) = (Odds::default(), Odds::default(), Odds::default());
         for odds in [&mut one, &mut both] {
-            odds.hit(50_000, 40 * MS);
+            odds.hit(50_000, 40 * MS, 0, 0);
             odds.miss(30 * MS);
         }
         for odds in [&mut other, &mut both] {
-            odds.hit(2 * MS, 50 * MS);
-            odds.hit(50_000, 60 * MS);
+            odds.hit(2 * MS, 50 * MS, 0, 0);
+            odds.hit(50_000, 60 * MS, 0, 0);
             odds.miss(70 * MS);
         }
         one.join(&other);
@@ -254,7 +283,7 @@ mod tests {
     fn a_loose_fit_is_none_of_a_sharp_habit() {
         let mut odds = Odds::default();
         for _ in 0..6 {
-            odds.hit(50_000, 40 * MS);
+            odds.hit(50_000, 40 * MS, 0, 0);
         }
         odds.miss(40 * MS);
         assert!(odds.vouches_for(240_000, 0) && !odds.vouches_for(240_001, 0));
@@ -262,7 +291,7 @@ mod tests {
         // Two thirds are reached with the loose ones only.
         odds.miss(40 * MS);
         for _ in 0..4 {
-            odds.hit(100_000, 40 * MS);
+            odds.hit(100_000, 40 * MS, 0, 0);
         }
         assert!(odds.vouches_for(480_000, 0) && !odds.vouches_for(480_001, 0));
         // Eight hits for each miss: steady, and up to 4 ms are of the habit.
@@ -278,13 +307,13 @@ mod tests {
     fn most_hits_are_three_of_four() {
         let mut odds = Odds::default();
         for _ in 0..3 {
-            odds.hit(100_000, 40 * MS);
+            odds.hit(100_000, 40 * MS, 0, 0);
         }
         assert!(!odds.mostly_within(240_000));
-        odds.hit(2 * MS, 40 * MS);
+        odds.hit(2 * MS, 40 * MS, 0, 0);
         assert!(odds.mostly_within(240_000));
         assert!(odds.mostly_within(120_000) && !odds.mostly_within(119_999));
-        odds.hit(2 * MS, 40 * MS);
+        odds.hit(2 * MS, 40 * MS, 0, 0);
         assert!(!odds.mostly_within(240_000));
     }
 }
