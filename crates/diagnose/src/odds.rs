@@ -30,14 +30,17 @@ impl Odds {
         last: [[0; 2]; KEPT],
     };
 
-    /// Data left `off_ns` from where the release explains it, `since_ns` after the last data. The release came
-    /// `wait_ns` after that data, and the data `reaction_ns` after the release.
-    pub(crate) fn hit(&mut self, off_ns: i64, since_ns: i64, wait_ns: i64, reaction_ns: i64) {
+    /// Data left `off_ns` from where the release explains it, `since_ns` after the last data.
+    pub(crate) fn hit(&mut self, off_ns: i64, since_ns: i64) {
         self.occasion(since_ns);
-        self.last.rotate_right(1);
-        self.last[0] = [saturate(wait_ns), saturate(reaction_ns)];
         let hits = &mut self.hits[bucket(off_ns)];
         *hits = hits.saturating_add(1);
+    }
+
+    /// The ACK of a hit came `wait_ns` after the data before it, and the data `reaction_ns` after the ACK.
+    pub(crate) fn came_behind(&mut self, wait_ns: i64, reaction_ns: i64) {
+        self.last.rotate_right(1);
+        self.last[0] = [saturate(wait_ns), saturate(reaction_ns)];
     }
 
     /// Data left at a time of its own.
@@ -175,10 +178,10 @@ mod tests {
     #[test]
     fn one_sharp_hit_convinces_and_a_loose_one_does_not() {
         let mut sharp = Odds::default();
-        sharp.hit(50_000, 41 * MS, 0, 0);
+        sharp.hit(50_000, 41 * MS);
         assert!(sharp.accident(0) < 0.01);
         let mut loose = Odds::default();
-        loose.hit(2 * MS, 41 * MS, 0, 0);
+        loose.hit(2 * MS, 41 * MS);
         assert!(loose.accident(0) > 0.05);
     }
 
@@ -188,7 +191,7 @@ mod tests {
         let blur_ns = 16 * MS;
         let mut needed = 0;
         while odds.accident(blur_ns) >= 0.01 {
-            odds.hit(100_000, 60 * MS, 0, 0);
+            odds.hit(100_000, 60 * MS);
             needed += 1;
         }
         assert!((2..=6).contains(&needed), "{needed}");
@@ -197,7 +200,7 @@ mod tests {
     #[test]
     fn occasions_without_a_hit_make_a_hit_less_telling() {
         let mut odds = Odds::default();
-        odds.hit(50_000, 41 * MS, 0, 0);
+        odds.hit(50_000, 41 * MS);
         let alone = odds.accident(0);
         for _ in 0..20 {
             odds.miss(60 * MS);
@@ -237,7 +240,7 @@ mod tests {
         let mut odds = Odds::default();
         assert!(!odds.any());
         assert!(close_to(odds.accident(0), 1.0));
-        odds.hit(60_000, 60 * MS, 0, 0);
+        odds.hit(60_000, 60 * MS);
         assert!(odds.any());
         assert!(close_to(odds.accident(0), poisson(0.002)));
         // A capture point that blurs more widens the hit, but by no more than twice what a quarter of the
@@ -247,7 +250,7 @@ mod tests {
         assert!(close_to(odds.accident(1_500_000), 2.0 * poisson(0.0125)));
         odds.miss(60 * MS);
         assert!(close_to(odds.accident(0), poisson(0.004)));
-        odds.hit(60_000, 60 * MS, 0, 0);
+        odds.hit(60_000, 60 * MS);
         // Two or more of an expected 0.006.
         let two = 1.0 - (-0.006_f64).exp() * 1.006;
         assert!(close_to(odds.accident(0), two));
@@ -262,12 +265,12 @@ mod tests {
     fn joined_odds_are_those_of_all_occasions() {
         let (mut one, mut other, mut both) = (Odds::default(), Odds::default(), Odds::default());
         for odds in [&mut one, &mut both] {
-            odds.hit(50_000, 40 * MS, 0, 0);
+            odds.hit(50_000, 40 * MS);
             odds.miss(30 * MS);
         }
         for odds in [&mut other, &mut both] {
-            odds.hit(2 * MS, 50 * MS, 0, 0);
-            odds.hit(50_000, 60 * MS, 0, 0);
+            odds.hit(2 * MS, 50 * MS);
+            odds.hit(50_000, 60 * MS);
             odds.miss(70 * MS);
         }
         one.join(&other);
@@ -283,7 +286,7 @@ mod tests {
     fn a_loose_fit_is_none_of_a_sharp_habit() {
         let mut odds = Odds::default();
         for _ in 0..6 {
-            odds.hit(50_000, 40 * MS, 0, 0);
+            odds.hit(50_000, 40 * MS);
         }
         odds.miss(40 * MS);
         assert!(odds.vouches_for(240_000, 0) && !odds.vouches_for(240_001, 0));
@@ -291,7 +294,7 @@ mod tests {
         // Two thirds are reached with the loose ones only.
         odds.miss(40 * MS);
         for _ in 0..4 {
-            odds.hit(100_000, 40 * MS, 0, 0);
+            odds.hit(100_000, 40 * MS);
         }
         assert!(odds.vouches_for(480_000, 0) && !odds.vouches_for(480_001, 0));
         // Eight hits for each miss: steady, and up to 4 ms are of the habit.
@@ -302,18 +305,52 @@ mod tests {
         assert!(!steady.vouches_for(3_840_000, 0));
     }
 
+    /// ACKs after 40 to 47 ms: data 1 ms after each follows them, data 48 ms after the data before does not.
+    #[test]
+    fn what_follows_acks_that_vary_has_no_clock() {
+        let seen = |reaction_us: &dyn Fn(i64) -> i64, count: i64, step_us: i64| {
+            let mut odds = Odds::default();
+            for n in 0..count {
+                let wait_ns = 40 * MS + n * step_us * 1000;
+                odds.hit(0, 40 * MS);
+                odds.came_behind(wait_ns, reaction_us(wait_ns / 1000) * 1000);
+            }
+            odds.follows_acks()
+        };
+        assert!(seen(&|_| 1000, 8, 1000));
+        assert!(!seen(&|wait_us| 48_000 - wait_us, 8, 1000));
+        // Three are too few, and a timer's ACKs do not vary.
+        assert!(seen(&|_| 1000, 4, 1000) && !seen(&|_| 1000, 3, 1000));
+        assert!(!seen(&|_| 1000, 8, 200));
+        // One that was late is not counted, nor what came before the last eight.
+        assert!(seen(
+            &|wait_us| if wait_us == 43_000 { 9000 } else { 1000 },
+            8,
+            1000
+        ));
+        assert!(seen(
+            &|wait_us| if wait_us < 48_000 {
+                48_000 - wait_us
+            } else {
+                1000
+            },
+            16,
+            1000
+        ));
+    }
+
     /// Three of four, and of no fewer than four; a width that is only reached in part does not count.
     #[test]
     fn most_hits_are_three_of_four() {
         let mut odds = Odds::default();
         for _ in 0..3 {
-            odds.hit(100_000, 40 * MS, 0, 0);
+            odds.hit(100_000, 40 * MS);
         }
         assert!(!odds.mostly_within(240_000));
-        odds.hit(2 * MS, 40 * MS, 0, 0);
+        odds.hit(2 * MS, 40 * MS);
         assert!(odds.mostly_within(240_000));
         assert!(odds.mostly_within(120_000) && !odds.mostly_within(119_999));
-        odds.hit(2 * MS, 40 * MS, 0, 0);
+        odds.hit(2 * MS, 40 * MS);
         assert!(!odds.mostly_within(240_000));
     }
 }

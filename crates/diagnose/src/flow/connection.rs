@@ -311,7 +311,8 @@ impl Connection {
                 let half = &mut self.halves[from];
                 let since_ns = (mark.time_ns - half.sent.time_ns).max(distance_ns.unwrap_or(0));
                 let odds = half.odds_of_mut(hold.prompt);
-                odds.hit(hold.off_ns, since_ns, hold.ack_wait_ns, hold.reaction_ns);
+                odds.hit(hold.off_ns, since_ns);
+                odds.came_behind(hold.ack_wait_ns, hold.reaction_ns);
                 let waited = (hold.prompt, hold.flight);
                 half.restarted = false;
                 half.tally.overtaken += u32::from(half.resent.take().is_some());

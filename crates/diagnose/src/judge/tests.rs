@@ -244,8 +244,8 @@ fn what_no_kind_explains_is_the_windows_or_nobodys() {
     assert_eq!(ruled(1000), Lookalike::Uncorroborated);
 }
 
-/// Within 240 us, or three times what the capture point blurs; or most others are, behind a late ACK; or it was
-/// ready.
+/// Within 240 us, three times what the capture point blurs, or a 200th of the wait; or most others are, or follow
+/// ACKs that vary, behind a late ACK; or it was ready.
 #[test]
 fn what_was_held_leaves_upon_its_release() {
     let half = behind(5);
@@ -257,6 +257,7 @@ fn what_was_held_leaves_upon_its_release() {
             off_ns: late_ns,
             more_ready: false,
             prompt: false,
+            ack_wait_ns: 36 * MS,
             ..hold()
         };
         Judge::of(half, blur_ns).left_upon_release(&hold)
@@ -269,6 +270,24 @@ fn what_was_held_leaves_upon_its_release() {
         }
     });
     assert!(left(&steady, 3000, 0));
+    let following = changed(half.clone(), |half| {
+        for n in 0..4 {
+            let odds = half.odds_of_mut(false);
+            odds.hit(2 * MS, 40 * MS);
+            odds.came_behind((40 + n) * MS, 2 * MS);
+        }
+    });
+    assert!(left(&following, 2000, 0) && !left(&following, 2001, 0));
+    let long = |late_us: i64| Hold {
+        sender_distance_ns: Some(0),
+        reaction_ns: late_us * 1000,
+        off_ns: late_us * 1000,
+        more_ready: false,
+        ack_wait_ns: 200 * MS,
+        ..hold()
+    };
+    let left_long = |late_us| Judge::of(&half, 0).left_upon_release(&long(late_us));
+    assert!(left_long(1000) && !left_long(1001));
     let ready = Hold {
         reaction_ns: 9 * MS,
         off_ns: 9 * MS,
