@@ -103,13 +103,15 @@ impl<'a> Judge<'a> {
         }
     }
 
-    /// A write that ends with a full segment is as likely as a cork that begins behind one. And a tail that
+    /// A write that ends with a full segment is as likely as a cork that begins behind one. A tail that
     /// was lost before it came to the capture point is seen first when it is sent again, as late as a
-    /// corked one.
+    /// corked one. And of many pauses of a sender's own one is as long as the timer.
     fn may_be_no_cork(&self, hold: &Hold) -> bool {
         let tally = &self.half.tally;
         let far = hold.sender_distance_ns.is_none_or(|ns| ns > FINEST_NS);
-        (hold.pushed && hold.flight == hold.mss) || (far && tally.retransmitted + tally.missed > 0)
+        (hold.pushed && hold.flight == hold.mss)
+            || (far && tally.retransmitted + tally.missed > 0)
+            || (hold.pushed && tally.self_clocked > self.half.odds_of(false).hits())
     }
 
     /// The receiver's timer against a path that the handshake has measured decides, not how many ACKs
