@@ -114,6 +114,17 @@ impl<'a> Judge<'a> {
             || (hold.pushed && tally.self_clocked > self.half.odds_of(false).hits())
     }
 
+    /// The trigger was sent again, and nothing tells that its receiver had it before; or it was sent again after
+    /// twice the time by which this receiver delays its ACKs, so that the ACK of the first was lost.
+    pub(crate) fn may_be_loss(&self, hold: &Hold) -> bool {
+        let tally = &self.half.tally;
+        hold.resent.is_some_and(|resent| {
+            let delayed_ns = i64::from(self.half.delayed_ns);
+            let too_late = tally.delayed_acks >= 3 && resent.after_ns > 2 * delayed_ns;
+            !resent.needlessly || too_late
+        })
+    }
+
     /// The receiver's timer against a path that the handshake has measured decides, not how many ACKs
     /// were late: behind a slow server every one of them is.
     fn ack(&self, hold: &Hold) -> Ack {

@@ -121,7 +121,7 @@ impl Story {
                 }
                 Ruling::RuledOut(kind) => kind,
             };
-            let kind = match may_be_loss(&hold) {
+            let kind = match judge.may_be_loss(&hold) {
                 true => Lookalike::Loss,
                 false => kind,
             };
@@ -152,15 +152,14 @@ impl Story {
         let overflown = direction.overflow.count > 0;
         direction.drop_overflow(&mut self.ruled_out);
         let accident = [false, true].map(|prompt| judge.accident(prompt));
-        let prompt = |kind: Kind| kind == Kind::NagleRoundTrip;
         let sure = |(kind, hold): &(Kind, Hold)| {
-            (!may_be_loss(hold) || judge.delays_for_longer)
-                && (hold.more_ready || accident[usize::from(prompt(*kind))] < doubt(prompt(*kind)))
+            (!judge.may_be_loss(hold) || judge.delays_for_longer)
+                && (hold.more_ready || accident[usize::from(hold.prompt)] < doubt(hold.prompt))
                 && (bulk || *kind != Kind::SmallBuffer)
                 && (punctual || hold.more_ready || *kind != Kind::CorkHeld)
                 && (hold.release.is_none()
                     || hold.more_ready
-                    || (judge.vouches_for(prompt(*kind), hold.off_ns)
+                    || (judge.vouches_for(hold.prompt, hold.off_ns)
                         && judge.left_upon_release(hold)))
         };
         let (suspects, doubtful) = (&mut direction.suspects, &mut direction.doubtful);
@@ -224,13 +223,16 @@ impl Story {
                 suspects.push(accused);
             }
         }
-        let tier = |kind| match accident[usize::from(prompt(kind))] < CERTAIN {
+        let tier = |hold: &Hold| match accident[usize::from(hold.prompt)] < CERTAIN {
             true => Tier::Certain,
             false => Tier::Likely,
         };
         accepted
             .into_iter()
-            .map(|(kind, hold)| (kind, hold, tier(kind)))
+            .map(|(kind, hold)| {
+                let tier = tier(&hold);
+                (kind, hold, tier)
+            })
             .collect()
     }
 
@@ -260,7 +262,7 @@ impl Story {
         let Direction {
             suspects, doubtful, ..
         } = &mut self.directions[from];
-        let other = |hold: &Hold| match may_be_loss(hold) {
+        let other = |hold: &Hold| match judge.may_be_loss(hold) {
             true => Some(Lookalike::Loss),
             false if !judge.left_upon_release(hold) => Some(Lookalike::ThinkTime),
             false => None,
@@ -337,11 +339,6 @@ fn follow(holds: &[Hold]) -> bool {
         all[all.len() * 3 / 4] - all[all.len() / 4]
     };
     2 * spread(|hold| hold.reaction_ns) < spread(|hold| hold.ack_wait_ns)
-}
-
-/// The trigger was sent again, and nothing tells that its receiver had it before.
-fn may_be_loss(hold: &Hold) -> bool {
-    hold.resent.is_some_and(|resent| !resent.needlessly)
 }
 
 /// Returns how many of them a late ACK released.

@@ -12,7 +12,7 @@ pub(crate) fn is(hold: &Hold, half: &Half, answered_ns: Option<i64>) -> bool {
         && window_had_room(hold, half)
         && hold.room >= hold.held_len
         && answered_ns.is_some()
-        && half.handshake_ns != u32::MAX
+        && (half.handshake_ns != u32::MAX || half.tally.acks >= 4)
         && hold.held.time_ns - hold.trigger.time_ns >= LEAST_NS
 }
 

@@ -2,8 +2,8 @@
 
 use super::*;
 use crate::findings::tests::hold;
-use crate::flow::half::Mark;
 use crate::flow::half::tests::{changed, opened_with};
+use crate::flow::half::{Mark, Resent};
 
 const MS: i64 = 1_000_000;
 
@@ -242,6 +242,32 @@ fn what_no_kind_explains_is_the_windows_or_nobodys() {
     };
     assert_eq!(ruled(999), Lookalike::ZeroWindow);
     assert_eq!(ruled(1000), Lookalike::Uncorroborated);
+}
+
+/// What was sent again had arrived before, if its receiver says so, and delays ACKs for so long.
+#[test]
+fn what_was_sent_again_may_have_been_lost() {
+    let half = |delayed_acks| {
+        changed(behind(1), |half| {
+            half.tally.delayed_acks = delayed_acks;
+            half.delayed_ns = 270_000_000;
+        })
+    };
+    let lost = |half: &Half, needlessly, after_ms| {
+        let resent = Resent {
+            mark: Mark::default(),
+            after_ns: after_ms * MS,
+            needlessly,
+        };
+        judge(half).may_be_loss(&Hold {
+            resent: Some(resent),
+            ..hold()
+        })
+    };
+    assert!(!judge(&half(3)).may_be_loss(&hold()));
+    assert!(lost(&half(3), false, 200));
+    assert!(!lost(&half(3), true, 540) && lost(&half(3), true, 541));
+    assert!(!lost(&half(2), true, 541));
 }
 
 /// Within 240 us, three times what the capture point blurs, or a 200th of the wait; or most others are, or follow
