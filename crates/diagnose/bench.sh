@@ -1,12 +1,13 @@
 #!/usr/bin/env bash
 # Packets a second and memory of `tinygram diagnose` beside tcptrace and tshark, over the same
-# capture, in one run, each on one core. Prints a Markdown table with the ratios.
+# capture, in one run: each on one core, and each with all cores of the machine. Prints a Markdown
+# table with the ratios.
 #
 #     crates/diagnose/bench.sh [PACKETS] [CONNECTIONS] [ROUNDS]
 #
 # Needs tcptrace, tshark, GNU time and taskset (Debian: tcptrace tshark time util-linux).
-# Each program runs ROUNDS times (tshark once); the fastest user + system time counts, for this
-# machine may be shared.
+# Each program runs ROUNDS times each way (tshark once). Of one core the least user + system time
+# counts, for this machine may be shared; of all cores the least time from start to end.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
@@ -16,38 +17,42 @@ for tool in tcptrace tshark taskset /usr/bin/time; do
 done
 cargo build --profile dist --quiet
 cargo build --profile dist --quiet -p tinygram-diagnose --example many_connections
+built=${CARGO_TARGET_DIR:-target}/dist
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 capture=$work/capture.pcap
-./target/dist/examples/many_connections "$capture" "$packets" "$connections"
+$built/examples/many_connections "$capture" "$packets" "$connections"
 cat "$capture" >/dev/null # into the page cache, for all alike
 
-# best NAME ROUNDS COMMAND...: "seconds KiB" of the fastest round
+# best NAME ROUNDS COMMAND...: "seconds KiB elapsed" of the fastest rounds
 best() {
     local name=$1 rounds=$2
     shift 2
     for _ in $(seq "$rounds"); do
-        /usr/bin/time -o "$work/$name" -a -f '%U %S %M' taskset -c 0 "$@" >/dev/null 2>&1
+        /usr/bin/time -o "$work/$name.one" -a -f '%U %S %M' taskset -c 0 "$@" >/dev/null 2>&1
+        /usr/bin/time -o "$work/$name.all" -a -f '%e' "$@" >/dev/null 2>&1
     done
     awk '{ s = $1 + $2; if (NR == 1 || s < least) least = s; if ($3 > most) most = $3 }
-         END { print least, most }' "$work/$name"
+         END { printf("%s %s ", least, most) }' "$work/$name.one"
+    sort -n "$work/$name.all" | head -1
 }
 
-ours=$(best tinygram "$rounds" ./target/dist/tinygram diagnose --json "$capture")
+ours=$(best tinygram "$rounds" "$built/tinygram" diagnose --json "$capture")
 theirs=$(best tcptrace "$rounds" tcptrace -n "$capture")
 shark=$(best tshark 1 tshark -n -q -z conv,tcp -r "$capture")
-found=$(./target/dist/tinygram diagnose --json "$capture" |
+found=$($built/tinygram diagnose --json "$capture" |
     python3 -c 'import json,sys; s = json.load(sys.stdin)["summary"]; print(s["segments"], s["stalls"], s["connections"])')
 
 awk -v packets="$packets" -v ours="$ours" -v theirs="$theirs" -v shark="$shark" -v found="$found" '
 function row(name, figures,    f) {
     split(figures, f, " ")
-    printf("| %s | %.2f | %.0f | %.1f |\n", name, packets / f[1] / 1e6, f[2] / 1024, f[1] / ours_s)
+    printf("| %s | %.2f | %.1f | %.0f | %.2f | %.1f |\n", name, packets / f[1] / 1e6, f[1] / o[1],
+           f[2] / 1024, packets / f[3] / 1e6, f[3] / o[3])
 }
 BEGIN {
-    split(ours, o, " "); ours_s = o[1]; split(found, n, " ")
+    split(ours, o, " "); split(found, n, " ")
     printf "%d packets, %d connections, %d stalls found\n\n", n[1], n[3], n[2]
-    print "| program | M packets/s | MiB | tinygram is faster by |"
-    print "|---|---|---|---|"
+    print "| program | one core: M packets/s | tinygram is faster by | MiB | all cores: M packets/s | tinygram is faster by |"
+    print "|---|---|---|---|---|---|"
     row("tinygram diagnose", ours); row("tcptrace", theirs); row("tshark", shark)
 }'
