@@ -308,9 +308,12 @@ impl Connection {
         match pause {
             Pause::Held(mut hold) => {
                 hold.pieces = self.pieces(from, around, segment.payload);
+                let judge = Judge::of(&self.halves[from], self.halves[1 - from].blur_ns());
+                let at_once = judge.is_at_once(&hold);
                 let half = &mut self.halves[from];
                 let since_ns = (mark.time_ns - half.sent.time_ns).max(distance_ns.unwrap_or(0));
-                half.odds_of_mut(hold.prompt).hit(hold.off_ns, since_ns);
+                half.odds_of_mut(hold.prompt)
+                    .hit(hold.off_ns, at_once, since_ns);
                 let waited = (hold.prompt, hold.flight);
                 half.restarted = false;
                 half.tally.overtaken += u32::from(half.resent.take().is_some());
